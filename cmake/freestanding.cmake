@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# What every file of the core is compiled with: no OS, no exceptions, no RTTI, no hidden thread-safety
+# locks around statics.
+add_library(freehca_freestanding INTERFACE)
+target_compile_options(freehca_freestanding INTERFACE
+  -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # clang 14 wants the experimental coroutine support that GCC's <coroutine> guards by this macro.
+  target_compile_definitions(freehca_freestanding INTERFACE __cpp_impl_coroutine=201902L)
+endif()
+
+# freehca_core_library(NAME SOURCES... DEPENDS...): a library of the core in both access flavours,
+# NAME (plain stores: what ships) and NAME_routed (each access is a call: the in-process model).
+function(freehca_core_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  foreach(flavour direct routed)
+    if(flavour STREQUAL "direct")
+      set(target ${name})
+      set(suffix "")
+    else()
+      set(target ${name}_routed)
+      set(suffix "_routed")
+    endif()
+    if(arg_SOURCES)
+      add_library(${target} STATIC ${arg_SOURCES})
+      set(scope PUBLIC)
+      target_link_libraries(${target} PRIVATE freehca_warnings freehca_freestanding)
+    else()
+      add_library(${target} INTERFACE)
+      set(scope INTERFACE)
+    endif()
+    target_include_directories(${target} ${scope} ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    if(flavour STREQUAL "routed")
+      target_compile_definitions(${target} ${scope} FREEHCA_ACCESS_ROUTED=1)
+    endif()
+    foreach(dependency ${arg_DEPENDS})
+      target_link_libraries(${target} ${scope} ${dependency}${suffix})
+    endforeach()
+  endforeach()
+endfunction()

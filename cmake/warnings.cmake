@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+add_library(freehca_warnings INTERFACE)
+target_compile_options(freehca_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wundef
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror)
+
+if(FREEHCA_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
