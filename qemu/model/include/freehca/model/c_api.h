@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Copyright the freehca authors
+ *
+ * The model's face for C: what qemu/qom links against. Contracts as in environment.hpp, options.hpp and
+ * device.hpp; each function here is one line around its C++ namesake. */
+#ifndef FREEHCA_MODEL_C_API_H
+#define FREEHCA_MODEL_C_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct freehca_model freehca_model;
+
+typedef struct freehca_model_environment {
+    void *context; /* first argument of every call */
+    bool (*dma_read)(void *context, uint64_t address, void *to, size_t bytes);
+    bool (*dma_write)(void *context, uint64_t address, const void *from, size_t bytes);
+    bool (*bus_master)(void *context);
+    bool (*msix_enabled)(void *context);
+    void (*msix)(void *context, unsigned vector);
+    void (*intx)(void *context, bool asserted);
+    uint64_t (*now)(void *context);
+    void (*arm_timer)(void *context, uint64_t deadline); /* UINT64_MAX: never */
+    void (*wipe_configuration_space)(void *context);
+    void (*complain)(void *context, const char *text);
+} freehca_model_environment;
+
+typedef struct freehca_model_options {
+    uint8_t variant;      /* 0 connectx3-pro, 1 connectx3, 2 connectx2 */
+    uint8_t ports;        /* 1 or 2 */
+    uint8_t link[2];      /* 0 InfiniBand, 1 Ethernet */
+    bool subnet_manager;
+    uint8_t log_max_commands;
+    uint64_t node_guid;   /* 0: the default */
+    uint64_t mac;         /* 0: the default */
+    uint64_t uar_bar_bytes;
+    uint64_t command_latency_ns;
+    bool commands_side_by_side;
+} freehca_model_options;
+
+/* Writes the defaults. */
+void freehca_model_default_options(freehca_model_options *options);
+
+/* Returns NULL and a message in `error` (always terminated) when the options make no adapter. `environment`
+ * is copied; its context must outlive the model. */
+freehca_model *freehca_model_create(const freehca_model_environment *environment,
+                                    const freehca_model_options *options, char *error, size_t error_bytes);
+void freehca_model_destroy(freehca_model *model);
+
+uint64_t freehca_model_read_registers(freehca_model *model, uint64_t offset, unsigned bytes);
+void freehca_model_write_registers(freehca_model *model, uint64_t offset, uint64_t value, unsigned bytes);
+uint64_t freehca_model_read_uar(freehca_model *model, uint64_t offset, unsigned bytes);
+void freehca_model_write_uar(freehca_model *model, uint64_t offset, uint64_t value, unsigned bytes);
+void freehca_model_on_timer(freehca_model *model);
+void freehca_model_reset(freehca_model *model);
+
+/* Counters by index, from 0; false past the last. The name lives as long as the model. */
+bool freehca_model_counter(const freehca_model *model, unsigned index, const char **name, uint64_t *value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

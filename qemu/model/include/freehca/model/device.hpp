@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <freehca/model/environment.hpp>
+#include <freehca/model/options.hpp>
+
+namespace freehca::model {
+
+/// One counter of the model, by name ("commands", "complaints", "port1_packets_sent", "icm_pages_qpc" ...).
+struct counter {
+  const char* name;
+  std::uint64_t value;
+};
+
+/// A modelled adapter: registers in, DMA and interrupts out. Not thread-safe: the caller serialises.
+/// Deterministic: the same calls at the same times give the same answers.
+class device {
+ public:
+  static constexpr std::uint64_t register_bar_bytes = 1u << 20;  ///< BAR0
+
+  device(environment& surroundings, const options& how);
+  ~device();
+  device(const device&) = delete;
+  device& operator=(const device&) = delete;
+
+  /// BAR0 and BAR2 accesses in device order turned to host order: a 4-byte read of a register whose first
+  /// byte on the bus is 0x12 gives 0x12...... (the bus value is big-endian; the caller that has a
+  /// little-endian bus swaps). Sizes 4 and 8; others are complained of and read as all ones.
+  std::uint64_t read_registers(std::uint64_t offset, unsigned bytes);
+  void write_registers(std::uint64_t offset, std::uint64_t value, unsigned bytes);
+  std::uint64_t read_uar(std::uint64_t offset, unsigned bytes);
+  void write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes);
+
+  /// The timer that the environment was asked for has expired.
+  void on_timer();
+
+  /// Function-level or conventional reset: firmware stops, everything lent is forgotten, no DMA follows.
+  void reset();
+
+  /// Calls out(counter, context) for every counter.
+  void counters(void (*out)(const counter&, void* context), void* context) const;
+  std::uint64_t complaints() const;
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehca::model {
+
+/// What surrounds the modelled adapter. Implemented by QEMU's glue, by the in-process target of the
+/// driver, and by tests. All calls come from inside a call into `device`, on the caller's thread; the
+/// model starts no thread and calls nothing after its destructor returned.
+class environment {
+ public:
+  /// Reads `bytes` bytes of host memory at bus address `address`. False: the bus refused (no such
+  /// memory, or an IOMMU fault); `to` is then unspecified.
+  virtual bool dma_read(std::uint64_t address, void* to, std::size_t bytes) = 0;
+
+  /// Writes host memory. A write of at most 8 naturally aligned bytes is seen whole or not at all, and
+  /// writes become visible in the order of the calls.
+  virtual bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) = 0;
+
+  /// Is the device allowed to master the bus (PCI_COMMAND)? Without it every DMA and every interrupt
+  /// message is refused.
+  virtual bool bus_master() = 0;
+
+  /// Has the host enabled MSI-X? If not, interrupts go to the INTx pin.
+  virtual bool msix_enabled() = 0;
+
+  /// Sends MSI-X message `vector` (0-based); masking and pending bits are the environment's.
+  virtual void msix(unsigned vector) = 0;
+
+  /// Sets the level of the INTx pin (true: asserted).
+  virtual void intx(bool asserted) = 0;
+
+  /// Nanoseconds on a clock that never goes back; virtual time where the environment has it.
+  virtual std::uint64_t now() = 0;
+
+  /// Asks for one call of device::on_timer() at or after `deadline` (same clock as now()). A later call
+  /// replaces an earlier one; `never` disarms. The call must not come from inside arm_timer itself.
+  virtual void arm_timer(std::uint64_t deadline) = 0;
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+
+  /// The host wrote the software-reset register: configuration space returns to its values at power-on.
+  virtual void wipe_configuration_space() = 0;
+
+  /// One line about something that a real card would have to suffer silently; counted by the model.
+  virtual void complain(const char* text) = 0;
+
+ protected:
+  ~environment() = default;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "adapter.hpp"
+
+namespace freehca::model {
+
+enum class access : std::uint8_t { local_read, local_write, remote_read, remote_write, remote_atomic, bind };
+
+enum class access_result : std::uint8_t {
+  ok,
+  bad_key,         ///< no such MPT, not in hardware's hands, or key byte differs
+  bad_pd,
+  bad_permission,
+  out_of_bounds,
+  not_present,     ///< MTT entry not present, ICM not mapped
+  bus_refused,
+};
+
+/// A queue's buffer: pages found through MTTs from `mtt_base` (byte address within the MTT table, as in
+/// contexts) on, each of 2^log_page_bytes bytes, the queue starting `page_offset` bytes into the first.
+struct queue_buffer {
+  std::uint64_t mtt_base = 0;
+  unsigned log_page_bytes = 12;
+  std::uint32_t page_offset = 0;
+};
+
+/// Memory protection and translation: SW2HW_MPT, HW2SW_MPT, QUERY_MPT, WRITE_MTT, SYNC_TPT, and every
+/// access to host memory by key or through a queue's MTTs. Tables are walked in ICM at each access.
+class memory_regions {
+ public:
+  explicit memory_regions(adapter& a);
+
+  /// Reads or writes `bytes` bytes at virtual address `at` under L_Key or R_Key `key`, for an object of
+  /// protection domain `pd`. The whole range is checked before the first byte moves. bytes == 0 succeeds
+  /// with no look at the key. The reserved L_Key (QUERY_FW/DEV_CAP `resd_lkey`) is allowed only where
+  /// `reserved_key_allowed`: addresses are then bus addresses.
+  access_result read(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
+                     std::uint64_t at, void* to, std::size_t bytes);
+  access_result write(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
+                      std::uint64_t at, const void* from, std::size_t bytes);
+  /// The same checks without moving data.
+  access_result check(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
+                      std::uint64_t at, std::size_t bytes);
+
+  /// A queue's bytes; false: MTT not present or bus refused.
+  bool read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes);
+  bool write_queue(const queue_buffer& where, std::uint64_t offset, const void* from, std::size_t bytes);
+  void clear();
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "adapter.hpp"
+#include "packet.hpp"
+
+namespace freehca::model {
+
+/// The far end of a port's link: the built-in subnet manager, later a netdev or another model.
+class link_peer {
+ public:
+  virtual ~link_peer() = default;
+  virtual void receive(const packet& p) = 0;
+  /// The port's physical link came up or went down.
+  virtual void link_changed(bool up) = 0;
+};
+
+/// The ports: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT, MAD_IFC, MAD_DEMUX, the subnet management agent
+/// and performance management agent of the firmware, port state, GID and P_Key tables, counters, events.
+/// Port numbers are 1-based.
+class ports {
+ public:
+  explicit ports(adapter& a);
+
+  /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed to the
+  /// peer otherwise. Always asynchronous: never calls transport::receive from inside.
+  void transmit(unsigned port, packet p);
+  /// A packet from the link: counted, handed to the firmware's agent where that is its addressee
+  /// (MAD_DEMUX), to transport::receive otherwise.
+  void receive_from_link(unsigned port, packet p);
+
+  /// May packets other than SMPs flow (port state Active; Armed receives)?
+  bool active(unsigned port) const;
+  /// Enumerated MTU (1..5) and its bytes.
+  unsigned mtu_bytes(unsigned port) const;
+  std::uint16_t base_lid(unsigned port) const;
+  /// The P_Key at `index`; 0 past the table.
+  std::uint16_t pkey(unsigned port, unsigned index) const;
+  unsigned pkey_entries(unsigned port) const;
+  /// Does `pkey` match an entry of the port's table (one of the two must be a full member)?
+  bool pkey_matches(unsigned port, std::uint16_t pkey) const;
+  /// Copies the 16 bytes of GID `index`; false past the table.
+  bool gid(unsigned port, unsigned index, std::byte* to) const;
+  /// Counters that the transport knows of first.
+  void count_pkey_violation(unsigned port);
+  void count_qkey_violation(unsigned port, std::uint32_t qkey, std::uint32_t source_qp);
+  void clear();
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "scheduler.hpp"
+
+namespace freehca::model {
+
+scheduler::ticket scheduler::at(std::uint64_t due, work what) {
+  const ticket t{due, next_sequence_++};
+  pending_.emplace(std::pair{t.due, t.sequence}, std::move(what));
+  arm();
+  return t;
+}
+
+void scheduler::cancel(ticket& t) {
+  if (t) pending_.erase({t.due, t.sequence});
+  t = {};
+  arm();
+}
+
+void scheduler::run_due(unsigned limit) {
+  running_ = true;
+  armed_ = environment::never;
+  const std::uint64_t until = now();
+  for (unsigned done = 0; done < limit && !pending_.empty() && pending_.begin()->first.first <= until; ++done) {
+    auto node = pending_.extract(pending_.begin());
+    node.mapped()();
+  }
+  running_ = false;
+  arm();
+}
+
+void scheduler::clear() {
+  pending_.clear();
+  arm();
+}
+
+void scheduler::arm() {
+  if (running_) return;
+  const std::uint64_t due = pending_.empty() ? environment::never : pending_.begin()->first.first;
+  if (due == armed_) return;
+  armed_ = due;
+  environment_.arm_timer(due);
+}
+
+}  // namespace freehca::model

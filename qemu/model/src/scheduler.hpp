@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <freehca/model/environment.hpp>
+
+namespace freehca::model {
+
+/// All work that the adapter does by itself: functions due at a time, run in order of time and, at the
+/// same time, of scheduling. Never runs anything from inside at(): only from run_due().
+class scheduler {
+ public:
+  using work = std::function<void()>;
+  /// Names a scheduled function for cancel(); value-initialised: none.
+  struct ticket {
+    std::uint64_t due = 0, sequence = 0;
+    explicit operator bool() const { return sequence != 0; }
+  };
+
+  explicit scheduler(environment& surroundings) : environment_(surroundings) {}
+
+  std::uint64_t now() { return environment_.now(); }
+  ticket at(std::uint64_t due, work what);
+  ticket soon(work what) { return at(now(), std::move(what)); }
+  ticket after(std::uint64_t nanoseconds, work what) { return at(now() + nanoseconds, std::move(what)); }
+  void cancel(ticket& t);
+
+  /// Runs what is due now, at most `limit` functions, then arms the timer for the rest.
+  void run_due(unsigned limit);
+  /// Forgets everything (reset).
+  void clear();
+
+ private:
+  void arm();
+  environment& environment_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, work> pending_;
+  std::uint64_t next_sequence_ = 1;
+  std::uint64_t armed_ = environment::never;
+  bool running_ = false;
+};
+
+}  // namespace freehca::model

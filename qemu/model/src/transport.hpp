@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "adapter.hpp"
+#include "packet.hpp"
+
+namespace freehca::model {
+
+/// Queue pairs and shared receive queues: their commands, work queue engines, the RC, UC and UD state
+/// machines, and the special queue pairs. Packets leave through ports::transmit and arrive by receive().
+class transport {
+ public:
+  explicit transport(adapter& a);
+
+  /// The send doorbell in a UAR page: QP `qpn` has new work requests.
+  void send_doorbell(std::uint32_t uar, std::uint32_t qpn);
+  /// A write into a BlueFlame page: `bytes` bytes of a WQE at `offset` in the register pair.
+  void blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from, std::size_t bytes);
+
+  /// A packet has arrived on port `port` (1-based).
+  void receive(unsigned port, const packet& p);
+
+  /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.
+  std::uint32_t special_qp(unsigned port, unsigned qp) const;
+  void clear();
+};
+
+}  // namespace freehca::model
