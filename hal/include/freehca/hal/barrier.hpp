@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Barriers named for their use; docs/memory-order.md has the table per architecture and the reasons.
+#pragma once
+
+namespace freehca::barrier {
+
+/// Stores to DMA memory before it are seen by the device before stores to DMA memory behind it: between a
+/// WQE's body and its owner word, between WQEs and a doorbell record.
+[[gnu::always_inline]] inline void dma_store_to_dma_store() {
+#if defined(__x86_64__)
+  __asm__ __volatile__("" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("dmb oshst" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence w,w" ::: "memory");
+#else
+#error "name the barrier of this architecture"
+#endif
+}
+
+/// Loads from DMA memory before it are done before loads behind it: between reading an owner bit and reading
+/// the entry that it guards.
+[[gnu::always_inline]] inline void dma_load_to_dma_load() {
+#if defined(__x86_64__)
+  __asm__ __volatile__("" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("dmb oshld" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence r,r" ::: "memory");
+#endif
+}
+
+/// Stores to DMA memory before it are seen by the device before a register store behind it: ahead of a
+/// doorbell and ahead of the GO word of a command.
+[[gnu::always_inline]] inline void dma_store_to_mmio_store() {
+#if defined(__x86_64__)
+  __asm__ __volatile__("" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("dmb oshst" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence w,o" ::: "memory");
+#endif
+}
+
+/// Register stores before it reach the device before register stores behind it, also through a
+/// write-combining mapping (BlueFlame).
+[[gnu::always_inline]] inline void mmio_store_to_mmio_store() {
+#if defined(__x86_64__)
+  __asm__ __volatile__("sfence" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("dsb st" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence o,o" ::: "memory");
+#endif
+}
+
+/// Register loads before it are done before loads from DMA memory behind it: between GO read as clear and
+/// the output mailbox.
+[[gnu::always_inline]] inline void mmio_load_to_dma_load() {
+#if defined(__x86_64__)
+  __asm__ __volatile__("" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("dmb oshld" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence i,r" ::: "memory");
+#endif
+}
+
+}  // namespace freehca::barrier

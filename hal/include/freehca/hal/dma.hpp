@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/assert.hpp>
+
+namespace freehca {
+
+/// Memory that both sides reach: `host` for us, `device_address` for the device. Contiguous for the device.
+struct dma_region {
+  std::byte* host = nullptr;
+  std::uint64_t device_address = 0;
+  std::size_t bytes = 0;
+  dma_region part(std::size_t offset, std::size_t length) const {
+    FREEHCA_ASSERT(offset <= bytes && length <= bytes - offset);
+    return {host + offset, device_address + offset, length};
+  }
+};
+
+#ifdef FREEHCA_ACCESS_ROUTED
+namespace routed {
+void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+}  // namespace routed
+#endif
+
+/// Every store to, and every load from, memory that the device can see. Words are big-endian in memory. A
+/// word is stored or loaded whole; strings of bytes in any order: what hands a structure over (owner bit,
+/// doorbell record) is stored last, as a word, behind a barrier of barrier.hpp.
+namespace dma {
+
+template <class W>
+[[gnu::always_inline]] inline void store_be(std::byte* to, W value) {
+  static_assert(sizeof(W) == 4 || sizeof(W) == 8);
+  if constexpr (std::endian::native == std::endian::little) {
+    if constexpr (sizeof(W) == 4) value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
+    else value = static_cast<W>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
+  }
+#ifdef FREEHCA_ACCESS_ROUTED
+  std::byte word[sizeof value];
+  __builtin_memcpy(word, &value, sizeof value);
+  routed::dma_store(to, word, sizeof value);
+#else
+  *reinterpret_cast<volatile W*>(to) = value;
+#endif
+}
+[[gnu::always_inline]] inline void store_be32(std::byte* to, std::uint32_t v) { store_be<std::uint32_t>(to, v); }
+[[gnu::always_inline]] inline void store_be64(std::byte* to, std::uint64_t v) { store_be<std::uint64_t>(to, v); }
+
+template <class W>
+[[gnu::always_inline]] inline W load_be(const std::byte* from) {
+#ifdef FREEHCA_ACCESS_ROUTED
+  std::byte word[sizeof(W)];
+  routed::dma_load(word, from, sizeof word);
+  W value;
+  __builtin_memcpy(&value, word, sizeof value);
+#else
+  W value = *reinterpret_cast<const volatile W*>(from);
+#endif
+  if constexpr (std::endian::native == std::endian::little) {
+    if constexpr (sizeof(W) == 4) value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
+    else value = static_cast<W>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
+  }
+  return value;
+}
+[[gnu::always_inline]] inline std::uint32_t load_be32(const std::byte* from) { return load_be<std::uint32_t>(from); }
+[[gnu::always_inline]] inline std::uint64_t load_be64(const std::byte* from) { return load_be<std::uint64_t>(from); }
+
+inline void store_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+#ifdef FREEHCA_ACCESS_ROUTED
+  routed::dma_store(to, from, bytes);
+#else
+  __builtin_memcpy(to, from, bytes);
+#endif
+}
+inline void load_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+#ifdef FREEHCA_ACCESS_ROUTED
+  routed::dma_load(to, from, bytes);
+#else
+  __builtin_memcpy(to, from, bytes);
+#endif
+}
+
+}  // namespace dma
+}  // namespace freehca

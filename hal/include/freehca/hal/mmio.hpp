@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/assert.hpp>
+
+namespace freehca {
+
+/// A mapped BAR, or a part of one. In the routed flavour `base` is not dereferenced: it identifies the BAR to
+/// the functions below.
+struct mmio_region {
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  mmio_region part(std::size_t offset, std::size_t length) const {
+    FREEHCA_ASSERT(offset <= bytes && length <= bytes - offset);
+    return {base + offset, length};
+  }
+};
+
+#ifdef FREEHCA_ACCESS_ROUTED
+/// The routed flavour: every access is a call, defined by the target (the in-process model, the simulator).
+/// Values are what the driver means; the bus carries them big-endian.
+namespace routed {
+std::uint32_t mmio_read_32(const std::byte* at) noexcept;
+void mmio_write_32(std::byte* at, std::uint32_t value) noexcept;
+void mmio_write_64(std::byte* at, std::uint64_t value) noexcept;
+}  // namespace routed
+#endif
+
+/// Register access. Registers of this device are big-endian and take no access narrower than 32 bits
+/// (Linux 6.1 mlx4 cmd.c). Each call is one bus access, not reordered by the compiler against other mmio
+/// calls; order against memory is barrier.hpp's.
+namespace mmio {
+
+[[gnu::always_inline]] inline std::uint32_t read_32(const mmio_region& region, std::size_t offset) {
+  FREEHCA_ASSERT(offset % 4 == 0 && offset + 4 <= region.bytes);
+#ifdef FREEHCA_ACCESS_ROUTED
+  return routed::mmio_read_32(region.base + offset);
+#else
+  const auto v = *reinterpret_cast<const volatile std::uint32_t*>(region.base + offset);
+  return std::endian::native == std::endian::little ? __builtin_bswap32(v) : v;
+#endif
+}
+
+[[gnu::always_inline]] inline void write_32(const mmio_region& region, std::size_t offset, std::uint32_t value) {
+  FREEHCA_ASSERT(offset % 4 == 0 && offset + 4 <= region.bytes);
+#ifdef FREEHCA_ACCESS_ROUTED
+  routed::mmio_write_32(region.base + offset, value);
+#else
+  *reinterpret_cast<volatile std::uint32_t*>(region.base + offset) =
+      std::endian::native == std::endian::little ? __builtin_bswap32(value) : value;
+#endif
+}
+
+/// One 64-bit store where the machine has one; doorbells of two words rely on it.
+[[gnu::always_inline]] inline void write_64(const mmio_region& region, std::size_t offset, std::uint64_t value) {
+  FREEHCA_ASSERT(offset % 8 == 0 && offset + 8 <= region.bytes);
+#ifdef FREEHCA_ACCESS_ROUTED
+  routed::mmio_write_64(region.base + offset, value);
+#else
+  static_assert(sizeof(void*) == 8, "a 32-bit machine needs a locked pair of stores here");
+  *reinterpret_cast<volatile std::uint64_t*>(region.base + offset) =
+      std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
+#endif
+}
+
+}  // namespace mmio
+}  // namespace freehca

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+
+#include <freehca/hal/assert.hpp>
+#include <freehca/hal/list.hpp>
+#include <freehca/hal/status.hpp>
+
+namespace freehca {
+
+/// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a path
+/// query. Owned by the caller, immovable, single use until restart(); it must outlive its completion or be
+/// detached first.
+///
+/// Completes exactly once, only from inside a poll() of its owner (never from the call that starts it, never
+/// from interrupt context), in one of three ways for the caller: done() to poll, then() to be called back,
+/// co_await to be resumed.
+class operation : public list_node {
+ public:
+  using callback = void (*)(operation&, void* context) noexcept;
+  enum class phase : std::uint8_t { idle, queued, in_flight, done };
+  static constexpr std::uint64_t no_deadline = ~std::uint64_t{0};
+
+  operation() = default;
+  ~operation() { FREEHCA_ASSERT(state_ == phase::idle || state_ == phase::done); }
+
+  bool done() const { return state_ == phase::done; }
+  phase where() const { return state_; }
+  /// Valid once done().
+  status outcome() const {
+    FREEHCA_ASSERT(done());
+    return outcome_;
+  }
+
+  /// Calls f(*this, context) at completion, as the last touch: f may destroy or restart the operation. At
+  /// most one, set before completion.
+  void then(callback f, void* context) {
+    FREEHCA_ASSERT(callback_ == nullptr && !done());
+    callback_ = f;
+    context_ = context;
+  }
+
+  /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set before the
+  /// start; the owner's default for its class applies otherwise.
+  void set_deadline(std::uint64_t at) { deadline_ = at; }
+  std::uint64_t deadline() const { return deadline_; }
+
+  /// Asks the owner to end it early. A queued operation completes with driver_error::cancelled at the next
+  /// poll(); one that the firmware has is detached: it completes cancelled, and what it put at risk stays in
+  /// doubt until the late answer or a reset. No effect on one that is idle or done.
+  void cancel() {
+    if (cancel_ != nullptr && (state_ == phase::queued || state_ == phase::in_flight)) cancel_(*this, owner_);
+  }
+
+  /// Makes a done operation startable again.
+  void restart() {
+    FREEHCA_ASSERT(state_ == phase::idle || state_ == phase::done);
+    state_ = phase::idle;
+    outcome_ = {};
+    callback_ = nullptr;
+    context_ = nullptr;
+    deadline_ = no_deadline;
+  }
+
+  /// co_await gives the outcome.
+  auto operator co_await() & noexcept {
+    // A small copyable value: g++ 12 rejects an awaiter that is a reference to something immovable.
+    struct awaiter {
+      operation& op;
+      bool await_ready() const noexcept { return op.done(); }
+      void await_suspend(std::coroutine_handle<> waiting) const noexcept {
+        op.then([](operation&, void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
+                waiting.address());
+      }
+      status await_resume() const noexcept { return op.outcome(); }
+    };
+    return awaiter{*this};
+  }
+
+ protected:
+  using canceller = void (*)(operation&, void* owner) noexcept;
+
+ public:
+  // The owner's side: called by the channel or the sequence that runs the operation, by nobody else.
+
+  /// Takes it over: idle to queued. `cancel` is called for cancel() with `owner`.
+  void begin(canceller cancel, void* owner) {
+    FREEHCA_ASSERT(state_ == phase::idle);
+    cancel_ = cancel;
+    owner_ = owner;
+    state_ = phase::queued;
+  }
+  void mark_in_flight() { state_ = phase::in_flight; }
+  /// Ends it. Unlinks it, then calls back; *this may be gone afterwards.
+  void complete(status s) {
+    FREEHCA_ASSERT(state_ == phase::queued || state_ == phase::in_flight);
+    unlink();
+    outcome_ = s;
+    state_ = phase::done;
+    cancel_ = nullptr;
+    const callback f = callback_;
+    callback_ = nullptr;
+    if (f != nullptr) f(*this, context_);
+  }
+
+ private:
+  callback callback_ = nullptr;
+  void* context_ = nullptr;
+  canceller cancel_ = nullptr;
+  void* owner_ = nullptr;
+  std::uint64_t deadline_ = no_deadline;
+  status outcome_;
+  phase state_ = phase::idle;
+};
+static_assert(sizeof(void*) != 8 || sizeof(operation) == 64);
+
+}  // namespace freehca

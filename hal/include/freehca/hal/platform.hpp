@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/dma.hpp>
+#include <freehca/hal/log.hpp>
+#include <freehca/hal/mmio.hpp>
+#include <freehca/hal/status.hpp>
+
+namespace freehca {
+
+/// The cold half of the HAL: all that a port to a new environment implements, besides the accessors of
+/// mmio.hpp and dma.hpp. Called on the control owner's thread only, except where noted; no call may call
+/// back into the driver, except `notify` below. A function that the platform cannot offer is null, and the
+/// driver does without or says what is missing.
+struct platform_operations {
+  std::uint32_t bytes = sizeof(platform_operations);  ///< size the port was compiled with
+
+  /// Maps BAR `bar` (0 or 2) whole, uncached (BAR 2 may be write-combining in its second half).
+  status (*map_bar)(void* context, unsigned bar, mmio_region* mapped) = nullptr;
+
+  /// Configuration space, 4-byte accesses at multiples of 4, values in host order.
+  status (*read_configuration)(void* context, unsigned offset, std::uint32_t* value) = nullptr;
+  status (*write_configuration)(void* context, unsigned offset, std::uint32_t value) = nullptr;
+
+  /// Resets the function by the platform's means (FLR, VFIO_DEVICE_RESET) and restores configuration space.
+  /// driver_error::unsupported where there is none: the driver then resets through the register.
+  status (*reset_function)(void* context) = nullptr;
+
+  /// Bus mastering on or off. Off is what makes lent memory safe to take back from a device that does not answer.
+  status (*set_bus_master)(void* context, bool on) = nullptr;
+
+  /// After a register reset wiped configuration space: puts back what the platform owns of it (BARs, MSI-X).
+  status (*restore_after_reset)(void* context) = nullptr;
+
+  /// A block of zeroed memory for the device, aligned to 4096 or more (`alignment` a power of two). The driver
+  /// asks for one or a few large ones and divides them itself.
+  status (*allocate_dma)(void* context, std::size_t bytes, std::size_t alignment, dma_region* block) = nullptr;
+  void (*free_dma)(void* context, const dma_region& block) = nullptr;
+
+  /// Makes memory of the caller visible to the device, page-aligned; `device_address` is contiguous.
+  status (*map_memory)(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address) = nullptr;
+  status (*unmap_memory)(void* context, std::uint64_t device_address, std::size_t bytes) = nullptr;
+
+  /// Arms MSI-X vectors 0..count-1. From then on `notify(notify_context, vector)` may be called from any
+  /// thread or interrupt handler: it only takes note. Null or failing: the driver polls its event queues.
+  status (*arm_interrupts)(void* context, unsigned count, void (*notify)(void* notify_context, unsigned vector) noexcept,
+                           void* notify_context) = nullptr;
+  void (*disarm_interrupts)(void* context) = nullptr;
+
+  /// Nanoseconds on a clock that never goes back.
+  std::uint64_t (*now)(void* context) = nullptr;
+
+  /// One line of text, and one structured record; may be null.
+  void (*log)(void* context, severity level, const char* text) = nullptr;
+  void (*trace)(void* context, const trace_record& record) = nullptr;
+};
+
+/// A platform as the driver holds it: the table and its first argument. Both outlive the device object.
+struct platform {
+  const platform_operations* operations = nullptr;
+  void* context = nullptr;
+
+  std::uint64_t now() const { return operations->now(context); }
+};
+
+}  // namespace freehca
