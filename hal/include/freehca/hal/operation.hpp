@@ -86,10 +86,10 @@ class operation : public list_node {
  public:
   // The owner's side: called by the channel or the sequence that runs the operation, by nobody else.
 
-  /// Takes it over: idle to queued. `cancel` is called for cancel() with `owner`.
-  void begin(canceller cancel, void* owner) {
+  /// Takes it over: idle to queued. `on_cancel` is called for cancel() with `owner`.
+  void begin(canceller on_cancel, void* owner) {
     FREEHCA_ASSERT(state_ == phase::idle);
-    cancel_ = cancel;
+    cancel_ = on_cancel;
     owner_ = owner;
     state_ = phase::queued;
   }
