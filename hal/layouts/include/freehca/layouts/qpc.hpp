@@ -213,7 +213,7 @@ struct qpc : primary_path, alternate_path {
   bits rmc_parent_qpn            {0xc0, 23,  0, "rmc_parent_qpn"};     // PRM only
   bits num_rmc_peers             {0xc4, 31, 24, "num_rmc_peers"};
   bits base_mkey                 {0xc4, 23,  0, "base_mkey"};
-  bits log_page_size             {0xc8, 61, 56, "log_page_size"};      // log2 - 12
+  bits log_page_size             {0xc8, 29, 24, "log_page_size"};      // log2 - 12
   addr mtt_base                  {0xc8, 39,  3, "mtt_base"};           // offset in ICM's MTT area
 };
 static_assert(sizeof(rows<address_path>) == rows<address_path>::count * sizeof(bits));
