@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Multicast group entries.
+#pragma once
+
+#include <freehca/layouts/layout.hpp>
+
+namespace freehca::layouts {
+
+enum class mcg_protocol : std::uint8_t { ib_ipv6 = 0, ethernet = 1, ib_ipv4 = 2, fcoe = 3 };
+
+/// The head of an entry, in READ_MCG, WRITE_MCG and in context memory; mcg_member words follow.
+/// Sources: Linux 6.1 mlx4.h struct mlx4_mgm, mcg.c; iPXE MT25408_PRM.h mcg_hdr.
+struct mcg_header {
+  static constexpr std::size_t bytes = 0x20;
+  /// index of the next entry with this hash; 0 ends the chain
+  bits             next_gid_index {0x00, 31,  6, "next_gid_index"};
+  as<mcg_protocol> protocol       {0x04, 31, 30, "protocol"};
+  as<bool>         member_remove  {0x04, 24, 24, "member_remove"};  ///< GET_OP_REQ: remove, else add
+  bits             members_count  {0x04, 23,  0, "members_count"};  ///< 0: the entry is empty
+  raw<16>          gid            {0x10, "gid"};  ///< MGID; for Ethernet the MAC address in bytes 10 to 15
+};
+static_assert(claimed<mcg_header>().sound);
+
+struct mcg_member {
+  static constexpr std::size_t bytes = 4;
+  as<bool> block_loopback {0x00, 30, 30, "block_loopback"};  ///< what the QP sends does not come back to it
+  bits     qpn            {0x00, 23,  0, "qpn"};
+};
+static_assert(claimed<mcg_member>().sound);
+
+/// Queue pairs in an entry of 2^log_entry_sz bytes, 7 to 12 in Linux (mcg.c mlx4_get_qp_per_mgm).
+constexpr unsigned mcg_members_per_entry(unsigned log_entry_sz) {
+  return 4 * ((1u << log_entry_sz) / 16 - 2);
+}
+static_assert(mcg_members_per_entry(8) == 56 && mcg_members_per_entry(10) == 248);
+
+}  // namespace freehca::layouts
