@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# shellcheck shell=bash
+# What every part of ./dev prints with: messages, and steps that show how far they are and for how long.
+# Sourced, never run. Expects FREEHCA_ROOT (the checkout).
+
+: "${FREEHCA_ROOT:?}"
+FREEHCA_LOGS=${FREEHCA_LOGS:-$FREEHCA_ROOT/build/logs}
+# All parts of one ./dev run count from the same start.
+export FREEHCA_START=${FREEHCA_START:-$(date +%s)}
+
+elapsed() {
+  local seconds=$(($(date +%s) - FREEHCA_START))
+  printf '%d:%02d' $((seconds / 60)) $((seconds % 60))
+}
+
+say() { printf '[%5s] %s\n' "$(elapsed)" "$*" >&2; }
+
+warn() { say "WARNING: $*"; }
+
+die() {
+  say "ERROR: $*"
+  exit 1
+}
+
+# The last "[n/m]" or "[n%]" that a build printed: how far it is.
+step_progress() {
+  tail -c 4096 "$1" 2>/dev/null | tr '\r' '\n' |
+    grep -aoE '^\[ *[0-9]+(/[0-9]+|%)\]' | tail -n 1 || true
+}
+
+# step LABEL COMMAND...: runs the command with its whole output in a log file. Says what is done, how far it
+# is (about every half minute; each second on a terminal) and how long it took. On failure it names the log,
+# shows its end and returns the command's status.
+# The command must be a program, not a function: `set -e` does not work in a function called from a condition.
+step() {
+  local label=$1 log began pid status=0 waited=0 note
+  shift
+  mkdir -p "$FREEHCA_LOGS"
+  log=$FREEHCA_LOGS/$(printf '%s' "$label" | tr -cs 'A-Za-z0-9._+-' '-').log
+  began=$(date +%s)
+  say "$label ..."
+  printf '+ %s\n' "$*" >"$log"
+  "$@" >>"$log" 2>&1 </dev/null &
+  pid=$!
+  while kill -0 "$pid" 2>/dev/null; do
+    sleep 0.2
+    waited=$((waited + 1))
+    if [[ -t 2 && $((waited % 5)) -eq 0 ]]; then
+      printf '\r[%5s] %s ... %s ' "$(elapsed)" "$label" "$(step_progress "$log")" >&2
+    elif [[ ! -t 2 && $((waited % 150)) -eq 0 ]]; then
+      note=$(step_progress "$log")
+      say "$label ... still at work after $(($(date +%s) - began)) s ${note}"
+    fi
+  done
+  [[ -t 2 ]] && printf '\r\033[K' >&2
+  wait "$pid" || status=$?
+  if [[ $status -eq 0 ]]; then
+    say "$label: done in $(($(date +%s) - began)) s"
+  else
+    say "$label: FAILED with status $status after $(($(date +%s) - began)) s; the end of $log:"
+    tail -n "${FREEHCA_LOG_TAIL:-30}" "$log" | sed 's/^/        | /' >&2
+  fi
+  return "$status"
+}

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# build.sh: QEMU with the mlx4 device, from Debian's source package. The last line it prints is the path of
+# the binary.
+#
+# In the cache: qemu/tree-KEY is one source tree, configured and compiled, that is reused: a change of the model
+# costs a relink. qemu/bin-KEY holds one finished binary for one content of model and glue; it appears whole.
+set -euo pipefail
+here=$FREEHCA_ROOT/qemu/build
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/cache.sh
+. "$FREEHCA_ROOT/dev.d/cache.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+# shellcheck source=qemu/build/config.sh
+. "$here/config.sh"
+
+need qemu
+release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+mkdir -p "$FREEHCA_CACHE/qemu"
+cache_lock qemu
+
+# 1. The model's archive, where the checkout has a device.
+archive=()
+device="no device in this checkout: stock QEMU"
+if [[ -e $FREEHCA_ROOT/qemu/qom/meson.build ]]; then
+  step "QEMU: the model's archive" "$here/archive.sh"
+  archive=("$(tail -n 1 "$FREEHCA_LOGS/QEMU-the-model-s-archive.log")")
+  [[ -f ${archive[0]} ]] || die "the build of freehca_model left no archive"
+  device=$(files_key "$FREEHCA_ROOT/qemu/qom" "$FREEHCA_ROOT/qemu/model/include" "${archive[0]}")
+fi
+
+# 2. A tree: one that is there, else Debian's source, else the source that the user names.
+user_source=${FREEHCA_QEMU_SOURCE:-}
+tree_of() { printf '%s/qemu/tree-%s' "$FREEHCA_CACHE" "$(qemu_tree_key "$1")"; }
+tree=$(tree_of "debian $release")
+if [[ ! -e $tree/source ]]; then
+  mkdir -p "$tree"
+  if ! step "QEMU: source package of Debian $release" "$here/source.sh" debian "$release" "$tree/source"; then
+    [[ -n $user_source ]] ||
+      die "no QEMU source from the archive (above: which, and why); FREEHCA_QEMU_SOURCE may name a tree or tarball"
+    user_id=$(stat -Lc '%n %s %Y' "$user_source" 2>/dev/null || true)
+    tree=$(tree_of "user $user_id")
+    mkdir -p "$tree"
+    if [[ ! -e $tree/source ]]; then
+      step "QEMU: source from FREEHCA_QEMU_SOURCE" "$here/source.sh" user "$user_source" "$tree/source" ||
+        die "no QEMU source: neither from the archive nor from FREEHCA_QEMU_SOURCE"
+    fi
+  fi
+fi
+
+# 3. The binary, unless this very one was built before.
+key=$(printf '%s\n' "$tree" "$device" "$(files_key "$here/graft.py")" | key_of)
+binary=$FREEHCA_CACHE/qemu/bin-$key/qemu-system-x86_64
+if [[ ! -x $binary ]]; then
+  "$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "${archive[@]}"
+  step "QEMU: build ($(cat "$tree/source/freehca-source"))" "$here/tree.sh" "$tree" qemu-system-x86_64 ||
+    die "QEMU does not build"
+  scratch=$FREEHCA_CACHE/qemu/scratch-$key
+  rm -rf "$scratch" "${binary%/*}"
+  mkdir -p "$scratch"
+  cp "$tree/build/qemu-system-x86_64" "$scratch/"
+  mv "$scratch" "${binary%/*}"
+  prune_old 6 "$FREEHCA_CACHE"/qemu/bin-*
+fi
+touch "${binary%/*}"
+say "QEMU: $(cat "$tree/source/freehca-source"), device: $device"
+printf '%s\n' "$binary"

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""The host's end of the guest's control line (see image/usr/lib/guest/lib.sh for the commands)."""
+import json
+import os
+import socket
+import threading
+import time
+
+
+class Rendezvous:
+    """Where the guests of a pair wait for each other."""
+
+    def __init__(self, count):
+        self.count = count
+        self.condition = threading.Condition()
+        self.arrived = {}
+
+    def meet(self, name, seconds=120):
+        with self.condition:
+            arrived = self.arrived.setdefault(name, [0])
+            arrived[0] += 1
+            self.condition.notify_all()
+            # A name can be used again: each use is one round of `count` arrivals.
+            goal = -(-arrived[0] // self.count) * self.count
+            return self.condition.wait_for(lambda: arrived[0] >= goal, seconds)
+
+
+def connect(path, alive):
+    """Connects to a socket that QEMU is about to make."""
+    while alive():
+        try:
+            link = socket.socket(socket.AF_UNIX)
+            link.connect(path)
+            return link
+        except (FileNotFoundError, ConnectionRefusedError):
+            link.close()
+            time.sleep(0.02)
+    return None
+
+
+class Qmp:
+    def __init__(self, path, alive):
+        self.file = connect(path, alive).makefile("rw", encoding="utf-8")
+        self.file.readline()
+        self.run({"execute": "qmp_capabilities"})
+
+    def run(self, command):
+        self.file.write(json.dumps(command) + "\n")
+        self.file.flush()
+        while True:
+            line = self.file.readline()
+            if not line:
+                raise OSError("QEMU has closed its QMP socket")
+            answer = json.loads(line)
+            if "error" in answer:
+                raise ValueError(answer["error"]["desc"])
+            if "return" in answer:
+                return answer["return"]
+
+
+class Control:
+    """Answers one guest's commands, in a thread of its own."""
+
+    def __init__(self, guest, rendezvous):
+        self.guest = guest
+        self.rendezvous = rendezvous
+        self.qmp_link = None
+
+    def start(self):
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def alive(self):
+        return self.guest.process.poll() is None
+
+    def serve(self):
+        link = connect(os.path.join(self.guest.folder, "control"), self.alive)
+        if not link:
+            return
+        with link.makefile("rwb", buffering=0) as line:
+            for raw in line:
+                words = raw.decode("utf-8", "replace").strip("\r\n\0 ")
+                if words.startswith("exit "):
+                    self.guest.status = int(words.split()[1])
+                    self.guest.ended.set()
+                    continue
+                if not words:
+                    continue
+                try:
+                    answer = ("ok " + self.answer(words)).rstrip()
+                except (OSError, ValueError, IndexError, TypeError) as error:
+                    answer = "error " + str(error).replace("\n", " ")
+                try:
+                    line.write(answer.encode() + b"\n")
+                except OSError:
+                    return
+
+    def qmp(self, command):
+        if not self.qmp_link:
+            self.qmp_link = Qmp(os.path.join(self.guest.folder, "qmp"), self.alive)
+        return self.qmp_link.run(command)
+
+    def answer(self, words):
+        command, _, rest = words.partition(" ")
+        if command == "get":
+            name, device = (rest.split() + ["hca0"])[:2]
+            value = self.qmp({"execute": "qom-get", "arguments": {"path": device, "property": name}})
+            return value if isinstance(value, str) else json.dumps(value)
+        if command == "set":
+            name, value, device = (rest.split() + ["hca0"])[:3]
+            try:
+                value = json.loads(value)
+            except ValueError:
+                pass
+            self.qmp({"execute": "qom-set", "arguments": {"path": device, "property": name, "value": value}})
+            return ""
+        if command == "qmp":
+            return json.dumps(self.qmp(json.loads(rest)))
+        if command == "sync":
+            if not self.rendezvous.meet(rest):
+                raise ValueError("the other guest did not come")
+            return ""
+        raise ValueError(f"no command {command}")

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# guest.sh: boots the test guest, which is made from Debian's packages; see usage below.
+set -euo pipefail
+here=$FREEHCA_ROOT/tests/guest
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/cache.sh
+. "$FREEHCA_ROOT/dev.d/cache.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+
+usage() { cat "$here/usage.txt"; }
+
+kernel_version='' hosts=1 log='' prepare=no device=default qemu=''
+pass=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --kernel) kernel_version=${2:?--kernel wants a version}; shift 2 ;;
+    --hosts) hosts=${2:?--hosts wants 1 or 2}; shift 2 ;;
+    --log) log=${2:?--log wants a file}; shift 2 ;;
+    --no-device) device=''; shift ;;
+    --device) device=${2:?--device wants a -device argument}; shift 2 ;;
+    --qemu) qemu=${2:?--qemu wants a binary}; shift 2 ;;
+    --prepare) prepare=yes; shift ;;
+    --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env)
+      pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;
+    --icount | --verbose) pass+=("$1"); shift ;;
+    --) shift; break ;;
+    -h | --help) usage; exit 0 ;;
+    *) printf "guest: unknown option '%s'\n" "$1" >&2; usage >&2; exit 2 ;;
+  esac
+done
+[[ $hosts == 1 || $hosts == 2 ]] || die "--hosts is 1 or 2"
+for ((i = 0; i < ${#pass[@]}; i++)); do
+  case ${pass[i]} in
+    --driver) [[ ${pass[i + 1]} =~ ^(none|linux|vfio)$ ]] || die "--driver is none, linux or vfio" ;;
+    --script) [[ -r ${pass[i + 1]} ]] || die "the script ${pass[i + 1]} cannot be read" ;;
+  esac
+done
+
+need script guest
+[[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/dev" qemu)
+release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
+
+# What the two halves of the image depend on. The archive's state is not among it: a cached image stays.
+tools_key=$({ echo "$release"; cd "$here" && files_key packages.txt image tools.sh image_tools.py elf.py cpio.py; } | key_of)
+kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key modules.txt kernel.sh image_modules.py vmlinux.py cpio.py; } | key_of)
+tools=$FREEHCA_CACHE/guest/tools-$tools_key
+kernel=$FREEHCA_CACHE/guest/kernel-$kernel_key
+if [[ ! -e $tools || ! -e $kernel ]]; then
+  # In a process of its own, so that the lock does not live as long as the guest.
+  "$here/image.sh" "$tools" "$kernel" "$release" "$kernel_version"
+fi
+touch "$tools" "$kernel"
+[[ $prepare == no ]] || exit 0
+
+if [[ $device == default ]]; then
+  device=mlx4
+  [[ -e $FREEHCA_ROOT/qemu/qom/meson.build ]] || device=''
+fi
+log=${log:-$FREEHCA_LOGS/guest-kernel.log}
+# The binary may be pruned from the cache by a later build; a run keeps going with the file it has opened.
+exec "$here/run_guest.py" --qemu "$qemu" --kernel "$kernel/vmlinux" --modules "$kernel/modules.cpio" \
+  --tools "$tools/tools.cpio" --tools-files "$tools/files.txt" --allowed "$here/allowed-kernel-messages" \
+  --hosts "$hosts" --log "$log" --device "$device" "${pass[@]}" -- "$@"

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# shellcheck shell=dash
+# Functions for scripts in the guest: `. /usr/lib/guest/lib.sh` (already done in the guest's shell).
+# Settings: HOST_INDEX (1, or 2 in the second guest of a pair), HOST_COUNT.
+. /guest/settings
+
+say() { echo "== $*"; }
+
+# fail MESSAGE: ends the script as failed.
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+# ---- The adapter --------------------------------------------------------------------------------------------
+
+# hca_address: the PCI address of the (first) Mellanox function; fails when there is none.
+hca_address() {
+  for hca_device in /sys/bus/pci/devices/*; do
+    if [ "$(cat "$hca_device/vendor")" = 0x15b3 ]; then
+      basename "$hca_device"
+      return 0
+    fi
+  done
+  echo "no PCI device of vendor 15b3 in this guest" >&2
+  return 1
+}
+
+# bind_driver ADDRESS DRIVER: unbinds the function from what drives it and binds it to the driver.
+bind_driver() {
+  bind_path=/sys/bus/pci/devices/$1
+  [ -e "$bind_path/driver" ] && echo "$1" >"$bind_path/driver/unbind"
+  echo "$2" >"$bind_path/driver_override"
+  echo "$1" >"/sys/bus/pci/drivers/$2/bind"
+  echo >"$bind_path/driver_override"
+}
+
+# bind_vfio ADDRESS: gives the function to vfio-pci.
+bind_vfio() {
+  [ -n "$1" ] && modprobe vfio-pci && modprobe vfio_iommu_type1 && bind_driver "$1" vfio-pci
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds; fails when it does not in time.
+wait_for() {
+  wait_tries=$(($1 * 10))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    wait_tries=$((wait_tries - 1))
+    [ "$wait_tries" -gt 0 ] || return 1
+    sleep 0.1
+  done
+}
+
+# ---- Clean kernel log ---------------------------------------------------------------------------------------
+
+kernel_complaints() { dmesg --level=emerg,alert,crit,err,warn; }
+
+# log_mark: from here on, the kernel's log has to stay clean.
+log_mark() { log_marked=$(kernel_complaints | wc -l); }
+
+# log_clean: fails, and shows them, when the kernel's log at levels emerg to warn has gained lines since
+# log_mark, other than those that /guest/allowed-kernel-messages expects (extended regular expressions).
+log_clean() {
+  grep -vE '^(#|$)' /guest/allowed-kernel-messages >/run/allowed-messages
+  kernel_complaints | tail -n "+$((log_marked + 1))" >/run/new-messages
+  if [ -s /run/allowed-messages ]; then
+    grep -vE -f /run/allowed-messages /run/new-messages >/run/bad-messages
+  else
+    cp /run/new-messages /run/bad-messages
+  fi
+  if [ -s /run/bad-messages ]; then
+    echo "the kernel's log is not clean:"
+    cat /run/bad-messages
+    return 1
+  fi
+}
+
+# ---- The line to the host -----------------------------------------------------------------------------------
+
+# host COMMAND...: asks the host, prints its answer, fails when the host says no. Commands:
+#   get PROPERTY [ID]          a property of the device (ID: hca0)
+#   set PROPERTY VALUE [ID]    sets it (VALUE as JSON, or a bare word)
+#   qmp JSON                   any QMP command
+#   sync NAME                  waits until the other guest of a pair says the same
+host() {
+  host_answer=
+  {
+    flock 8
+    echo "$*" >&8
+    IFS= read -r host_answer <&8
+  } 8<>/dev/ttyS2
+  case $host_answer in
+    ok\ *) printf '%s\n' "${host_answer#ok }" ;;
+    ok) ;;
+    *)
+      printf 'host: %s: %s\n' "$*" "$host_answer" >&2
+      return 1
+      ;;
+  esac
+}

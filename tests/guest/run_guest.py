@@ -1,0 +1,187 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""run_guest.py: boots one test guest, or a pair, runs the script inside and returns its exit status.
+
+Status 124: it took longer than the timeout. Status 125: the guest ended, or could not start, without giving a
+status. Called by guest.sh, which sees to QEMU and the image.
+"""
+import argparse
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import extra_files
+from control import Control, Rendezvous
+
+TIMED_OUT, NO_STATUS = 124, 125
+KERNEL_WORDS = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check "
+                "cryptomgr.notests log_buf_len=4M rdinit=/init")
+
+
+class Guest:
+    def __init__(self, index, options, scratch, rendezvous):
+        self.index = index
+        self.options = options
+        self.scratch = scratch
+        self.folder = os.path.join(scratch, f"guest{index}")
+        os.makedirs(self.folder)
+        self.log = options.log if options.hosts == 1 else f"{options.log}.{index}"
+        self.status = None
+        self.ended = threading.Event()
+        self.process = None
+        self.reader = None
+        self.control = Control(self, rendezvous)
+
+    def initrd(self):
+        """The cached archives, and one made for this run, in one file."""
+        options = self.options
+        settings = {"GUEST_DRIVER": options.driver, "HOST_INDEX": self.index, "HOST_COUNT": options.hosts}
+        if not options.script and sys.stdout.isatty():
+            settings["GUEST_COLUMNS"], settings["GUEST_ROWS"] = os.get_terminal_size(sys.stdout.fileno())
+        text = "".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in settings.items())
+        text += "".join(f"export {shlex.quote(assignment)}\n" for assignment in options.env)
+        path = os.path.join(self.folder, "initrd")
+        with open(path, "wb") as file:
+            for archive in (options.tools, options.modules):
+                with open(archive, "rb") as source:
+                    shutil.copyfileobj(source, file)
+            extra_files.write(file, options, text)
+        return path
+
+    def command(self, initrd):
+        options = self.options
+        smp = options.smp or (1 if options.hosts == 2 or options.icount else 2)
+        command = [options.qemu, "-M", "q35", "-cpu", options.cpu, "-m", options.memory, "-nodefaults",
+                   "-no-user-config", "-display", "none", "-no-reboot",
+                   "-L", "/usr/share/seabios", "-L", "/usr/share/qemu"]
+        if options.icount:
+            command += ["-smp", str(smp), "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+        else:
+            command += ["-smp", str(smp), "-accel", "tcg,thread=multi"]
+        # The IOMMU first: devices that stand before it are not behind it.
+        command += ["-device", "intel-iommu,intremap=on"]
+        command += ["-kernel", options.kernel, "-initrd", initrd,
+                    "-append", " ".join([KERNEL_WORDS, *options.append])]
+        for name, backend in (("kernel", f"file,path={self.log}"), ("output", "stdio,signal=off"),
+                              ("control", f"socket,path={self.folder}/control,server=on,wait=off")):
+            command += ["-chardev", f"{backend},id={name}", "-serial", f"chardev:{name}"]
+        command += ["-qmp", f"unix:{self.folder}/qmp,server=on,wait=off"]
+        if options.hosts == 2:
+            role = "on" if self.index == 1 else "off"
+            command += ["-netdev", f"stream,id=wire,server={role},addr.type=unix,addr.path={self.scratch}/wire"]
+        if options.device:
+            command += ["-device", options.device + ",id=hca0"]
+        return command + options.qemu_arguments
+
+    def start(self):
+        initrd = self.initrd()
+        command = self.command(initrd)
+        if self.options.verbose:
+            print(shlex.join(command), file=sys.stderr)
+        open(self.log, "w", encoding="utf-8").close()
+        if self.options.script:
+            # A group of its own: an interrupt from the terminal is for us, and we end the guest.
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                            start_new_session=True)
+            self.reader = threading.Thread(target=self.copy_output, daemon=True)
+            self.reader.start()
+        else:
+            self.process = subprocess.Popen(command)
+        self.control.start()
+
+    def copy_output(self):
+        prefix = f"host{self.index}| ".encode() if self.options.hosts == 2 else b""
+        for line in self.process.stdout:
+            sys.stdout.buffer.write(prefix + line.replace(b"\r", b""))
+            sys.stdout.buffer.flush()
+
+    def finish(self, deadline):
+        """Waits until QEMU ends; a guest that gave its status gets a few seconds for powering off."""
+        while self.process.poll() is None:
+            now = time.monotonic()
+            if deadline is not None and now > deadline:
+                self.status = TIMED_OUT if self.status is None else self.status
+                break
+            if self.ended.is_set() and deadline is None or self.ended.is_set() and deadline > now + 15:
+                deadline = now + 15
+            time.sleep(0.02)
+        self.stop()
+        return NO_STATUS if self.status is None else self.status
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+        if self.process:
+            self.process.wait()
+        if self.reader:
+            self.reader.join(5)
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    for name in ("qemu", "kernel", "modules", "tools", "tools-files", "log", "allowed"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--script")
+    parser.add_argument("--driver", default="none")
+    parser.add_argument("--device", default="")
+    parser.add_argument("--hosts", type=int, default=1)
+    parser.add_argument("--timeout", type=float, default=0)
+    parser.add_argument("--memory", default="512M")
+    parser.add_argument("--cpu", default="Nehalem")
+    parser.add_argument("--smp", type=int, default=0)
+    parser.add_argument("--icount", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    for name in ("file", "append", "env"):
+        parser.add_argument("--" + name, action="append", default=[])
+    parser.add_argument("qemu_arguments", nargs="*")
+    return parser.parse_args()
+
+
+def explain(guest, status):
+    if status == TIMED_OUT:
+        print(f"guest: not done after {guest.options.timeout:g} s, ended", file=sys.stderr)
+    elif status == NO_STATUS:
+        print(f"guest: QEMU ended (status {guest.process.returncode}) and the guest gave no status",
+              file=sys.stderr)
+    if status in (TIMED_OUT, NO_STATUS):
+        print(f"guest: the end of its kernel's log, {guest.log}:", file=sys.stderr)
+        with open(guest.log, encoding="utf-8", errors="replace") as file:
+            for line in file.read().splitlines()[-25:]:
+                print("        | " + line, file=sys.stderr)
+
+
+def main():
+    options = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    scratch = tempfile.mkdtemp(prefix="freehca-guest-")
+    rendezvous = Rendezvous(options.hosts)
+    guests = [Guest(index, options, scratch, rendezvous) for index in range(1, options.hosts + 1)]
+    try:
+        deadline = time.monotonic() + options.timeout if options.timeout > 0 else None
+        for guest in guests:
+            guest.start()
+            # The second guest's end of the wire connects once, when it starts.
+            while guest.index < options.hosts and guest.process.poll() is None and \
+                    not os.path.exists(os.path.join(scratch, "wire")):
+                time.sleep(0.02)
+        statuses = [guest.finish(deadline) for guest in guests]
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        for guest in guests:
+            guest.stop()
+        shutil.rmtree(scratch, ignore_errors=True)
+    for guest, status in zip(guests, statuses):
+        explain(guest, status)
+    return next((status for status in statuses if status), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# tools.sh FOLDER RELEASE: makes FOLDER (whole or not at all) with the guest's user space: tools.cpio, and
+# manifest.txt with the versions of the packages it was made of.
+set -euo pipefail
+here=$FREEHCA_ROOT/tests/guest
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/cache.sh
+. "$FREEHCA_ROOT/dev.d/cache.sh"
+# shellcheck source=dev.d/private_apt.sh
+. "$FREEHCA_ROOT/dev.d/private_apt.sh"
+
+folder=$1 release=$2
+scratch=$folder.scratch.$$
+trap 'rm -rf "$scratch" "$scratch.apt"' EXIT
+rm -rf "$folder".scratch.*
+mkdir -p "$scratch"
+
+mapfile -t packages < <(sed -n 's/^\([a-z][^ ]*\).*/\1/p' "$here/packages.txt")
+private_apt_use "$release" --release "$release"
+private_apt_update
+download() {
+  rm -rf "$scratch/debs"
+  mkdir -p "$scratch/debs/partial"
+  private_apt apt-get install -y --download-only -o Dir::Cache::Archives="$scratch/debs" "${packages[@]}"
+}
+# An old list may name files that the archive no longer has.
+download || { private_apt_update fresh && download; }
+
+(cd "$scratch/debs" && printf '%s\n' *.deb) >"$scratch/manifest.txt"
+"$here/image_tools.py" "$scratch/debs" "$here/packages.txt" "$scratch/stage"
+cp -R "$here/image/." "$scratch/stage/"
+"$here/cpio.py" "$scratch/stage" "$scratch/tools.cpio"
+(cd "$scratch/stage" && find . ! -type d | cut -c 3- | LC_ALL=C sort) >"$scratch/files.txt"
+rm -rf "$scratch/stage" "$scratch/debs" "$folder"
+mv "$scratch" "$folder"
