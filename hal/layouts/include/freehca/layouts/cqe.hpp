@@ -68,59 +68,59 @@ inline constexpr std::uint8_t flush_receive = 0xf9;            // with wr_flush,
 /// completion queue entry. They differ on bits 31 and 28..24 of the first word: the tunnel rows are Linux's
 /// (ConnectX-3 Pro); the PRM of 2007 has force loopback at bit 28.
 struct cqe_rows {
-  bits tunnel_ip_ok           {0x00, 31, 31, "tunnel_ip_ok"};
-  bits svlan_present          {0x00, 30, 30, "svlan_present"};
-  bits cvlan_present          {0x00, 29, 29, "cvlan_present"};
-  bits force_loopback         {0x00, 28, 28, "force_loopback"};
-  bits tunnel                 {0x00, 27, 27, "tunnel"};
-  bits tunnel_csum            {0x00, 26, 26, "tunnel_csum"};
-  bits tunnel_ipv4            {0x00, 25, 25, "tunnel_ipv4"};
-  bits qpn                    {0x00, 23,  0, "qpn"};
-  bits immediate              {0x04, 31,  0, "immediate"};        // or: R_Key invalidated; P_Key index
-                                                                  // (bits 6:0, GSI); RSS hash (UD, Ethernet)
-  bits grh                    {0x08, 31, 31, "grh"};              // UD: a GRH; Ethernet: IPv6
-  bits my_lid_path            {0x08, 30, 24, "my_lid_path"};      // UD: path bits; Ethernet: MAC index
-  bits remote_qpn             {0x08, 23,  0, "remote_qpn"};       // UD: source QP; XRC: the SRQ's number
-  bits byte_count             {0x14, 31,  0, "byte_count"};       // reads, atomics and receives
-  bits wqe_index              {0x18, 31, 16, "wqe_index"};
-  bits checksum               {0x18, 15,  0, "checksum"};
-  bits owner                  {0x1c,  7,  7, "owner"};
-  bits is_send                {0x1c,  6,  6, "is_send"};
-  bits inline_scatter         {0x1c,  5,  5, "inline_scatter"};
-  bits opcode                 {0x1c,  4,  0, "opcode"};           // wqe_opcode or cqe_opcode
+  as<bool> tunnel_ip_ok   {0x00, 31, 31, "tunnel_ip_ok"};
+  as<bool> svlan_present  {0x00, 30, 30, "svlan_present"};
+  as<bool> cvlan_present  {0x00, 29, 29, "cvlan_present"};
+  as<bool> force_loopback {0x00, 28, 28, "force_loopback"};
+  as<bool> tunnel         {0x00, 27, 27, "tunnel"};
+  as<bool> tunnel_csum    {0x00, 26, 26, "tunnel_csum"};
+  as<bool> tunnel_ipv4    {0x00, 25, 25, "tunnel_ipv4"};
+  bits     qpn            {0x00, 23,  0, "qpn"};
+  bits     immediate      {0x04, 31,  0, "immediate"};    // or: R_Key invalidated; P_Key index
+                                                          // (bits 6:0, GSI); RSS hash (UD, Ethernet)
+  as<bool> grh            {0x08, 31, 31, "grh"};          // UD: a GRH; Ethernet: IPv6
+  bits     my_lid_path    {0x08, 30, 24, "my_lid_path"};  // UD: path bits; Ethernet: MAC index
+  bits     remote_qpn     {0x08, 23,  0, "remote_qpn"};   // UD: source QP; XRC: the SRQ's number
+  bits     byte_count     {0x14, 31,  0, "byte_count"};   // reads, atomics and receives
+  bits     wqe_index      {0x18, 31, 16, "wqe_index"};
+  bits     checksum       {0x18, 15,  0, "checksum"};
+  as<bool> owner          {0x1c,  7,  7, "owner"};
+  as<bool> is_send        {0x1c,  6,  6, "is_send"};
+  as<bool> inline_scatter {0x1c,  5,  5, "inline_scatter"};
+  bits     opcode         {0x1c,  4,  0, "opcode"};       // wqe_opcode or cqe_opcode
 };
 
 /// The rows of the status word. Sources: include/linux/mlx4/cq.h (MLX4_CQE_STATUS_*, MLX4_CQE_LLC ...),
 /// rdma-core providers/mlx4/mlx4dv.h (enum mlx4_cqe_status: the same bits of one 32-bit word).
 struct cqe_status_rows {
-  bits ip_ok                  {0x10, 28, 28, "ip_ok"};
-  bits udp                    {0x10, 27, 27, "udp"};
-  bits tcp                    {0x10, 26, 26, "tcp"};
-  bits ipv4_options           {0x10, 25, 25, "ipv4_options"};
-  bits ipv6                   {0x10, 24, 24, "ipv6"};
-  bits ipv4_fragment          {0x10, 23, 23, "ipv4_fragment"};
-  bits ipv4                   {0x10, 22, 22, "ipv4"};
-  bits ipv6_extensions        {0x10, 15,  8, "ipv6_extensions"};
-  bits bad_fcs                {0x10,  4,  4, "bad_fcs"};
-  bits l4_csum_ok             {0x10,  2,  2, "l4_csum_ok"};
-  bits snap                   {0x10,  1,  1, "snap"};
-  bits llc                    {0x10,  0,  0, "llc"};
+  as<bool> ip_ok           {0x10, 28, 28, "ip_ok"};
+  as<bool> udp             {0x10, 27, 27, "udp"};
+  as<bool> tcp             {0x10, 26, 26, "tcp"};
+  as<bool> ipv4_options    {0x10, 25, 25, "ipv4_options"};
+  as<bool> ipv6            {0x10, 24, 24, "ipv6"};
+  as<bool> ipv4_fragment   {0x10, 23, 23, "ipv4_fragment"};
+  as<bool> ipv4            {0x10, 22, 22, "ipv4"};
+  bits     ipv6_extensions {0x10, 15,  8, "ipv6_extensions"};
+  as<bool> bad_fcs         {0x10,  4,  4, "bad_fcs"};
+  as<bool> l4_csum_ok      {0x10,  2,  2, "l4_csum_ok"};
+  as<bool> snap            {0x10,  1,  1, "snap"};
+  as<bool> llc             {0x10,  0,  0, "llc"};
 };
 
 /// An entry: sends, InfiniBand receives, raw Ethernet receives.
 struct cqe : cqe_rows, cqe_status_rows {
   static constexpr std::size_t bytes = 0x20;
-  bits sl                     {0x0c, 31, 28, "sl"};               // Ethernet: priority (31:29) and DEI
-  bits vid                    {0x0c, 27, 16, "vid"};
-  bits slid                   {0x0c, 15,  0, "slid"};
+  bits sl   {0x0c, 31, 28, "sl"};  // Ethernet: priority (31:29) and DEI
+  bits vid  {0x0c, 27, 16, "vid"};
+  bits slid {0x0c, 15,  0, "slid"};
 };
 
 /// An entry of a RoCE UD receive: the source MAC where slid and status else stand.
 struct cqe_smac : cqe_rows {
   static constexpr std::size_t bytes = 0x20;
-  bits sl                     {0x0c, 31, 28, "sl"};
-  bits vid                    {0x0c, 27, 16, "vid"};
-  raw<6> smac                 {0x0e, "smac"};
+  bits   sl   {0x0c, 31, 28, "sl"};
+  bits   vid  {0x0c, 27, 16, "vid"};
+  raw<6> smac {0x0e, "smac"};
 };
 
 /// An entry of a CQ with the timestamp bit in its context: 48 bits of the device's clock instead of SL, VLAN
@@ -128,21 +128,21 @@ struct cqe_smac : cqe_rows {
 /// read 0, Linux counts the upper part one higher (mlx4/en_clock.c, mlx4_en_get_cqe_ts).
 struct cqe_timestamp : cqe_rows, cqe_status_rows {
   static constexpr std::size_t bytes = 0x20;
-  bits timestamp_47_16        {0x0c, 31,  0, "timestamp_47_16"};
-  bits timestamp_15_0         {0x1c, 23,  8, "timestamp_15_0"};
+  bits timestamp_47_16 {0x0c, 31,  0, "timestamp_47_16"};
+  bits timestamp_15_0  {0x1c, 23,  8, "timestamp_15_0"};
 };
 
 /// An entry whose opcode is cqe_opcode::error.
 /// Source: include/linux/mlx4/cq.h (struct mlx4_err_cqe); MT25408 PRM, completion with error.
 struct cqe_error {
   static constexpr std::size_t bytes = 0x20;
-  bits qpn                    {0x00, 23,  0, "qpn"};
-  bits wqe_index              {0x18, 31, 16, "wqe_index"};
-  bits vendor_syndrome        {0x18, 15,  8, "vendor_syndrome"};
-  as<cqe_syndrome> syndrome   {0x18,  7,  0, "syndrome"};
-  bits owner                  {0x1c,  7,  7, "owner"};
-  bits is_send                {0x1c,  6,  6, "is_send"};
-  as<cqe_opcode> opcode       {0x1c,  4,  0, "opcode"};
+  bits             qpn             {0x00, 23,  0, "qpn"};
+  bits             wqe_index       {0x18, 31, 16, "wqe_index"};
+  bits             vendor_syndrome {0x18, 15,  8, "vendor_syndrome"};
+  as<cqe_syndrome> syndrome        {0x18,  7,  0, "syndrome"};
+  as<bool>         owner           {0x1c,  7,  7, "owner"};
+  as<bool>         is_send         {0x1c,  6,  6, "is_send"};
+  as<cqe_opcode>   opcode          {0x1c,  4,  0, "opcode"};
 };
 
 inline constexpr std::size_t cqe64_bytes = 0x40;

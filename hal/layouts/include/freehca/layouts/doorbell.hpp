@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Doorbells (registers of a UAR page in BAR 2) and doorbell records (words in host memory). Both are big
-// endian; a doorbell of 8 bytes is one store, or two of which the second word goes last.
+// Doorbells of queues (registers of a UAR page in BAR 2; places: register_map.hpp; the EQ's: eq_doorbell.hpp)
+// and doorbell records (words in host memory). Both are big endian; a doorbell of 8 bytes is one store, or
+// two of which the second word goes last.
 //
 // BlueFlame (rdma-core providers/mlx4/qp.c, mlx4/en_tx.c, mlx4/pd.c): behind the UAR pages BAR 2 holds as
 // many BlueFlame pages, in the same order, to be mapped write-combining, with registers of bf_reg_size
@@ -18,19 +19,10 @@
 
 namespace freehca::layouts {
 
-/// Registers of a UAR page. Sources: include/linux/mlx4/doorbell.h (MLX4_SEND_DOORBELL, MLX4_CQ_DOORBELL),
-/// mlx4/eq.c (mlx4_get_eq_uar): EQ number n rings at 0x800 + 8 * (n mod 4) of UAR page n / 4.
-inline constexpr std::size_t uar_send_doorbell = 0x14;
-inline constexpr std::size_t uar_cq_doorbell = 0x20;
-inline constexpr std::size_t uar_eq_doorbell = 0x800;
-inline constexpr std::size_t uar_bytes = 0x1000;
-constexpr std::size_t eq_doorbell_page(unsigned eqn) { return eqn / 4; }
-constexpr std::size_t eq_doorbell_offset(unsigned eqn) { return uar_eq_doorbell + 8 * (eqn % 4); }
-
 /// "This QP's send queue has work". Sources: hw/mlx4/qp.c (doorbell_qpn); iPXE hermon.h (send register).
 struct send_doorbell {
   static constexpr std::size_t bytes = 4;
-  bits qpn         {0x00, 31,  8, "qpn"};
+  bits qpn {0x00, 31,  8, "qpn"};
 };
 
 /// What an arm request asks for. Sources: MT25408 PRM, CQ doorbell; include/linux/mlx4/cq.h
@@ -41,10 +33,10 @@ enum class cq_arm : std::uint8_t { none = 0, solicited = 1, next = 2, arm_n = 3 
 /// served is told from a new one. Source: include/linux/mlx4/cq.h (mlx4_cq_arm).
 struct cq_doorbell {
   static constexpr std::size_t bytes = 8;
-  bits cmd_sn      {0x00, 29, 28, "cmd_sn"};
-  as<cq_arm> cmd   {0x00, 26, 24, "cmd"};
-  bits cqn         {0x00, 23,  0, "cqn"};
-  bits ci          {0x04, 23,  0, "ci"};
+  bits       cmd_sn {0x00, 29, 28, "cmd_sn"};
+  as<cq_arm> cmd    {0x00, 26, 24, "cmd"};
+  bits       cqn    {0x00, 23,  0, "cqn"};
+  bits       ci     {0x04, 23,  0, "ci"};
 };
 
 /// A CQ's doorbell record: consumer index, and a copy of the arm request, written before the doorbell. It
@@ -52,10 +44,10 @@ struct cq_doorbell {
 /// Sources: include/linux/mlx4/cq.h (mlx4_cq_set_ci, mlx4_cq_arm); iPXE hermon.h (CQ doorbell record).
 struct cq_doorbell_record {
   static constexpr std::size_t bytes = 8;
-  bits update_ci   {0x00, 23,  0, "update_ci"};
-  bits cmd_sn      {0x04, 29, 28, "cmd_sn"};
-  as<cq_arm> cmd   {0x04, 26, 24, "cmd"};
-  bits arm_ci      {0x04, 23,  0, "arm_ci"};
+  bits       update_ci {0x00, 23,  0, "update_ci"};
+  bits       cmd_sn    {0x04, 29, 28, "cmd_sn"};
+  as<cq_arm> cmd       {0x04, 26, 24, "cmd"};
+  bits       arm_ci    {0x04, 23,  0, "arm_ci"};
 };
 
 /// Doorbell record of a receive queue or an SRQ: WQEs posted since creation, modulo 2^16.
@@ -65,18 +57,8 @@ struct rq_doorbell_record {
   bits wqe_counter {0x00, 15,  0, "wqe_counter"};
 };
 
-/// Consumer index of an EQ, and whether to arm it. Source: mlx4/eq.c (eq_set_ci).
-struct eq_doorbell {
-  static constexpr std::size_t bytes = 4;
-  bits arm         {0x00, 31, 31, "arm"};
-  bits ci          {0x00, 23,  0, "ci"};
-};
-
 /// The value of a doorbell or record as the CPU's word, for a big-endian store.
 constexpr std::uint32_t send_doorbell_word(std::uint32_t qpn) { return qpn << 8; }
-constexpr std::uint32_t eq_doorbell_word(std::uint32_t ci, bool arm) {
-  return (ci & 0xffffff) | (arm ? 1u << 31 : 0u);
-}
 constexpr std::uint32_t cq_arm_word(std::uint32_t cmd_sn, cq_arm cmd, std::uint32_t cqn_or_ci) {
   return (cmd_sn & 3) << 28 | static_cast<std::uint32_t>(cmd) << 24 | (cqn_or_ci & 0xffffff);
 }

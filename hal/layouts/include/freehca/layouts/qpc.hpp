@@ -83,43 +83,43 @@ inline constexpr std::uint32_t vlan_stripping = 1u << 21;
 /// them in the word at 0x24.
 template <unsigned Base>
 struct address_path_at {
-  bits force_loopback       {Base + 0x00, 31, 31, "force_loopback"};
-  bits cv                   {Base + 0x00, 30, 30, "cv"};                    // customer VLAN in QP
-  bits sv                   {Base + 0x00, 29, 29, "sv"};                    // service VLAN in QP
-  bits hide_cqe_vlan        {Base + 0x00, 26, 26, "hide_cqe_vlan"};
-  bits src_check_mc_lb      {Base + 0x00, 25, 25, "src_check_mc_lb"};
-  bits src_check_uc_lb      {Base + 0x00, 24, 24, "src_check_uc_lb"};
-  bits src_check_counter    {Base + 0x00, 23, 23, "src_check_counter"};     // compare by counter index
-  bits tx_block_tagged      {Base + 0x00, 22, 22, "tx_block_tagged"};
-  bits tx_block_prio        {Base + 0x00, 21, 21, "tx_block_prio_tagged"};
-  bits tx_block_untagged    {Base + 0x00, 20, 20, "tx_block_untagged"};
-  bits rx_block_tagged      {Base + 0x00, 18, 18, "rx_block_tagged"};
-  bits rx_block_prio        {Base + 0x00, 17, 17, "rx_block_prio_tagged"};
-  bits rx_block_untagged    {Base + 0x00, 16, 16, "rx_block_untagged"};
-  bits disable_pkey_check   {Base + 0x00, 14, 14, "disable_pkey_check"};    // SR-IOV proxy QPs
-  bits pkey_index           {Base + 0x00,  6,  0, "pkey_index"};
-  bits counter_index        {Base + 0x04, 31, 24, "counter_index"};
-  bits grh                  {Base + 0x04, 23, 23, "grh"};                   // packets carry a GRH
-  bits my_lid_smac_idx      {Base + 0x04, 22, 16, "my_lid_smac_idx"};       // IB: path bits; RoCE: MAC index
-  bits rlid                 {Base + 0x04, 15,  0, "rlid"};
-  bits ack_timeout          {Base + 0x08, 31, 27, "ack_timeout"};           // 4.096 us * 2^n; 0: off
-  as<path_link> link_type   {Base + 0x08, 26, 24, "link_type"};
-  bits mgid_index           {Base + 0x08, 22, 16, "mgid_index"};
-  bits static_rate          {Base + 0x08, 11,  8, "static_rate"};
-  bits hop_limit            {Base + 0x08,  7,  0, "hop_limit"};
-  bits tclass               {Base + 0x0c, 27, 20, "tclass"};
-  bits flow_label           {Base + 0x0c, 19,  0, "flow_label"};
-  raw<16> rgid              {Base + 0x10, "rgid"};
-  bits sched_queue          {Base + 0x20, 31, 24, "sched_queue"};           // see sched_queue_ib
-  bits vlan_index           {Base + 0x20, 22, 16, "vlan_index"};
-  bits no_force_smac        {Base + 0x20, 15, 15, "no_force_smac"};         // Linux, QP1 on Ethernet: "don't fsm"
-  bits feup                 {Base + 0x20, 14, 14, "feup"};                  // force Ethernet user priority
-  bits fsm                  {Base + 0x20, 13, 13, "fsm"};                   // force source MAC
-  bits fsip                 {Base + 0x20, 12, 12, "fsip"};                  // force source IP (PRM only)
-  bits fvl                  {Base + 0x20, 11, 11, "fvl"};                   // force VLAN
-  bits spoof_protection     {Base + 0x20,  8,  8, "spoof_protection"};      // PRM only
-  bits fvl_rx               {Base + 0x20,  0,  0, "fvl_rx"};                // enforce VLAN on receive
-  bits dmac                 {Base + 0x24, 47,  0, "dmac"};
+  as<bool>      force_loopback     {Base + 0x00, 31, 31, "force_loopback"};
+  as<bool>      cv                 {Base + 0x00, 30, 30, "cv"};                  // customer VLAN in QP
+  as<bool>      sv                 {Base + 0x00, 29, 29, "sv"};                  // service VLAN in QP
+  as<bool>      hide_cqe_vlan      {Base + 0x00, 26, 26, "hide_cqe_vlan"};
+  as<bool>      src_check_mc_lb    {Base + 0x00, 25, 25, "src_check_mc_lb"};
+  as<bool>      src_check_uc_lb    {Base + 0x00, 24, 24, "src_check_uc_lb"};
+  as<bool>      src_check_counter  {Base + 0x00, 23, 23, "src_check_counter"};   // compare by counter index
+  as<bool>      tx_block_tagged    {Base + 0x00, 22, 22, "tx_block_tagged"};
+  as<bool>      tx_block_prio      {Base + 0x00, 21, 21, "tx_block_prio_tagged"};
+  as<bool>      tx_block_untagged  {Base + 0x00, 20, 20, "tx_block_untagged"};
+  as<bool>      rx_block_tagged    {Base + 0x00, 18, 18, "rx_block_tagged"};
+  as<bool>      rx_block_prio      {Base + 0x00, 17, 17, "rx_block_prio_tagged"};
+  as<bool>      rx_block_untagged  {Base + 0x00, 16, 16, "rx_block_untagged"};
+  as<bool>      disable_pkey_check {Base + 0x00, 14, 14, "disable_pkey_check"};  // SR-IOV proxy QPs
+  bits          pkey_index         {Base + 0x00,  6,  0, "pkey_index"};
+  bits          counter_index      {Base + 0x04, 31, 24, "counter_index"};
+  as<bool>      grh                {Base + 0x04, 23, 23, "grh"};                 // packets carry a GRH
+  bits          my_lid_smac_idx    {Base + 0x04, 22, 16, "my_lid_smac_idx"};     // IB: path bits; RoCE: MAC index
+  bits          rlid               {Base + 0x04, 15,  0, "rlid"};
+  bits          ack_timeout        {Base + 0x08, 31, 27, "ack_timeout"};         // 4.096 us * 2^n; 0: off
+  as<path_link> link_type          {Base + 0x08, 26, 24, "link_type"};
+  bits          mgid_index         {Base + 0x08, 22, 16, "mgid_index"};
+  bits          static_rate        {Base + 0x08, 11,  8, "static_rate"};
+  bits          hop_limit          {Base + 0x08,  7,  0, "hop_limit"};
+  bits          tclass             {Base + 0x0c, 27, 20, "tclass"};
+  bits          flow_label         {Base + 0x0c, 19,  0, "flow_label"};
+  raw<16>       rgid               {Base + 0x10, "rgid"};
+  bits          sched_queue        {Base + 0x20, 31, 24, "sched_queue"};         // see sched_queue_ib
+  bits          vlan_index         {Base + 0x20, 22, 16, "vlan_index"};
+  as<bool>      no_force_smac      {Base + 0x20, 15, 15, "no_force_smac"};       // Linux, QP1 on Ethernet: "don't fsm"
+  as<bool>      feup               {Base + 0x20, 14, 14, "feup"};                // force Ethernet user priority
+  as<bool>      fsm                {Base + 0x20, 13, 13, "fsm"};                 // force source MAC
+  as<bool>      fsip               {Base + 0x20, 12, 12, "fsip"};                // force source IP (PRM only)
+  as<bool>      fvl                {Base + 0x20, 11, 11, "fvl"};                 // force VLAN
+  as<bool>      spoof_protection   {Base + 0x20,  8,  8, "spoof_protection"};    // PRM only
+  as<bool>      fvl_rx             {Base + 0x20,  0,  0, "fvl_rx"};              // enforce VLAN on receive
+  bits          dmac               {Base + 0x24, 47,  0, "dmac"};
 };
 
 /// An address path by itself.
@@ -151,70 +151,70 @@ constexpr unsigned sched_queue_sl(unsigned sched_queue) { return sched_queue >> 
 /// are left out: reserved here.
 struct qpc : primary_path, alternate_path {
   static constexpr std::size_t bytes = 0xf8;
-  as<qp_state> state             {0x00, 31, 28, "state"};
-  as<qp_service> service         {0x00, 19, 16, "service"};
-  bits rss                       {0x00, 13, 13, "rss"};                // an RSS indirection QP: see rss_context
-  as<path_migration> pm_state    {0x00, 12, 11, "pm_state"};
-  bits pd                        {0x04, 23,  0, "pd"};
-  as<ib_mtu> mtu                 {0x08, 31, 29, "mtu"};
-  bits msg_max                   {0x08, 28, 24, "msg_max"};            // log2
-  bits log_rq_size               {0x08, 22, 19, "log_rq_size"};        // WQEs
-  bits log_rq_stride             {0x08, 18, 16, "log_rq_stride"};      // 16 << n bytes
-  bits sq_no_prefetch            {0x08, 15, 15, "sq_no_prefetch"};
-  bits log_sq_size               {0x08, 14, 11, "log_sq_size"};
-  bits log_sq_stride             {0x08, 10,  8, "log_sq_stride"};      // 16 << n bytes, n >= 2
-  as<roce_mode> roce             {0x08,  7,  6, "roce_mode"};
-  bits reserved_lkey             {0x08,  4,  4, "reserved_lkey"};      // this QP may use the reserved L_Key
-  bits usr_page                  {0x0c, 23,  0, "usr_page"};
-  bits local_qpn                 {0x10, 23,  0, "local_qpn"};
-  bits remote_qpn                {0x14, 23,  0, "remote_qpn"};
+  as<qp_state>       state             {0x00, 31, 28, "state"};
+  as<qp_service>     service           {0x00, 19, 16, "service"};
+  as<bool>           rss               {0x00, 13, 13, "rss"};                // an RSS indirection QP: see rss_context
+  as<path_migration> pm_state          {0x00, 12, 11, "pm_state"};
+  bits               pd                {0x04, 23,  0, "pd"};
+  as<ib_mtu>         mtu               {0x08, 31, 29, "mtu"};
+  bits               msg_max           {0x08, 28, 24, "msg_max"};            // log2
+  bits               log_rq_size       {0x08, 22, 19, "log_rq_size"};        // WQEs
+  bits               log_rq_stride     {0x08, 18, 16, "log_rq_stride"};      // 16 << n bytes
+  as<bool>           sq_no_prefetch    {0x08, 15, 15, "sq_no_prefetch"};
+  bits               log_sq_size       {0x08, 14, 11, "log_sq_size"};
+  bits               log_sq_stride     {0x08, 10,  8, "log_sq_stride"};      // 16 << n bytes, n >= 2
+  as<roce_mode>      roce              {0x08,  7,  6, "roce_mode"};
+  as<bool>           reserved_lkey     {0x08,  4,  4, "reserved_lkey"};      // this QP may use the reserved L_Key
+  bits               usr_page          {0x0c, 23,  0, "usr_page"};
+  bits               local_qpn         {0x10, 23,  0, "local_qpn"};
+  bits               remote_qpn        {0x14, 23,  0, "remote_qpn"};
   // 0x18 the primary path, 0x44 the alternate path
-  bits ack_req_freq              {0x70, 31, 28, "ack_req_freq"};       // log2 packets between ACK requests
-  bits sra_max                   {0x70, 23, 21, "sra_max"};            // log2 reads and atomics outstanding
-  bits retry_count               {0x70, 18, 16, "retry_count"};
-  bits rnr_retry                 {0x70, 15, 13, "rnr_retry"};          // 7: for ever
-  bits fre                       {0x70, 11, 11, "fre"};                // fast registration enabled
-  bits cur_rnr_retry             {0x70, 10,  8, "cur_rnr_retry"};      // query
-  bits cur_retry_count           {0x70,  7,  5, "cur_retry_count"};    // query
-  bits next_send_psn             {0x78, 23,  0, "next_send_psn"};
-  bits cqn_send                  {0x7c, 23,  0, "cqn_send"};
-  bits roce_entropy              {0x80, 31, 16, "roce_entropy"};       // UDP source port of RoCE v2
-  bits last_acked_psn            {0x88, 23,  0, "last_acked_psn"};     // query
-  bits ssn                       {0x8c, 23,  0, "ssn"};                // query
-  bits physical_function         {0x90, 31, 24, "physical_function"};  // PRM only
-  bits rra_max                   {0x90, 23, 21, "rra_max"};            // log2 reads and atomics as responder
-  bits rre                       {0x90, 15, 15, "rre"};                // remote read enabled
-  bits rwe                       {0x90, 14, 14, "rwe"};                // remote write enabled
-  bits rae                       {0x90, 13, 13, "rae"};                // remote atomics enabled
-  bits page_offset               {0x90, 11,  6, "page_offset"};        // of the first WQE, 64-byte units
-  bits ric                       {0x90,  4,  4, "ric"};                // ACKs carry no credits: set with an SRQ
-  bits fpp                       {0x90,  3,  3, "fpp"};                // Linux: port remap (bonding)
-  bits min_rnr_nak               {0x94, 28, 24, "min_rnr_nak"};        // timer code
-  bits next_rcv_psn              {0x94, 23,  0, "next_rcv_psn"};
-  bits xrcd                      {0x98, 15,  0, "xrcd"};
-  bits cqn_recv                  {0x9c, 23,  0, "cqn_recv"};
-  addr db_rec_addr               {0xa0, 63,  2, "db_rec_addr"};
-  bits qkey                      {0xa8, 31,  0, "qkey"};
-  bits rx_tunnel_mode            {0xac, 30, 28, "rx_tunnel_mode"};     // Linux: 7, VXLAN and plain
-  bits srq                       {0xac, 24, 24, "srq"};                // srqn is valid
-  bits srqn                      {0xac, 23,  0, "srqn"};
-  bits msn                       {0xb0, 23,  0, "msn"};                // query: the responder's
-  bits rq_wqe_counter            {0xb4, 31, 16, "rq_wqe_counter"};     // query
-  bits sq_wqe_counter            {0xb4, 15,  0, "sq_wqe_counter"};     // query
-  bits rate_limit_unit           {0xbc, 31, 30, "rate_limit_unit"};
-  bits rate_limit                {0xbc, 29, 16, "rate_limit"};
-  bits qos_vport                 {0xbc,  7,  0, "qos_vport"};
-  bits mkey_remap                {0xc0, 31, 31, "mkey_remap"};         // PRM only
-  bits vsd                       {0xc0, 30, 30, "vsd"};                // VLAN strip disable
-  bits scatter_fcs               {0xc0, 29, 29, "scatter_fcs"};
-  bits rmc_mode                  {0xc0, 28, 27, "rmc_mode"};           // PRM only: reliable multicast
-  bits inline_scatter            {0xc0, 25, 25, "inline_scatter"};
-  bits header_separation         {0xc0, 24, 24, "header_separation"};  // PRM only
-  bits rmc_parent_qpn            {0xc0, 23,  0, "rmc_parent_qpn"};     // PRM only
-  bits num_rmc_peers             {0xc4, 31, 24, "num_rmc_peers"};
-  bits base_mkey                 {0xc4, 23,  0, "base_mkey"};
-  bits log_page_size             {0xc8, 29, 24, "log_page_size"};      // log2 - 12
-  addr mtt_base                  {0xc8, 39,  3, "mtt_base"};           // offset in ICM's MTT area
+  bits               ack_req_freq      {0x70, 31, 28, "ack_req_freq"};       // log2 packets between ACK requests
+  bits               sra_max           {0x70, 23, 21, "sra_max"};            // log2 reads and atomics outstanding
+  bits               retry_count       {0x70, 18, 16, "retry_count"};
+  bits               rnr_retry         {0x70, 15, 13, "rnr_retry"};          // 7: for ever
+  as<bool>           fre               {0x70, 11, 11, "fre"};                // fast registration enabled
+  bits               cur_rnr_retry     {0x70, 10,  8, "cur_rnr_retry"};      // query
+  bits               cur_retry_count   {0x70,  7,  5, "cur_retry_count"};    // query
+  bits               next_send_psn     {0x78, 23,  0, "next_send_psn"};
+  bits               cqn_send          {0x7c, 23,  0, "cqn_send"};
+  bits               roce_entropy      {0x80, 31, 16, "roce_entropy"};       // UDP source port of RoCE v2
+  bits               last_acked_psn    {0x88, 23,  0, "last_acked_psn"};     // query
+  bits               ssn               {0x8c, 23,  0, "ssn"};                // query
+  bits               physical_function {0x90, 31, 24, "physical_function"};  // PRM only
+  bits               rra_max           {0x90, 23, 21, "rra_max"};            // log2 reads and atomics as responder
+  as<bool>           rre               {0x90, 15, 15, "rre"};                // remote read enabled
+  as<bool>           rwe               {0x90, 14, 14, "rwe"};                // remote write enabled
+  as<bool>           rae               {0x90, 13, 13, "rae"};                // remote atomics enabled
+  bits               page_offset       {0x90, 11,  6, "page_offset"};        // of the first WQE, 64-byte units
+  as<bool>           ric               {0x90,  4,  4, "ric"};                // ACKs carry no credits: set with an SRQ
+  as<bool>           fpp               {0x90,  3,  3, "fpp"};                // Linux: port remap (bonding)
+  bits               min_rnr_nak       {0x94, 28, 24, "min_rnr_nak"};        // timer code
+  bits               next_rcv_psn      {0x94, 23,  0, "next_rcv_psn"};
+  bits               xrcd              {0x98, 15,  0, "xrcd"};
+  bits               cqn_recv          {0x9c, 23,  0, "cqn_recv"};
+  addr               db_rec_addr       {0xa0, 63,  2, "db_rec_addr"};
+  bits               qkey              {0xa8, 31,  0, "qkey"};
+  bits               rx_tunnel_mode    {0xac, 30, 28, "rx_tunnel_mode"};     // Linux: 7, VXLAN and plain
+  as<bool>           srq               {0xac, 24, 24, "srq"};                // srqn is valid
+  bits               srqn              {0xac, 23,  0, "srqn"};
+  bits               msn               {0xb0, 23,  0, "msn"};                // query: the responder's
+  bits               rq_wqe_counter    {0xb4, 31, 16, "rq_wqe_counter"};     // query
+  bits               sq_wqe_counter    {0xb4, 15,  0, "sq_wqe_counter"};     // query
+  bits               rate_limit_unit   {0xbc, 31, 30, "rate_limit_unit"};
+  bits               rate_limit        {0xbc, 29, 16, "rate_limit"};
+  bits               qos_vport         {0xbc,  7,  0, "qos_vport"};
+  as<bool>           mkey_remap        {0xc0, 31, 31, "mkey_remap"};         // PRM only
+  as<bool>           vsd               {0xc0, 30, 30, "vsd"};                // VLAN strip disable
+  as<bool>           scatter_fcs       {0xc0, 29, 29, "scatter_fcs"};
+  bits               rmc_mode          {0xc0, 28, 27, "rmc_mode"};           // PRM only: reliable multicast
+  as<bool>           inline_scatter    {0xc0, 25, 25, "inline_scatter"};
+  as<bool>           header_separation {0xc0, 24, 24, "header_separation"};  // PRM only
+  bits               rmc_parent_qpn    {0xc0, 23,  0, "rmc_parent_qpn"};     // PRM only
+  bits               num_rmc_peers     {0xc4, 31, 24, "num_rmc_peers"};
+  bits               base_mkey         {0xc4, 23,  0, "base_mkey"};
+  bits               log_page_size     {0xc8, 29, 24, "log_page_size"};      // log2 - 12
+  addr               mtt_base          {0xc8, 39,  3, "mtt_base"};           // offset in ICM's MTT area
 };
 static_assert(sizeof(rows<address_path>) == rows<address_path>::count * sizeof(bits));
 
@@ -222,18 +222,18 @@ static_assert(sizeof(rows<address_path>) == rows<address_path>::count * sizeof(b
 /// Source: drivers/net/ethernet/mellanox/mlx4/qp.c (__mlx4_qp_modify, mlx4_qp_query).
 struct qp_mailbox {
   static constexpr std::size_t bytes = 0x100;
-  bits opt_param_mask   {0x00, 31, 0, "opt_param_mask"};
-  raw<0xf8> context     {0x08, "context"};
+  bits      opt_param_mask {0x00, 31,  0, "opt_param_mask"};
+  raw<0xf8> context        {0x08, "context"};
 };
 
 /// The mailbox of UPDATE_QP: masks of what changes, and from byte 0x20 a context. Its length in Linux is
 /// 0x2e8 (the rest is zero). Source: include/linux/mlx4/qp.h (struct mlx4_update_qp_context and the masks).
 struct update_qp_mailbox {
   static constexpr std::size_t bytes = 0x118;
-  bits qp_mask                {0x00, 63, 0, "qp_mask"};
-  bits primary_path_mask      {0x08, 63, 0, "primary_path_mask"};
-  bits alternate_path_mask    {0x10, 63, 0, "alternate_path_mask"};
-  raw<0xf8> context           {0x20, "context"};
+  bits      qp_mask             {0x00, 63,  0, "qp_mask"};
+  bits      primary_path_mask   {0x08, 63,  0, "primary_path_mask"};
+  bits      alternate_path_mask {0x10, 63,  0, "alternate_path_mask"};
+  raw<0xf8> context             {0x20, "context"};
 };
 
 /// Bits of update_qp_mailbox's qp_mask. Source: as above (MLX4_UPD_QP_MASK_*).
@@ -276,19 +276,19 @@ enum class rss_hash : std::uint8_t { exclusive_or = 0, toeplitz = 1 };
 /// Source: include/linux/mlx4/qp.h (struct mlx4_rss_context, MLX4_RSS_OFFSET_IN_QPC_PRI_PATH).
 struct rss_context {
   static constexpr std::size_t bytes = 0x38;
-  bits log_size          {0x00, 31, 24, "log_size"};      // log2 of the QPs that share the load
-  bits base_qpn          {0x00, 23,  0, "base_qpn"};
-  bits default_qpn       {0x04, 23,  0, "default_qpn"};
-  as<rss_hash> hash      {0x08, 15,  8, "hash"};
-  bits inner_headers     {0x08,  7,  6, "inner_headers"}; // 0 outer, 2 inner, 3 inner, IP only
-  bits ipv4              {0x08,  5,  5, "ipv4"};
-  bits tcp_ipv4          {0x08,  4,  4, "tcp_ipv4"};
-  bits ipv6              {0x08,  3,  3, "ipv6"};
-  bits tcp_ipv6          {0x08,  2,  2, "tcp_ipv6"};
-  bits udp_ipv4          {0x08,  1,  1, "udp_ipv4"};
-  bits udp_ipv6          {0x08,  0,  0, "udp_ipv6"};
-  raw<40> key            {0x0c, "key"};
-  bits base_qpn_udp      {0x34, 23,  0, "base_qpn_udp"};
+  bits         log_size      {0x00, 31, 24, "log_size"};       // log2 of the QPs that share the load
+  bits         base_qpn      {0x00, 23,  0, "base_qpn"};
+  bits         default_qpn   {0x04, 23,  0, "default_qpn"};
+  as<rss_hash> hash          {0x08, 15,  8, "hash"};
+  bits         inner_headers {0x08,  7,  6, "inner_headers"};  // 0 outer, 2 inner, 3 inner, IP only
+  as<bool>     ipv4          {0x08,  5,  5, "ipv4"};
+  as<bool>     tcp_ipv4      {0x08,  4,  4, "tcp_ipv4"};
+  as<bool>     ipv6          {0x08,  3,  3, "ipv6"};
+  as<bool>     tcp_ipv6      {0x08,  2,  2, "tcp_ipv6"};
+  as<bool>     udp_ipv4      {0x08,  1,  1, "udp_ipv4"};
+  as<bool>     udp_ipv6      {0x08,  0,  0, "udp_ipv6"};
+  raw<40>      key           {0x0c, "key"};
+  bits         base_qpn_udp  {0x34, 23,  0, "base_qpn_udp"};
 };
 inline constexpr std::size_t rss_context_offset = 0x3c;
 

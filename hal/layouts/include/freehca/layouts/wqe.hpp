@@ -71,38 +71,38 @@ inline constexpr std::uint32_t invalid_lkey = 0x100;  ///< Source: include/linux
 /// (hw/mlx4/qp.c) or always with LSO (mlx4_en); no source names it. On raw Ethernet `solicited` means "add
 /// no ICRC" (libmlx4), and bytes 8, 9 and 12 to 15 hold the destination MAC, for loopback.
 struct wqe_ctrl_rows {
-  bits owner                  {0x00, 31, 31, "owner"};
-  bits nec                    {0x00, 29, 29, "nec"};             // no error completion
-  bits inner_ip_csum          {0x00, 28, 28, "inner_ip_csum"};
-  bits inner_l4_csum          {0x00, 27, 27, "inner_l4_csum"};
-  bits wqe_index              {0x00, 23,  8, "wqe_index"};       // BlueFlame only
-  bits big_header             {0x00,  6,  6, "big_header"};
-  as<wqe_opcode> opcode       {0x00,  4,  0, "opcode"};
-  bits fence                  {0x04,  6,  6, "fence"};
-  bits ds                     {0x04,  5,  0, "ds"};              // 16-byte units, control segment included
-  bits remote_srqn            {0x08, 31,  8, "remote_srqn"};     // XRC
-  bits strong_order           {0x08,  7,  7, "strong_order"};
-  bits l4_csum                {0x08,  5,  5, "l4_csum"};
-  bits ip_csum                {0x08,  4,  4, "ip_csum"};
-  as<wqe_completion> cq_update{0x08,  3,  2, "cq_update"};
-  bits solicited              {0x08,  1,  1, "solicited"};
-  bits force_loopback         {0x08,  0,  0, "force_loopback"};
-  bits immediate              {0x0c, 31,  0, "immediate"};       // or the R_Key to invalidate
+  as<bool>           owner          {0x00, 31, 31, "owner"};
+  as<bool>           nec            {0x00, 29, 29, "nec"};          // no error completion
+  as<bool>           inner_ip_csum  {0x00, 28, 28, "inner_ip_csum"};
+  as<bool>           inner_l4_csum  {0x00, 27, 27, "inner_l4_csum"};
+  bits               wqe_index      {0x00, 23,  8, "wqe_index"};    // BlueFlame only
+  as<bool>           big_header     {0x00,  6,  6, "big_header"};
+  as<wqe_opcode>     opcode         {0x00,  4,  0, "opcode"};
+  as<bool>           fence          {0x04,  6,  6, "fence"};
+  bits               ds             {0x04,  5,  0, "ds"};           // 16-byte units, control segment included
+  bits               remote_srqn    {0x08, 31,  8, "remote_srqn"};  // XRC
+  as<bool>           strong_order   {0x08,  7,  7, "strong_order"};
+  as<bool>           l4_csum        {0x08,  5,  5, "l4_csum"};
+  as<bool>           ip_csum        {0x08,  4,  4, "ip_csum"};
+  as<wqe_completion> cq_update      {0x08,  3,  2, "cq_update"};
+  as<bool>           solicited      {0x08,  1,  1, "solicited"};
+  as<bool>           force_loopback {0x08,  0,  0, "force_loopback"};
+  bits               immediate      {0x0c, 31,  0, "immediate"};    // or the R_Key to invalidate
 };
 
 /// Control segment of a WQE that a doorbell starts.
 struct wqe_ctrl : wqe_ctrl_rows {
   static constexpr std::size_t bytes = 0x10;
-  bits vlan_tag               {0x04, 31, 16, "vlan_tag"};        // Ethernet
-  bits ins_svlan              {0x04, 15, 15, "ins_svlan"};
-  bits ins_cvlan              {0x04, 14, 14, "ins_cvlan"};
+  bits     vlan_tag  {0x04, 31, 16, "vlan_tag"};  // Ethernet
+  as<bool> ins_svlan {0x04, 15, 15, "ins_svlan"};
+  as<bool> ins_cvlan {0x04, 14, 14, "ins_cvlan"};
 };
 
 /// Control segment of a WQE that is written to a BlueFlame register: the QP's number where a VLAN tag else
 /// stands, and the WQE's index. Sources: rdma-core providers/mlx4/qp.c (mlx4_post_send), mlx4/en_tx.c.
 struct wqe_ctrl_blueflame : wqe_ctrl_rows {
   static constexpr std::size_t bytes = 0x10;
-  bits qpn                    {0x04, 31,  8, "qpn"};
+  bits qpn {0x04, 31,  8, "qpn"};
 };
 
 /// Control segment of an MLX QP on InfiniBand, which sends headers that software made (QP0, QP1).
@@ -111,18 +111,18 @@ struct wqe_ctrl_blueflame : wqe_ctrl_rows {
 /// bytes 8, 9 and 12 to 15 hold the destination MAC instead and sched_prio the priority (in its top bits).
 struct wqe_ctrl_mlx {
   static constexpr std::size_t bytes = 0x10;
-  bits owner                  {0x00, 31, 31, "owner"};
-  as<wqe_opcode> opcode       {0x00,  4,  0, "opcode"};
-  bits sched_prio             {0x04, 31, 16, "sched_prio"};
-  bits ds                     {0x04,  5,  0, "ds"};
-  bits vl15                   {0x08, 17, 17, "vl15"};
-  bits slr                    {0x08, 16, 16, "slr"};             // source LID from the headers
-  bits static_rate            {0x08, 15, 12, "static_rate"};
-  bits sl                     {0x08, 11,  8, "sl"};
-  bits icrc                   {0x08,  4,  4, "icrc"};
-  as<wqe_completion> cq_update{0x08,  3,  2, "cq_update"};
-  bits force_loopback         {0x08,  0,  0, "force_loopback"};
-  bits rlid                   {0x0c, 31, 16, "rlid"};            // must match the headers
+  as<bool>           owner          {0x00, 31, 31, "owner"};
+  as<wqe_opcode>     opcode         {0x00,  4,  0, "opcode"};
+  bits               sched_prio     {0x04, 31, 16, "sched_prio"};
+  bits               ds             {0x04,  5,  0, "ds"};
+  as<bool>           vl15           {0x08, 17, 17, "vl15"};
+  as<bool>           slr            {0x08, 16, 16, "slr"};   // source LID from the headers
+  bits               static_rate    {0x08, 15, 12, "static_rate"};
+  bits               sl             {0x08, 11,  8, "sl"};
+  as<bool>           icrc           {0x08,  4,  4, "icrc"};
+  as<wqe_completion> cq_update      {0x08,  3,  2, "cq_update"};
+  as<bool>           force_loopback {0x08,  0,  0, "force_loopback"};
+  bits               rlid           {0x0c, 31, 16, "rlid"};  // must match the headers
 };
 
 /// The rows of a UD address vector. With grh clear the last word of dgid must be 2 (MT25408 PRM; Linux
@@ -130,19 +130,19 @@ struct wqe_ctrl_mlx {
 /// PRM, UD address vector. On Ethernet the priority is the top three bits of sl (hw/mlx4/ah.c), and a
 /// multicast rlid (0xc000) goes with a multicast GID.
 struct address_vector_rows {
-  bits force_loopback         {0x00, 31, 31, "force_loopback"};
-  bits port                   {0x00, 25, 24, "port"};
-  bits pd                     {0x00, 23,  0, "pd"};
-  bits grh                    {0x04, 23, 23, "grh"};
-  bits my_lid_smac_idx        {0x04, 22, 16, "my_lid_smac_idx"};
-  bits rlid                   {0x04, 15,  0, "rlid"};
-  bits mgid_index             {0x08, 22, 16, "mgid_index"};
-  bits static_rate            {0x08, 11,  8, "static_rate"};
-  bits hop_limit              {0x08,  7,  0, "hop_limit"};
-  bits sl                     {0x0c, 31, 28, "sl"};
-  bits tclass                 {0x0c, 27, 20, "tclass"};
-  bits flow_label             {0x0c, 19,  0, "flow_label"};
-  raw<16> dgid                {0x10, "dgid"};
+  as<bool> force_loopback  {0x00, 31, 31, "force_loopback"};
+  bits     port            {0x00, 25, 24, "port"};
+  bits     pd              {0x00, 23,  0, "pd"};
+  as<bool> grh             {0x04, 23, 23, "grh"};
+  bits     my_lid_smac_idx {0x04, 22, 16, "my_lid_smac_idx"};
+  bits     rlid            {0x04, 15,  0, "rlid"};
+  bits     mgid_index      {0x08, 22, 16, "mgid_index"};
+  bits     static_rate     {0x08, 11,  8, "static_rate"};
+  bits     hop_limit       {0x08,  7,  0, "hop_limit"};
+  bits     sl              {0x0c, 31, 28, "sl"};
+  bits     tclass          {0x0c, 27, 20, "tclass"};
+  bits     flow_label      {0x0c, 19,  0, "flow_label"};
+  raw<16>  dgid            {0x10, "dgid"};
 };
 struct address_vector : address_vector_rows {
   static constexpr std::size_t bytes = 0x20;
@@ -152,59 +152,59 @@ struct address_vector : address_vector_rows {
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_datagram_seg), rdma-core providers/mlx4/mlx4dv.h.
 struct wqe_datagram : address_vector_rows {
   static constexpr std::size_t bytes = 0x30;
-  bits dqpn                   {0x20, 23,  0, "dqpn"};
-  bits qkey                   {0x24, 31,  0, "qkey"};            // bit 31: the QP context's instead
-  bits vlan                   {0x28, 31, 16, "vlan"};
-  bits dmac                   {0x28, 47,  0, "dmac"};
+  bits dqpn {0x20, 23,  0, "dqpn"};
+  bits qkey {0x24, 31,  0, "qkey"};  // bit 31: the QP context's instead
+  bits vlan {0x28, 31, 16, "vlan"};
+  bits dmac {0x28, 47,  0, "dmac"};
 };
 
 /// Sources of the segments that follow: include/linux/mlx4/qp.h (struct mlx4_wqe_*_seg), hw/mlx4/qp.c
 /// (set_*_seg), MT25408 PRM.
 struct wqe_remote_address {
   static constexpr std::size_t bytes = 0x10;
-  bits remote_address         {0x00, 63,  0, "remote_address"};
-  bits rkey                   {0x08, 31,  0, "rkey"};
+  bits remote_address {0x00, 63,  0, "remote_address"};
+  bits rkey           {0x08, 31,  0, "rkey"};
 };
 
 /// Compare and swap: swap and compare values. Fetch and add: the addend, and 0. Masked fetch and add: the
 /// addend, and the mask of field boundaries.
 struct wqe_atomic {
   static constexpr std::size_t bytes = 0x10;
-  bits swap_add               {0x00, 63,  0, "swap_add"};
-  bits compare                {0x08, 63,  0, "compare"};
+  bits swap_add {0x00, 63,  0, "swap_add"};
+  bits compare  {0x08, 63,  0, "compare"};
 };
 
 /// Masked compare and swap.
 struct wqe_masked_atomic {
   static constexpr std::size_t bytes = 0x20;
-  bits swap_add               {0x00, 63,  0, "swap_add"};
-  bits compare                {0x08, 63,  0, "compare"};
-  bits swap_add_mask          {0x10, 63,  0, "swap_add_mask"};
-  bits compare_mask           {0x18, 63,  0, "compare_mask"};
+  bits swap_add      {0x00, 63,  0, "swap_add"};
+  bits compare       {0x08, 63,  0, "compare"};
+  bits swap_add_mask {0x10, 63,  0, "swap_add_mask"};
+  bits compare_mask  {0x18, 63,  0, "compare_mask"};
 };
 
 /// One scatter or gather entry. Sources disagree on an empty one in a send: libmlx4 writes byte count
 /// 0x80000000 (an inline segment of no bytes), Linux's own post writes 0.
 struct wqe_data {
   static constexpr std::size_t bytes = 0x10;
-  bits inline_data            {0x00, 31, 31, "inline"};          // 0 here; 1: a wqe_inline
-  bits byte_count             {0x00, 30,  0, "byte_count"};
-  bits lkey                   {0x04, 31,  0, "lkey"};
-  bits address                {0x08, 63,  0, "address"};
+  as<bool> inline_data {0x00, 31, 31, "inline"};  // 0 here; 1: a wqe_inline
+  bits     byte_count  {0x00, 30,  0, "byte_count"};
+  bits     lkey        {0x04, 31,  0, "lkey"};
+  bits     address     {0x08, 63,  0, "address"};
 };
 
 /// Head of an inline segment; byte_count bytes follow it, and the next segment is 16-byte aligned.
 struct wqe_inline {
   static constexpr std::size_t bytes = 0x04;
-  bits inline_data            {0x00, 31, 31, "inline"};
-  bits byte_count             {0x00,  9,  0, "byte_count"};
+  as<bool> inline_data {0x00, 31, 31, "inline"};
+  bits     byte_count  {0x00,  9,  0, "byte_count"};
 };
 
 /// Head of an LSO segment: the header's bytes follow it.
 struct wqe_lso {
   static constexpr std::size_t bytes = 0x04;
-  bits mss                    {0x00, 31, 16, "mss"};
-  bits header_size            {0x00, 15,  0, "header_size"};
+  bits mss         {0x00, 31, 16, "mss"};
+  bits header_size {0x00, 15,  0, "header_size"};
 };
 
 /// Fast registration. The page list holds MTT entries (bit 0: present), 64-byte aligned. Sources: as above,
@@ -212,42 +212,42 @@ struct wqe_lso {
 /// of 4 KiB; Linux, which works, has this order and log2 of the page's bytes.
 struct wqe_fast_register {
   static constexpr std::size_t bytes = 0x30;
-  bits atomic                 {0x00, 31, 31, "atomic"};
-  bits remote_write           {0x00, 30, 30, "remote_write"};
-  bits remote_read            {0x00, 29, 29, "remote_read"};
-  bits local_write            {0x00, 28, 28, "local_write"};
-  bits local_read             {0x00, 27, 27, "local_read"};
-  bits mem_key                {0x04, 31,  0, "mem_key"};
-  addr page_list              {0x08, 63,  6, "page_list"};
-  bits start_address          {0x10, 63,  0, "start_address"};
-  bits length                 {0x18, 63,  0, "length"};
-  bits first_byte_offset      {0x20, 31,  0, "first_byte_offset"};
-  bits log_page_size          {0x24,  4,  0, "log_page_size"};
+  as<bool> atomic            {0x00, 31, 31, "atomic"};
+  as<bool> remote_write      {0x00, 30, 30, "remote_write"};
+  as<bool> remote_read       {0x00, 29, 29, "remote_read"};
+  as<bool> local_write       {0x00, 28, 28, "local_write"};
+  as<bool> local_read        {0x00, 27, 27, "local_read"};
+  bits     mem_key           {0x04, 31,  0, "mem_key"};
+  addr     page_list         {0x08, 63,  6, "page_list"};
+  bits     start_address     {0x10, 63,  0, "start_address"};
+  bits     length            {0x18, 63,  0, "length"};
+  bits     first_byte_offset {0x20, 31,  0, "first_byte_offset"};
+  bits     log_page_size     {0x24,  4,  0, "log_page_size"};
 };
 
 struct wqe_local_invalidate {
   static constexpr std::size_t bytes = 0x20;
-  bits mem_key                {0x08, 31,  0, "mem_key"};         // the PRM of 2007: 24 bits
+  bits mem_key {0x08, 31,  0, "mem_key"};  // the PRM of 2007: 24 bits
 };
 
 struct wqe_bind {
   static constexpr std::size_t bytes = 0x20;
-  bits atomic                 {0x00, 31, 31, "atomic"};
-  bits remote_write           {0x00, 30, 30, "remote_write"};
-  bits remote_read            {0x00, 29, 29, "remote_read"};
-  bits type_2                 {0x04, 31, 31, "type_2"};
-  bits zero_based             {0x04, 30, 30, "zero_based"};
-  bits new_rkey               {0x08, 31,  0, "new_rkey"};
-  bits lkey                   {0x0c, 31,  0, "lkey"};
-  bits address                {0x10, 63,  0, "address"};
-  bits length                 {0x18, 63,  0, "length"};
+  as<bool> atomic       {0x00, 31, 31, "atomic"};
+  as<bool> remote_write {0x00, 30, 30, "remote_write"};
+  as<bool> remote_read  {0x00, 29, 29, "remote_read"};
+  as<bool> type_2       {0x04, 31, 31, "type_2"};
+  as<bool> zero_based   {0x04, 30, 30, "zero_based"};
+  bits     new_rkey     {0x08, 31,  0, "new_rkey"};
+  bits     lkey         {0x0c, 31,  0, "lkey"};
+  bits     address      {0x10, 63,  0, "address"};
+  bits     length       {0x18, 63,  0, "length"};
 };
 
 /// Head of a shared receive WQE: the index of the next free one, which the device follows.
 /// Source: include/linux/mlx4/srq.h (struct mlx4_wqe_srq_next_seg).
 struct wqe_srq_next {
   static constexpr std::size_t bytes = 0x10;
-  bits next_wqe_index         {0x00, 15,  0, "next_wqe_index"};
+  bits next_wqe_index {0x00, 15,  0, "next_wqe_index"};
 };
 
 static_assert(wqe_ctrl{}.ds.offset == 4 && wqe_ctrl{}.immediate.offset == 12);
