@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The output of QUERY_PORT and SENSE_PORT.
+#pragma once
+
+#include <freehca/layouts/layout.hpp>
+
+namespace freehca::layouts {
+
+/// Link layers, also the values of SENSE_PORT's immediate output, bits 1:0.
+enum class port_type : std::uint8_t { none = 0, ib = 1, ethernet = 2, vpi = 3 };
+
+/// Sources: Linux 6.1 fw.c mlx4_QUERY_PORT and mlx4_QUERY_PORT_wrapper (cur_max_*); illumos hermon_hw.h
+/// (link speeds, vpi); iPXE hermon.h query_port_cap.
+struct query_port {
+  static constexpr std::size_t bytes = 0x40;
+  as<bool>      link_up              {0x00, 31, 31, "link_up"};
+  as<bool>      dmfs_optimized_state {0x00, 29, 29, "dmfs_optimized_state"};
+  /// sense the link layer, unless told otherwise
+  as<bool>      default_sense        {0x00, 28, 28, "default_sense"};
+  /// set: Ethernet; illumos calls this bit vpi
+  as<bool>      suggested_type       {0x00, 27, 27, "suggested_type"};
+  as<port_type> supported_port_type  {0x00, 25, 24, "supported_port_type"};  ///< vpi: either
+  bits          ib_mtu               {0x00, 19, 16, "ib_mtu"};  ///< IBTA code, 1 for 256 bytes to 5 for 4096
+  bits          eth_mtu              {0x00, 15,  0, "eth_mtu"};  ///< bytes
+  bits          ib_link_speed        {0x04, 31, 24, "ib_link_speed"};  ///< bit 0 SDR, 1 DDR, 2 QDR
+  /// 0 10 Gb/s XAUI, 1 10 Gb/s XFI, 2 1 Gb/s, 0xf other
+  bits          eth_link_speed       {0x04, 19, 16, "eth_link_speed"};
+  bits          ib_port_width        {0x04, 11,  8, "ib_port_width"};  ///< IBTA code
+  bits          log_max_gid          {0x04,  7,  4, "log_max_gid"};
+  bits          log_max_pkey         {0x04,  3,  0, "log_max_pkey"};
+  bits          log_max_vlan         {0x08, 15, 12, "log_max_vlan"};
+  bits          log_max_mac          {0x08, 11,  8, "log_max_mac"};
+  bits          max_tc_eth           {0x08,  7,  4, "max_tc_eth"};
+  bits          max_vl               {0x08,  3,  0, "max_vl"};  ///< without VL 15
+  bits          cur_max_pkey         {0x0c, 31, 16, "cur_max_pkey"};  ///< in answers to virtual functions
+  bits          cur_max_gid          {0x0c, 15,  0, "cur_max_gid"};  ///< in answers to virtual functions
+  bits          mac                  {0x10, 47,  0, "mac"};  ///< the port's own MAC address
+  bits          transceiver_type     {0x18, 31, 24, "transceiver_type"};
+  bits          vendor_oui           {0x18, 23,  0, "vendor_oui"};
+  bits          wavelength           {0x1c, 31, 16, "wavelength"};
+  bits          transceiver_code     {0x20, 63,  0, "transceiver_code"};
+};
+static_assert(query_port{}.mac.offset == 0x10 && query_port{}.transceiver_code.offset == 0x20 &&
+              claimed<query_port>().sound);
+
+/// SENSE_PORT's immediate output.
+struct sense_port {
+  static constexpr std::size_t bytes = 8;
+  as<layouts::port_type> port_type {0x04,  1,  0, "port_type"};  ///< none: no link
+};
+static_assert(claimed<sense_port>().sound);
+
+}  // namespace freehca::layouts
