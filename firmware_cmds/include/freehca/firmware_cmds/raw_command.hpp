@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+
+#include <freehca/firmware_cmds/command.hpp>
+#include <freehca/firmware_cmds/mailbox.hpp>
+
+namespace freehca {
+
+/// Any firmware command, with mailboxes of plain bytes, under the same tokens, deadlines, leases and reset
+/// rules as all others. Whoever sends one answers for what it does to the driver's own objects.
+class raw_command : public command {
+ public:
+  /// `length` bytes from `bytes`, at most mailbox::bytes; stay as they are until completion.
+  void set_input_mailbox(const std::byte* bytes, std::size_t length) {
+    FREEHCA_ASSERT(length <= mailbox::bytes);
+    input_ = bytes;
+    input_length_ = length <= mailbox::bytes ? length : 0;
+    request.input = command_request::form::mailbox;
+    request.encode = [](command& c, std::byte* box) noexcept {
+      auto& self = static_cast<raw_command&>(c);
+      dma::store_bytes(box, self.input_, self.input_length_);
+    };
+  }
+  /// The first `length` bytes of the output mailbox go to `bytes` when the command was answered with ok.
+  void set_output_mailbox(std::byte* bytes, std::size_t length) {
+    FREEHCA_ASSERT(length <= mailbox::bytes);
+    output_ = bytes;
+    output_length_ = length <= mailbox::bytes ? length : 0;
+    request.output = command_request::form::mailbox;
+    request.decode = [](command& c, const std::byte* box) noexcept {
+      auto& self = static_cast<raw_command&>(c);
+      dma::load_bytes(self.output_, box, self.output_length_);
+    };
+  }
+
+ private:
+  const std::byte* input_ = nullptr;
+  std::byte* output_ = nullptr;
+  std::size_t input_length_ = 0;
+  std::size_t output_length_ = 0;
+};
+
+}  // namespace freehca

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/firmware_cmds/command.hpp>
+#include <freehca/firmware_cmds/lease.hpp>
+#include <freehca/hal/list.hpp>
+#include <freehca/hal/status.hpp>
+
+namespace freehca {
+
+/// The channel's record of one command that the firmware has: it outlives the command object when that is
+/// detached or times out, and keeps the mailboxes and leases of it.
+struct command_slot {
+  enum class use : std::uint8_t {
+    free,
+    in_flight,
+    in_doubt,  ///< not answered in time; `command` is null
+    settled,   ///< answered late or reset; its leases are about to be told
+  };
+  freehca::command* command = nullptr;
+  list<lease> leases;
+  object_key key;
+  std::uint64_t posted_at = 0;
+  std::uint64_t deadline = operation::no_deadline;
+  settlement how;
+  std::uint16_t token = 0;  ///< index in the low bits, generation above; of the last use while free
+  use state = use::free;
+  bool by_event = false;
+  bool barrier = false;
+};
+
+}  // namespace freehca
