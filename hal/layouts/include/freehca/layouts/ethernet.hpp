@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Ethernet, VLAN, IPv4 and UDP headers, as far as RoCE and the device model need them. An IPv6 header has
+// the rows of `grh`. Sources: IEEE 802.3 and 802.1Q, RFC 791, RFC 768, IBTA annexes A16 and A17, as read
+// through drivers/infiniband/core/ud_header.c.
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/layouts/layout.hpp>
+
+namespace freehca::layouts {
+
+namespace ethertype {
+inline constexpr std::uint16_t ipv4 = 0x0800;
+inline constexpr std::uint16_t arp = 0x0806;
+inline constexpr std::uint16_t vlan = 0x8100;
+inline constexpr std::uint16_t service_vlan = 0x88a8;
+inline constexpr std::uint16_t ipv6 = 0x86dd;
+inline constexpr std::uint16_t roce_v1 = 0x8915;
+}  // namespace ethertype
+
+inline constexpr std::uint16_t roce_v2_udp_port = 4791;
+inline constexpr std::uint8_t ip_protocol_udp = 17;
+
+/// The two addresses of a frame. The type, or a VLAN tag, follows.
+struct ethernet_addresses {
+  static constexpr std::size_t bytes = 12;
+  raw<6> dmac {0x00, "dmac"};
+  raw<6> smac {0x06, "smac"};
+};
+
+/// A VLAN tag, with the EtherType that says so.
+struct vlan_tag {
+  static constexpr std::size_t bytes = 4;
+  bits     tpid     {0x00, 31, 16, "tpid"};
+  bits     priority {0x00, 15, 13, "priority"};
+  as<bool> dei      {0x00, 12, 12, "dei"};
+  bits     vid      {0x00, 11,  0, "vid"};
+};
+
+struct ipv4_header {
+  static constexpr std::size_t bytes = 20;
+  bits     version         {0x00, 31, 28, "version"};
+  bits     header_words    {0x00, 27, 24, "header_words"};
+  bits     tos             {0x00, 23, 16, "tos"};
+  bits     total_length    {0x00, 15,  0, "total_length"};
+  bits     identification  {0x04, 31, 16, "identification"};
+  as<bool> dont_fragment   {0x04, 14, 14, "dont_fragment"};
+  as<bool> more_fragments  {0x04, 13, 13, "more_fragments"};
+  bits     fragment_offset {0x04, 12,  0, "fragment_offset"};
+  bits     ttl             {0x08, 31, 24, "ttl"};
+  bits     protocol        {0x08, 23, 16, "protocol"};
+  bits     checksum        {0x08, 15,  0, "checksum"};
+  bits     source          {0x0c, 31,  0, "source"};
+  bits     destination     {0x10, 31,  0, "destination"};
+};
+
+struct udp_header {
+  static constexpr std::size_t bytes = 8;
+  bits source_port      {0x00, 31, 16, "source_port"};
+  bits destination_port {0x00, 15,  0, "destination_port"};
+  bits length           {0x04, 31, 16, "length"};
+  bits checksum         {0x04, 15,  0, "checksum"};
+};
+
+}  // namespace freehca::layouts
