@@ -59,6 +59,10 @@ void freehca_model_write_uar(freehca_model *model, uint64_t offset, uint64_t val
 void freehca_model_on_timer(freehca_model *model);
 void freehca_model_reset(freehca_model *model);
 
+/* Changes fault_options::command_latency_ns and commands_side_by_side; holds for commands accepted from then
+ * on. May be called at any time that no other call is inside the model. */
+void freehca_model_set_command_latency(freehca_model *model, uint64_t nanoseconds, bool side_by_side);
+
 /* Counters by index, from 0; false past the last. The name lives as long as the model. */
 bool freehca_model_counter(const freehca_model *model, unsigned index, const char **name, uint64_t *value);
 

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright the freehca authors
+ *
+ * What changed in QEMU's own interfaces between 7.2 (Debian 12) and 10.0
+ * (Debian 13) and after; the rest of the glue names neither version.
+ */
+#ifndef FREEHCA_QOM_COMPAT_H
+#define FREEHCA_QOM_COMPAT_H
+
+#define MLX4_QEMU_AT_LEAST(major, minor) \
+    (QEMU_VERSION_MAJOR > (major) || \
+     (QEMU_VERSION_MAJOR == (major) && QEMU_VERSION_MINOR >= (minor)))
+
+/* 8.0: the state of a PCI device has a header of its own. */
+#if MLX4_QEMU_AT_LEAST(8, 0)
+#include "hw/pci/pci_device.h"
+#else
+#include "hw/pci/pci.h"
+#endif
+#include "hw/qdev-properties.h"
+
+/* 10.0: lists of properties are constant and counted, not terminated. */
+#if MLX4_QEMU_AT_LEAST(10, 0)
+#define MLX4_PROPERTIES static const Property
+#define MLX4_PROPERTIES_END
+#else
+#define MLX4_PROPERTIES static Property
+#define MLX4_PROPERTIES_END DEFINE_PROP_END_OF_LIST(),
+#endif
+
+/* 10.1: what types are registered with is constant. */
+#if MLX4_QEMU_AT_LEAST(10, 1)
+#define MLX4_CONST_10_1 const
+#else
+#define MLX4_CONST_10_1
+#endif
+
+/* 9.2: plain reset functions became "legacy". */
+static inline void mlx4_set_reset(DeviceClass *dc, void (*reset)(DeviceState *))
+{
+#if MLX4_QEMU_AT_LEAST(9, 2)
+    device_class_set_legacy_reset(dc, reset);
+#else
+    dc->reset = reset;
+#endif
+}
+
+#endif

@@ -1,0 +1,139 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright the freehca authors
+ *
+ * What the model asks of its surroundings, answered by QEMU. Contracts in
+ * freehca/model/environment.hpp.
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/error-report.h"
+#include "qemu/log.h"
+#include "hw/pci/msix.h"
+#include "mlx4.h"
+
+/* After so many the lines stop; the model's counter goes on. */
+#define COMPLAINTS_SHOWN 32
+
+static bool may_master(Mlx4State *s)
+{
+    return mlx4_in_d0(s) && (pci_get_word(PCI_DEVICE(s)->config + PCI_COMMAND) &
+                             PCI_COMMAND_MASTER);
+}
+
+static bool dma_read(void *context, uint64_t address, void *to, size_t bytes)
+{
+    Mlx4State *s = context;
+
+    return may_master(s) &&
+        pci_dma_read(PCI_DEVICE(s), address, to, bytes) == MEMTX_OK;
+}
+
+/* Ownership words and doorbell records are polled by the guest while they are
+ * written: four and eight aligned bytes go out as one store. */
+static bool dma_write(void *context, uint64_t address, const void *from,
+                      size_t bytes)
+{
+    Mlx4State *s = context;
+    PCIDevice *pci = PCI_DEVICE(s);
+    MemTxResult result = MEMTX_OK;
+
+    if (!may_master(s)) {
+        return false;
+    }
+    if (bytes == 4 && address % 4 == 0) {
+        smp_mb();
+        address_space_stl_le(pci_get_address_space(pci), address,
+                             ldl_le_p(from), MEMTXATTRS_UNSPECIFIED, &result);
+    } else if (bytes == 8 && address % 8 == 0) {
+        smp_mb();
+        address_space_stq_le(pci_get_address_space(pci), address,
+                             ldq_le_p(from), MEMTXATTRS_UNSPECIFIED, &result);
+    } else {
+        result = pci_dma_write(pci, address, from, bytes);
+    }
+    return result == MEMTX_OK;
+}
+
+static bool bus_master(void *context)
+{
+    return may_master(context);
+}
+
+static bool is_msix_enabled(void *context)
+{
+    Mlx4State *s = context;
+
+    return msix_enabled(PCI_DEVICE(s));
+}
+
+static void msix(void *context, unsigned vector)
+{
+    Mlx4State *s = context;
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    if (may_master(s) && msix_enabled(pci) && vector < MLX4_MSIX_VECTORS) {
+        msix_notify(pci, vector);
+    }
+}
+
+static void intx(void *context, bool asserted)
+{
+    Mlx4State *s = context;
+
+    pci_set_irq(PCI_DEVICE(s), asserted && !msix_enabled(PCI_DEVICE(s)));
+}
+
+static uint64_t now(void *context)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+static void arm_timer(void *context, uint64_t deadline)
+{
+    Mlx4State *s = context;
+
+    if (deadline == UINT64_MAX) {
+        timer_del(s->timer);
+    } else {
+        timer_mod_ns(s->timer, MIN(deadline, INT64_MAX));
+    }
+}
+
+/* The software reset came through the model, which has reset itself: the
+ * reset handler sees that it runs, and leaves it alone. */
+static void wipe_configuration_space(void *context)
+{
+    Mlx4State *s = context;
+    bool pending = s->reset_pending;
+
+    pci_device_reset(PCI_DEVICE(s));
+    s->reset_pending = pending;
+}
+
+static void complain(void *context, const char *text)
+{
+    Mlx4State *s = context;
+    const char *id = DEVICE(s)->id ? DEVICE(s)->id : TYPE_MLX4;
+
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: %s\n", id, text);
+    if (s->complaints_shown < COMPLAINTS_SHOWN) {
+        warn_report("%s: %s", id, text);
+        if (++s->complaints_shown == COMPLAINTS_SHOWN) {
+            warn_report("%s: further complaints are only counted", id);
+        }
+    }
+}
+
+const freehca_model_environment mlx4_environment = {
+    .dma_read = dma_read,
+    .dma_write = dma_write,
+    .bus_master = bus_master,
+    .msix_enabled = is_msix_enabled,
+    .msix = msix,
+    .intx = intx,
+    .now = now,
+    .arm_timer = arm_timer,
+    .wipe_configuration_space = wipe_configuration_space,
+    .complain = complain,
+};

@@ -1,0 +1,134 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright the freehca authors
+ *
+ * The QEMU device "mlx4": a PCI function around the adapter model. The model
+ * knows registers, DMA and interrupts; everything about configuration space,
+ * properties and QEMU stands here. Everything runs under the big QEMU lock.
+ */
+#ifndef FREEHCA_QOM_MLX4_H
+#define FREEHCA_QOM_MLX4_H
+
+#include "compat.h"
+#include "hw/pci/pcie.h"
+#include "qemu/timer.h"
+#include "qom/object.h"
+#include "freehca/model/c_api.h"
+
+#define TYPE_MLX4 "mlx4"
+OBJECT_DECLARE_SIMPLE_TYPE(Mlx4State, MLX4)
+
+#define MLX4_VENDOR_ID 0x15b3
+#define MLX4_REGISTER_BAR 0
+#define MLX4_UAR_BAR 2
+#define MLX4_REGISTER_BAR_BYTES (1u << 20)
+#define MLX4_MSIX_VECTORS 128
+#define MLX4_VPD_BYTES 4096
+
+typedef enum Mlx4Variant {
+    MLX4_CONNECTX3_PRO,
+    MLX4_CONNECTX3,
+    MLX4_CONNECTX2,
+    MLX4_VARIANTS,
+} Mlx4Variant;
+
+/* What configuration space says about one kind of card. */
+typedef struct Mlx4Identity {
+    const char *name;               /* value of the property "variant" */
+    uint16_t device_id;
+    uint16_t subsystem_id[2];       /* card with one port, with two */
+    uint32_t class_code;            /* 24 bits */
+    uint8_t revision;
+    bool gen3;                      /* else PCIe 2.0: no AER, no secondary PCIe */
+    uint8_t max_payload;            /* as in DevCap: 1 is 256, 2 is 512 bytes */
+    const char *product_name[2];    /* VPD, by ports as above */
+    const char *part_number[2];
+    const char *engineering_change;
+    const char *link_text;
+} Mlx4Identity;
+
+struct Mlx4State {
+    PCIDevice parent_obj;
+
+    MemoryRegion registers;
+    MemoryRegion uar;
+    QEMUTimer *timer;
+    freehca_model *model;
+    const Mlx4Identity *identity;
+
+    /* Configuration space as realize left it: what a reset returns it to. */
+    uint8_t power_on[PCIE_CONFIG_SPACE_SIZE];
+    uint8_t vpd[MLX4_VPD_BYTES];
+    uint16_t vpd_writable;          /* offset of the first writable byte */
+
+    /* > 0 while the model runs: it may not be entered a second time. */
+    unsigned depth;
+    bool reset_pending;
+    unsigned complaints_shown;
+
+    /* Properties as given. */
+    char *variant_text;
+    char *link_text[2];
+    char *guid_text;
+    char *mac_text;
+    uint32_t ports;
+    uint32_t max_commands;
+    uint64_t uar_bar_bytes;
+    uint32_t class_code;
+    bool subnet_manager;
+    bool function_level_reset;
+    uint64_t command_latency;
+    bool commands_side_by_side;
+};
+
+/* identity.c: NULL and an error that lists the names when there is no such. */
+const Mlx4Identity *mlx4_identity_by_name(const char *name, Error **errp);
+Mlx4Variant mlx4_identity_variant(const Mlx4Identity *identity);
+void mlx4_identity_write(Mlx4State *s);
+
+/* options.c: false and an error that says what is allowed. */
+bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
+                                  Error **errp);
+void mlx4_options_add_class_properties(DeviceClass *dc);
+
+/* capabilities.c: the chain of a real card, with the serial number. */
+bool mlx4_capabilities_add(Mlx4State *s, uint64_t node_guid, Error **errp);
+void mlx4_capabilities_remove(Mlx4State *s);
+
+/* configuration.c */
+uint32_t mlx4_configuration_read(PCIDevice *pci, uint32_t address, int bytes);
+void mlx4_configuration_write(PCIDevice *pci, uint32_t address, uint32_t value,
+                              int bytes);
+bool mlx4_in_d0(Mlx4State *s);
+void mlx4_configuration_reset(Mlx4State *s);
+
+/* vpd.c */
+void mlx4_vpd_make(Mlx4State *s, uint64_t node_guid);
+void mlx4_vpd_written(Mlx4State *s);
+
+/* registers.c */
+void mlx4_registers_init(Mlx4State *s);
+bool mlx4_enter(Mlx4State *s);
+void mlx4_leave(Mlx4State *s);
+
+/* environment.c */
+extern const freehca_model_environment mlx4_environment;
+
+/* counters.c */
+void mlx4_counters_add(Mlx4State *s);
+void mlx4_counters_add_class_properties(ObjectClass *klass);
+
+/* Where capabilities stand; the order of the chain is in capabilities.c. */
+#define MLX4_CAP_PM 0x40
+#define MLX4_CAP_VPD 0x48
+#define MLX4_GATEWAY_ADDRESS 0x58
+#define MLX4_GATEWAY_DATA 0x5c
+#define MLX4_CAP_EXPRESS 0x60
+#define MLX4_CAP_MSIX 0x9c
+#define MLX4_CAP_VENDOR 0xc0
+#define MLX4_EXT_ARI 0x100
+#define MLX4_EXT_SERIAL 0x148
+#define MLX4_EXT_AER 0x154
+#define MLX4_EXT_SECONDARY 0x18c
+
+#endif

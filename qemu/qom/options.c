@@ -1,0 +1,219 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright the freehca authors
+ *
+ * The device's properties, and the model's options that follow from them.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "qemu/units.h"
+#include "mlx4.h"
+
+#define DEFAULT_CLASS_CODE UINT32_MAX   /* that of the variant */
+#define MAX_COMMANDS 256
+
+MLX4_PROPERTIES properties[] = {
+    DEFINE_PROP_STRING("variant", Mlx4State, variant_text),
+    DEFINE_PROP_UINT32("ports", Mlx4State, ports, 2),
+    DEFINE_PROP_STRING("link1", Mlx4State, link_text[0]),
+    DEFINE_PROP_STRING("link2", Mlx4State, link_text[1]),
+    DEFINE_PROP_BOOL("sm", Mlx4State, subnet_manager, true),
+    DEFINE_PROP_BOOL("flr", Mlx4State, function_level_reset, true),
+    DEFINE_PROP_UINT32("max-commands", Mlx4State, max_commands, 16),
+    DEFINE_PROP_SIZE("bar2-size", Mlx4State, uar_bar_bytes, 8 * MiB),
+    DEFINE_PROP_UINT32("class-code", Mlx4State, class_code, DEFAULT_CLASS_CODE),
+    DEFINE_PROP_STRING("guid", Mlx4State, guid_text),
+    DEFINE_PROP_STRING("mac", Mlx4State, mac_text),
+    MLX4_PROPERTIES_END
+};
+
+/* 16 hexadecimal digits, with 0x before them or colons between them. */
+static bool parse_guid(const char *text, uint64_t *guid)
+{
+    unsigned digits = 0;
+
+    *guid = 0;
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        text += 2;
+    }
+    for (; *text; text++) {
+        if (*text == ':' && digits > 0 && digits < 16 && digits % 2 == 0 &&
+            text[1] != ':') {
+            continue;
+        }
+        if (!g_ascii_isxdigit(*text) || ++digits > 16) {
+            return false;
+        }
+        *guid = *guid << 4 | g_ascii_xdigit_value(*text);
+    }
+    return digits == 16 && *guid != 0;
+}
+
+static bool parse_link(const char *name, const char *text, uint8_t *link,
+                       Error **errp)
+{
+    if (!text || !strcmp(text, "ib")) {
+        *link = 0;
+    } else if (!strcmp(text, "eth")) {
+        *link = 1;
+    } else {
+        error_setg(errp, "mlx4: %s=%s: a link is 'ib' or 'eth'", name, text);
+        return false;
+    }
+    return true;
+}
+
+/* Cards of one machine differ: the next default lies 16 further on (a card
+ * takes four GUIDs from its own on: docs/hardware.md, "GUIDs and MACs"). */
+static uint64_t default_guid(uint64_t first)
+{
+    static unsigned cards;
+
+    return first + 16 * cards++;
+}
+
+/* MACs keep company with the GUIDs: vendor part and low bits are the same,
+ * port 1 has the node's number on a CX-2 and the next on later cards. */
+static uint64_t mac_of_guid(Mlx4Variant variant, uint64_t guid)
+{
+    uint64_t low = (guid & 0xffffff) + (variant == MLX4_CONNECTX2 ? 0 : 1);
+
+    return (guid >> 40) << 24 | (low & 0xffffff);
+}
+
+/* Six pairs of hexadecimal digits with colons between them, unicast. */
+static bool parse_mac(const char *text, uint64_t *mac)
+{
+    int i;
+
+    *mac = 0;
+    for (i = 0; i < 17; i++) {
+        if (i % 3 == 2) {
+            if (text[i] != ':') {
+                return false;
+            }
+        } else if (g_ascii_isxdigit(text[i])) {
+            *mac = *mac << 4 | g_ascii_xdigit_value(text[i]);
+        } else {
+            return false;
+        }
+    }
+    return text[17] == 0 && *mac != 0 && !(*mac >> 40 & 1);
+}
+
+bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
+                                  Error **errp)
+{
+    freehca_model_default_options(options);
+    s->identity = mlx4_identity_by_name(s->variant_text, errp);
+    if (!s->identity) {
+        return false;
+    }
+    options->variant = mlx4_identity_variant(s->identity);
+    if (s->ports != 1 && s->ports != 2) {
+        error_setg(errp, "mlx4: ports=%u: an adapter has 1 or 2", s->ports);
+        return false;
+    }
+    options->ports = s->ports;
+    if (!parse_link("link1", s->link_text[0], &options->link[0], errp) ||
+        !parse_link("link2", s->link_text[1], &options->link[1], errp)) {
+        return false;
+    }
+    if (s->ports == 1 && s->link_text[1]) {
+        error_setg(errp, "mlx4: link2= needs ports=2");
+        return false;
+    }
+    if (!is_power_of_2(s->max_commands) || s->max_commands > MAX_COMMANDS) {
+        error_setg(errp, "mlx4: max-commands=%u: a power of two from 1 to %u",
+                   s->max_commands, MAX_COMMANDS);
+        return false;
+    }
+    options->log_max_commands = ctz32(s->max_commands);
+    if (!is_power_of_2(s->uar_bar_bytes) || s->uar_bar_bytes < 8 * MiB ||
+        s->uar_bar_bytes > 128 * MiB) {
+        error_setg(errp, "mlx4: bar2-size=%" PRIu64 ": 8M, 16M, 32M, 64M or "
+                   "128M", s->uar_bar_bytes);
+        return false;
+    }
+    options->uar_bar_bytes = s->uar_bar_bytes;
+    if (s->class_code == DEFAULT_CLASS_CODE) {
+        s->class_code = s->identity->class_code;
+    } else if (s->class_code > 0xffffff) {
+        error_setg(errp, "mlx4: class-code=0x%x: 24 bits, as in 0x020700",
+                   s->class_code);
+        return false;
+    }
+    if (!s->guid_text) {
+        options->node_guid = default_guid(options->node_guid);
+    } else if (!parse_guid(s->guid_text, &options->node_guid)) {
+        error_setg(errp, "mlx4: guid=%s: 16 hexadecimal digits that are not "
+                   "all zero, as in 0x0002c90300f0ca00 or "
+                   "0002:c903:00f0:ca00", s->guid_text);
+        return false;
+    }
+    options->mac = mac_of_guid(options->variant, options->node_guid);
+    if (s->mac_text && !parse_mac(s->mac_text, &options->mac)) {
+        error_setg(errp, "mlx4: mac=%s: a unicast Ethernet address that is not "
+                   "zero, as in 00:02:c9:f0:ca:01", s->mac_text);
+        return false;
+    }
+    options->subnet_manager = s->subnet_manager;
+    options->command_latency_ns = s->command_latency;
+    options->commands_side_by_side = s->commands_side_by_side;
+    return true;
+}
+
+/* Faults can be set at any time, which plain device properties cannot. */
+static void faults_changed(Mlx4State *s)
+{
+    if (s->model) {
+        freehca_model_set_command_latency(s->model, s->command_latency,
+                                          s->commands_side_by_side);
+    }
+}
+
+static void get_latency(Object *object, Visitor *visitor, const char *name,
+                        void *opaque, Error **errp)
+{
+    visit_type_uint64(visitor, name, &MLX4(object)->command_latency, errp);
+}
+
+static void set_latency(Object *object, Visitor *visitor, const char *name,
+                        void *opaque, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    if (visit_type_uint64(visitor, name, &s->command_latency, errp)) {
+        faults_changed(s);
+    }
+}
+
+static bool get_side_by_side(Object *object, Error **errp)
+{
+    return MLX4(object)->commands_side_by_side;
+}
+
+static void set_side_by_side(Object *object, bool value, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    s->commands_side_by_side = value;
+    faults_changed(s);
+}
+
+void mlx4_options_add_class_properties(DeviceClass *dc)
+{
+    ObjectClass *klass = OBJECT_CLASS(dc);
+
+    device_class_set_props(dc, properties);
+    object_class_property_add(klass, "x-fault-command-latency", "uint64",
+                              get_latency, set_latency, NULL, NULL);
+    object_class_property_set_description(klass, "x-fault-command-latency",
+        "nanoseconds from a command's acceptance to its completion");
+    object_class_property_add_bool(klass, "x-fault-commands-side-by-side",
+                                   get_side_by_side, set_side_by_side);
+    object_class_property_set_description(klass,
+        "x-fault-commands-side-by-side",
+        "off: latencies of commands add up, one after the other");
+}

@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright the freehca authors
+ *
+ * The two BARs. The bus is little-endian and the device's registers are
+ * big-endian; QEMU swaps, and the model sees values in host order.
+ */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "mlx4.h"
+
+/* A guest may point the device's own DMA at its registers, or at the window
+ * of its configuration space: the model is then inside a call already. */
+bool mlx4_enter(Mlx4State *s)
+{
+    if (s->depth > 0 || !s->model) {
+        qemu_log_mask(LOG_GUEST_ERROR,
+                      "mlx4: the device reached its own registers: refused\n");
+        return false;
+    }
+    s->depth++;
+    return true;
+}
+
+void mlx4_leave(Mlx4State *s)
+{
+    s->depth--;
+    if (s->depth == 0 && s->reset_pending) {
+        s->reset_pending = false;
+        s->depth++;
+        freehca_model_reset(s->model);
+        s->depth--;
+    }
+}
+
+static uint64_t all_ones(unsigned bytes)
+{
+    return bytes == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * bytes)) - 1;
+}
+
+static uint64_t read_registers(void *opaque, hwaddr offset, unsigned bytes)
+{
+    Mlx4State *s = opaque;
+    uint64_t value = all_ones(bytes);
+
+    if (mlx4_in_d0(s) && mlx4_enter(s)) {
+        value = freehca_model_read_registers(s->model, offset, bytes);
+        mlx4_leave(s);
+    }
+    return value;
+}
+
+static void write_registers(void *opaque, hwaddr offset, uint64_t value,
+                            unsigned bytes)
+{
+    Mlx4State *s = opaque;
+
+    if (mlx4_in_d0(s) && mlx4_enter(s)) {
+        freehca_model_write_registers(s->model, offset, value, bytes);
+        mlx4_leave(s);
+    }
+}
+
+static uint64_t read_uar(void *opaque, hwaddr offset, unsigned bytes)
+{
+    Mlx4State *s = opaque;
+    uint64_t value = all_ones(bytes);
+
+    if (mlx4_in_d0(s) && mlx4_enter(s)) {
+        value = freehca_model_read_uar(s->model, offset, bytes);
+        mlx4_leave(s);
+    }
+    return value;
+}
+
+static void write_uar(void *opaque, hwaddr offset, uint64_t value,
+                      unsigned bytes)
+{
+    Mlx4State *s = opaque;
+
+    if (mlx4_in_d0(s) && mlx4_enter(s)) {
+        freehca_model_write_uar(s->model, offset, value, bytes);
+        mlx4_leave(s);
+    }
+}
+
+/* The model wants to see (and complain of) odd sizes, so all are passed on. */
+static const MemoryRegionOps register_ops = {
+    .read = read_registers,
+    .write = write_registers,
+    .endianness = DEVICE_BIG_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 8 },
+};
+
+static const MemoryRegionOps uar_ops = {
+    .read = read_uar,
+    .write = write_uar,
+    .endianness = DEVICE_BIG_ENDIAN,
+    .valid = { .min_access_size = 1, .max_access_size = 8 },
+    .impl = { .min_access_size = 1, .max_access_size = 8 },
+};
+
+void mlx4_registers_init(Mlx4State *s)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    memory_region_init_io(&s->registers, OBJECT(s), &register_ops, s,
+                          "mlx4-registers", MLX4_REGISTER_BAR_BYTES);
+    pci_register_bar(pci, MLX4_REGISTER_BAR, PCI_BASE_ADDRESS_MEM_TYPE_64,
+                     &s->registers);
+    memory_region_init_io(&s->uar, OBJECT(s), &uar_ops, s, "mlx4-uar",
+                          s->uar_bar_bytes);
+    pci_register_bar(pci, MLX4_UAR_BAR, PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                     PCI_BASE_ADDRESS_MEM_PREFETCH, &s->uar);
+}
