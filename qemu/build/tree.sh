@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # tree.sh TREE TARGET...: configures TREE/source into TREE/build (once) and builds the ninja targets there.
-# The caller holds the lock of the tree. QEMU_TOOLS may name a folder of tools (a newer meson) to prefer.
+# The caller holds the lock of the tree. QEMU_PYTHONPATH may name a folder with a newer meson than the system's.
 set -euo pipefail
 # shellcheck source=qemu/build/config.sh
 . "$FREEHCA_ROOT/qemu/build/config.sh"
-export PATH=${QEMU_TOOLS:+$QEMU_TOOLS:}$PATH
+export PYTHONPATH=${QEMU_PYTHONPATH:-}
 tree=$1
 shift
 
