@@ -87,9 +87,8 @@ class channel {
   void fail_all(status why);
 
   /// The function was reset, or can no longer reach memory for another reason: nothing that was lent is in
-  /// doubt any more. Commands in flight end with transport_error::reset; queued ones with it too. Delivers
-  /// and settles before it returns, or, called from a callback, before the poll() around it returns. Polled
-  /// again afterwards.
+  /// doubt any more. Commands in flight or queued end with transport_error::reset. Delivers and settles
+  /// before it returns; called from a callback, the poll() around it or the next one does. Polled afterwards.
   void device_was_reset();
 
   /// The limit in nanoseconds for a class of commands, counted from the posting. operation::set_deadline()
@@ -119,35 +118,51 @@ class channel {
 
   static void on_cancel(operation& op, void* self) noexcept;
 
-  register_state look();
-  void look_for_polled_answer();
-  void answer(command_slot& s, std::uint8_t raw_status, std::uint64_t output_immediate);
-  void answer_late(command_slot& s, status given, bool by_reset);
-  void enforce_deadlines(std::uint64_t now);
-  void expire_queue(std::uint64_t now);
-  void post_what_may(std::uint64_t now);
-  command* next_postable();
-  bool key_is_free(const command& c) const;
-  bool key_in_doubt(const object_key& key) const;
-  bool overtakes(const command& c);
-  void post(command& c, std::uint64_t now);
+  // channel.cpp: queueing and ending
   void end(command& c, status outcome);
   void end_queued(status outcome);
   void unqueue(command& c);
   void into_doubt(command_slot& s);
-  void release(command_slot& s);
+  void free_slot(command_slot& s);
   unsigned deliver();
   void settle();
-  void trace(const command& c, std::uint64_t posted_at, status outcome, std::uint64_t now) const;
-  command_slot* free_slot();
+  void trace(const command& c, status outcome) const;
+
+  // channel_post.cpp: choosing and posting
+  void post_what_may(std::uint64_t now);
+  bool may_post(std::uint64_t now);
+  bool answer_may_come(std::uint64_t now) const;
+  bool register_allows(std::uint64_t now);
+  command* next_postable(std::uint64_t now);
+  const command_slot* user_of(const object_key& key) const;
+  bool would_overtake(const command& c);
+  command_slot* find_free_slot();
+  void post(command& c, command_slot& s, std::uint64_t now);
+  void fill_mailboxes(command& c, const command_slot& s);
+
+  // channel_answer.cpp: the register, answers, deadlines
+  register_state look(std::uint8_t* raw_status);
+  void look_for_polled_answer();
+  void answer(command_slot& s, std::uint8_t raw_status, std::uint64_t output_immediate);
+  void answer_late(command_slot& s, const settlement& how);
+  void enforce_deadlines(std::uint64_t now);
+  void expire_in_flight(std::uint64_t now);
+  void expire_queued(std::uint64_t now);
+
   unsigned index_of(const command_slot& s) const { return static_cast<unsigned>(&s - slots_); }
+  dma_region input_mailbox(const command_slot& s) const {
+    return mailboxes_.part(index_of(s) * 2 * mailbox::bytes, mailbox::bytes);
+  }
+  dma_region output_mailbox(const command_slot& s) const {
+    return mailboxes_.part((index_of(s) * 2 + 1) * mailbox::bytes, mailbox::bytes);
+  }
 
   mmio_region hcr_;
   dma_region mailboxes_;
   freehca::platform platform_;
   command_slot* slots_ = nullptr;
   unsigned slot_count_ = 0;
-  unsigned index_bits_ = 0;
+  unsigned index_bits_ = 0;  // of a token
 
   list<command> lane_[lanes];
   list<command> ended_;
@@ -155,33 +170,31 @@ class channel {
   std::uint64_t order_ = 0;
   unsigned queued_ = 0;
   unsigned in_flight_ = 0;
-  unsigned doubtful_ = 0;
-  unsigned limit_ = 1;  // in flight and in doubt together, by events
-  bool barrier_in_flight_ = false;
+  unsigned doubtful_ = 0;            // slots, until they are settled
+  unsigned barriers_in_flight_ = 0;
+  unsigned barriers_in_doubt_ = 0;
+  unsigned event_limit_ = 1;         // in flight and in doubt together, by events
 
-  bool events_ = false;         // how commands are posted now
+  bool events_ = false;       // how commands are posted now
   bool want_events_ = false;
-  bool toggle_ = true;          // of the next command
-  bool polling_ = false;        // inside poll() or device_was_reset()
+  bool toggle_ = true;        // of the next command
+  bool polling_ = false;      // inside poll() or device_was_reset()
+  bool fresh_ = false;        // submitted since the last poll()
   bool settlements_due_ = false;
-  std::uint16_t register_owner_ = command::no_slot;  // the polled command in the register, also when in doubt
+  std::uint16_t register_owner_ = command::no_slot;  // of the polled command in the register, also when in doubt
   std::uint64_t register_taken_since_ = operation::no_deadline;
-  std::uint64_t earliest_flight_ = operation::no_deadline;  // no deadline in flight is earlier
+  std::uint64_t earliest_in_flight_ = operation::no_deadline;  // no deadline in flight is earlier
   std::uint64_t earliest_queued_ = operation::no_deadline;
-  std::uint64_t limits_[patience_classes] = {default_probe, default_ordinary, default_lengthy};
-  std::uint64_t go_limit_ = default_go;
   std::uint64_t in_doubt_[lease_kinds] = {};
   status failure_;
   channel_statistics statistics_;
 
   static constexpr std::uint64_t second = 1'000'000'000;
   // Linux 6.1 waits 60 s for any command (cmd.h MLX4_CMD_TIME_CLASS_*) and 10 s for the register (cmd.c
-  // GO_BIT_TIMEOUT_MSECS): a card under load, or one that scrubs memory in INIT_HCA, does take long.
-  static constexpr std::uint64_t default_ordinary = 60 * second;
-  static constexpr std::uint64_t default_lengthy = 60 * second;
-  static constexpr std::uint64_t default_go = 10 * second;
-  // no source: chosen. NOP does nothing; an answer that takes longer than this is a lost interrupt.
-  static constexpr std::uint64_t default_probe = 2 * second;
+  // GO_BIT_TIMEOUT_MSECS): a card under load, or one that clears memory in INIT_HCA, does take long. For the
+  // probe, no source: chosen. NOP does nothing; an answer that takes longer than this is a lost interrupt.
+  std::uint64_t limits_[patience_classes] = {2 * second, 60 * second, 60 * second};
+  std::uint64_t go_limit_ = 10 * second;
 };
 
 }  // namespace freehca

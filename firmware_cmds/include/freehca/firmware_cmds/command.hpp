@@ -62,9 +62,10 @@ struct command_request {
 /// One firmware command: an operation that a channel runs. Usually a firmware_command<F> of typed.hpp; this
 /// class itself is the raw form that can carry any opcode.
 ///
-/// Outcomes: ok; the firmware's status as it gave it (`where` is always the opcode);
-/// transport_error::timeout, ::gone, ::reset, ::bad_reply; driver_error::cancelled, ::busy (an earlier command on the same
-/// object is in doubt), ::bad_argument, ::bad_state (the channel is not open).
+/// Outcomes: ok; the firmware's status as it gave it; transport_error::timeout (it was not answered, or
+/// others before it were not and nothing more can be posted), ::gone, ::reset; driver_error::cancelled, ::busy
+/// (an earlier command on the same object is in doubt), ::bad_argument, ::bad_state (the channel is not open).
+/// `where` is the opcode.
 class command : public operation {
  public:
   command() = default;
@@ -89,6 +90,7 @@ class command : public operation {
   std::uint64_t output_immediate_ = 0;
   std::uint64_t order_ = 0;      // of submission
   std::uint64_t queued_at_ = 0;  // nanoseconds
+  std::uint64_t posted_at_ = 0;  // nanoseconds; 0: never
   status ending_;                // the outcome, between its being known and its being delivered
   std::uint16_t slot_ = no_slot;
   bool ended_ = false;

@@ -14,6 +14,13 @@ namespace freehca::mailbox {
 /// each use: firmware that reads further than a layout knows reads zeros.
 inline constexpr std::size_t bytes = layouts::mailbox_bytes;
 
+/// Zeroes a mailbox.
+inline void clear(std::byte* box) {
+  static constexpr std::byte zeros[512] = {};
+  static_assert(bytes % sizeof zeros == 0);
+  for (std::size_t at = 0; at < bytes; at += sizeof zeros) dma::store_bytes(box + at, zeros, sizeof zeros);
+}
+
 /// Writes one structure at byte `offset` of an input mailbox.
 template <class Layout>
 inline void store(std::byte* box, const layouts::image<Layout>& from, std::size_t offset = 0) {

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The channel's life: opening, queueing, ending, delivering, settling.
+#include <freehca/firmware_cmds/channel.hpp>
+
+#include <bit>
+#include <new>
+
+#include <freehca/layouts/hcr.hpp>
+
+namespace freehca {
+
+status channel::open(const channel_resources& r) {
+  if (is_open()) return driver_error::bad_state;
+  const bool fits = r.slots >= 1 && r.slots <= most_slots && r.hcr.base != nullptr &&
+                    r.hcr.bytes >= layouts::hcr::bytes && r.mailboxes.host != nullptr &&
+                    r.mailboxes.bytes >= mailbox_bytes_for(r.slots) && r.storage != nullptr &&
+                    r.storage_bytes >= storage_bytes_for(r.slots) && r.platform.operations != nullptr &&
+                    r.platform.operations->now != nullptr;
+  if (!fits || r.mailboxes.device_address % mailbox::bytes != 0 ||
+      reinterpret_cast<std::uintptr_t>(r.storage) % alignof(command_slot) != 0)
+    return driver_error::bad_argument;
+
+  hcr_ = r.hcr;
+  mailboxes_ = r.mailboxes;
+  platform_ = r.platform;
+  slot_count_ = r.slots;
+  index_bits_ = static_cast<unsigned>(std::bit_width(r.slots - 1));
+  slots_ = reinterpret_cast<command_slot*>(r.storage);
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    auto* s = new (r.storage + i * sizeof(command_slot)) command_slot;
+    s->token = static_cast<std::uint16_t>(i);
+  }
+  failure_ = {};
+  toggle_ = true;
+  events_ = want_events_ = false;
+  event_limit_ = 1;
+  statistics_ = {};
+  return {};
+}
+
+void channel::close() {
+  if (!is_open()) return;
+  FREEHCA_ASSERT(idle() && slots_in_use() == 0);
+  if (!idle() || slots_in_use() != 0) return;
+  for (unsigned i = 0; i < slot_count_; ++i) slots_[i].~command_slot();
+  slots_ = nullptr;
+  slot_count_ = 0;
+}
+
+void channel::submit(command& c) {
+  FREEHCA_ASSERT(c.where() == operation::phase::idle);
+  if (c.where() != operation::phase::idle) return;
+  c.begin(&on_cancel, this);
+  c.ended_ = false;
+  c.slot_ = command::no_slot;
+  c.order_ = ++order_;
+  c.posted_at_ = 0;
+  c.output_immediate_ = 0;
+  ++statistics_.submitted;
+
+  if (!is_open()) {
+    c.queued_at_ = 0;
+    ++statistics_.refused;
+    return end(c, driver_error::bad_state);
+  }
+  c.queued_at_ = platform_.now();
+  const command_request& r = c.request;
+  using form = command_request::form;
+  const bool sound = r.opcode_modifier <= 0xf && static_cast<unsigned>(r.opcode) <= 0xfff &&
+                     (r.input != form::mailbox || r.encode != nullptr) &&
+                     (r.output != form::mailbox || r.decode != nullptr) && static_cast<unsigned>(r.lane) < lanes &&
+                     static_cast<unsigned>(r.patience) < patience_classes;
+  if (!sound || !failure_.ok()) {
+    ++statistics_.refused;
+    return end(c, sound ? failure_ : status(driver_error::bad_argument));
+  }
+  lane_[static_cast<unsigned>(r.lane)].push_back(c);
+  ++queued_;
+  if (c.deadline() < earliest_queued_) earliest_queued_ = c.deadline();
+  fresh_ = true;
+}
+
+void channel::on_cancel(operation& op, void* self) noexcept {
+  auto& c = static_cast<command&>(op);
+  auto& ch = *static_cast<channel*>(self);
+  if (c.ended_) return;
+  if (c.slot_ == command::no_slot) {
+    ch.unqueue(c);
+    ++ch.statistics_.cancelled;
+  } else {
+    ch.into_doubt(ch.slots_[c.slot_]);
+    ++ch.statistics_.detached;
+  }
+  ch.end(c, driver_error::cancelled);
+}
+
+unsigned channel::poll() {
+  FREEHCA_ASSERT(!polling_);
+  if (polling_) return 0;
+  polling_ = true;
+  fresh_ = false;
+  if (is_open()) {
+    const std::uint64_t now = platform_.now();
+    look_for_polled_answer();
+    enforce_deadlines(now);
+  }
+  unsigned completed = deliver();
+  settle();
+  // A callback that reset the device ended commands whose leases settle() had to leave alone.
+  if (settlements_due_) {
+    completed += deliver();
+    settle();
+  }
+  if (is_open() && queued_ > 0) post_what_may(platform_.now());
+  polling_ = false;
+  return completed;
+}
+
+void channel::use_events(unsigned limit) {
+  event_limit_ = limit == 0 ? 1 : limit;
+  want_events_ = true;
+  fresh_ = true;
+}
+
+void channel::use_polling() {
+  want_events_ = false;
+  fresh_ = true;
+}
+
+void channel::fail_all(status why) {
+  FREEHCA_ASSERT(!why.ok());
+  if (why.ok() || !is_open()) return;
+  failure_ = why;
+  end_queued(why);
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    command_slot& s = slots_[i];
+    if (s.state != command_slot::use::in_flight) continue;
+    command& c = *s.command;
+    into_doubt(s);
+    end(c, why);
+  }
+}
+
+void channel::device_was_reset() {
+  if (!is_open()) return;
+  fail_all(transport_error::reset);
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    command_slot& s = slots_[i];
+    if (s.state == command_slot::use::in_doubt) answer_late(s, {.by_reset = true, .answer = {}});
+    // What the firmware answered before the reset, and an event queue still holds, must not match.
+    s.token = static_cast<std::uint16_t>(s.token + (1u << index_bits_));
+  }
+  failure_ = {};
+  toggle_ = true;
+  events_ = want_events_ = false;
+  register_owner_ = command::no_slot;
+  register_taken_since_ = operation::no_deadline;
+  if (polling_) return;
+  polling_ = true;
+  deliver();
+  settle();
+  polling_ = false;
+}
+
+std::uint64_t channel::next_deadline() const {
+  if (fresh_ || settlements_due_ || !ended_.empty()) return 0;
+  if (queued_ > 0 && (in_flight_ == 0 || register_taken_since_ != operation::no_deadline)) return 0;
+  if (in_flight_ > 0 && register_owner_ != command::no_slot) return 0;
+  return earliest_in_flight_ < earliest_queued_ ? earliest_in_flight_ : earliest_queued_;
+}
+
+void channel::end(command& c, status outcome) {
+  // Whatever did not go into doubt is the owner's again.
+  while (c.at_risk_.pop_front() != nullptr) {
+  }
+  c.ending_ = outcome.ok() ? status() : outcome.at(static_cast<unsigned>(c.request.opcode));
+  c.ended_ = true;
+  ended_.push_back(c);
+  trace(c, c.ending_);
+}
+
+void channel::end_queued(status outcome) {
+  for (list<command>& l : lane_) {
+    while (command* c = l.front()) {
+      unqueue(*c);
+      ++statistics_.refused;
+      end(*c, outcome);
+    }
+  }
+  earliest_queued_ = operation::no_deadline;
+}
+
+void channel::unqueue(command& c) {
+  c.unlink();
+  --queued_;
+  if (waiting_barrier_ == &c) waiting_barrier_ = nullptr;
+}
+
+void channel::into_doubt(command_slot& s) {
+  command& c = *s.command;
+  while (lease* l = c.at_risk_.pop_front()) {
+    l->in_doubt_ = true;
+    in_doubt_[static_cast<unsigned>(l->kind_)] += l->amount_;
+    s.leases.push_back(*l);
+  }
+  in_doubt_[static_cast<unsigned>(lease_kind::slot)] += 1;
+  in_doubt_[static_cast<unsigned>(lease_kind::mailbox)] += s.mailboxes;
+  s.command = nullptr;
+  s.state = command_slot::use::in_doubt;
+  s.undelivered = true;
+  --in_flight_;
+  ++doubtful_;
+  if (s.barrier) {
+    --barriers_in_flight_;
+    ++barriers_in_doubt_;
+  }
+}
+
+void channel::free_slot(command_slot& s) {
+  if (s.state == command_slot::use::in_flight) {
+    --in_flight_;
+    if (s.barrier) --barriers_in_flight_;
+  } else {
+    --doubtful_;
+    if (s.barrier) --barriers_in_doubt_;
+    in_doubt_[static_cast<unsigned>(lease_kind::slot)] -= 1;
+    in_doubt_[static_cast<unsigned>(lease_kind::mailbox)] -= s.mailboxes;
+  }
+  if (register_owner_ == index_of(s)) register_owner_ = command::no_slot;
+  s.command = nullptr;
+  s.key = {};
+  s.state = command_slot::use::free;
+}
+
+unsigned channel::deliver() {
+  // Only what has ended by now: a callback that restarts a command which is refused at once must not keep
+  // this loop alive.
+  list<command> batch;
+  while (command* c = ended_.pop_front()) batch.push_back(*c);
+  unsigned completed = 0;
+  while (command* c = batch.pop_front()) {
+    if (c->slot_ != command::no_slot) slots_[c->slot_].undelivered = false;
+    ++completed;
+    c->complete(c->ending_);
+  }
+  return completed;
+}
+
+void channel::settle() {
+  if (!settlements_due_) return;
+  settlements_due_ = false;
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    command_slot& s = slots_[i];
+    if (s.state != command_slot::use::settled) continue;
+    if (s.undelivered) {
+      settlements_due_ = true;
+      continue;
+    }
+    const settlement how = s.how;
+    list<lease> leases;
+    while (lease* l = s.leases.pop_front()) {
+      l->in_doubt_ = false;
+      in_doubt_[static_cast<unsigned>(l->kind_)] -= l->amount_;
+      leases.push_back(*l);
+    }
+    free_slot(s);
+    while (lease* l = leases.pop_front())
+      if (l->settle_ != nullptr) l->settle_(*l, how, l->context_);
+  }
+}
+
+void channel::trace(const command& c, status outcome) const {
+  if (platform_.operations == nullptr || platform_.operations->trace == nullptr) return;
+  trace_record record;
+  record.opcode = static_cast<std::uint16_t>(c.request.opcode);
+  record.opcode_modifier = c.request.opcode_modifier;
+  record.lane = static_cast<std::uint8_t>(c.request.lane);
+  record.input_modifier = c.request.input_modifier;
+  record.queued = c.queued_at_;
+  record.posted = c.posted_at_;
+  record.completed = platform_.now();
+  record.outcome = outcome;
+  platform_.operations->trace(platform_.context, record);
+}
+
+}  // namespace freehca

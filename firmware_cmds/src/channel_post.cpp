@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Which command goes next, and how it gets into the command register.
+#include <freehca/firmware_cmds/channel.hpp>
+
+#include <freehca/hal/barrier.hpp>
+#include <freehca/layouts/hcr.hpp>
+
+namespace freehca {
+
+void channel::post_what_may(std::uint64_t now) {
+  while (queued_ > 0 && may_post(now)) {
+    command* c = next_postable(now);
+    if (c == nullptr || !register_allows(now)) return;
+    post(*c, *find_free_slot(), now);
+  }
+}
+
+/// Whether one more command fits beside those under way. Where waiting cannot help, because unanswered
+/// commands hold everything, the queue ends.
+bool channel::may_post(std::uint64_t now) {
+  if (!failure_.ok()) return false;
+  if (events_ != want_events_) {
+    if (in_flight_ > 0) return false;
+    events_ = want_events_;
+  }
+  if (barriers_in_flight_ > 0 || (!events_ && in_flight_ > 0)) return false;
+  const bool full = (events_ && in_flight_ + doubtful_ >= event_limit_) || find_free_slot() == nullptr;
+  if (!full && barriers_in_doubt_ == 0) return true;
+  if (in_flight_ == 0 && !answer_may_come(now)) end_queued(transport_error::timeout);
+  return false;
+}
+
+/// Whether a command in doubt was only detached, and its own time to answer is not over.
+bool channel::answer_may_come(std::uint64_t now) const {
+  if (settlements_due_) return true;
+  for (unsigned i = 0; i < slot_count_; ++i)
+    if (slots_[i].state == command_slot::use::in_doubt && now < slots_[i].deadline) return true;
+  return false;
+}
+
+/// Whether the firmware has taken the last command out of the register.
+bool channel::register_allows(std::uint64_t now) {
+  std::uint8_t ignored = 0;
+  switch (look(&ignored)) {
+    case register_state::free:
+      register_taken_since_ = operation::no_deadline;
+      return true;
+    case register_state::gone:
+      fail_all(transport_error::gone);
+      return false;
+    case register_state::taken:
+      break;
+  }
+  if (register_taken_since_ == operation::no_deadline) register_taken_since_ = now;
+  // A detached command has its own time to answer; anything else is a register that is stuck.
+  const bool stuck = register_owner_ != command::no_slot ? now >= slots_[register_owner_].deadline
+                                                         : now - register_taken_since_ >= go_limit_;
+  if (stuck) end_queued(transport_error::timeout);
+  return false;
+}
+
+command* channel::next_postable(std::uint64_t now) {
+  if (waiting_barrier_ != nullptr) return in_flight_ == 0 ? waiting_barrier_ : nullptr;
+  for (list<command>& l : lane_) {
+    for (command *c = l.front(), *next = nullptr; c != nullptr; c = next) {
+      next = l.next(*c);
+      const object_key& key = c->request.key;
+      if (key.kind != object_kind::none) {
+        const command_slot* user = user_of(key);
+        if (user != nullptr && user->state == command_slot::use::in_doubt && now >= user->deadline) {
+          unqueue(*c);
+          ++statistics_.refused;
+          end(*c, driver_error::busy);
+          continue;
+        }
+        if (user != nullptr || would_overtake(*c)) continue;
+      }
+      if (!c->request.barrier || in_flight_ == 0) return c;
+      waiting_barrier_ = c;
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+/// The command, in flight or in doubt, that works on this object.
+const command_slot* channel::user_of(const object_key& key) const {
+  for (unsigned i = 0; i < slot_count_; ++i)
+    if (slots_[i].state != command_slot::use::free && slots_[i].key == key) return &slots_[i];
+  return nullptr;
+}
+
+/// Whether an older command on the same object waits in another lane. In its own lane the older one is
+/// always looked at first.
+bool channel::would_overtake(const command& c) {
+  for (unsigned i = 0; i < lanes; ++i) {
+    if (i == static_cast<unsigned>(c.request.lane)) continue;
+    for (command* other = lane_[i].front(); other != nullptr && other->order_ < c.order_; other = lane_[i].next(*other))
+      if (other->request.key == c.request.key) return true;
+  }
+  return false;
+}
+
+command_slot* channel::find_free_slot() {
+  for (unsigned i = 0; i < slot_count_; ++i)
+    if (slots_[i].state == command_slot::use::free) return &slots_[i];
+  return nullptr;
+}
+
+void channel::post(command& c, command_slot& s, std::uint64_t now) {
+  unqueue(c);
+  c.mark_in_flight();
+  c.slot_ = static_cast<std::uint16_t>(index_of(s));
+  c.posted_at_ = now;
+
+  s.token = static_cast<std::uint16_t>(s.token + (1u << index_bits_));
+  s.command = &c;
+  s.key = c.request.key;
+  s.posted_at = now;
+  s.deadline = c.deadline() != operation::no_deadline ? c.deadline()
+                                                      : now + limits_[static_cast<unsigned>(c.request.patience)];
+  s.barrier = c.request.barrier;
+  s.by_event = events_;
+  s.ever_used = true;
+  s.undelivered = false;
+  s.state = command_slot::use::in_flight;
+  if (s.deadline < earliest_in_flight_) earliest_in_flight_ = s.deadline;
+  if (s.barrier) ++barriers_in_flight_;
+  if (!events_) register_owner_ = c.slot_;
+  ++in_flight_;
+  ++statistics_.posted;
+  if (in_flight_ > statistics_.most_in_flight) statistics_.most_in_flight = in_flight_;
+
+  using form = command_request::form;
+  s.mailboxes = static_cast<std::uint8_t>((c.request.input == form::mailbox) + (c.request.output == form::mailbox));
+  fill_mailboxes(c, s);
+
+  layouts::image<layouts::hcr> words;
+  words.set<&layouts::hcr::in_param>(c.request.input == form::mailbox     ? input_mailbox(s).device_address
+                                     : c.request.input == form::immediate ? c.request.input_immediate
+                                                                          : 0)
+      .set<&layouts::hcr::in_modifier>(c.request.input_modifier)
+      .set<&layouts::hcr::out_param>(c.request.output == form::mailbox ? output_mailbox(s).device_address : 0)
+      .set<&layouts::hcr::token>(s.token)
+      .set<&layouts::hcr::go>(true)
+      .set<&layouts::hcr::e>(events_)
+      .set<&layouts::hcr::t>(toggle_)
+      .set<&layouts::hcr::opcode_modifier>(c.request.opcode_modifier)
+      .set<&layouts::hcr::opcode>(c.request.opcode);
+  toggle_ = !toggle_;
+
+  constexpr std::size_t last = layouts::hcr{}.go.offset;
+  for (std::size_t at = 0; at < last; at += 4)
+    mmio::write_32(hcr_, at, layouts::load_be<std::uint32_t>(words.data() + at));
+  barrier::dma_store_to_mmio_store();
+  barrier::mmio_store_to_mmio_store();
+  mmio::write_32(hcr_, last, layouts::load_be<std::uint32_t>(words.data() + last));
+}
+
+void channel::fill_mailboxes(command& c, const command_slot& s) {
+  using form = command_request::form;
+  if (c.request.output == form::mailbox) mailbox::clear(output_mailbox(s).host);
+  if (c.request.input != form::mailbox) return;
+  mailbox::clear(input_mailbox(s).host);
+  c.request.encode(c, input_mailbox(s).host);
+}
+
+}  // namespace freehca
