@@ -8,13 +8,13 @@
 #include <optional>
 
 #include <freehca/layouts/headers.hpp>
+#include <freehca/layouts/mad.hpp>
 
 #include "packet.hpp"
 
 namespace freehca::model {
 
-inline constexpr std::size_t mad_bytes = 256;
-using mad_buffer = std::array<std::byte, mad_bytes>;
+using mad_buffer = std::array<std::byte, layouts::mad_bytes>;
 
 /// A management datagram with what its packet's headers say. Every field is in host order.
 struct mad_packet {

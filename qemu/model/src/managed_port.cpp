@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "managed_port.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace freehca::model {
+
+using namespace layouts;
+
+void node_identity::describe(const char* text) {
+  description.fill(std::byte{0});
+  std::memcpy(description.data(), text, std::min(std::strlen(text), description.size()));
+}
+
+managed_port managed_port::at_power_on(unsigned number, std::uint64_t guid, std::uint32_t capability_mask) {
+  constexpr unsigned x1_and_x4 = 3, sdr_ddr_qdr = 7, polling = 2, error_threshold = 8;
+  managed_port p;
+  p.guid = guid;
+  p.guids[0] = guid;
+  p.pkeys[0] = default_pkey_full;
+  // Where no capture names a value (VL arbitration capacities, error thresholds, response time): no source,
+  // chosen. The rest is what CX-3 cards report: captures, sections 2, 3.3 and 4.4.
+  p.info.set<&port_info::gid_prefix>(default_subnet_prefix)
+      .set<&port_info::capability_mask>(capability_mask)
+      .set<&port_info::local_port_num>(number)
+      .set<&port_info::link_width_enabled>(x1_and_x4)
+      .set<&port_info::link_width_supported>(x1_and_x4)
+      .set<&port_info::link_width_active>(link_width::x4)
+      .set<&port_info::link_speed_supported>(sdr_ddr_qdr)
+      .set<&port_info::link_speed_enabled>(sdr_ddr_qdr)
+      .set<&port_info::link_speed_active>(link_speed::sdr)
+      .set<&port_info::state>(layouts::port_state::down)
+      .set<&port_info::physical_state>(port_physical_state::disabled)
+      .set<&port_info::link_down_default>(polling)
+      .set<&port_info::neighbor_mtu>(ib_mtu::mtu_4096)
+      .set<&port_info::mtu_cap>(ib_mtu::mtu_4096)
+      .set<&port_info::vl_cap>(vl_code::vl0_7)
+      .set<&port_info::operational_vls>(vl_code::vl0_7)
+      .set<&port_info::vl_arb_high_cap>(vl_arbitration_entries)
+      .set<&port_info::vl_arb_low_cap>(vl_arbitration_entries)
+      .set<&port_info::guid_cap>(guids_at_most)
+      .set<&port_info::resp_time>(16)
+      .set<&port_info::local_phy_errors>(error_threshold)
+      .set<&port_info::overrun_errors>(error_threshold);
+  if ((capability_mask & port_capability::extended_speeds) != 0)
+    p.info.set<&port_info::link_speed_ext_supported>(1).set<&port_info::link_speed_ext_enabled>(1);
+  p.sl_to_vl.set<&sl_to_vl_table::vls>(0x0123456701234567);
+  return p;
+}
+
+}  // namespace freehca::model
