@@ -4,7 +4,7 @@
 
 #include <freehca/firmware_cmds/typed.hpp>
 
-namespace freehca {
+namespace freehca::commands {
 
 /// Does nothing: asks whether answers arrive (the self-test of the completion event's interrupt).
 struct nop {
@@ -18,4 +18,4 @@ struct nop {
   }
 };
 
-}  // namespace freehca
+}  // namespace freehca::commands

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A family describes one firmware command as a type:
+// A family describes one firmware command as a type, in namespace commands:
 //
 //   struct sw2hw_cq {
 //     static constexpr auto code = layouts::opcode::sw2hw_cq;
@@ -13,7 +13,7 @@
 //     }
 //   };
 //
-//   firmware_command<sw2hw_cq> create{cqn};
+//   firmware_command<commands::sw2hw_cq> create{cqn};
 //   create.input.set<&layouts::cqc::log_cq_size>(8);
 //   channel.submit(create);
 #pragma once
@@ -43,6 +43,9 @@ struct sequence {
   }();
   static constexpr unsigned most = (mailbox::bytes - header_bytes) / Entry::bytes;
 };
+/// As a family's `input`: First, and behind it Second, a member `extra`.
+template <class First, class Second>
+struct joined {};
 
 namespace detail {
 
@@ -78,6 +81,17 @@ struct command_input<sequence<Entry, Header>> {
   void write(std::byte* box) const {
     mailbox::store(box, header);
     for (unsigned i = 0; i < count; ++i) mailbox::store(box, entries[i], Header::bytes + i * Entry::bytes);
+  }
+};
+
+template <class First, class Second>
+struct command_input<joined<First, Second>> {
+  static constexpr auto form = command_request::form::mailbox;
+  layouts::image<First> input;
+  layouts::image<Second> extra;
+  void write(std::byte* box) const {
+    mailbox::store(box, input);
+    mailbox::store(box, extra, First::bytes);
   }
 };
 

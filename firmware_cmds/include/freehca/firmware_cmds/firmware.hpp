@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <freehca/firmware_cmds/typed.hpp>
+#include <freehca/layouts/map.hpp>
+#include <freehca/layouts/mod_stat_cfg.hpp>
+#include <freehca/layouts/query_fw.hpp>
+
+namespace freehca::commands {
+
+/// What the firmware is and needs: the pages for MAP_FA, how many commands at once, the error buffer.
+struct query_fw {
+  static constexpr auto code = layouts::opcode::query_fw;
+  using input = nothing;
+  using output = layouts::query_fw;
+  static void aim(command_request&) {}
+};
+
+/// Lends pages for the firmware's own code and data; repeated until all that QUERY_FW asked for are lent.
+struct map_fa {
+  static constexpr auto code = layouts::opcode::map_fa;
+  using input = sequence<layouts::map_entry>;
+  using output = nothing;
+  static void aim(command_request&) {}
+};
+
+/// Takes all of the firmware area back, after the firmware has let go of everything else.
+struct unmap_fa {
+  static constexpr auto code = layouts::opcode::unmap_fa;
+  using input = nothing;
+  using output = nothing;
+  static void aim(command_request& r) {
+    r.lane = lane::teardown;
+  }
+};
+
+/// Starts the firmware from the area that MAP_FA lent.
+struct run_fw {
+  static constexpr auto code = layouts::opcode::run_fw;
+  using input = nothing;
+  using output = nothing;
+  static void aim(command_request& r) {
+    r.patience = patience::lengthy;
+    r.barrier = true;
+  }
+};
+
+/// Changes the configuration that the firmware keeps, before INIT_HCA; the fields' *_m rows choose.
+struct mod_stat_cfg {
+  static constexpr auto code = layouts::opcode::mod_stat_cfg;
+  using input = layouts::mod_stat_cfg;
+  using output = nothing;
+  static void aim(command_request& r) {
+    r.opcode_modifier = static_cast<std::uint8_t>(layouts::mod_stat_cfg_modifier::set);
+  }
+};
+
+/// Reads that configuration; `modifier` is a layouts::mod_stat_cfg_input_modifier.
+struct query_mod_stat_cfg {
+  static constexpr auto code = layouts::opcode::mod_stat_cfg;
+  using input = nothing;
+  using output = layouts::mod_stat_cfg;
+  static void aim(command_request& r, std::uint32_t modifier = 0) {
+    r.input_modifier = modifier;
+    r.opcode_modifier = static_cast<std::uint8_t>(layouts::mod_stat_cfg_modifier::query);
+  }
+};
+
+}  // namespace freehca::commands
