@@ -63,5 +63,6 @@ kernel=${modules##*/}
 "$here/image_modules.py" "$modules" "$here/modules.txt" "$scratch/stage"
 "$here/cpio.py" "$scratch/stage" "$scratch/modules.cpio"
 printf '%s (%s)\n' "$kernel" "${deb##*/}" >"$scratch/release.txt"
-rm -rf "$scratch/stage" "$scratch/debs" "$scratch/boot" "$scratch/lib" "$scratch/usr" "$folder"
+(cd "$scratch" && rm -rf stage debs boot lib usr)
+rm -rf "$folder"
 mv "$scratch" "$folder"

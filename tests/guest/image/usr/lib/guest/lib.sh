@@ -3,6 +3,7 @@
 # shellcheck shell=dash
 # Functions for scripts in the guest: `. /usr/lib/guest/lib.sh` (already done in the guest's shell).
 # Settings: HOST_INDEX (1, or 2 in the second guest of a pair), HOST_COUNT.
+# shellcheck disable=SC1091 # written for each run by extra_files.py
 . /guest/settings
 
 say() { echo "== $*"; }

@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""run_cases.py [TIER] [PATTERN...]: runs the guest cases of a tier (guest, long), one guest after the other.
+
+A case is a script in cases/ that runs in the guest; comment lines at its head say how:
+    # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines add up
+    # timeout: SECONDS        default 120
+    # tier: long              default guest
+    # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is missing
+Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.
+Results go to FREEHCA_RESULTS/own.tsv; output and kernel log of each case to build/logs.
+"""
+import fnmatch
+import glob
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+ROOT = os.environ["FREEHCA_ROOT"]
+LOGS = os.path.join(ROOT, "build", "logs")
+RESULTS = os.environ.get("FREEHCA_RESULTS", os.path.join(ROOT, "build", "results"))
+START = int(os.environ.get("FREEHCA_START", time.time()))
+
+
+def say(text):
+    seconds = int(time.time()) - START
+    print(f"[{seconds // 60:>2}:{seconds % 60:02}] {text}", file=sys.stderr, flush=True)
+
+
+class Case:
+    def __init__(self, path):
+        self.path = path
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        self.options, self.needs, self.timeout, self.tier = [], [], 120, "guest"
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if not line.startswith("#"):
+                    break
+                match = re.match(r"# (options|timeout|tier|needs): (.*)", line)
+                if not match:
+                    continue
+                key, value = match.groups()
+                if key == "options":
+                    self.options += shlex.split(value)
+                elif key == "needs":
+                    self.needs += shlex.split(value)
+                elif key == "timeout":
+                    self.timeout = float(value)
+                else:
+                    self.tier = value.strip()
+
+    def run(self):
+        """Returns (outcome, seconds, note)."""
+        missing = [path for path in self.needs if not os.path.exists(os.path.join(ROOT, path))]
+        if missing:
+            return "skipped", 0, "there is no " + " ".join(missing)
+        log = os.path.join(LOGS, f"guest-{self.name}.log")
+        ours, qemus = self.options, []
+        if "--" in ours:
+            ours, qemus = ours[:ours.index("--")], ours[ours.index("--") + 1:]
+        command = [os.path.join(ROOT, "dev"), "guest", "--script", self.path, "--timeout", f"{self.timeout:g}",
+                   "--log", os.path.join(LOGS, f"guest-{self.name}-kernel.log"), *ours, "--", *qemus]
+        began = time.monotonic()
+        with open(log, "w", encoding="utf-8") as file:
+            status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file,
+                                    stderr=subprocess.STDOUT, check=False).returncode
+        seconds = time.monotonic() - began
+        with open(log, encoding="utf-8", errors="replace") as file:
+            lines = [line.rstrip() for line in file if line.strip()]
+        if status == 0:
+            return "passed", seconds, ""
+        if status == 77:
+            return "skipped", seconds, lines[-1] if lines else "no reason given"
+        for line in lines[-40:]:
+            print("        | " + line, file=sys.stderr)
+        return "failed", seconds, f"(status {status}, see {log})"
+
+
+def main():
+    tier = sys.argv[1] if len(sys.argv) > 1 else "guest"
+    patterns = sys.argv[2:] or ["*"]
+    cases = [Case(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests", "guest", "cases", "*.sh")))]
+    cases = [case for case in cases
+             if case.tier == tier and any(fnmatch.fnmatch(case.name, pattern) for pattern in patterns)]
+    os.makedirs(LOGS, exist_ok=True)
+    os.makedirs(RESULTS, exist_ok=True)
+    for number, case in enumerate(cases, 1):
+        say(f"guest case {number}/{len(cases)}: {case.name} ...")
+        outcome, seconds, note = case.run()
+        say(f"guest case {number}/{len(cases)}: {case.name}: {outcome.upper()} in {seconds:.0f} s {note}")
+        with open(os.path.join(RESULTS, "own.tsv"), "a", encoding="utf-8") as file:
+            file.write(f"{outcome}\t{seconds:.0f}\tguest: {case.name}\t{note}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

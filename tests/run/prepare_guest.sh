@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# prepare_guest.sh: what the guest cases need: QEMU (one test: it builds), the image, the host build's programs.
+set -euo pipefail
+here=$FREEHCA_ROOT/tests/run
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=tests/run/results.sh
+. "$here/results.sh"
+cd "$FREEHCA_ROOT"
+"$here/install.sh" script build qemu guest
+check "qemu: build" "$FREEHCA_ROOT/dev" qemu
+check "guest: image" "$FREEHCA_ROOT/dev" guest --prepare
+if ! step "host: configure (for the guest)" cmake --preset host ||
+  ! step "host: build (for the guest)" nice cmake --build --preset host; then
+  record failed 0 "host: build (for the guest)"
+fi

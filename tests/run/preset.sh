@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# preset.sh PRESET [LABEL]: configures, builds and tests one CMake preset. A build that fails is one failed test.
+set -euo pipefail
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=tests/run/results.sh
+. "$FREEHCA_ROOT/tests/run/results.sh"
+preset=$1 label=${2:-}
+cd "$FREEHCA_ROOT"
+
+began=$(date +%s)
+if ! step "$preset: configure" cmake --preset "$preset" ||
+  ! step "$preset: build" nice cmake --build --preset "$preset"; then
+  record failed "$(($(date +%s) - began))" "$preset: build"
+  exit 0
+fi
+record passed "$(($(date +%s) - began))" "$preset: build"
+
+arguments=(--preset "$preset" --no-tests=error -j "$(nproc)" --output-junit "$FREEHCA_RESULTS/$preset.xml")
+[[ -z $label ]] || arguments+=(-L "^$label\$")
+# Failed tests are counted from ctest's own report; a ctest that leaves none is one failed test.
+step "$preset: ctest ${label:-(all)}" ctest "${arguments[@]}" || true
+[[ -s $FREEHCA_RESULTS/$preset.xml ]] || record failed 0 "$preset: ctest ${label:-(all)}" "(no test ran)"

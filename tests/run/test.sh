@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# test.sh [TIER...]: runs the tiers, and sums everything up in one last line, "N passed, N failed, N skipped".
+# Exit status: 0 when nothing failed, 1 when something did, 2 for a tier that does not exist.
+set -euo pipefail
+here=$FREEHCA_ROOT/tests/run
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+# shellcheck source=tests/run/results.sh
+. "$here/results.sh"
+
+known="unit model layering fail host cross trixie guest long"
+tiers=("$@")
+[[ ${#tiers[@]} -gt 0 ]] || tiers=(host cross trixie guest)
+for tier in "${tiers[@]}"; do
+  [[ " $known " == *" $tier "* ]] || { say "test: no tier '$tier'; there are: $known"; exit 2; }
+done
+
+need script
+rm -rf "$FREEHCA_RESULTS"
+mkdir -p "$FREEHCA_RESULTS"
+: >"$FREEHCA_RESULTS/own.tsv"
+: >"$FREEHCA_RESULTS/stages.tsv"
+
+stage() {
+  local name=$1 began status=0
+  shift
+  began=$(date +%s)
+  "$@" || status=$?
+  [[ $status -eq 0 ]] || record failed 0 "stage $name" "(its script ended with status $status)"
+  printf '%s\t%s\n' "$(($(date +%s) - began))" "$name" >>"$FREEHCA_RESULTS/stages.tsv"
+}
+
+for tier in "${tiers[@]}"; do
+  case $tier in
+    # All that ctest knows, by three builds: as shipped, with sanitizers, with the other compiler.
+    host)
+      stage "install" "$here/install.sh" script build clang
+      for preset in host host-asan host-clang; do stage "$preset" "$here/preset.sh" "$preset"; done
+      ;;
+    unit | model | layering | fail)
+      stage "install" "$here/install.sh" script build
+      stage "$tier" "$here/preset.sh" host "$tier"
+      ;;
+    cross)
+      stage "install cross compilers" "$here/install.sh" script build cross
+      stage "cross" "$here/cross.sh"
+      ;;
+    trixie)
+      stage "trixie" "$here/trixie.sh"
+      ;;
+    guest | long)
+      stage "guest preparation" "$here/prepare_guest.sh"
+      stage "$tier" "$FREEHCA_ROOT/tests/guest/run_cases.py" "$tier"
+      ;;
+  esac
+done
+exec "$here/summary.py" "$FREEHCA_RESULTS"
