@@ -15,11 +15,7 @@ namespace freehca::mailbox {
 inline constexpr std::size_t bytes = layouts::mailbox_bytes;
 
 /// Zeroes a mailbox.
-inline void clear(std::byte* box) {
-  static constexpr std::byte zeros[512] = {};
-  static_assert(bytes % sizeof zeros == 0);
-  for (std::size_t at = 0; at < bytes; at += sizeof zeros) dma::store_bytes(box + at, zeros, sizeof zeros);
-}
+inline void clear(std::byte* box) { dma::clear(box, bytes); }
 
 /// Writes one structure at byte `offset` of an input mailbox.
 template <class Layout>

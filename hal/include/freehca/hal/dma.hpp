@@ -85,5 +85,21 @@ inline void load_bytes(std::byte* to, const std::byte* from, std::size_t bytes) 
 #endif
 }
 
+
+/// Zeroes memory that the device can see.
+inline void clear(std::byte* to, std::size_t bytes) {
+#ifdef FREEHCA_ACCESS_ROUTED
+  static constexpr std::byte zeros[512] = {};
+  while (bytes != 0) {
+    const std::size_t step = bytes < sizeof zeros ? bytes : sizeof zeros;
+    routed::dma_store(to, zeros, step);
+    to += step;
+    bytes -= step;
+  }
+#else
+  __builtin_memset(to, 0, bytes);
+#endif
+}
+
 }  // namespace dma
 }  // namespace freehca

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/log.hpp>
+#include <freehca/hal/platform.hpp>
+#include <freehca/hal/status.hpp>
+
+namespace freehca {
+
+/// Writes a line of text into a buffer that the caller owns. What does not fit is cut off; the text always
+/// ends with a zero byte.
+class text_writer {
+ public:
+  /// `bytes` counts the final zero and is at least 1.
+  text_writer(char* buffer, std::size_t bytes) : begin_(buffer), at_(buffer), last_(buffer + bytes - 1) { *at_ = '\0'; }
+  template <std::size_t Bytes>
+  explicit text_writer(char (&buffer)[Bytes]) : text_writer(buffer, Bytes) {}
+
+  text_writer& operator<<(const char* text);
+  text_writer& put(char c);
+  text_writer& decimal(std::uint64_t value);
+  /// With "0x", at least `digits` digits.
+  text_writer& hex(std::uint64_t value, unsigned digits = 1);
+
+  const char* text() const { return begin_; }
+  std::size_t length() const { return static_cast<std::size_t>(at_ - begin_); }
+  bool full() const { return at_ == last_; }
+
+ private:
+  char* begin_;
+  char* at_;
+  char* last_;
+};
+
+/// Says in English who judged, what the code means and where: "firmware: bad index (0x0a) at SW2HW_CQ". With
+/// another judge than the firmware `where` stays a number, which the caller knows the meaning of. Lives in a
+/// source file of its own that a small target leaves out. Returns the length without the final zero.
+std::size_t describe(status s, char* buffer, std::size_t bytes);
+void describe(status s, text_writer& to);
+
+/// One line to the platform's log, if it has one.
+inline void log_line(const platform& to, severity level, const text_writer& line) {
+  if (to.operations != nullptr && to.operations->log != nullptr) to.operations->log(to.context, level, line.text());
+}
+
+}  // namespace freehca
