@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+// EXPECT: cannot convert|invalid conversion|no viable conversion|no known conversion|cannot initialize
+#include <freehca/layouts/eqc.hpp>
+using namespace freehca::layouts;
+void f() {
+  image<eqc> i;
+#ifdef FREEHCA_MAKE_IT_RIGHT
+  i.set<&eqc::state>(eq_state::armed);
+#else
+  i.set<&eqc::state>(9);
+#endif
+}
