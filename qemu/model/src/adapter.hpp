@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "complaints.hpp"
+#include "counters.hpp"
 #include "host_memory.hpp"
 #include "scheduler.hpp"
 
@@ -42,6 +43,7 @@ struct adapter {
   complaint_counter& complaints;
   command_table& commands;
   hca_profile& profile;
+  counter_registry& counters;
   model::icm* context_memory = nullptr;
   model::event_queues* eqs = nullptr;
   model::completion_queues* cqs = nullptr;

@@ -3,29 +3,66 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 
+#include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/cqe.hpp>
+#include <freehca/layouts/eqe.hpp>
 
 #include "adapter.hpp"
+#include "memory_regions.hpp"
 
 namespace freehca::model {
 
 /// Completion queues: SW2HW_CQ, HW2SW_CQ, QUERY_CQ, MODIFY_CQ, the arm doorbell, completion events.
+/// Their contexts stand in ICM; here stands which of them hardware owns, and what no field tells.
 class completion_queues {
  public:
   explicit completion_queues(adapter& a);
 
   /// Does CQ `cqn` exist in hardware's hands?
-  bool exists(std::uint32_t cqn);
+  bool exists(std::uint32_t cqn) const { return owned_.contains(cqn); }
 
   /// Appends a CQE (owner bit and stride are set here) and raises the completion event if the CQ is armed
   /// for it. `solicited`: an armed-for-solicited CQ fires for it (errors always do). On overrun: the CQ
   /// goes to error state and raises a CQ-error event; the caller's QP gets no completion. False then.
   bool complete(std::uint32_t cqn, layouts::image<layouts::cqe> e, bool solicited);
+  template <class T>
+  bool complete(std::uint32_t cqn, const layouts::image<T>& e, bool solicited) {
+    return complete(cqn, layouts::image<layouts::cqe>::from_bytes(e.data()), solicited);
+  }
 
   /// The CQ doorbell in a UAR page (two 32-bit words, host order).
   void doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second);
   void clear();
+
+ private:
+  using context = layouts::image<layouts::cqc>;
+  /// What hardware knows of a CQ beyond its context.
+  struct queue {
+    bool fired = false;               ///< an event was raised; `fired_sn` is of the request it answered
+    std::uint8_t armed_sn = 0, fired_sn = 0;
+    std::uint32_t held_back = 0;      ///< completions since the last event, under moderation
+    scheduler::ticket moderation;
+  };
+
+  layouts::command_status sw2hw(command& c);
+  layouts::command_status hw2sw(command& c);
+  layouts::command_status query(command& c);
+  layouts::command_status modify(command& c);
+  layouts::command_status resize(command& c, context& q);
+
+  std::uint64_t context_at(std::uint32_t cqn) const;
+  bool append(std::uint32_t cqn, context& q, layouts::image<layouts::cqe> e);
+  bool fill(const queue_buffer& where, unsigned log_entries, std::uint32_t first);
+  bool make_room(std::uint32_t cqn, context& q);
+  void fail(std::uint32_t cqn, context& q, layouts::cq_error_syndrome why);
+  void notify(std::uint32_t cqn, queue& known, context& q);
+  void fire(std::uint32_t cqn, queue& known, context& q);
+
+  adapter& a_;
+  std::unordered_map<std::uint32_t, queue> owned_;
+  std::uint64_t written_ = 0, events_ = 0;
 };
 
 }  // namespace freehca::model

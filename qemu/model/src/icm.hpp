@@ -3,17 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <unordered_map>
 
+#include <freehca/layouts/cmpt.hpp>
+#include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/layout.hpp>
 
 #include "adapter.hpp"
 
 namespace freehca::model {
 
-/// The memory that the host lent: firmware area, auxiliary ICM, and the ICM address space in which the
-/// context tables live. Contexts stand in host memory, where hardware keeps them: nothing is cached here.
+/// The ICM address space: which pages of host memory stand behind the context tables. Contexts stand in
+/// host memory, where hardware keeps them: nothing is cached here.
 class icm {
  public:
   explicit icm(adapter& a);
@@ -35,18 +37,49 @@ class icm {
     return write(at, i.data(), i.size());
   }
 
+  /// Is the control entry (cMPT) of object `number` mapped? Hardware keeps its own protection state there
+  /// and cannot take the object without it.
+  bool control_entry_mapped(layouts::cmpt_type type, std::uint32_t number) const;
+
+  /// Maps `pages` pages of bus memory at `pa` to ICM address `va` (both page-aligned) and overwrites them.
+  layouts::command_status map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages);
+  /// Takes back pages [va, va + pages); all of them must be mapped, else nothing happens.
+  layouts::command_status unmap(std::uint64_t va, std::uint64_t pages);
+  /// Writes zeros to every mapped byte of [at, at + bytes).
+  bool zero(std::uint64_t at, std::uint64_t bytes);
+
   /// Forgets everything lent (reset).
   void clear();
 
-  std::uint64_t pages_mapped() const { return pages_.size(); }
-  std::uint64_t firmware_pages() const { return firmware_pages_; }
-  std::uint64_t auxiliary_pages() const { return auxiliary_pages_; }
+  std::uint64_t pages_mapped() const { return pages_mapped_; }
+  /// Mapped pages that intersect [at, at + bytes).
+  std::uint64_t pages_in(std::uint64_t at, std::uint64_t bytes) const;
 
  private:
+  /// `pages` pages of ICM, contiguous on the bus from `bus` on.
+  struct extent {
+    std::uint64_t pages, bus;
+  };
+  using extents = std::map<std::uint64_t, extent>;  // by ICM page number
+
+  extents::const_iterator containing(std::uint64_t page) const;
+  bool split_at(std::uint64_t page);
+  template <class Move>
+  bool move(std::uint64_t at, std::size_t bytes, Move&& one);
+
   adapter& a_;
-  std::unordered_map<std::uint64_t, std::uint64_t> pages_;  ///< ICM page number to bus address
-  std::uint64_t firmware_pages_ = 0, auxiliary_pages_ = 0;
-  bool firmware_running_ = false;
+  extents extents_;
+  std::uint64_t pages_mapped_ = 0;
 };
+
+/// Bytes of ICM address space that QUERY_DEV_CAP reports. No source: chosen.
+inline constexpr std::uint64_t max_icm_bytes = std::uint64_t{1} << 40;
+
+/// What the adapter leaves in memory that it is lent: drivers report this pattern in entries that nobody
+/// wrote; that it is the initialisation pattern is inferred.
+inline constexpr std::uint32_t lent_pattern = 0x9130a470;
+
+/// Writes the pattern to `bytes` bytes of bus memory (a multiple of 4096).
+bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::uint64_t bytes);
 
 }  // namespace freehca::model

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <freehca/layouts/mpt.hpp>
 
 #include "adapter.hpp"
 
@@ -28,8 +32,8 @@ struct queue_buffer {
   std::uint32_t page_offset = 0;
 };
 
-/// Memory protection and translation: SW2HW_MPT, HW2SW_MPT, QUERY_MPT, WRITE_MTT, SYNC_TPT, and every
-/// access to host memory by key or through a queue's MTTs. Tables are walked in ICM at each access.
+/// Memory protection and translation: SW2HW_MPT, HW2SW_MPT, QUERY_MPT, READ_MTT, WRITE_MTT, SYNC_TPT, and
+/// every access to host memory by key or through a queue's MTTs. Tables are walked in ICM at each access.
 class memory_regions {
  public:
   explicit memory_regions(adapter& a);
@@ -50,6 +54,33 @@ class memory_regions {
   bool read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes);
   bool write_queue(const queue_buffer& where, std::uint64_t offset, const void* from, std::size_t bytes);
   void clear();
+
+ private:
+  using entry = layouts::image<layouts::mpt>;
+  /// A piece of host memory that is contiguous on the bus.
+  struct run {
+    std::uint64_t bus;
+    std::size_t bytes;
+  };
+
+  layouts::command_status sw2hw(command& c);
+  layouts::command_status hw2sw(command& c);
+  layouts::command_status query(command& c);
+  layouts::command_status write_mtt(command& c);
+  layouts::command_status read_mtt(command& c);
+  layouts::command_status sync(command& c);
+
+  std::uint64_t entry_at(std::uint32_t index) const;
+  layouts::command_status refuse_index(std::uint32_t index) const;
+
+  /// Fills runs_ with where [at, at + bytes) is; with `shallow` only checks key, rights and bounds.
+  access_result translate(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
+                          std::uint64_t at, std::size_t bytes);
+  /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs.
+  bool walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset, std::size_t bytes);
+
+  adapter& a_;
+  std::vector<run> runs_;  ///< of the access at hand; kept to spare the allocation
 };
 
 }  // namespace freehca::model

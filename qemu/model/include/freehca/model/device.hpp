@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -43,6 +44,8 @@ class device {
 
   /// Calls out(counter, context) for every counter.
   void counters(void (*out)(const counter&, void* context), void* context) const;
+  /// The counter at `index`, from 0; false past the last. The name lives as long as the device.
+  bool counter_at(std::size_t index, counter& out) const;
   std::uint64_t complaints() const;
 
  private:

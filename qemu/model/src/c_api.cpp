@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/model/c_api.h>
+
+#include <cstdio>
+
+#include <freehca/model/device.hpp>
+
+namespace {
+
+using namespace freehca::model;
+
+class c_environment final : public environment {
+ public:
+  explicit c_environment(const freehca_model_environment& c) : c_(c) {}
+  bool dma_read(std::uint64_t address, void* to, std::size_t bytes) override {
+    return c_.dma_read(c_.context, address, to, bytes);
+  }
+  bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) override {
+    return c_.dma_write(c_.context, address, from, bytes);
+  }
+  bool bus_master() override { return c_.bus_master(c_.context); }
+  bool msix_enabled() override { return c_.msix_enabled(c_.context); }
+  void msix(unsigned vector) override { c_.msix(c_.context, vector); }
+  void intx(bool asserted) override { c_.intx(c_.context, asserted); }
+  std::uint64_t now() override { return c_.now(c_.context); }
+  void arm_timer(std::uint64_t deadline) override { c_.arm_timer(c_.context, deadline); }
+  void wipe_configuration_space() override { c_.wipe_configuration_space(c_.context); }
+  void complain(const char* text) override { c_.complain(c_.context, text); }
+
+ private:
+  freehca_model_environment c_;
+};
+
+/// Why `o` makes no adapter; nullptr when it does.
+const char* refusal(const freehca_model_options& o) {
+  const auto power_of_two = [](std::uint64_t v) { return v != 0 && (v & (v - 1)) == 0; };
+  if (o.variant > 2) return "variant must be connectx3-pro, connectx3 or connectx2";
+  if (o.ports != 1 && o.ports != 2) return "ports must be 1 or 2";
+  if (o.link[0] > 1 || o.link[1] > 1) return "a link must be ib or eth";
+  if (o.log_max_commands > 7) return "max-commands must be a power of two from 1 to 128";
+  if (!power_of_two(o.uar_bar_bytes) || o.uar_bar_bytes < (8u << 20) || o.uar_bar_bytes > (128u << 20))
+    return "bar2-size must be a power of two from 8 MiB to 128 MiB";
+  if ((o.node_guid & 0xff) > 0xfc) return "guid must leave room for three more numbers in its last byte";
+  if (o.mac >> 48 != 0) return "mac must have 48 bits";
+  if ((o.mac >> 40 & 1) != 0) return "mac must not be a group address";
+  return nullptr;
+}
+
+options to_options(const freehca_model_options& c) {
+  options o;
+  o.kind = static_cast<variant>(c.variant);
+  o.ports = c.ports;
+  o.link[0] = static_cast<link_layer>(c.link[0]);
+  o.link[1] = static_cast<link_layer>(c.link[1]);
+  o.subnet_manager = c.subnet_manager;
+  if (c.node_guid != 0) o.node_guid = c.node_guid;
+  if (c.mac != 0) o.mac = c.mac;
+  o.log_max_commands = c.log_max_commands;
+  o.uar_bar_bytes = c.uar_bar_bytes;
+  o.faults.command_latency_ns = c.command_latency_ns;
+  o.faults.commands_side_by_side = c.commands_side_by_side;
+  return o;
+}
+
+}  // namespace
+
+struct freehca_model {
+  freehca_model(const freehca_model_environment& e, const freehca_model_options& o)
+      : surroundings(e), adapter(surroundings, to_options(o)) {}
+  c_environment surroundings;
+  device adapter;
+};
+
+extern "C" {
+
+void freehca_model_default_options(freehca_model_options* to) {
+  const options o;
+  *to = freehca_model_options{static_cast<std::uint8_t>(o.kind),
+                              static_cast<std::uint8_t>(o.ports),
+                              {static_cast<std::uint8_t>(o.link[0]), static_cast<std::uint8_t>(o.link[1])},
+                              o.subnet_manager,
+                              static_cast<std::uint8_t>(o.log_max_commands),
+                              o.node_guid,
+                              o.mac,
+                              o.uar_bar_bytes,
+                              o.faults.command_latency_ns,
+                              o.faults.commands_side_by_side};
+}
+
+freehca_model* freehca_model_create(const freehca_model_environment* surroundings, const freehca_model_options* how,
+                                    char* error, size_t error_bytes) {
+  if (const char* why = refusal(*how)) {
+    std::snprintf(error, error_bytes, "%s", why);
+    return nullptr;
+  }
+  if (error_bytes != 0) error[0] = '\0';
+  return new freehca_model(*surroundings, *how);
+}
+
+void freehca_model_destroy(freehca_model* model) { delete model; }
+
+uint64_t freehca_model_read_registers(freehca_model* model, uint64_t offset, unsigned bytes) {
+  return model->adapter.read_registers(offset, bytes);
+}
+void freehca_model_write_registers(freehca_model* model, uint64_t offset, uint64_t value, unsigned bytes) {
+  model->adapter.write_registers(offset, value, bytes);
+}
+uint64_t freehca_model_read_uar(freehca_model* model, uint64_t offset, unsigned bytes) {
+  return model->adapter.read_uar(offset, bytes);
+}
+void freehca_model_write_uar(freehca_model* model, uint64_t offset, uint64_t value, unsigned bytes) {
+  model->adapter.write_uar(offset, value, bytes);
+}
+void freehca_model_on_timer(freehca_model* model) { model->adapter.on_timer(); }
+void freehca_model_reset(freehca_model* model) { model->adapter.reset(); }
+
+bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name, uint64_t* value) {
+  counter c;
+  if (!model->adapter.counter_at(index, c)) return false;
+  *name = c.name;
+  *value = c.value;
+  return true;
+}
+}

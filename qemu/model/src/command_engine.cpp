@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "command_engine.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <freehca/layouts/eqe.hpp>
+
+#include "command_rules.hpp"
+#include "event_queues.hpp"
+
+namespace freehca::model {
+
+using layouts::command_status;
+using layouts::hcr;
+
+static constexpr std::uint32_t status_word = layouts::bar0::hcr_status - layouts::bar0::hcr;
+
+command_engine::command_engine(adapter& a, const firmware& f) : a_(a), firmware_(f) {
+  a.counters.add("commands", commands_);
+  a.counters.add("commands_failed", failed_);
+}
+
+void command_engine::count_opcodes() {
+  for (std::uint16_t o = 0; o < by_opcode_.size(); ++o)
+    if (a_.commands.find(o))
+      a_.counters.add(std::string("command_") + layouts::name_of(static_cast<layouts::opcode>(o)), by_opcode_[o]);
+}
+
+void command_engine::clear() {
+  ++generation_;
+  in_flight_.clear();
+  register_ = {};
+  waiting_ = false;
+  last_due_ = 0;
+}
+
+std::uint32_t command_engine::read_word(std::uint32_t offset) const {
+  return layouts::load_be<std::uint32_t>(register_.data() + offset);
+}
+
+void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
+  if (register_.get<&hcr::go>()) {
+    a_.complaints("write of 0x%x to word 0x%x of the command register while GO is set", value, offset);
+    return;
+  }
+  layouts::store_be(register_.data() + offset, value);
+  if (offset != status_word) return;
+  if (!register_.get<&hcr::go>()) {
+    a_.complaints("command 0x%x written without GO", value);
+    return;
+  }
+  register_.set<&hcr::status>(command_status::ok);
+  start();
+}
+
+/// Accepts the command that stands in the register, if there is room for it.
+void command_engine::start() {
+  waiting_ = in_flight_.size() >= std::size_t{1} << a_.how.log_max_commands;
+  if (waiting_) return;
+
+  flight f;
+  command& c = f.what;
+  c.opcode = register_.get<&hcr::opcode>();
+  c.opcode_modifier = static_cast<std::uint8_t>(register_.get<&hcr::opcode_modifier>());
+  c.input_modifier = static_cast<std::uint32_t>(register_.get<&hcr::in_modifier>());
+  c.input_parameter = register_.get<&hcr::in_param>();
+  c.output_parameter = register_.get<&hcr::out_param>();
+  c.token = static_cast<std::uint16_t>(register_.get<&hcr::token>());
+  c.event = register_.get<&hcr::e>();
+  c.memory = &a_.memory;
+  f.on = object_of(c);
+  f.busy = f.on && std::any_of(in_flight_.begin(), in_flight_.end(), [&f](const flight& o) { return o.on == f.on; });
+  if (c.event) register_.set<&hcr::go>(false);
+
+  const auto where = in_flight_.insert(in_flight_.end(), f);
+  std::uint64_t due = a_.work.now() + a_.how.faults.command_latency_ns;
+  if (!a_.how.faults.commands_side_by_side) due = std::max(a_.work.now(), last_due_) + a_.how.faults.command_latency_ns;
+  last_due_ = due;
+  a_.work.at(due, [this, where, generation = generation_] {
+    if (generation == generation_) finish(where);
+  });
+}
+
+void command_engine::finish(std::list<flight>::iterator which) {
+  command c = which->what;
+  const bool busy = which->busy;
+  ++commands_;
+  ++by_opcode_[static_cast<std::uint16_t>(c.opcode) & 0xfff];
+  const std::uint64_t generation = generation_;
+  const command_status s = busy ? command_status::resource_busy : run(c);
+  if (generation != generation_) return;  // the command reset the adapter
+  in_flight_.erase(which);
+  if (s != command_status::ok) ++failed_;
+  report(c, s);
+  if (waiting_) start();
+}
+
+command_status command_engine::run(command& c) {
+  const command_table::handler& handler = a_.commands.find(static_cast<std::uint16_t>(c.opcode));
+  if (!handler) return command_status::bad_operation;
+  if (firmware_.state() < least_state_of(c.opcode)) return command_status::bad_system_state;
+  const mailboxes m = mailboxes_of(c);
+  if ((m.input && c.input_parameter % layouts::mailbox_bytes != 0) ||
+      (m.output && c.output_parameter % layouts::mailbox_bytes != 0))
+    return command_status::bad_parameter;
+  return handler(c);
+}
+
+void command_engine::report(const command& c, command_status s) {
+  if (!c.event) {
+    register_.set<&hcr::out_param>(c.output_parameter);
+    register_.set<&hcr::status>(s).set<&hcr::go>(false);
+    return;
+  }
+  layouts::image<layouts::eqe_command> e;
+  e.set<&layouts::eqe_command::token>(c.token);
+  e.set<&layouts::eqe_command::status>(s);
+  e.set<&layouts::eqe_command::out_param>(c.output_parameter);
+  if (!a_.eqs->post_asynchronous(layouts::event_type::command_completion, e))
+    a_.complaints("command 0x%x (token 0x%x) ends by an event, and no event queue takes it",
+                  static_cast<unsigned>(c.opcode), c.token);
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <optional>
+
+#include <freehca/layouts/hcr.hpp>
+
+#include "adapter.hpp"
+
+namespace freehca::model {
+
+class firmware;
+
+/// The host command register: takes commands, runs them after their latency, reports how they ended.
+/// Polled commands leave GO set until status and immediate output stand in the register; with the E bit
+/// GO drops when the command is accepted, and the end is told by an event.
+class command_engine {
+ public:
+  command_engine(adapter& a, const firmware& f);
+
+  /// 32-bit access to the word at `offset` (0 to 0x18) of the register.
+  std::uint32_t read_word(std::uint32_t offset) const;
+  void write_word(std::uint32_t offset, std::uint32_t value);
+
+  /// Registers a counter for each opcode that has a handler. Call when all handlers are in place.
+  void count_opcodes();
+  /// Forgets the register and every command in flight (reset).
+  void clear();
+
+  /// Catastrophic errors and reset leave GO as it is: nothing is accepted any more.
+  std::uint64_t in_flight() const { return in_flight_.size(); }
+
+ private:
+  /// A number that tells what object a command works on; none for commands that work on no single object.
+  using object = std::optional<std::uint64_t>;
+  struct flight {
+    command what;
+    object on;
+    bool busy;  ///< the object was taken when the command came
+  };
+
+  void start();
+  void finish(std::list<flight>::iterator which);
+  layouts::command_status run(command& c);
+  void report(const command& c, layouts::command_status s);
+
+  adapter& a_;
+  const firmware& firmware_;
+  layouts::image<layouts::hcr> register_;
+  std::list<flight> in_flight_;
+  bool waiting_ = false;            ///< a command stands in the register and does not fit yet
+  std::uint64_t last_due_ = 0;
+  std::uint64_t generation_ = 0;    ///< rises with each reset
+  std::uint64_t commands_ = 0, failed_ = 0;
+  std::array<std::uint64_t, 0x1000> by_opcode_{};
+};
+
+}  // namespace freehca::model

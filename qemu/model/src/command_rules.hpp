@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <freehca/layouts/opcode.hpp>
+
+#include "command.hpp"
+#include "firmware.hpp"
+
+namespace freehca::model {
+
+/// What the HCR's two parameters mean to a command.
+struct mailboxes {
+  bool input = false, output = false;
+};
+
+/// Which parameters of `c` are mailbox addresses (some commands: by opcode modifier).
+mailboxes mailboxes_of(const command& c);
+
+/// The least state of the system in which firmware takes the command.
+system_state least_state_of(layouts::opcode o);
+
+/// A number that tells the object a command works on, equal for two commands that disturb each other.
+std::optional<std::uint64_t> object_of(const command& c);
+
+}  // namespace freehca::model

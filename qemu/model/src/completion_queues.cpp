@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Completion queues at work: entries, overrun, arming, events. The commands: completion_commands.cpp.
+#include "completion_queues.hpp"
+
+#include <freehca/layouts/doorbell.hpp>
+
+#include "entry_sizes.hpp"
+#include "event_queues.hpp"
+#include "icm.hpp"
+#include "identity.hpp"
+#include "queue_context.hpp"
+
+namespace freehca::model {
+
+using layouts::cq_state;
+using layouts::cq_status;
+using layouts::cqc;
+using layouts::cqe;
+
+std::uint64_t completion_queues::context_at(std::uint32_t cqn) const {
+  return a_.profile.cqc_base + std::uint64_t{cqn} * entry_bytes::cqc;
+}
+
+void completion_queues::clear() {
+  for (auto& [cqn, known] : owned_) a_.work.cancel(known.moderation);
+  owned_.clear();
+}
+
+/// Is there room for one more entry? Looks at the doorbell record only when the last known consumer
+/// counter says no.
+bool completion_queues::make_room(std::uint32_t cqn, context& q) {
+  const std::uint32_t entries = 1u << q.get<&cqc::log_cq_size>();
+  const auto producer = static_cast<std::uint32_t>(q.get<&cqc::producer_counter>());
+  const auto taken = [&] {
+    return (producer - static_cast<std::uint32_t>(q.get<&cqc::consumer_counter>())) & counter_mask;
+  };
+  if (taken() < entries || q.get<&cqc::oi>()) return true;
+  layouts::image<layouts::cq_doorbell_record> record;
+  if (!a_.memory.read(q.get<&cqc::db_rec_addr>(), record.data(), record.size())) {
+    fail(cqn, q, layouts::cq_error_syndrome::access_violation);
+    return false;
+  }
+  q.set<&cqc::consumer_counter>(record.get<&layouts::cq_doorbell_record::update_ci>());
+  if (taken() < entries) return true;
+  fail(cqn, q, layouts::cq_error_syndrome::overrun);
+  return false;
+}
+
+void completion_queues::fail(std::uint32_t cqn, context& q, layouts::cq_error_syndrome why) {
+  q.set<&cqc::status>(why == layouts::cq_error_syndrome::overrun ? cq_status::overflow : cq_status::write_failure);
+  a_.context_memory->store(context_at(cqn), q);
+  layouts::image<layouts::eqe_cq_error> e;
+  e.set<&layouts::eqe_cq_error::cqn>(cqn).set<&layouts::eqe_cq_error::syndrome>(why);
+  a_.eqs->post_asynchronous(layouts::event_type::cq_error, e);
+}
+
+/// Writes `e` as the next entry; leaves storing the context to the caller unless the CQ fails.
+bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe> e) {
+  if (!make_room(cqn, q)) return false;
+  const std::uint32_t entries = 1u << q.get<&cqc::log_cq_size>();
+  const auto producer = static_cast<std::uint32_t>(q.get<&cqc::producer_counter>());
+  if (q.get<&cqc::timestamp>()) {
+    auto stamped = layouts::image<layouts::cqe_timestamp>::from_bytes(e.data());
+    const std::uint64_t mhz = identity_of(a_.how.kind).clock_mhz, now = a_.work.now();
+    const std::uint64_t ticks = now / 1000 * mhz + now % 1000 * mhz / 1000;
+    stamped.set<&layouts::cqe_timestamp::timestamp_47_16>(ticks >> 16 & 0xffffffff);
+    stamped.set<&layouts::cqe_timestamp::timestamp_15_0>(ticks & 0xffff);
+    e = layouts::image<cqe>::from_bytes(stamped.data());
+  }
+  e.set<&cqe::owner>((producer & entries) != 0);
+  const std::uint32_t stride = a_.profile.cqe_bytes;
+  const std::uint32_t slot = q.get<&cqc::cc>() ? 0 : producer & (entries - 1);
+  const std::uint64_t at = std::uint64_t{slot} * stride + (stride == layouts::cqe64_bytes ? layouts::cqe64_offset : 0);
+  const queue_buffer where = buffer_of(q);
+  // The word with the owner bit goes last: the host looks at it first.
+  constexpr std::size_t tail = 8;
+  if (!a_.regions->write_queue(where, at, e.data(), e.size() - tail) ||
+      !a_.regions->write_queue(where, at + e.size() - tail, e.data() + e.size() - tail, tail)) {
+    fail(cqn, q, layouts::cq_error_syndrome::access_violation);
+    return false;
+  }
+  ++written_;
+  q.set<&cqc::producer_counter>((producer + 1) & counter_mask);
+  return true;
+}
+
+bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool solicited) {
+  const auto known = owned_.find(cqn);
+  if (known == owned_.end()) return false;
+  auto q = a_.context_memory->load<cqc>(context_at(cqn));
+  if (!q || q->get<&cqc::log_cq_size>() > 22) {
+    a_.complaints("the context of CQ %u is not mapped any more, or was written over", cqn);
+    return false;
+  }
+  if (q->get<&cqc::status>() != cq_status::ok) return false;
+  const bool error = e.get<&cqe::opcode>() == static_cast<std::uint64_t>(layouts::cqe_opcode::error);
+  if (!append(cqn, *q, e)) return false;
+  if (solicited || error) q->set<&cqc::solicit_producer_index>(q->get<&cqc::producer_counter>());
+  const cq_state state = q->get<&cqc::state>();
+  if (state == cq_state::armed || (state == cq_state::armed_solicited && (solicited || error)))
+    notify(cqn, known->second, *q);
+  a_.context_memory->store(context_at(cqn), *q);
+  return true;
+}
+
+/// An armed CQ has a completion to tell of: now, or later under moderation.
+void completion_queues::notify(std::uint32_t cqn, queue& known, context& q) {
+  const std::uint64_t count = q.get<&cqc::cq_max_count>(), period = q.get<&cqc::cq_period>();
+  if (count <= 1 || period == 0 || ++known.held_back >= count) {
+    fire(cqn, known, q);
+    return;
+  }
+  if (known.moderation) return;
+  known.moderation = a_.work.after(period * 1000, [this, cqn] {
+    const auto it = owned_.find(cqn);
+    if (it == owned_.end()) return;
+    it->second.moderation = {};
+    auto later = a_.context_memory->load<cqc>(context_at(cqn));
+    if (!later || it->second.held_back == 0) return;
+    fire(cqn, it->second, *later);
+    a_.context_memory->store(context_at(cqn), *later);
+  });
+}
+
+/// Raises the completion event; leaves storing the context to the caller.
+void completion_queues::fire(std::uint32_t cqn, queue& known, context& q) {
+  a_.work.cancel(known.moderation);
+  known.held_back = 0;
+  known.fired = true;
+  known.fired_sn = known.armed_sn;
+  q.set<&cqc::state>(cq_state::fired);
+  q.set<&cqc::last_notified_index>(q.get<&cqc::producer_counter>());
+  layouts::image<layouts::eqe_completion> e;
+  e.set<&layouts::eqe_completion::event_type>(layouts::event_type::completion);
+  e.set<&layouts::eqe_completion::cqn>(cqn);
+  ++events_;
+  if (!a_.eqs->post(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>()), e))
+    a_.complaints("CQ %u tells its completions to EQ %u, which takes none", cqn,
+                  static_cast<unsigned>(q.get<&cqc::comp_eqn>()));
+}
+
+void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second) {
+  using layouts::cq_doorbell;
+  layouts::image<cq_doorbell> d;
+  layouts::store_be(d.data(), first);
+  layouts::store_be(d.data() + 4, second);
+  const auto cqn = static_cast<std::uint32_t>(d.get<&cq_doorbell::cqn>());
+  const auto known = owned_.find(cqn);
+  if (known == owned_.end()) {
+    a_.complaints("doorbell of CQ %u, which hardware does not own", cqn);
+    return;
+  }
+  auto q = a_.context_memory->load<cqc>(context_at(cqn));
+  if (!q) {
+    a_.complaints("the context of CQ %u is not mapped any more", cqn);
+    return;
+  }
+  if (q->get<&cqc::usr_page>() != uar) {
+    a_.complaints("doorbell of CQ %u in UAR page %u, which is not its own", cqn, uar);
+    return;
+  }
+  const layouts::cq_arm what = d.get<&cq_doorbell::cmd>();
+  const auto sn = static_cast<std::uint8_t>(d.get<&cq_doorbell::cmd_sn>());
+  const auto producer = static_cast<std::uint32_t>(q->get<&cqc::producer_counter>());
+  const auto consumer = static_cast<std::uint32_t>(d.get<&cq_doorbell::ci>());
+  if (counter_distance(producer, consumer) < 0) {
+    a_.complaints("doorbell of CQ %u: consumer %u is past producer %u", cqn, consumer, producer);
+    return;
+  }
+  q->set<&cqc::consumer_counter>(consumer);
+  // A request that was answered already: the event is on its way to the host (doorbell.hpp, cmd_sn).
+  const bool stale = known->second.fired && sn == known->second.fired_sn;
+  if (!stale && (what == layouts::cq_arm::next || what == layouts::cq_arm::solicited)) {
+    known->second.armed_sn = sn;
+    const bool any = what == layouts::cq_arm::next;
+    q->set<&cqc::state>(any ? cq_state::armed : cq_state::armed_solicited);
+    // Completions that came behind the host's back since the last event are told at once. Inferred: that is
+    // what the consumer index in the doorbell and last_notified_index in the context are good for.
+    const auto newest = static_cast<std::uint32_t>(any ? q->get<&cqc::producer_counter>()
+                                                       : q->get<&cqc::solicit_producer_index>());
+    const auto told = static_cast<std::uint32_t>(q->get<&cqc::last_notified_index>());
+    if (counter_distance(newest, consumer) > 0 && counter_distance(newest, told) > 0)
+      fire(cqn, known->second, *q);
+  }
+  a_.context_memory->store(context_at(cqn), *q);
+}
+
+}  // namespace freehca::model

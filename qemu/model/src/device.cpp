@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/model/device.hpp>
+
+#include "adapter.hpp"
+#include "command_engine.hpp"
+#include "completion_queues.hpp"
+#include "event_queues.hpp"
+#include "firmware.hpp"
+#include "icm.hpp"
+#include "memory_regions.hpp"
+#include "ports.hpp"
+#include "registers.hpp"
+#include "transport.hpp"
+#include "uar_window.hpp"
+
+namespace freehca::model {
+
+/// Work done per timer call: bounds how long the caller (a virtual machine's main loop) is held up.
+static constexpr unsigned work_per_run = 64;
+
+struct device::parts {
+  parts(environment& s, const options& o)
+      : surroundings(s), how(o), complaints(s), memory(s), work(s),
+        all{s, how, memory, work, complaints, commands, profile, counters},
+        context_memory(all), eqs(all), cqs(all), regions(all), links(all), queue_pairs(all), main_firmware(all),
+        engine(all, main_firmware), bar0(all, engine, main_firmware), bar2(all, main_firmware) {
+    all.context_memory = &context_memory;
+    all.eqs = &eqs;
+    all.cqs = &cqs;
+    all.regions = &regions;
+    all.links = &links;
+    all.queue_pairs = &queue_pairs;
+    counters.add("complaints", [this] { return complaints.count(); });
+    engine.count_opcodes();
+    main_firmware.on_software_reset([this] { reset(); });
+  }
+
+  void reset() {
+    work.clear();
+    engine.clear();
+    main_firmware.clear();
+    queue_pairs.clear();
+    cqs.clear();
+    eqs.clear();
+    regions.clear();
+    links.clear();
+    context_memory.clear();
+    profile = {};
+    bar0.clear();
+  }
+
+  environment& surroundings;
+  const options how;
+  complaint_counter complaints;
+  host_memory memory;
+  scheduler work;
+  command_table commands;
+  hca_profile profile;
+  counter_registry counters;
+  adapter all;
+  icm context_memory;
+  event_queues eqs;
+  completion_queues cqs;
+  memory_regions regions;
+  ports links;
+  transport queue_pairs;
+  firmware main_firmware;
+  command_engine engine;
+  registers bar0;
+  uar_window bar2;
+};
+
+device::device(environment& surroundings, const options& how) : parts_(std::make_unique<parts>(surroundings, how)) {}
+device::~device() = default;
+
+std::uint64_t device::read_registers(std::uint64_t offset, unsigned bytes) { return parts_->bar0.read(offset, bytes); }
+
+void device::write_registers(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
+  parts_->bar0.write(offset, value, bytes);
+}
+
+std::uint64_t device::read_uar(std::uint64_t offset, unsigned bytes) { return parts_->bar2.read(offset, bytes); }
+
+void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
+  parts_->bar2.write(offset, value, bytes);
+}
+
+void device::on_timer() { parts_->work.run_due(work_per_run); }
+
+void device::reset() { parts_->reset(); }
+
+void device::counters(void (*out)(const counter&, void* context), void* context) const {
+  const counter_registry& all = parts_->counters;
+  for (std::size_t i = 0; i < all.size(); ++i) out({all.name(i), all.value(i)}, context);
+}
+
+std::uint64_t device::complaints() const { return parts_->complaints.count(); }
+
+bool device::counter_at(std::size_t index, counter& out) const {
+  if (index >= parts_->counters.size()) return false;
+  out = {parts_->counters.name(index), parts_->counters.value(index)};
+  return true;
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include <freehca/layouts/command_status.hpp>
+#include <freehca/layouts/init_hca.hpp>
+
+#include "adapter.hpp"
+
+namespace freehca::model {
+
+/// How far the host has brought the adapter up. Each state includes the ones before it.
+enum class system_state : std::uint8_t {
+  cold,              ///< after reset: QUERY_FW and MAP_FA only
+  firmware_mapped,   ///< memory was lent by MAP_FA
+  firmware_running,  ///< after RUN_FW
+  hca_running,       ///< after INIT_HCA
+};
+
+/// The firmware's own life: its memory, its context memory, INIT_HCA and CLOSE_HCA, what it tells about
+/// itself (QUERY_FW, QUERY_DEV_CAP, QUERY_ADAPTER, QUERY_HCA), and software reset.
+class firmware {
+ public:
+  explicit firmware(adapter& a);
+
+  system_state state() const { return state_; }
+
+  /// Frequency of the free-running clock in MHz; 0: this variant has none (docs/hardware.md).
+  unsigned clock_mhz() const;
+  /// The clock now, in its own ticks.
+  std::uint64_t clock_ticks() const;
+
+  /// What the write to the software reset register does, as registered by the device.
+  void on_software_reset(std::function<void()> what) { software_reset_ = std::move(what); }
+  void software_reset() { software_reset_(); }
+
+  void clear();
+
+ private:
+  layouts::command_status query_fw(command& c);
+  layouts::command_status query_dev_cap(command& c);
+  layouts::command_status query_adapter(command& c);
+  layouts::command_status map_fa(command& c);
+  layouts::command_status unmap_fa(command& c);
+  layouts::command_status run_fw(command& c);
+  layouts::command_status mod_stat_cfg(command& c);
+  layouts::command_status set_icm_size(command& c);
+  layouts::command_status map_icm_aux(command& c);
+  layouts::command_status unmap_icm_aux(command& c);
+  layouts::command_status map_icm(command& c);
+  layouts::command_status unmap_icm(command& c);
+  layouts::command_status init_hca(command& c);
+  layouts::command_status query_hca(command& c);
+  layouts::command_status close_hca(command& c);
+  layouts::command_status nop(command& c);
+
+  layouts::command_status take_pages(command& c, std::uint64_t& count);
+  layouts::command_status take_profile(const layouts::image<layouts::init_hca>& in);
+  bool reserved_entries_mapped() const;
+
+  adapter& a_;
+  std::function<void()> software_reset_;
+  system_state state_ = system_state::cold;
+  std::uint64_t firmware_pages_ = 0, auxiliary_pages_ = 0;
+  std::uint64_t icm_bytes_ = 0, auxiliary_needed_ = 0;
+  layouts::image<layouts::init_hca> initial_;  ///< what INIT_HCA was given; QUERY_HCA gives it back
+};
+
+/// Memory that MAP_FA must lend, in pages. No source: chosen.
+inline constexpr unsigned firmware_pages_needed = 1024;
+
+}  // namespace freehca::model

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// INIT_HCA, QUERY_HCA, CLOSE_HCA: the context tables come and go.
+#include "completion_queues.hpp"
+#include "entry_sizes.hpp"
+#include "event_queues.hpp"
+#include "firmware.hpp"
+#include "icm.hpp"
+#include "identity.hpp"
+#include "memory_regions.hpp"
+#include "ports.hpp"
+#include "transport.hpp"
+
+namespace freehca::model {
+
+using layouts::command_status;
+
+/// Checks what INIT_HCA asks for against what QUERY_DEV_CAP reports, and takes it over.
+command_status firmware::take_profile(const layouts::image<layouts::init_hca>& in) {
+  using l = layouts::init_hca;
+  if (in.get<&l::version>() != layouts::init_hca_version) return command_status::bad_parameter;
+  if (!in.reserved_clear()) return command_status::bad_parameter;
+  const bool large = identity_of(a_.how.kind).large_entries;
+  // Capabilities that are not reported.
+  if (in.get<&l::dmfs>() || in.get<&l::eqe_stride>() != 0 || in.get<&l::cqe_stride>() != 0 ||
+      in.get<&l::num_sys_eqs>() != 0 || in.get<&l::mw_enable>() || in.get<&l::ib_router>() ||
+      in.get<&l::counters>() || (!large && (in.get<&l::eqe_64b>() || in.get<&l::cqe_64b>())))
+    return command_status::bad_parameter;
+
+  hca_profile p;
+  p.qpc_base = in.get<&l::qpc_base>();
+  p.rdmarc_base = in.get<&l::rdmarc_base>();
+  p.altc_base = in.get<&l::altc_base>();
+  p.auxc_base = in.get<&l::auxc_base>();
+  p.srqc_base = in.get<&l::srqc_base>();
+  p.cqc_base = in.get<&l::cqc_base>();
+  p.eqc_base = in.get<&l::eqc_base>();
+  p.cmpt_base = in.get<&l::cmpt_base>();
+  p.dmpt_base = in.get<&l::dmpt_base>();
+  p.mtt_base = in.get<&l::mtt_base>();
+  p.mc_base = in.get<&l::mc_base>();
+  p.log_qps = static_cast<unsigned>(in.get<&l::log_num_qps>());
+  p.log_rd_per_qp = static_cast<unsigned>(in.get<&l::log_rd_per_qp>());
+  p.log_srqs = static_cast<unsigned>(in.get<&l::log_num_srqs>());
+  p.log_cqs = static_cast<unsigned>(in.get<&l::log_num_cqs>());
+  p.log_eqs = static_cast<unsigned>(in.get<&l::log_num_eqs>());
+  p.log_mpts = static_cast<unsigned>(in.get<&l::log_mpt_sz>());
+  p.log_mc_entry_bytes = static_cast<unsigned>(in.get<&l::log_mc_entry_sz>());
+  p.log_mc_hash = static_cast<unsigned>(in.get<&l::log_mc_hash_sz>());
+  p.log_mc_table = static_cast<unsigned>(in.get<&l::log_mc_table_sz>());
+  p.log_uar_page_bytes = 12 + static_cast<unsigned>(in.get<&l::uar_page_sz>());
+  p.cqe_bytes = in.get<&l::cqe_64b>() ? 64 : 32;
+  p.eqe_bytes = in.get<&l::eqe_64b>() ? 64 : 32;
+
+  // The limits of QUERY_DEV_CAP (firmware_queries.cpp).
+  if (p.log_qps > 24 || p.log_srqs > 24 || p.log_cqs > 24 || p.log_eqs > 9 || p.log_mpts > 24 || p.log_rd_per_qp > 7 ||
+      p.log_mc_table > 17 || p.log_mc_entry_bytes > 12 || p.log_uar_page_bytes > 16)
+    return command_status::exceeds_limits;
+  // Firmware's own entries must fit.
+  if (p.log_qps < 6 || p.log_srqs < 6 || p.log_cqs < 7 || p.log_eqs < 2 || p.log_mpts < 8 ||
+      p.log_mc_hash > p.log_mc_table)
+    return command_status::bad_parameter;
+  // "Each table is aligned to its size" (init_hca.hpp): an entry never crosses a page.
+  for (const std::uint64_t base : {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base,
+                                   p.eqc_base, p.cmpt_base, p.dmpt_base, p.mtt_base, p.mc_base})
+    if (base % 4096 != 0 || base >= max_icm_bytes) return command_status::bad_parameter;
+
+  p.running = true;
+  a_.profile = p;
+  return command_status::ok;
+}
+
+/// Firmware keeps its reserved objects in the first entries of each table, so those must be lent by now.
+bool firmware::reserved_entries_mapped() const {
+  using layouts::cmpt_type;
+  const hca_profile& p = a_.profile;
+  const icm& m = *a_.context_memory;
+  return m.mapped(p.qpc_base, reserved::qps * entry_bytes::qpc) &&
+         m.mapped(p.rdmarc_base, (std::size_t{reserved::qps} << p.log_rd_per_qp) * entry_bytes::rdmarc) &&
+         m.mapped(p.altc_base, reserved::qps * entry_bytes::altc) &&
+         m.mapped(p.auxc_base, reserved::qps * entry_bytes::auxc) &&
+         m.mapped(p.srqc_base, reserved::srqs * entry_bytes::srqc) &&
+         m.mapped(p.cqc_base, reserved::cqs * entry_bytes::cqc) &&
+         m.mapped(p.eqc_base, reserved::eqs * entry_bytes::eqc) &&
+         m.mapped(p.dmpt_base, reserved::mpts * entry_bytes::dmpt) &&
+         m.mapped(p.mtt_base, reserved::mtts * entry_bytes::mtt) && m.control_entry_mapped(cmpt_type::qp, 0) &&
+         m.control_entry_mapped(cmpt_type::srq, 0) && m.control_entry_mapped(cmpt_type::cq, 0) &&
+         m.control_entry_mapped(cmpt_type::eq, 0);
+}
+
+command_status firmware::init_hca(command& c) {
+  if (state_ != system_state::firmware_running) return command_status::bad_system_state;
+  layouts::image<layouts::init_hca> in;
+  if (!c.read_input(in)) return command_status::internal_error;
+  if (const command_status s = take_profile(in); s != command_status::ok) return s;
+  const hca_profile& p = a_.profile;
+  command_status s = command_status::ok;
+  if (!reserved_entries_mapped()) s = command_status::icm_error;
+  else if (!a_.context_memory->zero(p.mc_base, std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes)))
+    s = command_status::internal_error;
+  if (s != command_status::ok) {
+    a_.profile = {};
+    return s;
+  }
+  initial_ = in;
+  state_ = system_state::hca_running;
+  return s;
+}
+
+command_status firmware::query_hca(command& c) {
+  layouts::image<layouts::init_hca> out = initial_;
+  out.set<&layouts::init_hca::hca_core_clock>(clock_mhz());
+  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+}
+
+command_status firmware::close_hca(command& c) {
+  if (state_ != system_state::hca_running) return command_status::bad_system_state;
+  if (c.opcode_modifier > static_cast<std::uint8_t>(layouts::close_hca_modifier::panic))
+    return command_status::bad_operation;
+  a_.queue_pairs->clear();
+  a_.cqs->clear();
+  a_.eqs->clear();
+  a_.regions->clear();
+  a_.links->clear();
+  a_.profile = {};
+  initial_ = {};
+  state_ = system_state::firmware_running;
+  return command_status::ok;
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What the firmware tells about the adapter: QUERY_FW, QUERY_ADAPTER, QUERY_DEV_CAP.
+#include <cstring>
+
+#include <freehca/layouts/query_adapter.hpp>
+#include <freehca/layouts/query_dev_cap.hpp>
+#include <freehca/layouts/query_fw.hpp>
+
+#include "entry_sizes.hpp"
+#include "firmware.hpp"
+#include "icm.hpp"
+#include "identity.hpp"
+#include "places.hpp"
+
+namespace freehca::model {
+
+using layouts::command_status;
+
+command_status firmware::query_fw(command& c) {
+  using l = layouts::query_fw;
+  const identity& who = identity_of(a_.how.kind);
+  layouts::image<l> out;
+  out.set<&l::fw_pages>(firmware_pages_needed);
+  out.set<&l::fw_rev_major>(who.firmware_major);
+  out.set<&l::fw_rev_minor>(who.firmware_minor);
+  out.set<&l::fw_rev_subminor>(who.firmware_subminor);
+  out.set<&l::cmd_interface_rev>(layouts::cmd_interface_rev_max);
+  out.set<&l::log_max_outstanding_cmd>(a_.how.log_max_commands);
+  // Every place is in BAR0.
+  out.set<&l::clr_int_base>(places::clear_interrupt);
+  out.set<&l::error_buf_offset>(places::error_buffer);
+  out.set<&l::error_buf_size>(places::error_buffer_words);
+  out.set<&l::comm_base>(places::comm_channel);
+  if (who.clock_mhz != 0) out.set<&l::clock_offset>(places::clock);
+  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+}
+
+command_status firmware::query_adapter(command& c) {
+  using l = layouts::query_adapter;
+  layouts::image<l> out;
+  out.set<&l::inta_pin>(places::interrupt_pin);
+  out.set<&l::vsd_vendor_id>(0x15b3);
+  // Firmware swaps the bytes of each word of the identifier; drivers swap them back (Linux get_board_id).
+  std::byte psid[decltype(l::psid)::length]{};
+  const char* id = identity_of(a_.how.kind).board_id;
+  for (std::size_t i = 0; i < std::strlen(id) && i < sizeof psid; ++i) psid[i ^ 3] = static_cast<std::byte>(id[i]);
+  out.set_bytes<&l::psid>(psid);
+  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+}
+
+namespace {
+
+template <class... Flag>
+constexpr std::uint64_t all_of(Flag... f) {
+  return (static_cast<std::uint64_t>(f) | ...);
+}
+
+}  // namespace
+
+command_status firmware::query_dev_cap(command& c) {
+  using l = layouts::query_dev_cap;
+  using flag = layouts::dev_cap_flag;
+  using bmme = layouts::bmme_flag;
+  const identity& who = identity_of(a_.how.kind);
+  const bool third_generation = a_.how.kind != variant::connectx2;
+  layouts::image<l> out;
+
+  // Limits and reserved counts: captures, section 2. Only what the model does is reported: no memory
+  // windows, no device-managed steering, no virtual functions, no Ethernet offloads.
+  out.set<&l::log_max_srq_sz>(14).set<&l::log_max_qp_sz>(14);
+  out.set<&l::log_rsvd_qps>(6).set<&l::log_max_qps>(24);
+  out.set<&l::log_rsvd_srqs>(6).set<&l::log_max_srqs>(24);
+  out.set<&l::num_rsvd_eqs>(reserved::eqs).set<&l::log_rsvd_eqs>(2);
+  out.set<&l::log_max_cq_sz>(22).set<&l::log_rsvd_cqs>(7).set<&l::log_max_cqs>(24);
+  out.set<&l::log_max_eq_sz>(22).set<&l::log_max_eqs>(9);
+  out.set<&l::log_max_mpts>(24).set<&l::log_rsvd_mrws>(8).set<&l::log_max_mrw_sz>(62);
+  out.set<&l::log_rsvd_mtts>(6).set<&l::log_max_mtts>(31);
+  out.set<&l::log_max_ra_req_qp>(7).set<&l::log_max_ra_res_qp>(7).set<&l::log_max_ra_res_global>(24);
+  out.set<&l::local_ca_ack_delay>(15);
+  out.set<&l::max_mtu_rev2>(third_generation ? 5 : 4).set<&l::max_port_width_rev2>(3).set<&l::max_vl_rev2>(4);
+  out.set<&l::num_ports>(a_.how.ports);
+  out.set<&l::log_max_msg_sz>(30).set<&l::log_max_gid>(7).set<&l::log_max_pkey>(7);
+  out.set<&l::stat_rate_support>(0);
+  out.set<&l::cq_timestamp>(who.clock_mhz != 0);
+  out.set<&l::flags>(all_of(flag::rc, flag::uc, flag::ud, flag::srq, flag::pkey_violation_counter,
+                            flag::qkey_violation_counter, flag::atomic, flag::ud_av_port_check, flag::ud_multicast,
+                            flag::vep_uc_steering, flag::vep_mc_steering, flag::port_management_change_event) |
+                     (who.large_entries ? all_of(flag::eqe_64b, flag::cqe_64b) : 0));
+  unsigned log_uar_mb = 0;
+  while ((std::uint64_t{2} << (20 + log_uar_mb)) < a_.how.uar_bar_bytes) ++log_uar_mb;
+  out.set<&l::num_rsvd_uars>(reserved::uars).set<&l::uar_sz>(log_uar_mb).set<&l::log_page_sz>(9);
+  out.set<&l::bf>(true).set<&l::log_bf_reg_sz>(9).set<&l::log_max_bf_regs_per_page>(3).set<&l::log_max_bf_pages>(10);
+  // The largest send WQE is 63 blocks of 16 bytes (the control segment's ds field has six bits).
+  out.set<&l::max_sg_sq>(62).set<&l::max_desc_sz_sq>(1008);
+  out.set<&l::max_sg_rq>(32).set<&l::max_desc_sz_rq>(512);
+  out.set<&l::log_max_qp_mcg>(8).set<&l::log_max_mcgs>(third_generation ? 17 : 13);
+  out.set<&l::num_rsvd_pds>(reserved::pds).set<&l::log_max_pds>(15);
+  out.set<&l::rdmarc_entry_sz>(entry_bytes::rdmarc).set<&l::qpc_entry_sz>(entry_bytes::qpc);
+  out.set<&l::aux_entry_sz>(entry_bytes::auxc).set<&l::altc_entry_sz>(entry_bytes::altc);
+  out.set<&l::eqc_entry_sz>(entry_bytes::eqc).set<&l::cqc_entry_sz>(entry_bytes::cqc);
+  out.set<&l::srq_entry_sz>(entry_bytes::srqc).set<&l::c_mpt_entry_sz>(entry_bytes::cmpt);
+  out.set<&l::mtt_entry_sz>(entry_bytes::mtt).set<&l::d_mpt_entry_sz>(entry_bytes::dmpt);
+  out.set<&l::bmme_flags>(all_of(bmme::reserved_lkey));
+  out.set<&l::reserved_lkey>(reserved::lkey);
+  out.set<&l::max_icm_sz>(max_icm_bytes);
+  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+}
+
+}  // namespace freehca::model

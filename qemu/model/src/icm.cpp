@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "icm.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <freehca/layouts/map.hpp>
+
+#include "entry_sizes.hpp"
+
+namespace freehca::model {
+
+namespace {
+
+constexpr unsigned page_shift = layouts::icm_page_shift;
+constexpr std::uint64_t page_bytes = layouts::icm_page_size;
+
+// A guest that maps single pages for ever must not grow the host without bound. A driver that lends 4 KB
+// pieces only reaches this at 4 GB of context memory.
+constexpr std::size_t max_extents = 1u << 20;
+
+constexpr std::size_t chunk_bytes = 64u << 10;
+using chunk = std::array<std::byte, chunk_bytes>;
+
+bool fill(host_memory& memory, std::uint64_t address, std::uint64_t bytes, const chunk& with) {
+  while (bytes > 0) {
+    const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, chunk_bytes));
+    if (!memory.write(address, with.data(), now)) return false;
+    address += now;
+    bytes -= now;
+  }
+  return true;
+}
+
+constexpr chunk make_pattern() {
+  chunk c{};
+  for (std::size_t i = 0; i < c.size(); i += 4) layouts::store_be(c.data() + i, lent_pattern);
+  return c;
+}
+
+const chunk& pattern() {
+  static const chunk c = make_pattern();
+  return c;
+}
+
+}  // namespace
+
+bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::uint64_t bytes) {
+  return fill(memory, address, bytes, pattern());
+}
+
+icm::icm(adapter& a) : a_(a) {
+  a.counters.add("icm_pages", pages_mapped_);
+  const hca_profile& p = a.profile;
+  const auto table = [this, &a](const char* name, auto base, auto size) {
+    a.counters.add(std::string("icm_pages_") + name, [this, &a, base, size] {
+      return a.profile.running ? pages_in(base(), size()) : 0;
+    });
+  };
+  const auto times = [](unsigned log, std::size_t entry) { return (std::uint64_t{1} << log) * entry; };
+  table("qpc", [&p] { return p.qpc_base; }, [&p, times] { return times(p.log_qps, entry_bytes::qpc); });
+  table("rdmarc", [&p] { return p.rdmarc_base; },
+        [&p, times] { return times(p.log_qps + p.log_rd_per_qp, entry_bytes::rdmarc); });
+  table("altc", [&p] { return p.altc_base; }, [&p, times] { return times(p.log_qps, entry_bytes::altc); });
+  table("auxc", [&p] { return p.auxc_base; }, [&p, times] { return times(p.log_qps, entry_bytes::auxc); });
+  table("srqc", [&p] { return p.srqc_base; }, [&p, times] { return times(p.log_srqs, entry_bytes::srqc); });
+  table("cqc", [&p] { return p.cqc_base; }, [&p, times] { return times(p.log_cqs, entry_bytes::cqc); });
+  table("eqc", [&p] { return p.eqc_base; }, [&p, times] { return times(p.log_eqs, entry_bytes::eqc); });
+  table("dmpt", [&p] { return p.dmpt_base; }, [&p, times] { return times(p.log_mpts, entry_bytes::dmpt); });
+  table("cmpt", [&p] { return p.cmpt_base; }, [] { return layouts::cmpt_bytes(entry_bytes::cmpt); });
+  table("mcg", [&p] { return p.mc_base; }, [&p] { return std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes); });
+  // INIT_HCA does not tell where the MTT table ends: it is what no other table claims.
+  table("mtt", [&p] { return p.mtt_base; }, [&p] {
+    std::uint64_t end = max_icm_bytes;
+    for (const std::uint64_t base : {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base,
+                                     p.eqc_base, p.cmpt_base, p.dmpt_base, p.mc_base})
+      if (base > p.mtt_base) end = std::min(end, base);
+    return end - p.mtt_base;
+  });
+}
+
+icm::extents::const_iterator icm::containing(std::uint64_t page) const {
+  auto next = extents_.upper_bound(page);
+  if (next == extents_.begin()) return extents_.end();
+  --next;
+  return page - next->first < next->second.pages ? next : extents_.end();
+}
+
+template <class Move>
+bool icm::move(std::uint64_t at, std::size_t bytes, Move&& one) {
+  if (at >= max_icm_bytes || bytes > max_icm_bytes - at) return false;
+  while (bytes > 0) {
+    const auto e = containing(at >> page_shift);
+    if (e == extents_.end()) return false;
+    const std::uint64_t offset = at - (e->first << page_shift);
+    const auto now =
+        static_cast<std::size_t>(std::min<std::uint64_t>(bytes, (e->second.pages << page_shift) - offset));
+    if (!one(e->second.bus + offset, now)) return false;
+    at += now;
+    bytes -= now;
+  }
+  return true;
+}
+
+bool icm::read(std::uint64_t at, void* to, std::size_t bytes) {
+  auto* p = static_cast<std::byte*>(to);
+  return move(at, bytes, [&](std::uint64_t bus, std::size_t now) {
+    const bool ok = a_.memory.read(bus, p, now);
+    p += now;
+    return ok;
+  });
+}
+
+bool icm::write(std::uint64_t at, const void* from, std::size_t bytes) {
+  const auto* p = static_cast<const std::byte*>(from);
+  return move(at, bytes, [&](std::uint64_t bus, std::size_t now) {
+    const bool ok = a_.memory.write(bus, p, now);
+    p += now;
+    return ok;
+  });
+}
+
+bool icm::mapped(std::uint64_t at, std::size_t bytes) const {
+  if (bytes == 0) return true;
+  if (at >= max_icm_bytes || bytes > max_icm_bytes - at) return false;
+  const std::uint64_t last = (at + bytes - 1) >> page_shift;
+  for (std::uint64_t page = at >> page_shift; page <= last;) {
+    const auto e = containing(page);
+    if (e == extents_.end()) return false;
+    page = e->first + e->second.pages;
+  }
+  return true;
+}
+
+bool icm::control_entry_mapped(layouts::cmpt_type type, std::uint32_t number) const {
+  return mapped(a_.profile.cmpt_base + layouts::cmpt_offset(type, number, entry_bytes::cmpt), entry_bytes::cmpt);
+}
+
+std::uint64_t icm::pages_in(std::uint64_t at, std::uint64_t bytes) const {
+  if (bytes == 0) return 0;
+  const std::uint64_t first = at >> page_shift, end = (at + bytes + page_bytes - 1) >> page_shift;
+  std::uint64_t sum = 0;
+  auto e = extents_.upper_bound(first);
+  if (e != extents_.begin()) --e;
+  for (; e != extents_.end() && e->first < end; ++e) {
+    const std::uint64_t low = std::max(e->first, first), high = std::min(e->first + e->second.pages, end);
+    if (high > low) sum += high - low;
+  }
+  return sum;
+}
+
+layouts::command_status icm::map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
+  using layouts::command_status;
+  if (va >= max_icm_bytes || pages > (max_icm_bytes - va) >> page_shift) return command_status::exceeds_limits;
+  if (extents_.size() >= max_extents) return command_status::exceeds_limits;
+  if (pages_in(va, pages << page_shift) != 0) return command_status::bad_parameter;  // no source: chosen
+  if (!fill_with_pattern(a_.memory, pa, pages << page_shift)) return command_status::internal_error;
+  extents_.emplace(va >> page_shift, extent{pages, pa});
+  pages_mapped_ += pages;
+  return command_status::ok;
+}
+
+/// Makes `page` the first page of an extent, when it is mapped. False: too many extents.
+bool icm::split_at(std::uint64_t page) {
+  const auto e = containing(page);
+  if (e == extents_.end() || e->first == page) return true;
+  if (extents_.size() >= max_extents + 2) return false;
+  const std::uint64_t head = page - e->first;
+  const extent tail{e->second.pages - head, e->second.bus + (head << page_shift)};
+  extents_[e->first].pages = head;
+  extents_.emplace(page, tail);
+  return true;
+}
+
+layouts::command_status icm::unmap(std::uint64_t va, std::uint64_t pages) {
+  using layouts::command_status;
+  if (pages == 0 || va >= max_icm_bytes || pages > (max_icm_bytes - va) >> page_shift)
+    return command_status::bad_parameter;
+  if (pages_in(va, pages << page_shift) != pages) return command_status::bad_parameter;  // no source: chosen
+  const std::uint64_t first = va >> page_shift;
+  if (!split_at(first) || !split_at(first + pages)) return command_status::exceeds_limits;
+  extents_.erase(extents_.lower_bound(first), extents_.lower_bound(first + pages));
+  pages_mapped_ -= pages;
+  return command_status::ok;
+}
+
+bool icm::zero(std::uint64_t at, std::uint64_t bytes) {
+  static const chunk zeros{};
+  const std::uint64_t end = std::min(at + bytes, max_icm_bytes);
+  for (auto e = extents_.begin(); e != extents_.end(); ++e) {
+    const std::uint64_t base = e->first << page_shift;
+    const std::uint64_t low = std::max(base, at), high = std::min(base + (e->second.pages << page_shift), end);
+    if (high > low && !fill(a_.memory, e->second.bus + (low - base), high - low, zeros)) return false;
+  }
+  return true;
+}
+
+void icm::clear() {
+  extents_.clear();
+  pages_mapped_ = 0;
+}
+
+}  // namespace freehca::model

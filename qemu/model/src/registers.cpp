@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "registers.hpp"
+
+#include "command_engine.hpp"
+#include "event_queues.hpp"
+#include "firmware.hpp"
+#include "identity.hpp"
+#include "places.hpp"
+
+namespace freehca::model {
+
+namespace bar0 = layouts::bar0;
+
+namespace {
+
+constexpr bool within(std::uint32_t offset, std::uint32_t base, std::uint32_t bytes) {
+  return offset >= base && offset - base < bytes;
+}
+
+}  // namespace
+
+registers::registers(adapter& a, command_engine& e, firmware& f) : a_(a), engine_(e), firmware_(f) {
+  a.counters.add("software_resets", resets_);
+}
+
+std::uint64_t registers::read(std::uint64_t offset, unsigned bytes) {
+  if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
+    a_.complaints("read of %u bytes at 0x%llx of BAR0", bytes, static_cast<unsigned long long>(offset));
+    return ~std::uint64_t{0};
+  }
+  const auto at = static_cast<std::uint32_t>(offset);
+  if (bytes == 4) return read_word(at);
+  const std::uint64_t high = read_word(at);
+  return high << 32 | read_word(at + 4);
+}
+
+void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
+  if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
+    a_.complaints("write of %u bytes at 0x%llx of BAR0", bytes, static_cast<unsigned long long>(offset));
+    return;
+  }
+  const auto at = static_cast<std::uint32_t>(offset);
+  if (bytes == 4) return write_word(at, static_cast<std::uint32_t>(value));
+  if (within(at, bar0::hcr, bar0::hcr_size)) {
+    // The register takes 32-bit accesses only (Linux mlx4_cmd_post); what a real card makes of others is
+    // not known.
+    a_.complaints("64-bit write at 0x%x of the command register", at - bar0::hcr);
+    return;
+  }
+  write_word(at, static_cast<std::uint32_t>(value >> 32));
+  write_word(at + 4, static_cast<std::uint32_t>(value));
+}
+
+std::uint32_t registers::read_word(std::uint32_t offset) {
+  if (within(offset, bar0::hcr, bar0::hcr_size)) return engine_.read_word(offset - bar0::hcr);
+  if (within(offset, places::error_buffer, places::error_buffer_words * 4)) return 0;
+  switch (offset) {
+    case bar0::ownership: {
+      const bool was = owned_;
+      owned_ = true;
+      return was ? 1 : 0;
+    }
+    case bar0::flash_semaphore: {
+      const bool was = flash_owned_;
+      flash_owned_ = true;
+      return was ? 1 : 0;
+    }
+    case bar0::hardware_id: return identity_of(a_.how.kind).hardware_id;
+    case places::clock: {
+      // The low half is kept, so that the two reads belong together.
+      const std::uint64_t now = firmware_.clock_ticks();
+      clock_low_ = static_cast<std::uint32_t>(now);
+      return static_cast<std::uint32_t>(now >> 32);
+    }
+    case places::clock + 4: return static_cast<std::uint32_t>(firmware_.clock_ticks());
+    default: return 0;
+  }
+}
+
+void registers::write_word(std::uint32_t offset, std::uint32_t value) {
+  if (within(offset, bar0::hcr, bar0::hcr_size)) return engine_.write_word(offset - bar0::hcr, value);
+  switch (offset) {
+    case bar0::ownership:
+      if (value == 0) owned_ = false;
+      return;
+    case bar0::flash_semaphore:
+      if (value == 0) flash_owned_ = false;
+      return;
+    case bar0::flush: return;
+    case bar0::reset:
+      // iPXE writes 0x01000001, everybody else 1 (captures, section 10).
+      if ((value & bar0::reset_value) == 0) {
+        a_.complaints("write of 0x%x to the software reset register", value);
+        return;
+      }
+      ++resets_;
+      firmware_.software_reset();
+      a_.surroundings.wipe_configuration_space();
+      return;
+    case places::clear_interrupt + (places::interrupt_pin < 32 ? 4 : 0):
+      if ((value >> (places::interrupt_pin & 31) & 1) != 0) a_.eqs->clear_interrupt();
+      return;
+    default: a_.complaints("write of 0x%x at 0x%x of BAR0, where no register is", value, offset);
+  }
+}
+
+void registers::clear() {
+  // That a reset clears the ownership semaphore has no source: chosen. The flash semaphore is freed by it
+  // (register_map.hpp).
+  owned_ = flash_owned_ = false;
+}
+
+}  // namespace freehca::model

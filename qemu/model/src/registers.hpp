@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "adapter.hpp"
+
+namespace freehca::model {
+
+class command_engine;
+class firmware;
+
+/// BAR0: command register, semaphores, software reset, interrupt clearing, error buffer, clock.
+class registers {
+ public:
+  registers(adapter& a, command_engine& e, firmware& f);
+
+  /// Values as in device::read_registers.
+  std::uint64_t read(std::uint64_t offset, unsigned bytes);
+  void write(std::uint64_t offset, std::uint64_t value, unsigned bytes);
+  void clear();
+
+ private:
+  std::uint32_t read_word(std::uint32_t offset);
+  void write_word(std::uint32_t offset, std::uint32_t value);
+
+  adapter& a_;
+  command_engine& engine_;
+  firmware& firmware_;
+  bool owned_ = false;            ///< ownership semaphore
+  bool flash_owned_ = false;
+  std::uint32_t clock_low_ = 0;   ///< low half of the clock at the last read of the high half
+  std::uint64_t resets_ = 0;
+};
+
+}  // namespace freehca::model
