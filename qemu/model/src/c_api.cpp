@@ -114,6 +114,12 @@ void freehca_model_write_uar(freehca_model* model, uint64_t offset, uint64_t val
 }
 void freehca_model_on_timer(freehca_model* model) { model->adapter.on_timer(); }
 void freehca_model_reset(freehca_model* model) { model->adapter.reset(); }
+void freehca_model_set_command_latency(freehca_model* model, uint64_t nanoseconds, bool side_by_side) {
+  fault_options faults;
+  faults.command_latency_ns = nanoseconds;
+  faults.commands_side_by_side = side_by_side;
+  model->adapter.set_faults(faults);
+}
 
 bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name, uint64_t* value) {
   counter c;

@@ -51,7 +51,7 @@ struct device::parts {
   }
 
   environment& surroundings;
-  const options how;
+  options how;  ///< only its faults ever change
   complaint_counter complaints;
   host_memory memory;
   scheduler work;
@@ -87,6 +87,8 @@ void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes
 }
 
 void device::on_timer() { parts_->work.run_due(work_per_run); }
+
+void device::set_faults(const fault_options& faults) { parts_->how.faults = faults; }
 
 void device::reset() { parts_->reset(); }
 

@@ -42,6 +42,9 @@ class device {
   /// Function-level or conventional reset: firmware stops, everything lent is forgotten, no DMA follows.
   void reset();
 
+  /// Changes the faults that the adapter is asked for; holds for what it begins from then on.
+  void set_faults(const fault_options& faults);
+
   /// Calls out(counter, context) for every counter.
   void counters(void (*out)(const counter&, void* context), void* context) const;
   /// The counter at `index`, from 0; false past the last. The name lives as long as the device.
