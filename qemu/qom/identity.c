@@ -65,9 +65,8 @@ const Mlx4Identity *mlx4_identity_by_name(const char *name, Error **errp)
             return &identities[i];
         }
     }
-    error_setg(errp, "mlx4: there is no variant '%s'", name);
-    error_append_hint(errp, "variant= is one of connectx3-pro, connectx3, "
-                      "connectx2\n");
+    error_setg(errp, "mlx4: variant=%s: connectx3-pro, connectx3 or connectx2",
+               name);
     return NULL;
 }
 

@@ -11,7 +11,7 @@
 #include "mlx4.h"
 
 #define DEFAULT_CLASS_CODE UINT32_MAX   /* that of the variant */
-#define MAX_COMMANDS 256
+#define MAX_COMMANDS 128
 
 MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_STRING("variant", Mlx4State, variant_text),
