@@ -36,14 +36,19 @@ struct mad_ifc_input_modifier {
 static_assert(claimed<mad_ifc_input_modifier>().sound);
 
 /// MAD_DEMUX: which datagrams firmware's own agent takes, a bit per attribute and method; the mailbox of
-/// query_restrictions is what config is given (Linux 6.1 fw.c mlx4_config_mad_demux). With all four of
-/// these nonzero the device is in secure-host mode. The masks of the other methods lie between them; their
-/// places are not told.
+/// query_restrictions is what config is given (Linux 6.1 fw.c mlx4_config_mad_demux). With the four masks
+/// that Linux reads nonzero (set, getresp, trap, trap_repress) the device is in secure-host mode. Each method
+/// has 16 bytes, in the order of their codes; the places of get, send, report and report_resp follow from
+/// that order. Bit n of a mask is the attribute with identifier n (no source: chosen).
 struct mad_demux {
   static constexpr std::size_t bytes = 0x80;
+  bits get_attr_mask          {0x00, 31,  0, "get_attr_mask"};
   bits set_attr_mask          {0x10, 31,  0, "set_attr_mask"};
   bits getresp_attr_mask      {0x20, 31,  0, "getresp_attr_mask"};
+  bits send_attr_mask         {0x30, 31,  0, "send_attr_mask"};
   bits trap_attr_mask         {0x40, 31,  0, "trap_attr_mask"};
+  bits report_attr_mask       {0x50, 31,  0, "report_attr_mask"};
+  bits report_resp_attr_mask  {0x60, 31,  0, "report_resp_attr_mask"};
   bits trap_repress_attr_mask {0x70, 31,  0, "trap_repress_attr_mask"};
 };
 static_assert(claimed<mad_demux>().sound);
