@@ -56,8 +56,8 @@ inline constexpr std::uint32_t mad_demux_subnet_management = 1;  ///< input modi
 
 /// CONF_SPECIAL_QP: the input modifier is the first of the special QPs, a multiple of eight, 0 to take the
 /// setting back. In order: QP0 of port 1, QP0 of port 2, QP1 of port 1, QP1 of port 2; drivers use no others
-/// of the eight (Linux 6.1 qp.c mlx4_init_qp_table). The opcode modifier is zero in all drivers; iPXE's
-/// comment has it as the set of special QPs that firmware keeps to itself.
+/// of the eight (Linux 6.1 qp.c mlx4_init_qp_table). The opcode modifier is zero in all drivers; iPXE
+/// names it the set of special QPs that stay internal to firmware.
 inline constexpr unsigned special_qps = 8;
 constexpr std::uint32_t special_qp(std::uint32_t base_qpn, unsigned qp_0_or_1, unsigned port) {
   return base_qpn + 2 * qp_0_or_1 + port - 1;
