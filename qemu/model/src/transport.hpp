@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "adapter.hpp"
 #include "packet.hpp"
@@ -15,10 +16,13 @@ namespace freehca::model {
 class transport {
  public:
   explicit transport(adapter& a);
+  ~transport();
+  transport(const transport&) = delete;
+  transport& operator=(const transport&) = delete;
 
   /// The send doorbell in a UAR page: QP `qpn` has new work requests.
   void send_doorbell(std::uint32_t uar, std::uint32_t qpn);
-  /// A write into a BlueFlame page: `bytes` bytes of a WQE at `offset` in the register pair.
+  /// A write into a BlueFlame page: `bytes` bytes of a WQE at `offset` in the register pair, in bus order.
   void blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from, std::size_t bytes);
 
   /// A packet has arrived on port `port` (1-based).
@@ -27,6 +31,11 @@ class transport {
   /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.
   std::uint32_t special_qp(unsigned port, unsigned qp) const;
   void clear();
+
+  struct parts;
+
+ private:
+  std::unique_ptr<parts> parts_;
 };
 
 }  // namespace freehca::model

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "datagrams.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ports.hpp"
+#include "transport_parts.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// The first 40 bytes of a datagram's receive buffer belong to the GRH, present or not (captures, section 10).
+constexpr std::size_t grh_area = grh::bytes;
+
+path path_of(const image<wqe_datagram>& d, bool force_loopback) {
+  path way;
+  way.port = static_cast<unsigned>(d.get<&wqe_datagram::port>());
+  way.sl = static_cast<unsigned>(d.get<&wqe_datagram::sl>());
+  way.path_bits = static_cast<std::uint8_t>(d.get<&wqe_datagram::my_lid_smac_idx>());
+  way.dlid = static_cast<std::uint16_t>(d.get<&wqe_datagram::rlid>());
+  way.force_loopback = force_loopback || d.get<&wqe_datagram::force_loopback>();
+  way.global = d.get<&wqe_datagram::grh>();
+  way.sgid_index = static_cast<unsigned>(d.get<&wqe_datagram::mgid_index>());
+  way.hop_limit = static_cast<std::uint8_t>(d.get<&wqe_datagram::hop_limit>());
+  way.traffic_class = static_cast<std::uint8_t>(d.get<&wqe_datagram::tclass>());
+  way.flow_label = static_cast<std::uint32_t>(d.get<&wqe_datagram::flow_label>());
+  std::copy_n(d.bytes_of<&wqe_datagram::dgid>(), way.dgid.size(), way.dgid.begin());
+  return way;
+}
+
+}  // namespace
+
+std::optional<failure> datagrams::send(queue_pair& qp, const send_request& r) {
+  return qp.service == qp_service::mlx ? send_prepared(qp, r) : send_addressed(qp, r);
+}
+
+std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_request& r) {
+  const path way = path_of(r.datagram, r.force_loopback);
+  if (way.port < 1 || way.port > t_.a.how.ports) return failures::local_qp_operation;
+  // The address handle belongs to a protection domain (IBTA vol. 1, 11.4.1.1).
+  if (r.datagram.get<&wqe_datagram::pd>() != qp.owner.pd) return failures::local_qp_operation;
+  if (r.data.size() > std::min(qp.mtu, t_.a.links->mtu_bytes(way.port))) return failures::local_length;
+
+  const bool immediate = r.opcode == wqe_opcode::send_imm;
+  const auto wanted = static_cast<std::uint32_t>(r.datagram.get<&wqe_datagram::qkey>());
+  const auto qkey = (wanted & qkey_from_context) != 0 ? static_cast<std::uint32_t>(qp.context.get<&qpc::qkey>()) : wanted;
+  const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
+  image<bth> base;
+  base.set<&bth::opcode>(immediate ? bth_opcode::ud_send_only_imm : bth_opcode::ud_send_only)
+      .set<&bth::solicited>(r.solicited)
+      .set<&bth::migrated>(true)
+      .set<&bth::pkey>(t_.a.links->pkey(way.port, pkey_index))
+      .set<&bth::dest_qp>(r.datagram.get<&wqe_datagram::dqpn>())
+      .set<&bth::psn>(r.first_psn);
+  const auto payload = static_cast<std::size_t>(r.data.size());
+  frame f = make_frame(*t_.a.links, way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
+  // A special queue pair is known to the fabric by its well-known number.
+  const std::uint32_t source = qp.special != 0 ? qp.special - 1 : qp.number();
+  const std::size_t at = f.put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
+  if (immediate) f.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
+  if (payload != 0 && r.data.gather(*t_.a.regions, qp.owner, 0, f.payload_bytes(), payload) != access_result::ok)
+    return failures::local_protection;
+  t_.transmit(way, std::move(f.p));
+  return std::nullopt;
+}
+
+std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_request& r) {
+  // The gathered bytes are the packet from its LRH to the word where the ICRC goes.
+  constexpr std::size_t most = lrh::bytes + grh::bytes + bth::bytes + deth::bytes + immdt::bytes + 4096 + icrc_bytes;
+  const auto bytes = static_cast<std::size_t>(r.data.size());
+  if (bytes < lrh::bytes + bth::bytes + icrc_bytes || r.data.size() > most) return failures::local_length;
+  packet p;
+  p.bytes.resize(bytes);
+  if (r.data.gather(*t_.a.regions, qp.owner, 0, p.bytes.data(), bytes) != access_result::ok)
+    return failures::local_protection;
+  p.bytes.resize(bytes - icrc_bytes);
+
+  auto local = image<lrh>::from_bytes(p.bytes.data());
+  path way = qp.way;
+  way.force_loopback = r.mlx.get<&wqe_ctrl_mlx::force_loopback>();
+  // Without `slr` the LRH holds path bits only, and hardware adds the port's LID (Linux hw/mlx4/qp.c
+  // build_mlx_header).
+  if (!r.mlx.get<&wqe_ctrl_mlx::slr>())
+    local.set<&lrh::slid>(static_cast<std::uint16_t>(t_.a.links->base_lid(way.port) | local.get<&lrh::slid>()));
+  std::copy_n(local.data(), lrh::bytes, p.bytes.begin());
+  // Padding that the headers announce and the list leaves out.
+  const auto announced = static_cast<std::size_t>(local.get<&lrh::packet_length>() * 4);
+  if (announced > bytes && announced - bytes < 4) p.bytes.resize(announced - icrc_bytes);
+  if (!packet_view::of(p)) {
+    t_.a.complaints("QP 0x%06x: the headers of an MLX send contradict its length", qp.qpn);
+    return failures::local_length;
+  }
+  t_.transmit(way, std::move(p));
+  return std::nullopt;
+}
+
+std::optional<unsigned> datagrams::admit(const queue_pair& qp, unsigned port, std::uint16_t pkey) const {
+  if (qp.special == 1) return 0;  // subnet management is outside of partitions
+  const ports& links = *t_.a.links;
+  if (qp.special == 2) {
+    for (unsigned i = 0; i < links.pkey_entries(port); ++i)
+      if (pkeys_match(pkey, links.pkey(port, i))) return i;
+    return std::nullopt;
+  }
+  const auto index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
+  if (pkeys_match(pkey, links.pkey(port, index))) return index;
+  return std::nullopt;
+}
+
+void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
+  const auto opcode = v.bth.get<&bth::opcode>();
+  const bool immediate = opcode == bth_opcode::ud_send_only_imm;
+  if (opcode != bth_opcode::ud_send_only && !immediate) return;
+  const auto extended = v.take<deth>();
+  if (!extended) return;
+  const auto pkey_index = admit(qp, port, static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()));
+  if (!pkey_index) {
+    t_.a.links->count_pkey_violation(port);
+    return;
+  }
+  const auto source = static_cast<std::uint32_t>(extended->get<&deth::source_qp>());
+  const auto qkey = static_cast<std::uint32_t>(extended->get<&deth::qkey>());
+  if (qp.special != 1 && qkey != qp.context.get<&qpc::qkey>()) {
+    t_.a.links->count_qkey_violation(port, qkey, source);
+    return;
+  }
+  receive_report report;
+  report.opcode = immediate ? cqe_opcode::recv_send_imm : cqe_opcode::recv_send;
+  report.immediate = *pkey_index;
+  if (immediate) {
+    const auto data = v.take<immdt>();
+    if (!data) return;
+    report.immediate = static_cast<std::uint32_t>(data->get<&immdt::immediate>());
+  }
+  const auto dlid = static_cast<std::uint16_t>(v.lrh.get<&lrh::dlid>());
+  report.byte_count = static_cast<std::uint32_t>(grh_area + v.rest_bytes);
+  report.remote_qpn = source;
+  report.slid = static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>());
+  report.sl = static_cast<std::uint8_t>(v.lrh.get<&lrh::service_level>());
+  report.path_bits = dlid >= first_multicast_lid ? 0 : static_cast<std::uint8_t>((dlid - t_.a.links->base_lid(port)) & 0x7f);
+  report.global = v.global;
+  report.solicited = v.bth.get<&bth::solicited>();
+  place(qp, v, report);
+}
+
+void datagrams::place(queue_pair& qp, const packet_view& v, const receive_report& report) {
+  receive_request r;
+  switch (t_.receives.take(qp, r)) {
+    case take_result::empty: ++t_.datagrams_dropped; return;
+    case take_result::fault: t_.errors.enter_error(qp, std::nullopt); return;
+    case take_result::taken: break;
+  }
+  if (grh_area + v.rest_bytes > r.data.size()) {
+    t_.errors.receive_failed(qp, r, failures::local_length);
+    return;
+  }
+  access_result done = access_result::ok;
+  if (v.global) done = r.data.scatter(*t_.a.regions, r.owner, 0, v.grh, grh_area);
+  if (done == access_result::ok && v.rest_bytes != 0)
+    done = r.data.scatter(*t_.a.regions, r.owner, grh_area, v.rest, v.rest_bytes);
+  if (done != access_result::ok) {
+    t_.errors.receive_failed(qp, r, failures::local_protection);
+    return;
+  }
+  t_.completions.received(qp, r, report);
+}
+
+}  // namespace freehca::model

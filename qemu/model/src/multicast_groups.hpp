@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <freehca/layouts/command_status.hpp>
+#include <freehca/layouts/mcg.hpp>
+
+#include "transport.hpp"
+
+namespace freehca::model {
+
+/// Multicast groups: READ_MCG, WRITE_MCG, MGID_HASH, and who gets a packet. Entries stand in ICM.
+class multicast_groups {
+ public:
+  explicit multicast_groups(transport::parts& t);
+
+  struct member {
+    std::uint32_t qpn;
+    bool block_loopback;
+  };
+  /// The queue pairs attached to the group.
+  std::vector<member> members(const std::byte* mgid);
+
+ private:
+  layouts::command_status read(command& c);
+  layouts::command_status write(command& c);
+  layouts::command_status hash(command& c);
+  std::uint32_t hash_of(const std::byte* mgid) const;
+  std::size_t entry_bytes() const;
+  std::uint64_t address(std::uint32_t index) const;
+  bool valid(std::uint32_t index) const;
+  bool load(std::uint32_t index, std::vector<std::byte>& to);
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/layouts/command_status.hpp>
+#include <freehca/layouts/qpc.hpp>
+
+#include "qp_transitions.hpp"
+#include "queue_pair.hpp"
+#include "transport.hpp"
+
+namespace freehca::model {
+
+/// The commands on queue pairs: transitions, QUERY_QP, CONF_SPECIAL_QP.
+class qp_commands {
+ public:
+  explicit qp_commands(transport::parts& t);
+
+ private:
+  layouts::command_status modify(command& c, const qp_transition& transition);
+  layouts::command_status create(command& c, const layouts::image<layouts::qpc>& given);
+  layouts::command_status to_error(command& c);
+  layouts::command_status to_reset(command& c);
+  layouts::command_status query(command& c);
+  layouts::command_status configure_special(command& c);
+  layouts::command_status check(const queue_pair& qp) const;
+  void entered(queue_pair& qp, const qp_transition& transition, const command& c);
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model

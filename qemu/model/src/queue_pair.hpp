@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include <freehca/layouts/eqe.hpp>
+#include <freehca/layouts/headers.hpp>
+#include <freehca/layouts/qpc.hpp>
+
+#include "memory_regions.hpp"
+#include "psn.hpp"
+#include "scheduler.hpp"
+#include "wire.hpp"
+#include "work_request.hpp"
+
+namespace freehca::model {
+
+/// Where a work queue's entries stand: 2^log_entries of 2^log_stride bytes, from `first` bytes into the
+/// queue pair's buffer on.
+struct work_queue {
+  bool present = false;
+  std::uint64_t first = 0;
+  unsigned log_entries = 0, log_stride = 6;
+
+  std::uint32_t entries() const { return 1u << log_entries; }
+  std::uint64_t bytes() const { return std::uint64_t{1} << (log_entries + log_stride); }
+};
+
+/// The send queue's execution: requests fetched and not yet completed, oldest first.
+struct send_side {
+  work_queue ring;
+  std::uint16_t counter = 0;  ///< WQEs fetched, in queue entries
+  std::deque<send_request> requests;
+  std::size_t cursor = 0;     ///< the request being sent; before it everything has been sent once
+  std::uint32_t next_psn = 0, unacked_psn = 0;
+  std::uint32_t ssn = 0;      ///< requests sent since the queue pair was reset
+  unsigned responses_awaited = 0;       ///< reads and atomics sent and not answered
+  std::uint32_t response_psns = 0;      ///< packets of reads awaited
+  unsigned retries_left = 0, rnr_retries_left = 0;
+  bool scheduled = false;               ///< a run is on its way
+  bool waiting_rnr = false;
+  bool second_chance = false;           ///< the acknowledgement timer has expired once without progress
+  bool drain_event = false;             ///< tell when the queue has drained
+  std::uint64_t last_progress = 0;      ///< time
+  scheduler::ticket timer, rnr_timer;
+};
+
+/// What a responder still has to send, in order.
+struct response {
+  enum class kind : std::uint8_t { acknowledge, read, atomic };
+  kind what = kind::acknowledge;
+  std::uint32_t psn = 0;
+  std::uint32_t msn = 0;  ///< as it was when the request was executed
+  layouts::aeth_type type = layouts::aeth_type::ack;
+  std::uint8_t value = layouts::aeth_credits_invalid;
+  std::uint64_t original = 0;          ///< atomic
+  std::uint64_t address = 0;           ///< read: of the next packet
+  std::uint32_t rkey = 0, left = 0;    ///< read
+  bool begun = false;                  ///< read: the first packet has left
+  bool last = false;                   ///< a refusal: the queue pair errs when it has left ...
+  std::optional<layouts::event_type> event;  ///< ... with this event
+};
+
+/// An atomic that was executed: its answer, in case the request comes again.
+struct atomic_record {
+  std::uint32_t psn = 0;
+  std::uint64_t original = 0;
+};
+
+/// The receiving side: the message in progress and the answers to send.
+struct receive_side {
+  work_queue ring;
+  std::uint16_t counter = 0;   ///< WQEs taken
+  std::uint16_t posted = 0;    ///< the doorbell record when last read
+  std::uint32_t expected_psn = 0, msn = 0;
+  enum class message : std::uint8_t { none, send, write, skip } in_progress = message::none;
+  std::uint64_t received = 0;  ///< bytes of the message
+  std::optional<receive_request> request;  ///< taken for the message in progress
+  std::uint64_t write_address = 0;
+  std::uint32_t write_rkey = 0, write_left = 0;
+  std::uint32_t xrc_srqn = 0;
+  bool nak_sent = false;       ///< waits for the expected PSN; says nothing until then
+  bool closing = false;        ///< a refusal is on its way out: no more requests
+  bool communication_established = false;
+  std::deque<response> responses;
+  std::deque<atomic_record> atomics;
+  bool scheduled = false;
+  scheduler::ticket flush_timer;        ///< looks for receives posted after the error
+  std::uint64_t flush_interval = 0;
+};
+
+/// A queue pair that is not in the reset state: its context, and the execution state that hardware keeps
+/// beside it. `context` is written back to ICM by queue_pairs::store.
+struct queue_pair {
+  std::uint32_t qpn = 0;  ///< place in the table; the number that completions carry is number()
+  layouts::image<layouts::qpc> context;
+  bool dirty = false;     ///< the context in ICM is behind
+
+  // decoded from the context by refresh()
+  layouts::qp_state state = layouts::qp_state::reset;
+  layouts::qp_service service = layouts::qp_service::rc;
+  data_owner owner;
+  queue_buffer buffer;
+  path way;
+  unsigned mtu = 256;
+  std::uint64_t message_bytes_max = 0;
+  std::uint32_t send_cqn = 0, receive_cqn = 0, srqn = 0;
+  bool shared_receive = false;
+  unsigned special = 0;  ///< 0: none; 1: QP0; 2: QP1 of port special_port
+  unsigned special_port = 0;
+  bool flushing = false;
+
+  send_side sq;
+  receive_side rq;
+
+  /// Decodes the context's fields into the members above.
+  void refresh();
+  std::uint32_t number() const { return static_cast<std::uint32_t>(context.get<&layouts::qpc::local_qpn>()); }
+  bool reliable() const { return service == layouts::qp_service::rc || service == layouts::qp_service::xrc; }
+  bool connected() const { return reliable() || service == layouts::qp_service::uc; }
+  bool can_receive() const {
+    return state == layouts::qp_state::rtr || state == layouts::qp_state::rts ||
+           state == layouts::qp_state::sq_drained || state == layouts::qp_state::sq_draining ||
+           state == layouts::qp_state::sq_error;
+  }
+};
+
+}  // namespace freehca::model

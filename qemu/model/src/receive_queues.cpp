@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "receive_queues.hpp"
+
+#include <array>
+
+#include <freehca/layouts/doorbell.hpp>
+
+#include "transport_parts.hpp"
+#include "wqe_reader.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+constexpr std::size_t stride_max = 16u << 7;
+}
+
+take_result receive_queues::broken(queue_pair& qp, const char* why) {
+  qp.rq.ring.present = false;  // one event is enough: nothing more is taken from it
+  t_.a.complaints("QP 0x%06x: %s", qp.qpn, why);
+  t_.pairs.post_event(qp, event_type::wq_catastrophic_error);
+  return take_result::fault;
+}
+
+take_result receive_queues::take_shared(queue_pair& qp, std::uint32_t srqn, receive_request& to) {
+  const take_result r = t_.shared.take(srqn, to);
+  // The right to the reserved key is the queue pair's: the SRQ's context has no such bit.
+  to.owner.reserved_key_allowed = qp.owner.reserved_key_allowed;
+  return r;
+}
+
+take_result receive_queues::take(queue_pair& qp, receive_request& to) {
+  if (qp.shared_receive) return take_shared(qp, qp.srqn, to);
+  receive_side& side = qp.rq;
+  if (!side.ring.present) return take_result::empty;
+  if (side.posted == side.counter) {
+    image<rq_doorbell_record> record;
+    if (!t_.a.memory.read(qp.context.get<&qpc::db_rec_addr>(), record.data(), record.size()))
+      return broken(qp, "its doorbell record cannot be read");
+    side.posted = static_cast<std::uint16_t>(record.get<&rq_doorbell_record::wqe_counter>());
+    if (side.posted == side.counter) return take_result::empty;
+  }
+  if (static_cast<std::uint16_t>(side.posted - side.counter) > side.ring.entries())
+    return broken(qp, "more receives posted than its queue has room for");
+
+  std::array<std::byte, stride_max> wqe;
+  const std::size_t stride = std::size_t{1} << side.ring.log_stride;
+  const std::uint64_t at = std::uint64_t{side.counter & (side.ring.entries() - 1)} << side.ring.log_stride;
+  if (!t_.a.regions->read_queue(qp.buffer, side.ring.first + at, wqe.data(), stride))
+    return broken(qp, "its receive queue cannot be read");
+  to = receive_request{};
+  to.index = side.counter;
+  to.owner = qp.owner;
+  ++side.counter;
+  t_.pairs.touch(qp);
+  if (!parse_receive(wqe.data(), stride, to.data)) return broken(qp, "a receive WQE has an inline segment");
+  return take_result::taken;
+}
+
+}  // namespace freehca::model

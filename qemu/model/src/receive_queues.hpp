@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include "queue_pair.hpp"
+#include "shared_receive_queues.hpp"
+#include "transport.hpp"
+
+namespace freehca::model {
+
+/// Takes receives for queue pairs, from their own queues or the shared ones.
+class receive_queues {
+ public:
+  explicit receive_queues(transport::parts& t) : t_(t) {}
+
+  /// The next receive of the queue pair. `fault`: its queue makes no sense; the catastrophic event has been
+  /// posted and the caller moves the queue pair to the error state.
+  take_result take(queue_pair& qp, receive_request& to);
+  /// The same from a shared queue that the packet names (XRC).
+  take_result take_shared(queue_pair& qp, std::uint32_t srqn, receive_request& to);
+
+ private:
+  take_result broken(queue_pair& qp, const char* why);
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "requester.hpp"
+
+#include <algorithm>
+
+#include "host_order.hpp"
+#include "ports.hpp"
+#include "transport_parts.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// The context's ack_req_freq may ask for fewer; the window must never fill without a request.
+constexpr unsigned log_ack_period_max = 5;
+
+/// The operation of packet `n` of `last + 1`, given the four forms of its family.
+bth_operation form(std::uint32_t n, std::uint32_t last, bth_operation first, bth_operation middle,
+                   bth_operation end, bth_operation only) {
+  if (last == 0) return only;
+  if (n == 0) return first;
+  return n == last ? end : middle;
+}
+
+bth_operation request_operation(const send_request& r, std::uint32_t n) {
+  using o = bth_operation;
+  const std::uint32_t last = r.psns - 1;
+  switch (r.opcode) {
+    case wqe_opcode::send: return form(n, last, o::send_first, o::send_middle, o::send_last, o::send_only);
+    case wqe_opcode::send_imm:
+      return form(n, last, o::send_first, o::send_middle, o::send_last_imm, o::send_only_imm);
+    case wqe_opcode::send_inval:
+      return form(n, last, o::send_first, o::send_middle, o::send_last_invalidate, o::send_only_invalidate);
+    case wqe_opcode::rdma_write:
+      return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last, o::rdma_write_only);
+    case wqe_opcode::rdma_write_imm:
+      return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last_imm,
+                  o::rdma_write_only_imm);
+    case wqe_opcode::rdma_read: return o::rdma_read_request;
+    case wqe_opcode::atomic_cs: return o::compare_swap;
+    default: return o::fetch_add;
+  }
+}
+
+bth_transport transport_of_service(qp_service service) {
+  return service == qp_service::uc ? bth_transport::uc
+         : service == qp_service::xrc ? bth_transport::xrc : bth_transport::rc;
+}
+
+bool is_write(const send_request& r) {
+  return r.opcode == wqe_opcode::rdma_write || r.opcode == wqe_opcode::rdma_write_imm;
+}
+
+image<reth> remote_range(std::uint64_t address, std::uint32_t rkey, std::uint64_t bytes) {
+  image<reth> h;
+  h.set<&reth::virtual_address>(address).set<&reth::rkey>(rkey).set<&reth::dma_length>(bytes);
+  return h;
+}
+
+}  // namespace
+
+std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
+  const bool last = r.next_packet + 1 == r.packets();
+  const bool first = r.next_packet == 0;
+  const bool carries = !r.expects_response();
+  const std::uint64_t offset = std::uint64_t{r.next_packet} * qp.mtu;
+  const std::size_t payload =
+      carries ? static_cast<std::size_t>(std::min<std::uint64_t>(qp.mtu, r.data.size() - offset)) : 0;
+  const bool immediate = last && (r.opcode == wqe_opcode::send_imm || r.opcode == wqe_opcode::rdma_write_imm);
+  const bool invalidate = last && r.opcode == wqe_opcode::send_inval;
+  const bool range = r.is_read() || (first && is_write(r));
+  const std::size_t extended = (qp.service == qp_service::xrc ? xrceth::bytes : 0) + (range ? reth::bytes : 0) +
+                               (r.is_atomic() ? atomic_eth::bytes : 0) + (immediate ? immdt::bytes : 0) +
+                               (invalidate ? ieth::bytes : 0);
+
+  std::uint32_t psn = psn_add(r.first_psn, r.next_packet);
+  std::uint32_t skip = 0;
+  if (r.is_read() && r.responses != 0) {  // a retry asks for the rest only
+    skip = r.responses * qp.mtu;
+    psn = psn_add(psn, r.responses);
+  }
+  const unsigned log_period =
+      std::min(static_cast<unsigned>(qp.context.get<&qpc::ack_req_freq>()), log_ack_period_max);
+  image<bth> base;
+  base.set<&bth::opcode>(make_bth_opcode(transport_of_service(qp.service), request_operation(r, r.next_packet)))
+      .set<&bth::solicited>(r.solicited && last && (immediate || !is_write(r)))
+      .set<&bth::migrated>(true)
+      .set<&bth::pkey>(t_.a.links->pkey(qp.way.port, static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>())))
+      .set<&bth::dest_qp>(qp.context.get<&qpc::remote_qpn>())
+      .set<&bth::ack_req>(qp.reliable() && (last || (psn & ((1u << log_period) - 1)) == 0))
+      .set<&bth::psn>(psn);
+
+  frame f = make_frame(*t_.a.links, qp.way, base, extended, payload);
+  std::size_t at = 0;
+  if (qp.service == qp_service::xrc) at = f.put(at, image<xrceth>{}.set<&xrceth::xrc_srq>(r.remote_srqn));
+  if (range) at = f.put(at, remote_range(r.remote_address + skip, r.rkey, r.data.size() - skip));
+  if (r.is_atomic()) {
+    image<atomic_eth> h;
+    h.set<&atomic_eth::virtual_address>(r.remote_address).set<&atomic_eth::rkey>(r.rkey);
+    h.set<&atomic_eth::swap_add>(r.swap_add).set<&atomic_eth::compare>(r.compare);
+    at = f.put(at, h);
+  }
+  if (immediate) at = f.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
+  if (invalidate) f.put(at, image<ieth>{}.set<&ieth::rkey>(r.immediate));
+  if (payload != 0 &&
+      r.data.gather(*t_.a.regions, qp.owner, offset, f.payload_bytes(), payload) != access_result::ok)
+    return failures::local_protection;
+
+  if (r.expects_response()) {
+    ++qp.sq.responses_awaited;
+    qp.sq.response_psns += r.psns - r.responses;
+  }
+  t_.transmit(qp.way, std::move(f.p));
+  return std::nullopt;
+}
+
+std::optional<failure> requester::execute_locally(queue_pair&, const send_request& r) {
+  if (r.opcode == wqe_opcode::nop) return std::nullopt;
+  return failures::local_qp_operation;
+}
+
+void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) {
+  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining && qp.state != qp_state::sq_drained) return;
+  // An answer to nothing that is outstanding: a ghost of an earlier time.
+  if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0 || psn_distance(v.psn(), qp.sq.next_psn) >= 0) return;
+  switch (operation) {
+    case bth_operation::acknowledge: {
+      const auto answer = v.take<aeth>();
+      if (answer) acknowledge(qp, v.psn(), *answer);
+      break;
+    }
+    case bth_operation::atomic_acknowledge: atomic_response(qp, v); break;
+    default: read_response(qp, v, operation);
+  }
+  t_.sends.settle(qp);
+  t_.sends.kick(qp);
+}
+
+void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answer) {
+  const auto value = static_cast<unsigned>(answer.get<&aeth::value>());
+  switch (answer.get<&aeth::type>()) {
+    case aeth_type::ack: acknowledge_before(qp, psn_add(psn, 1)); return;
+    case aeth_type::rnr_nak:
+      if (acknowledge_before(qp, psn)) wait_not_ready(qp, psn, value);
+      return;
+    case aeth_type::nak: break;
+    case aeth_type::reserved: return;
+  }
+  if (!acknowledge_before(qp, psn)) return;
+  switch (static_cast<nak_code>(value)) {
+    case nak_code::psn_sequence_error: retry(qp, psn); break;
+    case nak_code::invalid_request: fail_head(qp, failures::remote_invalid_request); break;
+    case nak_code::remote_access_error: fail_head(qp, failures::remote_access); break;
+    case nak_code::remote_operational_error: fail_head(qp, failures::remote_operation); break;
+    default: break;  // reserved codes are ignored
+  }
+}
+
+bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
+  // Everything before `psn` is acknowledged, but a read or atomic needs its response: that it is passed
+  // over means that the response was lost (IBTA vol. 1, 9.7.5.1.4, implied NAK).
+  for (send_request& r : qp.sq.requests) {
+    if (!r.started || psn_distance(psn, r.first_psn) <= 0) break;
+    if (r.done || r.is_local()) continue;
+    if (r.expects_response()) {
+      const std::uint32_t missing = psn_add(r.first_psn, r.responses);
+      if (psn_distance(psn, missing) <= 0) break;
+      retry(qp, missing);
+      return false;
+    }
+    if (psn_distance(psn, psn_add(r.first_psn, r.psns)) < 0) break;
+    r.done = true;
+  }
+  if (psn_distance(psn, qp.sq.unacked_psn) > 0) {
+    qp.sq.unacked_psn = psn;
+    progress(qp);
+  }
+  return true;
+}
+
+void requester::progress(queue_pair& qp) {
+  qp.sq.last_progress = t_.a.work.now();
+  qp.sq.second_chance = false;
+  qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
+  qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
+  t_.pairs.touch(qp);
+}
+
+void requester::read_response(queue_pair& qp, packet_view& v, bth_operation operation) {
+  if (operation != bth_operation::rdma_read_response_middle && !v.take<aeth>()) return;
+  if (!acknowledge_before(qp, v.psn())) return;
+  const auto found = std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
+    return r.is_read() && r.next_packet != 0 && !r.done && psn_add(r.first_psn, r.responses) == v.psn();
+  });
+  if (found == qp.sq.requests.end()) return;
+  send_request& r = *found;
+  const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
+  const bool last = r.responses + 1 == r.psns;
+  const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
+  if (v.rest_bytes != due) {
+    fail_head(qp, failures::bad_response);
+    return;
+  }
+  if (due != 0 && r.data.scatter(*t_.a.regions, qp.owner, offset, v.rest, v.rest_bytes) != access_result::ok) {
+    fail_head(qp, failures::local_protection);
+    return;
+  }
+  ++r.responses;
+  if (qp.sq.response_psns != 0) --qp.sq.response_psns;
+  if (last) {
+    r.done = true;
+    if (qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
+  }
+  qp.sq.unacked_psn = psn_add(v.psn(), 1);
+  progress(qp);
+}
+
+void requester::atomic_response(queue_pair& qp, packet_view& v) {
+  const auto answer = v.take<aeth>();
+  const auto original = v.take<atomic_ack_eth>();
+  if (!answer || !original || !acknowledge_before(qp, v.psn())) return;
+  const auto found = std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
+    return r.is_atomic() && r.next_packet != 0 && !r.done && r.first_psn == v.psn();
+  });
+  if (found == qp.sq.requests.end()) return;
+  // Big endian on the wire, the host's order in memory (INIT_HCA tells it; the model's hosts are little
+  // endian).
+  const auto value = little_endian_bytes(original->get<&atomic_ack_eth::original_data>());
+  if (found->data.scatter(*t_.a.regions, qp.owner, 0, value.data(), value.size()) != access_result::ok) {
+    fail_head(qp, failures::local_protection);
+    return;
+  }
+  found->done = true;
+  if (qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
+  if (qp.sq.response_psns != 0) --qp.sq.response_psns;
+  qp.sq.unacked_psn = psn_add(v.psn(), 1);
+  progress(qp);
+}
+
+void requester::retry(queue_pair& qp, std::uint32_t from) {
+  if (qp.sq.retries_left == 0) {
+    fail_head(qp, failures::retry_exceeded);
+    return;
+  }
+  --qp.sq.retries_left;
+  ++t_.retries;
+  rewind(qp, from);
+}
+
+void requester::rewind(queue_pair& qp, std::uint32_t from) {
+  send_side& sq = qp.sq;
+  sq.responses_awaited = 0;
+  sq.response_psns = 0;
+  sq.cursor = sq.requests.size();
+  for (std::size_t i = 0; i < sq.requests.size(); ++i) {
+    send_request& r = sq.requests[i];
+    if (r.done) continue;
+    if (!r.started || r.is_local()) {
+      sq.cursor = std::min(sq.cursor, i);
+      break;
+    }
+    const bool before = psn_distance(from, psn_add(r.first_psn, r.psns)) >= 0;
+    if (before) {  // sent, and not to be sent again
+      if (r.expects_response() && r.next_packet != 0) {
+        ++sq.responses_awaited;
+        sq.response_psns += r.psns - r.responses;
+      }
+      continue;
+    }
+    const std::int32_t into = psn_distance(from, r.first_psn);
+    r.next_packet = r.expects_response() || into < 0 ? 0 : static_cast<std::uint32_t>(into);
+    sq.cursor = std::min(sq.cursor, i);
+  }
+  t_.sends.kick(qp);
+}
+
+void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code) {
+  if (qp.sq.rnr_retries_left == 0) {
+    fail_head(qp, failures::rnr_retry_exceeded);
+    return;
+  }
+  if (qp.sq.rnr_retries_left != 7) --qp.sq.rnr_retries_left;  // 7: for ever
+  ++t_.rnr_waits;
+  rewind(qp, from);
+  qp.sq.waiting_rnr = true;
+  t_.a.work.cancel(qp.sq.rnr_timer);
+  qp.sq.rnr_timer = t_.a.work.after(std::uint64_t{rnr_timer_us(timer_code)} * 1000, [this, qpn = qp.qpn] {
+    queue_pair* again = t_.pairs.find(qpn);
+    if (again == nullptr || !again->sq.waiting_rnr) return;
+    again->sq.waiting_rnr = false;
+    again->sq.last_progress = t_.a.work.now();
+    t_.sends.kick(*again);
+  });
+}
+
+void requester::fail_head(queue_pair& qp, failure why) {
+  // What was acknowledged before it completes first.
+  for (send_request& r : qp.sq.requests) {
+    if (r.done) continue;
+    r.wrong = why;
+    break;
+  }
+  t_.sends.settle(qp);
+}
+
+void requester::watch(queue_pair& qp) {
+  const auto exponent = static_cast<unsigned>(qp.context.get<&primary_path::ack_timeout>());
+  if (qp.sq.timer || exponent == 0 || !qp.reliable() || qp.sq.unacked_psn == qp.sq.next_psn) return;
+  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining) return;
+  qp.sq.last_progress = t_.a.work.now();
+  qp.sq.second_chance = false;
+  qp.sq.timer = t_.a.work.after(std::uint64_t{4096} << exponent, [this, qpn = qp.qpn] { timer_expired(qpn); });
+}
+
+void requester::timer_expired(std::uint32_t qpn) {
+  queue_pair* qp = t_.pairs.find(qpn);
+  if (qp == nullptr) return;
+  qp->sq.timer = {};
+  const bool active = qp->state == qp_state::rts || qp->state == qp_state::sq_draining;
+  const bool outstanding = qp->sq.unacked_psn != qp->sq.next_psn;
+  const auto exponent = static_cast<unsigned>(qp->context.get<&primary_path::ack_timeout>());
+  if (!active || !outstanding || exponent == 0) return;
+
+  // 4.096 us * 2^n, and up to four times that is allowed (IBTA vol. 1, 9.7.6.1.3). The first expiry without
+  // progress only starts the wait again: when the host was held up, the answer may stand behind the timer
+  // in the schedule.
+  const std::uint64_t period = std::uint64_t{4096} << exponent;
+  const std::uint64_t now = t_.a.work.now();
+  std::uint64_t due = qp->sq.last_progress + period;
+  if (qp->sq.waiting_rnr || due <= now) {
+    due = now + period;
+    if (!qp->sq.waiting_rnr && qp->sq.second_chance) {
+      qp->sq.second_chance = false;
+      retry(*qp, qp->sq.unacked_psn);
+      if (qp->state == qp_state::error) return;
+    } else {
+      qp->sq.second_chance = !qp->sq.waiting_rnr;
+    }
+  }
+  qp->sq.timer = t_.a.work.at(due, [this, qpn] { timer_expired(qpn); });
+}
+
+}  // namespace freehca::model

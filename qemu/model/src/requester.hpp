@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "queue_pair.hpp"
+#include "transport.hpp"
+#include "wire.hpp"
+
+namespace freehca::model {
+
+/// The requester of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): request packets, acknowledgements,
+/// responses, retries and their timers.
+class requester {
+ public:
+  explicit requester(transport::parts& t) : t_(t) {}
+
+  /// Sends packet r.next_packet of a started request.
+  std::optional<failure> send_packet(queue_pair& qp, send_request& r);
+  /// Does a request that stays within the adapter.
+  std::optional<failure> execute_locally(queue_pair& qp, const send_request& r);
+
+  /// A packet whose operation is a response. `v.rest` begins behind the BTH.
+  void receive(queue_pair& qp, packet_view v, layouts::bth_operation operation);
+
+  /// Sees to it that the acknowledgement timer runs while something is unacknowledged.
+  void watch(queue_pair& qp);
+
+ private:
+  void acknowledge(queue_pair& qp, std::uint32_t psn, layouts::image<layouts::aeth> answer);
+  void read_response(queue_pair& qp, packet_view& v, layouts::bth_operation operation);
+  void atomic_response(queue_pair& qp, packet_view& v);
+  bool acknowledge_before(queue_pair& qp, std::uint32_t psn);
+  void progress(queue_pair& qp);
+  void retry(queue_pair& qp, std::uint32_t from);
+  void rewind(queue_pair& qp, std::uint32_t from);
+  void wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code);
+  void fail_head(queue_pair& qp, failure why);
+  void timer_expired(std::uint32_t qpn);
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "responder.hpp"
+
+#include <algorithm>
+
+#include "host_order.hpp"
+#include "transport_parts.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+using message = receive_side::message;
+
+/// Repeated reads waiting for their turn, beyond what the context allows: more are dropped, and come again.
+constexpr std::size_t responses_max = 64;
+
+bool needs_receive(const request_packet& p) { return (p.send && p.first) || (p.write && p.immediate); }
+
+}  // namespace
+
+request_packet request_packet::of(const packet_view& v, bth_operation operation) {
+  using o = bth_operation;
+  request_packet p{v, operation};
+  p.send = operation <= o::send_only_imm || operation == o::send_last_invalidate ||
+           operation == o::send_only_invalidate;
+  p.write = operation >= o::rdma_write_first && operation <= o::rdma_write_only_imm;
+  switch (operation) {
+    case o::send_first:
+    case o::rdma_write_first: p.first = true; break;
+    case o::send_middle:
+    case o::rdma_write_middle: break;
+    case o::send_last:
+    case o::send_last_imm:
+    case o::send_last_invalidate:
+    case o::rdma_write_last:
+    case o::rdma_write_last_imm: p.last = true; break;
+    default: p.first = p.last = true;
+  }
+  p.immediate = operation == o::send_last_imm || operation == o::send_only_imm ||
+                operation == o::rdma_write_last_imm || operation == o::rdma_write_only_imm;
+  p.invalidate = operation == o::send_last_invalidate || operation == o::send_only_invalidate;
+  return p;
+}
+
+void responder::receive(queue_pair& qp, const packet_view& v, bth_operation operation) {
+  if (qp.rq.closing) return;
+  if (qp.state == qp_state::rtr && !qp.rq.communication_established) {
+    qp.rq.communication_established = true;
+    t_.pairs.post_event(qp, event_type::communication_established);
+  }
+  request_packet p = request_packet::of(v, operation);
+  if (qp.service == qp_service::xrc) {
+    const auto extended = p.view.take<xrceth>();
+    if (!extended) return;
+    qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
+  }
+  if (!in_sequence(qp, p)) return;
+  if (operation == bth_operation::rdma_read_request) read(qp, p, false);
+  else if (operation == bth_operation::compare_swap || operation == bth_operation::fetch_add) atomic(qp, p);
+  else execute(qp, p);
+  t_.pairs.touch(qp);
+}
+
+bool responder::in_sequence(queue_pair& qp, request_packet& p) {
+  receive_side& rq = qp.rq;
+  const std::int32_t ahead = psn_distance(p.view.psn(), rq.expected_psn);
+  if (qp.service == qp_service::uc) {
+    // A gap ends the message in progress; the next one is taken from its first packet on.
+    if (ahead != 0 || (rq.in_progress == message::skip && p.first)) rq.in_progress = message::none;
+    if (ahead != 0 && !p.first) rq.in_progress = message::skip;
+    rq.expected_psn = psn_add(p.view.psn(), 1);
+    return rq.in_progress != message::skip;
+  }
+  if (ahead == 0) {
+    rq.nak_sent = false;
+    return true;
+  }
+  if (ahead < 0) {
+    duplicate(qp, p);
+    return false;
+  }
+  if (!rq.nak_sent) {
+    rq.nak_sent = true;
+    response r;
+    r.psn = rq.expected_psn;
+    r.msn = rq.msn;
+    r.type = aeth_type::nak;
+    r.value = static_cast<std::uint8_t>(nak_code::psn_sequence_error);
+    t_.replies.add(qp, r);
+  }
+  return false;
+}
+
+void responder::duplicate(queue_pair& qp, request_packet& p) {
+  ++t_.duplicates;
+  if (p.operation == bth_operation::rdma_read_request) {
+    read(qp, p, true);
+    return;
+  }
+  if (p.operation == bth_operation::compare_swap || p.operation == bth_operation::fetch_add) {
+    const auto known = std::find_if(qp.rq.atomics.begin(), qp.rq.atomics.end(),
+                                    [&](const atomic_record& a) { return a.psn == p.view.psn(); });
+    if (known == qp.rq.atomics.end() || qp.rq.responses.size() >= responses_max) return;
+    response r;
+    r.what = response::kind::atomic;
+    r.psn = known->psn;
+    r.msn = qp.rq.msn;
+    r.original = known->original;
+    t_.replies.add(qp, r);
+    return;
+  }
+  // Acknowledged again, up to where execution is (IBTA vol. 1, 9.7.5.1.5).
+  t_.replies.acknowledge(qp, psn_before(qp.rq.expected_psn));
+}
+
+void responder::refuse(queue_pair& qp, std::uint32_t psn, nak_code code, std::optional<event_type> event) {
+  if (qp.service == qp_service::uc) {
+    qp.rq.in_progress = message::skip;
+    return;
+  }
+  response r;
+  r.psn = psn;
+  r.msn = qp.rq.msn;
+  r.type = aeth_type::nak;
+  r.value = static_cast<std::uint8_t>(code);
+  r.last = true;
+  r.event = event;
+  qp.rq.closing = true;
+  t_.replies.add(qp, r);
+}
+
+bool responder::fits_message(const queue_pair& qp, const request_packet& p) const {
+  const message now = qp.rq.in_progress;
+  if (p.first ? now != message::none : now != (p.send ? message::send : message::write)) return false;
+  return p.send || p.write;
+}
+
+bool responder::take_receive(queue_pair& qp, const request_packet& p) {
+  if (qp.rq.request) return true;
+  receive_request r;
+  take_result got = take_result::fault;
+  if (qp.service != qp_service::xrc) {
+    got = t_.receives.take(qp, r);
+  } else if (t_.shared.exists(qp.rq.xrc_srqn) &&
+             t_.shared.xrc_domain(qp.rq.xrc_srqn) == qp.context.get<&qpc::xrcd>()) {
+    got = t_.receives.take_shared(qp, qp.rq.xrc_srqn, r);
+  }
+  switch (got) {
+    case take_result::taken: qp.rq.request = std::move(r); return true;
+    case take_result::fault:
+      refuse(qp, p.view.psn(), nak_code::remote_operational_error, std::nullopt);
+      if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
+      return false;
+    case take_result::empty: break;
+  }
+  if (qp.service == qp_service::uc) {
+    qp.rq.in_progress = message::skip;
+    return false;
+  }
+  response wait;
+  wait.psn = p.view.psn();
+  wait.msn = qp.rq.msn;
+  wait.type = aeth_type::rnr_nak;
+  wait.value = static_cast<std::uint8_t>(qp.context.get<&qpc::min_rnr_nak>());
+  qp.rq.nak_sent = true;
+  t_.replies.add(qp, wait);
+  return false;
+}
+
+bool responder::begin_write(queue_pair& qp, request_packet& p) {
+  const auto range = p.view.take<reth>();
+  if (!range) {
+    refuse(qp, p.view.psn(), nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return false;
+  }
+  const auto bytes = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
+  const auto rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
+  const std::uint64_t address = range->get<&reth::virtual_address>();
+  const bool allowed = qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
+                       (bytes == 0 || t_.a.regions->check(rkey, qp.owner.pd, false, access::remote_write, address,
+                                                          bytes) == access_result::ok);
+  if (!allowed) {
+    refuse(qp, p.view.psn(), nak_code::remote_access_error, event_type::wq_access_violation);
+    return false;
+  }
+  qp.rq.write_address = address;
+  qp.rq.write_rkey = rkey;
+  qp.rq.write_left = bytes;
+  qp.rq.received = 0;
+  return true;
+}
+
+void responder::execute(queue_pair& qp, request_packet& p) {
+  receive_side& rq = qp.rq;
+  const std::uint32_t psn = p.view.psn();
+  if (!fits_message(qp, p)) {
+    rq.in_progress = message::none;
+    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  if (p.first && p.write && !begin_write(qp, p)) return;
+  if (p.immediate || p.invalidate) {
+    const auto argument = p.view.take<immdt>();
+    if (!argument) {
+      refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+      return;
+    }
+    p.argument = static_cast<std::uint32_t>(argument->get<&immdt::immediate>());
+  }
+  // All packets but the last are full, and the last is not empty unless it is the only one.
+  const bool length_fits = p.last ? p.view.rest_bytes <= qp.mtu && (p.first || p.view.rest_bytes != 0)
+                                  : p.view.rest_bytes == qp.mtu;
+  if (!length_fits) {
+    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  if (p.first && p.send) rq.received = 0;
+  if (needs_receive(p) && !take_receive(qp, p)) return;
+  if (!place_payload(qp, p)) return;
+
+  rq.in_progress = p.last ? message::none : p.send ? message::send : message::write;
+  if (qp.reliable()) rq.expected_psn = psn_add(psn, 1);
+  if (p.last) finish_message(qp, p);
+  if (qp.reliable() && p.view.bth.get<&bth::ack_req>()) t_.replies.acknowledge(qp, psn);
+}
+
+bool responder::place_payload(queue_pair& qp, const request_packet& p) {
+  receive_side& rq = qp.rq;
+  const std::uint32_t psn = p.view.psn();
+  const std::size_t bytes = p.view.rest_bytes;
+  if (p.write) {
+    const bool fits = bytes <= rq.write_left && (!p.last || bytes == rq.write_left);
+    if (!fits) {
+      refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+      return false;
+    }
+    if (bytes != 0 && t_.a.regions->write(rq.write_rkey, qp.owner.pd, false, access::remote_write, rq.write_address,
+                                          p.view.rest, bytes) != access_result::ok) {
+      refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+      return false;
+    }
+    rq.write_address += bytes;
+    rq.write_left -= static_cast<std::uint32_t>(bytes);
+    rq.received += bytes;
+    return true;
+  }
+  const receive_request request = *rq.request;
+  std::optional<failure> why;
+  nak_code code = nak_code::invalid_request;
+  if (rq.received + bytes > request.data.size()) {
+    why = failures::local_length;
+  } else if (bytes != 0 && request.data.scatter(*t_.a.regions, request.owner, rq.received, p.view.rest, bytes) !=
+                               access_result::ok) {
+    why = failures::local_protection;
+    code = nak_code::remote_operational_error;
+  }
+  if (why) {
+    rq.request.reset();
+    t_.completions.receive_failed(qp, request, *why);
+    refuse(qp, psn, code, std::nullopt);
+    if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
+    return false;
+  }
+  rq.received += bytes;
+  return true;
+}
+
+void responder::finish_message(queue_pair& qp, const request_packet& p) {
+  receive_side& rq = qp.rq;
+  rq.msn = psn_add(rq.msn, 1);
+  if (!rq.request) return;
+  receive_report report;
+  report.opcode = p.write ? cqe_opcode::recv_rdma_write_imm
+                  : p.invalidate ? cqe_opcode::recv_send_inval
+                  : p.immediate ? cqe_opcode::recv_send_imm : cqe_opcode::recv_send;
+  report.byte_count = static_cast<std::uint32_t>(rq.received);
+  report.immediate = p.argument;
+  report.remote_qpn = static_cast<std::uint32_t>(qp.context.get<&qpc::remote_qpn>());
+  report.slid = static_cast<std::uint16_t>(p.view.lrh.get<&lrh::slid>());
+  report.sl = static_cast<std::uint8_t>(p.view.lrh.get<&lrh::service_level>());
+  report.global = p.view.global;
+  report.solicited = p.view.bth.get<&bth::solicited>();
+  const receive_request request = std::move(*rq.request);
+  rq.request.reset();
+  t_.completions.received(qp, request, report);
+}
+
+void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
+  receive_side& rq = qp.rq;
+  const std::uint32_t psn = p.view.psn();
+  const auto range = p.view.take<reth>();
+  if (!range || (!repeated && rq.in_progress != message::none) || !qp.reliable()) {
+    if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  const auto waiting = static_cast<std::size_t>(std::count_if(
+      rq.responses.begin(), rq.responses.end(), [](const response& r) { return r.what != response::kind::acknowledge; }));
+  if (repeated ? waiting >= responses_max : waiting >= (std::size_t{1} << qp.context.get<&qpc::rra_max>())) {
+    if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  response r;
+  r.what = response::kind::read;
+  r.psn = psn;
+  r.address = range->get<&reth::virtual_address>();
+  r.rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
+  r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
+  const bool allowed =
+      qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
+      (r.left == 0 || t_.a.regions->check(r.rkey, qp.owner.pd, false, access::remote_read, r.address, r.left) ==
+                          access_result::ok);
+  if (!allowed) {
+    refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+    return;
+  }
+  if (!repeated) {
+    const std::uint32_t packets = r.left == 0 ? 1 : (r.left - 1) / qp.mtu + 1;
+    rq.expected_psn = psn_add(psn, packets);
+    rq.msn = psn_add(rq.msn, 1);
+  }
+  r.msn = rq.msn;
+  t_.replies.add(qp, r);
+}
+
+void responder::atomic(queue_pair& qp, request_packet& p) {
+  receive_side& rq = qp.rq;
+  const std::uint32_t psn = p.view.psn();
+  const auto operands = p.view.take<atomic_eth>();
+  const std::uint64_t address = operands ? operands->get<&atomic_eth::virtual_address>() : 1;
+  if (!operands || address % 8 != 0 || rq.in_progress != message::none || !qp.reliable()) {
+    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  const auto rkey = static_cast<std::uint32_t>(operands->get<&atomic_eth::rkey>());
+  std::array<std::byte, 8> bytes;
+  if (qp.context.get<&qpc::rae>() == 0 || t_.a.regions->read(rkey, qp.owner.pd, false, access::remote_atomic, address,
+                                                           bytes.data(), bytes.size()) != access_result::ok) {
+    refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+    return;
+  }
+  const std::uint64_t original = from_little_endian(bytes);
+  const std::uint64_t swap_add = operands->get<&atomic_eth::swap_add>();
+  const bool swap = p.operation == bth_operation::compare_swap;
+  const std::uint64_t result =
+      !swap ? original + swap_add : original == operands->get<&atomic_eth::compare>() ? swap_add : original;
+  bytes = little_endian_bytes(result);
+  if (t_.a.regions->write(rkey, qp.owner.pd, false, access::remote_atomic, address, bytes.data(), bytes.size()) !=
+      access_result::ok) {
+    refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+    return;
+  }
+  rq.expected_psn = psn_add(psn, 1);
+  rq.msn = psn_add(rq.msn, 1);
+  rq.atomics.push_back({psn, original});
+  if (rq.atomics.size() > (std::size_t{1} << qp.context.get<&qpc::rra_max>())) rq.atomics.pop_front();
+  response r;
+  r.what = response::kind::atomic;
+  r.psn = psn;
+  r.msn = rq.msn;
+  r.original = original;
+  t_.replies.add(qp, r);
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "queue_pair.hpp"
+#include "transport.hpp"
+#include "wire.hpp"
+
+namespace freehca::model {
+
+/// A request packet, classified by its operation.
+struct request_packet {
+  packet_view view;
+  layouts::bth_operation operation;
+  bool first = false, last = false;  ///< of its message
+  bool send = false, write = false, immediate = false, invalidate = false;
+  std::uint32_t argument = 0;        ///< immediate, or the R_Key to invalidate
+
+  static request_packet of(const packet_view& v, layouts::bth_operation operation);
+};
+
+/// The responder of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): executes requests in order and hands
+/// what they call for to the answers.
+class responder {
+ public:
+  explicit responder(transport::parts& t) : t_(t) {}
+
+  /// A packet whose operation is a request. `v.rest` begins behind the BTH.
+  void receive(queue_pair& qp, const packet_view& v, layouts::bth_operation operation);
+
+ private:
+  bool in_sequence(queue_pair& qp, request_packet& p);
+  void duplicate(queue_pair& qp, request_packet& p);
+  bool fits_message(const queue_pair& qp, const request_packet& p) const;
+  void execute(queue_pair& qp, request_packet& p);
+  bool take_receive(queue_pair& qp, const request_packet& p);
+  bool begin_write(queue_pair& qp, request_packet& p);
+  bool place_payload(queue_pair& qp, const request_packet& p);
+  void finish_message(queue_pair& qp, const request_packet& p);
+  void read(queue_pair& qp, request_packet& p, bool repeated);
+  void atomic(queue_pair& qp, request_packet& p);
+  void refuse(queue_pair& qp, std::uint32_t psn, layouts::nak_code code, std::optional<layouts::event_type> event);
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "send_engine.hpp"
+
+#include "ports.hpp"
+#include "transport_parts.hpp"
+#include "wqe_reader.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// Packets (or packetless requests) per run.
+constexpr unsigned run_budget = 32;
+
+/// Packets sent and not acknowledged, per queue pair: enough to keep the loop busy, few enough that packets
+/// waiting inside the model stay small.
+constexpr std::uint32_t window = 128;
+
+/// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1, 9.7.2).
+constexpr std::uint32_t psn_span_max = 1u << 22;
+
+}  // namespace
+
+void send_engine::kick(queue_pair& qp) {
+  if (qp.state == qp_state::error || qp.state == qp_state::sq_error) {
+    t_.errors.flush(qp);
+    return;
+  }
+  if (qp.sq.scheduled || !qp.sq.ring.present) return;
+  qp.sq.scheduled = true;
+  t_.a.work.soon([this, qpn = qp.qpn] { run(qpn); });
+}
+
+bool send_engine::may_run(const queue_pair& qp) const {
+  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining) return false;
+  return !qp.sq.waiting_rnr;
+}
+
+void send_engine::run(std::uint32_t qpn) {
+  queue_pair* qp = t_.pairs.find(qpn);
+  if (qp == nullptr || !qp->sq.scheduled) return;
+  qp->sq.scheduled = false;
+  unsigned left = run_budget;
+  while (left != 0 && may_run(*qp)) {
+    const step did = advance(*qp);
+    if (did == step::blocked) break;
+    --left;
+  }
+  settle(*qp);
+  t_.requests.watch(*qp);
+  if (left == 0) kick(*qp);
+}
+
+bool send_engine::fetch(queue_pair& qp) {
+  if (qp.state == qp_state::sq_draining) return false;
+  send_request r;
+  switch (fetch_send(*t_.a.regions, qp, qp.sq.counter, r)) {
+    case fetch_result::none: return false;
+    case fetch_result::fault:
+      t_.errors.enter_error(qp, event_type::wq_catastrophic_error);
+      return false;
+    case fetch_result::fetched: break;
+  }
+  qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
+  if (!r.wrong && r.data.size() > qp.message_bytes_max) r.wrong = failures::local_length;
+  if (!r.wrong && r.is_atomic() && r.data.size() != 8) r.wrong = failures::local_length;
+  qp.sq.requests.push_back(std::move(r));
+  t_.pairs.touch(qp);
+  return true;
+}
+
+bool send_engine::start(queue_pair& qp, send_request& r) {
+  if (r.started) return true;
+  if (qp.state == qp_state::sq_draining) return false;
+  if (qp.reliable()) {
+    if (r.fence && qp.sq.responses_awaited != 0) return false;
+    r.psns = 1;
+    if (qp.connected() && !r.is_atomic() && r.data.size() > qp.mtu)
+      r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
+    const auto span = static_cast<std::uint32_t>(psn_distance(qp.sq.next_psn, qp.sq.unacked_psn));
+    if (span != 0 && span + r.psns > psn_span_max) return false;
+  } else if (qp.service == qp_service::uc && r.data.size() > qp.mtu) {
+    r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
+  }
+  r.first_psn = qp.sq.next_psn;
+  qp.sq.next_psn = psn_add(qp.sq.next_psn, r.psns);
+  r.started = true;
+  ++qp.sq.ssn;
+  t_.pairs.touch(qp);
+  return true;
+}
+
+send_engine::step send_engine::execute_locally(queue_pair& qp, send_request& r) {
+  // In order with what is before it, and done before what is behind it starts.
+  if (qp.sq.cursor != 0) return step::blocked;
+  r.wrong = t_.requests.execute_locally(qp, r);
+  r.done = !r.wrong;
+  ++qp.sq.cursor;
+  settle(qp);
+  return step::skipped;
+}
+
+send_engine::step send_engine::advance(queue_pair& qp) {
+  if (qp.sq.cursor == qp.sq.requests.size() && !fetch(qp)) return step::blocked;
+  send_request& r = qp.sq.requests[qp.sq.cursor];
+  if (r.wrong) {
+    settle(qp);
+    return step::blocked;
+  }
+  if (r.is_local()) return execute_locally(qp, r);
+  if (!start(qp, r)) return step::blocked;
+  if (qp.reliable()) {
+    const auto unacked = static_cast<std::uint32_t>(
+        psn_distance(psn_add(r.first_psn, r.next_packet), qp.sq.unacked_psn));
+    if (unacked >= qp.sq.response_psns + window) return step::blocked;
+    const auto most = 1u << qp.context.get<&qpc::sra_max>();
+    if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most) return step::blocked;
+  }
+  r.wrong = qp.connected() ? t_.requests.send_packet(qp, r) : t_.datagrams.send(qp, r);
+  if (r.wrong) {
+    settle(qp);
+    return step::blocked;
+  }
+  if (++r.next_packet < r.packets()) return step::sent;
+  r.done = !qp.reliable();
+  ++qp.sq.cursor;
+  if (r.done) settle(qp);
+  return step::sent;
+}
+
+void send_engine::settle(queue_pair& qp) {
+  send_side& sq = qp.sq;
+  while (!sq.requests.empty() && sq.requests.front().done) {
+    t_.completions.sent(qp, sq.requests.front());
+    sq.requests.pop_front();
+    if (sq.cursor != 0) --sq.cursor;
+    t_.pairs.touch(qp);
+  }
+  if (!sq.requests.empty() && sq.requests.front().wrong) t_.errors.send_failed(qp, *sq.requests.front().wrong);
+  check_drained(qp);
+}
+
+void send_engine::check_drained(queue_pair& qp) {
+  if (qp.state != qp_state::sq_draining) return;
+  if (!qp.sq.requests.empty() && qp.sq.requests.front().started) return;
+  t_.pairs.set_state(qp, qp_state::sq_drained);
+  if (qp.sq.drain_event) t_.pairs.post_event(qp, event_type::sq_drained);
+}
+
+}  // namespace freehca::model

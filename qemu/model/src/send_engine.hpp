@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "queue_pair.hpp"
+#include "transport.hpp"
+
+namespace freehca::model {
+
+/// Executes send queues: fetches WQEs, hands each packet's turn to the service that makes it, completes
+/// requests in order. A run sends a bounded number of packets and comes back later for more.
+class send_engine {
+ public:
+  explicit send_engine(transport::parts& t) : t_(t) {}
+
+  /// There may be work: a doorbell, an acknowledgement, a timer.
+  void kick(queue_pair& qp);
+
+  /// Completes the finished requests at the head of the queue, or fails the head if it has gone wrong.
+  void settle(queue_pair& qp);
+
+ private:
+  enum class step : std::uint8_t { sent, skipped, blocked };
+
+  void run(std::uint32_t qpn);
+  bool may_run(const queue_pair& qp) const;
+  bool fetch(queue_pair& qp);
+  step advance(queue_pair& qp);
+  step execute_locally(queue_pair& qp, send_request& r);
+  bool start(queue_pair& qp, send_request& r);
+  void check_drained(queue_pair& qp);
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model

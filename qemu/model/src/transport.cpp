@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "transport.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <freehca/layouts/wqe.hpp>
+
+#include "ports.hpp"
+#include "transport_parts.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// Half of a BlueFlame register: QUERY_DEV_CAP's log_bf_reg_sz is 9.
+constexpr std::uint32_t blueflame_half = 256;
+
+bool is_response(bth_operation o) {
+  return o >= bth_operation::rdma_read_response_first && o <= bth_operation::atomic_acknowledge;
+}
+
+bool serves(qp_service service, bth_transport transport) {
+  switch (service) {
+    case qp_service::rc: return transport == bth_transport::rc;
+    case qp_service::uc: return transport == bth_transport::uc;
+    case qp_service::xrc: return transport == bth_transport::xrc;
+    case qp_service::ud:
+    case qp_service::mlx: return transport == bth_transport::ud;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+transport::parts::parts(adapter& whole)
+    : a(whole), pairs(whole), shared(*this), receives(*this), completions(*this), errors(*this), sends(*this),
+      requests(*this), responses(*this), replies(*this), datagrams(*this), groups(*this), commands(*this) {
+  a.counters.add("queue_pairs", [this] { return pairs.count(); });
+  a.counters.add("shared_receive_queues", [this] { return shared.count(); });
+  a.counters.add("transport_packets_sent", packets_sent);
+  a.counters.add("transport_packets_received", packets_received);
+  a.counters.add("transport_packets_dropped", packets_dropped);
+  a.counters.add("transport_retries", retries);
+  a.counters.add("transport_rnr_waits", rnr_waits);
+  a.counters.add("transport_duplicates", duplicates);
+  a.counters.add("datagrams_without_receive", datagrams_dropped);
+}
+
+void transport::parts::transmit(const path& way, packet p) {
+  ++packets_sent;
+  if (!way.force_loopback) {
+    a.links->transmit(way.port, std::move(p));
+    return;
+  }
+  a.work.soon([this, port = way.port, looped = std::move(p)] { receive(port, looped); });
+}
+
+void transport::parts::receive(unsigned port, const packet& p) {
+  const auto v = packet_view::of(p);
+  if (!v) {
+    ++packets_dropped;
+    return;
+  }
+  ++packets_received;
+  std::uint32_t number = v->destination();
+  if (number == multicast_qpn) {
+    deliver_multicast(port, *v);
+    return;
+  }
+  if (number <= qp1_gsi) number = pairs.special(port, number);
+  queue_pair* qp = number == 0 ? nullptr : pairs.find(number);
+  if (qp == nullptr || qp->way.port != port) {
+    ++packets_dropped;
+    return;
+  }
+  deliver(*qp, port, *v);
+}
+
+void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view& v) {
+  const auto opcode = v.bth.get<&bth::opcode>();
+  if (!qp.can_receive() || !serves(qp.service, transport_of(opcode)) || v.bth.get<&bth::version>() != 0) {
+    ++packets_dropped;
+    return;
+  }
+  if (!qp.connected()) {
+    datagrams.receive(qp, port, v);
+    return;
+  }
+  const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
+  if (!pkeys_match(static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()), a.links->pkey(port, pkey_index))) {
+    a.links->count_pkey_violation(port);
+    return;
+  }
+  const bth_operation operation = operation_of(opcode);
+  if (is_response(operation)) requests.receive(qp, v, operation);
+  else responses.receive(qp, v, operation);
+}
+
+void transport::parts::deliver_multicast(unsigned port, const packet_view& v) {
+  if (!v.global) {
+    ++packets_dropped;
+    return;
+  }
+  const auto global = image<grh>::from_bytes(v.grh);
+  const bool from_here = v.lrh.get<&lrh::slid>() == a.links->base_lid(port);
+  packet_view peek = v;
+  const auto extended = peek.take<deth>();
+  const auto source = extended ? static_cast<std::uint32_t>(extended->get<&deth::source_qp>()) : 0;
+  for (const multicast_groups::member& m : groups.members(global.bytes_of<&grh::dgid>())) {
+    if (m.block_loopback && from_here && pairs.index_of(source) == pairs.index_of(m.qpn)) continue;
+    queue_pair* qp = pairs.find(m.qpn);
+    if (qp != nullptr && qp->way.port == port) deliver(*qp, port, v);
+  }
+}
+
+void transport::parts::clear() {
+  pairs.clear();
+  shared.clear();
+}
+
+transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {}
+transport::~transport() = default;
+
+void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
+  queue_pair* qp = parts_->pairs.find(qpn);
+  if (qp == nullptr) {
+    parts_->a.complaints("send doorbell of QP 0x%06x, which is in the reset state", qpn);
+    return;
+  }
+  if (qp->context.get<&qpc::usr_page>() != uar) {
+    parts_->a.complaints("send doorbell of QP 0x%06x in UAR page %u, which is not its own", qpn, uar);
+    return;
+  }
+  parts_->sends.kick(*qp);
+}
+
+void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from, std::size_t bytes) {
+  // The WQE stands in the queue too (layouts/doorbell.hpp): what is copied here only says whose it is.
+  constexpr std::uint32_t number_at = 4;
+  const std::uint32_t begin = offset % blueflame_half;
+  if (begin > number_at || begin + bytes < number_at + 4) return;
+  std::array<std::byte, wqe_ctrl_blueflame::bytes> control{};
+  std::copy_n(from + (number_at - begin), 4, control.begin() + number_at);
+  const auto decoded = image<wqe_ctrl_blueflame>::from_bytes(control.data());
+  send_doorbell(uar, static_cast<std::uint32_t>(decoded.get<&wqe_ctrl_blueflame::qpn>()));
+}
+
+void transport::receive(unsigned port, const packet& p) { parts_->receive(port, p); }
+
+std::uint32_t transport::special_qp(unsigned port, unsigned qp) const { return parts_->pairs.special(port, qp); }
+
+void transport::clear() { parts_->clear(); }
+
+}  // namespace freehca::model

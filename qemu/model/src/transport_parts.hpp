@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "adapter.hpp"
+#include "answers.hpp"
+#include "datagrams.hpp"
+#include "multicast_groups.hpp"
+#include "qp_commands.hpp"
+#include "queue_pairs.hpp"
+#include "receive_queues.hpp"
+#include "requester.hpp"
+#include "responder.hpp"
+#include "send_engine.hpp"
+#include "shared_receive_queues.hpp"
+#include "transport.hpp"
+#include "work_completions.hpp"
+#include "work_errors.hpp"
+
+namespace freehca::model {
+
+/// The rooms of the transport. Each keeps a reference to the whole and uses the others' public functions.
+struct transport::parts {
+  explicit parts(adapter& whole);
+
+  /// Sends a packet: into the port, or straight back when the sender forces the loop.
+  void transmit(const path& way, packet p);
+  void receive(unsigned port, const packet& p);
+  void clear();
+
+  adapter& a;
+  queue_pairs pairs;
+  shared_receive_queues shared;
+  receive_queues receives;
+  work_completions completions;
+  work_errors errors;
+  send_engine sends;
+  requester requests;
+  responder responses;
+  answers replies;
+  model::datagrams datagrams;
+  multicast_groups groups;
+  qp_commands commands;
+
+  // counters
+  std::uint64_t packets_sent = 0, packets_received = 0, packets_dropped = 0;
+  std::uint64_t retries = 0, rnr_waits = 0, duplicates = 0, datagrams_dropped = 0;
+
+ private:
+  void deliver(queue_pair& qp, unsigned port, const packet_view& v);
+  void deliver_multicast(unsigned port, const packet_view& v);
+};
+
+}  // namespace freehca::model

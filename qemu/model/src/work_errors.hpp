@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <freehca/layouts/eqe.hpp>
+
+#include "queue_pair.hpp"
+#include "transport.hpp"
+
+namespace freehca::model {
+
+/// The way into the error states, and the flushing of work that will not be done.
+class work_errors {
+ public:
+  explicit work_errors(transport::parts& t) : t_(t) {}
+
+  /// The oldest request of the send queue has failed: its error completion, then the queue pair goes to the
+  /// error state (RC) or the send queue error state (the others), and what is behind it is flushed.
+  void send_failed(queue_pair& qp, failure why);
+
+  /// The receive in progress, or just taken, has failed: its completion, then the error state.
+  void receive_failed(queue_pair& qp, const receive_request& r, failure why);
+
+  /// To the error state, with an affiliated event if there is one to tell.
+  void enter_error(queue_pair& qp, std::optional<layouts::event_type> event);
+
+  /// New work in a queue pair that is in an error state: flushed too.
+  void flush(queue_pair& qp);
+
+ private:
+  void schedule(queue_pair& qp);
+  void run(std::uint32_t qpn);
+  unsigned flush_sends(queue_pair& qp, unsigned budget);
+  unsigned flush_receives(queue_pair& qp, unsigned budget);
+  void watch_receives(queue_pair& qp);
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model

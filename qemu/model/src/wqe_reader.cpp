@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "wqe_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// A WQE is at most 63 units long: the width of ds.
+constexpr std::size_t wqe_bytes_max = 64 * wqe_unit;
+
+struct wqe_bytes {
+  std::array<std::byte, wqe_bytes_max> at;
+  std::size_t size = 0, position = 0;
+
+  template <class T>
+  bool take(image<T>& to) {
+    if (size - position < T::bytes) return false;
+    to = image<T>::from_bytes(at.data() + position);
+    position += T::bytes;
+    return true;
+  }
+};
+
+/// Reads queue bytes that may run over the ring's end (mlx4_en's do).
+bool read_ring(memory_regions& regions, const queue_pair& qp, std::uint64_t offset, std::byte* to, std::size_t bytes) {
+  const std::uint64_t ring = qp.sq.ring.bytes();
+  const auto first = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, ring - offset));
+  return regions.read_queue(qp.buffer, qp.sq.ring.first + offset, to, first) &&
+         (first == bytes || regions.read_queue(qp.buffer, qp.sq.ring.first, to + first, bytes - first));
+}
+
+bool may_use(qp_service service, wqe_opcode opcode) {
+  using o = wqe_opcode;
+  switch (opcode) {
+    case o::nop: return true;
+    case o::send: return true;
+    case o::send_imm: return service != qp_service::mlx;
+    case o::rdma_write:
+    case o::rdma_write_imm: return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
+    case o::send_inval:
+    case o::rdma_read:
+    case o::atomic_cs:
+    case o::atomic_fa: return service == qp_service::rc || service == qp_service::xrc;
+    case o::local_invalidate:
+    case o::fast_register:
+    case o::bind_mw: return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
+    default: return false;
+  }
+}
+
+/// The segments between the control segment and the data, by opcode and service.
+bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
+  using o = wqe_opcode;
+  if (r.opcode == o::nop) return true;
+  if (qp.service == qp_service::ud) return wqe.take(r.datagram);
+  switch (r.opcode) {
+    case o::local_invalidate: return wqe.take(r.invalidate);
+    case o::fast_register: return wqe.take(r.registration);
+    case o::rdma_write:
+    case o::rdma_write_imm:
+    case o::rdma_read:
+    case o::atomic_cs:
+    case o::atomic_fa:
+    case o::masked_atomic_cs:
+    case o::masked_atomic_fa: {
+      image<wqe_remote_address> remote;
+      if (!wqe.take(remote)) return false;
+      r.remote_address = remote.get<&wqe_remote_address::remote_address>();
+      r.rkey = static_cast<std::uint32_t>(remote.get<&wqe_remote_address::rkey>());
+      break;
+    }
+    default: return true;
+  }
+  if (r.opcode == o::masked_atomic_cs) {
+    image<wqe_masked_atomic> operands;
+    if (!wqe.take(operands)) return false;
+    r.swap_add = operands.get<&wqe_masked_atomic::swap_add>();
+    r.compare = operands.get<&wqe_masked_atomic::compare>();
+    r.swap_add_mask = operands.get<&wqe_masked_atomic::swap_add_mask>();
+    r.compare_mask = operands.get<&wqe_masked_atomic::compare_mask>();
+  } else if (r.is_atomic()) {
+    image<wqe_atomic> operands;
+    if (!wqe.take(operands)) return false;
+    r.swap_add = operands.get<&wqe_atomic::swap_add>();
+    r.compare = operands.get<&wqe_atomic::compare>();
+  }
+  return true;
+}
+
+/// Takes gather entries and inline segments until the WQE ends. False: a segment that cannot be.
+bool take_data(wqe_bytes& wqe, data_list& to) {
+  while (wqe.position < wqe.size) {
+    if (wqe.size - wqe.position < wqe_inline::bytes) return false;
+    const auto head = image<wqe_inline>::from_bytes(wqe.at.data() + wqe.position);
+    if (head.get<&wqe_inline::inline_data>()) {
+      const auto n = static_cast<std::size_t>(head.get<&wqe_inline::byte_count>());
+      const std::size_t begin = wqe.position + wqe_inline::bytes;
+      // No source says what hardware does with an inline segment that crosses a basic block: refused.
+      if (n > wqe.size - begin || (n != 0 && begin / wqe_basic_block != (begin + n - 1) / wqe_basic_block))
+        return false;
+      to.add_inline(wqe.at.data() + begin, n);
+      wqe.position = (begin + n + wqe_unit - 1) / wqe_unit * wqe_unit;
+      continue;
+    }
+    image<wqe_data> entry;
+    if (!wqe.take(entry)) return false;
+    // libmlx4 writes an empty entry as an empty inline segment, Linux's own post as byte count 0. No source
+    // says what 0 does to hardware. Chosen: nothing, which is what Linux means by it.
+    to.add(static_cast<std::uint32_t>(entry.get<&wqe_data::byte_count>()),
+           static_cast<std::uint32_t>(entry.get<&wqe_data::lkey>()), entry.get<&wqe_data::address>());
+  }
+  return true;
+}
+
+void decode_control(const queue_pair& qp, const std::byte* at, send_request& r) {
+  const auto control = image<wqe_ctrl>::from_bytes(at);
+  r.opcode = control.get<&wqe_ctrl::opcode>();
+  r.no_error_completion = control.get<&wqe_ctrl::nec>();
+  r.signaled = control.get<&wqe_ctrl::cq_update>() == wqe_completion::always;
+  r.force_loopback = control.get<&wqe_ctrl::force_loopback>();
+  r.fence = control.get<&wqe_ctrl::fence>();
+  if (qp.service == qp_service::mlx) {
+    r.mlx = image<wqe_ctrl_mlx>::from_bytes(at);
+    return;
+  }
+  r.solicited = control.get<&wqe_ctrl::solicited>();
+  r.immediate = static_cast<std::uint32_t>(control.get<&wqe_ctrl::immediate>());
+  r.remote_srqn = static_cast<std::uint32_t>(control.get<&wqe_ctrl::remote_srqn>());
+}
+
+}  // namespace
+
+fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint16_t counter, send_request& to) {
+  const work_queue& ring = qp.sq.ring;
+  const std::uint64_t offset = std::uint64_t{counter & (ring.entries() - 1)} << ring.log_stride;
+  wqe_bytes wqe;
+  const std::size_t entry = std::size_t{1} << ring.log_stride;
+  std::size_t have = std::min(entry, wqe_basic_block);
+  if (!read_ring(regions, qp, offset, wqe.at.data(), have)) return fetch_result::fault;
+
+  const auto control = image<wqe_ctrl>::from_bytes(wqe.at.data());
+  if (control.get<&wqe_ctrl::owner>() != ((counter >> ring.log_entries & 1) != 0)) return fetch_result::none;
+
+  to = send_request{};
+  to.index = counter;
+  decode_control(qp, wqe.at.data(), to);
+  wqe.size = static_cast<std::size_t>(control.get<&wqe_ctrl::ds>()) * wqe_unit;
+  to.blocks = static_cast<std::uint16_t>(std::max<std::size_t>(1, (wqe.size + entry - 1) / entry));
+  if (wqe.size < wqe_ctrl::bytes || to.blocks > ring.entries() || !may_use(qp.service, to.opcode)) {
+    to.wrong = failures::local_qp_operation;
+    to.blocks = 1;
+    return fetch_result::fetched;
+  }
+  if (wqe.size > have && !read_ring(regions, qp, offset, wqe.at.data(), wqe.size)) return fetch_result::fault;
+
+  wqe.position = wqe_ctrl::bytes;
+  if (!take_operands(wqe, qp, to) || (!to.is_local() && !take_data(wqe, to.data)))
+    to.wrong = failures::local_qp_operation;
+  return fetch_result::fetched;
+}
+
+bool parse_receive(const std::byte* from, std::size_t bytes, data_list& to) {
+  for (std::size_t at = 0; at + wqe_data::bytes <= bytes; at += wqe_data::bytes) {
+    const auto entry = image<wqe_data>::from_bytes(from + at);
+    const auto lkey = static_cast<std::uint32_t>(entry.get<&wqe_data::lkey>());
+    const auto count = static_cast<std::uint32_t>(entry.get<&wqe_data::byte_count>());
+    if (count == 0 && lkey == invalid_lkey) break;
+    if (entry.get<&wqe_data::inline_data>()) return false;
+    to.add(count, lkey, entry.get<&wqe_data::address>());
+  }
+  return true;
+}
+
+}  // namespace freehca::model
