@@ -23,10 +23,12 @@ die() {
   exit 1
 }
 
-# The last "[n/m]" or "[n%]" that a build printed: how far it is.
+# How far a step is: the last "[n/m]" or "[n%]" in its log, else the log's last line.
 step_progress() {
-  tail -c 4096 "$1" 2>/dev/null | tr '\r' '\n' |
-    grep -aoE '^\[ *[0-9]+(/[0-9]+|%)\]' | tail -n 1 || true
+  local lines note
+  lines=$(tail -c 4096 "$1" 2>/dev/null | tr '\r' '\n' | tr -cd '[:print:]\n' || true)
+  note=$(grep -oE '^\[ *[0-9]+(/[0-9]+|%)\]' <<<"$lines" | tail -n 1 || true)
+  printf '%s' "${note:-$(tail -n 1 <<<"$lines" | cut -c 1-70)}"
 }
 
 # step LABEL COMMAND...: runs the command with its whole output in a log file. Says what is done, how far it
@@ -47,10 +49,10 @@ step() {
     sleep 0.2
     waited=$((waited + 1))
     if [[ -t 2 && $((waited % 5)) -eq 0 ]]; then
-      printf '\r[%5s] %s ... %s ' "$(elapsed)" "$label" "$(step_progress "$log")" >&2
+      printf '\r\033[K[%5s] %s ... %s ' "$(elapsed)" "$label" "$(step_progress "$log")" >&2
     elif [[ ! -t 2 && $((waited % 150)) -eq 0 ]]; then
       note=$(step_progress "$log")
-      say "$label ... still at work after $(($(date +%s) - began)) s ${note}"
+      say "$label ... $(($(date +%s) - began)) s: ${note}"
     fi
   done
   [[ -t 2 ]] && printf '\r\033[K' >&2

@@ -8,7 +8,7 @@ packages_of() {
   local group
   for group in "$@"; do
     sed -n "s/^$group: *//p" "$FREEHCA_ROOT/dev.d/packages.txt"
-  done
+  done | tr ' ' '\n' | sort -u
 }
 
 packages_missing() {

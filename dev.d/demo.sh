@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# demo.sh [--in-process]: our driver brings the modelled adapter up and moves verified data: over VFIO in a guest
+# in QEMU, behind a virtual IOMMU; or, with --in-process, in one process with the model, without QEMU.
+set -euo pipefail
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+cd "$FREEHCA_ROOT"
+
+program=freehca_demo
+case ${1:-} in
+  '') ;;
+  --in-process) program=freehca_demo_in_process ;;
+  *) die "demo: unknown option '$1'" ;;
+esac
+
+need script build
+step "demo: configure" cmake --preset host || die "CMake fails"
+step "demo: build $program" nice cmake --build --preset host --target "$program" ||
+  die "the program does not build"
+binary=$(find build/host -type f -name "$program" -perm -u+x -print -quit)
+[[ -n $binary ]] || die "the build left no program $program"
+
+if [[ $program == *_in_process ]]; then
+  say "demo: running"
+  exec "$binary"
+fi
+"$FREEHCA_ROOT/dev" guest --prepare
+say "demo: booting the guest"
+exec "$FREEHCA_ROOT/dev" guest --driver vfio --script "$FREEHCA_ROOT/tests/guest/demo.sh" --timeout 300 \
+  --file "$binary:/usr/bin/$program" --log "$FREEHCA_LOGS/demo-kernel.log"

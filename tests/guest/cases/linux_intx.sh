@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# Linux's driver without MSI-X: every event comes by the one INTx line.
+# needs: qemu/qom/meson.build
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# timeout: 180
+. /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
+linux_run msi_x=0
