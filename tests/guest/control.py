@@ -100,11 +100,23 @@ class Control:
             self.qmp_link = Qmp(os.path.join(self.guest.folder, "qmp"), self.alive)
         return self.qmp_link.run(command)
 
+    def get(self, name, device):
+        """A property, or one of the model's counters by its short name."""
+        def read(name):
+            return self.qmp({"execute": "qom-get", "arguments": {"path": device, "property": name}})
+        try:
+            return read(name)
+        except ValueError:
+            try:
+                return read("counter-" + name)
+            except ValueError:
+                pass
+            raise
+
     def answer(self, words):
         command, _, rest = words.partition(" ")
         if command == "get":
-            name, device = (rest.split() + ["hca0"])[:2]
-            value = self.qmp({"execute": "qom-get", "arguments": {"path": device, "property": name}})
+            value = self.get(*(rest.split() + ["hca0"])[:2])
             return value if isinstance(value, str) else json.dumps(value)
         if command == "set":
             name, value, device = (rest.split() + ["hca0"])[:3]

@@ -5,6 +5,6 @@
 . /usr/lib/guest/lib.sh
 log_mark
 freehca_demo "$(hca_address)" || fail "the demo ended with status $?"
-complaints=$(host get counter-complaints) || fail "the complaint counter cannot be read"
+complaints=$(host get complaints) || fail "the complaint counter cannot be read"
 [ "$complaints" = 0 ] || fail "the model had $complaints complaints"
 log_clean || fail "the kernel's log is not clean"

@@ -46,25 +46,6 @@ linux_down() {
 
 # no_complaints: the model had nothing to suffer silently.
 no_complaints() {
-  model_complaints=$(host get counter-complaints) || fail "the complaint counter cannot be read"
+  model_complaints=$(host get complaints) || fail "the complaint counter cannot be read"
   [ "$model_complaints" = 0 ] || fail "the model counted $model_complaints complaints"
-}
-
-# linux_run [mlx4_core's options...]: the whole case: up, traffic on both ports, down, clean.
-linux_run() {
-  log_mark
-  linux_up "$@"
-  ibv_devinfo -v >/run/devinfo || fail "ibv_devinfo -v"
-  grep -E 'hca_id|fw_ver|state:|link_layer' /run/devinfo
-  [ "$(grep -c 'PORT_ACTIVE' /run/devinfo)" = 2 ] || fail "ibv_devinfo does not show two active ports"
-  [ "$(grep -c 'link_layer:.*InfiniBand' /run/devinfo)" = 2 ] || fail "ibv_devinfo does not show InfiniBand"
-  for linux_port in 1 2; do
-    pair ibv_rc_pingpong -d mlx4_0 -i "$linux_port" -n 200 -c
-    pair ibv_ud_pingpong -d mlx4_0 -i "$linux_port" -n 200 -c
-    pair ibv_srq_pingpong -d mlx4_0 -i "$linux_port" -n 200
-    pair ib_write_bw -d mlx4_0 -i "$linux_port" -s 4096 -n 500 -F
-  done
-  linux_down
-  log_clean || fail "the kernel's log is not clean"
-  no_complaints
 }

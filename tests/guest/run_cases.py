@@ -55,6 +55,8 @@ class Case:
 
     def run(self):
         """Returns (outcome, seconds, note)."""
+        if "--no-device" not in self.options:
+            self.needs.append("qemu/qom/meson.build")
         missing = [path for path in self.needs if not os.path.exists(os.path.join(ROOT, path))]
         if missing:
             return "skipped", 0, "there is no " + " ".join(missing)

@@ -30,4 +30,4 @@ log_clean || fail "the kernel's log"
 say "a line at level err is seen"
 echo '<3>freehca: this line is meant to be there' >/dev/kmsg
 log_clean >/dev/null && fail "log_clean did not see a new line"
-say done
+say "done"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Linux's mlx4_core alone: it probes the adapter and lets go of it, with a clean log.
-# needs: qemu/qom/meson.build
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # timeout: 90
 . /usr/lib/guest/lib.sh

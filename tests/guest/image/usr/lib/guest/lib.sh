@@ -80,7 +80,7 @@ log_clean() {
 # ---- The line to the host -----------------------------------------------------------------------------------
 
 # host COMMAND...: asks the host, prints its answer, fails when the host says no. Commands:
-#   get PROPERTY [ID]          a property of the device (ID: hca0)
+#   get PROPERTY [ID]          a property of the device (ID: hca0), or one of its counters (complaints)
 #   set PROPERTY VALUE [ID]    sets it (VALUE as JSON, or a bare word)
 #   qmp JSON                   any QMP command
 #   sync NAME                  waits until the other guest of a pair says the same
