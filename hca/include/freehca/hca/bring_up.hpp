@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/hal/status.hpp>
+
+namespace freehca {
+
+/// The steps of bring-up, in order. Teardown undoes them in the opposite order.
+enum class bring_up_step : std::uint8_t {
+  take_ownership,
+  reset,
+  enable_bus_master,
+  open_commands,
+  query_fw,
+  map_fa,
+  run_fw,
+  mod_stat_cfg,
+  query_dev_cap,
+  query_adapter,
+  plan_context,
+  set_icm_size,
+  map_icm_aux,
+  map_reserved,
+  init_hca,
+  query_hca,
+  open_numbers,
+  arm_interrupts,
+  create_event_queues,
+  map_events,
+  use_events,
+  query_ports,
+  set_ports,
+  init_ports,
+  mad_demux,
+  wait_for_ports,
+};
+inline constexpr unsigned bring_up_steps = 26;
+
+/// "QUERY_FW", "taking ownership" ...; "" for what is no step.
+const char* name_of(bring_up_step step);
+
+/// Where the last bring-up or teardown stopped.
+struct sequence_failure {
+  bring_up_step step{};
+  /// As the function or command gave it: with a firmware or transport origin, `where` is the opcode.
+  status cause;
+};
+
+}  // namespace freehca

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/firmware_cmds/channel.hpp>
+#include <freehca/hal/clock.hpp>
+#include <freehca/hal/dma_arena.hpp>
+#include <freehca/hal/operation.hpp>
+#include <freehca/hal/platform.hpp>
+
+#include <freehca/hca/bring_up.hpp>
+#include <freehca/hca/budget.hpp>
+#include <freehca/hca/capabilities.hpp>
+#include <freehca/hca/context_tables.hpp>
+#include <freehca/hca/device_info.hpp>
+#include <freehca/hca/event_context.hpp>
+#include <freehca/hca/numbers.hpp>
+#include <freehca/hca/page_lender.hpp>
+#include <freehca/hca/ports.hpp>
+#include <freehca/hca/uar.hpp>
+
+namespace freehca {
+
+/// What a device object is made of. Platform and storage outlive it.
+struct device_setup {
+  freehca::platform platform;
+  freehca::budget budget;
+  std::byte* storage = nullptr;  ///< device::storage_bytes(budget), aligned to 16
+  std::size_t storage_bytes = 0;
+  bool use_interrupts = true;    ///< false: event queues are polled
+  /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no error.
+  std::uint64_t port_wait = clock::seconds(10);
+};
+
+enum class device_state : std::uint8_t {
+  closed,
+  down,          ///< nothing is lent, the device belongs to nobody
+  bringing_up,
+  up,
+  tearing_down,
+  in_doubt,      ///< bring-up ended, but a command of it was not answered: what it put at risk is still held
+  failed,        ///< the device is gone or in error: tear_down() resets it
+};
+
+/// The control owner of one adapter. Everything runs from poll() on one thread; no call waits.
+class device {
+ public:
+  /// Bytes of `device_setup::storage` for a budget.
+  static constexpr std::size_t storage_bytes(const budget& b);
+  /// Bytes of DMA memory that open() asks the platform for, in one block.
+  static constexpr std::size_t dma_bytes(const budget& b);
+
+  device() = default;
+  device(const device&) = delete;
+  device& operator=(const device&) = delete;
+  ~device() { close(); }
+
+  /// Maps the BARs and gets the DMA memory; sends nothing to the device. driver_error::bad_argument
+  /// (`where`: budget::item), ::no_memory, or what the platform said.
+  status open(const device_setup& how);
+  /// Gives back what open() got. The device must be down; else it is made to leave memory alone first, by
+  /// reset or by switching bus mastering off.
+  void close();
+
+  /// Reset, firmware, context memory, event queues, ports. The device must be down. The outcome's `where` is
+  /// the bring_up_step; failure() has the cause. Refused by the firmware: everything is undone before the
+  /// operation completes. Not answered: the operation completes at once, the device is in_doubt, and undoes
+  /// the rest by itself from poll() when the answer comes late; tear_down() ends the wait by a reset.
+  /// driver_error::busy at take_ownership: somebody else owns the device. A cancelled one is undone first.
+  void bring_up(operation& done);
+
+  /// Takes everything back, in the opposite order; whatever users hold must be gone. From any state; a device
+  /// that cannot be talked to is reset, or at least kept from memory. Ends in device_state::down.
+  void tear_down(operation& done);
+
+  /// Looks at commands, the asynchronous event queue, sequences, and now and then at the device's health.
+  /// Completion contexts are polled by their owners. Returns the number of operations and events handled.
+  unsigned poll();
+  /// When poll() is due at the latest if no interrupt comes, on the platform's clock; 0: at once.
+  std::uint64_t next_deadline() const;
+
+  /// From interrupt context or any thread: vector `vector` fired. Already wired when the platform arms.
+  void on_interrupt(unsigned vector) noexcept;
+  /// The platform knows that the device is lost (hot removal): everything ends with transport_error::gone.
+  void lost();
+
+  device_state state() const { return state_; }
+  bool up() const { return state_ == device_state::up; }
+  /// Where the last sequence stopped; ok when it did not.
+  const sequence_failure& failure() const { return failure_; }
+  /// The step that a sequence is in, for progress.
+  bring_up_step step() const { return static_cast<bring_up_step>(step_); }
+
+  // What verbs objects stand on; valid while the device is up.
+  const freehca::platform& platform() const { return setup_.platform; }
+  const freehca::capabilities& capabilities() const { return capabilities_; }
+  channel& commands() { return channel_; }
+  context_tables& contexts() { return contexts_; }
+  number_spaces& numbers() { return numbers_; }
+  uar_pages& uars() { return uars_; }
+  /// Rings and buffers, unit 4096. Valid from open() on.
+  dma_arena& arena() { return arena_; }
+  /// Doorbell records, unit 64. Valid from open() on.
+  dma_arena& doorbells() { return doorbells_; }
+  /// A UAR page for the driver's own use, shared by all who do not want one of their own.
+  const uar_page& uar() const { return uar_; }
+  /// Completion queues are bound to contexts 0 to completion_contexts() - 1.
+  unsigned completion_contexts() const { return completion_contexts_; }
+  event_context& completion_context(unsigned i) { return events_[i + 1]; }
+  event_context& asynchronous_context() { return events_[0]; }
+
+  /// Events of all asynchronous kinds go here; set before they can come.
+  void set_sinks(const event_sinks& to);
+  /// Port 1 or 2 as last read; read anew when the device reports a change.
+  const port_attributes& port(unsigned number) const { return info_.port[number - 1]; }
+
+  device_info info() const;
+  device_holdings holdings() const;
+
+ private:
+  struct steps;        // what the table of bring-up is made of: src/steps.hpp
+  friend struct steps;
+
+  enum class direction : std::uint8_t { none, up, down };
+  struct command_space {
+    alignas(16) std::byte bytes[1024];
+  };
+  /// What is lent to the firmware as a whole: its own area, the auxiliary area.
+  struct lent_area {
+    lent_pages pages;
+    std::uint32_t cursor = page_run::none;  // the run that the next command lends first
+    bool lent = false;                      // the firmware has, or may have, some of it
+  };
+
+  void run_sequence();
+  void start_sequence(operation& done, direction d);
+  void end_sequence(status outcome);
+  void on_step_failed(status why);
+  void reset_forgets();
+  void check_health();
+  void refresh_ports();
+  void fail(status why);
+  status open_memory();
+  static void on_cancel(operation& op, void* self) noexcept;
+  static void on_notify(void* self, unsigned vector) noexcept;
+
+  device_setup setup_;
+  device_state state_ = device_state::closed;
+  mmio_region bar0_, bar2_;
+  dma_region block_;
+  dma_arena arena_, doorbells_;
+  dma_region mailboxes_;
+  dma_region doorbell_block_;
+  channel channel_;
+  page_lender lender_;
+  context_layout layout_;
+  context_tables contexts_;
+  number_spaces numbers_;
+  uar_pages uars_;
+  uar_page uar_;
+  freehca::capabilities capabilities_;
+  device_info info_;
+  event_context events_[1 + budget::most_completion_event_queues];
+  event_sinks sinks_;
+  unsigned completion_contexts_ = 0;
+
+  // The sequence under way.
+  operation* done_ = nullptr;
+  sequence_failure failure_;
+  direction direction_ = direction::none;
+  unsigned step_ = 0;
+  unsigned phase_ = 0;       // within the step
+  unsigned item_ = 0;        // the port, queue or entry that the step is at
+  std::uint64_t step_deadline_ = 0;
+  bool cancelled_ = false;
+  bool by_reset_ = false;    // undoing after a reset: no commands
+
+  // What the firmware has, or may have.
+  std::uint32_t saved_configuration_[64] = {};
+  lent_area firmware_, auxiliary_;
+  std::uint64_t auxiliary_pages_ = 0;
+  std::uint32_t firmware_pages_ = 0;
+  std::uint64_t error_buffer_ = 0;
+  unsigned error_buffer_words_ = 0;
+  bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false, interrupts_armed_ = false;
+  bool port_open_[most_ports] = {};
+  std::uint32_t stale_ports_ = 0;  // bit n: port n must be read anew
+  std::uint64_t next_health_check_ = 0;
+};
+
+}  // namespace freehca

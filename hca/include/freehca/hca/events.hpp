@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/dma.hpp>
+#include <freehca/hal/mmio.hpp>
+#include <freehca/layouts/eqe.hpp>
+#include <freehca/layouts/smp.hpp>
+
+namespace freehca {
+
+/// Who is told of events. Any function may be null. Called from event_context::poll() of the queue that the event
+/// came in, so on its owner's thread; numbers are as the device wrote them: the receiver checks them.
+struct event_sinks {
+  void* context = nullptr;
+  /// A completion queue that was armed has something; it must be armed again.
+  void (*completion)(void* context, std::uint32_t cqn) noexcept = nullptr;
+  void (*cq_error)(void* context, std::uint32_t cqn, layouts::cq_error_syndrome syndrome) noexcept = nullptr;
+  /// path_migrated, communication_established, sq_drained, srq_last_wqe, wq_*, path_migration_failed
+  void (*qp)(void* context, std::uint32_t qpn, layouts::event_type type) noexcept = nullptr;
+  /// srq_limit, srq_catastrophic_error
+  void (*srq)(void* context, std::uint32_t srqn, layouts::event_type type) noexcept = nullptr;
+  /// The device has read the port's attributes anew: state, LID, keys or GIDs changed. Ports count from 1.
+  void (*port)(void* context, unsigned port) noexcept = nullptr;
+  /// The device stopped working (catastrophic error, removal): everything under way ends with this status.
+  void (*device_failed)(void* context, status why) noexcept = nullptr;
+};
+
+/// What an event queue has seen since it was made.
+struct event_statistics {
+  std::uint64_t events = 0, completions = 0, commands = 0, unknown = 0, interrupts = 0;
+};
+
+}  // namespace freehca

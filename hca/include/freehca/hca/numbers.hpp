@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/status.hpp>
+
+#include <freehca/hca/budget.hpp>
+
+namespace freehca {
+
+/// Gives out object numbers, or aligned runs of them. One bit per unit, in storage that the caller hands
+/// over. A freed number is not given out again before the search has come round, so that late events of its
+/// old owner find nobody. Numbers in doubt simply stay out.
+class number_allocator {
+ public:
+  static constexpr std::size_t storage_bytes_for(std::size_t units) {
+    return (units + 63) / 64 * sizeof(std::uint64_t);
+  }
+
+  number_allocator() = default;
+  number_allocator(const number_allocator&) = delete;
+  number_allocator& operator=(const number_allocator&) = delete;
+
+  /// Numbers [first, end) in units of 2^log_unit; `storage` is for units [0, end). `first` is rounded up to a
+  /// unit.
+  void open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit, budget::item what);
+  void close() { used_ = nullptr; first_ = end_ = out_ = 0; }
+
+  /// `count` numbers in a row, the first a multiple of `alignment` (a power of two) and of the unit.
+  /// driver_error::no_resource with the budget::item.
+  result<std::uint32_t> allocate(std::uint32_t count = 1, std::uint32_t alignment = 1);
+  /// Takes back what one allocate() of `count` gave.
+  void free(std::uint32_t first, std::uint32_t count = 1);
+
+  std::uint32_t out() const { return out_ << log_unit_; }          ///< numbers that are not free
+  std::uint32_t total() const { return (end_ - first_) << log_unit_; }
+
+ private:
+  bool taken(std::uint32_t unit) const { return (used_[unit / 64] >> unit % 64 & 1) != 0; }
+  bool run_is_free(std::uint32_t unit, std::uint32_t units) const;
+  void mark(std::uint32_t unit, std::uint32_t units, bool take);
+
+  std::uint64_t* used_ = nullptr;
+  std::uint32_t first_ = 0, end_ = 0;  // units
+  std::uint32_t next_ = 0;             // where the search begins
+  std::uint32_t out_ = 0;
+  unsigned log_unit_ = 0;
+  budget::item what_ = budget::item::storage;
+};
+
+/// All number spaces of a device. EQ numbers and UAR pages are the device's own business.
+struct number_spaces {
+  number_allocator qps, srqs, cqs, eqs, mpts, pds;
+  /// Translation entries, in units of 8: one cache line of 64 bytes (Linux 6.1 log_mtts_per_seg).
+  number_allocator mtts;
+  static constexpr unsigned log_mtt_unit = 3;
+};
+
+}  // namespace freehca

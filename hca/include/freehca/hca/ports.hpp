@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/firmware_cmds/channel.hpp>
+#include <freehca/firmware_cmds/mad.hpp>
+#include <freehca/hal/operation.hpp>
+#include <freehca/layouts/query_port.hpp>
+#include <freehca/layouts/smp.hpp>
+
+namespace freehca {
+
+/// A port as its subnet management agent describes it; of an Ethernet port link_layer alone.
+struct port_attributes {
+  layouts::port_type link_layer = layouts::port_type::none;
+  layouts::port_state state = layouts::port_state::down;
+  layouts::port_physical_state physical_state{};
+  std::uint16_t lid = 0, sm_lid = 0;
+  std::uint8_t sm_sl = 0, lmc = 0;
+  std::uint32_t capability_mask = 0;  ///< PortInfo:CapabilityMask
+  std::uint64_t subnet_prefix = 0;
+  std::uint64_t guid = 0;             ///< GUID 0 of the port
+  layouts::ib_mtu max_mtu{}, active_mtu{};
+  layouts::link_width active_width{};
+  layouts::link_speed active_speed{};
+  layouts::link_speed_ext active_speed_ext{};
+  unsigned gid_table_length = 0, pkey_table_length = 0;
+  bool active() const { return state == layouts::port_state::active; }
+};
+
+/// A global identifier, in wire order.
+struct gid {
+  std::uint8_t raw[16] = {};
+  friend constexpr bool operator==(const gid&, const gid&) = default;
+};
+
+/// One SubnGet to the firmware's own agent: the base of the queries below. Outcomes besides those of MAD_IFC:
+/// transport_error::bad_reply, when the agent refused (`where` is the MAD status). An operation that is done
+/// may be restarted.
+class subnet_query : public operation {
+ public:
+  /// Ports count from 1. What `modifier` means depends on the attribute.
+  void start(channel& commands, unsigned port, layouts::smp_attribute attribute, std::uint32_t modifier = 0);
+
+  /// The 64 bytes of the answer as one of the attributes of smp.hpp, once done and ok.
+  template <class Attribute>
+  layouts::image<Attribute> attribute() const {
+    static_assert(Attribute::bytes <= 64);
+    return layouts::image<Attribute>::from_bytes(mad_.output.bytes_of<&layouts::smp::data>());
+  }
+
+ private:
+  static void answered(operation& op, void* self) noexcept;
+  static void on_cancel(operation& op, void* self) noexcept;
+  firmware_command<commands::mad_ifc<layouts::smp>> mad_{std::uint32_t{1}, std::uint32_t{0}};
+};
+
+/// Reads PortInfo.
+class port_query : public subnet_query {
+ public:
+  void start(channel& commands, unsigned port) {
+    subnet_query::start(commands, port, layouts::smp_attribute::port_info);
+  }
+  /// Puts what was read in place; the GUID and the lengths of the tables are not part of it.
+  void read_into(port_attributes& to) const;
+};
+
+/// Reads eight GUIDs of the port: the lower halves of its GIDs 8 * block to 8 * block + 7.
+class guid_query : public subnet_query {
+ public:
+  void start(channel& commands, unsigned port, unsigned block) {
+    subnet_query::start(commands, port, layouts::smp_attribute::guid_info, block);
+  }
+  std::uint64_t guid(unsigned i) const;
+};
+
+/// Reads 32 P_Keys of the port, from 32 * block on.
+class pkey_query : public subnet_query {
+ public:
+  void start(channel& commands, unsigned port, unsigned block) {
+    subnet_query::start(commands, port, layouts::smp_attribute::pkey_table, block);
+  }
+  std::uint16_t pkey(unsigned i) const;
+};
+
+/// The GID that a GUID has in the subnet of the port.
+gid gid_of(std::uint64_t subnet_prefix, std::uint64_t guid);
+
+}  // namespace freehca

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/hal/mmio.hpp>
+#include <freehca/hal/status.hpp>
+#include <freehca/layouts/register_map.hpp>
+
+#include <freehca/hca/budget.hpp>
+#include <freehca/hca/numbers.hpp>
+
+namespace freehca {
+
+/// A page of doorbells, and its BlueFlame page if the device has those.
+struct uar_page {
+  std::uint32_t index = 0;   ///< what QP and CQ contexts name
+  mmio_region doorbells;     ///< layouts::uar::send_doorbell, ::cq_doorbell
+  mmio_region blueflame;     ///< no bytes: none
+};
+
+/// Gives out the UAR pages of BAR 2. Pages that belong to EQ doorbells and to the firmware are never given.
+class uar_pages {
+ public:
+  static constexpr unsigned most_pages = 1024;
+  static constexpr std::size_t storage_bytes() { return number_allocator::storage_bytes_for(most_pages); }
+
+  /// `bar` is BAR 2 whole; `log_uar_mb` (QUERY_DEV_CAP uar_sz) says how much of it are UAR pages.
+  void open(const mmio_region& bar, unsigned log_uar_mb, unsigned reserved, bool blueflame, std::byte* storage);
+  void close() { numbers_.close(); }
+
+  /// driver_error::no_resource (budget::item::uars).
+  result<uar_page> allocate();
+  void free(const uar_page& page) { numbers_.free(page.index); }
+  std::uint32_t out() const { return numbers_.out(); }
+
+  /// The doorbell word of an event queue.
+  mmio_region eq_doorbell(std::uint32_t eqn) const {
+    return bar_.part(layouts::uar::eq_doorbell_of(eqn), sizeof(std::uint32_t));
+  }
+
+ private:
+  mmio_region bar_;
+  unsigned log_uar_mb_ = 0;
+  bool blueflame_ = false;
+  number_allocator numbers_;
+};
+
+}  // namespace freehca
