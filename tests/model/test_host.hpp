@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A host for the device model in a test: memory in an array, a virtual clock, interrupts on record.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <freehca/layouts/layout.hpp>
+#include <freehca/model/device.hpp>
+
+namespace freehca::model::test {
+
+/// Memory stands at bus addresses [base, base + bytes). Everything else is refused.
+class test_host final : public environment {
+ public:
+  static constexpr std::uint64_t base = 0x1'0000'0000;
+
+  explicit test_host(std::size_t bytes = 64u << 20) : memory_(bytes) {}
+
+  void attach(device& d) { device_ = &d; }
+
+  // environment
+  bool dma_read(std::uint64_t address, void* to, std::size_t bytes) override {
+    if (!inside(address, bytes)) return false;
+    std::memcpy(to, at(address), bytes);
+    return true;
+  }
+  bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) override {
+    if (!inside(address, bytes)) return false;
+    std::memcpy(at(address), from, bytes);
+    return true;
+  }
+  bool bus_master() override { return bus_master_on; }
+  bool msix_enabled() override { return msix_on; }
+  void msix(unsigned vector) override { messages.push_back(vector); }
+  void intx(bool asserted) override { intx_asserted = asserted; }
+  std::uint64_t now() override { return clock; }
+  void arm_timer(std::uint64_t deadline) override { deadline_ = deadline; }
+  void wipe_configuration_space() override { ++wipes; }
+  void complain(const char* text) override { complaints.emplace_back(text); }
+
+  bool inside(std::uint64_t address, std::size_t bytes) const {
+    return address >= base && address - base <= memory_.size() && bytes <= memory_.size() - (address - base);
+  }
+  std::byte* at(std::uint64_t address) { return memory_.data() + (address - base); }
+
+  template <class T>
+  layouts::image<T> load(std::uint64_t address) {
+    return layouts::image<T>::from_bytes(at(address));
+  }
+  template <class T>
+  void store(std::uint64_t address, const layouts::image<T>& i) {
+    std::memcpy(at(address), i.data(), i.size());
+  }
+
+  /// `pages` pages, zeroed, aligned to `alignment` bytes; never given back.
+  std::uint64_t allocate(std::size_t pages = 1, std::size_t alignment = 4096) {
+    next_ = (next_ + alignment - 1) / alignment * alignment;
+    const std::uint64_t address = base + next_;
+    next_ += pages * 4096;
+    if (next_ > memory_.size()) __builtin_trap();
+    return address;
+  }
+
+  /// Runs what is due now, and what that makes due, until nothing is. At most `rounds` timer calls.
+  void run(unsigned rounds = 100'000) {
+    while (deadline_ <= clock && rounds-- > 0) expire();
+  }
+  /// Lets the clock run `nanoseconds` further, stopping at each deadline on the way.
+  void advance(std::uint64_t nanoseconds) {
+    const std::uint64_t until = clock + nanoseconds;
+    run();
+    while (deadline_ <= until) {
+      clock = deadline_;
+      expire();
+    }
+    clock = until;
+  }
+  bool idle() const { return deadline_ == never; }
+
+  bool bus_master_on = true, msix_on = true, intx_asserted = false;
+  std::uint64_t clock = 1000;
+  unsigned wipes = 0;
+  std::vector<unsigned> messages;        ///< MSI-X messages, in order
+  std::vector<std::string> complaints;
+
+ private:
+  void expire() {
+    deadline_ = never;
+    device_->on_timer();
+  }
+
+  std::vector<std::byte> memory_;
+  std::size_t next_ = 0;
+  std::uint64_t deadline_ = never;
+  device* device_ = nullptr;
+};
+
+}  // namespace freehca::model::test
