@@ -97,6 +97,8 @@ void device::counters(void (*out)(const counter&, void* context), void* context)
   for (std::size_t i = 0; i < all.size(); ++i) out({all.name(i), all.value(i)}, context);
 }
 
+adapter& device::inside() { return parts_->all; }
+
 std::uint64_t device::complaints() const { return parts_->complaints.count(); }
 
 bool device::counter_at(std::size_t index, counter& out) const {

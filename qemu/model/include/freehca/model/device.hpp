@@ -11,6 +11,8 @@
 
 namespace freehca::model {
 
+struct adapter;
+
 /// One counter of the model, by name ("commands", "complaints", "port1_packets_sent", "icm_pages_qpc" ...).
 struct counter {
   const char* name;
@@ -50,6 +52,9 @@ class device {
   /// The counter at `index`, from 0; false past the last. The name lives as long as the device.
   bool counter_at(std::size_t index, counter& out) const;
   std::uint64_t complaints() const;
+
+  /// The adapter's parts, for tests that look at one alone.
+  adapter& inside();
 
  private:
   struct parts;
