@@ -68,4 +68,16 @@ namespace freehca::barrier {
 #endif
 }
 
+/// Loads from DMA memory before it are done before any store behind it, to memory or to a register, that lets
+/// the device overwrite what was read: ahead of a consumer index and of an event queue's doorbell.
+[[gnu::always_inline]] inline void dma_load_to_store() {
+#if defined(__x86_64__)
+  __asm__ __volatile__("" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("dmb oshld" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence r,wo" ::: "memory");
+#endif
+}
+
 }  // namespace freehca::barrier
