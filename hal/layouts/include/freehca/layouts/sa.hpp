@@ -191,6 +191,26 @@ struct guid_info_record {
   raw<64> guids        {0x08, "guids"};
 };
 
+/// A block of P_Keys of a port. Source: rdma-core libibumad, iba_types.h (ib_pkey_table_record_t).
+struct pkey_table_record {
+  static constexpr std::size_t bytes = 72;
+  bits    lid          {0x00, 31, 16, "lid"};
+  bits    block_number {0x00, 15,  0, "block_number"};
+  bits    port_num     {0x04, 31, 24, "port_num"};
+  raw<64> pkeys        {0x08, "pkeys"};
+};
+
+/// 28 bytes; on the wire 32 (attribute_offset 4).
+struct sm_info_record {
+  static constexpr std::size_t bytes = 28;
+  bits                  lid            {0x00, 31, 16, "lid"};
+  bits                  guid           {0x04, 63,  0, "guid"};
+  bits                  sm_key         {0x0c, 63,  0, "sm_key"};
+  bits                  activity_count {0x14, 31,  0, "activity_count"};
+  bits                  priority       {0x18, 31, 28, "priority"};
+  as<layouts::sm_state> state          {0x18, 27, 24, "sm_state"};
+};
+
 struct service_record {
   static constexpr std::size_t bytes = 176;
   bits    service_id    {0x00, 63,  0, "service_id"};
@@ -209,6 +229,10 @@ inline constexpr std::uint64_t node_guid = 1ull << 7;
 inline constexpr std::uint64_t node_port_guid = 1ull << 8;
 inline constexpr std::uint64_t port_lid = 1ull << 0;
 inline constexpr std::uint64_t port_num = 1ull << 1;
+inline constexpr std::uint64_t port_capability_mask = 1ull << 7;
+inline constexpr std::uint64_t pkey_lid = 1ull << 0;
+inline constexpr std::uint64_t pkey_block_number = 1ull << 1;
+inline constexpr std::uint64_t sm_info_lid = 1ull << 0;
 inline constexpr std::uint64_t guid_lid = 1ull << 0;
 inline constexpr std::uint64_t guid_block_number = 1ull << 1;
 inline constexpr std::uint64_t service_id = 1ull << 0;
