@@ -41,15 +41,19 @@ TEST_F(core_commands, the_board_identifier_has_its_words_swapped) {
   ASSERT_TRUE(driver.start_firmware());
   ASSERT_EQ(driver.query(opcode::query_adapter, a).status, command_status::ok);
   std::string id;
-  for (unsigned i = 0; i < 16; ++i) id += static_cast<char>(a.bytes_of<&layouts::query_adapter::psid>()[i ^ 3]);
+  for (unsigned i = 0; i < 16; ++i)
+    id += static_cast<char>(a.bytes_of<&layouts::query_adapter::psid>()[i ^ 3]);
   EXPECT_STREQ(id.c_str(), "MT_1090120019");
 }
 
 TEST_F(core_commands, commands_wait_for_their_turn_in_bring_up) {
   // Before MAP_FA, before RUN_FW, before INIT_HCA.
-  for (const opcode o : {opcode::run_fw, opcode::query_dev_cap, opcode::query_adapter, opcode::nop, opcode::init_hca,
-                         opcode::set_icm_size, opcode::map_icm, opcode::sw2hw_eq, opcode::unmap_fa})
-    EXPECT_EQ(driver.command(o, driver.input, 1, 0, driver.output).status, command_status::bad_system_state) << layouts::name_of(o);
+  for (const opcode o :
+       {opcode::run_fw, opcode::query_dev_cap, opcode::query_adapter, opcode::nop, opcode::init_hca,
+        opcode::set_icm_size, opcode::map_icm, opcode::sw2hw_eq, opcode::unmap_fa})
+    EXPECT_EQ(driver.command(o, driver.input, 1, 0, driver.output).status,
+              command_status::bad_system_state)
+        << layouts::name_of(o);
   ASSERT_TRUE(driver.start_firmware());
   EXPECT_EQ(driver.command(opcode::run_fw).status, command_status::bad_system_state);
   EXPECT_EQ(driver.lend(0, 0), command_status::bad_system_state);  // no SET_ICM_SIZE yet
@@ -57,7 +61,8 @@ TEST_F(core_commands, commands_wait_for_their_turn_in_bring_up) {
   EXPECT_EQ(driver.command(opcode::close_hca).status, command_status::bad_system_state);
   ASSERT_TRUE(driver.prepare_context_memory());
   ASSERT_EQ(driver.command_with(opcode::init_hca, driver.profile()).status, command_status::ok);
-  EXPECT_EQ(driver.command_with(opcode::init_hca, driver.profile()).status, command_status::bad_system_state);
+  EXPECT_EQ(driver.command_with(opcode::init_hca, driver.profile()).status,
+            command_status::bad_system_state);
   EXPECT_EQ(driver.command(opcode::unmap_fa).status, command_status::bad_system_state);
   EXPECT_EQ(driver.command(opcode::unmap_icm_aux).status, command_status::bad_system_state);
 }
@@ -73,20 +78,25 @@ TEST_F(core_commands, what_no_part_knows_is_a_bad_operation) {
 }
 
 TEST_F(core_commands, a_mailbox_off_its_alignment_is_a_bad_parameter) {
-  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output + 8).status, command_status::bad_parameter);
-  EXPECT_EQ(driver.command(opcode::map_fa, driver.input + 16, 1).status, command_status::bad_parameter);
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output + 8).status,
+            command_status::bad_parameter);
+  EXPECT_EQ(driver.command(opcode::map_fa, driver.input + 16, 1).status,
+            command_status::bad_parameter);
 }
 
 TEST_F(core_commands, a_mailbox_that_the_bus_refuses_is_an_internal_error) {
-  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, 0x1000).status, command_status::internal_error);
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, 0x1000).status,
+            command_status::internal_error);
   host.bus_master_on = false;
-  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output).status, command_status::internal_error);
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output).status,
+            command_status::internal_error);
 }
 
 TEST_F(core_commands, memory_that_is_lent_is_overwritten) {
   const std::uint64_t page = host.allocate();
   ASSERT_EQ(driver.map(opcode::map_fa, 0, page, 0), command_status::ok);
-  for (std::size_t i = 0; i < 4096; i += 4) ASSERT_EQ(layouts::load_be<std::uint32_t>(host.at(page) + i), 0x9130a470u);
+  for (std::size_t i = 0; i < 4096; i += 4)
+    ASSERT_EQ(layouts::load_be<std::uint32_t>(host.at(page) + i), 0x9130a470u);
 }
 
 TEST_F(core_commands, icm_is_mapped_once_aligned_and_taken_back_whole) {
@@ -95,13 +105,18 @@ TEST_F(core_commands, icm_is_mapped_once_aligned_and_taken_back_whole) {
   ASSERT_EQ(size.status, command_status::ok);
   ASSERT_GT(size.output, 0u);
   EXPECT_EQ(driver.lend(0, 0), command_status::icm_error);  // no auxiliary memory yet
-  ASSERT_EQ(driver.map(opcode::map_icm_aux, 0, host.allocate(1024, 1024 * 4096), 10), command_status::ok);
+  ASSERT_EQ(driver.map(opcode::map_icm_aux, 0, host.allocate(1024, 1024 * 4096), 10),
+            command_status::ok);
   ASSERT_EQ(driver.lend(0x40000, 2), command_status::ok);
-  EXPECT_EQ(driver.lend(0x42000, 1), command_status::bad_parameter);                                   // overlaps
-  EXPECT_EQ(driver.map(opcode::map_icm, 0x51000, host.allocate(2, 8192), 1), command_status::bad_parameter);  // alignment
-  EXPECT_EQ(driver.map(opcode::map_icm, 0x50000, host.allocate(2, 8192) + 4096, 1), command_status::bad_parameter);
-  EXPECT_EQ(driver.map(opcode::map_icm, std::uint64_t{1} << 41, host.allocate(), 0), command_status::exceeds_limits);
-  EXPECT_EQ(driver.map(opcode::map_icm, 0x60000, 0, 0), command_status::internal_error);               // no such memory
+  EXPECT_EQ(driver.lend(0x42000, 1), command_status::bad_parameter);  // overlaps
+  EXPECT_EQ(driver.map(opcode::map_icm, 0x51000, host.allocate(2, 8192), 1),
+            command_status::bad_parameter);  // alignment
+  EXPECT_EQ(driver.map(opcode::map_icm, 0x50000, host.allocate(2, 8192) + 4096, 1),
+            command_status::bad_parameter);
+  EXPECT_EQ(driver.map(opcode::map_icm, std::uint64_t{1} << 41, host.allocate(), 0),
+            command_status::exceeds_limits);
+  EXPECT_EQ(driver.map(opcode::map_icm, 0x60000, 0, 0),
+            command_status::internal_error);  // no such memory
   EXPECT_EQ(driver.command(opcode::unmap_icm_aux).status, command_status::bad_system_state);
   // The middle, then the rest.
   icm& m = *hca.inside().context_memory;
@@ -131,9 +146,12 @@ TEST_F(core_commands, init_hca_checks_what_it_is_asked_for) {
   EXPECT_EQ(init([](auto& p) { p.template set<&l::version>(1); }), command_status::bad_parameter);
   EXPECT_EQ(init([](auto& p) { p.data()[0x1f8] = std::byte{1}; }), command_status::bad_parameter);
   EXPECT_EQ(init([](auto& p) { p.template set<&l::dmfs>(true); }), command_status::bad_parameter);
-  EXPECT_EQ(init([](auto& p) { p.template set<&l::log_num_qps>(25); }), command_status::exceeds_limits);
-  EXPECT_EQ(init([](auto& p) { p.template set<&l::log_num_cqs>(3); }), command_status::bad_parameter);
-  EXPECT_EQ(init([](auto& p) { p.template set<&l::qpc_base>(0x1234567000); }), command_status::icm_error);
+  EXPECT_EQ(init([](auto& p) { p.template set<&l::log_num_qps>(25); }),
+            command_status::exceeds_limits);
+  EXPECT_EQ(init([](auto& p) { p.template set<&l::log_num_cqs>(3); }),
+            command_status::bad_parameter);
+  EXPECT_EQ(init([](auto& p) { p.template set<&l::qpc_base>(0x1234567000); }),
+            command_status::icm_error);
   EXPECT_EQ(init([](auto&) {}), command_status::ok);
 }
 
@@ -188,7 +206,8 @@ TEST_F(core_commands, the_uplink_guid_is_the_ports) {
   layouts::image<l> out;
   ASSERT_EQ(driver.query(opcode::mod_stat_cfg, out, 2u << 8, 2).status, command_status::ok);
   EXPECT_EQ(out.get<&l::guid_hi>() << 32 | out.get<&l::guid_lo>(), how.node_guid + 2);
-  EXPECT_EQ(driver.query(opcode::mod_stat_cfg, out, 3u << 8, 2).status, command_status::bad_parameter);
+  EXPECT_EQ(driver.query(opcode::mod_stat_cfg, out, 3u << 8, 2).status,
+            command_status::bad_parameter);
 }
 
 TEST_F(core_commands, a_polled_command_takes_its_latency) {
@@ -207,7 +226,8 @@ struct core_command_events : core_commands {
   void SetUp() override {
     ASSERT_TRUE(driver.bring_up());
     ASSERT_EQ(driver.make_eq(eq, 40, 0).status, command_status::ok);
-    ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 10, 40).status, command_status::ok);
+    ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 10, 40).status,
+              command_status::ok);
     driver.ring_eq(eq, true);
   }
   void make_slow(std::uint64_t nanoseconds, bool side_by_side) {
@@ -248,7 +268,9 @@ TEST_F(core_command_events, go_stays_while_more_commands_are_in_flight_than_quer
   host.advance(3000);
   layouts::image<layouts::eqe> e;
   for (unsigned i = 0; i <= most; ++i) ASSERT_TRUE(driver.next_event(eq, e)) << i;
-  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data()).get<&layouts::eqe_command::token>(), 99u);
+  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data())
+                .get<&layouts::eqe_command::token>(),
+            99u);
   EXPECT_EQ(hca.complaints(), 0u);
 }
 
@@ -271,9 +293,12 @@ TEST_F(core_command_events, a_second_command_on_the_same_object_finds_it_busy) {
   host.advance(2000);
   layouts::image<layouts::eqe> e;
   ASSERT_TRUE(driver.next_event(eq, e));
-  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data()).get<&layouts::eqe_command::status>(), command_status::ok);
+  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data())
+                .get<&layouts::eqe_command::status>(),
+            command_status::ok);
   ASSERT_TRUE(driver.next_event(eq, e));
-  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data()).get<&layouts::eqe_command::status>(),
+  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data())
+                .get<&layouts::eqe_command::status>(),
             command_status::resource_busy);
 }
 
@@ -282,7 +307,9 @@ TEST_F(core_command_events, immediate_output_comes_in_the_event) {
   host.run();
   layouts::image<layouts::eqe> e;
   ASSERT_TRUE(driver.next_event(eq, e));
-  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data()).get<&layouts::eqe_command::out_param>(), 0u);
+  EXPECT_EQ(layouts::image<layouts::eqe_command>::from_bytes(e.data())
+                .get<&layouts::eqe_command::out_param>(),
+            0u);
 }
 
 TEST_F(core_command_events, a_reset_drops_what_is_in_flight) {

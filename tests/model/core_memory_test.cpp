@@ -42,29 +42,42 @@ struct core_memory : ::testing::Test {
 
 TEST_F(core_memory, data_crosses_scattered_pages) {
   const auto data = pattern(30000);
-  ASSERT_EQ(regions.write(key, pd, false, access::local_write, start + 100, data.data(), data.size()), access_result::ok);
-  for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(*driver.bytes_of(where, 0x123 + 100 + i), data[i]) << i;
+  ASSERT_EQ(
+      regions.write(key, pd, false, access::local_write, start + 100, data.data(), data.size()),
+      access_result::ok);
+  for (std::size_t i = 0; i < data.size(); ++i)
+    ASSERT_EQ(*driver.bytes_of(where, 0x123 + 100 + i), data[i]) << i;
   std::vector<std::byte> back(data.size());
-  ASSERT_EQ(regions.read(key, pd, false, access::remote_read, start + 100, back.data(), back.size()), access_result::ok);
+  ASSERT_EQ(
+      regions.read(key, pd, false, access::remote_read, start + 100, back.data(), back.size()),
+      access_result::ok);
   EXPECT_EQ(back, data);
 }
 
 TEST_F(core_memory, bounds_are_exact) {
   std::byte b[2];
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start + length - 2, b, 2), access_result::ok);
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start + length - 1, b, 2), access_result::out_of_bounds);
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start - 1, b, 1), access_result::out_of_bounds);
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, ~std::uint64_t{0}, b, 2), access_result::out_of_bounds);
+  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start + length - 2, b, 2),
+            access_result::ok);
+  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start + length - 1, b, 2),
+            access_result::out_of_bounds);
+  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start - 1, b, 1),
+            access_result::out_of_bounds);
+  EXPECT_EQ(regions.read(key, pd, false, access::local_read, ~std::uint64_t{0}, b, 2),
+            access_result::out_of_bounds);
   EXPECT_EQ(regions.check(key, pd, false, access::local_read, start, length), access_result::ok);
-  EXPECT_EQ(regions.check(key, pd, false, access::local_read, start, length + 1), access_result::out_of_bounds);
+  EXPECT_EQ(regions.check(key, pd, false, access::local_read, start, length + 1),
+            access_result::out_of_bounds);
   EXPECT_EQ(regions.check(0xdead, pd, false, access::local_read, start, 0), access_result::ok);
 }
 
 TEST_F(core_memory, key_pd_and_rights_are_checked) {
   std::byte b[1];
-  EXPECT_EQ(regions.read(key ^ 1, pd, false, access::local_read, start, b, 1), access_result::bad_key);
-  EXPECT_EQ(regions.read(key ^ 0x100, pd, false, access::local_read, start, b, 1), access_result::bad_key);
-  EXPECT_EQ(regions.read(key, pd + 1, false, access::local_read, start, b, 1), access_result::bad_pd);
+  EXPECT_EQ(regions.read(key ^ 1, pd, false, access::local_read, start, b, 1),
+            access_result::bad_key);
+  EXPECT_EQ(regions.read(key ^ 0x100, pd, false, access::local_read, start, b, 1),
+            access_result::bad_key);
+  EXPECT_EQ(regions.read(key, pd + 1, false, access::local_read, start, b, 1),
+            access_result::bad_pd);
   EXPECT_EQ(regions.read(key, pd, false, access::bind, start, b, 1), access_result::bad_permission);
   ASSERT_EQ(driver.command(opcode::hw2sw_mpt, 0, index, 1).status, command_status::ok);
   EXPECT_EQ(regions.read(key, pd, false, access::local_read, start, b, 1), access_result::bad_key);
@@ -74,12 +87,16 @@ TEST_F(core_memory, the_reserved_key_reaches_bus_addresses_where_it_is_allowed) 
   const std::uint64_t page = host.allocate();
   layouts::image<layouts::query_dev_cap> cap;
   ASSERT_EQ(driver.query(opcode::query_dev_cap, cap).status, command_status::ok);
-  const auto reserved_key = static_cast<std::uint32_t>(cap.get<&layouts::query_dev_cap::reserved_lkey>());
+  const auto reserved_key =
+      static_cast<std::uint32_t>(cap.get<&layouts::query_dev_cap::reserved_lkey>());
   const std::byte b[3] = {std::byte{1}, std::byte{2}, std::byte{3}};
-  EXPECT_EQ(regions.write(reserved_key, pd, false, access::local_write, page, b, 3), access_result::bad_key);
-  EXPECT_EQ(regions.write(reserved_key, pd, true, access::local_write, page, b, 3), access_result::ok);
+  EXPECT_EQ(regions.write(reserved_key, pd, false, access::local_write, page, b, 3),
+            access_result::bad_key);
+  EXPECT_EQ(regions.write(reserved_key, pd, true, access::local_write, page, b, 3),
+            access_result::ok);
   EXPECT_EQ(std::memcmp(host.at(page), b, 3), 0);
-  EXPECT_EQ(regions.write(reserved_key, pd, true, access::local_write, 0x1000, b, 3), access_result::bus_refused);
+  EXPECT_EQ(regions.write(reserved_key, pd, true, access::local_write, 0x1000, b, 3),
+            access_result::bus_refused);
 }
 
 TEST_F(core_memory, an_entry_that_is_not_present_moves_nothing) {
@@ -87,7 +104,8 @@ TEST_F(core_memory, an_entry_that_is_not_present_moves_nothing) {
   head.set<&layouts::write_mtt_header::mtt_base_addr>(where.mtt + 3 * layouts::mtt::bytes);
   ASSERT_EQ(driver.command_with(opcode::write_mtt, head, 1).status, command_status::ok);
   const auto data = pattern(20000);
-  EXPECT_EQ(regions.write(key, pd, false, access::local_write, start, data.data(), data.size()), access_result::not_present);
+  EXPECT_EQ(regions.write(key, pd, false, access::local_write, start, data.data(), data.size()),
+            access_result::not_present);
   EXPECT_EQ(*driver.bytes_of(where, 0x123 + 1), std::byte{0});
   EXPECT_EQ(regions.check(key, pd, false, access::local_write, start, 4096), access_result::ok);
 }
@@ -116,7 +134,8 @@ TEST_F(core_memory, numbers_owners_and_fields_of_regions_are_checked) {
   layouts::image<mpt> e;
   e.set<&mpt::mem_key>(302).set<&mpt::region>(true).set<&mpt::entity_size>(12);
   EXPECT_EQ(driver.command_with(opcode::sw2hw_mpt, e, 301).status, command_status::bad_parameter);
-  EXPECT_EQ(driver.command(opcode::hw2sw_mpt, 0, 301, 1).status, command_status::bad_resource_state);
+  EXPECT_EQ(driver.command(opcode::hw2sw_mpt, 0, 301, 1).status,
+            command_status::bad_resource_state);
   layouts::image<mpt> out;
   ASSERT_EQ(driver.query(opcode::query_mpt, out, index).status, command_status::ok);
   EXPECT_EQ(out.get<&mpt::start>(), start);
@@ -126,19 +145,24 @@ TEST_F(core_memory, numbers_owners_and_fields_of_regions_are_checked) {
 TEST_F(core_memory, a_physical_region_needs_no_translation) {
   layouts::image<mpt> e;
   const std::uint64_t page = host.allocate();
-  e.set<&mpt::mem_key>(310).set<&mpt::region>(true).set<&mpt::physical>(true).set<&mpt::len64>(true);
+  e.set<&mpt::mem_key>(310).set<&mpt::region>(true).set<&mpt::physical>(true).set<&mpt::len64>(
+      true);
   e.set<&mpt::local_read>(true).set<&mpt::local_write>(true).set<&mpt::pd>(pd);
   ASSERT_EQ(driver.command_with(opcode::sw2hw_mpt, e, 310).status, command_status::ok);
   const std::byte b{0x42};
-  EXPECT_EQ(regions.write(layouts::key_of_mpt(310), pd, false, access::local_write, page, &b, 1), access_result::ok);
+  EXPECT_EQ(regions.write(layouts::key_of_mpt(310), pd, false, access::local_write, page, &b, 1),
+            access_result::ok);
   EXPECT_EQ(*host.at(page), b);
 }
 
 TEST_F(core_memory, mtts_are_read_back) {
-  ASSERT_EQ(driver.command(opcode::read_mtt, where.mtt, 10, 0, driver.output).status, command_status::ok);
+  ASSERT_EQ(driver.command(opcode::read_mtt, where.mtt, 10, 0, driver.output).status,
+            command_status::ok);
   for (std::size_t i = 0; i < 10; ++i)
-    EXPECT_EQ(host.load<layouts::mtt>(driver.output + i * 8).get<&layouts::mtt::ptag>(), where.pages[i]);
-  EXPECT_EQ(driver.command(opcode::read_mtt, where.mtt, 0, 0, driver.output).status, command_status::bad_parameter);
+    EXPECT_EQ(host.load<layouts::mtt>(driver.output + i * 8).get<&layouts::mtt::ptag>(),
+              where.pages[i]);
+  EXPECT_EQ(driver.command(opcode::read_mtt, where.mtt, 0, 0, driver.output).status,
+            command_status::bad_parameter);
 }
 
 }  // namespace

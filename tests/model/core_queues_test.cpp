@@ -43,7 +43,9 @@ struct core_queues : ::testing::TestWithParam<bool> {
     unsigned n = 0;
     for (layouts::image<eqe> e; driver.next_event(eq, e); ++n) {
       EXPECT_EQ(e.get<&eqe::event_type>(), event_type::completion);
-      EXPECT_EQ(layouts::image<layouts::eqe_completion>::from_bytes(e.data()).get<&layouts::eqe_completion::cqn>(), cq.number);
+      EXPECT_EQ(layouts::image<layouts::eqe_completion>::from_bytes(e.data())
+                    .get<&layouts::eqe_completion::cqn>(),
+                cq.number);
       ++cq.arm_sn;
     }
     driver.ring_eq(eq, true);
@@ -102,7 +104,7 @@ TEST_P(core_queues, what_came_between_poll_and_arm_is_told_at_once) {
   EXPECT_EQ(completion_events(), 1u);
   layouts::image<cqe> e;
   ASSERT_TRUE(driver.next_completion(cq, e));
-  complete(2);                             // behind the host's back
+  complete(2);  // behind the host's back
   driver.arm_cq(cq, cq_arm::next);
   EXPECT_EQ(completion_events(), 1u);
 }
@@ -111,7 +113,7 @@ TEST_P(core_queues, what_the_last_event_told_of_is_not_told_again) {
   driver.arm_cq(cq, cq_arm::next);
   complete(1);
   EXPECT_EQ(completion_events(), 1u);
-  driver.arm_cq(cq, cq_arm::next);         // armed before polling
+  driver.arm_cq(cq, cq_arm::next);  // armed before polling
   EXPECT_EQ(completion_events(), 0u);
   complete(2);
   EXPECT_EQ(completion_events(), 1u);
@@ -120,7 +122,7 @@ TEST_P(core_queues, what_the_last_event_told_of_is_not_told_again) {
 TEST_P(core_queues, a_request_that_was_answered_is_stale) {
   driver.arm_cq(cq, cq_arm::next);
   complete(1);
-  driver.arm_cq(cq, cq_arm::next);         // the same sequence number: its event is on the way
+  driver.arm_cq(cq, cq_arm::next);  // the same sequence number: its event is on the way
   complete(2);
   EXPECT_EQ(completion_events(), 1u);
 }
@@ -175,7 +177,9 @@ TEST_P(core_queues, a_cq_is_resized_with_entries_in_it) {
   test_driver::queue larger = cq;
   larger.log_entries = 7;
   larger.where = driver.make_buffer(((std::size_t{1} << 7) * cq.stride + 4095) / 4096);
-  ASSERT_EQ(driver.command_with(opcode::modify_cq, driver.cq_context(larger, 40), cq.number, 0).status, command_status::ok);
+  ASSERT_EQ(
+      driver.command_with(opcode::modify_cq, driver.cq_context(larger, 40), cq.number, 0).status,
+      command_status::ok);
   complete(150);
   complete(151);
   layouts::image<cqe> e;
@@ -203,7 +207,9 @@ TEST_P(core_queues, a_cq_does_not_shrink_below_what_it_holds) {
   for (std::uint32_t i = 0; i < 20; ++i) complete(i);
   test_driver::queue smaller = cq;
   smaller.log_entries = 4;
-  EXPECT_EQ(driver.command_with(opcode::modify_cq, driver.cq_context(smaller, 40), cq.number, 0).status, command_status::bad_size);
+  EXPECT_EQ(
+      driver.command_with(opcode::modify_cq, driver.cq_context(smaller, 40), cq.number, 0).status,
+      command_status::bad_size);
 }
 
 TEST_P(core_queues, numbers_owners_and_reserved_bits_of_cqs_are_checked) {
@@ -215,15 +221,21 @@ TEST_P(core_queues, numbers_owners_and_reserved_bits_of_cqs_are_checked) {
   EXPECT_EQ(make(130, [](auto&) {}), command_status::bad_resource_state);
   EXPECT_EQ(make(1u << driver.log_cqs, [](auto&) {}), command_status::bad_index);
   EXPECT_EQ(make(127, [](auto&) {}), command_status::bad_resource);
-  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::comp_eqn>(41); }), command_status::bad_resource);
-  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::log_cq_size>(23); }), command_status::bad_parameter);
-  EXPECT_EQ(make(131, [](auto& c) { c.data()[0x3f] = std::byte{4}; }), command_status::bad_parameter);
-  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::usr_page>(1024); }), command_status::bad_parameter);
-  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::mtt_base_addr>(0x3000000); }), command_status::icm_error);
+  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::comp_eqn>(41); }),
+            command_status::bad_resource);
+  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::log_cq_size>(23); }),
+            command_status::bad_parameter);
+  EXPECT_EQ(make(131, [](auto& c) { c.data()[0x3f] = std::byte{4}; }),
+            command_status::bad_parameter);
+  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::usr_page>(1024); }),
+            command_status::bad_parameter);
+  EXPECT_EQ(make(131, [](auto& c) { c.template set<&cqc::mtt_base_addr>(0x3000000); }),
+            command_status::icm_error);
   EXPECT_EQ(make(131, [](auto&) {}), command_status::ok);
   EXPECT_EQ(driver.command(opcode::hw2sw_cq, 0, 131, 1).status, command_status::ok);
   EXPECT_EQ(driver.command(opcode::hw2sw_cq, 0, 131, 1).status, command_status::bad_resource_state);
-  EXPECT_EQ(driver.command(opcode::query_cq, 0, 131, 0, driver.output).status, command_status::bad_resource_state);
+  EXPECT_EQ(driver.command(opcode::query_cq, 0, 131, 0, driver.output).status,
+            command_status::bad_resource_state);
   EXPECT_FALSE(hca.inside().cqs->exists(131));
 }
 
@@ -244,7 +256,8 @@ TEST_P(core_queues, an_eq_interrupts_once_until_it_is_armed_again) {
   ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 2, 40).status, command_status::ok);
   layouts::image<layouts::eqe_qp> e;
   e.set<&layouts::eqe_qp::qpn>(77);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(hca.inside().eqs->post_asynchronous(event_type::communication_established, e));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(hca.inside().eqs->post_asynchronous(event_type::communication_established, e));
   EXPECT_EQ(host.messages.size(), 1u);
   layouts::image<eqe> out;
   ASSERT_TRUE(driver.next_event(eq, out));
@@ -261,7 +274,9 @@ TEST_P(core_queues, events_that_nobody_mapped_are_dropped) {
   EXPECT_FALSE(hca.inside().eqs->post_asynchronous(event_type::port_change, e));
   ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 9, 40).status, command_status::ok);
   EXPECT_TRUE(hca.inside().eqs->post_asynchronous(event_type::port_change, e));
-  ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 9, 40 | layouts::map_eq_unmap).status, command_status::ok);
+  ASSERT_EQ(
+      driver.command(opcode::map_eq, std::uint64_t{1} << 9, 40 | layouts::map_eq_unmap).status,
+      command_status::ok);
   EXPECT_FALSE(hca.inside().eqs->post_asynchronous(event_type::port_change, e));
   EXPECT_EQ(hca.complaints(), 0u);
 }
@@ -269,7 +284,8 @@ TEST_P(core_queues, events_that_nobody_mapped_are_dropped) {
 TEST_P(core_queues, a_full_eq_overflows) {
   ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 2, 40).status, command_status::ok);
   layouts::image<eqe> e;
-  for (int i = 0; i < 64; ++i) ASSERT_TRUE(hca.inside().eqs->post_asynchronous(event_type::communication_established, e));
+  for (int i = 0; i < 64; ++i)
+    ASSERT_TRUE(hca.inside().eqs->post_asynchronous(event_type::communication_established, e));
   EXPECT_FALSE(hca.inside().eqs->post_asynchronous(event_type::communication_established, e));
   layouts::image<eqc> context;
   ASSERT_EQ(driver.query(opcode::query_eq, context, 40).status, command_status::ok);
@@ -296,17 +312,21 @@ TEST_P(core_queues, numbers_owners_and_reserved_bits_of_eqs_are_checked) {
   EXPECT_EQ(make(40, [](auto&) {}), command_status::bad_resource_state);
   EXPECT_EQ(make(64, [](auto&) {}), command_status::bad_index);
   EXPECT_EQ(make(3, [](auto&) {}), command_status::bad_resource);
-  EXPECT_EQ(make(41, [](auto& c) { c.template set<&eqc::intr>(128); }), command_status::bad_parameter);
-  EXPECT_EQ(make(41, [](auto& c) { c.data()[0x3f] = std::byte{1}; }), command_status::bad_parameter);
-  EXPECT_EQ(make(41, [](auto& c) { c.template set<&eqc::mtt_base_addr>(0x3000000); }), command_status::icm_error);
+  EXPECT_EQ(make(41, [](auto& c) { c.template set<&eqc::intr>(128); }),
+            command_status::bad_parameter);
+  EXPECT_EQ(make(41, [](auto& c) { c.data()[0x3f] = std::byte{1}; }),
+            command_status::bad_parameter);
+  EXPECT_EQ(make(41, [](auto& c) { c.template set<&eqc::mtt_base_addr>(0x3000000); }),
+            command_status::icm_error);
   EXPECT_EQ(driver.command(opcode::map_eq, 1, 41).status, command_status::bad_resource);
   EXPECT_EQ(make(41, [](auto&) {}), command_status::ok);
   EXPECT_EQ(driver.command(opcode::hw2sw_eq, 0, 41, 1).status, command_status::ok);
   EXPECT_EQ(driver.command(opcode::hw2sw_eq, 0, 41, 1).status, command_status::bad_resource_state);
 }
 
-INSTANTIATE_TEST_SUITE_P(both_sizes, core_queues, ::testing::Bool(),
-                         [](const auto& with) { return with.param ? "of_64_bytes" : "of_32_bytes"; });
+INSTANTIATE_TEST_SUITE_P(both_sizes, core_queues, ::testing::Bool(), [](const auto& with) {
+  return with.param ? "of_64_bytes" : "of_32_bytes";
+});
 
 }  // namespace
 }  // namespace freehca::model::test

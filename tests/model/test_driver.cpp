@@ -21,13 +21,16 @@ bool test_driver::prepare_context_memory() {
   if (size.status != command_status::ok) return false;
   unsigned log = 0;
   while (std::uint64_t{1} << log < size.output) ++log;
-  if (map(opcode::map_icm_aux, 0, host.allocate(std::size_t{1} << log, std::size_t{4096} << log), log) != command_status::ok)
+  if (map(opcode::map_icm_aux, 0, host.allocate(std::size_t{1} << log, std::size_t{4096} << log),
+          log) != command_status::ok)
     return false;
   // 64 pages hold each of these tables but the MTTs; the control table's parts are far apart.
   for (const std::uint64_t table : {qpc, rdmarc, altc, auxc, srqc, cqc, eqc, dmpt, mc, mtt})
     if (lend(table, 6) != command_status::ok) return false;
   for (unsigned type = 0; type < layouts::cmpt_types; ++type)
-    if (lend(cmpt + layouts::cmpt_offset(static_cast<layouts::cmpt_type>(type), 0, entry_bytes::cmpt), 6) != command_status::ok)
+    if (lend(cmpt +
+                 layouts::cmpt_offset(static_cast<layouts::cmpt_type>(type), 0, entry_bytes::cmpt),
+             6) != command_status::ok)
       return false;
   return true;
 }
@@ -36,12 +39,26 @@ layouts::image<layouts::init_hca> test_driver::profile() const {
   using l = layouts::init_hca;
   layouts::image<l> p;
   p.set<&l::version>(layouts::init_hca_version);
-  p.set<&l::qpc_base>(qpc).set<&l::log_num_qps>(log_qps).set<&l::srqc_base>(srqc).set<&l::log_num_srqs>(log_srqs);
-  p.set<&l::cqc_base>(cqc).set<&l::log_num_cqs>(log_cqs).set<&l::altc_base>(altc).set<&l::auxc_base>(auxc);
-  p.set<&l::eqc_base>(eqc).set<&l::log_num_eqs>(log_eqs).set<&l::rdmarc_base>(rdmarc).set<&l::log_rd_per_qp>(log_rd);
-  p.set<&l::mc_base>(mc).set<&l::log_mc_entry_sz>(log_mc_entry).set<&l::log_mc_hash_sz>(log_mc_table - 1);
+  p.set<&l::qpc_base>(qpc)
+      .set<&l::log_num_qps>(log_qps)
+      .set<&l::srqc_base>(srqc)
+      .set<&l::log_num_srqs>(log_srqs);
+  p.set<&l::cqc_base>(cqc)
+      .set<&l::log_num_cqs>(log_cqs)
+      .set<&l::altc_base>(altc)
+      .set<&l::auxc_base>(auxc);
+  p.set<&l::eqc_base>(eqc)
+      .set<&l::log_num_eqs>(log_eqs)
+      .set<&l::rdmarc_base>(rdmarc)
+      .set<&l::log_rd_per_qp>(log_rd);
+  p.set<&l::mc_base>(mc)
+      .set<&l::log_mc_entry_sz>(log_mc_entry)
+      .set<&l::log_mc_hash_sz>(log_mc_table - 1);
   p.set<&l::log_mc_table_sz>(log_mc_table).set<&l::uc_steering>(true);
-  p.set<&l::dmpt_base>(dmpt).set<&l::log_mpt_sz>(log_mpts).set<&l::mtt_base>(mtt).set<&l::cmpt_base>(cmpt);
+  p.set<&l::dmpt_base>(dmpt)
+      .set<&l::log_mpt_sz>(log_mpts)
+      .set<&l::mtt_base>(mtt)
+      .set<&l::cmpt_base>(cmpt);
   p.set<&l::log_max_uars>(10);
   p.set<&l::cqe_64b>(large_entries).set<&l::eqe_64b>(large_entries);
   return p;
@@ -61,19 +78,24 @@ test_driver::buffer test_driver::make_buffer(std::size_t pages) {
     m.set<&layouts::mtt::ptag>(b.pages.back()).set<&layouts::mtt::present>(true);
     host.store(input + head.size() + i * m.size(), m);
   }
-  if (command(opcode::write_mtt, input, static_cast<std::uint32_t>(pages)).status != command_status::ok) __builtin_trap();
+  if (command(opcode::write_mtt, input, static_cast<std::uint32_t>(pages)).status !=
+      command_status::ok)
+    __builtin_trap();
   return b;
 }
 
 layouts::image<layouts::eqc> test_driver::eq_context(const queue& q, unsigned vector) const {
   using l = layouts::eqc;
   layouts::image<l> c;
-  c.set<&l::state>(layouts::eq_state::armed).set<&l::log_eq_size>(q.log_entries).set<&l::intr>(vector);
+  c.set<&l::state>(layouts::eq_state::armed)
+      .set<&l::log_eq_size>(q.log_entries)
+      .set<&l::intr>(vector);
   c.set<&l::mtt_base_addr>(q.where.mtt);
   return c;
 }
 
-outcome test_driver::make_eq(queue& q, std::uint32_t number, unsigned vector, std::uint32_t log_entries) {
+outcome test_driver::make_eq(queue& q, std::uint32_t number, unsigned vector,
+                             std::uint32_t log_entries) {
   q = {};
   q.number = number;
   q.log_entries = log_entries;
@@ -90,7 +112,8 @@ layouts::image<layouts::cqc> test_driver::cq_context(const queue& q, std::uint32
   return c;
 }
 
-outcome test_driver::make_cq(queue& q, std::uint32_t number, std::uint32_t eqn, std::uint32_t log_entries) {
+outcome test_driver::make_cq(queue& q, std::uint32_t number, std::uint32_t eqn,
+                             std::uint32_t log_entries) {
   q = {};
   q.number = number;
   q.log_entries = log_entries;
@@ -111,8 +134,10 @@ bool test_driver::next_event(queue& eq, layouts::image<layouts::eqe>& out) {
 
 void test_driver::ring_eq(const queue& eq, bool arm) {
   layouts::image<layouts::eq_doorbell> d;
-  d.set<&layouts::eq_doorbell::arm>(arm).set<&layouts::eq_doorbell::consumer_counter>(eq.consumer & 0xffffff);
-  hca.write_uar(layouts::uar::eq_doorbell_of(eq.number), layouts::load_be<std::uint32_t>(d.data()), 4);
+  d.set<&layouts::eq_doorbell::arm>(arm).set<&layouts::eq_doorbell::consumer_counter>(eq.consumer &
+                                                                                      0xffffff);
+  hca.write_uar(layouts::uar::eq_doorbell_of(eq.number), layouts::load_be<std::uint32_t>(d.data()),
+                4);
 }
 
 bool test_driver::next_completion(queue& cq, layouts::image<layouts::cqe>& out) {
@@ -134,18 +159,27 @@ void test_driver::arm_cq(queue& cq, layouts::cq_arm what) {
   tell_consumer(cq);
   layouts::image<layouts::cq_doorbell> d;
   d.set<&layouts::cq_doorbell::cmd_sn>(cq.arm_sn & 3).set<&layouts::cq_doorbell::cmd>(what);
-  d.set<&layouts::cq_doorbell::cqn>(cq.number).set<&layouts::cq_doorbell::ci>(cq.consumer & 0xffffff);
-  hca.write_uar(std::uint64_t{uar} * 4096 + layouts::uar::cq_doorbell, layouts::load_be<std::uint64_t>(d.data()), 8);
+  d.set<&layouts::cq_doorbell::cqn>(cq.number).set<&layouts::cq_doorbell::ci>(cq.consumer &
+                                                                              0xffffff);
+  hca.write_uar(std::uint64_t{uar} * 4096 + layouts::uar::cq_doorbell,
+                layouts::load_be<std::uint64_t>(d.data()), 8);
 }
 
-std::uint32_t test_driver::make_region(std::uint32_t index, std::uint32_t pd, const buffer& b, std::uint64_t start,
-                                       std::uint64_t length, layouts::command_status* status) {
+std::uint32_t test_driver::make_region(std::uint32_t index, std::uint32_t pd, const buffer& b,
+                                       std::uint64_t start, std::uint64_t length,
+                                       layouts::command_status* status) {
   using l = layouts::mpt;
   const std::uint32_t key = layouts::key_of_mpt(index | 0x5a000000);
   layouts::image<l> m;
   m.set<&l::status>(layouts::mpt_status::software).set<&l::mio>(true).set<&l::region>(true);
-  m.set<&l::local_read>(true).set<&l::local_write>(true).set<&l::remote_read>(true).set<&l::remote_write>(true);
-  m.set<&l::atomic>(true).set<&l::mem_key>(layouts::mpt_key_of(key)).set<&l::pd>(pd).set<&l::enable_invalidate>(true);
+  m.set<&l::local_read>(true)
+      .set<&l::local_write>(true)
+      .set<&l::remote_read>(true)
+      .set<&l::remote_write>(true);
+  m.set<&l::atomic>(true)
+      .set<&l::mem_key>(layouts::mpt_key_of(key))
+      .set<&l::pd>(pd)
+      .set<&l::enable_invalidate>(true);
   m.set<&l::start>(start).set<&l::length>(length).set<&l::mtt_addr>(b.mtt).set<&l::entity_size>(12);
   const outcome r = command_with(opcode::sw2hw_mpt, m, index);
   if (status != nullptr) *status = r.status;

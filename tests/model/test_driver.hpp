@@ -33,19 +33,25 @@ struct outcome {
 
 class test_driver {
  public:
-  test_driver(test_host& h, device& d) : host(h), hca(d), input(h.allocate()), output(h.allocate()) {
+  test_driver(test_host& h, device& d)
+      : host(h), hca(d), input(h.allocate()), output(h.allocate()) {
     h.attach(d);
   }
 
-  std::uint32_t read(std::uint32_t offset) { return static_cast<std::uint32_t>(hca.read_registers(offset, 4)); }
+  std::uint32_t read(std::uint32_t offset) {
+    return static_cast<std::uint32_t>(hca.read_registers(offset, 4));
+  }
   void write(std::uint32_t offset, std::uint32_t value) { hca.write_registers(offset, value, 4); }
 
   /// Writes a command to the register, GO last.
-  void post(layouts::opcode o, std::uint64_t in, std::uint32_t modifier, unsigned opcode_modifier, std::uint64_t out,
-            std::uint16_t token, bool event) {
+  void post(layouts::opcode o, std::uint64_t in, std::uint32_t modifier, unsigned opcode_modifier,
+            std::uint64_t out, std::uint16_t token, bool event) {
     using layouts::hcr;
     layouts::image<hcr> h;
-    h.set<&hcr::in_param>(in).set<&hcr::in_modifier>(modifier).set<&hcr::out_param>(out).set<&hcr::token>(token);
+    h.set<&hcr::in_param>(in)
+        .set<&hcr::in_modifier>(modifier)
+        .set<&hcr::out_param>(out)
+        .set<&hcr::token>(token);
     h.set<&hcr::go>(true).set<&hcr::e>(event).set<&hcr::t>(toggle_);
     h.set<&hcr::opcode_modifier>(opcode_modifier).set<&hcr::opcode>(o);
     toggle_ = !toggle_;
@@ -58,12 +64,13 @@ class test_driver {
   }
   layouts::image<layouts::hcr> command_register() {
     layouts::image<layouts::hcr> h;
-    for (std::uint32_t at = 0; at < layouts::hcr::bytes; at += 4) layouts::store_be(h.data() + at, read(layouts::bar0::hcr + at));
+    for (std::uint32_t at = 0; at < layouts::hcr::bytes; at += 4)
+      layouts::store_be(h.data() + at, read(layouts::bar0::hcr + at));
     return h;
   }
   /// A polled command, run to its end. A GO bit that stays traps.
-  outcome command(layouts::opcode o, std::uint64_t in = 0, std::uint32_t modifier = 0, unsigned opcode_modifier = 0,
-                  std::uint64_t out = 0) {
+  outcome command(layouts::opcode o, std::uint64_t in = 0, std::uint32_t modifier = 0,
+                  unsigned opcode_modifier = 0, std::uint64_t out = 0) {
     post(o, in, modifier, opcode_modifier, out, layouts::polled_token, false);
     host.run();
     const layouts::image<layouts::hcr> h = command_register();
@@ -80,20 +87,25 @@ class test_driver {
   }
   /// The same with T from the output mailbox.
   template <class T>
-  outcome query(layouts::opcode o, layouts::image<T>& out, std::uint32_t modifier = 0, unsigned opcode_modifier = 0) {
+  outcome query(layouts::opcode o, layouts::image<T>& out, std::uint32_t modifier = 0,
+                unsigned opcode_modifier = 0) {
     const outcome r = command(o, 0, modifier, opcode_modifier, output);
     out = host.load<T>(output);
     return r;
   }
 
-  layouts::command_status map(layouts::opcode o, std::uint64_t va, std::uint64_t pa, unsigned log_pages) {
+  layouts::command_status map(layouts::opcode o, std::uint64_t va, std::uint64_t pa,
+                              unsigned log_pages) {
     layouts::image<layouts::map_entry> e;
-    e.set<&layouts::map_entry::va>(va).set<&layouts::map_entry::pa>(pa).set<&layouts::map_entry::log2size>(log_pages);
+    e.set<&layouts::map_entry::va>(va)
+        .set<&layouts::map_entry::pa>(pa)
+        .set<&layouts::map_entry::log2size>(log_pages);
     return command_with(o, e, 1).status;
   }
   /// Lends 2^log_pages fresh pages at `va` of ICM.
   layouts::command_status lend(std::uint64_t va, unsigned log_pages) {
-    return map(layouts::opcode::map_icm, va, host.allocate(std::size_t{1} << log_pages, std::size_t{4096} << log_pages),
+    return map(layouts::opcode::map_icm, va,
+               host.allocate(std::size_t{1} << log_pages, std::size_t{4096} << log_pages),
                log_pages);
   }
 
@@ -108,11 +120,13 @@ class test_driver {
 
   /// A buffer of `pages` pages in reverse order on the bus, so that none is contiguous, with its MTTs.
   struct buffer {
-    std::uint64_t mtt = 0;                ///< offset of the first MTT entry
-    std::vector<std::uint64_t> pages;     ///< bus addresses
+    std::uint64_t mtt = 0;             ///< offset of the first MTT entry
+    std::vector<std::uint64_t> pages;  ///< bus addresses
   };
   buffer make_buffer(std::size_t pages);
-  std::byte* bytes_of(const buffer& b, std::size_t offset) { return host.at(b.pages[offset / 4096] + offset % 4096); }
+  std::byte* bytes_of(const buffer& b, std::size_t offset) {
+    return host.at(b.pages[offset / 4096] + offset % 4096);
+  }
 
   struct queue {
     std::uint32_t number = 0, log_entries = 0, stride = 32, consumer = 0;
@@ -133,8 +147,9 @@ class test_driver {
   void tell_consumer(const queue& cq);
 
   /// Registers `b` at virtual address `start`; returns the key. Access rights: all.
-  std::uint32_t make_region(std::uint32_t index, std::uint32_t pd, const buffer& b, std::uint64_t start,
-                            std::uint64_t length, layouts::command_status* status = nullptr);
+  std::uint32_t make_region(std::uint32_t index, std::uint32_t pd, const buffer& b,
+                            std::uint64_t start, std::uint64_t length,
+                            layouts::command_status* status = nullptr);
 
   std::uint64_t counter_named(const char* name) const;
 
@@ -144,11 +159,11 @@ class test_driver {
   bool large_entries = false;
 
   // The tables, each aligned to its size and lent whole.
-  static constexpr unsigned log_qps = 10, log_rd = 2, log_srqs = 8, log_cqs = 9, log_eqs = 6, log_mpts = 10,
-                            log_mc_table = 8, log_mc_entry = 9;
-  static constexpr std::uint64_t qpc = 0x0, rdmarc = 0x100000, altc = 0x200000, auxc = 0x300000, srqc = 0x400000,
-                                 cqc = 0x500000, eqc = 0x600000, dmpt = 0x700000, mc = 0x800000, mtt = 0x900000,
-                                 cmpt = 0x1'0000'0000;
+  static constexpr unsigned log_qps = 10, log_rd = 2, log_srqs = 8, log_cqs = 9, log_eqs = 6,
+                            log_mpts = 10, log_mc_table = 8, log_mc_entry = 9;
+  static constexpr std::uint64_t qpc = 0x0, rdmarc = 0x100000, altc = 0x200000, auxc = 0x300000,
+                                 srqc = 0x400000, cqc = 0x500000, eqc = 0x600000, dmpt = 0x700000,
+                                 mc = 0x800000, mtt = 0x900000, cmpt = 0x1'0000'0000;
   static constexpr std::uint32_t uar = 200;  ///< UAR page of CQs and QPs
 
  private:

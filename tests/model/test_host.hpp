@@ -44,7 +44,8 @@ class test_host final : public environment {
   void complain(const char* text) override { complaints.emplace_back(text); }
 
   bool inside(std::uint64_t address, std::size_t bytes) const {
-    return address >= base && address - base <= memory_.size() && bytes <= memory_.size() - (address - base);
+    return address >= base && address - base <= memory_.size() &&
+           bytes <= memory_.size() - (address - base);
   }
   std::byte* at(std::uint64_t address) { return memory_.data() + (address - base); }
 
@@ -85,7 +86,7 @@ class test_host final : public environment {
   bool bus_master_on = true, msix_on = true, intx_asserted = false;
   std::uint64_t clock = 1000;
   unsigned wipes = 0;
-  std::vector<unsigned> messages;        ///< MSI-X messages, in order
+  std::vector<unsigned> messages;  ///< MSI-X messages, in order
   std::vector<std::string> complaints;
 
  private:

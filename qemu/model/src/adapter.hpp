@@ -25,8 +25,8 @@ class ports;
 /// All zero before INIT_HCA and after CLOSE_HCA.
 struct hca_profile {
   bool running = false;
-  std::uint64_t qpc_base = 0, rdmarc_base = 0, altc_base = 0, auxc_base = 0, srqc_base = 0, cqc_base = 0,
-                eqc_base = 0, cmpt_base = 0, dmpt_base = 0, mtt_base = 0, mc_base = 0;
+  std::uint64_t qpc_base = 0, rdmarc_base = 0, altc_base = 0, auxc_base = 0, srqc_base = 0,
+                cqc_base = 0, eqc_base = 0, cmpt_base = 0, dmpt_base = 0, mtt_base = 0, mc_base = 0;
   unsigned log_qps = 0, log_rd_per_qp = 0, log_srqs = 0, log_cqs = 0, log_eqs = 0, log_mpts = 0;
   unsigned log_mc_entry_bytes = 0, log_mc_hash = 0, log_mc_table = 0, log_uar_page_bytes = 12;
   unsigned eqe_bytes = 32, cqe_bytes = 32;

@@ -39,9 +39,11 @@ const char* refusal(const freehca_model_options& o) {
   if (o.ports != 1 && o.ports != 2) return "ports must be 1 or 2";
   if (o.link[0] > 1 || o.link[1] > 1) return "a link must be ib or eth";
   if (o.log_max_commands > 7) return "max-commands must be a power of two from 1 to 128";
-  if (!power_of_two(o.uar_bar_bytes) || o.uar_bar_bytes < (8u << 20) || o.uar_bar_bytes > (128u << 20))
+  if (!power_of_two(o.uar_bar_bytes) || o.uar_bar_bytes < (8u << 20) ||
+      o.uar_bar_bytes > (128u << 20))
     return "bar2-size must be a power of two from 8 MiB to 128 MiB";
-  if ((o.node_guid & 0xff) > 0xfc) return "guid must leave room for three more numbers in its last byte";
+  if ((o.node_guid & 0xff) > 0xfc)
+    return "guid must leave room for three more numbers in its last byte";
   if (o.mac >> 48 != 0) return "mac must have 48 bits";
   if ((o.mac >> 40 & 1) != 0) return "mac must not be a group address";
   return nullptr;
@@ -76,20 +78,22 @@ extern "C" {
 
 void freehca_model_default_options(freehca_model_options* to) {
   const options o;
-  *to = freehca_model_options{static_cast<std::uint8_t>(o.kind),
-                              static_cast<std::uint8_t>(o.ports),
-                              {static_cast<std::uint8_t>(o.link[0]), static_cast<std::uint8_t>(o.link[1])},
-                              o.subnet_manager,
-                              static_cast<std::uint8_t>(o.log_max_commands),
-                              o.node_guid,
-                              o.mac,
-                              o.uar_bar_bytes,
-                              o.faults.command_latency_ns,
-                              o.faults.commands_side_by_side};
+  *to = freehca_model_options{
+      static_cast<std::uint8_t>(o.kind),
+      static_cast<std::uint8_t>(o.ports),
+      {static_cast<std::uint8_t>(o.link[0]), static_cast<std::uint8_t>(o.link[1])},
+      o.subnet_manager,
+      static_cast<std::uint8_t>(o.log_max_commands),
+      o.node_guid,
+      o.mac,
+      o.uar_bar_bytes,
+      o.faults.command_latency_ns,
+      o.faults.commands_side_by_side};
 }
 
-freehca_model* freehca_model_create(const freehca_model_environment* surroundings, const freehca_model_options* how,
-                                    char* error, size_t error_bytes) {
+freehca_model* freehca_model_create(const freehca_model_environment* surroundings,
+                                    const freehca_model_options* how, char* error,
+                                    size_t error_bytes) {
   if (const char* why = refusal(*how)) {
     std::snprintf(error, error_bytes, "%s", why);
     return nullptr;
@@ -98,30 +102,40 @@ freehca_model* freehca_model_create(const freehca_model_environment* surrounding
   return new freehca_model(*surroundings, *how);
 }
 
-void freehca_model_destroy(freehca_model* model) { delete model; }
+void freehca_model_destroy(freehca_model* model) {
+  delete model;
+}
 
 uint64_t freehca_model_read_registers(freehca_model* model, uint64_t offset, unsigned bytes) {
   return model->adapter.read_registers(offset, bytes);
 }
-void freehca_model_write_registers(freehca_model* model, uint64_t offset, uint64_t value, unsigned bytes) {
+void freehca_model_write_registers(freehca_model* model, uint64_t offset, uint64_t value,
+                                   unsigned bytes) {
   model->adapter.write_registers(offset, value, bytes);
 }
 uint64_t freehca_model_read_uar(freehca_model* model, uint64_t offset, unsigned bytes) {
   return model->adapter.read_uar(offset, bytes);
 }
-void freehca_model_write_uar(freehca_model* model, uint64_t offset, uint64_t value, unsigned bytes) {
+void freehca_model_write_uar(freehca_model* model, uint64_t offset, uint64_t value,
+                             unsigned bytes) {
   model->adapter.write_uar(offset, value, bytes);
 }
-void freehca_model_on_timer(freehca_model* model) { model->adapter.on_timer(); }
-void freehca_model_reset(freehca_model* model) { model->adapter.reset(); }
-void freehca_model_set_command_latency(freehca_model* model, uint64_t nanoseconds, bool side_by_side) {
+void freehca_model_on_timer(freehca_model* model) {
+  model->adapter.on_timer();
+}
+void freehca_model_reset(freehca_model* model) {
+  model->adapter.reset();
+}
+void freehca_model_set_command_latency(freehca_model* model, uint64_t nanoseconds,
+                                       bool side_by_side) {
   fault_options faults;
   faults.command_latency_ns = nanoseconds;
   faults.commands_side_by_side = side_by_side;
   model->adapter.set_faults(faults);
 }
 
-bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name, uint64_t* value) {
+bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name,
+                           uint64_t* value) {
   counter c;
   if (!model->adapter.counter_at(index, c)) return false;
   *name = c.name;

@@ -25,7 +25,8 @@ command_engine::command_engine(adapter& a, const firmware& f) : a_(a), firmware_
 void command_engine::count_opcodes() {
   for (std::uint16_t o = 0; o < by_opcode_.size(); ++o)
     if (a_.commands.find(o))
-      a_.counters.add(std::string("command_") + layouts::name_of(static_cast<layouts::opcode>(o)), by_opcode_[o]);
+      a_.counters.add(std::string("command_") + layouts::name_of(static_cast<layouts::opcode>(o)),
+                      by_opcode_[o]);
 }
 
 void command_engine::clear() {
@@ -42,7 +43,8 @@ std::uint32_t command_engine::read_word(std::uint32_t offset) const {
 
 void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
   if (register_.get<&hcr::go>()) {
-    a_.complaints("write of 0x%x to word 0x%x of the command register while GO is set", value, offset);
+    a_.complaints("write of 0x%x to word 0x%x of the command register while GO is set", value,
+                  offset);
     return;
   }
   layouts::store_be(register_.data() + offset, value);
@@ -71,12 +73,14 @@ void command_engine::start() {
   c.event = register_.get<&hcr::e>();
   c.memory = &a_.memory;
   f.on = object_of(c);
-  f.busy = f.on && std::any_of(in_flight_.begin(), in_flight_.end(), [&f](const flight& o) { return o.on == f.on; });
+  f.busy = f.on && std::any_of(in_flight_.begin(), in_flight_.end(),
+                               [&f](const flight& o) { return o.on == f.on; });
   if (c.event) register_.set<&hcr::go>(false);
 
   const auto where = in_flight_.insert(in_flight_.end(), f);
   std::uint64_t due = a_.work.now() + a_.how.faults.command_latency_ns;
-  if (!a_.how.faults.commands_side_by_side) due = std::max(a_.work.now(), last_due_) + a_.how.faults.command_latency_ns;
+  if (!a_.how.faults.commands_side_by_side)
+    due = std::max(a_.work.now(), last_due_) + a_.how.faults.command_latency_ns;
   last_due_ = due;
   a_.work.at(due, [this, where, generation = generation_] {
     if (generation == generation_) finish(where);

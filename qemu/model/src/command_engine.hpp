@@ -52,9 +52,9 @@ class command_engine {
   const firmware& firmware_;
   layouts::image<layouts::hcr> register_;
   std::list<flight> in_flight_;
-  bool waiting_ = false;            ///< a command stands in the register and does not fit yet
+  bool waiting_ = false;  ///< a command stands in the register and does not fit yet
   std::uint64_t last_due_ = 0;
-  std::uint64_t generation_ = 0;    ///< rises with each reset
+  std::uint64_t generation_ = 0;  ///< rises with each reset
   std::uint64_t commands_ = 0, failed_ = 0;
   std::array<std::uint64_t, 0x1000> by_opcode_{};
 };

@@ -25,7 +25,8 @@ mailboxes mailboxes_of(const command& c) {
     case opcode::read_mtt:
     case opcode::query_if_stat:
     case opcode::dump_eth_stats:
-    case opcode::diag_rprt: return {false, true};
+    case opcode::diag_rprt:
+      return {false, true};
     case opcode::map_fa:
     case opcode::map_icm_aux:
     case opcode::map_icm:
@@ -47,31 +48,41 @@ mailboxes mailboxes_of(const command& c) {
     case opcode::sqd2rts_qp:
     case opcode::update_qp:
     case opcode::write_mcg:
-    case opcode::mgid_hash: return {true, false};
+    case opcode::mgid_hash:
+      return {true, false};
     case opcode::mad_ifc:
-    case opcode::access_reg: return {true, true};
+    case opcode::access_reg:
+      return {true, true};
     case opcode::hw2sw_mpt:
     case opcode::hw2sw_cq:
-    case opcode::hw2sw_srq: return {false, m == static_cast<unsigned>(layouts::hw2sw_modifier::write_context)};
-    case opcode::to_rst_qp: return {false, m == static_cast<unsigned>(layouts::to_rst_qp_modifier::write_context)};
-    case opcode::mod_stat_cfg: return {m == 0, m == 2};
+    case opcode::hw2sw_srq:
+      return {false, m == static_cast<unsigned>(layouts::hw2sw_modifier::write_context)};
+    case opcode::to_rst_qp:
+      return {false, m == static_cast<unsigned>(layouts::to_rst_qp_modifier::write_context)};
+    case opcode::mod_stat_cfg:
+      return {m == 0, m == 2};
     case opcode::mad_demux:
       return {m == static_cast<unsigned>(layouts::mad_demux_modifier::config),
               m != static_cast<unsigned>(layouts::mad_demux_modifier::config)};
-    case opcode::config_dev: return {m == 0, m == 1};
+    case opcode::config_dev:
+      return {m == 0, m == 1};
     case opcode::set_port:
       return {m <= static_cast<unsigned>(layouts::set_port_modifier::ethernet), false};
-    case opcode::get_op_req: return {false, m == 0};
-    default: return {};
+    case opcode::get_op_req:
+      return {false, m == 0};
+    default:
+      return {};
   }
 }
 
 system_state least_state_of(opcode o) {
   switch (o) {
     case opcode::query_fw:
-    case opcode::map_fa: return system_state::cold;
+    case opcode::map_fa:
+      return system_state::cold;
     case opcode::unmap_fa:
-    case opcode::run_fw: return system_state::firmware_mapped;
+    case opcode::run_fw:
+      return system_state::firmware_mapped;
     case opcode::query_dev_cap:
     case opcode::query_adapter:
     case opcode::query_hca:
@@ -88,8 +99,10 @@ system_state least_state_of(opcode o) {
     case opcode::unmap_icm:
     case opcode::init_hca:
     case opcode::close_hca:
-    case opcode::nop: return system_state::firmware_running;
-    default: return system_state::hca_running;
+    case opcode::nop:
+      return system_state::firmware_running;
+    default:
+      return system_state::hca_running;
   }
 }
 
@@ -99,18 +112,22 @@ std::optional<std::uint64_t> object_of(const command& c) {
   switch (c.opcode) {
     case opcode::sw2hw_mpt:
     case opcode::hw2sw_mpt:
-    case opcode::query_mpt: return named(mpt);
+    case opcode::query_mpt:
+      return named(mpt);
     case opcode::sw2hw_eq:
     case opcode::hw2sw_eq:
-    case opcode::query_eq: return named(eq);
+    case opcode::query_eq:
+      return named(eq);
     case opcode::sw2hw_cq:
     case opcode::hw2sw_cq:
     case opcode::query_cq:
-    case opcode::modify_cq: return named(cq);
+    case opcode::modify_cq:
+      return named(cq);
     case opcode::sw2hw_srq:
     case opcode::hw2sw_srq:
     case opcode::query_srq:
-    case opcode::arm_srq: return named(srq);
+    case opcode::arm_srq:
+      return named(srq);
     case opcode::rst2init_qp:
     case opcode::init2init_qp:
     case opcode::init2rtr_qp:
@@ -123,8 +140,10 @@ std::optional<std::uint64_t> object_of(const command& c) {
     case opcode::sqd2rts_qp:
     case opcode::to_rst_qp:
     case opcode::query_qp:
-    case opcode::update_qp: return named(qp);
-    default: return std::nullopt;
+    case opcode::update_qp:
+      return named(qp);
+    default:
+      return std::nullopt;
   }
 }
 

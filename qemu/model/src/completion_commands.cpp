@@ -48,12 +48,15 @@ bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, st
     for (std::uint32_t i = 0; i < now; ++i) {
       // The number that slot will have when it is written next; its owner bit stands the other way.
       const std::uint32_t number = first + ((slot + i - first) & (entries - 1));
-      std::byte* e = block.data() + std::size_t{i} * stride + (stride == layouts::cqe64_bytes ? layouts::cqe64_offset : 0);
+      std::byte* e = block.data() + std::size_t{i} * stride +
+                     (stride == layouts::cqe64_bytes ? layouts::cqe64_offset : 0);
       auto image = layouts::image<layouts::cqe>::from_bytes(e);
       image.set<&layouts::cqe::owner>((number & entries) == 0);
       std::memcpy(e, image.data(), image.size());
     }
-    if (!a_.regions->write_queue(where, std::uint64_t{slot} * stride, block.data(), std::size_t{now} * stride)) return false;
+    if (!a_.regions->write_queue(where, std::uint64_t{slot} * stride, block.data(),
+                                 std::size_t{now} * stride))
+      return false;
   }
   return true;
 }
@@ -63,7 +66,8 @@ command_status completion_queues::sw2hw(command& c) {
   if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
   if (cqn < reserved::cqs) return command_status::bad_resource;
   if (exists(cqn)) return command_status::bad_resource_state;
-  if (c.opcode_modifier > static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::software_initialized))
+  if (c.opcode_modifier >
+      static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::software_initialized))
     return command_status::bad_operation;
   context q;
   if (!c.read_input(q)) return command_status::internal_error;
@@ -72,15 +76,18 @@ command_status completion_queues::sw2hw(command& c) {
       q.get<&cqc::state>() != cq_state::disarmed || q.get<&cqc::usr_page>() >= uars ||
       (q.get<&cqc::timestamp>() && identity_of(a_.how.kind).clock_mhz == 0))
     return command_status::bad_parameter;
-  if (!a_.eqs->exists(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>()))) return command_status::bad_resource;
+  if (!a_.eqs->exists(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>())))
+    return command_status::bad_resource;
   if (!a_.context_memory->mapped(context_at(cqn), entry_bytes::cqc) ||
       !a_.context_memory->control_entry_mapped(layouts::cmpt_type::cq, cqn))
     return command_status::icm_error;
   q.set<&cqc::status>(cq_status::ok);
   q.set<&cqc::last_notified_index>(0).set<&cqc::solicit_producer_index>(0);
   q.set<&cqc::consumer_counter>(0).set<&cqc::producer_counter>(0);
-  const bool fill_it = c.opcode_modifier == static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::hardware_initializes);
-  if (fill_it && !fill(buffer_of(q), static_cast<unsigned>(q.get<&cqc::log_cq_size>()), 0)) return command_status::icm_error;
+  const bool fill_it = c.opcode_modifier ==
+                       static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::hardware_initializes);
+  if (fill_it && !fill(buffer_of(q), static_cast<unsigned>(q.get<&cqc::log_cq_size>()), 0))
+    return command_status::icm_error;
   if (!a_.context_memory->store(context_at(cqn), q)) return command_status::internal_error;
   owned_.emplace(cqn, queue{});
   return command_status::ok;
@@ -116,12 +123,15 @@ command_status completion_queues::modify(command& c) {
   auto q = a_.context_memory->load<cqc>(context_at(cqn));
   if (!q) return command_status::icm_error;
   switch (static_cast<layouts::modify_cq_modifier>(c.opcode_modifier)) {
-    case layouts::modify_cq_modifier::resize: return resize(c, *q);
+    case layouts::modify_cq_modifier::resize:
+      return resize(c, *q);
     case layouts::modify_cq_modifier::moderation: {
       context in;
       if (!c.read_input(in)) return command_status::internal_error;
-      q->set<&cqc::cq_max_count>(in.get<&cqc::cq_max_count>()).set<&cqc::cq_period>(in.get<&cqc::cq_period>());
-      return a_.context_memory->store(context_at(cqn), *q) ? command_status::ok : command_status::internal_error;
+      q->set<&cqc::cq_max_count>(in.get<&cqc::cq_max_count>())
+          .set<&cqc::cq_period>(in.get<&cqc::cq_period>());
+      return a_.context_memory->store(context_at(cqn), *q) ? command_status::ok
+                                                           : command_status::internal_error;
     }
   }
   return command_status::bad_operation;
@@ -135,11 +145,14 @@ command_status completion_queues::resize(command& c, context& q) {
   if (!c.read_input(in)) return command_status::internal_error;
   const auto log = static_cast<unsigned>(in.get<&cqc::log_cq_size>());
   if (log > 22 || in.get<&cqc::log_page_size>() > 19) return command_status::bad_parameter;
-  if (q.get<&cqc::status>() != cq_status::ok || q.get<&cqc::log_cq_size>() > 22) return command_status::bad_resource_state;
+  if (q.get<&cqc::status>() != cq_status::ok || q.get<&cqc::log_cq_size>() > 22)
+    return command_status::bad_resource_state;
 
   layouts::image<layouts::cq_doorbell_record> record;
-  if (!a_.memory.read(q.get<&cqc::db_rec_addr>(), record.data(), record.size())) return command_status::internal_error;
-  const auto consumer = static_cast<std::uint32_t>(record.get<&layouts::cq_doorbell_record::update_ci>());
+  if (!a_.memory.read(q.get<&cqc::db_rec_addr>(), record.data(), record.size()))
+    return command_status::internal_error;
+  const auto consumer =
+      static_cast<std::uint32_t>(record.get<&layouts::cq_doorbell_record::update_ci>());
   const auto producer = static_cast<std::uint32_t>(q.get<&cqc::producer_counter>());
   // The resize entry takes a number of its own.
   if (((producer + 1 - consumer) & counter_mask) > 1u << log) return command_status::bad_size;
@@ -149,8 +162,10 @@ command_status completion_queues::resize(command& c, context& q) {
   last.set<&layouts::cqe::opcode>(static_cast<std::uint64_t>(layouts::cqe_opcode::resize));
   if (!append(cqn, q, last)) return command_status::bad_resource_state;
   q.set<&cqc::log_cq_size>(log).set<&cqc::log_page_size>(in.get<&cqc::log_page_size>());
-  q.set<&cqc::mtt_base_addr>(in.get<&cqc::mtt_base_addr>()).set<&cqc::page_offset>(in.get<&cqc::page_offset>());
-  return a_.context_memory->store(context_at(cqn), q) ? command_status::ok : command_status::internal_error;
+  q.set<&cqc::mtt_base_addr>(in.get<&cqc::mtt_base_addr>())
+      .set<&cqc::page_offset>(in.get<&cqc::page_offset>());
+  return a_.context_memory->store(context_at(cqn), q) ? command_status::ok
+                                                      : command_status::internal_error;
 }
 
 }  // namespace freehca::model

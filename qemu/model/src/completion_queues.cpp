@@ -49,7 +49,8 @@ bool completion_queues::make_room(std::uint32_t cqn, context& q) {
 }
 
 void completion_queues::fail(std::uint32_t cqn, context& q, layouts::cq_error_syndrome why) {
-  q.set<&cqc::status>(why == layouts::cq_error_syndrome::overrun ? cq_status::overflow : cq_status::write_failure);
+  q.set<&cqc::status>(why == layouts::cq_error_syndrome::overrun ? cq_status::overflow
+                                                                 : cq_status::write_failure);
   a_.context_memory->store(context_at(cqn), q);
   layouts::image<layouts::eqe_cq_error> e;
   e.set<&layouts::eqe_cq_error::cqn>(cqn).set<&layouts::eqe_cq_error::syndrome>(why);
@@ -72,7 +73,8 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
   e.set<&cqe::owner>((producer & entries) != 0);
   const std::uint32_t stride = a_.profile.cqe_bytes;
   const std::uint32_t slot = q.get<&cqc::cc>() ? 0 : producer & (entries - 1);
-  const std::uint64_t at = std::uint64_t{slot} * stride + (stride == layouts::cqe64_bytes ? layouts::cqe64_offset : 0);
+  const std::uint64_t at =
+      std::uint64_t{slot} * stride + (stride == layouts::cqe64_bytes ? layouts::cqe64_offset : 0);
   const queue_buffer where = buffer_of(q);
   // The word with the owner bit goes last: the host looks at it first.
   constexpr std::size_t tail = 8;
@@ -95,7 +97,8 @@ bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool 
     return false;
   }
   if (q->get<&cqc::status>() != cq_status::ok) return false;
-  const bool error = e.get<&cqe::opcode>() == static_cast<std::uint64_t>(layouts::cqe_opcode::error);
+  const bool error =
+      e.get<&cqe::opcode>() == static_cast<std::uint64_t>(layouts::cqe_opcode::error);
   if (!append(cqn, *q, e)) return false;
   if (solicited || error) q->set<&cqc::solicit_producer_index>(q->get<&cqc::producer_counter>());
   const cq_state state = q->get<&cqc::state>();

@@ -40,9 +40,9 @@ class completion_queues {
   using context = layouts::image<layouts::cqc>;
   /// What hardware knows of a CQ beyond its context.
   struct queue {
-    bool fired = false;               ///< an event was raised; `fired_sn` is of the request it answered
+    bool fired = false;  ///< an event was raised; `fired_sn` is of the request it answered
     std::uint8_t armed_sn = 0, fired_sn = 0;
-    std::uint32_t held_back = 0;      ///< completions since the last event, under moderation
+    std::uint32_t held_back = 0;  ///< completions since the last event, under moderation
     scheduler::ticket moderation;
   };
 

@@ -16,7 +16,9 @@ class counter_registry {
   using reader = std::function<std::uint64_t()>;
 
   /// A counter that is computed when somebody looks.
-  void add(std::string name, reader read) { entries_.push_back({std::move(name), std::move(read)}); }
+  void add(std::string name, reader read) {
+    entries_.push_back({std::move(name), std::move(read)});
+  }
   /// A counter that stands in `value`, which must outlive the registry's last use.
   void add(std::string name, const std::uint64_t& value) {
     add(std::move(name), reader{[&value] { return value; }});

@@ -21,10 +21,22 @@ static constexpr unsigned work_per_run = 64;
 
 struct device::parts {
   parts(environment& s, const options& o)
-      : surroundings(s), how(o), complaints(s), memory(s), work(s),
+      : surroundings(s),
+        how(o),
+        complaints(s),
+        memory(s),
+        work(s),
         all{s, how, memory, work, complaints, commands, profile, counters},
-        context_memory(all), eqs(all), cqs(all), regions(all), links(all), queue_pairs(all), main_firmware(all),
-        engine(all, main_firmware), bar0(all, engine, main_firmware), bar2(all, main_firmware) {
+        context_memory(all),
+        eqs(all),
+        cqs(all),
+        regions(all),
+        links(all),
+        queue_pairs(all),
+        main_firmware(all),
+        engine(all, main_firmware),
+        bar0(all, engine, main_firmware),
+        bar2(all, main_firmware) {
     all.context_memory = &context_memory;
     all.eqs = &eqs;
     all.cqs = &cqs;
@@ -71,35 +83,50 @@ struct device::parts {
   uar_window bar2;
 };
 
-device::device(environment& surroundings, const options& how) : parts_(std::make_unique<parts>(surroundings, how)) {}
+device::device(environment& surroundings, const options& how)
+    : parts_(std::make_unique<parts>(surroundings, how)) {}
 device::~device() = default;
 
-std::uint64_t device::read_registers(std::uint64_t offset, unsigned bytes) { return parts_->bar0.read(offset, bytes); }
+std::uint64_t device::read_registers(std::uint64_t offset, unsigned bytes) {
+  return parts_->bar0.read(offset, bytes);
+}
 
 void device::write_registers(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   parts_->bar0.write(offset, value, bytes);
 }
 
-std::uint64_t device::read_uar(std::uint64_t offset, unsigned bytes) { return parts_->bar2.read(offset, bytes); }
+std::uint64_t device::read_uar(std::uint64_t offset, unsigned bytes) {
+  return parts_->bar2.read(offset, bytes);
+}
 
 void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   parts_->bar2.write(offset, value, bytes);
 }
 
-void device::on_timer() { parts_->work.run_due(work_per_run); }
+void device::on_timer() {
+  parts_->work.run_due(work_per_run);
+}
 
-void device::set_faults(const fault_options& faults) { parts_->how.faults = faults; }
+void device::set_faults(const fault_options& faults) {
+  parts_->how.faults = faults;
+}
 
-void device::reset() { parts_->reset(); }
+void device::reset() {
+  parts_->reset();
+}
 
 void device::counters(void (*out)(const counter&, void* context), void* context) const {
   const counter_registry& all = parts_->counters;
   for (std::size_t i = 0; i < all.size(); ++i) out({all.name(i), all.value(i)}, context);
 }
 
-adapter& device::inside() { return parts_->all; }
+adapter& device::inside() {
+  return parts_->all;
+}
 
-std::uint64_t device::complaints() const { return parts_->complaints.count(); }
+std::uint64_t device::complaints() const {
+  return parts_->complaints.count();
+}
 
 bool device::counter_at(std::size_t index, counter& out) const {
   if (index >= parts_->counters.size()) return false;

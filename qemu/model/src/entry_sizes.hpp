@@ -36,6 +36,7 @@ inline constexpr std::uint32_t pds = 4;
 inline constexpr std::uint32_t uars = 8;
 inline constexpr std::uint32_t eqs = 4;    // no source: chosen
 inline constexpr std::uint32_t mtts = 64;  // no source: chosen
-inline constexpr std::uint32_t lkey = 0x500;  // no source: chosen; an index within the reserved MPTs
+inline constexpr std::uint32_t lkey =
+    0x500;  // no source: chosen; an index within the reserved MPTs
 
 }  // namespace freehca::model::reserved

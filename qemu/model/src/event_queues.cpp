@@ -51,10 +51,13 @@ void event_queues::clear() {
 bool event_queues::fill_with_hardware_owner(const context& q) {
   std::byte block[4096];
   std::memset(block, layouts::cq_initial_byte, sizeof block);
-  const std::uint64_t bytes = (std::uint64_t{1} << q.get<&eqc::log_eq_size>()) * a_.profile.eqe_bytes;
+  const std::uint64_t bytes =
+      (std::uint64_t{1} << q.get<&eqc::log_eq_size>()) * a_.profile.eqe_bytes;
   const queue_buffer where = buffer_of(q);
   for (std::uint64_t at = 0; at < bytes; at += sizeof block)
-    if (!a_.regions->write_queue(where, at, block, static_cast<std::size_t>(std::min<std::uint64_t>(bytes - at, sizeof block))))
+    if (!a_.regions->write_queue(
+            where, at, block,
+            static_cast<std::size_t>(std::min<std::uint64_t>(bytes - at, sizeof block))))
       return false;
   return true;
 }
@@ -153,11 +156,13 @@ bool event_queues::post(std::uint32_t eqn, const layouts::image<layouts::eqe>& e
   const queue_buffer where = buffer_of(q);
   const std::uint32_t stride = a_.profile.eqe_bytes;
   const std::uint32_t slot = q.get<&eqc::ec>() ? 0 : producer & (entries - 1);
-  const std::uint64_t at = std::uint64_t{slot} * stride + layouts::eqe_offset_in_entry(stride == 64);
+  const std::uint64_t at =
+      std::uint64_t{slot} * stride + layouts::eqe_offset_in_entry(stride == 64);
   // The word with the owner bit goes last: the host looks at it first.
   constexpr std::size_t tail = 8;
   if (!a_.regions->write_queue(where, at, out.data(), out.size() - tail) ||
-      !a_.regions->write_queue(where, at + out.size() - tail, out.data() + out.size() - tail, tail)) {
+      !a_.regions->write_queue(where, at + out.size() - tail, out.data() + out.size() - tail,
+                               tail)) {
     q.set<&eqc::status>(eq_status::write_failure);
     a_.context_memory->store(context_at(eqn), q);
     ++dropped_;
@@ -176,7 +181,8 @@ void event_queues::fire(std::uint32_t, context& q) {
   if (q.get<&eqc::state>() == eq_state::armed) q.set<&eqc::state>(eq_state::fired);
   ++interrupts_;
   if (a_.surroundings.msix_enabled()) {
-    if (a_.surroundings.bus_master()) a_.surroundings.msix(static_cast<unsigned>(q.get<&eqc::intr>()));
+    if (a_.surroundings.bus_master())
+      a_.surroundings.msix(static_cast<unsigned>(q.get<&eqc::intr>()));
     return;
   }
   intx_asserted_ = true;
@@ -209,7 +215,8 @@ void event_queues::doorbell(std::uint32_t uar, unsigned index, std::uint32_t val
   }
   layouts::image<layouts::eq_doorbell> d;
   layouts::store_be(d.data(), value);
-  const auto consumer = static_cast<std::uint32_t>(d.get<&layouts::eq_doorbell::consumer_counter>());
+  const auto consumer =
+      static_cast<std::uint32_t>(d.get<&layouts::eq_doorbell::consumer_counter>());
   const auto producer = static_cast<std::uint32_t>(q->get<&eqc::producer_counter>());
   if (counter_distance(producer, consumer) < 0) {
     a_.complaints("doorbell of EQ %u: consumer %u is past producer %u", eqn, consumer, producer);

@@ -46,7 +46,9 @@ firmware::firmware(adapter& a) : a_(a) {
   a.counters.add("auxiliary_pages", auxiliary_pages_);
 }
 
-unsigned firmware::clock_mhz() const { return identity_of(a_.how.kind).clock_mhz; }
+unsigned firmware::clock_mhz() const {
+  return identity_of(a_.how.kind).clock_mhz;
+}
 
 std::uint64_t firmware::clock_ticks() const {
   const std::uint64_t now = a_.work.now();
@@ -61,7 +63,8 @@ void firmware::clear() {
 
 /// Reads the chunks of MAP_FA or MAP_ICM_AUX, adds their pages to `count` and overwrites them.
 command_status firmware::take_pages(command& c, std::uint64_t& count) {
-  if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox) return command_status::bad_parameter;
+  if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox)
+    return command_status::bad_parameter;
   for (std::uint32_t i = 0; i < c.input_modifier; ++i) {
     layouts::image<layouts::map_entry> e;
     if (!c.read_input(e, i * e.size())) return command_status::internal_error;
@@ -85,7 +88,8 @@ command_status firmware::map_fa(command& c) {
 }
 
 command_status firmware::unmap_fa(command&) {
-  if (state_ == system_state::hca_running || a_.context_memory->pages_mapped() != 0 || auxiliary_pages_ != 0)
+  if (state_ == system_state::hca_running || a_.context_memory->pages_mapped() != 0 ||
+      auxiliary_pages_ != 0)
     return command_status::bad_system_state;
   clear();
   return command_status::ok;
@@ -109,7 +113,8 @@ command_status firmware::mod_stat_cfg(command& c) {
       layouts::image<layouts::mod_stat_cfg> in;
       if (!c.read_input(in)) return command_status::internal_error;
       // The smallest page is what it is: 512 bytes work whatever is asked for, and 4 KB is the default.
-      if (in.get<&layouts::mod_stat_cfg::log_pg_sz_m>() && in.get<&layouts::mod_stat_cfg::log_pg_sz>() != 0)
+      if (in.get<&layouts::mod_stat_cfg::log_pg_sz_m>() &&
+          in.get<&layouts::mod_stat_cfg::log_pg_sz>() != 0)
         return command_status::bad_parameter;
       return command_status::ok;
     }
@@ -125,7 +130,8 @@ command_status firmware::mod_stat_cfg(command& c) {
       // Wake-on-LAN is not among the reported capabilities: nothing is set.
       c.output_parameter = 0;
       return command_status::ok;
-    case modifier::set_immediate: break;
+    case modifier::set_immediate:
+      break;
   }
   return command_status::bad_operation;
 }
@@ -137,14 +143,16 @@ command_status firmware::set_icm_size(command& c) {
   if (c.input_parameter > max_icm_bytes) return command_status::exceeds_limits;
   icm_bytes_ = c.input_parameter;
   // Eight bytes of translation for each page of ICM. No source: chosen.
-  const std::uint64_t icm_pages = (icm_bytes_ + layouts::icm_page_size - 1) >> layouts::icm_page_shift;
+  const std::uint64_t icm_pages =
+      (icm_bytes_ + layouts::icm_page_size - 1) >> layouts::icm_page_shift;
   auxiliary_needed_ = (icm_pages * 8 + layouts::icm_page_size - 1) >> layouts::icm_page_shift;
   c.output_parameter = auxiliary_needed_;
   return command_status::ok;
 }
 
 command_status firmware::map_icm_aux(command& c) {
-  if (icm_bytes_ == 0 || state_ == system_state::hca_running) return command_status::bad_system_state;
+  if (icm_bytes_ == 0 || state_ == system_state::hca_running)
+    return command_status::bad_system_state;
   return take_pages(c, auxiliary_pages_);
 }
 
@@ -158,12 +166,14 @@ command_status firmware::unmap_icm_aux(command&) {
 command_status firmware::map_icm(command& c) {
   if (icm_bytes_ == 0) return command_status::bad_system_state;
   if (auxiliary_pages_ < auxiliary_needed_) return command_status::icm_error;
-  if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox) return command_status::bad_parameter;
+  if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox)
+    return command_status::bad_parameter;
   for (std::uint32_t i = 0; i < c.input_modifier; ++i) {
     layouts::image<layouts::map_entry> e;
     if (!c.read_input(e, i * e.size())) return command_status::internal_error;
     const auto log = static_cast<unsigned>(e.get<&layouts::map_entry::log2size>());
-    const std::uint64_t va = e.get<&layouts::map_entry::va>(), pa = e.get<&layouts::map_entry::pa>();
+    const std::uint64_t va = e.get<&layouts::map_entry::va>(),
+                        pa = e.get<&layouts::map_entry::pa>();
     if (log > 24) return command_status::bad_parameter;
     const std::uint64_t bytes = std::uint64_t{1} << (log + layouts::icm_page_shift);
     if (va % bytes != 0 || pa % bytes != 0) return command_status::bad_parameter;
@@ -172,10 +182,12 @@ command_status firmware::map_icm(command& c) {
       return s;
     // Multicast entries read as empty from INIT_HCA on, those that are lent later too.
     const hca_profile& p = a_.profile;
-    const std::uint64_t groups = p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
+    const std::uint64_t groups =
+        p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
     if (p.running && va < groups && va + bytes > p.mc_base) {
       const std::uint64_t low = std::max(va, p.mc_base);
-      if (!a_.context_memory->zero(low, std::min(va + bytes, groups) - low)) return command_status::internal_error;
+      if (!a_.context_memory->zero(low, std::min(va + bytes, groups) - low))
+        return command_status::internal_error;
     }
   }
   return command_status::ok;
@@ -186,6 +198,8 @@ command_status firmware::unmap_icm(command& c) {
   return a_.context_memory->unmap(c.input_parameter, c.input_modifier);
 }
 
-command_status firmware::nop(command&) { return command_status::ok; }
+command_status firmware::nop(command&) {
+  return command_status::ok;
+}
 
 }  // namespace freehca::model

@@ -54,16 +54,18 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
   p.eqe_bytes = in.get<&l::eqe_64b>() ? 64 : 32;
 
   // The limits of QUERY_DEV_CAP (firmware_queries.cpp).
-  if (p.log_qps > 24 || p.log_srqs > 24 || p.log_cqs > 24 || p.log_eqs > 9 || p.log_mpts > 24 || p.log_rd_per_qp > 7 ||
-      p.log_mc_table > 17 || p.log_mc_entry_bytes > 12 || p.log_uar_page_bytes > 16)
+  if (p.log_qps > 24 || p.log_srqs > 24 || p.log_cqs > 24 || p.log_eqs > 9 || p.log_mpts > 24 ||
+      p.log_rd_per_qp > 7 || p.log_mc_table > 17 || p.log_mc_entry_bytes > 12 ||
+      p.log_uar_page_bytes > 16)
     return command_status::exceeds_limits;
   // Firmware's own entries must fit.
   if (p.log_qps < 6 || p.log_srqs < 6 || p.log_cqs < 7 || p.log_eqs < 2 || p.log_mpts < 8 ||
       p.log_mc_hash > p.log_mc_table)
     return command_status::bad_parameter;
   // "Each table is aligned to its size" (init_hca.hpp): an entry never crosses a page.
-  for (const std::uint64_t base : {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base,
-                                   p.eqc_base, p.cmpt_base, p.dmpt_base, p.mtt_base, p.mc_base})
+  for (const std::uint64_t base :
+       {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base, p.eqc_base,
+        p.cmpt_base, p.dmpt_base, p.mtt_base, p.mc_base})
     if (base % 4096 != 0 || base >= max_icm_bytes) return command_status::bad_parameter;
 
   p.running = true;
@@ -77,16 +79,17 @@ bool firmware::reserved_entries_mapped() const {
   const hca_profile& p = a_.profile;
   const icm& m = *a_.context_memory;
   return m.mapped(p.qpc_base, reserved::qps * entry_bytes::qpc) &&
-         m.mapped(p.rdmarc_base, (std::size_t{reserved::qps} << p.log_rd_per_qp) * entry_bytes::rdmarc) &&
+         m.mapped(p.rdmarc_base,
+                  (std::size_t{reserved::qps} << p.log_rd_per_qp) * entry_bytes::rdmarc) &&
          m.mapped(p.altc_base, reserved::qps * entry_bytes::altc) &&
          m.mapped(p.auxc_base, reserved::qps * entry_bytes::auxc) &&
          m.mapped(p.srqc_base, reserved::srqs * entry_bytes::srqc) &&
          m.mapped(p.cqc_base, reserved::cqs * entry_bytes::cqc) &&
          m.mapped(p.eqc_base, reserved::eqs * entry_bytes::eqc) &&
          m.mapped(p.dmpt_base, reserved::mpts * entry_bytes::dmpt) &&
-         m.mapped(p.mtt_base, reserved::mtts * entry_bytes::mtt) && m.control_entry_mapped(cmpt_type::qp, 0) &&
-         m.control_entry_mapped(cmpt_type::srq, 0) && m.control_entry_mapped(cmpt_type::cq, 0) &&
-         m.control_entry_mapped(cmpt_type::eq, 0);
+         m.mapped(p.mtt_base, reserved::mtts * entry_bytes::mtt) &&
+         m.control_entry_mapped(cmpt_type::qp, 0) && m.control_entry_mapped(cmpt_type::srq, 0) &&
+         m.control_entry_mapped(cmpt_type::cq, 0) && m.control_entry_mapped(cmpt_type::eq, 0);
 }
 
 command_status firmware::init_hca(command& c) {
@@ -97,7 +100,8 @@ command_status firmware::init_hca(command& c) {
   const hca_profile& p = a_.profile;
   command_status s = command_status::ok;
   if (!reserved_entries_mapped()) s = command_status::icm_error;
-  else if (!a_.context_memory->zero(p.mc_base, std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes)))
+  else if (!a_.context_memory->zero(p.mc_base,
+                                    std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes)))
     s = command_status::internal_error;
   if (s != command_status::ok) {
     a_.profile = {};

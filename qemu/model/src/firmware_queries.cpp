@@ -45,7 +45,8 @@ command_status firmware::query_adapter(command& c) {
   // Firmware swaps the bytes of each word of the identifier; drivers swap them back (Linux get_board_id).
   std::byte psid[decltype(l::psid)::length]{};
   const char* id = identity_of(a_.how.kind).board_id;
-  for (std::size_t i = 0; i < std::strlen(id) && i < sizeof psid; ++i) psid[i ^ 3] = static_cast<std::byte>(id[i]);
+  for (std::size_t i = 0; i < std::strlen(id) && i < sizeof psid; ++i)
+    psid[i ^ 3] = static_cast<std::byte>(id[i]);
   out.set_bytes<&l::psid>(psid);
   return c.write_output(out) ? command_status::ok : command_status::internal_error;
 }
@@ -77,21 +78,28 @@ command_status firmware::query_dev_cap(command& c) {
   out.set<&l::log_max_eq_sz>(22).set<&l::log_max_eqs>(9);
   out.set<&l::log_max_mpts>(24).set<&l::log_rsvd_mrws>(8).set<&l::log_max_mrw_sz>(62);
   out.set<&l::log_rsvd_mtts>(6).set<&l::log_max_mtts>(31);
-  out.set<&l::log_max_ra_req_qp>(7).set<&l::log_max_ra_res_qp>(7).set<&l::log_max_ra_res_global>(24);
+  out.set<&l::log_max_ra_req_qp>(7).set<&l::log_max_ra_res_qp>(7).set<&l::log_max_ra_res_global>(
+      24);
   out.set<&l::local_ca_ack_delay>(15);
-  out.set<&l::max_mtu_rev2>(third_generation ? 5 : 4).set<&l::max_port_width_rev2>(3).set<&l::max_vl_rev2>(4);
+  out.set<&l::max_mtu_rev2>(third_generation ? 5 : 4)
+      .set<&l::max_port_width_rev2>(3)
+      .set<&l::max_vl_rev2>(4);
   out.set<&l::num_ports>(a_.how.ports);
   out.set<&l::log_max_msg_sz>(30).set<&l::log_max_gid>(7).set<&l::log_max_pkey>(7);
   out.set<&l::stat_rate_support>(0);
   out.set<&l::cq_timestamp>(who.clock_mhz != 0);
   out.set<&l::flags>(all_of(flag::rc, flag::uc, flag::ud, flag::srq, flag::pkey_violation_counter,
-                            flag::qkey_violation_counter, flag::atomic, flag::ud_av_port_check, flag::ud_multicast,
-                            flag::vep_uc_steering, flag::vep_mc_steering, flag::port_management_change_event) |
+                            flag::qkey_violation_counter, flag::atomic, flag::ud_av_port_check,
+                            flag::ud_multicast, flag::vep_uc_steering, flag::vep_mc_steering,
+                            flag::port_management_change_event) |
                      (who.large_entries ? all_of(flag::eqe_64b, flag::cqe_64b) : 0));
   unsigned log_uar_mb = 0;
   while ((std::uint64_t{2} << (20 + log_uar_mb)) < a_.how.uar_bar_bytes) ++log_uar_mb;
   out.set<&l::num_rsvd_uars>(reserved::uars).set<&l::uar_sz>(log_uar_mb).set<&l::log_page_sz>(9);
-  out.set<&l::bf>(true).set<&l::log_bf_reg_sz>(9).set<&l::log_max_bf_regs_per_page>(3).set<&l::log_max_bf_pages>(10);
+  out.set<&l::bf>(true)
+      .set<&l::log_bf_reg_sz>(9)
+      .set<&l::log_max_bf_regs_per_page>(3)
+      .set<&l::log_max_bf_pages>(10);
   // The largest send WQE is 63 blocks of 16 bytes (the control segment's ds field has six bits).
   out.set<&l::max_sg_sq>(62).set<&l::max_desc_sz_sq>(1008);
   out.set<&l::max_sg_rq>(32).set<&l::max_desc_sz_rq>(512);

@@ -58,26 +58,49 @@ icm::icm(adapter& a) : a_(a) {
       return a.profile.running ? pages_in(base(), size()) : 0;
     });
   };
-  const auto times = [](unsigned log, std::size_t entry) { return (std::uint64_t{1} << log) * entry; };
-  table("qpc", [&p] { return p.qpc_base; }, [&p, times] { return times(p.log_qps, entry_bytes::qpc); });
-  table("rdmarc", [&p] { return p.rdmarc_base; },
-        [&p, times] { return times(p.log_qps + p.log_rd_per_qp, entry_bytes::rdmarc); });
-  table("altc", [&p] { return p.altc_base; }, [&p, times] { return times(p.log_qps, entry_bytes::altc); });
-  table("auxc", [&p] { return p.auxc_base; }, [&p, times] { return times(p.log_qps, entry_bytes::auxc); });
-  table("srqc", [&p] { return p.srqc_base; }, [&p, times] { return times(p.log_srqs, entry_bytes::srqc); });
-  table("cqc", [&p] { return p.cqc_base; }, [&p, times] { return times(p.log_cqs, entry_bytes::cqc); });
-  table("eqc", [&p] { return p.eqc_base; }, [&p, times] { return times(p.log_eqs, entry_bytes::eqc); });
-  table("dmpt", [&p] { return p.dmpt_base; }, [&p, times] { return times(p.log_mpts, entry_bytes::dmpt); });
-  table("cmpt", [&p] { return p.cmpt_base; }, [] { return layouts::cmpt_bytes(entry_bytes::cmpt); });
-  table("mcg", [&p] { return p.mc_base; }, [&p] { return std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes); });
+  const auto times = [](unsigned log, std::size_t entry) {
+    return (std::uint64_t{1} << log) * entry;
+  };
+  table(
+      "qpc", [&p] { return p.qpc_base; },
+      [&p, times] { return times(p.log_qps, entry_bytes::qpc); });
+  table(
+      "rdmarc", [&p] { return p.rdmarc_base; },
+      [&p, times] { return times(p.log_qps + p.log_rd_per_qp, entry_bytes::rdmarc); });
+  table(
+      "altc", [&p] { return p.altc_base; },
+      [&p, times] { return times(p.log_qps, entry_bytes::altc); });
+  table(
+      "auxc", [&p] { return p.auxc_base; },
+      [&p, times] { return times(p.log_qps, entry_bytes::auxc); });
+  table(
+      "srqc", [&p] { return p.srqc_base; },
+      [&p, times] { return times(p.log_srqs, entry_bytes::srqc); });
+  table(
+      "cqc", [&p] { return p.cqc_base; },
+      [&p, times] { return times(p.log_cqs, entry_bytes::cqc); });
+  table(
+      "eqc", [&p] { return p.eqc_base; },
+      [&p, times] { return times(p.log_eqs, entry_bytes::eqc); });
+  table(
+      "dmpt", [&p] { return p.dmpt_base; },
+      [&p, times] { return times(p.log_mpts, entry_bytes::dmpt); });
+  table(
+      "cmpt", [&p] { return p.cmpt_base; }, [] { return layouts::cmpt_bytes(entry_bytes::cmpt); });
+  table(
+      "mcg", [&p] { return p.mc_base; },
+      [&p] { return std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes); });
   // INIT_HCA does not tell where the MTT table ends: it is what no other table claims.
-  table("mtt", [&p] { return p.mtt_base; }, [&p] {
-    std::uint64_t end = max_icm_bytes;
-    for (const std::uint64_t base : {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base,
-                                     p.eqc_base, p.cmpt_base, p.dmpt_base, p.mc_base})
-      if (base > p.mtt_base) end = std::min(end, base);
-    return end - p.mtt_base;
-  });
+  table(
+      "mtt", [&p] { return p.mtt_base; },
+      [&p] {
+        std::uint64_t end = max_icm_bytes;
+        for (const std::uint64_t base :
+             {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base,
+              p.eqc_base, p.cmpt_base, p.dmpt_base, p.mc_base})
+          if (base > p.mtt_base) end = std::min(end, base);
+        return end - p.mtt_base;
+      });
 }
 
 icm::extents::const_iterator icm::containing(std::uint64_t page) const {
@@ -94,8 +117,8 @@ bool icm::move(std::uint64_t at, std::size_t bytes, Move&& one) {
     const auto e = containing(at >> page_shift);
     if (e == extents_.end()) return false;
     const std::uint64_t offset = at - (e->first << page_shift);
-    const auto now =
-        static_cast<std::size_t>(std::min<std::uint64_t>(bytes, (e->second.pages << page_shift) - offset));
+    const auto now = static_cast<std::size_t>(
+        std::min<std::uint64_t>(bytes, (e->second.pages << page_shift) - offset));
     if (!one(e->second.bus + offset, now)) return false;
     at += now;
     bytes -= now;
@@ -134,7 +157,8 @@ bool icm::mapped(std::uint64_t at, std::size_t bytes) const {
 }
 
 bool icm::control_entry_mapped(layouts::cmpt_type type, std::uint32_t number) const {
-  return mapped(a_.profile.cmpt_base + layouts::cmpt_offset(type, number, entry_bytes::cmpt), entry_bytes::cmpt);
+  return mapped(a_.profile.cmpt_base + layouts::cmpt_offset(type, number, entry_bytes::cmpt),
+                entry_bytes::cmpt);
 }
 
 std::uint64_t icm::pages_in(std::uint64_t at, std::uint64_t bytes) const {
@@ -144,7 +168,8 @@ std::uint64_t icm::pages_in(std::uint64_t at, std::uint64_t bytes) const {
   auto e = extents_.upper_bound(first);
   if (e != extents_.begin()) --e;
   for (; e != extents_.end() && e->first < end; ++e) {
-    const std::uint64_t low = std::max(e->first, first), high = std::min(e->first + e->second.pages, end);
+    const std::uint64_t low = std::max(e->first, first),
+                        high = std::min(e->first + e->second.pages, end);
     if (high > low) sum += high - low;
   }
   return sum;
@@ -152,9 +177,11 @@ std::uint64_t icm::pages_in(std::uint64_t at, std::uint64_t bytes) const {
 
 layouts::command_status icm::map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
   using layouts::command_status;
-  if (va >= max_icm_bytes || pages > (max_icm_bytes - va) >> page_shift) return command_status::exceeds_limits;
+  if (va >= max_icm_bytes || pages > (max_icm_bytes - va) >> page_shift)
+    return command_status::exceeds_limits;
   if (extents_.size() >= max_extents) return command_status::exceeds_limits;
-  if (pages_in(va, pages << page_shift) != 0) return command_status::bad_parameter;  // no source: chosen
+  if (pages_in(va, pages << page_shift) != 0)
+    return command_status::bad_parameter;  // no source: chosen
   if (!fill_with_pattern(a_.memory, pa, pages << page_shift)) return command_status::internal_error;
   extents_.emplace(va >> page_shift, extent{pages, pa});
   pages_mapped_ += pages;
@@ -177,7 +204,8 @@ layouts::command_status icm::unmap(std::uint64_t va, std::uint64_t pages) {
   using layouts::command_status;
   if (pages == 0 || va >= max_icm_bytes || pages > (max_icm_bytes - va) >> page_shift)
     return command_status::bad_parameter;
-  if (pages_in(va, pages << page_shift) != pages) return command_status::bad_parameter;  // no source: chosen
+  if (pages_in(va, pages << page_shift) != pages)
+    return command_status::bad_parameter;  // no source: chosen
   const std::uint64_t first = va >> page_shift;
   if (!split_at(first) || !split_at(first + pages)) return command_status::exceeds_limits;
   extents_.erase(extents_.lower_bound(first), extents_.lower_bound(first + pages));
@@ -190,8 +218,10 @@ bool icm::zero(std::uint64_t at, std::uint64_t bytes) {
   const std::uint64_t end = std::min(at + bytes, max_icm_bytes);
   for (auto e = extents_.begin(); e != extents_.end(); ++e) {
     const std::uint64_t base = e->first << page_shift;
-    const std::uint64_t low = std::max(base, at), high = std::min(base + (e->second.pages << page_shift), end);
-    if (high > low && !fill(a_.memory, e->second.bus + (low - base), high - low, zeros)) return false;
+    const std::uint64_t low = std::max(base, at),
+                        high = std::min(base + (e->second.pages << page_shift), end);
+    if (high > low && !fill(a_.memory, e->second.bus + (low - base), high - low, zeros))
+      return false;
   }
   return true;
 }

@@ -11,25 +11,31 @@ namespace freehca::model {
 /// What differs between the variants, as real cards report it (docs/hardware.md, captures).
 struct identity {
   std::uint16_t firmware_major, firmware_minor, firmware_subminor;
-  std::uint32_t hardware_id;     ///< register 0xf0014
-  std::uint16_t device_id;       ///< PCI
-  std::uint8_t hardware_version; ///< NodeInfo Revision
-  const char* board_id;          ///< 16 characters at most
-  unsigned clock_mhz;            ///< 0: no readable clock, no timestamps
-  bool large_entries;            ///< 64-byte CQEs and EQEs
+  std::uint32_t hardware_id;      ///< register 0xf0014
+  std::uint16_t device_id;        ///< PCI
+  std::uint8_t hardware_version;  ///< NodeInfo Revision
+  const char* board_id;           ///< 16 characters at most
+  unsigned clock_mhz;             ///< 0: no readable clock, no timestamps
+  bool large_entries;             ///< 64-byte CQEs and EQEs
 };
 
 // Board identifiers: captures, sections 3.1 and 6; none was captured of a ConnectX-3 Pro, which borrows the
 // one of its predecessor.
-inline constexpr identity identity_connectx3_pro{2, 42, 5700, 0x1f7, 0x1007, 0x00, "MT_1090120019", 427, true};
-inline constexpr identity identity_connectx3{2, 42, 5000, 0x101f5, 0x1003, 0x01, "MT_1090120019", 427, true};
-inline constexpr identity identity_connectx2{2, 9, 1000, 0xb00190, 0x673c, 0xb0, "MT_0DD0110009", 0, false};
+inline constexpr identity identity_connectx3_pro{
+    2, 42, 5700, 0x1f7, 0x1007, 0x00, "MT_1090120019", 427, true};
+inline constexpr identity identity_connectx3{2,   42,  5000, 0x101f5, 0x1003, 0x01, "MT_1090120019",
+                                             427, true};
+inline constexpr identity identity_connectx2{2, 9,    1000, 0xb00190, 0x673c, 0xb0, "MT_0DD0110009",
+                                             0, false};
 
 constexpr const identity& identity_of(variant v) {
   switch (v) {
-    case variant::connectx3: return identity_connectx3;
-    case variant::connectx2: return identity_connectx2;
-    case variant::connectx3_pro: break;
+    case variant::connectx3:
+      return identity_connectx3;
+    case variant::connectx2:
+      return identity_connectx2;
+    case variant::connectx3_pro:
+      break;
   }
   return identity_connectx3_pro;
 }

@@ -2,8 +2,8 @@
 // Copyright the freehca authors
 //
 // The commands on memory regions and their translation tables.
-#include <freehca/layouts/mtt.hpp>
 #include <freehca/layouts/hcr.hpp>
+#include <freehca/layouts/mtt.hpp>
 
 #include "entry_sizes.hpp"
 #include "icm.hpp"
@@ -43,22 +43,25 @@ command_status memory_regions::sw2hw(command& c) {
   layouts::image<mpt> e;
   if (!c.read_input(e)) return command_status::internal_error;
   const std::uint32_t mask = (1u << a_.profile.log_mpts) - 1;
-  if (!e.reserved_clear() || (e.get<&mpt::mem_key>() & mask) != c.input_modifier || e.get<&mpt::lkey>() != 0 ||
-      e.get<&mpt::win_cnt>() != 0)
+  if (!e.reserved_clear() || (e.get<&mpt::mem_key>() & mask) != c.input_modifier ||
+      e.get<&mpt::lkey>() != 0 || e.get<&mpt::win_cnt>() != 0)
     return command_status::bad_parameter;
   // Memory windows, block mode and repeated MTTs are not among the reported capabilities.
   if (!e.get<&mpt::region>() || e.get<&mpt::block_mode>() || e.get<&mpt::mtt_rep>() != 0)
     return command_status::bad_parameter;
   const bool free = e.get<&mpt::fast_register_enable>();
   const std::uint64_t log_page = e.get<&mpt::entity_size>();
-  if (!free && !e.get<&mpt::physical>() && (log_page < 9 || log_page > 31)) return command_status::bad_parameter;
+  if (!free && !e.get<&mpt::physical>() && (log_page < 9 || log_page > 31))
+    return command_status::bad_parameter;
 
   const auto old = a_.context_memory->load<mpt>(entry_at(c.input_modifier));
   if (!old) return command_status::icm_error;
   const mpt_status was = old->get<&mpt::status>();
-  if (was == mpt_status::hardware || was == mpt_status::free) return command_status::bad_resource_state;
+  if (was == mpt_status::hardware || was == mpt_status::free)
+    return command_status::bad_resource_state;
   e.set<&mpt::status>(free ? mpt_status::free : mpt_status::hardware);
-  return a_.context_memory->store(entry_at(c.input_modifier), e) ? command_status::ok : command_status::internal_error;
+  return a_.context_memory->store(entry_at(c.input_modifier), e) ? command_status::ok
+                                                                 : command_status::internal_error;
 }
 
 command_status memory_regions::hw2sw(command& c) {
@@ -66,10 +69,12 @@ command_status memory_regions::hw2sw(command& c) {
   auto e = a_.context_memory->load<mpt>(entry_at(c.input_modifier));
   if (!e) return command_status::icm_error;
   const mpt_status was = e->get<&mpt::status>();
-  if (was != mpt_status::hardware && was != mpt_status::free) return command_status::bad_resource_state;
+  if (was != mpt_status::hardware && was != mpt_status::free)
+    return command_status::bad_resource_state;
   if (e->get<&mpt::win_cnt>() != 0) return command_status::region_bound;
   e->set<&mpt::status>(mpt_status::software);
-  if (c.opcode_modifier == static_cast<std::uint8_t>(layouts::hw2sw_modifier::write_context) && !c.write_output(*e))
+  if (c.opcode_modifier == static_cast<std::uint8_t>(layouts::hw2sw_modifier::write_context) &&
+      !c.write_output(*e))
     return command_status::internal_error;
   return a_.context_memory->store(entry_at(c.input_modifier), *e) ? command_status::ok
                                                                   : command_status::internal_error;
@@ -92,30 +97,38 @@ constexpr std::uint32_t mtts_per_command =
 
 command_status memory_regions::write_mtt(command& c) {
   layouts::image<layouts::write_mtt_header> head;
-  if (c.input_modifier == 0 || c.input_modifier > mtts_per_command) return command_status::bad_parameter;
+  if (c.input_modifier == 0 || c.input_modifier > mtts_per_command)
+    return command_status::bad_parameter;
   if (!c.read_input(head)) return command_status::internal_error;
   const std::uint64_t at = head.get<&layouts::write_mtt_header::mtt_base_addr>();
   if (at % layouts::mtt::bytes != 0 || at >= max_icm_bytes) return command_status::bad_parameter;
   std::byte block[mtts_per_command * layouts::mtt::bytes];
   const std::size_t bytes = c.input_modifier * layouts::mtt::bytes;
-  if (!c.memory->read(c.input_parameter + head.size(), block, bytes)) return command_status::internal_error;
-  return a_.context_memory->write(a_.profile.mtt_base + at, block, bytes) ? command_status::ok
-                                                                          : command_status::icm_error;
+  if (!c.memory->read(c.input_parameter + head.size(), block, bytes))
+    return command_status::internal_error;
+  return a_.context_memory->write(a_.profile.mtt_base + at, block, bytes)
+             ? command_status::ok
+             : command_status::icm_error;
 }
 
 command_status memory_regions::read_mtt(command& c) {
   // The first entry's offset is the immediate input, their number the input modifier (MT25408 PRM by way of
   // illumos); no driver here uses it.
-  if (c.input_modifier == 0 || c.input_modifier > mtts_per_command) return command_status::bad_parameter;
+  if (c.input_modifier == 0 || c.input_modifier > mtts_per_command)
+    return command_status::bad_parameter;
   if (c.input_parameter % layouts::mtt::bytes != 0 || c.input_parameter >= max_icm_bytes)
     return command_status::bad_parameter;
   std::byte block[mtts_per_command * layouts::mtt::bytes];
   const std::size_t bytes = c.input_modifier * layouts::mtt::bytes;
-  if (!a_.context_memory->read(a_.profile.mtt_base + c.input_parameter, block, bytes)) return command_status::icm_error;
-  return c.memory->write(c.output_parameter, block, bytes) ? command_status::ok : command_status::internal_error;
+  if (!a_.context_memory->read(a_.profile.mtt_base + c.input_parameter, block, bytes))
+    return command_status::icm_error;
+  return c.memory->write(c.output_parameter, block, bytes) ? command_status::ok
+                                                           : command_status::internal_error;
 }
 
 /// Every access walks the tables in ICM: there is nothing to synchronise.
-command_status memory_regions::sync(command&) { return command_status::ok; }
+command_status memory_regions::sync(command&) {
+  return command_status::ok;
+}
 
 }  // namespace freehca::model

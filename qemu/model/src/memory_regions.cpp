@@ -22,19 +22,26 @@ constexpr std::size_t mtt_batch = 32;
 
 bool permitted(const layouts::image<mpt>& e, access kind) {
   switch (kind) {
-    case access::local_read: return e.get<&mpt::local_read>();
-    case access::local_write: return e.get<&mpt::local_write>();
-    case access::remote_read: return e.get<&mpt::remote_read>();
-    case access::remote_write: return e.get<&mpt::remote_write>();
-    case access::remote_atomic: return e.get<&mpt::atomic>();
-    case access::bind: return e.get<&mpt::bind_enable>();
+    case access::local_read:
+      return e.get<&mpt::local_read>();
+    case access::local_write:
+      return e.get<&mpt::local_write>();
+    case access::remote_read:
+      return e.get<&mpt::remote_read>();
+    case access::remote_write:
+      return e.get<&mpt::remote_write>();
+    case access::remote_atomic:
+      return e.get<&mpt::atomic>();
+    case access::bind:
+      return e.get<&mpt::bind_enable>();
   }
   return false;
 }
 
 }  // namespace
 
-bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset, std::size_t bytes) {
+bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset,
+                          std::size_t bytes) {
   if (log_page_bytes < 9 || log_page_bytes > 31) return false;
   const std::uint64_t page_bytes = std::uint64_t{1} << log_page_bytes;
   std::array<std::byte, mtt_batch * layouts::mtt::bytes> batch;
@@ -46,12 +53,13 @@ bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std
       const std::uint64_t pages = (in_page + bytes + page_bytes - 1) >> log_page_bytes;
       have = static_cast<std::size_t>(std::min<std::uint64_t>(pages, mtt_batch));
       next = 0;
-      if (!a_.context_memory->read(a_.profile.mtt_base + mtt_offset + index * layouts::mtt::bytes, batch.data(),
-                                   have * layouts::mtt::bytes))
+      if (!a_.context_memory->read(a_.profile.mtt_base + mtt_offset + index * layouts::mtt::bytes,
+                                   batch.data(), have * layouts::mtt::bytes))
         return false;
       index += have;
     }
-    const auto m = layouts::image<layouts::mtt>::from_bytes(batch.data() + next * layouts::mtt::bytes);
+    const auto m =
+        layouts::image<layouts::mtt>::from_bytes(batch.data() + next * layouts::mtt::bytes);
     ++next;
     if (!m.get<&layouts::mtt::present>()) return false;
     const std::uint64_t bus = (m.get<&layouts::mtt::ptag>() & ~(page_bytes - 1)) + in_page;
@@ -64,8 +72,9 @@ bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std
   return true;
 }
 
-access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                                        std::uint64_t at, std::size_t bytes) {
+access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd,
+                                        bool reserved_key_allowed, access kind, std::uint64_t at,
+                                        std::size_t bytes) {
   runs_.clear();
   if (bytes == 0) return access_result::ok;
   if (key == reserved::lkey) {
@@ -84,7 +93,8 @@ access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd, boo
   if (!permitted(*e, kind)) return access_result::bad_permission;
 
   const std::uint64_t start = e->get<&mpt::start>(), length = e->get<&mpt::length>();
-  if (!e->get<&mpt::len64>() && (at < start || at - start > length || bytes > length - (at - start)))
+  if (!e->get<&mpt::len64>() &&
+      (at < start || at - start > length || bytes > length - (at - start)))
     return access_result::out_of_bounds;
   if (e->get<&mpt::physical>()) {
     runs_.push_back({at, bytes});
@@ -95,13 +105,15 @@ access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd, boo
   // The region starts where its first byte lies within the first page: the low bits of `start`, or what
   // first_byte_offset says.
   const std::uint64_t page_mask = (std::uint64_t{1} << log_page) - 1;
-  const std::uint64_t first = e->get<&mpt::fbo_en>() ? e->get<&mpt::first_byte_offset>() : start & page_mask;
-  return walk(e->get<&mpt::mtt_addr>(), log_page, first + (at - start), bytes) ? access_result::ok
-                                                                               : access_result::not_present;
+  const std::uint64_t first =
+      e->get<&mpt::fbo_en>() ? e->get<&mpt::first_byte_offset>() : start & page_mask;
+  return walk(e->get<&mpt::mtt_addr>(), log_page, first + (at - start), bytes)
+             ? access_result::ok
+             : access_result::not_present;
 }
 
-access_result memory_regions::read(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                                   std::uint64_t at, void* to, std::size_t bytes) {
+access_result memory_regions::read(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
+                                   access kind, std::uint64_t at, void* to, std::size_t bytes) {
   const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes);
   if (r != access_result::ok) return r;
   auto* p = static_cast<std::byte*>(to);
@@ -112,8 +124,9 @@ access_result memory_regions::read(std::uint32_t key, std::uint32_t pd, bool res
   return r;
 }
 
-access_result memory_regions::write(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                                    std::uint64_t at, const void* from, std::size_t bytes) {
+access_result memory_regions::write(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
+                                    access kind, std::uint64_t at, const void* from,
+                                    std::size_t bytes) {
   const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes);
   if (r != access_result::ok) return r;
   const auto* p = static_cast<const std::byte*>(from);
@@ -124,12 +137,13 @@ access_result memory_regions::write(std::uint32_t key, std::uint32_t pd, bool re
   return r;
 }
 
-access_result memory_regions::check(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                                    std::uint64_t at, std::size_t bytes) {
+access_result memory_regions::check(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
+                                    access kind, std::uint64_t at, std::size_t bytes) {
   return translate(key, pd, reserved_key_allowed, kind, at, bytes);
 }
 
-bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes) {
+bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset, void* to,
+                                std::size_t bytes) {
   runs_.clear();
   if (!walk(where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes)) return false;
   auto* p = static_cast<std::byte*>(to);
@@ -140,7 +154,8 @@ bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset,
   return true;
 }
 
-bool memory_regions::write_queue(const queue_buffer& where, std::uint64_t offset, const void* from, std::size_t bytes) {
+bool memory_regions::write_queue(const queue_buffer& where, std::uint64_t offset, const void* from,
+                                 std::size_t bytes) {
   runs_.clear();
   if (!walk(where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes)) return false;
   const auto* p = static_cast<const std::byte*>(from);
@@ -151,6 +166,8 @@ bool memory_regions::write_queue(const queue_buffer& where, std::uint64_t offset
   return true;
 }
 
-void memory_regions::clear() { runs_.clear(); }
+void memory_regions::clear() {
+  runs_.clear();
+}
 
 }  // namespace freehca::model

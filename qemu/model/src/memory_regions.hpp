@@ -12,15 +12,22 @@
 
 namespace freehca::model {
 
-enum class access : std::uint8_t { local_read, local_write, remote_read, remote_write, remote_atomic, bind };
+enum class access : std::uint8_t {
+  local_read,
+  local_write,
+  remote_read,
+  remote_write,
+  remote_atomic,
+  bind
+};
 
 enum class access_result : std::uint8_t {
   ok,
-  bad_key,         ///< no such MPT, not in hardware's hands, or key byte differs
+  bad_key,  ///< no such MPT, not in hardware's hands, or key byte differs
   bad_pd,
   bad_permission,
   out_of_bounds,
-  not_present,     ///< MTT entry not present, ICM not mapped
+  not_present,  ///< MTT entry not present, ICM not mapped
   bus_refused,
 };
 
@@ -52,7 +59,8 @@ class memory_regions {
 
   /// A queue's bytes; false: MTT not present or bus refused.
   bool read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes);
-  bool write_queue(const queue_buffer& where, std::uint64_t offset, const void* from, std::size_t bytes);
+  bool write_queue(const queue_buffer& where, std::uint64_t offset, const void* from,
+                   std::size_t bytes);
   void clear();
 
  private:
@@ -74,10 +82,11 @@ class memory_regions {
   layouts::command_status refuse_index(std::uint32_t index) const;
 
   /// Fills runs_ with where [at, at + bytes) is; with `shallow` only checks key, rights and bounds.
-  access_result translate(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                          std::uint64_t at, std::size_t bytes);
+  access_result translate(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
+                          access kind, std::uint64_t at, std::size_t bytes);
   /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs.
-  bool walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset, std::size_t bytes);
+  bool walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset,
+            std::size_t bytes);
 
   adapter& a_;
   std::vector<run> runs_;  ///< of the access at hand; kept to spare the allocation

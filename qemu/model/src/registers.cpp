@@ -26,7 +26,8 @@ registers::registers(adapter& a, command_engine& e, firmware& f) : a_(a), engine
 
 std::uint64_t registers::read(std::uint64_t offset, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
-    a_.complaints("read of %u bytes at 0x%llx of BAR0", bytes, static_cast<unsigned long long>(offset));
+    a_.complaints("read of %u bytes at 0x%llx of BAR0", bytes,
+                  static_cast<unsigned long long>(offset));
     return ~std::uint64_t{0};
   }
   const auto at = static_cast<std::uint32_t>(offset);
@@ -37,7 +38,8 @@ std::uint64_t registers::read(std::uint64_t offset, unsigned bytes) {
 
 void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
-    a_.complaints("write of %u bytes at 0x%llx of BAR0", bytes, static_cast<unsigned long long>(offset));
+    a_.complaints("write of %u bytes at 0x%llx of BAR0", bytes,
+                  static_cast<unsigned long long>(offset));
     return;
   }
   const auto at = static_cast<std::uint32_t>(offset);
@@ -66,20 +68,24 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
       flash_owned_ = true;
       return was ? 1 : 0;
     }
-    case bar0::hardware_id: return identity_of(a_.how.kind).hardware_id;
+    case bar0::hardware_id:
+      return identity_of(a_.how.kind).hardware_id;
     case places::clock: {
       // The low half is kept, so that the two reads belong together.
       const std::uint64_t now = firmware_.clock_ticks();
       clock_low_ = static_cast<std::uint32_t>(now);
       return static_cast<std::uint32_t>(now >> 32);
     }
-    case places::clock + 4: return static_cast<std::uint32_t>(firmware_.clock_ticks());
-    default: return 0;
+    case places::clock + 4:
+      return static_cast<std::uint32_t>(firmware_.clock_ticks());
+    default:
+      return 0;
   }
 }
 
 void registers::write_word(std::uint32_t offset, std::uint32_t value) {
-  if (within(offset, bar0::hcr, bar0::hcr_size)) return engine_.write_word(offset - bar0::hcr, value);
+  if (within(offset, bar0::hcr, bar0::hcr_size))
+    return engine_.write_word(offset - bar0::hcr, value);
   switch (offset) {
     case bar0::ownership:
       if (value == 0) owned_ = false;
@@ -87,7 +93,8 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
     case bar0::flash_semaphore:
       if (value == 0) flash_owned_ = false;
       return;
-    case bar0::flush: return;
+    case bar0::flush:
+      return;
     case bar0::reset:
       // iPXE writes 0x01000001, everybody else 1 (captures, section 10).
       if ((value & bar0::reset_value) == 0) {
@@ -101,7 +108,8 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
     case places::clear_interrupt + (places::interrupt_pin < 32 ? 4 : 0):
       if ((value >> (places::interrupt_pin & 31) & 1) != 0) a_.eqs->clear_interrupt();
       return;
-    default: a_.complaints("write of 0x%x at 0x%x of BAR0, where no register is", value, offset);
+    default:
+      a_.complaints("write of 0x%x at 0x%x of BAR0, where no register is", value, offset);
   }
 }
 

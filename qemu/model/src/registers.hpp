@@ -28,9 +28,9 @@ class registers {
   adapter& a_;
   command_engine& engine_;
   firmware& firmware_;
-  bool owned_ = false;            ///< ownership semaphore
+  bool owned_ = false;  ///< ownership semaphore
   bool flash_owned_ = false;
-  std::uint32_t clock_low_ = 0;   ///< low half of the clock at the last read of the high half
+  std::uint32_t clock_low_ = 0;  ///< low half of the clock at the last read of the high half
   std::uint64_t resets_ = 0;
 };
 

@@ -23,22 +23,26 @@ uar_window::uar_window(adapter& a, const firmware& f) : a_(a), firmware_(f) {
 
 std::uint64_t uar_window::read(std::uint64_t offset, unsigned bytes) {
   if ((bytes == 4 || bytes == 8) && offset % bytes == 0) return 0;
-  a_.complaints("read of %u bytes at 0x%llx of BAR2", bytes, static_cast<unsigned long long>(offset));
+  a_.complaints("read of %u bytes at 0x%llx of BAR2", bytes,
+                static_cast<unsigned long long>(offset));
   return ~std::uint64_t{0};
 }
 
 void uar_window::write(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= a_.how.uar_bar_bytes) {
-    a_.complaints("write of %u bytes at 0x%llx of BAR2", bytes, static_cast<unsigned long long>(offset));
+    a_.complaints("write of %u bytes at 0x%llx of BAR2", bytes,
+                  static_cast<unsigned long long>(offset));
     return;
   }
   if (!a_.profile.running) {
-    a_.complaints("doorbell at 0x%llx of BAR2 while the HCA does not run", static_cast<unsigned long long>(offset));
+    a_.complaints("doorbell at 0x%llx of BAR2 while the HCA does not run",
+                  static_cast<unsigned long long>(offset));
     return;
   }
   const std::uint64_t half = a_.how.uar_bar_bytes / 2;
   const std::uint64_t page = offset % half >> a_.profile.log_uar_page_bytes;
-  const auto in_page = static_cast<std::uint32_t>(offset % half & ((std::uint64_t{1} << a_.profile.log_uar_page_bytes) - 1));
+  const auto in_page = static_cast<std::uint32_t>(
+      offset % half & ((std::uint64_t{1} << a_.profile.log_uar_page_bytes) - 1));
   if (offset >= half) {
     ++blueflame_writes_;
     std::array<std::byte, 8> wire{};
@@ -57,7 +61,8 @@ void uar_window::write(std::uint64_t offset, std::uint64_t value, unsigned bytes
 
 void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value) {
   const auto uar_page = static_cast<std::uint32_t>(page);
-  constexpr std::uint32_t eq_end = uar::eq_doorbell + uar::eq_doorbells_per_page * uar::eq_doorbell_stride;
+  constexpr std::uint32_t eq_end =
+      uar::eq_doorbell + uar::eq_doorbells_per_page * uar::eq_doorbell_stride;
   if (offset == uar::cq_doorbell + 4) {
     if (!cq_half_ || cq_page_ != page) {
       a_.complaints("second half of a CQ doorbell without its first, UAR page %u", uar_page);
@@ -78,8 +83,10 @@ void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint3
     ++doorbells_;
     layouts::image<layouts::send_doorbell> d;
     layouts::store_be(d.data(), value);
-    a_.queue_pairs->send_doorbell(uar_page, static_cast<std::uint32_t>(d.get<&layouts::send_doorbell::qpn>()));
-  } else if (offset >= uar::eq_doorbell && offset < eq_end && (offset - uar::eq_doorbell) % uar::eq_doorbell_stride == 0) {
+    a_.queue_pairs->send_doorbell(
+        uar_page, static_cast<std::uint32_t>(d.get<&layouts::send_doorbell::qpn>()));
+  } else if (offset >= uar::eq_doorbell && offset < eq_end &&
+             (offset - uar::eq_doorbell) % uar::eq_doorbell_stride == 0) {
     ++doorbells_;
     a_.eqs->doorbell(uar_page, (offset - uar::eq_doorbell) / uar::eq_doorbell_stride, value);
   } else {
