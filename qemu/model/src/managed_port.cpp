@@ -50,4 +50,20 @@ managed_port managed_port::at_power_on(unsigned number, std::uint64_t guid, std:
   return p;
 }
 
+image<node_info> node_info_of(const node_identity& node, const managed_port& port) {
+  return image<node_info>{}
+      .set<&node_info::base_version>(mad_base_version)
+      .set<&node_info::class_version>(1)
+      .set<&node_info::type>(node_type::channel_adapter)
+      .set<&node_info::num_ports>(node.ports)
+      .set<&node_info::system_image_guid>(node.system_image_guid)
+      .set<&node_info::node_guid>(node.node_guid)
+      .set<&node_info::port_guid>(port.guid)
+      .set<&node_info::partition_cap>(managed_port::pkeys_at_most)
+      .set<&node_info::device_id>(node.device_id)
+      .set<&node_info::revision>(node.revision)
+      .set<&node_info::local_port_num>(port.info.get<&port_info::local_port_num>())
+      .set<&node_info::vendor_id>(node.vendor_id);
+}
+
 }  // namespace freehca::model

@@ -55,6 +55,9 @@ struct managed_port {
   }
 };
 
+/// NodeInfo as it is seen through `port`.
+layouts::image<layouts::node_info> node_info_of(const node_identity& node, const managed_port& port);
+
 /// Told by a management agent of what a Set has changed, after the change.
 class change_listener {
  public:

@@ -15,22 +15,6 @@ void answer(image<layouts::smp>& m, const image<A>& value) {
   set_attribute<&layouts::smp::data>(m, value);
 }
 
-image<node_info> describe(const node_identity& node, const managed_port& port) {
-  return image<node_info>{}
-      .set<&node_info::base_version>(mad_base_version)
-      .set<&node_info::class_version>(1)
-      .set<&node_info::type>(node_type::channel_adapter)
-      .set<&node_info::num_ports>(node.ports)
-      .set<&node_info::system_image_guid>(node.system_image_guid)
-      .set<&node_info::node_guid>(node.node_guid)
-      .set<&node_info::port_guid>(port.guid)
-      .set<&node_info::partition_cap>(managed_port::pkeys_at_most)
-      .set<&node_info::device_id>(node.device_id)
-      .set<&node_info::revision>(node.revision)
-      .set<&node_info::local_port_num>(port.info.get<&port_info::local_port_num>())
-      .set<&node_info::vendor_id>(node.vendor_id);
-}
-
 unsigned pkey_blocks(const managed_port& p) { return (p.pkey_entries + pkeys_per_block - 1) / pkeys_per_block; }
 unsigned guid_blocks(const managed_port& p) { return (p.guid_entries() + guids_per_block - 1) / guids_per_block; }
 
@@ -98,7 +82,7 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
   const auto modifier = m.get<&smp::attribute_modifier>();
   switch (static_cast<smp_attribute>(m.get<&smp::attribute_id>())) {
     case smp_attribute::node_description: m.set_bytes<&smp::data>(node_.description.data()); break;
-    case smp_attribute::node_info: answer(m, describe(node_, port_)); break;
+    case smp_attribute::node_info: answer(m, node_info_of(node_, port_)); break;
     case smp_attribute::port_info: {
       if (!own_port(modifier)) return mad_status::invalid_attribute_value;
       image<port_info> info = port_.info;

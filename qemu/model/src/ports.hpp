@@ -2,9 +2,13 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 
 #include "adapter.hpp"
+#include "mad_demultiplexer.hpp"
+#include "managed_port.hpp"
 #include "packet.hpp"
 
 namespace freehca::model {
@@ -18,23 +22,33 @@ class link_peer {
   virtual void link_changed(bool up) = 0;
 };
 
-/// The ports: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT, MAD_IFC, MAD_DEMUX, the subnet management agent
-/// and performance management agent of the firmware, port state, GID and P_Key tables, counters, events.
-/// Port numbers are 1-based.
+class port;
+class subnet_manager;
+
+/// The ports: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT, SENSE_PORT, SET_NODE, MAD_IFC, MAD_DEMUX, the
+/// subnet management agent and performance management agent of the firmware, port state, GID and P_Key
+/// tables, counters, events. Port numbers are 1-based; a number that is no port's is a port that is down.
 class ports {
  public:
   explicit ports(adapter& a);
+  ~ports();
+  ports(const ports&) = delete;
+  ports& operator=(const ports&) = delete;
+
+  /// Puts `peer` at the far end of a port's link, in place of whoever is there; null: nobody. The peer must
+  /// outlive this object, or be replaced before it ends.
+  void connect(unsigned port, link_peer* peer);
 
   /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed to the
   /// peer otherwise. Always asynchronous: never calls transport::receive from inside.
   void transmit(unsigned port, packet p);
   /// A packet from the link: counted, handed to the firmware's agent where that is its addressee
-  /// (MAD_DEMUX), to transport::receive otherwise.
+  /// (MAD_DEMUX), to transport::receive otherwise. Asynchronous too.
   void receive_from_link(unsigned port, packet p);
 
   /// May packets other than SMPs flow (port state Active; Armed receives)?
   bool active(unsigned port) const;
-  /// Enumerated MTU (1..5) and its bytes.
+  /// Bytes of the MTU that the subnet manager has chosen.
   unsigned mtu_bytes(unsigned port) const;
   std::uint16_t base_lid(unsigned port) const;
   /// The P_Key at `index`; 0 past the table.
@@ -48,6 +62,24 @@ class ports {
   void count_pkey_violation(unsigned port);
   void count_qkey_violation(unsigned port, std::uint32_t qkey, std::uint32_t source_qp);
   void clear();
+
+ private:
+  layouts::command_status init_port(command& c);
+  layouts::command_status close_port(command& c);
+  layouts::command_status set_port(command& c);
+  layouts::command_status query_port(command& c);
+  layouts::command_status sense_port(command& c);
+  layouts::command_status set_node(command& c);
+  layouts::command_status mad_ifc(command& c);
+  port* at(std::uint64_t number) const;
+  bool ethernet(const port& p) const;
+  void name_node();
+
+  adapter& a_;
+  node_identity node_;
+  mad_demultiplexer demux_;
+  std::array<std::unique_ptr<port>, 2> ports_;
+  std::array<std::unique_ptr<subnet_manager>, 2> managers_;
 };
 
 }  // namespace freehca::model

@@ -28,7 +28,6 @@ class dual_counter {
 /// What a port counts. Data are 4-byte words from the LRH to the ICRC.
 struct traffic_counters {
   dual_counter xmit_data, rcv_data, xmit_packets, rcv_packets;
-  dual_counter unicast_xmit, unicast_rcv, multicast_xmit, multicast_rcv;
   dual_counter link_downed, rcv_errors, xmit_discards, vl15_dropped;
 };
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "port.hpp"
+
+#include <string>
+
+#include "transport.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen, and shorter than a real link's.
+constexpr std::uint64_t training_ns = 10'000'000;
+
+// What CX-3 and CX-2 firmware report before the host adds bits 1, 16 and 19: captures, section 4.2.
+constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
+constexpr std::uint32_t capabilities_of_connectx3 = 0x02504868;
+
+}  // namespace
+
+port::port(adapter& a, const node_identity& node, const mad_demultiplexer& demux, unsigned number)
+    : a_(a),
+      node_(node),
+      demux_(demux),
+      number_(number),
+      managed_(at_power_on()),
+      subnet_agent_(managed_, node, this),
+      performance_agent_(managed_),
+      traps_(a.work, [this](const mad_buffer& mad) { send_trap(mad); }) {
+  const std::string name = "port" + std::to_string(number);
+  a.counters.add(name + "_packets_sent", sent_);
+  a.counters.add(name + "_packets_received", received_);
+  a.counters.add(name + "_packets_looped_back", looped_back_);
+}
+
+managed_port port::at_power_on() const {
+  const bool second_generation = a_.how.kind == variant::connectx2;
+  managed_port p = managed_port::at_power_on(
+      number_, a_.how.node_guid + number_, second_generation ? capabilities_of_connectx2 : capabilities_of_connectx3);
+  // The vendor's extended PortInfo: captures, section 4.4 (CX-3; CX-2: no source: chosen).
+  p.vendor_port_info = !second_generation;
+  p.extended_info.set<&mlnx_ext_port_info::link_speed_supported>(1).set<&mlnx_ext_port_info::link_speed_enabled>(1);
+  return p;
+}
+
+void port::clear() {
+  a_.work.cancel(training_);
+  a_.work.cancel(mkey_lease_);
+  traps_.clear();
+  ++generation_;
+  const bool was_up = link_up();
+  open_ = false;
+  managed_ = at_power_on();
+  if (was_up && peer_ != nullptr) peer_->link_changed(false);
+}
+
+void port::connect(link_peer* peer) {
+  if (peer == peer_) return;
+  const bool was_up = link_up();
+  if (was_up) lose_link(port_physical_state::polling);
+  peer_ = peer;
+  if (open_) train();
+}
+
+void port::open() {
+  if (open_) return;
+  open_ = true;
+  managed_.info.set<&port_info::physical_state>(port_physical_state::polling);
+  train();
+}
+
+void port::close() {
+  if (!open_) return;
+  open_ = false;
+  a_.work.cancel(training_);
+  traps_.clear();
+  // A port that is not initialised is disabled. no source: chosen
+  if (link_up()) lose_link(port_physical_state::disabled);
+  managed_.info.set<&port_info::physical_state>(port_physical_state::disabled);
+}
+
+void port::train() {
+  a_.work.cancel(training_);
+  if (peer_ == nullptr) return;
+  training_ = a_.work.after(training_ns, [this] { link_trained(); });
+}
+
+void port::link_trained() {
+  training_ = {};
+  image<port_info>& i = managed_.info;
+  constexpr auto qdr_bit = static_cast<unsigned>(link_speed::qdr), ddr_bit = static_cast<unsigned>(link_speed::ddr);
+  const auto speeds = i.get<&port_info::link_speed_supported>() & i.get<&port_info::link_speed_enabled>();
+  const link_speed speed = (speeds & qdr_bit) != 0   ? link_speed::qdr
+                           : (speeds & ddr_bit) != 0 ? link_speed::ddr
+                                                     : link_speed::sdr;
+  const bool fdr = speed == link_speed::qdr && (i.get<&port_info::link_speed_ext_supported>() &
+                                                i.get<&port_info::link_speed_ext_enabled>() & 1) != 0;
+  i.set<&port_info::physical_state>(port_physical_state::link_up)
+      .set<&port_info::state>(layouts::port_state::initialize)
+      .set<&port_info::link_width_active>(link_width::x4)
+      .set<&port_info::link_speed_active>(speed)
+      .set<&port_info::link_speed_ext_active>(fdr ? link_speed_ext::fdr : link_speed_ext::none);
+  peer_->link_changed(true);
+}
+
+void port::lose_link(port_physical_state next) {
+  ++generation_;
+  const bool was_active = managed_.state() == layouts::port_state::active;
+  managed_.traffic.link_downed.add(1);
+  // The LIDs stay: captures, section 4.1.
+  managed_.info.set<&port_info::physical_state>(next)
+      .set<&port_info::state>(layouts::port_state::down)
+      .set<&port_info::link_speed_active>(link_speed::sdr)
+      .set<&port_info::link_speed_ext_active>(link_speed_ext::none);
+  if (peer_ != nullptr) peer_->link_changed(false);
+  if (was_active) post_port_change(port_change_subtype::down);
+}
+
+void port::state_wanted(layouts::port_state state, port_physical_state physical) {
+  using layouts::port_state;
+  if (physical == port_physical_state::disabled || physical == port_physical_state::sleep ||
+      physical == port_physical_state::polling || state == port_state::down) {
+    // The answer goes out first, and tells the old states: captures, section 4.4. A later "enable" does not
+    // bring a disabled port back.
+    const port_physical_state next =
+        physical == port_physical_state::no_change ? port_physical_state::polling : physical;
+    a_.work.soon([this, next, generation = generation_] {
+      if (generation != generation_ || !link_up()) return;
+      lose_link(next);
+      if (next == port_physical_state::polling) train();
+    });
+    return;
+  }
+  if (state == port_state::no_change || state == managed_.state()) return;
+  managed_.info.set<&port_info::state>(state);
+  if (state == port_state::active) post_port_change(port_change_subtype::active);
+}
+
+bool port::host_owns(unsigned special_qp) const { return a_.queue_pairs->special_qp(number_, special_qp) != 0; }
+
+}  // namespace freehca::model

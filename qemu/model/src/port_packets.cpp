@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <algorithm>
+
+#include "directed_route.hpp"
+#include "port.hpp"
+#include "transport.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+bool multicast(std::uint16_t lid) { return lid >= first_multicast_lid && lid != permissive_lid; }
+
+constexpr std::uint8_t management_lane = 15;
+
+}  // namespace
+
+bool port::own_lid(std::uint16_t lid) const {
+  const unsigned lids = 1u << managed_.info.get<&port_info::lmc>();
+  return managed_.lid() != 0 && lid >= managed_.lid() && lid < managed_.lid() + lids;
+}
+
+bool port::returns_at_once(const packet& p, const packet_summary& s) const {
+  if (s.dest_qp != qp0_smi || s.dlid != permissive_lid) return false;
+  const auto m = decode(p);
+  if (!m) return false;
+  const auto route = image<dr_smp>::from_bytes(m->mad.data());
+  return route.get<&dr_smp::mgmt_class>() == mad_class::subnet_directed_route &&
+         route.get<&dr_smp::hop_count>() == 0;
+}
+
+bool port::may_pass(const packet_summary& s, bool outward) const {
+  using layouts::port_state;
+  // IBTA vol. 1, 7.2.7: subnet management passes from Initialize on; other packets are sent in Active, and
+  // received in Armed too.
+  const port_state least = s.dest_qp == qp0_smi ? port_state::initialize
+                           : outward            ? port_state::active
+                                                : port_state::armed;
+  return managed_.state() >= least;
+}
+
+void port::transmit(packet p) {
+  const auto s = summarise(p);
+  if (!s) {
+    a_.complaints("port %u: a packet without a base transport header was sent", number_);
+    return;
+  }
+  const bool to_itself = returns_at_once(p, *s);
+  if (!open_ || (!to_itself && !may_pass(*s, true))) {
+    managed_.traffic.xmit_discards.add(1);
+    return;
+  }
+  ++sent_;
+  managed_.traffic.xmit_packets.add(1);
+  managed_.traffic.xmit_data.add(s->words);
+  if (to_itself || own_lid(s->dlid)) return loop_back(std::move(p));
+  // A switch does not send a multicast packet back: the adapter delivers to its own members.
+  if (multicast(s->dlid)) loop_back(p);
+  if (peer_ == nullptr) return;
+  a_.work.soon([this, generation = generation_, sent = std::move(p)] {
+    if (generation == generation_ && peer_ != nullptr) peer_->receive(sent);
+  });
+}
+
+void port::loop_back(packet p) {
+  ++looped_back_;
+  a_.work.soon([this, generation = generation_, sent = std::move(p)] {
+    if (generation == generation_) arrive(sent);
+  });
+}
+
+void port::receive_from_link(packet p) {
+  a_.work.soon([this, generation = generation_, sent = std::move(p)] {
+    if (generation == generation_) arrive(sent);
+  });
+}
+
+void port::arrive(const packet& p) {
+  const auto s = summarise(p);
+  if (!s) {
+    managed_.traffic.rcv_errors.add(1);
+    return;
+  }
+  const bool permissive = s->dlid == permissive_lid && s->dest_qp == qp0_smi;
+  if (!may_pass(*s, false) && !(permissive && open_)) return;
+  if (!permissive && !own_lid(s->dlid) && !multicast(s->dlid)) {
+    managed_.traffic.rcv_errors.add(1);
+    return;
+  }
+  ++received_;
+  managed_.traffic.rcv_packets.add(1);
+  managed_.traffic.rcv_data.add(s->words);
+  if (!taken_by_firmware(p, *s)) a_.queue_pairs->receive(number_, p);
+}
+
+bool port::taken_by_firmware(const packet& p, const packet_summary& s) {
+  if (s.dest_qp != qp0_smi && s.dest_qp != qp1_gsi) return false;
+  const auto m = decode(p);
+  // The firmware owns the special QPs that the host has not configured (iPXE commit cd5a21359).
+  const bool unowned = !host_owns(s.dest_qp);
+  if (!m) return unowned;
+  if (s.dest_qp == qp1_gsi) {
+    if (unowned) answer_gmp(*m);
+    return unowned;
+  }
+  const auto request = image<smp>::from_bytes(m->mad.data());
+  if (!unowned && !demux_.firmware_takes(request.get<&smp::method>(), request.get<&smp::attribute_id>())) return false;
+  answer_smp(*m);
+  return true;
+}
+
+void port::answer_smp(const mad_packet& request) {
+  mad_packet answer = request;
+  auto route = image<dr_smp>::from_bytes(answer.mad.data());
+  const bool directed = route.get<&dr_smp::mgmt_class>() == mad_class::subnet_directed_route;
+  if (directed) {
+    if (!ends_here(route, number_)) return;
+    std::copy_n(route.data(), answer.mad.size(), answer.mad.begin());
+  }
+  if (subnet_agent_.process(answer.mad, true) != mad_result::answered) return;
+  answer.virtual_lane = management_lane;
+  answer.grh.reset();
+  answer.source_qp = qp0_smi;
+  answer.dest_qp = qp0_smi;
+  answer.qkey = 0;
+  answer.dlid = request.slid;
+  answer.slid = managed_.lid();
+  if (directed) {
+    route = image<dr_smp>::from_bytes(answer.mad.data());
+    answer.dlid = turn_round(route);
+    if (answer.dlid == permissive_lid) answer.slid = permissive_lid;
+    std::copy_n(route.data(), answer.mad.size(), answer.mad.begin());
+  }
+  transmit(encode(answer));
+}
+
+void port::answer_gmp(const mad_packet& request) {
+  if (request.qkey != gsi_qkey) return qkey_violation(request.qkey, request.source_qp);
+  mad_packet answer = request;
+  if (performance_agent_.process(answer.mad) != mad_result::answered) return;
+  answer.source_qp = qp1_gsi;
+  answer.dest_qp = request.source_qp;
+  answer.qkey = gsi_qkey;
+  answer.dlid = request.slid;
+  answer.slid = request.dlid;
+  if (request.grh) {
+    answer.grh->set_bytes<&grh::sgid>(request.grh->bytes_of<&grh::dgid>())
+        .set_bytes<&grh::dgid>(request.grh->bytes_of<&grh::sgid>());
+  }
+  transmit(encode(answer));
+}
+
+mad_result port::local_mad(mad_buffer& mad, bool check_mkey) {
+  const mad_class c = image<layouts::mad>::from_bytes(mad.data()).get<&layouts::mad::mgmt_class>();
+  return c == mad_class::performance ? performance_agent_.process(mad) : subnet_agent_.process(mad, check_mkey);
+}
+
+}  // namespace freehca::model
