@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/status.hpp>
+
+#include <freehca/queues/rq.hpp>
+#include <freehca/queues/sq.hpp>
+
+namespace freehca::queues {
+
+/// The two rings of a queue pair, as completions find them.
+struct qp_rings {
+  std::uint32_t qpn = 0;
+  sq send;
+  rq receive;
+};
+
+/// Finds the rings of the queue pair that a completion names. The device's numbers are not trusted: one that no
+/// live queue pair has finds nothing. Slots are storage of the caller, a power of two of them, as many as there
+/// are queue pairs in a row of numbers.
+class qp_directory {
+ public:
+  void open(qp_rings** slots, std::uint32_t count) {
+    FREEHCA_ASSERT(std::has_single_bit(count));
+    slots_ = slots;
+    mask_ = count - 1;
+    for (std::uint32_t i = 0; i < count; ++i) slots_[i] = nullptr;
+  }
+  qp_rings* find(std::uint32_t qpn) const {
+    if (slots_ == nullptr) return nullptr;
+    qp_rings* const found = slots_[qpn & mask_];
+    return found != nullptr && found->qpn == qpn ? found : nullptr;
+  }
+  /// driver_error::busy: another queue pair has the slot.
+  status add(qp_rings& rings) {
+    if (slots_ == nullptr) return driver_error::bad_state;
+    qp_rings*& slot = slots_[rings.qpn & mask_];
+    if (slot != nullptr) return driver_error::busy;
+    slot = &rings;
+    return {};
+  }
+  void remove(const qp_rings& rings) {
+    if (slots_ != nullptr && slots_[rings.qpn & mask_] == &rings) slots_[rings.qpn & mask_] = nullptr;
+  }
+
+ private:
+  qp_rings** slots_ = nullptr;
+  std::uint32_t mask_ = 0;
+};
+
+}  // namespace freehca::queues

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/barrier.hpp>
+#include <freehca/hal/dma.hpp>
+#include <freehca/hal/status.hpp>
+#include <freehca/layouts/doorbell.hpp>
+#include <freehca/layouts/wqe.hpp>
+
+#include <freehca/queues/work_request.hpp>
+
+namespace freehca::queues {
+
+/// How a receive queue is divided: entries of 16 << n bytes, at most 2 KiB.
+struct rq_shape {
+  std::uint8_t log_entries = 0;
+  std::uint8_t log_stride = 4;
+  constexpr std::uint32_t entries() const { return 1u << log_entries; }
+  constexpr unsigned most_scatter() const {
+    return (1u << log_stride) / static_cast<unsigned>(layouts::wqe_data::bytes);
+  }
+  constexpr std::size_t bytes() const { return std::size_t{1} << (log_entries + log_stride); }
+  friend constexpr bool operator==(const rq_shape&, const rq_shape&) = default;
+};
+
+/// The smallest shape for `requests` receives of `scatter` entries each. driver_error::bad_argument.
+constexpr result<rq_shape> rq_shape_for(std::uint32_t requests, unsigned scatter) {
+  if (requests > 0x8000 || scatter > 128) return status(driver_error::bad_argument);
+  rq_shape shape;
+  shape.log_entries = static_cast<std::uint8_t>(requests <= 1 ? 0 : std::bit_width(requests - 1));
+  shape.log_stride = static_cast<std::uint8_t>(4 + (scatter <= 1 ? 0 : std::bit_width(scatter - 1)));
+  return shape;
+}
+static_assert(rq_shape_for(3, 3).value() == rq_shape{2, 6});
+
+/// What the driver keeps of a posted receive.
+struct posted_receive {
+  std::uint64_t wr_id = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What a receive queue stands on; outlives it.
+struct rq_resources {
+  dma_region ring;                  ///< shape.bytes()
+  rq_shape shape;
+  posted_receive* slots = nullptr;  ///< shape.entries() of them
+  dma_region record;                ///< the doorbell record: 4 bytes, aligned to 4
+  unsigned most_scatter = 0;        ///< no more than shape.most_scatter()
+};
+
+/// The receive queue of a queue pair. Receives complete in the order of their posting. One owner thread, that
+/// of the CQ.
+class rq {
+ public:
+  /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
+  status open(const rq_resources& resources);
+  void close() { ring_ = {}; }
+  bool is_open() const { return ring_.host != nullptr; }
+  /// Forgets what was posted: before RST2INIT.
+  void reset();
+
+  /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
+  /// driver_error::queue_full, ::bad_argument, ::bad_state (not open).
+  status post(const receive_request& request);
+
+  /// Tells the device how many were posted.
+  void ring() {
+    layouts::image<layouts::rq_doorbell_record> record;
+    record.set<&layouts::rq_doorbell_record::wqe_counter>(head_ & 0xffff);
+    barrier::dma_store_to_dma_store();
+    dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
+  }
+
+  status post_and_ring(const receive_request& request) {
+    const status posted = post(request);
+    if (posted.ok()) ring();
+    return posted;
+  }
+
+  /// Retires the oldest receive; null unless it is the one that the device names.
+  const posted_receive* retire(std::uint16_t wqe_index) {
+    if (head_ == tail_ || ((wqe_index ^ tail_) & (entries_ - 1)) != 0) return nullptr;
+    return &slots_[tail_++ & (entries_ - 1)];
+  }
+
+  std::uint32_t outstanding() const { return head_ - tail_; }
+  std::uint32_t most_outstanding() const { return entries_; }
+  unsigned most_scatter() const { return most_scatter_; }
+
+ private:
+  std::byte* entry_at(std::uint32_t counter) const {
+    return ring_.host + (std::size_t{counter & (entries_ - 1)} << log_stride_);
+  }
+
+  dma_region ring_;
+  dma_region record_;
+  posted_receive* slots_ = nullptr;
+  std::uint32_t entries_ = 0;
+  std::uint32_t head_ = 0;
+  std::uint32_t tail_ = 0;
+  std::uint16_t most_scatter_ = 0;
+  std::uint8_t log_stride_ = 0;
+};
+
+}  // namespace freehca::queues

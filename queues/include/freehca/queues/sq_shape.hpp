@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/status.hpp>
+#include <freehca/layouts/wqe.hpp>
+
+namespace freehca::queues {
+
+/// How a send queue is divided. Entries are powers of two of at least one basic block, and every WQE takes one
+/// entry.
+struct sq_shape {
+  std::uint8_t log_entries = 0;
+  std::uint8_t log_stride = 6;  ///< bytes
+
+  /// The device prefetches: 2 KiB and one WQE stay stamped ahead of the producer
+  /// (Linux 6.1 hw/mlx4/mlx4_ib.h MLX4_IB_SQ_HEADROOM).
+  static constexpr std::uint32_t headroom_bytes = 2048;
+
+  constexpr std::uint32_t entries() const { return 1u << log_entries; }
+  constexpr std::uint32_t spare() const { return (headroom_bytes >> log_stride) + 1; }
+  constexpr std::uint32_t most_posted() const { return entries() > spare() ? entries() - spare() : 0; }
+  constexpr std::size_t bytes() const { return std::size_t{1} << (log_entries + log_stride); }
+  friend constexpr bool operator==(const sq_shape&, const sq_shape&) = default;
+};
+
+/// Control and remote address segment: what stands in front of the data of an RDMA request.
+inline constexpr std::size_t rdma_header_bytes = layouts::wqe_ctrl::bytes + layouts::wqe_remote_address::bytes;
+/// `ds` has six bits.
+inline constexpr std::size_t most_wqe_bytes = 63 * layouts::wqe_unit;
+
+/// Bytes of a WQE whose inline data begin at byte `at`: an inline segment may not cross a basic block, so that
+/// each block holds one.
+constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
+  while (length != 0) {
+    const std::size_t room = layouts::wqe_basic_block - at % layouts::wqe_basic_block - layouts::wqe_inline::bytes;
+    const std::size_t taken = length < room ? length : room;
+    at += layouts::wqe_inline::bytes + taken;
+    length -= taken;
+  }
+  return (at + layouts::wqe_unit - 1) / layouts::wqe_unit * layouts::wqe_unit;
+}
+
+/// Bytes of the longest WQE of a reliable connection with that many gather entries and inline bytes; an atomic
+/// request fits always.
+constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes) {
+  const std::size_t list = rdma_header_bytes + gather * layouts::wqe_data::bytes;
+  const std::size_t data = wqe_end_of_inline(rdma_header_bytes, inline_bytes);
+  constexpr std::size_t atomic = rdma_header_bytes + layouts::wqe_atomic::bytes + layouts::wqe_data::bytes;
+  return list > data ? (list > atomic ? list : atomic) : (data > atomic ? data : atomic);
+}
+
+/// The smallest shape that takes `requests` requests at once. driver_error::bad_argument: longer WQEs than the
+/// device has, or more than the 16-bit WQE counter tells apart.
+constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gather, std::size_t inline_bytes) {
+  if (gather > most_wqe_bytes || inline_bytes > most_wqe_bytes || requests > 0x8000)
+    return status(driver_error::bad_argument);
+  const std::size_t wqe = wqe_bytes_for(gather, inline_bytes);
+  if (wqe > most_wqe_bytes) return status(driver_error::bad_argument);
+  sq_shape shape;
+  while ((std::size_t{1} << shape.log_stride) < wqe) ++shape.log_stride;
+  const std::uint32_t wanted = (requests == 0 ? 1 : requests) + shape.spare();
+  shape.log_entries = static_cast<std::uint8_t>(std::bit_width(wanted - 1));
+  if (shape.log_entries > 15) return status(driver_error::bad_argument);
+  return shape;
+}
+
+static_assert(wqe_end_of_inline(32, 0) == 32 && wqe_end_of_inline(32, 28) == 64 && wqe_end_of_inline(32, 29) == 80);
+static_assert(sq_shape_for(1, 2, 28).value() == sq_shape{6, 6});
+
+}  // namespace freehca::queues

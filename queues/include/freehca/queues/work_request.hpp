@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehca::queues {
+
+/// One piece of registered memory: `address` as the region counts addresses, `length` in bytes, at most
+/// 2^31 - 1. An entry of length 0 is allowed and names nothing.
+struct data_entry {
+  std::uint64_t address = 0;
+  std::uint32_t length = 0;
+  std::uint32_t lkey = 0;
+};
+
+/// What a send request asks for. `nop` does nothing but complete.
+enum class send_opcode : std::uint8_t {
+  send,
+  send_with_immediate,
+  rdma_write,
+  rdma_write_with_immediate,
+  rdma_read,
+  compare_and_swap,  ///< 8 bytes, atomic among this device's own atomics
+  fetch_and_add,
+  nop,
+};
+
+/// A request to a send queue. The lists are read while posting and are the caller's again afterwards; the
+/// memory that they name is the device's until the completion, but for inline data, which is copied.
+struct send_request {
+  std::uint64_t wr_id = 0;                  ///< comes back in the completion
+  const data_entry* list = nullptr;         ///< gather list; for reads and atomics, where the answer goes
+  unsigned entries = 0;
+  const std::byte* inline_bytes = nullptr;  ///< sent instead of a list
+  std::uint32_t inline_length = 0;
+  send_opcode opcode = send_opcode::send;
+  bool signaled = true;    ///< completes with an entry in the CQ; an error completes in any case
+  bool solicited = false;  ///< the receiver's completion wakes who waits for solicited ones
+  bool fence = false;      ///< starts when earlier reads and atomics are done
+  std::uint32_t immediate = 0;       ///< as a number; big-endian on the wire
+  std::uint32_t rkey = 0;
+  std::uint64_t remote_address = 0;
+  std::uint64_t swap_or_add = 0;
+  std::uint64_t compare = 0;
+};
+
+/// A request to a receive queue: the buffer for one message.
+struct receive_request {
+  std::uint64_t wr_id = 0;
+  const data_entry* list = nullptr;
+  unsigned entries = 0;
+};
+
+}  // namespace freehca::queues
