@@ -6,15 +6,20 @@
 
 namespace freehca {
 
+namespace {
+/// std::has_single_bit counts bits, which x86-64 without popcnt does by a call into the compiler's library.
+constexpr bool is_power_of_two(std::size_t n) { return n != 0 && (n & (n - 1)) == 0; }
+}  // namespace
+
 status dma_arena::open(const dma_region& block, std::size_t unit, std::byte* storage, std::size_t storage_bytes,
                        unsigned budget) {
   if (is_open()) return driver_error::bad_state;
-  if (!std::has_single_bit(unit) || block.host == nullptr || block.device_address % unit != 0 || storage == nullptr ||
+  if (!is_power_of_two(unit) || block.host == nullptr || block.device_address % unit != 0 || storage == nullptr ||
       block.bytes < unit || reinterpret_cast<std::uintptr_t>(storage) % alignof(std::uint64_t) != 0 ||
       storage_bytes < storage_bytes_for(block.bytes, unit))
     return status(driver_error::bad_argument, budget);
   block_ = block;
-  used_ = reinterpret_cast<std::uint64_t*>(storage);
+  used_ = static_cast<std::uint64_t*>(static_cast<void*>(storage));
   unit_ = unit;
   units_ = block.bytes / unit;
   units_out_ = most_units_out_ = lowest_free_ = 0;
@@ -31,7 +36,7 @@ void dma_arena::close() {
 
 result<dma_region> dma_arena::allocate(std::size_t bytes, std::size_t alignment) {
   if (!is_open()) return status(driver_error::bad_state, budget_);
-  if (bytes == 0 || !std::has_single_bit(alignment)) return status(driver_error::bad_argument, budget_);
+  if (bytes == 0 || !is_power_of_two(alignment)) return status(driver_error::bad_argument, budget_);
   const std::size_t count = bytes / unit_ + (bytes % unit_ != 0 ? 1 : 0);
   const std::size_t step = alignment > unit_ ? alignment / unit_ : 1;
 

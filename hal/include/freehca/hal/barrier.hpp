@@ -76,7 +76,7 @@ namespace freehca::barrier {
 #elif defined(__aarch64__)
   __asm__ __volatile__("dmb oshld" ::: "memory");
 #elif defined(__riscv)
-  __asm__ __volatile__("fence r,wo" ::: "memory");
+  __asm__ __volatile__("fence r,ow" ::: "memory");
 #endif
 }
 

@@ -45,7 +45,7 @@ template <class W>
   __builtin_memcpy(word, &value, sizeof value);
   routed::dma_store(to, word, sizeof value);
 #else
-  *reinterpret_cast<volatile W*>(to) = value;
+  *static_cast<volatile W*>(static_cast<void*>(to)) = value;
 #endif
 }
 [[gnu::always_inline]] inline void store_be32(std::byte* to, std::uint32_t v) { store_be<std::uint32_t>(to, v); }
@@ -59,7 +59,7 @@ template <class W>
   W value;
   __builtin_memcpy(&value, word, sizeof value);
 #else
-  W value = *reinterpret_cast<const volatile W*>(from);
+  W value = *static_cast<const volatile W*>(static_cast<const void*>(from));
 #endif
   if constexpr (std::endian::native == std::endian::little) {
     if constexpr (sizeof(W) == 4) value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));

@@ -41,7 +41,7 @@ namespace mmio {
 #ifdef FREEHCA_ACCESS_ROUTED
   return routed::mmio_read_32(region.base + offset);
 #else
-  const auto v = *reinterpret_cast<const volatile std::uint32_t*>(region.base + offset);
+  const auto v = *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(region.base + offset));
   return std::endian::native == std::endian::little ? __builtin_bswap32(v) : v;
 #endif
 }
@@ -51,7 +51,7 @@ namespace mmio {
 #ifdef FREEHCA_ACCESS_ROUTED
   routed::mmio_write_32(region.base + offset, value);
 #else
-  *reinterpret_cast<volatile std::uint32_t*>(region.base + offset) =
+  *static_cast<volatile std::uint32_t*>(static_cast<void*>(region.base + offset)) =
       std::endian::native == std::endian::little ? __builtin_bswap32(value) : value;
 #endif
 }
@@ -63,7 +63,7 @@ namespace mmio {
   routed::mmio_write_64(region.base + offset, value);
 #else
   static_assert(sizeof(void*) == 8, "a 32-bit machine needs a locked pair of stores here");
-  *reinterpret_cast<volatile std::uint64_t*>(region.base + offset) =
+  *static_cast<volatile std::uint64_t*>(static_cast<void*>(region.base + offset)) =
       std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
 #endif
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Every class template of the core's public headers, instantiated whole. Tables and command families come
+// from a generated file beside this one.
+#include <freehca/firmware_cmds/mad.hpp>
+#include <freehca/firmware_cmds/mr.hpp>
+#include <freehca/firmware_cmds/port.hpp>
+#include <freehca/firmware_cmds/qp.hpp>
+#include <freehca/firmware_cmds/raw_command.hpp>
+#include <freehca/hal/list.hpp>
+#include <freehca/hal/operation.hpp>
+#include <freehca/hal/status.hpp>
+
+namespace freehca {
+
+template class list<operation>;
+template class result<std::uint64_t>;
+template class firmware_command<commands::modify_qp<layouts::opcode::rtr2rts_qp>>;
+template class firmware_command<commands::mad_ifc<>>;
+template class firmware_command<commands::mad_ifc_received<>>;
+template class firmware_command<
+    commands::set_port_ethernet<layouts::set_port_general, layouts::set_port_selector::general>>;
+static_assert(sequence<layouts::mtt, layouts::write_mtt_header>::most == 510);
+static_assert(std::same_as<commands::mad_ifc_received<>::input,
+                           joined<layouts::mad, layouts::mad_ifc_extended_info>>);
+
+}  // namespace freehca

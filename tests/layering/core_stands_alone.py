@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""core_stands_alone.py ROOT COMPILER release|debug FOLDER
+
+The core's libraries, every public template, a user of co_await and a port that does nothing, linked by ld -r:
+no undefined symbol but the four memory functions; no constructors before main, no thread-local storage."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import toolchain
+
+MEMORY = {"memcpy", "memmove", "memset", "memcmp"}
+# What a compiler calls instead of emitting an instruction that the processor lacks: riscv64 without the bit
+# manipulation extension counts zeros in libgcc, which belongs to the compiler and comes with -nostdlib -lgcc.
+FROM_THE_COMPILER = {"riscv64-linux-gnu-g++": {"__clzdi2", "__ctzdi2", "__popcountdi2", "__bswapsi2", "__bswapdi2"}}
+FORBIDDEN_SECTIONS = re.compile(r"\s(\.init_array|\.ctors|\.tdata|\.tbss|\.preinit_array)\S*\s")
+OPTIMISATION = {"release": ["-O2", "-DNDEBUG"], "debug": ["-O0"]}
+LAYOUT = re.compile(r"^struct (\w+)(?: : [^{]*)?\{\s*\n\s*static constexpr std::size_t bytes", re.M)
+FAMILY = re.compile(r"^struct (\w+) \{\s*\n(?:\s*static_assert.*\n)*\s*static constexpr auto code", re.M)
+TEMPLATE = re.compile(r"^template <[^\n]*>\s*\n(?:\s*requires [^\n]*\n)?\s*(?:class|struct) (\w+)(?! *<)", re.M)
+
+
+def public_headers(root, library):
+    folder = "hal/layouts/include" if library == "layouts" else f"{library}/include"
+    return sorted(pathlib.Path(root, folder).rglob("*.hpp"))
+
+
+def without_details(text):
+    """The text without what stands in a namespace detail."""
+    return re.sub(r"^namespace (?:\w+::)*detail \{.*?^\}  // namespace (?:\w+::)*detail", "", text, flags=re.M | re.S)
+
+
+def name_in(header):
+    return header.as_posix().split("/include/", 1)[1]
+
+
+def instances(root):
+    """A source file that instantiates every table and every command family."""
+    lines, count = [], 0
+    for library, pattern, shape in (
+            ("layouts", LAYOUT, "template class freehca::layouts::image<freehca::layouts::{}>;"),
+            ("firmware_cmds", FAMILY, "template class freehca::firmware_command<freehca::commands::{}>;")):
+        for header in public_headers(root, library):
+            lines.append(f"#include <{name_in(header)}>")
+        for header in public_headers(root, library):
+            text = without_details(header.read_text(encoding="utf-8"))
+            for match in pattern.finditer(text):
+                if text[:match.start()].rstrip().endswith(">"):
+                    continue  # a template itself: every_template.cpp has it
+                if library == "layouts" and enclosed(text, match.start()):
+                    continue
+                lines.append(shape.format(match.group(1)))
+                count += 1
+    return "\n".join(lines) + "\n", count
+
+
+def enclosed(text, at):
+    """Whether the place is inside another namespace than freehca::layouts."""
+    inner = re.findall(r"^(?:namespace (\w+) \{|\}  // namespace (\w+)$)", text[:at], re.M)
+    return sum(1 if opened else -1 for opened, _ in inner) > 0
+
+
+def templates_left_out(root, covered):
+    missing = []
+    for library in toolchain.CORE:
+        for header in public_headers(root, library):
+            for name in TEMPLATE.findall(without_details(header.read_text(encoding="utf-8"))):
+                if not re.search(rf"\b{name}\b", covered):
+                    missing.append(f"{name_in(header)}: {name}")
+    return missing
+
+
+def main():
+    root, compiler, build, folder = sys.argv[1:]
+    toolchain.need(compiler)
+    os.makedirs(folder, exist_ok=True)
+    here = pathlib.Path(__file__).parent
+    generated, count = instances(root)
+    instance_file = pathlib.Path(folder, "every_instance.cpp")
+    instance_file.write_text(generated, encoding="utf-8")
+    companions = sorted((here / "core").glob("*.cpp"))
+    covered = generated + "".join(c.read_text(encoding="utf-8") for c in companions)
+    missing = templates_left_out(root, covered)
+    if missing:
+        sys.exit("templates that tests/layering/core/every_template.cpp leaves out:\n" + "\n".join(missing))
+
+    sources = [s for library in toolchain.CORE for s in sorted(pathlib.Path(root, library, "src").glob("*.cpp"))]
+    objects, commands = [], []
+    flags = toolchain.freestanding(compiler) + OPTIMISATION[build] + toolchain.includes(root)
+    for source in [*sources, *companions, instance_file]:
+        objects.append(f"{folder}/{source.parent.parent.name}.{source.stem}.o")
+        commands.append([compiler, *flags, "-c", "-o", objects[-1], str(source)])
+    toolchain.run_all(commands)
+
+    prefix = compiler[:-len("g++")] if compiler.endswith("-g++") else ""
+    whole = f"{folder}/core.o"
+    subprocess.run([f"{prefix}ld", "-r", "-o", whole, *objects], check=True)
+    undefined = subprocess.run([f"{prefix}nm", "-u", "-C", whole], capture_output=True, text=True, check=True).stdout
+    wanted = {line.split(None, 1)[1].strip() for line in undefined.splitlines() if line.strip()}
+    # The table of addresses of position-independent code, which the final link makes.
+    wanted.discard("_GLOBAL_OFFSET_TABLE_")
+    too_much = wanted - MEMORY - FROM_THE_COMPILER.get(compiler, set())
+    sections = subprocess.run([f"{prefix}objdump", "-h", "-w", whole], capture_output=True, text=True, check=True).stdout
+    print(f"{compiler} {build}: {len(sources)} sources, {count} tables and command families, "
+          f"undefined: {' '.join(sorted(wanted)) or 'nothing'}")
+    if too_much:
+        sys.exit("the core needs: " + ", ".join(sorted(too_much)))
+    if FORBIDDEN_SECTIONS.search(sections):
+        sys.exit("constructors before main, or thread-local storage:\n" + sections)
+
+
+main()

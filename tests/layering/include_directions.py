@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""include_directions.py ROOT: every #include of the tree points the way that docs/design.md allows."""
+import pathlib
+import re
+import sys
+
+CORE = ["hal", "layouts"]
+# The C++ headers that a freestanding implementation has (C++20, [compliance]).
+FREESTANDING = set("atomic bit cfloat climits compare concepts coroutine cstdarg cstddef cstdint initializer_list "
+                   "limits new source_location type_traits version".split())
+# Path prefix: the owners it may include, and whether its standard headers are held to the list above.
+# The longest prefix that fits counts.
+RULES = {
+    "hal/layouts": (["layouts"], True),
+    "hal": (CORE, True),
+    "firmware_cmds": (CORE + ["firmware_cmds"], True),
+    "queues": (CORE + ["queues"], True),
+    "hca": (CORE + ["firmware_cmds", "queues", "hca"], True),
+    "hal/targets": (CORE, False),
+    # The one that sees both sides: driver and model in one process.
+    "hal/targets/in_process": (CORE + ["firmware_cmds", "queues", "hca", "model", "in_process"], False),
+    "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),
+    "vfio_host/include": (CORE + ["vfio_host"], False),
+    "vfio_host/src": (CORE + ["vfio_host"], False),
+    "qemu/model": (["layouts", "model"], False),
+    "qemu/qom": (["model"], False),
+}
+QEMU_FOLDERS = ("qemu/", "hw/", "exec/", "qapi/", "qom/", "migration/", "sysemu/", "system/", "standard-headers/")
+OPERATING_SYSTEM = re.compile(r"^(sys/|linux/|unistd\.h|pthread\.h|fcntl\.h|poll\.h|glib|thread$|mutex$|chrono$)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
+
+
+def rule_for(path):
+    fitting = [p for p in RULES if path.startswith(p + "/")]
+    return max(fitting, key=len) if fitting else None
+
+
+def complaint(path, quote, name):
+    """Why the file at `path` must not include `name`; None when it may."""
+    prefix = rule_for(path)
+    if prefix is None:
+        return None
+    owners, freestanding = RULES[prefix]
+    if name.startswith("freehca/"):
+        owner = name.split("/")[1]
+        if prefix == "qemu/qom" and name != "freehca/model/c_api.h":
+            return "only the model's C face may be seen from here"
+        return None if owner in owners else f"{prefix} may see {', '.join(owners)} only"
+    is_qemu = name.startswith(QEMU_FOLDERS)
+    if is_qemu and prefix != "qemu/qom":
+        return "only qemu/qom may include QEMU's headers"
+    if quote == '"':
+        return None
+    if freestanding and name not in FREESTANDING:
+        return "not a header of a freestanding implementation"
+    if prefix == "qemu/model" and OPERATING_SYSTEM.match(name):
+        return "the model includes no header of an operating system"
+    return None
+
+
+def check_the_checker():
+    refused = [
+        ("firmware_cmds/src/a.cpp", "<", "freehca/queues/cq.hpp"),
+        ("queues/include/freehca/queues/a.hpp", "<", "freehca/firmware_cmds/channel.hpp"),
+        ("hal/src/a.cpp", "<", "freehca/hca/device.hpp"),
+        ("hal/layouts/include/freehca/layouts/a.hpp", "<", "freehca/hal/status.hpp"),
+        ("qemu/model/src/a.cpp", "<", "freehca/hal/status.hpp"),
+        ("qemu/model/src/a.cpp", '"', "qemu/osdep.h"),
+        ("qemu/model/src/a.cpp", "<", "unistd.h"),
+        ("vfio_host/src/a.cpp", "<", "freehca/model/device.hpp"),
+        ("hca/src/a.cpp", "<", "vector"),
+        ("qemu/qom/a.c", '"', "freehca/model/device.hpp"),
+        ("hal/targets/bare/a.cpp", "<", "freehca/model/device.hpp"),
+    ]
+    allowed = [
+        ("hca/src/a.cpp", "<", "freehca/queues/cq.hpp"),
+        ("hal/targets/in_process/src/a.cpp", "<", "freehca/model/device.hpp"),
+        ("qemu/qom/a.c", '"', "qemu/osdep.h"),
+        ("qemu/qom/a.c", '"', "freehca/model/c_api.h"),
+        ("qemu/model/src/a.cpp", "<", "vector"),
+        ("hca/src/a.cpp", "<", "cstdint"),
+    ]
+    wrong = [c for c in refused if complaint(*c) is None] + [c for c in allowed if complaint(*c) is not None]
+    if wrong:
+        sys.exit(f"the checker itself is wrong about {wrong}")
+
+
+def main():
+    check_the_checker()
+    root = pathlib.Path(sys.argv[1])
+    found = []
+    files = 0
+    for top in ("hal", "firmware_cmds", "queues", "hca", "vfio_host", "qemu/model", "qemu/qom"):
+        for path in sorted((root / top).rglob("*")):
+            relative = path.relative_to(root).as_posix()
+            if path.suffix not in SUFFIXES or "/build/" in relative:
+                continue
+            files += 1
+            for quote, name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+                why = complaint(relative, quote, name)
+                if why:
+                    found.append(f"{relative}: {name}: {why}")
+    print(*found, sep="\n")
+    print(f"{files} files, {len(found)} wrong includes")
+    sys.exit(1 if found or not files else 0)
+
+
+main()
