@@ -40,7 +40,7 @@ namespace freehca::barrier {
 #elif defined(__aarch64__)
   __asm__ __volatile__("dmb oshst" ::: "memory");
 #elif defined(__riscv)
-  __asm__ __volatile__("fence w,o" ::: "memory");
+  __asm__ __volatile__("fence w,ow" ::: "memory");
 #endif
 }
 
@@ -52,7 +52,7 @@ namespace freehca::barrier {
 #elif defined(__aarch64__)
   __asm__ __volatile__("dsb st" ::: "memory");
 #elif defined(__riscv)
-  __asm__ __volatile__("fence o,o" ::: "memory");
+  __asm__ __volatile__("fence ow,ow" ::: "memory");
 #endif
 }
 
