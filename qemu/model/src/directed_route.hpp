@@ -33,7 +33,8 @@ inline std::uint16_t turn_round(layouts::image<layouts::dr_smp>& m) {
   using layouts::dr_smp;
   const auto count = m.get<&dr_smp::hop_count>();
   m.set<&dr_smp::direction>(true).set<&dr_smp::hop_pointer>(count);
-  return static_cast<std::uint16_t>(count == 0 ? m.get<&dr_smp::dr_slid>() : layouts::permissive_lid);
+  return static_cast<std::uint16_t>(count == 0 ? m.get<&dr_smp::dr_slid>()
+                                               : layouts::permissive_lid);
 }
 
 /// An answer has come back: is its route at its end?

@@ -21,7 +21,8 @@ command_status mad_demultiplexer::command(model::command& c) {
     case mad_demux_modifier::query_restrictions:
       // Nothing is kept from the host: the card is not in secure-host mode (Linux 6.1 fw.c
       // mlx4_check_smp_firewall_active).
-      return c.write_output(image<mad_demux>{}) ? command_status::ok : command_status::internal_error;
+      return c.write_output(image<mad_demux>{}) ? command_status::ok
+                                                : command_status::internal_error;
   }
   return command_status::bad_operation;
 }
@@ -30,15 +31,32 @@ bool mad_demultiplexer::firmware_takes(mad_method method, std::uint64_t attribut
   if (attribute_id > 31) return false;
   std::uint64_t mask = 0;
   switch (method) {
-    case mad_method::get: mask = taken_.get<&mad_demux::get_attr_mask>(); break;
-    case mad_method::set: mask = taken_.get<&mad_demux::set_attr_mask>(); break;
-    case mad_method::get_resp: mask = taken_.get<&mad_demux::getresp_attr_mask>(); break;
-    case mad_method::send: mask = taken_.get<&mad_demux::send_attr_mask>(); break;
-    case mad_method::trap: mask = taken_.get<&mad_demux::trap_attr_mask>(); break;
-    case mad_method::report: mask = taken_.get<&mad_demux::report_attr_mask>(); break;
-    case mad_method::report_resp: mask = taken_.get<&mad_demux::report_resp_attr_mask>(); break;
-    case mad_method::trap_repress: mask = taken_.get<&mad_demux::trap_repress_attr_mask>(); break;
-    default: break;
+    case mad_method::get:
+      mask = taken_.get<&mad_demux::get_attr_mask>();
+      break;
+    case mad_method::set:
+      mask = taken_.get<&mad_demux::set_attr_mask>();
+      break;
+    case mad_method::get_resp:
+      mask = taken_.get<&mad_demux::getresp_attr_mask>();
+      break;
+    case mad_method::send:
+      mask = taken_.get<&mad_demux::send_attr_mask>();
+      break;
+    case mad_method::trap:
+      mask = taken_.get<&mad_demux::trap_attr_mask>();
+      break;
+    case mad_method::report:
+      mask = taken_.get<&mad_demux::report_attr_mask>();
+      break;
+    case mad_method::report_resp:
+      mask = taken_.get<&mad_demux::report_resp_attr_mask>();
+      break;
+    case mad_method::trap_repress:
+      mask = taken_.get<&mad_demux::trap_repress_attr_mask>();
+      break;
+    default:
+      break;
   }
   return (mask >> attribute_id & 1) != 0;
 }

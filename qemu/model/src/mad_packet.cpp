@@ -76,7 +76,8 @@ std::optional<mad_packet> decode(const packet& p) {
     return std::nullopt;
   }
   const auto base = from.next<bth>();
-  if (!base || base->get<&bth::opcode>() != bth_opcode::ud_send_only || base->get<&bth::pad_count>() != 0)
+  if (!base || base->get<&bth::opcode>() != bth_opcode::ud_send_only ||
+      base->get<&bth::pad_count>() != 0)
     return std::nullopt;
   const auto datagram = from.next<deth>();
   if (!datagram || from.rest() != mad_bytes) return std::nullopt;

@@ -14,7 +14,8 @@ void node_identity::describe(const char* text) {
   std::memcpy(description.data(), text, std::min(std::strlen(text), description.size()));
 }
 
-managed_port managed_port::at_power_on(unsigned number, std::uint64_t guid, std::uint32_t capability_mask) {
+managed_port managed_port::at_power_on(unsigned number, std::uint64_t guid,
+                                       std::uint32_t capability_mask) {
   constexpr unsigned x1_and_x4 = 3, sdr_ddr_qdr = 7, polling = 2, error_threshold = 8;
   managed_port p;
   p.guid = guid;

@@ -43,9 +43,12 @@ struct managed_port {
   traffic_counters traffic;
 
   /// The port as it stands at power-on: link down, no LID, the default P_Key.
-  static managed_port at_power_on(unsigned number, std::uint64_t guid, std::uint32_t capability_mask);
+  static managed_port at_power_on(unsigned number, std::uint64_t guid,
+                                  std::uint32_t capability_mask);
 
-  std::uint16_t lid() const { return static_cast<std::uint16_t>(info.get<&layouts::port_info::lid>()); }
+  std::uint16_t lid() const {
+    return static_cast<std::uint16_t>(info.get<&layouts::port_info::lid>());
+  }
   layouts::port_state state() const { return info.get<&layouts::port_info::state>(); }
   layouts::port_physical_state physical_state() const {
     return info.get<&layouts::port_info::physical_state>();
@@ -56,13 +59,15 @@ struct managed_port {
 };
 
 /// NodeInfo as it is seen through `port`.
-layouts::image<layouts::node_info> node_info_of(const node_identity& node, const managed_port& port);
+layouts::image<layouts::node_info> node_info_of(const node_identity& node,
+                                                const managed_port& port);
 
 /// Told by a management agent of what a Set has changed, after the change.
 class change_listener {
  public:
   /// `before` is PortInfo as it was. The states are not changed yet: see state_wanted.
-  virtual void port_info_set(const layouts::image<layouts::port_info>& before, bool client_reregister) = 0;
+  virtual void port_info_set(const layouts::image<layouts::port_info>& before,
+                             bool client_reregister) = 0;
   /// Entries of a block of 32 P_Keys; bit n of `mask` for entry n.
   virtual void pkeys_set(unsigned block, std::uint32_t mask) = 0;
   /// Entries of a block of 8 GUIDs; bit n of `mask` for entry n.

@@ -15,8 +15,12 @@ void answer(image<layouts::smp>& m, const image<A>& value) {
   set_attribute<&layouts::smp::data>(m, value);
 }
 
-unsigned pkey_blocks(const managed_port& p) { return (p.pkey_entries + pkeys_per_block - 1) / pkeys_per_block; }
-unsigned guid_blocks(const managed_port& p) { return (p.guid_entries() + guids_per_block - 1) / guids_per_block; }
+unsigned pkey_blocks(const managed_port& p) {
+  return (p.pkey_entries + pkeys_per_block - 1) / pkeys_per_block;
+}
+unsigned guid_blocks(const managed_port& p) {
+  return (p.guid_entries() + guids_per_block - 1) / guids_per_block;
+}
 
 }  // namespace
 
@@ -35,7 +39,8 @@ mad_result management_agent::process(mad_buffer& mad, bool check_mkey) {
   if (check_mkey && !mkey_passes(m)) {
     const auto protect = port_.info.get<&port_info::mkey_protect>();
     if (!is_get || protect >= 2) {
-      if (listener_ != nullptr) listener_->mkey_checked(image<dr_smp>::from_bytes(mad.data()), false);
+      if (listener_ != nullptr)
+        listener_->mkey_checked(image<dr_smp>::from_bytes(mad.data()), false);
       return mad_result::discarded;
     }
     shown.hide_mkey = protect == 1;
@@ -66,23 +71,31 @@ bool management_agent::mkey_passes(const image<smp>& request) const {
 }
 
 bool management_agent::own_port(std::uint64_t attribute_modifier) const {
-  return attribute_modifier == 0 || attribute_modifier == port_.info.get<&port_info::local_port_num>();
+  return attribute_modifier == 0 ||
+         attribute_modifier == port_.info.get<&port_info::local_port_num>();
 }
 
 image<vl_arbitration>* management_agent::vl_arbitration_of(std::uint64_t attribute_modifier) {
   // Tables of up to 32 entries have their first block only.
   switch (attribute_modifier >> 16) {
-    case 1: return &port_.vl_arbitration_low;
-    case 3: return &port_.vl_arbitration_high;
-    default: return nullptr;
+    case 1:
+      return &port_.vl_arbitration_low;
+    case 3:
+      return &port_.vl_arbitration_high;
+    default:
+      return nullptr;
   }
 }
 
 std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
   const auto modifier = m.get<&smp::attribute_modifier>();
   switch (static_cast<smp_attribute>(m.get<&smp::attribute_id>())) {
-    case smp_attribute::node_description: m.set_bytes<&smp::data>(node_.description.data()); break;
-    case smp_attribute::node_info: answer(m, node_info_of(node_, port_)); break;
+    case smp_attribute::node_description:
+      m.set_bytes<&smp::data>(node_.description.data());
+      break;
+    case smp_attribute::node_info:
+      answer(m, node_info_of(node_, port_));
+      break;
     case smp_attribute::port_info: {
       if (!own_port(modifier)) return mad_status::invalid_attribute_value;
       image<port_info> info = port_.info;
@@ -95,7 +108,8 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
       if (modifier >= guid_blocks(port_)) return mad_status::invalid_attribute_value;
       image<guid_info> block;
       for (unsigned i = 0; i < guids_per_block; ++i)
-        set_element<&guid_info::guids, std::uint64_t>(block, i, port_.guids[modifier * guids_per_block + i]);
+        set_element<&guid_info::guids, std::uint64_t>(block, i,
+                                                      port_.guids[modifier * guids_per_block + i]);
       answer(m, block);
       break;
     }
@@ -103,12 +117,14 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
       if ((modifier & 0xffff) >= pkey_blocks(port_)) return mad_status::invalid_attribute_value;
       image<pkey_table> block;
       for (unsigned i = 0; i < pkeys_per_block; ++i)
-        set_element<&pkey_table::pkeys, std::uint16_t>(block, i,
-                                                       port_.pkeys[(modifier & 0xffff) * pkeys_per_block + i]);
+        set_element<&pkey_table::pkeys, std::uint16_t>(
+            block, i, port_.pkeys[(modifier & 0xffff) * pkeys_per_block + i]);
       answer(m, block);
       break;
     }
-    case smp_attribute::sl_to_vl_table: answer(m, port_.sl_to_vl); break;
+    case smp_attribute::sl_to_vl_table:
+      answer(m, port_.sl_to_vl);
+      break;
     case smp_attribute::vl_arbitration: {
       const image<vl_arbitration>* table = vl_arbitration_of(modifier);
       if (table == nullptr) return mad_status::invalid_attribute_value;
@@ -128,7 +144,8 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
       break;
     // The port's SM answers SMInfo, if there is one, and not its SMA; notices are sent as traps only
     // (IsNoticeSupported is clear); switches have the forwarding tables.
-    default: return mad_status::unsupported_method_attribute;
+    default:
+      return mad_status::unsupported_method_attribute;
   }
   return mad_status::success;
 }
@@ -136,9 +153,12 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
 std::uint16_t management_agent::set(image<smp>& m, view& shown) {
   const auto modifier = m.get<&smp::attribute_modifier>();
   switch (static_cast<smp_attribute>(m.get<&smp::attribute_id>())) {
-    case smp_attribute::port_info: return set_port_info(m, shown);
-    case smp_attribute::guid_info: return set_guids(m);
-    case smp_attribute::pkey_table: return set_pkeys(m);
+    case smp_attribute::port_info:
+      return set_port_info(m, shown);
+    case smp_attribute::guid_info:
+      return set_guids(m);
+    case smp_attribute::pkey_table:
+      return set_pkeys(m);
     case smp_attribute::sl_to_vl_table: {
       const auto wanted = attribute<&smp::data, sl_to_vl_table>(m);
       const bool changed = !(wanted == port_.sl_to_vl);
@@ -146,15 +166,18 @@ std::uint16_t management_agent::set(image<smp>& m, view& shown) {
       if (changed && listener_ != nullptr) listener_->sl_to_vl_set();
       return mad_status::success;
     }
-    case smp_attribute::vl_arbitration: return set_vl_arbitration(m);
+    case smp_attribute::vl_arbitration:
+      return set_vl_arbitration(m);
     case smp_attribute::mlnx_ext_port_info:
       if (!port_.vendor_port_info) return mad_status::unsupported_method_attribute;
       if (!own_port(modifier)) return mad_status::invalid_attribute_value;
       port_.extended_info.set<&mlnx_ext_port_info::link_speed_enabled>(
-          attribute<&smp::data, mlnx_ext_port_info>(m).get<&mlnx_ext_port_info::link_speed_enabled>() &
+          attribute<&smp::data, mlnx_ext_port_info>(m)
+              .get<&mlnx_ext_port_info::link_speed_enabled>() &
           port_.extended_info.get<&mlnx_ext_port_info::link_speed_supported>());
       return mad_status::success;
-    default: return mad_status::unsupported_method_attribute;
+    default:
+      return mad_status::unsupported_method_attribute;
   }
 }
 

@@ -22,12 +22,16 @@ constexpr std::uint32_t ipoib_qkey = 0x0b1b;
 // Where this manager makes up a multicast GID: transient, link-local scope, then a signature (OpenSM's).
 constexpr std::uint64_t made_up_high = 0xff12a01cfe800000;
 
-bool same_gid(const std::byte* a, const std::byte* b) { return std::memcmp(a, b, 16) == 0; }
+bool same_gid(const std::byte* a, const std::byte* b) {
+  return std::memcmp(a, b, 16) == 0;
+}
 bool zero_gid(const std::byte* g) {
   static constexpr gid_bytes none{};
   return same_gid(g, none.data());
 }
-bool has(std::uint64_t components, std::uint64_t bit) { return (components & bit) != 0; }
+bool has(std::uint64_t components, std::uint64_t bit) {
+  return (components & bit) != 0;
+}
 
 bool full(std::uint64_t state) {
   return (state & (join_state::full_member | join_state::send_only_full_member)) != 0;
@@ -35,7 +39,8 @@ bool full(std::uint64_t state) {
 
 /// The value that a creator's selector asks for, of those that the port can have.
 ib_mtu chosen_mtu(const image<mcmember_record>& r, std::uint64_t components, ib_mtu greatest) {
-  if (!has(components, mc::mtu) || r.get<&mcmember_record::mtu_selector>() != sa_selector::exactly) return greatest;
+  if (!has(components, mc::mtu) || r.get<&mcmember_record::mtu_selector>() != sa_selector::exactly)
+    return greatest;
   return std::min(r.get<&mcmember_record::mtu>(), greatest);
 }
 
@@ -43,27 +48,45 @@ ib_mtu chosen_mtu(const image<mcmember_record>& r, std::uint64_t components, ib_
 
 unsigned tenths_of_gbps(ib_rate rate) {
   switch (rate) {
-    case ib_rate::port_current: return 0;
-    case ib_rate::gbps_2_5: return 25;
-    case ib_rate::gbps_5: return 50;
-    case ib_rate::gbps_10: return 100;
-    case ib_rate::gbps_14: return 140;
-    case ib_rate::gbps_20: return 200;
-    case ib_rate::gbps_25: return 250;
-    case ib_rate::gbps_30: return 300;
-    case ib_rate::gbps_40: return 400;
-    case ib_rate::gbps_56: return 560;
-    case ib_rate::gbps_60: return 600;
-    case ib_rate::gbps_80: return 800;
-    case ib_rate::gbps_100: return 1000;
-    case ib_rate::gbps_112: return 1120;
-    case ib_rate::gbps_120: return 1200;
-    case ib_rate::gbps_168: return 1680;
+    case ib_rate::port_current:
+      return 0;
+    case ib_rate::gbps_2_5:
+      return 25;
+    case ib_rate::gbps_5:
+      return 50;
+    case ib_rate::gbps_10:
+      return 100;
+    case ib_rate::gbps_14:
+      return 140;
+    case ib_rate::gbps_20:
+      return 200;
+    case ib_rate::gbps_25:
+      return 250;
+    case ib_rate::gbps_30:
+      return 300;
+    case ib_rate::gbps_40:
+      return 400;
+    case ib_rate::gbps_56:
+      return 560;
+    case ib_rate::gbps_60:
+      return 600;
+    case ib_rate::gbps_80:
+      return 800;
+    case ib_rate::gbps_100:
+      return 1000;
+    case ib_rate::gbps_112:
+      return 1120;
+    case ib_rate::gbps_120:
+      return 1200;
+    case ib_rate::gbps_168:
+      return 1680;
   }
   return 0;
 }
 
-multicast_registry::multicast_registry(const subnet_topology& subnet) : subnet_(subnet) { clear(); }
+multicast_registry::multicast_registry(const subnet_topology& subnet) : subnet_(subnet) {
+  clear();
+}
 
 void multicast_registry::clear() {
   groups_.clear();
@@ -92,8 +115,9 @@ multicast_registry::group* multicast_registry::find(const std::byte* mgid) {
 
 std::uint16_t multicast_registry::free_mlid() const {
   for (unsigned lid = first_multicast_lid; lid < permissive_lid; ++lid)
-    if (std::none_of(groups_.begin(), groups_.end(),
-                     [lid](const group& g) { return g.about.get<&mcmember_record::mlid>() == lid; }))
+    if (std::none_of(groups_.begin(), groups_.end(), [lid](const group& g) {
+          return g.about.get<&mcmember_record::mlid>() == lid;
+        }))
       return static_cast<std::uint16_t>(lid);
   return 0;
 }
@@ -113,37 +137,43 @@ sa_status multicast_registry::create(const record& r, std::uint64_t components, 
   if (first != 0xff) return sa_status::request_invalid;
   static constexpr gid_bytes nobody{};
   const ib_rate own_rate = rate_of(*creator);
-  const bool exact_rate = has(components, mc::rate) && r.get<&mcmember_record::rate_selector>() == sa_selector::exactly;
+  const bool exact_rate =
+      has(components, mc::rate) && r.get<&mcmember_record::rate_selector>() == sa_selector::exactly;
   if (exact_rate && tenths_of_gbps(r.get<&mcmember_record::rate>()) > tenths_of_gbps(own_rate))
     return sa_status::request_invalid;
   g.about.set_bytes<&mcmember_record::port_gid>(nobody.data())
       .set<&mcmember_record::join_state>(0)
       .set<&mcmember_record::proxy_join>(false)
       .set<&mcmember_record::mlid>(mlid)
-      .set<&mcmember_record::mtu>(chosen_mtu(r, components, creator->info.get<&port_info::neighbor_mtu>()))
+      .set<&mcmember_record::mtu>(
+          chosen_mtu(r, components, creator->info.get<&port_info::neighbor_mtu>()))
       .set<&mcmember_record::mtu_selector>(sa_selector::exactly)
       .set<&mcmember_record::rate>(exact_rate ? r.get<&mcmember_record::rate>() : own_rate)
       .set<&mcmember_record::rate_selector>(sa_selector::exactly)
       .set<&mcmember_record::packet_life>(packet_life)
       .set<&mcmember_record::packet_life_selector>(sa_selector::exactly)
-      .set<&mcmember_record::scope>(std::to_integer<unsigned>(g.about.bytes_of<&mcmember_record::mgid>()[1]) & 0xf);
+      .set<&mcmember_record::scope>(
+          std::to_integer<unsigned>(g.about.bytes_of<&mcmember_record::mgid>()[1]) & 0xf);
   groups_.push_back(g);
   made = &groups_.back();
   return sa_status::success;
 }
 
 sa_status multicast_registry::join(record& r, std::uint64_t components) {
-  if (!has(components, mc::port_gid) || !has(components, mc::join_state)) return sa_status::insufficient_components;
+  if (!has(components, mc::port_gid) || !has(components, mc::join_state))
+    return sa_status::insufficient_components;
   const auto state = static_cast<std::uint8_t>(r.get<&mcmember_record::join_state>());
   if (state == 0) return sa_status::request_invalid;
-  if (subnet_.by_gid(r.bytes_of<&mcmember_record::port_gid>()) == nullptr) return sa_status::invalid_gid;
+  if (subnet_.by_gid(r.bytes_of<&mcmember_record::port_gid>()) == nullptr)
+    return sa_status::invalid_gid;
   group* g = has(components, mc::mgid) ? find(r.bytes_of<&mcmember_record::mgid>()) : nullptr;
   if (g == nullptr) {
     if (const auto s = create(r, components, g); s != sa_status::success) return s;
   } else {
     const record& about = g->about;
     const bool differs =
-        (has(components, mc::qkey) && about.get<&mcmember_record::qkey>() != r.get<&mcmember_record::qkey>()) ||
+        (has(components, mc::qkey) &&
+         about.get<&mcmember_record::qkey>() != r.get<&mcmember_record::qkey>()) ||
         (has(components, mc::pkey) &&
          ((about.get<&mcmember_record::pkey>() ^ r.get<&mcmember_record::pkey>()) & 0x7fff) != 0) ||
         (has(components, mc::mtu_selector) && has(components, mc::mtu) &&
@@ -160,12 +190,14 @@ sa_status multicast_registry::join(record& r, std::uint64_t components) {
   auto m = std::find_if(g->members.begin(), g->members.end(), of_port);
   if (m == g->members.end()) {
     member joined{{}, 0, r.get<&mcmember_record::proxy_join>()};
-    std::copy_n(r.bytes_of<&mcmember_record::port_gid>(), joined.port_gid.size(), joined.port_gid.begin());
+    std::copy_n(r.bytes_of<&mcmember_record::port_gid>(), joined.port_gid.size(),
+                joined.port_gid.begin());
     m = g->members.insert(m, joined);
   }
   m->join_state = static_cast<std::uint8_t>(m->join_state | state);
   r = g->about;
-  r.set_bytes<&mcmember_record::port_gid>(m->port_gid.data()).set<&mcmember_record::join_state>(m->join_state);
+  r.set_bytes<&mcmember_record::port_gid>(m->port_gid.data())
+      .set<&mcmember_record::join_state>(m->join_state);
   return sa_status::success;
 }
 
@@ -181,23 +213,27 @@ sa_status multicast_registry::leave(record& r, std::uint64_t components) {
   if (m == g->members.end() || (m->join_state & state) != state) return sa_status::request_invalid;
   m->join_state = static_cast<std::uint8_t>(m->join_state & ~state);
   record answer = g->about;
-  answer.set_bytes<&mcmember_record::port_gid>(m->port_gid.data()).set<&mcmember_record::join_state>(state);
+  answer.set_bytes<&mcmember_record::port_gid>(m->port_gid.data())
+      .set<&mcmember_record::join_state>(state);
   r = answer;
   if (m->join_state == 0) g->members.erase(m);
-  const bool kept = g->permanent || std::any_of(g->members.begin(), g->members.end(),
-                                                [](const member& one) { return full(one.join_state); });
+  const bool kept =
+      g->permanent || std::any_of(g->members.begin(), g->members.end(),
+                                  [](const member& one) { return full(one.join_state); });
   if (!kept) groups_.erase(groups_.begin() + (g - groups_.data()));
   return sa_status::success;
 }
 
-std::vector<multicast_registry::record> multicast_registry::query(const record& wanted, std::uint64_t components,
-                                                                 bool trusted) const {
+std::vector<multicast_registry::record> multicast_registry::query(const record& wanted,
+                                                                  std::uint64_t components,
+                                                                  bool trusted) const {
   using l = mcmember_record;
   std::vector<record> found;
   for (const group& g : groups_) {
     const record& about = g.about;
     const bool matches =
-        (!has(components, mc::mgid) || same_gid(about.bytes_of<&l::mgid>(), wanted.bytes_of<&l::mgid>())) &&
+        (!has(components, mc::mgid) ||
+         same_gid(about.bytes_of<&l::mgid>(), wanted.bytes_of<&l::mgid>())) &&
         (!has(components, mc::mlid) || about.get<&l::mlid>() == wanted.get<&l::mlid>()) &&
         (!has(components, mc::qkey) || about.get<&l::qkey>() == wanted.get<&l::qkey>()) &&
         (!has(components, mc::pkey) || about.get<&l::pkey>() == wanted.get<&l::pkey>()) &&
@@ -209,9 +245,13 @@ std::vector<multicast_registry::record> multicast_registry::query(const record& 
       continue;
     }
     for (const member& m : g.members) {
-      if (has(components, mc::port_gid) && !same_gid(m.port_gid.data(), wanted.bytes_of<&l::port_gid>())) continue;
+      if (has(components, mc::port_gid) &&
+          !same_gid(m.port_gid.data(), wanted.bytes_of<&l::port_gid>()))
+        continue;
       record r = about;
-      r.set_bytes<&l::port_gid>(m.port_gid.data()).set<&l::join_state>(m.join_state).set<&l::proxy_join>(m.proxy);
+      r.set_bytes<&l::port_gid>(m.port_gid.data())
+          .set<&l::join_state>(m.join_state)
+          .set<&l::proxy_join>(m.proxy);
       found.push_back(r);
     }
   }

@@ -49,16 +49,22 @@ class multicast_registry {
 template <class V, class Order>
 bool selected(layouts::sa_selector selector, V wanted, V value, Order order) {
   switch (selector) {
-    case layouts::sa_selector::greater_than: return order(value) > order(wanted);
-    case layouts::sa_selector::less_than: return order(value) < order(wanted);
-    case layouts::sa_selector::exactly: return value == wanted;
-    case layouts::sa_selector::best: return true;
+    case layouts::sa_selector::greater_than:
+      return order(value) > order(wanted);
+    case layouts::sa_selector::less_than:
+      return order(value) < order(wanted);
+    case layouts::sa_selector::exactly:
+      return value == wanted;
+    case layouts::sa_selector::best:
+      return true;
   }
   return false;
 }
 
 /// Tenths of Gb/s: rates are not in the order of their codes.
 unsigned tenths_of_gbps(layouts::ib_rate rate);
-inline unsigned order_of(layouts::ib_mtu mtu) { return static_cast<unsigned>(mtu); }
+inline unsigned order_of(layouts::ib_mtu mtu) {
+  return static_cast<unsigned>(mtu);
+}
 
 }  // namespace freehca::model

@@ -11,7 +11,8 @@ using namespace layouts;
 namespace {
 
 // CX-3: 0x1400 (captures, section 4.5).
-constexpr std::uint16_t capability_mask = pma_capability::extended_width_no_ietf | pma_capability::xmit_wait;
+constexpr std::uint16_t capability_mask =
+    pma_capability::extended_width_no_ietf | pma_capability::xmit_wait;
 // no source: chosen (4.096 us * 2^16, as the port's own response time)
 constexpr unsigned response_time = 16;
 
@@ -28,8 +29,9 @@ mad_result performance_agent::process(mad_buffer& mad) {
       m.get<&pma_mad::mgmt_class>() != mad_class::performance ||
       (method != mad_method::get && method != mad_method::set))
     return mad_result::discarded;
-  const std::uint16_t status =
-      m.get<&pma_mad::class_version>() == 1 ? answer(m, method == mad_method::set) : mad_status::bad_version;
+  const std::uint16_t status = m.get<&pma_mad::class_version>() == 1
+                                   ? answer(m, method == mad_method::set)
+                                   : mad_status::bad_version;
   m.set<&pma_mad::method>(mad_method::get_resp).set<&pma_mad::status>(status);
   std::copy_n(m.data(), mad.size(), mad.begin());
   return mad_result::answered;
@@ -66,7 +68,8 @@ std::uint16_t performance_agent::answer(image<pma_mad>& m, bool is_set) {
       set_attribute<&pma_mad::data>(m, now);
       return mad_status::success;
     }
-    default: return mad_status::unsupported_method_attribute;
+    default:
+      return mad_status::unsupported_method_attribute;
   }
 }
 
@@ -116,10 +119,13 @@ image<port_counters_ext> performance_agent::extended_counters() const {
 void performance_agent::set_extended_counters(const image<port_counters_ext>& wanted) {
   traffic_counters& t = port_.traffic;
   const auto select = wanted.get<&port_counters_ext::counter_select>();
-  if ((select & ext_xmit_data) != 0) t.xmit_data.set_wide(wanted.get<&port_counters_ext::xmit_data>());
+  if ((select & ext_xmit_data) != 0)
+    t.xmit_data.set_wide(wanted.get<&port_counters_ext::xmit_data>());
   if ((select & ext_rcv_data) != 0) t.rcv_data.set_wide(wanted.get<&port_counters_ext::rcv_data>());
-  if ((select & ext_xmit_packets) != 0) t.xmit_packets.set_wide(wanted.get<&port_counters_ext::xmit_packets>());
-  if ((select & ext_rcv_packets) != 0) t.rcv_packets.set_wide(wanted.get<&port_counters_ext::rcv_packets>());
+  if ((select & ext_xmit_packets) != 0)
+    t.xmit_packets.set_wide(wanted.get<&port_counters_ext::xmit_packets>());
+  if ((select & ext_rcv_packets) != 0)
+    t.rcv_packets.set_wide(wanted.get<&port_counters_ext::rcv_packets>());
 }
 
 }  // namespace freehca::model

@@ -5,8 +5,8 @@
 #include <freehca/layouts/pma.hpp>
 
 #include "mad_packet.hpp"
-#include "management_agent.hpp"
 #include "managed_port.hpp"
+#include "management_agent.hpp"
 
 namespace freehca::model {
 

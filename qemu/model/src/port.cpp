@@ -39,10 +39,12 @@ port::port(adapter& a, const node_identity& node, const mad_demultiplexer& demux
 managed_port port::at_power_on() const {
   const bool second_generation = a_.how.kind == variant::connectx2;
   managed_port p = managed_port::at_power_on(
-      number_, a_.how.node_guid + number_, second_generation ? capabilities_of_connectx2 : capabilities_of_connectx3);
+      number_, a_.how.node_guid + number_,
+      second_generation ? capabilities_of_connectx2 : capabilities_of_connectx3);
   // The vendor's extended PortInfo: captures, section 4.4 (CX-3; CX-2: no source: chosen).
   p.vendor_port_info = !second_generation;
-  p.extended_info.set<&mlnx_ext_port_info::link_speed_supported>(1).set<&mlnx_ext_port_info::link_speed_enabled>(1);
+  p.extended_info.set<&mlnx_ext_port_info::link_speed_supported>(1)
+      .set<&mlnx_ext_port_info::link_speed_enabled>(1);
   return p;
 }
 
@@ -91,13 +93,16 @@ void port::train() {
 void port::link_trained() {
   training_ = {};
   image<port_info>& i = managed_.info;
-  constexpr auto qdr_bit = static_cast<unsigned>(link_speed::qdr), ddr_bit = static_cast<unsigned>(link_speed::ddr);
-  const auto speeds = i.get<&port_info::link_speed_supported>() & i.get<&port_info::link_speed_enabled>();
+  constexpr auto qdr_bit = static_cast<unsigned>(link_speed::qdr),
+                 ddr_bit = static_cast<unsigned>(link_speed::ddr);
+  const auto speeds =
+      i.get<&port_info::link_speed_supported>() & i.get<&port_info::link_speed_enabled>();
   const link_speed speed = (speeds & qdr_bit) != 0   ? link_speed::qdr
                            : (speeds & ddr_bit) != 0 ? link_speed::ddr
                                                      : link_speed::sdr;
-  const bool fdr = speed == link_speed::qdr && (i.get<&port_info::link_speed_ext_supported>() &
-                                                i.get<&port_info::link_speed_ext_enabled>() & 1) != 0;
+  const bool fdr =
+      speed == link_speed::qdr && (i.get<&port_info::link_speed_ext_supported>() &
+                                   i.get<&port_info::link_speed_ext_enabled>() & 1) != 0;
   i.set<&port_info::physical_state>(port_physical_state::link_up)
       .set<&port_info::state>(layouts::port_state::initialize)
       .set<&port_info::link_width_active>(link_width::x4)
@@ -139,6 +144,8 @@ void port::state_wanted(layouts::port_state state, port_physical_state physical)
   if (state == port_state::active) post_port_change(port_change_subtype::active);
 }
 
-bool port::host_owns(unsigned special_qp) const { return a_.queue_pairs->special_qp(number_, special_qp) != 0; }
+bool port::host_owns(unsigned special_qp) const {
+  return a_.queue_pairs->special_qp(number_, special_qp) != 0;
+}
 
 }  // namespace freehca::model

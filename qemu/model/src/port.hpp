@@ -30,7 +30,9 @@ class port final : private change_listener {
   void close();
   bool is_open() const { return open_; }
   bool has_peer() const { return peer_ != nullptr; }
-  bool link_up() const { return managed_.physical_state() == layouts::port_physical_state::link_up; }
+  bool link_up() const {
+    return managed_.physical_state() == layouts::port_physical_state::link_up;
+  }
 
   /// As their namesakes in class ports.
   void transmit(packet p);
@@ -51,7 +53,8 @@ class port final : private change_listener {
   void clear();
 
  private:
-  void port_info_set(const layouts::image<layouts::port_info>& before, bool client_reregister) override;
+  void port_info_set(const layouts::image<layouts::port_info>& before,
+                     bool client_reregister) override;
   void pkeys_set(unsigned block, std::uint32_t mask) override;
   void guids_set(unsigned block, std::uint32_t mask) override;
   void sl_to_vl_set() override;
@@ -64,7 +67,8 @@ class port final : private change_listener {
   void link_trained();
   void lose_link(layouts::port_physical_state next);
   void post_port_change(layouts::port_change_subtype subtype);
-  void post_table_change(layouts::port_management_subtype subtype, unsigned block, std::uint32_t mask);
+  void post_table_change(layouts::port_management_subtype subtype, unsigned block,
+                         std::uint32_t mask);
 
   bool own_lid(std::uint16_t lid) const;
   bool returns_at_once(const packet& p, const packet_summary& s) const;
@@ -91,7 +95,8 @@ class port final : private change_listener {
   link_peer* peer_ = nullptr;
   bool open_ = false;
   scheduler::ticket training_, mkey_lease_;
-  std::uint64_t generation_ = 0;  ///< of the link: packets under way die with the link that they are on
+  std::uint64_t generation_ =
+      0;  ///< of the link: packets under way die with the link that they are on
   std::uint64_t sent_ = 0, received_ = 0, looped_back_ = 0;
 };
 

@@ -23,16 +23,22 @@ constexpr unsigned log_table_entries = 7;
 
 // The bits that the host's own agents stand behind; firmware keeps the others (captures, section 4.2).
 constexpr std::uint32_t capabilities_of_the_host =
-    port_capability::sm | port_capability::communication_management | port_capability::snmp_tunneling |
-    port_capability::device_management | port_capability::boot_management;
+    port_capability::sm | port_capability::communication_management |
+    port_capability::snmp_tunneling | port_capability::device_management |
+    port_capability::boot_management;
 
 vl_code code_of(std::uint64_t vls) {
   switch (vls) {
-    case 1: return vl_code::vl0;
-    case 2: return vl_code::vl0_1;
-    case 4: return vl_code::vl0_3;
-    case 8: return vl_code::vl0_7;
-    default: return vl_code::no_change;
+    case 1:
+      return vl_code::vl0;
+    case 2:
+      return vl_code::vl0_1;
+    case 4:
+      return vl_code::vl0_3;
+    case 8:
+      return vl_code::vl0_7;
+    default:
+      return vl_code::no_change;
   }
 }
 
@@ -40,34 +46,44 @@ vl_code code_of(std::uint64_t vls) {
 /// ConnectX-2 has refused the first with bad_size (captures, section 8). From which product on: no source,
 /// chosen.
 command_status buffers_for(variant kind, std::uint64_t mtu_code, std::uint64_t vls) {
-  if (mtu_code < 1 || mtu_code > static_cast<unsigned>(ib_mtu::mtu_4096)) return command_status::bad_parameter;
+  if (mtu_code < 1 || mtu_code > static_cast<unsigned>(ib_mtu::mtu_4096))
+    return command_status::bad_parameter;
   if (vls > greatest_vls) return command_status::exceeds_limits;
   if (code_of(vls) == vl_code::no_change) return command_status::bad_parameter;
-  const bool too_much = kind == variant::connectx2 && mtu_code == static_cast<unsigned>(ib_mtu::mtu_4096) && vls > 4;
+  const bool too_much =
+      kind == variant::connectx2 && mtu_code == static_cast<unsigned>(ib_mtu::mtu_4096) && vls > 4;
   return too_much ? command_status::bad_size : command_status::ok;
 }
 
-std::uint64_t number_of(vl_code code) { return std::uint64_t{1} << (static_cast<unsigned>(code) - 1); }
+std::uint64_t number_of(vl_code code) {
+  return std::uint64_t{1} << (static_cast<unsigned>(code) - 1);
+}
 
 command_status check(const image<set_port_ib>& in, const managed_port& p, bool open, variant kind) {
   using l = set_port_ib;
   // Limits of a port in use, and its names, cannot change. no source: chosen
-  const bool shapes = in.get<&l::mmc>() || in.get<&l::mvc>() || in.get<&l::mp>() || in.get<&l::mg>() ||
-                      in.get<&l::lss>() || in.get<&l::lws>() || in.get<&l::g0>() || in.get<&l::ng>() ||
-                      in.get<&l::sig>();
+  const bool shapes = in.get<&l::mmc>() || in.get<&l::mvc>() || in.get<&l::mp>() ||
+                      in.get<&l::mg>() || in.get<&l::lss>() || in.get<&l::lws>() ||
+                      in.get<&l::g0>() || in.get<&l::ng>() || in.get<&l::sig>();
   if (shapes && open) return command_status::bad_resource_state;
-  const std::uint64_t mtu =
-      in.get<&l::mmc>() ? in.get<&l::mtu_cap>() : static_cast<unsigned>(p.info.get<&port_info::mtu_cap>());
-  const std::uint64_t vls = in.get<&l::mvc>() ? in.get<&l::vl_cap>() : number_of(p.info.get<&port_info::vl_cap>());
+  const std::uint64_t mtu = in.get<&l::mmc>()
+                                ? in.get<&l::mtu_cap>()
+                                : static_cast<unsigned>(p.info.get<&port_info::mtu_cap>());
+  const std::uint64_t vls =
+      in.get<&l::mvc>() ? in.get<&l::vl_cap>() : number_of(p.info.get<&port_info::vl_cap>());
   if (in.get<&l::mmc>() || in.get<&l::mvc>())
     if (const auto s = buffers_for(kind, mtu, vls); s != command_status::ok) return s;
-  if (in.get<&l::mp>() && (in.get<&l::max_pkey>() == 0 || in.get<&l::max_pkey>() > managed_port::pkeys_at_most))
+  if (in.get<&l::mp>() &&
+      (in.get<&l::max_pkey>() == 0 || in.get<&l::max_pkey>() > managed_port::pkeys_at_most))
     return command_status::exceeds_limits;
-  if (in.get<&l::mg>() && (in.get<&l::max_gid>() == 0 || in.get<&l::max_gid>() > managed_port::guids_at_most))
+  if (in.get<&l::mg>() &&
+      (in.get<&l::max_gid>() == 0 || in.get<&l::max_gid>() > managed_port::guids_at_most))
     return command_status::exceeds_limits;
-  if (in.get<&l::lss>() && (in.get<&l::link_speed_supported>() & p.info.get<&port_info::link_speed_supported>()) == 0)
+  if (in.get<&l::lss>() &&
+      (in.get<&l::link_speed_supported>() & p.info.get<&port_info::link_speed_supported>()) == 0)
     return command_status::bad_parameter;
-  if (in.get<&l::lws>() && (in.get<&l::link_width_supported>() & p.info.get<&port_info::link_width_supported>()) == 0)
+  if (in.get<&l::lws>() &&
+      (in.get<&l::link_width_supported>() & p.info.get<&port_info::link_width_supported>()) == 0)
     return command_status::bad_parameter;
   return command_status::ok;
 }
@@ -86,11 +102,13 @@ void apply_limits(const image<set_port_ib>& in, managed_port& p) {
   if (in.get<&l::mp>()) p.pkey_entries = static_cast<unsigned>(in.get<&l::max_pkey>());
   if (in.get<&l::mg>()) i.set<&port_info::guid_cap>(in.get<&l::max_gid>());
   if (in.get<&l::lss>()) {
-    const auto speeds = in.get<&l::link_speed_supported>() & i.get<&port_info::link_speed_supported>();
+    const auto speeds =
+        in.get<&l::link_speed_supported>() & i.get<&port_info::link_speed_supported>();
     i.set<&port_info::link_speed_supported>(speeds).set<&port_info::link_speed_enabled>(speeds);
   }
   if (in.get<&l::lws>()) {
-    const auto widths = in.get<&l::link_width_supported>() & i.get<&port_info::link_width_supported>();
+    const auto widths =
+        in.get<&l::link_width_supported>() & i.get<&port_info::link_width_supported>();
     i.set<&port_info::link_width_supported>(widths).set<&port_info::link_width_enabled>(widths);
   }
 }
@@ -120,7 +138,8 @@ command_status ports::set_port(command& c) {
   using l = set_port_ib;
   port* p = at(c.input_modifier & 0xff);
   if (p == nullptr) return command_status::bad_parameter;
-  if (c.opcode_modifier != static_cast<unsigned>(set_port_modifier::ib)) return command_status::bad_operation;
+  if (c.opcode_modifier != static_cast<unsigned>(set_port_modifier::ib))
+    return command_status::bad_operation;
   if (c.input_modifier > 0xff) return command_status::bad_parameter;
   image<l> in;
   if (!c.read_input(in)) return command_status::internal_error;
@@ -170,13 +189,15 @@ command_status ports::sense_port(command& c) {
   const port* p = at(c.input_modifier);
   if (p == nullptr || c.opcode_modifier != 0) return command_status::bad_parameter;
   image<layouts::sense_port> out;
-  if (p->has_peer()) out.set<&layouts::sense_port::port_type>(ethernet(*p) ? port_type::ethernet : port_type::ib);
+  if (p->has_peer())
+    out.set<&layouts::sense_port::port_type>(ethernet(*p) ? port_type::ethernet : port_type::ib);
   c.output_parameter = load_be<std::uint64_t>(out.data());
   return command_status::ok;
 }
 
 command_status ports::set_node(command& c) {
-  if (c.input_modifier != set_node_input_modifier || c.opcode_modifier != 0) return command_status::bad_parameter;
+  if (c.input_modifier != set_node_input_modifier || c.opcode_modifier != 0)
+    return command_status::bad_parameter;
   image<layouts::set_node> in;
   if (!c.read_input(in)) return command_status::internal_error;
   std::copy_n(in.data(), node_.description.size(), node_.description.begin());
@@ -199,13 +220,18 @@ command_status ports::mad_ifc(command& c) {
   if (!c.read_input(m)) return command_status::internal_error;
   mad_buffer buffer;
   std::copy_n(m.data(), buffer.size(), buffer.begin());
-  const bool check_mkey = (c.opcode_modifier & static_cast<unsigned>(mad_ifc_modifier::ignore_mkey)) == 0;
+  const bool check_mkey =
+      (c.opcode_modifier & static_cast<unsigned>(mad_ifc_modifier::ignore_mkey)) == 0;
   switch (p->local_mad(buffer, check_mkey)) {
-    case mad_result::discarded: return command_status::bad_management_packet;
-    case mad_result::consumed: return command_status::ok;
-    case mad_result::answered: break;
+    case mad_result::discarded:
+      return command_status::bad_management_packet;
+    case mad_result::consumed:
+      return command_status::ok;
+    case mad_result::answered:
+      break;
   }
-  return c.write_output(image<mad>::from_bytes(buffer.data())) ? command_status::ok : command_status::internal_error;
+  return c.write_output(image<mad>::from_bytes(buffer.data())) ? command_status::ok
+                                                               : command_status::internal_error;
 }
 
 }  // namespace freehca::model

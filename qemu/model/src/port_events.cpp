@@ -34,7 +34,8 @@ constexpr std::uint64_t greatest_violations = 0xffff;
 }  // namespace
 
 bool port::sm_reachable() const {
-  return managed_.state() >= layouts::port_state::armed && managed_.info.get<&port_info::master_sm_lid>() != 0;
+  return managed_.state() >= layouts::port_state::armed &&
+         managed_.info.get<&port_info::master_sm_lid>() != 0;
 }
 
 template <class N>
@@ -45,7 +46,8 @@ void port::raise(const image<N>& notice) {
 
 void port::post_port_change(port_change_subtype subtype) {
   image<eqe_port_change> e;
-  e.set<&eqe_port_change::event_sub_type>(static_cast<unsigned>(subtype)).set<&eqe_port_change::port>(number_);
+  e.set<&eqe_port_change::event_sub_type>(static_cast<unsigned>(subtype))
+      .set<&eqe_port_change::port>(number_);
   a_.eqs->post_asynchronous(event_type::port_change, plain(e));
 }
 
@@ -66,13 +68,16 @@ void port::port_info_set(const image<port_info>& before, bool client_reregister)
   };
   mark(before.get<&port_info::master_sm_lid>() != now.get<&port_info::master_sm_lid>(),
        port_info_change::master_sm_lid);
-  mark(before.get<&port_info::master_sm_sl>() != now.get<&port_info::master_sm_sl>(), port_info_change::master_sm_sl);
-  mark(before.get<&port_info::gid_prefix>() != now.get<&port_info::gid_prefix>(), port_info_change::gid_prefix);
+  mark(before.get<&port_info::master_sm_sl>() != now.get<&port_info::master_sm_sl>(),
+       port_info_change::master_sm_sl);
+  mark(before.get<&port_info::gid_prefix>() != now.get<&port_info::gid_prefix>(),
+       port_info_change::gid_prefix);
   mark(before.get<&port_info::lid>() != now.get<&port_info::lid>(), port_info_change::lid);
   mark(client_reregister, port_info_change::client_reregister);
   if (changed == 0) return;
   image<eqe_port_info_change> e;
-  e.set<&eqe_port_info_change::event_sub_type>(static_cast<unsigned>(port_management_subtype::port_info))
+  e.set<&eqe_port_info_change::event_sub_type>(
+       static_cast<unsigned>(port_management_subtype::port_info))
       .set<&eqe_port_info_change::port>(number_)
       .set<&eqe_port_info_change::mstr_sm_lid>(now.get<&port_info::master_sm_lid>())
       .set<&eqe_port_info_change::port_lid>(now.get<&port_info::lid>())
@@ -88,12 +93,14 @@ void port::pkeys_set(unsigned block, std::uint32_t mask) {
 
 void port::guids_set(unsigned block, std::uint32_t mask) {
   // The host counts in blocks of 32: four of the attribute's (Linux 6.1 handle_slaves_guid_change).
-  post_table_change(port_management_subtype::guid_info, block / 4, mask << (block % 4 * guids_per_block));
+  post_table_change(port_management_subtype::guid_info, block / 4,
+                    mask << (block % 4 * guids_per_block));
 }
 
 void port::sl_to_vl_set() {
   image<eqe_sl2vl_change> e;
-  e.set<&eqe_sl2vl_change::event_sub_type>(static_cast<unsigned>(port_management_subtype::sl_to_vl_map))
+  e.set<&eqe_sl2vl_change::event_sub_type>(
+       static_cast<unsigned>(port_management_subtype::sl_to_vl_map))
       .set<&eqe_sl2vl_change::port>(number_)
       .set_bytes<&eqe_sl2vl_change::sl2vl_table>(managed_.sl_to_vl.data());
   a_.eqs->post_asynchronous(event_type::port_management_change, plain(e));
@@ -105,7 +112,8 @@ void port::mkey_checked(const image<dr_smp>& request, bool passed) {
     a_.work.cancel(mkey_lease_);
     return;
   }
-  i.set<&port_info::mkey_violations>(std::min(i.get<&port_info::mkey_violations>() + 1, greatest_violations));
+  i.set<&port_info::mkey_violations>(
+      std::min(i.get<&port_info::mkey_violations>() + 1, greatest_violations));
   // The lease runs out unless the manager who knows the key comes by; then nothing is protected any more.
   if (const auto lease = i.get<&port_info::mkey_lease_period>(); lease != 0 && !mkey_lease_)
     mkey_lease_ = a_.work.after(lease * 1'000'000'000, [this] {
@@ -134,7 +142,8 @@ void port::mkey_checked(const image<dr_smp>& request, bool passed) {
 
 void port::pkey_violation(const packet* p) {
   image<port_info>& i = managed_.info;
-  i.set<&port_info::pkey_violations>(std::min(i.get<&port_info::pkey_violations>() + 1, greatest_violations));
+  i.set<&port_info::pkey_violations>(
+      std::min(i.get<&port_info::pkey_violations>() + 1, greatest_violations));
   image<notice_bad_key> n;
   generic(n, notice_type::security, trap::bad_pkey, managed_.lid());
   if (const auto m = p != nullptr ? decode(*p) : std::nullopt)
@@ -149,7 +158,8 @@ void port::pkey_violation(const packet* p) {
 
 void port::qkey_violation(std::uint32_t qkey, std::uint32_t source_qp) {
   image<port_info>& i = managed_.info;
-  i.set<&port_info::qkey_violations>(std::min(i.get<&port_info::qkey_violations>() + 1, greatest_violations));
+  i.set<&port_info::qkey_violations>(
+      std::min(i.get<&port_info::qkey_violations>() + 1, greatest_violations));
   image<notice_bad_key> n;
   generic(n, notice_type::security, trap::bad_qkey, managed_.lid())
       .set<&notice_bad_key::lid2>(managed_.lid())
@@ -168,7 +178,9 @@ void port::local_change(bool node_description) {
   raise(n);
 }
 
-void port::trap_repressed(std::uint64_t transaction_id) { traps_.repressed(transaction_id); }
+void port::trap_repressed(std::uint64_t transaction_id) {
+  traps_.repressed(transaction_id);
+}
 
 void port::send_trap(const mad_buffer& mad) {
   if (!sm_reachable()) return;

@@ -12,7 +12,9 @@ namespace {
 
 constexpr unsigned no_change = 0, polling_state = 2;
 
-bool unicast(std::uint64_t lid) { return lid != 0 && lid < first_multicast_lid; }
+bool unicast(std::uint64_t lid) {
+  return lid != 0 && lid < first_multicast_lid;
+}
 
 /// "enabled" widths and speeds: no change, everything supported, or a part of what is supported.
 bool enabled_valid(std::uint64_t enabled, std::uint64_t supported, std::uint64_t everything) {
@@ -26,10 +28,14 @@ std::uint64_t enabled_becomes(std::uint64_t enabled, std::uint64_t before, std::
 bool state_reachable(port_state from, port_state to) {
   switch (to) {
     case port_state::no_change:
-    case port_state::down: return true;
-    case port_state::armed: return from == port_state::initialize || from == port_state::armed;
-    case port_state::active: return from == port_state::armed || from == port_state::active;
-    case port_state::initialize: break;
+    case port_state::down:
+      return true;
+    case port_state::armed:
+      return from == port_state::initialize || from == port_state::armed;
+    case port_state::active:
+      return from == port_state::armed || from == port_state::active;
+    case port_state::initialize:
+      break;
   }
   return false;
 }
@@ -47,15 +53,17 @@ bool management_agent::port_info_valid(const image<port_info>& w) const {
   const auto extended = w.get<&port_info::link_speed_ext_enabled>();
   return unicast(w.get<&port_info::lid>()) && unicast(w.get<&port_info::master_sm_lid>()) &&
          w.get<&port_info::lid>() % (1u << w.get<&port_info::lmc>()) == 0 &&
-         enabled_valid(w.get<&port_info::link_width_enabled>(), now.get<&port_info::link_width_supported>(),
-                       all_widths) &&
-         enabled_valid(w.get<&port_info::link_speed_enabled>(), now.get<&port_info::link_speed_supported>(),
-                       all_speeds) &&
+         enabled_valid(w.get<&port_info::link_width_enabled>(),
+                       now.get<&port_info::link_width_supported>(), all_widths) &&
+         enabled_valid(w.get<&port_info::link_speed_enabled>(),
+                       now.get<&port_info::link_speed_supported>(), all_speeds) &&
          (extended == extended_speeds_off ||
-          enabled_valid(extended, now.get<&port_info::link_speed_ext_supported>(), all_extended_speeds)) &&
+          enabled_valid(extended, now.get<&port_info::link_speed_ext_supported>(),
+                        all_extended_speeds)) &&
          state_reachable(now.get<&port_info::state>(), w.get<&port_info::state>()) &&
-         physical <= port_physical_state::disabled && w.get<&port_info::link_down_default>() <= polling_state &&
-         mtu >= 1 && mtu <= static_cast<unsigned>(now.get<&port_info::mtu_cap>()) &&
+         physical <= port_physical_state::disabled &&
+         w.get<&port_info::link_down_default>() <= polling_state && mtu >= 1 &&
+         mtu <= static_cast<unsigned>(now.get<&port_info::mtu_cap>()) &&
          w.get<&port_info::operational_vls>() <= now.get<&port_info::vl_cap>();
 }
 
@@ -83,15 +91,18 @@ std::uint16_t management_agent::set_port_info(const image<smp>& m, view& shown) 
       .set<&port_info::subnet_timeout>(wanted.get<&port_info::subnet_timeout>())
       .set<&port_info::local_phy_errors>(wanted.get<&port_info::local_phy_errors>())
       .set<&port_info::overrun_errors>(wanted.get<&port_info::overrun_errors>())
-      .set<&port_info::link_width_enabled>(enabled_becomes(
-          wanted.get<&port_info::link_width_enabled>(), before.get<&port_info::link_width_enabled>(),
-          before.get<&port_info::link_width_supported>(), all_widths))
-      .set<&port_info::link_speed_enabled>(enabled_becomes(
-          wanted.get<&port_info::link_speed_enabled>(), before.get<&port_info::link_speed_enabled>(),
-          before.get<&port_info::link_speed_supported>(), all_speeds))
-      .set<&port_info::link_speed_ext_enabled>(enabled_becomes(
-          wanted.get<&port_info::link_speed_ext_enabled>(), before.get<&port_info::link_speed_ext_enabled>(),
-          before.get<&port_info::link_speed_ext_supported>(), all_extended_speeds));
+      .set<&port_info::link_width_enabled>(
+          enabled_becomes(wanted.get<&port_info::link_width_enabled>(),
+                          before.get<&port_info::link_width_enabled>(),
+                          before.get<&port_info::link_width_supported>(), all_widths))
+      .set<&port_info::link_speed_enabled>(
+          enabled_becomes(wanted.get<&port_info::link_speed_enabled>(),
+                          before.get<&port_info::link_speed_enabled>(),
+                          before.get<&port_info::link_speed_supported>(), all_speeds))
+      .set<&port_info::link_speed_ext_enabled>(
+          enabled_becomes(wanted.get<&port_info::link_speed_ext_enabled>(),
+                          before.get<&port_info::link_speed_ext_enabled>(),
+                          before.get<&port_info::link_speed_ext_supported>(), all_extended_speeds));
   if (wanted.get<&port_info::link_down_default>() != no_change)
     i.set<&port_info::link_down_default>(wanted.get<&port_info::link_down_default>());
   if (wanted.get<&port_info::operational_vls>() != vl_code::no_change)
@@ -100,7 +111,8 @@ std::uint16_t management_agent::set_port_info(const image<smp>& m, view& shown) 
   shown = {.hide_mkey = false, .reregister = wanted.get<&port_info::client_reregister>()};
   if (listener_ != nullptr) {
     listener_->port_info_set(before, shown.reregister);
-    listener_->state_wanted(wanted.get<&port_info::state>(), wanted.get<&port_info::physical_state>());
+    listener_->state_wanted(wanted.get<&port_info::state>(),
+                            wanted.get<&port_info::physical_state>());
   }
   return mad_status::success;
 }

@@ -12,7 +12,9 @@ using namespace layouts;
 
 namespace {
 
-bool multicast(std::uint16_t lid) { return lid >= first_multicast_lid && lid != permissive_lid; }
+bool multicast(std::uint16_t lid) {
+  return lid >= first_multicast_lid && lid != permissive_lid;
+}
 
 constexpr std::uint8_t management_lane = 15;
 
@@ -107,7 +109,9 @@ bool port::taken_by_firmware(const packet& p, const packet_summary& s) {
     return unowned;
   }
   const auto request = image<smp>::from_bytes(m->mad.data());
-  if (!unowned && !demux_.firmware_takes(request.get<&smp::method>(), request.get<&smp::attribute_id>())) return false;
+  if (!unowned &&
+      !demux_.firmware_takes(request.get<&smp::method>(), request.get<&smp::attribute_id>()))
+    return false;
   answer_smp(*m);
   return true;
 }
@@ -155,7 +159,8 @@ void port::answer_gmp(const mad_packet& request) {
 
 mad_result port::local_mad(mad_buffer& mad, bool check_mkey) {
   const mad_class c = image<layouts::mad>::from_bytes(mad.data()).get<&layouts::mad::mgmt_class>();
-  return c == mad_class::performance ? performance_agent_.process(mad) : subnet_agent_.process(mad, check_mkey);
+  return c == mad_class::performance ? performance_agent_.process(mad)
+                                     : subnet_agent_.process(mad, check_mkey);
 }
 
 }  // namespace freehca::model

@@ -67,7 +67,8 @@ port* ports::at(std::uint64_t number) const {
 }
 
 bool ports::ethernet(const port& p) const {
-  return a_.how.link[p.managed().info.get<&port_info::local_port_num>() - 1] == link_layer::ethernet;
+  return a_.how.link[p.managed().info.get<&port_info::local_port_num>() - 1] ==
+         link_layer::ethernet;
 }
 
 void ports::connect(unsigned number, link_peer* peer) {
@@ -112,7 +113,8 @@ bool ports::pkey_matches(unsigned number, std::uint16_t pkey) const {
   for (unsigned i = 0; i < entries; ++i) {
     const std::uint16_t own = at(number)->managed().pkeys[i];
     // 0 in the low 15 bits is no P_Key (IBTA vol. 1, 10.9.1).
-    if ((own & ~full) != 0 && ((own ^ pkey) & ~full & 0xffff) == 0 && ((own | pkey) & full) != 0) return true;
+    if ((own & ~full) != 0 && ((own ^ pkey) & ~full & 0xffff) == 0 && ((own | pkey) & full) != 0)
+      return true;
   }
   return false;
 }

@@ -8,7 +8,8 @@ namespace freehca::model {
 
 using namespace layouts;
 
-void rmpp_sender::start(const mad_packet& way, const image<sa_mad>& header, std::vector<std::byte> payload) {
+void rmpp_sender::start(const mad_packet& way, const image<sa_mad>& header,
+                        std::vector<std::byte> payload) {
   const key k{way.dlid, way.dest_qp, header.get<&sa_mad::tid>()};
   drop(k);
   transfer t;
@@ -46,12 +47,14 @@ void rmpp_sender::send_segment(const transfer& t, std::uint64_t number) {
   m.set<&sa_mad::version>(rmpp_version)
       .set<&sa_mad::type>(rmpp_type::data)
       .set<&sa_mad::response_time>(rmpp_no_response_time)
-      .set<&sa_mad::flags>(rmpp_flag::active | (first ? rmpp_flag::first : 0u) | (last ? rmpp_flag::last : 0u))
+      .set<&sa_mad::flags>(rmpp_flag::active | (first ? rmpp_flag::first : 0u) |
+                           (last ? rmpp_flag::last : 0u))
       .set<&sa_mad::segment_number>(number)
       .set<&sa_mad::payload_length>(length);
   mad_packet p = t.way;
   std::copy_n(m.data(), p.mad.size(), p.mad.begin());
-  std::copy_n(t.payload.begin() + static_cast<std::ptrdiff_t>(from), bytes, p.mad.begin() + sa_mad{}.data.offset);
+  std::copy_n(t.payload.begin() + static_cast<std::ptrdiff_t>(from), bytes,
+              p.mad.begin() + sa_mad{}.data.offset);
   send_(p);
 }
 

@@ -20,10 +20,12 @@ namespace freehca::model {
 /// tables of records of any length, a window at a time, sent again when nobody acknowledges.
 class rmpp_sender {
  public:
-  rmpp_sender(scheduler& work, std::function<void(const mad_packet&)> send) : work_(work), send_(std::move(send)) {}
+  rmpp_sender(scheduler& work, std::function<void(const mad_packet&)> send)
+      : work_(work), send_(std::move(send)) {}
 
   /// Sends `payload` under `header` (method, attribute and status filled in) as `way` says.
-  void start(const mad_packet& way, const layouts::image<layouts::sa_mad>& header, std::vector<std::byte> payload);
+  void start(const mad_packet& way, const layouts::image<layouts::sa_mad>& header,
+             std::vector<std::byte> payload);
   /// A MAD of the protocol has come: an acknowledgement, a stop or an abort.
   void receive(const mad_packet& m);
   void clear();

@@ -12,7 +12,9 @@ using namespace layouts;
 
 namespace {
 
-constexpr std::uint16_t of_class(sa_status s) { return static_cast<std::uint16_t>(static_cast<unsigned>(s) << 8); }
+constexpr std::uint16_t of_class(sa_status s) {
+  return static_cast<std::uint16_t>(static_cast<unsigned>(s) << 8);
+}
 
 // OpenSM's default SM_Key: who knows it is shown everything.
 constexpr std::uint64_t trusted_key = 1;
@@ -21,15 +23,19 @@ constexpr std::uint64_t trusted_key = 1;
 constexpr unsigned ud_multicast = 1u << 9, send_only_full_members = 1u << 12;
 constexpr unsigned response_time = 16;
 
-mad_method response_to(mad_method m) { return static_cast<mad_method>(static_cast<unsigned>(m) | 0x80u); }
+mad_method response_to(mad_method m) {
+  return static_cast<mad_method>(static_cast<unsigned>(m) | 0x80u);
+}
 
 bool is_request(mad_method m) {
   switch (m) {
     case mad_method::get:
     case mad_method::set:
     case mad_method::get_table:
-    case mad_method::delete_record: return true;
-    default: return false;
+    case mad_method::delete_record:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -37,7 +43,11 @@ bool is_request(mad_method m) {
 
 subnet_administrator::subnet_administrator(scheduler& work, const subnet_topology& subnet,
                                            std::function<void(const mad_packet&)> send)
-    : subnet_(subnet), send_(std::move(send)), multicast_(subnet), services_(work), tables_(work, send_) {}
+    : subnet_(subnet),
+      send_(std::move(send)),
+      multicast_(subnet),
+      services_(work),
+      tables_(work, send_) {}
 
 void subnet_administrator::link_changed() {
   tables_.clear();
@@ -93,14 +103,16 @@ void subnet_administrator::receive(const mad_packet& m) {
   }
   if (o.status == mad_status::success) {
     header.set_bytes<&sa_mad::data>(nothing.data());
-    std::copy_n(o.records.bytes().begin(), o.records.bytes().size(), header.data() + sa_mad{}.data.offset);
+    std::copy_n(o.records.bytes().begin(), o.records.bytes().size(),
+                header.data() + sa_mad{}.data.offset);
   }
   mad_buffer buffer;
   std::copy_n(header.data(), buffer.size(), buffer.begin());
   send_back(m, buffer);
 }
 
-subnet_administrator::outcome subnet_administrator::answer(const mad_packet& m, const image<sa_mad>& request) {
+subnet_administrator::outcome subnet_administrator::answer(const mad_packet& m,
+                                                           const image<sa_mad>& request) {
   outcome o;
   const mad_method method = request.get<&sa_mad::method>();
   const auto what = static_cast<sa_attribute>(request.get<&sa_mad::attribute_id>());
@@ -116,7 +128,8 @@ subnet_administrator::outcome subnet_administrator::answer(const mad_packet& m, 
   }
   bool supported = get || table;
   if (what == sa_attribute::class_port_info && get) o = class_port_info();
-  else if (what == sa_attribute::inform_info && method == mad_method::set) o = inform_info(request), supported = true;
+  else if (what == sa_attribute::inform_info && method == mad_method::set)
+    o = inform_info(request), supported = true;
   else if (what == sa_attribute::mcmember_record) o = multicast(request), supported = true;
   else if (what == sa_attribute::service_record) o = services(request), supported = true;
   else if (supported && what == sa_attribute::node_record) o = nodes(request);
@@ -144,7 +157,8 @@ subnet_administrator::outcome subnet_administrator::class_port_info() const {
   return o;
 }
 
-subnet_administrator::outcome subnet_administrator::inform_info(const image<sa_mad>& request) const {
+subnet_administrator::outcome subnet_administrator::inform_info(
+    const image<sa_mad>& request) const {
   // A subscription is taken; in a subnet of one host nothing happens that it would be told of.
   outcome o;
   const auto wanted = attribute<&sa_mad::data, layouts::inform_info>(request);
@@ -162,7 +176,8 @@ subnet_administrator::outcome subnet_administrator::multicast(const image<sa_mad
   const auto components = request.get<&sa_mad::component_mask>();
   const mad_method method = request.get<&sa_mad::method>();
   if (method == mad_method::get || method == mad_method::get_table) {
-    o.records.add_all(multicast_.query(record, components, request.get<&sa_mad::sm_key>() == trusted_key));
+    o.records.add_all(
+        multicast_.query(record, components, request.get<&sa_mad::sm_key>() == trusted_key));
     return o;
   }
   o.status = of_class(method == mad_method::set ? multicast_.join(record, components)

@@ -46,7 +46,8 @@ class record_table {
 class subnet_administrator {
  public:
   /// `send` puts a packet on the link. All must outlive the object.
-  subnet_administrator(scheduler& work, const subnet_topology& subnet, std::function<void(const mad_packet&)> send);
+  subnet_administrator(scheduler& work, const subnet_topology& subnet,
+                       std::function<void(const mad_packet&)> send);
 
   /// A MAD of class 3 has come to QP1.
   void receive(const mad_packet& m);

@@ -29,10 +29,11 @@ subnet_manager::subnet_manager(adapter& a, ports& link, unsigned port)
     : a_(a),
       link_(link),
       number_(port),
-      own_port_(managed_port::at_power_on(1, a.how.node_guid + guid_distance * port + 1,
-                                          port_capability::sm | port_capability::trap | port_capability::sl_mapping |
-                                              port_capability::system_image_guid | port_capability::extended_speeds |
-                                              port_capability::client_reregistration)),
+      own_port_(managed_port::at_power_on(
+          1, a.how.node_guid + guid_distance * port + 1,
+          port_capability::sm | port_capability::trap | port_capability::sl_mapping |
+              port_capability::system_image_guid | port_capability::extended_speeds |
+              port_capability::client_reregistration)),
       own_agent_(own_port_, node_, nullptr),
       own_counters_(own_port_),
       administrator_(a.work, topology_, [this](const mad_packet& m) { send(m); }) {
@@ -59,8 +60,10 @@ void subnet_manager::link_changed(bool up) {
   sweep_again_ = false;
   topology_.managed_known = false;
   administrator_.link_changed();
-  own_port_.info.set<&port_info::state>(up ? layouts::port_state::active : layouts::port_state::down)
-      .set<&port_info::physical_state>(up ? port_physical_state::link_up : port_physical_state::polling)
+  own_port_.info
+      .set<&port_info::state>(up ? layouts::port_state::active : layouts::port_state::down)
+      .set<&port_info::physical_state>(up ? port_physical_state::link_up
+                                          : port_physical_state::polling)
       .set<&port_info::link_speed_active>(up ? link_speed::qdr : link_speed::sdr)
       .set<&port_info::link_speed_ext_active>(up ? link_speed_ext::fdr : link_speed_ext::none);
   if (!up) return;
@@ -86,17 +89,24 @@ void subnet_manager::run(step s) {
     request(mad_method::set, smp_attribute::port_info, 0, wanted_port_info(state).data());
   };
   switch (s) {
-    case step::description: return get(smp_attribute::node_description, 0);
-    case step::node: return get(smp_attribute::node_info, 0);
-    case step::port: return get(smp_attribute::port_info, 0);
-    case step::guids: return get(smp_attribute::guid_info, 0);
-    case step::pkeys: return get(smp_attribute::pkey_table, 0);
+    case step::description:
+      return get(smp_attribute::node_description, 0);
+    case step::node:
+      return get(smp_attribute::node_info, 0);
+    case step::port:
+      return get(smp_attribute::port_info, 0);
+    case step::guids:
+      return get(smp_attribute::guid_info, 0);
+    case step::pkeys:
+      return get(smp_attribute::pkey_table, 0);
     case step::configure:
-      return configuration_differs() ? set_port(layouts::port_state::no_change) : run(step::configure_pkeys);
+      return configuration_differs() ? set_port(layouts::port_state::no_change)
+                                     : run(step::configure_pkeys);
     case step::configure_pkeys: {
       // The default partition, whole, at index 0; whatever else is there stays.
       auto& known = topology_.managed.pkeys;
-      if (element<&pkey_table::pkeys, std::uint16_t>(known, 0) == default_pkey_full) return run(step::arm);
+      if (element<&pkey_table::pkeys, std::uint16_t>(known, 0) == default_pkey_full)
+        return run(step::arm);
       image<pkey_table> wanted = known;
       set_element<&pkey_table::pkeys, std::uint16_t>(wanted, 0, default_pkey_full);
       return request(mad_method::set, smp_attribute::pkey_table, 0, wanted.data());
@@ -106,9 +116,11 @@ void subnet_manager::run(step s) {
         return run(step::activate);
       return set_port(layouts::port_state::armed);
     case step::activate:
-      if (topology_.managed.info.get<&port_info::state>() != layouts::port_state::armed) return run(step::done);
+      if (topology_.managed.info.get<&port_info::state>() != layouts::port_state::armed)
+        return run(step::done);
       return set_port(layouts::port_state::active);
-    case step::done: break;
+    case step::done:
+      break;
   }
   topology_.managed_known = true;
   if (sweep_again_) {
@@ -145,7 +157,8 @@ image<port_info> subnet_manager::wanted_port_info(layouts::port_state state) con
       .set<&port_info::neighbor_mtu>(std::min(w.get<&port_info::mtu_cap>(), own_mtu))
       .set<&port_info::operational_vls>(std::min(w.get<&port_info::vl_cap>(), own_vls))
       .set<&port_info::subnet_timeout>(subnet_timeout)
-      .set<&port_info::client_reregister>(state == layouts::port_state::no_change && reregister_ && can_reregister);
+      .set<&port_info::client_reregister>(state == layouts::port_state::no_change && reregister_ &&
+                                          can_reregister);
 }
 
 void subnet_manager::finished(const image<dr_smp>& answer) {
@@ -183,7 +196,8 @@ void subnet_manager::finished(const image<dr_smp>& answer) {
     case step::activate:
       if (good) known.info = attribute<&dr_smp::data, port_info>(answer);
       return run(step::done);
-    case step::done: return;
+    case step::done:
+      return;
   }
 }
 
@@ -251,7 +265,9 @@ void subnet_manager::receive_smp(const mad_packet& m) {
   const auto smp_in = image<dr_smp>::from_bytes(m.mad.data());
   const mad_method method = smp_in.get<&dr_smp::method>();
   if (method == mad_method::get_resp) {
-    if (!waiting_ || smp_in.get<&dr_smp::tid>() != outstanding_.get<&dr_smp::tid>() || !has_returned(smp_in)) return;
+    if (!waiting_ || smp_in.get<&dr_smp::tid>() != outstanding_.get<&dr_smp::tid>() ||
+        !has_returned(smp_in))
+      return;
     waiting_ = false;
     a_.work.cancel(timer_);
     finished(smp_in);
@@ -271,8 +287,9 @@ void subnet_manager::answer_smp(const mad_packet& request) {
     if (!ends_here(route, 1)) return;
     std::copy_n(route.data(), answer.mad.size(), answer.mad.begin());
   }
-  const bool asks_manager = route.get<&dr_smp::attribute_id>() == static_cast<unsigned>(smp_attribute::sm_info) &&
-                            route.get<&dr_smp::method>() == mad_method::get;
+  const bool asks_manager =
+      route.get<&dr_smp::attribute_id>() == static_cast<unsigned>(smp_attribute::sm_info) &&
+      route.get<&dr_smp::method>() == mad_method::get;
   if (asks_manager) answer_sm_info(answer.mad);
   // Nobody else may manage this node.
   else if (route.get<&dr_smp::method>() != mad_method::get ||
@@ -318,7 +335,8 @@ void subnet_manager::receive_gmp(const mad_packet& m) {
   const mad_class c = image<mad>::from_bytes(m.mad.data()).get<&mad::mgmt_class>();
   if (c == mad_class::performance) {
     mad_packet answer = m;
-    if (own_counters_.process(answer.mad) == mad_result::answered) administrator_.send_back(m, answer.mad);
+    if (own_counters_.process(answer.mad) == mad_result::answered)
+      administrator_.send_back(m, answer.mad);
   } else if (c == mad_class::subnet_admin) {
     topology_.manager.info = own_port_.info;
     administrator_.receive(m);

@@ -28,7 +28,16 @@ class subnet_manager final : public link_peer {
 
  private:
   enum class step : std::uint8_t {
-    description, node, port, guids, pkeys, configure, configure_pkeys, arm, activate, done
+    description,
+    node,
+    port,
+    guids,
+    pkeys,
+    configure,
+    configure_pkeys,
+    arm,
+    activate,
+    done
   };
 
   void sweep();

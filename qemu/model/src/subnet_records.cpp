@@ -16,7 +16,9 @@ namespace {
 constexpr std::uint64_t packet_life = 18;  // OpenSM's default, 4.096 us * 2^18
 constexpr std::uint16_t whole_key = 0x7fff;
 
-bool has(std::uint64_t components, std::uint64_t bit) { return (components & bit) != 0; }
+bool has(std::uint64_t components, std::uint64_t bit) {
+  return (components & bit) != 0;
+}
 
 /// The components of node_info_at and port_info_at that a query can name besides those in record_component are
 /// not looked at one by one: a query that names them gets what its LID and GUIDs select.
@@ -32,8 +34,8 @@ image<node_record> with_lid<node_record>(const known_port& p) {
 template <>
 image<port_info_record> with_lid<port_info_record>(const known_port& p) {
   image<port_info_record> r;
-  r.set<&port_info_record::endport_lid>(p.lid())
-      .set<&port_info_record::port_num>(p.info.get<&port_info::local_port_num>());
+  r.set<&port_info_record::endport_lid>(p.lid()).set<&port_info_record::port_num>(
+      p.info.get<&port_info::local_port_num>());
   std::copy_n(p.info.data(), port_info::bytes, r.data() + 4);
   return r;
 }
@@ -46,7 +48,8 @@ ib_rate path_rate(const known_port& a, const known_port& b) {
   return tenths_of_gbps(ra) < tenths_of_gbps(rb) ? ra : rb;
 }
 
-bool path_matches(const image<path_record>& q, std::uint64_t components, const known_port& from, const known_port& to) {
+bool path_matches(const image<path_record>& q, std::uint64_t components, const known_port& from,
+                  const known_port& to) {
   using l = path_record;
   namespace pc = path_component;
   const auto covers = [](const known_port& p, std::uint64_t lid) {
@@ -64,9 +67,11 @@ bool path_matches(const image<path_record>& q, std::uint64_t components, const k
          (!has(components, pc::mtu) || !has(components, pc::mtu_selector) ||
           selected(q.get<&l::mtu_selector>(), q.get<&l::mtu>(), path_mtu(from, to), order_of)) &&
          (!has(components, pc::rate) || !has(components, pc::rate_selector) ||
-          selected(q.get<&l::rate_selector>(), q.get<&l::rate>(), path_rate(from, to), tenths_of_gbps)) &&
+          selected(q.get<&l::rate_selector>(), q.get<&l::rate>(), path_rate(from, to),
+                   tenths_of_gbps)) &&
          (!has(components, pc::packet_life) || !has(components, pc::packet_life_selector) ||
-          selected(q.get<&l::packet_life_selector>(), q.get<&l::packet_life>(), packet_life, in_order));
+          selected(q.get<&l::packet_life_selector>(), q.get<&l::packet_life>(), packet_life,
+                   in_order));
 }
 
 }  // namespace
@@ -80,7 +85,8 @@ subnet_administrator::outcome subnet_administrator::nodes(const image<sa_mad>& r
     if ((has(components, component::node_lid) && q.get<&node_record::lid>() != p->lid()) ||
         (has(components, component::node_guid) &&
          q.get<&node_record_info::node_guid>() != r.get<&node_record_info::node_guid>()) ||
-        (has(components, component::node_port_guid) && q.get<&node_record_info::port_guid>() != p->guid()))
+        (has(components, component::node_port_guid) &&
+         q.get<&node_record_info::port_guid>() != p->guid()))
       continue;
     o.records.add(r);
   }
@@ -97,7 +103,8 @@ subnet_administrator::outcome subnet_administrator::port_infos(const image<sa_ma
     const auto mask = p->info.get<&port_info::capability_mask>();
     const auto wanted_mask = q.get<&port_record_info::capability_mask>();
     const bool masks = has(components, component::port_capability_mask);
-    if ((has(components, component::port_lid) && q.get<&port_info_record::endport_lid>() != p->lid()) ||
+    if ((has(components, component::port_lid) &&
+         q.get<&port_info_record::endport_lid>() != p->lid()) ||
         (has(components, component::port_num) &&
          q.get<&port_info_record::port_num>() != p->info.get<&port_info::local_port_num>()) ||
         (masks && (any_with_bits ? (mask & wanted_mask) != wanted_mask : mask != wanted_mask)))
@@ -113,22 +120,25 @@ subnet_administrator::outcome subnet_administrator::guid_infos(const image<sa_ma
   const auto components = request.get<&sa_mad::component_mask>();
   for (const known_port* p : subnet_.ports()) {
     if ((has(components, component::guid_lid) && q.get<&guid_info_record::lid>() != p->lid()) ||
-        (has(components, component::guid_block_number) && q.get<&guid_info_record::block_number>() != 0))
+        (has(components, component::guid_block_number) &&
+         q.get<&guid_info_record::block_number>() != 0))
       continue;
-    o.records.add(
-        image<guid_info_record>{}.set<&guid_info_record::lid>(p->lid()).set_bytes<&guid_info_record::guids>(
-            p->guids.data()));
+    o.records.add(image<guid_info_record>{}
+                      .set<&guid_info_record::lid>(p->lid())
+                      .set_bytes<&guid_info_record::guids>(p->guids.data()));
   }
   return o;
 }
 
-subnet_administrator::outcome subnet_administrator::pkey_tables(const image<sa_mad>& request) const {
+subnet_administrator::outcome subnet_administrator::pkey_tables(
+    const image<sa_mad>& request) const {
   outcome o;
   const auto q = attribute<&sa_mad::data, pkey_table_record>(request);
   const auto components = request.get<&sa_mad::component_mask>();
   for (const known_port* p : subnet_.ports()) {
     if ((has(components, component::pkey_lid) && q.get<&pkey_table_record::lid>() != p->lid()) ||
-        (has(components, component::pkey_block_number) && q.get<&pkey_table_record::block_number>() != 0))
+        (has(components, component::pkey_block_number) &&
+         q.get<&pkey_table_record::block_number>() != 0))
       continue;
     o.records.add(image<pkey_table_record>{}
                       .set<&pkey_table_record::lid>(p->lid())
@@ -161,8 +171,10 @@ subnet_administrator::outcome subnet_administrator::paths(const image<sa_mad>& r
       if (!path_matches(q, components, *from, *to)) continue;
       const gid_bytes sgid = from->gid(), dgid = to->gid();
       image<path_record> r;
-      r.set_bytes<&l::sgid>(has(components, path_component::sgid) ? q.bytes_of<&l::sgid>() : sgid.data())
-          .set_bytes<&l::dgid>(has(components, path_component::dgid) ? q.bytes_of<&l::dgid>() : dgid.data())
+      r.set_bytes<&l::sgid>(has(components, path_component::sgid) ? q.bytes_of<&l::sgid>()
+                                                                  : sgid.data())
+          .set_bytes<&l::dgid>(has(components, path_component::dgid) ? q.bytes_of<&l::dgid>()
+                                                                     : dgid.data())
           .set<&l::slid>(from->lid())
           .set<&l::dlid>(to->lid())
           .set<&l::reversible>(true)

@@ -27,7 +27,8 @@ bool known_port::has_gid(const std::byte* gid) const {
 
 const known_port* subnet_topology::by_lid(std::uint64_t lid) const {
   for (const known_port* p : ports())
-    if (lid != 0 && lid >= p->lid() && lid < p->lid() + (1u << p->info.get<&port_info::lmc>())) return p;
+    if (lid != 0 && lid >= p->lid() && lid < p->lid() + (1u << p->info.get<&port_info::lmc>()))
+      return p;
   return nullptr;
 }
 
@@ -38,11 +39,15 @@ const known_port* subnet_topology::by_gid(const std::byte* gid) const {
 }
 
 ib_rate rate_of(const known_port& p) {
-  if (p.info.get<&port_info::link_speed_ext_active>() == link_speed_ext::fdr) return ib_rate::gbps_56;
+  if (p.info.get<&port_info::link_speed_ext_active>() == link_speed_ext::fdr)
+    return ib_rate::gbps_56;
   switch (p.info.get<&port_info::link_speed_active>()) {
-    case link_speed::qdr: return ib_rate::gbps_40;
-    case link_speed::ddr: return ib_rate::gbps_20;
-    default: return ib_rate::gbps_10;
+    case link_speed::qdr:
+      return ib_rate::gbps_40;
+    case link_speed::ddr:
+      return ib_rate::gbps_20;
+    default:
+      return ib_rate::gbps_10;
   }
 }
 

@@ -21,10 +21,12 @@ struct known_port {
   layouts::image<layouts::node_info> node;
   layouts::image<layouts::node_description> description;
   layouts::image<layouts::port_info> info;
-  layouts::image<layouts::guid_info> guids;  ///< the first block
-  layouts::image<layouts::pkey_table> pkeys; ///< the first block
+  layouts::image<layouts::guid_info> guids;   ///< the first block
+  layouts::image<layouts::pkey_table> pkeys;  ///< the first block
 
-  std::uint16_t lid() const { return static_cast<std::uint16_t>(info.get<&layouts::port_info::lid>()); }
+  std::uint16_t lid() const {
+    return static_cast<std::uint16_t>(info.get<&layouts::port_info::lid>());
+  }
   std::uint64_t guid() const { return node.get<&layouts::node_info::port_guid>(); }
   gid_bytes gid() const { return make_gid(info.get<&layouts::port_info::gid_prefix>(), guid()); }
   /// Does the port answer to this GID (its own, or an alias of its first block)?

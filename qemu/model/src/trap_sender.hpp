@@ -17,7 +17,8 @@ namespace freehca::model {
 class trap_sender {
  public:
   /// `send` puts a trap on its way; it is called from the scheduler and from raise().
-  trap_sender(scheduler& work, std::function<void(const mad_buffer&)> send) : work_(work), send_(std::move(send)) {}
+  trap_sender(scheduler& work, std::function<void(const mad_buffer&)> send)
+      : work_(work), send_(std::move(send)) {}
 
   template <class N>
   void raise(const layouts::image<N>& notice) {
