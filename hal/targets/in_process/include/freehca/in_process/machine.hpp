@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <freehca/hal/platform.hpp>
+#include <freehca/model/device.hpp>
+#include <freehca/model/environment.hpp>
+
+#include <freehca/in_process/configuration_space.hpp>
+#include <freehca/in_process/host_memory_map.hpp>
+
+namespace freehca::in_process {
+
+/// How a machine is made.
+struct machine_options {
+  model::options model;
+  bool function_level_reset = true;  ///< false: the driver resets through the register
+  bool interrupts = true;            ///< false: the platform cannot arm any
+  bool loses_interrupts = false;     ///< armed, but no message ever arrives
+  std::size_t dma_limit = std::size_t{256} << 20;  ///< what allocate_dma gives in all
+  std::uint64_t seed = 1;            ///< of the order of scattered pages
+};
+
+/// A driver's platform and a modelled adapter in one process, on a virtual clock that moves only by step() and
+/// advance(). One thread.
+class machine final : private model::environment {
+ public:
+  explicit machine(const machine_options& how = {});
+  ~machine();
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
+
+  /// For device_setup; valid as long as the machine.
+  freehca::platform platform();
+  model::device& adapter() { return adapter_; }
+  host_memory_map& memory() { return memory_; }
+  configuration_space& configuration() { return configuration_; }
+
+  /// Nanoseconds of the virtual clock.
+  std::uint64_t time() const { return now_; }
+  /// Moves the clock to what comes first: work of the adapter, or `deadline` (what the driver's
+  /// next_deadline() says; 0 means that it wants to look again at once), and lets the adapter work.
+  void step(std::uint64_t deadline = model::environment::never);
+  /// Moves the clock by `nanoseconds`, with all the adapter's work on the way.
+  void advance(std::uint64_t nanoseconds);
+  /// Steps until `done()` or the limit of virtual time; calls `poll` before each step, which returns the
+  /// driver's next_deadline(). True: done.
+  bool run(const std::function<bool()>& done, const std::function<std::uint64_t()>& poll,
+           std::uint64_t limit_ns = 300'000'000'000);
+
+  /// The adapter is pulled: everything reads as all ones, nothing it does arrives.
+  void remove() { removed_ = true; }
+
+  /// Called for each write of the adapter to host memory, before it happens.
+  std::function<void(std::uint64_t address, std::size_t bytes)> on_adapter_write;
+
+  std::uint64_t counter(const std::string& name) const;  ///< of the adapter; 0 when there is none of that name
+  const std::vector<std::string>& complaints() const { return complaints_; }
+  std::uint64_t messages() const { return messages_; }   ///< MSI-X messages sent
+  std::uint64_t dma_blocks() const { return dma_blocks_; }  ///< handed out by allocate_dma and not back
+
+  // Register access, by the routed accessors.
+  std::uint32_t mmio_read_32(unsigned bar, std::size_t offset);
+  void mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes);
+
+ private:
+  bool dma_read(std::uint64_t address, void* to, std::size_t bytes) override;
+  bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) override;
+  bool bus_master() override { return !removed_ && configuration_.bus_master(); }
+  bool msix_enabled() override { return true; }
+  void msix(unsigned vector) override;
+  void intx(bool) override {}
+  std::uint64_t now() override { return now_; }
+  void arm_timer(std::uint64_t deadline) override { timer_ = deadline; }
+  void wipe_configuration_space() override;
+  void complain(const char* text) override { complaints_.emplace_back(text); }
+
+  bool reachable() const { return !removed_ && now_ >= unreachable_until_ && configuration_.memory_decoded(); }
+  void run_adapter();
+
+  static const platform_operations operations;
+  static machine& of(void* context) { return *static_cast<machine*>(context); }
+  static status map_bar(void* context, unsigned bar, mmio_region* mapped);
+  static status read_configuration(void* context, unsigned offset, std::uint32_t* value);
+  static status write_configuration(void* context, unsigned offset, std::uint32_t value);
+  static status reset_function(void* context);
+  static status set_bus_master(void* context, bool on);
+  static status restore_after_reset(void* context);
+  static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* block);
+  static void free_dma(void* context, const dma_region& block);
+  static status map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address);
+  static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
+  static status arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept,
+                               void* notify_context);
+  static void disarm_interrupts(void* context);
+
+  machine_options how_;
+  host_memory_map memory_;
+  configuration_space configuration_;
+  std::byte* bars_[2] = {};  // identify BAR 0 and BAR 2; never dereferenced
+  std::size_t bar_bytes_[2];
+  std::uint64_t now_ = 1'000'000;
+  std::uint64_t timer_ = model::environment::never;
+  std::uint64_t unreachable_until_ = 0;
+  bool removed_ = false;
+  std::size_t dma_bytes_ = 0;
+  std::uint64_t dma_blocks_ = 0;
+  std::uint64_t messages_ = 0;
+  void (*notify_)(void*, unsigned) noexcept = nullptr;
+  void* notify_context_ = nullptr;
+  unsigned vectors_ = 0;
+  std::vector<std::string> complaints_;
+  model::device adapter_;
+};
+
+}  // namespace freehca::in_process

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/in_process/host_memory_map.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace freehca::in_process {
+
+namespace {
+constexpr std::size_t page = 4096;
+}
+
+void host_memory_map::free_aligned::operator()(std::byte* p) const { std::free(p); }
+
+host_memory_map::owned host_memory_map::allocate_host(std::size_t bytes, std::size_t alignment) {
+  alignment = std::max(alignment, page);
+  bytes = (bytes + alignment - 1) / alignment * alignment;
+  void* p = std::aligned_alloc(alignment, bytes);
+  if (p == nullptr) throw std::bad_alloc();
+  std::memset(p, 0, bytes);
+  return owned(static_cast<std::byte*>(p));
+}
+
+std::uint64_t host_memory_map::map(std::byte* memory, std::size_t bytes, std::size_t alignment) {
+  const std::uint64_t address = (next_address_ + alignment - 1) / alignment * alignment;
+  // A hole behind each mapping: what runs over an end is refused instead of hitting a neighbour.
+  next_address_ = address + (bytes + page - 1) / page * page + page;
+  mapped_.emplace(address, mapping{memory, bytes});
+  return address;
+}
+
+bool host_memory_map::unmap(std::uint64_t device_address) { return mapped_.erase(device_address) != 0; }
+
+std::byte* host_memory_map::find(std::uint64_t address, std::size_t bytes) const {
+  auto next = mapped_.upper_bound(address);
+  if (next == mapped_.begin()) return nullptr;
+  --next;
+  const std::uint64_t offset = address - next->first;
+  if (offset > next->second.bytes || bytes > next->second.bytes - offset) return nullptr;
+  return next->second.memory + offset;
+}
+
+dma_region host_memory_map::allocate(std::size_t bytes, std::size_t alignment) {
+  owned block = allocate_host(bytes, alignment);
+  const dma_region region{block.get(), map(block.get(), bytes, std::max(alignment, page)), bytes};
+  owned_.emplace(block.get(), std::move(block));
+  return region;
+}
+
+void host_memory_map::release(const dma_region& block) {
+  unmap(block.device_address);
+  owned_.erase(block.host);
+}
+
+host_memory_map::scattered_pages host_memory_map::allocate_scattered(std::size_t count) {
+  owned block = allocate_host(std::max<std::size_t>(count, 1) * page, page);
+  scattered_pages pages{block.get(), std::vector<std::uint64_t>(count)};
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = i;
+  std::shuffle(order.begin(), order.end(), random_);
+  for (const std::size_t i : order) pages.addresses[i] = map(block.get() + i * page, page);
+  owned_.emplace(block.get(), std::move(block));
+  return pages;
+}
+
+void host_memory_map::release(const scattered_pages& pages) {
+  for (const std::uint64_t a : pages.addresses) unmap(a);
+  owned_.erase(pages.memory);
+}
+
+}  // namespace freehca::in_process

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/in_process/machine.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include <freehca/hal/clock.hpp>
+
+#include "routed.hpp"
+
+namespace freehca::in_process {
+
+namespace {
+
+// Addresses that belong to nobody else: an access that goes around the accessors traps.
+std::byte* reserve(std::size_t bytes) {
+  void* p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) throw std::runtime_error("no address space for a BAR");
+  return static_cast<std::byte*>(p);
+}
+
+// How far the clock moves when the driver wants to look again and the adapter has nothing to do.
+constexpr std::uint64_t idle_poll = clock::microseconds(100);
+
+}  // namespace
+
+machine::machine(const machine_options& how)
+    : how_(how),
+      memory_(how.seed),
+      configuration_(how.model.kind),
+      bar_bytes_{model::device::register_bar_bytes, how.model.uar_bar_bytes},
+      adapter_(*this, how.model) {
+  for (unsigned i = 0; i < 2; ++i) {
+    bars_[i] = reserve(bar_bytes_[i]);
+    route(bars_[i], bar_bytes_[i], *this, i * 2);
+  }
+}
+
+machine::~machine() {
+  unroute(*this);
+  for (unsigned i = 0; i < 2; ++i) munmap(bars_[i], bar_bytes_[i]);
+}
+
+void machine::run_adapter() {
+  while (timer_ <= now_) {
+    timer_ = model::environment::never;
+    adapter_.on_timer();
+  }
+}
+
+void machine::step(std::uint64_t deadline) {
+  run_adapter();
+  std::uint64_t next = deadline <= now_ ? now_ + idle_poll : deadline;
+  next = std::min(next, timer_);
+  if (next == model::environment::never) next = now_ + idle_poll;
+  now_ = std::max(now_, next);
+  run_adapter();
+}
+
+void machine::advance(std::uint64_t nanoseconds) {
+  const std::uint64_t until = clock::after(now_, nanoseconds);
+  while (timer_ <= until) {
+    now_ = std::max(now_, timer_);
+    run_adapter();
+  }
+  now_ = until;
+}
+
+bool machine::run(const std::function<bool()>& done, const std::function<std::uint64_t()>& poll,
+                  std::uint64_t limit_ns) {
+  const std::uint64_t until = clock::after(now_, limit_ns);
+  for (;;) {
+    const std::uint64_t deadline = poll();
+    if (done()) return true;
+    if (now_ >= until) return false;
+    step(std::min(deadline, until));
+  }
+}
+
+std::uint64_t machine::counter(const std::string& name) const {
+  model::counter c{};
+  for (std::size_t i = 0; adapter_.counter_at(i, c); ++i)
+    if (name == c.name) return c.value;
+  return 0;
+}
+
+std::uint32_t machine::mmio_read_32(unsigned bar, std::size_t offset) {
+  if (!reachable()) return ~std::uint32_t{0};
+  const std::uint64_t v = bar == 0 ? adapter_.read_registers(offset, 4) : adapter_.read_uar(offset, 4);
+  return static_cast<std::uint32_t>(v);
+}
+
+void machine::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
+  if (!reachable()) return;
+  if (bar == 0) adapter_.write_registers(offset, value, bytes);
+  else adapter_.write_uar(offset, value, bytes);
+}
+
+bool machine::dma_read(std::uint64_t address, void* to, std::size_t bytes) {
+  const std::byte* from = memory_.find(address, bytes);
+  if (from == nullptr) return false;
+  std::memcpy(to, from, bytes);
+  return true;
+}
+
+bool machine::dma_write(std::uint64_t address, const void* from, std::size_t bytes) {
+  std::byte* to = memory_.find(address, bytes);
+  if (to == nullptr) return false;
+  if (on_adapter_write) on_adapter_write(address, bytes);
+  std::memcpy(to, from, bytes);
+  return true;
+}
+
+void machine::msix(unsigned vector) {
+  ++messages_;
+  if (notify_ != nullptr && vector < vectors_ && !how_.loses_interrupts) notify_(notify_context_, vector);
+}
+
+void machine::wipe_configuration_space() {
+  configuration_.wipe();
+  // No source for how long a card takes: chosen, well below the second that drivers wait.
+  unreachable_until_ = now_ + clock::milliseconds(100);
+}
+
+}  // namespace freehca::in_process

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The cold half of the HAL over a machine.
+#include <freehca/in_process/machine.hpp>
+
+namespace freehca::in_process {
+
+const platform_operations machine::operations = {
+    .bytes = sizeof(platform_operations),
+    .map_bar = map_bar,
+    .read_configuration = read_configuration,
+    .write_configuration = write_configuration,
+    .reset_function = reset_function,
+    .set_bus_master = set_bus_master,
+    .restore_after_reset = restore_after_reset,
+    .allocate_dma = allocate_dma,
+    .free_dma = free_dma,
+    .map_memory = map_memory,
+    .unmap_memory = unmap_memory,
+    .arm_interrupts = arm_interrupts,
+    .disarm_interrupts = disarm_interrupts,
+    .now = [](void* context) { return of(context).now_; },
+    .log = nullptr,
+    .trace = nullptr,
+};
+
+freehca::platform machine::platform() { return {&operations, this}; }
+
+status machine::map_bar(void* context, unsigned bar, mmio_region* mapped) {
+  if (bar != 0 && bar != 2) return driver_error::bad_argument;
+  machine& m = of(context);
+  *mapped = {m.bars_[bar / 2], m.bar_bytes_[bar / 2]};
+  return {};
+}
+
+status machine::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
+  machine& m = of(context);
+  *value = m.removed_ || m.now_ < m.unreachable_until_ ? ~std::uint32_t{0} : m.configuration_.read(offset);
+  return {};
+}
+
+status machine::write_configuration(void* context, unsigned offset, std::uint32_t value) {
+  machine& m = of(context);
+  if (!m.removed_ && m.now_ >= m.unreachable_until_) m.configuration_.write(offset, value);
+  return {};
+}
+
+status machine::reset_function(void* context) {
+  machine& m = of(context);
+  if (!m.how_.function_level_reset) return driver_error::unsupported;
+  if (m.removed_) return transport_error::gone;
+  m.adapter_.reset();
+  // The platform restores what a reset wipes; mastering is the driver's to switch on.
+  m.configuration_.wipe();
+  m.configuration_.configure_as_firmware_does();
+  return {};
+}
+
+status machine::set_bus_master(void* context, bool on) {
+  of(context).configuration_.set_bus_master(on);
+  return {};
+}
+
+status machine::restore_after_reset(void*) { return {}; }
+
+status machine::allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* block) {
+  machine& m = of(context);
+  if (bytes > m.how_.dma_limit - m.dma_bytes_) return driver_error::no_memory;
+  *block = m.memory_.allocate(bytes, alignment);
+  m.dma_bytes_ += bytes;
+  ++m.dma_blocks_;
+  return {};
+}
+
+void machine::free_dma(void* context, const dma_region& block) {
+  machine& m = of(context);
+  m.memory_.release(block);
+  m.dma_bytes_ -= block.bytes;
+  --m.dma_blocks_;
+}
+
+status machine::map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address) {
+  *device_address = of(context).memory_.map(memory, bytes);
+  return {};
+}
+
+status machine::unmap_memory(void* context, std::uint64_t device_address, std::size_t) {
+  return of(context).memory_.unmap(device_address) ? status() : status(driver_error::bad_argument);
+}
+
+status machine::arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept,
+                               void* notify_context) {
+  machine& m = of(context);
+  if (!m.how_.interrupts) return driver_error::unsupported;
+  m.notify_ = notify;
+  m.notify_context_ = notify_context;
+  m.vectors_ = count;
+  return {};
+}
+
+void machine::disarm_interrupts(void* context) {
+  machine& m = of(context);
+  m.notify_ = nullptr;
+  m.vectors_ = 0;
+}
+
+}  // namespace freehca::in_process
