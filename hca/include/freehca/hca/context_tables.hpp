@@ -42,7 +42,7 @@ class context_tables {
   /// Everything outlives the tables; `storage` is storage_bytes_for(b), aligned to 16.
   void open(const budget& b, const context_layout& layout, channel& commands, page_lender& lender,
             std::byte* storage);
-  /// After release of everything: see forget().
+  /// Nothing may be lent: see forget().
   void close();
   bool is_open() const { return chunks_ != nullptr; }
 
@@ -83,28 +83,36 @@ class context_tables {
   enum class chunk_state : std::uint8_t { absent, wanted, mapping, mapped, unwanted, unmapping, doubtful, stuck };
   struct chunk;
   struct chunk_queue {
-    std::uint32_t first = page_run::none, last = page_run::none;
-    bool empty() const { return first == page_run::none; }
+    chunk* first = nullptr;
+    chunk* last = nullptr;
   };
 
   chunk& at(context_group group, std::uint32_t index) const;
+  std::uint32_t number_of(const chunk& c) const;
   void push(chunk_queue& q, chunk& c);
-  chunk& pop(chunk_queue& q);
+  chunk* pop(chunk_queue& q);
+  std::uint64_t range_bytes(context_group group, unsigned range) const;
+  std::uint64_t range_address(const chunk& c, unsigned range) const;
+
+  // context_requests.cpp: who wants what
+  void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count, bool maps);
   void reference(chunk& c);
   void release(chunk& c);
-  void release_all(context_request& r);
-  status lend(chunk& c);
-  unsigned entries_of(const chunk& c) const;
-  unsigned write_entries(const chunk& c, unsigned at);
-  void start_mapping();
-  void start_unmapping();
-  void on_mapped();
-  void on_unmapped();
-  void back(chunk& c);
   void fail_requests_on(const chunk& c, status why);
+  bool fulfilled(context_request& r) const;
   void finish_requests();
-  static void settled(lease& which, const settlement& how, void* of) noexcept;
   static void on_cancel(operation& op, void* self) noexcept;
+
+  // context_lending.cpp: MAP_ICM, UNMAP_ICM
+  void start_mapping();
+  status lend(chunk& c);
+  unsigned write_entries(const chunk& c, unsigned at);
+  void end_mapping();
+  void start_unmapping();
+  void submit_unmap(chunk& c);
+  void end_unmapping();
+  void take_back(chunk& c);
+  static void settled(lease& which, const settlement& how, void* of) noexcept;
 
   const context_layout* layout_ = nullptr;
   channel* commands_ = nullptr;
@@ -116,8 +124,8 @@ class context_tables {
   std::uint32_t chunks_lent_ = 0;
 
   chunk_queue wanted_, mapping_, unwanted_;
-  std::uint32_t unmapping_ = page_run::none;
-  unsigned next_range_ = 0;  // of the chunk that is being unmapped
+  chunk* unmapping_ = nullptr;
+  bool mapping_under_way_ = false;
   list<context_request> waiting_;
   firmware_command<commands::map_icm> map_;
   firmware_command<commands::unmap_icm> unmap_{std::uint64_t{0}, std::uint32_t{0}};
@@ -125,14 +133,15 @@ class context_tables {
 
 struct context_tables::chunk {
   context_tables* owner;
+  chunk* next = nullptr;            // in one of the queues
   lent_pages pages;
-  std::uint32_t next = page_run::none;  // in one of the queues
   std::uint32_t references = 0;
-  std::uint32_t index = 0;              // in its group
+  std::uint32_t index = 0;          // in its group
   context_group group{};
   chunk_state state = chunk_state::absent;
-  std::uint8_t unmapped_ranges = 0;
-  bool unmap_in_doubt = false;
+  std::uint8_t unmapped_ranges = 0; // tables that the device has given back already
+  bool queued = false;
+  bool unmap_in_doubt = false;      // with state doubtful: it is UNMAP_ICM that was not answered
   lease pages_at_risk;
   lease mapping_at_risk;
 

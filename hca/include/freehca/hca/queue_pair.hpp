@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/firmware_cmds/qp.hpp>
+#include <freehca/layouts/ib_types.hpp>
+#include <freehca/layouts/qpc.hpp>
+#include <freehca/queues/directory.hpp>
+
+#include <freehca/hca/handle.hpp>
+#include <freehca/hca/object_operation.hpp>
+#include <freehca/hca/ports.hpp>
+
+namespace freehca {
+
+struct queue_pair_attributes {
+  pd_handle pd;
+  cq_handle send_cq, receive_cq;
+  layouts::qp_service service = layouts::qp_service::rc;  ///< others: driver_error::unsupported
+  std::uint32_t sends = 0;      ///< requests outstanding at the same time, at least
+  std::uint32_t receives = 0;
+  unsigned gather = 1;          ///< entries of one request
+  unsigned scatter = 1;
+  std::uint32_t inline_bytes = 0;
+  void* cookie = nullptr;       ///< comes with its events
+};
+
+/// The way to the other side. `global`: with a GRH, as between subnets.
+struct address_attributes {
+  unsigned port = 1;
+  std::uint16_t dlid = 0;
+  std::uint8_t sl = 0;
+  std::uint8_t path_bits = 0;
+  std::uint8_t static_rate = 0;  ///< layouts::ib_rate; 0: the port's
+  bool force_loopback = false;
+  bool global = false;
+  std::uint8_t sgid_index = 0;
+  std::uint8_t hop_limit = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint32_t flow_label = 0;
+  gid dgid;
+};
+
+/// What a transition needs; all of it may be given to each. `bytes` says how much of it the caller knows.
+struct connection_attributes {
+  std::uint32_t bytes = sizeof(connection_attributes);
+  // INIT
+  std::uint16_t pkey_index = 0;
+  bool remote_read = false, remote_write = false, remote_atomic = false;
+  // RTR
+  layouts::ib_mtu path_mtu = layouts::ib_mtu::mtu_1024;
+  std::uint8_t min_rnr_timer = 0;          ///< IBTA code
+  std::uint32_t remote_qpn = 0;
+  std::uint32_t receive_psn = 0;
+  std::uint32_t reads_as_responder = 1;
+  address_attributes address;              ///< `port` from INIT on
+  // RTS
+  std::uint32_t send_psn = 0;
+  std::uint32_t reads_as_requester = 1;
+  std::uint8_t retry_count = 7;            ///< 0 to 7
+  std::uint8_t rnr_retry = 7;              ///< 7: for ever
+  std::uint8_t ack_timeout = 14;           ///< 4.096 us * 2^n; 0: never
+  std::uint8_t log_ack_request = 8;        ///< a request for an ACK each 2^n packets (Linux: MLX4_IB_ACK_REQ_FREQ)
+};
+
+struct queue_pair : object_record {
+  queues::qp_rings rings;
+  layouts::image<layouts::qpc> base;  ///< what every context of it has
+  dma_region slots;                   ///< plain storage of the rings' records
+  pd_handle pd;
+  cq_handle send_cq, receive_cq;
+  void* cookie = nullptr;
+  layouts::qp_state qp_state = layouts::qp_state::reset;
+  bool state_unknown = false;         ///< a transition was not answered
+};
+
+/// Makes a queue pair in the RESET state.
+class create_queue_pair : public object_operation {
+ public:
+  void start(verbs& owner, const queue_pair_attributes& attributes);
+  qp_handle queue() const { return queue_; }  ///< once done and ok
+  std::uint32_t qpn() const { return qpn_; }
+
+ private:
+  friend struct queue_pair_builder;
+  static void write_translations(object_operation& op) noexcept;
+  static void finished(object_operation& op, status outcome) noexcept;
+  qp_handle queue_;
+  std::uint32_t qpn_ = 0;
+};
+
+/// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. driver_error::bad_state: no such transition from where it
+/// is. To RESET: its completions that nobody has polled are dropped, its rings begin anew.
+class modify_queue_pair : public object_operation {
+ public:
+  void start(verbs& owner, qp_handle queue, layouts::qp_state to, const connection_attributes& attributes = {});
+
+ private:
+  static void finished(object_operation& op, status outcome) noexcept;
+  firmware_command<commands::any_qp_transition> transition_{layouts::opcode::rst2init_qp, std::uint32_t{0}};
+  command plain_;
+  layouts::qp_state to_ = layouts::qp_state::reset;
+};
+
+/// Reads the context as the device has it.
+class query_queue_pair : public object_operation {
+ public:
+  void start(verbs& owner, qp_handle queue);
+  layouts::image<layouts::qpc> context() const { return layouts::context_of(query_.output); }
+
+ private:
+  static void finished(object_operation& op, status outcome) noexcept;
+  firmware_command<commands::query_qp> query_{std::uint32_t{0}};
+};
+
+/// Resets a queue pair and takes it back. Completions that nobody has polled are dropped.
+class destroy_queue_pair : public object_operation {
+ public:
+  void start(verbs& owner, qp_handle queue);
+};
+
+}  // namespace freehca

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/context_layout.hpp>
+
+#include <bit>
+
+#include <freehca/layouts/cmpt.hpp>
+#include <freehca/layouts/map.hpp>
+
+namespace freehca {
+
+namespace {
+
+/// log2 of an entry's size, or an entry size that the chunks are not made for.
+constexpr unsigned no_log = ~0u;
+unsigned log_of(std::uint64_t entry_bytes) {
+  return entry_bytes >= 8 && std::has_single_bit(entry_bytes) ? static_cast<unsigned>(std::countr_zero(entry_bytes))
+                                                                : no_log;
+}
+
+// 256 bytes: 56 queue pairs of a group, as ConnectX-2 has them; every card takes this size.
+constexpr unsigned log_mcg_entry = 8;
+
+}  // namespace
+
+status context_layout::plan(const budget& b, const capabilities& c) {
+  using l = layouts::query_dev_cap;
+  const layouts::image<l>& r = c.raw;
+  const auto refuse = [](budget::item i) { return status(driver_error::bad_argument, static_cast<unsigned>(i)); };
+  const auto fits = [](unsigned log, std::uint64_t log_most, unsigned reserved) {
+    return log <= log_most && reserved < std::uint32_t{1} << log;
+  };
+  if (!fits(b.log_qps, r.get<&l::log_max_qps>(), c.reserved_qps)) return refuse(budget::item::qps);
+  if (!fits(b.log_srqs, r.get<&l::log_max_srqs>(), c.reserved_srqs)) return refuse(budget::item::srqs);
+  if (!fits(b.log_cqs, r.get<&l::log_max_cqs>(), c.reserved_cqs)) return refuse(budget::item::cqs);
+  if (!fits(b.log_eqs, r.get<&l::log_max_eqs>(), c.reserved_eqs + b.completion_event_queues))
+    return refuse(budget::item::eqs);
+  if (!fits(b.log_mpts, r.get<&l::log_max_mpts>(), c.reserved_mpts)) return refuse(budget::item::mpts);
+  if (b.log_mtts > 31 || c.reserved_mtts >= std::uint32_t{1} << b.log_mtts) return refuse(budget::item::mtts);
+
+  const auto set = [this](context_table t, unsigned log) { tables[static_cast<unsigned>(t)].log_entry_bytes = log; };
+  const unsigned cmpt = log_of(r.get<&l::c_mpt_entry_sz>());
+  const unsigned rdmarc = log_of(r.get<&l::rdmarc_entry_sz>());
+  set(context_table::qpc, log_of(r.get<&l::qpc_entry_sz>()));
+  set(context_table::auxc, log_of(r.get<&l::aux_entry_sz>()));
+  set(context_table::altc, log_of(r.get<&l::altc_entry_sz>()));
+  set(context_table::rdmarc, rdmarc == no_log ? no_log : rdmarc + b.log_rdmarc_per_qp);
+  set(context_table::srqc, log_of(r.get<&l::srq_entry_sz>()));
+  set(context_table::cqc, log_of(r.get<&l::cqc_entry_sz>()));
+  set(context_table::eqc, log_of(r.get<&l::eqc_entry_sz>()));
+  set(context_table::dmpt, log_of(r.get<&l::d_mpt_entry_sz>()));
+  set(context_table::mtt, log_of(r.get<&l::mtt_entry_sz>()));
+  set(context_table::mcg, log_mcg_entry);
+  constexpr context_table cmpts[layouts::cmpt_types] = {context_table::cmpt_qp, context_table::cmpt_srq,
+                                                        context_table::cmpt_cq, context_table::cmpt_eq};
+  for (const context_table t : cmpts) set(t, cmpt);
+
+  for (unsigned g = 0; g < context_groups; ++g) log_objects[g] = log_objects_for(b, static_cast<context_group>(g));
+  log_mcg_entry_bytes = log_mcg_entry;
+  log_mcg_hash = b.log_mcgs == 0 ? 0 : b.log_mcgs - 1;
+
+  // Entry sizes that would make a chunk larger than one MAP_ICM can lend in single pages cannot be served.
+  for (unsigned g = 0; g < context_groups; ++g) {
+    const group_shape s = shape(static_cast<context_group>(g));
+    std::uint64_t chunk = 0;
+    for (unsigned t = 0; t < s.tables; ++t) {
+      const unsigned log = tables[static_cast<unsigned>(s.first) + t].log_entry_bytes;
+      if (log > 16) return transport_error::bad_reply;
+      const std::uint64_t bytes_of_table = std::uint64_t{1} << (log + s.log_chunk);
+      chunk += bytes_of_table < layouts::icm_page_size ? layouts::icm_page_size : bytes_of_table;
+    }
+    if (chunk > std::uint64_t{layouts::map_entries_per_mailbox} * layouts::icm_page_size)
+      return transport_error::bad_reply;
+  }
+
+  // Each table is aligned to its size (Linux 6.1 profile.c): placed by size, largest first, none leaves a gap.
+  // The four cMPT tables are one, of a fixed number of entries.
+  struct item {
+    std::uint64_t bytes;
+    unsigned table;  // context_tables_count: all cMPTs
+  };
+  item items[context_tables_count];
+  unsigned count = 0;
+  items[count++] = {layouts::cmpt_bytes(std::size_t{1} << cmpt), context_tables_count};
+  for (unsigned g = 0; g < context_groups; ++g) {
+    const group_shape s = shape(static_cast<context_group>(g));
+    for (unsigned i = 0; i < s.tables; ++i) {
+      const unsigned t = static_cast<unsigned>(s.first) + i;
+      bool control = false;
+      for (const context_table k : cmpts) control = control || static_cast<unsigned>(k) == t;
+      if (control) continue;
+      const std::uint64_t size = std::uint64_t{1} << (tables[t].log_entry_bytes + log_objects[g]);
+      items[count++] = {size < layouts::icm_page_size ? layouts::icm_page_size : size, t};
+    }
+  }
+  for (unsigned i = 1; i < count; ++i)
+    for (unsigned k = i; k > 0 && items[k].bytes > items[k - 1].bytes; --k) {
+      const item x = items[k];
+      items[k] = items[k - 1];
+      items[k - 1] = x;
+    }
+  bytes = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (items[i].table == context_tables_count) cmpt_base = bytes;
+    else tables[items[i].table].base = bytes;
+    bytes += items[i].bytes;
+  }
+  for (unsigned i = 0; i < layouts::cmpt_types; ++i)
+    tables[static_cast<unsigned>(cmpts[i])].base =
+        cmpt_base + layouts::cmpt_offset(static_cast<layouts::cmpt_type>(i), 0, std::size_t{1} << cmpt);
+  return bytes <= r.get<&l::max_icm_sz>() ? status() : refuse(budget::item::lent_pages);
+}
+
+}  // namespace freehca

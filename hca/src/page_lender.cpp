@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/page_lender.hpp>
+
+#include <bit>
+#include <new>
+
+namespace freehca {
+
+void page_lender::open(dma_arena& arena, std::byte* storage, std::uint32_t most_pages, unsigned log_largest_run) {
+  arena_ = &arena;
+  runs_ = reinterpret_cast<page_run*>(storage);
+  capacity_ = most_pages;
+  log_largest_ = log_largest_run;
+  for (std::uint32_t i = 0; i < capacity_; ++i) {
+    auto* r = new (storage + i * sizeof(page_run)) page_run;
+    r->next = i + 1 < capacity_ ? i + 1 : page_run::none;
+  }
+  free_ = capacity_ == 0 ? page_run::none : 0;
+  pages_out_ = 0;
+}
+
+void page_lender::close() {
+  FREEHCA_ASSERT(pages_out_ == 0);
+  runs_ = nullptr;
+  free_ = page_run::none;
+}
+
+status page_lender::take(std::uint32_t pages, lent_pages& to) {
+  const lent_pages before = to;
+  std::uint32_t last = page_run::none;
+  for (std::uint32_t i = to.first; i != page_run::none; i = runs_[i].next) last = i;
+  const std::uint32_t last_before = last;
+
+  unsigned log = log_largest_;
+  for (std::uint32_t left = pages; left > 0;) {
+    // Never larger than the run before it: each run is then as aligned in what it stands for as in memory.
+    while (std::uint32_t{1} << log > left) --log;
+    const std::size_t bytes = std::size_t{dma_arena::page} << log;
+    const result<dma_region> got =
+        free_ == page_run::none ? result<dma_region>(driver_error::no_memory) : arena_->allocate(bytes, bytes);
+    if (!got.ok()) {
+      if (free_ != page_run::none && log > 0) {
+        --log;
+        continue;
+      }
+      truncate(to, last_before, before.pages);
+      return status(driver_error::no_memory, static_cast<unsigned>(budget::item::lent_pages));
+    }
+    const std::uint32_t at = free_;
+    page_run& r = runs_[at];
+    free_ = r.next;
+    r = {static_cast<std::uint32_t>((got.value().device_address - arena_->block().device_address) / dma_arena::page),
+         page_run::none, log};
+    (last == page_run::none ? to.first : runs_[last].next) = at;
+    last = at;
+    left -= std::uint32_t{1} << log;
+    to.pages += std::uint32_t{1} << log;
+    pages_out_ += std::uint32_t{1} << log;
+  }
+  return {};
+}
+
+/// Gives back all runs behind `last`.
+void page_lender::truncate(lent_pages& chain, std::uint32_t last, std::uint32_t pages) {
+  std::uint32_t& link = last == page_run::none ? chain.first : runs_[last].next;
+  for (std::uint32_t i = link; i != page_run::none;) {
+    page_run& r = runs_[i];
+    const std::uint32_t next = r.next;
+    arena_->free(region(r));
+    pages_out_ -= std::uint32_t{1} << r.log_pages;
+    r.next = free_;
+    free_ = i;
+    i = next;
+  }
+  link = page_run::none;
+  chain.pages = pages;
+}
+
+void page_lender::give_back(lent_pages& from) { truncate(from, page_run::none, 0); }
+
+}  // namespace freehca

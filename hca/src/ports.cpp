@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/ports.hpp>
+
+namespace freehca {
+
+using layouts::smp;
+
+void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribute attribute, std::uint32_t modifier) {
+  begin(&on_cancel, this);
+  // The keys are checked for who comes over the wire, not for the host itself (Linux 6.1 hw/mlx4/mad.c).
+  const auto flags = static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_mkey) |
+                     static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_bkey);
+  mad_.restart();
+  mad_.aim(std::uint32_t{port}, flags);
+  mad_.input = {};
+  mad_.input.set<&smp::base_version>(layouts::mad_base_version)
+      .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
+      .set<&smp::class_version>(1)
+      .set<&smp::method>(layouts::mad_method::get)
+      .set<&smp::attribute_id>(static_cast<std::uint16_t>(attribute))
+      .set<&smp::attribute_modifier>(modifier);
+  mad_.then(&answered, this);
+  if (deadline() != no_deadline) mad_.set_deadline(deadline());
+  commands.submit(mad_);
+}
+
+void subnet_query::answered(operation&, void* self) noexcept {
+  auto& q = *static_cast<subnet_query*>(self);
+  status outcome = q.mad_.outcome();
+  if (outcome.ok()) {
+    const auto refused = q.mad_.output.get<&smp::status>();
+    if (refused != layouts::mad_status::success)
+      outcome = status(transport_error::bad_reply, static_cast<unsigned>(refused));
+  }
+  q.complete(outcome);
+}
+
+void subnet_query::on_cancel(operation&, void* self) noexcept { static_cast<subnet_query*>(self)->mad_.cancel(); }
+
+void port_query::read_into(port_attributes& to) const {
+  using info = layouts::port_info;
+  const layouts::image<info> i = attribute<info>();
+  to.state = i.get<&info::state>();
+  to.physical_state = i.get<&info::physical_state>();
+  to.lid = static_cast<std::uint16_t>(i.get<&info::lid>());
+  to.sm_lid = static_cast<std::uint16_t>(i.get<&info::master_sm_lid>());
+  to.sm_sl = static_cast<std::uint8_t>(i.get<&info::master_sm_sl>());
+  to.lmc = static_cast<std::uint8_t>(i.get<&info::lmc>());
+  to.capability_mask = static_cast<std::uint32_t>(i.get<&info::capability_mask>());
+  to.subnet_prefix = i.get<&info::gid_prefix>();
+  to.max_mtu = i.get<&info::mtu_cap>();
+  to.active_mtu = i.get<&info::neighbor_mtu>();
+  to.active_width = i.get<&info::link_width_active>();
+  to.active_speed = i.get<&info::link_speed_active>();
+  to.active_speed_ext = i.get<&info::link_speed_ext_active>();
+}
+
+std::uint64_t guid_query::guid(unsigned i) const {
+  FREEHCA_ASSERT(i < layouts::guids_per_block);
+  const auto block = attribute<layouts::guid_info>();
+  return layouts::load_be<std::uint64_t>(block.bytes_of<&layouts::guid_info::guids>() + i % 8 * 8);
+}
+
+std::uint16_t pkey_query::pkey(unsigned i) const {
+  FREEHCA_ASSERT(i < layouts::pkeys_per_block);
+  const auto block = attribute<layouts::pkey_table>();
+  return layouts::load_be<std::uint16_t>(block.bytes_of<&layouts::pkey_table::pkeys>() + i % 32 * 2);
+}
+
+gid gid_of(std::uint64_t subnet_prefix, std::uint64_t guid) {
+  gid g;
+  for (unsigned i = 0; i < 8; ++i) {
+    g.raw[i] = static_cast<std::uint8_t>(subnet_prefix >> (56 - 8 * i));
+    g.raw[8 + i] = static_cast<std::uint8_t>(guid >> (56 - 8 * i));
+  }
+  return g;
+}
+
+}  // namespace freehca
