@@ -74,6 +74,12 @@ class Control:
         return self.guest.process.poll() is None
 
     def serve(self):
+        try:
+            self.serve_link()
+        except OSError:
+            pass  # QEMU has ended; what that means is said by whoever waits for it.
+
+    def serve_link(self):
         link = connect(os.path.join(self.guest.folder, "control"), self.alive)
         if not link:
             return
@@ -90,10 +96,7 @@ class Control:
                     answer = ("ok " + self.answer(words)).rstrip()
                 except (OSError, ValueError, IndexError, TypeError) as error:
                     answer = "error " + str(error).replace("\n", " ")
-                try:
-                    line.write(answer.encode() + b"\n")
-                except OSError:
-                    return
+                line.write(answer.encode() + b"\n")
 
     def qmp(self, command):
         if not self.qmp_link:

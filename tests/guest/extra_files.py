@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""The archive that is made for one run: settings, the script, and the user's files with their libraries."""
+"""The archive that is made for one run: our own part of the image (init, the library for scripts), settings, the
+script, and the user's files with their libraries."""
 import os
 import stat
 import sys
@@ -57,6 +58,9 @@ class Extra:
 def write(archive, options, settings):
     with open(options.tools_files, encoding="utf-8") as file:
         extra = Extra(archive, set(file.read().split("\n")))
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "image")
+    for entry in sorted(os.listdir(own)):
+        extra.add_host_file(os.path.join(own, entry), entry)
     extra.add("guest/settings", settings.encode(), 0o644)
     with open(options.allowed, "rb") as file:
         extra.add("guest/allowed-kernel-messages", file.read(), 0o644)

@@ -46,7 +46,7 @@ release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
 
 # What the two halves of the image depend on. The archive's state is not among it: a cached image stays.
-tools_key=$({ echo "$release"; cd "$here" && files_key packages.txt image tools.sh image_tools.py elf.py cpio.py; } | key_of)
+tools_key=$({ echo "$release"; cd "$here" && files_key packages.txt tools.sh image_tools.py elf.py cpio.py; } | key_of)
 kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key modules.txt kernel.sh image_modules.py vmlinux.py cpio.py; } | key_of)
 tools=$FREEHCA_CACHE/guest/tools-$tools_key
 kernel=$FREEHCA_CACHE/guest/kernel-$kernel_key

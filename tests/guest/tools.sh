@@ -31,7 +31,6 @@ download || { private_apt_update fresh && download; }
 
 (cd "$scratch/debs" && printf '%s\n' *.deb) >"$scratch/manifest.txt"
 "$here/image_tools.py" "$scratch/debs" "$here/packages.txt" "$scratch/stage"
-cp -R "$here/image/." "$scratch/stage/"
 "$here/cpio.py" "$scratch/stage" "$scratch/tools.cpio"
 (cd "$scratch/stage" && find . ! -type d | cut -c 3- | LC_ALL=C sort) >"$scratch/files.txt"
 rm -rf "$scratch/stage" "$scratch/debs" "$folder"

@@ -8,6 +8,7 @@
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
 # The driver asks for mlx4_ib by itself: here it gets none.
+mkdir -p /etc/modprobe.d
 echo 'install mlx4_ib /bin/true' >/etc/modprobe.d/no-ib.conf
 echo 'install mlx4_en /bin/true' >/etc/modprobe.d/no-en.conf
 log_mark
