@@ -1,22 +1,48 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""qom_test.py QEMU [TEST...]: the QEMU device as a PCI function, seen by a guest that is this program."""
+"""qom_test.py QEMU [TEST...]: the QEMU device as a PCI function, seen by a guest that is this program.
+
+With FREEHCA_RESULTS set, each test adds its line to own.tsv there, and the exit status no longer tells of
+failed tests.
+"""
+import os
 import sys
+import time
 import unittest
 
 import machine
+
+NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers", "test_hotplug"]
+
+
+class Recorder(unittest.TextTestResult):
+    """Also writes one line per test, as tests/run/results.sh does."""
+
+    def startTest(self, test):
+        self.began, self.bad_before = time.monotonic(), self.bad()
+        super().startTest(test)
+
+    def bad(self):
+        return len(self.failures) + len(self.errors)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if "FREEHCA_RESULTS" not in os.environ:
+            return
+        outcome, note = ("failed", "(see qom.log)") if self.bad() > self.bad_before else ("passed", "")
+        with open(os.path.join(os.environ["FREEHCA_RESULTS"], "own.tsv"), "a", encoding="utf-8") as file:
+            name = test.id().split(".")[-1]
+            file.write(f"{outcome}\t{time.monotonic() - self.began:.0f}\tqom: {name}\t{note}\n")
 
 
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     machine.BINARY = sys.argv[1]
-    names = sys.argv[2:] or ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers",
-                             "test_hotplug"]
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(
-        unittest.defaultTestLoader.loadTestsFromNames(names))
-    sys.exit(not result.wasSuccessful())
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Recorder).run(
+        unittest.defaultTestLoader.loadTestsFromNames(sys.argv[2:] or NAMES))
+    sys.exit("FREEHCA_RESULTS" not in os.environ and not result.wasSuccessful())
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ here=$FREEHCA_ROOT/tests/run
 # shellcheck source=tests/run/results.sh
 . "$here/results.sh"
 
-known="unit model layering fail host cross trixie guest long"
+known="unit model layering fail host cross trixie qom guest long"
 tiers=("$@")
-[[ ${#tiers[@]} -gt 0 ]] || tiers=(host cross trixie guest)
+[[ ${#tiers[@]} -gt 0 ]] || tiers=(host cross trixie qom guest)
 for tier in "${tiers[@]}"; do
   [[ " $known " == *" $tier "* ]] || { say "test: no tier '$tier'; there are: $known"; exit 2; }
 done
@@ -51,6 +51,9 @@ for tier in "${tiers[@]}"; do
       ;;
     trixie)
       stage "trixie" "$here/trixie.sh"
+      ;;
+    qom)
+      stage "qom" "$here/qom.sh"
       ;;
     guest | long)
       stage "guest preparation" "$here/prepare_guest.sh"

@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# qom.sh: builds QEMU and tests its device as a PCI function; the tests record themselves.
+set -euo pipefail
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=tests/run/results.sh
+. "$FREEHCA_ROOT/tests/run/results.sh"
+if [[ ! -e $FREEHCA_ROOT/qemu/qom/meson.build ]]; then
+  record skipped 0 "qom" "there is no device in this checkout"
+  exit 0
+fi
+qemu=$("$FREEHCA_ROOT/dev" qemu)
+step "qom" /usr/bin/python3 -B "$FREEHCA_ROOT/tests/qom/qom_test.py" "$qemu"
