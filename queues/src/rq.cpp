@@ -26,12 +26,13 @@ status rq::open(const rq_resources& r) {
 }
 
 void rq::reset() {
+  accepts_ = false;
   head_ = tail_ = 0;
   dma::store_be32(record_.host, 0);
 }
 
 status rq::post(const receive_request& r) {
-  if (!is_open()) return driver_error::bad_state;
+  if (!is_open() || !accepts_) return driver_error::bad_state;
   if (outstanding() >= entries_) return driver_error::queue_full;
   std::uint64_t bytes = 0;
   unsigned entries = 0;

@@ -32,6 +32,7 @@ status sq::open(const sq_resources& r) {
 }
 
 void sq::reset() {
+  accepts_ = false;
   head_ = tail_ = 0;
   const unsigned units = (1u << log_stride_) / wqe_unit > 63 ? 63 : (1u << log_stride_) / wqe_unit;
   image<wqe_ctrl> unused;
@@ -54,7 +55,7 @@ void sq::stamp(std::uint32_t counter) {
 }
 
 status sq::check(const send_request& r, std::uint64_t bytes) const {
-  if (!is_open()) return driver_error::bad_state;
+  if (!is_open() || !accepts_) return driver_error::bad_state;
   if (outstanding() >= most_posted_) return driver_error::queue_full;
   const bool is_atomic = r.opcode == send_opcode::compare_and_swap || r.opcode == send_opcode::fetch_and_add;
   if (is_atomic && !atomics_) return driver_error::unsupported;

@@ -19,7 +19,7 @@ struct completion_queue_attributes {
 };
 
 struct completion_queue : object_record {
-  queues::cq ring_state;
+  queues::cq rings;
   void* cookie = nullptr;
 };
 

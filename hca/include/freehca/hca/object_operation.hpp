@@ -41,9 +41,9 @@ class object_operation : public operation {
 
   object_operation() = default;
 
-  void start_creation(verbs& owner, object_record& object, command* create, preparer prepare, finisher finish);
-  void start_destruction(verbs& owner, object_record& object, finisher finish);
-  void start_change(verbs& owner, object_record& object, command& change, finisher finish);
+  void start_creation(verbs& owner, object_record& object, command* create, preparer prepare, finisher at_end);
+  void start_destruction(verbs& owner, object_record& object, finisher at_end);
+  void start_change(verbs& owner, object_record& object, command& change, finisher at_end);
   /// Completes at the next poll without having done anything.
   void refuse(verbs& owner, status why);
 
@@ -51,11 +51,13 @@ class object_operation : public operation {
   verbs* owner_ = nullptr;
 
  private:
-  void adopt(verbs& owner, object_record& object, finisher finish);
-  void take_back(object_record::phase from);
+  void adopt(verbs& owner, object_record& object, finisher at_end);
   void enter(step to);
   void advance(status outcome);
-  void after_command(status outcome);
+  /// True: that was the end of the operation.
+  bool command_ended(status outcome);
+  void end_in_doubt(status outcome);
+  bool going_up() const;
   void submit(command& c);
   void finish(status outcome);
   static void on_command(operation& op, void* self) noexcept;

@@ -44,6 +44,7 @@ struct object_record : list_node {
   phase state = phase::free;
   bool under_change = false;     ///< an operation works on it
   bool exists = false;           ///< the firmware has it, or may have it
+  bool forgotten = false;        ///< a reset came while an operation worked on it
   dma_region ring;               ///< of the arena, or nothing
   dma_region record;             ///< doorbell record, or nothing
 

@@ -67,7 +67,9 @@ struct connection_attributes {
 
 struct queue_pair : object_record {
   queues::qp_rings rings;
-  layouts::image<layouts::qpc> base;  ///< what every context of it has
+  queues::sq_shape send_shape;
+  queues::rq_shape receive_shape;
+  std::uint32_t domain_number = 0, send_cqn = 0, receive_cqn = 0;
   dma_region slots;                   ///< plain storage of the rings' records
   pd_handle pd;
   cq_handle send_cq, receive_cq;

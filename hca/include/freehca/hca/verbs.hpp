@@ -114,6 +114,14 @@ class verbs {
   friend struct queue_pair_builder;
   friend struct object_record;
 
+  enum class use : std::uint8_t { destroy, change };
+  /// stale_handle for null; busy with users (to destroy), while an operation works on it or in doubt.
+  static status check_usable(const object_record* object, use what = use::destroy);
+  std::uint32_t next_key(std::uint32_t index);
+  status set_up(completion_queue& cq, unsigned log_entries);
+  void release_memory_region(memory_region& region);
+  void release_completion_queue(completion_queue& cq);
+  void release_queue_pair(queue_pair& pair);
   status take_translations(object_record& object, std::size_t pages);
   status take_number(object_record& object, context_group group);
   /// Gives back everything that the record names, and the record.
@@ -121,11 +129,11 @@ class verbs {
   void write_translations(const object_record& object, const page_list& pages);
   void want_back(object_record& object);
   void reap();
-  static void reaped(object_operation& op, status outcome) noexcept;
   template <class Objects>
   void forget_all(Objects& objects);
 
   void connect_events();
+  void disconnect_events();
   static void on_completion(void* self, std::uint32_t cqn) noexcept;
   static void on_cq_error(void* self, std::uint32_t cqn, layouts::cq_error_syndrome why) noexcept;
   static void on_qp(void* self, std::uint32_t qpn, layouts::event_type type) noexcept;

@@ -16,6 +16,7 @@ namespace freehca::queues {
 /// The two rings of a queue pair, as completions find them.
 struct qp_rings {
   std::uint32_t qpn = 0;
+  void* owner = nullptr;  ///< the object that the rings belong to, for whoever looks them up
   sq send;
   rq receive;
 };

@@ -64,8 +64,11 @@ class rq {
   /// Forgets what was posted: before RST2INIT.
   void reset();
 
+  /// Whether post() is allowed: the queue pair has left RESET. Not after open() or reset().
+  void accept(bool on) { accepts_ = on; }
+
   /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
-  /// driver_error::queue_full, ::bad_argument, ::bad_state (not open).
+  /// driver_error::queue_full, ::bad_argument, ::bad_state (not open, or see accept()).
   status post(const receive_request& request);
 
   /// Tells the device how many were posted.
@@ -105,6 +108,7 @@ class rq {
   std::uint32_t tail_ = 0;
   std::uint16_t most_scatter_ = 0;
   std::uint8_t log_stride_ = 0;
+  bool accepts_ = false;
 };
 
 }  // namespace freehca::queues

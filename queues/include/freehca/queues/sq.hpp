@@ -52,9 +52,12 @@ class sq {
   /// Makes every entry the software's and forgets what was posted: before RST2INIT.
   void reset();
 
+  /// Whether post() is allowed: the queue pair is in RTS or in ERROR. Not after open() or reset().
+  void accept(bool on) { accepts_ = on; }
+
   /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was touched on an
   /// error: driver_error::queue_full, ::bad_argument (too many entries, too much data), ::unsupported,
-  /// ::bad_state (not open).
+  /// ::bad_state (not open, or see accept()).
   status post(const send_request& request);
 
   /// Tells the device that there is work.
@@ -106,6 +109,7 @@ class sq {
   std::uint16_t most_gather_ = 0;
   std::uint8_t log_stride_ = 0;
   bool atomics_ = false;
+  bool accepts_ = false;
 };
 
 }  // namespace freehca::queues

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/queue_pair.hpp>
+
+#include <freehca/hca/verbs.hpp>
+
+#include "qp_context.hpp"
+
+namespace freehca {
+
+using namespace layouts;
+
+namespace {
+
+bool is_transition(qp_state from, qp_state to, bool unknown) {
+  if (to == qp_state::reset || to == qp_state::error) return unknown || from != qp_state::reset;
+  if (unknown) return false;
+  return (from == qp_state::reset && to == qp_state::init) || (from == qp_state::init && to == qp_state::rtr) ||
+         (from == qp_state::rtr && to == qp_state::rts);
+}
+
+opcode command_for(qp_state to) {
+  switch (to) {
+    case qp_state::init: return opcode::rst2init_qp;
+    case qp_state::rtr: return opcode::init2rtr_qp;
+    default: return opcode::rtr2rts_qp;
+  }
+}
+
+}  // namespace
+
+void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to, const connection_attributes& a) {
+  queue_pair* const pair = owner.queue_pairs_.find(h);
+  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok()) return refuse(owner, s);
+  if (a.bytes != sizeof(connection_attributes)) return refuse(owner, driver_error::bad_argument);
+  if (!is_transition(pair->qp_state, to, pair->state_unknown)) return refuse(owner, driver_error::bad_state);
+  to_ = to;
+  if (to == qp_state::reset || to == qp_state::error) {
+    plain_.restart();
+    plain_.request = {};
+    plain_.request.opcode = to == qp_state::reset ? commands::to_rst_qp::code : commands::to_err_qp::code;
+    if (to == qp_state::reset) commands::to_rst_qp::aim(plain_.request, pair->number);
+    else commands::to_err_qp::aim(plain_.request, pair->number);
+    // A change of mind, not a teardown: it keeps its turn.
+    plain_.request.lane = lane::bulk;
+    return start_change(owner, *pair, plain_, &finished);
+  }
+  const result<image<qp_mailbox>> mailbox = qp_mailbox_for(*pair, to, a, *owner.device_);
+  if (!mailbox.ok()) return refuse(owner, mailbox.error());
+  transition_.restart();
+  transition_.aim(command_for(to), pair->number);
+  transition_.input = mailbox.value();
+  if (to == qp_state::init) pair->exists = true;
+  start_change(owner, *pair, transition_, &finished);
+}
+
+void modify_queue_pair::finished(object_operation& op, status outcome) noexcept {
+  auto& self = static_cast<modify_queue_pair&>(op);
+  auto& pair = static_cast<queue_pair&>(*self.object_);
+  if (!outcome.ok()) {
+    if (pair.in_doubt()) pair.state_unknown = true;
+    else if (self.to_ == qp_state::init) pair.exists = false;
+    return;
+  }
+  pair.qp_state = self.to_;
+  pair.state_unknown = false;
+  if (self.to_ == qp_state::reset) {
+    pair.exists = false;
+    for (const cq_handle h : {pair.send_cq, pair.receive_cq})
+      if (queues::cq* const cq = self.owner_->queue(h)) cq->forget(pair.number);
+    pair.rings.send.reset();
+    pair.rings.receive.reset();
+  }
+  pair.rings.send.accept(self.to_ == qp_state::rts || self.to_ == qp_state::error);
+  pair.rings.receive.accept(self.to_ != qp_state::reset);
+}
+
+void query_queue_pair::start(verbs& owner, qp_handle h) {
+  queue_pair* const pair = owner.queue_pairs_.find(h);
+  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok()) return refuse(owner, s);
+  // A queue pair in RESET is not the device's yet.
+  if (!pair->exists) return refuse(owner, driver_error::bad_state);
+  query_.restart();
+  query_.aim(pair->number);
+  start_change(owner, *pair, query_, &finished);
+}
+
+void query_queue_pair::finished(object_operation& op, status outcome) noexcept {
+  auto& self = static_cast<query_queue_pair&>(op);
+  auto& pair = static_cast<queue_pair&>(*self.object_);
+  if (!outcome.ok()) return;
+  const qp_state now = self.context().get<&qpc::state>();
+  if (now == qp_state::error || now == qp_state::sq_error) pair.qp_state = now;
+}
+
+}  // namespace freehca
