@@ -34,6 +34,7 @@ completion_queues::completion_queues(adapter& a) : a_(a) {
   on(opcode::modify_cq, &completion_queues::modify);
   a.counters.add("cqes", written_);
   a.counters.add("completion_events", events_);
+  a.counters.add("cq_overruns", overruns_);
 }
 
 /// Makes every entry of a buffer hardware's, where the next entry to be written has number `first`.

@@ -52,6 +52,7 @@ void completion_queues::fail(std::uint32_t cqn, context& q, layouts::cq_error_sy
   q.set<&cqc::status>(why == layouts::cq_error_syndrome::overrun ? cq_status::overflow
                                                                  : cq_status::write_failure);
   a_.context_memory->store(context_at(cqn), q);
+  if (why == layouts::cq_error_syndrome::overrun) ++overruns_;
   layouts::image<layouts::eqe_cq_error> e;
   e.set<&layouts::eqe_cq_error::cqn>(cqn).set<&layouts::eqe_cq_error::syndrome>(why);
   a_.eqs->post_asynchronous(layouts::event_type::cq_error, e);
@@ -100,6 +101,11 @@ bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool 
   const bool error =
       e.get<&cqe::opcode>() == static_cast<std::uint64_t>(layouts::cqe_opcode::error);
   if (!append(cqn, *q, e)) return false;
+  if (error) {
+    const auto why = layouts::image<layouts::cqe_error>::from_bytes(e.data());
+    ++errors_[why.get<&layouts::cqe_error::is_send>() ? 1 : 0]
+             [static_cast<std::uint8_t>(why.get<&layouts::cqe_error::syndrome>())];
+  }
   if (solicited || error) q->set<&cqc::solicit_producer_index>(q->get<&cqc::producer_counter>());
   const cq_state state = q->get<&cqc::state>();
   if (state == cq_state::armed || (state == cq_state::armed_solicited && (solicited || error)))

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 
@@ -36,6 +37,12 @@ class completion_queues {
   void doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second);
   void clear();
 
+  /// Completions with that error so far, of sends or of receives.
+  std::uint64_t errors(layouts::cqe_syndrome why, bool send) const {
+    return errors_[send ? 1 : 0][static_cast<std::uint8_t>(why)];
+  }
+  std::uint64_t overruns() const { return overruns_; }
+
  private:
   using context = layouts::image<layouts::cqc>;
   /// What hardware knows of a CQ beyond its context.
@@ -62,7 +69,8 @@ class completion_queues {
 
   adapter& a_;
   std::unordered_map<std::uint32_t, queue> owned_;
-  std::uint64_t written_ = 0, events_ = 0;
+  std::uint64_t written_ = 0, events_ = 0, overruns_ = 0;
+  std::array<std::array<std::uint64_t, 256>, 2> errors_{};  ///< receives, sends; by syndrome
 };
 
 }  // namespace freehca::model

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace freehca::model {
 
@@ -22,6 +23,13 @@ class counter_registry {
   /// A counter that stands in `value`, which must outlive the registry's last use.
   void add(std::string name, const std::uint64_t& value) {
     add(std::move(name), reader{[&value] { return value; }});
+  }
+
+  /// The counter of that name; 0 where nobody counts it.
+  std::uint64_t value_of(std::string_view name) const {
+    for (const entry& e : entries_)
+      if (e.name == name) return e.read();
+    return 0;
   }
 
   std::size_t size() const { return entries_.size(); }

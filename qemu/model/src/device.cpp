@@ -5,6 +5,7 @@
 #include "adapter.hpp"
 #include "command_engine.hpp"
 #include "completion_queues.hpp"
+#include "diagnostics.hpp"
 #include "event_queues.hpp"
 #include "firmware.hpp"
 #include "icm.hpp"
@@ -34,6 +35,7 @@ struct device::parts {
         links(all),
         queue_pairs(all),
         main_firmware(all),
+        errors(all),
         engine(all, main_firmware),
         bar0(all, engine, main_firmware),
         bar2(all, main_firmware) {
@@ -78,6 +80,7 @@ struct device::parts {
   ports links;
   transport queue_pairs;
   firmware main_firmware;
+  diagnostics errors;
   command_engine engine;
   registers bar0;
   uar_window bar2;

@@ -43,7 +43,7 @@ class icm {
 
   /// Maps `pages` pages of bus memory at `pa` to ICM address `va` (both page-aligned) and overwrites them.
   layouts::command_status map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages);
-  /// Takes back pages [va, va + pages); all of them must be mapped, else nothing happens.
+  /// Takes back what is mapped of the `pages` pages from `va` on; at least one must be.
   layouts::command_status unmap(std::uint64_t va, std::uint64_t pages);
   /// Writes zeros to every mapped byte of [at, at + bytes).
   bool zero(std::uint64_t at, std::uint64_t bytes);
