@@ -19,9 +19,9 @@
 
 namespace freehca::model::test {
 
-/// A queue pair as a driver sees it: 64 entries of 64 bytes each way, the receive queue behind the sends.
+/// A queue pair as a driver sees it: 64 sends of 128 bytes, behind them 64 receives of 64 bytes.
 struct test_qp {
-  static constexpr std::uint32_t log_entries = 6, entries = 1u << log_entries, stride = 64;
+  static constexpr std::uint32_t log_entries = 6, entries = 1u << log_entries, stride = 128, receive_stride = 64;
   std::uint32_t number = 0;
   layouts::qp_service service = layouts::qp_service::rc;
   test_driver::buffer ring;
@@ -89,7 +89,7 @@ class transport_fixture : public testing::Test {
     c.set<&q::service>(qp.service).set<&q::pm_state>(layouts::path_migration::migrated).set<&q::pd>(pd);
     c.set<&q::mtu>(layouts::ib_mtu::mtu_1024).set<&q::msg_max>(30);
     c.set<&q::log_rq_size>(test_qp::log_entries).set<&q::log_rq_stride>(2);
-    c.set<&q::log_sq_size>(test_qp::log_entries).set<&q::log_sq_stride>(2);
+    c.set<&q::log_sq_size>(test_qp::log_entries).set<&q::log_sq_stride>(3);
     c.set<&q::usr_page>(test_driver::uar).set<&q::local_qpn>(qp.number);
     c.set<&q::cqn_send>(cqn).set<&q::cqn_recv>(cqn).set<&q::db_rec_addr>(qp.record).set<&q::mtt_base>(qp.ring.mtt);
     c.set<&q::qkey>(qkey).set<&q::rre>(1).set<&q::rwe>(1).set<&q::rae>(1);
@@ -105,7 +105,7 @@ class transport_fixture : public testing::Test {
     test_qp qp;
     qp.number = number;
     qp.service = service;
-    qp.ring = driver->make_buffer(2);
+    qp.ring = driver->make_buffer(3);
     qp.record = host->allocate();
     for (std::uint32_t i = 0; i < test_qp::entries; ++i) {
       layouts::image<layouts::wqe_ctrl> empty;
@@ -202,7 +202,8 @@ class transport_fixture : public testing::Test {
     ring(qp);
   }
   void post_receive(test_qp& qp, std::uint64_t address, std::uint32_t bytes, std::uint32_t lkey) {
-    const std::size_t begin = std::size_t{test_qp::entries + qp.received % test_qp::entries} * test_qp::stride;
+    const std::size_t begin = std::size_t{test_qp::entries} * test_qp::stride +
+                              std::size_t{qp.received % test_qp::entries} * test_qp::receive_stride;
     put(qp, begin, data_segment(address, bytes, lkey));
     put(qp, begin + 16, data_segment(0, 0, layouts::invalid_lkey));
     ++qp.received;

@@ -30,10 +30,14 @@ queue_pair& queue_pairs::create(std::uint32_t qpn) {
   return *slot;
 }
 
-void queue_pairs::destroy(queue_pair& qp) {
+void queue_pairs::stop_timers(queue_pair& qp) {
   a_.work.cancel(qp.sq.timer);
   a_.work.cancel(qp.sq.rnr_timer);
   a_.work.cancel(qp.rq.flush_timer);
+}
+
+void queue_pairs::destroy(queue_pair& qp) {
+  stop_timers(qp);
   qp.context = {};
   a_.context_memory->store(context_address(qp.qpn), qp.context);
   table_.erase(qp.qpn);
@@ -95,6 +99,7 @@ unsigned queue_pairs::special_kind(std::uint32_t qpn, unsigned& port) const {
 }
 
 void queue_pairs::clear() {
+  for (auto& [qpn, qp] : table_) stop_timers(*qp);
   table_.clear();
   dirty_.clear();
   special_base_ = 0;

@@ -53,6 +53,7 @@ class queue_pairs {
 
  private:
   void write_back();
+  void stop_timers(queue_pair& qp);
 
   adapter& a_;
   std::unordered_map<std::uint32_t, std::unique_ptr<queue_pair>> table_;
