@@ -3,7 +3,7 @@
  * Copyright the freehca authors
  *
  * The capability chain of a real card: places, order and contents from
- * captures (docs/hardware.md, "PCI identity"); what a capture shows as left
+ * captures (docs/hardware-pci.md); what a capture shows as left
  * by a system is set to the value that the specification gives for reset.
  */
 #include "qemu/osdep.h"

@@ -3,7 +3,7 @@
  * Copyright the freehca authors
  *
  * What each variant says of itself in the header of configuration space.
- * Sources: captures of real cards (docs/hardware.md, "PCI identity").
+ * Sources: captures of real cards (docs/hardware-pci.md).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

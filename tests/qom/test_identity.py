@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""Configuration space as captures of real cards show it (docs/hardware.md)."""
+"""Configuration space as captures of real cards show it (docs/hardware-pci.md)."""
 import unittest
 
 from machine import Machine
