@@ -12,8 +12,10 @@ using namespace layouts;
 
 namespace {
 
-// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen, and shorter than a real link's.
-constexpr std::uint64_t training_ns = 10'000'000;
+// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen, and shorter than a real link's, but
+// long enough for a host to finish what it begins with INIT_PORT: Linux's ib_mad moves QP0, which issues
+// INIT_PORT, before it has the agent that answers the subnet manager's first packet.
+constexpr std::uint64_t training_ns = 300'000'000;
 
 // What CX-3 and CX-2 firmware report before the host adds bits 1, 16 and 19: captures, section 4.2.
 constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
