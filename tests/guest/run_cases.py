@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-ROOT = os.environ["FREEHCA_ROOT"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LOGS = os.path.join(ROOT, "build", "logs")
 RESULTS = os.environ.get("FREEHCA_RESULTS", os.path.join(ROOT, "build", "results"))
 START = int(os.environ.get("FREEHCA_START", time.time()))

@@ -36,7 +36,7 @@ round() {
     wait_for 20 active $port || fail "$round_name: port $port is $(cat /sys/class/infiniband/mlx4_0/ports/$port/state)"
   done
   ibv_devinfo -v >/run/devinfo || fail "$round_name: ibv_devinfo"
-  [ "$(grep -c 'PORT_ACTIVE' /run/devinfo)" = 2 ] || fail "$round_name: ibv_devinfo: $(cat /run/devinfo)"
+  [ "$(grep -c 'state:.*PORT_ACTIVE' /run/devinfo)" = 2 ] || fail "$round_name: ibv_devinfo: $(cat /run/devinfo)"
   [ "$(grep -c 'link_layer:.*InfiniBand' /run/devinfo)" = 2 ] || fail "$round_name: $(cat /run/devinfo)"
 
   pair "ibv_rc_pingpong" ibv_rc_pingpong -n 500
