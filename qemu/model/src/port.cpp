@@ -12,10 +12,13 @@ using namespace layouts;
 
 namespace {
 
-// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen, and shorter than a real link's, but
-// long enough for a host to finish what it begins with INIT_PORT: Linux's ib_mad moves QP0, which issues
-// INIT_PORT, before it has the agent that answers the subnet manager's first packet.
-constexpr std::uint64_t training_ns = 300'000'000;
+// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen. Real links take longer; Linux needs
+// the time between INIT_PORT and the registration of its port agent, before which it answers no SMP and
+// complains of each (core/mad.c ib_mad_init_device, core/agent.c agent_send_response).
+constexpr std::uint64_t training_ns = 500'000'000;
+// From a Set(PortInfo) that takes the link down to its fall: the answer, which the host may have to send
+// itself, gets away first. no source: chosen
+constexpr std::uint64_t linger_ns = 100'000'000;
 
 // What CX-3 and CX-2 firmware report before the host adds bits 1, 16 and 19: captures, section 4.2.
 constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
@@ -134,7 +137,7 @@ void port::state_wanted(layouts::port_state state, port_physical_state physical)
     // bring a disabled port back.
     const port_physical_state next =
         physical == port_physical_state::no_change ? port_physical_state::polling : physical;
-    a_.work.soon([this, next, generation = generation_] {
+    a_.work.after(linger_ns, [this, next, generation = generation_] {
       if (generation != generation_ || !link_up()) return;
       lose_link(next);
       if (next == port_physical_state::polling) train();
