@@ -28,6 +28,21 @@ MLX4_PROPERTIES properties[] = {
     MLX4_PROPERTIES_END
 };
 
+static const char *const descriptions[][2] = {
+    { "variant", "connectx3-pro (default), connectx3 or connectx2" },
+    { "ports", "2 (default) or 1" },
+    { "link1", "ib (default) or eth" },
+    { "link2", "ib (default) or eth" },
+    { "sm", "built-in subnet manager on InfiniBand ports without a peer" },
+    { "flr", "whether the card offers function-level reset" },
+    { "max-commands", "commands that the firmware takes at once: a power of "
+                      "two from 1 to 128" },
+    { "bar2-size", "8M (default) to 128M, a power of two" },
+    { "class-code", "24 bits; default by variant" },
+    { "guid", "node GUID; ports have the next ones" },
+    { "mac", "of port 1; default from the GUID" },
+};
+
 /* 16 hexadecimal digits, with 0x before them or colons between them. */
 static bool parse_guid(const char *text, uint64_t *guid)
 {
@@ -205,8 +220,13 @@ static void set_side_by_side(Object *object, bool value, Error **errp)
 void mlx4_options_add_class_properties(DeviceClass *dc)
 {
     ObjectClass *klass = OBJECT_CLASS(dc);
+    unsigned i;
 
     device_class_set_props(dc, properties);
+    for (i = 0; i < ARRAY_SIZE(descriptions); i++) {
+        object_class_property_set_description(klass, descriptions[i][0],
+                                              descriptions[i][1]);
+    }
     object_class_property_add(klass, "x-fault-command-latency", "uint64",
                               get_latency, set_latency, NULL, NULL);
     object_class_property_set_description(klass, "x-fault-command-latency",
