@@ -12,6 +12,7 @@ void verbs::connect_events() {
   sinks.qp = &verbs::on_qp;
   sinks.port = &verbs::on_port;
   sinks.device_failed = &verbs::on_device_failed;
+  sinks.was_reset = &verbs::on_reset;
   device_->set_sinks(sinks);
   for (unsigned i = 0; i < device_->completion_contexts(); ++i) device_->completion_context(i).set_sinks(sinks);
 }
@@ -63,5 +64,7 @@ void verbs::on_device_failed(void* self, status why) noexcept {
   auto& v = *static_cast<verbs*>(self);
   if (v.events_.device_failed != nullptr) v.events_.device_failed(v.events_.context, why);
 }
+
+void verbs::on_reset(void* self) noexcept { static_cast<verbs*>(self)->forget(); }
 
 }  // namespace freehca

@@ -79,8 +79,7 @@ class verbs {
   unsigned poll();
 
   /// The device was reset, or can no longer reach memory: all objects are gone, handles are stale, nothing is held.
-  /// Operations under way must have ended: the channel ends them. Call it when the device's reset is done and
-  /// before its teardown completes, or let the device do it (event_sinks::was_reset).
+  /// Operations under way end by the reset by themselves. The device calls it (event_sinks::was_reset).
   void forget();
 
   /// driver_error::no_resource.
@@ -139,6 +138,7 @@ class verbs {
   static void on_qp(void* self, std::uint32_t qpn, layouts::event_type type) noexcept;
   static void on_port(void* self, unsigned port) noexcept;
   static void on_device_failed(void* self, status why) noexcept;
+  static void on_reset(void* self) noexcept;
   completion_queue* find_cq(std::uint32_t cqn) const;
 
   device* device_ = nullptr;
