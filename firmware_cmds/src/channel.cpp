@@ -16,8 +16,8 @@ status channel::open(const channel_resources& r) {
   const bool fits = r.slots >= 1 && r.slots <= most_slots && r.hcr.base != nullptr &&
                     r.hcr.bytes >= layouts::hcr::bytes && r.mailboxes.host != nullptr &&
                     r.mailboxes.bytes >= mailbox_bytes_for(r.slots) && r.storage != nullptr &&
-                    r.storage_bytes >= storage_bytes_for(r.slots) && r.platform.operations != nullptr &&
-                    r.platform.operations->now != nullptr;
+                    r.storage_bytes >= storage_bytes_for(r.slots) &&
+                    r.platform.operations != nullptr && r.platform.operations->now != nullptr;
   if (!fits || r.mailboxes.device_address % mailbox::bytes != 0 ||
       reinterpret_cast<std::uintptr_t>(r.storage) % alignof(command_slot) != 0)
     return driver_error::bad_argument;
@@ -70,7 +70,8 @@ void channel::submit(command& c) {
   using form = command_request::form;
   const bool sound = r.opcode_modifier <= 0xf && static_cast<unsigned>(r.opcode) <= 0xfff &&
                      (r.input != form::mailbox || r.encode != nullptr) &&
-                     (r.output != form::mailbox || r.decode != nullptr) && static_cast<unsigned>(r.lane) < lanes &&
+                     (r.output != form::mailbox || r.decode != nullptr) &&
+                     static_cast<unsigned>(r.lane) < lanes &&
                      static_cast<unsigned>(r.patience) < patience_classes;
   if (!sound || !failure_.ok()) {
     ++statistics_.refused;

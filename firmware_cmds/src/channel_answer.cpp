@@ -19,12 +19,14 @@ channel::register_state channel::look(std::uint8_t* raw_status) {
   constexpr std::size_t last = layouts::hcr{}.go.offset;
   const std::uint32_t word = mmio::read_32(hcr_, last);
   // The word with the token has sixteen reserved bits: only a device that is gone reads as all ones there.
-  if (word == all_ones && mmio::read_32(hcr_, layouts::hcr{}.token.offset) == all_ones) return register_state::gone;
+  if (word == all_ones && mmio::read_32(hcr_, layouts::hcr{}.token.offset) == all_ones)
+    return register_state::gone;
   layouts::image<layouts::hcr> seen;
   layouts::store_be(seen.data() + last, word);
   *raw_status = static_cast<std::uint8_t>(seen.get<&layouts::hcr::status>());
-  return seen.get<&layouts::hcr::go>() || seen.get<&layouts::hcr::t>() == toggle_ ? register_state::taken
-                                                                                   : register_state::free;
+  return seen.get<&layouts::hcr::go>() || seen.get<&layouts::hcr::t>() == toggle_
+             ? register_state::taken
+             : register_state::free;
 }
 
 void channel::look_for_polled_answer() {
@@ -38,7 +40,8 @@ void channel::look_for_polled_answer() {
   register_taken_since_ = operation::no_deadline;
   if (s.state == command_slot::use::in_doubt) {
     register_owner_ = command::no_slot;
-    return answer_late(s, {.by_reset = false, .answer = static_cast<layouts::command_status>(raw_status)});
+    return answer_late(
+        s, {.by_reset = false, .answer = static_cast<layouts::command_status>(raw_status)});
   }
   std::uint64_t output_immediate = 0;
   if (s.command->request.output == command_request::form::immediate) {
@@ -49,7 +52,8 @@ void channel::look_for_polled_answer() {
   answer(s, raw_status, output_immediate);
 }
 
-void channel::on_completion(std::uint16_t token, std::uint8_t raw_status, std::uint64_t output_immediate) {
+void channel::on_completion(std::uint16_t token, std::uint8_t raw_status,
+                            std::uint64_t output_immediate) {
   const unsigned index = token & ((1u << index_bits_) - 1);
   if (!is_open() || index >= slot_count_ || !slots_[index].ever_used) {
     ++statistics_.foreign;
@@ -74,7 +78,8 @@ void channel::on_completion(std::uint16_t token, std::uint8_t raw_status, std::u
     return;
   }
   if (s.state == command_slot::use::in_flight) answer(s, raw_status, output_immediate);
-  else answer_late(s, {.by_reset = false, .answer = static_cast<layouts::command_status>(raw_status)});
+  else
+    answer_late(s, {.by_reset = false, .answer = static_cast<layouts::command_status>(raw_status)});
 }
 
 void channel::answer(command_slot& s, std::uint8_t raw_status, std::uint64_t output_immediate) {
@@ -82,8 +87,10 @@ void channel::answer(command_slot& s, std::uint8_t raw_status, std::uint64_t out
   const status outcome = static_cast<layouts::command_status>(raw_status);
   if (outcome.ok()) {
     ++statistics_.answered_ok;
-    if (c.request.output == command_request::form::immediate) c.output_immediate_ = output_immediate;
-    if (c.request.output == command_request::form::mailbox) c.request.decode(c, output_mailbox(s).host);
+    if (c.request.output == command_request::form::immediate)
+      c.output_immediate_ = output_immediate;
+    if (c.request.output == command_request::form::mailbox)
+      c.request.decode(c, output_mailbox(s).host);
   } else {
     ++statistics_.answered_with_error;
   }

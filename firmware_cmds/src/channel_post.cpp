@@ -26,7 +26,8 @@ bool channel::may_post(std::uint64_t now) {
     events_ = want_events_;
   }
   if (barriers_in_flight_ > 0 || (!events_ && in_flight_ > 0)) return false;
-  const bool full = (events_ && in_flight_ + doubtful_ >= event_limit_) || find_free_slot() == nullptr;
+  const bool full =
+      (events_ && in_flight_ + doubtful_ >= event_limit_) || find_free_slot() == nullptr;
   if (!full && barriers_in_doubt_ == 0) return true;
   if (in_flight_ == 0 && !answer_may_come(now)) end_queued(transport_error::timeout);
   return false;
@@ -69,7 +70,8 @@ command* channel::next_postable(std::uint64_t now) {
       const object_key& key = c->request.key;
       if (key.kind != object_kind::none) {
         const command_slot* user = user_of(key);
-        if (user != nullptr && user->state == command_slot::use::in_doubt && now >= user->deadline) {
+        if (user != nullptr && user->state == command_slot::use::in_doubt &&
+            now >= user->deadline) {
           unqueue(*c);
           ++statistics_.refused;
           end(*c, driver_error::busy);
@@ -97,7 +99,8 @@ const command_slot* channel::user_of(const object_key& key) const {
 bool channel::would_overtake(const command& c) {
   for (unsigned i = 0; i < lanes; ++i) {
     if (i == static_cast<unsigned>(c.request.lane)) continue;
-    for (command* other = lane_[i].front(); other != nullptr && other->order_ < c.order_; other = lane_[i].next(*other))
+    for (command* other = lane_[i].front(); other != nullptr && other->order_ < c.order_;
+         other = lane_[i].next(*other))
       if (other->request.key == c.request.key) return true;
   }
   return false;
@@ -119,8 +122,9 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
   s.command = &c;
   s.key = c.request.key;
   s.posted_at = now;
-  s.deadline = c.deadline() != operation::no_deadline ? c.deadline()
-                                                      : now + limits_[static_cast<unsigned>(c.request.patience)];
+  s.deadline = c.deadline() != operation::no_deadline
+                   ? c.deadline()
+                   : now + limits_[static_cast<unsigned>(c.request.patience)];
   s.barrier = c.request.barrier;
   s.by_event = events_;
   s.ever_used = true;
@@ -134,15 +138,19 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
   if (in_flight_ > statistics_.most_in_flight) statistics_.most_in_flight = in_flight_;
 
   using form = command_request::form;
-  s.mailboxes = static_cast<std::uint8_t>((c.request.input == form::mailbox) + (c.request.output == form::mailbox));
+  s.mailboxes = static_cast<std::uint8_t>((c.request.input == form::mailbox) +
+                                          (c.request.output == form::mailbox));
   fill_mailboxes(c, s);
 
   layouts::image<layouts::hcr> words;
-  words.set<&layouts::hcr::in_param>(c.request.input == form::mailbox     ? input_mailbox(s).device_address
-                                     : c.request.input == form::immediate ? c.request.input_immediate
-                                                                          : 0)
+  words
+      .set<&layouts::hcr::in_param>(c.request.input == form::mailbox
+                                        ? input_mailbox(s).device_address
+                                    : c.request.input == form::immediate ? c.request.input_immediate
+                                                                         : 0)
       .set<&layouts::hcr::in_modifier>(c.request.input_modifier)
-      .set<&layouts::hcr::out_param>(c.request.output == form::mailbox ? output_mailbox(s).device_address : 0)
+      .set<&layouts::hcr::out_param>(
+          c.request.output == form::mailbox ? output_mailbox(s).device_address : 0)
       .set<&layouts::hcr::token>(s.token)
       .set<&layouts::hcr::go>(true)
       .set<&layouts::hcr::e>(events_)

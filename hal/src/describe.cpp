@@ -10,26 +10,40 @@ namespace {
 
 const char* name_of(driver_error e) {
   switch (e) {
-    case driver_error::bad_argument: return "bad argument";
-    case driver_error::no_memory: return "out of memory";
-    case driver_error::no_resource: return "out of resources";
-    case driver_error::unsupported: return "not supported";
-    case driver_error::bad_state: return "wrong state";
-    case driver_error::busy: return "busy";
-    case driver_error::stale_handle: return "the handle's object is gone";
-    case driver_error::cancelled: return "cancelled";
-    case driver_error::queue_full: return "queue full";
+    case driver_error::bad_argument:
+      return "bad argument";
+    case driver_error::no_memory:
+      return "out of memory";
+    case driver_error::no_resource:
+      return "out of resources";
+    case driver_error::unsupported:
+      return "not supported";
+    case driver_error::bad_state:
+      return "wrong state";
+    case driver_error::busy:
+      return "busy";
+    case driver_error::stale_handle:
+      return "the handle's object is gone";
+    case driver_error::cancelled:
+      return "cancelled";
+    case driver_error::queue_full:
+      return "queue full";
   }
   return "unknown error";
 }
 
 const char* name_of(transport_error e) {
   switch (e) {
-    case transport_error::timeout: return "no answer in time";
-    case transport_error::gone: return "the device is gone";
-    case transport_error::bad_reply: return "an answer that makes no sense";
-    case transport_error::reset: return "ended by a reset of the device";
-    case transport_error::refused: return "refused by the platform";
+    case transport_error::timeout:
+      return "no answer in time";
+    case transport_error::gone:
+      return "the device is gone";
+    case transport_error::bad_reply:
+      return "an answer that makes no sense";
+    case transport_error::reset:
+      return "ended by a reset of the device";
+    case transport_error::refused:
+      return "refused by the platform";
   }
   return "unknown error";
 }
@@ -48,7 +62,8 @@ void describe(status s, text_writer& to) {
       to << "transport: " << name_of(static_cast<transport_error>(s.code()));
       break;
     case origin::firmware:
-      to << "firmware: " << layouts::name_of(static_cast<layouts::command_status>(s.code())) << " (";
+      to << "firmware: " << layouts::name_of(static_cast<layouts::command_status>(s.code()))
+         << " (";
       to.hex(s.code(), 2) << ")";
       break;
   }

@@ -8,14 +8,17 @@ namespace freehca {
 
 namespace {
 /// std::has_single_bit counts bits, which x86-64 without popcnt does by a call into the compiler's library.
-constexpr bool is_power_of_two(std::size_t n) { return n != 0 && (n & (n - 1)) == 0; }
+constexpr bool is_power_of_two(std::size_t n) {
+  return n != 0 && (n & (n - 1)) == 0;
+}
 }  // namespace
 
-status dma_arena::open(const dma_region& block, std::size_t unit, std::byte* storage, std::size_t storage_bytes,
-                       unsigned budget) {
+status dma_arena::open(const dma_region& block, std::size_t unit, std::byte* storage,
+                       std::size_t storage_bytes, unsigned budget) {
   if (is_open()) return driver_error::bad_state;
-  if (!is_power_of_two(unit) || block.host == nullptr || block.device_address % unit != 0 || storage == nullptr ||
-      block.bytes < unit || reinterpret_cast<std::uintptr_t>(storage) % alignof(std::uint64_t) != 0 ||
+  if (!is_power_of_two(unit) || block.host == nullptr || block.device_address % unit != 0 ||
+      storage == nullptr || block.bytes < unit ||
+      reinterpret_cast<std::uintptr_t>(storage) % alignof(std::uint64_t) != 0 ||
       storage_bytes < storage_bytes_for(block.bytes, unit))
     return status(driver_error::bad_argument, budget);
   block_ = block;

@@ -8,4 +8,6 @@ struct owner {
 #endif
 };
 freehca::result<owner> make();
-freehca::result<owner> make() { return owner{}; }
+freehca::result<owner> make() {
+  return owner{};
+}

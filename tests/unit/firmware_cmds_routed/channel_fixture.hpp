@@ -39,7 +39,8 @@ class channel_test : public ::testing::Test {
   ~channel_test() override {
     EXPECT_TRUE(channel_.idle());
     EXPECT_EQ(channel_.slots_in_use(), 0u);
-    for (unsigned k = 0; k < lease_kinds; ++k) EXPECT_EQ(channel_.in_doubt(static_cast<lease_kind>(k)), 0u);
+    for (unsigned k = 0; k < lease_kinds; ++k)
+      EXPECT_EQ(channel_.in_doubt(static_cast<lease_kind>(k)), 0u);
   }
 
   void use_events(unsigned limit) {
@@ -66,13 +67,14 @@ class channel_test : public ::testing::Test {
 /// Counts what its settle function was told.
 struct watched_lease {
   explicit watched_lease(lease_kind kind = lease_kind::page, std::uint32_t amount = 1)
-      : it(kind, amount,
-           [](lease&, const settlement& told, void* self) noexcept {
-             auto& w = *static_cast<watched_lease*>(self);
-             ++w.settled;
-             w.how = told;
-           },
-           this) {}
+      : it(
+            kind, amount,
+            [](lease&, const settlement& told, void* self) noexcept {
+              auto& w = *static_cast<watched_lease*>(self);
+              ++w.settled;
+              w.how = told;
+            },
+            this) {}
   lease it;
   unsigned settled = 0;
   settlement how;

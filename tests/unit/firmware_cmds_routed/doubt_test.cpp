@@ -118,10 +118,12 @@ TEST_F(doubt, the_callback_runs_before_the_lease_settles_also_when_both_are_due)
     watched_lease* l;
     bool* seen;
   } x{&pages, &in_doubt_at_callback};
-  c.then([](operation&, void* p) noexcept {
-    auto& ctx = *static_cast<context*>(p);
-    *ctx.seen = ctx.l->it.in_doubt() && ctx.l->settled == 0;
-  }, &x);
+  c.then(
+      [](operation&, void* p) noexcept {
+        auto& ctx = *static_cast<context*>(p);
+        *ctx.seen = ctx.l->it.in_doubt() && ctx.l->settled == 0;
+      },
+      &x);
   channel_.submit(c);
   channel_.poll();
   c.cancel();
@@ -296,7 +298,8 @@ TEST_F(doubt, the_limits_per_class_and_the_deadline_of_one_command) {
   channel_.poll();
   pass(3 * second);
   channel_.poll();
-  EXPECT_TRUE(waits.outcome().is(transport_error::timeout)) << "a deadline counts in the queue as well";
+  EXPECT_TRUE(waits.outcome().is(transport_error::timeout))
+      << "a deadline counts in the queue as well";
   pass(70 * second);
   channel_.poll();
   EXPECT_FALSE(a.done());
@@ -352,11 +355,13 @@ TEST_F(doubt, a_callback_may_report_the_reset) {
     watched_lease* l;
     bool* doubtful;
   } x{&channel_, &pages, &doubtful};
-  c.then([](operation&, void* p) noexcept {
-    auto& ctx = *static_cast<context*>(p);
-    *ctx.doubtful = ctx.l->it.in_doubt();
-    ctx.ch->device_was_reset();
-  }, &x);
+  c.then(
+      [](operation&, void* p) noexcept {
+        auto& ctx = *static_cast<context*>(p);
+        *ctx.doubtful = ctx.l->it.in_doubt();
+        ctx.ch->device_was_reset();
+      },
+      &x);
   channel_.submit(c);
   channel_.poll();
   pass(60 * second);
@@ -434,12 +439,13 @@ TEST_F(doubt, a_settler_may_submit_the_command_that_takes_things_back) {
     channel* ch;
     firmware_command<commands::unmap_icm> unmap{std::uint64_t{0x1000}, 1u};
   } u{&channel_};
-  lease pages(lease_kind::page, 1,
-              [](lease&, const settlement& how, void* p) noexcept {
-                auto& self = *static_cast<undo*>(p);
-                if (!how.by_reset && how.answer.ok()) self.ch->submit(self.unmap);
-              },
-              &u);
+  lease pages(
+      lease_kind::page, 1,
+      [](lease&, const settlement& how, void* p) noexcept {
+        auto& self = *static_cast<undo*>(p);
+        if (!how.by_reset && how.answer.ok()) self.ch->submit(self.unmap);
+      },
+      &u);
   firmware_command<commands::map_icm> map;
   layouts::image<layouts::map_entry> entry;
   map.set_input(&entry, 1);

@@ -143,7 +143,9 @@ TEST_F(events, tokens_keep_their_meaning_over_65536_commands) {
     ASSERT_TRUE(c.done()) << i;
     if (device_.posted.size() > 2) device_.posted.erase(device_.posted.begin());
   }
-  EXPECT_EQ(channel_.statistics().stale + channel_.statistics().duplicate + channel_.statistics().foreign, 0u);
+  EXPECT_EQ(
+      channel_.statistics().stale + channel_.statistics().duplicate + channel_.statistics().foreign,
+      0u);
   finish();
 }
 

@@ -65,7 +65,8 @@ TEST_F(families, firmware_and_context_memory) {
   expect_family<commands::run_fw>({opcode::run_fw, 0, 0, none, none, 0});
   expect_family<commands::unmap_fa>({opcode::unmap_fa, 0, 0, none, none, 0});
   expect_family<commands::mod_stat_cfg>({opcode::mod_stat_cfg, 0, 0, box, none, 0});
-  expect_family<commands::query_mod_stat_cfg>({opcode::mod_stat_cfg, 2, 0x100, none, box, 0}, 0x100u);
+  expect_family<commands::query_mod_stat_cfg>({opcode::mod_stat_cfg, 2, 0x100, none, box, 0},
+                                              0x100u);
   expect_family<commands::unmap_icm_aux>({opcode::unmap_icm_aux, 0, 0, none, none, 0});
   expect_family<commands::unmap_icm>({opcode::unmap_icm, 0, 64, immediate_form, none, 0xabc000},
                                      std::uint64_t{0xabc000}, 64u);
@@ -87,22 +88,25 @@ TEST_F(families, queries_and_init) {
 TEST_F(families, queues) {
   expect_family<commands::sw2hw_eq>({opcode::sw2hw_eq, 0, 5, box, none, 0}, 5u);
   expect_family<commands::hw2sw_eq>({opcode::hw2sw_eq, 1, 5, none, none, 0}, 5u);
-  expect_family<commands::map_eq>({opcode::map_eq, 0, 5, immediate_form, none, 0x40a}, 5u, std::uint64_t{0x40a});
-  expect_family<commands::unmap_eq>({opcode::map_eq, 0, 0x80000005, immediate_form, none, 0x40a}, 5u,
-                                    std::uint64_t{0x40a});
+  expect_family<commands::map_eq>({opcode::map_eq, 0, 5, immediate_form, none, 0x40a}, 5u,
+                                  std::uint64_t{0x40a});
+  expect_family<commands::unmap_eq>({opcode::map_eq, 0, 0x80000005, immediate_form, none, 0x40a},
+                                    5u, std::uint64_t{0x40a});
   expect_family<commands::sw2hw_cq>({opcode::sw2hw_cq, 0, 0x81, box, none, 0}, 0x81u);
   expect_family<commands::hw2sw_cq>({opcode::hw2sw_cq, 1, 0x81, none, none, 0}, 0x81u);
   expect_family<commands::modify_cq>({opcode::modify_cq, 1, 0x81, box, none, 0}, 0x81u,
                                      layouts::modify_cq_modifier::moderation);
   expect_family<commands::sw2hw_srq>({opcode::sw2hw_srq, 0, 0x41, box, none, 0}, 0x41u);
   expect_family<commands::hw2sw_srq>({opcode::hw2sw_srq, 1, 0x41, none, none, 0}, 0x41u);
-  expect_family<commands::arm_srq>({opcode::arm_srq, 0, 0x41, immediate_form, none, 16}, 0x41u, 16u);
+  expect_family<commands::arm_srq>({opcode::arm_srq, 0, 0x41, immediate_form, none, 16}, 0x41u,
+                                   16u);
 }
 
 TEST_F(families, queue_pairs) {
   expect_family<commands::rst2init_qp>({opcode::rst2init_qp, 0, 0x48, box, none, 0}, 0x48u);
   expect_family<commands::rtr2rts_qp>({opcode::rtr2rts_qp, 0, 0x48, box, none, 0}, 0x48u);
-  expect_family<commands::any_qp_transition>({opcode::init2rtr_qp, 0, 0x48, box, none, 0}, opcode::init2rtr_qp, 0x48u);
+  expect_family<commands::any_qp_transition>({opcode::init2rtr_qp, 0, 0x48, box, none, 0},
+                                             opcode::init2rtr_qp, 0x48u);
   expect_family<commands::to_err_qp>({opcode::to_err_qp, 0, 0x48, none, none, 0}, 0x48u);
   expect_family<commands::to_rst_qp>({opcode::to_rst_qp, 2, 0x48, none, none, 0}, 0x48u);
   expect_family<commands::query_qp>({opcode::query_qp, 0, 0x48, none, box, 0}, 0x48u);
@@ -112,10 +116,12 @@ TEST_F(families, ports_and_datagrams) {
   expect_family<commands::init_port>({opcode::init_port, 0, 1, none, none, 0}, 1u);
   expect_family<commands::close_port>({opcode::close_port, 0, 2, none, none, 0}, 2u);
   expect_family<commands::set_port_ib>({opcode::set_port, 0, 2, box, none, 0}, 2u);
-  expect_family<commands::set_port_ethernet<layouts::set_port_general, layouts::set_port_selector::general>>(
+  expect_family<
+      commands::set_port_ethernet<layouts::set_port_general, layouts::set_port_selector::general>>(
       {opcode::set_port, 1, 2, box, none, 0}, 2u);
   expect_family<commands::sense_port>({opcode::sense_port, 0, 1, none, none, 0}, 1u);
-  expect_family<commands::conf_special_qp>({opcode::conf_special_qp, 0, 0x40, none, none, 0}, 0x40u);
+  expect_family<commands::conf_special_qp>({opcode::conf_special_qp, 0, 0x40, none, none, 0},
+                                           0x40u);
   expect_family<commands::query_mad_demux>({opcode::mad_demux, 2, 1, none, box, 0});
   expect_family<commands::config_mad_demux>({opcode::mad_demux, 0, 1, box, none, 0});
   expect_family<commands::mad_ifc<layouts::smp>>({opcode::mad_ifc, 3, 1, box, box, 0}, 1u, 3u);
@@ -127,7 +133,8 @@ TEST_F(families, a_datagram_from_the_wire_brings_what_its_packet_said) {
   c.extra.set<&layouts::mad_ifc_extended_info::rqpn>(0x777);
   expect(c, {opcode::mad_ifc, 1 | 4, 0x1234'0002, box, box, 0});
   using info = layouts::mad_ifc_extended_info;
-  const auto extra = image<info>::from_bytes(device_.last().input.data() + layouts::mad_ifc_extended_info_offset);
+  const auto extra =
+      image<info>::from_bytes(device_.last().input.data() + layouts::mad_ifc_extended_info_offset);
   EXPECT_EQ(extra.get<&info::rqpn>(), 0x777u);
 }
 
@@ -138,7 +145,8 @@ TEST_F(families, sequences_write_all_entries_and_their_number) {
   map.set_input(entries, 3);
   expect(map, {opcode::map_fa, 0, 3, box, none, 0});
   for (unsigned i = 0; i < 3; ++i)
-    EXPECT_EQ(image<layouts::map_entry>::from_bytes(device_.last().input.data() + 16 * i), entries[i]);
+    EXPECT_EQ(image<layouts::map_entry>::from_bytes(device_.last().input.data() + 16 * i),
+              entries[i]);
   EXPECT_EQ(commands::map_icm::input::most, 256u);
 
   image<layouts::mtt> mtts[2];
@@ -147,7 +155,8 @@ TEST_F(families, sequences_write_all_entries_and_their_number) {
   write.header.set<&layouts::write_mtt_header::mtt_base_addr>(0x240);
   write.set_input(mtts, 2);
   expect(write, {opcode::write_mtt, 0, 2, box, none, 0});
-  EXPECT_EQ(image<layouts::write_mtt_header>::from_bytes(device_.last().input.data()), write.header);
+  EXPECT_EQ(image<layouts::write_mtt_header>::from_bytes(device_.last().input.data()),
+            write.header);
   EXPECT_EQ(image<layouts::mtt>::from_bytes(device_.last().input.data() + 24), mtts[1]);
   EXPECT_EQ(commands::write_mtt::input::most, 510u);
 }
@@ -204,7 +213,8 @@ TEST_F(families, a_coroutine_awaits_one_command_after_another) {
   device_.answer();
   channel_.poll();
   ASSERT_EQ(seen.size(), 1u);
-  EXPECT_EQ(device_.last().get<&hcr::opcode>(), opcode::init_port) << "posted by the poll() that resumed it";
+  EXPECT_EQ(device_.last().get<&hcr::opcode>(), opcode::init_port)
+      << "posted by the poll() that resumed it";
   device_.answer(static_cast<std::uint8_t>(command_status::bad_system_state));
   channel_.poll();
   ASSERT_EQ(seen.size(), 2u);

@@ -11,7 +11,8 @@ class order : public channel_test {
 
   /// A command with its number as input modifier.
   struct numbered : command {
-    explicit numbered(std::uint32_t n, lane l = lane::bulk, object_key key = {}, bool barrier = false) {
+    explicit numbered(std::uint32_t n, lane l = lane::bulk, object_key key = {},
+                      bool barrier = false) {
       request.opcode = layouts::opcode::nop;
       request.input_modifier = n;
       request.lane = l;

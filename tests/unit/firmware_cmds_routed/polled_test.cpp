@@ -141,15 +141,18 @@ TEST_F(polled, an_output_mailbox_is_read_before_the_callback) {
     firmware_command<commands::query_port>* c;
     bool* seen;
   } x{&c, &seen};
-  c.then([](operation&, void* p) noexcept {
-    auto& ctx = *static_cast<context*>(p);
-    *ctx.seen = ctx.c->output.get<&layouts::query_port::max_vl>() == 4;
-  }, &x);
+  c.then(
+      [](operation&, void* p) noexcept {
+        auto& ctx = *static_cast<context*>(p);
+        *ctx.seen = ctx.c->output.get<&layouts::query_port::max_vl>() == 4;
+      },
+      &x);
   channel_.submit(c);
   channel_.poll();
   const std::uint64_t box = device_.last().get<&hcr::out_param>();
   ASSERT_NE(device_.host_of(box), nullptr);
-  for (std::size_t i = 0; i < 4096; ++i) ASSERT_EQ(device_.host_of(box)[i], std::byte{0}) << "not cleared at " << i;
+  for (std::size_t i = 0; i < 4096; ++i)
+    ASSERT_EQ(device_.host_of(box)[i], std::byte{0}) << "not cleared at " << i;
   layouts::image<layouts::query_port> reply;
   reply.set<&layouts::query_port::max_vl>(4);
   device_.write(box, reply.data(), reply.size());

@@ -17,11 +17,13 @@ struct tracked : command {
     request.opcode = layouts::opcode::nop;
     request.input_modifier = number;
     put_at_risk(what);
-    then([](operation&, void* p) noexcept {
-      auto& self = *static_cast<tracked*>(p);
-      ++self.completed;
-      self.was_in_doubt = self.what.in_doubt();
-    }, this);
+    then(
+        [](operation&, void* p) noexcept {
+          auto& self = *static_cast<tracked*>(p);
+          ++self.completed;
+          self.was_in_doubt = self.what.in_doubt();
+        },
+        this);
   }
   std::uint32_t id;
   unsigned completed = 0;
@@ -39,7 +41,7 @@ struct tracked : command {
 
 class random_use : public channel_test, public ::testing::WithParamInterface<unsigned> {
  protected:
-  random_use() : channel_test(6) {}
+  random_use() : channel_test(6) { channel_.set_limit(patience::ordinary, second / 2); }
 
   /// What the firmware still has: posted, and neither answered nor reset.
   struct outstanding {
@@ -53,7 +55,8 @@ class random_use : public channel_test, public ::testing::WithParamInterface<uns
   tracked& command_of(const outstanding& o) { return *commands_[o.id]; }
 
   void submit() {
-    auto& c = commands_.emplace_back(std::make_unique<tracked>(static_cast<std::uint32_t>(commands_.size())));
+    auto& c = commands_.emplace_back(
+        std::make_unique<tracked>(static_cast<std::uint32_t>(commands_.size())));
     c->request.lane = static_cast<lane>(random_() % lanes);
     c->request.barrier = chance(4);
     if (chance(50)) c->request.key = {object_kind::qp, random_() % 4};
@@ -65,7 +68,7 @@ class random_use : public channel_test, public ::testing::WithParamInterface<uns
       c->request.output = command_request::form::mailbox;
       c->request.decode = [](command&, const std::byte*) noexcept {};
     }
-    if (chance(30)) c->set_deadline(device_.now + random_() % (20 * second));
+    if (chance(10)) c->set_deadline(device_.now + random_() % second);
     channel_.submit(*c);
   }
 
@@ -78,9 +81,12 @@ class random_use : public channel_test, public ::testing::WithParamInterface<uns
       const tracked& c = command_of(now);
       for (const outstanding& other : with_firmware_) {
         const tracked& o = command_of(other);
-        ASSERT_TRUE(c.request.key.kind == object_kind::none || c.request.key != o.request.key) << "keys overlap";
-        ASSERT_TRUE(now.in_param == 0 || now.in_param != other.in_param) << "a mailbox in use was used again";
-        ASSERT_TRUE(now.out_param == 0 || now.out_param != other.out_param) << "a mailbox in use was used again";
+        ASSERT_TRUE(c.request.key.kind == object_kind::none || c.request.key != o.request.key)
+            << "keys overlap";
+        ASSERT_TRUE(now.in_param == 0 || now.in_param != other.in_param)
+            << "a mailbox in use was used again";
+        ASSERT_TRUE(now.out_param == 0 || now.out_param != other.out_param)
+            << "a mailbox in use was used again";
         ASSERT_NE(now.token, other.token);
         if (!o.done()) {
           ASSERT_FALSE(c.request.barrier || o.request.barrier) << "a barrier was overlapped";
@@ -123,13 +129,16 @@ TEST_P(random_use, every_command_ends_once_and_nothing_in_doubt_is_reused) {
     const auto what = static_cast<unsigned>(random_() % 100);
     if (what < 30) submit();
     else if (what < 60) answer_one();
-    else if (what < 65 && !commands_.empty()) commands_[random_() % commands_.size()]->cancel();
+    else if (what < 63 && !commands_.empty())
+      commands_[commands_.size() - 1 - random_() % std::min<std::size_t>(commands_.size(), 12)]
+          ->cancel();
     else if (what < 67) channel_.use_events(1 + static_cast<unsigned>(random_() % 8));
     else if (what < 68) channel_.use_polling();
     else if (what < 69) channel_.on_completion(static_cast<std::uint16_t>(random_() | 7), 0, 0);
     else if (what == 69 && chance(20)) channel_.fail_all(transport_error::gone);
-    else if (what == 70 && chance(50)) reset();
-    else if (what < 80) pass(random_() % (chance(5) ? 70 * second : second / 10));
+    else if (what == 70 && (chance(30) || !channel_.failure().ok())) reset();
+    else if (what < 75 && !channel_.failure().ok()) reset();
+    else if (what < 80) pass(random_() % (chance(2) ? 20 * second : second / 50));
     else channel_.poll();
     take_note();
     if (HasFatalFailure()) return;
@@ -146,6 +155,8 @@ TEST_P(random_use, every_command_ends_once_and_nothing_in_doubt_is_reused) {
   }
   EXPECT_GT(most_in_doubt, 0u);
   const channel_statistics& s = channel_.statistics();
+  EXPECT_GT(s.timed_out, 0u);
+  EXPECT_GT(s.late, 0u);
   EXPECT_EQ(s.submitted, commands_.size());
   EXPECT_EQ(device_.traces.size(), commands_.size());
   EXPECT_EQ(s.posted, device_.posted.size());

@@ -21,8 +21,10 @@ struct arena_test : ::testing::Test {
   void open(std::size_t pages, std::uint64_t device_address = 0x10'0000, std::size_t unit = page) {
     memory.resize(pages * page);
     storage.resize(dma_arena::storage_bytes_for(memory.size(), unit) / 8);
-    ASSERT_TRUE(arena.open({memory.data(), device_address, memory.size()}, unit,
-                           reinterpret_cast<std::byte*>(storage.data()), storage.size() * 8, budget).ok());
+    ASSERT_TRUE(arena
+                    .open({memory.data(), device_address, memory.size()}, unit,
+                          reinterpret_cast<std::byte*>(storage.data()), storage.size() * 8, budget)
+                    .ok());
   }
   std::vector<std::byte> memory;
   std::vector<std::uint64_t> storage;
@@ -36,7 +38,8 @@ TEST_F(arena_test, refuses_what_it_cannot_stand_on) {
   const dma_region good{block.data(), 0x1000, block.size()};
   dma_arena a;
   EXPECT_TRUE(a.open(good, 3000, store, 8, 0).is(driver_error::bad_argument));
-  EXPECT_TRUE(a.open({block.data(), 0x1010, block.size()}, page, store, 8, 0).is(driver_error::bad_argument));
+  EXPECT_TRUE(a.open({block.data(), 0x1010, block.size()}, page, store, 8, 0)
+                  .is(driver_error::bad_argument));
   EXPECT_TRUE(a.open(good, page, store, 7, 0).is(driver_error::bad_argument));
   EXPECT_TRUE(a.open(good, page, store + 1, 8, 0).is(driver_error::bad_argument));
   EXPECT_TRUE(a.open({}, page, store, 8, 0).is(driver_error::bad_argument));
@@ -51,7 +54,8 @@ TEST_F(arena_test, gives_whole_units_and_names_the_budget_when_empty) {
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_EQ(a.value().bytes, page);
   EXPECT_EQ(b.value().bytes, 2 * page);
-  EXPECT_EQ(b.value().host - memory.data(), static_cast<std::ptrdiff_t>(b.value().device_address - 0x10'0000));
+  EXPECT_EQ(b.value().host - memory.data(),
+            static_cast<std::ptrdiff_t>(b.value().device_address - 0x10'0000));
   EXPECT_EQ(arena.bytes_out(), 3 * page);
   const auto c = arena.allocate(2 * page);
   EXPECT_TRUE(c.error().is(driver_error::no_memory));

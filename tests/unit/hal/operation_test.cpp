@@ -14,9 +14,11 @@ namespace {
 /// An owner that completes what is pending when it is told to.
 struct owner {
   std::vector<operation*> cancelled;
-  void start(operation& op) { op.begin([](operation& o, void* self) noexcept {
-      static_cast<owner*>(self)->cancelled.push_back(&o);
-    }, this); }
+  void start(operation& op) {
+    op.begin([](operation& o,
+                void* self) noexcept { static_cast<owner*>(self)->cancelled.push_back(&o); },
+             this);
+  }
 };
 
 TEST(operation, goes_from_idle_to_done_and_again) {
@@ -42,10 +44,12 @@ TEST(operation, calls_back_once_as_its_last_touch) {
   auto* op = new operation;
   static int calls;
   calls = 0;
-  op->then([](operation& self, void*) noexcept {
-    ++calls;
-    delete &self;
-  }, nullptr);
+  op->then(
+      [](operation& self, void*) noexcept {
+        ++calls;
+        delete &self;
+      },
+      nullptr);
   o.start(*op);
   op->complete({});
   EXPECT_EQ(calls, 1);

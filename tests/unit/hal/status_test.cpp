@@ -17,7 +17,8 @@ using layouts::command_status;
 TEST(status, says_who_judged_the_raw_code_and_where) {
   EXPECT_TRUE(status().ok());
   EXPECT_TRUE(status(command_status::ok).ok());
-  const status d(driver_error::busy, 7), t(transport_error::gone), f(command_status::bad_index, 0x16);
+  const status d(driver_error::busy, 7), t(transport_error::gone),
+      f(command_status::bad_index, 0x16);
   EXPECT_EQ(d.who(), origin::driver);
   EXPECT_EQ(d.where(), 7);
   EXPECT_EQ(t.who(), origin::transport);
@@ -25,7 +26,8 @@ TEST(status, says_who_judged_the_raw_code_and_where) {
   EXPECT_EQ(f.code(), 0x0a);
   EXPECT_TRUE(f.is(command_status::bad_index));
   EXPECT_FALSE(f.is(driver_error::busy));
-  EXPECT_FALSE(d.is(static_cast<transport_error>(d.code()))) << "the same number of another judge is another error";
+  EXPECT_FALSE(d.is(static_cast<transport_error>(d.code())))
+      << "the same number of another judge is another error";
   EXPECT_EQ(f.at(3).where(), 3);
   EXPECT_TRUE(f.at(3).is(command_status::bad_index));
 }
@@ -62,8 +64,9 @@ std::string described(status s, std::size_t bytes = 200) {
 
 TEST(describe, names_judge_code_and_place) {
   EXPECT_EQ(described({}), "ok");
-  EXPECT_EQ(described({command_status::bad_index, static_cast<unsigned>(layouts::opcode::sw2hw_cq)}),
-            "firmware: bad index (0x0a) at SW2HW_CQ");
+  EXPECT_EQ(
+      described({command_status::bad_index, static_cast<unsigned>(layouts::opcode::sw2hw_cq)}),
+      "firmware: bad index (0x0a) at SW2HW_CQ");
   EXPECT_EQ(described({driver_error::no_memory, 0x1f}), "driver: out of memory at 0x1f");
   EXPECT_EQ(described(transport_error::gone), "transport: the device is gone");
   EXPECT_EQ(described(static_cast<command_status>(0x77)), "firmware: unknown status (0x77)");
@@ -78,7 +81,15 @@ TEST(describe, cuts_off_and_survives_no_room) {
 TEST(text_writer, numbers) {
   char line[64];
   text_writer to(line);
-  to.decimal(0).put(' ').decimal(~std::uint64_t{0}).put(' ').hex(0).put(' ').hex(0xabc, 4).put(' ').hex(~std::uint64_t{0});
+  to.decimal(0)
+      .put(' ')
+      .decimal(~std::uint64_t{0})
+      .put(' ')
+      .hex(0)
+      .put(' ')
+      .hex(0xabc, 4)
+      .put(' ')
+      .hex(~std::uint64_t{0});
   EXPECT_STREQ(line, "0 18446744073709551615 0x0 0x0abc 0xffffffffffffffff");
   EXPECT_FALSE(to.full());
 }

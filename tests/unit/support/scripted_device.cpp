@@ -20,7 +20,9 @@ scripted_device::scripted_device() {
     static_cast<scripted_device*>(self)->traces.push_back(record);
   };
 }
-scripted_device::~scripted_device() { current = nullptr; }
+scripted_device::~scripted_device() {
+  current = nullptr;
+}
 
 dma_region scripted_device::memory(std::size_t bytes) {
   std::vector<std::byte>& block = memory_.emplace_back(bytes + 4096, std::byte{0xa5});
@@ -32,7 +34,8 @@ dma_region scripted_device::memory(std::size_t bytes) {
 
 std::byte* scripted_device::host_of(std::uint64_t address) {
   for (const dma_region& r : regions_)
-    if (address >= r.device_address && address - r.device_address < r.bytes) return r.host + (address - r.device_address);
+    if (address >= r.device_address && address - r.device_address < r.bytes)
+      return r.host + (address - r.device_address);
   return nullptr;
 }
 
@@ -46,7 +49,8 @@ void scripted_device::write(std::size_t offset, std::uint32_t value) {
   if (offset != hcr{}.go.offset) return;
   posted_command& c = posted.emplace_back();
   c.words = layouts::image<hcr>::from_bytes(register_);
-  if (const std::byte* box = host_of(c.get<&hcr::in_param>()); box != nullptr) c.input.assign(box, box + 4096);
+  if (const std::byte* box = host_of(c.get<&hcr::in_param>()); box != nullptr)
+    c.input.assign(box, box + 4096);
   if (c.get<&hcr::e>() ? takes_at_once : answers_at_once) clear_go(0);
 }
 
@@ -77,8 +81,14 @@ void mmio_write_32(std::byte* at, std::uint32_t value) noexcept {
   if (current == nullptr || !current->is_register(at)) std::abort();
   current->write(current->offset_of(at), value);
 }
-void mmio_write_64(std::byte*, std::uint64_t) noexcept { std::abort(); }
-void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept { std::memcpy(to, from, bytes); }
-void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept { std::memcpy(to, from, bytes); }
+void mmio_write_64(std::byte*, std::uint64_t) noexcept {
+  std::abort();
+}
+void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
+void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
 
 }  // namespace freehca::routed

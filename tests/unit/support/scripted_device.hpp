@@ -67,8 +67,12 @@ class scripted_device {
 
   std::uint32_t read(std::size_t offset);
   void write(std::size_t offset, std::uint32_t value);
-  bool is_register(const std::byte* at) const { return at >= register_ && at < register_ + sizeof register_; }
-  std::size_t offset_of(const std::byte* at) const { return static_cast<std::size_t>(at - register_); }
+  bool is_register(const std::byte* at) const {
+    return at >= register_ && at < register_ + sizeof register_;
+  }
+  std::size_t offset_of(const std::byte* at) const {
+    return static_cast<std::size_t>(at - register_);
+  }
 
  private:
   void clear_go(std::uint8_t status);

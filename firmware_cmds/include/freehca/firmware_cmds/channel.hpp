@@ -18,11 +18,12 @@ namespace freehca {
 
 /// What a channel stands on. All of it outlives the channel.
 struct channel_resources {
-  mmio_region hcr;              ///< the seven words of the command register, part of BAR 0
-  dma_region mailboxes;         ///< channel::mailbox_bytes_for(slots), aligned to 4096 for the device
-  std::byte* storage = nullptr; ///< channel::storage_bytes_for(slots), aligned to alignof(std::max_align_t)
+  mmio_region hcr;       ///< the seven words of the command register, part of BAR 0
+  dma_region mailboxes;  ///< channel::mailbox_bytes_for(slots), aligned to 4096 for the device
+  /// channel::storage_bytes_for(slots), aligned to alignof(std::max_align_t)
+  std::byte* storage = nullptr;
   std::size_t storage_bytes = 0;
-  unsigned slots = 0;           ///< 1 to channel::most_slots
+  unsigned slots = 0;  ///< 1 to channel::most_slots
   freehca::platform platform;
 };
 
@@ -31,11 +32,11 @@ struct channel_statistics {
   std::uint64_t submitted = 0, posted = 0;
   std::uint64_t answered_ok = 0, answered_with_error = 0;
   std::uint64_t timed_out = 0, cancelled = 0, detached = 0;
-  std::uint64_t refused = 0;             ///< ended without being posted, other than by cancel()
-  std::uint64_t late = 0;                ///< answers that settled a command in doubt
-  std::uint64_t stale = 0;               ///< completions of an earlier use of the slot
-  std::uint64_t duplicate = 0;           ///< completions of a command that was answered already
-  std::uint64_t foreign = 0;             ///< completions whose token names no slot
+  std::uint64_t refused = 0;    ///< ended without being posted, other than by cancel()
+  std::uint64_t late = 0;       ///< answers that settled a command in doubt
+  std::uint64_t stale = 0;      ///< completions of an earlier use of the slot
+  std::uint64_t duplicate = 0;  ///< completions of a command that was answered already
+  std::uint64_t foreign = 0;    ///< completions whose token names no slot
   std::uint32_t most_in_flight = 0;
 };
 
@@ -48,8 +49,12 @@ struct channel_statistics {
 class channel {
  public:
   static constexpr unsigned most_slots = 256;
-  static constexpr std::size_t storage_bytes_for(unsigned slots) { return slots * sizeof(command_slot); }
-  static constexpr std::size_t mailbox_bytes_for(unsigned slots) { return slots * 2 * mailbox::bytes; }
+  static constexpr std::size_t storage_bytes_for(unsigned slots) {
+    return slots * sizeof(command_slot);
+  }
+  static constexpr std::size_t mailbox_bytes_for(unsigned slots) {
+    return slots * 2 * mailbox::bytes;
+  }
 
   channel() = default;
   channel(const channel&) = delete;
@@ -93,7 +98,9 @@ class channel {
 
   /// The limit in nanoseconds for a class of commands, counted from the posting. operation::set_deadline()
   /// replaces it for one command.
-  void set_limit(patience p, std::uint64_t nanoseconds) { limits_[static_cast<unsigned>(p)] = nanoseconds; }
+  void set_limit(patience p, std::uint64_t nanoseconds) {
+    limits_[static_cast<unsigned>(p)] = nanoseconds;
+  }
   std::uint64_t limit(patience p) const { return limits_[static_cast<unsigned>(p)]; }
   /// How long the command register may stay taken before what is queued behind it ends with a timeout.
   void set_go_limit(std::uint64_t nanoseconds) { go_limit_ = nanoseconds; }
@@ -170,18 +177,19 @@ class channel {
   std::uint64_t order_ = 0;
   unsigned queued_ = 0;
   unsigned in_flight_ = 0;
-  unsigned doubtful_ = 0;            // slots, until they are settled
+  unsigned doubtful_ = 0;  // slots, until they are settled
   unsigned barriers_in_flight_ = 0;
   unsigned barriers_in_doubt_ = 0;
-  unsigned event_limit_ = 1;         // in flight and in doubt together, by events
+  unsigned event_limit_ = 1;  // in flight and in doubt together, by events
 
-  bool events_ = false;       // how commands are posted now
+  bool events_ = false;  // how commands are posted now
   bool want_events_ = false;
-  bool toggle_ = true;        // of the next command
-  bool polling_ = false;      // inside poll() or device_was_reset()
-  bool fresh_ = false;        // submitted since the last poll()
+  bool toggle_ = true;    // of the next command
+  bool polling_ = false;  // inside poll() or device_was_reset()
+  bool fresh_ = false;    // submitted since the last poll()
   bool settlements_due_ = false;
-  std::uint16_t register_owner_ = command::no_slot;  // of the polled command in the register, also when in doubt
+  // The slot of the polled command in the register, also when it is in doubt.
+  std::uint16_t register_owner_ = command::no_slot;
   std::uint64_t register_taken_since_ = operation::no_deadline;
   std::uint64_t earliest_in_flight_ = operation::no_deadline;  // no deadline in flight is earlier
   std::uint64_t earliest_queued_ = operation::no_deadline;

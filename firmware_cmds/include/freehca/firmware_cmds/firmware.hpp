@@ -30,9 +30,7 @@ struct unmap_fa {
   static constexpr auto code = layouts::opcode::unmap_fa;
   using input = nothing;
   using output = nothing;
-  static void aim(command_request& r) {
-    r.lane = lane::teardown;
-  }
+  static void aim(command_request& r) { r.lane = lane::teardown; }
 };
 
 /// Starts the firmware from the area that MAP_FA lent.

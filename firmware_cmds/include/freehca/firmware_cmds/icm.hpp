@@ -28,9 +28,7 @@ struct unmap_icm_aux {
   static constexpr auto code = layouts::opcode::unmap_icm_aux;
   using input = nothing;
   using output = nothing;
-  static void aim(command_request& r) {
-    r.lane = lane::teardown;
-  }
+  static void aim(command_request& r) { r.lane = lane::teardown; }
 };
 
 /// Lends pages for parts of context memory: up to input::most of them, of different sizes.

@@ -23,7 +23,7 @@ inline constexpr unsigned lease_kinds = 6;
 
 /// How a command that had not been answered in time came to its end.
 struct settlement {
-  bool by_reset = false;  ///< the device was reset: it holds nothing any more, `answer` says nothing
+  bool by_reset = false;  ///< the device was reset and holds nothing; `answer` says nothing
   status answer;          ///< the late answer: ok, or the firmware's status
 };
 

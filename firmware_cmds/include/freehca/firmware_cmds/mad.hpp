@@ -12,13 +12,15 @@ namespace freehca::commands {
 /// sum of layouts::mad_ifc_modifier. Request and Reply are layouts of mad_bytes bytes.
 template <class Request = layouts::mad, class Reply = Request>
 struct mad_ifc {
-  static_assert(Request::bytes == layouts::mad_ifc_mad_bytes && Reply::bytes == layouts::mad_ifc_mad_bytes);
+  static_assert(Request::bytes == layouts::mad_ifc_mad_bytes &&
+                Reply::bytes == layouts::mad_ifc_mad_bytes);
   static constexpr auto code = layouts::opcode::mad_ifc;
   using input = Request;
   using output = Reply;
   static void aim(command_request& r, std::uint32_t port, std::uint32_t modifier) {
     using row = layouts::mad_ifc_input_modifier;
-    r.input_modifier = layouts::load_be<std::uint32_t>(layouts::image<row>().set<&row::port>(port).data());
+    r.input_modifier =
+        layouts::load_be<std::uint32_t>(layouts::image<row>().set<&row::port>(port).data());
     r.opcode_modifier = static_cast<std::uint8_t>(modifier);
     r.lane = lane::management;
   }
@@ -27,16 +29,18 @@ struct mad_ifc {
 /// The same for a datagram that came over the wire: `extra` says how, which the agents need for traps.
 template <class Request = layouts::mad, class Reply = Request>
 struct mad_ifc_received {
-  static_assert(Request::bytes == layouts::mad_ifc_mad_bytes && Reply::bytes == layouts::mad_ifc_mad_bytes);
+  static_assert(Request::bytes == layouts::mad_ifc_mad_bytes &&
+                Reply::bytes == layouts::mad_ifc_mad_bytes);
   static constexpr auto code = layouts::opcode::mad_ifc;
   using input = joined<Request, layouts::mad_ifc_extended_info>;
   using output = Reply;
-  static void aim(command_request& r, std::uint32_t port, std::uint32_t modifier, std::uint32_t source_lid) {
+  static void aim(command_request& r, std::uint32_t port, std::uint32_t modifier,
+                  std::uint32_t source_lid) {
     using row = layouts::mad_ifc_input_modifier;
     r.input_modifier = layouts::load_be<std::uint32_t>(
         layouts::image<row>().set<&row::port>(port).set<&row::slid>(source_lid).data());
-    r.opcode_modifier =
-        static_cast<std::uint8_t>(modifier | static_cast<unsigned>(layouts::mad_ifc_modifier::extended_info));
+    r.opcode_modifier = static_cast<std::uint8_t>(
+        modifier | static_cast<unsigned>(layouts::mad_ifc_modifier::extended_info));
     r.lane = lane::management;
   }
 };
@@ -68,9 +72,7 @@ struct conf_special_qp {
   static constexpr auto code = layouts::opcode::conf_special_qp;
   using input = nothing;
   using output = nothing;
-  static void aim(command_request& r, std::uint32_t base_qpn) {
-    r.input_modifier = base_qpn;
-  }
+  static void aim(command_request& r, std::uint32_t base_qpn) { r.input_modifier = base_qpn; }
 };
 
 }  // namespace freehca::commands

@@ -15,7 +15,9 @@ namespace freehca::mailbox {
 inline constexpr std::size_t bytes = layouts::mailbox_bytes;
 
 /// Zeroes a mailbox.
-inline void clear(std::byte* box) { dma::clear(box, bytes); }
+inline void clear(std::byte* box) {
+  dma::clear(box, bytes);
+}
 
 /// Writes one structure at byte `offset` of an input mailbox.
 template <class Layout>

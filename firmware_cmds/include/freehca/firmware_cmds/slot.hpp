@@ -26,13 +26,13 @@ struct command_slot {
   std::uint64_t posted_at = 0;
   std::uint64_t deadline = operation::no_deadline;
   settlement how;
-  std::uint16_t token = 0;      ///< index in the low bits, generation above; of the last use while free
-  std::uint8_t mailboxes = 0;   ///< how many of its two the command uses
+  std::uint16_t token = 0;  ///< index in the low bits, generation above; of the last use while free
+  std::uint8_t mailboxes = 0;  ///< how many of its two the command uses
   use state = use::free;
   bool ever_used = false;
   bool by_event = false;
   bool barrier = false;
-  bool undelivered = false;     ///< the command ended without an answer, and does not know it yet
+  bool undelivered = false;  ///< the command ended without an answer, and does not know it yet
 };
 
 }  // namespace freehca

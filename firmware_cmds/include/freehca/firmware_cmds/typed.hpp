@@ -80,7 +80,8 @@ struct command_input<sequence<Entry, Header>> {
   unsigned count = 0;
   void write(std::byte* box) const {
     mailbox::store(box, header);
-    for (unsigned i = 0; i < count; ++i) mailbox::store(box, entries[i], Header::bytes + i * Entry::bytes);
+    for (unsigned i = 0; i < count; ++i)
+      mailbox::store(box, entries[i], Header::bytes + i * Entry::bytes);
   }
 };
 
@@ -131,39 +132,40 @@ class firmware_command : public command,
 
   /// Names the object that the command works on; the arguments are those of F::aim.
   template <class... Target>
-    requires requires(command_request& r, Target... t) { F::aim(r, t...); }
+  requires requires(command_request& r, Target... t) { F::aim(r, t...); }
   explicit firmware_command(Target... target) {
     request.opcode = F::code;
     request.input = in::form;
     request.output = out::form;
     if constexpr (in::form == command_request::form::mailbox)
-      request.encode = [](command& c, std::byte* box) noexcept { static_cast<firmware_command&>(c).write(box); };
+      request.encode = [](command& c, std::byte* box) noexcept {
+        static_cast<firmware_command&>(c).write(box);
+      };
     if constexpr (out::form == command_request::form::mailbox)
-      request.decode = [](command& c, const std::byte* box) noexcept { static_cast<firmware_command&>(c).read(box); };
+      request.decode = [](command& c, const std::byte* box) noexcept {
+        static_cast<firmware_command&>(c).read(box);
+      };
     aim(target...);
   }
 
   /// Names another object, of a command that is not under way.
   template <class... Target>
-    requires requires(command_request& r, Target... t) { F::aim(r, t...); }
+  requires requires(command_request& r, Target... t) { F::aim(r, t...); }
   void aim(Target... target) {
     FREEHCA_ASSERT(where() == phase::idle || where() == phase::done);
     F::aim(request, target...);
   }
 
   /// The immediate input.
-  void set_input(std::uint64_t value)
-    requires std::same_as<typename F::input, immediate>
-  {
+  void set_input(std::uint64_t value) requires std::same_as<typename F::input, immediate> {
     request.input_immediate = value;
   }
 
   /// The entries of a sequence, at most F::input::most, which stay the caller's and as they are until
   /// completion. Sets the input modifier to their number.
   template <class Entry>
-  void set_input(const layouts::image<Entry>* first, unsigned number)
-    requires detail::is_sequence<typename F::input>
-  {
+  void set_input(const layouts::image<Entry>* first,
+                 unsigned number) requires detail::is_sequence<typename F::input> {
     FREEHCA_ASSERT(number > 0 && number <= F::input::most);
     in::entries = first;
     in::count = number <= F::input::most ? number : F::input::most;

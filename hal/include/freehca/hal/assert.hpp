@@ -7,8 +7,8 @@
 #ifdef NDEBUG
 #define FREEHCA_ASSERT(condition) static_cast<void>(0)
 #else
-#define FREEHCA_ASSERT(condition)         \
-  do {                                    \
-    if (!(condition)) __builtin_trap();   \
+#define FREEHCA_ASSERT(condition)       \
+  do {                                  \
+    if (!(condition)) __builtin_trap(); \
   } while (false)
 #endif

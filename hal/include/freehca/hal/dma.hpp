@@ -37,7 +37,8 @@ template <class W>
 [[gnu::always_inline]] inline void store_be(std::byte* to, W value) {
   static_assert(sizeof(W) == 4 || sizeof(W) == 8);
   if constexpr (std::endian::native == std::endian::little) {
-    if constexpr (sizeof(W) == 4) value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
+    if constexpr (sizeof(W) == 4)
+      value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
     else value = static_cast<W>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
   }
 #ifdef FREEHCA_ACCESS_ROUTED
@@ -48,8 +49,12 @@ template <class W>
   *static_cast<volatile W*>(static_cast<void*>(to)) = value;
 #endif
 }
-[[gnu::always_inline]] inline void store_be32(std::byte* to, std::uint32_t v) { store_be<std::uint32_t>(to, v); }
-[[gnu::always_inline]] inline void store_be64(std::byte* to, std::uint64_t v) { store_be<std::uint64_t>(to, v); }
+[[gnu::always_inline]] inline void store_be32(std::byte* to, std::uint32_t v) {
+  store_be<std::uint32_t>(to, v);
+}
+[[gnu::always_inline]] inline void store_be64(std::byte* to, std::uint64_t v) {
+  store_be<std::uint64_t>(to, v);
+}
 
 template <class W>
 [[gnu::always_inline]] inline W load_be(const std::byte* from) {
@@ -62,13 +67,18 @@ template <class W>
   W value = *static_cast<const volatile W*>(static_cast<const void*>(from));
 #endif
   if constexpr (std::endian::native == std::endian::little) {
-    if constexpr (sizeof(W) == 4) value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
+    if constexpr (sizeof(W) == 4)
+      value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
     else value = static_cast<W>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
   }
   return value;
 }
-[[gnu::always_inline]] inline std::uint32_t load_be32(const std::byte* from) { return load_be<std::uint32_t>(from); }
-[[gnu::always_inline]] inline std::uint64_t load_be64(const std::byte* from) { return load_be<std::uint64_t>(from); }
+[[gnu::always_inline]] inline std::uint32_t load_be32(const std::byte* from) {
+  return load_be<std::uint32_t>(from);
+}
+[[gnu::always_inline]] inline std::uint64_t load_be64(const std::byte* from) {
+  return load_be<std::uint64_t>(from);
+}
 
 inline void store_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 #ifdef FREEHCA_ACCESS_ROUTED
@@ -84,7 +94,6 @@ inline void load_bytes(std::byte* to, const std::byte* from, std::size_t bytes) 
   __builtin_memcpy(to, from, bytes);
 #endif
 }
-
 
 /// Zeroes memory that the device can see.
 inline void clear(std::byte* to, std::size_t bytes) {

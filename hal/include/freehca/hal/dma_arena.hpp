@@ -29,8 +29,8 @@ class dma_arena {
   /// `unit` is a power of two; a rest of `block` smaller than a unit stays unused. `storage` is aligned to 8
   /// and, like `block`, outlives the arena. `budget` is what an allocation that fails names in `where`.
   /// driver_error::bad_argument (too little storage, misaligned), ::bad_state (open already).
-  status open(const dma_region& block, std::size_t unit, std::byte* storage, std::size_t storage_bytes,
-              unsigned budget);
+  status open(const dma_region& block, std::size_t unit, std::byte* storage,
+              std::size_t storage_bytes, unsigned budget);
   bool is_open() const { return used_ != nullptr; }
   /// Forgets the block; everything must be free again.
   void close();

@@ -41,12 +41,14 @@ namespace mmio {
 #ifdef FREEHCA_ACCESS_ROUTED
   return routed::mmio_read_32(region.base + offset);
 #else
-  const auto v = *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(region.base + offset));
+  const auto v =
+      *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(region.base + offset));
   return std::endian::native == std::endian::little ? __builtin_bswap32(v) : v;
 #endif
 }
 
-[[gnu::always_inline]] inline void write_32(const mmio_region& region, std::size_t offset, std::uint32_t value) {
+[[gnu::always_inline]] inline void write_32(const mmio_region& region, std::size_t offset,
+                                            std::uint32_t value) {
   FREEHCA_ASSERT(offset % 4 == 0 && offset + 4 <= region.bytes);
 #ifdef FREEHCA_ACCESS_ROUTED
   routed::mmio_write_32(region.base + offset, value);
@@ -57,7 +59,8 @@ namespace mmio {
 }
 
 /// One 64-bit store where the machine has one; doorbells of two words rely on it.
-[[gnu::always_inline]] inline void write_64(const mmio_region& region, std::size_t offset, std::uint64_t value) {
+[[gnu::always_inline]] inline void write_64(const mmio_region& region, std::size_t offset,
+                                            std::uint64_t value) {
   FREEHCA_ASSERT(offset % 8 == 0 && offset + 8 <= region.bytes);
 #ifdef FREEHCA_ACCESS_ROUTED
   routed::mmio_write_64(region.base + offset, value);

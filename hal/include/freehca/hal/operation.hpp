@@ -52,7 +52,8 @@ class operation : public list_node {
   /// poll(); one that the firmware has is detached: it completes cancelled, and what it put at risk stays in
   /// doubt until the late answer or a reset. No effect on one that is idle or done.
   void cancel() {
-    if (cancel_ != nullptr && (state_ == phase::queued || state_ == phase::in_flight)) cancel_(*this, owner_);
+    if (cancel_ != nullptr && (state_ == phase::queued || state_ == phase::in_flight))
+      cancel_(*this, owner_);
   }
 
   /// Makes a done operation startable again.
@@ -72,7 +73,8 @@ class operation : public list_node {
       operation& op;
       bool await_ready() const noexcept { return op.done(); }
       void await_suspend(std::coroutine_handle<> waiting) const noexcept {
-        op.then([](operation&, void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
+        op.then([](operation&,
+                   void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
                 waiting.address());
       }
       status await_resume() const noexcept { return op.outcome(); }

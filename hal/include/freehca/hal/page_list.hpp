@@ -17,15 +17,20 @@ class page_list {
   page_list() = default;
 
   /// Scattered: `addresses[i]` is the device address of page i, aligned to the page size.
-  page_list(const std::uint64_t* addresses, unsigned log2_page_bytes, std::uint32_t first_offset, std::uint64_t bytes)
-      : addresses_(addresses), bytes_(bytes), first_offset_(first_offset), log2_page_bytes_(log2_page_bytes) {
+  page_list(const std::uint64_t* addresses, unsigned log2_page_bytes, std::uint32_t first_offset,
+            std::uint64_t bytes)
+      : addresses_(addresses),
+        bytes_(bytes),
+        first_offset_(first_offset),
+        log2_page_bytes_(log2_page_bytes) {
     FREEHCA_ASSERT(first_offset >> log2_page_bytes == 0);
   }
 
   /// Contiguous: seen as pages of the given size, so that the first and the last may be used in part.
   page_list(const dma_region& region, unsigned log2_page_bytes)
       : bytes_(region.bytes),
-        first_offset_(static_cast<std::uint32_t>(region.device_address & ((std::uint64_t{1} << log2_page_bytes) - 1))),
+        first_offset_(static_cast<std::uint32_t>(region.device_address &
+                                                 ((std::uint64_t{1} << log2_page_bytes) - 1))),
         log2_page_bytes_(log2_page_bytes) {
     base_ = region.device_address - first_offset_;
   }
@@ -35,8 +40,8 @@ class page_list {
     return addresses_ != nullptr ? addresses_[i] : base_ + (std::uint64_t{i} << log2_page_bytes_);
   }
   std::size_t pages() const {
-    return static_cast<std::size_t>((first_offset_ + bytes_ + (std::uint64_t{1} << log2_page_bytes_) - 1) >>
-                                    log2_page_bytes_);
+    return static_cast<std::size_t>(
+        (first_offset_ + bytes_ + (std::uint64_t{1} << log2_page_bytes_) - 1) >> log2_page_bytes_);
   }
   std::uint64_t bytes() const { return bytes_; }
   std::uint32_t first_offset() const { return first_offset_; }

@@ -38,16 +38,19 @@ struct platform_operations {
 
   /// A block of zeroed memory for the device, aligned to 4096 or more (`alignment` a power of two). The driver
   /// asks for one or a few large ones and divides them itself.
-  status (*allocate_dma)(void* context, std::size_t bytes, std::size_t alignment, dma_region* block) = nullptr;
+  status (*allocate_dma)(void* context, std::size_t bytes, std::size_t alignment,
+                         dma_region* block) = nullptr;
   void (*free_dma)(void* context, const dma_region& block) = nullptr;
 
   /// Makes memory of the caller visible to the device, page-aligned; `device_address` is contiguous.
-  status (*map_memory)(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address) = nullptr;
+  status (*map_memory)(void* context, std::byte* memory, std::size_t bytes,
+                       std::uint64_t* device_address) = nullptr;
   status (*unmap_memory)(void* context, std::uint64_t device_address, std::size_t bytes) = nullptr;
 
   /// Arms MSI-X vectors 0..count-1. From then on `notify(notify_context, vector)` may be called from any
   /// thread or interrupt handler: it only takes note. Null or failing: the driver polls its event queues.
-  status (*arm_interrupts)(void* context, unsigned count, void (*notify)(void* notify_context, unsigned vector) noexcept,
+  status (*arm_interrupts)(void* context, unsigned count,
+                           void (*notify)(void* notify_context, unsigned vector) noexcept,
                            void* notify_context) = nullptr;
   void (*disarm_interrupts)(void* context) = nullptr;
 

@@ -16,23 +16,23 @@ enum class origin : std::uint8_t { none, driver, transport, firmware };
 /// The driver's own refusals: nothing was sent to the device.
 enum class driver_error : std::uint8_t {
   bad_argument = 1,
-  no_memory,       ///< the storage or DMA budget named by `where` is used up
-  no_resource,     ///< no free number, slot or handle of the kind named by `where`
-  unsupported,     ///< the device or the platform cannot do this
-  bad_state,       ///< the object is not in a state that allows this
-  busy,            ///< the object has users (a PD with MRs), or the device is owned by somebody else
-  stale_handle,    ///< the object that the handle named is gone
+  no_memory,     ///< the storage or DMA budget named by `where` is used up
+  no_resource,   ///< no free number, slot or handle of the kind named by `where`
+  unsupported,   ///< the device or the platform cannot do this
+  bad_state,     ///< the object is not in a state that allows this
+  busy,          ///< the object has users (a PD with MRs), or the device is owned by somebody else
+  stale_handle,  ///< the object that the handle named is gone
   cancelled,
   queue_full,
 };
 
 /// Failures between driver and firmware.
 enum class transport_error : std::uint8_t {
-  timeout = 1,     ///< no answer before the deadline: what the command named is in doubt
-  gone,            ///< the device reads as all ones, or reported a catastrophic error
-  bad_reply,       ///< an answer that no correct firmware gives
-  reset,           ///< ended by a reset of the device
-  refused,         ///< the platform refused (mapping, interrupt, configuration space); `where` has its code
+  timeout = 1,  ///< no answer before the deadline: what the command named is in doubt
+  gone,         ///< the device reads as all ones, or reported a catastrophic error
+  bad_reply,    ///< an answer that no correct firmware gives
+  reset,        ///< ended by a reset of the device
+  refused,  ///< the platform refused (mapping, interrupt, configuration space); `where` has its code
 };
 
 /// The outcome of anything: 4 bytes, travels in a register. `where` names the opcode of a firmware command,
@@ -40,22 +40,29 @@ enum class transport_error : std::uint8_t {
 class [[nodiscard]] status {
  public:
   constexpr status() = default;
-  constexpr status(driver_error c, unsigned at = 0) : status(origin::driver, static_cast<unsigned>(c), at) {}
-  constexpr status(transport_error c, unsigned at = 0) : status(origin::transport, static_cast<unsigned>(c), at) {}
+  constexpr status(driver_error c, unsigned at = 0)
+      : status(origin::driver, static_cast<unsigned>(c), at) {}
+  constexpr status(transport_error c, unsigned at = 0)
+      : status(origin::transport, static_cast<unsigned>(c), at) {}
   /// A firmware status as the device gave it; command_status::ok makes a status that is ok.
   constexpr status(layouts::command_status c, unsigned at = 0)
-      : status(c == layouts::command_status::ok ? origin::none : origin::firmware, static_cast<unsigned>(c), at) {}
+      : status(c == layouts::command_status::ok ? origin::none : origin::firmware,
+               static_cast<unsigned>(c), at) {}
 
   constexpr bool ok() const { return who_ == origin::none; }
   constexpr origin who() const { return who_; }
-  constexpr std::uint8_t code() const { return code_; }     ///< raw: of the enumeration that who() selects
+  constexpr std::uint8_t code() const {
+    return code_;
+  }  ///< raw: of the enumeration that who() selects
   constexpr std::uint16_t where() const { return where_; }
   constexpr status at(unsigned place) const {
     status s = *this;
     s.where_ = static_cast<std::uint16_t>(place);
     return s;
   }
-  constexpr bool is(driver_error c) const { return who_ == origin::driver && code_ == static_cast<std::uint8_t>(c); }
+  constexpr bool is(driver_error c) const {
+    return who_ == origin::driver && code_ == static_cast<std::uint8_t>(c);
+  }
   constexpr bool is(transport_error c) const {
     return who_ == origin::transport && code_ == static_cast<std::uint8_t>(c);
   }
@@ -99,8 +106,8 @@ class [[nodiscard]] result {
 }  // namespace freehca
 
 // Ends the function with the status of `expression` unless that is ok.
-#define FREEHCA_TRY(expression)                                  \
-  do {                                                           \
+#define FREEHCA_TRY(expression)                                                              \
+  do {                                                                                       \
     if (const ::freehca::status freehca_try_status = (expression); !freehca_try_status.ok()) \
-      return freehca_try_status;                                 \
+      return freehca_try_status;                                                             \
   } while (false)

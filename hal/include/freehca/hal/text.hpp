@@ -16,7 +16,10 @@ namespace freehca {
 class text_writer {
  public:
   /// `bytes` counts the final zero and is at least 1.
-  text_writer(char* buffer, std::size_t bytes) : begin_(buffer), at_(buffer), last_(buffer + bytes - 1) { *at_ = '\0'; }
+  text_writer(char* buffer, std::size_t bytes)
+      : begin_(buffer), at_(buffer), last_(buffer + bytes - 1) {
+    *at_ = '\0';
+  }
   template <std::size_t Bytes>
   explicit text_writer(char (&buffer)[Bytes]) : text_writer(buffer, Bytes) {}
 
@@ -44,7 +47,8 @@ void describe(status s, text_writer& to);
 
 /// One line to the platform's log, if it has one.
 inline void log_line(const platform& to, severity level, const text_writer& line) {
-  if (to.operations != nullptr && to.operations->log != nullptr) to.operations->log(to.context, level, line.text());
+  if (to.operations != nullptr && to.operations->log != nullptr)
+    to.operations->log(to.context, level, line.text());
 }
 
 }  // namespace freehca
