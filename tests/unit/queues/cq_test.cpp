@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/queues/cq.hpp>
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "ring_fixture.hpp"
+
+namespace freehca::queues {
+namespace {
+
+using namespace layouts;
+using testing::doorbell_page;
+using testing::ring_memory;
+
+/// Two queue pairs that complete to one queue.
+struct cq_test : ::testing::TestWithParam<unsigned> {
+  static constexpr unsigned log_entries = 4;
+  static constexpr std::uint32_t qpn[2] = {0x40, 0x41};
+  unsigned entry_bytes = GetParam();
+  ring_memory memory{cq::ring_bytes(log_entries, 64)}, record{64};
+  doorbell_page doorbells;
+  qp_rings* slots[4];
+  qp_directory directory;
+  qp_rings pair[2];
+  ring_memory sends[2] = {ring_memory(1 << 14), ring_memory(1 << 14)};
+  ring_memory receives[2] = {ring_memory(1 << 12), ring_memory(1 << 12)};
+  ring_memory records[2] = {ring_memory(64), ring_memory(64)};
+  std::vector<sent_request> sent[2];
+  std::vector<posted_receive> posted[2];
+  cq queue;
+  std::uint32_t produced = 0;
+
+  void SetUp() override {
+    directory.open(slots, 4);
+    const sq_shape s = sq_shape_for(16, 1, 0).value();
+    const rq_shape r = rq_shape_for(16, 1).value();
+    for (unsigned i = 0; i < 2; ++i) {
+      sent[i].resize(s.entries());
+      posted[i].resize(r.entries());
+      pair[i].qpn = qpn[i];
+      ASSERT_TRUE(pair[i].send.open({sends[i].region(s.bytes()), s, sent[i].data(), doorbells.region(), qpn[i], 1, 0,
+                                     1u << 30, true}).ok());
+      ASSERT_TRUE(pair[i].receive.open({receives[i].region(r.bytes()), r, posted[i].data(), records[i].region(64), 1})
+                      .ok());
+      pair[i].send.accept(true);
+      pair[i].receive.accept(true);
+      ASSERT_TRUE(directory.add(pair[i]).ok());
+    }
+    ASSERT_TRUE(queue.open({memory.region(cq::ring_bytes(log_entries, entry_bytes)), log_entries, entry_bytes,
+                            record.region(64), doorbells.region(), 0x99, &directory}).ok());
+  }
+
+  void produce(image<cqe> e) {
+    e.set<&cqe::owner>((produced >> log_entries & 1) != 0);
+    memory.write((produced & 15) * entry_bytes + (entry_bytes == 64 ? cqe64_offset : 0), e);
+    ++produced;
+  }
+  static image<cqe> send_done(std::uint32_t number, std::uint32_t index, wqe_opcode opcode = wqe_opcode::send) {
+    image<cqe> e;
+    e.set<&cqe::qpn>(number).set<&cqe::wqe_index>(index & 0xffff).set<&cqe::is_send>(true);
+    e.set<&cqe::opcode>(static_cast<std::uint64_t>(opcode));
+    return e;
+  }
+  static image<cqe> received(std::uint32_t number, std::uint32_t index, std::uint32_t bytes,
+                             cqe_opcode opcode = cqe_opcode::recv_send) {
+    image<cqe> e;
+    e.set<&cqe::qpn>(number).set<&cqe::wqe_index>(index & 0xffff).set<&cqe::byte_count>(bytes);
+    e.set<&cqe::opcode>(static_cast<std::uint64_t>(opcode));
+    return e;
+  }
+  static image<cqe> failed(std::uint32_t number, std::uint32_t index, bool send, cqe_syndrome why) {
+    image<cqe_error> e;
+    e.set<&cqe_error::qpn>(number).set<&cqe_error::wqe_index>(index).set<&cqe_error::is_send>(send);
+    e.set<&cqe_error::opcode>(cqe_opcode::error).set<&cqe_error::syndrome>(why);
+    e.set<&cqe_error::vendor_syndrome>(0x81);
+    return image<cqe>::from_bytes(e.data());
+  }
+  work_completion one() {
+    work_completion w;
+    EXPECT_EQ(queue.poll(&w, 1), 1u);
+    return w;
+  }
+};
+
+TEST_P(cq_test, a_fresh_ring_is_the_devices) {
+  work_completion w;
+  EXPECT_FALSE(queue.pending());
+  EXPECT_EQ(queue.poll(&w, 1), 0u);
+}
+
+TEST_P(cq_test, completions_come_round_after_round_and_the_record_follows) {
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    ASSERT_TRUE(pair[0].send.post({.wr_id = i, .opcode = send_opcode::rdma_write}).ok());
+    produce(send_done(qpn[0], i, wqe_opcode::rdma_write));
+    const work_completion w = one();
+    EXPECT_EQ(w.wr_id, i);
+    EXPECT_TRUE(w.ok());
+    EXPECT_EQ(w.opcode, work_opcode::rdma_write);
+    EXPECT_EQ(record.word(0), i + 1);
+    ASSERT_FALSE(queue.pending());
+  }
+}
+
+TEST_P(cq_test, polls_no_more_than_asked) {
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    ASSERT_TRUE(pair[0].send.post({.wr_id = i}).ok());
+    produce(send_done(qpn[0], i));
+  }
+  work_completion w[8];
+  EXPECT_EQ(queue.poll(w, 3), 3u);
+  EXPECT_EQ(record.word(0), 3u);
+  EXPECT_EQ(queue.poll(w, 8), 2u);
+  EXPECT_EQ(w[1].wr_id, 4u);
+}
+
+TEST_P(cq_test, receives_report_bytes_source_and_immediate) {
+  const data_entry buffer{0x1000, 100, 1};
+  for (std::uint32_t i = 0; i < 3; ++i)
+    ASSERT_TRUE(pair[1].receive.post({.wr_id = 70 + i, .list = &buffer, .entries = 1}).ok());
+  auto e = received(qpn[1], 0, 100, cqe_opcode::recv_send_imm);
+  e.set<&cqe::immediate>(0xdeadbeef).set<&cqe::remote_qpn>(0x77).set<&cqe::slid>(5).set<&cqe::sl>(3);
+  produce(e);
+  work_completion w = one();
+  EXPECT_EQ(w.wr_id, 70u);
+  EXPECT_EQ(w.byte_count, 100u);
+  EXPECT_TRUE(w.has_immediate);
+  EXPECT_EQ(w.immediate, 0xdeadbeefu);
+  EXPECT_EQ(w.source_qpn, 0x77u);
+  EXPECT_EQ(w.slid, 5);
+  EXPECT_EQ(w.sl, 3);
+  produce(received(qpn[1], 1, 1 << 20, cqe_opcode::recv_rdma_write_imm));
+  w = one();
+  EXPECT_EQ(w.opcode, work_opcode::receive_rdma_with_immediate);
+  EXPECT_EQ(w.byte_count, 1u << 20) << "a write does not go to the receive's buffer";
+  produce(received(qpn[1], 2, 101));
+  w = one();
+  EXPECT_EQ(w.status, completion_status::implausible) << "more than was posted";
+  EXPECT_EQ(w.byte_count, 0u);
+}
+
+TEST_P(cq_test, errors_keep_the_raw_codes) {
+  ASSERT_TRUE(pair[0].send.post({.wr_id = 9, .opcode = send_opcode::rdma_read}).ok());
+  ASSERT_TRUE(pair[0].receive.post({.wr_id = 10}).ok());
+  produce(failed(qpn[0], 0, true, cqe_syndrome::transport_retry_exceeded));
+  work_completion w = one();
+  EXPECT_EQ(w.status, completion_status::transport_retry_exceeded);
+  EXPECT_EQ(w.syndrome, 0x15);
+  EXPECT_EQ(w.vendor_syndrome, 0x81);
+  EXPECT_EQ(w.opcode, work_opcode::rdma_read) << "from the driver's own record";
+  produce(failed(qpn[0], 0, false, cqe_syndrome{0x7f}));
+  w = one();
+  EXPECT_EQ(w.status, completion_status::unknown_syndrome);
+  EXPECT_EQ(w.syndrome, 0x7f);
+  EXPECT_STREQ(name_of(completion_status::flushed), "flushed");
+}
+
+TEST_P(cq_test, entries_that_name_nothing_are_dropped_and_counted) {
+  ASSERT_TRUE(pair[0].send.post({.wr_id = 1}).ok());
+  produce(send_done(0x42, 0));
+  produce(send_done(0xffffff, 0));
+  produce(send_done(qpn[0], 1));
+  produce(received(qpn[0], 0, 0));
+  produce(send_done(qpn[0], 0));
+  work_completion w[8];
+  EXPECT_EQ(queue.poll(w, 8), 1u);
+  EXPECT_EQ(w[0].wr_id, 1u);
+  EXPECT_EQ(queue.dropped(), 4u);
+  EXPECT_EQ(record.word(0), 5u) << "dropped entries give their places back";
+}
+
+TEST_P(cq_test, a_hostile_device_reaches_nothing_that_is_not_its_own) {
+  std::mt19937 random(1);
+  ASSERT_TRUE(pair[0].send.post({.wr_id = 1}).ok());
+  ASSERT_TRUE(pair[1].receive.post({.wr_id = 2}).ok());
+  work_completion w[4];
+  unsigned reported = 0;
+  for (unsigned i = 0; i < 20000; ++i) {
+    image<cqe> e;
+    for (std::size_t at = 0; at < cqe::bytes; ++at) e.data()[at] = static_cast<std::byte>(random());
+    if (random() % 2 == 0) e.set<&cqe::qpn>(qpn[random() % 2]);
+    produce(e);
+    const unsigned n = queue.poll(w, 4);
+    for (unsigned k = 0; k < n; ++k) EXPECT_TRUE(w[k].wr_id == 1 || w[k].wr_id == 2);
+    reported += n;
+  }
+  EXPECT_LE(reported, 2u);
+}
+
+TEST_P(cq_test, arming_writes_the_record_and_then_the_doorbell) {
+  ASSERT_TRUE(pair[0].send.post({}).ok());
+  produce(send_done(qpn[0], 0));
+  one();
+  queue.arm();
+  EXPECT_EQ(record.word(4), 0x12000001u) << "number 1, next, consumer 1";
+  EXPECT_EQ(doorbells.word(uar::cq_doorbell), 0x12000099u);
+  EXPECT_EQ(doorbells.word(uar::cq_doorbell + 4), 1u);
+  queue.on_event();
+  queue.arm(true);
+  EXPECT_EQ(record.word(4), 0x21000001u) << "number 2, solicited";
+  for (unsigned i = 0; i < 2; ++i) queue.on_event();
+  queue.arm();
+  EXPECT_EQ(record.word(4), 0x02000001u) << "the number has two bits";
+}
+
+TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
+  for (std::uint32_t start = 0; start < 20; ++start) {
+    // At each position of the ring, the end of a round among them.
+    for (std::uint32_t i = 0; i < 6; ++i) ASSERT_TRUE(pair[i % 2].send.post({.wr_id = 100 * start + i}).ok());
+    for (std::uint32_t i = 0; i < 6; ++i) produce(send_done(qpn[i % 2], start * 3 + i / 2));
+    queue.forget(qpn[1]);
+    work_completion w[8];
+    ASSERT_EQ(queue.poll(w, 8), 3u) << start;
+    for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].wr_id, 100 * start + 2 * i);
+    EXPECT_EQ(record.word(0), produced);
+    EXPECT_FALSE(queue.pending());
+    for (std::uint32_t i = 0; i < 3; ++i)
+      ASSERT_NE(pair[1].send.retire(static_cast<std::uint16_t>(start * 3 + i)), nullptr);
+    ASSERT_TRUE(pair[0].send.post({.wr_id = 7}).ok());
+    ASSERT_TRUE(pair[1].send.post({.wr_id = 8}).ok());
+    produce(send_done(qpn[0], pair[0].send.posted() - 1));
+    EXPECT_EQ(one().wr_id, 7u);
+    ASSERT_NE(pair[1].send.retire(static_cast<std::uint16_t>(pair[1].send.posted() - 1)), nullptr);
+    // Both counters begin at a known place again.
+    pair[0].send.reset(), pair[1].send.reset();
+    pair[0].send.accept(true), pair[1].send.accept(true);
+    for (std::uint32_t i = 0; i < (start + 1) * 3; ++i)
+      for (auto& p : pair) {
+        ASSERT_TRUE(p.send.post({}).ok());
+        ASSERT_NE(p.send.retire(static_cast<std::uint16_t>(i)), nullptr);
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(entry_sizes, cq_test, ::testing::Values(32u, 64u));
+
+TEST(qp_directory_test, numbers_that_share_a_slot_are_told_apart) {
+  qp_rings* slots[4];
+  qp_directory directory;
+  directory.open(slots, 4);
+  qp_rings a, b;
+  a.qpn = 5;
+  b.qpn = 9;
+  ASSERT_TRUE(directory.add(a).ok());
+  EXPECT_TRUE(directory.add(b).is(driver_error::busy));
+  EXPECT_EQ(directory.find(5), &a);
+  EXPECT_EQ(directory.find(9), nullptr);
+  directory.remove(b);
+  EXPECT_EQ(directory.find(5), &a);
+  directory.remove(a);
+  EXPECT_EQ(directory.find(5), nullptr);
+}
+
+}  // namespace
+}  // namespace freehca::queues

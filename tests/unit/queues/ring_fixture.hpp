@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Memory for rings, a UAR page, and the device's side of both, played by a test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <freehca/hal/dma.hpp>
+#include <freehca/hal/mmio.hpp>
+#include <freehca/layouts/register_map.hpp>
+
+namespace freehca::testing {
+
+class ring_memory {
+ public:
+  explicit ring_memory(std::size_t bytes) : words_(bytes / 8 + 1) {}
+  dma_region region(std::size_t bytes) { return {at(0), 0x4000'0000, bytes}; }
+  std::byte* at(std::size_t offset) { return reinterpret_cast<std::byte*>(words_.data()) + offset; }
+  template <class Layout>
+  layouts::image<Layout> read(std::size_t offset) {
+    return layouts::image<Layout>::from_bytes(at(offset));
+  }
+  std::uint32_t word(std::size_t offset) { return layouts::load_be<std::uint32_t>(at(offset)); }
+  template <class Image>
+  void write(std::size_t offset, const Image& from) {
+    std::memcpy(at(offset), from.data(), Image::bytes);
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+class doorbell_page {
+ public:
+  mmio_region region() { return {memory_.at(0), layouts::uar::page_size}; }
+  std::uint32_t word(std::size_t offset) { return memory_.word(offset); }
+  void clear() { std::memset(memory_.at(0), 0, layouts::uar::page_size); }
+
+ private:
+  ring_memory memory_{layouts::uar::page_size};
+};
+
+}  // namespace freehca::testing
