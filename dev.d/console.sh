@@ -43,8 +43,11 @@ step() {
   began=$(date +%s)
   say "$label ..."
   printf '+ %s\n' "$*" >"$log"
-  "$@" >>"$log" 2>&1 </dev/null &
+  # A process group of its own, ended as a whole when we are: a build left alone would work on, lock and all.
+  setsid "$@" >>"$log" 2>&1 </dev/null &
   pid=$!
+  # shellcheck disable=SC2064 # this step's process, not a later one's
+  trap "kill -TERM -- -$pid 2>/dev/null; exit 130" INT TERM HUP
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     waited=$((waited + 1))
@@ -57,6 +60,7 @@ step() {
   done
   [[ -t 2 ]] && printf '\r\033[K' >&2
   wait "$pid" || status=$?
+  trap - INT TERM HUP
   if [[ $status -eq 0 ]]; then
     say "$label: done in $(($(date +%s) - began)) s"
   else

@@ -4,6 +4,9 @@
 # archive.sh: builds the model's static archive with CMake; prints its path as the last line.
 set -euo pipefail
 build=$FREEHCA_ROOT/build/qemu-model
+mkdir -p "$build"
+exec 9>"$build/lock"
+flock 9
 if [[ ! -e $build/build.ninja ]]; then
   # Nothing here may depend on where the checkout lies: the archive's content is part of a cache key.
   cmake -S "$FREEHCA_ROOT" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=g++ \

@@ -24,12 +24,10 @@ cache_lock qemu
 
 # 1. The model's archive, where the checkout has a device.
 archive=()
-device="no device in this checkout: stock QEMU"
 if [[ -e $FREEHCA_ROOT/qemu/qom/meson.build ]]; then
   step "QEMU: the model's archive" "$here/archive.sh"
   archive=("$(tail -n 1 "$FREEHCA_LOGS/QEMU-the-model-s-archive.log")")
   [[ -f ${archive[0]} ]] || die "the build of freehca_model left no archive"
-  device=$(files_key "$FREEHCA_ROOT/qemu/qom" "$FREEHCA_ROOT/qemu/model/include" "${archive[0]}")
 fi
 
 # 2. A tree: one that is there, else Debian's source, else the source that the user names.
@@ -51,11 +49,13 @@ if [[ ! -e $tree/source ]]; then
   fi
 fi
 
-# 3. The binary, unless this very one was built before.
-key=$(printf '%s\n' "$tree" "$device" "$(files_key "$here/graft.py")" | key_of)
+# 3. The binary, unless this very one was built before. The key is taken from the copies in the tree, which are
+# what is compiled: the checkout may change meanwhile.
+"$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "${archive[@]}"
+device=$(files_key "$tree/source/hw/freehca")
+key=$(printf '%s\n' "$tree" "$device" | key_of)
 binary=$FREEHCA_CACHE/qemu/bin-$key/qemu-system-x86_64
 if [[ ! -x $binary ]]; then
-  "$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "${archive[@]}"
   step "QEMU: build ($(cat "$tree/source/freehca-source"))" "$here/tree.sh" "$tree" qemu-system-x86_64 ||
     die "QEMU does not build"
   scratch=$FREEHCA_CACHE/qemu/scratch-$key
@@ -63,8 +63,11 @@ if [[ ! -x $binary ]]; then
   mkdir -p "$scratch"
   cp "$tree/build/qemu-system-x86_64" "$scratch/"
   mv "$scratch" "${binary%/*}"
-  prune_old 6 "$FREEHCA_CACHE"/qemu/bin-*
+  touch "$tree"
+  prune_old 8 "$FREEHCA_CACHE"/qemu/bin-*
+  prune_old 2 "$FREEHCA_CACHE"/qemu/tree-*
 fi
 touch "${binary%/*}"
+[[ ${#archive[@]} -gt 0 ]] || device="none in this checkout (stock QEMU)"
 say "QEMU: $(cat "$tree/source/freehca-source"), device: $device"
 printf '%s\n' "$binary"

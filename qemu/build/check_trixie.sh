@@ -46,13 +46,15 @@ fi
 sed -i '/^pycotap/d' "$tree/source/pythondeps.toml"
 
 "$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "$archive"
-# Touching the stamp's folder is not enough: the list of objects comes from ninja, which has to be configured.
+# The list of objects comes from ninja, which has to be configured for that.
 step "trixie: configure ($(cat "$tree/source/freehca-source"))" "$here/tree.sh" "$tree" build.ninja ||
   die "QEMU of $later does not configure with the device"
 mapfile -t objects < <(ninja -C "$tree/build" -t targets all | sed -n 's/^\([^:]*freehca_qom[^:]*\.c\.o\):.*/\1/p')
 [[ ${#objects[@]} -gt 0 ]] || die "QEMU's build of $later has no object of the device"
 step "trixie: compile the glue (${#objects[@]} files)" "$here/tree.sh" "$tree" "${objects[@]}" ||
   die "the glue does not compile against QEMU of $later"
+touch "$tree"
+prune_old 1 "$FREEHCA_CACHE/qemu/$later"-*
 if [[ ${1:-} == --link ]]; then
   step "trixie: build and link" "$here/tree.sh" "$tree" qemu-system-x86_64 || die "QEMU of $later does not link"
 fi

@@ -22,7 +22,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LOGS = os.path.join(ROOT, "build", "logs")
-RESULTS = os.environ.get("FREEHCA_RESULTS", os.path.join(ROOT, "build", "results"))
+RESULTS = os.environ.get("FREEHCA_RESULTS", os.path.join(ROOT, "build", "results", "by-hand"))
 START = int(os.environ.get("FREEHCA_START", time.time()))
 
 

@@ -4,7 +4,8 @@
 # What the tiers write and the summary reads: one line per test, "outcome <tab> seconds <tab> name <tab> note".
 # Sourced, never run.
 
-FREEHCA_RESULTS=${FREEHCA_RESULTS:-$FREEHCA_ROOT/build/results}
+# Each run of ./dev test has a folder of its own.
+FREEHCA_RESULTS=${FREEHCA_RESULTS:-$FREEHCA_ROOT/build/results/run-$$}
 export FREEHCA_RESULTS
 
 # record OUTCOME SECONDS NAME [NOTE]: OUTCOME is passed, failed or skipped.

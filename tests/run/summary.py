@@ -45,7 +45,7 @@ def main():
         print(f"{seconds:>8}  {name}")
     count = {outcome: sum(test[0] == outcome for test in tests) for outcome in ("passed", "failed", "skipped")}
     # A run in which nothing was tested has not succeeded.
-    if not count["passed"] and not count["failed"]:
+    if not tests:
         print("no test ran")
         count["failed"] = 1
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")

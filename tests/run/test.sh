@@ -21,6 +21,7 @@ done
 
 need script
 rm -rf "$FREEHCA_RESULTS"
+find "$FREEHCA_ROOT/build/results" -maxdepth 1 -mtime +1 -name 'run-*' -exec rm -rf {} + 2>/dev/null || true
 mkdir -p "$FREEHCA_RESULTS"
 : >"$FREEHCA_RESULTS/own.tsv"
 : >"$FREEHCA_RESULTS/stages.tsv"
