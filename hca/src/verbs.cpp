@@ -89,6 +89,15 @@ unsigned verbs::poll() {
   return done;
 }
 
+std::uint64_t verbs::next_deadline() const {
+  if (!is_open()) return operation::no_deadline;
+  const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
+  if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    if (device_->completion_context(i).notified()) return 0;
+  return device_->next_deadline();
+}
+
 void verbs::want_back(object_record& object) {
   object.state = object_record::phase::unwanted;
   if (!object.linked()) unwanted_.push_back(object);

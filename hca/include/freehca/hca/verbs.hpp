@@ -77,6 +77,8 @@ class verbs {
 
   /// Polls the device and completes what ended. Instead of device::poll(). Completion contexts are polled too.
   unsigned poll();
+  /// When poll() is due at the latest if no interrupt comes; 0: at once. Completion queues are the caller's to poll.
+  std::uint64_t next_deadline() const;
 
   /// The device was reset, or can no longer reach memory: all objects are gone, handles are stale, nothing is held.
   /// Operations under way end by the reset by themselves. The device calls it (event_sinks::was_reset).
