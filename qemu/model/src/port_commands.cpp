@@ -207,11 +207,6 @@ command_status ports::set_node(command& c) {
 }
 
 command_status ports::mad_ifc(command& c) {
-  constexpr unsigned known = static_cast<unsigned>(mad_ifc_modifier::ignore_mkey) |
-                             static_cast<unsigned>(mad_ifc_modifier::ignore_bkey) |
-                             static_cast<unsigned>(mad_ifc_modifier::extended_info) |
-                             static_cast<unsigned>(mad_ifc_modifier::net_view);
-  if ((c.opcode_modifier & ~known) != 0) return command_status::bad_operation;
   image<mad_ifc_input_modifier> where;
   store_be<std::uint32_t>(where.data(), c.input_modifier);
   port* p = at(where.get<&mad_ifc_input_modifier::port>());
