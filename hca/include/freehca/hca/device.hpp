@@ -16,6 +16,7 @@
 #include <freehca/hca/capabilities.hpp>
 #include <freehca/hca/context_tables.hpp>
 #include <freehca/hca/device_info.hpp>
+#include <freehca/hca/device_plan.hpp>
 #include <freehca/hca/event_context.hpp>
 #include <freehca/hca/numbers.hpp>
 #include <freehca/hca/page_lender.hpp>
@@ -33,6 +34,8 @@ struct device_setup {
   bool use_interrupts = true;    ///< false: event queues are polled
   /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no error.
   std::uint64_t port_wait = clock::seconds(10);
+  /// Takes a device whose ownership semaphore is held, after an owner that died without giving it back.
+  bool take_over = false;
 };
 
 enum class device_state : std::uint8_t {
@@ -49,9 +52,9 @@ enum class device_state : std::uint8_t {
 class device {
  public:
   /// Bytes of `device_setup::storage` for a budget.
-  static constexpr std::size_t storage_bytes(const budget& b);
+  static constexpr std::size_t storage_bytes(const budget& b) { return device_plan(b).storage_bytes; }
   /// Bytes of DMA memory that open() asks the platform for, in one block.
-  static constexpr std::size_t dma_bytes(const budget& b);
+  static constexpr std::size_t dma_bytes(const budget& b) { return device_plan(b).dma_bytes; }
 
   device() = default;
   device(const device&) = delete;
@@ -91,6 +94,7 @@ class device {
   bool up() const { return state_ == device_state::up; }
   /// Where the last sequence stopped; ok when it did not.
   const sequence_failure& failure() const { return failure_; }
+  static const char* step_name(bring_up_step step);
   /// The step that a sequence is in, for progress.
   bring_up_step step() const { return static_cast<bring_up_step>(step_); }
 
@@ -125,27 +129,44 @@ class device {
   friend struct steps;
 
   enum class direction : std::uint8_t { none, up, down };
-  struct command_space {
-    alignas(16) std::byte bytes[1024];
-  };
   /// What is lent to the firmware as a whole: its own area, the auxiliary area.
   struct lent_area {
     lent_pages pages;
     std::uint32_t cursor = page_run::none;  // the run that the next command lends first
     bool lent = false;                      // the firmware has, or may have, some of it
+    bool lent_before = false;               // ... before the command under way
+    lease pages_at_risk{lease_kind::page, 0, &lent_area::settled, this};
+    static void settled(lease& which, const settlement& how, void* of) noexcept;
+  };
+  struct event_queue_parts {
+    dma_region ring;
+    std::uint32_t eqn = 0, first_mtt = 0, mtts = 0;
+    bool numbered = false, translated = false, mapped = false, created = false;
   };
 
+  // sequence.cpp
   void run_sequence();
   void start_sequence(operation& done, direction d);
-  void end_sequence(status outcome);
-  void on_step_failed(status why);
-  void reset_forgets();
+  void next_step();
+  void step_failed(status why);
+  void undo_failed(status why);
+  void end_sequence();
+  void begin_reset();
+  void reset_done(status outcome);
+  void forget_everything();
+  void wait_for_late_answers();
+  void refuse(operation& done, status why);
+  static void on_cancel(operation& op, void* self) noexcept;
+
+  // device.cpp
+  status open_memory();
+  void release_memory();
+  void fail(status why);
   void check_health();
   void refresh_ports();
-  void fail(status why);
-  status open_memory();
-  static void on_cancel(operation& op, void* self) noexcept;
+  void connect_events(event_context& e);
   static void on_notify(void* self, unsigned vector) noexcept;
+  static void effect_settled(lease& which, const settlement& how, void* self) noexcept;
 
   device_setup setup_;
   device_state state_ = device_state::closed;
@@ -169,25 +190,45 @@ class device {
 
   // The sequence under way.
   operation* done_ = nullptr;
+  list<operation> refused_;
+  status refusal_;
   sequence_failure failure_;
+  status outcome_;             // of the sequence, with the step
   direction direction_ = direction::none;
   unsigned step_ = 0;
-  unsigned phase_ = 0;       // within the step
-  unsigned item_ = 0;        // the port, queue or entry that the step is at
-  std::uint64_t step_deadline_ = 0;
+  unsigned phase_ = 0;         // within the step; 0 on entry
+  unsigned item_ = 0;          // the port, queue or try that the step is at; 0 on entry
+  std::uint64_t wake_ = 0;     // when the step wants to be called again; never: when something completes
+  std::uint64_t patience_ = 0; // until when the step waits for something
   bool cancelled_ = false;
-  bool by_reset_ = false;    // undoing after a reset: no commands
+  bool resetting_ = false;
+  bool was_reset_ = false;     // what is undone now, the device has forgotten
+  operation* under_way_ = nullptr;  // what the step waits for
+  command* command_ = nullptr;      // lives in command_space_
+  void (*destroy_command_)(command&) = nullptr;
+  alignas(16) std::byte command_space_[1280];
+  context_request requests_[context_groups];
+  port_query port_query_;
+  guid_query guid_query_;
+  subnet_query node_query_;
 
   // What the firmware has, or may have.
   std::uint32_t saved_configuration_[64] = {};
+  layouts::image<layouts::map_entry>* area_entries_ = nullptr;
   lent_area firmware_, auxiliary_;
-  std::uint64_t auxiliary_pages_ = 0;
-  std::uint32_t firmware_pages_ = 0;
+  std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   std::uint64_t error_buffer_ = 0;
   unsigned error_buffer_words_ = 0;
   bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false, interrupts_armed_ = false;
   bool port_open_[most_ports] = {};
+  bool numbers_open_ = false;
+  bool reserved_mapped_[context_groups] = {};
+  event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];
+  /// Stands for what the command under way brings about: *effect_ is true while the device has it.
+  lease effect_at_risk_{lease_kind::mapping, 1, &effect_settled, this};
+  bool* effect_ = nullptr;
   std::uint32_t stale_ports_ = 0;  // bit n: port n must be read anew
+  unsigned refreshing_ = 0;        // the port that port_query_ reads for refresh_ports(); 0: none
   std::uint64_t next_health_check_ = 0;
 };
 

@@ -25,6 +25,7 @@ struct device_info {
   port_attributes port[most_ports];      ///< [0] is port 1
 
   std::uint64_t commands_issued = 0;
+  bool secure_host = false;              ///< firmware keeps management datagrams from the host
   bool interrupts_work = false;          ///< the self-test saw the vector fire; else event queues are polled
   std::uint64_t resets = 0;
 

@@ -9,6 +9,7 @@
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
+#include <freehca/queues/eq.hpp>
 
 #include <freehca/hca/events.hpp>
 
@@ -26,17 +27,18 @@ class event_context {
   /// What CQ contexts name.
   std::uint32_t eqn() const { return eqn_; }
   unsigned vector() const { return vector_; }
-  bool is_open() const { return ring_.host != nullptr; }
+  bool is_open() const { return ring_.is_open(); }
 
   /// Handles what has come, at most `limit` events, tells the device how far, and arms the vector again.
   /// Returns the number of events.
   unsigned poll(unsigned limit = ~0u);
   /// Set by the interrupt since the last poll(): there may be events. Any thread.
   bool notified() const { return notified_.load(std::memory_order_relaxed); }
-  /// From interrupt context or any thread: only takes note.
+  /// From interrupt context or another thread, one at a time: only takes note.
   void notify() noexcept {
+    // Plain loads and stores: a read-modify-write is a library call on some machines.
+    interrupts_.store(interrupts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     notified_.store(true, std::memory_order_release);
-    interrupts_.fetch_add(1, std::memory_order_relaxed);
   }
 
   /// Before the queue's owner polls for the first time.
@@ -51,21 +53,16 @@ class event_context {
   friend class device;
   struct internal_sinks {
     void* context = nullptr;
-    void (*port)(void* context, unsigned port, layouts::event_type type) noexcept = nullptr;
+    void (*port)(void* context, unsigned port) noexcept = nullptr;
     void (*failed)(void* context) noexcept = nullptr;
   };
 
-  /// `ring` is for 2^log_entries entries of `entry_bytes` bytes, `doorbell` the EQ's word in its UAR page;
-  /// `commands` is null for a completion queue.
-  void open(std::uint32_t eqn, unsigned vector, const dma_region& ring, unsigned log_entries, unsigned entry_bytes,
-            const mmio_region& doorbell, channel* commands);
+  /// `commands` is null for a completion queue. driver_error::bad_argument from the ring.
+  status open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring, channel* commands);
   void close();
-  void arm();
-  void dispatch(const std::byte* entry);
-  std::byte* entry_at(std::uint32_t counter) const;
+  void dispatch(const layouts::image<layouts::eqe>& entry);
 
-  dma_region ring_;
-  mmio_region doorbell_;
+  queues::eq ring_;
   channel* commands_ = nullptr;
   event_sinks sinks_;
   internal_sinks device_;
@@ -73,10 +70,7 @@ class event_context {
   std::atomic<std::uint64_t> interrupts_{0};
   std::atomic<bool> notified_{false};
   std::uint32_t eqn_ = 0;
-  std::uint32_t consumer_ = 0;
   unsigned vector_ = 0;
-  unsigned log_entries_ = 0;
-  unsigned entry_bytes_ = 32;
 };
 
 }  // namespace freehca

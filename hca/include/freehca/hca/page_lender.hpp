@@ -54,6 +54,7 @@ class page_lender {
     return arena_->block().part(std::size_t{r.first_page} << 12, std::size_t{1} << (r.log_pages + 12));
   }
   std::uint32_t pages_out() const { return pages_out_; }
+  std::uint32_t capacity() const { return capacity_; }
 
  private:
   void truncate(lent_pages& chain, std::uint32_t last, std::uint32_t pages);

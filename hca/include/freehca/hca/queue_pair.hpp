@@ -16,8 +16,8 @@
 namespace freehca {
 
 struct queue_pair_attributes {
-  pd_handle pd;
-  cq_handle send_cq, receive_cq;
+  pd_handle pd{};
+  cq_handle send_cq{}, receive_cq{};
   layouts::qp_service service = layouts::qp_service::rc;  ///< others: driver_error::unsupported
   std::uint32_t sends = 0;      ///< requests outstanding at the same time, at least
   std::uint32_t receives = 0;
@@ -40,7 +40,7 @@ struct address_attributes {
   std::uint8_t hop_limit = 0;
   std::uint8_t traffic_class = 0;
   std::uint32_t flow_label = 0;
-  gid dgid;
+  gid dgid{};
 };
 
 /// What a transition needs; all of it may be given to each. `bytes` says how much of it the caller knows.
@@ -55,7 +55,7 @@ struct connection_attributes {
   std::uint32_t remote_qpn = 0;
   std::uint32_t receive_psn = 0;
   std::uint32_t reads_as_responder = 1;
-  address_attributes address;              ///< `port` from INIT on
+  address_attributes address{};             ///< `port` from INIT on
   // RTS
   std::uint32_t send_psn = 0;
   std::uint32_t reads_as_requester = 1;
@@ -71,8 +71,8 @@ struct queue_pair : object_record {
   queues::rq_shape receive_shape;
   std::uint32_t domain_number = 0, send_cqn = 0, receive_cqn = 0;
   dma_region slots;                   ///< plain storage of the rings' records
-  pd_handle pd;
-  cq_handle send_cq, receive_cq;
+  pd_handle pd{};
+  cq_handle send_cq{}, receive_cq{};
   void* cookie = nullptr;
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;         ///< a transition was not answered

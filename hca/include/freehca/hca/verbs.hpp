@@ -120,11 +120,13 @@ class verbs {
   static status check_usable(const object_record* object, use what = use::destroy);
   std::uint32_t next_key(std::uint32_t index);
   status set_up(completion_queue& cq, unsigned log_entries);
-  void release_memory_region(memory_region& region);
-  void release_completion_queue(completion_queue& cq);
-  void release_queue_pair(queue_pair& pair);
+  void strip(memory_region& region);
+  void strip(completion_queue& cq);
+  void strip(queue_pair& pair);
   status take_translations(object_record& object, std::size_t pages);
   status take_number(object_record& object, context_group group);
+  /// Gives back everything that the record names; it is of no use any more, but its handle is not stale yet.
+  void strip(object_record& object);
   /// Gives back everything that the record names, and the record.
   void release(object_record& object);
   void write_translations(const object_record& object, const page_list& pages);

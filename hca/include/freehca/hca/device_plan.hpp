@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+
+#include <freehca/firmware_cmds/channel.hpp>
+#include <freehca/hal/dma_arena.hpp>
+#include <freehca/queues/eq.hpp>
+
+#include <freehca/hca/budget.hpp>
+#include <freehca/hca/context_tables.hpp>
+#include <freehca/hca/numbers.hpp>
+#include <freehca/hca/page_lender.hpp>
+#include <freehca/hca/uar.hpp>
+
+namespace freehca {
+
+/// How a device divides its storage and its DMA block: offsets in bytes.
+struct device_plan {
+  // storage
+  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, uars, arena, doorbell_arena,
+      storage_bytes;
+  std::uint32_t lent_pages;
+  // DMA block
+  std::size_t arena_bytes, mailboxes, doorbells, dma_bytes;
+
+  static constexpr unsigned log_pds = 12;  ///< protection domains cost nothing but a bit
+
+  constexpr explicit device_plan(const budget& b)
+      : slots{}, contexts{}, area_entries{}, runs{}, qps{}, srqs{}, cqs{}, eqs{}, mpts{}, mtts{}, pds{}, uars{},
+        arena{}, doorbell_arena{}, storage_bytes{}, lent_pages{}, arena_bytes{}, mailboxes{}, doorbells{},
+        dma_bytes{} {
+    constexpr std::size_t page = dma_arena::page;
+    const auto whole_pages = [](std::size_t n) { return (n + page - 1) / page * page; };
+    std::size_t rings = whole_pages(queues::eq::ring_bytes(b.log_asynchronous_eq_entries, 64));
+    rings += b.completion_event_queues * whole_pages(queues::eq::ring_bytes(b.log_completion_eq_entries, 64));
+    const std::size_t lent =
+        whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes) + whole_pages(b.context_bytes);
+    lent_pages = static_cast<std::uint32_t>(lent / page);
+    arena_bytes = lent + whole_pages(b.queue_bytes) + rings;
+    mailboxes = arena_bytes;
+    doorbells = mailboxes + channel::mailbox_bytes_for(b.command_slots);
+    dma_bytes = doorbells + whole_pages(b.doorbell_bytes);
+
+    std::size_t at = 0;
+    const auto take = [&at](std::size_t n) {
+      const std::size_t here = at;
+      at += (n + 15) / 16 * 16;
+      return here;
+    };
+    const auto numbers = [](unsigned log) { return number_allocator::storage_bytes_for(std::size_t{1} << log); };
+    slots = take(channel::storage_bytes_for(b.command_slots));
+    contexts = take(context_tables::storage_bytes_for(b));
+    area_entries = take(layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>));
+    runs = take(page_lender::storage_bytes_for(lent_pages));
+    qps = take(numbers(b.log_qps));
+    srqs = take(numbers(b.log_srqs));
+    cqs = take(numbers(b.log_cqs));
+    eqs = take(numbers(b.log_eqs));
+    mpts = take(numbers(b.log_mpts));
+    mtts = take(numbers(b.log_mtts - number_spaces::log_mtt_unit));
+    pds = take(numbers(log_pds));
+    uars = take(uar_pages::storage_bytes());
+    arena = take(dma_arena::storage_bytes_for(arena_bytes));
+    doorbell_arena = take(dma_arena::storage_bytes_for(b.doorbell_bytes, 64));
+    storage_bytes = at;
+  }
+
+  /// Whether the budget makes sense at all.
+  static constexpr bool sound(const budget& b) {
+    return b.log_qps <= 24 && b.log_srqs <= 24 && b.log_cqs <= 24 && b.log_eqs <= 10 && b.log_mpts <= 24 &&
+           b.log_mtts >= 6 && b.log_mtts <= 31 && b.log_mcgs >= 1 && b.log_mcgs <= 24 && b.log_rdmarc_per_qp <= 7 &&
+           b.completion_event_queues <= budget::most_completion_event_queues && b.log_asynchronous_eq_entries >= 4 &&
+           b.log_asynchronous_eq_entries <= 20 && b.log_completion_eq_entries >= 4 &&
+           b.log_completion_eq_entries <= 20 && b.command_slots >= 1 && b.command_slots <= channel::most_slots &&
+           b.log_largest_lent_run <= 16 && b.doorbell_bytes >= 64;
+  }
+};
+
+}  // namespace freehca

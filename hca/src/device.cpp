@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The device object's own life, health, ports, and what it tells about itself.
+#include <freehca/hca/device.hpp>
+
+#include <new>
+
+#include <freehca/layouts/register_map.hpp>
+
+namespace freehca {
+
+namespace {
+constexpr std::uint32_t all_ones = ~std::uint32_t{0};
+// Linux 6.1 catas.c looks every 5 s; a read of a register is cheap, so oftener. No source: chosen.
+constexpr std::uint64_t health_interval = clock::milliseconds(100);
+// How long an event may lie unseen when no interrupt tells of it. No source: chosen.
+constexpr std::uint64_t event_poll_interval = clock::milliseconds(1);
+
+constexpr status lacks(budget::item i) { return status(driver_error::no_memory, static_cast<unsigned>(i)); }
+}  // namespace
+
+status device::open(const device_setup& how) {
+  if (state_ != device_state::closed) return driver_error::bad_state;
+  const platform_operations* p = how.platform.operations;
+  if (p == nullptr || p->map_bar == nullptr || p->read_configuration == nullptr || p->write_configuration == nullptr ||
+      p->allocate_dma == nullptr || p->free_dma == nullptr || p->now == nullptr || !device_plan::sound(how.budget) ||
+      how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
+    return driver_error::bad_argument;
+  if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
+  setup_ = how;
+  FREEHCA_TRY(p->map_bar(how.platform.context, 0, &bar0_));
+  FREEHCA_TRY(p->map_bar(how.platform.context, 2, &bar2_));
+  if (bar0_.bytes < layouts::bar0::size) return transport_error::bad_reply;
+  FREEHCA_TRY(open_memory());
+  state_ = device_state::down;
+  failure_ = {};
+  info_ = {};
+  return {};
+}
+
+status device::open_memory() {
+  const budget& b = setup_.budget;
+  const device_plan plan(b);
+  const platform_operations& p = *setup_.platform.operations;
+  const std::size_t alignment = dma_arena::page << b.log_largest_lent_run;
+  FREEHCA_TRY(p.allocate_dma(setup_.platform.context, plan.dma_bytes, alignment, &block_));
+  std::byte* const storage = setup_.storage;
+  status s = arena_.open(block_.part(0, plan.arena_bytes), dma_arena::page, storage + plan.arena,
+                         dma_arena::storage_bytes_for(plan.arena_bytes),
+                         static_cast<unsigned>(budget::item::queue_memory));
+  if (s.ok())
+    s = doorbells_.open(block_.part(plan.doorbells, b.doorbell_bytes), 64, storage + plan.doorbell_arena,
+                        dma_arena::storage_bytes_for(b.doorbell_bytes, 64),
+                        static_cast<unsigned>(budget::item::doorbell_records));
+  if (!s.ok()) {
+    if (arena_.is_open()) arena_.close();
+    p.free_dma(setup_.platform.context, block_);
+    return s;
+  }
+  lender_.open(arena_, storage + plan.runs, plan.lent_pages, b.log_largest_lent_run);
+  using entry = layouts::image<layouts::map_entry>;
+  area_entries_ = reinterpret_cast<entry*>(storage + plan.area_entries);
+  for (unsigned i = 0; i < layouts::map_entries_per_mailbox; ++i) new (&area_entries_[i]) entry;
+  return {};
+}
+
+void device::release_memory() {
+  lender_.close();
+  arena_.close();
+  doorbells_.close();
+  setup_.platform.operations->free_dma(setup_.platform.context, block_);
+  block_ = {};
+}
+
+void device::set_sinks(const event_sinks& to) {
+  sinks_ = to;
+  for (event_context& e : events_) e.set_sinks(to);
+}
+
+void device::connect_events(event_context& e) {
+  e.device_ = {this,
+               [](void* self, unsigned port) noexcept {
+                 auto& d = *static_cast<device*>(self);
+                 if (port >= 1 && port <= most_ports) d.stale_ports_ |= 1u << port;
+               },
+               [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); }};
+}
+
+void device::on_interrupt(unsigned vector) noexcept {
+  if (vector <= budget::most_completion_event_queues) events_[vector].notify();
+}
+
+void device::on_notify(void* self, unsigned vector) noexcept { static_cast<device*>(self)->on_interrupt(vector); }
+
+void device::lost() { fail(transport_error::gone); }
+
+void device::fail(status why) {
+  if (state_ == device_state::closed || state_ == device_state::down || state_ == device_state::failed) return;
+  if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(why);
+  if (direction_ == direction::none) state_ = device_state::failed;
+  if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
+}
+
+/// The first word of the error buffer is nonzero after an internal error; a device that is gone reads as all
+/// ones (Linux 6.1 catas.c).
+void device::check_health() {
+  if (state_ != device_state::up) return;
+  if (!channel_.failure().ok()) return fail(channel_.failure());
+  const std::uint64_t now = setup_.platform.now();
+  if (now < next_health_check_ || error_buffer_words_ == 0) return;
+  next_health_check_ = clock::after(now, health_interval);
+  if (mmio::read_32(bar0_, error_buffer_) != 0) fail(transport_error::gone);
+}
+
+void device::refresh_ports() {
+  if (refreshing_ != 0) {
+    if (!port_query_.done()) return;
+    const unsigned port = refreshing_;
+    refreshing_ = 0;
+    if (port_query_.outcome().ok()) {
+      port_query_.read_into(info_.port[port - 1]);
+      if (sinks_.port != nullptr) sinks_.port(sinks_.context, port);
+    }
+  }
+  if (state_ != device_state::up) return;
+  for (unsigned port = 1; port <= capabilities_.ports; ++port) {
+    if ((stale_ports_ >> port & 1) == 0) continue;
+    stale_ports_ &= ~(1u << port);
+    if (info_.port[port - 1].link_layer != layouts::port_type::ib) continue;
+    refreshing_ = port;
+    port_query_.restart();
+    port_query_.start(channel_, port);
+    return;
+  }
+}
+
+unsigned device::poll() {
+  if (state_ == device_state::closed) return 0;
+  unsigned handled = 0;
+  if (events_[0].is_open()) handled += events_[0].poll();
+  if (channel_.is_open()) handled += channel_.poll();
+  contexts_.poll();
+  check_health();
+  refresh_ports();
+  if (state_ == device_state::in_doubt) wait_for_late_answers();
+  run_sequence();
+  // One call is one look: what a refused start or a callback adds is for the next.
+  list<operation> batch;
+  while (operation* o = refused_.pop_front()) batch.push_back(*o);
+  while (operation* o = batch.pop_front()) {
+    ++handled;
+    o->complete(driver_error::bad_state);
+  }
+  return handled;
+}
+
+std::uint64_t device::next_deadline() const {
+  if (state_ == device_state::closed) return operation::no_deadline;
+  const std::uint64_t now = setup_.platform.now();
+  std::uint64_t next = channel_.is_open() ? channel_.next_deadline() : operation::no_deadline;
+  if (direction_ != direction::none || resetting_) {
+    const bool waits = under_way_ != nullptr && !under_way_->done();
+    if (!waits) next = clock::earlier(next, wake_);
+  }
+  if (!contexts_.idle() && channel_.idle()) next = 0;
+  if (events_[0].is_open()) {
+    if (events_[0].notified()) next = 0;
+    // Without an interrupt only a look at the ring tells.
+    if (!info_.interrupts_work)
+      next = clock::earlier(next, channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
+  }
+  if (state_ == device_state::up) {
+    next = clock::earlier(next, next_health_check_);
+    if (stale_ports_ != 0 || (refreshing_ != 0 && port_query_.done())) next = 0;
+  }
+  return next;
+}
+
+device_info device::info() const {
+  device_info i = info_;
+  i.commands_issued += channel_.statistics().posted;
+  i.lent_firmware = firmware_.lent ? std::uint64_t{firmware_.pages.pages} * dma_arena::page : 0;
+  i.lent_auxiliary = auxiliary_.lent ? std::uint64_t{auxiliary_.pages.pages} * dma_arena::page : 0;
+  for (unsigned t = 0; t < context_tables_count; ++t)
+    i.lent_context[t] = contexts_.bytes_lent(static_cast<context_table>(t));
+  return i;
+}
+
+device_holdings device::holdings() const {
+  device_holdings h;
+  if (state_ == device_state::closed) return h;
+  h.pages = arena_.bytes_out() / dma_arena::page;
+  h.mappings = contexts_.chunks_lent() + (firmware_.lent ? 1 : 0) + (auxiliary_.lent ? 1 : 0);
+  h.slots = channel_.slots_in_use();
+  h.numbers = std::uint64_t{numbers_.qps.out()} + numbers_.srqs.out() + numbers_.cqs.out() + numbers_.eqs.out() +
+              numbers_.mpts.out() + numbers_.pds.out() + numbers_.mtts.out() + uars_.out();
+  h.doorbells = doorbells_.bytes_out();
+  h.pages_in_doubt = channel_.in_doubt(lease_kind::page);
+  h.mappings_in_doubt = channel_.in_doubt(lease_kind::mapping);
+  h.slots_in_doubt = channel_.in_doubt(lease_kind::slot);
+  return h;
+}
+
+void device::lent_area::settled(lease&, const settlement& how, void* of) noexcept {
+  auto& area = *static_cast<lent_area*>(of);
+  if (!how.by_reset && !how.answer.ok()) area.lent = area.lent_before;
+}
+
+void device::effect_settled(lease&, const settlement& how, void* self) noexcept {
+  auto& d = *static_cast<device*>(self);
+  if (d.effect_ != nullptr && !how.by_reset && !how.answer.ok()) *d.effect_ = false;
+  d.effect_ = nullptr;
+}
+
+}  // namespace freehca

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/event_context.hpp>
+
+namespace freehca {
+
+using layouts::event_type;
+
+namespace {
+/// The entry read as the table of its type: they all lay over the same 32 bytes.
+template <class T>
+layouts::image<T> as_type(const layouts::image<layouts::eqe>& e) {
+  return layouts::image<T>::from_bytes(e.data());
+}
+}  // namespace
+
+status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring, channel* commands) {
+  FREEHCA_TRY(ring_.open(ring));
+  eqn_ = eqn;
+  vector_ = vector;
+  commands_ = commands;
+  statistics_ = {};
+  interrupts_.store(0, std::memory_order_relaxed);
+  notified_.store(false, std::memory_order_relaxed);
+  return {};
+}
+
+void event_context::close() {
+  ring_.close();
+  commands_ = nullptr;
+}
+
+unsigned event_context::poll(unsigned limit) {
+  if (!is_open()) return 0;
+  // A note that is lost between the two is of an event that the ring shows already, or that arm() reports anew.
+  const bool fired = notified_.load(std::memory_order_acquire);
+  if (fired) notified_.store(false, std::memory_order_relaxed);
+  unsigned count = 0;
+  layouts::image<layouts::eqe> e;
+  while (count < limit && ring_.next(e)) {
+    ++count;
+    dispatch(e);
+    // A sink may have closed the queue.
+    if (!is_open()) return count;
+  }
+  if (count > 0 || fired) ring_.arm();
+  return count;
+}
+
+void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
+  ++statistics_.events;
+  const event_type type = e.get<&layouts::eqe::event_type>();
+  switch (type) {
+    case event_type::completion: {
+      ++statistics_.completions;
+      const auto c = as_type<layouts::eqe_completion>(e);
+      if (sinks_.completion != nullptr)
+        sinks_.completion(sinks_.context, static_cast<std::uint32_t>(c.get<&layouts::eqe_completion::cqn>()));
+      return;
+    }
+    case event_type::command_completion: {
+      ++statistics_.commands;
+      const auto c = as_type<layouts::eqe_command>(e);
+      if (commands_ != nullptr)
+        commands_->on_completion(static_cast<std::uint16_t>(c.get<&layouts::eqe_command::token>()),
+                                 static_cast<std::uint8_t>(c.get<&layouts::eqe_command::status>()),
+                                 c.get<&layouts::eqe_command::out_param>());
+      return;
+    }
+    case event_type::cq_error: {
+      const auto c = as_type<layouts::eqe_cq_error>(e);
+      if (sinks_.cq_error != nullptr)
+        sinks_.cq_error(sinks_.context, static_cast<std::uint32_t>(c.get<&layouts::eqe_cq_error::cqn>()),
+                        c.get<&layouts::eqe_cq_error::syndrome>());
+      return;
+    }
+    case event_type::path_migrated:
+    case event_type::communication_established:
+    case event_type::sq_drained:
+    case event_type::wq_catastrophic_error:
+    case event_type::path_migration_failed:
+    case event_type::wq_invalid_request_error:
+    case event_type::wq_access_violation:
+    case event_type::srq_last_wqe: {
+      const auto q = as_type<layouts::eqe_qp>(e);
+      if (sinks_.qp != nullptr)
+        sinks_.qp(sinks_.context, static_cast<std::uint32_t>(q.get<&layouts::eqe_qp::qpn>()), type);
+      return;
+    }
+    case event_type::srq_limit:
+    case event_type::srq_catastrophic_error: {
+      const auto q = as_type<layouts::eqe_srq>(e);
+      if (sinks_.srq != nullptr)
+        sinks_.srq(sinks_.context, static_cast<std::uint32_t>(q.get<&layouts::eqe_srq::srqn>()), type);
+      return;
+    }
+    case event_type::port_change: {
+      const auto p = as_type<layouts::eqe_port_change>(e);
+      if (device_.port != nullptr)
+        device_.port(device_.context, static_cast<unsigned>(p.get<&layouts::eqe_port_change::port>()));
+      return;
+    }
+    case event_type::port_management_change: {
+      // All subtypes have the port in the same place.
+      const auto p = as_type<layouts::eqe_table_change>(e);
+      if (device_.port != nullptr)
+        device_.port(device_.context, static_cast<unsigned>(p.get<&layouts::eqe_table_change::port>()));
+      return;
+    }
+    case event_type::local_catastrophic_error:
+      if (device_.failed != nullptr) device_.failed(device_.context);
+      return;
+    default:
+      ++statistics_.unknown;
+  }
+}
+
+}  // namespace freehca

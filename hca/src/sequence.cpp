@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The state machine that runs the table of steps up or down, and what happens when a step fails.
+#include <freehca/layouts/register_map.hpp>
+
+#include "steps.hpp"
+
+namespace freehca {
+
+const device::steps::step device::steps::table[bring_up_steps] = {
+    {"taking ownership", take_ownership, release_ownership},
+    {"reset", reset, nullptr},
+    {"bus mastering", enable_bus_master, disable_bus_master},
+    {"opening the command channel", open_commands, close_commands},
+    {"QUERY_FW", query_fw, nullptr},
+    {"MAP_FA", map_fa, unmap_fa},
+    {"RUN_FW", run_fw, nullptr},
+    {"MOD_STAT_CFG", mod_stat_cfg, nullptr},
+    {"QUERY_DEV_CAP", query_dev_cap, nullptr},
+    {"QUERY_ADAPTER", query_adapter, nullptr},
+    {"planning context memory", plan_context, forget_plan},
+    {"SET_ICM_SIZE", set_icm_size, nullptr},
+    {"MAP_ICM_AUX", map_icm_aux, unmap_icm_aux},
+    {"MAP_ICM of reserved entries", map_reserved, unmap_reserved},
+    {"INIT_HCA", init_hca, close_hca},
+    {"QUERY_HCA", query_hca, nullptr},
+    {"opening the number spaces", open_numbers, close_numbers},
+    {"arming interrupts", arm_interrupts, disarm_interrupts},
+    {"creating event queues", create_event_queues, destroy_event_queues},
+    {"MAP_EQ", map_events, unmap_events},
+    {"command completion by events", use_events, use_polling},
+    {"QUERY_PORT", query_ports, nullptr},
+    {"SET_PORT", set_ports, nullptr},
+    {"INIT_PORT", init_ports, close_ports},
+    {"MAD_DEMUX", mad_demux, nullptr},
+    {"waiting for the ports", wait_for_ports, nullptr},
+};
+
+const char* device::step_name(bring_up_step step) {
+  const auto i = static_cast<unsigned>(step);
+  return i < bring_up_steps ? steps::table[i].name : "";
+}
+const char* name_of(bring_up_step step) { return device::step_name(step); }
+
+void device::bring_up(operation& done) {
+  if (state_ != device_state::down || done_ != nullptr) return refuse(done, driver_error::bad_state);
+  failure_ = {};
+  state_ = device_state::bringing_up;
+  step_ = 0;
+  was_reset_ = false;
+  start_sequence(done, direction::up);
+}
+
+void device::tear_down(operation& done) {
+  if (state_ == device_state::closed || done_ != nullptr) return refuse(done, driver_error::bad_state);
+  if (direction_ == direction::down) {
+    // It is being undone already, after an answer that came late.
+    done_ = &done;
+    done.begin(&on_cancel, this);
+    return;
+  }
+  const bool healthy = state_ == device_state::up || state_ == device_state::down;
+  failure_ = {};
+  step_ = state_ == device_state::down ? 0 : bring_up_steps - 1;
+  was_reset_ = false;
+  state_ = device_state::tearing_down;
+  start_sequence(done, direction::down);
+  if (!healthy) begin_reset();
+}
+
+void device::refuse(operation& done, status why) {
+  done.begin([](operation&, void*) noexcept {}, this);
+  refusal_ = why;
+  refused_.push_back(done);
+}
+
+void device::start_sequence(operation& done, direction d) {
+  done.begin(&on_cancel, this);
+  done.mark_in_flight();
+  done_ = &done;
+  direction_ = d;
+  outcome_ = {};
+  phase_ = item_ = 0;
+  wake_ = 0;
+  under_way_ = nullptr;
+}
+
+/// Bring-up stops at once: a command that the firmware has is detached. A teardown is never broken off.
+void device::on_cancel(operation&, void* self) noexcept {
+  auto& d = *static_cast<device*>(self);
+  if (d.direction_ != direction::up || d.resetting_) return;
+  d.cancelled_ = true;
+  d.wake_ = 0;
+  if (d.under_way_ != nullptr) d.under_way_->cancel();
+  for (context_request& r : d.requests_) r.cancel();
+}
+
+void device::run_sequence() {
+  while (direction_ != direction::none) {
+    const bool answered = under_way_ != nullptr;
+    if (answered) {
+      if (!under_way_->done()) return;
+      under_way_ = nullptr;
+    } else if (wake_ != 0 && setup_.platform.now() < wake_ && !cancelled_) {
+      return;
+    }
+    wake_ = clock::never;
+    if (resetting_) {
+      const steps::outcome o = steps::reset(*this);
+      if (!o.finished) return;
+      reset_done(o.error);
+      continue;
+    }
+    // What was answered is the step's to look at: it knows what to take back.
+    if (cancelled_ && !answered && direction_ == direction::up) {
+      step_failed(driver_error::cancelled);
+      continue;
+    }
+    const steps::step& s = steps::table[step_];
+    const auto function = direction_ == direction::up ? s.run : s.undo;
+    const steps::outcome o = function == nullptr ? steps::done : function(*this);
+    if (!o.finished) {
+      if (cancelled_ && under_way_ != nullptr) under_way_->cancel();
+      return;
+    }
+    steps::drop(*this);
+    if (o.error.ok()) next_step();
+    else if (direction_ == direction::up) step_failed(o.error);
+    else undo_failed(o.error);
+  }
+}
+
+void device::next_step() {
+  phase_ = item_ = 0;
+  wake_ = 0;
+  if (direction_ == direction::up) {
+    if (++step_ == bring_up_steps) {
+      state_ = device_state::up;
+      next_health_check_ = 0;
+      end_sequence();
+    }
+  } else if (step_-- == 0) {
+    step_ = 0;
+    state_ = device_state::down;
+    end_sequence();
+  }
+}
+
+void device::end_sequence() {
+  direction_ = direction::none;
+  operation* const done = done_;
+  done_ = nullptr;
+  cancelled_ = false;
+  if (done != nullptr) done->complete(outcome_);
+}
+
+void device::step_failed(status why) {
+  steps::drop(*this);
+  under_way_ = nullptr;
+  phase_ = item_ = 0;
+  wake_ = 0;
+  cancelled_ = false;
+  failure_ = {static_cast<bring_up_step>(step_), why};
+  outcome_ = why.at(step_);
+  const bool broken = channel_.is_open() && !channel_.failure().ok();
+  if (broken || channel_.slots_in_use() > 0) {
+    // Something was not answered: the caller is told at once, the rest is held.
+    state_ = broken ? device_state::failed : device_state::in_doubt;
+    return end_sequence();
+  }
+  direction_ = direction::down;
+}
+
+/// A device that does not even let go is reset: then everything is the driver's again.
+void device::undo_failed(status why) {
+  if (outcome_.ok()) {
+    failure_ = {static_cast<bring_up_step>(step_), why};
+    outcome_ = why.at(step_);
+  }
+  begin_reset();
+}
+
+void device::begin_reset() {
+  steps::drop(*this);
+  under_way_ = nullptr;
+  phase_ = item_ = 0;
+  wake_ = 0;
+  resetting_ = true;
+}
+
+void device::reset_done(status outcome) {
+  resetting_ = false;
+  phase_ = item_ = 0;
+  wake_ = 0;
+  // A device that is gone, or may not master the bus, reaches no memory either.
+  if (!outcome.ok() && !outcome.is(transport_error::gone) && !steps::set_bus_master(*this, false).ok()) {
+    if (outcome_.ok()) {
+      failure_ = {bring_up_step::reset, outcome};
+      outcome_ = outcome.at(static_cast<unsigned>(bring_up_step::reset));
+    }
+    state_ = device_state::failed;
+    return end_sequence();
+  }
+  forget_everything();
+  step_ = bring_up_steps - 1;
+}
+
+void device::forget_everything() {
+  channel_.device_was_reset();
+  hca_running_ = events_mapped_ = false;
+  for (bool& p : port_open_) p = false;
+  for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
+  for (bool& r : reserved_mapped_) r = false;
+  firmware_.lent = auxiliary_.lent = false;
+  effect_ = nullptr;
+  refreshing_ = 0;
+  stale_ports_ = 0;
+  contexts_.forget();
+  was_reset_ = true;
+}
+
+/// Undoes the rest of a bring-up when the answers that were missing have come.
+void device::wait_for_late_answers() {
+  if (channel_.is_open() && !channel_.failure().ok()) {
+    state_ = device_state::failed;
+    return;
+  }
+  if (channel_.slots_in_use() > 0 || !channel_.idle() || !contexts_.idle()) return;
+  direction_ = direction::down;
+  state_ = device_state::tearing_down;
+  phase_ = item_ = 0;
+  wake_ = 0;
+}
+
+void device::close() {
+  if (state_ == device_state::closed) return;
+  if (state_ != device_state::down) {
+    // Whatever the device was about to do must not reach memory that is given back below.
+    const platform_operations& p = *setup_.platform.operations;
+    if (p.reset_function == nullptr || !p.reset_function(setup_.platform.context).ok()) {
+      mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
+      static_cast<void>(steps::set_bus_master(*this, false));
+    }
+    if (outcome_.ok()) outcome_ = transport_error::reset;
+    forget_everything();
+    steps::drop(*this);
+    // After a reset no undo waits for anything.
+    direction_ = direction::down;
+    resetting_ = false;
+    step_ = bring_up_steps - 1;
+    phase_ = item_ = 0;
+    wake_ = 0;
+    under_way_ = nullptr;
+    run_sequence();
+  }
+  release_memory();
+  state_ = device_state::closed;
+}
+
+}  // namespace freehca

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Numbers, interrupts, event queues, and the switch of the command channel to completion events. Sources:
+// Linux 6.1 eq.c, main.c mlx4_setup_hca (the NOP self-test).
+#include <freehca/firmware_cmds/eq.hpp>
+#include <freehca/firmware_cmds/nop.hpp>
+#include <freehca/hal/barrier.hpp>
+#include <freehca/layouts/mtt.hpp>
+
+#include "steps.hpp"
+
+namespace freehca {
+
+namespace {
+
+// How long the vector may take to fire after the answer to NOP was seen. No source: chosen.
+constexpr std::uint64_t interrupt_limit = clock::milliseconds(200);
+constexpr std::uint64_t interrupt_poll = clock::microseconds(100);
+
+}  // namespace
+
+auto device::steps::open_numbers(device& d) -> outcome {
+  const budget& b = d.setup_.budget;
+  const device_plan plan(b);
+  const freehca::capabilities& k = d.capabilities_;
+  std::byte* const s = d.setup_.storage;
+  d.numbers_.qps.open(s + plan.qps, k.reserved_qps, 1u << b.log_qps, 0, budget::item::qps);
+  d.numbers_.srqs.open(s + plan.srqs, k.reserved_srqs, 1u << b.log_srqs, 0, budget::item::srqs);
+  d.numbers_.cqs.open(s + plan.cqs, k.reserved_cqs, 1u << b.log_cqs, 0, budget::item::cqs);
+  d.numbers_.eqs.open(s + plan.eqs, k.reserved_eqs, 1u << b.log_eqs, 0, budget::item::eqs);
+  d.numbers_.mpts.open(s + plan.mpts, k.reserved_mpts, 1u << b.log_mpts, 0, budget::item::mpts);
+  d.numbers_.mtts.open(s + plan.mtts, k.reserved_mtts, 1u << b.log_mtts, number_spaces::log_mtt_unit,
+                       budget::item::mtts);
+  const unsigned log_pds = k.log_most_pds < device_plan::log_pds ? k.log_most_pds : device_plan::log_pds;
+  d.numbers_.pds.open(s + plan.pds, k.reserved_pds, 1u << log_pds, 0, budget::item::pds);
+  d.uars_.open(d.bar2_, static_cast<unsigned>(k.raw.get<&layouts::query_dev_cap::uar_sz>()), k.reserved_uars,
+               k.log_blueflame_bytes != 0, s + plan.uars);
+  const result<uar_page> page = d.uars_.allocate();
+  if (!page.ok()) return fail(page.error());
+  d.uar_ = page.value();
+  d.numbers_open_ = true;
+  return done;
+}
+
+auto device::steps::close_numbers(device& d) -> outcome {
+  if (!d.numbers_open_) return done;
+  d.uars_.free(d.uar_);
+  d.uar_ = {};
+  d.numbers_open_ = false;
+  number_spaces& n = d.numbers_;
+  for (number_allocator* a : {&n.qps, &n.srqs, &n.cqs, &n.eqs, &n.mpts, &n.mtts, &n.pds}) a->close();
+  d.uars_.close();
+  return done;
+}
+
+auto device::steps::arm_interrupts(device& d) -> outcome {
+  const freehca::platform& p = d.setup_.platform;
+  d.info_.interrupts_work = false;
+  if (!d.setup_.use_interrupts || p.operations->arm_interrupts == nullptr) return done;
+  const unsigned vectors = 1 + d.setup_.budget.completion_event_queues;
+  d.interrupts_armed_ = p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d).ok();
+  return done;
+}
+
+auto device::steps::disarm_interrupts(device& d) -> outcome {
+  const freehca::platform& p = d.setup_.platform;
+  if (d.interrupts_armed_ && p.operations->disarm_interrupts != nullptr) p.operations->disarm_interrupts(p.context);
+  d.interrupts_armed_ = false;
+  d.info_.interrupts_work = false;
+  return done;
+}
+
+/// Writes the translation of a ring into the memory behind the MTT table, where hardware's contract has the
+/// driver write it.
+status device::steps::write_translation(device& d, const event_queue_parts& q) {
+  using layouts::mtt;
+  for (std::uint32_t i = 0; i < q.mtts; ++i) {
+    const dma_region entry = d.contexts_.memory(context_table::mtt, q.first_mtt + i);
+    if (entry.bytes < mtt::bytes) return driver_error::bad_state;
+    const auto e = layouts::image<mtt>()
+                       .set<&mtt::ptag>(q.ring.device_address + std::uint64_t{i} * dma_arena::page)
+                       .set<&mtt::present>(true);
+    dma::store_be64(entry.host, layouts::load_be<std::uint64_t>(e.data()));
+  }
+  barrier::dma_store_to_dma_store();
+  return {};
+}
+
+auto device::steps::create_event_queues(device& d) -> outcome {
+  enum : unsigned { begin, translate, create, created };
+  const budget& b = d.setup_.budget;
+  const unsigned count = 1 + b.completion_event_queues;
+  const unsigned entry_bytes = d.capabilities_.eqe_bytes;
+  while (d.item_ < count) {
+    event_queue_parts& q = d.queue_parts_[d.item_];
+    const unsigned log_entries = d.item_ == 0 ? b.log_asynchronous_eq_entries : b.log_completion_eq_entries;
+    switch (d.phase_) {
+      case begin: {
+        q = {};
+        const result<dma_region> ring = d.arena_.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
+        if (!ring.ok()) return fail(ring.error());
+        q.ring = ring.value();
+        const result<std::uint32_t> eqn = d.numbers_.eqs.allocate();
+        if (!eqn.ok()) return fail(eqn.error());
+        q.eqn = eqn.value();
+        q.numbered = true;
+        const auto pages = static_cast<std::uint32_t>(q.ring.bytes / dma_arena::page);
+        const result<std::uint32_t> first = d.numbers_.mtts.allocate(pages);
+        if (!first.ok()) return fail(first.error());
+        q.first_mtt = first.value();
+        q.mtts = pages;
+        q.translated = true;
+        d.requests_[0].restart();
+        d.contexts_.map(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
+        d.under_way_ = &d.requests_[0];
+        d.phase_ = translate;
+        return wait;
+      }
+      case translate: {
+        if (const status s = d.requests_[0].outcome(); !s.ok()) return fail(s);
+        q.mapped = true;
+        if (const status s = write_translation(d, q); !s.ok()) return fail(s);
+        queues::eq_resources ring;
+        ring.ring = q.ring;
+        ring.log_entries = log_entries;
+        ring.entry_bytes = entry_bytes;
+        ring.doorbell = d.uars_.eq_doorbell(q.eqn);
+        event_context& e = d.events_[d.item_];
+        if (const status s = e.open(q.eqn, d.item_, ring, d.item_ == 0 ? &d.channel_ : nullptr); !s.ok())
+          return fail(s);
+        d.connect_events(e);
+        using l = layouts::eqc;
+        auto& c = make<commands::sw2hw_eq>(d, q.eqn);
+        c.input.set<&l::status>(layouts::eq_status::ok)
+            .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed : layouts::eq_state::fired)
+            .set<&l::log_eq_size>(log_entries)
+            .set<&l::intr>(d.interrupts_armed_ ? d.item_ : 0)
+            .set<&l::mtt_base_addr>(d.contexts_.translation_offset(q.first_mtt));
+        return send_with_effect(d, created, q.created);
+      }
+      default: {
+        if (const status s = settle_effect(d); !s.ok()) return fail(s);
+        d.phase_ = begin;
+        ++d.item_;
+      }
+    }
+  }
+  d.completion_contexts_ = b.completion_event_queues;
+  return done;
+}
+
+auto device::steps::destroy_event_queues(device& d) -> outcome {
+  enum : unsigned { begin, destroyed, unmapped };
+  d.completion_contexts_ = 0;
+  while (d.item_ < 1 + d.setup_.budget.completion_event_queues) {
+    event_queue_parts& q = d.queue_parts_[d.item_];
+    switch (d.phase_) {
+      case begin:
+        if (q.created) {
+          make<commands::hw2sw_eq>(d, q.eqn);
+          return send(d, destroyed);
+        }
+        d.phase_ = destroyed;
+        break;
+      case destroyed:
+        if (q.created) {
+          if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+          q.created = false;
+        }
+        d.events_[d.item_].close();
+        d.phase_ = unmapped;
+        if (q.mapped) {
+          d.requests_[0].restart();
+          d.contexts_.unmap(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
+          d.under_way_ = &d.requests_[0];
+          return wait;
+        }
+        break;
+      default:
+        if (q.mapped) {
+          q.mapped = false;
+          if (const status s = d.requests_[0].outcome(); !s.ok()) return fail(s);
+        }
+        if (q.translated) d.numbers_.mtts.free(q.first_mtt, q.mtts);
+        if (q.numbered) d.numbers_.eqs.free(q.eqn);
+        if (q.ring.bytes != 0) d.arena_.free(q.ring);
+        q = {};
+        d.phase_ = begin;
+        ++d.item_;
+    }
+  }
+  return done;
+}
+
+std::uint64_t device::steps::event_mask(const device& d) {
+  using type = layouts::event_type;
+  std::uint64_t mask = 0;
+  for (const type t : {type::path_migrated, type::communication_established, type::sq_drained, type::cq_error,
+                       type::wq_catastrophic_error, type::path_migration_failed, type::local_catastrophic_error,
+                       type::port_change, type::command_completion, type::ecc_detect, type::eq_overflow,
+                       type::wq_invalid_request_error, type::wq_access_violation, type::srq_catastrophic_error,
+                       type::srq_last_wqe, type::srq_limit, type::fatal_warning})
+    mask |= std::uint64_t{1} << static_cast<unsigned>(t);
+  if (d.capabilities_.has(layouts::dev_cap_flag::port_management_change_event))
+    mask |= std::uint64_t{1} << static_cast<unsigned>(type::port_management_change);
+  return mask;
+}
+
+auto device::steps::map_events(device& d) -> outcome {
+  if (d.phase_ == 0) {
+    make<commands::map_eq>(d, d.events_[0].eqn(), event_mask(d));
+    return send_with_effect(d, 1, d.events_mapped_);
+  }
+  return fail(settle_effect(d));
+}
+
+auto device::steps::unmap_events(device& d) -> outcome {
+  if (!d.events_mapped_) return done;
+  if (d.phase_ == 0) {
+    make<commands::unmap_eq>(d, d.events_[0].eqn(), event_mask(d));
+    return send(d, 1);
+  }
+  if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+  d.events_mapped_ = false;
+  return done;
+}
+
+auto device::steps::use_events(device& d) -> outcome {
+  enum : unsigned { begin, answered, fired };
+  switch (d.phase_) {
+    case begin:
+      d.channel_.use_events(d.info_.most_commands);
+      make<commands::nop>(d);
+      return send(d, answered);
+    case answered:
+      if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+      d.patience_ = clock::after(d.setup_.platform.now(), interrupt_limit);
+      d.phase_ = fired;
+      [[fallthrough]];
+    default:
+      // The answer was found in the ring; whether the interrupt works is another question, and not needed.
+      d.info_.interrupts_work = d.interrupts_armed_ && d.events_[0].statistics().interrupts > 0;
+      if (!d.info_.interrupts_work && d.interrupts_armed_ && d.setup_.platform.now() < d.patience_)
+        return later(d, interrupt_poll);
+      return done;
+  }
+}
+
+auto device::steps::use_polling(device& d) -> outcome {
+  // Commands in flight end by events: they must be over before their event queue goes.
+  if (d.channel_.is_open() && d.channel_.in_flight() > 0) return later(d, 0);
+  if (d.channel_.is_open()) d.channel_.use_polling();
+  return done;
+}
+
+}  // namespace freehca

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Starting the firmware and asking what it is. Order: Linux 6.1 main.c mlx4_init_fw, mlx4_init_hca.
+#include <freehca/firmware_cmds/firmware.hpp>
+#include <freehca/firmware_cmds/query.hpp>
+
+#include "steps.hpp"
+
+namespace freehca {
+
+namespace {
+
+constexpr unsigned capability_tries = 3;
+constexpr std::uint64_t capability_pause = clock::milliseconds(10);
+
+}  // namespace
+
+auto device::steps::query_fw(device& d) -> outcome {
+  if (d.phase_ == 0) {
+    make<commands::query_fw>(d);
+    return send(d, 1);
+  }
+  const auto& c = current<commands::query_fw>(d);
+  if (!c.outcome().ok()) return fail(c.outcome());
+  using l = layouts::query_fw;
+  const auto& o = c.output;
+  d.info_.firmware_major = static_cast<std::uint16_t>(o.get<&l::fw_rev_major>());
+  d.info_.firmware_minor = static_cast<std::uint16_t>(o.get<&l::fw_rev_minor>());
+  d.info_.firmware_subminor = static_cast<std::uint16_t>(o.get<&l::fw_rev_subminor>());
+  d.info_.command_interface = static_cast<unsigned>(o.get<&l::cmd_interface_rev>());
+  // Revision 2 has other port commands.
+  if (d.info_.command_interface < layouts::cmd_interface_rev_max) return fail(driver_error::unsupported);
+  const unsigned log_commands = static_cast<unsigned>(o.get<&l::log_max_outstanding_cmd>());
+  d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
+  d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
+  if (d.firmware_pages_ == 0) return fail(transport_error::bad_reply);
+  const std::uint64_t buffer = o.get<&l::error_buf_offset>(), words = o.get<&l::error_buf_size>();
+  const bool readable = o.get<&l::error_buf_bar>() == 0 && buffer % 4 == 0 && words > 0 && buffer < d.bar0_.bytes &&
+                        words <= (d.bar0_.bytes - buffer) / 4;
+  d.error_buffer_ = readable ? buffer : 0;
+  d.error_buffer_words_ = readable ? static_cast<unsigned>(words) : 0;
+  return done;
+}
+
+/// Takes pages and lends them, as many commands as it takes.
+template <class Map>
+auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -> outcome {
+  if (d.phase_ == 0) {
+    if (const status s = d.lender_.take(pages, area.pages); !s.ok()) return fail(s);
+    area.cursor = area.pages.first;
+    d.phase_ = 1;
+  } else {
+    const status s = d.command_->outcome();
+    if (!s.ok()) {
+      if (!area.pages_at_risk.in_doubt()) area.lent = area.lent_before;
+      return fail(s);
+    }
+  }
+  if (area.cursor == page_run::none) return done;
+  unsigned count = 0;
+  for (; area.cursor != page_run::none && count < layouts::map_entries_per_mailbox; ++count) {
+    using entry = layouts::map_entry;
+    const page_run& run = d.lender_.run(area.cursor);
+    d.area_entries_[count] = {};
+    d.area_entries_[count].set<&entry::pa>(d.lender_.region(run).device_address).set<&entry::log2size>(run.log_pages);
+    area.cursor = run.next;
+  }
+  auto& c = make<Map>(d);
+  c.set_input(d.area_entries_, count);
+  area.lent_before = area.lent;
+  area.lent = true;
+  area.pages_at_risk.set_amount(area.pages.pages);
+  c.put_at_risk(area.pages_at_risk);
+  return send(d, 1);
+}
+
+template <class Unmap>
+auto device::steps::take_back_area(device& d, lent_area& area) -> outcome {
+  if (area.lent) {
+    if (d.phase_ == 0) {
+      auto& c = make<Unmap>(d);
+      area.lent_before = true;
+      area.pages_at_risk.set_amount(area.pages.pages);
+      c.put_at_risk(area.pages_at_risk);
+      return send(d, 1);
+    }
+    if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+    area.lent = false;
+  }
+  d.lender_.give_back(area.pages);
+  return done;
+}
+
+auto device::steps::map_fa(device& d) -> outcome {
+  return lend_area<commands::map_fa>(d, d.firmware_, d.firmware_pages_);
+}
+
+auto device::steps::unmap_fa(device& d) -> outcome { return take_back_area<commands::unmap_fa>(d, d.firmware_); }
+
+auto device::steps::map_icm_aux(device& d) -> outcome {
+  return lend_area<commands::map_icm_aux>(d, d.auxiliary_, d.auxiliary_pages_);
+}
+
+auto device::steps::unmap_icm_aux(device& d) -> outcome {
+  return take_back_area<commands::unmap_icm_aux>(d, d.auxiliary_);
+}
+
+auto device::steps::run_fw(device& d) -> outcome {
+  if (d.phase_ == 0) {
+    make<commands::run_fw>(d);
+    return send(d, 1);
+  }
+  return fail(d.command_->outcome());
+}
+
+auto device::steps::mod_stat_cfg(device& d) -> outcome {
+  if (d.phase_ == 0) {
+    auto& c = make<commands::mod_stat_cfg>(d);
+    c.input.set<&layouts::mod_stat_cfg::log_pg_sz_m>(true);
+    c.input.set<&layouts::mod_stat_cfg::log_pg_sz>(0);
+    return send(d, 1);
+  }
+  const status s = d.command_->outcome();
+  // Firmware that does not know the command has the page size that we ask for (Linux only warns).
+  return s.is(layouts::command_status::bad_operation) ? done : fail(s);
+}
+
+auto device::steps::query_dev_cap(device& d) -> outcome {
+  if (d.phase_ == 0) {
+    make<commands::query_dev_cap>(d);
+    return send(d, 1);
+  }
+  const auto& c = current<commands::query_dev_cap>(d);
+  if (!c.outcome().ok()) return fail(c.outcome());
+  using l = layouts::query_dev_cap;
+  const auto& o = c.output;
+  // Right after a start, firmware has been seen to answer with nothing sensible (docs/hardware.md).
+  const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
+                        o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
+                        o.get<&l::log_page_sz>() <= 12 && o.get<&l::uar_sz>() <= 10;
+  if (!sensible) {
+    if (++d.item_ == capability_tries) return fail(transport_error::bad_reply);
+    d.phase_ = 0;
+    return later(d, capability_pause);
+  }
+
+  freehca::capabilities& k = d.capabilities_;
+  k = {};
+  k.raw = o;
+  k.ports = d.info_.ports = static_cast<unsigned>(o.get<&l::num_ports>());
+  k.reserved_qps = 1u << o.get<&l::log_rsvd_qps>();
+  k.reserved_srqs = 1u << o.get<&l::log_rsvd_srqs>();
+  k.reserved_cqs = 1u << o.get<&l::log_rsvd_cqs>();
+  k.reserved_eqs = 1u << o.get<&l::log_rsvd_eqs>();
+  if (k.reserved_eqs < o.get<&l::num_rsvd_eqs>()) k.reserved_eqs = static_cast<unsigned>(o.get<&l::num_rsvd_eqs>());
+  k.reserved_mpts = 1u << o.get<&l::log_rsvd_mrws>();
+  k.reserved_mtts = 1u << o.get<&l::log_rsvd_mtts>();
+  k.reserved_pds = static_cast<unsigned>(o.get<&l::num_rsvd_pds>());
+  k.reserved_uars = static_cast<unsigned>(o.get<&l::num_rsvd_uars>());
+  k.reserved_lkey =
+      k.has(layouts::bmme_flag::reserved_lkey) ? static_cast<std::uint32_t>(o.get<&l::reserved_lkey>()) : 0;
+  k.most_qp_wqe_bytes_sq = static_cast<std::uint32_t>(o.get<&l::max_desc_sz_sq>());
+  k.most_qp_wqe_bytes_rq = static_cast<std::uint32_t>(o.get<&l::max_desc_sz_rq>());
+  k.most_gather = static_cast<unsigned>(o.get<&l::max_sg_sq>());
+  k.most_scatter = static_cast<unsigned>(o.get<&l::max_sg_rq>());
+  k.log_most_wqes = static_cast<unsigned>(o.get<&l::log_max_qp_sz>());
+  k.log_most_cqes = static_cast<unsigned>(o.get<&l::log_max_cq_sz>());
+  k.log_most_srq_wqes = static_cast<unsigned>(o.get<&l::log_max_srq_sz>());
+  k.log_most_pds = static_cast<unsigned>(o.get<&l::log_max_pds>());
+  k.most_message_bytes = std::uint64_t{1} << o.get<&l::log_max_msg_sz>();
+  // The responder's share is what the budget gives each QP in the RDMA table.
+  const unsigned responder = static_cast<unsigned>(o.get<&l::log_max_ra_res_qp>());
+  const unsigned lent = d.setup_.budget.log_rdmarc_per_qp;
+  k.most_reads_as_responder = 1u << (responder < lent ? responder : lent);
+  k.most_reads_as_requester = 1u << (o.get<&l::log_max_ra_req_qp>() < 7 ? o.get<&l::log_max_ra_req_qp>() : 7);
+  k.log_smallest_page = 12;  // as MOD_STAT_CFG asked for
+  k.local_ack_delay = static_cast<unsigned>(o.get<&l::local_ca_ack_delay>());
+  k.log_blueflame_bytes = o.get<&l::bf>() ? static_cast<unsigned>(o.get<&l::log_bf_reg_sz>()) : 0;
+  // Both or neither, as Linux has them.
+  const bool large = k.has(layouts::dev_cap_flag::cqe_64b) && k.has(layouts::dev_cap_flag::eqe_64b);
+  k.cqe_bytes = k.eqe_bytes = large ? 64 : 32;
+  return done;
+}
+
+auto device::steps::query_adapter(device& d) -> outcome {
+  if (d.phase_ == 0) {
+    make<commands::query_adapter>(d);
+    return send(d, 1);
+  }
+  const auto& c = current<commands::query_adapter>(d);
+  if (!c.outcome().ok()) return fail(c.outcome());
+  // The bytes of each word come swapped (query_adapter.hpp).
+  const std::byte* psid = c.output.bytes_of<&layouts::query_adapter::psid>();
+  for (unsigned i = 0; i < 16; ++i) {
+    const char letter = static_cast<char>(psid[i ^ 3]);
+    d.info_.board_id[i] = letter > ' ' && letter <= '~' ? letter : '\0';
+  }
+  return done;
+}
+
+}  // namespace freehca

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Ports: what they are, their limits, INIT_PORT, and waiting until a subnet manager has made them active.
+// Sources: Linux 6.1 port.c mlx4_SET_PORT, fw.c mlx4_INIT_PORT and mlx4_config_mad_demux, main.c.
+#include <freehca/firmware_cmds/mad.hpp>
+#include <freehca/firmware_cmds/port.hpp>
+#include <freehca/firmware_cmds/query.hpp>
+
+#include "steps.hpp"
+
+namespace freehca {
+
+namespace {
+
+// No source: chosen. Changes are reported by events as well; this is for the first LID of a slow manager.
+constexpr std::uint64_t port_poll = clock::milliseconds(20);
+constexpr unsigned vl_tries = 4;  // 8, 4, 2, 1
+
+layouts::port_type link_layer_of(const layouts::image<layouts::query_port>& o) {
+  using l = layouts::query_port;
+  const layouts::port_type can = o.get<&l::supported_port_type>();
+  if (can != layouts::port_type::vpi) return can;
+  return o.get<&l::suggested_type>() ? layouts::port_type::ethernet : layouts::port_type::ib;
+}
+
+}  // namespace
+
+auto device::steps::query_ports(device& d) -> outcome {
+  if (d.phase_ == 1) {
+    const auto& c = current<commands::query_port>(d);
+    if (!c.outcome().ok()) return fail(c.outcome());
+    using l = layouts::query_port;
+    d.capabilities_.raw_port[d.item_] = c.output;
+    port_attributes& p = d.info_.port[d.item_];
+    p = {};
+    p.link_layer = link_layer_of(c.output);
+    p.gid_table_length = 1u << c.output.get<&l::log_max_gid>();
+    p.pkey_table_length = 1u << c.output.get<&l::log_max_pkey>();
+    ++d.item_;
+  }
+  if (d.item_ == d.capabilities_.ports) return done;
+  make<commands::query_port>(d, std::uint32_t{d.item_ + 1});
+  return send(d, 1);
+}
+
+/// Goes on to the next InfiniBand port, from item_ on; false when there is none.
+bool device::steps::next_infiniband_port(device& d) {
+  while (d.item_ < d.capabilities_.ports && d.info_.port[d.item_].link_layer != layouts::port_type::ib) ++d.item_;
+  return d.item_ < d.capabilities_.ports;
+}
+
+auto device::steps::start_port_query(device& d, unsigned phase) -> outcome {
+  d.port_query_.restart();
+  d.port_query_.start(d.channel_, d.item_ + 1);
+  d.under_way_ = &d.port_query_;
+  d.phase_ = phase;
+  return wait;
+}
+
+auto device::steps::set_ports(device& d) -> outcome {
+  enum : unsigned { begin, asked, first_try };
+  for (;;) {
+    if (d.phase_ == begin) {
+      if (!next_infiniband_port(d)) return done;
+      // Every SET_PORT replaces the capability mask: the one that the port has is handed back.
+      return start_port_query(d, asked);
+    }
+    unsigned attempt = 0;
+    if (d.phase_ == asked) {
+      if (const status s = d.port_query_.outcome(); !s.ok()) return fail(s);
+      d.port_query_.read_into(d.info_.port[d.item_]);
+    } else {
+      const status s = d.command_->outcome();
+      if (s.ok()) {
+        d.phase_ = begin;
+        ++d.item_;
+        continue;
+      }
+      attempt = d.phase_ - first_try + 1;
+      const bool too_many_lanes =
+          s.is(layouts::command_status::bad_size) || s.is(layouts::command_status::exceeds_limits);
+      if (!too_many_lanes || attempt == vl_tries) return fail(s);
+    }
+    using l = layouts::set_port_ib;
+    const auto& limits = d.capabilities_.raw_port[d.item_];
+    auto& c = make<commands::set_port_ib>(d, std::uint32_t{d.item_ + 1});
+    c.input.set<&l::capability_mask>(d.info_.port[d.item_].capability_mask)
+        .set<&l::mmc>(true)
+        .set<&l::mtu_cap>(limits.get<&layouts::query_port::ib_mtu>())
+        .set<&l::mvc>(true)
+        .set<&l::vl_cap>(8u >> attempt);
+    return send(d, first_try + attempt);
+  }
+}
+
+auto device::steps::init_ports(device& d) -> outcome {
+  if (d.phase_ == 1) {
+    if (const status s = settle_effect(d); !s.ok()) return fail(s);
+    ++d.item_;
+  }
+  if (!next_infiniband_port(d)) return done;
+  make<commands::init_port>(d, std::uint32_t{d.item_ + 1});
+  return send_with_effect(d, 1, d.port_open_[d.item_]);
+}
+
+auto device::steps::close_ports(device& d) -> outcome {
+  if (d.refreshing_ != 0) return later(d, 0);
+  if (d.phase_ == 1) {
+    if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+    d.port_open_[d.item_] = false;
+  }
+  while (d.item_ < most_ports && !d.port_open_[d.item_]) ++d.item_;
+  if (d.item_ == most_ports) return done;
+  make<commands::close_port>(d, std::uint32_t{d.item_ + 1});
+  return send(d, 1);
+}
+
+/// The driver leaves subnet management to the firmware's agent, which is how it is after INIT_HCA: without
+/// CONF_SPECIAL_QP nobody else answers. What is asked is only whether the host could ever have it otherwise.
+auto device::steps::mad_demux(device& d) -> outcome {
+  if (d.phase_ == 0) {
+    if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return done;
+    make<commands::query_mad_demux>(d);
+    return send(d, 1);
+  }
+  const auto& c = current<commands::query_mad_demux>(d);
+  if (!c.outcome().ok()) return fail(c.outcome());
+  using l = layouts::mad_demux;
+  d.info_.secure_host = c.output.get<&l::set_attr_mask>() != 0 && c.output.get<&l::getresp_attr_mask>() != 0 &&
+                        c.output.get<&l::trap_attr_mask>() != 0 && c.output.get<&l::trap_repress_attr_mask>() != 0;
+  return done;
+}
+
+auto device::steps::wait_for_ports(device& d) -> outcome {
+  enum : unsigned { begin, node_known, guid_known, look, seen };
+  for (;;) {
+    switch (d.phase_) {
+      case begin:
+        d.patience_ = clock::after(d.setup_.platform.now(), d.setup_.port_wait);
+        if (!next_infiniband_port(d)) return done;
+        d.node_query_.restart();
+        d.node_query_.start(d.channel_, d.item_ + 1, layouts::smp_attribute::node_info);
+        d.under_way_ = &d.node_query_;
+        d.phase_ = node_known;
+        return wait;
+      case node_known: {
+        if (const status s = d.node_query_.outcome(); !s.ok()) return fail(s);
+        const auto node = d.node_query_.attribute<layouts::node_info>();
+        d.info_.node_guid = node.get<&layouts::node_info::node_guid>();
+        d.info_.system_image_guid = node.get<&layouts::node_info::system_image_guid>();
+        d.guid_query_.restart();
+        d.guid_query_.start(d.channel_, d.item_ + 1, 0);
+        d.under_way_ = &d.guid_query_;
+        d.phase_ = guid_known;
+        return wait;
+      }
+      case guid_known:
+        if (const status s = d.guid_query_.outcome(); !s.ok()) return fail(s);
+        d.info_.port[d.item_].guid = d.guid_query_.guid(0);
+        ++d.item_;
+        if (next_infiniband_port(d)) {
+          d.guid_query_.restart();
+          d.guid_query_.start(d.channel_, d.item_ + 1, 0);
+          d.under_way_ = &d.guid_query_;
+          return wait;
+        }
+        d.item_ = 0;
+        d.phase_ = look;
+        break;
+      case look:
+        if (next_infiniband_port(d)) return start_port_query(d, seen);
+        return done;
+      default: {
+        if (const status s = d.port_query_.outcome(); !s.ok()) return fail(s);
+        port_attributes& p = d.info_.port[d.item_];
+        d.port_query_.read_into(p);
+        d.phase_ = look;
+        if (!p.active() && d.setup_.platform.now() < d.patience_) return later(d, port_poll);
+        d.stale_ports_ &= ~(1u << (d.item_ + 1));
+        ++d.item_;
+      }
+    }
+  }
+}
+
+}  // namespace freehca

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Ownership, reset, bus mastering, and the command channel. Sources: Linux 6.1 main.c mlx4_get_ownership and
+// reset.c, illumos hermon.c for the dwords that are not saved; registers in register_map.hpp.
+#include <freehca/hal/barrier.hpp>
+#include <freehca/layouts/register_map.hpp>
+
+#include "steps.hpp"
+
+namespace freehca {
+
+namespace {
+
+namespace bar0 = layouts::bar0;
+
+constexpr std::uint32_t all_ones = ~std::uint32_t{0};
+constexpr std::uint64_t flash_semaphore_limit = clock::seconds(10);  // reset.c MLX4_SEM_TIMEOUT_JIFFIES
+constexpr std::uint64_t answer_limit = clock::seconds(2);            // reset.c MLX4_RESET_TIMEOUT_JIFFIES
+constexpr std::uint64_t poll_interval = clock::milliseconds(1);
+
+// Configuration space, from the PCI specification.
+constexpr unsigned pci_identity = 0x00, pci_command = 0x04, pci_capabilities = 0x34;
+constexpr std::uint32_t pci_command_master = 1u << 2;
+constexpr unsigned vital_product_data = 0x03;
+constexpr unsigned saved_dwords = 64;
+
+/// The address and data gateway at 0x58 and 0x5c: reading or writing it acts on the device.
+constexpr bool is_gateway(unsigned dword) { return dword == 22 || dword == 23; }
+
+}  // namespace
+
+status device::steps::set_bus_master(device& d, bool on) {
+  const freehca::platform& p = d.setup_.platform;
+  if (p.operations->set_bus_master != nullptr) return p.operations->set_bus_master(p.context, on);
+  std::uint32_t v = 0;
+  FREEHCA_TRY(p.operations->read_configuration(p.context, pci_command, &v));
+  // The upper half is the status register, whose bits are cleared by writing ones.
+  v &= 0xffff & ~pci_command_master;
+  return p.operations->write_configuration(p.context, pci_command, v | (on ? pci_command_master : 0));
+}
+
+auto device::steps::take_ownership(device& d) -> outcome {
+  const freehca::platform& p = d.setup_.platform;
+  std::uint32_t identity = 0, revision = 0, subsystem = 0;
+  if (status s = p.operations->read_configuration(p.context, pci_identity, &identity); !s.ok()) return fail(s);
+  if (status s = p.operations->read_configuration(p.context, 0x08, &revision); !s.ok()) return fail(s);
+  if (status s = p.operations->read_configuration(p.context, 0x2c, &subsystem); !s.ok()) return fail(s);
+  const std::uint64_t issued = d.info_.commands_issued, resets = d.info_.resets;
+  d.info_ = {};
+  d.info_.commands_issued = issued;
+  d.info_.resets = resets;
+  d.info_.pci_vendor = static_cast<std::uint16_t>(identity);
+  d.info_.pci_device = static_cast<std::uint16_t>(identity >> 16);
+  d.info_.pci_revision = static_cast<std::uint8_t>(revision);
+  d.info_.pci_subsystem_vendor = static_cast<std::uint16_t>(subsystem);
+  d.info_.pci_subsystem = static_cast<std::uint16_t>(subsystem >> 16);
+
+  // The read takes it.
+  const std::uint32_t held = mmio::read_32(d.bar0_, bar0::ownership);
+  if (held == all_ones) return fail(transport_error::gone);
+  if (held != 0 && !d.setup_.take_over) return fail(driver_error::busy);
+  d.owner_ = true;
+  return done;
+}
+
+auto device::steps::release_ownership(device& d) -> outcome {
+  // The next owner resets the device first, so nobody has to wait here for the write to be seen.
+  if (d.owner_) mmio::write_32(d.bar0_, bar0::ownership, 0);
+  d.owner_ = false;
+  return done;
+}
+
+status device::steps::save_configuration(device& d) {
+  const freehca::platform& p = d.setup_.platform;
+  for (unsigned i = 0; i < saved_dwords; ++i)
+    if (!is_gateway(i))
+      FREEHCA_TRY(p.operations->read_configuration(p.context, i * 4, &d.saved_configuration_[i]));
+  return {};
+}
+
+/// Everything but the gateway and the address of vital product data, whose flag would start a write; the
+/// command register last, when all that it switches on is in place.
+status device::steps::restore_configuration(device& d) {
+  const freehca::platform& p = d.setup_.platform;
+  const auto byte = [&d](unsigned at) { return d.saved_configuration_[at / 4] >> at % 4 * 8 & 0xff; };
+  unsigned product_data = saved_dwords;
+  unsigned at = byte(pci_capabilities) & 0xfc;
+  for (unsigned i = 0; at >= 0x40 && i < saved_dwords; ++i, at = byte(at + 1) & 0xfc)
+    if (byte(at) == vital_product_data) product_data = at / 4;
+  for (unsigned i = 0; i < saved_dwords; ++i)
+    if (!is_gateway(i) && i != product_data && i != pci_command / 4)
+      FREEHCA_TRY(p.operations->write_configuration(p.context, i * 4, d.saved_configuration_[i]));
+  return p.operations->write_configuration(p.context, pci_command,
+                                           d.saved_configuration_[pci_command / 4] & 0xffff & ~pci_command_master);
+}
+
+auto device::steps::reset(device& d) -> outcome {
+  enum : unsigned { begin, take_flash, rest, vendor_answers, registers_answer };
+  const freehca::platform& p = d.setup_.platform;
+  const std::uint64_t now = p.now();
+  switch (d.phase_) {
+    case begin: {
+      if (p.operations->reset_function != nullptr) {
+        const status s = p.operations->reset_function(p.context);
+        if (s.is(transport_error::gone)) return fail(s);
+        if (s.ok()) {
+          d.patience_ = clock::after(now, answer_limit);
+          return again(d, registers_answer);
+        }
+      }
+      d.patience_ = clock::after(now, flash_semaphore_limit);
+      return again(d, take_flash);
+    }
+    case take_flash: {
+      // Held so that no tool writes the flash during the reset, which frees it again.
+      const std::uint32_t held = mmio::read_32(d.bar0_, bar0::flash_semaphore);
+      if (held == all_ones) return fail(transport_error::gone);
+      if (held != 0) return now < d.patience_ ? later(d, poll_interval) : fail(driver_error::busy);
+      if (const status s = save_configuration(d); !s.ok()) {
+        mmio::write_32(d.bar0_, bar0::flash_semaphore, 0);
+        return fail(s);
+      }
+      mmio::write_32(d.bar0_, bar0::reset, bar0::reset_value);
+      barrier::mmio_store_to_mmio_store();
+      d.patience_ = clock::after(now, clock::milliseconds(bar0::reset_wait_ms) + answer_limit);
+      d.phase_ = rest;
+      return later(d, clock::milliseconds(bar0::reset_wait_ms));
+    }
+    case rest:
+    case vendor_answers: {
+      std::uint32_t identity = all_ones;
+      const status s = p.operations->read_configuration(p.context, pci_identity, &identity);
+      if (!s.ok() || (identity & 0xffff) == 0xffff) {
+        d.phase_ = vendor_answers;
+        return now < d.patience_ ? later(d, poll_interval) : fail(transport_error::gone);
+      }
+      if (const status r = restore_configuration(d); !r.ok()) return fail(r);
+      if (p.operations->restore_after_reset != nullptr)
+        if (const status r = p.operations->restore_after_reset(p.context); !r.ok()) return fail(r);
+      d.patience_ = clock::after(now, answer_limit);
+      return again(d, registers_answer);
+    }
+    default: {
+      // Whether the reset freed the semaphore or left it with us: after this read it is taken.
+      if (mmio::read_32(d.bar0_, bar0::ownership) == all_ones)
+        return now < d.patience_ ? later(d, poll_interval) : fail(transport_error::gone);
+      ++d.info_.resets;
+      d.owner_ = true;
+      d.info_.hardware_id = mmio::read_32(d.bar0_, bar0::hardware_id);
+      return done;
+    }
+  }
+}
+
+auto device::steps::enable_bus_master(device& d) -> outcome {
+  if (const status s = set_bus_master(d, true); !s.ok()) return fail(s);
+  d.master_ = true;
+  return done;
+}
+
+auto device::steps::disable_bus_master(device& d) -> outcome {
+  if (d.master_) static_cast<void>(set_bus_master(d, false));
+  d.master_ = false;
+  return done;
+}
+
+auto device::steps::open_commands(device& d) -> outcome {
+  const device_plan plan(d.setup_.budget);
+  channel_resources r;
+  r.hcr = d.bar0_.part(bar0::hcr, bar0::hcr_size);
+  r.mailboxes = d.block_.part(plan.mailboxes, channel::mailbox_bytes_for(d.setup_.budget.command_slots));
+  r.storage = d.setup_.storage + plan.slots;
+  r.storage_bytes = channel::storage_bytes_for(d.setup_.budget.command_slots);
+  r.slots = d.setup_.budget.command_slots;
+  r.platform = d.setup_.platform;
+  d.info_.commands_issued += d.channel_.statistics().posted;
+  if (const status s = d.channel_.open(r); !s.ok()) return fail(s);
+  return done;
+}
+
+auto device::steps::close_commands(device& d) -> outcome {
+  d.channel_.close();
+  return done;
+}
+
+}  // namespace freehca
