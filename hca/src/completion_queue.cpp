@@ -81,14 +81,12 @@ void destroy_completion_queue::start(verbs& owner, cq_handle h) {
   start_destruction(owner, *cq, nullptr);
 }
 
-void verbs::release_completion_queue(completion_queue& cq) {
+void verbs::strip(completion_queue& cq) {
   if (cq.number != object_record::none) {
     if (cq_by_number_[cq.number & cq_mask_] == &cq) cq_by_number_[cq.number & cq_mask_] = nullptr;
     device_->numbers().cqs.free(cq.number);
   }
   cq.rings.close();
-  cq.number = object_record::none;
-  completion_queues_.give_back(cq);
 }
 
 queues::cq* verbs::queue(cq_handle h) const {

@@ -94,12 +94,10 @@ void destroy_memory_region::start(verbs& owner, mr_handle h) {
   start_destruction(owner, *region, nullptr);
 }
 
-void verbs::release_memory_region(memory_region& region) {
+void verbs::strip(memory_region& region) {
   if (region.number != object_record::none) device_->numbers().mpts.free(region.number);
   if (protection_domain* const domain = domains_.find(region.pd)) --domain->users;
-  region.number = object_record::none;
   region.pd = {};
-  regions_.give_back(region);
 }
 
 std::uint32_t verbs::key(mr_handle h) const {

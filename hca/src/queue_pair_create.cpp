@@ -144,7 +144,7 @@ void destroy_queue_pair::start(verbs& owner, qp_handle h) {
   start_destruction(owner, *pair, nullptr);
 }
 
-void verbs::release_queue_pair(queue_pair& pair) {
+void verbs::strip(queue_pair& pair) {
   directory_.remove(pair.rings);
   for (const cq_handle h : {pair.send_cq, pair.receive_cq})
     if (completion_queue* const cq = completion_queues_.find(h)) {
@@ -157,11 +157,10 @@ void verbs::release_queue_pair(queue_pair& pair) {
   pair.rings.send.close();
   pair.rings.receive.close();
   pair.slots = {};
-  pair.number = object_record::none;
   pair.pd = {};
   pair.send_cq = pair.receive_cq = {};
   pair.state_unknown = false;
-  queue_pairs_.give_back(pair);
+  pair.qp_state = qp_state::reset;
 }
 
 queues::sq* verbs::send_queue(qp_handle h) const {

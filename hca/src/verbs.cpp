@@ -118,7 +118,9 @@ void verbs::forget_all(Objects& objects) {
   for (std::uint32_t i = 0; i < objects.count(); ++i) {
     object_record& object = objects.at(i);
     if (object.state == object_record::phase::free) continue;
-    // An operation at work ends by the reset too, and a lease in doubt settles by it: both release the object.
+    // An operation at work ends by the reset too, and a lease in doubt settles by it: both release the record, but
+    // perhaps when the device has other uses for the numbers.
+    strip(object);
     if (object.under_change) object.forgotten = true;
     else if (!object.at_risk()) release(object);
   }
@@ -129,6 +131,13 @@ void verbs::forget() {
   forget_all(queue_pairs_);
   forget_all(completion_queues_);
   forget_all(regions_);
+  for (std::uint32_t i = 0; i < domains_.count(); ++i) {
+    protection_domain& domain = domains_.at(i);
+    if (domain.number == protection_domain::none) continue;
+    device_->numbers().pds.free(domain.number);
+    domain.number = protection_domain::none;
+    domains_.give_back(domain);
+  }
 }
 
 verbs_holdings verbs::holdings() const {
@@ -168,6 +177,7 @@ status verbs::destroy(pd_handle h) {
   if (domain == nullptr) return driver_error::stale_handle;
   if (domain->users != 0) return driver_error::busy;
   device_->numbers().pds.free(domain->number);
+  domain->number = protection_domain::none;
   domains_.give_back(*domain);
   return {};
 }
@@ -217,8 +227,13 @@ void verbs::write_translations(const object_record& object, const page_list& pag
   }
 }
 
-void verbs::release(object_record& object) {
+void verbs::strip(object_record& object) {
   if (object.linked()) object.unlink();
+  switch (object.group) {
+    case context_group::qp: strip(static_cast<queue_pair&>(object)); break;
+    case context_group::cq: strip(static_cast<completion_queue&>(object)); break;
+    default: strip(static_cast<memory_region&>(object)); break;
+  }
   number_spaces& n = device_->numbers();
   if (object.translation_count != 0) n.mtts.free(object.translations, object.translation_count);
   if (object.ring.bytes != 0) device_->arena().free(object.ring);
@@ -226,12 +241,17 @@ void verbs::release(object_record& object) {
   object.translations = object_record::none;
   object.translation_count = 0;
   object.ring = object.record = {};
+  object.number = object_record::none;
+}
+
+void verbs::release(object_record& object) {
+  strip(object);
   object.exists = object.forgotten = object.under_change = false;
   object.state = object_record::phase::free;
   switch (object.group) {
-    case context_group::qp: release_queue_pair(static_cast<queue_pair&>(object)); break;
-    case context_group::cq: release_completion_queue(static_cast<completion_queue&>(object)); break;
-    default: release_memory_region(static_cast<memory_region&>(object)); break;
+    case context_group::qp: queue_pairs_.give_back(static_cast<queue_pair&>(object)); break;
+    case context_group::cq: completion_queues_.give_back(static_cast<completion_queue&>(object)); break;
+    default: regions_.give_back(static_cast<memory_region&>(object)); break;
   }
 }
 
