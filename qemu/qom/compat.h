@@ -20,6 +20,15 @@
 #endif
 #include "hw/qdev-properties.h"
 
+/* Where icount_enabled() is. */
+#if MLX4_QEMU_AT_LEAST(10, 1)
+#include "exec/icount.h"
+#elif MLX4_QEMU_AT_LEAST(10, 0)
+#include "system/cpu-timers.h"
+#else
+#include "sysemu/cpu-timers.h"
+#endif
+
 /* 10.0: lists of properties are constant and counted, not terminated. */
 #if MLX4_QEMU_AT_LEAST(10, 0)
 #define MLX4_PROPERTIES static const Property

@@ -93,6 +93,7 @@ static void arm_timer(void *context, uint64_t deadline)
 {
     Mlx4State *s = context;
 
+    s->deadline = deadline;
     if (deadline == UINT64_MAX) {
         timer_del(s->timer);
     } else {

@@ -12,12 +12,7 @@
 
 static void on_timer(void *opaque)
 {
-    Mlx4State *s = opaque;
-
-    if (mlx4_enter(s)) {
-        freehca_model_on_timer(s->model);
-        mlx4_leave(s);
-    }
+    mlx4_run_timer(opaque);
 }
 
 static void mlx4_exit(PCIDevice *pci)
@@ -81,6 +76,7 @@ static void mlx4_reset(DeviceState *device)
 static void mlx4_instance_init(Object *object)
 {
     MLX4(object)->commands_side_by_side = true;
+    MLX4(object)->deadline = UINT64_MAX;
 }
 
 static const VMStateDescription mlx4_vmstate = {

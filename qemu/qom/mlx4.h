@@ -53,6 +53,7 @@ struct Mlx4State {
     MemoryRegion registers;
     MemoryRegion uar;
     QEMUTimer *timer;
+    uint64_t deadline;              /* of the timer; UINT64_MAX: not armed */
     freehca_model *model;
     const Mlx4Identity *identity;
 
@@ -110,6 +111,7 @@ void mlx4_vpd_written(Mlx4State *s);
 void mlx4_registers_init(Mlx4State *s);
 bool mlx4_enter(Mlx4State *s);
 void mlx4_leave(Mlx4State *s);
+void mlx4_run_timer(Mlx4State *s);
 
 /* environment.c */
 extern const freehca_model_environment mlx4_environment;
