@@ -9,13 +9,16 @@
 # The files of a port that has reached the state wanted of it.
 active() { grep -q ACTIVE "/sys/class/infiniband/mlx4_0/ports/$1/state"; }
 
+# Both pingpongs and perftest exchange their addresses by this TCP port.
+listening() { ss -Hltn 'sport = 18515' | grep -q .; }
+
 # pair NAME COMMAND...: the command as server, and again, with localhost, as client.
 pair() {
   pair_name=$1
   shift
   "$@" >/run/server 2>&1 &
   pair_server=$!
-  sleep 0.5
+  wait_for 30 listening || fail "$pair_name: the server does not listen: $(cat /run/server)"
   if "$@" localhost >/run/client 2>&1 && wait "$pair_server"; then
     say "$pair_name: $(tail -n 1 /run/client)"
   else
