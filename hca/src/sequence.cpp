@@ -217,6 +217,7 @@ void device::forget_everything() {
   refreshing_ = 0;
   stale_ports_ = 0;
   contexts_.forget();
+  if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
   was_reset_ = true;
 }
 
