@@ -42,6 +42,7 @@ struct send_side {
   unsigned retries_left = 0, rnr_retries_left = 0;
   bool scheduled = false;               ///< a run is on its way
   bool waiting_rnr = false;
+  bool response_missed = false;         ///< a gap in the responses was seen and its retry is under way
   bool second_chance = false;           ///< the acknowledgement timer has expired once without progress
   bool drain_event = false;             ///< tell when the queue has drained
   std::uint64_t last_progress = 0;      ///< time

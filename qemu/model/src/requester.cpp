@@ -3,6 +3,7 @@
 #include "requester.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "host_order.hpp"
 #include "ports.hpp"
@@ -168,7 +169,8 @@ bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
     if (r.expects_response()) {
       const std::uint32_t missing = psn_add(r.first_psn, r.responses);
       if (psn_distance(psn, missing) <= 0) break;
-      retry(qp, missing);
+      // One gap, one retry: the responses that were under way behind it say nothing new.
+      if (!std::exchange(qp.sq.response_missed, true)) retry(qp, missing);
       return false;
     }
     if (psn_distance(psn, psn_add(r.first_psn, r.psns)) < 0) break;
@@ -184,6 +186,7 @@ bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
 void requester::progress(queue_pair& qp) {
   qp.sq.last_progress = t_.a.work.now();
   qp.sq.second_chance = false;
+  qp.sq.response_missed = false;
   qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
   qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
   t_.pairs.touch(qp);
@@ -334,6 +337,7 @@ void requester::timer_expired(std::uint32_t qpn) {
     due = now + period;
     if (!qp->sq.waiting_rnr && qp->sq.second_chance) {
       qp->sq.second_chance = false;
+      qp->sq.response_missed = false;
       retry(*qp, qp->sq.unacked_psn);
       if (qp->state == qp_state::error) return;
     } else {

@@ -113,9 +113,9 @@ send_engine::step send_engine::advance(queue_pair& qp) {
   if (r.is_local()) return execute_locally(qp, r);
   if (!start(qp, r)) return step::blocked;
   if (qp.reliable()) {
-    const auto unacked = static_cast<std::uint32_t>(
-        psn_distance(psn_add(r.first_psn, r.next_packet), qp.sq.unacked_psn));
-    if (unacked >= qp.sq.response_psns + window) return step::blocked;
+    // Negative when a read is asked again for its rest.
+    const std::int32_t unacked = psn_distance(psn_add(r.first_psn, r.next_packet), qp.sq.unacked_psn);
+    if (unacked >= static_cast<std::int32_t>(qp.sq.response_psns + window)) return step::blocked;
     const auto most = 1u << qp.context.get<&qpc::sra_max>();
     if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most) return step::blocked;
   }

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Reliable connections over a wire that loses, doubles and reorders packets: everything arrives all the
+// same, once and in order, or the connection ends with an error.
+#include <random>
+
+#include <freehca/layouts/headers.hpp>
+#include <freehca/layouts/mad_ifc.hpp>
+#include <freehca/layouts/smp.hpp>
+
+#include "psn.hpp"
+#include "transport_fixture.hpp"
+#include "wire.hpp"
+
+namespace freehca::model::test {
+
+using layouts::bth_operation;
+using layouts::command_status;
+using layouts::cqe_opcode;
+using layouts::cqe_syndrome;
+using layouts::opcode;
+using layouts::qp_service;
+using layouts::qp_state;
+using layouts::wqe_opcode;
+
+namespace {
+
+/// A LID that is not the port's: packets to it leave on the wire, and the wire brings them back.
+constexpr std::uint16_t far_lid = 0x55;
+
+class bad_wire final : public link_peer {
+ public:
+  ports* links = nullptr;
+  std::uint16_t local_lid = 0;
+  std::mt19937 random{1};
+  unsigned lose_per_mille = 0, double_per_mille = 0, swap_per_mille = 0;
+  unsigned passed = 0, lost = 0;
+  std::function<bool(const packet_view&)> lose;  ///< true: this one is lost
+  std::vector<bth_operation> seen;
+
+  void link_changed(bool) override {}
+  void receive(const packet& p) override {
+    const auto v = packet_view::of(p);
+    if (!v) return;
+    seen.push_back(layouts::operation_of(v->bth.get<&layouts::bth::opcode>()));
+    if (chance(lose_per_mille) || (lose && lose(*v))) {
+      ++lost;
+      return;
+    }
+    if (held_.bytes.empty() && chance(swap_per_mille)) {
+      held_ = p;
+      return;
+    }
+    pass(p);
+    if (chance(double_per_mille)) pass(p);
+    if (!held_.bytes.empty()) pass(std::exchange(held_, {}));
+  }
+
+ private:
+  bool chance(unsigned per_mille) { return random() % 1000 < per_mille; }
+  void pass(packet p) {
+    auto lrh = layouts::image<layouts::lrh>::from_bytes(p.bytes.data());
+    lrh.set<&layouts::lrh::dlid>(local_lid);
+    std::memcpy(p.bytes.data(), lrh.data(), layouts::lrh::bytes);
+    ++passed;
+    links->receive_from_link(1, std::move(p));
+  }
+  packet held_;
+};
+
+class wire : public transport_fixture {
+ protected:
+  static constexpr std::uint64_t from = region_start, to = region_start + 0x200000;
+
+  wire() {
+    cable.links = &links();
+    cable.local_lid = links().base_lid(1);
+    links().connect(1, &cable);
+    host->advance(1'000'000'000);
+    set_state(layouts::port_state::armed);
+    set_state(layouts::port_state::active);
+    EXPECT_TRUE(links().active(1));
+    a = make_qp(0x160);
+    b = make_qp(0x161);
+    to_rts(a, remote_context(a, b.number));
+    to_rts(b, remote_context(b, a.number));
+  }
+  ~wire() override { links().connect(1, nullptr); }
+
+  layouts::image<layouts::qpc> remote_context(const test_qp& qp, std::uint32_t remote) {
+    auto c = ready_context(qp, remote);
+    c.set<&layouts::primary_path::rlid>(far_lid);
+    return c;
+  }
+  void set_state(layouts::port_state state) {
+    layouts::image<layouts::smp> m;
+    m.set<&layouts::smp::base_version>(1).set<&layouts::smp::class_version>(1);
+    m.set<&layouts::smp::mgmt_class>(layouts::mad_class::subnet_lid_routed);
+    m.set<&layouts::smp::attribute_id>(static_cast<unsigned>(layouts::smp_attribute::port_info));
+    m.set<&layouts::smp::attribute_modifier>(1).set<&layouts::smp::method>(layouts::mad_method::get);
+    m = exchange(m);
+    auto info = layouts::attribute<&layouts::smp::data, layouts::port_info>(m);
+    info.set<&layouts::port_info::state>(state);
+    info.set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change);
+    m.set<&layouts::smp::method>(layouts::mad_method::set).set<&layouts::smp::status>(0);
+    layouts::set_attribute<&layouts::smp::data>(m, info);
+    exchange(m);
+  }
+  layouts::image<layouts::smp> exchange(const layouts::image<layouts::smp>& m) {
+    std::memset(host->at(driver->input), 0, 4096);
+    host->store(driver->input, m);
+    EXPECT_EQ(driver->command(opcode::mad_ifc, driver->input, 1, 3, driver->output).status, command_status::ok);
+    return host->load<layouts::smp>(driver->output);
+  }
+  test_send request(wqe_opcode what, std::uint32_t bytes) {
+    test_send s;
+    s.opcode = what;
+    s.address = from;
+    s.bytes = bytes;
+    s.lkey = key;
+    s.remote_address = to;
+    s.rkey = key;
+    return s;
+  }
+  layouts::image<layouts::cqe> completion_in(std::uint64_t nanoseconds) {
+    layouts::image<layouts::cqe> e;
+    for (std::uint64_t waited = 0; waited < nanoseconds; waited += 10'000'000) {
+      if (driver->next_completion(cq, e)) {
+        driver->tell_consumer(cq);
+        return e;
+      }
+      host->advance(10'000'000);
+    }
+    ADD_FAILURE() << "no completion";
+    return e;
+  }
+  static constexpr std::uint64_t second = 1'000'000'000;
+  bad_wire cable;
+  test_qp a, b;
+};
+
+}  // namespace
+
+TEST_F(wire, what_is_lost_doubled_or_swapped_arrives_once_and_in_order) {
+  cable.lose_per_mille = 20;
+  cable.double_per_mille = 20;
+  cable.swap_per_mille = 20;
+  for (unsigned round = 0; round < 30; ++round) {
+    const std::uint32_t bytes = 1 + round * 1777;
+    fill(from, bytes, round);
+    fill(to, bytes, round + 100);
+    post_receive(b, to, bytes, key);
+    send(a, request(wqe_opcode::send, bytes));
+    const auto first = completion_in(10 * second);
+    const auto other = completion_in(10 * second);
+    EXPECT_NE(first.get<&layouts::cqe::is_send>(), other.get<&layouts::cqe::is_send>());
+    expect_pattern(to, bytes, round);
+
+    fill(to, bytes, round + 50);
+    send(a, request(wqe_opcode::rdma_read, bytes));
+    EXPECT_EQ(completion_in(10 * second).get<&layouts::cqe::opcode>(), static_cast<unsigned>(wqe_opcode::rdma_read));
+    expect_pattern(from, bytes, round + 50);
+  }
+  EXPECT_GT(cable.lost, 0u);
+  EXPECT_GT(driver->counter_named("transport_retries"), 0u);
+  EXPECT_EQ(state_of(a), qp_state::rts);
+  EXPECT_EQ(state_of(b), qp_state::rts);
+}
+
+TEST_F(wire, an_atomic_whose_answer_is_lost_is_executed_once) {
+  bool first = true;
+  cable.lose = [&](const packet_view& v) {
+    const bool answer =
+        layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) == bth_operation::atomic_acknowledge;
+    return answer && std::exchange(first, !answer && first);
+  };
+  std::uint64_t word = 40;
+  std::memcpy(&byte_at(to), &word, sizeof word);
+  auto s = request(wqe_opcode::atomic_fa, 8);
+  s.swap_add = 2;
+  send(a, s);
+  completion_in(10 * second);
+  EXPECT_EQ(cable.lost, 1u);
+  std::memcpy(&word, &byte_at(to), sizeof word);
+  EXPECT_EQ(word, 42u);
+  std::memcpy(&word, &byte_at(from), sizeof word);
+  EXPECT_EQ(word, 40u);
+  EXPECT_EQ(driver->counter_named("transport_duplicates"), 1u);
+}
+
+TEST_F(wire, a_gap_is_told_at_once_and_once) {
+  bool first = true;
+  cable.lose = [&](const packet_view& v) {
+    return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) == bth_operation::rdma_write_middle &&
+           std::exchange(first, false);
+  };
+  fill(from, 9000, 5);
+  const std::uint64_t before = host->clock;
+  send(a, request(wqe_opcode::rdma_write, 9000));
+  host->run();
+  layouts::image<layouts::cqe> e;
+  EXPECT_TRUE(driver->next_completion(cq, e)) << "the NAK brings it again, not the timer";
+  EXPECT_EQ(host->clock, before);
+  expect_pattern(to, 9000, 5);
+  EXPECT_EQ(driver->counter_named("transport_retries"), 1u);
+}
+
+TEST_F(wire, an_unplugged_wire_ends_in_retries_exceeded) {
+  cable.lose_per_mille = 1000;
+  send(a, request(wqe_opcode::rdma_write, 100));
+  const auto e = layouts::image<layouts::cqe_error>::from_bytes(completion_in(100 * second).data());
+  EXPECT_EQ(e.get<&layouts::cqe_error::syndrome>(), cqe_syndrome::transport_retry_exceeded);
+}
+
+TEST_F(wire, unreliable_connections_lose_whole_messages_and_go_on) {
+  test_qp c = make_qp(0x170, qp_service::uc), d = make_qp(0x171, qp_service::uc);
+  to_rts(c, remote_context(c, d.number));
+  to_rts(d, remote_context(d, c.number));
+  bool first = true;
+  cable.lose = [&](const packet_view& v) {
+    return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) == bth_operation::send_middle &&
+           std::exchange(first, false);
+  };
+  for (unsigned i = 0; i < 2; ++i) post_receive(d, to, 5000, key);
+  send(c, request(wqe_opcode::send, 5000));
+  expect_done(c, true, static_cast<unsigned>(wqe_opcode::send));
+  EXPECT_TRUE(no_completion()) << "the message with a hole never completes";
+  fill(from, 4000, 9);
+  send(c, request(wqe_opcode::send, 4000));
+  expect_done(c, true, static_cast<unsigned>(wqe_opcode::send));
+  const auto e = completion();
+  EXPECT_EQ(e.get<&layouts::cqe::opcode>(), static_cast<unsigned>(cqe_opcode::recv_send));
+  EXPECT_EQ(e.get<&layouts::cqe::byte_count>(), 4000u);
+  expect_pattern(to, 4000, 9);
+}
+
+TEST_F(wire, a_fenced_send_waits_for_the_read_before_it) {
+  fill(to, 6000, 33);
+  fill(from, 6000, 1);
+  post_receive(b, to + 0x10000, 6000, key);
+  post_send(a, request(wqe_opcode::rdma_read, 6000));
+  auto s = request(wqe_opcode::send, 6000);
+  s.fence = true;
+  post_send(a, s);
+  ring(a);
+  host->run();
+  expect_pattern(to + 0x10000, 6000, 33);
+}
+
+TEST_F(wire, random_packets_change_nothing_but_what_they_may) {
+  std::mt19937 random{7};
+  for (unsigned i = 0; i < 20000; ++i) {
+    packet p;
+    p.bytes.resize(random() % 120);
+    for (std::byte& b_ : p.bytes) b_ = static_cast<std::byte>(random() & 0xff);
+    if (p.bytes.size() >= 20) {
+      layouts::image<layouts::lrh> lrh;
+      lrh.set<&layouts::lrh::lnh>(random() % 8 == 0 ? layouts::link_next_header::iba_global
+                                                     : layouts::link_next_header::iba_local);
+      p.bytes.resize(p.bytes.size() / 4 * 4);
+      lrh.set<&layouts::lrh::packet_length>((p.bytes.size() + 4) / 4).set<&layouts::lrh::dlid>(cable.local_lid);
+      std::memcpy(p.bytes.data(), lrh.data(), 8);
+      auto bth = layouts::image<layouts::bth>::from_bytes(p.bytes.data() + 8);
+      bth.set<&layouts::bth::pkey>(0xffff).set<&layouts::bth::version>(0);
+      bth.set<&layouts::bth::dest_qp>(random() % 3 == 0 ? random() & 0xffffff : 0x160 + random() % 2);
+      bth.set<&layouts::bth::psn>((0xfffff0 + random() % 64) & psn_mask);
+      bth.set<&layouts::bth::opcode>(static_cast<layouts::bth_opcode>(random() % 32));
+      std::memcpy(p.bytes.data() + 8, bth.data(), 12);
+    }
+    links().receive_from_link(1, std::move(p));
+    if (i % 16 == 0) host->advance(1000);
+  }
+  host->advance(10 * second);
+  SUCCEED();
+}
+
+}  // namespace freehca::model::test
