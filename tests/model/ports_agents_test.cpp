@@ -56,6 +56,13 @@ TEST_F(ports_agents, blocks_past_the_tables_are_invalid) {
             mad_status::invalid_attribute_value);
 }
 
+TEST_F(ports_agents, a_manager_may_say_that_it_knows_extended_speeds) {
+  EXPECT_EQ(status_of(mad_method::get, smp_attribute::port_info, 1u << 31 | 1),
+            mad_status::success);
+  EXPECT_EQ(status_of(mad_method::get, smp_attribute::port_info, 1u << 30 | 1),
+            mad_status::invalid_attribute_value);
+}
+
 TEST_F(ports_agents, attributes_of_switches_and_managers_are_not_supported) {
   for (const auto a : {smp_attribute::switch_info, smp_attribute::linear_forwarding,
                        smp_attribute::sm_info, smp_attribute::led_info, smp_attribute::notice})

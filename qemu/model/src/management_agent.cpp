@@ -71,8 +71,10 @@ bool management_agent::mkey_passes(const image<smp>& request) const {
 }
 
 bool management_agent::own_port(std::uint64_t attribute_modifier) const {
-  return attribute_modifier == 0 ||
-         attribute_modifier == port_.info.get<&port_info::local_port_num>();
+  // Bit 31: the manager knows extended speeds (IBTA 1.3, 14.2.5.6; libibmad sets it, ibportstate.c).
+  constexpr std::uint64_t extended_speeds = 1u << 31;
+  const std::uint64_t port = attribute_modifier & ~extended_speeds;
+  return port == 0 || port == port_.info.get<&port_info::local_port_num>();
 }
 
 image<vl_arbitration>* management_agent::vl_arbitration_of(std::uint64_t attribute_modifier) {
