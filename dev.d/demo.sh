@@ -31,4 +31,4 @@ fi
 "$FREEHCA_ROOT/dev" guest --prepare
 say "demo: booting the guest"
 exec "$FREEHCA_ROOT/dev" guest --driver vfio --script "$FREEHCA_ROOT/tests/guest/demo.sh" --timeout 300 \
-  --file "$binary:/usr/bin/$program" --log "$FREEHCA_LOGS/demo-kernel.log"
+  --program "$program" --log "$FREEHCA_LOGS/demo-kernel.log"

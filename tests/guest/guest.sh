@@ -23,6 +23,13 @@ while [[ $# -gt 0 ]]; do
     --no-device) device=''; shift ;;
     --device) device=${2:?--device wants a -device argument}; shift 2 ;;
     --qemu) qemu=${2:?--qemu wants a binary}; shift 2 ;;
+    --program)
+      # A program of the host build, wherever its target lies.
+      program=$(find "$FREEHCA_ROOT/build/host" -type f -name "${2:?--program wants a name}" -perm -u+x -print -quit 2>/dev/null || true)
+      [[ -n $program ]] || die "build/host has no program $2: cmake --preset host && cmake --build --preset host"
+      pass+=(--file "$program:/usr/bin/$2")
+      shift 2
+      ;;
     --prepare) prepare=yes; shift ;;
     --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env)
       pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;

@@ -7,6 +7,7 @@ A case is a script in cases/ that runs in the guest; comment lines at its head s
     # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines add up
     # timeout: SECONDS        default 120
     # tier: long              default guest
+    # program: NAME           of the host build, for the guest's /usr/bin; the case is skipped when it is missing
     # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is missing
 Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.
 Results go to FREEHCA_RESULTS/own.tsv; output and kernel log of each case to build/logs.
@@ -31,16 +32,25 @@ def say(text):
     print(f"[{seconds // 60:>2}:{seconds % 60:02}] {text}", file=sys.stderr, flush=True)
 
 
+def built(name):
+    """Whether the host build has a program of this name."""
+    for folder, _, names in os.walk(os.path.join(ROOT, "build", "host")):
+        path = os.path.join(folder, name)
+        if name in names and os.path.isfile(path) and os.access(path, os.X_OK):
+            return True
+    return False
+
+
 class Case:
     def __init__(self, path):
         self.path = path
         self.name = os.path.splitext(os.path.basename(path))[0]
-        self.options, self.needs, self.timeout, self.tier = [], [], 120, "guest"
+        self.options, self.needs, self.programs, self.timeout, self.tier = [], [], [], 120, "guest"
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if not line.startswith("#"):
                     break
-                match = re.match(r"# (options|timeout|tier|needs): (.*)", line)
+                match = re.match(r"# (options|timeout|tier|needs|program): (.*)", line)
                 if not match:
                     continue
                 key, value = match.groups()
@@ -48,6 +58,8 @@ class Case:
                     self.options += shlex.split(value)
                 elif key == "needs":
                     self.needs += shlex.split(value)
+                elif key == "program":
+                    self.programs += shlex.split(value)
                 elif key == "timeout":
                     self.timeout = float(value)
                 else:
@@ -58,12 +70,15 @@ class Case:
         if "--no-device" not in self.options:
             self.needs.append("qemu/qom/meson.build")
         missing = [path for path in self.needs if not os.path.exists(os.path.join(ROOT, path))]
+        missing += [f"program {name} in build/host" for name in self.programs if not built(name)]
         if missing:
-            return "skipped", 0, "there is no " + " ".join(missing)
+            return "skipped", 0, "there is no " + ", no ".join(missing)
         log = os.path.join(LOGS, f"guest-{self.name}.log")
         ours, qemus = self.options, []
         if "--" in ours:
             ours, qemus = ours[:ours.index("--")], ours[ours.index("--") + 1:]
+        for name in self.programs:
+            ours = [*ours, "--program", name]
         command = [os.path.join(ROOT, "dev"), "guest", "--script", self.path, "--timeout", f"{self.timeout:g}",
                    "--log", os.path.join(LOGS, f"guest-{self.name}-kernel.log"), *ours, "--", *qemus]
         began = time.monotonic()

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Ten changes between Linux's driver and ours, with function-level reset off.
-# needs: vfio_host/hcactl/CMakeLists.txt
+# program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh --file tests/guest/driver_change.sh:/guest/driver_change.sh
-# options: --file build/host/vfio_host/hcactl/hcactl:/usr/bin/hcactl --device mlx4,flr=off
+# options: --device mlx4,flr=off
 # timeout: 300
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
