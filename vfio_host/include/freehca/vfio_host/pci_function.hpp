@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <freehca/vfio_host/failure.hpp>
+#include <freehca/vfio_host/pci_address.hpp>
+
+namespace freehca::vfio_host {
+
+/// A PCI function as sysfs shows it.
+struct pci_function {
+  pci_address address;
+  std::uint16_t vendor = 0, device = 0, subsystem_vendor = 0, subsystem = 0;
+  std::string driver;               ///< empty: none
+  std::optional<unsigned> group;    ///< IOMMU group
+  std::vector<std::string> others;  ///< the other members of the group, "0000:00:01.0 (pcieport)"
+
+  /// "ConnectX-3 Pro" ...; null for what is no mlx4-class physical function.
+  const char* model() const;
+};
+
+/// Where sysfs is mounted; tests bring their own.
+struct sysfs {
+  std::string root = "/sys";
+
+  /// trouble::absent.
+  outcome<pci_function> read(const pci_address& address) const;
+  /// All mlx4-class functions, by address.
+  std::vector<pci_function> adapters() const;
+};
+
+/// Is the function one that vfio-pci has and we can drive? trouble::not_mlx4, ::wrong_driver, ::no_iommu. Each
+/// message says which commands put it right.
+std::optional<failure> unusable(const pci_function& f);
+
+/// The commands that give the function to vfio-pci.
+std::string how_to_bind(const pci_address& address);
+
+}  // namespace freehca::vfio_host

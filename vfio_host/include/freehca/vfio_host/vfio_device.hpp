@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <freehca/hal/platform.hpp>
+#include <freehca/vfio_host/failure.hpp>
+#include <freehca/vfio_host/file.hpp>
+#include <freehca/vfio_host/iova_allocator.hpp>
+#include <freehca/vfio_host/pci_function.hpp>
+
+namespace freehca::vfio_host {
+
+/// One PCI function opened through VFIO's group and container (type 1 IOMMU), as the driver's platform. One
+/// thread uses it: the one that polls the driver. Everything is given back by the destructor: mappings, vectors,
+/// group, container; the kernel then resets the function where it can.
+class vfio_device {
+ public:
+  /// `locked_bytes`: how much memory the caller is going to map, so that a limit that is too low is told at once.
+  /// trouble::not_mlx4 ... ::locked_memory_limit, ::in_use, ::system.
+  static outcome<std::unique_ptr<vfio_device>> open(const pci_function& function, std::size_t locked_bytes);
+
+  ~vfio_device();
+  vfio_device(const vfio_device&) = delete;
+  vfio_device& operator=(const vfio_device&) = delete;
+
+  /// For device_setup; lives as long as this.
+  freehca::platform platform();
+
+  /// Sleeps until an interrupt, until `deadline` (of clock(), 0: does not sleep), or until `wake` (a file
+  /// descriptor, -1: none) can be read; tells the driver of interrupts.
+  void wait(std::uint64_t deadline, int wake);
+
+  /// Nanoseconds of CLOCK_MONOTONIC.
+  static std::uint64_t clock();
+
+  /// Can the kernel reset the function by itself?
+  bool resettable() const { return resettable_; }
+  /// What the operating system refused last, for messages: "VFIO_IOMMU_MAP_DMA: ENOMEM ...". Empty: nothing.
+  const std::string& last_refusal() const { return refusal_; }
+
+ private:
+  struct bar {
+    std::byte* at = nullptr;
+    std::size_t bytes = 0;
+  };
+  struct block {
+    std::byte* at;
+    std::uint64_t iova;
+    std::size_t bytes;
+  };
+
+  vfio_device() = default;
+  std::optional<failure> open_group(const pci_function& function);
+  std::optional<failure> attach(const pci_function& function);
+  std::optional<failure> open_function(const pci_function& function);
+  std::optional<failure> read_iova_ranges();
+  status refused(const char* what);
+  status map_dma(std::byte* at, std::size_t bytes, std::size_t alignment, std::uint64_t* iova);
+  status unmap_dma(std::uint64_t iova, std::size_t bytes);
+  status set_vectors(const std::vector<int>& descriptors);
+  status write_command(std::uint32_t clear, std::uint32_t set);
+
+  static const platform_operations operations;
+  static vfio_device& of(void* context) { return *static_cast<vfio_device*>(context); }
+  static status map_bar(void* context, unsigned bar, mmio_region* mapped);
+  static status read_configuration(void* context, unsigned offset, std::uint32_t* value);
+  static status write_configuration(void* context, unsigned offset, std::uint32_t value);
+  static status reset_function(void* context);
+  static status set_bus_master(void* context, bool on);
+  static status restore_after_reset(void* context);
+  static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* out);
+  static void free_dma(void* context, const dma_region& region);
+  static status map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address);
+  static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
+  static status arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept, void* of);
+  static void disarm_interrupts(void* context);
+
+  // In the order in which they are closed last to first.
+  file container_, group_, function_;
+  std::uint64_t configuration_at_ = 0;
+  bool resettable_ = false;
+  unsigned vectors_ = 0;
+  bar bars_[3];
+  std::optional<iova_allocator> iova_;
+  std::vector<block> blocks_;
+  std::vector<file> events_;
+  void (*notify_)(void*, unsigned) noexcept = nullptr;
+  void* notify_context_ = nullptr;
+  std::string refusal_;
+};
+
+}  // namespace freehca::vfio_host

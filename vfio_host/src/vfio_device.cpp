@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The cold half of the HAL over an open VFIO function. Facts from the kernel's include/uapi/linux/vfio.h.
+#include <freehca/vfio_host/vfio_device.hpp>
+
+#include <linux/pci_regs.h>
+#include <linux/vfio.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/format.h>
+
+namespace freehca::vfio_host {
+
+const platform_operations vfio_device::operations = {
+    .bytes = sizeof(platform_operations),
+    .map_bar = map_bar,
+    .read_configuration = read_configuration,
+    .write_configuration = write_configuration,
+    .reset_function = reset_function,
+    .set_bus_master = set_bus_master,
+    .restore_after_reset = restore_after_reset,
+    .allocate_dma = allocate_dma,
+    .free_dma = free_dma,
+    .map_memory = map_memory,
+    .unmap_memory = unmap_memory,
+    .arm_interrupts = arm_interrupts,
+    .disarm_interrupts = disarm_interrupts,
+    .now = [](void*) { return clock(); },
+    .log = nullptr,
+    .trace = nullptr,
+};
+
+freehca::platform vfio_device::platform() { return {&operations, this}; }
+
+std::uint64_t vfio_device::clock() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+vfio_device::~vfio_device() {
+  // The function closes first, so that nothing masters the bus when its memory goes.
+  disarm_interrupts(this);
+  if (function_.open()) static_cast<void>(set_bus_master(this, false));
+  for (const bar& b : bars_)
+    if (b.at != nullptr) munmap(b.at, b.bytes);
+  function_.close();
+  for (const block& b : blocks_) {
+    static_cast<void>(unmap_dma(b.iova, b.bytes));
+    munmap(b.at, b.bytes);
+  }
+}
+
+status vfio_device::refused(const char* what) {
+  const int code = errno;
+  refusal_ = fmt::format("{}: {}", what, std::strerror(code));
+  return {transport_error::refused, static_cast<unsigned>(code)};
+}
+
+status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped) {
+  vfio_device& d = of(context);
+  if (number != 0 && number != 2) return driver_error::bad_argument;
+  bar& b = d.bars_[number];
+  if (b.at == nullptr) {
+    // Decoding must be on before the first access, or the access ends the process.
+    if (const status s = d.write_command(0, PCI_COMMAND_MEMORY); !s.ok()) return s;
+    vfio_region_info region{};
+    region.argsz = sizeof region;
+    region.index = VFIO_PCI_BAR0_REGION_INDEX + number;
+    if (ioctl(d.function_.get(), VFIO_DEVICE_GET_REGION_INFO, &region) != 0)
+      return d.refused("VFIO_DEVICE_GET_REGION_INFO");
+    if (region.size == 0 || (region.flags & VFIO_REGION_INFO_FLAG_MMAP) == 0) {
+      errno = ENOTSUP;
+      return d.refused("mapping a BAR");
+    }
+    void* at = mmap(nullptr, region.size, PROT_READ | PROT_WRITE, MAP_SHARED, d.function_.get(),
+                    static_cast<off_t>(region.offset));
+    if (at == MAP_FAILED) return d.refused("mmap of a BAR");
+    b = {static_cast<std::byte*>(at), region.size};
+  }
+  *mapped = {b.at, b.bytes};
+  return {};
+}
+
+status vfio_device::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
+  vfio_device& d = of(context);
+  if (pread(d.function_.get(), value, sizeof *value, static_cast<off_t>(d.configuration_at_ + offset)) != sizeof *value)
+    return d.refused("reading configuration space");
+  return {};
+}
+
+status vfio_device::write_configuration(void* context, unsigned offset, std::uint32_t value) {
+  vfio_device& d = of(context);
+  if (pwrite(d.function_.get(), &value, sizeof value, static_cast<off_t>(d.configuration_at_ + offset)) != sizeof value)
+    return d.refused("writing configuration space");
+  return {};
+}
+
+status vfio_device::write_command(std::uint32_t clear, std::uint32_t set) {
+  std::uint16_t command = 0;
+  const auto at = static_cast<off_t>(configuration_at_ + PCI_COMMAND);
+  if (pread(function_.get(), &command, sizeof command, at) != sizeof command)
+    return refused("reading PCI_COMMAND");
+  command = static_cast<std::uint16_t>((command & ~clear) | set);
+  if (pwrite(function_.get(), &command, sizeof command, at) != sizeof command) return refused("writing PCI_COMMAND");
+  return {};
+}
+
+status vfio_device::reset_function(void* context) {
+  vfio_device& d = of(context);
+  if (!d.resettable_) return driver_error::unsupported;
+  if (ioctl(d.function_.get(), VFIO_DEVICE_RESET) != 0) return d.refused("VFIO_DEVICE_RESET");
+  return d.write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
+}
+
+status vfio_device::set_bus_master(void* context, bool on) {
+  return of(context).write_command(on ? 0 : PCI_COMMAND_MASTER, on ? PCI_COMMAND_MASTER : 0);
+}
+
+// The register reset has wiped the BARs behind the kernel's back. vfio-pci notices that when memory decoding is
+// switched on while the function shows it off, and restores them (Linux 6.1 vfio_pci_config.c, vfio_bar_restore).
+status vfio_device::restore_after_reset(void* context) {
+  return of(context).write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
+}
+
+status vfio_device::map_dma(std::byte* at, std::size_t bytes, std::size_t alignment, std::uint64_t* iova) {
+  const auto address = iova_->take(bytes, std::max<std::size_t>(alignment, iova_allocator::page));
+  if (!address) {
+    errno = ENOSPC;
+    return refused("I/O virtual addresses");
+  }
+  vfio_iommu_type1_dma_map map{};
+  map.argsz = sizeof map;
+  map.flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
+  map.vaddr = reinterpret_cast<std::uintptr_t>(at);
+  map.iova = *address;
+  map.size = bytes;
+  if (ioctl(container_.get(), VFIO_IOMMU_MAP_DMA, &map) != 0) {
+    const status s = refused("VFIO_IOMMU_MAP_DMA");
+    iova_->give_back(*address, bytes);
+    return s;
+  }
+  *iova = *address;
+  return {};
+}
+
+status vfio_device::unmap_dma(std::uint64_t iova, std::size_t bytes) {
+  vfio_iommu_type1_dma_unmap unmap{};
+  unmap.argsz = sizeof unmap;
+  unmap.iova = iova;
+  unmap.size = bytes;
+  if (ioctl(container_.get(), VFIO_IOMMU_UNMAP_DMA, &unmap) != 0) return refused("VFIO_IOMMU_UNMAP_DMA");
+  iova_->give_back(iova, bytes);
+  return {};
+}
+
+status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* out) {
+  vfio_device& d = of(context);
+  bytes = (bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return d.refused("mmap of DMA memory");
+  // A child that writes first would take the page away from under the device.
+  madvise(at, bytes, MADV_DONTFORK);
+  std::uint64_t iova = 0;
+  if (const status s = d.map_dma(static_cast<std::byte*>(at), bytes, alignment, &iova); !s.ok()) {
+    munmap(at, bytes);
+    return s;
+  }
+  d.blocks_.push_back({static_cast<std::byte*>(at), iova, bytes});
+  *out = {static_cast<std::byte*>(at), iova, bytes};
+  return {};
+}
+
+void vfio_device::free_dma(void* context, const dma_region& region) {
+  vfio_device& d = of(context);
+  const auto found = std::find_if(d.blocks_.begin(), d.blocks_.end(),
+                                  [&](const block& b) { return b.iova == region.device_address; });
+  if (found == d.blocks_.end()) return;
+  static_cast<void>(d.unmap_dma(found->iova, found->bytes));
+  munmap(found->at, found->bytes);
+  d.blocks_.erase(found);
+}
+
+status vfio_device::map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address) {
+  return of(context).map_dma(memory, bytes, iova_allocator::page, device_address);
+}
+
+status vfio_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
+  return of(context).unmap_dma(device_address, bytes);
+}
+
+status vfio_device::set_vectors(const std::vector<int>& descriptors) {
+  std::vector<std::byte> request(sizeof(vfio_irq_set) + descriptors.size() * sizeof(int));
+  vfio_irq_set set{};
+  set.argsz = static_cast<std::uint32_t>(request.size());
+  set.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
+              (descriptors.empty() ? VFIO_IRQ_SET_DATA_NONE : VFIO_IRQ_SET_DATA_EVENTFD);
+  set.index = VFIO_PCI_MSIX_IRQ_INDEX;
+  set.count = static_cast<std::uint32_t>(descriptors.size());
+  std::memcpy(request.data(), &set, sizeof set);
+  if (!descriptors.empty())
+    std::memcpy(request.data() + sizeof set, descriptors.data(), descriptors.size() * sizeof(int));
+  if (ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data()) != 0) return refused("VFIO_DEVICE_SET_IRQS");
+  return {};
+}
+
+status vfio_device::arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept, void* of_) {
+  vfio_device& d = of(context);
+  if (count > d.vectors_) return driver_error::unsupported;
+  disarm_interrupts(context);
+  std::vector<int> descriptors;
+  for (unsigned i = 0; i < count; ++i) {
+    file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event.open()) return d.refused("eventfd");
+    descriptors.push_back(event.get());
+    d.events_.push_back(std::move(event));
+  }
+  if (const status s = d.set_vectors(descriptors); !s.ok()) {
+    d.events_.clear();
+    return s;
+  }
+  d.notify_ = notify;
+  d.notify_context_ = of_;
+  return {};
+}
+
+void vfio_device::disarm_interrupts(void* context) {
+  vfio_device& d = of(context);
+  if (d.events_.empty()) return;
+  static_cast<void>(d.set_vectors({}));
+  d.notify_ = nullptr;
+  d.events_.clear();
+}
+
+void vfio_device::wait(std::uint64_t deadline, int wake) {
+  std::vector<pollfd> watched;
+  for (const file& e : events_) watched.push_back({e.get(), POLLIN, 0});
+  if (wake >= 0) watched.push_back({wake, POLLIN, 0});
+  timespec time{};
+  const std::uint64_t now = clock();
+  if (deadline > now) {
+    // An idle driver is looked at once a second all the same: a lost interrupt must not stop it.
+    const std::uint64_t sleep = std::min<std::uint64_t>(deadline - now, 1'000'000'000);
+    time.tv_sec = static_cast<time_t>(sleep / 1'000'000'000);
+    time.tv_nsec = static_cast<long>(sleep % 1'000'000'000);
+  }
+  if (ppoll(watched.data(), watched.size(), &time, nullptr) <= 0) return;
+  for (unsigned i = 0; i < events_.size(); ++i) {
+    if ((watched[i].revents & POLLIN) == 0) continue;
+    std::uint64_t count = 0;
+    if (read(events_[i].get(), &count, sizeof count) == sizeof count && notify_ != nullptr) notify_(notify_context_, i);
+  }
+}
+
+}  // namespace freehca::vfio_host
