@@ -7,6 +7,7 @@
 #include <bit>
 #include <new>
 
+#include <freehca/hal/storage.hpp>
 #include <freehca/layouts/hcr.hpp>
 
 namespace freehca {
@@ -27,7 +28,7 @@ status channel::open(const channel_resources& r) {
   platform_ = r.platform;
   slot_count_ = r.slots;
   index_bits_ = static_cast<unsigned>(std::bit_width(r.slots - 1));
-  slots_ = static_cast<command_slot*>(static_cast<void*>(r.storage));
+  slots_ = storage_for<command_slot>(r.storage);
   for (unsigned i = 0; i < slot_count_; ++i) {
     auto* s = new (r.storage + i * sizeof(command_slot)) command_slot;
     s->token = static_cast<std::uint16_t>(i);

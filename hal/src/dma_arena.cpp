@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include <freehca/hal/storage.hpp>
+
 namespace freehca {
 
 namespace {
@@ -22,7 +24,7 @@ status dma_arena::open(const dma_region& block, std::size_t unit, std::byte* sto
       storage_bytes < storage_bytes_for(block.bytes, unit))
     return status(driver_error::bad_argument, budget);
   block_ = block;
-  used_ = static_cast<std::uint64_t*>(static_cast<void*>(storage));
+  used_ = storage_for<std::uint64_t>(storage);
   unit_ = unit;
   units_ = block.bytes / unit;
   units_out_ = most_units_out_ = lowest_free_ = 0;

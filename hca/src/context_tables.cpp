@@ -4,6 +4,8 @@
 // The chunks of context memory: where they are, and the queues they wait in.
 #include <freehca/hca/context_tables.hpp>
 
+#include <freehca/hal/storage.hpp>
+
 #include <new>
 
 namespace freehca {
@@ -14,10 +16,10 @@ void context_tables::open(const budget& b, const context_layout& layout, channel
   commands_ = &commands;
   lender_ = &lender;
   using entry = layouts::image<layouts::map_entry>;
-  entries_ = reinterpret_cast<entry*>(storage);
+  entries_ = storage_for<entry>(storage);
   for (unsigned i = 0; i < layouts::map_entries_per_mailbox; ++i) new (storage + i * sizeof(entry)) entry;
   storage += layouts::map_entries_per_mailbox * sizeof(entry);
-  chunks_ = reinterpret_cast<chunk*>(storage);
+  chunks_ = storage_for<chunk>(storage);
   chunk_count_ = 0;
   for (unsigned g = 0; g < context_groups; ++g) {
     const auto group = static_cast<context_group>(g);

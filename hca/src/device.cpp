@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include <freehca/hal/storage.hpp>
 #include <freehca/layouts/register_map.hpp>
 
 namespace freehca {
@@ -60,7 +61,7 @@ status device::open_memory() {
   }
   lender_.open(arena_, storage + plan.runs, plan.lent_pages, b.log_largest_lent_run);
   using entry = layouts::image<layouts::map_entry>;
-  area_entries_ = reinterpret_cast<entry*>(storage + plan.area_entries);
+  area_entries_ = storage_for<entry>(storage + plan.area_entries);
   for (unsigned i = 0; i < layouts::map_entries_per_mailbox; ++i) new (&area_entries_[i]) entry;
   return {};
 }

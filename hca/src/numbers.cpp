@@ -2,11 +2,13 @@
 // Copyright the freehca authors
 #include <freehca/hca/numbers.hpp>
 
+#include <freehca/hal/storage.hpp>
+
 namespace freehca {
 
 void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit,
                             budget::item what) {
-  used_ = reinterpret_cast<std::uint64_t*>(storage);
+  used_ = storage_for<std::uint64_t>(storage);
   log_unit_ = log_unit;
   const std::uint32_t unit = std::uint32_t{1} << log_unit;
   first_ = (first + unit - 1) >> log_unit;

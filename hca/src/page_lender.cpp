@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/page_lender.hpp>
 
+#include <freehca/hal/storage.hpp>
+
 #include <bit>
 #include <new>
 
@@ -9,7 +11,7 @@ namespace freehca {
 
 void page_lender::open(dma_arena& arena, std::byte* storage, std::uint32_t most_pages, unsigned log_largest_run) {
   arena_ = &arena;
-  runs_ = reinterpret_cast<page_run*>(storage);
+  runs_ = storage_for<page_run>(storage);
   capacity_ = most_pages;
   log_largest_ = log_largest_run;
   for (std::uint32_t i = 0; i < capacity_; ++i) {

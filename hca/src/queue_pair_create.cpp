@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/queue_pair.hpp>
 
+#include <freehca/hal/storage.hpp>
+
 #include <freehca/hca/verbs.hpp>
 
 namespace freehca {
@@ -63,8 +65,8 @@ struct queue_pair_builder {
     const bool receive_first = shape.receive.log_stride > shape.send.log_stride;
     const std::size_t send_at = receive_first ? shape.receive.bytes() : 0;
     const std::size_t receive_at = receive_first ? 0 : shape.send.bytes();
-    auto* const sent = reinterpret_cast<queues::sent_request*>(pair.slots.host);
-    auto* const received = reinterpret_cast<queues::posted_receive*>(sent + shape.send.entries());
+    auto* const sent = storage_for<queues::sent_request>(pair.slots.host);
+    auto* const received = static_cast<queues::posted_receive*>(static_cast<void*>(sent + shape.send.entries()));
     const device& on = *owner.device_;
     pair.rings.qpn = pair.number;
     pair.rings.owner = &pair;

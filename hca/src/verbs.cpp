@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/verbs.hpp>
 
+#include <freehca/hal/storage.hpp>
+
 #include <freehca/layouts/mtt.hpp>
 
 namespace freehca {
@@ -37,8 +39,8 @@ status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte
   queue_pairs_.open(parts.take(b.queue_pairs * sizeof(queue_pair)), b.queue_pairs);
 
   const std::uint32_t qps = 1u << d.log_qps, cqs = 1u << d.log_cqs, mpts = 1u << d.log_mpts;
-  directory_.open(reinterpret_cast<queues::qp_rings**>(parts.take(qps * sizeof(queues::qp_rings*))), qps);
-  cq_by_number_ = reinterpret_cast<completion_queue**>(parts.take(cqs * sizeof(completion_queue*)));
+  directory_.open(storage_for<queues::qp_rings*>(parts.take(qps * sizeof(queues::qp_rings*))), qps);
+  cq_by_number_ = storage_for<completion_queue*>(parts.take(cqs * sizeof(completion_queue*)));
   cq_mask_ = cqs - 1;
   for (std::uint32_t i = 0; i < cqs; ++i) cq_by_number_[i] = nullptr;
   key_bytes_ = reinterpret_cast<std::uint8_t*>(parts.take(mpts));

@@ -7,6 +7,7 @@
 
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
+#include <freehca/hal/status.hpp>
 #include <freehca/layouts/eqe.hpp>
 #include <freehca/layouts/smp.hpp>
 

@@ -7,6 +7,7 @@
 #include <new>
 
 #include <freehca/hal/assert.hpp>
+#include <freehca/hal/storage.hpp>
 
 #include <freehca/hca/handle.hpp>
 
@@ -26,7 +27,7 @@ class slab {
   /// `storage` is aligned to alignof(T).
   void open(std::byte* storage, std::uint32_t count) {
     FREEHCA_ASSERT(reinterpret_cast<std::uintptr_t>(storage) % alignof(T) == 0);
-    entries_ = reinterpret_cast<T*>(storage);
+    entries_ = storage_for<T>(storage);
     count_ = count;
     out_ = 0;
     for (std::uint32_t i = 0; i < count; ++i) {

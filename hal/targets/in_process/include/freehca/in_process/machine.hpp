@@ -42,6 +42,8 @@ class machine final : private model::environment {
   host_memory_map& memory() { return memory_; }
   configuration_space& configuration() { return configuration_; }
 
+  /// How it was made.
+  const machine_options& options() const { return how_; }
   /// Nanoseconds of the virtual clock.
   std::uint64_t time() const { return now_; }
   /// Moves the clock to what comes first: work of the adapter, or `deadline` (what the driver's
@@ -112,6 +114,7 @@ class machine final : private model::environment {
   std::size_t dma_bytes_ = 0;
   std::uint64_t dma_blocks_ = 0;
   std::uint64_t messages_ = 0;
+  std::uint64_t writes_ = 0, writes_seen_ = 0;  // of the adapter to host memory
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
   unsigned vectors_ = 0;
