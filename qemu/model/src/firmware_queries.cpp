@@ -88,11 +88,11 @@ command_status firmware::query_dev_cap(command& c) {
   out.set<&l::log_max_msg_sz>(30).set<&l::log_max_gid>(7).set<&l::log_max_pkey>(7);
   out.set<&l::stat_rate_support>(0);
   out.set<&l::cq_timestamp>(who.clock_mhz != 0);
-  out.set<&l::flags>(all_of(flag::rc, flag::uc, flag::ud, flag::srq, flag::pkey_violation_counter,
-                            flag::qkey_violation_counter, flag::atomic, flag::ud_av_port_check,
-                            flag::ud_multicast, flag::vep_uc_steering, flag::vep_mc_steering,
-                            flag::port_management_change_event) |
-                     (who.large_entries ? all_of(flag::eqe_64b, flag::cqe_64b) : 0));
+  out.set<&l::flags>(
+      all_of(flag::rc, flag::uc, flag::ud, flag::xrc, flag::srq, flag::pkey_violation_counter,
+             flag::qkey_violation_counter, flag::atomic, flag::ud_av_port_check, flag::ud_multicast,
+             flag::vep_uc_steering, flag::vep_mc_steering, flag::port_management_change_event) |
+      (who.large_entries ? all_of(flag::eqe_64b, flag::cqe_64b) : 0));
   unsigned log_uar_mb = 0;
   while ((std::uint64_t{2} << (20 + log_uar_mb)) < a_.how.uar_bar_bytes) ++log_uar_mb;
   out.set<&l::num_rsvd_uars>(reserved::uars).set<&l::uar_sz>(log_uar_mb).set<&l::log_page_sz>(9);
@@ -105,6 +105,7 @@ command_status firmware::query_dev_cap(command& c) {
   out.set<&l::max_sg_rq>(32).set<&l::max_desc_sz_rq>(512);
   out.set<&l::log_max_qp_mcg>(8).set<&l::log_max_mcgs>(third_generation ? 17 : 13);
   out.set<&l::num_rsvd_pds>(reserved::pds).set<&l::log_max_pds>(15);
+  out.set<&l::log_max_xrcds>(16);
   out.set<&l::rdmarc_entry_sz>(entry_bytes::rdmarc).set<&l::qpc_entry_sz>(entry_bytes::qpc);
   out.set<&l::aux_entry_sz>(entry_bytes::auxc).set<&l::altc_entry_sz>(entry_bytes::altc);
   out.set<&l::eqc_entry_sz>(entry_bytes::eqc).set<&l::cqc_entry_sz>(entry_bytes::cqc);
