@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Making and destroying verbs objects: handles, order, limits, and what is left after each failure.
+#include "rc_pair.hpp"
+
+#include <set>
+
+#include <freehca/firmware_cmds/cq.hpp>
+#include <freehca/firmware_cmds/mr.hpp>
+
+namespace freehca {
+namespace {
+
+using namespace testing;
+using layouts::qp_state;
+
+/// Everything that a device counts, so that two moments can be compared.
+std::vector<std::uint64_t> counts(verbs_rig& rig) {
+  const device_holdings d = rig.adapter.holdings();
+  const verbs_holdings v = rig.objects.holdings();
+  return {d.pages, d.mappings, d.slots, d.numbers, d.doorbells, v.protection_domains, v.memory_regions,
+          v.completion_queues, v.queue_pairs, v.in_doubt, v.request_bytes,
+          rig.adapter.commands().in_doubt(lease_kind::number), rig.adapter.commands().in_doubt(lease_kind::buffer)};
+}
+
+struct objects_test : ::testing::Test {
+  verbs_rig rig;
+  pd_handle domain = rig.objects.create_protection_domain().value();
+  in_process::host_memory_map::scattered_pages pages = rig.machine.memory().allocate_scattered(8);
+
+  ~objects_test() override {
+    EXPECT_TRUE(rig.objects.destroy(domain).ok());
+    rig.machine.memory().release(pages);
+    EXPECT_EQ(rig.machine.adapter().complaints(), 0u);
+  }
+  memory_region_attributes region_attributes(std::uint64_t bytes = 8 * 4096) {
+    return {.pd = domain,
+            .pages = page_list(pages.addresses.data(), 12, 0, bytes),
+            .virtual_address = 0x10000,
+            .access = {.local_write = true}};
+  }
+  status create(mr_handle& to, const memory_region_attributes& a) {
+    create_memory_region op;
+    op.start(rig.objects, a);
+    const status s = rig.await(op);
+    to = op.region();
+    return s;
+  }
+  status create(cq_handle& to, std::uint32_t entries = 15) {
+    create_completion_queue op;
+    op.start(rig.objects, {.entries = entries});
+    const status s = rig.await(op);
+    to = op.queue();
+    return s;
+  }
+  status create(qp_handle& to, queue_pair_attributes a) {
+    create_queue_pair op;
+    op.start(rig.objects, a);
+    const status s = rig.await(op);
+    to = op.queue();
+    return s;
+  }
+  template <class Destroy, class Handle>
+  status destroy(Handle h) {
+    Destroy op;
+    op.start(rig.objects, h);
+    return rig.await(op);
+  }
+  template <class F, class... Target>
+  status firmware(layouts::image<typename F::input> input, Target... target) {
+    firmware_command<F> c{target...};
+    c.input = input;
+    rig.adapter.commands().submit(c);
+    return rig.await(c);
+  }
+};
+
+TEST_F(objects_test, everything_made_and_destroyed_leaves_nothing) {
+  const auto before = counts(rig);
+  {
+    rc_pair pair(rig);
+    mr_handle region;
+    ASSERT_TRUE(create(region, region_attributes()).ok());
+    EXPECT_NE(counts(rig), before);
+    ASSERT_TRUE(destroy<destroy_memory_region>(region).ok());
+  }
+  EXPECT_EQ(counts(rig), before);
+}
+
+TEST_F(objects_test, a_handle_dies_with_its_object) {
+  mr_handle first, second;
+  ASSERT_TRUE(create(first, region_attributes()).ok());
+  const std::uint32_t key = rig.objects.key(first);
+  EXPECT_NE(key, 0u);
+  ASSERT_TRUE(destroy<destroy_memory_region>(first).ok());
+  ASSERT_TRUE(create(second, region_attributes()).ok());
+  EXPECT_EQ(first.index, second.index) << "the same place";
+  EXPECT_EQ(rig.objects.key(first), 0u);
+  EXPECT_TRUE(destroy<destroy_memory_region>(first).is(driver_error::stale_handle));
+  EXPECT_TRUE(destroy<destroy_memory_region>(mr_handle{}).is(driver_error::stale_handle));
+  EXPECT_TRUE(destroy<destroy_queue_pair>(qp_handle{77, 1}).is(driver_error::stale_handle));
+  ASSERT_TRUE(destroy<destroy_memory_region>(second).ok());
+}
+
+TEST_F(objects_test, a_key_is_new_at_each_use_and_never_a_reserved_one) {
+  std::set<std::uint32_t> keys;
+  const unsigned rounds = 3000;  // each index of the budget at least once
+  for (unsigned i = 0; i < rounds; ++i) {
+    mr_handle region;
+    ASSERT_TRUE(create(region, region_attributes(4096)).ok());
+    const std::uint32_t key = rig.objects.key(region);
+    EXPECT_NE(key, rig.adapter.capabilities().reserved_lkey);
+    EXPECT_NE(key, layouts::invalid_lkey);
+    keys.insert(key);
+    ASSERT_TRUE(destroy<destroy_memory_region>(region).ok());
+  }
+  EXPECT_EQ(keys.size(), rounds);
+}
+
+TEST_F(objects_test, users_keep_what_they_use) {
+  rc_pair pair(rig);
+  EXPECT_TRUE(rig.objects.destroy(pair.domain).is(driver_error::busy));
+  EXPECT_TRUE(destroy<destroy_completion_queue>(pair.completion[0]).is(driver_error::busy));
+  EXPECT_TRUE(rig.objects.close().is(driver_error::busy));
+  mr_handle region;
+  ASSERT_TRUE(create(region, region_attributes()).ok());
+  EXPECT_TRUE(rig.objects.destroy(domain).is(driver_error::busy));
+  ASSERT_TRUE(destroy<destroy_memory_region>(region).ok());
+}
+
+TEST_F(objects_test, regions_that_cannot_be_are_refused_without_a_command) {
+  const auto before = counts(rig);
+  const auto commands = rig.adapter.commands().statistics().submitted;
+  mr_handle region;
+  auto a = region_attributes();
+  a.pages = page_list(pages.addresses.data(), 12, 0, 0);
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "no bytes";
+  a = region_attributes();
+  a.virtual_address += 8;
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "not the offset of the first page";
+  a = region_attributes();
+  a.virtual_address = ~std::uint64_t{0} << 12;
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "over the end of the address space";
+  a = region_attributes();
+  a.access = {.local_write = false, .remote_write = true};
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "IBTA: remote write needs local write";
+  a = region_attributes();
+  a.pd = {};
+  EXPECT_TRUE(create(region, a).is(driver_error::stale_handle));
+  std::uint64_t crooked = pages.addresses[0] + 512;
+  a.pd = domain;
+  a.pages = page_list(&crooked, 12, 0, 4096);
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "a page that is none";
+  a.pages = page_list(pages.addresses.data(), 9, 0, 512);
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "pages below 4 KiB";
+  EXPECT_EQ(counts(rig), before);
+  EXPECT_EQ(rig.adapter.commands().statistics().submitted, commands);
+}
+
+TEST_F(objects_test, queues_that_cannot_be_are_refused_without_a_command) {
+  cq_handle cq;
+  EXPECT_TRUE(create(cq, 0).is(driver_error::bad_argument));
+  EXPECT_TRUE(create(cq, 1u << 30).is(driver_error::bad_argument));
+  create_completion_queue elsewhere;
+  elsewhere.start(rig.objects, {.entries = 1, .completion_context = 99});
+  EXPECT_TRUE(rig.await(elsewhere).is(driver_error::bad_argument));
+  ASSERT_TRUE(create(cq).ok());
+  EXPECT_EQ(rig.objects.queue(cq)->entries(), 16u);
+
+  const auto before = counts(rig);
+  const queue_pair_attributes good{.pd = domain, .send_cq = cq, .receive_cq = cq, .sends = 4, .receives = 4};
+  qp_handle qp;
+  auto a = good;
+  a.service = layouts::qp_service::ud;
+  EXPECT_TRUE(create(qp, a).is(driver_error::unsupported));
+  a = good;
+  a.gather = 200;
+  EXPECT_TRUE(create(qp, a).is(driver_error::bad_argument));
+  a = good;
+  a.inline_bytes = 2000;
+  EXPECT_TRUE(create(qp, a).is(driver_error::bad_argument));
+  a = good;
+  a.sends = 1u << 20;
+  EXPECT_TRUE(create(qp, a).is(driver_error::bad_argument));
+  a = good;
+  a.receive_cq = {};
+  EXPECT_TRUE(create(qp, a).is(driver_error::stale_handle));
+  EXPECT_EQ(counts(rig), before);
+  ASSERT_TRUE(destroy<destroy_completion_queue>(cq).ok());
+}
+
+TEST_F(objects_test, only_transitions_that_exist) {
+  rc_pair pair(rig);
+  EXPECT_TRUE(pair.move(0, qp_state::rtr).is(driver_error::bad_state));
+  EXPECT_TRUE(pair.move(0, qp_state::reset).is(driver_error::bad_state)) << "it is there already";
+  auto a = pair.attributes(0);
+  a.address.port = 3;
+  EXPECT_TRUE(pair.move(0, qp_state::init, a).is(driver_error::bad_argument));
+  ASSERT_TRUE(pair.move(0, qp_state::init).ok());
+  EXPECT_TRUE(pair.move(0, qp_state::rts).is(driver_error::bad_state));
+  a = pair.attributes(0);
+  a.address.dlid = 0;
+  EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument));
+  a = pair.attributes(0);
+  a.reads_as_responder = 1000;
+  EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument));
+  a = pair.attributes(0);
+  a.bytes = 1;
+  EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument)) << "a caller with another table";
+  ASSERT_TRUE(pair.move(0, qp_state::rtr).ok());
+  EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state)) << "no sends before RTS";
+  ASSERT_TRUE(pair.move(0, qp_state::rts).ok());
+}
+
+TEST_F(objects_test, the_context_is_what_was_asked_for) {
+  rc_pair pair(rig);
+  pair.connect();
+  query_queue_pair query;
+  query.start(rig.objects, pair.queue[0]);
+  ASSERT_TRUE(rig.await(query).ok());
+  const auto c = query.context();
+  const auto asked = pair.attributes(0);
+  EXPECT_EQ(c.get<&layouts::qpc::state>(), qp_state::rts);
+  EXPECT_EQ(c.get<&layouts::qpc::remote_qpn>(), asked.remote_qpn);
+  EXPECT_EQ(c.get<&layouts::qpc::retry_count>(), 7u);
+  EXPECT_EQ(c.get<&layouts::qpc::rnr_retry>(), 7u);
+  EXPECT_EQ(c.get<&layouts::qpc::ack_req_freq>(), 8u);
+  EXPECT_EQ(c.get<&layouts::qpc::sra_max>(), 2u);
+  EXPECT_EQ(c.get<&layouts::qpc::rra_max>(), 2u);
+  EXPECT_EQ(c.get<&layouts::qpc::min_rnr_nak>(), 12u);
+  EXPECT_EQ(c.get<&layouts::primary_path::ack_timeout>(), 14u);
+  EXPECT_EQ(c.get<&layouts::primary_path::rlid>(), asked.address.dlid);
+  EXPECT_TRUE(c.get<&layouts::qpc::rre>() && c.get<&layouts::qpc::rwe>());
+}
+
+TEST_F(objects_test, what_runs_out_is_named) {
+  std::vector<mr_handle> regions(verbs_budget{}.memory_regions);
+  for (mr_handle& r : regions) ASSERT_TRUE(create(r, region_attributes()).ok());
+  mr_handle one_more;
+  const status s = create(one_more, region_attributes());
+  EXPECT_TRUE(s.is(driver_error::no_resource));
+  EXPECT_EQ(s.where(), static_cast<unsigned>(verbs_budget::item::memory_regions));
+  for (const mr_handle r : regions) ASSERT_TRUE(destroy<destroy_memory_region>(r).ok());
+
+  rc_pair pair(rig);
+  const auto before = counts(rig);
+  qp_handle qp;
+  const status t = create(qp, {.pd = domain, .send_cq = pair.completion[0], .receive_cq = pair.completion[0],
+                               .sends = 8000, .receives = 16000});
+  EXPECT_TRUE(t.is(driver_error::no_memory));
+  EXPECT_EQ(t.where(), static_cast<unsigned>(verbs_budget::item::requests));
+  EXPECT_EQ(counts(rig), before);
+}
+
+TEST_F(objects_test, a_refused_region_is_unwound) {
+  mr_handle first;
+  ASSERT_TRUE(create(first, region_attributes()).ok());
+  const std::uint32_t index = (rig.objects.key(first) >> 8) + 1;
+  // Somebody else's region where the next one will stand.
+  layouts::image<layouts::mpt> squatter;
+  squatter.set<&layouts::mpt::region>(true).set<&layouts::mpt::physical>(true).set<&layouts::mpt::mem_key>(index);
+  ASSERT_TRUE(firmware<commands::sw2hw_mpt>(squatter, index).ok());
+  const auto before = counts(rig);
+  mr_handle second;
+  const status s = create(second, region_attributes());
+  EXPECT_EQ(s.who(), origin::firmware) << text_of(s);
+  EXPECT_FALSE(second);
+  EXPECT_EQ(counts(rig), before);
+  firmware_command<commands::hw2sw_mpt> away{index};
+  rig.adapter.commands().submit(away);
+  ASSERT_TRUE(rig.await(away).ok());
+  ASSERT_TRUE(create(second, region_attributes()).ok());
+  ASSERT_TRUE(destroy<destroy_memory_region>(second).ok());
+  ASSERT_TRUE(destroy<destroy_memory_region>(first).ok());
+}
+
+TEST_F(objects_test, a_completion_is_told_by_an_event) {
+  struct told {
+    unsigned count = 0;
+    cq_handle queue;
+    void* cookie = nullptr;
+  } seen;
+  rig_options how;
+  how.events.context = &seen;
+  how.events.completion = [](void* context, cq_handle queue, void* cookie) noexcept {
+    auto& t = *static_cast<told*>(context);
+    ++t.count;
+    t.queue = queue;
+    t.cookie = cookie;
+  };
+  verbs_rig armed(how);
+  rc_pair pair(armed);
+  pair.connect();
+  pair.cq(1).arm();
+  for (unsigned i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(pair.receive(1).post_and_ring({}).ok());
+    ASSERT_TRUE(pair.send(0).post_and_ring({}).ok());
+    ASSERT_TRUE(armed.run([&] { return seen.count == i; }, 10'000'000'000));
+    EXPECT_EQ(seen.queue, pair.completion[1]);
+    EXPECT_TRUE(pair.next(1).ok());
+    EXPECT_TRUE(pair.next(0).ok());
+    pair.cq(1).arm();
+  }
+}
+
+/// An adapter that takes longer for a command than the driver waits.
+struct unanswered_test : objects_test {
+  static constexpr std::uint64_t second = 1'000'000'000;
+  mr_handle first;  // keeps the context memory mapped, so that the next command is the object's own
+
+  unanswered_test() { EXPECT_TRUE(create(first, region_attributes()).ok()); }
+  ~unanswered_test() override { EXPECT_TRUE(destroy<destroy_memory_region>(first).ok()); }
+  void latency(std::uint64_t nanoseconds) {
+    model::fault_options faults;
+    faults.command_latency_ns = nanoseconds;
+    rig.machine.adapter().set_faults(faults);
+  }
+};
+
+TEST_F(unanswered_test, a_region_nobody_got_is_taken_back_after_the_late_answer) {
+  const auto before = counts(rig);
+  latency(90 * second);
+  mr_handle region;
+  const status s = create(region, region_attributes());
+  EXPECT_TRUE(s.is(transport_error::timeout)) << text_of(s);
+  EXPECT_FALSE(region);
+  latency(0);
+  EXPECT_EQ(rig.objects.holdings().in_doubt, 1u);
+  EXPECT_EQ(rig.adapter.commands().in_doubt(lease_kind::number), 1u);
+  EXPECT_EQ(rig.adapter.commands().in_doubt(lease_kind::buffer), 8u);
+  EXPECT_TRUE(rig.objects.destroy(domain).is(driver_error::busy)) << "it may be there";
+  EXPECT_TRUE(rig.run([&] { return counts(rig) == before; }, 100 * second));
+}
+
+TEST_F(unanswered_test, a_destruction_that_is_answered_late_is_finished_late) {
+  const auto before = counts(rig);
+  mr_handle region;
+  ASSERT_TRUE(create(region, region_attributes()).ok());
+  latency(90 * second);
+  EXPECT_TRUE(destroy<destroy_memory_region>(region).is(transport_error::timeout));
+  latency(0);
+  EXPECT_TRUE(destroy<destroy_memory_region>(region).is(driver_error::busy));
+  EXPECT_EQ(rig.objects.holdings().in_doubt, 1u);
+  EXPECT_TRUE(rig.run([&] { return counts(rig) == before; }, 100 * second));
+  EXPECT_TRUE(destroy<destroy_memory_region>(region).is(driver_error::stale_handle));
+}
+
+TEST_F(unanswered_test, a_cancelled_creation_holds_until_the_answer) {
+  const auto before = counts(rig);
+  latency(5 * second);
+  create_memory_region op;
+  op.start(rig.objects, region_attributes());
+  rig.run([&] { return rig.adapter.commands().in_flight() == 1; }, second);
+  op.cancel();
+  EXPECT_TRUE(rig.await(op).is(driver_error::cancelled));
+  latency(0);
+  EXPECT_EQ(rig.objects.holdings().in_doubt, 1u);
+  EXPECT_TRUE(rig.run([&] { return counts(rig) == before; }, 20 * second));
+}
+
+TEST_F(unanswered_test, a_transition_in_doubt_leaves_only_the_way_out) {
+  rc_pair pair(rig);
+  ASSERT_TRUE(pair.move(0, qp_state::init).ok());
+  latency(90 * second);
+  EXPECT_TRUE(pair.move(0, qp_state::rtr).is(transport_error::timeout));
+  latency(0);
+  EXPECT_TRUE(pair.move(0, qp_state::error).is(driver_error::busy));
+  EXPECT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, 100 * second));
+  EXPECT_TRUE(pair.move(0, qp_state::rts).is(driver_error::bad_state));
+  EXPECT_TRUE(pair.move(0, qp_state::reset).ok());
+  EXPECT_TRUE(pair.move(0, qp_state::init).ok());
+}
+
+TEST(reset_test, a_reset_takes_every_object) {
+  verbs_rig rig;
+  auto pages = rig.machine.memory().allocate_scattered(4);
+  auto* const pair = new rc_pair(rig);
+  pair->connect();
+  create_memory_region region;
+  region.start(rig.objects, {.pd = pair->domain, .pages = page_list(pages.addresses.data(), 12, 0, 16384)});
+  ASSERT_TRUE(rig.await(region).ok());
+  // One in doubt, one under way.
+  model::fault_options faults;
+  faults.command_latency_ns = 400'000'000'000;
+  rig.machine.adapter().set_faults(faults);
+  destroy_memory_region doubtful;
+  doubtful.start(rig.objects, region.region());
+  ASSERT_TRUE(rig.await(doubtful).is(transport_error::timeout));
+  destroy_queue_pair under_way;
+  under_way.start(rig.objects, pair->queue[0]);
+  rig.machine.adapter().set_faults({});
+
+  rig.adapter.lost();
+  operation down;
+  rig.adapter.tear_down(down);
+  ASSERT_TRUE(rig.run([&] { return down.done() && under_way.done(); }));
+  EXPECT_FALSE(under_way.outcome().ok());
+  const verbs_holdings left = rig.objects.holdings();
+  EXPECT_EQ(left.memory_regions + left.completion_queues + left.queue_pairs, 0u);
+  EXPECT_EQ(left.protection_domains, 0u);
+  EXPECT_EQ(rig.objects.send_queue(pair->queue[1]), nullptr);
+  EXPECT_TRUE(rig.adapter.holdings().none());
+  pair->queue[0] = pair->queue[1] = {};
+  pair->completion[0] = pair->completion[1] = {};
+  pair->domain = {};
+  delete pair;
+  rig.machine.memory().release(pages);
+}
+
+}  // namespace
+}  // namespace freehca

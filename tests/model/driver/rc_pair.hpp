@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <vector>
+
+#include "verbs_rig.hpp"
+
+namespace freehca::testing {
+
+/// Two connected queue pairs on port 1, each with a completion queue, addressed by the port's own LID.
+class rc_pair {
+ public:
+  explicit rc_pair(verbs_rig& rig, const queue_pair_attributes& shape = {.sends = 16, .receives = 16, .gather = 4,
+                                                                         .scatter = 4, .inline_bytes = 400})
+      : rig_(rig) {
+    const auto made = rig.objects.create_protection_domain();
+    EXPECT_TRUE(made.ok());
+    domain = made.value();
+    for (unsigned i = 0; i < 2; ++i) {
+      create_completion_queue cq;
+      cq.start(rig.objects, {.entries = 63});
+      const status s = rig.await(cq);
+      EXPECT_TRUE(s.ok()) << text_of(s);
+      completion[i] = cq.queue();
+      queue_pair_attributes a = shape;
+      a.pd = domain;
+      a.send_cq = a.receive_cq = completion[i];
+      create_queue_pair qp;
+      qp.start(rig.objects, a);
+      const status t = rig.await(qp);
+      EXPECT_TRUE(t.ok()) << text_of(t);
+      queue[i] = qp.queue();
+    }
+  }
+  ~rc_pair() { destroy(); }
+  rc_pair(const rc_pair&) = delete;
+  rc_pair& operator=(const rc_pair&) = delete;
+
+  void destroy() {
+    for (unsigned i = 0; i < 2; ++i) {
+      if (queue[i]) {
+        destroy_queue_pair qp;
+        qp.start(rig_.objects, queue[i]);
+        EXPECT_TRUE(rig_.await(qp).ok());
+        queue[i] = {};
+      }
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+      if (completion[i]) {
+        destroy_completion_queue cq;
+        cq.start(rig_.objects, completion[i]);
+        EXPECT_TRUE(rig_.await(cq).ok());
+        completion[i] = {};
+      }
+    }
+    if (domain) {
+      EXPECT_TRUE(rig_.objects.destroy(domain).ok());
+      domain = {};
+    }
+  }
+
+  connection_attributes attributes(unsigned i) const {
+    connection_attributes a;
+    a.remote_read = a.remote_write = a.remote_atomic = true;
+    a.path_mtu = rig_.adapter.port(1).active_mtu;
+    a.min_rnr_timer = 12;
+    a.remote_qpn = rig_.objects.qpn(queue[1 - i]);
+    a.receive_psn = 0x100 + i;
+    a.send_psn = 0x101 - i;
+    a.reads_as_responder = a.reads_as_requester = 4;
+    a.address.dlid = rig_.adapter.port(1).lid;
+    return a;
+  }
+  status move(unsigned i, layouts::qp_state to) { return move(i, to, attributes(i)); }
+  status move(unsigned i, layouts::qp_state to, const connection_attributes& a) {
+    modify_queue_pair m;
+    m.start(rig_.objects, queue[i], to, a);
+    return rig_.await(m);
+  }
+  void connect() {
+    for (const auto to : {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts})
+      for (unsigned i = 0; i < 2; ++i) {
+        const status s = move(i, to);
+        ASSERT_TRUE(s.ok()) << "to state " << static_cast<unsigned>(to) << ": " << text_of(s);
+      }
+  }
+
+  queues::sq& send(unsigned i) { return *rig_.objects.send_queue(queue[i]); }
+  queues::rq& receive(unsigned i) { return *rig_.objects.receive_queue(queue[i]); }
+  queues::cq& cq(unsigned i) { return *rig_.objects.queue(completion[i]); }
+
+  /// The next completion of side i.
+  queues::work_completion next(unsigned i) {
+    queues::work_completion w;
+    w.status = queues::completion_status::unknown_syndrome;
+    bool there = false;
+    EXPECT_TRUE(rig_.run([&] { return there || (there = cq(i).poll(&w, 1) == 1); }, 60'000'000'000)) << "side " << i;
+    return w;
+  }
+
+  pd_handle domain;
+  cq_handle completion[2];
+  qp_handle queue[2];
+
+ private:
+  verbs_rig& rig_;
+};
+
+}  // namespace freehca::testing

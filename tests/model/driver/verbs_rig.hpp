@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A machine with a modelled adapter, our driver on it, and its verbs objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <freehca/hal/text.hpp>
+#include <freehca/hca/verbs.hpp>
+#include <freehca/in_process/machine.hpp>
+
+namespace freehca::testing {
+
+inline std::string text_of(status s) {
+  char text[128];
+  describe(s, text, sizeof text);
+  return text;
+}
+
+/// Storage aligned as the driver wants it.
+class storage {
+ public:
+  explicit storage(std::size_t bytes) : bytes_(bytes), at_(new(std::align_val_t{16}) std::byte[bytes]) {}
+  std::byte* at() { return at_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct release {
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<std::byte[], release> at_;
+};
+
+struct rig_options {
+  in_process::machine_options machine;
+  freehca::budget budget;
+  verbs_budget objects;
+  verbs_events events;
+  bool interrupts = true;
+};
+
+class verbs_rig {
+ public:
+  explicit verbs_rig(const rig_options& how = {})
+      : machine(how.machine), budget_(how.budget), device_storage_(device::storage_bytes(how.budget)),
+        verbs_storage_(verbs::storage_bytes(how.budget, how.objects)) {
+    bring_up(how);
+  }
+  ~verbs_rig() {
+    EXPECT_TRUE(objects.close().ok()) << "something is left";
+    if (adapter.state() == device_state::closed) return;
+    operation down;
+    adapter.tear_down(down);
+    EXPECT_TRUE(run([&] { return down.done(); }));
+    EXPECT_TRUE(adapter.holdings().none());
+    adapter.close();
+  }
+
+  /// Runs driver and adapter until `done` or the limit of virtual time.
+  bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000) {
+    return machine.run(done,
+                       [this] {
+                         if (objects.is_open()) {
+                           objects.poll();
+                           return objects.next_deadline();
+                         }
+                         adapter.poll();
+                         return adapter.next_deadline();
+                       },
+                       limit_ns);
+  }
+  /// The outcome of an operation that was started.
+  status await(operation& op) {
+    EXPECT_TRUE(run([&] { return op.done(); })) << "no completion";
+    return op.done() ? op.outcome() : status(transport_error::timeout);
+  }
+
+  in_process::machine machine;
+  device adapter;
+  verbs objects;
+
+ private:
+  void bring_up(const rig_options& how) {
+    const device_setup setup{.platform = machine.platform(),
+                             .budget = how.budget,
+                             .storage = device_storage_.at(),
+                             .storage_bytes = device_storage_.bytes(),
+                             .use_interrupts = how.interrupts};
+    ASSERT_TRUE(adapter.open(setup).ok());
+    operation up;
+    adapter.bring_up(up);
+    ASSERT_TRUE(run([&] { return up.done(); }));
+    ASSERT_TRUE(up.outcome().ok()) << name_of(adapter.failure().step) << ": " << text_of(adapter.failure().cause);
+    ASSERT_TRUE(objects.open(adapter, budget_, how.objects, verbs_storage_.at(), verbs_storage_.bytes(), how.events)
+                    .ok());
+  }
+
+  freehca::budget budget_;
+  storage device_storage_, verbs_storage_;
+};
+
+/// A buffer in shuffled pages, registered from an offset inside the first page on, with guard bytes around.
+class registered_buffer {
+ public:
+  registered_buffer(verbs_rig& rig, pd_handle domain, std::size_t bytes, std::uint32_t offset,
+                    const memory_access& access)
+      : rig_(rig), bytes_(bytes), offset_(offset),
+        pages_(rig.machine.memory().allocate_scattered((offset + bytes + 4095) / 4096 + 1)) {
+    create_memory_region create;
+    create.start(rig.objects, {.pd = domain,
+                               .pages = page_list(pages_.addresses.data(), 12, offset, bytes),
+                               .virtual_address = address(),
+                               .access = access});
+    const status s = rig.await(create);
+    EXPECT_TRUE(s.ok()) << text_of(s);
+    region = create.region();
+    key = create.key();
+    fill(std::byte{0xa5});
+  }
+  ~registered_buffer() {
+    if (region) {
+      destroy_memory_region destroy;
+      destroy.start(rig_.objects, region);
+      EXPECT_TRUE(rig_.await(destroy).ok());
+    }
+    rig_.machine.memory().release(pages_);
+  }
+  registered_buffer(const registered_buffer&) = delete;
+  registered_buffer& operator=(const registered_buffer&) = delete;
+
+  std::byte* at(std::size_t i) { return pages_.memory + offset_ + i; }
+  std::uint64_t address(std::size_t i = 0) const { return 0x7000'0000'0000 + offset_ + i; }
+  queues::data_entry entry(std::size_t from, std::size_t length) const {
+    return {address(from), static_cast<std::uint32_t>(length), key};
+  }
+  void fill(std::byte value) {
+    for (std::size_t i = 0; i < pages_.addresses.size() * 4096; ++i) pages_.memory[i] = value;
+  }
+  /// Every byte outside [from, from + length) is `value`.
+  bool untouched_but(std::size_t from, std::size_t length, std::byte value) {
+    const std::size_t first = offset_ + from, end = first + length;
+    for (std::size_t i = 0; i < pages_.addresses.size() * 4096; ++i)
+      if ((i < first || i >= end) && pages_.memory[i] != value) return false;
+    return true;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+  mr_handle region;
+  std::uint32_t key = 0;
+
+ private:
+  verbs_rig& rig_;
+  std::size_t bytes_;
+  std::uint32_t offset_;
+  in_process::host_memory_map::scattered_pages pages_;
+};
+
+}  // namespace freehca::testing
