@@ -34,7 +34,8 @@ status sq::open(const sq_resources& r) {
 void sq::reset() {
   accepts_ = false;
   head_ = tail_ = 0;
-  const unsigned units = (1u << log_stride_) / wqe_unit > 63 ? 63 : (1u << log_stride_) / wqe_unit;
+  const auto whole = static_cast<unsigned>((std::size_t{1} << log_stride_) / wqe_unit);
+  const unsigned units = whole > 63 ? 63 : whole;
   image<wqe_ctrl> unused;
   unused.set<&wqe_ctrl::owner>(true).set<&wqe_ctrl::ds>(units);
   for (std::uint32_t i = 0; i < entries_; ++i) {
