@@ -114,13 +114,15 @@ TEST_F(ud, multicast_reaches_every_member_and_no_other) {
   const auto index = static_cast<std::uint32_t>(hash.output);
   layouts::image<layouts::mcg_header> head;
   ASSERT_EQ(driver->query(opcode::read_mcg, head, index).status, command_status::ok);
-  EXPECT_EQ(head.get<&layouts::mcg_header::members_count>(), 0u) << "groups read as empty after INIT_HCA";
+  EXPECT_EQ(head.get<&layouts::mcg_header::members_count>(), 0u)
+      << "groups read as empty after INIT_HCA";
 
   head.set<&layouts::mcg_header::members_count>(2).set_bytes<&layouts::mcg_header::gid>(mgid);
   host->store(driver->input, head);
   for (unsigned i = 0; i < 2; ++i) {
     layouts::image<layouts::mcg_member> m;
-    m.set<&layouts::mcg_member::qpn>(i == 0 ? a.number : b.number).set<&layouts::mcg_member::block_loopback>(i == 0);
+    m.set<&layouts::mcg_member::qpn>(i == 0 ? a.number : b.number)
+        .set<&layouts::mcg_member::block_loopback>(i == 0);
     std::memcpy(host->at(driver->input + layouts::mcg_header::bytes + i * 4), m.data(), 4);
   }
   ASSERT_EQ(driver->command(opcode::write_mcg, driver->input, index).status, command_status::ok);
@@ -132,7 +134,8 @@ TEST_F(ud, multicast_reaches_every_member_and_no_other) {
   s.global = true;
   const std::size_t begin = std::size_t{a.sent % test_qp::entries} * test_qp::stride;
   post_send(a, s);
-  auto segment = layouts::image<layouts::wqe_datagram>::from_bytes(driver->bytes_of(a.ring, begin + 16));
+  auto segment =
+      layouts::image<layouts::wqe_datagram>::from_bytes(driver->bytes_of(a.ring, begin + 16));
   segment.set<&layouts::wqe_datagram::rlid>(0xc001).set_bytes<&layouts::wqe_datagram::dgid>(mgid);
   put(a, begin + 16, segment);
   ring(a);
@@ -166,7 +169,8 @@ TEST_F(special, a_general_management_packet_reaches_qp1_with_its_pkey_index) {
   // A Q_Key with its top bit set can only come from the sender's context.
   auto context = ready_context(a, 0);
   context.set<&layouts::qpc::qkey>(layouts::gsi_qkey);
-  ASSERT_EQ(modify(opcode::rts2rts_qp, a.number, context, layouts::qp_optpar::qkey), command_status::ok);
+  ASSERT_EQ(modify(opcode::rts2rts_qp, a.number, context, layouts::qp_optpar::qkey),
+            command_status::ok);
   auto s = datagram(256);
   s.dqpn = 1;
   s.qkey = layouts::gsi_qkey;
@@ -181,10 +185,13 @@ TEST_F(special, a_general_management_packet_reaches_qp1_with_its_pkey_index) {
 TEST_F(special, an_mlx_send_leaves_with_the_headers_that_software_made) {
   // LRH, BTH, DETH inline, 256 bytes of payload, 4 bytes for the ICRC: as Linux builds them.
   layouts::image<layouts::lrh> lrh;
-  lrh.set<&layouts::lrh::service_level>(2).set<&layouts::lrh::lnh>(layouts::link_next_header::iba_local);
-  lrh.set<&layouts::lrh::dlid>(links().base_lid(1)).set<&layouts::lrh::packet_length>((8 + 12 + 8 + 256 + 4) / 4);
+  lrh.set<&layouts::lrh::service_level>(2).set<&layouts::lrh::lnh>(
+      layouts::link_next_header::iba_local);
+  lrh.set<&layouts::lrh::dlid>(links().base_lid(1))
+      .set<&layouts::lrh::packet_length>((8 + 12 + 8 + 256 + 4) / 4);
   layouts::image<layouts::bth> bth;
-  bth.set<&layouts::bth::opcode>(layouts::bth_opcode::ud_send_only).set<&layouts::bth::pkey>(0xffff);
+  bth.set<&layouts::bth::opcode>(layouts::bth_opcode::ud_send_only)
+      .set<&layouts::bth::pkey>(0xffff);
   bth.set<&layouts::bth::dest_qp>(b.number);
   layouts::image<layouts::deth> deth;
   deth.set<&layouts::deth::qkey>(qkey).set<&layouts::deth::source_qp>(1);
@@ -195,15 +202,20 @@ TEST_F(special, an_mlx_send_leaves_with_the_headers_that_software_made) {
   std::memcpy(headers.data() + 8, bth.data(), 12);
   std::memcpy(headers.data() + 20, deth.data(), 8);
   const auto inline_head = [](std::uint32_t n) {
-    return layouts::image<layouts::wqe_inline>{}.set<&layouts::wqe_inline::inline_data>(true).set<&layouts::wqe_inline::byte_count>(n);
+    return layouts::image<layouts::wqe_inline>{}
+        .set<&layouts::wqe_inline::inline_data>(true)
+        .set<&layouts::wqe_inline::byte_count>(n);
   };
   put(gsi, 16, inline_head(28));
   std::memcpy(driver->bytes_of(gsi.ring, 20), headers.data(), headers.size());
   put(gsi, 48, data_segment(region_start, 256, key));
   put(gsi, 64, inline_head(4));
   layouts::image<layouts::wqe_ctrl_mlx> control;
-  control.set<&layouts::wqe_ctrl_mlx::opcode>(wqe_opcode::send).set<&layouts::wqe_ctrl_mlx::ds>(5).set<&layouts::wqe_ctrl_mlx::sl>(2);
-  control.set<&layouts::wqe_ctrl_mlx::cq_update>(layouts::wqe_completion::always).set<&layouts::wqe_ctrl_mlx::rlid>(links().base_lid(1));
+  control.set<&layouts::wqe_ctrl_mlx::opcode>(wqe_opcode::send)
+      .set<&layouts::wqe_ctrl_mlx::ds>(5)
+      .set<&layouts::wqe_ctrl_mlx::sl>(2);
+  control.set<&layouts::wqe_ctrl_mlx::cq_update>(layouts::wqe_completion::always)
+      .set<&layouts::wqe_ctrl_mlx::rlid>(links().base_lid(1));
   put(gsi, 0, control);
   post_receive(b, to, 296, key);
   ring(gsi);
@@ -211,7 +223,8 @@ TEST_F(special, an_mlx_send_leaves_with_the_headers_that_software_made) {
   const auto e = completion();
   EXPECT_EQ(e.get<&layouts::cqe::qpn>(), b.number);
   EXPECT_EQ(e.get<&layouts::cqe::remote_qpn>(), 1u);
-  EXPECT_EQ(e.get<&layouts::cqe::slid>(), links().base_lid(1)) << "the port's LID is added to the path bits";
+  EXPECT_EQ(e.get<&layouts::cqe::slid>(), links().base_lid(1))
+      << "the port's LID is added to the path bits";
   EXPECT_EQ(e.get<&layouts::cqe::sl>(), 2u);
   expect_pattern(to + 40, 256, 3);
 }
@@ -230,13 +243,21 @@ class srq : public transport_fixture {
       std::memcpy(driver->bytes_of(ring_buffer, i * stride), next.data(), next.size());
     }
     layouts::image<layouts::srqc> c;
-    c.set<&layouts::srqc::log_srq_size>(log_entries).set<&layouts::srqc::srqn>(number).set<&layouts::srqc::log_srq_stride>(1);
-    c.set<&layouts::srqc::pd>(pd).set<&layouts::srqc::db_rec_addr>(record).set<&layouts::srqc::mtt_base_addr>(ring_buffer.mtt);
+    c.set<&layouts::srqc::log_srq_size>(log_entries)
+        .set<&layouts::srqc::srqn>(number)
+        .set<&layouts::srqc::log_srq_stride>(1);
+    c.set<&layouts::srqc::pd>(pd)
+        .set<&layouts::srqc::db_rec_addr>(record)
+        .set<&layouts::srqc::mtt_base_addr>(ring_buffer.mtt);
     EXPECT_EQ(driver->command_with(opcode::sw2hw_srq, c, number).status, command_status::ok);
     auto first = first_context(b);
-    first.set<&layouts::qpc::srq>(1).set<&layouts::qpc::srqn>(number).set<&layouts::qpc::log_rq_size>(0xf).set<&layouts::qpc::log_rq_stride>(4);
+    first.set<&layouts::qpc::srq>(1)
+        .set<&layouts::qpc::srqn>(number)
+        .set<&layouts::qpc::log_rq_size>(0xf)
+        .set<&layouts::qpc::log_rq_stride>(4);
     EXPECT_EQ(modify(opcode::rst2init_qp, b.number, first), command_status::ok);
-    EXPECT_EQ(modify(opcode::init2rtr_qp, b.number, ready_context(b, a.number)), command_status::ok);
+    EXPECT_EQ(modify(opcode::init2rtr_qp, b.number, ready_context(b, a.number)),
+              command_status::ok);
     EXPECT_EQ(modify(opcode::rtr2rts_qp, b.number, ready_context(b, a.number)), command_status::ok);
     to_rts(a, b.number);
     events(event_type::none);
@@ -303,7 +324,8 @@ TEST_F(srq, the_queue_cannot_be_taken_back_while_queue_pairs_use_it) {
   EXPECT_EQ(driver->command(opcode::hw2sw_srq, 0, number, 1).status, command_status::resource_busy);
   ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, b.number, 2).status, command_status::ok);
   EXPECT_EQ(driver->command(opcode::hw2sw_srq, 0, number, 1).status, command_status::ok);
-  EXPECT_EQ(driver->command(opcode::hw2sw_srq, 0, number, 1).status, command_status::bad_resource_state);
+  EXPECT_EQ(driver->command(opcode::hw2sw_srq, 0, number, 1).status,
+            command_status::bad_resource_state);
 }
 
 TEST_F(srq, a_link_out_of_the_queue_is_a_catastrophic_error) {

@@ -203,15 +203,19 @@ TEST_F(rc_errors, a_drained_send_queue_says_so_and_goes_on) {
   EXPECT_EQ(state_of(a), qp_state::sq_drained);
   ASSERT_EQ(modify(opcode::sqd2rts_qp, a.number, ready_context(a, b.number)), command_status::ok);
   ring(a);
-  for (unsigned i = 0; i < 3; ++i) expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  for (unsigned i = 0; i < 3; ++i)
+    expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
 }
 
 TEST_F(rc_errors, transitions_from_the_wrong_state_are_refused) {
   test_qp c = make_qp(0x130);
-  EXPECT_EQ(modify(opcode::init2rtr_qp, c.number, ready_context(c, 1)), command_status::bad_qp_state);
+  EXPECT_EQ(modify(opcode::init2rtr_qp, c.number, ready_context(c, 1)),
+            command_status::bad_qp_state);
   EXPECT_EQ(modify(opcode::rst2init_qp, a.number, first_context(a)), command_status::bad_qp_state);
-  EXPECT_EQ(modify(opcode::rtr2rts_qp, a.number, ready_context(a, 1)), command_status::bad_qp_state);
-  EXPECT_EQ(modify(opcode::sqd2rts_qp, a.number, ready_context(a, 1)), command_status::bad_qp_state);
+  EXPECT_EQ(modify(opcode::rtr2rts_qp, a.number, ready_context(a, 1)),
+            command_status::bad_qp_state);
+  EXPECT_EQ(modify(opcode::sqd2rts_qp, a.number, ready_context(a, 1)),
+            command_status::bad_qp_state);
   auto context = first_context(c);
   context.set<&layouts::qpc::cqn_send>(499);
   EXPECT_EQ(modify(opcode::rst2init_qp, c.number, context), command_status::bad_resource_state);
@@ -225,8 +229,11 @@ TEST_F(rc_errors, transitions_from_the_wrong_state_are_refused) {
 
 TEST_F(rc_errors, optional_fields_change_only_when_chosen) {
   auto context = ready_context(a, b.number);
-  context.set<&layouts::qpc::qkey>(0x4242).set<&layouts::qpc::rae>(0).set<&layouts::qpc::min_rnr_nak>(3);
-  ASSERT_EQ(modify(opcode::rts2rts_qp, a.number, context, layouts::qp_optpar::qkey), command_status::ok);
+  context.set<&layouts::qpc::qkey>(0x4242)
+      .set<&layouts::qpc::rae>(0)
+      .set<&layouts::qpc::min_rnr_nak>(3);
+  ASSERT_EQ(modify(opcode::rts2rts_qp, a.number, context, layouts::qp_optpar::qkey),
+            command_status::ok);
   const auto now = context_of(a);
   EXPECT_EQ(now.get<&layouts::qpc::qkey>(), 0x4242u);
   EXPECT_EQ(now.get<&layouts::qpc::rae>(), 1u);

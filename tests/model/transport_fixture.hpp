@@ -21,7 +21,8 @@ namespace freehca::model::test {
 
 /// A queue pair as a driver sees it: 64 sends of 128 bytes, behind them 64 receives of 64 bytes.
 struct test_qp {
-  static constexpr std::uint32_t log_entries = 6, entries = 1u << log_entries, stride = 128, receive_stride = 64;
+  static constexpr std::uint32_t log_entries = 6, entries = 1u << log_entries, stride = 128,
+                                 receive_stride = 64;
   std::uint32_t number = 0;
   layouts::qp_service service = layouts::qp_service::rc;
   test_driver::buffer ring;
@@ -57,7 +58,8 @@ class transport_fixture : public testing::Test {
     ASSERT_TRUE(driver->bring_up());
     ASSERT_EQ(driver->make_eq(eq, eqn, 1).status, layouts::command_status::ok);
     // All asynchronous events to the one queue.
-    ASSERT_EQ(driver->command(layouts::opcode::map_eq, ~std::uint64_t{1 << 10}, eqn).status, layouts::command_status::ok);
+    ASSERT_EQ(driver->command(layouts::opcode::map_eq, ~std::uint64_t{1 << 10}, eqn).status,
+              layouts::command_status::ok);
     ASSERT_EQ(driver->make_cq(cq, cqn, eqn, 10).status, layouts::command_status::ok);
     data = make_large_buffer(region_pages);
     key = driver->make_region(300, pd, data, region_start, region_pages * 4096);
@@ -76,7 +78,8 @@ class transport_fixture : public testing::Test {
   }
 
   void activate_port(unsigned port) {
-    ASSERT_EQ(driver->command(layouts::opcode::init_port, 0, port).status, layouts::command_status::ok);
+    ASSERT_EQ(driver->command(layouts::opcode::init_port, 0, port).status,
+              layouts::command_status::ok);
     for (unsigned i = 0; i < 1000 && !links().active(port); ++i) host->advance(1'000'000);
     ASSERT_TRUE(links().active(port));
   }
@@ -86,19 +89,26 @@ class transport_fixture : public testing::Test {
   layouts::image<layouts::qpc> first_context(const test_qp& qp) {
     using q = layouts::qpc;
     layouts::image<q> c;
-    c.set<&q::service>(qp.service).set<&q::pm_state>(layouts::path_migration::migrated).set<&q::pd>(pd);
+    c.set<&q::service>(qp.service)
+        .set<&q::pm_state>(layouts::path_migration::migrated)
+        .set<&q::pd>(pd);
     c.set<&q::mtu>(layouts::ib_mtu::mtu_1024).set<&q::msg_max>(30);
     c.set<&q::log_rq_size>(test_qp::log_entries).set<&q::log_rq_stride>(2);
     c.set<&q::log_sq_size>(test_qp::log_entries).set<&q::log_sq_stride>(3);
     c.set<&q::usr_page>(test_driver::uar).set<&q::local_qpn>(qp.number);
-    c.set<&q::cqn_send>(cqn).set<&q::cqn_recv>(cqn).set<&q::db_rec_addr>(qp.record).set<&q::mtt_base>(qp.ring.mtt);
+    c.set<&q::cqn_send>(cqn)
+        .set<&q::cqn_recv>(cqn)
+        .set<&q::db_rec_addr>(qp.record)
+        .set<&q::mtt_base>(qp.ring.mtt);
     c.set<&q::qkey>(qkey).set<&q::rre>(1).set<&q::rwe>(1).set<&q::rae>(1);
     return c;
   }
-  layouts::command_status modify(layouts::opcode o, std::uint32_t qpn, const layouts::image<layouts::qpc>& context,
+  layouts::command_status modify(layouts::opcode o, std::uint32_t qpn,
+                                 const layouts::image<layouts::qpc>& context,
                                  std::uint32_t optional = 0) {
     layouts::image<layouts::qp_mailbox> m;
-    m.set<&layouts::qp_mailbox::opt_param_mask>(optional).set_bytes<&layouts::qp_mailbox::context>(context.data());
+    m.set<&layouts::qp_mailbox::opt_param_mask>(optional).set_bytes<&layouts::qp_mailbox::context>(
+        context.data());
     return driver->command_with(o, m, qpn).status;
   }
   test_qp make_qp(std::uint32_t number, layouts::qp_service service = layouts::qp_service::rc) {
@@ -118,24 +128,32 @@ class transport_fixture : public testing::Test {
     using q = layouts::qpc;
     layouts::image<q> c = first_context(qp);
     c.set<&q::remote_qpn>(remote).set<&q::next_rcv_psn>(0xfffff0).set<&q::next_send_psn>(0xfffff0);
-    c.set<&q::rra_max>(2).set<&q::sra_max>(2).set<&q::min_rnr_nak>(12).set<&q::retry_count>(7).set<&q::rnr_retry>(7);
+    c.set<&q::rra_max>(2)
+        .set<&q::sra_max>(2)
+        .set<&q::min_rnr_nak>(12)
+        .set<&q::retry_count>(7)
+        .set<&q::rnr_retry>(7);
     c.set<&q::ack_req_freq>(8);
     c.set<&layouts::primary_path::sched_queue>(layouts::sched_queue_ib(1, 0));
-    c.set<&layouts::primary_path::rlid>(links().base_lid(1)).set<&layouts::primary_path::ack_timeout>(14);
+    c.set<&layouts::primary_path::rlid>(links().base_lid(1))
+        .set<&layouts::primary_path::ack_timeout>(14);
     return c;
   }
-  void to_rts(const test_qp& qp, std::uint32_t remote) {
-    to_rts(qp, ready_context(qp, remote));
-  }
+  void to_rts(const test_qp& qp, std::uint32_t remote) { to_rts(qp, ready_context(qp, remote)); }
   void to_rts(const test_qp& qp, const layouts::image<layouts::qpc>& context) {
-    ASSERT_EQ(modify(layouts::opcode::rst2init_qp, qp.number, first_context(qp)), layouts::command_status::ok);
-    ASSERT_EQ(modify(layouts::opcode::init2rtr_qp, qp.number, context), layouts::command_status::ok);
+    ASSERT_EQ(modify(layouts::opcode::rst2init_qp, qp.number, first_context(qp)),
+              layouts::command_status::ok);
+    ASSERT_EQ(modify(layouts::opcode::init2rtr_qp, qp.number, context),
+              layouts::command_status::ok);
     ASSERT_EQ(modify(layouts::opcode::rtr2rts_qp, qp.number, context), layouts::command_status::ok);
   }
-  layouts::qp_state state_of(const test_qp& qp) { return context_of(qp).get<&layouts::qpc::state>(); }
+  layouts::qp_state state_of(const test_qp& qp) {
+    return context_of(qp).get<&layouts::qpc::state>();
+  }
   layouts::image<layouts::qpc> context_of(const test_qp& qp) {
     layouts::image<layouts::qp_mailbox> m;
-    EXPECT_EQ(driver->query(layouts::opcode::query_qp, m, qp.number).status, layouts::command_status::ok);
+    EXPECT_EQ(driver->query(layouts::opcode::query_qp, m, qp.number).status,
+              layouts::command_status::ok);
     return layouts::context_of(m);
   }
 
@@ -153,11 +171,14 @@ class transport_fixture : public testing::Test {
       put_datagram(qp, at, s);
       at += layouts::wqe_datagram::bytes;
     }
-    const bool atomic = s.opcode == layouts::wqe_opcode::atomic_cs || s.opcode == layouts::wqe_opcode::atomic_fa;
-    if (atomic || s.opcode == layouts::wqe_opcode::rdma_write || s.opcode == layouts::wqe_opcode::rdma_write_imm ||
+    const bool atomic =
+        s.opcode == layouts::wqe_opcode::atomic_cs || s.opcode == layouts::wqe_opcode::atomic_fa;
+    if (atomic || s.opcode == layouts::wqe_opcode::rdma_write ||
+        s.opcode == layouts::wqe_opcode::rdma_write_imm ||
         s.opcode == layouts::wqe_opcode::rdma_read) {
       using r = layouts::wqe_remote_address;
-      put(qp, at, layouts::image<r>{}.set<&r::remote_address>(s.remote_address).set<&r::rkey>(s.rkey));
+      put(qp, at,
+          layouts::image<r>{}.set<&r::remote_address>(s.remote_address).set<&r::rkey>(s.rkey));
       at += r::bytes;
     }
     if (atomic) {
@@ -170,8 +191,11 @@ class transport_fixture : public testing::Test {
       at += layouts::wqe_data::bytes;
     }
     layouts::image<c> control;
-    control.set<&c::opcode>(s.opcode).set<&c::ds>((at - begin) / layouts::wqe_unit).set<&c::fence>(s.fence);
-    control.set<&c::cq_update>(s.signaled ? layouts::wqe_completion::always : layouts::wqe_completion::none);
+    control.set<&c::opcode>(s.opcode)
+        .set<&c::ds>((at - begin) / layouts::wqe_unit)
+        .set<&c::fence>(s.fence);
+    control.set<&c::cq_update>(s.signaled ? layouts::wqe_completion::always
+                                          : layouts::wqe_completion::none);
     control.set<&c::solicited>(s.solicited).set<&c::immediate>(s.immediate);
     control.set<&c::owner>((qp.sent & test_qp::entries) != 0);
     put(qp, begin, control);
@@ -185,13 +209,19 @@ class transport_fixture : public testing::Test {
     if (s.global) {
       std::byte gid[16];
       links().gid(1, 0, gid);
-      segment.set<&d::grh>(true).set<&d::hop_limit>(64).set<&d::tclass>(7).set<&d::flow_label>(0x12345).set_bytes<&d::dgid>(gid);
+      segment.set<&d::grh>(true)
+          .set<&d::hop_limit>(64)
+          .set<&d::tclass>(7)
+          .set<&d::flow_label>(0x12345)
+          .set_bytes<&d::dgid>(gid);
     }
     put(qp, at, segment);
   }
-  static layouts::image<layouts::wqe_data> data_segment(std::uint64_t address, std::uint32_t bytes, std::uint32_t lkey) {
+  static layouts::image<layouts::wqe_data> data_segment(std::uint64_t address, std::uint32_t bytes,
+                                                        std::uint32_t lkey) {
     using w = layouts::wqe_data;
-    return layouts::image<w>{}.set<&w::byte_count>(bytes).set<&w::lkey>(lkey).set<&w::address>(address);
+    return layouts::image<w>{}.set<&w::byte_count>(bytes).set<&w::lkey>(lkey).set<&w::address>(
+        address);
   }
   void ring(const test_qp& qp) {
     hca->write_uar(std::uint64_t{test_driver::uar} * 4096 + layouts::uar::send_doorbell,
@@ -213,7 +243,9 @@ class transport_fixture : public testing::Test {
   }
 
   // data
-  std::byte& byte_at(std::uint64_t address) { return *driver->bytes_of(data, address - region_start); }
+  std::byte& byte_at(std::uint64_t address) {
+    return *driver->bytes_of(data, address - region_start);
+  }
   void fill(std::uint64_t address, std::size_t bytes, unsigned seed) {
     for (std::size_t i = 0; i < bytes; ++i) byte_at(address + i) = pattern(i, seed);
   }
@@ -239,7 +271,8 @@ class transport_fixture : public testing::Test {
     layouts::image<layouts::cqe> e;
     return !driver->next_completion(cq, e);
   }
-  void expect_error(const test_qp& qp, bool is_send, layouts::cqe_syndrome syndrome, unsigned vendor) {
+  void expect_error(const test_qp& qp, bool is_send, layouts::cqe_syndrome syndrome,
+                    unsigned vendor) {
     const auto e = layouts::image<layouts::cqe_error>::from_bytes(completion().data());
     EXPECT_EQ(e.get<&layouts::cqe_error::opcode>(), layouts::cqe_opcode::error);
     EXPECT_EQ(e.get<&layouts::cqe_error::qpn>(), qp.number);

@@ -23,7 +23,10 @@ class transport_hostile : public transport_fixture, public testing::WithParamInt
 
   std::byte noise() {
     const unsigned kind = random() % 4;
-    return static_cast<std::byte>(kind == 0 ? random() & 0xff : kind == 1 ? 0xff : kind == 2 ? 0 : random() % 8);
+    return static_cast<std::byte>(kind == 0   ? random() & 0xff
+                                  : kind == 1 ? 0xff
+                                  : kind == 2 ? 0
+                                              : random() % 8);
   }
   void drain() {
     layouts::image<layouts::cqe> e;
@@ -35,7 +38,8 @@ class transport_hostile : public transport_fixture, public testing::WithParamInt
     qp.sent = qp.received = 0;
     host->store(qp.record, layouts::image<layouts::rq_doorbell_record>{});
     for (std::uint32_t i = 0; i < test_qp::entries; ++i)
-      put(qp, i * test_qp::stride, layouts::image<layouts::wqe_ctrl>{}.set<&layouts::wqe_ctrl::owner>(true));
+      put(qp, i * test_qp::stride,
+          layouts::image<layouts::wqe_ctrl>{}.set<&layouts::wqe_ctrl::owner>(true));
   }
 };
 
@@ -61,8 +65,10 @@ TEST_P(transport_hostile, noise_in_the_queues) {
       s.qkey = qkey;
       const std::size_t at = std::size_t{a.sent % test_qp::entries} * test_qp::stride;
       post_send(a, s);
-      for (unsigned n = random() % 6; n != 0; --n) *driver->bytes_of(a.ring, at + random() % test_qp::stride) = noise();
-      if (random() % 2 == 0) post_receive(b, region_start + 0x20000, random() % 5000, random() % 8 == 0 ? 1 : key);
+      for (unsigned n = random() % 6; n != 0; --n)
+        *driver->bytes_of(a.ring, at + random() % test_qp::stride) = noise();
+      if (random() % 2 == 0)
+        post_receive(b, region_start + 0x20000, random() % 5000, random() % 8 == 0 ? 1 : key);
       if (random() % 10 == 0) {
         layouts::image<layouts::rq_doorbell_record> r;
         r.set<&layouts::rq_doorbell_record::wqe_counter>(random() & 0xffff);

@@ -15,7 +15,8 @@ using layouts::wqe_opcode;
 namespace {
 
 constexpr std::uint32_t mtu = 1024;
-constexpr std::uint32_t sizes[] = {0, 1, 63, 64, 65, mtu - 1, mtu, mtu + 1, 10 * mtu + 3, 65536, 1u << 20};
+constexpr std::uint32_t sizes[] = {0,   1,       63,           64,    65,      mtu - 1,
+                                   mtu, mtu + 1, 10 * mtu + 3, 65536, 1u << 20};
 
 class rc : public transport_fixture {
  protected:
@@ -141,7 +142,8 @@ TEST_F(rc, many_requests_complete_in_order_round_the_ring) {
       post_send(a, s);
     }
     ring(a);
-    for (unsigned i = 0; i < 50; ++i) EXPECT_EQ(completion().get<&layouts::cqe::wqe_index>(), round * 50 + i);
+    for (unsigned i = 0; i < 50; ++i)
+      EXPECT_EQ(completion().get<&layouts::cqe::wqe_index>(), round * 50 + i);
   }
   EXPECT_EQ(hca->complaints(), 0u);
 }
@@ -172,8 +174,10 @@ TEST_F(rc, a_send_without_receive_waits_and_arrives_when_one_is_posted) {
 TEST_F(rc, the_communication_established_event_comes_with_the_first_packet_in_rtr) {
   test_qp c = make_qp(0x110), d = make_qp(0x111);
   to_rts(c, d.number);
-  ASSERT_EQ(modify(layouts::opcode::rst2init_qp, d.number, first_context(d)), layouts::command_status::ok);
-  ASSERT_EQ(modify(layouts::opcode::init2rtr_qp, d.number, ready_context(d, c.number)), layouts::command_status::ok);
+  ASSERT_EQ(modify(layouts::opcode::rst2init_qp, d.number, first_context(d)),
+            layouts::command_status::ok);
+  ASSERT_EQ(modify(layouts::opcode::init2rtr_qp, d.number, ready_context(d, c.number)),
+            layouts::command_status::ok);
   events(event_type::communication_established);
   send(c, request(wqe_opcode::rdma_write, 1));
   send(c, request(wqe_opcode::rdma_write, 1));

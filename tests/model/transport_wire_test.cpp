@@ -98,7 +98,8 @@ class wire : public transport_fixture {
     m.set<&layouts::smp::base_version>(1).set<&layouts::smp::class_version>(1);
     m.set<&layouts::smp::mgmt_class>(layouts::mad_class::subnet_lid_routed);
     m.set<&layouts::smp::attribute_id>(static_cast<unsigned>(layouts::smp_attribute::port_info));
-    m.set<&layouts::smp::attribute_modifier>(1).set<&layouts::smp::method>(layouts::mad_method::get);
+    m.set<&layouts::smp::attribute_modifier>(1).set<&layouts::smp::method>(
+        layouts::mad_method::get);
     m = exchange(m);
     auto info = layouts::attribute<&layouts::smp::data, layouts::port_info>(m);
     info.set<&layouts::port_info::state>(state);
@@ -110,7 +111,8 @@ class wire : public transport_fixture {
   layouts::image<layouts::smp> exchange(const layouts::image<layouts::smp>& m) {
     std::memset(host->at(driver->input), 0, 4096);
     host->store(driver->input, m);
-    EXPECT_EQ(driver->command(opcode::mad_ifc, driver->input, 1, 3, driver->output).status, command_status::ok);
+    EXPECT_EQ(driver->command(opcode::mad_ifc, driver->input, 1, 3, driver->output).status,
+              command_status::ok);
     return host->load<layouts::smp>(driver->output);
   }
   test_send request(wqe_opcode what, std::uint32_t bytes) {
@@ -159,7 +161,8 @@ TEST_F(wire, what_is_lost_doubled_or_swapped_arrives_once_and_in_order) {
 
     fill(to, bytes, round + 50);
     send(a, request(wqe_opcode::rdma_read, bytes));
-    EXPECT_EQ(completion_in(10 * second).get<&layouts::cqe::opcode>(), static_cast<unsigned>(wqe_opcode::rdma_read));
+    EXPECT_EQ(completion_in(10 * second).get<&layouts::cqe::opcode>(),
+              static_cast<unsigned>(wqe_opcode::rdma_read));
     expect_pattern(from, bytes, round + 50);
   }
   EXPECT_GT(cable.lost, 0u);
@@ -171,8 +174,8 @@ TEST_F(wire, what_is_lost_doubled_or_swapped_arrives_once_and_in_order) {
 TEST_F(wire, an_atomic_whose_answer_is_lost_is_executed_once) {
   bool first = true;
   cable.lose = [&](const packet_view& v) {
-    const bool answer =
-        layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) == bth_operation::atomic_acknowledge;
+    const bool answer = layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) ==
+                        bth_operation::atomic_acknowledge;
     return answer && std::exchange(first, !answer && first);
   };
   std::uint64_t word = 40;
@@ -192,7 +195,8 @@ TEST_F(wire, an_atomic_whose_answer_is_lost_is_executed_once) {
 TEST_F(wire, a_gap_is_told_at_once_and_once) {
   bool first = true;
   cable.lose = [&](const packet_view& v) {
-    return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) == bth_operation::rdma_write_middle &&
+    return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) ==
+               bth_operation::rdma_write_middle &&
            std::exchange(first, false);
   };
   fill(from, 9000, 5);
@@ -219,7 +223,8 @@ TEST_F(wire, unreliable_connections_lose_whole_messages_and_go_on) {
   to_rts(d, remote_context(d, c.number));
   bool first = true;
   cable.lose = [&](const packet_view& v) {
-    return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) == bth_operation::send_middle &&
+    return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) ==
+               bth_operation::send_middle &&
            std::exchange(first, false);
   };
   for (unsigned i = 0; i < 2; ++i) post_receive(d, to, 5000, key);
@@ -257,13 +262,15 @@ TEST_F(wire, random_packets_change_nothing_but_what_they_may) {
     if (p.bytes.size() >= 20) {
       layouts::image<layouts::lrh> lrh;
       lrh.set<&layouts::lrh::lnh>(random() % 8 == 0 ? layouts::link_next_header::iba_global
-                                                     : layouts::link_next_header::iba_local);
+                                                    : layouts::link_next_header::iba_local);
       p.bytes.resize(p.bytes.size() / 4 * 4);
-      lrh.set<&layouts::lrh::packet_length>((p.bytes.size() + 4) / 4).set<&layouts::lrh::dlid>(cable.local_lid);
+      lrh.set<&layouts::lrh::packet_length>((p.bytes.size() + 4) / 4)
+          .set<&layouts::lrh::dlid>(cable.local_lid);
       std::memcpy(p.bytes.data(), lrh.data(), 8);
       auto bth = layouts::image<layouts::bth>::from_bytes(p.bytes.data() + 8);
       bth.set<&layouts::bth::pkey>(0xffff).set<&layouts::bth::version>(0);
-      bth.set<&layouts::bth::dest_qp>(random() % 3 == 0 ? random() & 0xffffff : 0x160 + random() % 2);
+      bth.set<&layouts::bth::dest_qp>(random() % 3 == 0 ? random() & 0xffffff
+                                                        : 0x160 + random() % 2);
       bth.set<&layouts::bth::psn>((0xfffff0 + random() % 64) & psn_mask);
       bth.set<&layouts::bth::opcode>(static_cast<layouts::bth_opcode>(random() % 32));
       std::memcpy(p.bytes.data() + 8, bth.data(), 12);

@@ -25,8 +25,9 @@ image<aeth> answer_header(const response& r) {
 image<bth> answers::header(const queue_pair& qp, bth_operation operation, std::uint32_t psn) const {
   const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
   image<bth> h;
-  h.set<&bth::opcode>(
-       make_bth_opcode(qp.service == qp_service::xrc ? bth_transport::xrc : bth_transport::rc, operation))
+  h
+      .set<&bth::opcode>(make_bth_opcode(
+          qp.service == qp_service::xrc ? bth_transport::xrc : bth_transport::rc, operation))
       .set<&bth::migrated>(true)
       .set<&bth::pkey>(t_.a.links->pkey(qp.way.port, pkey_index))
       .set<&bth::dest_qp>(qp.context.get<&qpc::remote_qpn>())
@@ -49,7 +50,8 @@ void answers::add(queue_pair& qp, response r) {
     return;
   }
   const bool swallows = r.what == response::kind::acknowledge && !queue.empty() &&
-                        queue.back().what == response::kind::acknowledge && queue.back().type == aeth_type::ack;
+                        queue.back().what == response::kind::acknowledge &&
+                        queue.back().type == aeth_type::ack;
   if (swallows) queue.back() = r;
   else queue.push_back(r);
   schedule(qp);
@@ -81,7 +83,8 @@ void answers::run(std::uint32_t qpn) {
 
 void answers::send_plain(queue_pair& qp, const response& r) {
   const bool atomic = r.what == response::kind::atomic;
-  const bth_operation operation = atomic ? bth_operation::atomic_acknowledge : bth_operation::acknowledge;
+  const bth_operation operation =
+      atomic ? bth_operation::atomic_acknowledge : bth_operation::acknowledge;
   frame f = make_frame(*t_.a.links, qp.way, header(qp, operation, r.psn),
                        aeth::bytes + (atomic ? atomic_ack_eth::bytes : 0), 0);
   const std::size_t at = f.put(0, answer_header(r));
@@ -97,7 +100,8 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   const o operation = !r.begun ? (last ? o::rdma_read_response_only : o::rdma_read_response_first)
                                : (last ? o::rdma_read_response_last : o::rdma_read_response_middle);
   const bool with_answer = operation != o::rdma_read_response_middle;
-  frame f = make_frame(*t_.a.links, qp.way, header(qp, operation, r.psn), with_answer ? aeth::bytes : 0, payload);
+  frame f = make_frame(*t_.a.links, qp.way, header(qp, operation, r.psn),
+                       with_answer ? aeth::bytes : 0, payload);
   if (with_answer) f.put(0, answer_header(r));
   if (payload != 0 && t_.a.regions->read(r.rkey, qp.owner.pd, false, access::remote_read, r.address,
                                          f.payload_bytes(), payload) != access_result::ok) {

@@ -26,7 +26,8 @@ access_result data_list::check(memory_regions& regions, data_owner owner, access
       if (kind != access::local_read) return access_result::bad_permission;
       continue;
     }
-    const access_result r = regions.check(s.lkey, owner.pd, owner.reserved_key_allowed, kind, s.address, s.bytes);
+    const access_result r =
+        regions.check(s.lkey, owner.pd, owner.reserved_key_allowed, kind, s.address, s.bytes);
     if (r != access_result::ok) return r;
   }
   return access_result::ok;
@@ -41,7 +42,8 @@ access_result data_list::for_range(std::uint64_t offset, std::size_t bytes, Piec
       offset -= s.bytes;
       continue;
     }
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(s.bytes - offset, bytes - done));
+    const auto n =
+        static_cast<std::size_t>(std::min<std::uint64_t>(s.bytes - offset, bytes - done));
     const access_result r = piece(s, s.address + offset, done, n);
     if (r != access_result::ok) return r;
     done += n;
@@ -50,23 +52,27 @@ access_result data_list::for_range(std::uint64_t offset, std::size_t bytes, Piec
   return done == bytes ? access_result::ok : access_result::out_of_bounds;
 }
 
-access_result data_list::gather(memory_regions& regions, data_owner owner, std::uint64_t offset, std::byte* to,
-                                std::size_t bytes) const {
-  return for_range(offset, bytes, [&](const segment& s, std::uint64_t address, std::size_t at, std::size_t n) {
-    if (s.is_inline) {
-      std::memcpy(to + at, inline_bytes_.data() + address, n);
-      return access_result::ok;
-    }
-    return regions.read(s.lkey, owner.pd, owner.reserved_key_allowed, access::local_read, address, to + at, n);
-  });
+access_result data_list::gather(memory_regions& regions, data_owner owner, std::uint64_t offset,
+                                std::byte* to, std::size_t bytes) const {
+  return for_range(offset, bytes,
+                   [&](const segment& s, std::uint64_t address, std::size_t at, std::size_t n) {
+                     if (s.is_inline) {
+                       std::memcpy(to + at, inline_bytes_.data() + address, n);
+                       return access_result::ok;
+                     }
+                     return regions.read(s.lkey, owner.pd, owner.reserved_key_allowed,
+                                         access::local_read, address, to + at, n);
+                   });
 }
 
 access_result data_list::scatter(memory_regions& regions, data_owner owner, std::uint64_t offset,
                                  const std::byte* from, std::size_t bytes) const {
-  return for_range(offset, bytes, [&](const segment& s, std::uint64_t address, std::size_t at, std::size_t n) {
-    if (s.is_inline) return access_result::bad_permission;
-    return regions.write(s.lkey, owner.pd, owner.reserved_key_allowed, access::local_write, address, from + at, n);
-  });
+  return for_range(offset, bytes,
+                   [&](const segment& s, std::uint64_t address, std::size_t at, std::size_t n) {
+                     if (s.is_inline) return access_result::bad_permission;
+                     return regions.write(s.lkey, owner.pd, owner.reserved_key_allowed,
+                                          access::local_write, address, from + at, n);
+                   });
 }
 
 }  // namespace freehca::model

@@ -30,10 +30,10 @@ class data_list {
 
   /// Copies bytes [offset, offset + bytes) of the message out of memory, or into it. The range must lie
   /// within size(). Inline bytes cannot be written: bad_permission.
-  access_result gather(memory_regions& regions, data_owner owner, std::uint64_t offset, std::byte* to,
-                       std::size_t bytes) const;
-  access_result scatter(memory_regions& regions, data_owner owner, std::uint64_t offset, const std::byte* from,
-                        std::size_t bytes) const;
+  access_result gather(memory_regions& regions, data_owner owner, std::uint64_t offset,
+                       std::byte* to, std::size_t bytes) const;
+  access_result scatter(memory_regions& regions, data_owner owner, std::uint64_t offset,
+                        const std::byte* from, std::size_t bytes) const;
 
  private:
   struct segment {

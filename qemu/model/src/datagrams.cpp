@@ -44,11 +44,14 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
   if (way.port < 1 || way.port > t_.a.how.ports) return failures::local_qp_operation;
   // The address handle belongs to a protection domain (IBTA vol. 1, 11.4.1.1).
   if (r.datagram.get<&wqe_datagram::pd>() != qp.owner.pd) return failures::local_qp_operation;
-  if (r.data.size() > std::min(qp.mtu, t_.a.links->mtu_bytes(way.port))) return failures::local_length;
+  if (r.data.size() > std::min(qp.mtu, t_.a.links->mtu_bytes(way.port)))
+    return failures::local_length;
 
   const bool immediate = r.opcode == wqe_opcode::send_imm;
   const auto wanted = static_cast<std::uint32_t>(r.datagram.get<&wqe_datagram::qkey>());
-  const auto qkey = (wanted & qkey_from_context) != 0 ? static_cast<std::uint32_t>(qp.context.get<&qpc::qkey>()) : wanted;
+  const auto qkey = (wanted & qkey_from_context) != 0
+                        ? static_cast<std::uint32_t>(qp.context.get<&qpc::qkey>())
+                        : wanted;
   const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
   image<bth> base;
   base.set<&bth::opcode>(immediate ? bth_opcode::ud_send_only_imm : bth_opcode::ud_send_only)
@@ -58,12 +61,15 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
       .set<&bth::dest_qp>(r.datagram.get<&wqe_datagram::dqpn>())
       .set<&bth::psn>(r.first_psn);
   const auto payload = static_cast<std::size_t>(r.data.size());
-  frame f = make_frame(*t_.a.links, way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
+  frame f =
+      make_frame(*t_.a.links, way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
   // A special queue pair is known to the fabric by its well-known number.
   const std::uint32_t source = qp.special != 0 ? qp.special - 1 : qp.number();
-  const std::size_t at = f.put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
+  const std::size_t at =
+      f.put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
   if (immediate) f.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
-  if (payload != 0 && r.data.gather(*t_.a.regions, qp.owner, 0, f.payload_bytes(), payload) != access_result::ok)
+  if (payload != 0 &&
+      r.data.gather(*t_.a.regions, qp.owner, 0, f.payload_bytes(), payload) != access_result::ok)
     return failures::local_protection;
   t_.transmit(way, std::move(f.p));
   return std::nullopt;
@@ -71,9 +77,11 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
 
 std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_request& r) {
   // The gathered bytes are the packet from its LRH to the word where the ICRC goes.
-  constexpr std::size_t most = lrh::bytes + grh::bytes + bth::bytes + deth::bytes + immdt::bytes + 4096 + icrc_bytes;
+  constexpr std::size_t most =
+      lrh::bytes + grh::bytes + bth::bytes + deth::bytes + immdt::bytes + 4096 + icrc_bytes;
   const auto bytes = static_cast<std::size_t>(r.data.size());
-  if (bytes < lrh::bytes + bth::bytes + icrc_bytes || r.data.size() > most) return failures::local_length;
+  if (bytes < lrh::bytes + bth::bytes + icrc_bytes || r.data.size() > most)
+    return failures::local_length;
   packet p;
   p.bytes.resize(bytes);
   if (r.data.gather(*t_.a.regions, qp.owner, 0, p.bytes.data(), bytes) != access_result::ok)
@@ -86,7 +94,8 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   // Without `slr` the LRH holds path bits only, and hardware adds the port's LID (Linux hw/mlx4/qp.c
   // build_mlx_header).
   if (!r.mlx.get<&wqe_ctrl_mlx::slr>())
-    local.set<&lrh::slid>(static_cast<std::uint16_t>(t_.a.links->base_lid(way.port) | local.get<&lrh::slid>()));
+    local.set<&lrh::slid>(
+        static_cast<std::uint16_t>(t_.a.links->base_lid(way.port) | local.get<&lrh::slid>()));
   std::copy_n(local.data(), lrh::bytes, p.bytes.begin());
   // Padding that the headers announce and the list leaves out.
   const auto announced = static_cast<std::size_t>(local.get<&lrh::packet_length>() * 4);
@@ -99,7 +108,8 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   return std::nullopt;
 }
 
-std::optional<unsigned> datagrams::admit(const queue_pair& qp, unsigned port, std::uint16_t pkey) const {
+std::optional<unsigned> datagrams::admit(const queue_pair& qp, unsigned port,
+                                         std::uint16_t pkey) const {
   if (qp.special == 1) return 0;  // subnet management is outside of partitions
   const ports& links = *t_.a.links;
   if (qp.special == 2) {
@@ -142,7 +152,9 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   report.remote_qpn = source;
   report.slid = static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>());
   report.sl = static_cast<std::uint8_t>(v.lrh.get<&lrh::service_level>());
-  report.path_bits = dlid >= first_multicast_lid ? 0 : static_cast<std::uint8_t>((dlid - t_.a.links->base_lid(port)) & 0x7f);
+  report.path_bits = dlid >= first_multicast_lid
+                         ? 0
+                         : static_cast<std::uint8_t>((dlid - t_.a.links->base_lid(port)) & 0x7f);
   report.global = v.global;
   report.solicited = v.bth.get<&bth::solicited>();
   place(qp, v, report);
@@ -151,9 +163,14 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
 void datagrams::place(queue_pair& qp, const packet_view& v, const receive_report& report) {
   receive_request r;
   switch (t_.receives.take(qp, r)) {
-    case take_result::empty: ++t_.datagrams_dropped; return;
-    case take_result::fault: t_.errors.enter_error(qp, std::nullopt); return;
-    case take_result::taken: break;
+    case take_result::empty:
+      ++t_.datagrams_dropped;
+      return;
+    case take_result::fault:
+      t_.errors.enter_error(qp, std::nullopt);
+      return;
+    case take_result::taken:
+      break;
   }
   if (grh_area + v.rest_bytes > r.data.size()) {
     t_.errors.receive_failed(qp, r, failures::local_length);

@@ -19,7 +19,8 @@ constexpr std::array<std::byte, 8> little_endian_bytes(std::uint64_t value) {
 }
 constexpr std::uint64_t from_little_endian(const std::array<std::byte, 8>& bytes) {
   std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
+  for (std::size_t i = bytes.size(); i-- > 0;)
+    value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
   return value;
 }
 

@@ -23,7 +23,9 @@ multicast_groups::multicast_groups(transport::parts& t) : t_(t) {
   t.a.commands.on(opcode::mgid_hash, [this](command& c) { return hash(c); });
 }
 
-std::size_t multicast_groups::entry_bytes() const { return std::size_t{1} << t_.a.profile.log_mc_entry_bytes; }
+std::size_t multicast_groups::entry_bytes() const {
+  return std::size_t{1} << t_.a.profile.log_mc_entry_bytes;
+}
 
 std::uint64_t multicast_groups::address(std::uint32_t index) const {
   return t_.a.profile.mc_base + (std::uint64_t{index} << t_.a.profile.log_mc_entry_bytes);
@@ -31,7 +33,8 @@ std::uint64_t multicast_groups::address(std::uint32_t index) const {
 
 bool multicast_groups::valid(std::uint32_t index) const {
   const hca_profile& p = t_.a.profile;
-  return p.running && p.log_mc_entry_bytes >= 6 && p.log_mc_entry_bytes <= 12 && index >> p.log_mc_table == 0;
+  return p.running && p.log_mc_entry_bytes >= 6 && p.log_mc_entry_bytes <= 12 &&
+         index >> p.log_mc_table == 0;
 }
 
 bool multicast_groups::load(std::uint32_t index, std::vector<std::byte>& to) {
@@ -44,21 +47,26 @@ command_status multicast_groups::read(command& c) {
   if (!valid(c.input_modifier)) return command_status::bad_index;
   std::vector<std::byte> entry;
   if (!load(c.input_modifier, entry)) return command_status::icm_error;
-  return t_.a.memory.write(c.output_parameter, entry.data(), entry.size()) ? command_status::ok
-                                                                          : command_status::internal_error;
+  return t_.a.memory.write(c.output_parameter, entry.data(), entry.size())
+             ? command_status::ok
+             : command_status::internal_error;
 }
 
 command_status multicast_groups::write(command& c) {
   if (!t_.a.profile.running) return command_status::bad_system_state;
-  if (c.opcode_modifier != 0) return command_status::bad_operation;  // promiscuous lists: Ethernet only
+  if (c.opcode_modifier != 0)
+    return command_status::bad_operation;  // promiscuous lists: Ethernet only
   if (!valid(c.input_modifier)) return command_status::bad_index;
   std::vector<std::byte> entry(entry_bytes());
-  if (!t_.a.memory.read(c.input_parameter, entry.data(), entry.size())) return command_status::internal_error;
+  if (!t_.a.memory.read(c.input_parameter, entry.data(), entry.size()))
+    return command_status::internal_error;
   const auto head = image<mcg_header>::from_bytes(entry.data());
-  if (head.get<&mcg_header::members_count>() > mcg_members_per_entry(t_.a.profile.log_mc_entry_bytes))
+  if (head.get<&mcg_header::members_count>() >
+      mcg_members_per_entry(t_.a.profile.log_mc_entry_bytes))
     return command_status::bad_parameter;
-  return t_.a.context_memory->write(address(c.input_modifier), entry.data(), entry.size()) ? command_status::ok
-                                                                                          : command_status::icm_error;
+  return t_.a.context_memory->write(address(c.input_modifier), entry.data(), entry.size())
+             ? command_status::ok
+             : command_status::icm_error;
 }
 
 std::uint32_t multicast_groups::hash_of(const std::byte* mgid) const {
@@ -66,7 +74,8 @@ std::uint32_t multicast_groups::hash_of(const std::byte* mgid) const {
   std::uint32_t h = 0xffff;
   for (unsigned i = 0; i < mgid_bytes; ++i) {
     h ^= static_cast<std::uint32_t>(mgid[i]) << 8;
-    for (unsigned bit = 0; bit < 8; ++bit) h = ((h & 0x8000) != 0 ? h << 1 ^ 0x1021 : h << 1) & 0xffff;
+    for (unsigned bit = 0; bit < 8; ++bit)
+      h = ((h & 0x8000) != 0 ? h << 1 ^ 0x1021 : h << 1) & 0xffff;
   }
   return h & ((1u << std::min(t_.a.profile.log_mc_hash, 16u)) - 1);
 }
@@ -74,7 +83,8 @@ std::uint32_t multicast_groups::hash_of(const std::byte* mgid) const {
 command_status multicast_groups::hash(command& c) {
   if (!t_.a.profile.running) return command_status::bad_system_state;
   std::byte mgid[mgid_bytes];
-  if (!t_.a.memory.read(c.input_parameter, mgid, sizeof mgid)) return command_status::internal_error;
+  if (!t_.a.memory.read(c.input_parameter, mgid, sizeof mgid))
+    return command_status::internal_error;
   c.output_parameter = hash_of(mgid);
   return command_status::ok;
 }
@@ -92,8 +102,10 @@ std::vector<multicast_groups::member> multicast_groups::members(const std::byte*
     if (same) {
       const std::size_t room = (entry.size() - mcg_header::bytes) / mcg_member::bytes;
       for (std::size_t i = 0; i < std::min(count, room); ++i) {
-        const auto m = image<mcg_member>::from_bytes(entry.data() + mcg_header::bytes + i * mcg_member::bytes);
-        found.push_back({static_cast<std::uint32_t>(m.get<&mcg_member::qpn>()), m.get<&mcg_member::block_loopback>()});
+        const auto m =
+            image<mcg_member>::from_bytes(entry.data() + mcg_header::bytes + i * mcg_member::bytes);
+        found.push_back({static_cast<std::uint32_t>(m.get<&mcg_member::qpn>()),
+                         m.get<&mcg_member::block_loopback>()});
       }
       break;
     }

@@ -26,9 +26,9 @@ bool write_context(command& c, const image<qpc>& context) {
 }  // namespace
 
 qp_commands::qp_commands(transport::parts& t) : t_(t) {
-  for (const opcode o : {opcode::rst2init_qp, opcode::init2init_qp, opcode::init2rtr_qp, opcode::rtr2rts_qp,
-                         opcode::rts2rts_qp, opcode::sqerr2rts_qp, opcode::rts2sqd_qp, opcode::sqd2rts_qp,
-                         opcode::sqd2sqd_qp})
+  for (const opcode o : {opcode::rst2init_qp, opcode::init2init_qp, opcode::init2rtr_qp,
+                         opcode::rtr2rts_qp, opcode::rts2rts_qp, opcode::sqerr2rts_qp,
+                         opcode::rts2sqd_qp, opcode::sqd2rts_qp, opcode::sqd2sqd_qp})
     t.a.commands.on(o, [this, o](command& c) { return modify(c, *transition_of(o)); });
   t.a.commands.on(opcode::to_err_qp, [this](command& c) { return to_error(c); });
   t.a.commands.on(opcode::to_rst_qp, [this](command& c) { return to_reset(c); });
@@ -39,7 +39,8 @@ qp_commands::qp_commands(transport::parts& t) : t_(t) {
 command_status qp_commands::modify(command& c, const qp_transition& transition) {
   if (!t_.a.profile.running) return command_status::bad_system_state;
   image<qp_mailbox> mailbox;
-  if (transition.command != opcode::rts2sqd_qp && !c.read_input(mailbox)) return command_status::internal_error;
+  if (transition.command != opcode::rts2sqd_qp && !c.read_input(mailbox))
+    return command_status::internal_error;
   const image<qpc> given = context_of(mailbox);
   if (transition.command == opcode::rst2init_qp) return create(c, given);
 
@@ -47,7 +48,8 @@ command_status qp_commands::modify(command& c, const qp_transition& transition) 
   if (qp == nullptr || qp->state != transition.from) return command_status::bad_qp_state;
   t_.pairs.store(*qp);
   const image<qpc> before = qp->context;
-  apply(transition, static_cast<std::uint32_t>(mailbox.get<&qp_mailbox::opt_param_mask>()), given, qp->context);
+  apply(transition, static_cast<std::uint32_t>(mailbox.get<&qp_mailbox::opt_param_mask>()), given,
+        qp->context);
   qp->refresh();
   const command_status verdict = check(*qp);
   if (verdict != command_status::ok) {
@@ -71,16 +73,20 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
     case qp_service::uc:
     case qp_service::ud:
     case qp_service::xrc:
-    case qp_service::mlx: break;
-    default: return command_status::bad_parameter;
+    case qp_service::mlx:
+      break;
+    default:
+      return command_status::bad_parameter;
   }
   const auto send_cqn = static_cast<std::uint32_t>(given.get<&qpc::cqn_send>());
   const auto receive_cqn = static_cast<std::uint32_t>(given.get<&qpc::cqn_recv>());
-  if (!t_.a.cqs->exists(send_cqn) || !t_.a.cqs->exists(receive_cqn)) return command_status::bad_resource_state;
+  if (!t_.a.cqs->exists(send_cqn) || !t_.a.cqs->exists(receive_cqn))
+    return command_status::bad_resource_state;
   const auto srqn = static_cast<std::uint32_t>(given.get<&qpc::srqn>());
   const bool shared = given.get<&qpc::srq>() != 0;
   if (shared && !t_.shared.exists(srqn)) return command_status::bad_resource_state;
-  if (!t_.a.context_memory->control_entry_mapped(cmpt_type::qp, index)) return command_status::icm_error;
+  if (!t_.a.context_memory->control_entry_mapped(cmpt_type::qp, index))
+    return command_status::icm_error;
 
   queue_pair& qp = t_.pairs.create(qpn);
   apply(*transition_of(opcode::rst2init_qp), 0, given, qp.context);
@@ -112,18 +118,22 @@ void qp_commands::entered(queue_pair& qp, const qp_transition& transition, const
       qp.rq.expected_psn = static_cast<std::uint32_t>(qp.context.get<&qpc::next_rcv_psn>());
       break;
     case opcode::rtr2rts_qp:
-      qp.sq.next_psn = qp.sq.unacked_psn = static_cast<std::uint32_t>(qp.context.get<&qpc::next_send_psn>());
+      qp.sq.next_psn = qp.sq.unacked_psn =
+          static_cast<std::uint32_t>(qp.context.get<&qpc::next_send_psn>());
       qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
       qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
       t_.sends.kick(qp);
       break;
     case opcode::sqerr2rts_qp:
-    case opcode::sqd2rts_qp: t_.sends.kick(qp); break;
+    case opcode::sqd2rts_qp:
+      t_.sends.kick(qp);
+      break;
     case opcode::rts2sqd_qp:
       qp.sq.drain_event = (c.input_modifier & drain_event) != 0;
       t_.sends.kick(qp);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -165,7 +175,8 @@ command_status qp_commands::configure_special(command& c) {
   const std::uint32_t base = c.input_modifier & qpn_mask;
   // Linux aligns the block to 8 (mlx4/qp.c mlx4_init_qp_table).
   if (base % 8 != 0) return command_status::bad_parameter;
-  if (base != 0 && (base < reserved::qps || base >> t_.a.profile.log_qps != 0)) return command_status::bad_index;
+  if (base != 0 && (base < reserved::qps || base >> t_.a.profile.log_qps != 0))
+    return command_status::bad_index;
   t_.pairs.set_special_base(base);
   return command_status::ok;
 }

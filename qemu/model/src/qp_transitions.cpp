@@ -11,23 +11,25 @@ namespace {
 namespace o = qp_optpar;
 
 constexpr std::uint32_t access_rights = o::rre | o::rae | o::rwe;
-constexpr std::uint32_t running = o::alternate_path | access_rights | o::qkey | o::min_rnr_nak | o::pm_state |
-                                  o::counter_index | o::vlan_stripping;
+constexpr std::uint32_t running = o::alternate_path | access_rights | o::qkey | o::min_rnr_nak |
+                                  o::pm_state | o::counter_index | o::vlan_stripping;
 
 constexpr qp_transition transitions[] = {
     {opcode::rst2init_qp, qp_state::reset, qp_state::init, 0},
-    {opcode::init2init_qp, qp_state::init, qp_state::init, access_rights | o::pkey_index | o::qkey | o::sched_queue},
+    {opcode::init2init_qp, qp_state::init, qp_state::init,
+     access_rights | o::pkey_index | o::qkey | o::sched_queue},
     {opcode::init2rtr_qp, qp_state::init, qp_state::rtr,
      running | o::pkey_index | o::rra_max | o::sched_queue | o::primary_path},
     {opcode::rtr2rts_qp, qp_state::rtr, qp_state::rts,
      running | o::sra_max | o::retry_count | o::rnr_retry | o::ack_timeout},
     {opcode::rts2rts_qp, qp_state::rts, qp_state::rts, running},
-    {opcode::sqerr2rts_qp, qp_state::sq_error, qp_state::rts, access_rights | o::qkey | o::min_rnr_nak},
+    {opcode::sqerr2rts_qp, qp_state::sq_error, qp_state::rts,
+     access_rights | o::qkey | o::min_rnr_nak},
     {opcode::rts2sqd_qp, qp_state::rts, qp_state::sq_draining, 0},
     {opcode::sqd2rts_qp, qp_state::sq_drained, qp_state::rts, running},
     {opcode::sqd2sqd_qp, qp_state::sq_drained, qp_state::sq_drained,
-     running | o::pkey_index | o::primary_path | o::sra_max | o::rra_max | o::retry_count | o::rnr_retry |
-         o::ack_timeout | o::sched_queue},
+     running | o::pkey_index | o::primary_path | o::sra_max | o::rra_max | o::retry_count |
+         o::rnr_retry | o::ack_timeout | o::sched_queue},
 };
 
 template <auto... Fields>
@@ -39,7 +41,8 @@ void copy(const image<qpc>& from, image<qpc>& to) {
 void take_primary_path(const image<qpc>& given, image<qpc>& context) {
   const image<qpc> before = context;
   set_path<primary_path>(context, path_of<primary_path>(given));
-  copy<&primary_path::pkey_index, &primary_path::ack_timeout, &primary_path::counter_index>(before, context);
+  copy<&primary_path::pkey_index, &primary_path::ack_timeout, &primary_path::counter_index>(
+      before, context);
 }
 
 bool is_connected(const image<qpc>& context) {
@@ -49,20 +52,24 @@ bool is_connected(const image<qpc>& context) {
 
 void take_required(opcode command, const image<qpc>& given, image<qpc>& context) {
   switch (command) {
-    case opcode::rst2init_qp: context = given; break;
+    case opcode::rst2init_qp:
+      context = given;
+      break;
     case opcode::init2rtr_qp:
       take_primary_path(given, context);
       copy<&qpc::mtu, &qpc::msg_max, &qpc::roce>(given, context);
       if (is_connected(context))
-        copy<&qpc::remote_qpn, &qpc::next_rcv_psn, &qpc::rra_max, &qpc::min_rnr_nak>(given, context);
+        copy<&qpc::remote_qpn, &qpc::next_rcv_psn, &qpc::rra_max, &qpc::min_rnr_nak>(given,
+                                                                                     context);
       break;
     case opcode::rtr2rts_qp:
       copy<&qpc::next_send_psn, &qpc::roce_entropy>(given, context);
       if (is_connected(context))
-        copy<&primary_path::ack_timeout, &qpc::retry_count, &qpc::rnr_retry, &qpc::sra_max, &qpc::ack_req_freq>(
-            given, context);
+        copy<&primary_path::ack_timeout, &qpc::retry_count, &qpc::rnr_retry, &qpc::sra_max,
+             &qpc::ack_req_freq>(given, context);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -95,7 +102,8 @@ const qp_transition* transition_of(opcode command) {
   return nullptr;
 }
 
-void apply(const qp_transition& transition, std::uint32_t mask, const image<qpc>& given, image<qpc>& context) {
+void apply(const qp_transition& transition, std::uint32_t mask, const image<qpc>& given,
+           image<qpc>& context) {
   take_required(transition.command, given, context);
   take_optional(mask & transition.optional, given, context);
   context.set<&qpc::state>(transition.to);

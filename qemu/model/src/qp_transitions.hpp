@@ -22,7 +22,7 @@ const qp_transition* transition_of(layouts::opcode command);
 
 /// Takes into `context` what `transition` requires, and what `mask` chooses of what it permits, from the
 /// mailbox's context `given`.
-void apply(const qp_transition& transition, std::uint32_t mask, const layouts::image<layouts::qpc>& given,
-           layouts::image<layouts::qpc>& context);
+void apply(const qp_transition& transition, std::uint32_t mask,
+           const layouts::image<layouts::qpc>& given, layouts::image<layouts::qpc>& context);
 
 }  // namespace freehca::model

@@ -34,18 +34,18 @@ struct send_side {
   work_queue ring;
   std::uint16_t counter = 0;  ///< WQEs fetched, in queue entries
   std::deque<send_request> requests;
-  std::size_t cursor = 0;     ///< the request being sent; before it everything has been sent once
+  std::size_t cursor = 0;  ///< the request being sent; before it everything has been sent once
   std::uint32_t next_psn = 0, unacked_psn = 0;
-  std::uint32_t ssn = 0;      ///< requests sent since the queue pair was reset
-  unsigned responses_awaited = 0;       ///< reads and atomics sent and not answered
-  std::uint32_t response_psns = 0;      ///< packets of reads awaited
+  std::uint32_t ssn = 0;            ///< requests sent since the queue pair was reset
+  unsigned responses_awaited = 0;   ///< reads and atomics sent and not answered
+  std::uint32_t response_psns = 0;  ///< packets of reads awaited
   unsigned retries_left = 0, rnr_retries_left = 0;
-  bool scheduled = false;               ///< a run is on its way
+  bool scheduled = false;  ///< a run is on its way
   bool waiting_rnr = false;
-  bool response_missed = false;         ///< a gap in the responses was seen and its retry is under way
-  bool second_chance = false;           ///< the acknowledgement timer has expired once without progress
-  bool drain_event = false;             ///< tell when the queue has drained
-  std::uint64_t last_progress = 0;      ///< time
+  bool response_missed = false;     ///< a gap in the responses was seen and its retry is under way
+  bool second_chance = false;       ///< the acknowledgement timer has expired once without progress
+  bool drain_event = false;         ///< tell when the queue has drained
+  std::uint64_t last_progress = 0;  ///< time
   scheduler::ticket timer, rnr_timer;
 };
 
@@ -57,11 +57,11 @@ struct response {
   std::uint32_t msn = 0;  ///< as it was when the request was executed
   layouts::aeth_type type = layouts::aeth_type::ack;
   std::uint8_t value = layouts::aeth_credits_invalid;
-  std::uint64_t original = 0;          ///< atomic
-  std::uint64_t address = 0;           ///< read: of the next packet
-  std::uint32_t rkey = 0, left = 0;    ///< read
-  bool begun = false;                  ///< read: the first packet has left
-  bool last = false;                   ///< a refusal: the queue pair errs when it has left ...
+  std::uint64_t original = 0;        ///< atomic
+  std::uint64_t address = 0;         ///< read: of the next packet
+  std::uint32_t rkey = 0, left = 0;  ///< read
+  bool begun = false;                ///< read: the first packet has left
+  bool last = false;                 ///< a refusal: the queue pair errs when it has left ...
   std::optional<layouts::event_type> event;  ///< ... with this event
 };
 
@@ -74,22 +74,22 @@ struct atomic_record {
 /// The receiving side: the message in progress and the answers to send.
 struct receive_side {
   work_queue ring;
-  std::uint16_t counter = 0;   ///< WQEs taken
-  std::uint16_t posted = 0;    ///< the doorbell record when last read
+  std::uint16_t counter = 0;  ///< WQEs taken
+  std::uint16_t posted = 0;   ///< the doorbell record when last read
   std::uint32_t expected_psn = 0, msn = 0;
   enum class message : std::uint8_t { none, send, write, skip } in_progress = message::none;
-  std::uint64_t received = 0;  ///< bytes of the message
+  std::uint64_t received = 0;              ///< bytes of the message
   std::optional<receive_request> request;  ///< taken for the message in progress
   std::uint64_t write_address = 0;
   std::uint32_t write_rkey = 0, write_left = 0;
   std::uint32_t xrc_srqn = 0;
-  bool nak_sent = false;       ///< waits for the expected PSN; says nothing until then
-  bool closing = false;        ///< a refusal is on its way out: no more requests
+  bool nak_sent = false;  ///< waits for the expected PSN; says nothing until then
+  bool closing = false;   ///< a refusal is on its way out: no more requests
   bool communication_established = false;
   std::deque<response> responses;
   std::deque<atomic_record> atomics;
   bool scheduled = false;
-  scheduler::ticket flush_timer;        ///< looks for receives posted after the error
+  scheduler::ticket flush_timer;  ///< looks for receives posted after the error
   std::uint64_t flush_interval = 0;
 };
 
@@ -98,7 +98,7 @@ struct receive_side {
 struct queue_pair {
   std::uint32_t qpn = 0;  ///< place in the table; the number that completions carry is number()
   layouts::image<layouts::qpc> context;
-  bool dirty = false;     ///< the context in ICM is behind
+  bool dirty = false;  ///< the context in ICM is behind
 
   // decoded from the context by refresh()
   layouts::qp_state state = layouts::qp_state::reset;
@@ -119,8 +119,12 @@ struct queue_pair {
 
   /// Decodes the context's fields into the members above.
   void refresh();
-  std::uint32_t number() const { return static_cast<std::uint32_t>(context.get<&layouts::qpc::local_qpn>()); }
-  bool reliable() const { return service == layouts::qp_service::rc || service == layouts::qp_service::xrc; }
+  std::uint32_t number() const {
+    return static_cast<std::uint32_t>(context.get<&layouts::qpc::local_qpn>());
+  }
+  bool reliable() const {
+    return service == layouts::qp_service::rc || service == layouts::qp_service::xrc;
+  }
   bool connected() const { return reliable() || service == layouts::qp_service::uc; }
   bool can_receive() const {
     return state == layouts::qp_state::rtr || state == layouts::qp_state::rts ||

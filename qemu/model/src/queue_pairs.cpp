@@ -70,7 +70,8 @@ void queue_pairs::write_back() {
     queue_pair* qp = find(qpn);
     if (qp == nullptr || !qp->dirty) continue;
     qp->dirty = false;
-    if (!store(*qp)) a_.complaints("QP 0x%06x: its context is no longer mapped while it works", qpn);
+    if (!store(*qp))
+      a_.complaints("QP 0x%06x: its context is no longer mapped while it works", qpn);
   }
 }
 

@@ -47,7 +47,8 @@ take_result receive_queues::take(queue_pair& qp, receive_request& to) {
 
   std::array<std::byte, stride_max> wqe;
   const std::size_t stride = std::size_t{1} << side.ring.log_stride;
-  const std::uint64_t at = std::uint64_t{side.counter & (side.ring.entries() - 1)} << side.ring.log_stride;
+  const std::uint64_t at = std::uint64_t{side.counter & (side.ring.entries() - 1)}
+                           << side.ring.log_stride;
   if (!t_.a.regions->read_queue(qp.buffer, side.ring.first + at, wqe.data(), stride))
     return broken(qp, "its receive queue cannot be read");
   to = receive_request{};
@@ -55,7 +56,8 @@ take_result receive_queues::take(queue_pair& qp, receive_request& to) {
   to.owner = qp.owner;
   ++side.counter;
   t_.pairs.touch(qp);
-  if (!parse_receive(wqe.data(), stride, to.data)) return broken(qp, "a receive WQE has an inline segment");
+  if (!parse_receive(wqe.data(), stride, to.data))
+    return broken(qp, "a receive WQE has an inline segment");
   return take_result::taken;
 }
 

@@ -30,25 +30,32 @@ bth_operation request_operation(const send_request& r, std::uint32_t n) {
   using o = bth_operation;
   const std::uint32_t last = r.psns - 1;
   switch (r.opcode) {
-    case wqe_opcode::send: return form(n, last, o::send_first, o::send_middle, o::send_last, o::send_only);
+    case wqe_opcode::send:
+      return form(n, last, o::send_first, o::send_middle, o::send_last, o::send_only);
     case wqe_opcode::send_imm:
       return form(n, last, o::send_first, o::send_middle, o::send_last_imm, o::send_only_imm);
     case wqe_opcode::send_inval:
-      return form(n, last, o::send_first, o::send_middle, o::send_last_invalidate, o::send_only_invalidate);
+      return form(n, last, o::send_first, o::send_middle, o::send_last_invalidate,
+                  o::send_only_invalidate);
     case wqe_opcode::rdma_write:
-      return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last, o::rdma_write_only);
+      return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last,
+                  o::rdma_write_only);
     case wqe_opcode::rdma_write_imm:
       return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last_imm,
                   o::rdma_write_only_imm);
-    case wqe_opcode::rdma_read: return o::rdma_read_request;
-    case wqe_opcode::atomic_cs: return o::compare_swap;
-    default: return o::fetch_add;
+    case wqe_opcode::rdma_read:
+      return o::rdma_read_request;
+    case wqe_opcode::atomic_cs:
+      return o::compare_swap;
+    default:
+      return o::fetch_add;
   }
 }
 
 bth_transport transport_of_service(qp_service service) {
-  return service == qp_service::uc ? bth_transport::uc
-         : service == qp_service::xrc ? bth_transport::xrc : bth_transport::rc;
+  return service == qp_service::uc    ? bth_transport::uc
+         : service == qp_service::xrc ? bth_transport::xrc
+                                      : bth_transport::rc;
 }
 
 bool is_write(const send_request& r) {
@@ -69,13 +76,15 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
   const bool carries = !r.expects_response();
   const std::uint64_t offset = std::uint64_t{r.next_packet} * qp.mtu;
   const std::size_t payload =
-      carries ? static_cast<std::size_t>(std::min<std::uint64_t>(qp.mtu, r.data.size() - offset)) : 0;
-  const bool immediate = last && (r.opcode == wqe_opcode::send_imm || r.opcode == wqe_opcode::rdma_write_imm);
+      carries ? static_cast<std::size_t>(std::min<std::uint64_t>(qp.mtu, r.data.size() - offset))
+              : 0;
+  const bool immediate =
+      last && (r.opcode == wqe_opcode::send_imm || r.opcode == wqe_opcode::rdma_write_imm);
   const bool invalidate = last && r.opcode == wqe_opcode::send_inval;
   const bool range = r.is_read() || (first && is_write(r));
-  const std::size_t extended = (qp.service == qp_service::xrc ? xrceth::bytes : 0) + (range ? reth::bytes : 0) +
-                               (r.is_atomic() ? atomic_eth::bytes : 0) + (immediate ? immdt::bytes : 0) +
-                               (invalidate ? ieth::bytes : 0);
+  const std::size_t extended = (qp.service == qp_service::xrc ? xrceth::bytes : 0) +
+                               (range ? reth::bytes : 0) + (r.is_atomic() ? atomic_eth::bytes : 0) +
+                               (immediate ? immdt::bytes : 0) + (invalidate ? ieth::bytes : 0);
 
   std::uint32_t psn = psn_add(r.first_psn, r.next_packet);
   std::uint32_t skip = 0;
@@ -86,17 +95,20 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
   const unsigned log_period =
       std::min(static_cast<unsigned>(qp.context.get<&qpc::ack_req_freq>()), log_ack_period_max);
   image<bth> base;
-  base.set<&bth::opcode>(make_bth_opcode(transport_of_service(qp.service), request_operation(r, r.next_packet)))
+  base.set<&bth::opcode>(
+          make_bth_opcode(transport_of_service(qp.service), request_operation(r, r.next_packet)))
       .set<&bth::solicited>(r.solicited && last && (immediate || !is_write(r)))
       .set<&bth::migrated>(true)
-      .set<&bth::pkey>(t_.a.links->pkey(qp.way.port, static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>())))
+      .set<&bth::pkey>(t_.a.links->pkey(
+          qp.way.port, static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>())))
       .set<&bth::dest_qp>(qp.context.get<&qpc::remote_qpn>())
       .set<&bth::ack_req>(qp.reliable() && (last || (psn & ((1u << log_period) - 1)) == 0))
       .set<&bth::psn>(psn);
 
   frame f = make_frame(*t_.a.links, qp.way, base, extended, payload);
   std::size_t at = 0;
-  if (qp.service == qp_service::xrc) at = f.put(at, image<xrceth>{}.set<&xrceth::xrc_srq>(r.remote_srqn));
+  if (qp.service == qp_service::xrc)
+    at = f.put(at, image<xrceth>{}.set<&xrceth::xrc_srq>(r.remote_srqn));
   if (range) at = f.put(at, remote_range(r.remote_address + skip, r.rkey, r.data.size() - skip));
   if (r.is_atomic()) {
     image<atomic_eth> h;
@@ -106,8 +118,8 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
   }
   if (immediate) at = f.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
   if (invalidate) f.put(at, image<ieth>{}.set<&ieth::rkey>(r.immediate));
-  if (payload != 0 &&
-      r.data.gather(*t_.a.regions, qp.owner, offset, f.payload_bytes(), payload) != access_result::ok)
+  if (payload != 0 && r.data.gather(*t_.a.regions, qp.owner, offset, f.payload_bytes(), payload) !=
+                          access_result::ok)
     return failures::local_protection;
 
   if (r.expects_response()) {
@@ -124,17 +136,23 @@ std::optional<failure> requester::execute_locally(queue_pair&, const send_reques
 }
 
 void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) {
-  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining && qp.state != qp_state::sq_drained) return;
+  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining &&
+      qp.state != qp_state::sq_drained)
+    return;
   // An answer to nothing that is outstanding: a ghost of an earlier time.
-  if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0 || psn_distance(v.psn(), qp.sq.next_psn) >= 0) return;
+  if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0 || psn_distance(v.psn(), qp.sq.next_psn) >= 0)
+    return;
   switch (operation) {
     case bth_operation::acknowledge: {
       const auto answer = v.take<aeth>();
       if (answer) acknowledge(qp, v.psn(), *answer);
       break;
     }
-    case bth_operation::atomic_acknowledge: atomic_response(qp, v); break;
-    default: read_response(qp, v, operation);
+    case bth_operation::atomic_acknowledge:
+      atomic_response(qp, v);
+      break;
+    default:
+      read_response(qp, v, operation);
   }
   t_.sends.settle(qp);
   t_.sends.kick(qp);
@@ -143,20 +161,33 @@ void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) 
 void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answer) {
   const auto value = static_cast<unsigned>(answer.get<&aeth::value>());
   switch (answer.get<&aeth::type>()) {
-    case aeth_type::ack: acknowledge_before(qp, psn_add(psn, 1)); return;
+    case aeth_type::ack:
+      acknowledge_before(qp, psn_add(psn, 1));
+      return;
     case aeth_type::rnr_nak:
       if (acknowledge_before(qp, psn)) wait_not_ready(qp, psn, value);
       return;
-    case aeth_type::nak: break;
-    case aeth_type::reserved: return;
+    case aeth_type::nak:
+      break;
+    case aeth_type::reserved:
+      return;
   }
   if (!acknowledge_before(qp, psn)) return;
   switch (static_cast<nak_code>(value)) {
-    case nak_code::psn_sequence_error: retry(qp, psn); break;
-    case nak_code::invalid_request: fail_head(qp, failures::remote_invalid_request); break;
-    case nak_code::remote_access_error: fail_head(qp, failures::remote_access); break;
-    case nak_code::remote_operational_error: fail_head(qp, failures::remote_operation); break;
-    default: break;  // reserved codes are ignored
+    case nak_code::psn_sequence_error:
+      retry(qp, psn);
+      break;
+    case nak_code::invalid_request:
+      fail_head(qp, failures::remote_invalid_request);
+      break;
+    case nak_code::remote_access_error:
+      fail_head(qp, failures::remote_access);
+      break;
+    case nak_code::remote_operational_error:
+      fail_head(qp, failures::remote_operation);
+      break;
+    default:
+      break;  // reserved codes are ignored
   }
 }
 
@@ -195,9 +226,11 @@ void requester::progress(queue_pair& qp) {
 void requester::read_response(queue_pair& qp, packet_view& v, bth_operation operation) {
   if (operation != bth_operation::rdma_read_response_middle && !v.take<aeth>()) return;
   if (!acknowledge_before(qp, v.psn())) return;
-  const auto found = std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-    return r.is_read() && r.next_packet != 0 && !r.done && psn_add(r.first_psn, r.responses) == v.psn();
-  });
+  const auto found =
+      std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
+        return r.is_read() && r.next_packet != 0 && !r.done &&
+               psn_add(r.first_psn, r.responses) == v.psn();
+      });
   if (found == qp.sq.requests.end()) return;
   send_request& r = *found;
   const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
@@ -207,7 +240,8 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
     fail_head(qp, failures::bad_response);
     return;
   }
-  if (due != 0 && r.data.scatter(*t_.a.regions, qp.owner, offset, v.rest, v.rest_bytes) != access_result::ok) {
+  if (due != 0 &&
+      r.data.scatter(*t_.a.regions, qp.owner, offset, v.rest, v.rest_bytes) != access_result::ok) {
     fail_head(qp, failures::local_protection);
     return;
   }
@@ -225,14 +259,16 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
   const auto answer = v.take<aeth>();
   const auto original = v.take<atomic_ack_eth>();
   if (!answer || !original || !acknowledge_before(qp, v.psn())) return;
-  const auto found = std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-    return r.is_atomic() && r.next_packet != 0 && !r.done && r.first_psn == v.psn();
-  });
+  const auto found =
+      std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
+        return r.is_atomic() && r.next_packet != 0 && !r.done && r.first_psn == v.psn();
+      });
   if (found == qp.sq.requests.end()) return;
   // Big endian on the wire, the host's order in memory (INIT_HCA tells it; the model's hosts are little
   // endian).
   const auto value = little_endian_bytes(original->get<&atomic_ack_eth::original_data>());
-  if (found->data.scatter(*t_.a.regions, qp.owner, 0, value.data(), value.size()) != access_result::ok) {
+  if (found->data.scatter(*t_.a.regions, qp.owner, 0, value.data(), value.size()) !=
+      access_result::ok) {
     fail_head(qp, failures::local_protection);
     return;
   }
@@ -290,13 +326,14 @@ void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned time
   rewind(qp, from);
   qp.sq.waiting_rnr = true;
   t_.a.work.cancel(qp.sq.rnr_timer);
-  qp.sq.rnr_timer = t_.a.work.after(std::uint64_t{rnr_timer_us(timer_code)} * 1000, [this, qpn = qp.qpn] {
-    queue_pair* again = t_.pairs.find(qpn);
-    if (again == nullptr || !again->sq.waiting_rnr) return;
-    again->sq.waiting_rnr = false;
-    again->sq.last_progress = t_.a.work.now();
-    t_.sends.kick(*again);
-  });
+  qp.sq.rnr_timer =
+      t_.a.work.after(std::uint64_t{rnr_timer_us(timer_code)} * 1000, [this, qpn = qp.qpn] {
+        queue_pair* again = t_.pairs.find(qpn);
+        if (again == nullptr || !again->sq.waiting_rnr) return;
+        again->sq.waiting_rnr = false;
+        again->sq.last_progress = t_.a.work.now();
+        t_.sends.kick(*again);
+      });
 }
 
 void requester::fail_head(queue_pair& qp, failure why) {
@@ -315,7 +352,8 @@ void requester::watch(queue_pair& qp) {
   if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining) return;
   qp.sq.last_progress = t_.a.work.now();
   qp.sq.second_chance = false;
-  qp.sq.timer = t_.a.work.after(std::uint64_t{4096} << exponent, [this, qpn = qp.qpn] { timer_expired(qpn); });
+  qp.sq.timer = t_.a.work.after(std::uint64_t{4096} << exponent,
+                                [this, qpn = qp.qpn] { timer_expired(qpn); });
 }
 
 void requester::timer_expired(std::uint32_t qpn) {

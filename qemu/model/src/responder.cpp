@@ -18,7 +18,9 @@ using message = receive_side::message;
 /// Repeated reads waiting for their turn, beyond what the context allows: more are dropped, and come again.
 constexpr std::size_t responses_max = 64;
 
-bool needs_receive(const request_packet& p) { return (p.send && p.first) || (p.write && p.immediate); }
+bool needs_receive(const request_packet& p) {
+  return (p.send && p.first) || (p.write && p.immediate);
+}
 
 }  // namespace
 
@@ -30,15 +32,21 @@ request_packet request_packet::of(const packet_view& v, bth_operation operation)
   p.write = operation >= o::rdma_write_first && operation <= o::rdma_write_only_imm;
   switch (operation) {
     case o::send_first:
-    case o::rdma_write_first: p.first = true; break;
+    case o::rdma_write_first:
+      p.first = true;
+      break;
     case o::send_middle:
-    case o::rdma_write_middle: break;
+    case o::rdma_write_middle:
+      break;
     case o::send_last:
     case o::send_last_imm:
     case o::send_last_invalidate:
     case o::rdma_write_last:
-    case o::rdma_write_last_imm: p.last = true; break;
-    default: p.first = p.last = true;
+    case o::rdma_write_last_imm:
+      p.last = true;
+      break;
+    default:
+      p.first = p.last = true;
   }
   p.immediate = operation == o::send_last_imm || operation == o::send_only_imm ||
                 operation == o::rdma_write_last_imm || operation == o::rdma_write_only_imm;
@@ -60,7 +68,8 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
   }
   if (!in_sequence(qp, p)) return;
   if (operation == bth_operation::rdma_read_request) read(qp, p, false);
-  else if (operation == bth_operation::compare_swap || operation == bth_operation::fetch_add) atomic(qp, p);
+  else if (operation == bth_operation::compare_swap || operation == bth_operation::fetch_add)
+    atomic(qp, p);
   else execute(qp, p);
   t_.pairs.touch(qp);
 }
@@ -117,7 +126,8 @@ void responder::duplicate(queue_pair& qp, request_packet& p) {
   t_.replies.acknowledge(qp, psn_before(qp.rq.expected_psn));
 }
 
-void responder::refuse(queue_pair& qp, std::uint32_t psn, nak_code code, std::optional<event_type> event) {
+void responder::refuse(queue_pair& qp, std::uint32_t psn, nak_code code,
+                       std::optional<event_type> event) {
   if (qp.service == qp_service::uc) {
     qp.rq.in_progress = message::skip;
     return;
@@ -135,7 +145,8 @@ void responder::refuse(queue_pair& qp, std::uint32_t psn, nak_code code, std::op
 
 bool responder::fits_message(const queue_pair& qp, const request_packet& p) const {
   const message now = qp.rq.in_progress;
-  if (p.first ? now != message::none : now != (p.send ? message::send : message::write)) return false;
+  if (p.first ? now != message::none : now != (p.send ? message::send : message::write))
+    return false;
   return p.send || p.write;
 }
 
@@ -150,12 +161,15 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
     got = t_.receives.take_shared(qp, qp.rq.xrc_srqn, r);
   }
   switch (got) {
-    case take_result::taken: qp.rq.request = std::move(r); return true;
+    case take_result::taken:
+      qp.rq.request = std::move(r);
+      return true;
     case take_result::fault:
       refuse(qp, p.view.psn(), nak_code::remote_operational_error, std::nullopt);
       if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
       return false;
-    case take_result::empty: break;
+    case take_result::empty:
+      break;
   }
   if (qp.service == qp_service::uc) {
     qp.rq.in_progress = message::skip;
@@ -180,9 +194,10 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
   const auto bytes = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   const auto rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
   const std::uint64_t address = range->get<&reth::virtual_address>();
-  const bool allowed = qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
-                       (bytes == 0 || t_.a.regions->check(rkey, qp.owner.pd, false, access::remote_write, address,
-                                                          bytes) == access_result::ok);
+  const bool allowed =
+      qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
+      (bytes == 0 || t_.a.regions->check(rkey, qp.owner.pd, false, access::remote_write, address,
+                                         bytes) == access_result::ok);
   if (!allowed) {
     refuse(qp, p.view.psn(), nak_code::remote_access_error, event_type::wq_access_violation);
     return false;
@@ -212,8 +227,9 @@ void responder::execute(queue_pair& qp, request_packet& p) {
     p.argument = static_cast<std::uint32_t>(argument->get<&immdt::immediate>());
   }
   // All packets but the last are full, and the last is not empty unless it is the only one.
-  const bool length_fits = p.last ? p.view.rest_bytes <= qp.mtu && (p.first || p.view.rest_bytes != 0)
-                                  : p.view.rest_bytes == qp.mtu;
+  const bool length_fits = p.last
+                               ? p.view.rest_bytes <= qp.mtu && (p.first || p.view.rest_bytes != 0)
+                               : p.view.rest_bytes == qp.mtu;
   if (!length_fits) {
     refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
@@ -238,8 +254,9 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
       refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
       return false;
     }
-    if (bytes != 0 && t_.a.regions->write(rq.write_rkey, qp.owner.pd, false, access::remote_write, rq.write_address,
-                                          p.view.rest, bytes) != access_result::ok) {
+    if (bytes != 0 &&
+        t_.a.regions->write(rq.write_rkey, qp.owner.pd, false, access::remote_write,
+                            rq.write_address, p.view.rest, bytes) != access_result::ok) {
       refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
       return false;
     }
@@ -253,8 +270,8 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
   nak_code code = nak_code::invalid_request;
   if (rq.received + bytes > request.data.size()) {
     why = failures::local_length;
-  } else if (bytes != 0 && request.data.scatter(*t_.a.regions, request.owner, rq.received, p.view.rest, bytes) !=
-                               access_result::ok) {
+  } else if (bytes != 0 && request.data.scatter(*t_.a.regions, request.owner, rq.received,
+                                                p.view.rest, bytes) != access_result::ok) {
     why = failures::local_protection;
     code = nak_code::remote_operational_error;
   }
@@ -274,9 +291,10 @@ void responder::finish_message(queue_pair& qp, const request_packet& p) {
   rq.msn = psn_add(rq.msn, 1);
   if (!rq.request) return;
   receive_report report;
-  report.opcode = p.write ? cqe_opcode::recv_rdma_write_imm
+  report.opcode = p.write        ? cqe_opcode::recv_rdma_write_imm
                   : p.invalidate ? cqe_opcode::recv_send_inval
-                  : p.immediate ? cqe_opcode::recv_send_imm : cqe_opcode::recv_send;
+                  : p.immediate  ? cqe_opcode::recv_send_imm
+                                 : cqe_opcode::recv_send;
   report.byte_count = static_cast<std::uint32_t>(rq.received);
   report.immediate = p.argument;
   report.remote_qpn = static_cast<std::uint32_t>(qp.context.get<&qpc::remote_qpn>());
@@ -297,9 +315,11 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
     if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
-  const auto waiting = static_cast<std::size_t>(std::count_if(
-      rq.responses.begin(), rq.responses.end(), [](const response& r) { return r.what != response::kind::acknowledge; }));
-  if (repeated ? waiting >= responses_max : waiting >= (std::size_t{1} << qp.context.get<&qpc::rra_max>())) {
+  const auto waiting = static_cast<std::size_t>(
+      std::count_if(rq.responses.begin(), rq.responses.end(),
+                    [](const response& r) { return r.what != response::kind::acknowledge; }));
+  if (repeated ? waiting >= responses_max
+               : waiting >= (std::size_t{1} << qp.context.get<&qpc::rra_max>())) {
     if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
@@ -311,8 +331,8 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   const bool allowed =
       qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
-      (r.left == 0 || t_.a.regions->check(r.rkey, qp.owner.pd, false, access::remote_read, r.address, r.left) ==
-                          access_result::ok);
+      (r.left == 0 || t_.a.regions->check(r.rkey, qp.owner.pd, false, access::remote_read,
+                                          r.address, r.left) == access_result::ok);
   if (!allowed) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
@@ -337,26 +357,29 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
   }
   const auto rkey = static_cast<std::uint32_t>(operands->get<&atomic_eth::rkey>());
   std::array<std::byte, 8> bytes;
-  if (qp.context.get<&qpc::rae>() == 0 || t_.a.regions->read(rkey, qp.owner.pd, false, access::remote_atomic, address,
-                                                           bytes.data(), bytes.size()) != access_result::ok) {
+  if (qp.context.get<&qpc::rae>() == 0 ||
+      t_.a.regions->read(rkey, qp.owner.pd, false, access::remote_atomic, address, bytes.data(),
+                         bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
   const std::uint64_t original = from_little_endian(bytes);
   const std::uint64_t swap_add = operands->get<&atomic_eth::swap_add>();
   const bool swap = p.operation == bth_operation::compare_swap;
-  const std::uint64_t result =
-      !swap ? original + swap_add : original == operands->get<&atomic_eth::compare>() ? swap_add : original;
+  const std::uint64_t result = !swap ? original + swap_add
+                               : original == operands->get<&atomic_eth::compare>() ? swap_add
+                                                                                   : original;
   bytes = little_endian_bytes(result);
-  if (t_.a.regions->write(rkey, qp.owner.pd, false, access::remote_atomic, address, bytes.data(), bytes.size()) !=
-      access_result::ok) {
+  if (t_.a.regions->write(rkey, qp.owner.pd, false, access::remote_atomic, address, bytes.data(),
+                          bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
   rq.expected_psn = psn_add(psn, 1);
   rq.msn = psn_add(rq.msn, 1);
   rq.atomics.push_back({psn, original});
-  if (rq.atomics.size() > (std::size_t{1} << qp.context.get<&qpc::rra_max>())) rq.atomics.pop_front();
+  if (rq.atomics.size() > (std::size_t{1} << qp.context.get<&qpc::rra_max>()))
+    rq.atomics.pop_front();
   response r;
   r.what = response::kind::atomic;
   r.psn = psn;

@@ -17,7 +17,7 @@ struct request_packet {
   layouts::bth_operation operation;
   bool first = false, last = false;  ///< of its message
   bool send = false, write = false, immediate = false, invalidate = false;
-  std::uint32_t argument = 0;        ///< immediate, or the R_Key to invalidate
+  std::uint32_t argument = 0;  ///< immediate, or the R_Key to invalidate
 
   static request_packet of(const packet_view& v, layouts::bth_operation operation);
 };
@@ -42,7 +42,8 @@ class responder {
   void finish_message(queue_pair& qp, const request_packet& p);
   void read(queue_pair& qp, request_packet& p, bool repeated);
   void atomic(queue_pair& qp, request_packet& p);
-  void refuse(queue_pair& qp, std::uint32_t psn, layouts::nak_code code, std::optional<layouts::event_type> event);
+  void refuse(queue_pair& qp, std::uint32_t psn, layouts::nak_code code,
+              std::optional<layouts::event_type> event);
   transport::parts& t_;
 };
 

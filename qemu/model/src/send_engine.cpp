@@ -58,11 +58,13 @@ bool send_engine::fetch(queue_pair& qp) {
   if (qp.state == qp_state::sq_draining) return false;
   send_request r;
   switch (fetch_send(*t_.a.regions, qp, qp.sq.counter, r)) {
-    case fetch_result::none: return false;
+    case fetch_result::none:
+      return false;
     case fetch_result::fault:
       t_.errors.enter_error(qp, event_type::wq_catastrophic_error);
       return false;
-    case fetch_result::fetched: break;
+    case fetch_result::fetched:
+      break;
   }
   qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
   if (!r.wrong && r.data.size() > qp.message_bytes_max) r.wrong = failures::local_length;
@@ -114,10 +116,12 @@ send_engine::step send_engine::advance(queue_pair& qp) {
   if (!start(qp, r)) return step::blocked;
   if (qp.reliable()) {
     // Negative when a read is asked again for its rest.
-    const std::int32_t unacked = psn_distance(psn_add(r.first_psn, r.next_packet), qp.sq.unacked_psn);
+    const std::int32_t unacked =
+        psn_distance(psn_add(r.first_psn, r.next_packet), qp.sq.unacked_psn);
     if (unacked >= static_cast<std::int32_t>(qp.sq.response_psns + window)) return step::blocked;
     const auto most = 1u << qp.context.get<&qpc::sra_max>();
-    if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most) return step::blocked;
+    if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most)
+      return step::blocked;
   }
   r.wrong = qp.connected() ? t_.requests.send_packet(qp, r) : t_.datagrams.send(qp, r);
   if (r.wrong) {
@@ -139,7 +143,8 @@ void send_engine::settle(queue_pair& qp) {
     if (sq.cursor != 0) --sq.cursor;
     t_.pairs.touch(qp);
   }
-  if (!sq.requests.empty() && sq.requests.front().wrong) t_.errors.send_failed(qp, *sq.requests.front().wrong);
+  if (!sq.requests.empty() && sq.requests.front().wrong)
+    t_.errors.send_failed(qp, *sq.requests.front().wrong);
   check_drained(qp);
 }
 

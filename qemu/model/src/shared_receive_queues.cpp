@@ -37,7 +37,8 @@ bool shared_receive_queues::store(std::uint32_t srqn, queue& q) {
   q.context.set<&srqc::limit_watermark>(q.limit)
       .set<&srqc::wqe_counter>(q.counter)
       .set<&srqc::wqe_cnt>(static_cast<std::uint16_t>(q.posted - q.counter));
-  return t_.a.context_memory->store(t_.a.profile.srqc_base + std::uint64_t{srqn} * entry_bytes::srqc, q.context);
+  return t_.a.context_memory->store(
+      t_.a.profile.srqc_base + std::uint64_t{srqn} * entry_bytes::srqc, q.context);
 }
 
 command_status shared_receive_queues::software_to_hardware(command& c) {
@@ -141,10 +142,13 @@ take_result shared_receive_queues::take(std::uint32_t srqn, receive_request& to)
 
   std::array<std::byte, stride_max> wqe;
   const std::size_t stride = std::size_t{1} << q->log_stride;
-  if (!t_.a.regions->read_queue(q->buffer, std::uint64_t{q->head} << q->log_stride, wqe.data(), stride))
+  if (!t_.a.regions->read_queue(q->buffer, std::uint64_t{q->head} << q->log_stride, wqe.data(),
+                                stride))
     return broken(srqn, *q, "its buffer cannot be read");
-  const auto next = image<wqe_srq_next>::from_bytes(wqe.data()).get<&wqe_srq_next::next_wqe_index>();
-  if (next >> q->log_entries != 0) return broken(srqn, *q, "a WQE links to an index past the queue");
+  const auto next =
+      image<wqe_srq_next>::from_bytes(wqe.data()).get<&wqe_srq_next::next_wqe_index>();
+  if (next >> q->log_entries != 0)
+    return broken(srqn, *q, "a WQE links to an index past the queue");
 
   to = receive_request{};
   to.index = q->head;
@@ -161,12 +165,16 @@ take_result shared_receive_queues::take(std::uint32_t srqn, receive_request& to)
 
 std::uint32_t shared_receive_queues::completion_queue(std::uint32_t srqn) const {
   const auto found = table_.find(srqn);
-  return found == table_.end() ? 0 : static_cast<std::uint32_t>(found->second.context.get<&srqc::cqn>());
+  return found == table_.end()
+             ? 0
+             : static_cast<std::uint32_t>(found->second.context.get<&srqc::cqn>());
 }
 
 std::uint32_t shared_receive_queues::xrc_domain(std::uint32_t srqn) const {
   const auto found = table_.find(srqn);
-  return found == table_.end() ? 0 : static_cast<std::uint32_t>(found->second.context.get<&srqc::xrcd>());
+  return found == table_.end()
+             ? 0
+             : static_cast<std::uint32_t>(found->second.context.get<&srqc::xrcd>());
 }
 
 void shared_receive_queues::attach(std::uint32_t srqn) {

@@ -25,20 +25,36 @@ bool is_response(bth_operation o) {
 
 bool serves(qp_service service, bth_transport transport) {
   switch (service) {
-    case qp_service::rc: return transport == bth_transport::rc;
-    case qp_service::uc: return transport == bth_transport::uc;
-    case qp_service::xrc: return transport == bth_transport::xrc;
+    case qp_service::rc:
+      return transport == bth_transport::rc;
+    case qp_service::uc:
+      return transport == bth_transport::uc;
+    case qp_service::xrc:
+      return transport == bth_transport::xrc;
     case qp_service::ud:
-    case qp_service::mlx: return transport == bth_transport::ud;
-    default: return false;
+    case qp_service::mlx:
+      return transport == bth_transport::ud;
+    default:
+      return false;
   }
 }
 
 }  // namespace
 
 transport::parts::parts(adapter& whole)
-    : a(whole), pairs(whole), shared(*this), receives(*this), completions(*this), errors(*this), sends(*this),
-      requests(*this), responses(*this), replies(*this), datagrams(*this), groups(*this), commands(*this) {
+    : a(whole),
+      pairs(whole),
+      shared(*this),
+      receives(*this),
+      completions(*this),
+      errors(*this),
+      sends(*this),
+      requests(*this),
+      responses(*this),
+      replies(*this),
+      datagrams(*this),
+      groups(*this),
+      commands(*this) {
   a.counters.add("queue_pairs", [this] { return pairs.count(); });
   a.counters.add("shared_receive_queues", [this] { return shared.count(); });
   a.counters.add("transport_packets_sent", packets_sent);
@@ -52,6 +68,7 @@ transport::parts::parts(adapter& whole)
 
 void transport::parts::transmit(const path& way, packet p) {
   ++packets_sent;
+  if (const auto v = packet_view::of(p)) census.count(v->bth.get<&bth::opcode>());
   if (!way.force_loopback) {
     a.links->transmit(way.port, std::move(p));
     return;
@@ -82,7 +99,8 @@ void transport::parts::receive(unsigned port, const packet& p) {
 
 void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view& v) {
   const auto opcode = v.bth.get<&bth::opcode>();
-  if (!qp.can_receive() || !serves(qp.service, transport_of(opcode)) || v.bth.get<&bth::version>() != 0) {
+  if (!qp.can_receive() || !serves(qp.service, transport_of(opcode)) ||
+      v.bth.get<&bth::version>() != 0) {
     ++packets_dropped;
     return;
   }
@@ -91,7 +109,8 @@ void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view&
     return;
   }
   const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
-  if (!pkeys_match(static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()), a.links->pkey(port, pkey_index))) {
+  if (!pkeys_match(static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()),
+                   a.links->pkey(port, pkey_index))) {
     a.links->count_pkey_violation(port);
     return;
   }
@@ -132,13 +151,15 @@ void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
     return;
   }
   if (qp->context.get<&qpc::usr_page>() != uar) {
-    parts_->a.complaints("send doorbell of QP 0x%06x in UAR page %u, which is not its own", qpn, uar);
+    parts_->a.complaints("send doorbell of QP 0x%06x in UAR page %u, which is not its own", qpn,
+                         uar);
     return;
   }
   parts_->sends.kick(*qp);
 }
 
-void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from, std::size_t bytes) {
+void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from,
+                          std::size_t bytes) {
   // The WQE stands in the queue too (layouts/doorbell.hpp): what is copied here only says whose it is.
   constexpr std::uint32_t number_at = 4;
   const std::uint32_t begin = offset % blueflame_half;
@@ -149,10 +170,16 @@ void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::by
   send_doorbell(uar, static_cast<std::uint32_t>(decoded.get<&wqe_ctrl_blueflame::qpn>()));
 }
 
-void transport::receive(unsigned port, const packet& p) { parts_->receive(port, p); }
+void transport::receive(unsigned port, const packet& p) {
+  parts_->receive(port, p);
+}
 
-std::uint32_t transport::special_qp(unsigned port, unsigned qp) const { return parts_->pairs.special(port, qp); }
+std::uint32_t transport::special_qp(unsigned port, unsigned qp) const {
+  return parts_->pairs.special(port, qp);
+}
 
-void transport::clear() { parts_->clear(); }
+void transport::clear() {
+  parts_->clear();
+}
 
 }  // namespace freehca::model

@@ -8,6 +8,7 @@
 #include "answers.hpp"
 #include "datagrams.hpp"
 #include "multicast_groups.hpp"
+#include "packet_census.hpp"
 #include "qp_commands.hpp"
 #include "queue_pairs.hpp"
 #include "receive_queues.hpp"
@@ -45,6 +46,7 @@ struct transport::parts {
   qp_commands commands;
 
   // counters
+  packet_census census{a.counters};
   std::uint64_t packets_sent = 0, packets_received = 0, packets_dropped = 0;
   std::uint64_t retries = 0, rnr_waits = 0, duplicates = 0, datagrams_dropped = 0;
 

@@ -6,8 +6,8 @@ namespace freehca::model {
 
 using namespace layouts;
 
-frame make_frame(const ports& links, const path& way, image<bth> transport, std::size_t extended_bytes,
-                 std::size_t payload_bytes) {
+frame make_frame(const ports& links, const path& way, image<bth> transport,
+                 std::size_t extended_bytes, std::size_t payload_bytes) {
   const std::size_t pad = (4 - payload_bytes % 4) % 4;
   const std::size_t route = lrh::bytes + (way.global ? grh::bytes : 0);
   const std::size_t transport_bytes = bth::bytes + extended_bytes + payload_bytes + pad;
@@ -52,7 +52,8 @@ std::optional<packet_view> packet_view::of(const packet& p) {
   if (left < lrh::bytes + bth::bytes) return std::nullopt;
   v.lrh = image<layouts::lrh>::from_bytes(at);
   const link_next_header next = v.lrh.get<&lrh::lnh>();
-  if (next != link_next_header::iba_local && next != link_next_header::iba_global) return std::nullopt;
+  if (next != link_next_header::iba_local && next != link_next_header::iba_global)
+    return std::nullopt;
   if (v.lrh.get<&lrh::packet_length>() * 4 != left + icrc_bytes) return std::nullopt;
   at += lrh::bytes;
   left -= lrh::bytes;

@@ -70,7 +70,9 @@ struct packet_view {
     rest_bytes -= T::bytes;
     return header;
   }
-  std::uint32_t destination() const { return static_cast<std::uint32_t>(bth.get<&layouts::bth::dest_qp>()); }
+  std::uint32_t destination() const {
+    return static_cast<std::uint32_t>(bth.get<&layouts::bth::dest_qp>());
+  }
   std::uint32_t psn() const { return static_cast<std::uint32_t>(bth.get<&layouts::bth::psn>()); }
 };
 

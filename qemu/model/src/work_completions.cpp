@@ -26,7 +26,8 @@ std::uint32_t work_completions::receive_cq(const queue_pair& qp, const receive_r
   return qp.service == qp_service::xrc ? t_.shared.completion_queue(r.srqn) : qp.receive_cqn;
 }
 
-void work_completions::received(const queue_pair& qp, const receive_request& r, const receive_report& report) {
+void work_completions::received(const queue_pair& qp, const receive_request& r,
+                                const receive_report& report) {
   image<cqe> e;
   e.set<&cqe::qpn>(qp.number())
       .set<&cqe::immediate>(report.immediate)
@@ -41,8 +42,8 @@ void work_completions::received(const queue_pair& qp, const receive_request& r, 
   t_.a.cqs->complete(receive_cq(qp, r), e, report.solicited);
 }
 
-void work_completions::failed(const queue_pair& qp, std::uint32_t cqn, std::uint16_t index, bool send,
-                              std::uint32_t srqn, failure why) {
+void work_completions::failed(const queue_pair& qp, std::uint32_t cqn, std::uint16_t index,
+                              bool send, std::uint32_t srqn, failure why) {
   image<cqe_error> e;
   e.set<&cqe_error::qpn>(qp.number())
       .set<&cqe_error::wqe_index>(index)

@@ -15,7 +15,7 @@ namespace freehca::model {
 struct receive_report {
   layouts::cqe_opcode opcode = layouts::cqe_opcode::recv_send;
   std::uint32_t byte_count = 0;
-  std::uint32_t immediate = 0;   ///< immediate, invalidated R_Key, or a GSI packet's P_Key index
+  std::uint32_t immediate = 0;  ///< immediate, invalidated R_Key, or a GSI packet's P_Key index
   std::uint32_t remote_qpn = 0;
   std::uint16_t slid = 0;
   std::uint8_t sl = 0, path_bits = 0;

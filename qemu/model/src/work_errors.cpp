@@ -58,7 +58,9 @@ void work_errors::enter_error(queue_pair& qp, std::optional<event_type> event) {
   schedule(qp);
 }
 
-void work_errors::flush(queue_pair& qp) { schedule(qp); }
+void work_errors::flush(queue_pair& qp) {
+  schedule(qp);
+}
 
 void work_errors::schedule(queue_pair& qp) {
   if (qp.flushing) return;
@@ -82,7 +84,9 @@ unsigned work_errors::flush_sends(queue_pair& qp, unsigned budget) {
   for (; budget != 0; --budget) {
     if (qp.sq.requests.empty()) {
       send_request r;
-      if (!qp.sq.ring.present || fetch_send(*t_.a.regions, qp, qp.sq.counter, r) != fetch_result::fetched) break;
+      if (!qp.sq.ring.present ||
+          fetch_send(*t_.a.regions, qp, qp.sq.counter, r) != fetch_result::fetched)
+        break;
       qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
       qp.sq.requests.push_back(std::move(r));
       t_.pairs.touch(qp);

@@ -28,8 +28,10 @@ inline constexpr failure local_qp_operation{layouts::cqe_syndrome::local_qp_op,
                                             layouts::vendor_syndrome::qp_op_requester};
 inline constexpr failure local_protection{layouts::cqe_syndrome::local_protection,
                                           layouts::vendor_syndrome::protection_transmit};
-inline constexpr failure flush_send{layouts::cqe_syndrome::wr_flush, layouts::vendor_syndrome::flush_receive};
-inline constexpr failure flush_receive{layouts::cqe_syndrome::wr_flush, layouts::vendor_syndrome::flush_receive};
+inline constexpr failure flush_send{layouts::cqe_syndrome::wr_flush,
+                                    layouts::vendor_syndrome::flush_receive};
+inline constexpr failure flush_receive{layouts::cqe_syndrome::wr_flush,
+                                       layouts::vendor_syndrome::flush_receive};
 inline constexpr failure memory_window_bind{layouts::cqe_syndrome::mw_bind, 0};
 inline constexpr failure bad_response{layouts::cqe_syndrome::bad_response, 0};
 inline constexpr failure remote_invalid_request{layouts::cqe_syndrome::remote_invalid_request,
@@ -48,30 +50,33 @@ struct send_request {
   std::uint16_t index = 0;   ///< the queue's WQE counter at this WQE: what the completion reports
   std::uint16_t blocks = 1;  ///< entries of the queue that it fills
   layouts::wqe_opcode opcode = layouts::wqe_opcode::nop;
-  bool signaled = false, solicited = false, fence = false, force_loopback = false, no_error_completion = false;
+  bool signaled = false, solicited = false, fence = false, force_loopback = false,
+       no_error_completion = false;
   std::uint32_t immediate = 0;    ///< or the R_Key to invalidate
   std::uint32_t remote_srqn = 0;  ///< XRC
   std::uint32_t rkey = 0;
   std::uint64_t remote_address = 0;
   std::uint64_t swap_add = 0, compare = 0, swap_add_mask = 0, compare_mask = 0;
-  layouts::image<layouts::wqe_datagram> datagram;             ///< UD
-  layouts::image<layouts::wqe_ctrl_mlx> mlx;                  ///< MLX
-  layouts::image<layouts::wqe_local_invalidate> invalidate;   ///< LOCAL_INVALIDATE
-  layouts::image<layouts::wqe_fast_register> registration;    ///< FAST_REGISTER
+  layouts::image<layouts::wqe_datagram> datagram;            ///< UD
+  layouts::image<layouts::wqe_ctrl_mlx> mlx;                 ///< MLX
+  layouts::image<layouts::wqe_local_invalidate> invalidate;  ///< LOCAL_INVALIDATE
+  layouts::image<layouts::wqe_fast_register> registration;   ///< FAST_REGISTER
   data_list data;
-  std::optional<failure> wrong;  ///< found in the WQE or while sending; completes when all before it have
+  std::optional<failure>
+      wrong;  ///< found in the WQE or while sending; completes when all before it have
 
-  bool started = false;             ///< has its packet sequence numbers
-  bool done = false;                ///< acknowledged, or needs no acknowledgement
+  bool started = false;  ///< has its packet sequence numbers
+  bool done = false;     ///< acknowledged, or needs no acknowledgement
   std::uint32_t first_psn = 0;
-  std::uint32_t psns = 1;           ///< packets of the message; for reads, of the response
-  std::uint32_t next_packet = 0;    ///< packets sent (reads and atomics: 0 or 1)
-  std::uint32_t responses = 0;      ///< reads: response packets received
+  std::uint32_t psns = 1;         ///< packets of the message; for reads, of the response
+  std::uint32_t next_packet = 0;  ///< packets sent (reads and atomics: 0 or 1)
+  std::uint32_t responses = 0;    ///< reads: response packets received
 
   bool is_read() const { return opcode == layouts::wqe_opcode::rdma_read; }
   bool is_atomic() const {
     return opcode == layouts::wqe_opcode::atomic_cs || opcode == layouts::wqe_opcode::atomic_fa ||
-           opcode == layouts::wqe_opcode::masked_atomic_cs || opcode == layouts::wqe_opcode::masked_atomic_fa;
+           opcode == layouts::wqe_opcode::masked_atomic_cs ||
+           opcode == layouts::wqe_opcode::masked_atomic_fa;
   }
   /// Is the answer more than an acknowledgement?
   bool expects_response() const { return is_read() || is_atomic(); }
@@ -89,7 +94,7 @@ struct receive_request {
   bool shared = false;
   std::uint32_t srqn = 0;
   data_list data;
-  data_owner owner;         ///< the queue pair's domain, or the shared queue's
+  data_owner owner;  ///< the queue pair's domain, or the shared queue's
 };
 
 }  // namespace freehca::model

@@ -29,29 +29,38 @@ struct wqe_bytes {
 };
 
 /// Reads queue bytes that may run over the ring's end (mlx4_en's do).
-bool read_ring(memory_regions& regions, const queue_pair& qp, std::uint64_t offset, std::byte* to, std::size_t bytes) {
+bool read_ring(memory_regions& regions, const queue_pair& qp, std::uint64_t offset, std::byte* to,
+               std::size_t bytes) {
   const std::uint64_t ring = qp.sq.ring.bytes();
   const auto first = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, ring - offset));
   return regions.read_queue(qp.buffer, qp.sq.ring.first + offset, to, first) &&
-         (first == bytes || regions.read_queue(qp.buffer, qp.sq.ring.first, to + first, bytes - first));
+         (first == bytes ||
+          regions.read_queue(qp.buffer, qp.sq.ring.first, to + first, bytes - first));
 }
 
 bool may_use(qp_service service, wqe_opcode opcode) {
   using o = wqe_opcode;
   switch (opcode) {
-    case o::nop: return true;
-    case o::send: return true;
-    case o::send_imm: return service != qp_service::mlx;
+    case o::nop:
+      return true;
+    case o::send:
+      return true;
+    case o::send_imm:
+      return service != qp_service::mlx;
     case o::rdma_write:
-    case o::rdma_write_imm: return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
+    case o::rdma_write_imm:
+      return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
     case o::send_inval:
     case o::rdma_read:
     case o::atomic_cs:
-    case o::atomic_fa: return service == qp_service::rc || service == qp_service::xrc;
+    case o::atomic_fa:
+      return service == qp_service::rc || service == qp_service::xrc;
     case o::local_invalidate:
     case o::fast_register:
-    case o::bind_mw: return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
-    default: return false;
+    case o::bind_mw:
+      return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
+    default:
+      return false;
   }
 }
 
@@ -61,8 +70,10 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
   if (r.opcode == o::nop) return true;
   if (qp.service == qp_service::ud) return wqe.take(r.datagram);
   switch (r.opcode) {
-    case o::local_invalidate: return wqe.take(r.invalidate);
-    case o::fast_register: return wqe.take(r.registration);
+    case o::local_invalidate:
+      return wqe.take(r.invalidate);
+    case o::fast_register:
+      return wqe.take(r.registration);
     case o::rdma_write:
     case o::rdma_write_imm:
     case o::rdma_read:
@@ -76,7 +87,8 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
       r.rkey = static_cast<std::uint32_t>(remote.get<&wqe_remote_address::rkey>());
       break;
     }
-    default: return true;
+    default:
+      return true;
   }
   if (r.opcode == o::masked_atomic_cs) {
     image<wqe_masked_atomic> operands;
@@ -103,7 +115,8 @@ bool take_data(wqe_bytes& wqe, data_list& to) {
       const auto n = static_cast<std::size_t>(head.get<&wqe_inline::byte_count>());
       const std::size_t begin = wqe.position + wqe_inline::bytes;
       // No source says what hardware does with an inline segment that crosses a basic block: refused.
-      if (n > wqe.size - begin || (n != 0 && begin / wqe_basic_block != (begin + n - 1) / wqe_basic_block))
+      if (n > wqe.size - begin ||
+          (n != 0 && begin / wqe_basic_block != (begin + n - 1) / wqe_basic_block))
         return false;
       to.add_inline(wqe.at.data() + begin, n);
       wqe.position = (begin + n + wqe_unit - 1) / wqe_unit * wqe_unit;
@@ -114,7 +127,8 @@ bool take_data(wqe_bytes& wqe, data_list& to) {
     // libmlx4 writes an empty entry as an empty inline segment, Linux's own post as byte count 0. No source
     // says what 0 does to hardware. Chosen: nothing, which is what Linux means by it.
     to.add(static_cast<std::uint32_t>(entry.get<&wqe_data::byte_count>()),
-           static_cast<std::uint32_t>(entry.get<&wqe_data::lkey>()), entry.get<&wqe_data::address>());
+           static_cast<std::uint32_t>(entry.get<&wqe_data::lkey>()),
+           entry.get<&wqe_data::address>());
   }
   return true;
 }
@@ -137,7 +151,8 @@ void decode_control(const queue_pair& qp, const std::byte* at, send_request& r) 
 
 }  // namespace
 
-fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint16_t counter, send_request& to) {
+fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint16_t counter,
+                        send_request& to) {
   const work_queue& ring = qp.sq.ring;
   const std::uint64_t offset = std::uint64_t{counter & (ring.entries() - 1)} << ring.log_stride;
   wqe_bytes wqe;
@@ -146,7 +161,8 @@ fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint
   if (!read_ring(regions, qp, offset, wqe.at.data(), have)) return fetch_result::fault;
 
   const auto control = image<wqe_ctrl>::from_bytes(wqe.at.data());
-  if (control.get<&wqe_ctrl::owner>() != ((counter >> ring.log_entries & 1) != 0)) return fetch_result::none;
+  if (control.get<&wqe_ctrl::owner>() != ((counter >> ring.log_entries & 1) != 0))
+    return fetch_result::none;
 
   to = send_request{};
   to.index = counter;
@@ -158,7 +174,8 @@ fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint
     to.blocks = 1;
     return fetch_result::fetched;
   }
-  if (wqe.size > have && !read_ring(regions, qp, offset, wqe.at.data(), wqe.size)) return fetch_result::fault;
+  if (wqe.size > have && !read_ring(regions, qp, offset, wqe.at.data(), wqe.size))
+    return fetch_result::fault;
 
   wqe.position = wqe_ctrl::bytes;
   if (!take_operands(wqe, qp, to) || (!to.is_local() && !take_data(wqe, to.data)))

@@ -18,7 +18,8 @@ enum class fetch_result : std::uint8_t {
 
 /// Reads the send WQE at counter `counter` of the queue pair's ring and takes it apart. A WQE that hardware
 /// would refuse is fetched too, with `wrong` set.
-fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint16_t counter, send_request& to);
+fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint16_t counter,
+                        send_request& to);
 
 /// Takes the data segments of a receive WQE (`bytes` bytes at `from`) apart: up to the terminating segment.
 /// False: a segment that no receive may have.
