@@ -4,16 +4,10 @@
 
 #include <bit>
 
+#include <freehca/hal/power_of_two.hpp>
 #include <freehca/hal/storage.hpp>
 
 namespace freehca {
-
-namespace {
-/// std::has_single_bit counts bits, which x86-64 without popcnt does by a call into the compiler's library.
-constexpr bool is_power_of_two(std::size_t n) {
-  return n != 0 && (n & (n - 1)) == 0;
-}
-}  // namespace
 
 status dma_arena::open(const dma_region& block, std::size_t unit, std::byte* storage,
                        std::size_t storage_bytes, unsigned budget) {

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include <freehca/hal/power_of_two.hpp>
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/map.hpp>
 
@@ -14,7 +15,7 @@ namespace {
 /// log2 of an entry's size, or an entry size that the chunks are not made for.
 constexpr unsigned no_log = ~0u;
 unsigned log_of(std::uint64_t entry_bytes) {
-  return entry_bytes >= 8 && std::has_single_bit(entry_bytes) ? static_cast<unsigned>(std::countr_zero(entry_bytes))
+  return entry_bytes >= 8 && is_power_of_two(entry_bytes) ? static_cast<unsigned>(std::countr_zero(entry_bytes))
                                                                 : no_log;
 }
 

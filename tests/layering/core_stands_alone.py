@@ -78,6 +78,9 @@ def main():
     root, compiler, build, folder = sys.argv[1:]
     toolchain.need(compiler)
     os.makedirs(folder, exist_ok=True)
+    stamp = toolchain.Stamp(f"{folder}/passed", compiler,
+                            [pathlib.Path(root, library) for library in toolchain.CORE], build)
+    stamp.leave_if_passed()
     here = pathlib.Path(__file__).parent
     generated, count = instances(root)
     instance_file = pathlib.Path(folder, "every_instance.cpp")
@@ -105,12 +108,12 @@ def main():
     wanted.discard("_GLOBAL_OFFSET_TABLE_")
     too_much = wanted - MEMORY - FROM_THE_COMPILER.get(compiler, set())
     sections = subprocess.run([f"{prefix}objdump", "-h", "-w", whole], capture_output=True, text=True, check=True).stdout
-    print(f"{compiler} {build}: {len(sources)} sources, {count} tables and command families, "
-          f"undefined: {' '.join(sorted(wanted)) or 'nothing'}")
     if too_much:
         sys.exit("the core needs: " + ", ".join(sorted(too_much)))
     if FORBIDDEN_SECTIONS.search(sections):
         sys.exit("constructors before main, or thread-local storage:\n" + sections)
+    stamp.passed(f"{compiler} {build}: {len(sources)} sources, {count} tables and command families, "
+                 f"undefined: {' '.join(sorted(wanted)) or 'nothing'}")
 
 
 main()

@@ -2,7 +2,9 @@
 # Copyright the freehca authors
 """What the tests of this folder share: flags, include paths, parallel compilation, skipping."""
 import concurrent.futures
+import hashlib
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -41,3 +43,31 @@ def run_all(commands):
         print(" ".join(command), *said[:20], sep="\n")
     if failed:
         sys.exit(f"{len(failed)} of {len(commands)} failed")
+
+
+class Stamp:
+    """Remembers in a file that this test passed with these inputs: compiling the same again tells nothing new.
+    The inputs are the scripts of this folder, the compiler, and all files below the given folders."""
+
+    def __init__(self, path, compiler, folders, *more):
+        digest = hashlib.sha256(repr(more).encode())
+        digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout)
+        for folder in [pathlib.Path(__file__).parent, *map(pathlib.Path, folders)]:
+            for file in sorted(f for f in folder.rglob("*") if f.suffix in (".hpp", ".cpp", ".py")):
+                digest.update(file.as_posix().encode())
+                digest.update(file.read_bytes())
+        self.path = pathlib.Path(path)
+        self.inputs = digest.hexdigest()
+
+    def leave_if_passed(self):
+        """Ends the program when these inputs passed before."""
+        if self.path.exists():
+            inputs, _, said = self.path.read_text(encoding="utf-8").partition("\n")
+            if inputs == self.inputs:
+                print(said + "(passed before with the same files)")
+                sys.exit(0)
+
+    def passed(self, said):
+        print(said)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(f"{self.inputs}\n{said}\n", encoding="utf-8")

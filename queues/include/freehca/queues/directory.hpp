@@ -2,11 +2,11 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include <freehca/hal/status.hpp>
+#include <freehca/hal/power_of_two.hpp>
 
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
@@ -27,7 +27,7 @@ struct qp_rings {
 class qp_directory {
  public:
   void open(qp_rings** slots, std::uint32_t count) {
-    FREEHCA_ASSERT(std::has_single_bit(count));
+    FREEHCA_ASSERT(is_power_of_two(count));
     slots_ = slots;
     mask_ = count - 1;
     for (std::uint32_t i = 0; i < count; ++i) slots_[i] = nullptr;
