@@ -13,7 +13,8 @@ import unittest
 
 import machine
 
-NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers", "test_hotplug"]
+NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers", "test_hotplug",
+         "test_hostile"]
 
 
 class Recorder(unittest.TextTestResult):
