@@ -65,7 +65,7 @@ class Case:
                 else:
                     self.tier = value.strip()
 
-    def run(self):
+    def run(self, qemu):
         """Returns (outcome, seconds, note)."""
         if "--no-device" not in self.options:
             self.needs.append("qemu/qom/meson.build")
@@ -79,7 +79,7 @@ class Case:
             ours, qemus = ours[:ours.index("--")], ours[ours.index("--") + 1:]
         for name in self.programs:
             ours = [*ours, "--program", name]
-        command = [os.path.join(ROOT, "dev"), "guest", "--script", self.path, "--timeout", f"{self.timeout:g}",
+        command = [os.path.join(ROOT, "dev"), "guest", "--qemu", qemu, "--script", self.path, "--timeout", f"{self.timeout:g}",
                    "--log", os.path.join(LOGS, f"guest-{self.name}-kernel.log"), *ours, "--", *qemus]
         began = time.monotonic()
         with open(log, "w", encoding="utf-8") as file:
@@ -105,9 +105,12 @@ def main():
              if case.tier == tier and any(fnmatch.fnmatch(case.name, pattern) for pattern in patterns)]
     os.makedirs(LOGS, exist_ok=True)
     os.makedirs(RESULTS, exist_ok=True)
+    # One QEMU for all of them, also when the checkout changes meanwhile.
+    qemu = subprocess.run([os.path.join(ROOT, "dev"), "qemu"], stdout=subprocess.PIPE, text=True, check=True)
+    qemu = qemu.stdout.strip().split("\n")[-1]
     for number, case in enumerate(cases, 1):
         say(f"guest case {number}/{len(cases)}: {case.name} ...")
-        outcome, seconds, note = case.run()
+        outcome, seconds, note = case.run(qemu)
         say(f"guest case {number}/{len(cases)}: {case.name}: {outcome.upper()} in {seconds:.0f} s {note}")
         with open(os.path.join(RESULTS, "own.tsv"), "a", encoding="utf-8") as file:
             file.write(f"{outcome}\t{seconds:.0f}\tguest: {case.name}\t{note}\n")
