@@ -75,6 +75,7 @@ void command_engine::start() {
   f.on = object_of(c);
   f.busy = f.on && std::any_of(in_flight_.begin(), in_flight_.end(),
                                [&f](const flight& o) { return o.on == f.on; });
+  if (judge_) f.verdict = judge_(c.opcode, c.input_modifier);
   if (c.event) register_.set<&hcr::go>(false);
 
   const auto where = in_flight_.insert(in_flight_.end(), f);
@@ -88,16 +89,38 @@ void command_engine::start() {
 }
 
 void command_engine::finish(std::list<flight>::iterator which) {
+  which->held = which->verdict.what == command_verdict::fate::hold;
+  if (!which->held) end(which);
+}
+
+void command_engine::release_held() {
+  const std::uint64_t generation = generation_;
+  for (auto f = in_flight_.begin(); f != in_flight_.end() && generation == generation_;) {
+    const auto which = f++;
+    if (which->held) end(which);
+  }
+}
+
+std::size_t command_engine::held() const {
+  return static_cast<std::size_t>(
+      std::count_if(in_flight_.begin(), in_flight_.end(), [](const flight& f) { return f.held; }));
+}
+
+void command_engine::end(std::list<flight>::iterator which) {
+  using fate = command_verdict::fate;
+  const command_verdict verdict = which->verdict;
   command c = which->what;
   const bool busy = which->busy;
   ++commands_;
   ++by_opcode_[static_cast<std::uint16_t>(c.opcode) & 0xfff];
   const std::uint64_t generation = generation_;
-  const command_status s = busy ? command_status::resource_busy : run(c);
+  const command_status s = verdict.what == fate::refuse ? verdict.status
+                           : busy                       ? command_status::resource_busy
+                                                        : run(c);
   if (generation != generation_) return;  // the command reset the adapter
   in_flight_.erase(which);
   if (s != command_status::ok) ++failed_;
-  report(c, s);
+  if (verdict.what != fate::lose_answer) report(c, s);
   if (waiting_) start();
 }
 

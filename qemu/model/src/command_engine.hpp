@@ -9,6 +9,8 @@
 
 #include <freehca/layouts/hcr.hpp>
 
+#include <freehca/model/command_fault.hpp>
+
 #include "adapter.hpp"
 
 namespace freehca::model {
@@ -26,6 +28,11 @@ class command_engine {
   std::uint32_t read_word(std::uint32_t offset) const;
   void write_word(std::uint32_t offset, std::uint32_t value);
 
+  /// Faults on request: see device::judge_commands().
+  void judge(command_judge j) { judge_ = std::move(j); }
+  void release_held();
+  std::size_t held() const;
+
   /// Registers a counter for each opcode that has a handler. Call when all handlers are in place.
   void count_opcodes();
   /// Forgets the register and every command in flight (reset).
@@ -41,16 +48,20 @@ class command_engine {
     command what;
     object on;
     bool busy;  ///< the object was taken when the command came
+    command_verdict verdict;
+    bool held = false;
   };
 
   void start();
   void finish(std::list<flight>::iterator which);
+  void end(std::list<flight>::iterator which);
   layouts::command_status run(command& c);
   void report(const command& c, layouts::command_status s);
 
   adapter& a_;
   const firmware& firmware_;
   layouts::image<layouts::hcr> register_;
+  command_judge judge_;
   std::list<flight> in_flight_;
   bool waiting_ = false;  ///< a command stands in the register and does not fit yet
   std::uint64_t last_due_ = 0;

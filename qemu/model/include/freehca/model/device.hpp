@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include <freehca/model/command_fault.hpp>
 #include <freehca/model/environment.hpp>
 #include <freehca/model/options.hpp>
 
@@ -46,6 +47,12 @@ class device {
 
   /// Changes the faults that the adapter is asked for; holds for what it begins from then on.
   void set_faults(const fault_options& faults);
+
+  /// From now on `judge` decides what becomes of each command; an empty one lets all of them run.
+  void judge_commands(command_judge judge);
+  /// Runs and answers the commands that are held, in the order in which they came. A reset forgets them.
+  void release_held_commands();
+  std::size_t held_commands() const;
 
   /// Calls out(counter, context) for every counter.
   void counters(void (*out)(const counter&, void* context), void* context) const;
