@@ -43,6 +43,13 @@ class dma_arena {
   /// Takes back a whole run from allocate(), or an aligned part of one. The device must have let go of it.
   void free(const dma_region& run);
 
+  /// Whether the unit at this device address is out; false outside the block.
+  bool is_out(std::uint64_t device_address) const {
+    const std::uint64_t offset = device_address - block_.device_address;
+    return used_ != nullptr && device_address >= block_.device_address && offset / unit_ < units_ &&
+           taken(static_cast<std::size_t>(offset / unit_));
+  }
+
   std::size_t bytes_total() const { return units_ * unit_; }
   std::size_t bytes_out() const { return units_out_ * unit_; }
   std::size_t most_bytes_out() const { return most_units_out_ * unit_; }  ///< ever, since open()
