@@ -1,139 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+//
+// The requester: acknowledgements, responses, retries.
 #include "requester.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "host_order.hpp"
-#include "ports.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
 
 using namespace layouts;
-
-namespace {
-
-/// The context's ack_req_freq may ask for fewer; the window must never fill without a request.
-constexpr unsigned log_ack_period_max = 5;
-
-/// The operation of packet `n` of `last + 1`, given the four forms of its family.
-bth_operation form(std::uint32_t n, std::uint32_t last, bth_operation first, bth_operation middle,
-                   bth_operation end, bth_operation only) {
-  if (last == 0) return only;
-  if (n == 0) return first;
-  return n == last ? end : middle;
-}
-
-bth_operation request_operation(const send_request& r, std::uint32_t n) {
-  using o = bth_operation;
-  const std::uint32_t last = r.psns - 1;
-  switch (r.opcode) {
-    case wqe_opcode::send:
-      return form(n, last, o::send_first, o::send_middle, o::send_last, o::send_only);
-    case wqe_opcode::send_imm:
-      return form(n, last, o::send_first, o::send_middle, o::send_last_imm, o::send_only_imm);
-    case wqe_opcode::send_inval:
-      return form(n, last, o::send_first, o::send_middle, o::send_last_invalidate,
-                  o::send_only_invalidate);
-    case wqe_opcode::rdma_write:
-      return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last,
-                  o::rdma_write_only);
-    case wqe_opcode::rdma_write_imm:
-      return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last_imm,
-                  o::rdma_write_only_imm);
-    case wqe_opcode::rdma_read:
-      return o::rdma_read_request;
-    case wqe_opcode::atomic_cs:
-      return o::compare_swap;
-    default:
-      return o::fetch_add;
-  }
-}
-
-bth_transport transport_of_service(qp_service service) {
-  return service == qp_service::uc    ? bth_transport::uc
-         : service == qp_service::xrc ? bth_transport::xrc
-                                      : bth_transport::rc;
-}
-
-bool is_write(const send_request& r) {
-  return r.opcode == wqe_opcode::rdma_write || r.opcode == wqe_opcode::rdma_write_imm;
-}
-
-image<reth> remote_range(std::uint64_t address, std::uint32_t rkey, std::uint64_t bytes) {
-  image<reth> h;
-  h.set<&reth::virtual_address>(address).set<&reth::rkey>(rkey).set<&reth::dma_length>(bytes);
-  return h;
-}
-
-}  // namespace
-
-std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
-  const bool last = r.next_packet + 1 == r.packets();
-  const bool first = r.next_packet == 0;
-  const bool carries = !r.expects_response();
-  const std::uint64_t offset = std::uint64_t{r.next_packet} * qp.mtu;
-  const std::size_t payload =
-      carries ? static_cast<std::size_t>(std::min<std::uint64_t>(qp.mtu, r.data.size() - offset))
-              : 0;
-  const bool immediate =
-      last && (r.opcode == wqe_opcode::send_imm || r.opcode == wqe_opcode::rdma_write_imm);
-  const bool invalidate = last && r.opcode == wqe_opcode::send_inval;
-  const bool range = r.is_read() || (first && is_write(r));
-  const std::size_t extended = (qp.service == qp_service::xrc ? xrceth::bytes : 0) +
-                               (range ? reth::bytes : 0) + (r.is_atomic() ? atomic_eth::bytes : 0) +
-                               (immediate ? immdt::bytes : 0) + (invalidate ? ieth::bytes : 0);
-
-  std::uint32_t psn = psn_add(r.first_psn, r.next_packet);
-  std::uint32_t skip = 0;
-  if (r.is_read() && r.responses != 0) {  // a retry asks for the rest only
-    skip = r.responses * qp.mtu;
-    psn = psn_add(psn, r.responses);
-  }
-  const unsigned log_period =
-      std::min(static_cast<unsigned>(qp.context.get<&qpc::ack_req_freq>()), log_ack_period_max);
-  image<bth> base;
-  base.set<&bth::opcode>(
-          make_bth_opcode(transport_of_service(qp.service), request_operation(r, r.next_packet)))
-      .set<&bth::solicited>(r.solicited && last && (immediate || !is_write(r)))
-      .set<&bth::migrated>(true)
-      .set<&bth::pkey>(t_.a.links->pkey(
-          qp.way.port, static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>())))
-      .set<&bth::dest_qp>(qp.context.get<&qpc::remote_qpn>())
-      .set<&bth::ack_req>(qp.reliable() && (last || (psn & ((1u << log_period) - 1)) == 0))
-      .set<&bth::psn>(psn);
-
-  frame f = make_frame(*t_.a.links, qp.way, base, extended, payload);
-  std::size_t at = 0;
-  if (qp.service == qp_service::xrc)
-    at = f.put(at, image<xrceth>{}.set<&xrceth::xrc_srq>(r.remote_srqn));
-  if (range) at = f.put(at, remote_range(r.remote_address + skip, r.rkey, r.data.size() - skip));
-  if (r.is_atomic()) {
-    image<atomic_eth> h;
-    h.set<&atomic_eth::virtual_address>(r.remote_address).set<&atomic_eth::rkey>(r.rkey);
-    h.set<&atomic_eth::swap_add>(r.swap_add).set<&atomic_eth::compare>(r.compare);
-    at = f.put(at, h);
-  }
-  if (immediate) at = f.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
-  if (invalidate) f.put(at, image<ieth>{}.set<&ieth::rkey>(r.immediate));
-  if (payload != 0 && r.data.gather(*t_.a.regions, qp.owner, offset, f.payload_bytes(), payload) !=
-                          access_result::ok)
-    return failures::local_protection;
-
-  if (r.expects_response()) {
-    ++qp.sq.responses_awaited;
-    qp.sq.response_psns += r.psns - r.responses;
-  }
-  t_.transmit(qp.way, std::move(f.p));
-  return std::nullopt;
-}
-
-std::optional<failure> requester::execute_locally(queue_pair&, const send_request& r) {
-  if (r.opcode == wqe_opcode::nop) return std::nullopt;
-  return failures::local_qp_operation;
-}
 
 void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) {
   if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining &&

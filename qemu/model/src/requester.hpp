@@ -19,8 +19,6 @@ class requester {
 
   /// Sends packet r.next_packet of a started request.
   std::optional<failure> send_packet(queue_pair& qp, send_request& r);
-  /// Does a request that stays within the adapter.
-  std::optional<failure> execute_locally(queue_pair& qp, const send_request& r);
 
   /// A packet whose operation is a response. `v.rest` begins behind the BTH.
   void receive(queue_pair& qp, packet_view v, layouts::bth_operation operation);

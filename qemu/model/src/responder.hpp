@@ -11,6 +11,10 @@
 
 namespace freehca::model {
 
+/// Reads and atomics that wait for their turn because their requests came again, at most: more are
+/// dropped, and come once more.
+inline constexpr std::size_t responses_max = 64;
+
 /// A request packet, classified by its operation.
 struct request_packet {
   packet_view view;

@@ -32,7 +32,6 @@ inline constexpr failure flush_send{layouts::cqe_syndrome::wr_flush,
                                     layouts::vendor_syndrome::flush_receive};
 inline constexpr failure flush_receive{layouts::cqe_syndrome::wr_flush,
                                        layouts::vendor_syndrome::flush_receive};
-inline constexpr failure memory_window_bind{layouts::cqe_syndrome::mw_bind, 0};
 inline constexpr failure bad_response{layouts::cqe_syndrome::bad_response, 0};
 inline constexpr failure remote_invalid_request{layouts::cqe_syndrome::remote_invalid_request,
                                                 layouts::vendor_syndrome::remote_invalid_request};
@@ -56,11 +55,9 @@ struct send_request {
   std::uint32_t remote_srqn = 0;  ///< XRC
   std::uint32_t rkey = 0;
   std::uint64_t remote_address = 0;
-  std::uint64_t swap_add = 0, compare = 0, swap_add_mask = 0, compare_mask = 0;
-  layouts::image<layouts::wqe_datagram> datagram;            ///< UD
-  layouts::image<layouts::wqe_ctrl_mlx> mlx;                 ///< MLX
-  layouts::image<layouts::wqe_local_invalidate> invalidate;  ///< LOCAL_INVALIDATE
-  layouts::image<layouts::wqe_fast_register> registration;   ///< FAST_REGISTER
+  std::uint64_t swap_add = 0, compare = 0;
+  layouts::image<layouts::wqe_datagram> datagram;  ///< UD
+  layouts::image<layouts::wqe_ctrl_mlx> mlx;       ///< MLX
   data_list data;
   std::optional<failure>
       wrong;  ///< found in the WQE or while sending; completes when all before it have
@@ -74,17 +71,12 @@ struct send_request {
 
   bool is_read() const { return opcode == layouts::wqe_opcode::rdma_read; }
   bool is_atomic() const {
-    return opcode == layouts::wqe_opcode::atomic_cs || opcode == layouts::wqe_opcode::atomic_fa ||
-           opcode == layouts::wqe_opcode::masked_atomic_cs ||
-           opcode == layouts::wqe_opcode::masked_atomic_fa;
+    return opcode == layouts::wqe_opcode::atomic_cs || opcode == layouts::wqe_opcode::atomic_fa;
   }
   /// Is the answer more than an acknowledgement?
   bool expects_response() const { return is_read() || is_atomic(); }
   /// Does it stay within the adapter?
-  bool is_local() const {
-    return opcode == layouts::wqe_opcode::nop || opcode == layouts::wqe_opcode::local_invalidate ||
-           opcode == layouts::wqe_opcode::fast_register || opcode == layouts::wqe_opcode::bind_mw;
-  }
+  bool is_local() const { return opcode == layouts::wqe_opcode::nop; }
   std::uint32_t packets() const { return expects_response() ? 1 : psns; }
 };
 

@@ -38,27 +38,24 @@ bool read_ring(memory_regions& regions, const queue_pair& qp, std::uint64_t offs
           regions.read_queue(qp.buffer, qp.sq.ring.first, to + first, bytes - first));
 }
 
+/// What the capabilities offer: no remote or local invalidation, fast registration, windows, masked
+/// atomics or LSO (QUERY_DEV_CAP).
 bool may_use(qp_service service, wqe_opcode opcode) {
   using o = wqe_opcode;
+  const bool reliable = service == qp_service::rc || service == qp_service::xrc;
   switch (opcode) {
     case o::nop:
-      return true;
     case o::send:
       return true;
     case o::send_imm:
       return service != qp_service::mlx;
     case o::rdma_write:
     case o::rdma_write_imm:
-      return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
-    case o::send_inval:
+      return reliable || service == qp_service::uc;
     case o::rdma_read:
     case o::atomic_cs:
     case o::atomic_fa:
-      return service == qp_service::rc || service == qp_service::xrc;
-    case o::local_invalidate:
-    case o::fast_register:
-    case o::bind_mw:
-      return service == qp_service::rc || service == qp_service::uc || service == qp_service::xrc;
+      return reliable;
     default:
       return false;
   }
@@ -70,17 +67,11 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
   if (r.opcode == o::nop) return true;
   if (qp.service == qp_service::ud) return wqe.take(r.datagram);
   switch (r.opcode) {
-    case o::local_invalidate:
-      return wqe.take(r.invalidate);
-    case o::fast_register:
-      return wqe.take(r.registration);
     case o::rdma_write:
     case o::rdma_write_imm:
     case o::rdma_read:
     case o::atomic_cs:
-    case o::atomic_fa:
-    case o::masked_atomic_cs:
-    case o::masked_atomic_fa: {
+    case o::atomic_fa: {
       image<wqe_remote_address> remote;
       if (!wqe.take(remote)) return false;
       r.remote_address = remote.get<&wqe_remote_address::remote_address>();
@@ -90,14 +81,7 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
     default:
       return true;
   }
-  if (r.opcode == o::masked_atomic_cs) {
-    image<wqe_masked_atomic> operands;
-    if (!wqe.take(operands)) return false;
-    r.swap_add = operands.get<&wqe_masked_atomic::swap_add>();
-    r.compare = operands.get<&wqe_masked_atomic::compare>();
-    r.swap_add_mask = operands.get<&wqe_masked_atomic::swap_add_mask>();
-    r.compare_mask = operands.get<&wqe_masked_atomic::compare_mask>();
-  } else if (r.is_atomic()) {
+  if (r.is_atomic()) {
     image<wqe_atomic> operands;
     if (!wqe.take(operands)) return false;
     r.swap_add = operands.get<&wqe_atomic::swap_add>();
