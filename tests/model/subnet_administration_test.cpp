@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 //
 // Subnet administration as its clients use it: one request in, one answer or a table of segments out.
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/notice.hpp>
