@@ -12,7 +12,6 @@
 namespace freehca {
 
 namespace {
-constexpr std::uint32_t all_ones = ~std::uint32_t{0};
 // Linux 6.1 catas.c looks every 5 s; a read of a register is cheap, so oftener. No source: chosen.
 constexpr std::uint64_t health_interval = clock::milliseconds(100);
 // How long an event may lie unseen when no interrupt tells of it. No source: chosen.
