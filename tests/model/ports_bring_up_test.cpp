@@ -119,6 +119,37 @@ TEST_F(ports_bring_up, reset_forgets) {
   bring_to_active();
 }
 
+/// The host has special QPs, and no receive buffer on them.
+class ports_with_silent_host : public ports_fixture {
+ protected:
+  ports_with_silent_host() {
+    EXPECT_EQ(driver->command(opcode::conf_special_qp, 0, special_base).status, status::ok);
+  }
+  static constexpr std::uint32_t special_base = 64;
+};
+
+TEST_F(ports_with_silent_host, the_manager_asks_on_and_stops_with_the_link) {
+  ASSERT_EQ(init_port(), status::ok);
+  host->advance(second);
+  const auto received = driver->counter_named("port1_packets_received");
+  EXPECT_GE(received, 2u);
+  host->advance(10 * second);
+  EXPECT_GT(driver->counter_named("port1_packets_received"), received + 10);
+  EXPECT_EQ(info().get<&port_info::state>(), layouts::port_state::initialize);
+  EXPECT_EQ(driver->counter_named("port1_packets_sent"), 0u);
+  ASSERT_EQ(close_port(), status::ok);
+  EXPECT_TRUE(host->idle());
+}
+
+TEST_F(ports_with_silent_host, the_firmware_answers_what_mad_demux_leaves_to_it) {
+  const auto config = image<mad_demux>{}
+                          .set<&mad_demux::get_attr_mask>(0xffffffff)
+                          .set<&mad_demux::set_attr_mask>(0xffffffff);
+  ASSERT_EQ(driver->command_with(opcode::mad_demux, config, mad_demux_subnet_management).status,
+            status::ok);
+  bring_to_active();
+}
+
 class set_port : public ports_fixture {
  protected:
   /// As Linux starts a port: MTU 4096, `vls` virtual lanes, the capability mask that it has read.
