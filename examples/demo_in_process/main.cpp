@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The driver brings up the modelled adapter in this very process and moves verified data: what `./dev demo
+// --in-process` runs. No hardware, no QEMU, no privileges.
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <freehca/in_process/machine.hpp>
+#include <freehca/verified_traffic/report.hpp>
+
+namespace {
+
+using namespace freehca;
+using namespace freehca::verified_traffic;
+
+// Driver and adapter share one virtual clock, which moves only here.
+class in_process_host final : public surroundings {
+ public:
+  freehca::platform platform() override { return machine.platform(); }
+  void wait(std::uint64_t deadline) override {
+    // A driver that wants to look again at once still takes some time to do so.
+    constexpr std::uint64_t look = 200;
+    machine.step(deadline == 0 ? machine.time() + look : deadline);
+  }
+  bool interrupted() const override { return false; }
+
+  in_process::machine machine;
+};
+
+bool compare(const char* name, std::uint64_t driver, std::uint64_t model) {
+  fmt::print("           {:<18} driver {:>8}, model {:>8}{}\n", name, driver, model, driver == model ? "" : "  DIFFER");
+  return driver == model;
+}
+
+int run(unsigned messages) {
+  const auto began = std::chrono::steady_clock::now();
+  in_process_host host;
+  session s(host);
+  status outcome = s.open(false);
+  if (outcome.ok()) outcome = s.bring_up();
+  if (!outcome.ok()) {
+    fmt::print(stderr, "bring-up failed at {}: {}\n", name_of(s.adapter().failure().step),
+               words(s.adapter().failure().cause));
+    static_cast<void>(s.tear_down());
+    return EXIT_FAILURE;
+  }
+  fmt::print("{}", to_text(s.adapter().info()));
+  const traffic_result r = run_traffic(s, {.port = 1, .messages = messages});
+  fmt::print("{}", to_text(r));
+  bool good = r.ok();
+  const auto counter = [&](const char* name) { return host.machine.counter(name); };
+  fmt::print("counts\n");
+  good &= compare("send packets", r.expected.sends, counter("rc_send_packets"));
+  good &= compare("write packets", r.expected.writes, counter("rc_write_packets"));
+  good &= compare("read requests", r.expected.read_requests, counter("rc_read_requests"));
+  good &= compare("read responses", r.expected.read_responses, counter("rc_read_responses"));
+  good &= compare("commands", s.adapter().info().commands_issued, counter("commands"));
+  outcome = s.tear_down();
+  const device_holdings left = s.adapter().holdings();
+  good &= outcome.ok() && left.none() && counter("complaints") == 0;
+  fmt::print("teardown   {}, {} pages, {} mappings, {} numbers left; the model complained {} times\n",
+             outcome.ok() ? "clean" : words(outcome), left.pages, left.mappings, left.numbers, counter("complaints"));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  fmt::print("{} in {:.1f} s ({:.3f} s of the adapter's time)\n", good ? "all well" : "FAILED", took.count(),
+             static_cast<double>(host.machine.time()) / 1e9);
+  return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("freehca: driver and modelled adapter in one process");
+  unsigned messages = 300;
+  app.add_option("--messages", messages, "messages of each kind and size")->check(CLI::Range(1u, 100000u));
+  CLI11_PARSE(app, argc, argv);
+  return run(messages);
+}

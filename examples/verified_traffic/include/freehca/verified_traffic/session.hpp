@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include <freehca/hca/device.hpp>
+#include <freehca/hca/verbs.hpp>
+#include <freehca/verified_traffic/scattered_memory.hpp>
+
+namespace freehca::verified_traffic {
+
+/// What differs between the places that the driver runs in.
+class surroundings {
+ public:
+  virtual ~surroundings() = default;
+  virtual freehca::platform platform() = 0;
+  /// Sleeps until an interrupt or `deadline` on the platform's clock; 0: returns at once.
+  virtual void wait(std::uint64_t deadline) = 0;
+  /// The user wants it to end: what is under way is cancelled and everything given back.
+  virtual bool interrupted() const = 0;
+};
+
+/// The driver's objects with the storage that they stand on, and a loop that drives them.
+class session {
+ public:
+  explicit session(surroundings& host);
+  ~session();
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  /// Bytes of memory that the device will be able to reach, for limits that have to be checked before.
+  static std::size_t dma_bytes();
+
+  status open(bool take_over);
+  /// `progress` is called with the name of each step that bring-up enters.
+  status bring_up(const std::function<void(const char* step)>& progress = {});
+  /// Resets the device, frees its ownership, and leaves it down: the beginning of bring-up and its undoing.
+  status reset();
+  /// Ends in a device that holds nothing. Also after a failure, and after an interruption.
+  status tear_down();
+
+  /// Drives the device until the operation is done; cancels it when the user interrupts.
+  status await(operation& op);
+  /// Drives it once, and sleeps until something can have changed.
+  void turn(bool sleep = true);
+
+  /// Memory for the device to work in. It lives until tear_down(): an operation that failed may have left the
+  /// device with it.
+  result<scattered_memory*> allocate_memory(std::size_t bytes);
+
+  device& adapter() { return device_; }
+  verbs& objects() { return verbs_; }
+  surroundings& host() { return host_; }
+
+ private:
+  struct release {
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
+  };
+  using storage = std::unique_ptr<std::byte[], release>;
+  static storage allocate(std::size_t bytes);
+
+  surroundings& host_;
+  budget budget_;
+  verbs_budget objects_budget_;
+  storage device_storage_, verbs_storage_;
+  device device_;
+  verbs verbs_;
+  std::vector<std::unique_ptr<scattered_memory>> memory_;
+};
+
+}  // namespace freehca::verified_traffic

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <freehca/verified_traffic/session.hpp>
+
+namespace freehca::verified_traffic {
+
+enum class transfer : std::uint8_t { send, rdma_write, rdma_read };
+const char* name_of(transfer t);
+
+/// One line of the result: all messages of one kind and size.
+struct tally {
+  transfer kind{};
+  std::size_t bytes = 0;
+  unsigned messages = 0;  ///< arrived, and checked
+};
+
+/// What the wire must have seen for it: a message of n bytes is ceil(n / MTU) packets of its kind, at least one;
+/// a read is one request, and that many responses. Nothing is retried in loopback.
+struct packet_counts {
+  std::uint64_t sends = 0, writes = 0, read_requests = 0, read_responses = 0;
+  friend bool operator==(const packet_counts&, const packet_counts&) = default;
+};
+
+struct traffic_options {
+  unsigned port = 1;
+  unsigned messages = 300;  ///< of each kind and size
+};
+
+struct traffic_result {
+  status outcome;        ///< of the driver
+  std::string wrong;     ///< what was wrong with the data; empty: nothing
+  unsigned mtu = 0;
+  std::vector<tally> tallies;
+  std::uint64_t bytes = 0;
+  packet_counts expected;
+  bool ok() const { return outcome.ok() && wrong.empty(); }
+};
+
+/// Sends, RDMA writes and RDMA reads between two RC queue pairs of one port, which addresses itself by its LID, at
+/// sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, MTU + 1, 64 KiB, 1 MiB. Each message
+/// has bytes of its own; the receiver checks them, the length, and the bytes around. The port must be active.
+traffic_result run_traffic(session& on, const traffic_options& how,
+                           const std::function<void(const tally&)>& progress = {});
+
+}  // namespace freehca::verified_traffic

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "rc_loopback.hpp"
+
+#include <freehca/layouts/ib_types.hpp>
+
+namespace freehca::verified_traffic {
+namespace {
+
+constexpr std::uint64_t completion_limit = clock::seconds(10);
+constexpr unsigned looks_before_sleep = 2000;
+
+}  // namespace
+
+unsigned rc_loopback::mtu() const {
+  return static_cast<unsigned>(layouts::mtu_bytes(session_.adapter().port(port_).active_mtu));
+}
+
+status rc_loopback::open(std::size_t bytes, unsigned requests) {
+  const auto made = session_.objects().create_protection_domain();
+  if (!made.ok()) return made.error();
+  domain_ = made.value();
+  for (unsigned i = 0; i < 2; ++i) FREEHCA_TRY(open_side(i, bytes, requests));
+  for (unsigned i = 0; i < 2; ++i) FREEHCA_TRY(connect(i));
+  return {};
+}
+
+status rc_loopback::open_side(unsigned i, std::size_t bytes, unsigned requests) {
+  endpoint& s = sides_[i];
+  verbs& objects = session_.objects();
+  const auto memory = session_.allocate_memory(bytes);
+  if (!memory.ok()) return memory.error();
+  s.memory = memory.value();
+  create_memory_region region;
+  region.start(objects, {.pd = domain_, .pages = s.memory->pages(), .virtual_address = 0,
+                         .access = {.local_write = true, .remote_read = true, .remote_write = true}});
+  FREEHCA_TRY(session_.await(region));
+  s.region = region.region();
+  s.key = region.key();
+  create_completion_queue completions;
+  completions.start(objects, {.entries = 2 * requests});
+  FREEHCA_TRY(session_.await(completions));
+  s.completions = completions.queue();
+  create_queue_pair queue;
+  queue.start(objects, {.pd = domain_, .send_cq = s.completions, .receive_cq = s.completions, .sends = requests,
+                        .receives = requests});
+  FREEHCA_TRY(session_.await(queue));
+  s.queue = queue.queue();
+  return {};
+}
+
+status rc_loopback::connect(unsigned i) {
+  const port_attributes& port = session_.adapter().port(port_);
+  connection_attributes a;
+  a.remote_read = a.remote_write = true;
+  a.path_mtu = port.active_mtu;
+  a.min_rnr_timer = 12;
+  a.remote_qpn = session_.objects().qpn(sides_[1 - i].queue);
+  a.receive_psn = 0x100 + i;
+  a.send_psn = 0x101 - i;
+  a.reads_as_responder = a.reads_as_requester = 4;
+  a.address.port = port_;
+  a.address.dlid = port.lid;
+  for (const auto to : {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
+    modify_queue_pair m;
+    m.start(session_.objects(), sides_[i].queue, to, a);
+    FREEHCA_TRY(session_.await(m));
+  }
+  return {};
+}
+
+status rc_loopback::close() {
+  status first;
+  const auto note = [&first](status s) {
+    if (first.ok()) first = s;
+  };
+  verbs& objects = session_.objects();
+  if (!session_.adapter().up()) objects.forget();
+  for (endpoint& s : sides_) {
+    if (s.queue && session_.adapter().up()) {
+      destroy_queue_pair d;
+      d.start(objects, s.queue);
+      note(session_.await(d));
+    }
+    s.queue = {};
+  }
+  for (endpoint& s : sides_) {
+    if (s.completions && session_.adapter().up()) {
+      destroy_completion_queue d;
+      d.start(objects, s.completions);
+      note(session_.await(d));
+    }
+    s.completions = {};
+    if (s.region && session_.adapter().up()) {
+      destroy_memory_region d;
+      d.start(objects, s.region);
+      note(session_.await(d));
+    }
+    s.region = {};
+  }
+  if (domain_ && session_.adapter().up()) note(objects.destroy(domain_));
+  domain_ = {};
+  return first;
+}
+
+status rc_loopback::next(unsigned i, queues::work_completion& to) {
+  queues::cq& completions = *session_.objects().queue(sides_[i].completions);
+  const std::uint64_t limit = clock::after(session_.host().platform().now(), completion_limit);
+  for (unsigned looks = 0; completions.poll(&to, 1) == 0; ++looks) {
+    // Something came, or will come soon: look often, then only as often as an idle driver does.
+    if (looks < looks_before_sleep) {
+      session_.turn(false);
+      continue;
+    }
+    if (!session_.adapter().up()) return transport_error::gone;
+    if (session_.host().interrupted()) return driver_error::cancelled;
+    if (session_.host().platform().now() >= limit) return transport_error::timeout;
+    session_.turn(false);
+  }
+  return {};
+}
+
+}  // namespace freehca::verified_traffic

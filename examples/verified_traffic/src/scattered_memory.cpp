@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/verified_traffic/scattered_memory.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace freehca::verified_traffic {
+
+status scattered_memory::allocate(const platform& from, std::size_t bytes, std::uint64_t seed) {
+  release();
+  const std::size_t count = (bytes + page - 1) / page;
+  FREEHCA_TRY(from.operations->allocate_dma(from.context, count * page, page, &block_));
+  platform_ = from;
+  order_.resize(count);
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::shuffle(order_.begin(), order_.end(), std::mt19937_64(seed));
+  // The shuffle leaves a few neighbours; each such page trades places with one further on.
+  for (std::size_t i = 1; i < count; ++i)
+    for (std::size_t other = i + 1; order_[i] == order_[i - 1] + 1 && other < count; ++other)
+      if (order_[other] != order_[i - 1] + 1) std::swap(order_[i], order_[other]);
+  for (const std::size_t n : order_) addresses_.push_back(block_.device_address + n * page);
+  return {};
+}
+
+void scattered_memory::release() {
+  if (block_.host != nullptr) platform_.operations->free_dma(platform_.context, block_);
+  block_ = {};
+  order_.clear();
+  addresses_.clear();
+}
+
+void scattered_memory::store(std::size_t offset, const std::byte* from, std::size_t bytes) {
+  while (bytes != 0) {
+    const std::size_t piece = std::min(bytes, page - offset % page);
+    dma::store_bytes(at(offset), from, piece);
+    offset += piece;
+    from += piece;
+    bytes -= piece;
+  }
+}
+
+void scattered_memory::load(std::size_t offset, std::byte* to, std::size_t bytes) const {
+  while (bytes != 0) {
+    const std::size_t piece = std::min(bytes, page - offset % page);
+    dma::load_bytes(to, at(offset), piece);
+    offset += piece;
+    to += piece;
+    bytes -= piece;
+  }
+}
+
+}  // namespace freehca::verified_traffic

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/verified_traffic/session.hpp>
+
+namespace freehca::verified_traffic {
+
+session::storage session::allocate(std::size_t bytes) {
+  return storage(new (std::align_val_t{16}) std::byte[bytes]);
+}
+
+session::session(surroundings& host)
+    : host_(host),
+      device_storage_(allocate(device::storage_bytes(budget_))),
+      verbs_storage_(allocate(verbs::storage_bytes(budget_, objects_budget_))) {}
+
+session::~session() { device_.close(); }
+
+std::size_t session::dma_bytes() { return device::dma_bytes(budget{}); }
+
+status session::open(bool take_over) {
+  device_setup setup;
+  setup.platform = host_.platform();
+  setup.budget = budget_;
+  setup.storage = device_storage_.get();
+  setup.storage_bytes = device::storage_bytes(budget_);
+  setup.take_over = take_over;
+  return device_.open(setup);
+}
+
+status session::bring_up(const std::function<void(const char*)>& progress) {
+  operation up;
+  device_.bring_up(up);
+  const char* last = nullptr;
+  bool cancelled = false;
+  while (!up.done()) {
+    const char* step = device::step_name(device_.step());
+    if (progress && step != last) progress(last = step);
+    if (host_.interrupted() && !cancelled) {
+      up.cancel();
+      cancelled = true;
+    }
+    turn();
+  }
+  FREEHCA_TRY(up.outcome());
+  return verbs_.open(device_, budget_, objects_budget_, verbs_storage_.get(),
+                     verbs::storage_bytes(budget_, objects_budget_));
+}
+
+status session::reset() {
+  operation up;
+  device_.bring_up(up);
+  bool enough = false;
+  while (!up.done()) {
+    if (!enough && (device_.step() > bring_up_step::reset || host_.interrupted())) {
+      up.cancel();
+      enough = true;
+    }
+    turn();
+  }
+  const bool was_reset = device_.info().resets != 0;
+  return was_reset && up.outcome().is(driver_error::cancelled) ? status() : up.outcome();
+}
+
+status session::tear_down() {
+  if (verbs_.is_open())
+    if (const status s = verbs_.close(); !s.ok()) verbs_.forget();
+  operation down;
+  device_.tear_down(down);
+  while (!down.done()) turn();
+  memory_.clear();
+  return down.outcome();
+}
+
+status session::await(operation& op) {
+  bool cancelled = false;
+  while (!op.done()) {
+    if (host_.interrupted() && !cancelled) {
+      op.cancel();
+      cancelled = true;
+    }
+    turn();
+  }
+  return op.outcome();
+}
+
+result<scattered_memory*> session::allocate_memory(std::size_t bytes) {
+  memory_.push_back(std::make_unique<scattered_memory>());
+  if (const status s = memory_.back()->allocate(host_.platform(), bytes, memory_.size()); !s.ok()) {
+    memory_.pop_back();
+    return s;
+  }
+  return memory_.back().get();
+}
+
+void session::turn(bool sleep) {
+  std::uint64_t deadline = 0;
+  if (verbs_.is_open()) {
+    verbs_.poll();
+    deadline = verbs_.next_deadline();
+  } else {
+    device_.poll();
+    deadline = device_.next_deadline();
+  }
+  host_.wait(sleep ? deadline : 0);
+}
+
+}  // namespace freehca::verified_traffic

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/verified_traffic/traffic.hpp>
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rc_loopback.hpp"
+
+namespace freehca::verified_traffic {
+namespace {
+
+using queues::send_opcode;
+using queues::work_completion;
+
+constexpr std::size_t largest = std::size_t{1} << 20;
+constexpr unsigned window = 4;  // messages under way
+constexpr std::size_t slot_bytes = largest + 2 * message::guard + scattered_memory::page;
+
+// Messages of one kind and size, as many at a time as there are slots.
+class exchange {
+ public:
+  exchange(rc_loopback& pair, transfer kind, std::size_t bytes) : pair_(pair), kind_(kind), bytes_(bytes) {}
+
+  /// Moves `count` messages, numbered from `first` on. Empty: all well.
+  std::string run(std::uint64_t first, unsigned count, status& outcome) {
+    unsigned started = 0, ended = 0;
+    while (ended < count) {
+      while (started < count && started - ended < window) {
+        outcome = start(first + started, started % window);
+        if (!outcome.ok()) return {};
+        ++started;
+      }
+      std::string wrong = finish(first + ended, ended % window, outcome);
+      if (!outcome.ok() || !wrong.empty()) return wrong;
+      ++ended;
+    }
+    return {};
+  }
+
+ private:
+  // Starts at a different alignment each time.
+  message place(std::uint64_t number, unsigned slot) const {
+    return {number, slot * slot_bytes + message::guard + number * 7 % 64, bytes_};
+  }
+
+  // Side 0 asks; it is the sender of sends and writes and the receiver of reads.
+  status start(std::uint64_t number, unsigned slot) {
+    const message m = place(number, slot);
+    const bool reads = kind_ == transfer::rdma_read;
+    m.write(pair_.memory(reads ? 1 : 0));
+    m.write_guards(pair_.memory(reads ? 0 : 1));
+    if (kind_ == transfer::send) {
+      const queues::data_entry into = pair_.entry(1, m.offset, bytes_);
+      FREEHCA_TRY(pair_.receives(1).post_and_ring({.wr_id = number, .list = &into, .entries = 1}));
+    }
+    const queues::data_entry local = pair_.entry(0, m.offset, bytes_);
+    queues::send_request request;
+    request.wr_id = number;
+    request.list = &local;
+    request.entries = 1;
+    request.opcode = kind_ == transfer::send         ? send_opcode::send
+                     : kind_ == transfer::rdma_write ? send_opcode::rdma_write
+                                                     : send_opcode::rdma_read;
+    request.rkey = pair_.key(1);
+    request.remote_address = m.offset;
+    return pair_.sends(0).post_and_ring(request);
+  }
+
+  std::string finish(std::uint64_t number, unsigned slot, status& outcome) {
+    work_completion w;
+    outcome = pair_.next(0, w);
+    if (!outcome.ok()) return {};
+    if (std::string wrong = judge(w, number, kind_ == transfer::rdma_read); !wrong.empty()) return wrong;
+    if (kind_ == transfer::send) {
+      outcome = pair_.next(1, w);
+      if (!outcome.ok()) return {};
+      if (std::string wrong = judge(w, number, true); !wrong.empty()) return wrong;
+    }
+    const std::string wrong = place(number, slot).check(pair_.memory(kind_ == transfer::rdma_read ? 0 : 1));
+    return wrong.empty() ? wrong : fmt::format("{} of {} bytes, message {}: {}", name_of(kind_), bytes_, number, wrong);
+  }
+
+  std::string judge(const work_completion& w, std::uint64_t number, bool has_length) const {
+    if (!w.ok())
+      return fmt::format("{} of {} bytes, message {}: {} (syndrome {:#x}, vendor {:#x})", name_of(kind_), bytes_,
+                         number, queues::name_of(w.status), w.syndrome, w.vendor_syndrome);
+    if (w.wr_id != number)
+      return fmt::format("{} of {} bytes: completion of {} instead of {}", name_of(kind_), bytes_, w.wr_id, number);
+    if (has_length && w.byte_count != bytes_)
+      return fmt::format("{} of {} bytes, message {}: {} bytes reported", name_of(kind_), bytes_, number, w.byte_count);
+    return {};
+  }
+
+  rc_loopback& pair_;
+  transfer kind_;
+  std::size_t bytes_;
+};
+
+void add_packets(packet_counts& to, transfer kind, std::uint64_t messages, std::size_t bytes, unsigned mtu) {
+  const std::uint64_t each = bytes == 0 ? 1 : (bytes + mtu - 1) / mtu;
+  switch (kind) {
+    case transfer::send: to.sends += messages * each; break;
+    case transfer::rdma_write: to.writes += messages * each; break;
+    case transfer::rdma_read:
+      to.read_requests += messages;
+      to.read_responses += messages * each;
+      break;
+  }
+}
+
+}  // namespace
+
+const char* name_of(transfer t) {
+  switch (t) {
+    case transfer::send: return "send";
+    case transfer::rdma_write: return "RDMA write";
+    case transfer::rdma_read: return "RDMA read";
+  }
+  return "unknown";
+}
+
+traffic_result run_traffic(session& on, const traffic_options& how, const std::function<void(const tally&)>& progress) {
+  traffic_result r;
+  rc_loopback pair(on, how.port);
+  r.outcome = pair.open(window * slot_bytes, window);
+  r.mtu = pair.mtu();
+  std::uint64_t number = 0;
+  for (const transfer kind : {transfer::send, transfer::rdma_write, transfer::rdma_read}) {
+    const std::array<std::size_t, 10> sizes = {0,         1,     63,        64,      65,
+                                               r.mtu - 1, r.mtu, r.mtu + 1, 1 << 16, largest};
+    for (const std::size_t bytes : sizes) {
+      if (!r.ok()) break;
+      r.wrong = exchange(pair, kind, bytes).run(number, how.messages, r.outcome);
+      if (!r.ok()) break;
+      number += how.messages;
+      r.tallies.push_back({kind, bytes, how.messages});
+      r.bytes += std::uint64_t{how.messages} * bytes;
+      add_packets(r.expected, kind, how.messages, bytes, r.mtu);
+      if (progress) progress(r.tallies.back());
+    }
+  }
+  const status closed = pair.close();
+  if (r.outcome.ok()) r.outcome = closed;
+  return r;
+}
+
+}  // namespace freehca::verified_traffic

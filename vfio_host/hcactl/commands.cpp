@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "commands.hpp"
+
+#include <functional>
+
+#include <fmt/format.h>
+
+#include <freehca/verified_traffic/report.hpp>
+
+#include "host.hpp"
+#include "print.hpp"
+#include "verdict.hpp"
+
+namespace freehca::hcactl {
+namespace {
+
+using verified_traffic::session;
+using vfio_host::failure;
+using vfio_host::outcome;
+using vfio_host::pci_function;
+using vfio_host::trouble;
+
+outcome<pci_function> find(const common_options& how) {
+  const auto address = vfio_host::parse_pci_address(how.address);
+  if (!address) return address.error();
+  return vfio_host::sysfs{how.sysfs}.read(*address);
+}
+
+// What runs in ping beside rings and tables: the buffers of the traffic, two of four messages of a megabyte.
+constexpr std::size_t traffic_bytes = std::size_t{9} << 20;
+
+using work = std::function<std::optional<failure>(session&, const vfio_surroundings&, const std::string& address)>;
+
+// Opens the function, lets `doing` work, takes everything back.
+int with_session(const common_options& how, bool take_over, std::size_t more_bytes, const work& doing) {
+  const auto function = find(how);
+  if (!function) return report(function.error(), how.json);
+  auto device = vfio_host::vfio_device::open(*function, session::dma_bytes() + more_bytes);
+  if (!device) return report(device.error(), how.json);
+  vfio_surroundings host(std::move(*device));
+  const std::string address = function->address.text();
+  session s(host);
+  std::optional<failure> why;
+  if (const status opened = s.open(take_over); !opened.ok()) {
+    why = verdict(host, s, opened, "opening", address);
+  } else {
+    why = doing(s, host, address);
+    const status down = s.tear_down();
+    if (!why && !down.ok()) why = verdict(host, s, down, "teardown", address);
+    if (const device_holdings left = s.adapter().holdings(); !why && !left.none())
+      why = failure{trouble::system, fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
+                                                 "program",
+                                                 left.pages, left.numbers)};
+  }
+  return why ? report(*why, how.json) : 0;
+}
+
+}  // namespace
+
+int list(const common_options& how) {
+  const auto adapters = vfio_host::sysfs{how.sysfs}.adapters();
+  if (how.json) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const pci_function& f : adapters) all.push_back(to_json(f));
+    fmt::print("{}\n", all.dump(2));
+  } else if (adapters.empty()) {
+    fmt::print("no mlx4-class adapter in this machine\n");
+  } else {
+    for (const pci_function& f : adapters) fmt::print("{}", to_text(f));
+  }
+  return 0;
+}
+
+int info(const common_options& how) {
+  const auto function = find(how);
+  if (!function) return report(function.error(), how.json);
+  if (function->model() == nullptr) return report(*unusable(*function), how.json);
+  const auto obstacle = unusable(*function);
+  if (how.json) {
+    nlohmann::json j = to_json(*function);
+    j["usable"] = !obstacle;
+    if (obstacle) j["obstacle"] = obstacle->message;
+    fmt::print("{}\n", j.dump(2));
+    return 0;
+  }
+  fmt::print("{}subsystem {:04x}:{:04x}\n", to_text(*function), function->subsystem_vendor, function->subsystem);
+  for (const std::string& other : function->others) fmt::print("shares its IOMMU group with {}\n", other);
+  fmt::print("{}\n", obstacle ? obstacle->message : "ready: hcactl up brings it up and reports");
+  return 0;
+}
+
+int up(const common_options& how) {
+  return with_session(how, false, 0, [&](session& s, const vfio_surroundings& host, const std::string& address)
+                                         -> std::optional<failure> {
+    if (const status st = s.bring_up(); !st.ok()) return verdict(host, s, st, "bring-up", address);
+    const device_info i = s.adapter().info();
+    if (how.json)
+      fmt::print("{}\n", verified_traffic::to_json(i).dump(2));
+    else
+      fmt::print("{}", verified_traffic::to_text(i));
+    return std::nullopt;
+  });
+}
+
+int ping(const common_options& how, const ping_options& traffic) {
+  return with_session(how, false, traffic_bytes, [&](session& s, const vfio_surroundings& host,
+                                                     const std::string& address) -> std::optional<failure> {
+    if (const status st = s.bring_up(); !st.ok()) return verdict(host, s, st, "bring-up", address);
+    const device_info i = s.adapter().info();
+    if (!how.json) fmt::print("{}", verified_traffic::to_text(i));
+    if (traffic.port > i.ports)
+      return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", address, i.ports, traffic.port)};
+    if (!i.port[traffic.port - 1].active())
+      return failure{trouble::port_down,
+                     fmt::format("port {} of {} is not active; look at the cable and at the subnet manager", traffic.port,
+                                 address)};
+    const auto r = verified_traffic::run_traffic(s, {.port = traffic.port, .messages = traffic.messages});
+    if (how.json)
+      fmt::print("{}\n", nlohmann::json{{"adapter", verified_traffic::to_json(s.adapter().info())},
+                                        {"traffic", verified_traffic::to_json(r)}}
+                             .dump(2));
+    else
+      fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r), s.adapter().info().commands_issued);
+    if (!r.wrong.empty()) return failure{trouble::wrong_data, r.wrong};
+    if (!r.outcome.ok()) return verdict(host, s, r.outcome, "traffic", address);
+    return std::nullopt;
+  });
+}
+
+int reset(const common_options& how) {
+  return with_session(how, true, 0, [&](session& s, const vfio_surroundings& host, const std::string& address)
+                                        -> std::optional<failure> {
+    if (const status st = s.reset(); !st.ok()) return verdict(host, s, st, "reset", address);
+    if (how.json)
+      fmt::print("{}\n", nlohmann::json{{"address", address}, {"reset", true}}.dump(2));
+    else
+      fmt::print("{} was reset and belongs to nobody\n", address);
+    return std::nullopt;
+  });
+}
+
+}  // namespace freehca::hcactl

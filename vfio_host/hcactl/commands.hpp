@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <string>
+
+namespace freehca::hcactl {
+
+/// What all commands share.
+struct common_options {
+  std::string address;        ///< as typed
+  bool json = false;
+  std::string sysfs = "/sys"; ///< tests bring their own
+};
+
+struct ping_options {
+  unsigned port = 1;
+  unsigned messages = 20;     ///< of each kind and size
+};
+
+// Each prints its result to standard output, or one message to standard error, and returns the exit code: 0, or a
+// vfio_host::trouble.
+int list(const common_options& how);
+int info(const common_options& how);
+int up(const common_options& how);
+int ping(const common_options& how, const ping_options& traffic);
+int reset(const common_options& how);
+
+}  // namespace freehca::hcactl

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <memory>
+
+#include <freehca/verified_traffic/session.hpp>
+#include <freehca/vfio_host/vfio_device.hpp>
+
+#include "interruption.hpp"
+
+namespace freehca::hcactl {
+
+/// The driver's surroundings over VFIO.
+class vfio_surroundings final : public verified_traffic::surroundings {
+ public:
+  explicit vfio_surroundings(std::unique_ptr<vfio_host::vfio_device> device) : device_(std::move(device)) {}
+  freehca::platform platform() override { return device_->platform(); }
+  void wait(std::uint64_t deadline) override {
+    if (deadline == 0) return device_->wait(0, -1);
+    device_->wait(deadline, interruption_.descriptor());
+  }
+  bool interrupted() const override { return interruption_.requested(); }
+  const vfio_host::vfio_device& device() const { return *device_; }
+
+ private:
+  interruption interruption_;
+  std::unique_ptr<vfio_host::vfio_device> device_;
+};
+
+}  // namespace freehca::hcactl

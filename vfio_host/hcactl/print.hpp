@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <freehca/vfio_host/failure.hpp>
+#include <freehca/vfio_host/pci_function.hpp>
+
+namespace freehca::hcactl {
+
+nlohmann::json to_json(const vfio_host::pci_function& f);
+std::string to_text(const vfio_host::pci_function& f);
+
+/// Says what is wrong, to people on standard error, as JSON on standard output; gives the exit code.
+int report(const vfio_host::failure& why, bool json);
+
+}  // namespace freehca::hcactl
