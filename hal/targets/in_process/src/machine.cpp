@@ -46,16 +46,18 @@ machine::~machine() {
   for (unsigned i = 0; i < 2; ++i) munmap(bars_[i], bar_bytes_[i]);
 }
 
-void machine::run_adapter() {
+bool machine::run_adapter() {
+  const bool due = timer_ <= now_;
   while (timer_ <= now_) {
     timer_ = model::environment::never;
     adapter_.on_timer();
   }
+  return due;
 }
 
 void machine::step(std::uint64_t deadline) {
-  run_adapter();
-  if (writes_ != writes_seen_) {
+  const bool worked = run_adapter();
+  if (worked || writes_ != writes_seen_) {
     // The host has something to look at before time passes.
     writes_seen_ = writes_;
     now_ += glance;

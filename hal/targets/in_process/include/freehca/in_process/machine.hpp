@@ -84,7 +84,7 @@ class machine final : private model::environment {
   void complain(const char* text) override { complaints_.emplace_back(text); }
 
   bool reachable() const { return !removed_ && now_ >= unreachable_until_ && configuration_.memory_decoded(); }
-  void run_adapter();
+  bool run_adapter();  // whether there was anything to do
 
   static const platform_operations operations;
   static machine& of(void* context) { return *static_cast<machine*>(context); }
