@@ -52,7 +52,9 @@ void queue_pair::refresh() {
   // cannot be (the headroom needs 2 KiB), and mlx4_en's receive rings say log 0 for none.
   sq.ring.log_entries = static_cast<unsigned>(context.get<&qpc::log_sq_size>());
   sq.ring.log_stride = static_cast<unsigned>(context.get<&qpc::log_sq_stride>()) + 4;
-  sq.ring.present = sq.ring.log_entries != 0;
+  // An XRC target never sends; the kernel's own have a stride below a basic block (set_kernel_sq_size).
+  const bool target = service == qp_service::xrc && sq.ring.log_stride < 6;
+  sq.ring.present = sq.ring.log_entries != 0 && !target;
   rq.ring.log_entries = static_cast<unsigned>(context.get<&qpc::log_rq_size>());
   rq.ring.log_stride = static_cast<unsigned>(context.get<&qpc::log_rq_stride>()) + 4;
   rq.ring.present = !shared_receive && service != qp_service::xrc;
