@@ -100,6 +100,18 @@ TEST_F(arena_test, a_part_of_a_run_may_go_back_first) {
   EXPECT_EQ(arena.bytes_out(), 0u);
 }
 
+TEST_F(arena_test, tells_which_addresses_are_out) {
+  open(4);
+  const auto a = arena.allocate(2 * page);
+  EXPECT_TRUE(arena.is_out(0x10'0000));
+  EXPECT_TRUE(arena.is_out(0x10'0000 + 2 * page - 1));
+  EXPECT_FALSE(arena.is_out(0x10'0000 + 2 * page));
+  EXPECT_FALSE(arena.is_out(0x10'0000 - 1));
+  EXPECT_FALSE(arena.is_out(0x10'0000 + 4 * page));
+  arena.free(a.value());
+  EXPECT_FALSE(arena.is_out(0x10'0000));
+}
+
 TEST_F(arena_test, small_units_for_doorbell_records) {
   open(1, 0x5000, 64);
   std::vector<dma_region> records;
