@@ -37,13 +37,6 @@ bool full(std::uint64_t state) {
   return (state & (join_state::full_member | join_state::send_only_full_member)) != 0;
 }
 
-/// The value that a creator's selector asks for, of those that the port can have.
-ib_mtu chosen_mtu(const image<mcmember_record>& r, std::uint64_t components, ib_mtu greatest) {
-  if (!has(components, mc::mtu) || r.get<&mcmember_record::mtu_selector>() != sa_selector::exactly)
-    return greatest;
-  return std::min(r.get<&mcmember_record::mtu>(), greatest);
-}
-
 }  // namespace
 
 unsigned tenths_of_gbps(ib_rate rate) {
@@ -126,6 +119,7 @@ sa_status multicast_registry::create(const record& r, std::uint64_t components, 
   constexpr std::uint64_t needed = mc::qkey | mc::tclass | mc::pkey | mc::sl | mc::flow_label;
   if ((components & needed) != needed) return sa_status::insufficient_components;
   if (!full(r.get<&mcmember_record::join_state>())) return sa_status::request_invalid;
+  if (groups_.size() == groups_at_most) return sa_status::no_resources;
   const std::uint16_t mlid = free_mlid();
   if (mlid == 0) return sa_status::no_resources;
   const known_port* creator = subnet_.by_gid(r.bytes_of<&mcmember_record::port_gid>());
@@ -139,14 +133,20 @@ sa_status multicast_registry::create(const record& r, std::uint64_t components, 
   const ib_rate own_rate = rate_of(*creator);
   const bool exact_rate =
       has(components, mc::rate) && r.get<&mcmember_record::rate_selector>() == sa_selector::exactly;
-  if (exact_rate && tenths_of_gbps(r.get<&mcmember_record::rate>()) > tenths_of_gbps(own_rate))
+  const unsigned rate = tenths_of_gbps(r.get<&mcmember_record::rate>());
+  if (exact_rate && (rate == 0 || rate > tenths_of_gbps(own_rate)))
+    return sa_status::request_invalid;
+  const bool exact_mtu =
+      has(components, mc::mtu) && r.get<&mcmember_record::mtu_selector>() == sa_selector::exactly;
+  const ib_mtu own_mtu = creator->info.get<&port_info::neighbor_mtu>();
+  if (exact_mtu &&
+      (mtu_bytes(r.get<&mcmember_record::mtu>()) == 0 || r.get<&mcmember_record::mtu>() > own_mtu))
     return sa_status::request_invalid;
   g.about.set_bytes<&mcmember_record::port_gid>(nobody.data())
       .set<&mcmember_record::join_state>(0)
       .set<&mcmember_record::proxy_join>(false)
       .set<&mcmember_record::mlid>(mlid)
-      .set<&mcmember_record::mtu>(
-          chosen_mtu(r, components, creator->info.get<&port_info::neighbor_mtu>()))
+      .set<&mcmember_record::mtu>(exact_mtu ? r.get<&mcmember_record::mtu>() : own_mtu)
       .set<&mcmember_record::mtu_selector>(sa_selector::exactly)
       .set<&mcmember_record::rate>(exact_rate ? r.get<&mcmember_record::rate>() : own_rate)
       .set<&mcmember_record::rate_selector>(sa_selector::exactly)

@@ -26,6 +26,7 @@ class multicast_registry {
   void clear();
 
  private:
+  static constexpr std::size_t groups_at_most = 1024;
   struct member {
     gid_bytes port_gid;
     std::uint8_t join_state;

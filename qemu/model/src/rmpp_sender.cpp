@@ -12,6 +12,8 @@ void rmpp_sender::start(const mad_packet& way, const image<sa_mad>& header,
                         std::vector<std::byte> payload) {
   const key k{way.dlid, way.dest_qp, header.get<&sa_mad::tid>()};
   drop(k);
+  // Who asks for more at a time has to ask again.
+  if (transfers_.size() == transfers_at_most) return;
   transfer t;
   t.way = way;
   t.header = header;

@@ -32,7 +32,7 @@ class rmpp_sender {
 
  private:
   static constexpr std::uint64_t resend_after_ns = 500'000'000;
-  static constexpr unsigned tries_at_most = 5;
+  static constexpr unsigned tries_at_most = 5, transfers_at_most = 64;
   static constexpr std::size_t segment_bytes = 200, header_bytes = 20;
 
   using key = std::tuple<std::uint16_t, std::uint32_t, std::uint64_t>;  ///< LID, QP, transaction

@@ -27,6 +27,9 @@ class subnet_manager final : public link_peer {
   void link_changed(bool up) override;
 
  private:
+  static constexpr std::uint16_t manager_lid = 1;
+  static constexpr std::uint8_t management_lane = 15;
+
   enum class step : std::uint8_t {
     description,
     node,
