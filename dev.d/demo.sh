@@ -10,7 +10,7 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 cd "$FREEHCA_ROOT"
 
-program=freehca_demo
+program=hcactl
 case ${1:-} in
   '') ;;
   --in-process) program=freehca_demo_in_process ;;
