@@ -54,6 +54,7 @@ void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answe
   if (!acknowledge_before(qp, psn)) return;
   switch (static_cast<nak_code>(value)) {
     case nak_code::psn_sequence_error:
+      ++t_.sequence_naks;
       retry(qp, psn);
       break;
     case nak_code::invalid_request:
@@ -253,6 +254,7 @@ void requester::timer_expired(std::uint32_t qpn) {
   if (qp->sq.waiting_rnr || due <= now) {
     due = now + period;
     if (!qp->sq.waiting_rnr && qp->sq.second_chance) {
+      ++t_.timeouts;
       qp->sq.second_chance = false;
       qp->sq.response_missed = false;
       retry(*qp, qp->sq.unacked_psn);

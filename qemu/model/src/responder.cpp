@@ -88,6 +88,7 @@ bool responder::in_sequence(queue_pair& qp, request_packet& p) {
     duplicate(qp, p);
     return false;
   }
+  ++t_.out_of_sequence;
   if (!rq.nak_sent) {
     rq.nak_sent = true;
     response r;
@@ -174,6 +175,7 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
   response wait;
   wait.psn = p.view.psn();
   wait.msn = qp.rq.msn;
+  ++t_.rnr_naks_sent;
   wait.type = aeth_type::rnr_nak;
   wait.value = static_cast<std::uint8_t>(qp.context.get<&qpc::min_rnr_nak>());
   qp.rq.nak_sent = true;

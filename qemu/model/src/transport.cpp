@@ -63,6 +63,10 @@ transport::parts::parts(adapter& whole)
   a.counters.add("transport_retries", retries);
   a.counters.add("transport_rnr_waits", rnr_waits);
   a.counters.add("transport_duplicates", duplicates);
+  a.counters.add("transport_timeouts", timeouts);
+  a.counters.add("transport_sequence_naks", sequence_naks);
+  a.counters.add("transport_out_of_sequence", out_of_sequence);
+  a.counters.add("transport_rnr_naks_sent", rnr_naks_sent);
   a.counters.add("datagrams_without_receive", datagrams_dropped);
 }
 

@@ -49,6 +49,7 @@ struct transport::parts {
   packet_census census{a.counters};
   std::uint64_t packets_sent = 0, packets_received = 0, packets_dropped = 0;
   std::uint64_t retries = 0, rnr_waits = 0, duplicates = 0, datagrams_dropped = 0;
+  std::uint64_t timeouts = 0, sequence_naks = 0, out_of_sequence = 0, rnr_naks_sent = 0;
 
  private:
   void deliver(queue_pair& qp, unsigned port, const packet_view& v);
