@@ -89,7 +89,8 @@ void command_engine::start() {
 }
 
 void command_engine::finish(std::list<flight>::iterator which) {
-  which->held = which->verdict.what == command_verdict::fate::hold;
+  using fate = command_verdict::fate;
+  which->held = which->verdict.what == fate::hold || which->verdict.what == fate::hold_and_refuse;
   if (!which->held) end(which);
 }
 
@@ -114,9 +115,8 @@ void command_engine::end(std::list<flight>::iterator which) {
   ++commands_;
   ++by_opcode_[static_cast<std::uint16_t>(c.opcode) & 0xfff];
   const std::uint64_t generation = generation_;
-  const command_status s = verdict.what == fate::refuse ? verdict.status
-                           : busy                       ? command_status::resource_busy
-                                                        : run(c);
+  const bool refused = verdict.what == fate::refuse || verdict.what == fate::hold_and_refuse;
+  const command_status s = refused ? verdict.status : busy ? command_status::resource_busy : run(c);
   if (generation != generation_) return;  // the command reset the adapter
   in_flight_.erase(which);
   if (s != command_status::ok) ++failed_;

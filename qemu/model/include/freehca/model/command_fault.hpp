@@ -13,10 +13,11 @@ namespace freehca::model {
 /// What becomes of one firmware command.
 struct command_verdict {
   enum class fate : std::uint8_t {
-    run,          ///< as it should
-    refuse,       ///< not run, answered with `status`
-    hold,         ///< not run and not answered until device::release_held_commands(): then run, writes and all
-    lose_answer,  ///< run, never answered
+    run,              ///< as it should
+    refuse,           ///< not run, answered with `status`
+    hold,             ///< not run and not answered until device::release_held_commands(): then run, writes and all
+    hold_and_refuse,  ///< the same, but refused with `status` when it is let go
+    lose_answer,      ///< run, never answered
   };
   fate what = fate::run;
   layouts::command_status status = layouts::command_status::internal_error;
