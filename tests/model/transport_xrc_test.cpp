@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Extended reliable connections: the sender names the shared receive queue.
+#include "transport_fixture.hpp"
+
+namespace freehca::model::test {
+
+using layouts::command_status;
+using layouts::cqe_opcode;
+using layouts::cqe_syndrome;
+using layouts::opcode;
+using layouts::qp_service;
+using layouts::wqe_opcode;
+
+namespace {
+
+class xrc : public transport_fixture {
+ protected:
+  static constexpr std::uint32_t srqn = 71, srq_cqn = 201, xrcd = 9, stride = 32, log_entries = 4;
+  static constexpr std::uint64_t to = region_start + 0x10000;
+
+  xrc() : a(make_qp(0x150, qp_service::xrc)), b(make_qp(0x800151, qp_service::xrc)) {
+    EXPECT_EQ(driver->make_cq(srq_cq, srq_cqn, eqn).status, command_status::ok);
+    ring_buffer = driver->make_buffer(1);
+    record = host->allocate();
+    for (std::uint32_t i = 0; i < 1u << log_entries; ++i) {
+      layouts::image<layouts::wqe_srq_next> next;
+      next.set<&layouts::wqe_srq_next::next_wqe_index>((i + 1) % (1u << log_entries));
+      std::memcpy(driver->bytes_of(ring_buffer, i * stride), next.data(), next.size());
+    }
+    layouts::image<layouts::srqc> c;
+    c.set<&layouts::srqc::log_srq_size>(log_entries).set<&layouts::srqc::srqn>(srqn);
+    c.set<&layouts::srqc::log_srq_stride>(1).set<&layouts::srqc::xrcd>(xrcd);
+    c.set<&layouts::srqc::cqn>(srq_cqn).set<&layouts::srqc::pd>(pd);
+    c.set<&layouts::srqc::db_rec_addr>(record).set<&layouts::srqc::mtt_base_addr>(ring_buffer.mtt);
+    EXPECT_EQ(driver->command_with(opcode::sw2hw_srq, c, srqn).status, command_status::ok);
+    for (const auto& [qp, remote] : {std::pair{&a, b.number}, std::pair{&b, a.number}}) {
+      auto first = first_context(*qp);
+      first.set<&layouts::qpc::xrcd>(xrcd).set<&layouts::qpc::log_rq_size>(0xf);
+      EXPECT_EQ(modify(opcode::rst2init_qp, qp->number, first), command_status::ok);
+      const auto ready = ready_context(*qp, remote);
+      EXPECT_EQ(modify(opcode::init2rtr_qp, qp->number, ready), command_status::ok);
+      EXPECT_EQ(modify(opcode::rtr2rts_qp, qp->number, ready), command_status::ok);
+    }
+  }
+  void post_shared(std::uint32_t bytes) {
+    const std::uint32_t at = posted % (1u << log_entries);
+    const auto d = data_segment(to, bytes, key);
+    std::memcpy(driver->bytes_of(ring_buffer, at * stride + 16), d.data(), d.size());
+    ++posted;
+    host->store(record, layouts::image<layouts::rq_doorbell_record>{}
+                            .set<&layouts::rq_doorbell_record::wqe_counter>(posted));
+  }
+  void send_to(std::uint32_t queue, std::uint32_t bytes) {
+    test_send s;
+    s.address = region_start;
+    s.bytes = bytes;
+    s.lkey = key;
+    const std::size_t begin = std::size_t{a.sent % test_qp::entries} * test_qp::stride;
+    post_send(a, s);
+    auto control = layouts::image<layouts::wqe_ctrl>::from_bytes(driver->bytes_of(a.ring, begin));
+    control.set<&layouts::wqe_ctrl::remote_srqn>(queue);
+    put(a, begin, control);
+    ring(a);
+  }
+  test_driver::queue srq_cq;
+  test_driver::buffer ring_buffer;
+  std::uint64_t record = 0;
+  std::uint16_t posted = 0;
+  test_qp a, b;
+};
+
+}  // namespace
+
+TEST_F(xrc, a_send_lands_in_the_queue_that_it_names) {
+  fill(region_start, 5000, 4);
+  post_shared(5000);
+  send_to(srqn, 5000);
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::send));
+  layouts::image<layouts::cqe> e;
+  ASSERT_TRUE(driver->next_completion(srq_cq, e)) << "in the shared queue's CQ";
+  EXPECT_EQ(e.get<&layouts::cqe::opcode>(), static_cast<unsigned>(cqe_opcode::recv_send));
+  EXPECT_EQ(e.get<&layouts::cqe::remote_qpn>(), srqn);
+  EXPECT_EQ(e.get<&layouts::cqe::qpn>(), b.number) << "the number as the driver gave it";
+  EXPECT_EQ(e.get<&layouts::cqe::wqe_index>(), 0u);
+  expect_pattern(to, 5000, 4);
+}
+
+TEST_F(xrc, a_queue_that_does_not_exist_or_is_of_another_domain_is_refused) {
+  send_to(99, 10);
+  expect_error(a, true, cqe_syndrome::remote_op, 0);
+}
+
+}  // namespace freehca::model::test
