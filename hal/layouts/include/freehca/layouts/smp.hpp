@@ -34,7 +34,7 @@ enum class smp_attribute : std::uint16_t {
   mlnx_ext_port_info = 0xff90,
 };
 
-enum class node_type : std::uint8_t { channel_adapter = 1, switch_ = 2, router = 3 };
+enum class node_type : std::uint8_t { channel_adapter = 1, switch_node = 2, router = 3 };
 
 /// The rows of NodeInfo at byte Base. revision: the hardware version that verbs report.
 template <unsigned Base>
