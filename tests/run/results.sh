@@ -26,7 +26,7 @@ check() {
   log=$FREEHCA_LOGS/$(printf '%s' "$name" | tr -cs 'A-Za-z0-9._+-' '-').check.log
   mkdir -p "$FREEHCA_LOGS"
   # What the command says of its own steps is shown as it comes.
-  "$@" > >(cat >/dev/null) 2> >(tee "$log" >&2) || status=$?
+  "$@" 2>&1 >/dev/null | tee "$log" >&2 || status=${PIPESTATUS[0]}
   local seconds=$(($(date +%s) - began))
   case $status in
     0) record passed "$seconds" "$name" ;;
