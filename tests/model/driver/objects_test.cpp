@@ -4,6 +4,8 @@
 // Making and destroying verbs objects: handles, order, limits, and what is left after each failure.
 #include "rc_pair.hpp"
 
+#include <coroutine>
+#include <exception>
 #include <set>
 
 #include <freehca/firmware_cmds/cq.hpp>
@@ -302,6 +304,83 @@ TEST_F(objects_test, a_completion_is_told_by_an_event) {
     EXPECT_TRUE(pair.next(0).ok());
     pair.cq(1).arm();
   }
+}
+
+TEST_F(objects_test, an_overrun_is_told_and_the_queue_can_be_destroyed) {
+  struct told {
+    unsigned count = 0;
+    void* cookie = nullptr;
+    layouts::cq_error_syndrome why{};
+  } seen;
+  rig_options how;
+  how.events.context = &seen;
+  how.events.cq_error = [](void* context, cq_handle, void* cookie, layouts::cq_error_syndrome why) noexcept {
+    auto& t = *static_cast<told*>(context);
+    ++t.count;
+    t.cookie = cookie;
+    t.why = why;
+  };
+  verbs_rig small(how);
+  int cookie = 0;
+  rc_pair pair(small);
+  create_completion_queue tiny;
+  tiny.start(small.objects, {.entries = 1, .cookie = &cookie});
+  ASSERT_TRUE(small.await(tiny).ok());
+  create_queue_pair third;
+  third.start(small.objects, {.pd = pair.domain, .send_cq = tiny.queue(), .receive_cq = tiny.queue(), .sends = 8});
+  ASSERT_TRUE(small.await(third).ok());
+  connection_attributes a = pair.attributes(0);
+  a.remote_qpn = small.objects.qpn(pair.queue[1]);
+  a.address.force_loopback = true;
+  for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
+    modify_queue_pair change;
+    change.start(small.objects, third.queue(), to, a);
+    ASSERT_TRUE(small.await(change).ok());
+  }
+  modify_queue_pair flush;
+  queues::sq& queue = *small.objects.send_queue(third.queue());
+  for (unsigned i = 0; i < 4; ++i) ASSERT_TRUE(queue.post({}).ok());
+  queue.ring();
+  flush.start(small.objects, third.queue(), qp_state::error, a);
+  ASSERT_TRUE(small.await(flush).ok());
+  ASSERT_TRUE(small.run([&] { return seen.count != 0; }, 10'000'000'000));
+  EXPECT_EQ(seen.cookie, &cookie);
+  EXPECT_EQ(seen.why, layouts::cq_error_syndrome::overrun);
+  destroy_queue_pair away;
+  away.start(small.objects, third.queue());
+  ASSERT_TRUE(small.await(away).ok());
+  destroy_completion_queue gone;
+  gone.start(small.objects, tiny.queue());
+  ASSERT_TRUE(small.await(gone).ok());
+}
+
+TEST_F(objects_test, operations_can_be_awaited_by_a_coroutine) {
+  struct task {
+    struct promise_type {
+      task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+      std::suspend_never initial_suspend() noexcept { return {}; }
+      std::suspend_always final_suspend() noexcept { return {}; }
+      void return_void() {}
+      void unhandled_exception() { std::terminate(); }
+    };
+    std::coroutine_handle<promise_type> frame;
+  };
+  bool finished = false;
+  const auto work = [&]() -> task {
+    create_memory_region make;
+    make.start(rig.objects, region_attributes());
+    EXPECT_TRUE((co_await make).ok());
+    destroy_memory_region away;
+    away.start(rig.objects, make.region());
+    EXPECT_TRUE((co_await away).ok());
+    create_memory_region refused;
+    refused.start(rig.objects, {});
+    EXPECT_TRUE((co_await refused).is(driver_error::stale_handle));
+    finished = true;
+  };
+  const task t = work();
+  EXPECT_TRUE(rig.run([&] { return finished; }));
+  t.frame.destroy();
 }
 
 /// An adapter that takes longer for a command than the driver waits.

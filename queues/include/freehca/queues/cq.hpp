@@ -94,5 +94,6 @@ class cq {
   std::uint32_t consumer_ = 0;  // counts on; the device has 24 bits of it
   std::uint32_t arm_number_ = 1;  // Linux begins with 1 (hw/mlx4/cq.c mlx4_cq_alloc)
 };
+static_assert(sizeof(void*) != 8 || sizeof(cq) <= 112);
 
 }  // namespace freehca::queues

@@ -110,5 +110,6 @@ class rq {
   std::uint8_t log_stride_ = 0;
   bool accepts_ = false;
 };
+static_assert(sizeof(void*) != 8 || sizeof(rq) <= 80);
 
 }  // namespace freehca::queues

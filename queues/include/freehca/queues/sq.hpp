@@ -111,5 +111,6 @@ class sq {
   bool atomics_ = false;
   bool accepts_ = false;
 };
+static_assert(sizeof(void*) != 8 || sizeof(sq) <= 112);
 
 }  // namespace freehca::queues
