@@ -81,6 +81,7 @@ void subnet_manager::answer_sm_info(mad_buffer& mad) const {
   set_attribute<&smp::data>(m, image<sm_info>{}
                                    .set<&sm_info::guid>(own_port_.guid)
                                    .set<&sm_info::activity_count>(next_transaction_ & 0xffffffff)
+                                   .set<&sm_info::priority>(manager_priority)
                                    .set<&sm_info::state>(sm_state::master));
   m.set<&smp::method>(mad_method::get_resp).set<&smp::status>(mad_status::success);
   std::copy_n(m.data(), mad.size(), mad.begin());

@@ -157,6 +157,7 @@ subnet_administrator::outcome subnet_administrator::sm_infos(const image<sa_mad>
   o.records.add(image<sm_info_record>{}
                     .set<&sm_info_record::lid>(p.lid())
                     .set<&sm_info_record::guid>(p.guid())
+                    .set<&sm_info_record::priority>(manager_priority)
                     .set<&sm_info_record::state>(sm_state::master));
   return o;
 }

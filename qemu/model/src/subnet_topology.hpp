@@ -13,6 +13,9 @@
 
 namespace freehca::model {
 
+/// The highest: a manager that a host starts stands by. no source: chosen
+inline constexpr unsigned manager_priority = 15;
+
 using gid_bytes = std::array<std::byte, 16>;
 gid_bytes make_gid(std::uint64_t prefix, std::uint64_t guid);
 
