@@ -15,8 +15,9 @@ namespace {
 /// log2 of an entry's size, or an entry size that the chunks are not made for.
 constexpr unsigned no_log = ~0u;
 unsigned log_of(std::uint64_t entry_bytes) {
-  return entry_bytes >= 8 && is_power_of_two(entry_bytes) ? static_cast<unsigned>(std::countr_zero(entry_bytes))
-                                                                : no_log;
+  return entry_bytes >= 8 && is_power_of_two(entry_bytes)
+             ? static_cast<unsigned>(std::countr_zero(entry_bytes))
+             : no_log;
 }
 
 // 256 bytes: 56 queue pairs of a group, as ConnectX-2 has them; every card takes this size.
@@ -27,19 +28,26 @@ constexpr unsigned log_mcg_entry = 8;
 status context_layout::plan(const budget& b, const capabilities& c) {
   using l = layouts::query_dev_cap;
   const layouts::image<l>& r = c.raw;
-  const auto refuse = [](budget::item i) { return status(driver_error::bad_argument, static_cast<unsigned>(i)); };
+  const auto refuse = [](budget::item i) {
+    return status(driver_error::bad_argument, static_cast<unsigned>(i));
+  };
   const auto fits = [](unsigned log, std::uint64_t log_most, unsigned reserved) {
     return log <= log_most && reserved < std::uint32_t{1} << log;
   };
   if (!fits(b.log_qps, r.get<&l::log_max_qps>(), c.reserved_qps)) return refuse(budget::item::qps);
-  if (!fits(b.log_srqs, r.get<&l::log_max_srqs>(), c.reserved_srqs)) return refuse(budget::item::srqs);
+  if (!fits(b.log_srqs, r.get<&l::log_max_srqs>(), c.reserved_srqs))
+    return refuse(budget::item::srqs);
   if (!fits(b.log_cqs, r.get<&l::log_max_cqs>(), c.reserved_cqs)) return refuse(budget::item::cqs);
   if (!fits(b.log_eqs, r.get<&l::log_max_eqs>(), c.reserved_eqs + b.completion_event_queues))
     return refuse(budget::item::eqs);
-  if (!fits(b.log_mpts, r.get<&l::log_max_mpts>(), c.reserved_mpts)) return refuse(budget::item::mpts);
-  if (b.log_mtts > 31 || c.reserved_mtts >= std::uint32_t{1} << b.log_mtts) return refuse(budget::item::mtts);
+  if (!fits(b.log_mpts, r.get<&l::log_max_mpts>(), c.reserved_mpts))
+    return refuse(budget::item::mpts);
+  if (b.log_mtts > 31 || c.reserved_mtts >= std::uint32_t{1} << b.log_mtts)
+    return refuse(budget::item::mtts);
 
-  const auto set = [this](context_table t, unsigned log) { tables[static_cast<unsigned>(t)].log_entry_bytes = log; };
+  const auto set = [this](context_table t, unsigned log) {
+    tables[static_cast<unsigned>(t)].log_entry_bytes = log;
+  };
   const unsigned cmpt = log_of(r.get<&l::c_mpt_entry_sz>());
   const unsigned rdmarc = log_of(r.get<&l::rdmarc_entry_sz>());
   set(context_table::qpc, log_of(r.get<&l::qpc_entry_sz>()));
@@ -52,11 +60,13 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   set(context_table::dmpt, log_of(r.get<&l::d_mpt_entry_sz>()));
   set(context_table::mtt, log_of(r.get<&l::mtt_entry_sz>()));
   set(context_table::mcg, log_mcg_entry);
-  constexpr context_table cmpts[layouts::cmpt_types] = {context_table::cmpt_qp, context_table::cmpt_srq,
-                                                        context_table::cmpt_cq, context_table::cmpt_eq};
+  constexpr context_table cmpts[layouts::cmpt_types] = {
+      context_table::cmpt_qp, context_table::cmpt_srq, context_table::cmpt_cq,
+      context_table::cmpt_eq};
   for (const context_table t : cmpts) set(t, cmpt);
 
-  for (unsigned g = 0; g < context_groups; ++g) log_objects[g] = log_objects_for(b, static_cast<context_group>(g));
+  for (unsigned g = 0; g < context_groups; ++g)
+    log_objects[g] = log_objects_for(b, static_cast<context_group>(g));
   log_mcg_entry_bytes = log_mcg_entry;
   log_mcg_hash = b.log_mcgs == 0 ? 0 : b.log_mcgs - 1;
 
@@ -108,7 +118,8 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   }
   for (unsigned i = 0; i < layouts::cmpt_types; ++i)
     tables[static_cast<unsigned>(cmpts[i])].base =
-        cmpt_base + layouts::cmpt_offset(static_cast<layouts::cmpt_type>(i), 0, std::size_t{1} << cmpt);
+        cmpt_base +
+        layouts::cmpt_offset(static_cast<layouts::cmpt_type>(i), 0, std::size_t{1} << cmpt);
   return bytes <= r.get<&l::max_icm_sz>() ? status() : refuse(budget::item::lent_pages);
 }
 

@@ -126,7 +126,8 @@ void context_tables::submit_unmap(chunk& c) {
 void context_tables::end_unmapping() {
   chunk& c = *unmapping_;
   const status outcome = unmap_.outcome();
-  if (outcome.ok() && ++c.unmapped_ranges < context_layout::shape(c.group).tables) return submit_unmap(c);
+  if (outcome.ok() && ++c.unmapped_ranges < context_layout::shape(c.group).tables)
+    return submit_unmap(c);
   unmapping_ = nullptr;
   if (!outcome.ok()) {
     c.unmap_in_doubt = c.pages_at_risk.in_doubt();
@@ -154,7 +155,8 @@ void context_tables::settled(lease&, const settlement& how, void* of) noexcept {
   if (how.by_reset) return self.take_back(c);
   const bool was_unmap = c.unmap_in_doubt;
   c.unmap_in_doubt = false;
-  if (was_unmap && how.answer.ok() && c.unmapped_ranges + 1u == context_layout::shape(c.group).tables)
+  if (was_unmap && how.answer.ok() &&
+      c.unmapped_ranges + 1u == context_layout::shape(c.group).tables)
     return self.take_back(c);
   if (was_unmap && !how.answer.ok()) {
     c.state = chunk_state::stuck;

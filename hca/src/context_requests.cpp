@@ -6,16 +6,18 @@
 
 namespace freehca {
 
-void context_tables::map(context_request& r, context_group group, std::uint32_t first, std::uint32_t count) {
+void context_tables::map(context_request& r, context_group group, std::uint32_t first,
+                         std::uint32_t count) {
   start(r, group, first, count, true);
 }
 
-void context_tables::unmap(context_request& r, context_group group, std::uint32_t first, std::uint32_t count) {
+void context_tables::unmap(context_request& r, context_group group, std::uint32_t first,
+                           std::uint32_t count) {
   start(r, group, first, count, false);
 }
 
-void context_tables::start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count,
-                           bool maps) {
+void context_tables::start(context_request& r, context_group group, std::uint32_t first,
+                           std::uint32_t count, bool maps) {
   r.begin(&on_cancel, this);
   r.group_ = group;
   r.maps_ = maps;
@@ -23,16 +25,19 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   r.first_chunk_ = r.end_chunk_ = 0;
   waiting_.push_back(r);
 
-  const std::uint32_t objects = std::uint32_t{1} << layout_->log_objects[static_cast<unsigned>(group)];
+  const std::uint32_t objects = std::uint32_t{1}
+                                << layout_->log_objects[static_cast<unsigned>(group)];
   if (count == 0 || first >= objects || count > objects - first) {
     r.trouble_ = driver_error::bad_argument;
     return;
   }
   const unsigned log_chunk = context_layout::shape(group).log_chunk;
-  const std::uint32_t first_chunk = first >> log_chunk, end_chunk = ((first + count - 1) >> log_chunk) + 1;
+  const std::uint32_t first_chunk = first >> log_chunk,
+                      end_chunk = ((first + count - 1) >> log_chunk) + 1;
   if (maps)
     for (std::uint32_t i = first_chunk; i < end_chunk; ++i)
-      if (const chunk_state s = at(group, i).state; s == chunk_state::doubtful || s == chunk_state::stuck) {
+      if (const chunk_state s = at(group, i).state;
+          s == chunk_state::doubtful || s == chunk_state::stuck) {
         r.trouble_ = driver_error::busy;
         return;
       }
@@ -65,14 +70,17 @@ void context_tables::release(chunk& c) {
 
 void context_tables::fail_requests_on(const chunk& c, status why) {
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r))
-    if (r->group_ == c.group && c.index >= r->first_chunk_ && c.index < r->end_chunk_ && r->trouble_.ok())
+    if (r->group_ == c.group && c.index >= r->first_chunk_ && c.index < r->end_chunk_ &&
+        r->trouble_.ok())
       r->trouble_ = why;
 }
 
 bool context_tables::fulfilled(context_request& r) const {
   for (std::uint32_t i = r.first_chunk_; i < r.end_chunk_; ++i) {
     const chunk_state s = at(r.group_, i).state;
-    if (r.maps_ ? s != chunk_state::mapped : s == chunk_state::unwanted || s == chunk_state::unmapping) return false;
+    if (r.maps_ ? s != chunk_state::mapped
+                : s == chunk_state::unwanted || s == chunk_state::unmapping)
+      return false;
   }
   return true;
 }

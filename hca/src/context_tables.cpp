@@ -10,14 +10,15 @@
 
 namespace freehca {
 
-void context_tables::open(const budget& b, const context_layout& layout, channel& commands, page_lender& lender,
-                          std::byte* storage) {
+void context_tables::open(const budget& b, const context_layout& layout, channel& commands,
+                          page_lender& lender, std::byte* storage) {
   layout_ = &layout;
   commands_ = &commands;
   lender_ = &lender;
   using entry = layouts::image<layouts::map_entry>;
   entries_ = storage_for<entry>(storage);
-  for (unsigned i = 0; i < layouts::map_entries_per_mailbox; ++i) new (storage + i * sizeof(entry)) entry;
+  for (unsigned i = 0; i < layouts::map_entries_per_mailbox; ++i)
+    new (storage + i * sizeof(entry)) entry;
   storage += layouts::map_entries_per_mailbox * sizeof(entry);
   chunks_ = storage_for<chunk>(storage);
   chunk_count_ = 0;
@@ -42,8 +43,8 @@ void context_tables::close() {
 }
 
 bool context_tables::idle() const {
-  return waiting_.empty() && !mapping_under_way_ && unmapping_ == nullptr && wanted_.first == nullptr &&
-         unwanted_.first == nullptr;
+  return waiting_.empty() && !mapping_under_way_ && unmapping_ == nullptr &&
+         wanted_.first == nullptr && unwanted_.first == nullptr;
 }
 
 void context_tables::poll() {
@@ -133,7 +134,8 @@ dma_region context_tables::memory(context_table table, std::uint32_t number) con
       const dma_region region = lender_->region(lender_->run(i));
       if (skip - at_byte < region.bytes) {
         const std::uint64_t in_run = skip - at_byte;
-        const std::uint64_t left = end - skip < region.bytes - in_run ? end - skip : region.bytes - in_run;
+        const std::uint64_t left =
+            end - skip < region.bytes - in_run ? end - skip : region.bytes - in_run;
         return region.part(static_cast<std::size_t>(in_run), static_cast<std::size_t>(left));
       }
       at_byte += region.bytes;
@@ -153,7 +155,8 @@ std::uint64_t context_tables::bytes_lent(context_table table) const {
     const chunk& c = chunks_[i];
     const context_layout::group_shape s = context_layout::shape(c.group);
     const unsigned range = static_cast<unsigned>(table) - static_cast<unsigned>(s.first);
-    if (!c.pages.empty() && table >= s.first && range < s.tables) sum += range_bytes(c.group, range);
+    if (!c.pages.empty() && table >= s.first && range < s.tables)
+      sum += range_bytes(c.group, range);
   }
   return sum;
 }

@@ -17,15 +17,18 @@ constexpr std::uint64_t health_interval = clock::milliseconds(100);
 // How long an event may lie unseen when no interrupt tells of it. No source: chosen.
 constexpr std::uint64_t event_poll_interval = clock::milliseconds(1);
 
-constexpr status lacks(budget::item i) { return status(driver_error::no_memory, static_cast<unsigned>(i)); }
+constexpr status lacks(budget::item i) {
+  return status(driver_error::no_memory, static_cast<unsigned>(i));
+}
 }  // namespace
 
 status device::open(const device_setup& how) {
   if (state_ != device_state::closed) return driver_error::bad_state;
   const platform_operations* p = how.platform.operations;
-  if (p == nullptr || p->map_bar == nullptr || p->read_configuration == nullptr || p->write_configuration == nullptr ||
-      p->allocate_dma == nullptr || p->free_dma == nullptr || p->now == nullptr || !device_plan::sound(how.budget) ||
-      how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
+  if (p == nullptr || p->map_bar == nullptr || p->read_configuration == nullptr ||
+      p->write_configuration == nullptr || p->allocate_dma == nullptr || p->free_dma == nullptr ||
+      p->now == nullptr || !device_plan::sound(how.budget) || how.storage == nullptr ||
+      reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
     return driver_error::bad_argument;
   if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
   setup_ = how;
@@ -50,7 +53,8 @@ status device::open_memory() {
                          dma_arena::storage_bytes_for(plan.arena_bytes),
                          static_cast<unsigned>(budget::item::queue_memory));
   if (s.ok())
-    s = doorbells_.open(block_.part(plan.doorbells, b.doorbell_bytes), 64, storage + plan.doorbell_arena,
+    s = doorbells_.open(block_.part(plan.doorbells, b.doorbell_bytes), 64,
+                        storage + plan.doorbell_arena,
                         dma_arena::storage_bytes_for(b.doorbell_bytes, 64),
                         static_cast<unsigned>(budget::item::doorbell_records));
   if (!s.ok()) {
@@ -79,24 +83,31 @@ void device::set_sinks(const event_sinks& to) {
 }
 
 void device::connect_events(event_context& e) {
-  e.device_ = {this,
-               [](void* self, unsigned port) noexcept {
-                 auto& d = *static_cast<device*>(self);
-                 if (port >= 1 && port <= most_ports) d.stale_ports_ |= 1u << port;
-               },
-               [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); }};
+  e.device_ = {
+      this,
+      [](void* self, unsigned port) noexcept {
+        auto& d = *static_cast<device*>(self);
+        if (port >= 1 && port <= most_ports) d.stale_ports_ |= 1u << port;
+      },
+      [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); }};
 }
 
 void device::on_interrupt(unsigned vector) noexcept {
   if (vector <= budget::most_completion_event_queues) events_[vector].notify();
 }
 
-void device::on_notify(void* self, unsigned vector) noexcept { static_cast<device*>(self)->on_interrupt(vector); }
+void device::on_notify(void* self, unsigned vector) noexcept {
+  static_cast<device*>(self)->on_interrupt(vector);
+}
 
-void device::lost() { fail(transport_error::gone); }
+void device::lost() {
+  fail(transport_error::gone);
+}
 
 void device::fail(status why) {
-  if (state_ == device_state::closed || state_ == device_state::down || state_ == device_state::failed) return;
+  if (state_ == device_state::closed || state_ == device_state::down ||
+      state_ == device_state::failed)
+    return;
   if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(why);
   if (direction_ == direction::none) state_ = device_state::failed;
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
@@ -168,7 +179,8 @@ std::uint64_t device::next_deadline() const {
     if (events_[0].notified()) next = 0;
     // Without an interrupt only a look at the ring tells.
     if (!info_.interrupts_work)
-      next = clock::earlier(next, channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
+      next = clock::earlier(next,
+                            channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
   }
   if (state_ == device_state::up) {
     next = clock::earlier(next, next_health_check_);
@@ -193,8 +205,9 @@ device_holdings device::holdings() const {
   h.pages = arena_.bytes_out() / dma_arena::page;
   h.mappings = contexts_.chunks_lent() + (firmware_.lent ? 1 : 0) + (auxiliary_.lent ? 1 : 0);
   h.slots = channel_.slots_in_use();
-  h.numbers = std::uint64_t{numbers_.qps.out()} + numbers_.srqs.out() + numbers_.cqs.out() + numbers_.eqs.out() +
-              numbers_.mpts.out() + numbers_.pds.out() + numbers_.mtts.out() + uars_.out();
+  h.numbers = std::uint64_t{numbers_.qps.out()} + numbers_.srqs.out() + numbers_.cqs.out() +
+              numbers_.eqs.out() + numbers_.mpts.out() + numbers_.pds.out() + numbers_.mtts.out() +
+              uars_.out();
   h.doorbells = doorbells_.bytes_out();
   h.pages_in_doubt = channel_.in_doubt(lease_kind::page);
   h.mappings_in_doubt = channel_.in_doubt(lease_kind::mapping);

@@ -14,7 +14,8 @@ layouts::image<T> as_type(const layouts::image<layouts::eqe>& e) {
 }
 }  // namespace
 
-status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring, channel* commands) {
+status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring,
+                           channel* commands) {
   FREEHCA_TRY(ring_.open(ring));
   eqn_ = eqn;
   vector_ = vector;
@@ -55,7 +56,8 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
       ++statistics_.completions;
       const auto c = as_type<layouts::eqe_completion>(e);
       if (sinks_.completion != nullptr)
-        sinks_.completion(sinks_.context, static_cast<std::uint32_t>(c.get<&layouts::eqe_completion::cqn>()));
+        sinks_.completion(sinks_.context,
+                          static_cast<std::uint32_t>(c.get<&layouts::eqe_completion::cqn>()));
       return;
     }
     case event_type::command_completion: {
@@ -70,7 +72,8 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
     case event_type::cq_error: {
       const auto c = as_type<layouts::eqe_cq_error>(e);
       if (sinks_.cq_error != nullptr)
-        sinks_.cq_error(sinks_.context, static_cast<std::uint32_t>(c.get<&layouts::eqe_cq_error::cqn>()),
+        sinks_.cq_error(sinks_.context,
+                        static_cast<std::uint32_t>(c.get<&layouts::eqe_cq_error::cqn>()),
                         c.get<&layouts::eqe_cq_error::syndrome>());
       return;
     }
@@ -91,20 +94,23 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
     case event_type::srq_catastrophic_error: {
       const auto q = as_type<layouts::eqe_srq>(e);
       if (sinks_.srq != nullptr)
-        sinks_.srq(sinks_.context, static_cast<std::uint32_t>(q.get<&layouts::eqe_srq::srqn>()), type);
+        sinks_.srq(sinks_.context, static_cast<std::uint32_t>(q.get<&layouts::eqe_srq::srqn>()),
+                   type);
       return;
     }
     case event_type::port_change: {
       const auto p = as_type<layouts::eqe_port_change>(e);
       if (device_.port != nullptr)
-        device_.port(device_.context, static_cast<unsigned>(p.get<&layouts::eqe_port_change::port>()));
+        device_.port(device_.context,
+                     static_cast<unsigned>(p.get<&layouts::eqe_port_change::port>()));
       return;
     }
     case event_type::port_management_change: {
       // All subtypes have the port in the same place.
       const auto p = as_type<layouts::eqe_table_change>(e);
       if (device_.port != nullptr)
-        device_.port(device_.context, static_cast<unsigned>(p.get<&layouts::eqe_table_change::port>()));
+        device_.port(device_.context,
+                     static_cast<unsigned>(p.get<&layouts::eqe_table_change::port>()));
       return;
     }
     case event_type::local_catastrophic_error:

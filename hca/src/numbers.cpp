@@ -6,8 +6,8 @@
 
 namespace freehca {
 
-void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit,
-                            budget::item what) {
+void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32_t end,
+                            unsigned log_unit, budget::item what) {
   used_ = storage_for<std::uint64_t>(storage);
   log_unit_ = log_unit;
   const std::uint32_t unit = std::uint32_t{1} << log_unit;
@@ -42,7 +42,8 @@ result<std::uint32_t> number_allocator::allocate(std::uint32_t count, std::uint3
   if (units > end_ - first_) return none;
 
   const auto search = [&](std::uint32_t from, std::uint32_t until) -> std::uint32_t {
-    for (std::uint32_t u = (from + step - 1) / step * step; u < until && units <= end_ - u; u += step)
+    for (std::uint32_t u = (from + step - 1) / step * step; u < until && units <= end_ - u;
+         u += step)
       if (run_is_free(u, units)) return u;
     return end_;
   };

@@ -9,7 +9,8 @@
 
 namespace freehca {
 
-void page_lender::open(dma_arena& arena, std::byte* storage, std::uint32_t most_pages, unsigned log_largest_run) {
+void page_lender::open(dma_arena& arena, std::byte* storage, std::uint32_t most_pages,
+                       unsigned log_largest_run) {
   arena_ = &arena;
   runs_ = storage_for<page_run>(storage);
   capacity_ = most_pages;
@@ -39,8 +40,9 @@ status page_lender::take(std::uint32_t pages, lent_pages& to) {
     // Never larger than the run before it: each run is then as aligned in what it stands for as in memory.
     while (std::uint32_t{1} << log > left) --log;
     const std::size_t bytes = std::size_t{dma_arena::page} << log;
-    const result<dma_region> got =
-        free_ == page_run::none ? result<dma_region>(driver_error::no_memory) : arena_->allocate(bytes, bytes);
+    const result<dma_region> got = free_ == page_run::none
+                                       ? result<dma_region>(driver_error::no_memory)
+                                       : arena_->allocate(bytes, bytes);
     if (!got.ok()) {
       if (free_ != page_run::none && log > 0) {
         --log;
@@ -52,7 +54,8 @@ status page_lender::take(std::uint32_t pages, lent_pages& to) {
     const std::uint32_t at = free_;
     page_run& r = runs_[at];
     free_ = r.next;
-    r = {static_cast<std::uint32_t>((got.value().device_address - arena_->block().device_address) / dma_arena::page),
+    r = {static_cast<std::uint32_t>((got.value().device_address - arena_->block().device_address) /
+                                    dma_arena::page),
          page_run::none, log};
     (last == page_run::none ? to.first : runs_[last].next) = at;
     last = at;
@@ -79,6 +82,8 @@ void page_lender::truncate(lent_pages& chain, std::uint32_t last, std::uint32_t 
   chain.pages = pages;
 }
 
-void page_lender::give_back(lent_pages& from) { truncate(from, page_run::none, 0); }
+void page_lender::give_back(lent_pages& from) {
+  truncate(from, page_run::none, 0);
+}
 
 }  // namespace freehca

@@ -6,7 +6,8 @@ namespace freehca {
 
 using layouts::smp;
 
-void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribute attribute, std::uint32_t modifier) {
+void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribute attribute,
+                         std::uint32_t modifier) {
   begin(&on_cancel, this);
   // The keys are checked for who comes over the wire, not for the host itself (Linux 6.1 hw/mlx4/mad.c).
   const auto flags = static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_mkey) |
@@ -36,7 +37,9 @@ void subnet_query::answered(operation&, void* self) noexcept {
   q.complete(outcome);
 }
 
-void subnet_query::on_cancel(operation&, void* self) noexcept { static_cast<subnet_query*>(self)->mad_.cancel(); }
+void subnet_query::on_cancel(operation&, void* self) noexcept {
+  static_cast<subnet_query*>(self)->mad_.cancel();
+}
 
 void port_query::read_into(port_attributes& to) const {
   using info = layouts::port_info;
@@ -65,7 +68,8 @@ std::uint64_t guid_query::guid(unsigned i) const {
 std::uint16_t pkey_query::pkey(unsigned i) const {
   FREEHCA_ASSERT(i < layouts::pkeys_per_block);
   const auto block = attribute<layouts::pkey_table>();
-  return layouts::load_be<std::uint16_t>(block.bytes_of<&layouts::pkey_table::pkeys>() + i % 32 * 2);
+  return layouts::load_be<std::uint16_t>(block.bytes_of<&layouts::pkey_table::pkeys>() +
+                                         i % 32 * 2);
 }
 
 gid gid_of(std::uint64_t subnet_prefix, std::uint64_t guid) {

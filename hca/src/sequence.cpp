@@ -41,10 +41,13 @@ const char* device::step_name(bring_up_step step) {
   const auto i = static_cast<unsigned>(step);
   return i < bring_up_steps ? steps::table[i].name : "";
 }
-const char* name_of(bring_up_step step) { return device::step_name(step); }
+const char* name_of(bring_up_step step) {
+  return device::step_name(step);
+}
 
 void device::bring_up(operation& done) {
-  if (state_ != device_state::down || done_ != nullptr) return refuse(done, driver_error::bad_state);
+  if (state_ != device_state::down || done_ != nullptr)
+    return refuse(done, driver_error::bad_state);
   failure_ = {};
   state_ = device_state::bringing_up;
   step_ = 0;
@@ -53,7 +56,8 @@ void device::bring_up(operation& done) {
 }
 
 void device::tear_down(operation& done) {
-  if (state_ == device_state::closed || done_ != nullptr) return refuse(done, driver_error::bad_state);
+  if (state_ == device_state::closed || done_ != nullptr)
+    return refuse(done, driver_error::bad_state);
   if (direction_ == direction::down) {
     // It is being undone already, after an answer that came late.
     done_ = &done;
@@ -194,7 +198,8 @@ void device::reset_done(status outcome) {
   phase_ = item_ = 0;
   wake_ = 0;
   // A device that is gone, or may not master the bus, reaches no memory either.
-  if (!outcome.ok() && !outcome.is(transport_error::gone) && !steps::set_bus_master(*this, false).ok()) {
+  if (!outcome.ok() && !outcome.is(transport_error::gone) &&
+      !steps::set_bus_master(*this, false).ok()) {
     if (outcome_.ok()) {
       failure_ = {bring_up_step::reset, outcome};
       outcome_ = outcome.at(static_cast<unsigned>(bring_up_step::reset));

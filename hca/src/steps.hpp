@@ -35,7 +35,9 @@ struct device::steps {
     drop(d);
     auto* c = new (d.command_space_) firmware_command<F>(target...);
     d.command_ = c;
-    d.destroy_command_ = [](command& gone) { static_cast<firmware_command<F>&>(gone).~firmware_command<F>(); };
+    d.destroy_command_ = [](command& gone) {
+      static_cast<firmware_command<F>&>(gone).~firmware_command<F>();
+    };
     return *c;
   }
   template <class F>

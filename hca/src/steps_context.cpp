@@ -44,13 +44,20 @@ auto device::steps::set_icm_size(device& d) -> outcome {
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
   switch (g) {
-    case context_group::qp: return k.reserved_qps;
-    case context_group::srq: return k.reserved_srqs;
-    case context_group::cq: return k.reserved_cqs;
-    case context_group::eq: return k.reserved_eqs + 1 + d.setup_.budget.completion_event_queues;
-    case context_group::mpt: return k.reserved_mpts;
-    case context_group::mtt: return k.reserved_mtts;
-    case context_group::mcg: return std::uint32_t{1} << d.setup_.budget.log_mcgs;
+    case context_group::qp:
+      return k.reserved_qps;
+    case context_group::srq:
+      return k.reserved_srqs;
+    case context_group::cq:
+      return k.reserved_cqs;
+    case context_group::eq:
+      return k.reserved_eqs + 1 + d.setup_.budget.completion_event_queues;
+    case context_group::mpt:
+      return k.reserved_mpts;
+    case context_group::mtt:
+      return k.reserved_mtts;
+    case context_group::mcg:
+      return std::uint32_t{1} << d.setup_.budget.log_mcgs;
   }
   return 0;
 }
@@ -141,7 +148,8 @@ auto device::steps::init_hca(device& d) -> outcome {
       .set<&l::mtt_base>(base(context_table::mtt))
       .set<&l::cmpt_base>(p.cmpt_base);
   // UAR pages of 4 KB, all that the BAR has.
-  const unsigned log_uars = static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
+  const unsigned log_uars =
+      static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
   if (d.capabilities_.eqe_bytes == 64) in.set<&l::eqe_64b>(true).set<&l::cqe_64b>(true);
   return send_with_effect(d, 1, d.hca_running_);
@@ -173,14 +181,19 @@ auto device::steps::query_hca(device& d) -> outcome {
   const auto base = [&p](context_table t) { return p.table(t).base; };
   const bool same =
       o.get<&l::qpc_base>() == base(context_table::qpc) && o.get<&l::log_num_qps>() == b.log_qps &&
-      o.get<&l::srqc_base>() == base(context_table::srqc) && o.get<&l::log_num_srqs>() == b.log_srqs &&
+      o.get<&l::srqc_base>() == base(context_table::srqc) &&
+      o.get<&l::log_num_srqs>() == b.log_srqs &&
       o.get<&l::cqc_base>() == base(context_table::cqc) && o.get<&l::log_num_cqs>() == b.log_cqs &&
       o.get<&l::eqc_base>() == base(context_table::eqc) && o.get<&l::log_num_eqs>() == b.log_eqs &&
-      o.get<&l::altc_base>() == base(context_table::altc) && o.get<&l::auxc_base>() == base(context_table::auxc) &&
-      o.get<&l::rdmarc_base>() == base(context_table::rdmarc) && o.get<&l::log_rd_per_qp>() == b.log_rdmarc_per_qp &&
-      o.get<&l::mc_base>() == base(context_table::mcg) && o.get<&l::dmpt_base>() == base(context_table::dmpt) &&
+      o.get<&l::altc_base>() == base(context_table::altc) &&
+      o.get<&l::auxc_base>() == base(context_table::auxc) &&
+      o.get<&l::rdmarc_base>() == base(context_table::rdmarc) &&
+      o.get<&l::log_rd_per_qp>() == b.log_rdmarc_per_qp &&
+      o.get<&l::mc_base>() == base(context_table::mcg) &&
+      o.get<&l::dmpt_base>() == base(context_table::dmpt) &&
       o.get<&l::log_mpt_sz>() == b.log_mpts && o.get<&l::mtt_base>() == base(context_table::mtt) &&
-      o.get<&l::cmpt_base>() == p.cmpt_base && o.get<&l::eqe_64b>() == (d.capabilities_.eqe_bytes == 64) &&
+      o.get<&l::cmpt_base>() == p.cmpt_base &&
+      o.get<&l::eqe_64b>() == (d.capabilities_.eqe_bytes == 64) &&
       o.get<&l::cqe_64b>() == (d.capabilities_.cqe_bytes == 64);
   return same ? done : fail(transport_error::bad_reply);
 }

@@ -30,12 +30,13 @@ auto device::steps::open_numbers(device& d) -> outcome {
   d.numbers_.cqs.open(s + plan.cqs, k.reserved_cqs, 1u << b.log_cqs, 0, budget::item::cqs);
   d.numbers_.eqs.open(s + plan.eqs, k.reserved_eqs, 1u << b.log_eqs, 0, budget::item::eqs);
   d.numbers_.mpts.open(s + plan.mpts, k.reserved_mpts, 1u << b.log_mpts, 0, budget::item::mpts);
-  d.numbers_.mtts.open(s + plan.mtts, k.reserved_mtts, 1u << b.log_mtts, number_spaces::log_mtt_unit,
-                       budget::item::mtts);
-  const unsigned log_pds = k.log_most_pds < device_plan::log_pds ? k.log_most_pds : device_plan::log_pds;
+  d.numbers_.mtts.open(s + plan.mtts, k.reserved_mtts, 1u << b.log_mtts,
+                       number_spaces::log_mtt_unit, budget::item::mtts);
+  const unsigned log_pds =
+      k.log_most_pds < device_plan::log_pds ? k.log_most_pds : device_plan::log_pds;
   d.numbers_.pds.open(s + plan.pds, k.reserved_pds, 1u << log_pds, 0, budget::item::pds);
-  d.uars_.open(d.bar2_, static_cast<unsigned>(k.raw.get<&layouts::query_dev_cap::uar_sz>()), k.reserved_uars,
-               k.log_blueflame_bytes != 0, s + plan.uars);
+  d.uars_.open(d.bar2_, static_cast<unsigned>(k.raw.get<&layouts::query_dev_cap::uar_sz>()),
+               k.reserved_uars, k.log_blueflame_bytes != 0, s + plan.uars);
   const result<uar_page> page = d.uars_.allocate();
   if (!page.ok()) return fail(page.error());
   d.uar_ = page.value();
@@ -49,7 +50,8 @@ auto device::steps::close_numbers(device& d) -> outcome {
   d.uar_ = {};
   d.numbers_open_ = false;
   number_spaces& n = d.numbers_;
-  for (number_allocator* a : {&n.qps, &n.srqs, &n.cqs, &n.eqs, &n.mpts, &n.mtts, &n.pds}) a->close();
+  for (number_allocator* a : {&n.qps, &n.srqs, &n.cqs, &n.eqs, &n.mpts, &n.mtts, &n.pds})
+    a->close();
   d.uars_.close();
   return done;
 }
@@ -59,13 +61,15 @@ auto device::steps::arm_interrupts(device& d) -> outcome {
   d.info_.interrupts_work = false;
   if (!d.setup_.use_interrupts || p.operations->arm_interrupts == nullptr) return done;
   const unsigned vectors = 1 + d.setup_.budget.completion_event_queues;
-  d.interrupts_armed_ = p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d).ok();
+  d.interrupts_armed_ =
+      p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d).ok();
   return done;
 }
 
 auto device::steps::disarm_interrupts(device& d) -> outcome {
   const freehca::platform& p = d.setup_.platform;
-  if (d.interrupts_armed_ && p.operations->disarm_interrupts != nullptr) p.operations->disarm_interrupts(p.context);
+  if (d.interrupts_armed_ && p.operations->disarm_interrupts != nullptr)
+    p.operations->disarm_interrupts(p.context);
   d.interrupts_armed_ = false;
   d.info_.interrupts_work = false;
   return done;
@@ -94,11 +98,13 @@ auto device::steps::create_event_queues(device& d) -> outcome {
   const unsigned entry_bytes = d.capabilities_.eqe_bytes;
   while (d.item_ < count) {
     event_queue_parts& q = d.queue_parts_[d.item_];
-    const unsigned log_entries = d.item_ == 0 ? b.log_asynchronous_eq_entries : b.log_completion_eq_entries;
+    const unsigned log_entries =
+        d.item_ == 0 ? b.log_asynchronous_eq_entries : b.log_completion_eq_entries;
     switch (d.phase_) {
       case begin: {
         q = {};
-        const result<dma_region> ring = d.arena_.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
+        const result<dma_region> ring =
+            d.arena_.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
         if (!ring.ok()) return fail(ring.error());
         q.ring = ring.value();
         const result<std::uint32_t> eqn = d.numbers_.eqs.allocate();
@@ -127,13 +133,15 @@ auto device::steps::create_event_queues(device& d) -> outcome {
         ring.entry_bytes = entry_bytes;
         ring.doorbell = d.uars_.eq_doorbell(q.eqn);
         event_context& e = d.events_[d.item_];
-        if (const status s = e.open(q.eqn, d.item_, ring, d.item_ == 0 ? &d.channel_ : nullptr); !s.ok())
+        if (const status s = e.open(q.eqn, d.item_, ring, d.item_ == 0 ? &d.channel_ : nullptr);
+            !s.ok())
           return fail(s);
         d.connect_events(e);
         using l = layouts::eqc;
         auto& c = make<commands::sw2hw_eq>(d, q.eqn);
         c.input.set<&l::status>(layouts::eq_status::ok)
-            .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed : layouts::eq_state::fired)
+            .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed
+                                                : layouts::eq_state::fired)
             .set<&l::log_eq_size>(log_entries)
             .set<&l::intr>(d.interrupts_armed_ ? d.item_ : 0)
             .set<&l::mtt_base_addr>(d.contexts_.translation_offset(q.first_mtt));
@@ -196,11 +204,12 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
 std::uint64_t device::steps::event_mask(const device& d) {
   using type = layouts::event_type;
   std::uint64_t mask = 0;
-  for (const type t : {type::path_migrated, type::communication_established, type::sq_drained, type::cq_error,
-                       type::wq_catastrophic_error, type::path_migration_failed, type::local_catastrophic_error,
-                       type::port_change, type::command_completion, type::ecc_detect, type::eq_overflow,
-                       type::wq_invalid_request_error, type::wq_access_violation, type::srq_catastrophic_error,
-                       type::srq_last_wqe, type::srq_limit, type::fatal_warning})
+  for (const type t :
+       {type::path_migrated, type::communication_established, type::sq_drained, type::cq_error,
+        type::wq_catastrophic_error, type::path_migration_failed, type::local_catastrophic_error,
+        type::port_change, type::command_completion, type::ecc_detect, type::eq_overflow,
+        type::wq_invalid_request_error, type::wq_access_violation, type::srq_catastrophic_error,
+        type::srq_last_wqe, type::srq_limit, type::fatal_warning})
     mask |= std::uint64_t{1} << static_cast<unsigned>(t);
   if (d.capabilities_.has(layouts::dev_cap_flag::port_management_change_event))
     mask |= std::uint64_t{1} << static_cast<unsigned>(type::port_management_change);

@@ -30,14 +30,15 @@ auto device::steps::query_fw(device& d) -> outcome {
   d.info_.firmware_subminor = static_cast<std::uint16_t>(o.get<&l::fw_rev_subminor>());
   d.info_.command_interface = static_cast<unsigned>(o.get<&l::cmd_interface_rev>());
   // Revision 2 has other port commands.
-  if (d.info_.command_interface < layouts::cmd_interface_rev_max) return fail(driver_error::unsupported);
+  if (d.info_.command_interface < layouts::cmd_interface_rev_max)
+    return fail(driver_error::unsupported);
   const unsigned log_commands = static_cast<unsigned>(o.get<&l::log_max_outstanding_cmd>());
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
   d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
   if (d.firmware_pages_ == 0) return fail(transport_error::bad_reply);
   const std::uint64_t buffer = o.get<&l::error_buf_offset>(), words = o.get<&l::error_buf_size>();
-  const bool readable = o.get<&l::error_buf_bar>() == 0 && buffer % 4 == 0 && words > 0 && buffer < d.bar0_.bytes &&
-                        words <= (d.bar0_.bytes - buffer) / 4;
+  const bool readable = o.get<&l::error_buf_bar>() == 0 && buffer % 4 == 0 && words > 0 &&
+                        buffer < d.bar0_.bytes && words <= (d.bar0_.bytes - buffer) / 4;
   d.error_buffer_ = readable ? buffer : 0;
   d.error_buffer_words_ = readable ? static_cast<unsigned>(words) : 0;
   return done;
@@ -63,7 +64,9 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
     using entry = layouts::map_entry;
     const page_run& run = d.lender_.run(area.cursor);
     d.area_entries_[count] = {};
-    d.area_entries_[count].set<&entry::pa>(d.lender_.region(run).device_address).set<&entry::log2size>(run.log_pages);
+    d.area_entries_[count]
+        .set<&entry::pa>(d.lender_.region(run).device_address)
+        .set<&entry::log2size>(run.log_pages);
     area.cursor = run.next;
   }
   auto& c = make<Map>(d);
@@ -96,7 +99,9 @@ auto device::steps::map_fa(device& d) -> outcome {
   return lend_area<commands::map_fa>(d, d.firmware_, d.firmware_pages_);
 }
 
-auto device::steps::unmap_fa(device& d) -> outcome { return take_back_area<commands::unmap_fa>(d, d.firmware_); }
+auto device::steps::unmap_fa(device& d) -> outcome {
+  return take_back_area<commands::unmap_fa>(d, d.firmware_);
+}
 
 auto device::steps::map_icm_aux(device& d) -> outcome {
   return lend_area<commands::map_icm_aux>(d, d.auxiliary_, d.auxiliary_pages_);
@@ -153,13 +158,15 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   k.reserved_srqs = 1u << o.get<&l::log_rsvd_srqs>();
   k.reserved_cqs = 1u << o.get<&l::log_rsvd_cqs>();
   k.reserved_eqs = 1u << o.get<&l::log_rsvd_eqs>();
-  if (k.reserved_eqs < o.get<&l::num_rsvd_eqs>()) k.reserved_eqs = static_cast<unsigned>(o.get<&l::num_rsvd_eqs>());
+  if (k.reserved_eqs < o.get<&l::num_rsvd_eqs>())
+    k.reserved_eqs = static_cast<unsigned>(o.get<&l::num_rsvd_eqs>());
   k.reserved_mpts = 1u << o.get<&l::log_rsvd_mrws>();
   k.reserved_mtts = 1u << o.get<&l::log_rsvd_mtts>();
   k.reserved_pds = static_cast<unsigned>(o.get<&l::num_rsvd_pds>());
   k.reserved_uars = static_cast<unsigned>(o.get<&l::num_rsvd_uars>());
-  k.reserved_lkey =
-      k.has(layouts::bmme_flag::reserved_lkey) ? static_cast<std::uint32_t>(o.get<&l::reserved_lkey>()) : 0;
+  k.reserved_lkey = k.has(layouts::bmme_flag::reserved_lkey)
+                        ? static_cast<std::uint32_t>(o.get<&l::reserved_lkey>())
+                        : 0;
   k.most_qp_wqe_bytes_sq = static_cast<std::uint32_t>(o.get<&l::max_desc_sz_sq>());
   k.most_qp_wqe_bytes_rq = static_cast<std::uint32_t>(o.get<&l::max_desc_sz_rq>());
   k.most_gather = static_cast<unsigned>(o.get<&l::max_sg_sq>());
@@ -173,7 +180,8 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   const unsigned responder = static_cast<unsigned>(o.get<&l::log_max_ra_res_qp>());
   const unsigned lent = d.setup_.budget.log_rdmarc_per_qp;
   k.most_reads_as_responder = 1u << (responder < lent ? responder : lent);
-  k.most_reads_as_requester = 1u << (o.get<&l::log_max_ra_req_qp>() < 7 ? o.get<&l::log_max_ra_req_qp>() : 7);
+  k.most_reads_as_requester =
+      1u << (o.get<&l::log_max_ra_req_qp>() < 7 ? o.get<&l::log_max_ra_req_qp>() : 7);
   k.log_smallest_page = 12;  // as MOD_STAT_CFG asked for
   k.local_ack_delay = static_cast<unsigned>(o.get<&l::local_ca_ack_delay>());
   k.log_blueflame_bytes = o.get<&l::bf>() ? static_cast<unsigned>(o.get<&l::log_bf_reg_sz>()) : 0;

@@ -46,7 +46,9 @@ auto device::steps::query_ports(device& d) -> outcome {
 
 /// Goes on to the next InfiniBand port, from item_ on; false when there is none.
 bool device::steps::next_infiniband_port(device& d) {
-  while (d.item_ < d.capabilities_.ports && d.info_.port[d.item_].link_layer != layouts::port_type::ib) ++d.item_;
+  while (d.item_ < d.capabilities_.ports &&
+         d.info_.port[d.item_].link_layer != layouts::port_type::ib)
+    ++d.item_;
   return d.item_ < d.capabilities_.ports;
 }
 
@@ -127,8 +129,9 @@ auto device::steps::mad_demux(device& d) -> outcome {
   const auto& c = current<commands::query_mad_demux>(d);
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::mad_demux;
-  d.info_.secure_host = c.output.get<&l::set_attr_mask>() != 0 && c.output.get<&l::getresp_attr_mask>() != 0 &&
-                        c.output.get<&l::trap_attr_mask>() != 0 && c.output.get<&l::trap_repress_attr_mask>() != 0;
+  d.info_.secure_host =
+      c.output.get<&l::set_attr_mask>() != 0 && c.output.get<&l::getresp_attr_mask>() != 0 &&
+      c.output.get<&l::trap_attr_mask>() != 0 && c.output.get<&l::trap_repress_attr_mask>() != 0;
   return done;
 }
 

@@ -15,8 +15,9 @@ namespace {
 namespace bar0 = layouts::bar0;
 
 constexpr std::uint32_t all_ones = ~std::uint32_t{0};
-constexpr std::uint64_t flash_semaphore_limit = clock::seconds(10);  // reset.c MLX4_SEM_TIMEOUT_JIFFIES
-constexpr std::uint64_t answer_limit = clock::seconds(2);            // reset.c MLX4_RESET_TIMEOUT_JIFFIES
+constexpr std::uint64_t flash_semaphore_limit =
+    clock::seconds(10);                                    // reset.c MLX4_SEM_TIMEOUT_JIFFIES
+constexpr std::uint64_t answer_limit = clock::seconds(2);  // reset.c MLX4_RESET_TIMEOUT_JIFFIES
 constexpr std::uint64_t poll_interval = clock::milliseconds(1);
 
 // Configuration space, from the PCI specification.
@@ -26,7 +27,9 @@ constexpr unsigned vital_product_data = 0x03;
 constexpr unsigned saved_dwords = 64;
 
 /// The address and data gateway at 0x58 and 0x5c: reading or writing it acts on the device.
-constexpr bool is_gateway(unsigned dword) { return dword == 22 || dword == 23; }
+constexpr bool is_gateway(unsigned dword) {
+  return dword == 22 || dword == 23;
+}
 
 }  // namespace
 
@@ -37,15 +40,19 @@ status device::steps::set_bus_master(device& d, bool on) {
   FREEHCA_TRY(p.operations->read_configuration(p.context, pci_command, &v));
   // The upper half is the status register, whose bits are cleared by writing ones.
   v &= 0xffff & ~pci_command_master;
-  return p.operations->write_configuration(p.context, pci_command, v | (on ? pci_command_master : 0));
+  return p.operations->write_configuration(p.context, pci_command,
+                                           v | (on ? pci_command_master : 0));
 }
 
 auto device::steps::take_ownership(device& d) -> outcome {
   const freehca::platform& p = d.setup_.platform;
   std::uint32_t identity = 0, revision = 0, subsystem = 0;
-  if (status s = p.operations->read_configuration(p.context, pci_identity, &identity); !s.ok()) return fail(s);
-  if (status s = p.operations->read_configuration(p.context, 0x08, &revision); !s.ok()) return fail(s);
-  if (status s = p.operations->read_configuration(p.context, 0x2c, &subsystem); !s.ok()) return fail(s);
+  if (status s = p.operations->read_configuration(p.context, pci_identity, &identity); !s.ok())
+    return fail(s);
+  if (status s = p.operations->read_configuration(p.context, 0x08, &revision); !s.ok())
+    return fail(s);
+  if (status s = p.operations->read_configuration(p.context, 0x2c, &subsystem); !s.ok())
+    return fail(s);
   const std::uint64_t issued = d.info_.commands_issued, resets = d.info_.resets;
   d.info_ = {};
   d.info_.commands_issued = issued;
@@ -83,7 +90,9 @@ status device::steps::save_configuration(device& d) {
 /// command register last, when all that it switches on is in place.
 status device::steps::restore_configuration(device& d) {
   const freehca::platform& p = d.setup_.platform;
-  const auto byte = [&d](unsigned at) { return d.saved_configuration_[at / 4] >> at % 4 * 8 & 0xff; };
+  const auto byte = [&d](unsigned at) {
+    return d.saved_configuration_[at / 4] >> at % 4 * 8 & 0xff;
+  };
   unsigned product_data = saved_dwords;
   unsigned at = byte(pci_capabilities) & 0xfc;
   for (unsigned i = 0; at >= 0x40 && i < saved_dwords; ++i, at = byte(at + 1) & 0xfc)
@@ -91,8 +100,9 @@ status device::steps::restore_configuration(device& d) {
   for (unsigned i = 0; i < saved_dwords; ++i)
     if (!is_gateway(i) && i != product_data && i != pci_command / 4)
       FREEHCA_TRY(p.operations->write_configuration(p.context, i * 4, d.saved_configuration_[i]));
-  return p.operations->write_configuration(p.context, pci_command,
-                                           d.saved_configuration_[pci_command / 4] & 0xffff & ~pci_command_master);
+  return p.operations->write_configuration(
+      p.context, pci_command,
+      d.saved_configuration_[pci_command / 4] & 0xffff & ~pci_command_master);
 }
 
 auto device::steps::reset(device& d) -> outcome {
@@ -169,7 +179,8 @@ auto device::steps::open_commands(device& d) -> outcome {
   const device_plan plan(d.setup_.budget);
   channel_resources r;
   r.hcr = d.bar0_.part(bar0::hcr, bar0::hcr_size);
-  r.mailboxes = d.block_.part(plan.mailboxes, channel::mailbox_bytes_for(d.setup_.budget.command_slots));
+  r.mailboxes =
+      d.block_.part(plan.mailboxes, channel::mailbox_bytes_for(d.setup_.budget.command_slots));
   r.storage = d.setup_.storage + plan.slots;
   r.storage_bytes = channel::storage_bytes_for(d.setup_.budget.command_slots);
   r.slots = d.setup_.budget.command_slots;

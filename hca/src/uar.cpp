@@ -24,7 +24,8 @@ result<uar_page> uar_pages::allocate() {
   if (!index.ok()) return index.error();
   uar_page page;
   page.index = index.value();
-  page.doorbells = bar_.part(std::size_t{page.index} * layouts::uar::page_size, layouts::uar::page_size);
+  page.doorbells =
+      bar_.part(std::size_t{page.index} * layouts::uar::page_size, layouts::uar::page_size);
   const std::uint64_t blueflame = layouts::uar::blueflame_page_of(page.index, log_uar_mb_);
   if (blueflame_ && blueflame + layouts::uar::page_size <= bar_.bytes)
     page.blueflame = bar_.part(blueflame, layouts::uar::page_size);

@@ -36,12 +36,17 @@ class device_rig {
   }
 
   bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000) {
-    return machine.run(done, [this] {
-      adapter.poll();
-      return adapter.next_deadline();
-    }, limit_ns);
+    return machine.run(
+        done,
+        [this] {
+          adapter.poll();
+          return adapter.next_deadline();
+        },
+        limit_ns);
   }
-  void run_for(std::uint64_t nanoseconds) { run([] { return false; }, nanoseconds); }
+  void run_for(std::uint64_t nanoseconds) {
+    run([] { return false; }, nanoseconds);
+  }
   status await(operation& op) {
     EXPECT_TRUE(run([&] { return op.done(); })) << "no completion, at " << name_of(adapter.step());
     return op.done() ? op.outcome() : status(transport_error::timeout);

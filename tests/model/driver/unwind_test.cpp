@@ -15,19 +15,32 @@ using layouts::opcode;
 using testing::device_rig;
 
 constexpr command_status statuses[] = {
-    command_status::internal_error,   command_status::bad_operation,          command_status::bad_parameter,
-    command_status::bad_system_state, command_status::bad_resource,           command_status::resource_busy,
-    command_status::exceeds_limits,   command_status::bad_resource_state,     command_status::bad_index,
-    command_status::bad_nvmem,        command_status::icm_error,              command_status::bad_qp_state,
-    command_status::bad_segment_parameters, command_status::region_bound,     command_status::lam_not_present,
-    command_status::bad_management_packet,  command_status::bad_size,         command_status::multi_function_required,
+    command_status::internal_error,
+    command_status::bad_operation,
+    command_status::bad_parameter,
+    command_status::bad_system_state,
+    command_status::bad_resource,
+    command_status::resource_busy,
+    command_status::exceeds_limits,
+    command_status::bad_resource_state,
+    command_status::bad_index,
+    command_status::bad_nvmem,
+    command_status::icm_error,
+    command_status::bad_qp_state,
+    command_status::bad_segment_parameters,
+    command_status::region_bound,
+    command_status::lam_not_present,
+    command_status::bad_management_packet,
+    command_status::bad_size,
+    command_status::multi_function_required,
 };
 
 /// Bring-up goes on after these: firmware that does not know a command that changes nothing, and a port that
 /// is asked for fewer lanes next.
 bool is_tolerated(opcode code, command_status s) {
   return (code == opcode::mod_stat_cfg && s == command_status::bad_operation) ||
-         (code == opcode::set_port && (s == command_status::bad_size || s == command_status::exceeds_limits));
+         (code == opcode::set_port &&
+          (s == command_status::bad_size || s == command_status::exceeds_limits));
 }
 
 /// A rig whose n-th command from now on (counting from 1) meets its fate.
@@ -57,11 +70,12 @@ class unwind : public ::testing::Test {
   void fail_command(unsigned n, model::command_verdict verdict) {
     seen = 0;
     struck = opcode{};
-    rig.machine.adapter().judge_commands([this, n, verdict](opcode code, std::uint32_t) -> model::command_verdict {
-      if (++seen != n) return {};
-      struck = code;
-      return verdict;
-    });
+    rig.machine.adapter().judge_commands(
+        [this, n, verdict](opcode code, std::uint32_t) -> model::command_verdict {
+          if (++seen != n) return {};
+          struck = code;
+          return verdict;
+        });
   }
   /// The number of commands of a whole bring-up.
   unsigned commands_of_bring_up() {
@@ -74,8 +88,8 @@ class unwind : public ::testing::Test {
   void expect_nothing_held(const std::string& where) {
     EXPECT_EQ(rig.adapter.state(), device_state::down) << where;
     const device_holdings h = rig.adapter.holdings();
-    EXPECT_TRUE(h.none()) << where << ": pages " << h.pages << " mappings " << h.mappings << " slots " << h.slots
-                          << " numbers " << h.numbers;
+    EXPECT_TRUE(h.none()) << where << ": pages " << h.pages << " mappings " << h.mappings
+                          << " slots " << h.slots << " numbers " << h.numbers;
     EXPECT_EQ(h.pages_in_doubt + h.mappings_in_doubt + h.slots_in_doubt, 0u) << where;
     EXPECT_EQ(rig.machine.counter("icm_pages"), 0u) << where;
     EXPECT_EQ(rig.machine.counter("firmware_pages"), 0u) << where;
@@ -124,14 +138,16 @@ TEST_F(unwind, every_command_of_bring_up_not_answered_until_late) {
   for (unsigned n = 1; n <= commands; ++n) {
     fail_command(n, {.what = fate::hold});
     const status outcome = rig.bring_up();
-    EXPECT_TRUE(outcome.is(transport_error::timeout)) << place(n) << ": " << testing::words(outcome);
+    EXPECT_TRUE(outcome.is(transport_error::timeout))
+        << place(n) << ": " << testing::words(outcome);
     EXPECT_EQ(rig.adapter.failure().cause.where(), static_cast<unsigned>(struck)) << place(n);
     EXPECT_EQ(rig.adapter.state(), device_state::in_doubt) << place(n);
     // Held as long as it takes.
     rig.run_for(clock::seconds(1));
     EXPECT_EQ(rig.adapter.state(), device_state::in_doubt) << place(n);
     EXPECT_EQ(rig.adapter.holdings().slots_in_doubt, 1u) << place(n);
-    const bool lends = struck == opcode::map_fa || struck == opcode::map_icm_aux || struck == opcode::map_icm;
+    const bool lends =
+        struck == opcode::map_fa || struck == opcode::map_icm_aux || struck == opcode::map_icm;
     if (lends) {
       EXPECT_GT(rig.adapter.holdings().pages_in_doubt, 0u) << place(n);
     }
@@ -212,7 +228,8 @@ TEST_F(unwind, a_bring_up_that_is_cancelled_is_undone_or_held) {
     rig.adapter.bring_up(up);
     EXPECT_TRUE(rig.run([&] { return rig.machine.adapter().held_commands() == 1 || up.done(); }));
     up.cancel();
-    EXPECT_TRUE(rig.await(up).is(driver_error::cancelled)) << place(n) << ": " << testing::words(up.outcome());
+    EXPECT_TRUE(rig.await(up).is(driver_error::cancelled))
+        << place(n) << ": " << testing::words(up.outcome());
     EXPECT_EQ(rig.adapter.state(), device_state::in_doubt) << place(n);
     rig.machine.adapter().release_held_commands();
     EXPECT_TRUE(rig.run([&] { return rig.adapter.state() == device_state::down; })) << place(n);
@@ -249,9 +266,10 @@ TEST_F(unwind, closing_in_the_middle_of_anything_leaves_nothing) {
   for (unsigned n = 1; n <= commands; n += 2) {
     device_rig other;
     ASSERT_TRUE(other.adapter.open(other.setup).ok());
-    other.machine.adapter().judge_commands([&, count = 0u, n](opcode, std::uint32_t) mutable -> model::command_verdict {
-      return {.what = ++count == n ? fate::hold : fate::run};
-    });
+    other.machine.adapter().judge_commands(
+        [&, count = 0u, n](opcode, std::uint32_t) mutable -> model::command_verdict {
+          return {.what = ++count == n ? fate::hold : fate::run};
+        });
     operation up;
     other.adapter.bring_up(up);
     EXPECT_TRUE(other.run([&] { return other.machine.adapter().held_commands() == 1; }));

@@ -14,7 +14,9 @@ namespace {
 constexpr std::size_t page = 4096;
 }
 
-void host_memory_map::free_aligned::operator()(std::byte* p) const { std::free(p); }
+void host_memory_map::free_aligned::operator()(std::byte* p) const {
+  std::free(p);
+}
 
 host_memory_map::owned host_memory_map::allocate_host(std::size_t bytes, std::size_t alignment) {
   alignment = std::max(alignment, page);
@@ -33,7 +35,9 @@ std::uint64_t host_memory_map::map(std::byte* memory, std::size_t bytes, std::si
   return address;
 }
 
-bool host_memory_map::unmap(std::uint64_t device_address) { return mapped_.erase(device_address) != 0; }
+bool host_memory_map::unmap(std::uint64_t device_address) {
+  return mapped_.erase(device_address) != 0;
+}
 
 std::byte* host_memory_map::find(std::uint64_t address, std::size_t bytes) const {
   auto next = mapped_.upper_bound(address);

@@ -99,7 +99,8 @@ std::uint64_t machine::counter(const std::string& name) const {
 
 std::uint32_t machine::mmio_read_32(unsigned bar, std::size_t offset) {
   if (!reachable()) return ~std::uint32_t{0};
-  const std::uint64_t v = bar == 0 ? adapter_.read_registers(offset, 4) : adapter_.read_uar(offset, 4);
+  const std::uint64_t v =
+      bar == 0 ? adapter_.read_registers(offset, 4) : adapter_.read_uar(offset, 4);
   return static_cast<std::uint32_t>(v);
 }
 
@@ -127,7 +128,8 @@ bool machine::dma_write(std::uint64_t address, const void* from, std::size_t byt
 
 void machine::msix(unsigned vector) {
   ++messages_;
-  if (notify_ != nullptr && vector < vectors_ && !how_.loses_interrupts) notify_(notify_context_, vector);
+  if (notify_ != nullptr && vector < vectors_ && !how_.loses_interrupts)
+    notify_(notify_context_, vector);
 }
 
 void machine::wipe_configuration_space() {

@@ -25,7 +25,9 @@ const platform_operations machine::operations = {
     .trace = nullptr,
 };
 
-freehca::platform machine::platform() { return {&operations, this}; }
+freehca::platform machine::platform() {
+  return {&operations, this};
+}
 
 status machine::map_bar(void* context, unsigned bar, mmio_region* mapped) {
   if (bar != 0 && bar != 2) return driver_error::bad_argument;
@@ -36,7 +38,8 @@ status machine::map_bar(void* context, unsigned bar, mmio_region* mapped) {
 
 status machine::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
   machine& m = of(context);
-  *value = m.removed_ || m.now_ < m.unreachable_until_ ? ~std::uint32_t{0} : m.configuration_.read(offset);
+  *value = m.removed_ || m.now_ < m.unreachable_until_ ? ~std::uint32_t{0}
+                                                       : m.configuration_.read(offset);
   return {};
 }
 
@@ -62,9 +65,12 @@ status machine::set_bus_master(void* context, bool on) {
   return {};
 }
 
-status machine::restore_after_reset(void*) { return {}; }
+status machine::restore_after_reset(void*) {
+  return {};
+}
 
-status machine::allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* block) {
+status machine::allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
+                             dma_region* block) {
   machine& m = of(context);
   if (bytes > m.how_.dma_limit - m.dma_bytes_) return driver_error::no_memory;
   *block = m.memory_.allocate(bytes, alignment);
@@ -80,7 +86,8 @@ void machine::free_dma(void* context, const dma_region& block) {
   --m.dma_blocks_;
 }
 
-status machine::map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address) {
+status machine::map_memory(void* context, std::byte* memory, std::size_t bytes,
+                           std::uint64_t* device_address) {
   *device_address = of(context).memory_.map(memory, bytes);
   return {};
 }
@@ -89,8 +96,8 @@ status machine::unmap_memory(void* context, std::uint64_t device_address, std::s
   return of(context).memory_.unmap(device_address) ? status() : status(driver_error::bad_argument);
 }
 
-status machine::arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept,
-                               void* notify_context) {
+status machine::arm_interrupts(void* context, unsigned count,
+                               void (*notify)(void*, unsigned) noexcept, void* notify_context) {
   machine& m = of(context);
   if (!m.how_.interrupts) return driver_error::unsupported;
   m.notify_ = notify;

@@ -42,7 +42,8 @@ void route(const std::byte* base, std::size_t bytes, machine& to, unsigned bar) 
 
 void unroute(const machine& of) {
   auto& all = windows();
-  all.erase(std::remove_if(all.begin(), all.end(), [&of](const window& w) { return w.to == &of; }), all.end());
+  all.erase(std::remove_if(all.begin(), all.end(), [&of](const window& w) { return w.to == &of; }),
+            all.end());
 }
 
 }  // namespace freehca::in_process
@@ -60,12 +61,21 @@ void write(std::byte* at, std::uint64_t value, unsigned bytes) {
 
 std::uint32_t mmio_read_32(const std::byte* at) noexcept {
   const auto* w = in_process::find(at);
-  return w == nullptr ? nobody : w->to->mmio_read_32(w->bar, static_cast<std::size_t>(at - w->base));
+  return w == nullptr ? nobody
+                      : w->to->mmio_read_32(w->bar, static_cast<std::size_t>(at - w->base));
 }
-void mmio_write_32(std::byte* at, std::uint32_t value) noexcept { write(at, value, 4); }
-void mmio_write_64(std::byte* at, std::uint64_t value) noexcept { write(at, value, 8); }
+void mmio_write_32(std::byte* at, std::uint32_t value) noexcept {
+  write(at, value, 4);
+}
+void mmio_write_64(std::byte* at, std::uint64_t value) noexcept {
+  write(at, value, 8);
+}
 
-void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept { std::memcpy(to, from, bytes); }
-void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept { std::memcpy(to, from, bytes); }
+void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
+void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
 
 }  // namespace freehca::routed

@@ -11,20 +11,21 @@ namespace freehca {
 /// those that the firmware keeps for itself included; what is lent for a table grows with its use. Constant
 /// for the life of a device object.
 struct budget {
-  unsigned log_qps = 11;   ///< firmware keeps 64 to 1088 of them
-  unsigned log_srqs = 8;   ///< firmware keeps 64
-  unsigned log_cqs = 9;    ///< firmware keeps 128
-  unsigned log_eqs = 6;    ///< firmware keeps 4 to 32
-  unsigned log_mpts = 11;  ///< memory regions; firmware keeps 16 to 256
-  unsigned log_mtts = 18;  ///< translation entries, one for each page of a region or queue
-  unsigned log_mcgs = 7;   ///< multicast groups, hash table and overflow entries together
+  unsigned log_qps = 11;           ///< firmware keeps 64 to 1088 of them
+  unsigned log_srqs = 8;           ///< firmware keeps 64
+  unsigned log_cqs = 9;            ///< firmware keeps 128
+  unsigned log_eqs = 6;            ///< firmware keeps 4 to 32
+  unsigned log_mpts = 11;          ///< memory regions; firmware keeps 16 to 256
+  unsigned log_mtts = 18;          ///< translation entries, one for each page of a region or queue
+  unsigned log_mcgs = 7;           ///< multicast groups, hash table and overflow entries together
   unsigned log_rdmarc_per_qp = 4;  ///< RDMA reads and atomics outstanding at a responder
 
   unsigned completion_event_queues = 1;  ///< 0 to most_completion_event_queues
   unsigned log_asynchronous_eq_entries = 8;
   unsigned log_completion_eq_entries = 10;
   unsigned command_slots = 16;  ///< commands in flight or in doubt; firmware may allow less
-  unsigned log_largest_lent_run = 8;  ///< of pages lent in one piece where the arena has them; 0: single pages
+  unsigned log_largest_lent_run =
+      8;  ///< of pages lent in one piece where the arena has them; 0: single pages
 
   /// DMA memory, in bytes. The firmware tells only when it runs how much it needs of the first two (captures:
   /// 6 MiB and 9 MiB); a bring-up that finds too little says so.
@@ -38,26 +39,50 @@ struct budget {
 
   /// What `where` of driver_error::no_memory and ::no_resource means when the device's own stores run out.
   enum class item : std::uint8_t {
-    storage = 1, dma, lent_pages, queue_memory, doorbell_records,
-    qps, srqs, cqs, eqs, mpts, mtts, pds, uars,
+    storage = 1,
+    dma,
+    lent_pages,
+    queue_memory,
+    doorbell_records,
+    qps,
+    srqs,
+    cqs,
+    eqs,
+    mpts,
+    mtts,
+    pds,
+    uars,
   };
 };
 
 constexpr const char* name_of(budget::item i) {
   switch (i) {
-    case budget::item::storage: return "storage";
-    case budget::item::dma: return "DMA memory";
-    case budget::item::lent_pages: return "pages to lend to the firmware";
-    case budget::item::queue_memory: return "queue memory";
-    case budget::item::doorbell_records: return "doorbell records";
-    case budget::item::qps: return "QP numbers";
-    case budget::item::srqs: return "SRQ numbers";
-    case budget::item::cqs: return "CQ numbers";
-    case budget::item::eqs: return "EQ numbers";
-    case budget::item::mpts: return "memory protection entries";
-    case budget::item::mtts: return "memory translation entries";
-    case budget::item::pds: return "protection domain numbers";
-    case budget::item::uars: return "UAR pages";
+    case budget::item::storage:
+      return "storage";
+    case budget::item::dma:
+      return "DMA memory";
+    case budget::item::lent_pages:
+      return "pages to lend to the firmware";
+    case budget::item::queue_memory:
+      return "queue memory";
+    case budget::item::doorbell_records:
+      return "doorbell records";
+    case budget::item::qps:
+      return "QP numbers";
+    case budget::item::srqs:
+      return "SRQ numbers";
+    case budget::item::cqs:
+      return "CQ numbers";
+    case budget::item::eqs:
+      return "EQ numbers";
+    case budget::item::mpts:
+      return "memory protection entries";
+    case budget::item::mtts:
+      return "memory translation entries";
+    case budget::item::pds:
+      return "protection domain numbers";
+    case budget::item::uars:
+      return "UAR pages";
   }
   return "unknown";
 }

@@ -17,18 +17,18 @@ struct capabilities {
   layouts::image<layouts::query_port> raw_port[most_ports];
 
   unsigned ports = 0;
-  unsigned reserved_qps = 0, reserved_srqs = 0, reserved_cqs = 0, reserved_eqs = 0, reserved_mpts = 0,
-           reserved_mtts = 0, reserved_pds = 0, reserved_uars = 0;
-  std::uint32_t reserved_lkey = 0;       ///< key of all of physical memory; 0: none
+  unsigned reserved_qps = 0, reserved_srqs = 0, reserved_cqs = 0, reserved_eqs = 0,
+           reserved_mpts = 0, reserved_mtts = 0, reserved_pds = 0, reserved_uars = 0;
+  std::uint32_t reserved_lkey = 0;  ///< key of all of physical memory; 0: none
   std::uint32_t most_qp_wqe_bytes_sq = 0, most_qp_wqe_bytes_rq = 0;
   unsigned most_gather = 0, most_scatter = 0;
   unsigned log_most_wqes = 0, log_most_cqes = 0, log_most_srq_wqes = 0;
   unsigned log_most_pds = 0;
   std::uint64_t most_message_bytes = 0;
   unsigned most_reads_as_requester = 0, most_reads_as_responder = 0;
-  unsigned log_smallest_page = 12;       ///< of translations
-  unsigned local_ack_delay = 0;          ///< IBTA code
-  unsigned log_blueflame_bytes = 0;      ///< 0: no BlueFlame
+  unsigned log_smallest_page = 12;          ///< of translations
+  unsigned local_ack_delay = 0;             ///< IBTA code
+  unsigned log_blueflame_bytes = 0;         ///< 0: no BlueFlame
   unsigned cqe_bytes = 32, eqe_bytes = 32;  ///< as switched on in INIT_HCA
 
   bool has(layouts::dev_cap_flag f) const {

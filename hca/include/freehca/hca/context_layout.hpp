@@ -14,12 +14,26 @@ namespace freehca {
 
 /// The tables of context memory. Those of one group have an entry each for every object of the group.
 enum class context_table : std::uint8_t {
-  qpc, auxc, altc, rdmarc, cmpt_qp, srqc, cmpt_srq, cqc, cmpt_cq, eqc, cmpt_eq, dmpt, mtt, mcg,
+  qpc,
+  auxc,
+  altc,
+  rdmarc,
+  cmpt_qp,
+  srqc,
+  cmpt_srq,
+  cqc,
+  cmpt_cq,
+  eqc,
+  cmpt_eq,
+  dmpt,
+  mtt,
+  mcg,
 };
 inline constexpr unsigned context_tables_count = 14;
 constexpr const char* name_of(context_table t) {
-  constexpr const char* names[] = {"qpc",     "auxc", "altc",    "rdmarc", "cmpt_qp", "srqc", "cmpt_srq",
-                                   "cqc",     "cmpt_cq", "eqc", "cmpt_eq", "dmpt",  "mtt",  "mcg"};
+  constexpr const char* names[] = {"qpc",     "auxc",     "altc", "rdmarc",  "cmpt_qp",
+                                   "srqc",    "cmpt_srq", "cqc",  "cmpt_cq", "eqc",
+                                   "cmpt_eq", "dmpt",     "mtt",  "mcg"};
   return names[static_cast<unsigned>(t)];
 }
 
@@ -33,9 +47,9 @@ struct context_layout {
     unsigned log_entry_bytes = 0;  ///< of all that one object has in the table
   };
   struct group_shape {
-    context_table first;    ///< its tables are first, first + 1, ...
+    context_table first;  ///< its tables are first, first + 1, ...
     unsigned tables;
-    unsigned log_chunk;     ///< objects of one chunk
+    unsigned log_chunk;  ///< objects of one chunk
   };
 
   place tables[context_tables_count];
@@ -58,13 +72,20 @@ struct context_layout {
   }
   static constexpr unsigned log_objects_for(const budget& b, context_group g) {
     switch (g) {
-      case context_group::qp: return b.log_qps;
-      case context_group::srq: return b.log_srqs;
-      case context_group::cq: return b.log_cqs;
-      case context_group::eq: return b.log_eqs;
-      case context_group::mpt: return b.log_mpts;
-      case context_group::mtt: return b.log_mtts;
-      case context_group::mcg: return b.log_mcgs;
+      case context_group::qp:
+        return b.log_qps;
+      case context_group::srq:
+        return b.log_srqs;
+      case context_group::cq:
+        return b.log_cqs;
+      case context_group::eq:
+        return b.log_eqs;
+      case context_group::mpt:
+        return b.log_mpts;
+      case context_group::mtt:
+        return b.log_mtts;
+      case context_group::mcg:
+        return b.log_mcgs;
     }
     return 0;
   }

@@ -69,7 +69,8 @@ class context_tables {
 
   /// Address in context memory of an entry, and the offset from the table's start that MTT references take.
   std::uint64_t address(context_table table, std::uint32_t number) const {
-    return layout_->table(table).base + (std::uint64_t{number} << layout_->table(table).log_entry_bytes);
+    return layout_->table(table).base +
+           (std::uint64_t{number} << layout_->table(table).log_entry_bytes);
   }
   std::uint64_t translation_offset(std::uint32_t mtt) const {
     return std::uint64_t{mtt} << layout_->table(context_table::mtt).log_entry_bytes;
@@ -80,7 +81,16 @@ class context_tables {
   std::uint32_t chunks_lent() const { return chunks_lent_; }  ///< also those in doubt
 
  private:
-  enum class chunk_state : std::uint8_t { absent, wanted, mapping, mapped, unwanted, unmapping, doubtful, stuck };
+  enum class chunk_state : std::uint8_t {
+    absent,
+    wanted,
+    mapping,
+    mapped,
+    unwanted,
+    unmapping,
+    doubtful,
+    stuck
+  };
   struct chunk;
   struct chunk_queue {
     chunk* first = nullptr;
@@ -95,7 +105,8 @@ class context_tables {
   std::uint64_t range_address(const chunk& c, unsigned range) const;
 
   // context_requests.cpp: who wants what
-  void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count, bool maps);
+  void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count,
+             bool maps);
   void reference(chunk& c);
   void release(chunk& c);
   void fail_requests_on(const chunk& c, status why);
@@ -133,15 +144,15 @@ class context_tables {
 
 struct context_tables::chunk {
   context_tables* owner;
-  chunk* next = nullptr;            // in one of the queues
+  chunk* next = nullptr;  // in one of the queues
   lent_pages pages;
   std::uint32_t references = 0;
-  std::uint32_t index = 0;          // in its group
+  std::uint32_t index = 0;  // in its group
   context_group group{};
   chunk_state state = chunk_state::absent;
-  std::uint8_t unmapped_ranges = 0; // tables that the device has given back already
+  std::uint8_t unmapped_ranges = 0;  // tables that the device has given back already
   bool queued = false;
-  bool unmap_in_doubt = false;      // with state doubtful: it is UNMAP_ICM that was not answered
+  bool unmap_in_doubt = false;  // with state doubtful: it is UNMAP_ICM that was not answered
   lease pages_at_risk;
   lease mapping_at_risk;
 
@@ -153,8 +164,10 @@ struct context_tables::chunk {
 
 constexpr std::size_t context_tables::storage_bytes_for(const budget& b) {
   std::size_t chunks = 0;
-  for (unsigned g = 0; g < context_groups; ++g) chunks += context_layout::chunks_for(b, static_cast<context_group>(g));
-  return layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>) + chunks * sizeof(chunk);
+  for (unsigned g = 0; g < context_groups; ++g)
+    chunks += context_layout::chunks_for(b, static_cast<context_group>(g));
+  return layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>) +
+         chunks * sizeof(chunk);
 }
 
 }  // namespace freehca

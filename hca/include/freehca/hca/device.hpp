@@ -31,7 +31,7 @@ struct device_setup {
   freehca::budget budget;
   std::byte* storage = nullptr;  ///< device::storage_bytes(budget), aligned to 16
   std::size_t storage_bytes = 0;
-  bool use_interrupts = true;    ///< false: event queues are polled
+  bool use_interrupts = true;  ///< false: event queues are polled
   /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no error.
   std::uint64_t port_wait = clock::seconds(10);
   /// Takes a device whose ownership semaphore is held, after an owner that died without giving it back.
@@ -40,19 +40,21 @@ struct device_setup {
 
 enum class device_state : std::uint8_t {
   closed,
-  down,          ///< nothing is lent, the device belongs to nobody
+  down,  ///< nothing is lent, the device belongs to nobody
   bringing_up,
   up,
   tearing_down,
-  in_doubt,      ///< bring-up ended, but a command of it was not answered: what it put at risk is still held
-  failed,        ///< the device is gone or in error: tear_down() resets it
+  in_doubt,  ///< bring-up ended, but a command of it was not answered: what it put at risk is still held
+  failed,  ///< the device is gone or in error: tear_down() resets it
 };
 
 /// The control owner of one adapter. Everything runs from poll() on one thread; no call waits.
 class device {
  public:
   /// Bytes of `device_setup::storage` for a budget.
-  static constexpr std::size_t storage_bytes(const budget& b) { return device_plan(b).storage_bytes; }
+  static constexpr std::size_t storage_bytes(const budget& b) {
+    return device_plan(b).storage_bytes;
+  }
   /// Bytes of DMA memory that open() asks the platform for, in one block.
   static constexpr std::size_t dma_bytes(const budget& b) { return device_plan(b).dma_bytes; }
 
@@ -125,7 +127,7 @@ class device {
   device_holdings holdings() const;
 
  private:
-  struct steps;        // what the table of bring-up is made of: src/steps.hpp
+  struct steps;  // what the table of bring-up is made of: src/steps.hpp
   friend struct steps;
 
   enum class direction : std::uint8_t { none, up, down };
@@ -193,16 +195,17 @@ class device {
   list<operation> refused_;
   status refusal_;
   sequence_failure failure_;
-  status outcome_;             // of the sequence, with the step
+  status outcome_;  // of the sequence, with the step
   direction direction_ = direction::none;
   unsigned step_ = 0;
-  unsigned phase_ = 0;         // within the step; 0 on entry
-  unsigned item_ = 0;          // the port, queue or try that the step is at; 0 on entry
-  std::uint64_t wake_ = 0;     // when the step wants to be called again; never: when something completes
-  std::uint64_t patience_ = 0; // until when the step waits for something
+  unsigned phase_ = 0;  // within the step; 0 on entry
+  unsigned item_ = 0;   // the port, queue or try that the step is at; 0 on entry
+  std::uint64_t wake_ =
+      0;  // when the step wants to be called again; never: when something completes
+  std::uint64_t patience_ = 0;  // until when the step waits for something
   bool cancelled_ = false;
   bool resetting_ = false;
-  bool was_reset_ = false;     // what is undone now, the device has forgotten
+  bool was_reset_ = false;          // what is undone now, the device has forgotten
   operation* under_way_ = nullptr;  // what the step waits for
   command* command_ = nullptr;      // lives in command_space_
   void (*destroy_command_)(command&) = nullptr;
@@ -219,7 +222,8 @@ class device {
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   std::uint64_t error_buffer_ = 0;
   unsigned error_buffer_words_ = 0;
-  bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false, interrupts_armed_ = false;
+  bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false,
+       interrupts_armed_ = false;
   bool port_open_[most_ports] = {};
   bool numbers_open_ = false;
   bool reserved_mapped_[context_groups] = {};

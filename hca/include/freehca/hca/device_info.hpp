@@ -15,18 +15,19 @@ namespace freehca {
 struct device_info {
   std::uint16_t pci_vendor = 0, pci_device = 0, pci_subsystem_vendor = 0, pci_subsystem = 0;
   std::uint8_t pci_revision = 0;
-  std::uint32_t hardware_id = 0;         ///< as the identification register gives it
+  std::uint32_t hardware_id = 0;  ///< as the identification register gives it
   std::uint16_t firmware_major = 0, firmware_minor = 0, firmware_subminor = 0;
   unsigned command_interface = 0;
-  unsigned most_commands = 0;            ///< in flight by events
-  char board_id[17] = {};                ///< ends with a zero byte
+  unsigned most_commands = 0;  ///< in flight by events
+  char board_id[17] = {};      ///< ends with a zero byte
   std::uint64_t node_guid = 0, system_image_guid = 0;
   unsigned ports = 0;
-  port_attributes port[most_ports];      ///< [0] is port 1
+  port_attributes port[most_ports];  ///< [0] is port 1
 
   std::uint64_t commands_issued = 0;
-  bool secure_host = false;              ///< firmware keeps management datagrams from the host
-  bool interrupts_work = false;          ///< the self-test saw the vector fire; else event queues are polled
+  bool secure_host = false;  ///< firmware keeps management datagrams from the host
+  bool interrupts_work =
+      false;  ///< the self-test saw the vector fire; else event queues are polled
   std::uint64_t resets = 0;
 
   /// Host memory lent to the device, in bytes.
@@ -36,11 +37,11 @@ struct device_info {
 
 /// Everything that a device holds; all zero before bring-up and after teardown.
 struct device_holdings {
-  std::uint64_t pages = 0;        ///< of the arena, lent or in rings, in 4 KiB
-  std::uint64_t mappings = 0;     ///< chunks of context memory, firmware and auxiliary areas
-  std::uint64_t slots = 0;        ///< of the command channel: tokens and mailboxes in flight or in doubt
-  std::uint64_t numbers = 0;      ///< object numbers and UAR pages
-  std::uint64_t doorbells = 0;    ///< bytes of doorbell records
+  std::uint64_t pages = 0;     ///< of the arena, lent or in rings, in 4 KiB
+  std::uint64_t mappings = 0;  ///< chunks of context memory, firmware and auxiliary areas
+  std::uint64_t slots = 0;  ///< of the command channel: tokens and mailboxes in flight or in doubt
+  std::uint64_t numbers = 0;    ///< object numbers and UAR pages
+  std::uint64_t doorbells = 0;  ///< bytes of doorbell records
   std::uint64_t pages_in_doubt = 0, mappings_in_doubt = 0, slots_in_doubt = 0;
   bool none() const { return pages + mappings + slots + numbers + doorbells == 0; }
 };

@@ -19,8 +19,8 @@ namespace freehca {
 /// How a device divides its storage and its DMA block: offsets in bytes.
 struct device_plan {
   // storage
-  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, uars, arena, doorbell_arena,
-      storage_bytes;
+  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, uars,
+      arena, doorbell_arena, storage_bytes;
   std::uint32_t lent_pages;
   // DMA block
   std::size_t arena_bytes, mailboxes, doorbells, dma_bytes;
@@ -28,15 +28,33 @@ struct device_plan {
   static constexpr unsigned log_pds = 12;  ///< protection domains cost nothing but a bit
 
   constexpr explicit device_plan(const budget& b)
-      : slots{}, contexts{}, area_entries{}, runs{}, qps{}, srqs{}, cqs{}, eqs{}, mpts{}, mtts{}, pds{}, uars{},
-        arena{}, doorbell_arena{}, storage_bytes{}, lent_pages{}, arena_bytes{}, mailboxes{}, doorbells{},
+      : slots{},
+        contexts{},
+        area_entries{},
+        runs{},
+        qps{},
+        srqs{},
+        cqs{},
+        eqs{},
+        mpts{},
+        mtts{},
+        pds{},
+        uars{},
+        arena{},
+        doorbell_arena{},
+        storage_bytes{},
+        lent_pages{},
+        arena_bytes{},
+        mailboxes{},
+        doorbells{},
         dma_bytes{} {
     constexpr std::size_t page = dma_arena::page;
     const auto whole_pages = [](std::size_t n) { return (n + page - 1) / page * page; };
     std::size_t rings = whole_pages(queues::eq::ring_bytes(b.log_asynchronous_eq_entries, 64));
-    rings += b.completion_event_queues * whole_pages(queues::eq::ring_bytes(b.log_completion_eq_entries, 64));
-    const std::size_t lent =
-        whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes) + whole_pages(b.context_bytes);
+    rings += b.completion_event_queues *
+             whole_pages(queues::eq::ring_bytes(b.log_completion_eq_entries, 64));
+    const std::size_t lent = whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes) +
+                             whole_pages(b.context_bytes);
     lent_pages = static_cast<std::uint32_t>(lent / page);
     arena_bytes = lent + whole_pages(b.queue_bytes) + rings;
     mailboxes = arena_bytes;
@@ -49,10 +67,13 @@ struct device_plan {
       at += (n + 15) / 16 * 16;
       return here;
     };
-    const auto numbers = [](unsigned log) { return number_allocator::storage_bytes_for(std::size_t{1} << log); };
+    const auto numbers = [](unsigned log) {
+      return number_allocator::storage_bytes_for(std::size_t{1} << log);
+    };
     slots = take(channel::storage_bytes_for(b.command_slots));
     contexts = take(context_tables::storage_bytes_for(b));
-    area_entries = take(layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>));
+    area_entries =
+        take(layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>));
     runs = take(page_lender::storage_bytes_for(lent_pages));
     qps = take(numbers(b.log_qps));
     srqs = take(numbers(b.log_srqs));
@@ -69,11 +90,13 @@ struct device_plan {
 
   /// Whether the budget makes sense at all.
   static constexpr bool sound(const budget& b) {
-    return b.log_qps <= 24 && b.log_srqs <= 24 && b.log_cqs <= 24 && b.log_eqs <= 10 && b.log_mpts <= 24 &&
-           b.log_mtts >= 6 && b.log_mtts <= 31 && b.log_mcgs >= 1 && b.log_mcgs <= 24 && b.log_rdmarc_per_qp <= 7 &&
-           b.completion_event_queues <= budget::most_completion_event_queues && b.log_asynchronous_eq_entries >= 4 &&
-           b.log_asynchronous_eq_entries <= 20 && b.log_completion_eq_entries >= 4 &&
-           b.log_completion_eq_entries <= 20 && b.command_slots >= 1 && b.command_slots <= channel::most_slots &&
+    return b.log_qps <= 24 && b.log_srqs <= 24 && b.log_cqs <= 24 && b.log_eqs <= 10 &&
+           b.log_mpts <= 24 && b.log_mtts >= 6 && b.log_mtts <= 31 && b.log_mcgs >= 1 &&
+           b.log_mcgs <= 24 && b.log_rdmarc_per_qp <= 7 &&
+           b.completion_event_queues <= budget::most_completion_event_queues &&
+           b.log_asynchronous_eq_entries >= 4 && b.log_asynchronous_eq_entries <= 20 &&
+           b.log_completion_eq_entries >= 4 && b.log_completion_eq_entries <= 20 &&
+           b.command_slots >= 1 && b.command_slots <= channel::most_slots &&
            b.log_largest_lent_run <= 16 && b.doorbell_bytes >= 64;
   }
 };

@@ -58,7 +58,8 @@ class event_context {
   };
 
   /// `commands` is null for a completion queue. driver_error::bad_argument from the ring.
-  status open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring, channel* commands);
+  status open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring,
+              channel* commands);
   void close();
   void dispatch(const layouts::image<layouts::eqe>& entry);
 

@@ -26,8 +26,12 @@ class number_allocator {
 
   /// Numbers [first, end) in units of 2^log_unit; `storage` is for units [0, end). `first` is rounded up to a
   /// unit.
-  void open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit, budget::item what);
-  void close() { used_ = nullptr; first_ = end_ = out_ = 0; }
+  void open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit,
+            budget::item what);
+  void close() {
+    used_ = nullptr;
+    first_ = end_ = out_ = 0;
+  }
 
   /// `count` numbers in a row, the first a multiple of `alignment` (a power of two) and of the unit.
   /// driver_error::no_resource with the budget::item.
@@ -35,7 +39,7 @@ class number_allocator {
   /// Takes back what one allocate() of `count` gave.
   void free(std::uint32_t first, std::uint32_t count = 1);
 
-  std::uint32_t out() const { return out_ << log_unit_; }          ///< numbers that are not free
+  std::uint32_t out() const { return out_ << log_unit_; }  ///< numbers that are not free
   std::uint32_t total() const { return (end_ - first_) << log_unit_; }
 
  private:

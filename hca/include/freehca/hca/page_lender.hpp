@@ -31,14 +31,17 @@ struct lent_pages {
 /// storage of the caller: nothing is remembered in the pages, which the firmware overwrites.
 class page_lender {
  public:
-  static constexpr std::size_t storage_bytes_for(std::size_t pages) { return pages * sizeof(page_run); }
+  static constexpr std::size_t storage_bytes_for(std::size_t pages) {
+    return pages * sizeof(page_run);
+  }
 
   page_lender() = default;
   page_lender(const page_lender&) = delete;
   page_lender& operator=(const page_lender&) = delete;
 
   /// Arena (unit: a page) and storage outlive the lender; at most `most_pages` are out at a time.
-  void open(dma_arena& arena, std::byte* storage, std::uint32_t most_pages, unsigned log_largest_run);
+  void open(dma_arena& arena, std::byte* storage, std::uint32_t most_pages,
+            unsigned log_largest_run);
   void close();
 
   /// Appends `pages` pages to `to`, whose offset so far must be aligned to what is taken next: powers of two
@@ -51,7 +54,8 @@ class page_lender {
   const page_run& run(std::uint32_t index) const { return runs_[index]; }
   /// The memory of a run.
   dma_region region(const page_run& r) const {
-    return arena_->block().part(std::size_t{r.first_page} << 12, std::size_t{1} << (r.log_pages + 12));
+    return arena_->block().part(std::size_t{r.first_page} << 12,
+                                std::size_t{1} << (r.log_pages + 12));
   }
   std::uint32_t pages_out() const { return pages_out_; }
   std::uint32_t capacity() const { return capacity_; }

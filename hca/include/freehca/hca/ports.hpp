@@ -21,7 +21,7 @@ struct port_attributes {
   std::uint8_t sm_sl = 0, lmc = 0;
   std::uint32_t capability_mask = 0;  ///< PortInfo:CapabilityMask
   std::uint64_t subnet_prefix = 0;
-  std::uint64_t guid = 0;             ///< GUID 0 of the port
+  std::uint64_t guid = 0;  ///< GUID 0 of the port
   layouts::ib_mtu max_mtu{}, active_mtu{};
   layouts::link_width active_width{};
   layouts::link_speed active_speed{};
@@ -42,7 +42,8 @@ struct gid {
 class subnet_query : public operation {
  public:
   /// Ports count from 1. What `modifier` means depends on the attribute.
-  void start(channel& commands, unsigned port, layouts::smp_attribute attribute, std::uint32_t modifier = 0);
+  void start(channel& commands, unsigned port, layouts::smp_attribute attribute,
+             std::uint32_t modifier = 0);
 
   /// The 64 bytes of the answer as one of the attributes of smp.hpp, once done and ok.
   template <class Attribute>

@@ -15,19 +15,22 @@ namespace freehca {
 
 /// A page of doorbells, and its BlueFlame page if the device has those.
 struct uar_page {
-  std::uint32_t index = 0;   ///< what QP and CQ contexts name
-  mmio_region doorbells;     ///< layouts::uar::send_doorbell, ::cq_doorbell
-  mmio_region blueflame;     ///< no bytes: none
+  std::uint32_t index = 0;  ///< what QP and CQ contexts name
+  mmio_region doorbells;    ///< layouts::uar::send_doorbell, ::cq_doorbell
+  mmio_region blueflame;    ///< no bytes: none
 };
 
 /// Gives out the UAR pages of BAR 2. Pages that belong to EQ doorbells and to the firmware are never given.
 class uar_pages {
  public:
   static constexpr unsigned most_pages = 1024;
-  static constexpr std::size_t storage_bytes() { return number_allocator::storage_bytes_for(most_pages); }
+  static constexpr std::size_t storage_bytes() {
+    return number_allocator::storage_bytes_for(most_pages);
+  }
 
   /// `bar` is BAR 2 whole; `log_uar_mb` (QUERY_DEV_CAP uar_sz) says how much of it are UAR pages.
-  void open(const mmio_region& bar, unsigned log_uar_mb, unsigned reserved, bool blueflame, std::byte* storage);
+  void open(const mmio_region& bar, unsigned log_uar_mb, unsigned reserved, bool blueflame,
+            std::byte* storage);
   void close() { numbers_.close(); }
 
   /// driver_error::no_resource (budget::item::uars).

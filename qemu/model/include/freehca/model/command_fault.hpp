@@ -13,9 +13,9 @@ namespace freehca::model {
 /// What becomes of one firmware command.
 struct command_verdict {
   enum class fate : std::uint8_t {
-    run,              ///< as it should
-    refuse,           ///< not run, answered with `status`
-    hold,             ///< not run and not answered until device::release_held_commands(): then run, writes and all
+    run,     ///< as it should
+    refuse,  ///< not run, answered with `status`
+    hold,  ///< not run and not answered until device::release_held_commands(): then run, writes and all
     hold_and_refuse,  ///< the same, but refused with `status` when it is let go
     lose_answer,      ///< run, never answered
   };
@@ -24,6 +24,7 @@ struct command_verdict {
 };
 
 /// Decides about each command when the adapter accepts it.
-using command_judge = std::function<command_verdict(layouts::opcode code, std::uint32_t input_modifier)>;
+using command_judge =
+    std::function<command_verdict(layouts::opcode code, std::uint32_t input_modifier)>;
 
 }  // namespace freehca::model

@@ -25,7 +25,9 @@ class configuration_space {
   /// As the machine's firmware leaves it at boot.
   void configure_as_firmware_does();
 
-  bool memory_decoded() const { return (now_[1] & command_memory) != 0 && now_[bar0 / 4] == bar0_value; }
+  bool memory_decoded() const {
+    return (now_[1] & command_memory) != 0 && now_[bar0 / 4] == bar0_value;
+  }
   bool bus_master() const { return (now_[1] & command_master) != 0; }
   void set_bus_master(bool on);
   /// How often the gateway at 0x58 and 0x5c was written: a driver that restores must not.

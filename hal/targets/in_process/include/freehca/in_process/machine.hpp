@@ -24,7 +24,7 @@ struct machine_options {
   bool interrupts = true;            ///< false: the platform cannot arm any
   bool loses_interrupts = false;     ///< armed, but no message ever arrives
   std::size_t dma_limit = std::size_t{256} << 20;  ///< what allocate_dma gives in all
-  std::uint64_t seed = 1;            ///< of the order of scattered pages
+  std::uint64_t seed = 1;                          ///< of the order of scattered pages
 };
 
 /// A driver's platform and a modelled adapter in one process, on a virtual clock that moves only by step() and
@@ -62,10 +62,13 @@ class machine final : private model::environment {
   /// Called for each write of the adapter to host memory, before it happens.
   std::function<void(std::uint64_t address, std::size_t bytes)> on_adapter_write;
 
-  std::uint64_t counter(const std::string& name) const;  ///< of the adapter; 0 when there is none of that name
+  std::uint64_t counter(
+      const std::string& name) const;  ///< of the adapter; 0 when there is none of that name
   const std::vector<std::string>& complaints() const { return complaints_; }
-  std::uint64_t messages() const { return messages_; }   ///< MSI-X messages sent
-  std::uint64_t dma_blocks() const { return dma_blocks_; }  ///< handed out by allocate_dma and not back
+  std::uint64_t messages() const { return messages_; }  ///< MSI-X messages sent
+  std::uint64_t dma_blocks() const {
+    return dma_blocks_;
+  }  ///< handed out by allocate_dma and not back
 
   // Register access, by the routed accessors.
   std::uint32_t mmio_read_32(unsigned bar, std::size_t offset);
@@ -83,7 +86,9 @@ class machine final : private model::environment {
   void wipe_configuration_space() override;
   void complain(const char* text) override { complaints_.emplace_back(text); }
 
-  bool reachable() const { return !removed_ && now_ >= unreachable_until_ && configuration_.memory_decoded(); }
+  bool reachable() const {
+    return !removed_ && now_ >= unreachable_until_ && configuration_.memory_decoded();
+  }
   bool run_adapter();  // whether there was anything to do
 
   static const platform_operations operations;
@@ -94,12 +99,14 @@ class machine final : private model::environment {
   static status reset_function(void* context);
   static status set_bus_master(void* context, bool on);
   static status restore_after_reset(void* context);
-  static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* block);
+  static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
+                             dma_region* block);
   static void free_dma(void* context, const dma_region& block);
-  static status map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address);
+  static status map_memory(void* context, std::byte* memory, std::size_t bytes,
+                           std::uint64_t* device_address);
   static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
-  static status arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept,
-                               void* notify_context);
+  static status arm_interrupts(void* context, unsigned count,
+                               void (*notify)(void*, unsigned) noexcept, void* notify_context);
   static void disarm_interrupts(void* context);
 
   machine_options how_;
