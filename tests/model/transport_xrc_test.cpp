@@ -38,6 +38,7 @@ class xrc : public transport_fixture {
     for (const auto& [qp, remote] : {std::pair{&a, b.number}, std::pair{&b, a.number}}) {
       auto first = first_context(*qp);
       first.set<&layouts::qpc::xrcd>(xrcd).set<&layouts::qpc::log_rq_size>(0xf);
+      if (qp == &b) first.set<&layouts::qpc::pd>(pd + 1);
       EXPECT_EQ(modify(opcode::rst2init_qp, qp->number, first), command_status::ok);
       const auto ready = ready_context(*qp, remote);
       EXPECT_EQ(modify(opcode::init2rtr_qp, qp->number, ready), command_status::ok);
@@ -57,6 +58,9 @@ class xrc : public transport_fixture {
     s.address = region_start;
     s.bytes = bytes;
     s.lkey = key;
+    send_to(queue, s);
+  }
+  void send_to(std::uint32_t queue, const test_send& s) {
     const std::size_t begin = std::size_t{a.sent % test_qp::entries} * test_qp::stride;
     post_send(a, s);
     auto control = layouts::image<layouts::wqe_ctrl>::from_bytes(driver->bytes_of(a.ring, begin));
@@ -85,6 +89,23 @@ TEST_F(xrc, a_send_lands_in_the_queue_that_it_names) {
   EXPECT_EQ(e.get<&layouts::cqe::qpn>(), b.number) << "the number as the driver gave it";
   EXPECT_EQ(e.get<&layouts::cqe::wqe_index>(), 0u);
   expect_pattern(to, 5000, 4);
+}
+
+TEST_F(xrc, remote_keys_belong_to_the_domain_of_the_named_queue) {
+  // The queue pair that receives is of another protection domain than the region, the queue is not.
+  fill(region_start, 3000, 8);
+  for (const wqe_opcode what : {wqe_opcode::rdma_write, wqe_opcode::rdma_read}) {
+    test_send s;
+    s.opcode = what;
+    s.address = what == wqe_opcode::rdma_read ? region_start + 0x20000 : region_start;
+    s.bytes = 3000;
+    s.lkey = s.rkey = key;
+    s.remote_address = to;
+    send_to(srqn, s);
+    expect_done(a, true, static_cast<unsigned>(what));
+  }
+  expect_pattern(to, 3000, 8);
+  expect_pattern(region_start + 0x20000, 3000, 8);
 }
 
 TEST_F(xrc, a_queue_that_does_not_exist_or_is_of_another_domain_is_refused) {

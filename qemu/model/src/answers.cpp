@@ -103,7 +103,7 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   frame f = make_frame(*t_.a.links, qp.way, header(qp, operation, r.psn),
                        with_answer ? aeth::bytes : 0, payload);
   if (with_answer) f.put(0, answer_header(r));
-  if (payload != 0 && t_.a.regions->read(r.rkey, qp.owner.pd, false, access::remote_read, r.address,
+  if (payload != 0 && t_.a.regions->read(r.rkey, r.pd, false, access::remote_read, r.address,
                                          f.payload_bytes(), payload) != access_result::ok) {
     // The region went away between the check and now: a refusal in the middle of the response.
     response no;

@@ -14,6 +14,9 @@ namespace {
 
 using message = receive_side::message;
 
+/// Protection domains have 24 bits.
+constexpr std::uint32_t no_pd = 0xffffffff;
+
 bool needs_receive(const request_packet& p) {
   return (p.send && p.first) || (p.write && p.immediate);
 }
@@ -57,10 +60,15 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
     t_.pairs.post_event(qp, event_type::communication_established);
   }
   request_packet p = request_packet::of(v, operation);
+  qp.rq.remote_pd = qp.owner.pd;
   if (qp.service == qp_service::xrc) {
     const auto extended = p.view.take<xrceth>();
     if (!extended) return;
     qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
+    // Remote access too is by the domain of the SRQ that the packet names (IBTA annex A14): the QP itself
+    // serves processes that share nothing.
+    qp.rq.remote_pd =
+        names_queue_of_domain(qp) ? t_.shared.protection_domain(qp.rq.xrc_srqn) : no_pd;
   }
   if (!in_sequence(qp, p)) return;
   if (operation == bth_operation::rdma_read_request) read(qp, p, false);
@@ -140,6 +148,11 @@ void responder::refuse(queue_pair& qp, std::uint32_t psn, nak_code code,
   t_.replies.add(qp, r);
 }
 
+bool responder::names_queue_of_domain(const queue_pair& qp) const {
+  return t_.shared.exists(qp.rq.xrc_srqn) &&
+         t_.shared.xrc_domain(qp.rq.xrc_srqn) == qp.context.get<&qpc::xrcd>();
+}
+
 bool responder::fits_message(const queue_pair& qp, const request_packet& p) const {
   const message now = qp.rq.in_progress;
   if (p.first ? now != message::none : now != (p.send ? message::send : message::write))
@@ -153,8 +166,7 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
   take_result got = take_result::fault;
   if (qp.service != qp_service::xrc) {
     got = t_.receives.take(qp, r);
-  } else if (t_.shared.exists(qp.rq.xrc_srqn) &&
-             t_.shared.xrc_domain(qp.rq.xrc_srqn) == qp.context.get<&qpc::xrcd>()) {
+  } else if (names_queue_of_domain(qp)) {
     got = t_.receives.take_shared(qp, qp.rq.xrc_srqn, r);
   }
   switch (got) {
@@ -194,8 +206,8 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
   const std::uint64_t address = range->get<&reth::virtual_address>();
   const bool allowed =
       qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
-      (bytes == 0 || t_.a.regions->check(rkey, qp.owner.pd, false, access::remote_write, address,
-                                         bytes) == access_result::ok);
+      (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote_pd, false, access::remote_write,
+                                         address, bytes) == access_result::ok);
   if (!allowed) {
     refuse(qp, p.view.psn(), nak_code::remote_access_error, event_type::wq_access_violation);
     return false;
@@ -258,7 +270,7 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
       return false;
     }
     if (bytes != 0 &&
-        t_.a.regions->write(rq.write_rkey, qp.owner.pd, false, access::remote_write,
+        t_.a.regions->write(rq.write_rkey, qp.rq.remote_pd, false, access::remote_write,
                             rq.write_address, p.view.rest, bytes) != access_result::ok) {
       refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
       return false;

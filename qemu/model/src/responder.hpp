@@ -38,6 +38,8 @@ class responder {
  private:
   bool in_sequence(queue_pair& qp, request_packet& p);
   void duplicate(queue_pair& qp, request_packet& p);
+  /// XRC: does the SRQ that the packet names exist, in the queue pair's domain?
+  bool names_queue_of_domain(const queue_pair& qp) const;
   bool fits_message(const queue_pair& qp, const request_packet& p) const;
   void execute(queue_pair& qp, request_packet& p);
   bool take_receive(queue_pair& qp, const request_packet& p);

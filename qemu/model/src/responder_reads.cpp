@@ -34,12 +34,13 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   response r;
   r.what = response::kind::read;
   r.psn = psn;
+  r.pd = rq.remote_pd;
   r.address = range->get<&reth::virtual_address>();
   r.rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   const bool allowed =
       qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
-      (r.left == 0 || t_.a.regions->check(r.rkey, qp.owner.pd, false, access::remote_read,
+      (r.left == 0 || t_.a.regions->check(r.rkey, qp.rq.remote_pd, false, access::remote_read,
                                           r.address, r.left) == access_result::ok);
   if (!allowed) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
@@ -66,7 +67,7 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
   const auto rkey = static_cast<std::uint32_t>(operands->get<&atomic_eth::rkey>());
   std::array<std::byte, 8> bytes;
   if (qp.context.get<&qpc::rae>() == 0 ||
-      t_.a.regions->read(rkey, qp.owner.pd, false, access::remote_atomic, address, bytes.data(),
+      t_.a.regions->read(rkey, qp.rq.remote_pd, false, access::remote_atomic, address, bytes.data(),
                          bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
@@ -78,8 +79,8 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
                                : original == operands->get<&atomic_eth::compare>() ? swap_add
                                                                                    : original;
   bytes = little_endian_bytes(result);
-  if (t_.a.regions->write(rkey, qp.owner.pd, false, access::remote_atomic, address, bytes.data(),
-                          bytes.size()) != access_result::ok) {
+  if (t_.a.regions->write(rkey, qp.rq.remote_pd, false, access::remote_atomic, address,
+                          bytes.data(), bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }

@@ -170,6 +170,11 @@ std::uint32_t shared_receive_queues::completion_queue(std::uint32_t srqn) const 
              : static_cast<std::uint32_t>(found->second.context.get<&srqc::cqn>());
 }
 
+std::uint32_t shared_receive_queues::protection_domain(std::uint32_t srqn) const {
+  const auto found = table_.find(srqn);
+  return found == table_.end() ? 0 : found->second.owner.pd;
+}
+
 std::uint32_t shared_receive_queues::xrc_domain(std::uint32_t srqn) const {
   const auto found = table_.find(srqn);
   return found == table_.end()

@@ -32,6 +32,7 @@ class shared_receive_queues {
   take_result take(std::uint32_t srqn, receive_request& to);
   /// XRC: the CQ of the queue's receives, its domain, its protection domain; 0 when there is no such queue.
   std::uint32_t completion_queue(std::uint32_t srqn) const;
+  std::uint32_t protection_domain(std::uint32_t srqn) const;
   std::uint32_t xrc_domain(std::uint32_t srqn) const;
   /// Queue pairs that use the queue: HW2SW_SRQ is refused while there are any.
   void attach(std::uint32_t srqn);
