@@ -212,6 +212,22 @@ TEST_P(core_queues, a_cq_does_not_shrink_below_what_it_holds) {
       command_status::bad_size);
 }
 
+TEST_P(core_queues, a_cq_with_timestamps_stamps_its_entries_by_the_clock) {
+  test_driver::queue stamped = cq;
+  stamped.number = 140;
+  auto context = driver.cq_context(stamped, 40);
+  context.set<&cqc::timestamp>(true);
+  ASSERT_EQ(driver.command_with(opcode::sw2hw_cq, context, 140).status, command_status::ok);
+  host.advance(1'000'000'000);
+  layouts::image<cqe> e;
+  ASSERT_TRUE(hca.inside().cqs->complete(140, e, false));
+  ASSERT_TRUE(driver.next_completion(stamped, e));
+  const auto t = layouts::image<layouts::cqe_timestamp>::from_bytes(e.data());
+  const std::uint64_t ticks = t.get<&layouts::cqe_timestamp::timestamp_47_16>() << 16 |
+                              t.get<&layouts::cqe_timestamp::timestamp_15_0>();
+  EXPECT_EQ(ticks, host.clock * 427 / 1000);
+}
+
 TEST_P(core_queues, numbers_owners_and_reserved_bits_of_cqs_are_checked) {
   const auto make = [this](std::uint32_t number, auto&& change) {
     auto c = driver.cq_context(cq, 40);

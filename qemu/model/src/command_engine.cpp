@@ -20,6 +20,7 @@ static constexpr std::uint32_t status_word = layouts::bar0::hcr_status - layouts
 command_engine::command_engine(adapter& a, const firmware& f) : a_(a), firmware_(f) {
   a.counters.add("commands", commands_);
   a.counters.add("commands_failed", failed_);
+  a.counters.add("commands_in_flight", [this] { return in_flight_.size(); });
 }
 
 void command_engine::count_opcodes() {

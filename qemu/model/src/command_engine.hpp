@@ -38,9 +38,6 @@ class command_engine {
   /// Forgets the register and every command in flight (reset).
   void clear();
 
-  /// Catastrophic errors and reset leave GO as it is: nothing is accepted any more.
-  std::uint64_t in_flight() const { return in_flight_.size(); }
-
  private:
   /// A number that tells what object a command works on; none for commands that work on no single object.
   using object = std::optional<std::uint64_t>;

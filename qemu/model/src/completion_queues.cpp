@@ -65,8 +65,7 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
   const auto producer = static_cast<std::uint32_t>(q.get<&cqc::producer_counter>());
   if (q.get<&cqc::timestamp>()) {
     auto stamped = layouts::image<layouts::cqe_timestamp>::from_bytes(e.data());
-    const std::uint64_t mhz = identity_of(a_.how.kind).clock_mhz, now = a_.work.now();
-    const std::uint64_t ticks = now / 1000 * mhz + now % 1000 * mhz / 1000;
+    const std::uint64_t ticks = clock_ticks(a_.how.kind, a_.work.now());
     stamped.set<&layouts::cqe_timestamp::timestamp_47_16>(ticks >> 16 & 0xffffffff);
     stamped.set<&layouts::cqe_timestamp::timestamp_15_0>(ticks & 0xffff);
     e = layouts::image<cqe>::from_bytes(stamped.data());

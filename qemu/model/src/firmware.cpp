@@ -51,8 +51,7 @@ unsigned firmware::clock_mhz() const {
 }
 
 std::uint64_t firmware::clock_ticks() const {
-  const std::uint64_t now = a_.work.now();
-  return now / 1000 * clock_mhz() + now % 1000 * clock_mhz() / 1000;
+  return model::clock_ticks(a_.how.kind, a_.work.now());
 }
 
 void firmware::clear() {

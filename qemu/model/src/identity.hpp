@@ -40,4 +40,10 @@ constexpr const identity& identity_of(variant v) {
   return identity_connectx3_pro;
 }
 
+/// The free-running clock of variant `v`, in its own ticks, `nanoseconds` after it began.
+constexpr std::uint64_t clock_ticks(variant v, std::uint64_t nanoseconds) {
+  const std::uint64_t mhz = identity_of(v).clock_mhz;
+  return nanoseconds / 1000 * mhz + nanoseconds % 1000 * mhz / 1000;
+}
+
 }  // namespace freehca::model

@@ -81,7 +81,7 @@ class memory_regions {
   std::uint64_t entry_at(std::uint32_t index) const;
   layouts::command_status refuse_index(std::uint32_t index) const;
 
-  /// Fills runs_ with where [at, at + bytes) is; with `shallow` only checks key, rights and bounds.
+  /// Checks key, rights and bounds, and fills runs_ with where [at, at + bytes) is.
   access_result translate(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
                           access kind, std::uint64_t at, std::size_t bytes);
   /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs.

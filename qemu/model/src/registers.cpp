@@ -70,12 +70,8 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
     }
     case bar0::hardware_id:
       return identity_of(a_.how.kind).hardware_id;
-    case places::clock: {
-      // The low half is kept, so that the two reads belong together.
-      const std::uint64_t now = firmware_.clock_ticks();
-      clock_low_ = static_cast<std::uint32_t>(now);
-      return static_cast<std::uint32_t>(now >> 32);
-    }
+    case places::clock:
+      return static_cast<std::uint32_t>(firmware_.clock_ticks() >> 32);
     case places::clock + 4:
       return static_cast<std::uint32_t>(firmware_.clock_ticks());
     default:

@@ -30,7 +30,6 @@ class registers {
   firmware& firmware_;
   bool owned_ = false;  ///< ownership semaphore
   bool flash_owned_ = false;
-  std::uint32_t clock_low_ = 0;  ///< low half of the clock at the last read of the high half
   std::uint64_t resets_ = 0;
 };
 

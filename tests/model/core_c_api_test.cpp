@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <gtest/gtest.h>
+
+#include <freehca/model/c_api.h>
+#include <freehca/layouts/register_map.hpp>
+
+#include <cstring>
+#include <string>
+
+#include "test_host.hpp"
+
+namespace freehca::model::test {
+namespace {
+
+/// The C face of an environment, in front of a test_host.
+freehca_model_environment face_of(test_host& host) {
+  static constexpr auto host_of = [](void* context) { return static_cast<test_host*>(context); };
+  freehca_model_environment e{};
+  e.context = &host;
+  e.dma_read = [](void* c, uint64_t at, void* to, size_t n) {
+    return host_of(c)->dma_read(at, to, n);
+  };
+  e.dma_write = [](void* c, uint64_t at, const void* from, size_t n) {
+    return host_of(c)->dma_write(at, from, n);
+  };
+  e.bus_master = [](void* c) { return host_of(c)->bus_master(); };
+  e.msix_enabled = [](void* c) { return host_of(c)->msix_enabled(); };
+  e.msix = [](void* c, unsigned vector) { host_of(c)->msix(vector); };
+  e.intx = [](void* c, bool asserted) { host_of(c)->intx(asserted); };
+  e.now = [](void* c) { return host_of(c)->now(); };
+  e.arm_timer = [](void* c, uint64_t deadline) { host_of(c)->arm_timer(deadline); };
+  e.wipe_configuration_space = [](void* c) { host_of(c)->wipe_configuration_space(); };
+  e.complain = [](void* c, const char* text) { host_of(c)->complain(text); };
+  return e;
+}
+
+struct core_c_api : ::testing::Test {
+  test_host host{1u << 20};
+  freehca_model_environment environment = face_of(host);
+  freehca_model_options how{};
+  void SetUp() override { freehca_model_default_options(&how); }
+
+  /// Why the options are refused; empty when they make an adapter.
+  std::string refusal() {
+    char error[200] = "never written";
+    freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
+    EXPECT_EQ(m == nullptr, error[0] != '\0');
+    freehca_model_destroy(m);
+    return error;
+  }
+};
+
+TEST_F(core_c_api, the_defaults_make_an_adapter) {
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(core_c_api, bad_options_are_refused_by_a_message_that_names_what_is_allowed) {
+  const freehca_model_options good = how;
+  const auto why = [&](auto&& change) {
+    how = good;
+    change(how);
+    return refusal();
+  };
+  const auto names = [](const std::string& text, const char* word) {
+    return text.find(word) != std::string::npos;
+  };
+  EXPECT_TRUE(names(why([](auto& o) { o.variant = 3; }), "connectx3-pro"));
+  EXPECT_TRUE(names(why([](auto& o) { o.ports = 3; }), "1 or 2"));
+  EXPECT_TRUE(names(why([](auto& o) { o.link[1] = 2; }), "ib or eth"));
+  EXPECT_TRUE(names(why([](auto& o) { o.log_max_commands = 8; }), "1 to 128"));
+  EXPECT_TRUE(names(why([](auto& o) { o.uar_bar_bytes = 3u << 20; }), "8 MiB"));
+  EXPECT_TRUE(names(why([](auto& o) { o.uar_bar_bytes = 256u << 20; }), "128 MiB"));
+  EXPECT_TRUE(names(why([](auto& o) { o.node_guid |= 0xff; }), "guid"));
+  EXPECT_TRUE(names(why([](auto& o) { o.mac = uint64_t{1} << 48; }), "48 bits"));
+  EXPECT_TRUE(names(why([](auto& o) { o.mac = uint64_t{1} << 40; }), "group"));
+}
+
+TEST_F(core_c_api, a_message_fits_any_buffer) {
+  how.ports = 0;
+  char small[4] = {'x', 'x', 'x', 'x'};
+  EXPECT_EQ(freehca_model_create(&environment, &how, small, sizeof small), nullptr);
+  EXPECT_EQ(small[3], '\0');
+  EXPECT_EQ(freehca_model_create(&environment, &how, nullptr, 0), nullptr);
+}
+
+TEST_F(core_c_api, calls_reach_the_adapter_and_counters_have_names) {
+  char error[200];
+  freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
+  ASSERT_NE(m, nullptr);
+  EXPECT_EQ(freehca_model_read_registers(m, layouts::bar0::hardware_id, 4), 0x1f7u);
+  freehca_model_write_registers(m, layouts::bar0::reset, 1, 4);
+  EXPECT_EQ(host.wipes, 1u);
+  freehca_model_write_uar(m, 0x800, 0, 4);
+  EXPECT_EQ(host.complaints.size(), 1u);
+  unsigned found = 0;
+  const char* name = nullptr;
+  uint64_t value = 0;
+  unsigned index = 0;
+  for (; freehca_model_counter(m, index, &name, &value); ++index)
+    if (std::strcmp(name, "complaints") == 0 || std::strcmp(name, "software_resets") == 0) {
+      ++found;
+      EXPECT_EQ(value, 1u) << name;
+    }
+  EXPECT_EQ(found, 2u);
+  EXPECT_FALSE(freehca_model_counter(m, index, &name, &value));
+  freehca_model_destroy(m);
+}
+
+}  // namespace
+}  // namespace freehca::model::test
