@@ -17,13 +17,13 @@ void create_completion_queue::start(verbs& owner, const completion_queue_attribu
   const capabilities& can = on.capabilities();
   // One place stays empty, as every driver keeps it (Linux 6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
   const auto log_entries = static_cast<unsigned>(std::bit_width(a.entries));
-  if (a.entries == 0 || a.completion_context >= on.completion_contexts() || log_entries > can.log_most_cqes ||
-      log_entries > 22)
+  if (a.entries == 0 || a.completion_context >= on.completion_contexts() ||
+      log_entries > can.log_most_cqes || log_entries > 22)
     return refuse(owner, driver_error::bad_argument);
   completion_queue* const cq = owner.completion_queues_.take();
   if (cq == nullptr)
-    return refuse(owner,
-                  status(driver_error::no_resource, static_cast<unsigned>(verbs_budget::item::completion_queues)));
+    return refuse(owner, status(driver_error::no_resource,
+                                static_cast<unsigned>(verbs_budget::item::completion_queues)));
   cq->group = context_group::cq;
   cq->cookie = a.cookie;
   const status s = owner.set_up(*cq, log_entries);
@@ -66,13 +66,14 @@ status verbs::set_up(completion_queue& cq, unsigned log_entries) {
 
 void create_completion_queue::write_translations(object_operation& op) noexcept {
   auto& self = static_cast<create_completion_queue&>(op);
-  self.owner_->write_translations(*self.object_, page_list(self.object_->ring, 12));
+  self.owner().write_translations(self.object(), page_list(self.object().ring, 12));
 }
 
 void create_completion_queue::finished(object_operation& op, status outcome) noexcept {
   auto& self = static_cast<create_completion_queue&>(op);
   if (outcome.ok())
-    self.queue_ = self.owner_->completion_queues_.handle_of(static_cast<completion_queue&>(*self.object_));
+    self.queue_ =
+        self.owner().completion_queues_.handle_of(static_cast<completion_queue&>(self.object()));
 }
 
 void destroy_completion_queue::start(verbs& owner, cq_handle h) {

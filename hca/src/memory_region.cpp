@@ -12,18 +12,21 @@ namespace {
 
 status check(const memory_region_attributes& a, const capabilities& c) {
   const unsigned log_page = a.pages.log2_page_bytes();
-  if (log_page < 12 || log_page < c.log_smallest_page || log_page > 31) return driver_error::bad_argument;
+  if (log_page < 12 || log_page < c.log_smallest_page || log_page > 31)
+    return driver_error::bad_argument;
   const std::uint64_t mask = (std::uint64_t{1} << log_page) - 1;
   if (a.pages.bytes() == 0 || a.virtual_address > ~std::uint64_t{0} - a.pages.bytes() ||
       (a.virtual_address & mask) != a.pages.first_offset())
     return driver_error::bad_argument;
-  if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write) return driver_error::bad_argument;
+  if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write)
+    return driver_error::bad_argument;
   for (std::size_t i = 0; i < a.pages.pages(); ++i)
     if ((a.pages.page(i) & mask) != 0) return driver_error::bad_argument;
   return {};
 }
 
-image<mpt> entry_for(const memory_region_attributes& a, std::uint32_t key, std::uint32_t pd, std::uint64_t mtt) {
+image<mpt> entry_for(const memory_region_attributes& a, std::uint32_t key, std::uint32_t pd,
+                     std::uint64_t mtt) {
   image<mpt> e;
   // As Linux does it (mr.c mlx4_mr_enable).
   e.set<&mpt::status>(mpt_status::software).set<&mpt::mio>(true).set<&mpt::region>(true);
@@ -58,7 +61,8 @@ void create_memory_region::start(verbs& owner, const memory_region_attributes& a
   if (const status s = check(a, owner.device_->capabilities()); !s.ok()) return refuse(owner, s);
   memory_region* const region = owner.regions_.take();
   if (region == nullptr)
-    return refuse(owner, status(driver_error::no_resource, static_cast<unsigned>(verbs_budget::item::memory_regions)));
+    return refuse(owner, status(driver_error::no_resource,
+                                static_cast<unsigned>(verbs_budget::item::memory_regions)));
   ++domain->users;
   region->group = context_group::mpt;
   region->pd = a.pd;
@@ -79,12 +83,13 @@ void create_memory_region::start(verbs& owner, const memory_region_attributes& a
 
 void create_memory_region::write_translations(object_operation& op) noexcept {
   auto& self = static_cast<create_memory_region&>(op);
-  self.owner_->write_translations(*self.object_, self.pages_);
+  self.owner().write_translations(self.object(), self.pages_);
 }
 
 void create_memory_region::finished(object_operation& op, status outcome) noexcept {
   auto& self = static_cast<create_memory_region&>(op);
-  if (outcome.ok()) self.region_ = self.owner_->regions_.handle_of(static_cast<memory_region&>(*self.object_));
+  if (outcome.ok())
+    self.region_ = self.owner().regions_.handle_of(static_cast<memory_region&>(self.object()));
   else self.key_ = 0;
 }
 

@@ -23,9 +23,12 @@ command_request request_of(std::uint32_t number) {
 
 command_request destroying(const object_record& object) {
   switch (object.group) {
-    case context_group::cq: return request_of<commands::hw2sw_cq>(object.number);
-    case context_group::qp: return request_of<commands::to_rst_qp>(object.number);
-    default: return request_of<commands::hw2sw_mpt>(object.number);
+    case context_group::cq:
+      return request_of<commands::hw2sw_cq>(object.number);
+    case context_group::qp:
+      return request_of<commands::to_rst_qp>(object.number);
+    default:
+      return request_of<commands::hw2sw_mpt>(object.number);
   }
 }
 
@@ -42,8 +45,8 @@ void object_operation::adopt(verbs& owner, object_record& object, finisher at_en
   begin(&object_operation::on_cancel, this);
 }
 
-void object_operation::start_creation(verbs& owner, object_record& object, command* create, preparer prepare,
-                                      finisher at_end) {
+void object_operation::start_creation(verbs& owner, object_record& object, command* create,
+                                      preparer prepare, finisher at_end) {
   adopt(owner, object, at_end);
   command_ = create;
   prepare_ = prepare;
@@ -57,7 +60,8 @@ void object_operation::start_destruction(verbs& owner, object_record& object, fi
   enter(object.exists ? step::destroy : step::unmap_object);
 }
 
-void object_operation::start_change(verbs& owner, object_record& object, command& change, finisher at_end) {
+void object_operation::start_change(verbs& owner, object_record& object, command& change,
+                                    finisher at_end) {
   adopt(owner, object, at_end);
   command_ = &change;
   enter(step::modify);
@@ -97,7 +101,8 @@ void object_operation::enter(step to) {
   switch (to) {
     case step::map_translations:
       with_request();
-      return contexts.map(request_, context_group::mtt, object_->translations, object_->translation_count);
+      return contexts.map(request_, context_group::mtt, object_->translations,
+                          object_->translation_count);
     case step::map_object:
       with_request();
       return contexts.map(request_, object_->group, object_->number);
@@ -115,9 +120,12 @@ void object_operation::enter(step to) {
     case step::unmap_translations:
       if (object_->translation_count == 0) return advance({});
       with_request();
-      return contexts.unmap(request_, context_group::mtt, object_->translations, object_->translation_count);
-    case step::modify: return submit(*command_);
-    case step::idle: return;
+      return contexts.unmap(request_, context_group::mtt, object_->translations,
+                            object_->translation_count);
+    case step::modify:
+      return submit(*command_);
+    case step::idle:
+      return;
   }
 }
 
@@ -141,10 +149,14 @@ void object_operation::advance(status outcome) {
     case step::map_object:
       if (onwards) return enter(step::create);
       return enter(outcome.ok() ? step::unmap_object : step::unmap_translations);
-    case step::create: return enter(outcome.ok() && object.exists ? step::destroy : step::unmap_object);
-    case step::destroy: return enter(step::unmap_object);
-    case step::unmap_object: return enter(step::unmap_translations);
-    default: break;
+    case step::create:
+      return enter(outcome.ok() && object.exists ? step::destroy : step::unmap_object);
+    case step::destroy:
+      return enter(step::unmap_object);
+    case step::unmap_object:
+      return enter(step::unmap_translations);
+    default:
+      break;
   }
   owner_->release(object);
   finish(outcome_so_far_);
@@ -165,7 +177,9 @@ void object_operation::end_in_doubt(status outcome) {
 bool object_operation::command_ended(status outcome) {
   object_record& object = *object_;
   switch (step_) {
-    case step::modify: finish(outcome); return true;
+    case step::modify:
+      finish(outcome);
+      return true;
     case step::destroy: {
       if (outcome.ok()) {
         object.exists = false;
@@ -183,7 +197,8 @@ bool object_operation::command_ended(status outcome) {
       object.state = object_record::phase::live;
       finish(outcome);
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -208,11 +223,15 @@ void object_operation::on_cancel(operation&, void* self) noexcept {
   op.cancelled_ = true;
   switch (op.step_) {
     case step::map_translations:
-    case step::map_object: return op.request_.cancel();
+    case step::map_object:
+      return op.request_.cancel();
     case step::create:
-    case step::modify: return op.command_ != nullptr ? op.command_->cancel() : void();
-    case step::destroy: return op.destroy_.cancel();
-    default: return;  // what is being undone is undone to the end
+    case step::modify:
+      return op.command_ != nullptr ? op.command_->cancel() : void();
+    case step::destroy:
+      return op.destroy_.cancel();
+    default:
+      return;  // what is being undone is undone to the end
   }
 }
 
@@ -233,8 +252,11 @@ void object_record::settled(lease&, const settlement& how, void* self) noexcept 
       }
       object.exists = false;
       return owner.want_back(object);
-    case phase::doubtful_change: object.state = phase::live; return;
-    default: return;
+    case phase::doubtful_change:
+      object.state = phase::live;
+      return;
+    default:
+      return;
   }
 }
 

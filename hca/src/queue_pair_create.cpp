@@ -18,7 +18,8 @@ struct shapes {
 };
 
 result<shapes> shapes_for(const queue_pair_attributes& a, const capabilities& can) {
-  if (a.gather > can.most_gather || a.scatter > can.most_scatter) return status(driver_error::bad_argument);
+  if (a.gather > can.most_gather || a.scatter > can.most_scatter)
+    return status(driver_error::bad_argument);
   if (queues::wqe_bytes_for(a.gather, a.inline_bytes) > can.most_qp_wqe_bytes_sq)
     return status(driver_error::bad_argument);
   const auto send = queues::sq_shape_for(a.sends, a.gather, a.inline_bytes);
@@ -26,7 +27,8 @@ result<shapes> shapes_for(const queue_pair_attributes& a, const capabilities& ca
   const auto receive = queues::rq_shape_for(a.receives, a.scatter);
   if (!receive.ok()) return receive.error();
   if ((std::size_t{1} << receive.value().log_stride) > can.most_qp_wqe_bytes_rq ||
-      send.value().log_entries > can.log_most_wqes || receive.value().log_entries > can.log_most_wqes)
+      send.value().log_entries > can.log_most_wqes ||
+      receive.value().log_entries > can.log_most_wqes)
     return status(driver_error::bad_argument);
   return shapes{send.value(), receive.value()};
 }
@@ -46,7 +48,9 @@ struct queue_pair_builder {
     const std::size_t slots = (std::size_t{shape.send.entries()} * sizeof(queues::sent_request)) +
                               shape.receive.entries() * sizeof(queues::posted_receive);
     FREEHCA_TRY(get(owner.requests_.allocate(slots), pair.slots));
-    FREEHCA_TRY(get(on.arena().allocate(shape.send.bytes() + shape.receive.bytes(), dma_arena::page), pair.ring));
+    FREEHCA_TRY(
+        get(on.arena().allocate(shape.send.bytes() + shape.receive.bytes(), dma_arena::page),
+            pair.ring));
     FREEHCA_TRY(get(on.doorbells().allocate(rq_doorbell_record::bytes), pair.record));
     FREEHCA_TRY(owner.take_translations(pair, pair.ring.bytes / dma_arena::page));
     FREEHCA_TRY(open_rings());
@@ -66,7 +70,8 @@ struct queue_pair_builder {
     const std::size_t send_at = receive_first ? shape.receive.bytes() : 0;
     const std::size_t receive_at = receive_first ? 0 : shape.send.bytes();
     auto* const sent = storage_for<queues::sent_request>(pair.slots.host);
-    auto* const received = static_cast<queues::posted_receive*>(static_cast<void*>(sent + shape.send.entries()));
+    auto* const received =
+        static_cast<queues::posted_receive*>(static_cast<void*>(sent + shape.send.entries()));
     const device& on = *owner.device_;
     pair.rings.qpn = pair.number;
     pair.rings.owner = &pair;
@@ -97,12 +102,14 @@ void create_queue_pair::start(verbs& owner, const queue_pair_attributes& a) {
   if (domain == nullptr || send_cq == nullptr || receive_cq == nullptr)
     return refuse(owner, driver_error::stale_handle);
   for (const completion_queue* cq : {send_cq, receive_cq})
-    if (cq->state != object_record::phase::live || cq->under_change) return refuse(owner, driver_error::busy);
+    if (cq->state != object_record::phase::live || cq->under_change)
+      return refuse(owner, driver_error::busy);
   const result<shapes> shape = shapes_for(a, owner.device_->capabilities());
   if (!shape.ok()) return refuse(owner, shape.error());
   queue_pair* const pair = owner.queue_pairs_.take();
   if (pair == nullptr)
-    return refuse(owner, status(driver_error::no_resource, static_cast<unsigned>(verbs_budget::item::queue_pairs)));
+    return refuse(owner, status(driver_error::no_resource,
+                                static_cast<unsigned>(verbs_budget::item::queue_pairs)));
 
   pair->group = context_group::qp;
   pair->owner = &owner;
@@ -129,12 +136,13 @@ void create_queue_pair::start(verbs& owner, const queue_pair_attributes& a) {
 
 void create_queue_pair::write_translations(object_operation& op) noexcept {
   auto& self = static_cast<create_queue_pair&>(op);
-  self.owner_->write_translations(*self.object_, page_list(self.object_->ring, 12));
+  self.owner().write_translations(self.object(), page_list(self.object().ring, 12));
 }
 
 void create_queue_pair::finished(object_operation& op, status outcome) noexcept {
   auto& self = static_cast<create_queue_pair&>(op);
-  if (outcome.ok()) self.queue_ = self.owner_->queue_pairs_.handle_of(static_cast<queue_pair&>(*self.object_));
+  if (outcome.ok())
+    self.queue_ = self.owner().queue_pairs_.handle_of(static_cast<queue_pair&>(self.object()));
   else self.qpn_ = 0;
 }
 

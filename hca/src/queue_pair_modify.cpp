@@ -15,30 +15,38 @@ namespace {
 bool is_transition(qp_state from, qp_state to, bool unknown) {
   if (to == qp_state::reset || to == qp_state::error) return unknown || from != qp_state::reset;
   if (unknown) return false;
-  return (from == qp_state::reset && to == qp_state::init) || (from == qp_state::init && to == qp_state::rtr) ||
+  return (from == qp_state::reset && to == qp_state::init) ||
+         (from == qp_state::init && to == qp_state::rtr) ||
          (from == qp_state::rtr && to == qp_state::rts);
 }
 
 opcode command_for(qp_state to) {
   switch (to) {
-    case qp_state::init: return opcode::rst2init_qp;
-    case qp_state::rtr: return opcode::init2rtr_qp;
-    default: return opcode::rtr2rts_qp;
+    case qp_state::init:
+      return opcode::rst2init_qp;
+    case qp_state::rtr:
+      return opcode::init2rtr_qp;
+    default:
+      return opcode::rtr2rts_qp;
   }
 }
 
 }  // namespace
 
-void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to, const connection_attributes& a) {
+void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
+                              const connection_attributes& a) {
   queue_pair* const pair = owner.queue_pairs_.find(h);
-  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok()) return refuse(owner, s);
+  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok())
+    return refuse(owner, s);
   if (a.bytes != sizeof(connection_attributes)) return refuse(owner, driver_error::bad_argument);
-  if (!is_transition(pair->qp_state, to, pair->state_unknown)) return refuse(owner, driver_error::bad_state);
+  if (!is_transition(pair->qp_state, to, pair->state_unknown))
+    return refuse(owner, driver_error::bad_state);
   to_ = to;
   if (to == qp_state::reset || to == qp_state::error) {
     plain_.restart();
     plain_.request = {};
-    plain_.request.opcode = to == qp_state::reset ? commands::to_rst_qp::code : commands::to_err_qp::code;
+    plain_.request.opcode =
+        to == qp_state::reset ? commands::to_rst_qp::code : commands::to_err_qp::code;
     if (to == qp_state::reset) commands::to_rst_qp::aim(plain_.request, pair->number);
     else commands::to_err_qp::aim(plain_.request, pair->number);
     // A change of mind, not a teardown: it keeps its turn.
@@ -56,7 +64,7 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to, const conn
 
 void modify_queue_pair::finished(object_operation& op, status outcome) noexcept {
   auto& self = static_cast<modify_queue_pair&>(op);
-  auto& pair = static_cast<queue_pair&>(*self.object_);
+  auto& pair = static_cast<queue_pair&>(self.object());
   if (!outcome.ok()) {
     if (pair.in_doubt()) pair.state_unknown = true;
     else if (self.to_ == qp_state::init) pair.exists = false;
@@ -67,7 +75,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
   if (self.to_ == qp_state::reset) {
     pair.exists = false;
     for (const cq_handle h : {pair.send_cq, pair.receive_cq})
-      if (queues::cq* const cq = self.owner_->queue(h)) cq->forget(pair.number);
+      if (queues::cq* const cq = self.owner().queue(h)) cq->forget(pair.number);
     pair.rings.send.reset();
     pair.rings.receive.reset();
   }
@@ -77,7 +85,8 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
 
 void query_queue_pair::start(verbs& owner, qp_handle h) {
   queue_pair* const pair = owner.queue_pairs_.find(h);
-  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok()) return refuse(owner, s);
+  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok())
+    return refuse(owner, s);
   // A queue pair in RESET is not the device's yet.
   if (!pair->exists) return refuse(owner, driver_error::bad_state);
   query_.restart();
@@ -87,7 +96,7 @@ void query_queue_pair::start(verbs& owner, qp_handle h) {
 
 void query_queue_pair::finished(object_operation& op, status outcome) noexcept {
   auto& self = static_cast<query_queue_pair&>(op);
-  auto& pair = static_cast<queue_pair&>(*self.object_);
+  auto& pair = static_cast<queue_pair&>(self.object());
   if (!outcome.ok()) return;
   const qp_state now = self.context().get<&qpc::state>();
   if (now == qp_state::error || now == qp_state::sq_error) pair.qp_state = now;

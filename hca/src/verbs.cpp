@@ -23,24 +23,28 @@ class divider {
   std::byte* at_;
 };
 
-status out_of(verbs_budget::item what) { return {driver_error::no_resource, static_cast<unsigned>(what)}; }
+status out_of(verbs_budget::item what) {
+  return {driver_error::no_resource, static_cast<unsigned>(what)};
+}
 
 }  // namespace
 
-status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte* storage, std::size_t bytes,
-                   const verbs_events& events) {
+status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte* storage,
+                   std::size_t bytes, const verbs_events& events) {
   if (is_open() || !on.up()) return driver_error::bad_state;
-  if (storage == nullptr || reinterpret_cast<std::uintptr_t>(storage) % 16 != 0 || bytes < storage_bytes(d, b))
+  if (storage == nullptr || reinterpret_cast<std::uintptr_t>(storage) % 16 != 0 ||
+      bytes < storage_bytes(d, b))
     return status(driver_error::no_memory, static_cast<unsigned>(verbs_budget::item::storage));
   divider parts(storage);
   domains_.open(parts.take(b.protection_domains * sizeof(protection_domain)), b.protection_domains);
   regions_.open(parts.take(b.memory_regions * sizeof(memory_region)), b.memory_regions);
-  completion_queues_.open(parts.take(b.completion_queues * sizeof(completion_queue)), b.completion_queues);
+  completion_queues_.open(parts.take(b.completion_queues * sizeof(completion_queue)),
+                          b.completion_queues);
   queue_pairs_.open(parts.take(b.queue_pairs * sizeof(queue_pair)), b.queue_pairs);
 
   const std::uint32_t qps = 1u << d.log_qps, cqs = 1u << d.log_cqs, mpts = 1u << d.log_mpts;
-  directory_.open(storage_for<queues::qp_rings*>(parts.take(qps * sizeof(queues::qp_rings*))), qps);
-  cq_by_number_ = storage_for<completion_queue*>(parts.take(cqs * sizeof(completion_queue*)));
+  directory_.open(storage_for<queues::qp_rings*>(parts.take(qps * sizeof(void*))), qps);
+  cq_by_number_ = storage_for<completion_queue*>(parts.take(cqs * sizeof(void*)));
   cq_mask_ = cqs - 1;
   for (std::uint32_t i = 0; i < cqs; ++i) cq_by_number_[i] = nullptr;
   key_bytes_ = reinterpret_cast<std::uint8_t*>(parts.take(mpts));
@@ -48,14 +52,17 @@ status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte
   for (std::uint32_t i = 0; i < mpts; ++i) key_bytes_[i] = 0;
 
   // The arena divides any block by its addresses; the device never hears of these.
-  const std::size_t requests = std::size_t{b.requests} * sizeof(queues::sent_request) + detail::request_unit;
+  const std::size_t requests =
+      std::size_t{b.requests} * sizeof(queues::sent_request) + detail::request_unit;
   std::byte* const block = parts.take(requests);
   const std::size_t skip =
-      (detail::request_unit - reinterpret_cast<std::uintptr_t>(block) % detail::request_unit) % detail::request_unit;
+      (detail::request_unit - reinterpret_cast<std::uintptr_t>(block) % detail::request_unit) %
+      detail::request_unit;
   const std::size_t usable = requests - skip;
   std::byte* const bits = parts.take(dma_arena::storage_bytes_for(usable, detail::request_unit));
   FREEHCA_TRY(requests_.open({block + skip, reinterpret_cast<std::uintptr_t>(block + skip), usable},
-                             detail::request_unit, bits, dma_arena::storage_bytes_for(usable, detail::request_unit),
+                             detail::request_unit, bits,
+                             dma_arena::storage_bytes_for(usable, detail::request_unit),
                              static_cast<unsigned>(verbs_budget::item::requests)));
   device_ = &on;
   events_ = events;
@@ -79,7 +86,8 @@ status verbs::close() {
 unsigned verbs::poll() {
   if (!is_open()) return 0;
   unsigned done = device_->poll();
-  for (unsigned i = 0; i < device_->completion_contexts(); ++i) done += device_->completion_context(i).poll();
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    done += device_->completion_context(i).poll();
   list<operation> now;
   while (operation* op = ended_.pop_front()) now.push_back(*op);
   while (operation* op = now.pop_front()) {
@@ -186,14 +194,17 @@ status verbs::destroy(pd_handle h) {
 
 status verbs::check_usable(const object_record* object, use what) {
   if (object == nullptr) return driver_error::stale_handle;
-  if (object->state != object_record::phase::live || object->under_change) return driver_error::busy;
+  if (object->state != object_record::phase::live || object->under_change)
+    return driver_error::busy;
   if (what == use::destroy && object->users != 0) return driver_error::busy;
   return {};
 }
 
 status verbs::take_number(object_record& object, context_group group) {
   number_spaces& n = device_->numbers();
-  number_allocator& from = group == context_group::qp ? n.qps : group == context_group::cq ? n.cqs : n.mpts;
+  number_allocator& from = group == context_group::qp   ? n.qps
+                           : group == context_group::cq ? n.cqs
+                                                        : n.mpts;
   const result<std::uint32_t> number = from.allocate();
   if (!number.ok()) return number.error();
   object.owner = this;
@@ -217,11 +228,12 @@ status verbs::take_translations(object_record& object, std::size_t pages) {
 void verbs::write_translations(const object_record& object, const page_list& pages) {
   // The device lets the driver of the physical function write these in context memory itself
   // (Linux 6.1 mr.c mlx4_write_mtt_chunk).
-  const std::size_t entry_bytes = std::size_t{1}
-                                  << device_->contexts().layout().table(context_table::mtt).log_entry_bytes;
+  const std::size_t entry_bytes =
+      std::size_t{1} << device_->contexts().layout().table(context_table::mtt).log_entry_bytes;
   dma_region room;
   for (std::uint32_t i = 0; i < object.translation_count; ++i) {
-    if (room.bytes < entry_bytes) room = device_->contexts().memory(context_table::mtt, object.translations + i);
+    if (room.bytes < entry_bytes)
+      room = device_->contexts().memory(context_table::mtt, object.translations + i);
     layouts::image<layouts::mtt> entry;
     entry.set<&layouts::mtt::ptag>(pages.page(i)).set<&layouts::mtt::present>(true);
     dma::store_be64(room.host, layouts::load_be<std::uint64_t>(entry.data()));
@@ -232,9 +244,15 @@ void verbs::write_translations(const object_record& object, const page_list& pag
 void verbs::strip(object_record& object) {
   if (object.linked()) object.unlink();
   switch (object.group) {
-    case context_group::qp: strip(static_cast<queue_pair&>(object)); break;
-    case context_group::cq: strip(static_cast<completion_queue&>(object)); break;
-    default: strip(static_cast<memory_region&>(object)); break;
+    case context_group::qp:
+      strip(static_cast<queue_pair&>(object));
+      break;
+    case context_group::cq:
+      strip(static_cast<completion_queue&>(object));
+      break;
+    default:
+      strip(static_cast<memory_region&>(object));
+      break;
   }
   number_spaces& n = device_->numbers();
   if (object.translation_count != 0) n.mtts.free(object.translations, object.translation_count);
@@ -251,9 +269,15 @@ void verbs::release(object_record& object) {
   object.exists = object.forgotten = object.under_change = false;
   object.state = object_record::phase::free;
   switch (object.group) {
-    case context_group::qp: queue_pairs_.give_back(static_cast<queue_pair&>(object)); break;
-    case context_group::cq: completion_queues_.give_back(static_cast<completion_queue&>(object)); break;
-    default: regions_.give_back(static_cast<memory_region&>(object)); break;
+    case context_group::qp:
+      queue_pairs_.give_back(static_cast<queue_pair&>(object));
+      break;
+    case context_group::cq:
+      completion_queues_.give_back(static_cast<completion_queue&>(object));
+      break;
+    default:
+      regions_.give_back(static_cast<memory_region&>(object));
+      break;
   }
 }
 

@@ -14,12 +14,14 @@ void verbs::connect_events() {
   sinks.device_failed = &verbs::on_device_failed;
   sinks.was_reset = &verbs::on_reset;
   device_->set_sinks(sinks);
-  for (unsigned i = 0; i < device_->completion_contexts(); ++i) device_->completion_context(i).set_sinks(sinks);
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    device_->completion_context(i).set_sinks(sinks);
 }
 
 void verbs::disconnect_events() {
   device_->set_sinks({});
-  for (unsigned i = 0; i < device_->completion_contexts(); ++i) device_->completion_context(i).set_sinks({});
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    device_->completion_context(i).set_sinks({});
 }
 
 completion_queue* verbs::find_cq(std::uint32_t cqn) const {
@@ -49,10 +51,12 @@ void verbs::on_qp(void* self, std::uint32_t qpn, layouts::event_type type) noexc
   if (rings == nullptr) return;
   auto& pair = *static_cast<queue_pair*>(rings->owner);
   // These three put the queue pair into the error state.
-  if (type == layouts::event_type::wq_catastrophic_error || type == layouts::event_type::wq_invalid_request_error ||
+  if (type == layouts::event_type::wq_catastrophic_error ||
+      type == layouts::event_type::wq_invalid_request_error ||
       type == layouts::event_type::wq_access_violation)
     pair.qp_state = layouts::qp_state::error;
-  if (v.events_.qp != nullptr) v.events_.qp(v.events_.context, v.queue_pairs_.handle_of(pair), pair.cookie, type);
+  if (v.events_.qp != nullptr)
+    v.events_.qp(v.events_.context, v.queue_pairs_.handle_of(pair), pair.cookie, type);
 }
 
 void verbs::on_port(void* self, unsigned port) noexcept {
@@ -65,6 +69,8 @@ void verbs::on_device_failed(void* self, status why) noexcept {
   if (v.events_.device_failed != nullptr) v.events_.device_failed(v.events_.context, why);
 }
 
-void verbs::on_reset(void* self) noexcept { static_cast<verbs*>(self)->forget(); }
+void verbs::on_reset(void* self) noexcept {
+  static_cast<verbs*>(self)->forget();
+}
 
 }  // namespace freehca

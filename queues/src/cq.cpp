@@ -22,10 +22,10 @@ void fill(std::byte* to, std::size_t bytes, std::uint8_t value) {
 }  // namespace
 
 status cq::open(const cq_resources& r) {
-  if (r.log_entries > 22 || (r.entry_bytes != 32 && r.entry_bytes != 64) || r.ring.host == nullptr ||
-      r.ring.bytes < ring_bytes(r.log_entries, r.entry_bytes) || r.record.host == nullptr ||
-      r.record.bytes < cq_doorbell_record::bytes || r.record.device_address % 8 != 0 ||
-      r.uar.bytes < uar::page_size || r.queue_pairs == nullptr)
+  if (r.log_entries > 22 || (r.entry_bytes != 32 && r.entry_bytes != 64) ||
+      r.ring.host == nullptr || r.ring.bytes < ring_bytes(r.log_entries, r.entry_bytes) ||
+      r.record.host == nullptr || r.record.bytes < cq_doorbell_record::bytes ||
+      r.record.device_address % 8 != 0 || r.uar.bytes < uar::page_size || r.queue_pairs == nullptr)
     return driver_error::bad_argument;
   ring_ = r.ring;
   record_ = r.record;
@@ -81,7 +81,8 @@ void cq::arm(bool solicited_only) {
   dma::store_be32(record_.host + 4, cq_arm_word(arm_number_, what, counter));
   // The record is up to date before the device looks at the doorbell (Linux 6.1 mlx4_cq_arm).
   barrier::dma_store_to_mmio_store();
-  mmio::write_64(uar_, uar::cq_doorbell, std::uint64_t{cq_arm_word(arm_number_, what, cqn_)} << 32 | counter);
+  mmio::write_64(uar_, uar::cq_doorbell,
+                 std::uint64_t{cq_arm_word(arm_number_, what, cqn_)} << 32 | counter);
 }
 
 void cq::forget(std::uint32_t qpn) {

@@ -11,20 +11,34 @@ namespace {
 completion_status status_of(cqe_syndrome s) {
   using c = completion_status;
   switch (s) {
-    case cqe_syndrome::local_length: return c::local_length;
-    case cqe_syndrome::local_qp_op: return c::local_qp_operation;
-    case cqe_syndrome::local_protection: return c::local_protection;
-    case cqe_syndrome::wr_flush: return c::flushed;
-    case cqe_syndrome::mw_bind: return c::window_bind;
-    case cqe_syndrome::bad_response: return c::bad_response;
-    case cqe_syndrome::local_access: return c::local_access;
-    case cqe_syndrome::remote_invalid_request: return c::remote_invalid_request;
-    case cqe_syndrome::remote_access: return c::remote_access;
-    case cqe_syndrome::remote_op: return c::remote_operation;
-    case cqe_syndrome::transport_retry_exceeded: return c::transport_retry_exceeded;
-    case cqe_syndrome::rnr_retry_exceeded: return c::rnr_retry_exceeded;
-    case cqe_syndrome::remote_aborted: return c::remote_aborted;
-    default: return c::unknown_syndrome;
+    case cqe_syndrome::local_length:
+      return c::local_length;
+    case cqe_syndrome::local_qp_op:
+      return c::local_qp_operation;
+    case cqe_syndrome::local_protection:
+      return c::local_protection;
+    case cqe_syndrome::wr_flush:
+      return c::flushed;
+    case cqe_syndrome::mw_bind:
+      return c::window_bind;
+    case cqe_syndrome::bad_response:
+      return c::bad_response;
+    case cqe_syndrome::local_access:
+      return c::local_access;
+    case cqe_syndrome::remote_invalid_request:
+      return c::remote_invalid_request;
+    case cqe_syndrome::remote_access:
+      return c::remote_access;
+    case cqe_syndrome::remote_op:
+      return c::remote_operation;
+    case cqe_syndrome::transport_retry_exceeded:
+      return c::transport_retry_exceeded;
+    case cqe_syndrome::rnr_retry_exceeded:
+      return c::rnr_retry_exceeded;
+    case cqe_syndrome::remote_aborted:
+      return c::remote_aborted;
+    default:
+      return c::unknown_syndrome;
   }
 }
 
@@ -58,8 +72,12 @@ void take_receive(const image<cqe>& e, std::uint64_t room, work_completion& to) 
       take_byte_count(e, room, to);
       break;
     case cqe_opcode::recv_send:
-    case cqe_opcode::recv_send_inval: take_byte_count(e, room, to); break;
-    default: to.status = completion_status::implausible; break;
+    case cqe_opcode::recv_send_inval:
+      take_byte_count(e, room, to);
+      break;
+    default:
+      to.status = completion_status::implausible;
+      break;
   }
   if (to.has_immediate) to.immediate = static_cast<std::uint32_t>(e.get<&cqe::immediate>());
 }
@@ -79,7 +97,8 @@ bool decode_cqe(const image<cqe>& e, qp_rings& pair, work_completion& to) {
     to.opcode = sent->opcode;
     if (error) take_error(e, to);
     else if (sent->opcode == work_opcode::rdma_read) take_byte_count(e, sent->bytes, to);
-    else if (sent->opcode == work_opcode::compare_and_swap || sent->opcode == work_opcode::fetch_and_add)
+    else if (sent->opcode == work_opcode::compare_and_swap ||
+             sent->opcode == work_opcode::fetch_and_add)
       to.byte_count = sent->bytes;
     return true;
   }
@@ -93,11 +112,22 @@ bool decode_cqe(const image<cqe>& e, qp_rings& pair, work_completion& to) {
 }
 
 const char* name_of(completion_status s) {
-  constexpr const char* names[] = {
-      "ok", "local length error", "local queue pair operation error", "local protection error", "flushed",
-      "memory window bind error", "bad response", "local access error", "remote invalid request",
-      "remote access error", "remote operation error", "transport retry count exceeded",
-      "receiver-not-ready retry count exceeded", "remote aborted", "unknown syndrome", "implausible completion"};
+  constexpr const char* names[] = {"ok",
+                                   "local length error",
+                                   "local queue pair operation error",
+                                   "local protection error",
+                                   "flushed",
+                                   "memory window bind error",
+                                   "bad response",
+                                   "local access error",
+                                   "remote invalid request",
+                                   "remote access error",
+                                   "remote operation error",
+                                   "transport retry count exceeded",
+                                   "receiver-not-ready retry count exceeded",
+                                   "remote aborted",
+                                   "unknown syndrome",
+                                   "implausible completion"};
   const auto i = static_cast<std::size_t>(s);
   return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }

@@ -6,7 +6,8 @@ namespace freehca::queues {
 
 status eq::open(const eq_resources& resources) {
   if (resources.log_entries > 22 || (resources.entry_bytes != 32 && resources.entry_bytes != 64) ||
-      resources.ring.host == nullptr || resources.ring.bytes < ring_bytes(resources.log_entries, resources.entry_bytes) ||
+      resources.ring.host == nullptr ||
+      resources.ring.bytes < ring_bytes(resources.log_entries, resources.entry_bytes) ||
       resources.doorbell.bytes < layouts::eq_doorbell::bytes)
     return driver_error::bad_argument;
   ring_ = resources.ring;
@@ -23,10 +24,13 @@ status eq::open(const eq_resources& resources) {
   unused.set<&layouts::eqe::owner>(true);
   dma::clear(ring_.host, ring_bytes(resources.log_entries, entry_bytes_));
   for (std::uint32_t i = 0; i < entries_; ++i)
-    dma::store_bytes(ring_.host + std::size_t{i} * entry_bytes_ + offset_, unused.data(), layouts::eqe::bytes);
+    dma::store_bytes(ring_.host + std::size_t{i} * entry_bytes_ + offset_, unused.data(),
+                     layouts::eqe::bytes);
   return {};
 }
 
-bool eq::pending() const { return is_open() && is_mine(entry_at(consumer_)); }
+bool eq::pending() const {
+  return is_open() && is_mine(entry_at(consumer_));
+}
 
 }  // namespace freehca::queues

@@ -9,10 +9,10 @@ namespace freehca::queues {
 using namespace layouts;
 
 status rq::open(const rq_resources& r) {
-  if (r.shape.log_stride < 4 || r.shape.log_stride > 11 || r.shape.log_entries > 15 || r.ring.host == nullptr ||
-      r.ring.bytes < r.shape.bytes() || r.slots == nullptr || r.record.host == nullptr ||
-      r.record.bytes < rq_doorbell_record::bytes || r.record.device_address % 4 != 0 ||
-      r.most_scatter > r.shape.most_scatter())
+  if (r.shape.log_stride < 4 || r.shape.log_stride > 11 || r.shape.log_entries > 15 ||
+      r.ring.host == nullptr || r.ring.bytes < r.shape.bytes() || r.slots == nullptr ||
+      r.record.host == nullptr || r.record.bytes < rq_doorbell_record::bytes ||
+      r.record.device_address % 4 != 0 || r.most_scatter > r.shape.most_scatter())
     return driver_error::bad_argument;
   ring_ = r.ring;
   record_ = r.record;

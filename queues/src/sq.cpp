@@ -10,9 +10,10 @@ using namespace layouts;
 
 status sq::open(const sq_resources& r) {
   const std::size_t stride = std::size_t{1} << r.shape.log_stride;
-  if (r.shape.log_stride < 6 || r.shape.log_stride > 10 || r.shape.log_entries > 15 || r.shape.most_posted() == 0 ||
-      r.ring.host == nullptr || r.ring.bytes < r.shape.bytes() || r.slots == nullptr ||
-      r.uar.bytes < uar::page_size || wqe_bytes_for(r.most_gather, r.most_inline) > stride ||
+  if (r.shape.log_stride < 6 || r.shape.log_stride > 10 || r.shape.log_entries > 15 ||
+      r.shape.most_posted() == 0 || r.ring.host == nullptr || r.ring.bytes < r.shape.bytes() ||
+      r.slots == nullptr || r.uar.bytes < uar::page_size ||
+      wqe_bytes_for(r.most_gather, r.most_inline) > stride ||
       wqe_bytes_for(r.most_gather, r.most_inline) > most_wqe_bytes)
     return driver_error::bad_argument;
   ring_ = r.ring;
@@ -50,7 +51,8 @@ void sq::reset() {
 void sq::stamp(std::uint32_t counter) {
   sent_request& slot = slots_[counter & (entries_ - 1)];
   std::byte* entry = entry_at(counter);
-  for (std::size_t at = wqe_basic_block; at < std::size_t{slot.units} * wqe_unit; at += wqe_basic_block)
+  for (std::size_t at = wqe_basic_block; at < std::size_t{slot.units} * wqe_unit;
+       at += wqe_basic_block)
     dma::store_be32(entry + at, wqe_stamp);
   slot.units = 0;
 }
@@ -58,11 +60,13 @@ void sq::stamp(std::uint32_t counter) {
 status sq::check(const send_request& r, std::uint64_t bytes) const {
   if (!is_open() || !accepts_) return driver_error::bad_state;
   if (outstanding() >= most_posted_) return driver_error::queue_full;
-  const bool is_atomic = r.opcode == send_opcode::compare_and_swap || r.opcode == send_opcode::fetch_and_add;
+  const bool is_atomic =
+      r.opcode == send_opcode::compare_and_swap || r.opcode == send_opcode::fetch_and_add;
   if (is_atomic && !atomics_) return driver_error::unsupported;
   if (bytes > most_message_bytes_ || (is_atomic && bytes != 8)) return driver_error::bad_argument;
   if (r.inline_bytes != nullptr) {
-    if (r.opcode == send_opcode::rdma_read || is_atomic || r.entries != 0 || r.inline_length > most_inline_)
+    if (r.opcode == send_opcode::rdma_read || is_atomic || r.entries != 0 ||
+        r.inline_length > most_inline_)
       return driver_error::bad_argument;
   } else if (r.inline_length != 0) {
     return driver_error::bad_argument;

@@ -59,7 +59,8 @@ class wqe_writer {
       const std::size_t room = wqe_basic_block - at_ % wqe_basic_block - layouts::wqe_inline::bytes;
       const std::size_t taken = length < room ? length : room;
       layouts::image<layouts::wqe_inline> head;
-      head.set<&layouts::wqe_inline::inline_data>(true).set<&layouts::wqe_inline::byte_count>(taken);
+      head.set<&layouts::wqe_inline::inline_data>(true).set<&layouts::wqe_inline::byte_count>(
+          taken);
       put(head);
       __builtin_memcpy(bytes_ + at_, from, taken);
       at_ += taken;
@@ -91,14 +92,22 @@ class wqe_writer {
     using w = layouts::wqe_opcode;
     using c = work_opcode;
     switch (o) {
-      case send_opcode::send: return {w::send, c::send, false, false, false};
-      case send_opcode::send_with_immediate: return {w::send_imm, c::send, false, false, true};
-      case send_opcode::rdma_write: return {w::rdma_write, c::rdma_write, true, false, false};
-      case send_opcode::rdma_write_with_immediate: return {w::rdma_write_imm, c::rdma_write, true, false, true};
-      case send_opcode::rdma_read: return {w::rdma_read, c::rdma_read, true, false, false};
-      case send_opcode::compare_and_swap: return {w::atomic_cs, c::compare_and_swap, true, true, false};
-      case send_opcode::fetch_and_add: return {w::atomic_fa, c::fetch_and_add, true, true, false};
-      case send_opcode::nop: break;
+      case send_opcode::send:
+        return {w::send, c::send, false, false, false};
+      case send_opcode::send_with_immediate:
+        return {w::send_imm, c::send, false, false, true};
+      case send_opcode::rdma_write:
+        return {w::rdma_write, c::rdma_write, true, false, false};
+      case send_opcode::rdma_write_with_immediate:
+        return {w::rdma_write_imm, c::rdma_write, true, false, true};
+      case send_opcode::rdma_read:
+        return {w::rdma_read, c::rdma_read, true, false, false};
+      case send_opcode::compare_and_swap:
+        return {w::atomic_cs, c::compare_and_swap, true, true, false};
+      case send_opcode::fetch_and_add:
+        return {w::atomic_fa, c::fetch_and_add, true, true, false};
+      case send_opcode::nop:
+        break;
     }
     return {w::nop, c::nop, false, false, false};
   }

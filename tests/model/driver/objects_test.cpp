@@ -21,9 +21,19 @@ using layouts::qp_state;
 std::vector<std::uint64_t> counts(verbs_rig& rig) {
   const device_holdings d = rig.adapter.holdings();
   const verbs_holdings v = rig.objects.holdings();
-  return {d.pages, d.mappings, d.slots, d.numbers, d.doorbells, v.protection_domains, v.memory_regions,
-          v.completion_queues, v.queue_pairs, v.in_doubt, v.request_bytes,
-          rig.adapter.commands().in_doubt(lease_kind::number), rig.adapter.commands().in_doubt(lease_kind::buffer)};
+  return {d.pages,
+          d.mappings,
+          d.slots,
+          d.numbers,
+          d.doorbells,
+          v.protection_domains,
+          v.memory_regions,
+          v.completion_queues,
+          v.queue_pairs,
+          v.in_doubt,
+          v.request_bytes,
+          rig.adapter.commands().in_doubt(lease_kind::number),
+          rig.adapter.commands().in_doubt(lease_kind::buffer)};
 }
 
 struct objects_test : ::testing::Test {
@@ -140,13 +150,16 @@ TEST_F(objects_test, regions_that_cannot_be_are_refused_without_a_command) {
   EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "no bytes";
   a = region_attributes();
   a.virtual_address += 8;
-  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "not the offset of the first page";
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument))
+      << "not the offset of the first page";
   a = region_attributes();
   a.virtual_address = ~std::uint64_t{0} << 12;
-  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "over the end of the address space";
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument))
+      << "over the end of the address space";
   a = region_attributes();
   a.access = {.local_write = false, .remote_write = true};
-  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument)) << "IBTA: remote write needs local write";
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument))
+      << "IBTA: remote write needs local write";
   a = region_attributes();
   a.pd = {};
   EXPECT_TRUE(create(region, a).is(driver_error::stale_handle));
@@ -171,7 +184,8 @@ TEST_F(objects_test, queues_that_cannot_be_are_refused_without_a_command) {
   EXPECT_EQ(rig.objects.queue(cq)->entries(), 16u);
 
   const auto before = counts(rig);
-  const queue_pair_attributes good{.pd = domain, .send_cq = cq, .receive_cq = cq, .sends = 4, .receives = 4};
+  const queue_pair_attributes good{
+      .pd = domain, .send_cq = cq, .receive_cq = cq, .sends = 4, .receives = 4};
   qp_handle qp;
   auto a = good;
   a.service = layouts::qp_service::ud;
@@ -209,7 +223,8 @@ TEST_F(objects_test, only_transitions_that_exist) {
   EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument));
   a = pair.attributes(0);
   a.bytes = 1;
-  EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument)) << "a caller with another table";
+  EXPECT_TRUE(pair.move(0, qp_state::rtr, a).is(driver_error::bad_argument))
+      << "a caller with another table";
   ASSERT_TRUE(pair.move(0, qp_state::rtr).ok());
   EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state)) << "no sends before RTS";
   ASSERT_TRUE(pair.move(0, qp_state::rts).ok());
@@ -248,8 +263,11 @@ TEST_F(objects_test, what_runs_out_is_named) {
   rc_pair pair(rig);
   const auto before = counts(rig);
   qp_handle qp;
-  const status t = create(qp, {.pd = domain, .send_cq = pair.completion[0], .receive_cq = pair.completion[0],
-                               .sends = 8000, .receives = 16000});
+  const status t = create(qp, {.pd = domain,
+                               .send_cq = pair.completion[0],
+                               .receive_cq = pair.completion[0],
+                               .sends = 8000,
+                               .receives = 16000});
   EXPECT_TRUE(t.is(driver_error::no_memory));
   EXPECT_EQ(t.where(), static_cast<unsigned>(verbs_budget::item::requests));
   EXPECT_EQ(counts(rig), before);
@@ -261,7 +279,9 @@ TEST_F(objects_test, a_refused_region_is_unwound) {
   const std::uint32_t index = (rig.objects.key(first) >> 8) + 1;
   // Somebody else's region where the next one will stand.
   layouts::image<layouts::mpt> squatter;
-  squatter.set<&layouts::mpt::region>(true).set<&layouts::mpt::physical>(true).set<&layouts::mpt::mem_key>(index);
+  squatter.set<&layouts::mpt::region>(true)
+      .set<&layouts::mpt::physical>(true)
+      .set<&layouts::mpt::mem_key>(index);
   ASSERT_TRUE(firmware<commands::sw2hw_mpt>(squatter, index).ok());
   const auto before = counts(rig);
   mr_handle second;
@@ -314,7 +334,8 @@ TEST_F(objects_test, an_overrun_is_told_and_the_queue_can_be_destroyed) {
   } seen;
   rig_options how;
   how.events.context = &seen;
-  how.events.cq_error = [](void* context, cq_handle, void* cookie, layouts::cq_error_syndrome why) noexcept {
+  how.events.cq_error = [](void* context, cq_handle, void* cookie,
+                           layouts::cq_error_syndrome why) noexcept {
     auto& t = *static_cast<told*>(context);
     ++t.count;
     t.cookie = cookie;
@@ -327,7 +348,8 @@ TEST_F(objects_test, an_overrun_is_told_and_the_queue_can_be_destroyed) {
   tiny.start(small.objects, {.entries = 1, .cookie = &cookie});
   ASSERT_TRUE(small.await(tiny).ok());
   create_queue_pair third;
-  third.start(small.objects, {.pd = pair.domain, .send_cq = tiny.queue(), .receive_cq = tiny.queue(), .sends = 8});
+  third.start(small.objects,
+              {.pd = pair.domain, .send_cq = tiny.queue(), .receive_cq = tiny.queue(), .sends = 8});
   ASSERT_TRUE(small.await(third).ok());
   connection_attributes a = pair.attributes(0);
   a.remote_qpn = small.objects.qpn(pair.queue[1]);
@@ -357,7 +379,9 @@ TEST_F(objects_test, an_overrun_is_told_and_the_queue_can_be_destroyed) {
 TEST_F(objects_test, operations_can_be_awaited_by_a_coroutine) {
   struct task {
     struct promise_type {
-      task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+      task get_return_object() {
+        return {std::coroutine_handle<promise_type>::from_promise(*this)};
+      }
       std::suspend_never initial_suspend() noexcept { return {}; }
       std::suspend_always final_suspend() noexcept { return {}; }
       void return_void() {}
@@ -457,7 +481,8 @@ TEST(reset_test, a_reset_takes_every_object) {
   auto* const pair = new rc_pair(rig);
   pair->connect();
   create_memory_region region;
-  region.start(rig.objects, {.pd = pair->domain, .pages = page_list(pages.addresses.data(), 12, 0, 16384)});
+  region.start(rig.objects,
+               {.pd = pair->domain, .pages = page_list(pages.addresses.data(), 12, 0, 16384)});
   ASSERT_TRUE(rig.await(region).ok());
   // One in doubt, one under way.
   model::fault_options faults;

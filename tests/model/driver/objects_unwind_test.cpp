@@ -17,8 +17,19 @@ using layouts::qp_state;
 std::vector<std::uint64_t> counts(verbs_rig& rig) {
   const device_holdings d = rig.adapter.holdings();
   const verbs_holdings v = rig.objects.holdings();
-  return {d.pages, d.mappings, d.slots, d.numbers, d.doorbells, d.pages_in_doubt, d.mappings_in_doubt,
-          v.protection_domains, v.memory_regions, v.completion_queues, v.queue_pairs, v.in_doubt, v.request_bytes};
+  return {d.pages,
+          d.mappings,
+          d.slots,
+          d.numbers,
+          d.doorbells,
+          d.pages_in_doubt,
+          d.mappings_in_doubt,
+          v.protection_domains,
+          v.memory_regions,
+          v.completion_queues,
+          v.queue_pairs,
+          v.in_doubt,
+          v.request_bytes};
 }
 
 /// A region, a completion queue and a queue pair, from the cradle to the grave.
@@ -33,7 +44,8 @@ class life {
   status live() {
     domain_ = rig_.objects.create_protection_domain().value();
     create_memory_region mr;
-    mr.start(rig_.objects, {.pd = domain_, .pages = page_list(pages_.addresses.data(), 12, 8, 9000),
+    mr.start(rig_.objects, {.pd = domain_,
+                            .pages = page_list(pages_.addresses.data(), 12, 8, 9000),
                             .virtual_address = 8});
     FREEHCA_TRY(rig_.await(mr));
     region_ = mr.region();
@@ -42,15 +54,18 @@ class life {
     FREEHCA_TRY(rig_.await(cq));
     completion_ = cq.queue();
     create_queue_pair qp;
-    qp.start(rig_.objects, {.pd = domain_, .send_cq = completion_, .receive_cq = completion_, .sends = 4,
+    qp.start(rig_.objects, {.pd = domain_,
+                            .send_cq = completion_,
+                            .receive_cq = completion_,
+                            .sends = 4,
                             .receives = 4});
     FREEHCA_TRY(rig_.await(qp));
     queue_ = qp.queue();
     connection_attributes a;
     a.remote_qpn = rig_.objects.qpn(queue_);
     a.address.dlid = rig_.adapter.port(1).lid;
-    for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts, qp_state::error, qp_state::reset,
-                              qp_state::init}) {
+    for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts, qp_state::error,
+                              qp_state::reset, qp_state::init}) {
       modify_queue_pair change;
       change.start(rig_.objects, queue_, to, a);
       FREEHCA_TRY(rig_.await(change));
@@ -103,12 +118,13 @@ struct objects_unwind_test : ::testing::Test {
   void fail_command(unsigned n, model::command_verdict verdict) {
     seen = 0;
     struck = opcode{};
-    rig->machine.adapter().judge_commands([this, n, verdict](opcode code, std::uint32_t) -> model::command_verdict {
-      // What the device itself asks in between is no part of a life.
-      if (code == opcode::mad_ifc || ++seen != n) return {};
-      struck = code;
-      return verdict;
-    });
+    rig->machine.adapter().judge_commands(
+        [this, n, verdict](opcode code, std::uint32_t) -> model::command_verdict {
+          // What the device itself asks in between is no part of a life.
+          if (code == opcode::mad_ifc || ++seen != n) return {};
+          struck = code;
+          return verdict;
+        });
   }
   unsigned commands_of_a_life() {
     fail_command(0, {});
@@ -117,12 +133,14 @@ struct objects_unwind_test : ::testing::Test {
     return seen;
   }
   std::string place(unsigned n) {
-    return "command " + std::to_string(n) + ", opcode " + std::to_string(static_cast<unsigned>(struck));
+    return "command " + std::to_string(n) + ", opcode " +
+           std::to_string(static_cast<unsigned>(struck));
   }
   void settle() {
     rig->machine.adapter().judge_commands({});
     rig->machine.adapter().release_held_commands();
-    EXPECT_TRUE(rig->run([&] { return rig->adapter.commands().slots_in_use() == 0; }, clock::seconds(1)));
+    EXPECT_TRUE(
+        rig->run([&] { return rig->adapter.commands().slots_in_use() == 0; }, clock::seconds(1)));
     rig->run([] { return false; }, clock::milliseconds(50));
   }
   void TearDown() override {

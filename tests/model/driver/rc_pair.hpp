@@ -11,8 +11,11 @@ namespace freehca::testing {
 /// Two connected queue pairs on port 1, each with a completion queue, addressed by the port's own LID.
 class rc_pair {
  public:
-  explicit rc_pair(verbs_rig& rig, const queue_pair_attributes& shape = {.sends = 16, .receives = 16, .gather = 4,
-                                                                         .scatter = 4, .inline_bytes = 400})
+  explicit rc_pair(verbs_rig& rig, const queue_pair_attributes& shape = {.sends = 16,
+                                                                         .receives = 16,
+                                                                         .gather = 4,
+                                                                         .scatter = 4,
+                                                                         .inline_bytes = 400})
       : rig_(rig) {
     const auto made = rig.objects.create_protection_domain();
     EXPECT_TRUE(made.ok());
@@ -95,7 +98,8 @@ class rc_pair {
     queues::work_completion w;
     w.status = queues::completion_status::unknown_syndrome;
     bool there = false;
-    EXPECT_TRUE(rig_.run([&] { return there || (there = cq(i).poll(&w, 1) == 1); }, 60'000'000'000)) << "side " << i;
+    EXPECT_TRUE(rig_.run([&] { return there || (there = cq(i).poll(&w, 1) == 1); }, 60'000'000'000))
+        << "side " << i;
     return w;
   }
 

@@ -14,8 +14,8 @@ using queues::send_opcode;
 using queues::work_completion;
 using queues::work_opcode;
 
-constexpr memory_access everything{.local_write = true, .remote_read = true, .remote_write = true,
-                                   .remote_atomic = true};
+constexpr memory_access everything{
+    .local_write = true, .remote_read = true, .remote_write = true, .remote_atomic = true};
 constexpr std::size_t largest = 1 << 20;
 constexpr std::byte guard{0xa5};
 
@@ -49,7 +49,8 @@ struct rc_test : ::testing::Test {
     for (std::size_t i = 0; i < size; ++i) *from.at(i) = pattern(message, i);
   }
   void expect_arrived(registered_buffer& to, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(*to.at(i), pattern(message, i)) << "byte " << i << " of " << size;
+    for (std::size_t i = 0; i < size; ++i)
+      ASSERT_EQ(*to.at(i), pattern(message, i)) << "byte " << i << " of " << size;
     EXPECT_TRUE(to.untouched_but(0, size, guard)) << size;
   }
 };
@@ -76,8 +77,13 @@ TEST_F(rc_test, writes_of_all_sizes_arrive_whole_and_alone) {
   for (const std::size_t size : sizes()) {
     prepare(source, size);
     const auto from = source.entry(0, size);
-    ASSERT_TRUE(pair.send(0).post_and_ring({.list = &from, .entries = 1, .opcode = send_opcode::rdma_write,
-                                            .rkey = target.key, .remote_address = target.address()}).ok());
+    ASSERT_TRUE(pair.send(0)
+                    .post_and_ring({.list = &from,
+                                    .entries = 1,
+                                    .opcode = send_opcode::rdma_write,
+                                    .rkey = target.key,
+                                    .remote_address = target.address()})
+                    .ok());
     const work_completion done = pair.next(0);
     ASSERT_TRUE(done.ok()) << name_of(done.status) << " " << size;
     expect_arrived(target, size);
@@ -89,10 +95,14 @@ TEST_F(rc_test, writes_with_immediate_also_complete_a_receive) {
     prepare(source, size);
     const auto from = source.entry(0, size);
     ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = 9}).ok());
-    ASSERT_TRUE(pair.send(0).post_and_ring({.list = &from, .entries = 1,
-                                            .opcode = send_opcode::rdma_write_with_immediate,
-                                            .immediate = 0x12345678, .rkey = target.key,
-                                            .remote_address = target.address()}).ok());
+    ASSERT_TRUE(pair.send(0)
+                    .post_and_ring({.list = &from,
+                                    .entries = 1,
+                                    .opcode = send_opcode::rdma_write_with_immediate,
+                                    .immediate = 0x12345678,
+                                    .rkey = target.key,
+                                    .remote_address = target.address()})
+                    .ok());
     ASSERT_TRUE(pair.next(0).ok());
     const work_completion received = pair.next(1);
     ASSERT_TRUE(received.ok()) << name_of(received.status);
@@ -108,8 +118,13 @@ TEST_F(rc_test, reads_of_all_sizes_arrive_whole_and_alone) {
   for (const std::size_t size : sizes()) {
     prepare(target, size);
     const auto into = source.entry(0, size);
-    ASSERT_TRUE(pair.send(0).post_and_ring({.list = &into, .entries = 1, .opcode = send_opcode::rdma_read,
-                                            .rkey = target.key, .remote_address = target.address()}).ok());
+    ASSERT_TRUE(pair.send(0)
+                    .post_and_ring({.list = &into,
+                                    .entries = 1,
+                                    .opcode = send_opcode::rdma_read,
+                                    .rkey = target.key,
+                                    .remote_address = target.address()})
+                    .ok());
     const work_completion done = pair.next(0);
     ASSERT_TRUE(done.ok()) << name_of(done.status) << " " << size;
     EXPECT_EQ(done.opcode, work_opcode::rdma_read);
@@ -125,7 +140,8 @@ TEST_F(rc_test, inline_data_needs_no_region) {
     for (std::size_t i = 0; i < size; ++i) payload[i] = pattern(message, i);
     const auto to = target.entry(0, size);
     ASSERT_TRUE(pair.receive(1).post_and_ring({.list = &to, .entries = 1}).ok());
-    ASSERT_TRUE(pair.send(0).post_and_ring({.inline_bytes = payload.data(), .inline_length = size}).ok());
+    ASSERT_TRUE(
+        pair.send(0).post_and_ring({.inline_bytes = payload.data(), .inline_length = size}).ok());
     ASSERT_TRUE(pair.next(0).ok()) << size;
     EXPECT_EQ(pair.next(1).byte_count, size);
     expect_arrived(target, size);
@@ -134,10 +150,10 @@ TEST_F(rc_test, inline_data_needs_no_region) {
 
 TEST_F(rc_test, lists_are_gathered_and_scattered) {
   prepare(source, 6000);
-  const queues::data_entry from[] = {source.entry(0, 1), source.entry(1, 4095), source.entry(4096, 1000),
-                                     source.entry(5096, 904)};
-  const queues::data_entry to[] = {target.entry(0, 3000), target.entry(3000, 2000), target.entry(5000, 500),
-                                   target.entry(5500, 500)};
+  const queues::data_entry from[] = {source.entry(0, 1), source.entry(1, 4095),
+                                     source.entry(4096, 1000), source.entry(5096, 904)};
+  const queues::data_entry to[] = {target.entry(0, 3000), target.entry(3000, 2000),
+                                   target.entry(5000, 500), target.entry(5500, 500)};
   ASSERT_TRUE(pair.receive(1).post_and_ring({.list = to, .entries = 4}).ok());
   ASSERT_TRUE(pair.send(0).post_and_ring({.list = from, .entries = 4}).ok());
   ASSERT_TRUE(pair.next(0).ok());
@@ -155,7 +171,9 @@ TEST_F(rc_test, rings_go_round_many_times_with_unsignaled_sends) {
     std::byte payload[8];
     for (std::size_t i = 0; i < 8; ++i) payload[i] = pattern(n, i);
     ASSERT_TRUE(
-        pair.send(0).post_and_ring({.wr_id = n, .inline_bytes = payload, .inline_length = 8, .signaled = n % 8 == 7})
+        pair.send(0)
+            .post_and_ring(
+                {.wr_id = n, .inline_bytes = payload, .inline_length = 8, .signaled = n % 8 == 7})
             .ok());
     const work_completion r = pair.next(1);
     ASSERT_TRUE(r.ok()) << name_of(r.status);
@@ -178,9 +196,14 @@ TEST_F(rc_test, atomics_change_the_other_side_and_bring_the_old_value) {
   std::memcpy(at, &value, 8);
   const auto into = source.entry(0, 8);
   if (!rig.adapter.capabilities().has(layouts::dev_cap_flag::atomic)) GTEST_SKIP();
-  ASSERT_TRUE(pair.send(0).post_and_ring({.list = &into, .entries = 1, .opcode = send_opcode::fetch_and_add,
-                                          .rkey = target.key, .remote_address = target.address(6),
-                                          .swap_or_add = 2}).ok());
+  ASSERT_TRUE(pair.send(0)
+                  .post_and_ring({.list = &into,
+                                  .entries = 1,
+                                  .opcode = send_opcode::fetch_and_add,
+                                  .rkey = target.key,
+                                  .remote_address = target.address(6),
+                                  .swap_or_add = 2})
+                  .ok());
   const work_completion done = pair.next(0);
   ASSERT_TRUE(done.ok()) << name_of(done.status);
   EXPECT_EQ(done.opcode, work_opcode::fetch_and_add);
@@ -192,8 +215,14 @@ TEST_F(rc_test, atomics_change_the_other_side_and_bring_the_old_value) {
 TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset) {
   prepare(source, 64);
   const auto from = source.entry(0, 64);
-  ASSERT_TRUE(pair.send(0).post({.wr_id = 1, .list = &from, .entries = 1, .opcode = send_opcode::rdma_write,
-                                 .rkey = target.key ^ 1, .remote_address = target.address()}).ok());
+  ASSERT_TRUE(pair.send(0)
+                  .post({.wr_id = 1,
+                         .list = &from,
+                         .entries = 1,
+                         .opcode = send_opcode::rdma_write,
+                         .rkey = target.key ^ 1,
+                         .remote_address = target.address()})
+                  .ok());
   ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = 2, .list = &from, .entries = 1}).ok());
   work_completion w = pair.next(0);
   EXPECT_EQ(w.wr_id, 1u);
@@ -215,8 +244,14 @@ TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset
   EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state));
   pair.connect();
   prepare(source, 64);
-  ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = 3, .list = &from, .entries = 1, .opcode = send_opcode::rdma_write,
-                                          .rkey = target.key, .remote_address = target.address()}).ok());
+  ASSERT_TRUE(pair.send(0)
+                  .post_and_ring({.wr_id = 3,
+                                  .list = &from,
+                                  .entries = 1,
+                                  .opcode = send_opcode::rdma_write,
+                                  .rkey = target.key,
+                                  .remote_address = target.address()})
+                  .ok());
   EXPECT_EQ(pair.next(0).wr_id, 3u);
   expect_arrived(target, 64);
 }
@@ -224,8 +259,13 @@ TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset
 TEST_F(rc_test, a_wrong_local_key_is_the_senders_fault) {
   queues::data_entry from = source.entry(0, 64);
   from.lkey ^= 1;
-  ASSERT_TRUE(pair.send(0).post_and_ring({.list = &from, .entries = 1, .opcode = send_opcode::rdma_write,
-                                          .rkey = target.key, .remote_address = target.address()}).ok());
+  ASSERT_TRUE(pair.send(0)
+                  .post_and_ring({.list = &from,
+                                  .entries = 1,
+                                  .opcode = send_opcode::rdma_write,
+                                  .rkey = target.key,
+                                  .remote_address = target.address()})
+                  .ok());
   EXPECT_EQ(pair.next(0).status, completion_status::local_protection);
 }
 

@@ -29,7 +29,8 @@ inline std::string text_of(status s) {
 /// Storage aligned as the driver wants it.
 class storage {
  public:
-  explicit storage(std::size_t bytes) : bytes_(bytes), at_(new(std::align_val_t{16}) std::byte[bytes]) {}
+  explicit storage(std::size_t bytes)
+      : bytes_(bytes), at_(new (std::align_val_t{16}) std::byte[bytes]) {}
   std::byte* at() { return at_.get(); }
   std::size_t bytes() const { return bytes_; }
 
@@ -52,7 +53,9 @@ struct rig_options {
 class verbs_rig {
  public:
   explicit verbs_rig(const rig_options& how = {})
-      : machine(how.machine), budget_(how.budget), device_storage_(device::storage_bytes(how.budget)),
+      : machine(how.machine),
+        budget_(how.budget),
+        device_storage_(device::storage_bytes(how.budget)),
         verbs_storage_(verbs::storage_bytes(how.budget, how.objects)) {
     bring_up(how);
   }
@@ -68,16 +71,17 @@ class verbs_rig {
 
   /// Runs driver and adapter until `done` or the limit of virtual time.
   bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000) {
-    return machine.run(done,
-                       [this] {
-                         if (objects.is_open()) {
-                           objects.poll();
-                           return objects.next_deadline();
-                         }
-                         adapter.poll();
-                         return adapter.next_deadline();
-                       },
-                       limit_ns);
+    return machine.run(
+        done,
+        [this] {
+          if (objects.is_open()) {
+            objects.poll();
+            return objects.next_deadline();
+          }
+          adapter.poll();
+          return adapter.next_deadline();
+        },
+        limit_ns);
   }
   /// The outcome of an operation that was started.
   status await(operation& op) {
@@ -100,8 +104,11 @@ class verbs_rig {
     operation up;
     adapter.bring_up(up);
     ASSERT_TRUE(run([&] { return up.done(); }));
-    ASSERT_TRUE(up.outcome().ok()) << name_of(adapter.failure().step) << ": " << text_of(adapter.failure().cause);
-    ASSERT_TRUE(objects.open(adapter, budget_, how.objects, verbs_storage_.at(), verbs_storage_.bytes(), how.events)
+    ASSERT_TRUE(up.outcome().ok())
+        << name_of(adapter.failure().step) << ": " << text_of(adapter.failure().cause);
+    ASSERT_TRUE(objects
+                    .open(adapter, budget_, how.objects, verbs_storage_.at(),
+                          verbs_storage_.bytes(), how.events)
                     .ok());
   }
 
@@ -114,7 +121,9 @@ class registered_buffer {
  public:
   registered_buffer(verbs_rig& rig, pd_handle domain, std::size_t bytes, std::uint32_t offset,
                     const memory_access& access)
-      : rig_(rig), bytes_(bytes), offset_(offset),
+      : rig_(rig),
+        bytes_(bytes),
+        offset_(offset),
         pages_(rig.machine.memory().allocate_scattered((offset + bytes + 4095) / 4096 + 1)) {
     create_memory_region create;
     create.start(rig.objects, {.pd = domain,

@@ -42,16 +42,24 @@ struct cq_test : ::testing::TestWithParam<unsigned> {
       sent[i].resize(s.entries());
       posted[i].resize(r.entries());
       pair[i].qpn = qpn[i];
-      ASSERT_TRUE(pair[i].send.open({sends[i].region(s.bytes()), s, sent[i].data(), doorbells.region(), qpn[i], 1, 0,
-                                     1u << 30, true}).ok());
-      ASSERT_TRUE(pair[i].receive.open({receives[i].region(r.bytes()), r, posted[i].data(), records[i].region(64), 1})
+      ASSERT_TRUE(pair[i]
+                      .send
+                      .open({sends[i].region(s.bytes()), s, sent[i].data(), doorbells.region(),
+                             qpn[i], 1, 0, 1u << 30, true})
                       .ok());
+      ASSERT_TRUE(
+          pair[i]
+              .receive
+              .open({receives[i].region(r.bytes()), r, posted[i].data(), records[i].region(64), 1})
+              .ok());
       pair[i].send.accept(true);
       pair[i].receive.accept(true);
       ASSERT_TRUE(directory.add(pair[i]).ok());
     }
-    ASSERT_TRUE(queue.open({memory.region(cq::ring_bytes(log_entries, entry_bytes)), log_entries, entry_bytes,
-                            record.region(64), doorbells.region(), 0x99, &directory}).ok());
+    ASSERT_TRUE(queue
+                    .open({memory.region(cq::ring_bytes(log_entries, entry_bytes)), log_entries,
+                           entry_bytes, record.region(64), doorbells.region(), 0x99, &directory})
+                    .ok());
   }
 
   void produce(image<cqe> e) {
@@ -59,7 +67,8 @@ struct cq_test : ::testing::TestWithParam<unsigned> {
     memory.write((produced & 15) * entry_bytes + (entry_bytes == 64 ? cqe64_offset : 0), e);
     ++produced;
   }
-  static image<cqe> send_done(std::uint32_t number, std::uint32_t index, wqe_opcode opcode = wqe_opcode::send) {
+  static image<cqe> send_done(std::uint32_t number, std::uint32_t index,
+                              wqe_opcode opcode = wqe_opcode::send) {
     image<cqe> e;
     e.set<&cqe::qpn>(number).set<&cqe::wqe_index>(index & 0xffff).set<&cqe::is_send>(true);
     e.set<&cqe::opcode>(static_cast<std::uint64_t>(opcode));
@@ -122,7 +131,10 @@ TEST_P(cq_test, receives_report_bytes_source_and_immediate) {
   for (std::uint32_t i = 0; i < 3; ++i)
     ASSERT_TRUE(pair[1].receive.post({.wr_id = 70 + i, .list = &buffer, .entries = 1}).ok());
   auto e = received(qpn[1], 0, 100, cqe_opcode::recv_send_imm);
-  e.set<&cqe::immediate>(0xdeadbeef).set<&cqe::remote_qpn>(0x77).set<&cqe::slid>(5).set<&cqe::sl>(3);
+  e.set<&cqe::immediate>(0xdeadbeef)
+      .set<&cqe::remote_qpn>(0x77)
+      .set<&cqe::slid>(5)
+      .set<&cqe::sl>(3);
   produce(e);
   work_completion w = one();
   EXPECT_EQ(w.wr_id, 70u);
@@ -209,7 +221,8 @@ TEST_P(cq_test, arming_writes_the_record_and_then_the_doorbell) {
 TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
   for (std::uint32_t start = 0; start < 20; ++start) {
     // At each position of the ring, the end of a round among them.
-    for (std::uint32_t i = 0; i < 6; ++i) ASSERT_TRUE(pair[i % 2].send.post({.wr_id = 100 * start + i}).ok());
+    for (std::uint32_t i = 0; i < 6; ++i)
+      ASSERT_TRUE(pair[i % 2].send.post({.wr_id = 100 * start + i}).ok());
     for (std::uint32_t i = 0; i < 6; ++i) produce(send_done(qpn[i % 2], start * 3 + i / 2));
     queue.forget(qpn[1]);
     work_completion w[8];

@@ -23,8 +23,10 @@ struct eq_test : ::testing::TestWithParam<unsigned> {
   std::uint32_t produced = 0;
 
   void SetUp() override {
-    ASSERT_TRUE(queue.open({memory.region(eq::ring_bytes(log_entries, entry_bytes)), log_entries, entry_bytes,
-                            doorbells.region().part(0, 4)}).ok());
+    ASSERT_TRUE(queue
+                    .open({memory.region(eq::ring_bytes(log_entries, entry_bytes)), log_entries,
+                           entry_bytes, doorbells.region().part(0, 4)})
+                    .ok());
   }
   void produce(std::uint8_t sub_type) {
     layouts::image<eqe> e;
@@ -80,9 +82,12 @@ TEST(eq_open, refuses_shapes_that_hardware_does_not_have) {
   ring_memory memory(4096);
   doorbell_page doorbells;
   eq queue;
-  EXPECT_TRUE(queue.open({memory.region(255), 3, 32, doorbells.region()}).is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.open({memory.region(4096), 3, 48, doorbells.region()}).is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.open({memory.region(4096), 23, 32, doorbells.region()}).is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      queue.open({memory.region(255), 3, 32, doorbells.region()}).is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      queue.open({memory.region(4096), 3, 48, doorbells.region()}).is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      queue.open({memory.region(4096), 23, 32, doorbells.region()}).is(driver_error::bad_argument));
   EXPECT_FALSE(queue.is_open());
 }
 

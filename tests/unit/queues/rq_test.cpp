@@ -22,11 +22,14 @@ struct rq_test : ::testing::Test {
   void make(std::uint32_t requests, unsigned scatter) {
     shape = rq_shape_for(requests, scatter).value();
     slots.resize(shape.entries());
-    ASSERT_TRUE(queue.open({memory.region(shape.bytes()), shape, slots.data(), record.region(64), scatter}).ok());
+    ASSERT_TRUE(
+        queue.open({memory.region(shape.bytes()), shape, slots.data(), record.region(64), scatter})
+            .ok());
     queue.accept(true);
   }
   image<wqe_data> data(std::uint32_t n, unsigned i) {
-    return memory.read<wqe_data>((std::size_t{n & (shape.entries() - 1)} << shape.log_stride) + 16 * i);
+    return memory.read<wqe_data>((std::size_t{n & (shape.entries() - 1)} << shape.log_stride) +
+                                 16 * i);
   }
 };
 

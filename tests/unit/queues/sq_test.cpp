@@ -23,16 +23,23 @@ struct sq_test : ::testing::Test {
   sq_shape shape;
   sq queue;
 
-  void make(std::uint32_t requests, unsigned gather, std::uint32_t inline_bytes, bool atomics = true) {
+  void make(std::uint32_t requests, unsigned gather, std::uint32_t inline_bytes,
+            bool atomics = true) {
     shape = sq_shape_for(requests, gather, inline_bytes).value();
     slots.resize(shape.entries());
-    ASSERT_TRUE(queue.open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(), 0x123456, gather,
-                            inline_bytes, 1u << 20, atomics}).ok());
+    ASSERT_TRUE(queue
+                    .open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(),
+                           0x123456, gather, inline_bytes, 1u << 20, atomics})
+                    .ok());
     queue.accept(true);
   }
-  std::size_t entry(std::uint32_t n) const { return (n & (shape.entries() - 1)) << shape.log_stride; }
+  std::size_t entry(std::uint32_t n) const {
+    return (n & (shape.entries() - 1)) << shape.log_stride;
+  }
   image<wqe_ctrl> control(std::uint32_t n) { return memory.read<wqe_ctrl>(entry(n)); }
-  image<wqe_data> data(std::uint32_t n, std::size_t at) { return memory.read<wqe_data>(entry(n) + at); }
+  image<wqe_data> data(std::uint32_t n, std::size_t at) {
+    return memory.read<wqe_data>(entry(n) + at);
+  }
   std::vector<std::byte> ring_bytes() { return {memory.at(0), memory.at(shape.bytes())}; }
 };
 
@@ -60,13 +67,15 @@ TEST_F(sq_test, a_fresh_ring_is_the_softwares_and_stamped) {
 TEST_F(sq_test, a_send_with_everything) {
   make(4, 2, 0);
   const data_entry list[] = {{0x1000, 7, 0x800}, {0, 0, 0}, {0x2000, 9, 0x900}};
-  ASSERT_TRUE(queue.post({.wr_id = 42,
-                          .list = list,
-                          .entries = 3,
-                          .opcode = send_opcode::send_with_immediate,
-                          .solicited = true,
-                          .fence = true,
-                          .immediate = 0xabcd1234}).ok());
+  ASSERT_TRUE(queue
+                  .post({.wr_id = 42,
+                         .list = list,
+                         .entries = 3,
+                         .opcode = send_opcode::send_with_immediate,
+                         .solicited = true,
+                         .fence = true,
+                         .immediate = 0xabcd1234})
+                  .ok());
   EXPECT_FALSE(control(0).get<&wqe_ctrl::owner>());
   EXPECT_EQ(control(0).get<&wqe_ctrl::opcode>(), wqe_opcode::send_imm);
   EXPECT_EQ(control(0).get<&wqe_ctrl::ds>(), 3u) << "an entry of no bytes is left out";
@@ -85,14 +94,27 @@ TEST_F(sq_test, a_send_with_everything) {
 TEST_F(sq_test, rdma_and_atomics_name_the_other_side) {
   make(4, 1, 0);
   const data_entry list{0x1000, 8, 0x800};
-  ASSERT_TRUE(queue.post({.list = &list, .entries = 1, .opcode = send_opcode::rdma_read, .signaled = false,
-                          .rkey = 0x77, .remote_address = 0x1122334455667788}).ok());
+  ASSERT_TRUE(queue
+                  .post({.list = &list,
+                         .entries = 1,
+                         .opcode = send_opcode::rdma_read,
+                         .signaled = false,
+                         .rkey = 0x77,
+                         .remote_address = 0x1122334455667788})
+                  .ok());
   const auto remote = memory.read<wqe_remote_address>(entry(0) + 16);
   EXPECT_EQ(remote.get<&wqe_remote_address::remote_address>(), 0x1122334455667788u);
   EXPECT_EQ(remote.get<&wqe_remote_address::rkey>(), 0x77u);
   EXPECT_EQ(control(0).get<&wqe_ctrl::cq_update>(), wqe_completion::none);
-  ASSERT_TRUE(queue.post({.list = &list, .entries = 1, .opcode = send_opcode::compare_and_swap, .rkey = 0x77,
-                          .remote_address = 8, .swap_or_add = 5, .compare = 6}).ok());
+  ASSERT_TRUE(queue
+                  .post({.list = &list,
+                         .entries = 1,
+                         .opcode = send_opcode::compare_and_swap,
+                         .rkey = 0x77,
+                         .remote_address = 8,
+                         .swap_or_add = 5,
+                         .compare = 6})
+                  .ok());
   const auto operands = memory.read<wqe_atomic>(entry(1) + 32);
   EXPECT_EQ(operands.get<&wqe_atomic::swap_add>(), 5u);
   EXPECT_EQ(operands.get<&wqe_atomic::compare>(), 6u);
@@ -107,8 +129,11 @@ TEST_F(sq_test, inline_segments_do_not_cross_basic_blocks) {
   for (std::uint32_t length : {1u, 27u, 28u, 29u, 88u, 89u, 200u}) {
     queue.reset();
     queue.accept(true);
-    ASSERT_TRUE(queue.post({.inline_bytes = payload.data(), .inline_length = length,
-                            .opcode = send_opcode::rdma_write}).ok());
+    ASSERT_TRUE(queue
+                    .post({.inline_bytes = payload.data(),
+                           .inline_length = length,
+                           .opcode = send_opcode::rdma_write})
+                    .ok());
     std::size_t at = entry(0) + 32, got = 0;
     const std::size_t end = entry(0) + control(0).get<&wqe_ctrl::ds>() * 16;
     while (at < end) {
@@ -127,7 +152,8 @@ TEST_F(sq_test, inline_segments_do_not_cross_basic_blocks) {
 TEST_F(sq_test, inline_of_nothing_is_a_wqe_without_data) {
   make(2, 1, 16);
   const std::byte nothing{};
-  ASSERT_TRUE(queue.post({.inline_bytes = &nothing, .inline_length = 0, .opcode = send_opcode::send}).ok());
+  ASSERT_TRUE(
+      queue.post({.inline_bytes = &nothing, .inline_length = 0, .opcode = send_opcode::send}).ok());
   EXPECT_EQ(control(0).get<&wqe_ctrl::ds>(), 1u);
 }
 
@@ -141,8 +167,12 @@ TEST_F(sq_test, what_does_not_fit_leaves_the_ring_alone) {
   EXPECT_TRUE(queue.post({.list = list, .entries = 2}).is(driver_error::bad_argument));
   EXPECT_TRUE(queue.post({.list = &huge, .entries = 1}).is(driver_error::bad_argument));
   EXPECT_TRUE(queue.post({.list = &wide, .entries = 1}).is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.post({.inline_bytes = payload.data(), .inline_length = 17}).is(driver_error::bad_argument));
-  EXPECT_TRUE(queue.post({.inline_bytes = payload.data(), .inline_length = 4, .opcode = send_opcode::rdma_read})
+  EXPECT_TRUE(queue.post({.inline_bytes = payload.data(), .inline_length = 17})
+                  .is(driver_error::bad_argument));
+  EXPECT_TRUE(queue
+                  .post({.inline_bytes = payload.data(),
+                         .inline_length = 4,
+                         .opcode = send_opcode::rdma_read})
                   .is(driver_error::bad_argument));
   EXPECT_TRUE(queue.post({.list = list, .entries = 1, .opcode = send_opcode::fetch_and_add})
                   .is(driver_error::unsupported));
@@ -154,7 +184,8 @@ TEST_F(sq_test, what_does_not_fit_leaves_the_ring_alone) {
 
 TEST_F(sq_test, full_is_full_and_room_comes_with_completions) {
   make(4, 1, 0);
-  for (std::uint32_t i = 0; i < queue.most_outstanding(); ++i) ASSERT_TRUE(queue.post({.wr_id = i}).ok());
+  for (std::uint32_t i = 0; i < queue.most_outstanding(); ++i)
+    ASSERT_TRUE(queue.post({.wr_id = i}).ok());
   const auto before = ring_bytes();
   EXPECT_TRUE(queue.post({}).is(driver_error::queue_full));
   EXPECT_EQ(ring_bytes(), before);
@@ -169,9 +200,12 @@ TEST_F(sq_test, owner_bits_turn_with_each_round_and_blocks_ahead_are_stamped) {
   const data_entry list[10] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {5, 1, 1},
                                {6, 1, 1}, {7, 1, 1}, {8, 1, 1}, {9, 1, 1}, {10, 1, 1}};
   for (std::uint32_t n = 0; n < 5 * shape.entries(); ++n) {
-    ASSERT_TRUE(queue.post({.wr_id = n, .list = list, .entries = 10, .opcode = send_opcode::rdma_write}).ok());
+    ASSERT_TRUE(
+        queue.post({.wr_id = n, .list = list, .entries = 10, .opcode = send_opcode::rdma_write})
+            .ok());
     ASSERT_EQ(control(n).get<&wqe_ctrl::owner>(), (n & shape.entries()) != 0);
-    for (unsigned i = 0; i < 10; ++i) ASSERT_EQ(data(n, 32 + 16 * i).get<&wqe_data::address>(), i + 1);
+    for (unsigned i = 0; i < 10; ++i)
+      ASSERT_EQ(data(n, 32 + 16 * i).get<&wqe_data::address>(), i + 1);
     for (std::uint32_t ahead = 1; ahead <= shape.spare(); ++ahead) {
       ASSERT_NE(control(n + ahead).get<&wqe_ctrl::owner>(), ((n + ahead) & shape.entries()) != 0);
       for (std::size_t at = 64; at < 192; at += 64)
@@ -195,7 +229,8 @@ TEST_F(sq_test, the_sixteen_bit_counter_wraps) {
 
 TEST_F(sq_test, a_completion_retires_the_unsignaled_before_it) {
   make(4, 1, 0);
-  for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(queue.post({.wr_id = i, .signaled = i == 3}).ok());
+  for (std::uint32_t i = 0; i < 4; ++i)
+    ASSERT_TRUE(queue.post({.wr_id = i, .signaled = i == 3}).ok());
   EXPECT_EQ(queue.retire(3)->wr_id, 3u);
   EXPECT_EQ(queue.outstanding(), 0u);
 }
@@ -205,7 +240,8 @@ TEST_F(sq_test, indexes_of_the_device_are_not_trusted) {
   EXPECT_EQ(queue.retire(0), nullptr) << "nothing is posted";
   ASSERT_TRUE(queue.post({}).ok());
   ASSERT_TRUE(queue.post({}).ok());
-  for (std::uint32_t i = 2; i <= 0xffff; ++i) ASSERT_EQ(queue.retire(static_cast<std::uint16_t>(i)), nullptr) << i;
+  for (std::uint32_t i = 2; i <= 0xffff; ++i)
+    ASSERT_EQ(queue.retire(static_cast<std::uint16_t>(i)), nullptr) << i;
   EXPECT_EQ(queue.outstanding(), 2u);
 }
 

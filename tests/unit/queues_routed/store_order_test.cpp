@@ -32,10 +32,18 @@ void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept
   accesses.push_back({to, bytes, false});
   if (after_store) after_store();
 }
-void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept { std::memcpy(to, from, bytes); }
-std::uint32_t mmio_read_32(const std::byte*) noexcept { return 0; }
-void mmio_write_32(std::byte* at, std::uint32_t) noexcept { accesses.push_back({at, 4, true}); }
-void mmio_write_64(std::byte* at, std::uint64_t) noexcept { accesses.push_back({at, 8, true}); }
+void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
+std::uint32_t mmio_read_32(const std::byte*) noexcept {
+  return 0;
+}
+void mmio_write_32(std::byte* at, std::uint32_t) noexcept {
+  accesses.push_back({at, 4, true});
+}
+void mmio_write_64(std::byte* at, std::uint64_t) noexcept {
+  accesses.push_back({at, 8, true});
+}
 
 }  // namespace freehca::routed
 
@@ -45,7 +53,8 @@ namespace {
 using namespace layouts;
 
 struct store_order_test : ::testing::Test {
-  std::vector<std::uint64_t> ring_words = std::vector<std::uint64_t>(1 << 13), uar_words = std::vector<std::uint64_t>(512);
+  std::vector<std::uint64_t> ring_words = std::vector<std::uint64_t>(1 << 13),
+                             uar_words = std::vector<std::uint64_t>(512);
   std::byte* ring = reinterpret_cast<std::byte*>(ring_words.data());
   mmio_region uar{reinterpret_cast<std::byte*>(uar_words.data()), 4096};
   void SetUp() override {
@@ -60,15 +69,22 @@ TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
   ASSERT_EQ(shape.log_stride, 8);
   std::vector<sent_request> slots(shape.entries());
   sq queue;
-  ASSERT_TRUE(queue.open({{ring, 0x1000, shape.bytes()}, shape, slots.data(), uar, 7, 14, 200, 1 << 30, true}).ok());
+  ASSERT_TRUE(
+      queue
+          .open(
+              {{ring, 0x1000, shape.bytes()}, shape, slots.data(), uar, 7, 14, 200, 1 << 30, true})
+          .ok());
   queue.accept(true);
   std::vector<data_entry> list(14, {0x1111'2222'3333'4444, 0x55, 0x66});
   std::vector<std::byte> payload(200, std::byte{0x77});
 
   for (std::uint32_t n = 0; n < 3 * shape.entries(); ++n) {
     const send_request request =
-        n % 2 == 0 ? send_request{.list = list.data(), .entries = 14, .opcode = send_opcode::rdma_write}
-                   : send_request{.inline_bytes = payload.data(), .inline_length = 200, .opcode = send_opcode::rdma_write};
+        n % 2 == 0
+            ? send_request{.list = list.data(), .entries = 14, .opcode = send_opcode::rdma_write}
+            : send_request{.inline_bytes = payload.data(),
+                           .inline_length = 200,
+                           .opcode = send_opcode::rdma_write};
     // The image that the whole WQE has in the end, from a queue of its own.
     std::vector<std::byte> finished;
     unsigned moments = 0;
@@ -85,7 +101,8 @@ TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
         ring = reinterpret_cast<std::byte*>(ring_words.data());
         continue;
       }
-      const std::byte* const entry = ring + ((std::size_t{n} & (shape.entries() - 1)) << shape.log_stride);
+      const std::byte* const entry =
+          ring + ((std::size_t{n} & (shape.entries() - 1)) << shape.log_stride);
       after_store = [&] {
         ++moments;
         const auto control = image<wqe_ctrl>::from_bytes(entry);
@@ -93,14 +110,16 @@ TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
         for (std::size_t block = given ? 0 : 64; block < 256; block += 64) {
           // Whoever fetches a block whose first word is no stamp finds the whole block valid.
           if (!given && layouts::load_be<std::uint32_t>(entry + block) == wqe_stamp) continue;
-          EXPECT_EQ(std::memcmp(entry + block, finished.data() + block, 64), 0) << n << " block " << block;
+          EXPECT_EQ(std::memcmp(entry + block, finished.data() + block, 64), 0)
+              << n << " block " << block;
         }
       };
       ASSERT_TRUE(queue.post(request).ok());
       after_store = nullptr;
     }
     EXPECT_GE(moments, 8u);
-    ASSERT_EQ(accesses.back().at, ring + ((std::size_t{n} & (shape.entries() - 1)) << shape.log_stride));
+    ASSERT_EQ(accesses.back().at,
+              ring + ((std::size_t{n} & (shape.entries() - 1)) << shape.log_stride));
     ASSERT_EQ(accesses.back().bytes, 4u) << "the owner word goes last, and alone";
     queue.ring();
     ASSERT_TRUE(accesses.back().is_register);
@@ -114,7 +133,9 @@ TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
   std::uint64_t record = 0;
   auto* const record_at = reinterpret_cast<std::byte*>(&record);
   rq queue;
-  ASSERT_TRUE(queue.open({{ring, 0x1000, shape.bytes()}, shape, slots.data(), {record_at, 0x2000, 8}, 2}).ok());
+  ASSERT_TRUE(
+      queue.open({{ring, 0x1000, shape.bytes()}, shape, slots.data(), {record_at, 0x2000, 8}, 2})
+          .ok());
   queue.accept(true);
   accesses.clear();
   const data_entry entry{1, 2, 3};
@@ -131,7 +152,8 @@ TEST_F(store_order_test, the_arm_record_is_there_before_the_doorbell) {
   qp_directory directory;
   directory.open(slots, 1);
   cq queue;
-  ASSERT_TRUE(queue.open({{ring, 0x1000, 1024}, 4, 32, {record_at, 0x2000, 8}, uar, 1, &directory}).ok());
+  ASSERT_TRUE(
+      queue.open({{ring, 0x1000, 1024}, 4, 32, {record_at, 0x2000, 8}, uar, 1, &directory}).ok());
   accesses.clear();
   queue.arm();
   ASSERT_EQ(accesses.size(), 2u);

@@ -13,7 +13,8 @@
 namespace freehca {
 
 struct completion_queue_attributes {
-  std::uint32_t entries = 0;        ///< at least that many completions fit; one more place is the hardware's
+  std::uint32_t entries =
+      0;  ///< at least that many completions fit; one more place is the hardware's
   unsigned completion_context = 0;  ///< whose event queue tells of it: device::completion_context()
   void* cookie = nullptr;           ///< comes with its events
 };

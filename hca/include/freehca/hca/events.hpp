@@ -19,7 +19,8 @@ struct event_sinks {
   void* context = nullptr;
   /// A completion queue that was armed has something; it must be armed again.
   void (*completion)(void* context, std::uint32_t cqn) noexcept = nullptr;
-  void (*cq_error)(void* context, std::uint32_t cqn, layouts::cq_error_syndrome syndrome) noexcept = nullptr;
+  void (*cq_error)(void* context, std::uint32_t cqn,
+                   layouts::cq_error_syndrome syndrome) noexcept = nullptr;
   /// path_migrated, communication_established, sq_drained, srq_last_wqe, wq_*, path_migration_failed
   void (*qp)(void* context, std::uint32_t qpn, layouts::event_type type) noexcept = nullptr;
   /// srq_limit, srq_catastrophic_error

@@ -16,8 +16,8 @@ namespace freehca {
 struct memory_access {
   bool local_write = false;
   bool remote_read = false;
-  bool remote_write = false;  ///< needs local_write
-  bool remote_atomic = false; ///< needs local_write
+  bool remote_write = false;   ///< needs local_write
+  bool remote_atomic = false;  ///< needs local_write
 };
 
 struct memory_region_attributes {

@@ -41,14 +41,16 @@ class object_operation : public operation {
 
   object_operation() = default;
 
-  void start_creation(verbs& owner, object_record& object, command* create, preparer prepare, finisher at_end);
+  void start_creation(verbs& owner, object_record& object, command* create, preparer prepare,
+                      finisher at_end);
   void start_destruction(verbs& owner, object_record& object, finisher at_end);
   void start_change(verbs& owner, object_record& object, command& change, finisher at_end);
   /// Completes at the next poll without having done anything.
   void refuse(verbs& owner, status why);
 
-  object_record* object_ = nullptr;
-  verbs* owner_ = nullptr;
+  /// While the operation works on one.
+  object_record& object() const { return *object_; }
+  verbs& owner() const { return *owner_; }
 
  private:
   void adopt(verbs& owner, object_record& object, finisher at_end);
@@ -64,6 +66,8 @@ class object_operation : public operation {
   static void on_request(operation& op, void* self) noexcept;
   static void on_cancel(operation& op, void* self) noexcept;
 
+  object_record* object_ = nullptr;
+  verbs* owner_ = nullptr;
   command* command_ = nullptr;  // the one that creates or changes
   preparer prepare_ = nullptr;
   finisher finish_ = nullptr;

@@ -19,12 +19,12 @@ struct queue_pair_attributes {
   pd_handle pd{};
   cq_handle send_cq{}, receive_cq{};
   layouts::qp_service service = layouts::qp_service::rc;  ///< others: driver_error::unsupported
-  std::uint32_t sends = 0;      ///< requests outstanding at the same time, at least
+  std::uint32_t sends = 0;  ///< requests outstanding at the same time, at least
   std::uint32_t receives = 0;
-  unsigned gather = 1;          ///< entries of one request
+  unsigned gather = 1;  ///< entries of one request
   unsigned scatter = 1;
   std::uint32_t inline_bytes = 0;
-  void* cookie = nullptr;       ///< comes with its events
+  void* cookie = nullptr;  ///< comes with its events
 };
 
 /// The way to the other side. `global`: with a GRH, as between subnets.
@@ -51,18 +51,19 @@ struct connection_attributes {
   bool remote_read = false, remote_write = false, remote_atomic = false;
   // RTR
   layouts::ib_mtu path_mtu = layouts::ib_mtu::mtu_1024;
-  std::uint8_t min_rnr_timer = 0;          ///< IBTA code
+  std::uint8_t min_rnr_timer = 0;  ///< IBTA code
   std::uint32_t remote_qpn = 0;
   std::uint32_t receive_psn = 0;
   std::uint32_t reads_as_responder = 1;
-  address_attributes address{};             ///< `port` from INIT on
+  address_attributes address{};  ///< `port` from INIT on
   // RTS
   std::uint32_t send_psn = 0;
   std::uint32_t reads_as_requester = 1;
-  std::uint8_t retry_count = 7;            ///< 0 to 7
-  std::uint8_t rnr_retry = 7;              ///< 7: for ever
-  std::uint8_t ack_timeout = 14;           ///< 4.096 us * 2^n; 0: never
-  std::uint8_t log_ack_request = 8;        ///< a request for an ACK each 2^n packets (Linux: MLX4_IB_ACK_REQ_FREQ)
+  std::uint8_t retry_count = 7;   ///< 0 to 7
+  std::uint8_t rnr_retry = 7;     ///< 7: for ever
+  std::uint8_t ack_timeout = 14;  ///< 4.096 us * 2^n; 0: never
+  std::uint8_t log_ack_request =
+      8;  ///< a request for an ACK each 2^n packets (Linux: MLX4_IB_ACK_REQ_FREQ)
 };
 
 struct queue_pair : object_record {
@@ -70,12 +71,12 @@ struct queue_pair : object_record {
   queues::sq_shape send_shape;
   queues::rq_shape receive_shape;
   std::uint32_t domain_number = 0, send_cqn = 0, receive_cqn = 0;
-  dma_region slots;                   ///< plain storage of the rings' records
+  dma_region slots;  ///< plain storage of the rings' records
   pd_handle pd{};
   cq_handle send_cq{}, receive_cq{};
   void* cookie = nullptr;
   layouts::qp_state qp_state = layouts::qp_state::reset;
-  bool state_unknown = false;         ///< a transition was not answered
+  bool state_unknown = false;  ///< a transition was not answered
 };
 
 /// Makes a queue pair in the RESET state.
@@ -97,11 +98,13 @@ class create_queue_pair : public object_operation {
 /// is. To RESET: its completions that nobody has polled are dropped, its rings begin anew.
 class modify_queue_pair : public object_operation {
  public:
-  void start(verbs& owner, qp_handle queue, layouts::qp_state to, const connection_attributes& attributes = {});
+  void start(verbs& owner, qp_handle queue, layouts::qp_state to,
+             const connection_attributes& attributes = {});
 
  private:
   static void finished(object_operation& op, status outcome) noexcept;
-  firmware_command<commands::any_qp_transition> transition_{layouts::opcode::rst2init_qp, std::uint32_t{0}};
+  firmware_command<commands::any_qp_transition> transition_{layouts::opcode::rst2init_qp,
+                                                            std::uint32_t{0}};
   command plain_;
   layouts::qp_state to_ = layouts::qp_state::reset;
 };

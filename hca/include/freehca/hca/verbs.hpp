@@ -25,12 +25,18 @@ struct verbs_budget {
   std::uint32_t memory_regions = 32;
   std::uint32_t completion_queues = 16;
   std::uint32_t queue_pairs = 16;
-  std::uint32_t requests = 16 * 1024;  ///< places in send and receive queues, of all queue pairs together
+  std::uint32_t requests =
+      16 * 1024;  ///< places in send and receive queues, of all queue pairs together
 
   /// What `where` of driver_error::no_resource and ::no_memory means when one of these runs out; does not overlap
   /// with budget::item.
   enum class item : std::uint8_t {
-    protection_domains = 0x40, memory_regions, completion_queues, queue_pairs, requests, storage,
+    protection_domains = 0x40,
+    memory_regions,
+    completion_queues,
+    queue_pairs,
+    requests,
+    storage,
   };
 };
 
@@ -38,8 +44,10 @@ struct verbs_budget {
 struct verbs_events {
   void* context = nullptr;
   void (*completion)(void* context, cq_handle queue, void* cookie) noexcept = nullptr;
-  void (*cq_error)(void* context, cq_handle queue, void* cookie, layouts::cq_error_syndrome why) noexcept = nullptr;
-  void (*qp)(void* context, qp_handle queue, void* cookie, layouts::event_type type) noexcept = nullptr;
+  void (*cq_error)(void* context, cq_handle queue, void* cookie,
+                   layouts::cq_error_syndrome why) noexcept = nullptr;
+  void (*qp)(void* context, qp_handle queue, void* cookie,
+             layouts::event_type type) noexcept = nullptr;
   void (*port)(void* context, unsigned port) noexcept = nullptr;
   void (*device_failed)(void* context, status why) noexcept = nullptr;
 };
@@ -50,7 +58,8 @@ struct verbs_holdings {
   std::uint32_t in_doubt = 0;  ///< of these
   std::size_t request_bytes = 0;
   bool none() const {
-    return protection_domains + memory_regions + completion_queues + queue_pairs == 0 && request_bytes == 0;
+    return protection_domains + memory_regions + completion_queues + queue_pairs == 0 &&
+           request_bytes == 0;
   }
 };
 
@@ -69,8 +78,8 @@ class verbs {
 
   /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state (not up),
   /// ::no_memory (verbs_budget::item::storage).
-  status open(device& on, const budget& d, const verbs_budget& b, std::byte* storage, std::size_t storage_bytes,
-              const verbs_events& events = {});
+  status open(device& on, const budget& d, const verbs_budget& b, std::byte* storage,
+              std::size_t storage_bytes, const verbs_events& events = {});
   /// driver_error::busy: there are objects, or operations under way.
   status close();
   bool is_open() const { return device_ != nullptr; }
@@ -156,26 +165,30 @@ class verbs {
   std::uint32_t cq_mask_ = 0;
   std::uint8_t* key_bytes_ = nullptr;  // by MPT index
   std::uint32_t mpt_mask_ = 0;
-  dma_arena requests_;                 // plain memory, divided
-  list<operation> ended_;              // refused before they began
+  dma_arena requests_;     // plain memory, divided
+  list<operation> ended_;  // refused before they began
   list<object_record> unwanted_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
 };
 
 namespace detail {
-constexpr std::size_t up_to_16(std::size_t n) { return (n + 15) / 16 * 16; }
+constexpr std::size_t up_to_16(std::size_t n) {
+  return (n + 15) / 16 * 16;
+}
 inline constexpr std::size_t request_unit = 64;
 }  // namespace detail
 
 constexpr std::size_t verbs::storage_bytes(const budget& d, const verbs_budget& b) {
   using detail::up_to_16;
-  const std::size_t requests = up_to_16(std::size_t{b.requests} * sizeof(queues::sent_request)) + detail::request_unit;
+  const std::size_t requests =
+      up_to_16(std::size_t{b.requests} * sizeof(queues::sent_request)) + detail::request_unit;
   return up_to_16(b.protection_domains * sizeof(protection_domain)) +
          up_to_16(b.memory_regions * sizeof(memory_region)) +
-         up_to_16(b.completion_queues * sizeof(completion_queue)) + up_to_16(b.queue_pairs * sizeof(queue_pair)) +
-         up_to_16((std::size_t{1} << d.log_qps) * sizeof(queues::qp_rings*)) +
-         up_to_16((std::size_t{1} << d.log_cqs) * sizeof(completion_queue*)) +
+         up_to_16(b.completion_queues * sizeof(completion_queue)) +
+         up_to_16(b.queue_pairs * sizeof(queue_pair)) +
+         up_to_16((std::size_t{1} << d.log_qps) * sizeof(void*)) +
+         up_to_16((std::size_t{1} << d.log_cqs) * sizeof(void*)) +
          up_to_16(std::size_t{1} << d.log_mpts) + up_to_16(requests) +
          up_to_16(dma_arena::storage_bytes_for(requests, detail::request_unit));
 }

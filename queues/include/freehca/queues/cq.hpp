@@ -90,8 +90,8 @@ class cq {
   std::uint32_t cqn_ = 0;
   std::uint32_t entries_ = 0;
   std::uint32_t entry_bytes_ = 0;
-  std::uint32_t offset_ = 0;    // of the 32 bytes in an entry
-  std::uint32_t consumer_ = 0;  // counts on; the device has 24 bits of it
+  std::uint32_t offset_ = 0;      // of the 32 bytes in an entry
+  std::uint32_t consumer_ = 0;    // counts on; the device has 24 bits of it
   std::uint32_t arm_number_ = 1;  // Linux begins with 1 (hw/mlx4/cq.c mlx4_cq_alloc)
 };
 static_assert(sizeof(void*) != 8 || sizeof(cq) <= 112);

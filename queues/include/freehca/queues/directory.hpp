@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/hal/status.hpp>
 #include <freehca/hal/power_of_two.hpp>
+#include <freehca/hal/status.hpp>
 
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
@@ -46,7 +46,8 @@ class qp_directory {
     return {};
   }
   void remove(const qp_rings& rings) {
-    if (slots_ != nullptr && slots_[rings.qpn & mask_] == &rings) slots_[rings.qpn & mask_] = nullptr;
+    if (slots_ != nullptr && slots_[rings.qpn & mask_] == &rings)
+      slots_[rings.qpn & mask_] = nullptr;
   }
 
  private:

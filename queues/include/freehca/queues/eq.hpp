@@ -16,10 +16,10 @@ namespace freehca::queues {
 
 /// What an event queue stands on; outlives it.
 struct eq_resources {
-  dma_region ring;               ///< eq::ring_bytes(...)
-  unsigned log_entries = 0;      ///< at most 22
-  unsigned entry_bytes = 32;     ///< 32, or 64 where INIT_HCA chose that
-  mmio_region doorbell;          ///< the four bytes at uar::eq_doorbell_of(eqn) of BAR 2
+  dma_region ring;            ///< eq::ring_bytes(...)
+  unsigned log_entries = 0;   ///< at most 22
+  unsigned entry_bytes = 32;  ///< 32, or 64 where INIT_HCA chose that
+  mmio_region doorbell;       ///< the four bytes at uar::eq_doorbell_of(eqn) of BAR 2
 };
 
 /// The ring of an event queue. Issues no command: hca hands the ring to the device after open(), with the

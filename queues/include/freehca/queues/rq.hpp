@@ -33,7 +33,8 @@ constexpr result<rq_shape> rq_shape_for(std::uint32_t requests, unsigned scatter
   if (requests > 0x8000 || scatter > 128) return status(driver_error::bad_argument);
   rq_shape shape;
   shape.log_entries = static_cast<std::uint8_t>(requests <= 1 ? 0 : std::bit_width(requests - 1));
-  shape.log_stride = static_cast<std::uint8_t>(4 + (scatter <= 1 ? 0 : std::bit_width(scatter - 1)));
+  shape.log_stride =
+      static_cast<std::uint8_t>(4 + (scatter <= 1 ? 0 : std::bit_width(scatter - 1)));
   return shape;
 }
 static_assert(rq_shape_for(3, 3).value() == rq_shape{2, 6});
@@ -46,7 +47,7 @@ struct posted_receive {
 
 /// What a receive queue stands on; outlives it.
 struct rq_resources {
-  dma_region ring;                  ///< shape.bytes()
+  dma_region ring;  ///< shape.bytes()
   rq_shape shape;
   posted_receive* slots = nullptr;  ///< shape.entries() of them
   dma_region record;                ///< the doorbell record: 4 bytes, aligned to 4

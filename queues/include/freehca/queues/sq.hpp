@@ -30,13 +30,13 @@ static_assert(sizeof(sent_request) == 16);
 
 /// What a send queue stands on; outlives it.
 struct sq_resources {
-  dma_region ring;               ///< shape.bytes()
+  dma_region ring;  ///< shape.bytes()
   sq_shape shape;
-  sent_request* slots = nullptr; ///< shape.entries() of them
-  mmio_region uar;               ///< the UAR page that the queue pair was created with
+  sent_request* slots = nullptr;  ///< shape.entries() of them
+  mmio_region uar;                ///< the UAR page that the queue pair was created with
   std::uint32_t qpn = 0;
-  unsigned most_gather = 0;      ///< no more than fit the stride
-  std::uint32_t most_inline = 0; ///< bytes, no more than fit the stride
+  unsigned most_gather = 0;       ///< no more than fit the stride
+  std::uint32_t most_inline = 0;  ///< bytes, no more than fit the stride
   std::uint64_t most_message_bytes = 0;
   bool atomics = false;
 };

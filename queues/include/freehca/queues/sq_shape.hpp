@@ -23,13 +23,16 @@ struct sq_shape {
 
   constexpr std::uint32_t entries() const { return 1u << log_entries; }
   constexpr std::uint32_t spare() const { return (headroom_bytes >> log_stride) + 1; }
-  constexpr std::uint32_t most_posted() const { return entries() > spare() ? entries() - spare() : 0; }
+  constexpr std::uint32_t most_posted() const {
+    return entries() > spare() ? entries() - spare() : 0;
+  }
   constexpr std::size_t bytes() const { return std::size_t{1} << (log_entries + log_stride); }
   friend constexpr bool operator==(const sq_shape&, const sq_shape&) = default;
 };
 
 /// Control and remote address segment: what stands in front of the data of an RDMA request.
-inline constexpr std::size_t rdma_header_bytes = layouts::wqe_ctrl::bytes + layouts::wqe_remote_address::bytes;
+inline constexpr std::size_t rdma_header_bytes =
+    layouts::wqe_ctrl::bytes + layouts::wqe_remote_address::bytes;
 /// `ds` has six bits.
 inline constexpr std::size_t most_wqe_bytes = 63 * layouts::wqe_unit;
 
@@ -37,7 +40,8 @@ inline constexpr std::size_t most_wqe_bytes = 63 * layouts::wqe_unit;
 /// each block holds one.
 constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
   while (length != 0) {
-    const std::size_t room = layouts::wqe_basic_block - at % layouts::wqe_basic_block - layouts::wqe_inline::bytes;
+    const std::size_t room =
+        layouts::wqe_basic_block - at % layouts::wqe_basic_block - layouts::wqe_inline::bytes;
     const std::size_t taken = length < room ? length : room;
     at += layouts::wqe_inline::bytes + taken;
     length -= taken;
@@ -50,13 +54,15 @@ constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
 constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes) {
   const std::size_t list = rdma_header_bytes + gather * layouts::wqe_data::bytes;
   const std::size_t data = wqe_end_of_inline(rdma_header_bytes, inline_bytes);
-  constexpr std::size_t atomic = rdma_header_bytes + layouts::wqe_atomic::bytes + layouts::wqe_data::bytes;
+  constexpr std::size_t atomic =
+      rdma_header_bytes + layouts::wqe_atomic::bytes + layouts::wqe_data::bytes;
   return list > data ? (list > atomic ? list : atomic) : (data > atomic ? data : atomic);
 }
 
 /// The smallest shape that takes `requests` requests at once. driver_error::bad_argument: longer WQEs than the
 /// device has, or more than the 16-bit WQE counter tells apart.
-constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gather, std::size_t inline_bytes) {
+constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gather,
+                                        std::size_t inline_bytes) {
   if (gather > most_wqe_bytes || inline_bytes > most_wqe_bytes || requests > 0x8000)
     return status(driver_error::bad_argument);
   const std::size_t wqe = wqe_bytes_for(gather, inline_bytes);
@@ -69,7 +75,8 @@ constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gath
   return shape;
 }
 
-static_assert(wqe_end_of_inline(32, 0) == 32 && wqe_end_of_inline(32, 28) == 64 && wqe_end_of_inline(32, 29) == 80);
+static_assert(wqe_end_of_inline(32, 0) == 32 && wqe_end_of_inline(32, 28) == 64 &&
+              wqe_end_of_inline(32, 29) == 80);
 static_assert(sq_shape_for(1, 2, 28).value() == sq_shape{6, 6});
 
 }  // namespace freehca::queues

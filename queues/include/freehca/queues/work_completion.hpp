@@ -23,7 +23,7 @@ enum class completion_status : std::uint8_t {
   rnr_retry_exceeded,
   remote_aborted,
   unknown_syndrome,  ///< an error that no source names
-  implausible,       ///< the device reported more bytes than the request has room for; byte_count is 0
+  implausible,  ///< the device reported more bytes than the request has room for; byte_count is 0
 };
 
 /// English, without a full stop.

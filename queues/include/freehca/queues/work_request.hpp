@@ -30,8 +30,8 @@ enum class send_opcode : std::uint8_t {
 /// A request to a send queue. The lists are read while posting and are the caller's again afterwards; the
 /// memory that they name is the device's until the completion, but for inline data, which is copied.
 struct send_request {
-  std::uint64_t wr_id = 0;                  ///< comes back in the completion
-  const data_entry* list = nullptr;         ///< gather list; for reads and atomics, where the answer goes
+  std::uint64_t wr_id = 0;           ///< comes back in the completion
+  const data_entry* list = nullptr;  ///< gather list; for reads and atomics, where the answer goes
   unsigned entries = 0;
   const std::byte* inline_bytes = nullptr;  ///< sent instead of a list
   std::uint32_t inline_length = 0;
@@ -39,7 +39,7 @@ struct send_request {
   bool signaled = true;    ///< completes with an entry in the CQ; an error completes in any case
   bool solicited = false;  ///< the receiver's completion wakes who waits for solicited ones
   bool fence = false;      ///< starts when earlier reads and atomics are done
-  std::uint32_t immediate = 0;       ///< as a number; big-endian on the wire
+  std::uint32_t immediate = 0;  ///< as a number; big-endian on the wire
   std::uint32_t rkey = 0;
   std::uint64_t remote_address = 0;
   std::uint64_t swap_or_add = 0;
