@@ -7,9 +7,7 @@
 namespace freehca::model::test {
 
 using layouts::cqe_opcode;
-using layouts::cqe_syndrome;
 using layouts::event_type;
-using layouts::qp_state;
 using layouts::wqe_opcode;
 
 namespace {

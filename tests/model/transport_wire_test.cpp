@@ -258,7 +258,7 @@ TEST_F(wire, random_packets_change_nothing_but_what_they_may) {
   for (unsigned i = 0; i < 20000; ++i) {
     packet p;
     p.bytes.resize(random() % 120);
-    for (std::byte& b_ : p.bytes) b_ = static_cast<std::byte>(random() & 0xff);
+    for (std::byte& each : p.bytes) each = static_cast<std::byte>(random() & 0xff);
     if (p.bytes.size() >= 20) {
       layouts::image<layouts::lrh> lrh;
       lrh.set<&layouts::lrh::lnh>(random() % 8 == 0 ? layouts::link_next_header::iba_global

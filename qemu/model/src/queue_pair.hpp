@@ -58,7 +58,7 @@ struct response {
   layouts::aeth_type type = layouts::aeth_type::ack;
   std::uint8_t value = layouts::aeth_credits_invalid;
   std::uint64_t original = 0;        ///< atomic
-  std::uint32_t pd = 0;        ///< read: the remote key's domain
+  std::uint32_t pd = 0;              ///< read: the remote key's domain
   std::uint64_t address = 0;         ///< read: of the next packet
   std::uint32_t rkey = 0, left = 0;  ///< read
   bool begun = false;                ///< read: the first packet has left
@@ -85,8 +85,8 @@ struct receive_side {
   std::uint32_t write_rkey = 0, write_left = 0;
   std::uint32_t xrc_srqn = 0;
   std::uint32_t remote_pd = 0;  ///< what remote keys must belong to
-  bool nak_sent = false;  ///< waits for the expected PSN; says nothing until then
-  bool closing = false;   ///< a refusal is on its way out: no more requests
+  bool nak_sent = false;        ///< waits for the expected PSN; says nothing until then
+  bool closing = false;         ///< a refusal is on its way out: no more requests
   bool communication_established = false;
   std::deque<response> responses;
   std::deque<atomic_record> atomics;

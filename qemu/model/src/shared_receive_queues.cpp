@@ -60,7 +60,7 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
   if (q.log_stride < 5) return command_status::bad_parameter;
   q.context.set<&srqc::state>(srq_state::hardware);
   if (!store(srqn, q)) return command_status::icm_error;
-  table_.emplace(srqn, std::move(q));
+  table_.emplace(srqn, q);
   return command_status::ok;
 }
 
