@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Context memory on demand: growth, joining, batches, giving back, running out, and a device that fails while up.
+#include <map>
+#include <set>
+
+#include "device_rig.hpp"
+
+namespace freehca {
+namespace {
+
+using layouts::opcode;
+using testing::device_rig;
+
+class context_memory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    rig.setup.port_wait = 0;
+    ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+    ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+    before = rig.machine.counter("icm_pages");
+    rig.machine.adapter().judge_commands([this](opcode code, std::uint32_t) {
+      ++commands[code];
+      return model::command_verdict{};
+    });
+  }
+  void TearDown() override {
+    if (rig.adapter.state() != device_state::down) {
+      EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+    }
+    EXPECT_TRUE(rig.adapter.holdings().none());
+    // A card that was pulled has no memory to write to, and the model says so.
+    if (!pulled) {
+      EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
+    }
+    rig.adapter.close();
+  }
+  status map(std::uint32_t first, std::uint32_t count = 1) {
+    context_request r;
+    rig.adapter.contexts().map(r, context_group::qp, first, count);
+    return rig.await(r);
+  }
+  status unmap(std::uint32_t first, std::uint32_t count = 1) {
+    context_request r;
+    rig.adapter.contexts().unmap(r, context_group::qp, first, count);
+    return rig.await(r);
+  }
+
+  device_rig rig;
+  std::uint64_t before = 0;
+  bool pulled = false;
+  std::map<opcode, unsigned> commands;
+  static constexpr std::uint32_t chunk = 1u << context_layout::shape(context_group::qp).log_chunk;
+};
+
+TEST_F(context_memory, grows_by_the_chunk_in_all_tables_of_a_group_and_shrinks_again) {
+  context_tables& t = rig.adapter.contexts();
+  const std::uint32_t n = 3 * chunk + 5;
+  EXPECT_FALSE(t.mapped(context_group::qp, n));
+  const std::uint64_t qpc = t.bytes_lent(context_table::qpc),
+                      cmpt = t.bytes_lent(context_table::cmpt_qp);
+  ASSERT_TRUE(map(n).ok());
+  EXPECT_TRUE(t.mapped(context_group::qp, n));
+  EXPECT_GT(t.bytes_lent(context_table::qpc), qpc);
+  EXPECT_GT(t.bytes_lent(context_table::cmpt_qp), cmpt);
+  EXPECT_GT(rig.machine.counter("icm_pages"), before);
+  EXPECT_EQ(commands[opcode::map_icm], 1u);
+  ASSERT_TRUE(map(n + 1).ok());
+  EXPECT_EQ(commands[opcode::map_icm], 1u) << "it is there already";
+  ASSERT_TRUE(unmap(n).ok());
+  EXPECT_TRUE(t.mapped(context_group::qp, n)) << "the other one still needs it";
+  ASSERT_TRUE(unmap(n + 1).ok());
+  EXPECT_FALSE(t.mapped(context_group::qp, n));
+  EXPECT_EQ(rig.machine.counter("icm_pages"), before);
+}
+
+TEST_F(context_memory, requests_join_and_share_one_command) {
+  context_request r[12];
+  for (std::uint32_t i = 0; i < 12; ++i)
+    rig.adapter.contexts().map(r[i], context_group::qp, (2 + i % 4) * chunk + i);
+  for (context_request& each : r) EXPECT_TRUE(rig.await(each).ok());
+  EXPECT_EQ(commands[opcode::map_icm], 1u);
+  for (std::uint32_t i = 0; i < 12; ++i) EXPECT_TRUE(unmap((2 + i % 4) * chunk + i).ok());
+  EXPECT_EQ(rig.machine.counter("icm_pages"), before);
+}
+
+TEST_F(context_memory, what_is_wanted_again_at_once_is_there_at_the_end) {
+  const std::uint32_t n = 5 * chunk;
+  ASSERT_TRUE(map(n).ok());
+  context_request away, again;
+  rig.adapter.contexts().unmap(away, context_group::qp, n);
+  rig.adapter.contexts().map(again, context_group::qp, n);
+  EXPECT_TRUE(rig.await(away).ok());
+  EXPECT_TRUE(rig.await(again).ok());
+  EXPECT_TRUE(rig.adapter.contexts().mapped(context_group::qp, n));
+  ASSERT_TRUE(unmap(n).ok());
+}
+
+TEST_F(context_memory, numbers_beyond_the_table_are_refused) {
+  EXPECT_TRUE(map(1u << rig.setup.budget.log_qps).is(driver_error::bad_argument));
+  EXPECT_TRUE(map(0, 0).is(driver_error::bad_argument));
+}
+
+TEST_F(context_memory, a_refused_request_holds_nothing) {
+  rig.machine.adapter().judge_commands([](opcode code, std::uint32_t) -> model::command_verdict {
+    using fate = model::command_verdict::fate;
+    return {code == opcode::map_icm ? fate::refuse : fate::run, layouts::command_status::icm_error};
+  });
+  EXPECT_TRUE(map(4 * chunk, 2 * chunk).is(layouts::command_status::icm_error));
+  EXPECT_EQ(rig.machine.counter("icm_pages"), before);
+  rig.machine.adapter().judge_commands({});
+  EXPECT_TRUE(map(4 * chunk).ok());
+  EXPECT_TRUE(unmap(4 * chunk).ok());
+}
+
+TEST_F(context_memory, running_out_of_pages_is_an_error_that_names_the_budget) {
+  std::vector<dma_region> all;
+  for (;;) {
+    const result<dma_region> page = rig.adapter.arena().allocate(4096);
+    if (!page.ok()) break;
+    all.push_back(page.value());
+  }
+  const status s = map(4 * chunk);
+  EXPECT_TRUE(s.is(driver_error::no_memory));
+  EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::lent_pages));
+  for (const dma_region& r : all) rig.adapter.arena().free(r);
+  EXPECT_TRUE(map(4 * chunk).ok());
+  EXPECT_TRUE(unmap(4 * chunk).ok());
+}
+
+TEST_F(context_memory, tables_lie_apart_and_aligned_to_their_size) {
+  const context_layout& l = rig.adapter.contexts().layout();
+  std::map<std::uint64_t, std::uint64_t> places;
+  for (unsigned g = 0; g < context_groups; ++g) {
+    const auto shape = context_layout::shape(static_cast<context_group>(g));
+    for (unsigned i = 0; i < shape.tables; ++i) {
+      const auto t = static_cast<context_table>(static_cast<unsigned>(shape.first) + i);
+      const std::uint64_t bytes = std::uint64_t{1}
+                                  << (l.table(t).log_entry_bytes + l.log_objects[g]);
+      EXPECT_EQ(l.table(t).base % bytes, 0u) << name_of(t);
+      places[l.table(t).base] = l.table(t).base + bytes;
+    }
+  }
+  EXPECT_EQ(places.size(), context_tables_count);
+  std::uint64_t end = 0;
+  for (const auto& [from, to] : places) {
+    EXPECT_GE(from, end);
+    end = to;
+  }
+  EXPECT_LE(end, l.bytes);
+}
+
+TEST_F(context_memory, a_device_that_is_pulled_while_up_fails_once_and_comes_down) {
+  unsigned told = 0;
+  event_sinks sinks;
+  sinks.context = &told;
+  sinks.device_failed = [](void* n, status why) noexcept {
+    EXPECT_TRUE(why.is(transport_error::gone));
+    ++*static_cast<unsigned*>(n);
+  };
+  rig.adapter.set_sinks(sinks);
+  rig.machine.remove();
+  pulled = true;
+  rig.run_for(clock::seconds(1));
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(rig.adapter.state(), device_state::failed);
+  EXPECT_TRUE(map(6 * chunk).is(transport_error::gone));
+  EXPECT_TRUE(rig.tear_down().ok());
+  rig.adapter.set_sinks({});
+}
+
+}  // namespace
+
+namespace {
+
+TEST(port_events, a_manager_that_comes_after_bring_up_is_seen) {
+  device_rig rig;
+  rig.setup.port_wait = 0;
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  ASSERT_FALSE(rig.adapter.port(1).active());
+  std::set<unsigned> ports;
+  event_sinks sinks;
+  sinks.context = &ports;
+  sinks.port = [](void* to, unsigned port) noexcept {
+    static_cast<std::set<unsigned>*>(to)->insert(port);
+  };
+  rig.adapter.set_sinks(sinks);
+  EXPECT_TRUE(
+      rig.run([&] { return rig.adapter.port(1).active() && rig.adapter.port(2).active(); }));
+  EXPECT_EQ(ports, (std::set<unsigned>{1, 2}));
+  EXPECT_NE(rig.adapter.port(1).lid, 0);
+  pkey_query keys;
+  keys.start(rig.adapter.commands(), 1, 0);
+  ASSERT_TRUE(rig.await(keys).ok());
+  EXPECT_EQ(keys.pkey(0), layouts::default_pkey_full);
+  rig.adapter.set_sinks({});
+  EXPECT_TRUE(rig.tear_down().ok());
+  EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
+}
+
+}  // namespace
+}  // namespace freehca
