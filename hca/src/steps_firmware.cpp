@@ -140,7 +140,7 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_dev_cap;
   const auto& o = c.output;
-  // Right after a start, firmware has been seen to answer with nothing sensible (docs/hardware.md).
+  // Right after a start, firmware may answer with nothing sensible (docs/hardware-bring-up.md).
   const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
                         o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
                         o.get<&l::log_page_sz>() <= 12 && o.get<&l::uar_sz>() <= 10;
