@@ -140,10 +140,11 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_dev_cap;
   const auto& o = c.output;
-  // Right after a start, firmware may answer with nothing sensible (docs/hardware-bring-up.md).
+  // Right after a start, firmware may answer with nothing sensible, such as no context memory (Theseus mlx4).
   const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
                         o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
-                        o.get<&l::log_page_sz>() <= 12 && o.get<&l::uar_sz>() <= 10;
+                        o.get<&l::max_icm_sz>() != 0 && o.get<&l::log_page_sz>() <= 12 &&
+                        o.get<&l::uar_sz>() <= 10;
   if (!sensible) {
     if (++d.item_ == capability_tries) return fail(transport_error::bad_reply);
     d.phase_ = 0;
