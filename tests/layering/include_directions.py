@@ -22,6 +22,10 @@ RULES = {
     # The one that sees both sides: driver and model in one process.
     "hal/targets/in_process": (CORE + ["firmware_cmds", "queues", "hca", "model", "in_process"], False),
     "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),
+    # The tool stands in the uppermost layer, beside the examples, whose traffic it runs.
+    "vfio_host/hcactl": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host", "verified_traffic"], False),
+    "examples/verified_traffic": (CORE + ["firmware_cmds", "queues", "hca", "verified_traffic"], False),
+    "examples/demo_in_process": (CORE + ["hca", "in_process", "verified_traffic"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
     "qemu/model": (["layouts", "model"], False),
@@ -71,6 +75,8 @@ def check_the_checker():
         ("qemu/model/src/a.cpp", '"', "qemu/osdep.h"),
         ("qemu/model/src/a.cpp", "<", "unistd.h"),
         ("vfio_host/src/a.cpp", "<", "freehca/model/device.hpp"),
+        ("vfio_host/src/a.cpp", "<", "freehca/verified_traffic/session.hpp"),
+        ("examples/verified_traffic/src/a.cpp", "<", "freehca/vfio_host/vfio_device.hpp"),
         ("hca/src/a.cpp", "<", "vector"),
         ("qemu/qom/a.c", '"', "freehca/model/device.hpp"),
         ("hal/targets/bare/a.cpp", "<", "freehca/model/device.hpp"),
