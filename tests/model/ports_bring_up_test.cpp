@@ -119,6 +119,37 @@ TEST_F(ports_bring_up, reset_forgets) {
   bring_to_active();
 }
 
+TEST_F(ports_bring_up, sensing_finds_infiniband_where_a_peer_is) {
+  EXPECT_EQ(driver->command(opcode::sense_port, 0, 1).output, static_cast<unsigned>(port_type::ib));
+  EXPECT_EQ(driver->command(opcode::sense_port, 0, 3).status, status::bad_parameter);
+  options how;
+  how.subnet_manager = false;
+  start(how);
+  EXPECT_EQ(driver->command(opcode::sense_port, 0, 1).output,
+            static_cast<unsigned>(port_type::none));
+}
+
+TEST_F(ports_bring_up, an_ethernet_port_says_what_it_is_and_stays_closed) {
+  options how;
+  how.link[1] = link_layer::ethernet;
+  start(how);
+  image<layouts::query_port> q;
+  ASSERT_EQ(driver->query(opcode::query_port, q, 2).status, status::ok);
+  EXPECT_EQ(q.get<&layouts::query_port::supported_port_type>(), port_type::ethernet);
+  EXPECT_EQ(q.get<&layouts::query_port::mac>(), how.mac + 1);
+  EXPECT_EQ(init_port(2), status::bad_operation);
+  bring_to_active(1);
+}
+
+TEST_F(ports_bring_up, a_single_port_adapter_has_no_second_port) {
+  options how;
+  how.ports = 1;
+  start(how);
+  EXPECT_EQ(init_port(2), status::bad_parameter);
+  EXPECT_EQ(get<node_info>(smp_attribute::node_info).get<&node_info::num_ports>(), 1u);
+  bring_to_active();
+}
+
 /// The host has special QPs, and no receive buffer on them.
 class ports_with_silent_host : public ports_fixture {
  protected:
@@ -215,6 +246,16 @@ TEST_F(set_port, an_open_port_keeps_its_shape) {
   ASSERT_EQ(init_port(), status::ok);
   EXPECT_EQ(set(limits(8)), status::bad_resource_state);
   EXPECT_EQ(set(image<set_port_ib>{}.set<&set_port_ib::rqk>(true)), status::ok);
+}
+
+TEST_F(set_port, a_slower_link) {
+  ASSERT_EQ(
+      set(image<set_port_ib>{}.set<&set_port_ib::lss>(true).set<&set_port_ib::link_speed_supported>(
+          1)),
+      status::ok);  // iPXE's
+  bring_to_active();
+  EXPECT_EQ(info().get<&port_info::link_speed_active>(), link_speed::sdr);
+  EXPECT_EQ(info().get<&port_info::link_speed_ext_active>(), link_speed_ext::none);
 }
 
 TEST_F(set_port, smaller_tables) {

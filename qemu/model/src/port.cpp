@@ -91,7 +91,7 @@ void port::close() {
 
 void port::train() {
   a_.work.cancel(training_);
-  if (peer_ == nullptr) return;
+  if (peer_ == nullptr || managed_.physical_state() == port_physical_state::disabled) return;
   training_ = a_.work.after(training_ns, [this] { link_trained(); });
 }
 
