@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The tool as a process, on a made-up sysfs.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "fake_sysfs.hpp"
+
+namespace freehca {
+namespace {
+
+struct answer {
+  int code = -1;
+  std::string text;
+};
+
+answer hcactl(const std::string& arguments) {
+  answer a;
+  FILE* pipe = popen((std::string(HCACTL) + " " + arguments).c_str(), "r");
+  if (pipe == nullptr) return a;
+  std::array<char, 512> piece;
+  while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) a.text += piece.data();
+  const int status = pclose(pipe);
+  a.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return a;
+}
+
+class hcactl_test : public ::testing::Test {
+ protected:
+  hcactl_test() {
+    tree.add("0000:03:00.0", "0x15b3", "0x1007", "mlx4_core", 7);
+    tree.add("0000:06:00.0", "0x8086", "0x10d3", "e1000e", 9);
+  }
+  answer run(const std::string& arguments) { return hcactl("--sysfs " + tree.root() + " " + arguments + " 2>&1"); }
+  testing::fake_sysfs tree;
+};
+
+TEST_F(hcactl_test, list_names_the_adapters_and_nothing_else) {
+  const answer a = run("list");
+  EXPECT_EQ(a.code, 0);
+  EXPECT_NE(a.text.find("0000:03:00.0  15b3:1007  ConnectX-3 Pro"), std::string::npos) << a.text;
+  EXPECT_EQ(a.text.find("0000:06:00.0"), std::string::npos) << a.text;
+}
+
+TEST_F(hcactl_test, list_as_json) {
+  const answer a = run("list --json");
+  EXPECT_EQ(a.code, 0);
+  const auto j = nlohmann::json::parse(a.text);
+  ASSERT_EQ(j.size(), 1u);
+  EXPECT_EQ(j[0]["driver"], "mlx4_core");
+  EXPECT_EQ(j[0]["iommu_group"], 7);
+}
+
+TEST_F(hcactl_test, each_obstacle_has_its_exit_code) {
+  for (const char* command : {"up ", "ping ", "reset "}) {
+    EXPECT_EQ(run(command + std::string("nonsense")).code, 10);
+    EXPECT_EQ(run(command + std::string("0000:09:00.0")).code, 11);
+    EXPECT_EQ(run(command + std::string("0000:06:00.0")).code, 12);
+    EXPECT_EQ(run(command + std::string("0000:03:00.0")).code, 13);
+  }
+}
+
+TEST_F(hcactl_test, an_error_as_json_carries_code_and_message) {
+  const answer a = hcactl("--sysfs " + tree.root() + " --json up 0000:03:00.0 2>/dev/null");
+  EXPECT_EQ(a.code, 13);
+  const auto j = nlohmann::json::parse(a.text);
+  EXPECT_EQ(j["code"], 13);
+  EXPECT_NE(j["error"].get<std::string>().find("mlx4_core"), std::string::npos);
+}
+
+TEST_F(hcactl_test, info_says_what_stands_in_the_way) {
+  const answer a = run("info 0000:03:00.0");
+  EXPECT_EQ(a.code, 0);
+  EXPECT_NE(a.text.find("bound to mlx4_core"), std::string::npos) << a.text;
+}
+
+TEST_F(hcactl_test, wrong_usage_is_refused) {
+  EXPECT_GT(run("").code, 100);
+  EXPECT_GT(run("up").code, 100);
+  EXPECT_GT(run("ping 03:00.0 --port 3").code, 100);
+}
+
+}  // namespace
+}  // namespace freehca
