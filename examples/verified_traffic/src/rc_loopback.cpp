@@ -8,7 +8,7 @@ namespace freehca::verified_traffic {
 namespace {
 
 constexpr std::uint64_t completion_limit = clock::seconds(10);
-constexpr unsigned looks_before_sleep = 2000;
+constexpr unsigned looks_before_doubt = 2000;
 
 }  // namespace
 
@@ -107,15 +107,12 @@ status rc_loopback::next(unsigned i, queues::work_completion& to) {
   queues::cq& completions = *session_.objects().queue(sides_[i].completions);
   const std::uint64_t limit = clock::after(session_.host().platform().now(), completion_limit);
   for (unsigned looks = 0; completions.poll(&to, 1) == 0; ++looks) {
-    // Something came, or will come soon: look often, then only as often as an idle driver does.
-    if (looks < looks_before_sleep) {
-      session_.turn(false);
-      continue;
-    }
+    session_.turn(false);
+    // What is in flight comes soon: the rest is looked at only when it does not.
+    if (looks < looks_before_doubt) continue;
     if (!session_.adapter().up()) return transport_error::gone;
     if (session_.host().interrupted()) return driver_error::cancelled;
     if (session_.host().platform().now() >= limit) return transport_error::timeout;
-    session_.turn(false);
   }
   return {};
 }

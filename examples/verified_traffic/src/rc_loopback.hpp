@@ -20,6 +20,7 @@ class rc_loopback {
   status close();
 
   unsigned mtu() const;
+  bool interrupted() const { return session_.host().interrupted(); }
   scattered_memory& memory(unsigned side) { return *sides_[side].memory; }
   std::uint32_t key(unsigned side) const { return sides_[side].key; }
   queues::data_entry entry(unsigned side, std::size_t offset, std::size_t bytes) const {

@@ -27,6 +27,10 @@ class exchange {
   std::string run(std::uint64_t first, unsigned count, status& outcome) {
     unsigned started = 0, ended = 0;
     while (ended < count) {
+      if (pair_.interrupted()) {
+        outcome = driver_error::cancelled;
+        return {};
+      }
       while (started < count && started - ended < window) {
         outcome = start(first + started, started % window);
         if (!outcome.ok()) return {};

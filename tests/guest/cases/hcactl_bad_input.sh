@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# What stands between a user and an adapter: each obstacle has its message and exit code, and leaves the adapter and
+# the kernel clean. On a card that cannot reset its function, so that a dead owner's semaphore stays held.
+# program: hcactl
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# options: --device mlx4,flr=off
+# timeout: 150
+. /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
+
+# refused CODE WORDS COMMAND...: ends with the exit code, and its message has the words.
+refused() {
+  refused_code=$1 refused_words=$2
+  shift 2
+  refused_status=0
+  "$@" >/run/output 2>&1 || refused_status=$?
+  [ "$refused_status" = "$refused_code" ] || fail "$*: status $refused_status, not $refused_code: $(cat /run/output)"
+  grep -q "$refused_words" /run/output || fail "$*: no '$refused_words' in: $(cat /run/output)"
+  say "$refused_code: $(head -n 1 /run/output)"
+}
+works() { hcactl up "$hca" >/run/output 2>&1 || fail "after $1: hcactl up: status $?: $(cat /run/output)"; }
+
+hca=$(hca_address) || fail "no adapter"
+log_mark
+refused 10 'not a PCI address' hcactl up mlx4_0
+refused 11 'no PCI function' hcactl up 0000:ff:1f.7
+refused 12 'no ConnectX-2' hcactl up 0000:00:00.0
+linux_up
+refused 13 'bound to mlx4_core' hcactl up "$hca"
+linux_down
+refused 13 'bound to no driver' hcactl up "$hca"
+bind_vfio "$hca" || fail "vfio-pci does not take the adapter"
+works "binding"
+
+refused 16 'no permission' setpriv --reuid 1000 --regid 1000 --clear-groups hcactl up "$hca"
+# Root without CAP_IPC_LOCK has to keep the limit.
+refused 17 'bytes of memory must be locked' \
+  setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock prlimit --memlock=1048576 hcactl up "$hca"
+
+say "a second process"
+hcactl ping "$hca" --messages 100000 >/run/first 2>&1 &
+first=$!
+sleep 3
+refused 18 'another process' hcactl up "$hca"
+
+say "SIGINT in the middle of traffic"
+kill -INT $first
+first_status=0
+wait $first || first_status=$?
+[ $first_status = 130 ] || fail "interrupted: status $first_status: $(cat /run/first)"
+works "an interruption of traffic"
+
+say "SIGINT in the middle of bring-up"
+hcactl up "$hca" >/run/first 2>&1 &
+first=$!
+sleep 0.2
+kill -INT $first 2>/dev/null
+first_status=0
+wait $first || first_status=$?
+[ $first_status = 130 ] || fail "interrupted: status $first_status: $(cat /run/first)"
+works "an interruption of bring-up"
+
+say "an owner that dies"
+hcactl ping "$hca" --messages 100000 >/run/first 2>&1 &
+first=$!
+sleep 3
+kill -KILL $first
+wait $first
+refused 19 'hcactl reset' hcactl up "$hca"
+hcactl reset "$hca" || fail "hcactl reset: status $?"
+works "the reset"
+
+say "firmware that is slow to answer is waited for"
+host set x-fault-command-latency 2000000 || fail "the fault cannot be set"
+works "a latency of 2 ms"
+host set x-fault-command-latency 0
+
+say "Linux's driver is well afterwards"
+echo "$hca" >/sys/bus/pci/drivers/vfio-pci/unbind || fail "vfio-pci does not let go"
+linux_up
+linux_down
+log_clean || fail "the kernel's log"
+no_complaints
