@@ -134,7 +134,7 @@ std::optional<failure> vfio_device::read_iova_ranges() {
     vfio_info_cap_header header{};
     std::memcpy(&header, answer.data() + at, sizeof header);
     if (header.id == VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE) {
-      vfio_iommu_type1_info_cap_iova_range capability{};
+      vfio_iommu_type1_info_cap_iova_range capability;
       std::memcpy(&capability, answer.data() + at, sizeof capability);
       for (std::uint32_t i = 0; i < capability.nr_iovas; ++i) {
         vfio_iova_range r{};
