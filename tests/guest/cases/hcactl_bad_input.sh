@@ -56,7 +56,8 @@ works "an interruption of traffic"
 say "SIGINT in the middle of bring-up"
 hcactl up "$hca" >/run/first 2>&1 &
 first=$!
-sleep 0.2
+# The reset of this card alone takes a second.
+sleep 0.7
 kill -INT $first 2>/dev/null
 first_status=0
 wait $first || first_status=$?
