@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""summary.py RESULTS: sums up ctest's reports (*.xml) and our own tests (own.tsv).
+"""summary.py RESULTS: sums up ctest's runs (*.status, *.xml) and our own tests (own.tsv).
 
 Lists what failed and what was skipped, the time of each stage, and ends with the one line that counts.
 """
@@ -11,19 +11,37 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
-def of_ctest(path):
-    """(outcome, name, note) of each test in one of ctest's reports."""
-    preset = os.path.splitext(os.path.basename(path))[0]
-    for case in ElementTree.parse(path).getroot().iter("testcase"):
-        name = f"{preset}: {case.get('name')}"
-        skipped = case.find("skipped")
-        if case.get("status") == "fail" or case.find("failure") is not None:
-            yield "failed", name, ""
-        elif case.get("status") == "run":
-            yield "passed", name, ""
-        else:
-            note = (skipped.get("message") if skipped is not None else "") or case.get("status") or ""
-            yield "skipped", name, note
+# How ctest words that a test asked to be skipped, or is disabled; every other test that did not run is broken.
+SKIPS = ("SKIP_", "Disabled", "disabled")
+
+
+def of_case(preset, case):
+    """(outcome, name, note) of one test in ctest's report."""
+    name = f"{preset}: {case.get('name')}"
+    status = case.get("status")
+    if status == "fail" or case.find("failure") is not None:
+        return "failed", name, ""
+    if status == "run":
+        return "passed", name, ""
+    skipped = case.find("skipped")
+    note = (skipped.get("message") if skipped is not None else "") or status or ""
+    if status == "disabled" or note.startswith(SKIPS):
+        return "skipped", name, note
+    return "failed", name, f"it did not run ({note})"
+
+
+def of_ctest(folder, preset):
+    """The tests of one run of ctest: its report PRESET.xml and its exit status in PRESET.status."""
+    with open(os.path.join(folder, f"{preset}.status"), encoding="utf-8") as file:
+        status = int(file.read())
+    report = os.path.join(folder, f"{preset}.xml")
+    try:
+        tests = [of_case(preset, case) for case in ElementTree.parse(report).getroot().iter("testcase")]
+    except (OSError, ElementTree.ParseError) as error:
+        return [("failed", f"{preset}: ctest", f"its report cannot be read: {error}")]
+    if status and not any(outcome == "failed" for outcome, _, _ in tests):
+        tests.append(("failed", f"{preset}: ctest", f"it ended with status {status} and names no failed test"))
+    return tests
 
 
 def rows(path):
@@ -34,8 +52,8 @@ def rows(path):
 def main():
     folder = sys.argv[1]
     tests = [(outcome, name, note) for outcome, _, name, note in rows(os.path.join(folder, "own.tsv"))]
-    for path in sorted(glob.glob(os.path.join(folder, "*.xml"))):
-        tests += of_ctest(path)
+    for path in sorted(glob.glob(os.path.join(folder, "*.status"))):
+        tests += of_ctest(folder, os.path.splitext(os.path.basename(path))[0])
     for wanted in ("skipped", "failed"):
         for outcome, name, note in tests:
             if outcome == wanted:
