@@ -1,41 +1,56 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# lint.sh [--all]: licence lines, shellcheck, clang-format, clang-tidy. clang-tidy looks at the sources that
-# differ from the last commit, or, with --all, at every one. All checks run; the exit status is 1 if one failed.
+# lint.sh [--all] [CHECK...]: licences, scripts (shellcheck), format (clang-format), tidy (clang-tidy); default:
+# all four. clang-tidy looks at the sources that differ from the commit before the last, or, with --all, at every
+# one. All checks run; the exit status is 1 if one failed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
-all=no
-case ${1:-} in
-  --all) all=yes ;;
-  '') ;;
-  *) die "lint: unknown option '$1'" ;;
-esac
-need script build lint
 cd "$FREEHCA_ROOT"
-failed=0
 
-step "lint: licence lines" dev.d/lint_licences.py || failed=1
+licences() { step "lint: licence lines" dev.d/lint_licences.py; }
 
-mapfile -t scripts < <(git grep -lE '^#!/bin/(ba|da)?sh|^# shellcheck shell=' -- . ':!*.txt')
-step "lint: shellcheck (${#scripts[@]} scripts)" shellcheck -x -P "$FREEHCA_ROOT" "${scripts[@]}" || failed=1
+scripts() {
+  local files
+  mapfile -t files < <(git grep -lE '^#!/bin/(ba|da)?sh|^# shellcheck shell=' -- . ':!*.txt')
+  step "lint: shellcheck (${#files[@]} scripts)" shellcheck -x -P "$FREEHCA_ROOT" "${files[@]}"
+}
 
-mapfile -t sources < <(git ls-files '*.cpp' '*.hpp')
-step "lint: clang-format (${#sources[@]} files)" clang-format --dry-run -Werror "${sources[@]}" || failed=1
+format() {
+  local files
+  mapfile -t files < <(git ls-files '*.cpp' '*.hpp')
+  step "lint: clang-format (${#files[@]} files)" clang-format --dry-run -Werror "${files[@]}"
+}
 
-if [[ $all == yes ]]; then
-  mapfile -t sources < <(git ls-files '*.cpp')
-else
-  mapfile -t sources < <({ git diff --name-only HEAD -- '*.cpp'; git ls-files -o --exclude-standard -- '*.cpp'
+changed_sources() {
+  { git diff --name-only HEAD -- '*.cpp'
+    git ls-files -o --exclude-standard -- '*.cpp'
     git diff --name-only HEAD~1 HEAD -- '*.cpp' 2>/dev/null || true; } | sort -u | while read -r file; do
-    [[ -e $file ]] && printf '%s\n' "$file"; done)
-fi
-if [[ ${#sources[@]} -gt 0 ]]; then
-  [[ -e build/host-clang/compile_commands.json ]] ||
-    step "lint: configure" cmake --preset host-clang || failed=1
-  step "lint: clang-tidy (${#sources[@]} files)" dev.d/lint_tidy.py build/host-clang "${sources[@]}" || failed=1
-fi
+    [[ ! -e $file ]] || printf '%s\n' "$file"
+  done
+}
+
+tidy() {
+  local files
+  if [[ $all == yes ]]; then mapfile -t files < <(git ls-files '*.cpp'); else mapfile -t files < <(changed_sources); fi
+  [[ ${#files[@]} -gt 0 ]] || return 0
+  step "lint: configure" cmake --preset host-clang || return 1
+  step "lint: clang-tidy (${#files[@]} files)" dev.d/lint_tidy.py build/host-clang "${files[@]}"
+}
+
+all=no checks=()
+for argument in "$@"; do
+  case $argument in
+    --all) all=yes ;;
+    licences | scripts | format | tidy) checks+=("$argument") ;;
+    *) die "lint: unknown argument '$argument'; there are --all, licences, scripts, format, tidy" ;;
+  esac
+done
+[[ ${#checks[@]} -gt 0 ]] || checks=(licences scripts format tidy)
+need script build clang lint
+failed=0
+for check in "${checks[@]}"; do "$check" || failed=1; done
 exit "$failed"

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <freehca/in_process/machine.hpp>
 #include <freehca/verified_traffic/report.hpp>
@@ -33,7 +33,8 @@ class in_process_host final : public surroundings {
 };
 
 bool compare(const char* name, std::uint64_t driver, std::uint64_t model) {
-  fmt::print("           {:<18} driver {:>8}, model {:>8}{}\n", name, driver, model, driver == model ? "" : "  DIFFER");
+  fmt::print("           {:<18} driver {:>8}, model {:>8}{}\n", name, driver, model,
+             driver == model ? "" : "  DIFFER");
   return driver == model;
 }
 
@@ -63,11 +64,13 @@ int run(unsigned messages) {
   outcome = s.tear_down();
   const device_holdings left = s.adapter().holdings();
   good &= outcome.ok() && left.none() && counter("complaints") == 0;
-  fmt::print("teardown   {}, {} pages, {} mappings, {} numbers left; the model complained {} times\n",
-             outcome.ok() ? "clean" : words(outcome), left.pages, left.mappings, left.numbers, counter("complaints"));
+  fmt::print(
+      "teardown   {}, {} pages, {} mappings, {} numbers left; the model complained {} times\n",
+      outcome.ok() ? "clean" : words(outcome), left.pages, left.mappings, left.numbers,
+      counter("complaints"));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  fmt::print("{} in {:.1f} s ({:.3f} s of the adapter's time)\n", good ? "all well" : "FAILED", took.count(),
-             static_cast<double>(host.machine.time()) / 1e9);
+  fmt::print("{} in {:.1f} s ({:.3f} s of the adapter's time)\n", good ? "all well" : "FAILED",
+             took.count(), static_cast<double>(host.machine.time()) / 1e9);
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -76,7 +79,8 @@ int run(unsigned messages) {
 int main(int argc, char** argv) {
   CLI::App app("freehca: driver and modelled adapter in one process");
   unsigned messages = 300;
-  app.add_option("--messages", messages, "messages of each kind and size")->check(CLI::Range(1u, 100000u));
+  app.add_option("--messages", messages, "messages of each kind and size")
+      ->check(CLI::Range(1u, 100000u));
   CLI11_PARSE(app, argc, argv);
   return run(messages);
 }

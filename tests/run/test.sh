@@ -12,9 +12,9 @@ here=$FREEHCA_ROOT/tests/run
 # shellcheck source=tests/run/results.sh
 . "$here/results.sh"
 
-known="unit model layering host cross trixie qom guest long"
+known="unit model layering lint host cross trixie qom guest long"
 tiers=("$@")
-[[ ${#tiers[@]} -gt 0 ]] || tiers=(host cross trixie qom guest)
+[[ ${#tiers[@]} -gt 0 ]] || tiers=(lint host cross trixie qom guest)
 for tier in "${tiers[@]}"; do
   [[ " $known " == *" $tier "* ]] || { say "test: no tier '$tier'; there are: $known"; exit 2; }
 done
@@ -45,6 +45,10 @@ for tier in "${tiers[@]}"; do
     unit | model | layering)
       stage "install" "$here/install.sh" script build clang cross
       stage "$tier" "$here/preset.sh" host "$tier"
+      ;;
+    lint)
+      stage "install" "$here/install.sh" script build clang lint
+      stage "lint" "$here/lint.sh"
       ;;
     cross)
       stage "install" "$here/install.sh" script build cross

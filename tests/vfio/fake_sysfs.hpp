@@ -13,7 +13,8 @@ namespace freehca::testing {
 class fake_sysfs {
  public:
   fake_sysfs() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "freehca-sysfs-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "freehca-sysfs-XXXXXX").string();
     root_ = mkdtemp(pattern.data());
     std::filesystem::create_directories(root_ / "bus/pci/devices");
   }
@@ -21,7 +22,8 @@ class fake_sysfs {
   fake_sysfs(const fake_sysfs&) = delete;
   fake_sysfs& operator=(const fake_sysfs&) = delete;
 
-  void add(const std::string& address, const char* vendor, const char* device, const char* driver, int group) {
+  void add(const std::string& address, const char* vendor, const char* device, const char* driver,
+           int group) {
     namespace fs = std::filesystem;
     const fs::path at = root_ / "bus/pci/devices" / address;
     fs::create_directories(at);

@@ -38,7 +38,9 @@ class hcactl_test : public ::testing::Test {
     tree.add("0000:03:00.0", "0x15b3", "0x1007", "mlx4_core", 7);
     tree.add("0000:06:00.0", "0x8086", "0x10d3", "e1000e", 9);
   }
-  answer run(const std::string& arguments) { return hcactl("--sysfs " + tree.root() + " " + arguments + " 2>&1"); }
+  answer run(const std::string& arguments) {
+    return hcactl("--sysfs " + tree.root() + " " + arguments + " 2>&1");
+  }
   testing::fake_sysfs tree;
 };
 

@@ -73,8 +73,10 @@ TEST(iova_allocator, pieces_never_overlap_and_all_comes_back) {
       continue;
     }
     ASSERT_EQ(*at % alignment, 0u);
-    ASSERT_TRUE((*at >= 0x10000 && *at + bytes <= 0x50000) || (*at >= 0x60000 && *at + bytes <= 0xa0000));
-    for (const piece& other : taken) ASSERT_TRUE(*at + bytes <= other.at || other.at + other.bytes <= *at);
+    ASSERT_TRUE((*at >= 0x10000 && *at + bytes <= 0x50000) ||
+                (*at >= 0x60000 && *at + bytes <= 0xa0000));
+    for (const piece& other : taken)
+      ASSERT_TRUE(*at + bytes <= other.at || other.at + other.bytes <= *at);
     taken.push_back({*at, bytes});
   }
   EXPECT_GT(refused, 0u);

@@ -18,7 +18,9 @@ status allocate(void*, std::size_t bytes, std::size_t alignment, dma_region* blo
   *block = {static_cast<std::byte*>(std::aligned_alloc(alignment, bytes)), 0x100000, bytes};
   return {};
 }
-void release(void*, const dma_region& block) { std::free(block.host); }
+void release(void*, const dma_region& block) {
+  std::free(block.host);
+}
 constexpr platform_operations plain = {.allocate_dma = allocate, .free_dma = release};
 
 TEST(scattered_memory, no_two_neighbours_are_neighbours_for_the_device) {
@@ -28,7 +30,8 @@ TEST(scattered_memory, no_two_neighbours_are_neighbours_for_the_device) {
       ASSERT_TRUE(memory.allocate({&plain, nullptr}, pages * scattered_memory::page, seed).ok());
       const page_list list = memory.pages();
       for (std::size_t i = 1; i < list.pages(); ++i)
-        ASSERT_NE(list.page(i), list.page(i - 1) + scattered_memory::page) << seed << ' ' << pages << ' ' << i;
+        ASSERT_NE(list.page(i), list.page(i - 1) + scattered_memory::page)
+            << seed << ' ' << pages << ' ' << i;
     }
 }
 
@@ -50,10 +53,12 @@ class message_test : public ::testing::TestWithParam<std::size_t> {
   message m;
 };
 
-TEST_P(message_test, what_was_written_passes) { EXPECT_EQ(m.check(memory), ""); }
+TEST_P(message_test, what_was_written_passes) {
+  EXPECT_EQ(m.check(memory), "");
+}
 
 TEST_P(message_test, each_wrong_byte_is_found) {
-  for (std::size_t i = 0; i < m.bytes; i += m.bytes > 1000 ? 997 : 1) {
+  for (std::size_t i = 0; i<m.bytes; i += m.bytes> 1000 ? 997 : 1) {
     flip(m.offset + i);
     EXPECT_NE(m.check(memory).find("byte " + std::to_string(i) + " "), std::string::npos);
     flip(m.offset + i);
@@ -79,7 +84,8 @@ TEST_P(message_test, an_older_message_in_its_place_is_found) {
   EXPECT_NE(next.check(memory), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(sizes, message_test, ::testing::Values(0, 1, 7, 8, 63, 64, 65, 4095, 4096, 4097, 65536));
+INSTANTIATE_TEST_SUITE_P(sizes, message_test,
+                         ::testing::Values(0, 1, 7, 8, 63, 64, 65, 4095, 4096, 4097, 65536));
 
 }  // namespace
 }  // namespace freehca::verified_traffic

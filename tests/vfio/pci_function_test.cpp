@@ -62,7 +62,8 @@ TEST_F(pci_function_test, another_driver_is_named_with_the_commands_that_replace
   const failure why = obstacle("0000:04:00.0");
   EXPECT_EQ(why.kind, trouble::wrong_driver);
   EXPECT_NE(why.message.find("mlx4_core"), std::string::npos);
-  EXPECT_NE(why.message.find("echo vfio-pci > /sys/bus/pci/devices/0000:04:00.0/driver_override"), std::string::npos);
+  EXPECT_NE(why.message.find("echo vfio-pci > /sys/bus/pci/devices/0000:04:00.0/driver_override"),
+            std::string::npos);
 }
 
 TEST_F(pci_function_test, without_a_group_there_is_no_iommu) {

@@ -30,10 +30,12 @@ outcome<pci_function> find(const common_options& how) {
 // What runs in ping beside rings and tables: the buffers of the traffic, two of four messages of a megabyte.
 constexpr std::size_t traffic_bytes = std::size_t{9} << 20;
 
-using work = std::function<std::optional<failure>(session&, const vfio_surroundings&, const std::string& address)>;
+using work = std::function<std::optional<failure>(session&, const vfio_surroundings&,
+                                                  const std::string& address)>;
 
 // Opens the function, lets `doing` work, takes everything back.
-int with_session(const common_options& how, bool take_over, std::size_t more_bytes, const work& doing) {
+int with_session(const common_options& how, bool take_over, std::size_t more_bytes,
+                 const work& doing) {
   const auto function = find(how);
   if (!function) return report(function.error(), how.json);
   auto device = vfio_host::vfio_device::open(*function, session::dma_bytes() + more_bytes);
@@ -49,9 +51,11 @@ int with_session(const common_options& how, bool take_over, std::size_t more_byt
     const status down = s.tear_down();
     if (!why && !down.ok()) why = verdict(host, s, down, "teardown", address);
     if (const device_holdings left = s.adapter().holdings(); !why && !left.none())
-      why = failure{trouble::system, fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
-                                                 "program",
-                                                 left.pages, left.numbers)};
+      why =
+          failure{trouble::system,
+                  fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
+                              "program",
+                              left.pages, left.numbers)};
   }
   return why ? report(*why, how.json) : 0;
 }
@@ -84,60 +88,72 @@ int info(const common_options& how) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("{}subsystem {:04x}:{:04x}\n", to_text(*function), function->subsystem_vendor, function->subsystem);
-  for (const std::string& other : function->others) fmt::print("shares its IOMMU group with {}\n", other);
+  fmt::print("{}subsystem {:04x}:{:04x}\n", to_text(*function), function->subsystem_vendor,
+             function->subsystem);
+  for (const std::string& other : function->others)
+    fmt::print("shares its IOMMU group with {}\n", other);
   fmt::print("{}\n", obstacle ? obstacle->message : "ready: hcactl up brings it up and reports");
   return 0;
 }
 
 int up(const common_options& how) {
-  return with_session(how, false, 0, [&](session& s, const vfio_surroundings& host, const std::string& address)
-                                         -> std::optional<failure> {
-    if (const status st = s.bring_up(); !st.ok()) return verdict(host, s, st, "bring-up", address);
-    const device_info i = s.adapter().info();
-    if (how.json)
-      fmt::print("{}\n", verified_traffic::to_json(i).dump(2));
-    else
-      fmt::print("{}", verified_traffic::to_text(i));
-    return std::nullopt;
-  });
+  return with_session(how, false, 0,
+                      [&](session& s, const vfio_surroundings& host,
+                          const std::string& address) -> std::optional<failure> {
+                        if (const status st = s.bring_up(); !st.ok())
+                          return verdict(host, s, st, "bring-up", address);
+                        const device_info i = s.adapter().info();
+                        if (how.json) fmt::print("{}\n", verified_traffic::to_json(i).dump(2));
+                        else fmt::print("{}", verified_traffic::to_text(i));
+                        return std::nullopt;
+                      });
 }
 
 int ping(const common_options& how, const ping_options& traffic) {
-  return with_session(how, false, traffic_bytes, [&](session& s, const vfio_surroundings& host,
-                                                     const std::string& address) -> std::optional<failure> {
-    if (const status st = s.bring_up(); !st.ok()) return verdict(host, s, st, "bring-up", address);
-    const device_info i = s.adapter().info();
-    if (!how.json) fmt::print("{}", verified_traffic::to_text(i));
-    if (traffic.port > i.ports)
-      return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", address, i.ports, traffic.port)};
-    if (!i.port[traffic.port - 1].active())
-      return failure{trouble::port_down,
-                     fmt::format("port {} of {} is not active; look at the cable and at the subnet manager", traffic.port,
-                                 address)};
-    const auto r = verified_traffic::run_traffic(s, {.port = traffic.port, .messages = traffic.messages});
-    if (how.json)
-      fmt::print("{}\n", nlohmann::json{{"adapter", verified_traffic::to_json(s.adapter().info())},
-                                        {"traffic", verified_traffic::to_json(r)}}
-                             .dump(2));
-    else
-      fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r), s.adapter().info().commands_issued);
-    if (!r.wrong.empty()) return failure{trouble::wrong_data, r.wrong};
-    if (!r.outcome.ok()) return verdict(host, s, r.outcome, "traffic", address);
-    return std::nullopt;
-  });
+  return with_session(
+      how, false, traffic_bytes,
+      [&](session& s, const vfio_surroundings& host,
+          const std::string& address) -> std::optional<failure> {
+        if (const status st = s.bring_up(); !st.ok())
+          return verdict(host, s, st, "bring-up", address);
+        const device_info i = s.adapter().info();
+        if (!how.json) fmt::print("{}", verified_traffic::to_text(i));
+        if (traffic.port > i.ports)
+          return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", address,
+                                                         i.ports, traffic.port)};
+        if (!i.port[traffic.port - 1].active())
+          return failure{
+              trouble::port_down,
+              fmt::format(
+                  "port {} of {} is not active; look at the cable and at the subnet manager",
+                  traffic.port, address)};
+        const auto r =
+            verified_traffic::run_traffic(s, {.port = traffic.port, .messages = traffic.messages});
+        if (how.json)
+          fmt::print("{}\n",
+                     nlohmann::json{{"adapter", verified_traffic::to_json(s.adapter().info())},
+                                    {"traffic", verified_traffic::to_json(r)}}
+                         .dump(2));
+        else
+          fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r),
+                     s.adapter().info().commands_issued);
+        if (!r.wrong.empty()) return failure{trouble::wrong_data, r.wrong};
+        if (!r.outcome.ok()) return verdict(host, s, r.outcome, "traffic", address);
+        return std::nullopt;
+      });
 }
 
 int reset(const common_options& how) {
-  return with_session(how, true, 0, [&](session& s, const vfio_surroundings& host, const std::string& address)
-                                        -> std::optional<failure> {
-    if (const status st = s.reset(); !st.ok()) return verdict(host, s, st, "reset", address);
-    if (how.json)
-      fmt::print("{}\n", nlohmann::json{{"address", address}, {"reset", true}}.dump(2));
-    else
-      fmt::print("{} was reset and belongs to nobody\n", address);
-    return std::nullopt;
-  });
+  return with_session(
+      how, true, 0,
+      [&](session& s, const vfio_surroundings& host,
+          const std::string& address) -> std::optional<failure> {
+        if (const status st = s.reset(); !st.ok()) return verdict(host, s, st, "reset", address);
+        if (how.json)
+          fmt::print("{}\n", nlohmann::json{{"address", address}, {"reset", true}}.dump(2));
+        else fmt::print("{} was reset and belongs to nobody\n", address);
+        return std::nullopt;
+      });
 }
 
 }  // namespace freehca::hcactl

@@ -8,14 +8,14 @@ namespace freehca::hcactl {
 
 /// What all commands share.
 struct common_options {
-  std::string address;        ///< as typed
+  std::string address;  ///< as typed
   bool json = false;
-  std::string sysfs = "/sys"; ///< tests bring their own
+  std::string sysfs = "/sys";  ///< tests bring their own
 };
 
 struct ping_options {
   unsigned port = 1;
-  unsigned messages = 20;     ///< of each kind and size
+  unsigned messages = 20;  ///< of each kind and size
 };
 
 // Each prints its result to standard output, or one message to standard error, and returns the exit code: 0, or a

@@ -14,7 +14,8 @@ namespace freehca::hcactl {
 /// The driver's surroundings over VFIO.
 class vfio_surroundings final : public verified_traffic::surroundings {
  public:
-  explicit vfio_surroundings(std::unique_ptr<vfio_host::vfio_device> device) : device_(std::move(device)) {}
+  explicit vfio_surroundings(std::unique_ptr<vfio_host::vfio_device> device)
+      : device_(std::move(device)) {}
   freehca::platform platform() override { return device_->platform(); }
   void wait(std::uint64_t deadline) override {
     if (deadline == 0) return device_->wait(0, -1);

@@ -6,13 +6,19 @@
 
 int main(int argc, char** argv) {
   using namespace freehca::hcactl;
-  CLI::App app("hcactl: ConnectX-2, ConnectX-3 and ConnectX-3 Pro adapters, driven from this process over VFIO");
+  CLI::App app(
+      "hcactl: ConnectX-2, ConnectX-3 and ConnectX-3 Pro adapters, driven from this process over "
+      "VFIO");
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done; 10 malformed address; 11 no such function; 12 not mlx4-class; 13 bound to another driver;\n"
-      "14 no IOMMU; 15 IOMMU group not viable; 16 no permission; 17 locked-memory limit too low; 18 in use by another\n"
-      "process; 19 owned (semaphore held); 20 firmware refused; 21 firmware silent; 22 device gone; 23 wrong data;\n"
-      "24 port not active; 25 refused by the system; 130 interrupted. Above 100 otherwise: wrong usage.");
+      "Exit codes: 0 done; 10 malformed address; 11 no such function; 12 not mlx4-class; 13 bound "
+      "to another driver;\n"
+      "14 no IOMMU; 15 IOMMU group not viable; 16 no permission; 17 locked-memory limit too low; "
+      "18 in use by another\n"
+      "process; 19 owned (semaphore held); 20 firmware refused; 21 firmware silent; 22 device "
+      "gone; 23 wrong data;\n"
+      "24 port not active; 25 refused by the system; 130 interrupted. Above 100 otherwise: wrong "
+      "usage.");
   common_options how;
   ping_options traffic;
   app.add_flag("--json", how.json, "machine-readable output");
@@ -24,12 +30,18 @@ int main(int argc, char** argv) {
     c->add_option("address", how.address, "PCI address, such as 0000:03:00.0")->required();
     return c;
   };
-  const CLI::App* list_command = app.add_subcommand("list", "the adapters of this machine, who drives them");
-  const CLI::App* info_command = with_address("info", "one adapter, and what stands in the way of using it");
-  const CLI::App* up_command = with_address("up", "bring it up, report what it is, take everything back");
-  CLI::App* ping_command = with_address("ping", "bring it up and move verified data in loopback on a port");
-  const CLI::App* reset_command = with_address("reset", "reset it, and free it from an owner that died");
-  ping_command->add_option("--port", traffic.port, "port of the adapter")->check(CLI::Range(1u, 2u));
+  const CLI::App* list_command =
+      app.add_subcommand("list", "the adapters of this machine, who drives them");
+  const CLI::App* info_command =
+      with_address("info", "one adapter, and what stands in the way of using it");
+  const CLI::App* up_command =
+      with_address("up", "bring it up, report what it is, take everything back");
+  CLI::App* ping_command =
+      with_address("ping", "bring it up and move verified data in loopback on a port");
+  const CLI::App* reset_command =
+      with_address("reset", "reset it, and free it from an owner that died");
+  ping_command->add_option("--port", traffic.port, "port of the adapter")
+      ->check(CLI::Range(1u, 2u));
   ping_command->add_option("--messages", traffic.messages, "messages of each kind and size")
       ->check(CLI::Range(1u, 1000000u));
   CLI11_PARSE(app, argc, argv);

@@ -13,7 +13,7 @@
 namespace freehca::hcactl {
 
 /// What a status of the driver means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
-vfio_host::failure verdict(const vfio_surroundings& host, verified_traffic::session& on, status s, const char* doing,
-                           const std::string& address);
+vfio_host::failure verdict(const vfio_surroundings& host, verified_traffic::session& on, status s,
+                           const char* doing, const std::string& address);
 
 }  // namespace freehca::hcactl

@@ -18,7 +18,8 @@ iova_allocator::iova_allocator(const std::vector<iova_range>& allowed) {
 }
 
 std::optional<std::uint64_t> iova_allocator::take(std::uint64_t bytes, std::uint64_t alignment) {
-  if (bytes == 0 || bytes % page != 0 || alignment < page || (alignment & (alignment - 1)) != 0) return std::nullopt;
+  if (bytes == 0 || bytes % page != 0 || alignment < page || (alignment & (alignment - 1)) != 0)
+    return std::nullopt;
   for (const auto& [first, last] : free_) {
     const std::uint64_t at = (first + alignment - 1) & ~(alignment - 1);
     if (at < first || at > last || last - at < bytes - 1) continue;

@@ -23,7 +23,9 @@ bool take(std::string_view& text, std::size_t digits, unsigned last, char behind
 
 }  // namespace
 
-std::string pci_address::text() const { return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, device, function); }
+std::string pci_address::text() const {
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus, device, function);
+}
 
 outcome<pci_address> parse_pci_address(std::string_view text) {
   const std::string_view given = text;
@@ -33,10 +35,12 @@ outcome<pci_address> parse_pci_address(std::string_view text) {
   sound = sound && take(text, 2, 0xff, ':', a.bus) && take(text, 2, 0x1f, '.', a.device) &&
           take(text, 1, 7, '\0', a.function);
   if (!sound)
-    return failure{trouble::malformed_address,
-                   fmt::format("'{}' is not a PCI address; write domain:bus:device.function in hexadecimal, such as "
-                               "0000:03:00.0 (hcactl list shows the adapters of this machine)",
-                               given)};
+    return failure{
+        trouble::malformed_address,
+        fmt::format(
+            "'{}' is not a PCI address; write domain:bus:device.function in hexadecimal, such as "
+            "0000:03:00.0 (hcactl list shows the adapters of this machine)",
+            given)};
   return a;
 }
 

@@ -23,9 +23,10 @@ struct known_device {
 // Linux 6.1 mlx4 main.c, mlx4_pci_table; names as pci.ids has them. The ConnectX of the first generation and the
 // virtual functions (1002, 1004) are not ours to drive.
 constexpr known_device known_devices[] = {
-    {0x6368, "ConnectX-2 EN"}, {0x6372, "ConnectX-2 EN"}, {0x6732, "ConnectX-2"},    {0x673c, "ConnectX-2"},
-    {0x6746, "ConnectX-2"},    {0x6750, "ConnectX-2 EN"}, {0x675a, "ConnectX-2 EN"}, {0x6764, "ConnectX-2 EN"},
-    {0x676e, "ConnectX-2"},    {0x6778, "ConnectX-2 VPI"}, {0x1003, "ConnectX-3"},   {0x1007, "ConnectX-3 Pro"},
+    {0x6368, "ConnectX-2 EN"},  {0x6372, "ConnectX-2 EN"}, {0x6732, "ConnectX-2"},
+    {0x673c, "ConnectX-2"},     {0x6746, "ConnectX-2"},    {0x6750, "ConnectX-2 EN"},
+    {0x675a, "ConnectX-2 EN"},  {0x6764, "ConnectX-2 EN"}, {0x676e, "ConnectX-2"},
+    {0x6778, "ConnectX-2 VPI"}, {0x1003, "ConnectX-3"},    {0x1007, "ConnectX-3 Pro"},
 };
 
 std::uint16_t read_hex(const fs::path& file) {
@@ -54,10 +55,12 @@ outcome<pci_function> sysfs::read(const pci_address& address) const {
   const fs::path at = fs::path(root) / "bus/pci/devices" / address.text();
   std::error_code error;
   if (!fs::exists(at, error))
-    return failure{trouble::absent,
-                   fmt::format("there is no PCI function {} in this machine; hcactl list shows the adapters that "
-                               "there are, and 'echo 1 > /sys/bus/pci/rescan' looks for new ones",
-                               address.text())};
+    return failure{
+        trouble::absent,
+        fmt::format(
+            "there is no PCI function {} in this machine; hcactl list shows the adapters that "
+            "there are, and 'echo 1 > /sys/bus/pci/rescan' looks for new ones",
+            address.text())};
   pci_function f;
   f.address = address;
   f.vendor = read_hex(at / "vendor");
@@ -67,7 +70,8 @@ outcome<pci_function> sysfs::read(const pci_address& address) const {
   f.driver = target_name(at / "driver");
   const std::string group = target_name(at / "iommu_group");
   unsigned number = 0;
-  if (!group.empty() && std::from_chars(group.data(), group.data() + group.size(), number).ec == std::errc()) {
+  if (!group.empty() &&
+      std::from_chars(group.data(), group.data() + group.size(), number).ec == std::errc()) {
     f.group = number;
     for (const auto& member : fs::directory_iterator(at / "iommu_group/devices", error)) {
       const std::string name = member.path().filename().string();
@@ -89,8 +93,9 @@ std::vector<pci_function> sysfs::adapters() const {
     const auto f = read(*address);
     if (f && f->model() != nullptr) found.push_back(*f);
   }
-  std::sort(found.begin(), found.end(),
-            [](const pci_function& a, const pci_function& b) { return a.address.text() < b.address.text(); });
+  std::sort(found.begin(), found.end(), [](const pci_function& a, const pci_function& b) {
+    return a.address.text() < b.address.text();
+  });
   return found;
 }
 
@@ -99,7 +104,8 @@ std::string how_to_bind(const pci_address& address) {
   return fmt::format(
       "  modprobe vfio-pci\n"
       "  echo vfio-pci > /sys/bus/pci/devices/{0}/driver_override\n"
-      "  [ ! -e /sys/bus/pci/devices/{0}/driver ] || echo {0} > /sys/bus/pci/devices/{0}/driver/unbind\n"
+      "  [ ! -e /sys/bus/pci/devices/{0}/driver ] || echo {0} > "
+      "/sys/bus/pci/devices/{0}/driver/unbind\n"
       "  echo {0} > /sys/bus/pci/drivers_probe",
       a);
 }
@@ -107,19 +113,24 @@ std::string how_to_bind(const pci_address& address) {
 std::optional<failure> unusable(const pci_function& f) {
   const std::string a = f.address.text();
   if (f.model() == nullptr)
-    return failure{trouble::not_mlx4,
-                   fmt::format("{} is {:04x}:{:04x}, which is no ConnectX-2, ConnectX-3 or ConnectX-3 Pro physical "
-                               "function; hcactl list shows those of this machine",
-                               a, f.vendor, f.device)};
+    return failure{
+        trouble::not_mlx4,
+        fmt::format(
+            "{} is {:04x}:{:04x}, which is no ConnectX-2, ConnectX-3 or ConnectX-3 Pro physical "
+            "function; hcactl list shows those of this machine",
+            a, f.vendor, f.device)};
   if (!f.group)
-    return failure{trouble::no_iommu,
-                   fmt::format("{} is in no IOMMU group: this machine has no IOMMU, or it is off; switch it on in the "
-                               "firmware's setup, and on Intel machines boot the kernel with intel_iommu=on",
-                               a)};
+    return failure{
+        trouble::no_iommu,
+        fmt::format(
+            "{} is in no IOMMU group: this machine has no IOMMU, or it is off; switch it on in the "
+            "firmware's setup, and on Intel machines boot the kernel with intel_iommu=on",
+            a)};
   if (f.driver != "vfio-pci")
-    return failure{trouble::wrong_driver,
-                   fmt::format("{} is bound to {}; give it to vfio-pci (as root; its users lose it):\n{}", a,
-                               f.driver.empty() ? "no driver" : f.driver, how_to_bind(f.address))};
+    return failure{
+        trouble::wrong_driver,
+        fmt::format("{} is bound to {}; give it to vfio-pci (as root; its users lose it):\n{}", a,
+                    f.driver.empty() ? "no driver" : f.driver, how_to_bind(f.address))};
   return std::nullopt;
 }
 

@@ -40,12 +40,15 @@ const platform_operations vfio_device::operations = {
     .trace = nullptr,
 };
 
-freehca::platform vfio_device::platform() { return {&operations, this}; }
+freehca::platform vfio_device::platform() {
+  return {&operations, this};
+}
 
 std::uint64_t vfio_device::clock() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 vfio_device::~vfio_device() {
@@ -94,14 +97,16 @@ status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped)
 
 status vfio_device::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
   vfio_device& d = of(context);
-  if (pread(d.function_.get(), value, sizeof *value, static_cast<off_t>(d.configuration_at_ + offset)) != sizeof *value)
+  if (pread(d.function_.get(), value, sizeof *value,
+            static_cast<off_t>(d.configuration_at_ + offset)) != sizeof *value)
     return d.refused("reading configuration space");
   return {};
 }
 
 status vfio_device::write_configuration(void* context, unsigned offset, std::uint32_t value) {
   vfio_device& d = of(context);
-  if (pwrite(d.function_.get(), &value, sizeof value, static_cast<off_t>(d.configuration_at_ + offset)) != sizeof value)
+  if (pwrite(d.function_.get(), &value, sizeof value,
+             static_cast<off_t>(d.configuration_at_ + offset)) != sizeof value)
     return d.refused("writing configuration space");
   return {};
 }
@@ -112,7 +117,8 @@ status vfio_device::write_command(std::uint32_t clear, std::uint32_t set) {
   if (pread(function_.get(), &command, sizeof command, at) != sizeof command)
     return refused("reading PCI_COMMAND");
   command = static_cast<std::uint16_t>((command & ~clear) | set);
-  if (pwrite(function_.get(), &command, sizeof command, at) != sizeof command) return refused("writing PCI_COMMAND");
+  if (pwrite(function_.get(), &command, sizeof command, at) != sizeof command)
+    return refused("writing PCI_COMMAND");
   return {};
 }
 
@@ -133,7 +139,8 @@ status vfio_device::restore_after_reset(void* context) {
   return of(context).write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
 }
 
-status vfio_device::map_dma(std::byte* at, std::size_t bytes, std::size_t alignment, std::uint64_t* iova) {
+status vfio_device::map_dma(std::byte* at, std::size_t bytes, std::size_t alignment,
+                            std::uint64_t* iova) {
   const auto address = iova_->take(bytes, std::max<std::size_t>(alignment, iova_allocator::page));
   if (!address) {
     errno = ENOSPC;
@@ -159,12 +166,14 @@ status vfio_device::unmap_dma(std::uint64_t iova, std::size_t bytes) {
   unmap.argsz = sizeof unmap;
   unmap.iova = iova;
   unmap.size = bytes;
-  if (ioctl(container_.get(), VFIO_IOMMU_UNMAP_DMA, &unmap) != 0) return refused("VFIO_IOMMU_UNMAP_DMA");
+  if (ioctl(container_.get(), VFIO_IOMMU_UNMAP_DMA, &unmap) != 0)
+    return refused("VFIO_IOMMU_UNMAP_DMA");
   iova_->give_back(iova, bytes);
   return {};
 }
 
-status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* out) {
+status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
+                                 dma_region* out) {
   vfio_device& d = of(context);
   bytes = (bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -191,7 +200,8 @@ void vfio_device::free_dma(void* context, const dma_region& region) {
   d.blocks_.erase(found);
 }
 
-status vfio_device::map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address) {
+status vfio_device::map_memory(void* context, std::byte* memory, std::size_t bytes,
+                               std::uint64_t* device_address) {
   return of(context).map_dma(memory, bytes, iova_allocator::page, device_address);
 }
 
@@ -210,11 +220,13 @@ status vfio_device::set_vectors(const std::vector<int>& descriptors) {
   std::memcpy(request.data(), &set, sizeof set);
   if (!descriptors.empty())
     std::memcpy(request.data() + sizeof set, descriptors.data(), descriptors.size() * sizeof(int));
-  if (ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data()) != 0) return refused("VFIO_DEVICE_SET_IRQS");
+  if (ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data()) != 0)
+    return refused("VFIO_DEVICE_SET_IRQS");
   return {};
 }
 
-status vfio_device::arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept, void* of_) {
+status vfio_device::arm_interrupts(void* context, unsigned count,
+                                   void (*notify)(void*, unsigned) noexcept, void* of_) {
   vfio_device& d = of(context);
   if (count > d.vectors_) return driver_error::unsupported;
   disarm_interrupts(context);
@@ -258,7 +270,8 @@ void vfio_device::wait(std::uint64_t deadline, int wake) {
   for (unsigned i = 0; i < events_.size(); ++i) {
     if ((watched[i].revents & POLLIN) == 0) continue;
     std::uint64_t count = 0;
-    if (read(events_[i].get(), &count, sizeof count) == sizeof count && notify_ != nullptr) notify_(notify_context_, i);
+    if (read(events_[i].get(), &count, sizeof count) == sizeof count && notify_ != nullptr)
+      notify_(notify_context_, i);
   }
 }
 

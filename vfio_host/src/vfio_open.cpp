@@ -39,19 +39,22 @@ bool may_lock_everything() {
 
 std::optional<failure> check_locked_memory(std::size_t bytes) {
   rlimit limit{};
-  if (may_lock_everything() || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-      limit.rlim_cur >= bytes)
+  if (may_lock_everything() || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes)
     return std::nullopt;
-  return failure{trouble::locked_memory_limit,
-                 fmt::format("{} bytes of memory must be locked for the device, and the limit (RLIMIT_MEMLOCK) is {}; "
-                             "raise it: ulimit -l {} (KiB), or a line 'memlock' in /etc/security/limits.conf, or "
-                             "LimitMEMLOCK={} in a unit of systemd",
-                             bytes, limit.rlim_cur, (bytes + 1023) / 1024, bytes)};
+  return failure{
+      trouble::locked_memory_limit,
+      fmt::format(
+          "{} bytes of memory must be locked for the device, and the limit (RLIMIT_MEMLOCK) is {}; "
+          "raise it: ulimit -l {} (KiB), or a line 'memlock' in /etc/security/limits.conf, or "
+          "LimitMEMLOCK={} in a unit of systemd",
+          bytes, limit.rlim_cur, (bytes + 1023) / 1024, bytes)};
 }
 
 }  // namespace
 
-outcome<std::unique_ptr<vfio_device>> vfio_device::open(const pci_function& function, std::size_t locked_bytes) {
+outcome<std::unique_ptr<vfio_device>> vfio_device::open(const pci_function& function,
+                                                        std::size_t locked_bytes) {
   if (auto why = unusable(function)) return *why;
   std::unique_ptr<vfio_device> d(new vfio_device);
   if (auto why = d->open_group(function)) return *why;
@@ -66,49 +69,59 @@ std::optional<failure> vfio_device::open_group(const pci_function& function) {
   container_ = file(::open("/dev/vfio/vfio", O_RDWR | O_CLOEXEC));
   if (!container_.open()) {
     if (errno == EACCES || errno == EPERM)
-      return failure{trouble::no_permission, "no permission to open /dev/vfio/vfio; run as root, or: "
-                                             "chmod 0666 /dev/vfio/vfio (it gives no access to any device by itself)"};
+      return failure{trouble::no_permission,
+                     "no permission to open /dev/vfio/vfio; run as root, or: "
+                     "chmod 0666 /dev/vfio/vfio (it gives no access to any device by itself)"};
     if (errno == ENOENT)
-      return failure{trouble::no_iommu, "there is no /dev/vfio/vfio; load VFIO: modprobe vfio-pci vfio_iommu_type1"};
+      return failure{trouble::no_iommu,
+                     "there is no /dev/vfio/vfio; load VFIO: modprobe vfio-pci vfio_iommu_type1"};
     return system_failure("/dev/vfio/vfio");
   }
   if (ioctl(container_.get(), VFIO_GET_API_VERSION) != VFIO_API_VERSION)
     return failure{trouble::system, "this kernel's VFIO speaks another version of its interface"};
   if (ioctl(container_.get(), VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU) != 1)
-    return failure{trouble::no_iommu,
-                   "the kernel offers no type 1 IOMMU to VFIO; load its driver: modprobe vfio_iommu_type1"};
+    return failure{
+        trouble::no_iommu,
+        "the kernel offers no type 1 IOMMU to VFIO; load its driver: modprobe vfio_iommu_type1"};
 
   const std::string path = fmt::format("/dev/vfio/{}", *function.group);
   group_ = file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!group_.open()) {
     if (errno == EACCES || errno == EPERM)
-      return failure{trouble::no_permission,
-                     fmt::format("no permission to open {0}; run as root, or give yourself the group: "
-                                 "chown \"$USER\" {0}",
-                                 path)};
+      return failure{
+          trouble::no_permission,
+          fmt::format("no permission to open {0}; run as root, or give yourself the group: "
+                      "chown \"$USER\" {0}",
+                      path)};
     if (errno == EBUSY)
-      return failure{trouble::in_use, fmt::format("another process has {} open ('fuser {}' names it); end it first",
-                                                  path, path)};
+      return failure{trouble::in_use,
+                     fmt::format("another process has {} open ('fuser {}' names it); end it first",
+                                 path, path)};
     return system_failure(path);
   }
   vfio_group_status group_status{};
   group_status.argsz = sizeof group_status;
-  if (ioctl(group_.get(), VFIO_GROUP_GET_STATUS, &group_status) != 0) return system_failure("VFIO_GROUP_GET_STATUS");
+  if (ioctl(group_.get(), VFIO_GROUP_GET_STATUS, &group_status) != 0)
+    return system_failure("VFIO_GROUP_GET_STATUS");
   if ((group_status.flags & VFIO_GROUP_FLAGS_VIABLE) == 0)
-    return failure{trouble::group_not_viable,
-                   fmt::format("IOMMU group {} is not viable: its other devices are not bound to vfio-pci and could be "
-                               "reached by this one: {}; bind them to vfio-pci too, or to no driver",
-                               *function.group, fmt::join(function.others, ", "))};
+    return failure{
+        trouble::group_not_viable,
+        fmt::format("IOMMU group {} is not viable: its other devices are not bound to vfio-pci and "
+                    "could be "
+                    "reached by this one: {}; bind them to vfio-pci too, or to no driver",
+                    *function.group, fmt::join(function.others, ", "))};
   return std::nullopt;
 }
 
 std::optional<failure> vfio_device::attach(const pci_function&) {
   const int container = container_.get();
-  if (ioctl(group_.get(), VFIO_GROUP_SET_CONTAINER, &container) != 0) return system_failure("VFIO_GROUP_SET_CONTAINER");
+  if (ioctl(group_.get(), VFIO_GROUP_SET_CONTAINER, &container) != 0)
+    return system_failure("VFIO_GROUP_SET_CONTAINER");
   if (ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU) != 0) {
     if (errno == EPERM)
       return failure{trouble::no_iommu,
-                     "the IOMMU does not remap interrupts, so VFIO refuses it; switch interrupt remapping on in the "
+                     "the IOMMU does not remap interrupts, so VFIO refuses it; switch interrupt "
+                     "remapping on in the "
                      "firmware's setup, or accept that a device can forge interrupts: "
                      "echo 1 > /sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts"};
     return system_failure("VFIO_SET_IOMMU");
@@ -123,7 +136,8 @@ std::optional<failure> vfio_device::read_iova_ranges() {
     info = {};
     info.argsz = static_cast<std::uint32_t>(answer.size());
     std::memcpy(answer.data(), &info, sizeof info);
-    if (ioctl(container_.get(), VFIO_IOMMU_GET_INFO, answer.data()) != 0) return system_failure("VFIO_IOMMU_GET_INFO");
+    if (ioctl(container_.get(), VFIO_IOMMU_GET_INFO, answer.data()) != 0)
+      return system_failure("VFIO_IOMMU_GET_INFO");
     std::memcpy(&info, answer.data(), sizeof info);
     if (info.argsz <= answer.size()) break;
     answer.resize(info.argsz);
@@ -157,7 +171,8 @@ std::optional<failure> vfio_device::open_function(const pci_function& function) 
   if (!function_.open()) return system_failure("VFIO_GROUP_GET_DEVICE_FD " + name);
   vfio_device_info info{};
   info.argsz = sizeof info;
-  if (ioctl(function_.get(), VFIO_DEVICE_GET_INFO, &info) != 0) return system_failure("VFIO_DEVICE_GET_INFO");
+  if (ioctl(function_.get(), VFIO_DEVICE_GET_INFO, &info) != 0)
+    return system_failure("VFIO_DEVICE_GET_INFO");
   resettable_ = (info.flags & VFIO_DEVICE_FLAGS_RESET) != 0;
   vfio_region_info region{};
   region.argsz = sizeof region;
@@ -168,7 +183,8 @@ std::optional<failure> vfio_device::open_function(const pci_function& function) 
   vfio_irq_info interrupts{};
   interrupts.argsz = sizeof interrupts;
   interrupts.index = VFIO_PCI_MSIX_IRQ_INDEX;
-  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &interrupts) == 0) vectors_ = interrupts.count;
+  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &interrupts) == 0)
+    vectors_ = interrupts.count;
   return std::nullopt;
 }
 

@@ -56,8 +56,8 @@ std::string message::check(const scattered_memory& in) const {
     if (std::memcmp(wanted.data(), there.data(), piece) == 0) continue;
     std::size_t i = 0;
     while (wanted[i] == there[i]) ++i;
-    return fmt::format("byte {} of {} is {:#04x}, not {:#04x}", done + i, bytes, static_cast<unsigned>(there[i]),
-                       static_cast<unsigned>(wanted[i]));
+    return fmt::format("byte {} of {} is {:#04x}, not {:#04x}", done + i, bytes,
+                       static_cast<unsigned>(there[i]), static_cast<unsigned>(wanted[i]));
   }
   std::array<std::byte, guard> g;
   in.load(offset - guard, g.data(), guard);

@@ -32,8 +32,11 @@ status rc_loopback::open_side(unsigned i, std::size_t bytes, unsigned requests) 
   if (!memory.ok()) return memory.error();
   s.memory = memory.value();
   create_memory_region region;
-  region.start(objects, {.pd = domain_, .pages = s.memory->pages(), .virtual_address = 0,
-                         .access = {.local_write = true, .remote_read = true, .remote_write = true}});
+  region.start(objects,
+               {.pd = domain_,
+                .pages = s.memory->pages(),
+                .virtual_address = 0,
+                .access = {.local_write = true, .remote_read = true, .remote_write = true}});
   FREEHCA_TRY(session_.await(region));
   s.region = region.region();
   s.key = region.key();
@@ -42,7 +45,10 @@ status rc_loopback::open_side(unsigned i, std::size_t bytes, unsigned requests) 
   FREEHCA_TRY(session_.await(completions));
   s.completions = completions.queue();
   create_queue_pair queue;
-  queue.start(objects, {.pd = domain_, .send_cq = s.completions, .receive_cq = s.completions, .sends = requests,
+  queue.start(objects, {.pd = domain_,
+                        .send_cq = s.completions,
+                        .receive_cq = s.completions,
+                        .sends = requests,
                         .receives = requests});
   FREEHCA_TRY(session_.await(queue));
   s.queue = queue.queue();

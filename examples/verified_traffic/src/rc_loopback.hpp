@@ -27,7 +27,9 @@ class rc_loopback {
     return {offset, static_cast<std::uint32_t>(bytes), sides_[side].key};
   }
   queues::sq& sends(unsigned side) { return *session_.objects().send_queue(sides_[side].queue); }
-  queues::rq& receives(unsigned side) { return *session_.objects().receive_queue(sides_[side].queue); }
+  queues::rq& receives(unsigned side) {
+    return *session_.objects().receive_queue(sides_[side].queue);
+  }
 
   /// The next completion of a side. transport_error::timeout: none came in ten seconds; ::gone; cancelled.
   status next(unsigned side, queues::work_completion& to);

@@ -10,25 +10,33 @@ namespace freehca::verified_traffic {
 namespace {
 
 std::string guid_text(std::uint64_t guid) {
-  return fmt::format("{:04x}:{:04x}:{:04x}:{:04x}", guid >> 48 & 0xffff, guid >> 32 & 0xffff, guid >> 16 & 0xffff,
-                     guid & 0xffff);
+  return fmt::format("{:04x}:{:04x}:{:04x}:{:04x}", guid >> 48 & 0xffff, guid >> 32 & 0xffff,
+                     guid >> 16 & 0xffff, guid & 0xffff);
 }
 
 const char* state_text(layouts::port_state s) {
   switch (s) {
-    case layouts::port_state::down: return "Down";
-    case layouts::port_state::initialize: return "Initialize";
-    case layouts::port_state::armed: return "Armed";
-    case layouts::port_state::active: return "Active";
-    default: return "unknown";
+    case layouts::port_state::down:
+      return "Down";
+    case layouts::port_state::initialize:
+      return "Initialize";
+    case layouts::port_state::armed:
+      return "Armed";
+    case layouts::port_state::active:
+      return "Active";
+    default:
+      return "unknown";
   }
 }
 
 const char* link_text(layouts::port_type t) {
   switch (t) {
-    case layouts::port_type::ib: return "InfiniBand";
-    case layouts::port_type::ethernet: return "Ethernet";
-    default: return "none";
+    case layouts::port_type::ib:
+      return "InfiniBand";
+    case layouts::port_type::ethernet:
+      return "Ethernet";
+    default:
+      return "none";
   }
 }
 
@@ -65,7 +73,10 @@ nlohmann::json to_json(const device_info& i) {
       {"interrupts", i.interrupts_work},
       {"commands_issued", i.commands_issued},
       {"resets", i.resets},
-      {"bytes_lent", {{"firmware", i.lent_firmware}, {"auxiliary", i.lent_auxiliary}, {"context", lent_context(i)}}},
+      {"bytes_lent",
+       {{"firmware", i.lent_firmware},
+        {"auxiliary", i.lent_auxiliary},
+        {"context", lent_context(i)}}},
   };
   for (unsigned t = 0; t < context_tables_count; ++t)
     j["bytes_lent"]["by_table"][name_of(static_cast<context_table>(t))] = i.lent_context[t];
@@ -91,19 +102,21 @@ std::string to_text(const device_info& i) {
       "adapter    {:04x}:{:04x}, subsystem {:04x}:{:04x}, revision {:02x}, hardware {:#010x}\n"
       "firmware   {}, board {}, command interface {}, {} commands in flight, completion by {}\n"
       "GUIDs      node {}, system image {}\n",
-      i.pci_vendor, i.pci_device, i.pci_subsystem_vendor, i.pci_subsystem, i.pci_revision, i.hardware_id,
-      firmware_text(i), i.board_id, i.command_interface, i.most_commands,
-      i.interrupts_work ? "interrupt" : "polling", guid_text(i.node_guid), guid_text(i.system_image_guid));
+      i.pci_vendor, i.pci_device, i.pci_subsystem_vendor, i.pci_subsystem, i.pci_revision,
+      i.hardware_id, firmware_text(i), i.board_id, i.command_interface, i.most_commands,
+      i.interrupts_work ? "interrupt" : "polling", guid_text(i.node_guid),
+      guid_text(i.system_image_guid));
   for (unsigned n = 0; n < i.ports; ++n) {
     const port_attributes& p = i.port[n];
-    t += fmt::format("port {}     {}, {}, GUID {}, LID {}, SM LID {}, MTU {} of {}, {} GIDs, {} P_Keys\n", n + 1,
-                     link_text(p.link_layer), state_text(p.state), guid_text(p.guid), p.lid, p.sm_lid,
-                     layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu), p.gid_table_length,
-                     p.pkey_table_length);
+    t += fmt::format(
+        "port {}     {}, {}, GUID {}, LID {}, SM LID {}, MTU {} of {}, {} GIDs, {} P_Keys\n", n + 1,
+        link_text(p.link_layer), state_text(p.state), guid_text(p.guid), p.lid, p.sm_lid,
+        layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu), p.gid_table_length,
+        p.pkey_table_length);
   }
   t += fmt::format("commands   {} issued, {} resets\n", i.commands_issued, i.resets);
-  t += fmt::format("lent       {} bytes to the firmware, {} auxiliary, {} context memory:", i.lent_firmware,
-                   i.lent_auxiliary, lent_context(i));
+  t += fmt::format("lent       {} bytes to the firmware, {} auxiliary, {} context memory:",
+                   i.lent_firmware, i.lent_auxiliary, lent_context(i));
   for (unsigned n = 0; n < context_tables_count; ++n)
     if (i.lent_context[n] != 0)
       t += fmt::format(" {} {}", name_of(static_cast<context_table>(n)), i.lent_context[n]);
@@ -120,7 +133,8 @@ nlohmann::json to_json(const traffic_result& r) {
                         {"rc_read_requests", r.expected.read_requests},
                         {"rc_read_responses", r.expected.read_responses}}}};
   for (const tally& t : r.tallies)
-    j["messages"].push_back({{"kind", name_of(t.kind)}, {"bytes", t.bytes}, {"verified", t.messages}});
+    j["messages"].push_back(
+        {{"kind", name_of(t.kind)}, {"bytes", t.bytes}, {"verified", t.messages}});
   if (!r.outcome.ok()) j["error"] = words(r.outcome);
   if (!r.wrong.empty()) j["wrong"] = r.wrong;
   return j;
@@ -128,10 +142,13 @@ nlohmann::json to_json(const traffic_result& r) {
 
 std::string to_text(const traffic_result& r) {
   std::string t = fmt::format("traffic    {:<11} {:>10} {:>9}\n", "kind", "bytes", "verified");
-  for (const tally& l : r.tallies) t += fmt::format("           {:<11} {:>10} {:>9}\n", name_of(l.kind), l.bytes, l.messages);
-  t += fmt::format("           {} bytes in all; packets at MTU {}: {} send, {} write, {} read requests, {} read responses\n",
-                   r.bytes, r.mtu, r.expected.sends, r.expected.writes, r.expected.read_requests,
-                   r.expected.read_responses);
+  for (const tally& l : r.tallies)
+    t += fmt::format("           {:<11} {:>10} {:>9}\n", name_of(l.kind), l.bytes, l.messages);
+  t += fmt::format(
+      "           {} bytes in all; packets at MTU {}: {} send, {} write, {} read requests, {} read "
+      "responses\n",
+      r.bytes, r.mtu, r.expected.sends, r.expected.writes, r.expected.read_requests,
+      r.expected.read_responses);
   if (!r.outcome.ok()) t += "           ended: " + words(r.outcome) + "\n";
   if (!r.wrong.empty()) t += "           WRONG: " + r.wrong + "\n";
   return t;

@@ -13,9 +13,13 @@ session::session(surroundings& host)
       device_storage_(allocate(device::storage_bytes(budget_))),
       verbs_storage_(allocate(verbs::storage_bytes(budget_, objects_budget_))) {}
 
-session::~session() { device_.close(); }
+session::~session() {
+  device_.close();
+}
 
-std::size_t session::dma_bytes() { return device::dma_bytes(budget{}); }
+std::size_t session::dma_bytes() {
+  return device::dma_bytes(budget{});
+}
 
 status session::open(bool take_over) {
   device_setup setup;

@@ -21,7 +21,8 @@ constexpr std::size_t slot_bytes = largest + 2 * message::guard + scattered_memo
 // Messages of one kind and size, as many at a time as there are slots.
 class exchange {
  public:
-  exchange(rc_loopback& pair, transfer kind, std::size_t bytes) : pair_(pair), kind_(kind), bytes_(bytes) {}
+  exchange(rc_loopback& pair, transfer kind, std::size_t bytes)
+      : pair_(pair), kind_(kind), bytes_(bytes) {}
 
   /// Moves `count` messages, numbered from `first` on. Empty: all well.
   std::string run(std::uint64_t first, unsigned count, status& outcome) {
@@ -76,24 +77,31 @@ class exchange {
     work_completion w;
     outcome = pair_.next(0, w);
     if (!outcome.ok()) return {};
-    if (std::string wrong = judge(w, number, kind_ == transfer::rdma_read); !wrong.empty()) return wrong;
+    if (std::string wrong = judge(w, number, kind_ == transfer::rdma_read); !wrong.empty())
+      return wrong;
     if (kind_ == transfer::send) {
       outcome = pair_.next(1, w);
       if (!outcome.ok()) return {};
       if (std::string wrong = judge(w, number, true); !wrong.empty()) return wrong;
     }
-    const std::string wrong = place(number, slot).check(pair_.memory(kind_ == transfer::rdma_read ? 0 : 1));
-    return wrong.empty() ? wrong : fmt::format("{} of {} bytes, message {}: {}", name_of(kind_), bytes_, number, wrong);
+    const std::string wrong =
+        place(number, slot).check(pair_.memory(kind_ == transfer::rdma_read ? 0 : 1));
+    return wrong.empty() ? wrong
+                         : fmt::format("{} of {} bytes, message {}: {}", name_of(kind_), bytes_,
+                                       number, wrong);
   }
 
   std::string judge(const work_completion& w, std::uint64_t number, bool has_length) const {
     if (!w.ok())
-      return fmt::format("{} of {} bytes, message {}: {} (syndrome {:#x}, vendor {:#x})", name_of(kind_), bytes_,
-                         number, queues::name_of(w.status), w.syndrome, w.vendor_syndrome);
+      return fmt::format("{} of {} bytes, message {}: {} (syndrome {:#x}, vendor {:#x})",
+                         name_of(kind_), bytes_, number, queues::name_of(w.status), w.syndrome,
+                         w.vendor_syndrome);
     if (w.wr_id != number)
-      return fmt::format("{} of {} bytes: completion of {} instead of {}", name_of(kind_), bytes_, w.wr_id, number);
+      return fmt::format("{} of {} bytes: completion of {} instead of {}", name_of(kind_), bytes_,
+                         w.wr_id, number);
     if (has_length && w.byte_count != bytes_)
-      return fmt::format("{} of {} bytes, message {}: {} bytes reported", name_of(kind_), bytes_, number, w.byte_count);
+      return fmt::format("{} of {} bytes, message {}: {} bytes reported", name_of(kind_), bytes_,
+                         number, w.byte_count);
     return {};
   }
 
@@ -102,11 +110,16 @@ class exchange {
   std::size_t bytes_;
 };
 
-void add_packets(packet_counts& to, transfer kind, std::uint64_t messages, std::size_t bytes, unsigned mtu) {
+void add_packets(packet_counts& to, transfer kind, std::uint64_t messages, std::size_t bytes,
+                 unsigned mtu) {
   const std::uint64_t each = bytes == 0 ? 1 : (bytes + mtu - 1) / mtu;
   switch (kind) {
-    case transfer::send: to.sends += messages * each; break;
-    case transfer::rdma_write: to.writes += messages * each; break;
+    case transfer::send:
+      to.sends += messages * each;
+      break;
+    case transfer::rdma_write:
+      to.writes += messages * each;
+      break;
     case transfer::rdma_read:
       to.read_requests += messages;
       to.read_responses += messages * each;
@@ -118,14 +131,18 @@ void add_packets(packet_counts& to, transfer kind, std::uint64_t messages, std::
 
 const char* name_of(transfer t) {
   switch (t) {
-    case transfer::send: return "send";
-    case transfer::rdma_write: return "RDMA write";
-    case transfer::rdma_read: return "RDMA read";
+    case transfer::send:
+      return "send";
+    case transfer::rdma_write:
+      return "RDMA write";
+    case transfer::rdma_read:
+      return "RDMA read";
   }
   return "unknown";
 }
 
-traffic_result run_traffic(session& on, const traffic_options& how, const std::function<void(const tally&)>& progress) {
+traffic_result run_traffic(session& on, const traffic_options& how,
+                           const std::function<void(const tally&)>& progress) {
   traffic_result r;
   rc_loopback pair(on, how.port);
   r.outcome = pair.open(window * slot_bytes, window);

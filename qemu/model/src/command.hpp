@@ -19,10 +19,11 @@ struct command {
   layouts::opcode opcode;
   std::uint8_t opcode_modifier = 0;  ///< HCR bits 15:12
   std::uint32_t input_modifier = 0;
-  std::uint64_t input_parameter = 0;   ///< immediate, or the bus address of the input mailbox
-  std::uint64_t output_parameter = 0;  ///< bus address of the output mailbox; immediate output is set here
+  std::uint64_t input_parameter = 0;  ///< immediate, or the bus address of the input mailbox
+  std::uint64_t output_parameter =
+      0;  ///< bus address of the output mailbox; immediate output is set here
   std::uint16_t token = 0;
-  bool event = false;                  ///< E bit: complete by a command-completion EQE
+  bool event = false;  ///< E bit: complete by a command-completion EQE
   host_memory* memory = nullptr;
 
   /// Reads T from the input mailbox at `offset`; false when the bus refuses.
@@ -42,7 +43,9 @@ struct command {
 class command_table {
  public:
   using handler = std::function<layouts::command_status(command&)>;
-  void on(layouts::opcode opcode, handler h) { handlers_[static_cast<std::uint16_t>(opcode) & 0xfff] = std::move(h); }
+  void on(layouts::opcode opcode, handler h) {
+    handlers_[static_cast<std::uint16_t>(opcode) & 0xfff] = std::move(h);
+  }
   const handler& find(std::uint16_t opcode) const { return handlers_[opcode & 0xfff]; }
 
  private:

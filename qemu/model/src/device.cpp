@@ -125,9 +125,15 @@ void device::counters(void (*out)(const counter&, void* context), void* context)
   for (std::size_t i = 0; i < all.size(); ++i) out({all.name(i), all.value(i)}, context);
 }
 
-void device::judge_commands(command_judge judge) { parts_->engine.judge(std::move(judge)); }
-void device::release_held_commands() { parts_->engine.release_held(); }
-std::size_t device::held_commands() const { return parts_->engine.held(); }
+void device::judge_commands(command_judge judge) {
+  parts_->engine.judge(std::move(judge));
+}
+void device::release_held_commands() {
+  parts_->engine.release_held();
+}
+std::size_t device::held_commands() const {
+  return parts_->engine.held();
+}
 
 adapter& device::inside() {
   return parts_->all;

@@ -21,7 +21,8 @@ void scheduler::run_due(unsigned limit) {
   running_ = true;
   armed_ = environment::never;
   const std::uint64_t until = now();
-  for (unsigned done = 0; done < limit && !pending_.empty() && pending_.begin()->first.first <= until; ++done) {
+  for (unsigned done = 0;
+       done < limit && !pending_.empty() && pending_.begin()->first.first <= until; ++done) {
     auto node = pending_.extract(pending_.begin());
     node.mapped()();
   }

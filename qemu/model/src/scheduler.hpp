@@ -27,7 +27,9 @@ class scheduler {
   std::uint64_t now() { return environment_.now(); }
   ticket at(std::uint64_t due, work what);
   ticket soon(work what) { return at(now(), std::move(what)); }
-  ticket after(std::uint64_t nanoseconds, work what) { return at(now() + nanoseconds, std::move(what)); }
+  ticket after(std::uint64_t nanoseconds, work what) {
+    return at(now() + nanoseconds, std::move(what));
+  }
   void cancel(ticket& t);
 
   /// Runs what is due now, at most `limit` functions, then arms the timer for the rest.

@@ -18,14 +18,14 @@ enum class trouble {
   group_not_viable = 15,
   no_permission = 16,
   locked_memory_limit = 17,
-  in_use = 18,          ///< by another process
-  owned = 19,           ///< the ownership semaphore is held
+  in_use = 18,  ///< by another process
+  owned = 19,   ///< the ownership semaphore is held
   firmware_error = 20,
   firmware_silent = 21,
   device_gone = 22,
-  wrong_data = 23,      ///< the traffic arrived, but not as it was sent
+  wrong_data = 23,  ///< the traffic arrived, but not as it was sent
   port_down = 24,
-  system = 25,          ///< the operating system refused something else
+  system = 25,  ///< the operating system refused something else
   interrupted = 130,
 };
 

@@ -24,7 +24,8 @@ class vfio_device {
  public:
   /// `locked_bytes`: how much memory the caller is going to map, so that a limit that is too low is told at once.
   /// trouble::not_mlx4 ... ::locked_memory_limit, ::in_use, ::system.
-  static outcome<std::unique_ptr<vfio_device>> open(const pci_function& function, std::size_t locked_bytes);
+  static outcome<std::unique_ptr<vfio_device>> open(const pci_function& function,
+                                                    std::size_t locked_bytes);
 
   ~vfio_device();
   vfio_device(const vfio_device&) = delete;
@@ -75,11 +76,14 @@ class vfio_device {
   static status reset_function(void* context);
   static status set_bus_master(void* context, bool on);
   static status restore_after_reset(void* context);
-  static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment, dma_region* out);
+  static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
+                             dma_region* out);
   static void free_dma(void* context, const dma_region& region);
-  static status map_memory(void* context, std::byte* memory, std::size_t bytes, std::uint64_t* device_address);
+  static status map_memory(void* context, std::byte* memory, std::size_t bytes,
+                           std::uint64_t* device_address);
   static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
-  static status arm_interrupts(void* context, unsigned count, void (*notify)(void*, unsigned) noexcept, void* of);
+  static status arm_interrupts(void* context, unsigned count,
+                               void (*notify)(void*, unsigned) noexcept, void* of);
   static void disarm_interrupts(void* context);
 
   // In the order in which they are closed last to first.

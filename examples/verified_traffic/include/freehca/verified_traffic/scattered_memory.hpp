@@ -32,7 +32,9 @@ class scattered_memory {
   void load(std::size_t offset, std::byte* to, std::size_t bytes) const;
 
  private:
-  std::byte* at(std::size_t offset) const { return block_.host + order_[offset / page] * page + offset % page; }
+  std::byte* at(std::size_t offset) const {
+    return block_.host + order_[offset / page] * page + offset % page;
+  }
 
   platform platform_;
   dma_region block_;

@@ -34,8 +34,8 @@ struct traffic_options {
 };
 
 struct traffic_result {
-  status outcome;        ///< of the driver
-  std::string wrong;     ///< what was wrong with the data; empty: nothing
+  status outcome;     ///< of the driver
+  std::string wrong;  ///< what was wrong with the data; empty: nothing
   unsigned mtu = 0;
   std::vector<tally> tallies;
   std::uint64_t bytes = 0;

@@ -11,20 +11,20 @@ enum class link_layer : std::uint8_t { infiniband, ethernet };
 
 /// Faults that the model is asked for. All off by default.
 struct fault_options {
-  std::uint64_t command_latency_ns = 0;   ///< from acceptance (GO seen) to completion
-  bool commands_side_by_side = true;      ///< false: latencies add up, one command after the other
+  std::uint64_t command_latency_ns = 0;  ///< from acceptance (GO seen) to completion
+  bool commands_side_by_side = true;     ///< false: latencies add up, one command after the other
 };
 
 /// How the adapter is made. Fixed for the life of a device object.
 struct options {
   variant kind = variant::connectx3_pro;
-  unsigned ports = 2;                     ///< 1 or 2
+  unsigned ports = 2;  ///< 1 or 2
   link_layer link[2] = {link_layer::infiniband, link_layer::infiniband};
-  bool subnet_manager = true;             ///< built-in SM and SA on InfiniBand ports that no peer manages
+  bool subnet_manager = true;  ///< built-in SM and SA on InfiniBand ports that no peer manages
   std::uint64_t node_guid = 0x0002c90300f0ca00;  ///< port n has +n, system image +3 (captures: 6)
-  std::uint64_t mac = 0x0002c9f0ca01;     ///< of port 1; port 2 has +1
-  unsigned log_max_commands = 4;          ///< QUERY_FW: log2 of the commands in flight
-  std::uint64_t uar_bar_bytes = 8u << 20; ///< size of BAR2, a power of two, 8 MiB to 128 MiB
+  std::uint64_t mac = 0x0002c9f0ca01;            ///< of port 1; port 2 has +1
+  unsigned log_max_commands = 4;                 ///< QUERY_FW: log2 of the commands in flight
+  std::uint64_t uar_bar_bytes = 8u << 20;        ///< size of BAR2, a power of two, 8 MiB to 128 MiB
   fault_options faults;
 };
 
