@@ -64,10 +64,10 @@ TEST_F(core_memory, bounds_are_exact) {
             access_result::out_of_bounds);
   EXPECT_EQ(regions.read(key, pd, false, access::local_read, ~std::uint64_t{0}, b, 2),
             access_result::out_of_bounds);
-  EXPECT_EQ(regions.check(key, pd, false, access::local_read, start, length), access_result::ok);
-  EXPECT_EQ(regions.check(key, pd, false, access::local_read, start, length + 1),
+  EXPECT_EQ(regions.check(key, pd, access::local_read, start, length, length), access_result::ok);
+  EXPECT_EQ(regions.check(key, pd, access::local_read, start, length + 1, length + 1),
             access_result::out_of_bounds);
-  EXPECT_EQ(regions.check(0xdead, pd, false, access::local_read, start, 0), access_result::ok);
+  EXPECT_EQ(regions.check(0xdead, pd, access::local_read, start, 0, 0), access_result::ok);
 }
 
 TEST_F(core_memory, key_pd_and_rights_are_checked) {
@@ -107,7 +107,25 @@ TEST_F(core_memory, an_entry_that_is_not_present_moves_nothing) {
   EXPECT_EQ(regions.write(key, pd, false, access::local_write, start, data.data(), data.size()),
             access_result::not_present);
   EXPECT_EQ(*driver.bytes_of(where, 0x123 + 1), std::byte{0});
-  EXPECT_EQ(regions.check(key, pd, false, access::local_write, start, 4096), access_result::ok);
+  EXPECT_EQ(regions.check(key, pd, access::local_write, start, 4096, 4096), access_result::ok);
+}
+
+TEST_F(core_memory, a_message_is_judged_whole_and_translated_for_what_comes_now) {
+  // 8 MiB, of which only the first ten pages have a translation.
+  constexpr std::uint64_t large = 8u << 20;
+  const std::uint32_t wide = driver.make_region(301, pd, where, start, large);
+  const auto cost = [&](std::uint64_t bytes, std::uint64_t now) {
+    const std::uint64_t reads = host.reads, read = host.bytes_read;
+    EXPECT_EQ(regions.check(wide, pd, access::remote_write, start, bytes, now), access_result::ok);
+    return std::pair{host.reads - reads, host.bytes_read - read};
+  };
+  EXPECT_EQ(cost(large, 1024), cost(1024, 1024));
+  EXPECT_EQ(regions.check(wide, pd, access::remote_write, start, large + 1, 1024),
+            access_result::out_of_bounds);
+  EXPECT_EQ(regions.check(wide, pd, access::bind, start, large, 1024),
+            access_result::bad_permission);
+  EXPECT_EQ(regions.check(wide, pd, access::remote_write, start + 20 * 4096, 2048, 1024),
+            access_result::not_present);
 }
 
 TEST_F(core_memory, a_driver_may_give_an_entry_back_by_writing_its_status) {
@@ -120,7 +138,7 @@ TEST_F(core_memory, a_driver_may_give_an_entry_back_by_writing_its_status) {
   e->set<&mpt::status>(layouts::mpt_status::hardware).set<&mpt::pd>(9);
   ASSERT_TRUE(m.store(at, *e));
   ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
-  EXPECT_EQ(regions.check(key, 9, false, access::local_read, start, 1), access_result::ok);
+  EXPECT_EQ(regions.check(key, 9, access::local_read, start, 1, 1), access_result::ok);
 }
 
 TEST_F(core_memory, numbers_owners_and_fields_of_regions_are_checked) {

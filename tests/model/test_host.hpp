@@ -25,8 +25,10 @@ class test_host final : public environment {
 
   // environment
   bool dma_read(std::uint64_t address, void* to, std::size_t bytes) override {
+    ++reads;
     if (!inside(address, bytes)) return false;
     std::memcpy(to, at(address), bytes);
+    bytes_read += bytes;
     return true;
   }
   bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) override {
@@ -86,7 +88,8 @@ class test_host final : public environment {
   bool bus_master_on = true, msix_on = true, intx_asserted = false;
   std::uint64_t clock = 1000;
   unsigned wipes = 0;
-  std::vector<unsigned> messages;  ///< MSI-X messages, in order
+  std::uint64_t reads = 0, bytes_read = 0;  ///< by DMA
+  std::vector<unsigned> messages;           ///< MSI-X messages, in order
   std::vector<std::string> complaints;
 
  private:

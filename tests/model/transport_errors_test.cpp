@@ -40,6 +40,7 @@ class rc_errors : public transport_fixture {
     s.opcode = wqe_opcode::send;
     return s;
   }
+  void lose_page(std::size_t page);
   test_qp a, b;
 };
 
@@ -65,6 +66,52 @@ TEST_F(rc_errors, a_range_past_the_region_is_a_remote_access_error) {
   s.remote_address = region_start + region_pages * 4096 - 63;
   send(a, s);
   expect_error(a, true, cqe_syndrome::remote_access, 0x88);
+}
+
+/// Takes the translation of one page of the region away.
+void rc_errors::lose_page(std::size_t page) {
+  layouts::image<layouts::write_mtt_header> head;
+  head.set<&layouts::write_mtt_header::mtt_base_addr>(data.mtt + page * layouts::mtt::bytes);
+  ASSERT_EQ(driver->command_with(opcode::write_mtt, head, 1).status, command_status::ok);
+}
+
+TEST_F(rc_errors, a_write_goes_as_far_as_its_packets_find_pages) {
+  fill(region_start, 5 * 4096, 3);
+  lose_page(0x100 + 3);
+  send(a, write(5 * 4096));
+  expect_error(a, true, cqe_syndrome::remote_access, 0x88);
+  EXPECT_EQ(state_of(b), qp_state::error);
+  expect_pattern(region_start + 0x100000, 3 * 4096, 3);
+  for (std::size_t i = 3 * 4096; i < 5 * 4096; ++i)
+    ASSERT_EQ(byte_at(region_start + 0x100000 + i), std::byte{0}) << i;
+}
+
+TEST_F(rc_errors, a_read_is_answered_as_far_as_its_packets_find_pages) {
+  fill(region_start + 0x100000, 5 * 4096, 4);
+  lose_page(0x100 + 3);
+  test_send s = write(5 * 4096);
+  s.opcode = wqe_opcode::rdma_read;
+  send(a, s);
+  expect_error(a, true, cqe_syndrome::remote_access, 0x88);
+  EXPECT_EQ(state_of(b), qp_state::error);
+  expect_pattern(region_start, 3 * 4096, 4);
+}
+
+TEST_F(rc_errors, the_first_packet_costs_as_much_as_its_bytes_however_long_the_message) {
+  // One run of the sender, then one of the receiver, by single packets of 1024 bytes.
+  const auto reads_until_first_byte = [&](std::uint32_t bytes) {
+    byte_at(region_start + 0x100000) = std::byte{0};
+    byte_at(region_start) = std::byte{0x77};
+    const std::uint64_t before = host->bytes_read;
+    send(a, write(bytes));
+    while (byte_at(region_start + 0x100000) == std::byte{0}) hca->on_timer();
+    const std::uint64_t cost = host->bytes_read - before;
+    host->run();
+    completion();
+    return cost;
+  };
+  // Thirty-two packets leave before the first arrives, in either case.
+  EXPECT_EQ(reads_until_first_byte(64u << 10), reads_until_first_byte(2u << 20));
 }
 
 TEST_F(rc_errors, a_wrong_local_key_is_a_local_protection_error_after_what_was_before) {

@@ -20,19 +20,6 @@ void data_list::add_inline(const std::byte* from, std::size_t bytes) {
   size_ += bytes;
 }
 
-access_result data_list::check(memory_regions& regions, data_owner owner, access kind) const {
-  for (const segment& s : segments_) {
-    if (s.is_inline) {
-      if (kind != access::local_read) return access_result::bad_permission;
-      continue;
-    }
-    const access_result r =
-        regions.check(s.lkey, owner.pd, owner.reserved_key_allowed, kind, s.address, s.bytes);
-    if (r != access_result::ok) return r;
-  }
-  return access_result::ok;
-}
-
 template <class Piece>
 access_result data_list::for_range(std::uint64_t offset, std::size_t bytes, Piece&& piece) const {
   std::size_t done = 0;

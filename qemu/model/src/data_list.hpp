@@ -25,9 +25,6 @@ class data_list {
   /// Bytes in the whole list.
   std::uint64_t size() const { return size_; }
 
-  /// Are all pieces accessible as `kind`?
-  access_result check(memory_regions& regions, data_owner owner, access kind) const;
-
   /// Copies bytes [offset, offset + bytes) of the message out of memory, or into it. The range must lie
   /// within size(). Inline bytes cannot be written: bad_permission.
   access_result gather(memory_regions& regions, data_owner owner, std::uint64_t offset,

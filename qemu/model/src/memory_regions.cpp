@@ -74,12 +74,12 @@ bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std
 
 access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd,
                                         bool reserved_key_allowed, access kind, std::uint64_t at,
-                                        std::size_t bytes) {
+                                        std::size_t bytes, std::size_t now) {
   runs_.clear();
   if (bytes == 0) return access_result::ok;
   if (key == reserved::lkey) {
     if (!reserved_key_allowed) return access_result::bad_key;
-    runs_.push_back({at, bytes});
+    runs_.push_back({at, now});
     return access_result::ok;
   }
   const std::uint32_t rotated = layouts::mpt_key_of(key);
@@ -97,7 +97,7 @@ access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd,
       (at < start || at - start > length || bytes > length - (at - start)))
     return access_result::out_of_bounds;
   if (e->get<&mpt::physical>()) {
-    runs_.push_back({at, bytes});
+    runs_.push_back({at, now});
     return access_result::ok;
   }
   const auto log_page = static_cast<unsigned>(e->get<&mpt::entity_size>());
@@ -107,14 +107,14 @@ access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd,
   const std::uint64_t page_mask = (std::uint64_t{1} << log_page) - 1;
   const std::uint64_t first =
       e->get<&mpt::fbo_en>() ? e->get<&mpt::first_byte_offset>() : start & page_mask;
-  return walk(e->get<&mpt::mtt_addr>(), log_page, first + (at - start), bytes)
+  return walk(e->get<&mpt::mtt_addr>(), log_page, first + (at - start), now)
              ? access_result::ok
              : access_result::not_present;
 }
 
 access_result memory_regions::read(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
                                    access kind, std::uint64_t at, void* to, std::size_t bytes) {
-  const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes);
+  const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
@@ -127,7 +127,7 @@ access_result memory_regions::read(std::uint32_t key, std::uint32_t pd, bool res
 access_result memory_regions::write(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
                                     access kind, std::uint64_t at, const void* from,
                                     std::size_t bytes) {
-  const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes);
+  const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
@@ -137,9 +137,9 @@ access_result memory_regions::write(std::uint32_t key, std::uint32_t pd, bool re
   return r;
 }
 
-access_result memory_regions::check(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
-                                    access kind, std::uint64_t at, std::size_t bytes) {
-  return translate(key, pd, reserved_key_allowed, kind, at, bytes);
+access_result memory_regions::check(std::uint32_t key, std::uint32_t pd, access kind,
+                                    std::uint64_t at, std::size_t bytes, std::size_t now) {
+  return translate(key, pd, false, kind, at, bytes, std::min(now, bytes));
 }
 
 bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset, void* to,

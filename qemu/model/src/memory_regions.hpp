@@ -53,9 +53,11 @@ class memory_regions {
                      std::uint64_t at, void* to, std::size_t bytes);
   access_result write(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
                       std::uint64_t at, const void* from, std::size_t bytes);
-  /// The same checks without moving data.
-  access_result check(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                      std::uint64_t at, std::size_t bytes);
+  /// May a message of `bytes` bytes begin there, the first `now` of them with its first packet? Key, rights and
+  /// bounds are judged for all of it, the translation only for what comes now: each further packet finds its own
+  /// pages, so that no packet costs more than its size.
+  access_result check(std::uint32_t key, std::uint32_t pd, access kind, std::uint64_t at,
+                      std::size_t bytes, std::size_t now);
 
   /// A queue's bytes; false: MTT not present or bus refused.
   bool read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes);
@@ -81,9 +83,9 @@ class memory_regions {
   std::uint64_t entry_at(std::uint32_t index) const;
   layouts::command_status refuse_index(std::uint32_t index) const;
 
-  /// Checks key, rights and bounds, and fills runs_ with where [at, at + bytes) is.
+  /// Checks key, rights and bounds of [at, at + bytes), and fills runs_ with where its first `now` bytes are.
   access_result translate(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
-                          access kind, std::uint64_t at, std::size_t bytes);
+                          access kind, std::uint64_t at, std::size_t bytes, std::size_t now);
   /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs.
   bool walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset,
             std::size_t bytes);

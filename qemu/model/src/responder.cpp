@@ -206,8 +206,8 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
   const std::uint64_t address = range->get<&reth::virtual_address>();
   const bool allowed =
       qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
-      (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote_pd, false, access::remote_write,
-                                         address, bytes) == access_result::ok);
+      (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote_pd, access::remote_write, address,
+                                         bytes, qp.mtu) == access_result::ok);
   if (!allowed) {
     refuse(qp, p.view.psn(), nak_code::remote_access_error, event_type::wq_access_violation);
     return false;

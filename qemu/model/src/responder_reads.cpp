@@ -40,8 +40,8 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   const bool allowed =
       qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
-      (r.left == 0 || t_.a.regions->check(r.rkey, qp.rq.remote_pd, false, access::remote_read,
-                                          r.address, r.left) == access_result::ok);
+      (r.left == 0 || t_.a.regions->check(r.rkey, qp.rq.remote_pd, access::remote_read, r.address,
+                                          r.left, qp.mtu) == access_result::ok);
   if (!allowed) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
