@@ -1,7 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# bench.sh [WHAT]: measurements. None exist yet; this says so instead of pretending.
+# bench.sh WHAT [OPTION...]: builds and runs a measurement; the options are its own.
+#   commands: what many firmware commands in flight bring, in process, in virtual time
 set -euo pipefail
-echo "bench: there are no measurements yet" >&2
-exit 1
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+cd "$FREEHCA_ROOT"
+case ${1:-} in
+  commands) program=freehca_bench_commands ;;
+  '') die "bench: say which one: commands" ;;
+  *) die "bench: there is no measurement '$1'; there is: commands" ;;
+esac
+what=$1
+shift
+need script build
+step "bench: configure" cmake --preset host || die "CMake fails"
+step "bench: build $program" nice cmake --build --preset host --target "$program" ||
+  die "the program does not build"
+exec "build/host/bench/$what/$program" "$@"

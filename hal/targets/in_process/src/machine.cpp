@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include <freehca/hal/clock.hpp>
+#include <freehca/layouts/register_map.hpp>
 
 #include "routed.hpp"
 
@@ -101,11 +102,13 @@ std::uint32_t machine::mmio_read_32(unsigned bar, std::size_t offset) {
   if (!reachable()) return ~std::uint32_t{0};
   const std::uint64_t v =
       bar == 0 ? adapter_.read_registers(offset, 4) : adapter_.read_uar(offset, 4);
-  return static_cast<std::uint32_t>(v);
+  const auto value = static_cast<std::uint32_t>(v);
+  return alter_register_read ? alter_register_read(bar, offset, value) : value;
 }
 
 void machine::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
   if (!reachable()) return;
+  if (bar == 0 && offset == layouts::bar0::hcr_status) now_ += how_.post_ns;
   if (bar == 0) adapter_.write_registers(offset, value, bytes);
   else adapter_.write_uar(offset, value, bytes);
 }
@@ -114,7 +117,6 @@ bool machine::dma_read(std::uint64_t address, void* to, std::size_t bytes) {
   const std::byte* from = memory_.find(address, bytes);
   if (from == nullptr) return false;
   std::memcpy(to, from, bytes);
-  ++writes_;
   return true;
 }
 
@@ -123,6 +125,8 @@ bool machine::dma_write(std::uint64_t address, const void* from, std::size_t byt
   if (to == nullptr) return false;
   if (on_adapter_write) on_adapter_write(address, bytes);
   std::memcpy(to, from, bytes);
+  if (alter_adapter_write) alter_adapter_write(address, to, bytes);
+  ++writes_;
   return true;
 }
 
@@ -134,8 +138,7 @@ void machine::msix(unsigned vector) {
 
 void machine::wipe_configuration_space() {
   configuration_.wipe();
-  // No source for how long a card takes: chosen, well below the second that drivers wait.
-  unreachable_until_ = now_ + clock::milliseconds(100);
+  unreachable_until_ = now_ + how_.reset_takes;
 }
 
 }  // namespace freehca::in_process

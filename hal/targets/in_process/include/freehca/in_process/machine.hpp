@@ -21,10 +21,14 @@ namespace freehca::in_process {
 struct machine_options {
   model::options model;
   bool function_level_reset = true;  ///< false: the driver resets through the register
-  bool interrupts = true;            ///< false: the platform cannot arm any
-  bool loses_interrupts = false;     ///< armed, but no message ever arrives
+  /// How long the adapter is deaf after a reset through the register. No source: chosen, well below the second
+  /// that drivers wait.
+  std::uint64_t reset_takes = 100'000'000;
+  bool interrupts = true;                          ///< false: the platform cannot arm any
+  bool loses_interrupts = false;                   ///< armed, but no message ever arrives
   std::size_t dma_limit = std::size_t{256} << 20;  ///< what allocate_dma gives in all
   std::uint64_t seed = 1;                          ///< of the order of scattered pages
+  std::uint64_t post_ns = 0;  ///< what it costs the processor to hand a command to the adapter
 };
 
 /// A driver's platform and a modelled adapter in one process, on a virtual clock that moves only by step() and
@@ -56,11 +60,19 @@ class machine final : private model::environment {
   bool run(const std::function<bool()>& done, const std::function<std::uint64_t()>& poll,
            std::uint64_t limit_ns = 300'000'000'000);
 
+  /// From now on: machine_options::reset_takes.
+  void let_reset_take(std::uint64_t nanoseconds) { how_.reset_takes = nanoseconds; }
   /// The adapter is pulled: everything reads as all ones, nothing it does arrives.
   void remove() { removed_ = true; }
 
   /// Called for each write of the adapter to host memory, before it happens.
   std::function<void(std::uint64_t address, std::size_t bytes)> on_adapter_write;
+
+  /// An adapter that lies: may change what it writes to host memory, and what a register read gives.
+  std::function<void(std::uint64_t address, std::byte* bytes, std::size_t count)>
+      alter_adapter_write;
+  std::function<std::uint32_t(unsigned bar, std::size_t offset, std::uint32_t value)>
+      alter_register_read;
 
   std::uint64_t counter(
       const std::string& name) const;  ///< of the adapter; 0 when there is none of that name

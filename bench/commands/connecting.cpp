@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "connecting.hpp"
+
+#include <bit>
+#include <coroutine>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include <freehca/hca/verbs.hpp>
+#include <freehca/in_process/machine.hpp>
+
+namespace freehca::bench {
+namespace {
+
+struct release {
+  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
+};
+using storage = std::unique_ptr<std::byte[], release>;
+
+storage allocate(std::size_t bytes) {
+  return storage(new (std::align_val_t{16}) std::byte[bytes]);
+}
+
+// A coroutine that nobody waits for: it says itself when it is done.
+struct detached {
+  struct promise_type {
+    detached get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+class measurement {
+ public:
+  explicit measurement(const connecting_options& how)
+      : how_(how),
+        machine_(machine_of(how)),
+        device_storage_(allocate(device::storage_bytes(budget_of(how)))),
+        verbs_storage_(allocate(verbs::storage_bytes(budget_of(how), objects_of(how)))) {}
+
+  connecting_result run() {
+    connecting_result r;
+    r.outcome = open();
+    if (r.outcome.ok()) r.outcome = create_common();
+    if (r.outcome.ok()) {
+      const std::uint64_t began = machine_.time(), issued = device_.info().commands_issued;
+      r.outcome = each_of_them(&measurement::connect);
+      r.nanoseconds = machine_.time() - began;
+      r.commands = device_.info().commands_issued - issued;
+    }
+    const status closed = close();
+    if (r.outcome.ok()) r.outcome = closed;
+    return r;
+  }
+
+ private:
+  static in_process::machine_options machine_of(const connecting_options& how) {
+    in_process::machine_options m;
+    m.model.log_max_commands = how.log_max_commands;
+    m.model.faults.command_latency_ns = how.latency_ns;
+    m.model.faults.commands_side_by_side = how.side_by_side;
+    m.post_ns = how.post_ns;
+    m.dma_limit = std::size_t{1} << 30;
+    return m;
+  }
+  static budget budget_of(const connecting_options& how) {
+    budget b;
+    // The firmware keeps up to 1088 for itself.
+    b.log_qps = static_cast<unsigned>(std::bit_width(how.queue_pairs + 1088 - 1));
+    b.context_bytes += std::size_t{how.queue_pairs} * 2048;
+    b.queue_bytes += std::size_t{how.queue_pairs} * 4096;
+    b.doorbell_bytes += std::size_t{how.queue_pairs} * 64;
+    return b;
+  }
+  static verbs_budget objects_of(const connecting_options& how) {
+    verbs_budget b;
+    b.queue_pairs = how.queue_pairs;
+    b.requests += how.queue_pairs * 64;
+    return b;
+  }
+
+  template <class Done>
+  bool drive(Done done) {
+    return machine_.run(done, [this] {
+      if (!verbs_.is_open()) {
+        device_.poll();
+        return device_.next_deadline();
+      }
+      verbs_.poll();
+      return verbs_.next_deadline();
+    });
+  }
+  status await(operation& op) {
+    if (!drive([&] { return op.done(); })) return transport_error::timeout;
+    return op.outcome();
+  }
+
+  status open() {
+    const budget b = budget_of(how_);
+    device_setup setup;
+    setup.platform = machine_.platform();
+    setup.budget = b;
+    setup.storage = device_storage_.get();
+    setup.storage_bytes = device::storage_bytes(b);
+    FREEHCA_TRY(device_.open(setup));
+    operation up;
+    device_.bring_up(up);
+    FREEHCA_TRY(await(up));
+    return verbs_.open(device_, b, objects_of(how_), verbs_storage_.get(),
+                       verbs::storage_bytes(b, objects_of(how_)));
+  }
+
+  status create_common() {
+    const auto made = verbs_.create_protection_domain();
+    if (!made.ok()) return made.error();
+    domain_ = made.value();
+    create_completion_queue c;
+    c.start(verbs_, {.entries = 64});
+    FREEHCA_TRY(await(c));
+    completions_ = c.queue();
+    queues_.resize(how_.queue_pairs);
+    return {};
+  }
+
+  // Runs `work` for every queue pair, so many at a time, and waits for the end.
+  status each_of_them(detached (measurement::*work)()) {
+    next_ = 0;
+    running_ = how_.at_a_time;
+    failure_ = {};
+    for (unsigned i = 0; i < how_.at_a_time; ++i) (this->*work)();
+    if (!drive([this] { return running_ == 0; })) return transport_error::timeout;
+    return failure_;
+  }
+
+  detached connect() {
+    while (failure_.ok() && next_ < how_.queue_pairs) {
+      const std::size_t mine = next_++;
+      create_queue_pair created;
+      created.start(verbs_, {.pd = domain_,
+                             .send_cq = completions_,
+                             .receive_cq = completions_,
+                             .sends = 1,
+                             .receives = 1});
+      status s = co_await created;
+      queues_[mine] = created.queue();
+      const connection_attributes a = loopback(created.qpn());
+      for (const auto to :
+           {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
+        if (!s.ok()) break;
+        modify_queue_pair m;
+        m.start(verbs_, queues_[mine], to, a);
+        s = co_await m;
+      }
+      note(s);
+    }
+    --running_;
+  }
+
+  detached destroy() {
+    while (next_ < how_.queue_pairs) {
+      const qp_handle mine = queues_[next_++];
+      if (!mine) continue;
+      destroy_queue_pair d;
+      d.start(verbs_, mine);
+      note(co_await d);
+    }
+    --running_;
+  }
+
+  // Each is its own peer: RTR and RTS need no other.
+  connection_attributes loopback(std::uint32_t qpn) const {
+    connection_attributes a;
+    a.remote_write = true;
+    a.path_mtu = device_.port(1).active_mtu;
+    a.remote_qpn = qpn;
+    a.address.port = 1;
+    a.address.dlid = device_.port(1).lid;
+    return a;
+  }
+
+  status close() {
+    status first = each_of_them(&measurement::destroy);
+    if (completions_) {
+      destroy_completion_queue d;
+      d.start(verbs_, completions_);
+      if (const status s = await(d); first.ok()) first = s;
+    }
+    if (domain_)
+      if (const status s = verbs_.destroy(domain_); first.ok()) first = s;
+    if (verbs_.is_open())
+      if (const status s = verbs_.close(); first.ok()) first = s;
+    operation down;
+    device_.tear_down(down);
+    if (const status s = await(down); first.ok()) first = s;
+    return first;
+  }
+
+  void note(status s) {
+    if (failure_.ok()) failure_ = s;
+  }
+
+  connecting_options how_;
+  in_process::machine machine_;
+  storage device_storage_, verbs_storage_;
+  device device_;
+  verbs verbs_;
+  pd_handle domain_{};
+  cq_handle completions_{};
+  std::vector<qp_handle> queues_;
+  std::size_t next_ = 0;
+  unsigned running_ = 0;
+  status failure_;
+};
+
+}  // namespace
+
+connecting_result connect_queue_pairs(const connecting_options& how) {
+  return measurement(how).run();
+}
+
+}  // namespace freehca::bench
