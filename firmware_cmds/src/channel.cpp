@@ -7,6 +7,7 @@
 #include <bit>
 #include <new>
 
+#include <freehca/hal/clock.hpp>
 #include <freehca/hal/storage.hpp>
 #include <freehca/layouts/hcr.hpp>
 
@@ -170,7 +171,11 @@ std::uint64_t channel::next_deadline() const {
   if (fresh_ || settlements_due_ || !ended_.empty()) return 0;
   if (queued_ > 0 && (in_flight_ == 0 || register_taken_since_ != operation::no_deadline)) return 0;
   if (in_flight_ > 0 && register_owner_ != command::no_slot) return 0;
-  return earliest_in_flight_ < earliest_queued_ ? earliest_in_flight_ : earliest_queued_;
+  std::uint64_t next = clock::earlier(earliest_in_flight_, earliest_queued_);
+  // A late answer to a polled command raises no interrupt, and that of one by events may be lost.
+  if (doubtful_ > 0)
+    next = clock::earlier(next, clock::after(platform_.now(), doubt_interval));
+  return next;
 }
 
 void channel::end(command& c, status outcome) {

@@ -89,6 +89,35 @@ TEST_F(doubt, a_late_answer_by_event_says_what_the_firmware_did) {
   finish();
 }
 
+TEST_F(doubt, a_host_that_sleeps_until_the_deadline_sees_the_late_answer) {
+  for (const bool by_events : {false, true}) {
+    if (by_events) use_events(4);
+    watched_lease pages;
+    sw2hw_cq_command c{1u};
+    c.put_at_risk(pages.it);
+    channel_.submit(c);
+    channel_.poll();
+    pass(60 * second);
+    channel_.poll();
+    ASSERT_TRUE(pages.it.in_doubt());
+    for (unsigned i = 0; i < 3; ++i) {
+      const std::uint64_t until = channel_.next_deadline();
+      ASSERT_NE(until, operation::no_deadline) << "by events: " << by_events;
+      ASSERT_GT(until, device_.now) << "and not at once: nothing is known to be there";
+      ASSERT_LE(until, device_.now + second);
+      device_.now = until;
+      channel_.poll();
+    }
+    if (by_events) complete(device_.posted.size() - 1);
+    else device_.answer(0);
+    device_.now = channel_.next_deadline() == 0 ? device_.now : channel_.next_deadline();
+    channel_.poll();
+    EXPECT_EQ(pages.settled, 1u);
+    EXPECT_EQ(channel_.next_deadline(), operation::no_deadline) << "nothing is going on any more";
+  }
+  finish();
+}
+
 TEST_F(doubt, the_mailbox_of_a_command_in_doubt_is_not_used_again) {
   use_events(4);
   firmware_command<commands::query_port> lost{1u};

@@ -106,7 +106,8 @@ class channel {
   void set_go_limit(std::uint64_t nanoseconds) { go_limit_ = nanoseconds; }
 
   /// When poll() is due at the latest, on the platform's clock: 0 for at once (something can be posted or
-  /// delivered, or only polling shows progress), operation::no_deadline when nothing is going on.
+  /// delivered, or only polling shows progress), operation::no_deadline when nothing is going on. While a
+  /// command is in doubt and could still be answered there is always one.
   std::uint64_t next_deadline() const;
 
   bool idle() const { return queued_ == 0 && in_flight_ == 0 && ended_.empty(); }
@@ -203,6 +204,8 @@ class channel {
   // probe, no source: chosen. NOP does nothing; an answer that takes longer than this is a lost interrupt.
   std::uint64_t limits_[patience_classes] = {2 * second, 60 * second, 60 * second};
   std::uint64_t go_limit_ = 10 * second;
+  // How long a late answer may lie unseen. No source: chosen; nobody waits for it but memory.
+  static constexpr std::uint64_t doubt_interval = second / 10;
 };
 
 }  // namespace freehca
