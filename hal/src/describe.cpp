@@ -28,6 +28,8 @@ const char* name_of(driver_error e) {
       return "cancelled";
     case driver_error::queue_full:
       return "queue full";
+    case driver_error::exceeds_limits:
+      return "the device asks for more than the budget has";
   }
   return "unknown error";
 }

@@ -31,6 +31,9 @@ status device::open(const device_setup& how) {
       reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
     return driver_error::bad_argument;
   if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
+  // What a reset wiped belongs to that one function.
+  if (how.platform.context != setup_.platform.context || p != setup_.platform.operations)
+    configuration_wiped_ = false;
   setup_ = how;
   FREEHCA_TRY(p->map_bar(how.platform.context, 0, &bar0_));
   FREEHCA_TRY(p->map_bar(how.platform.context, 2, &bar2_));
@@ -119,9 +122,9 @@ void device::check_health() {
   if (state_ != device_state::up) return;
   if (!channel_.failure().ok()) return fail(channel_.failure());
   const std::uint64_t now = setup_.platform.now();
-  if (now < next_health_check_ || error_buffer_words_ == 0) return;
+  if (now < next_health_check_ || error_buffer_.bytes == 0) return;
   next_health_check_ = clock::after(now, health_interval);
-  if (mmio::read_32(bar0_, error_buffer_) != 0) fail(transport_error::gone);
+  if (mmio::read_32(error_buffer_, 0) != 0) fail(transport_error::gone);
 }
 
 void device::refresh_ports() {
@@ -211,6 +214,9 @@ device_holdings device::holdings() const {
   h.doorbells = doorbells_.bytes_out();
   h.pages_in_doubt = channel_.in_doubt(lease_kind::page);
   h.mappings_in_doubt = channel_.in_doubt(lease_kind::mapping);
+  h.numbers_in_doubt = channel_.in_doubt(lease_kind::number);
+  h.buffers_in_doubt = channel_.in_doubt(lease_kind::buffer);
+  h.mailboxes_in_doubt = channel_.in_doubt(lease_kind::mailbox);
   h.slots_in_doubt = channel_.in_doubt(lease_kind::slot);
   return h;
 }

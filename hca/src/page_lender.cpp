@@ -31,25 +31,30 @@ void page_lender::close() {
 
 status page_lender::take(std::uint32_t pages, lent_pages& to) {
   const lent_pages before = to;
-  std::uint32_t last = page_run::none;
-  for (std::uint32_t i = to.first; i != page_run::none; i = runs_[i].next) last = i;
-  const std::uint32_t last_before = last;
+  const status s = grow(to, pages, log_largest_, ~0u);
+  if (!s.ok()) truncate(to, before);
+  return s;
+}
 
-  unsigned log = log_largest_;
-  for (std::uint32_t left = pages; left > 0;) {
-    // Never larger than the run before it: each run is then as aligned in what it stands for as in memory.
+status page_lender::fill(std::uint32_t pages, lent_pages& to, unsigned most_runs) {
+  const unsigned log = to.empty() ? log_largest_ : runs_[to.last].log_pages;
+  return grow(to, pages - to.pages, log, most_runs);
+}
+
+/// Appends runs of 2^log pages or smaller ones, none larger than the one before: each run is then as aligned in
+/// what it stands for as in memory.
+status page_lender::grow(lent_pages& to, std::uint32_t pages, unsigned log, unsigned most_runs) {
+  for (std::uint32_t left = pages; left > 0 && most_runs > 0;) {
     while (std::uint32_t{1} << log > left) --log;
     const std::size_t bytes = std::size_t{dma_arena::page} << log;
     const result<dma_region> got = free_ == page_run::none
                                        ? result<dma_region>(driver_error::no_memory)
                                        : arena_->allocate(bytes, bytes);
     if (!got.ok()) {
-      if (free_ != page_run::none && log > 0) {
-        --log;
-        continue;
-      }
-      truncate(to, last_before, before.pages);
-      return status(driver_error::no_memory, static_cast<unsigned>(budget::item::lent_pages));
+      if (free_ == page_run::none || log == 0)
+        return status(driver_error::no_memory, static_cast<unsigned>(budget::item::lent_pages));
+      --log;
+      continue;
     }
     const std::uint32_t at = free_;
     page_run& r = runs_[at];
@@ -57,18 +62,19 @@ status page_lender::take(std::uint32_t pages, lent_pages& to) {
     r = {static_cast<std::uint32_t>((got.value().device_address - arena_->block().device_address) /
                                     dma_arena::page),
          page_run::none, log};
-    (last == page_run::none ? to.first : runs_[last].next) = at;
-    last = at;
+    (to.last == page_run::none ? to.first : runs_[to.last].next) = at;
+    to.last = at;
     left -= std::uint32_t{1} << log;
     to.pages += std::uint32_t{1} << log;
     pages_out_ += std::uint32_t{1} << log;
+    --most_runs;
   }
   return {};
 }
 
-/// Gives back all runs behind `last`.
-void page_lender::truncate(lent_pages& chain, std::uint32_t last, std::uint32_t pages) {
-  std::uint32_t& link = last == page_run::none ? chain.first : runs_[last].next;
+/// Gives back all runs behind those of `before`.
+void page_lender::truncate(lent_pages& chain, const lent_pages& before) {
+  std::uint32_t& link = before.last == page_run::none ? chain.first : runs_[before.last].next;
   for (std::uint32_t i = link; i != page_run::none;) {
     page_run& r = runs_[i];
     const std::uint32_t next = r.next;
@@ -79,11 +85,11 @@ void page_lender::truncate(lent_pages& chain, std::uint32_t last, std::uint32_t 
     i = next;
   }
   link = page_run::none;
-  chain.pages = pages;
+  chain = before;
 }
 
 void page_lender::give_back(lent_pages& from) {
-  truncate(from, page_run::none, 0);
+  truncate(from, {});
 }
 
 }  // namespace freehca

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // The state machine that runs the table of steps up or down, and what happens when a step fails.
+#include <freehca/hal/barrier.hpp>
 #include <freehca/layouts/register_map.hpp>
 
 #include "steps.hpp"
@@ -90,11 +91,19 @@ void device::start_sequence(operation& done, direction d) {
   under_way_ = nullptr;
 }
 
-/// Bring-up stops at once: a command that the firmware has is detached. A teardown is never broken off.
+/// Whether bring-up is in the part of the reset that must not be left half done.
+bool device::told_to_reset() const {
+  return direction_ == direction::up && step_ == static_cast<unsigned>(bring_up_step::reset) &&
+         phase_ >= steps::rest;
+}
+
+/// Bring-up stops at once, but for a reset: a command that the firmware has is detached. A teardown is never
+/// broken off.
 void device::on_cancel(operation&, void* self) noexcept {
   auto& d = *static_cast<device*>(self);
   if (d.direction_ != direction::up || d.resetting_) return;
   d.cancelled_ = true;
+  if (d.told_to_reset()) return;
   d.wake_ = 0;
   if (d.under_way_ != nullptr) d.under_way_->cancel();
   for (context_request& r : d.requests_) r.cancel();
@@ -106,7 +115,7 @@ void device::run_sequence() {
     if (answered) {
       if (!under_way_->done()) return;
       under_way_ = nullptr;
-    } else if (wake_ != 0 && setup_.platform.now() < wake_ && !cancelled_) {
+    } else if (wake_ != 0 && setup_.platform.now() < wake_ && (!cancelled_ || told_to_reset())) {
       return;
     }
     wake_ = clock::never;
@@ -117,7 +126,7 @@ void device::run_sequence() {
       continue;
     }
     // What was answered is the step's to look at: it knows what to take back.
-    if (cancelled_ && !answered && direction_ == direction::up) {
+    if (cancelled_ && !answered && direction_ == direction::up && !told_to_reset()) {
       step_failed(driver_error::cancelled);
       continue;
     }
@@ -165,7 +174,8 @@ void device::step_failed(status why) {
   phase_ = item_ = 0;
   wake_ = 0;
   cancelled_ = false;
-  failure_ = {static_cast<bring_up_step>(step_), why};
+  failure_.step = static_cast<bring_up_step>(step_);
+  failure_.cause = why;
   outcome_ = why.at(step_);
   const bool broken = channel_.is_open() && !channel_.failure().ok();
   if (broken || channel_.slots_in_use() > 0) {
@@ -179,7 +189,7 @@ void device::step_failed(status why) {
 /// A device that does not even let go is reset: then everything is the driver's again.
 void device::undo_failed(status why) {
   if (outcome_.ok()) {
-    failure_ = {static_cast<bring_up_step>(step_), why};
+    failure_ = {.step = static_cast<bring_up_step>(step_), .cause = why};
     outcome_ = why.at(step_);
   }
   begin_reset();
@@ -197,11 +207,12 @@ void device::reset_done(status outcome) {
   resetting_ = false;
   phase_ = item_ = 0;
   wake_ = 0;
-  // A device that is gone, or may not master the bus, reaches no memory either.
-  if (!outcome.ok() && !outcome.is(transport_error::gone) &&
-      !steps::set_bus_master(*this, false).ok()) {
+  // A device that may not master the bus reaches no memory either. One that is gone is told all the same:
+  // its registers may be deaf while the rest of it lives. Whether that one hears it does not matter.
+  const bool quiet = outcome.ok() || steps::set_bus_master(*this, false).ok();
+  if (!quiet && !outcome.is(transport_error::gone)) {
     if (outcome_.ok()) {
-      failure_ = {bring_up_step::reset, outcome};
+      failure_ = {.step = bring_up_step::reset, .cause = outcome};
       outcome_ = outcome.at(static_cast<unsigned>(bring_up_step::reset));
     }
     state_ = device_state::failed;
@@ -239,15 +250,28 @@ void device::wait_for_late_answers() {
   wake_ = 0;
 }
 
+/// Whatever the device was about to do must not reach memory that is given back. Without waiting: a reset
+/// through the register would need a second before configuration space can be restored.
+void device::keep_from_memory() {
+  const platform_operations& p = *setup_.platform.operations;
+  if (p.reset_function != nullptr && p.reset_function(setup_.platform.context).ok()) {
+    configuration_wiped_ = false;
+    return;
+  }
+  if (steps::set_bus_master(*this, false).ok()) {
+    // In the midst of a reset: put back what was wiped, if the device is there already.
+    static_cast<void>(steps::repair_configuration(*this));
+  } else if (!configuration_wiped_) {
+    // Nothing else is left that stops it.
+    mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
+    barrier::mmio_store_to_mmio_store();
+  }
+}
+
 void device::close() {
   if (state_ == device_state::closed) return;
   if (state_ != device_state::down) {
-    // Whatever the device was about to do must not reach memory that is given back below.
-    const platform_operations& p = *setup_.platform.operations;
-    if (p.reset_function == nullptr || !p.reset_function(setup_.platform.context).ok()) {
-      mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
-      static_cast<void>(steps::set_bus_master(*this, false));
-    }
+    keep_from_memory();
     if (outcome_.ok()) outcome_ = transport_error::reset;
     forget_everything();
     steps::drop(*this);

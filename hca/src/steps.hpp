@@ -82,6 +82,10 @@ struct device::steps {
     return wait;
   }
 
+  /// Where a reset stands. From `rest` on the device has been told, and may be deaf or without its
+  /// configuration space: nothing breaks the step off any more.
+  enum reset_phase : unsigned { reset_begin, take_flash, rest, vendor_answers, registers_answer };
+
   // steps_reset.cpp
   static outcome take_ownership(device& d);
   static outcome release_ownership(device& d);
@@ -93,6 +97,7 @@ struct device::steps {
   static status set_bus_master(device& d, bool on);
   static status save_configuration(device& d);
   static status restore_configuration(device& d);
+  static status repair_configuration(device& d);
 
   // steps_firmware.cpp
   static outcome query_fw(device& d);
@@ -102,6 +107,8 @@ struct device::steps {
   static outcome mod_stat_cfg(device& d);
   static outcome query_dev_cap(device& d);
   static outcome query_adapter(device& d);
+  static void find_error_buffer(device& d, unsigned bar, std::uint64_t at, std::uint64_t words);
+  static outcome exceeds(device& d, budget::item what, std::uint64_t asked, std::uint64_t bound);
   template <class Map>
   static outcome lend_area(device& d, lent_area& area, std::uint32_t pages);
   template <class Unmap>

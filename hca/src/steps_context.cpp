@@ -33,8 +33,8 @@ auto device::steps::set_icm_size(device& d) -> outcome {
   }
   if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
   const std::uint64_t pages = d.command_->output_immediate();
-  if (pages > d.lender_.capacity())
-    return fail(status(driver_error::no_memory, static_cast<unsigned>(budget::item::lent_pages)));
+  if (const std::uint32_t left = d.lender_.capacity() - d.lender_.pages_out(); pages > left)
+    return exceeds(d, budget::item::auxiliary_area, pages, left);
   d.auxiliary_pages_ = static_cast<std::uint32_t>(pages);
   return done;
 }

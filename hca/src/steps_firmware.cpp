@@ -4,6 +4,7 @@
 // Starting the firmware and asking what it is. Order: Linux 6.1 main.c mlx4_init_fw, mlx4_init_hca.
 #include <freehca/firmware_cmds/firmware.hpp>
 #include <freehca/firmware_cmds/query.hpp>
+#include <freehca/hal/text.hpp>
 
 #include "steps.hpp"
 
@@ -36,19 +37,56 @@ auto device::steps::query_fw(device& d) -> outcome {
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
   d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
   if (d.firmware_pages_ == 0) return fail(transport_error::bad_reply);
-  const std::uint64_t buffer = o.get<&l::error_buf_offset>(), words = o.get<&l::error_buf_size>();
-  const bool readable = o.get<&l::error_buf_bar>() == 0 && buffer % 4 == 0 && words > 0 &&
-                        buffer < d.bar0_.bytes && words <= (d.bar0_.bytes - buffer) / 4;
-  d.error_buffer_ = readable ? buffer : 0;
-  d.error_buffer_words_ = readable ? static_cast<unsigned>(words) : 0;
+  if (const std::uint32_t most = d.lender_.capacity(); d.firmware_pages_ > most)
+    return exceeds(d, budget::item::firmware_area, d.firmware_pages_, most);
+  find_error_buffer(d, static_cast<unsigned>(o.get<&l::error_buf_bar>()) * 2,
+                    o.get<&l::error_buf_offset>(), o.get<&l::error_buf_size>());
   return done;
 }
 
-/// Takes pages and lends them, as many commands as it takes.
+/// Without the buffer an internal error shows only in commands that are not answered: the device is usable,
+/// but somebody has to know.
+void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
+                                      std::uint64_t words) {
+  const mmio_region& in = bar == 0 ? d.bar0_ : d.bar2_;
+  const bool readable = (bar == 0 || bar == 2) && at % 4 == 0 && words > 0 && at < in.bytes &&
+                        words <= (in.bytes - at) / 4;
+  d.info_.internal_errors_show = readable;
+  d.error_buffer_ = readable ? in.part(static_cast<std::size_t>(at), 4) : mmio_region();
+  if (readable) return;
+  char line[200];
+  text_writer text(line);
+  text << "QUERY_FW puts the error buffer, ";
+  text.decimal(words) << " words, at ";
+  text.hex(at) << " in BAR ";
+  text.decimal(bar)
+      << ", where it cannot be read: an internal error of the device will show only in "
+         "commands that get no answer";
+  log_line(d.setup_.platform, severity::warning, text);
+}
+
+/// The figure that the device asked for is more than there is: says which and how much.
+auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, std::uint64_t bound)
+    -> outcome {
+  d.failure_.asked = asked;
+  d.failure_.bound = bound;
+  char line[160];
+  text_writer text(line);
+  text << "the device asks for ";
+  text.decimal(asked) << " " << name_of(what) << "; the budget has ";
+  text.decimal(bound);
+  log_line(d.setup_.platform, severity::error, text);
+  return fail(status(driver_error::exceeds_limits, static_cast<unsigned>(what)));
+}
+
+/// Takes pages, then lends them, in as many looks and commands as it takes.
 template <class Map>
 auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -> outcome {
   if (d.phase_ == 0) {
-    if (const status s = d.lender_.take(pages, area.pages); !s.ok()) return fail(s);
+    if (const status s = d.lender_.fill(pages, area.pages, layouts::map_entries_per_mailbox);
+        !s.ok())
+      return fail(s);
+    if (area.pages.pages < pages) return again(d, 0);
     area.cursor = area.pages.first;
     d.phase_ = 1;
   } else {

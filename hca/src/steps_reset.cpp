@@ -35,18 +35,25 @@ constexpr bool is_gateway(unsigned dword) {
 
 status device::steps::set_bus_master(device& d, bool on) {
   const freehca::platform& p = d.setup_.platform;
-  if (p.operations->set_bus_master != nullptr) return p.operations->set_bus_master(p.context, on);
   std::uint32_t v = 0;
-  FREEHCA_TRY(p.operations->read_configuration(p.context, pci_command, &v));
-  // The upper half is the status register, whose bits are cleared by writing ones.
-  v &= 0xffff & ~pci_command_master;
-  return p.operations->write_configuration(p.context, pci_command,
-                                           v | (on ? pci_command_master : 0));
+  if (p.operations->set_bus_master != nullptr) {
+    FREEHCA_TRY(p.operations->set_bus_master(p.context, on));
+  } else {
+    FREEHCA_TRY(p.operations->read_configuration(p.context, pci_command, &v));
+    // The upper half is the status register, whose bits are cleared by writing ones.
+    v &= 0xffff & ~pci_command_master;
+    FREEHCA_TRY(p.operations->write_configuration(p.context, pci_command,
+                                                  v | (on ? pci_command_master : 0)));
+  }
+  // What the device wrote before it was stopped arrives ahead of the answer to a read (PCI Express ordering:
+  // a completion does not pass posted writes).
+  return on ? status() : p.operations->read_configuration(p.context, pci_command, &v);
 }
 
 auto device::steps::take_ownership(device& d) -> outcome {
   const freehca::platform& p = d.setup_.platform;
   std::uint32_t identity = 0, revision = 0, subsystem = 0;
+  if (status s = repair_configuration(d); !s.ok()) return fail(s);
   if (status s = p.operations->read_configuration(p.context, pci_identity, &identity); !s.ok())
     return fail(s);
   if (status s = p.operations->read_configuration(p.context, 0x08, &revision); !s.ok())
@@ -100,21 +107,34 @@ status device::steps::restore_configuration(device& d) {
   for (unsigned i = 0; i < saved_dwords; ++i)
     if (!is_gateway(i) && i != product_data && i != pci_command / 4)
       FREEHCA_TRY(p.operations->write_configuration(p.context, i * 4, d.saved_configuration_[i]));
-  return p.operations->write_configuration(
+  FREEHCA_TRY(p.operations->write_configuration(
       p.context, pci_command,
-      d.saved_configuration_[pci_command / 4] & 0xffff & ~pci_command_master);
+      d.saved_configuration_[pci_command / 4] & 0xffff & ~pci_command_master));
+  if (p.operations->restore_after_reset != nullptr)
+    FREEHCA_TRY(p.operations->restore_after_reset(p.context));
+  d.configuration_wiped_ = false;
+  return {};
+}
+
+/// What an earlier reset wiped and could not put back, because the device answered too late.
+status device::steps::repair_configuration(device& d) {
+  if (!d.configuration_wiped_) return {};
+  std::uint32_t identity = all_ones;
+  FREEHCA_TRY(d.setup_.platform.operations->read_configuration(d.setup_.platform.context,
+                                                               pci_identity, &identity));
+  return (identity & 0xffff) == 0xffff ? status(transport_error::gone) : restore_configuration(d);
 }
 
 auto device::steps::reset(device& d) -> outcome {
-  enum : unsigned { begin, take_flash, rest, vendor_answers, registers_answer };
   const freehca::platform& p = d.setup_.platform;
   const std::uint64_t now = p.now();
   switch (d.phase_) {
-    case begin: {
+    case reset_begin: {
       if (p.operations->reset_function != nullptr) {
         const status s = p.operations->reset_function(p.context);
         if (s.is(transport_error::gone)) return fail(s);
         if (s.ok()) {
+          d.configuration_wiped_ = false;
           d.patience_ = clock::after(now, answer_limit);
           return again(d, registers_answer);
         }
@@ -131,6 +151,7 @@ auto device::steps::reset(device& d) -> outcome {
         mmio::write_32(d.bar0_, bar0::flash_semaphore, 0);
         return fail(s);
       }
+      d.configuration_wiped_ = true;
       mmio::write_32(d.bar0_, bar0::reset, bar0::reset_value);
       barrier::mmio_store_to_mmio_store();
       d.patience_ = clock::after(now, clock::milliseconds(bar0::reset_wait_ms) + answer_limit);
@@ -146,8 +167,6 @@ auto device::steps::reset(device& d) -> outcome {
         return now < d.patience_ ? later(d, poll_interval) : fail(transport_error::gone);
       }
       if (const status r = restore_configuration(d); !r.ok()) return fail(r);
-      if (p.operations->restore_after_reset != nullptr)
-        if (const status r = p.operations->restore_after_reset(p.context); !r.ok()) return fail(r);
       d.patience_ = clock::after(now, answer_limit);
       return again(d, registers_answer);
     }

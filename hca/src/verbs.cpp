@@ -60,23 +60,31 @@ status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte
       detail::request_unit;
   const std::size_t usable = requests - skip;
   std::byte* const bits = parts.take(dma_arena::storage_bytes_for(usable, detail::request_unit));
-  FREEHCA_TRY(requests_.open({block + skip, reinterpret_cast<std::uintptr_t>(block + skip), usable},
-                             detail::request_unit, bits,
-                             dma_arena::storage_bytes_for(usable, detail::request_unit),
-                             static_cast<unsigned>(verbs_budget::item::requests)));
+  if (const status s = requests_.open(
+          {block + skip, reinterpret_cast<std::uintptr_t>(block + skip), usable},
+          detail::request_unit, bits, dma_arena::storage_bytes_for(usable, detail::request_unit),
+          static_cast<unsigned>(verbs_budget::item::requests));
+      !s.ok()) {
+    close_slabs();
+    return s;
+  }
   device_ = &on;
   events_ = events;
   connect_events();
   return {};
 }
 
-status verbs::close() {
-  if (!is_open()) return {};
-  if (operations_ != 0 || !holdings().none()) return driver_error::busy;
+void verbs::close_slabs() {
   domains_.close();
   regions_.close();
   completion_queues_.close();
   queue_pairs_.close();
+}
+
+status verbs::close() {
+  if (!is_open()) return {};
+  if (operations_ != 0 || !holdings().none()) return driver_error::busy;
+  close_slabs();
   requests_.close();
   disconnect_events();
   device_ = nullptr;

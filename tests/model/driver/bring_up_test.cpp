@@ -178,9 +178,10 @@ TEST(bring_up, says_which_budget_is_too_small) {
   device_rig rig({}, b);
   ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
   const status s = rig.bring_up();
-  EXPECT_TRUE(s.is(driver_error::no_memory));
-  EXPECT_EQ(rig.adapter.failure().step, bring_up_step::map_fa);
-  EXPECT_EQ(rig.adapter.failure().cause.where(), static_cast<unsigned>(budget::item::lent_pages));
+  EXPECT_TRUE(s.is(driver_error::exceeds_limits));
+  EXPECT_EQ(rig.adapter.failure().step, bring_up_step::query_fw);
+  EXPECT_EQ(rig.adapter.failure().cause.where(),
+            static_cast<unsigned>(budget::item::firmware_area));
   EXPECT_TRUE(rig.adapter.holdings().none());
 }
 

@@ -24,6 +24,7 @@ enum class driver_error : std::uint8_t {
   stale_handle,  ///< the object that the handle named is gone
   cancelled,
   queue_full,
+  exceeds_limits,  ///< the device asks for more than there is of what `where` names
 };
 
 /// Failures between driver and firmware.

@@ -37,7 +37,8 @@ struct budget {
 
   static constexpr unsigned most_completion_event_queues = 15;
 
-  /// What `where` of driver_error::no_memory and ::no_resource means when the device's own stores run out.
+  /// What `where` of driver_error::no_memory and ::no_resource means when the device's own stores run out, and
+  /// of ::exceeds_limits when the firmware asks for more than they hold.
   enum class item : std::uint8_t {
     storage = 1,
     dma,
@@ -52,6 +53,8 @@ struct budget {
     mtts,
     pds,
     uars,
+    firmware_area,
+    auxiliary_area,
   };
 };
 
@@ -83,6 +86,10 @@ constexpr const char* name_of(budget::item i) {
       return "protection domain numbers";
     case budget::item::uars:
       return "UAR pages";
+    case budget::item::firmware_area:
+      return "pages of the firmware's own area";
+    case budget::item::auxiliary_area:
+      return "pages of the firmware's auxiliary area";
   }
   return "unknown";
 }

@@ -66,15 +66,16 @@ class device {
   /// Maps the BARs and gets the DMA memory; sends nothing to the device. driver_error::bad_argument
   /// (`where`: budget::item), ::no_memory, or what the platform said.
   status open(const device_setup& how);
-  /// Gives back what open() got. The device must be down; else it is made to leave memory alone first, by
-  /// reset or by switching bus mastering off.
+  /// Gives back what open() got. The device should be down; else it is made to leave memory alone first, by
+  /// the platform's reset or by switching bus mastering off (docs/decisions/closing.md). It waits for nothing.
   void close();
 
   /// Reset, firmware, context memory, event queues, ports. The device must be down. The outcome's `where` is
   /// the bring_up_step; failure() has the cause. Refused by the firmware: everything is undone before the
   /// operation completes. Not answered: the operation completes at once, the device is in_doubt, and undoes
   /// the rest by itself from poll() when the answer comes late; tear_down() ends the wait by a reset.
-  /// driver_error::busy at take_ownership: somebody else owns the device. A cancelled one is undone first.
+  /// driver_error::busy at take_ownership: somebody else owns the device. A cancelled one is undone first; a
+  /// reset that has begun is finished before that.
   void bring_up(operation& done);
 
   /// Takes everything back, in the opposite order; whatever users hold must be gone. From any state; a device
@@ -154,6 +155,8 @@ class device {
   void undo_failed(status why);
   void end_sequence();
   void begin_reset();
+  bool told_to_reset() const;
+  void keep_from_memory();
   void reset_done(status outcome);
   void forget_everything();
   void wait_for_late_answers();
@@ -217,11 +220,11 @@ class device {
 
   // What the firmware has, or may have.
   std::uint32_t saved_configuration_[64] = {};
+  bool configuration_wiped_ = false;  // by a reset; saved_configuration_ is still to be put back
   layouts::image<layouts::map_entry>* area_entries_ = nullptr;
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
-  std::uint64_t error_buffer_ = 0;
-  unsigned error_buffer_words_ = 0;
+  mmio_region error_buffer_;  // its first word; empty: none that can be read
   bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false,
        interrupts_armed_ = false;
   bool port_open_[most_ports] = {};

@@ -23,6 +23,7 @@ struct page_run {
 /// Pages that are lent together: a chain of runs, largest first.
 struct lent_pages {
   std::uint32_t first = page_run::none;
+  std::uint32_t last = page_run::none;
   std::uint32_t pages = 0;
   bool empty() const { return pages == 0; }
 };
@@ -48,6 +49,10 @@ class page_lender {
   /// in descending order, or anything into an empty chain. driver_error::no_memory (budget::item::lent_pages);
   /// `to` is then as it was.
   status take(std::uint32_t pages, lent_pages& to);
+  /// Goes on to fill `to` up to `pages` in all, with `most_runs` more runs at most: for figures that the
+  /// firmware chose, so that no call takes long. `to` has no other pages. Errors as take(), but then `to` keeps
+  /// what it has.
+  status fill(std::uint32_t pages, lent_pages& to, unsigned most_runs);
   /// Gives all of it back to the arena.
   void give_back(lent_pages& from);
 
@@ -61,7 +66,8 @@ class page_lender {
   std::uint32_t capacity() const { return capacity_; }
 
  private:
-  void truncate(lent_pages& chain, std::uint32_t last, std::uint32_t pages);
+  status grow(lent_pages& to, std::uint32_t pages, unsigned log, unsigned most_runs);
+  void truncate(lent_pages& chain, const lent_pages& before);
 
   dma_arena* arena_ = nullptr;
   page_run* runs_ = nullptr;

@@ -77,7 +77,8 @@ class verbs {
   ~verbs() { static_cast<void>(close()); }
 
   /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state (not up),
-  /// ::no_memory (verbs_budget::item::storage).
+  /// ::no_memory (verbs_budget::item::storage), ::bad_argument (::requests: no room for a single one). After an
+  /// error nothing is kept of `storage`.
   status open(device& on, const budget& d, const verbs_budget& b, std::byte* storage,
               std::size_t storage_bytes, const verbs_events& events = {});
   /// driver_error::busy: there are objects, or operations under way.
@@ -140,6 +141,7 @@ class verbs {
   void release(object_record& object);
   void write_translations(const object_record& object, const page_list& pages);
   void want_back(object_record& object);
+  void close_slabs();
   void reap();
   template <class Objects>
   void forget_all(Objects& objects);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Firmware whose answers make no sense: it asks for memory that nobody has, or names registers that are not there.
+#include <cstring>
+
+#include <freehca/layouts/hcr.hpp>
+#include <freehca/layouts/query_fw.hpp>
+#include <freehca/layouts/register_map.hpp>
+
+#include "device_rig.hpp"
+
+namespace freehca {
+namespace {
+
+using layouts::opcode;
+using testing::device_rig;
+
+class lying_device : public ::testing::Test {
+ protected:
+  explicit lying_device(const freehca::budget& b = {}, bool function_level_reset = true)
+      : rig(roomy(function_level_reset), b), budget_(b) {
+    rig.setup.port_wait = clock::milliseconds(5);
+    operations_ = *rig.setup.platform.operations;
+    operations_.log = [](void*, severity, const char* text) { logged().emplace_back(text); };
+    rig.setup.platform.operations = &operations_;
+    logged().clear();
+  }
+  void SetUp() override { ASSERT_TRUE(rig.adapter.open(rig.setup).ok()); }
+  void TearDown() override {
+    if (rig.adapter.up()) {
+      EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+    }
+    EXPECT_TRUE(rig.adapter.holdings().none());
+    EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
+    rig.adapter.close();
+  }
+  static in_process::machine_options roomy(bool function_level_reset) {
+    in_process::machine_options how;
+    how.function_level_reset = function_level_reset;
+    how.dma_limit = std::size_t{1} << 30;
+    return how;
+  }
+  static std::vector<std::string>& logged() {
+    static std::vector<std::string> lines;
+    return lines;
+  }
+  bool was_logged(const std::string& part) {
+    for (const std::string& line : logged())
+      if (line.find(part) != std::string::npos) return true;
+    return false;
+  }
+
+  /// The answer to QUERY_FW goes through `change`.
+  void change_query_fw(std::function<void(layouts::image<layouts::query_fw>&)> change) {
+    note_commands();
+    rig.machine.alter_adapter_write = [this, change](std::uint64_t, std::byte* to,
+                                                     std::size_t count) {
+      if (last != opcode::query_fw || count < layouts::query_fw::bytes) return;
+      auto answer = layouts::image<layouts::query_fw>::from_bytes(to);
+      change(answer);
+      std::memcpy(to, answer.data(), layouts::query_fw::bytes);
+    };
+  }
+  /// The immediate answer to SET_ICM_SIZE is `pages`.
+  void answer_set_icm_size(std::uint64_t pages) {
+    note_commands();
+    rig.machine.alter_register_read = [this, pages](unsigned bar, std::size_t offset,
+                                                    std::uint32_t value) {
+      constexpr std::size_t at = layouts::bar0::hcr + layouts::hcr{}.out_param.offset;
+      if (last != opcode::set_icm_size || bar != 0) return value;
+      if (offset == at) return static_cast<std::uint32_t>(pages >> 32);
+      return offset == at + 4 ? static_cast<std::uint32_t>(pages) : value;
+    };
+  }
+  void note_commands() {
+    rig.machine.adapter().judge_commands([this](opcode code, std::uint32_t) {
+      last = code;
+      maps += code == opcode::map_fa ? 1 : 0;
+      return model::command_verdict{};
+    });
+  }
+  void tell_the_truth() {
+    rig.machine.alter_adapter_write = {};
+    rig.machine.alter_register_read = {};
+  }
+  void expect_exceeds(budget::item what, std::uint64_t asked, bring_up_step step) {
+    const status s = rig.bring_up();
+    EXPECT_TRUE(s.is(driver_error::exceeds_limits)) << testing::words(s);
+    const sequence_failure& f = rig.adapter.failure();
+    EXPECT_EQ(f.step, step);
+    EXPECT_EQ(f.cause.where(), static_cast<unsigned>(what));
+    EXPECT_EQ(f.asked, asked);
+    EXPECT_LT(f.bound, asked);
+    EXPECT_GT(f.bound, 0u);
+    EXPECT_TRUE(was_logged(name_of(what)));
+    EXPECT_TRUE(was_logged(std::to_string(asked)));
+    EXPECT_TRUE(was_logged(std::to_string(f.bound)));
+    EXPECT_EQ(rig.adapter.state(), device_state::down);
+    EXPECT_TRUE(rig.adapter.holdings().none());
+    tell_the_truth();
+    EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+  }
+
+  device_rig rig;
+  freehca::budget budget_;
+  opcode last{};
+  unsigned maps = 0;
+
+ private:
+  platform_operations operations_;
+};
+
+TEST_F(lying_device, asks_for_more_firmware_pages_than_there_are) {
+  change_query_fw([](auto& answer) { answer.template set<&layouts::query_fw::fw_pages>(0xffff); });
+  expect_exceeds(budget::item::firmware_area, 0xffff, bring_up_step::query_fw);
+}
+
+TEST_F(lying_device, asks_for_more_auxiliary_pages_than_there_are) {
+  answer_set_icm_size(std::uint64_t{1} << 63 | 7);
+  expect_exceeds(budget::item::auxiliary_area, std::uint64_t{1} << 63 | 7,
+                 bring_up_step::set_icm_size);
+}
+
+TEST_F(lying_device, asks_for_auxiliary_pages_that_the_firmware_area_has_taken) {
+  const device_plan plan(budget_);
+  answer_set_icm_size(plan.lent_pages);
+  expect_exceeds(budget::item::auxiliary_area, plan.lent_pages, bring_up_step::set_icm_size);
+}
+
+struct lying_device_in_single_pages : lying_device {
+  static freehca::budget large() {
+    freehca::budget b;
+    b.firmware_bytes = std::size_t{256} << 20;
+    b.log_largest_lent_run = 0;
+    return b;
+  }
+  lying_device_in_single_pages() : lying_device(large()) {}
+};
+
+TEST_F(lying_device_in_single_pages, a_large_area_is_taken_in_slices_and_cancel_is_heard_between) {
+  constexpr std::uint32_t pages = 0xf000;
+  change_query_fw([](auto& answer) { answer.template set<&layouts::query_fw::fw_pages>(pages); });
+  operation up;
+  rig.adapter.bring_up(up);
+  EXPECT_TRUE(rig.run([&] { return rig.adapter.step() == bring_up_step::map_fa; }));
+  // What one look takes at most.
+  std::uint64_t held = rig.adapter.holdings().pages, most = 0;
+  for (unsigned looks = 0; looks < 20; ++looks) {
+    EXPECT_EQ(rig.adapter.next_deadline(), 0u) << "it wants to go on at once";
+    rig.adapter.poll();
+    const std::uint64_t now = rig.adapter.holdings().pages;
+    most = std::max(most, now - held);
+    held = now;
+  }
+  EXPECT_GT(held, 0u);
+  EXPECT_LT(held, pages);
+  EXPECT_LE(most, layouts::map_entries_per_mailbox);
+  EXPECT_EQ(maps, 0u);
+  up.cancel();
+  EXPECT_TRUE(rig.await(up).is(driver_error::cancelled));
+  EXPECT_EQ(rig.adapter.state(), device_state::down);
+  EXPECT_EQ(maps, 0u) << "nothing had been lent yet";
+}
+
+TEST_F(lying_device, an_error_buffer_that_cannot_be_read_is_told_at_bring_up) {
+  using l = layouts::query_fw;
+  const std::function<void(layouts::image<l>&)> places[] = {
+      [](auto& answer) { answer.template set<&l::error_buf_bar>(2); },
+      [](auto& answer) { answer.template set<&l::error_buf_offset>(std::uint64_t{1} << 40); },
+      [](auto& answer) { answer.template set<&l::error_buf_offset>(2); },
+      [](auto& answer) { answer.template set<&l::error_buf_size>(0); },
+      [](auto& answer) { answer.template set<&l::error_buf_size>(~0u); },
+  };
+  for (const auto& place : places) {
+    logged().clear();
+    change_query_fw(place);
+    EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+    EXPECT_FALSE(rig.adapter.info().internal_errors_show);
+    EXPECT_TRUE(was_logged("error buffer"));
+    EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+  }
+  logged().clear();
+  tell_the_truth();
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+  EXPECT_TRUE(rig.adapter.info().internal_errors_show);
+  EXPECT_FALSE(was_logged("error buffer"));
+}
+
+TEST_F(lying_device, the_error_buffer_is_found_in_either_bar) {
+  constexpr std::size_t at = 0x1000;
+  for (const unsigned bar : {0u, 1u}) {
+    change_query_fw([bar](auto& answer) {
+      answer.template set<&layouts::query_fw::error_buf_bar>(bar)
+          .template set<&layouts::query_fw::error_buf_offset>(at);
+    });
+    EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+    EXPECT_TRUE(rig.adapter.info().internal_errors_show);
+    bool broken = false;
+    rig.machine.alter_register_read = [&broken, bar](unsigned in, std::size_t offset,
+                                                     std::uint32_t value) {
+      if (in != bar * 2 || offset != at) return value;
+      return broken ? 0xdeadu : 0u;
+    };
+    rig.run_for(clock::seconds(1));
+    EXPECT_EQ(rig.adapter.state(), device_state::up) << "BAR " << bar * 2;
+    broken = true;
+    EXPECT_TRUE(
+        rig.run([&] { return rig.adapter.state() == device_state::failed; }, clock::seconds(1)))
+        << "BAR " << bar * 2;
+    tell_the_truth();
+    EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+  }
+}
+
+struct lying_device_without_flr : lying_device {
+  lying_device_without_flr() : lying_device({}, false) {}
+};
+
+TEST_F(lying_device_without_flr, with_deaf_registers_is_kept_from_the_bus_all_the_same) {
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+  EXPECT_TRUE(rig.machine.configuration().bus_master());
+  rig.machine.alter_register_read = [](unsigned, std::size_t, std::uint32_t) { return ~0u; };
+  EXPECT_TRUE(rig.run([&] { return rig.adapter.state() == device_state::failed; }));
+  operation down;
+  rig.adapter.tear_down(down);
+  static_cast<void>(rig.await(down));
+  EXPECT_FALSE(rig.machine.configuration().bus_master());
+  EXPECT_EQ(rig.adapter.state(), device_state::down);
+  tell_the_truth();
+}
+
+}  // namespace
+}  // namespace freehca

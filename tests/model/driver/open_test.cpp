@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Opening a device and its verbs objects fails at each step once: nothing is kept, and the next try works.
+#include <cstring>
+
+#include "verbs_rig.hpp"
+
+namespace freehca {
+namespace {
+
+using testing::storage;
+using testing::text_of;
+
+/// A platform whose n-th call that may fail does; the rest goes to a machine's.
+class failing_platform {
+ public:
+  explicit failing_platform(in_process::machine& m) : real_(m.platform()) {
+    operations_ = *real_.operations;
+    operations_.map_bar = [](void* self, unsigned bar, mmio_region* mapped) -> status {
+      auto& p = of(self);
+      if (p.strikes()) return status(transport_error::refused, 7);
+      return p.real_.operations->map_bar(p.real_.context, bar, mapped);
+    };
+    operations_.allocate_dma = [](void* self, std::size_t bytes, std::size_t alignment,
+                                  dma_region* block) -> status {
+      auto& p = of(self);
+      if (p.strikes()) return driver_error::no_memory;
+      const status s = p.real_.operations->allocate_dma(p.real_.context, bytes, alignment, block);
+      if (p.misaligns) block->device_address += 64;
+      return s;
+    };
+    operations_.free_dma = [](void* self, const dma_region& block) {
+      auto& p = of(self);
+      dma_region whole = block;
+      if (p.misaligns) whole.device_address -= 64;
+      p.real_.operations->free_dma(p.real_.context, whole);
+    };
+    operations_.now = [](void* self) {
+      auto& p = of(self);
+      return p.real_.operations->now(p.real_.context);
+    };
+  }
+  freehca::platform it() { return {&operations_, this}; }
+  void fail_call(unsigned n) {
+    calls = 0;
+    struck_ = n;
+  }
+
+  unsigned calls = 0;
+  bool misaligns = false;  // DMA memory, against what was asked for
+
+ private:
+  static failing_platform& of(void* self) { return *static_cast<failing_platform*>(self); }
+  bool strikes() { return ++calls == struck_; }
+  freehca::platform real_;
+  platform_operations operations_;
+  unsigned struck_ = 0;
+};
+
+TEST(open_device, that_fails_at_any_step_keeps_nothing) {
+  in_process::machine machine;
+  failing_platform platform(machine);
+  storage bytes(device::storage_bytes({}));
+  device adapter;
+  device_setup setup;
+  setup.platform = platform.it();
+  setup.storage = bytes.at();
+  setup.storage_bytes = bytes.bytes();
+  platform.fail_call(0);
+  ASSERT_TRUE(adapter.open(setup).ok());
+  const unsigned calls = platform.calls;
+  ASSERT_EQ(calls, 3u) << "two BARs and one block of memory";
+  adapter.close();
+  for (unsigned n = 1; n <= calls; ++n) {
+    platform.fail_call(n);
+    EXPECT_FALSE(adapter.open(setup).ok()) << n;
+    EXPECT_EQ(adapter.state(), device_state::closed) << n;
+    EXPECT_EQ(machine.dma_blocks(), 0u) << n;
+    EXPECT_TRUE(adapter.holdings().none()) << n;
+    platform.fail_call(0);
+    EXPECT_TRUE(adapter.open(setup).ok()) << n;
+    EXPECT_EQ(machine.dma_blocks(), 1u) << n;
+    adapter.close();
+    EXPECT_EQ(machine.dma_blocks(), 0u) << n;
+  }
+}
+
+TEST(open_device, on_memory_that_is_not_aligned_as_asked_gives_it_back) {
+  in_process::machine machine;
+  failing_platform platform(machine);
+  storage bytes(device::storage_bytes({}));
+  device adapter;
+  device_setup setup;
+  setup.platform = platform.it();
+  setup.storage = bytes.at();
+  setup.storage_bytes = bytes.bytes();
+  platform.misaligns = true;
+  EXPECT_TRUE(adapter.open(setup).is(driver_error::bad_argument));
+  EXPECT_EQ(machine.dma_blocks(), 0u);
+  platform.misaligns = false;
+  EXPECT_TRUE(adapter.open(setup).ok());
+}
+
+struct open_verbs : ::testing::Test {
+  testing::verbs_rig rig;
+  verbs objects;
+  verbs_budget none{.requests = 0};
+  storage bytes{verbs::storage_bytes({}, none) + 16};
+};
+
+TEST_F(open_verbs, that_fails_keeps_nothing) {
+  // Of two places 16 bytes apart at least one leaves less than a unit of requests.
+  unsigned failed = 0;
+  for (const std::size_t skip : {std::size_t{0}, std::size_t{16}}) {
+    const status s = objects.open(rig.adapter, {}, none, bytes.at() + skip, bytes.bytes() - skip);
+    if (s.ok()) {
+      EXPECT_TRUE(objects.close().ok());
+      continue;
+    }
+    ++failed;
+    EXPECT_TRUE(s.is(driver_error::bad_argument)) << text_of(s);
+    EXPECT_EQ(s.where(), static_cast<unsigned>(verbs_budget::item::requests));
+    EXPECT_FALSE(objects.is_open());
+    EXPECT_TRUE(objects.holdings().none());
+    std::memset(bytes.at(), 0x55, bytes.bytes());  // it is the caller's again
+    // The handles that the first objects of an open one would have name nothing.
+    EXPECT_TRUE(objects.destroy(pd_handle{0, 1}).is(driver_error::stale_handle));
+    EXPECT_EQ(objects.queue(cq_handle{0, 1}), nullptr);
+    EXPECT_EQ(objects.send_queue(qp_handle{0, 1}), nullptr);
+    EXPECT_EQ(objects.key(mr_handle{0, 1}), 0u);
+  }
+  EXPECT_GT(failed, 0u);
+
+  const status small =
+      objects.open(rig.adapter, {}, {}, bytes.at(), verbs::storage_bytes({}, {}) - 1);
+  EXPECT_TRUE(small.is(driver_error::no_memory));
+  EXPECT_EQ(small.where(), static_cast<unsigned>(verbs_budget::item::storage));
+  storage enough(verbs::storage_bytes({}, {}));
+  EXPECT_TRUE(objects.open(rig.adapter, {}, {}, enough.at(), enough.bytes()).ok());
+  const auto domain = objects.create_protection_domain();
+  ASSERT_TRUE(domain.ok());
+  EXPECT_TRUE(objects.destroy(domain.value()).ok());
+  EXPECT_TRUE(objects.close().ok());
+}
+
+}  // namespace
+}  // namespace freehca
