@@ -66,6 +66,7 @@ class test_host final : public environment {
     const std::uint64_t address = base + next_;
     next_ += pages * 4096;
     if (next_ > memory_.size()) __builtin_trap();
+    std::memset(at(address), 0, pages * 4096);
     return address;
   }
 

@@ -114,6 +114,22 @@ TEST_F(rc_errors, the_first_packet_costs_as_much_as_its_bytes_however_long_the_m
   EXPECT_EQ(reads_until_first_byte(64u << 10), reads_until_first_byte(2u << 20));
 }
 
+TEST_F(rc_errors, no_message_is_longer_than_the_longest_whatever_the_context_says) {
+  // 2 GiB less one byte in packets of 256 bytes would be half of all sequence numbers.
+  test_qp c = make_qp(0x110), d = make_qp(0x111);
+  layouts::image<layouts::qpc> ready = ready_context(c, d.number);
+  ready.set<&layouts::qpc::mtu>(layouts::ib_mtu::mtu_256).set<&layouts::qpc::msg_max>(31);
+  to_rts(c, ready);
+  to_rts(d, c.number);
+  for (const std::uint32_t bytes : {0x7fffffffu, 0x40000001u}) {
+    send(c, write(bytes));
+    expect_error(c, true, cqe_syndrome::local_length, layouts::vendor_syndrome::length_requester);
+    ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, c.number, 2).status, command_status::ok);
+    c.sent = 0;
+    to_rts(c, ready);
+  }
+}
+
 TEST_F(rc_errors, a_wrong_local_key_is_a_local_protection_error_after_what_was_before) {
   post_send(a, write());
   auto s = write();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "limits.hpp"
 #include "ports.hpp"
 #include "transport_parts.hpp"
 
@@ -66,6 +67,10 @@ void answers::schedule(queue_pair& qp) {
 void answers::run(std::uint32_t qpn) {
   queue_pair* qp = t_.pairs.find(qpn);
   if (qp == nullptr || !qp->rq.scheduled) return;
+  if (t_.a.work.backlog() > limits::backlog) {
+    t_.a.work.after(limits::backlog_pause_ns, [this, qpn] { run(qpn); });
+    return;
+  }
   qp->rq.scheduled = false;
   for (unsigned left = run_budget; left != 0 && !qp->rq.responses.empty(); --left) {
     response& r = qp->rq.responses.front();

@@ -14,6 +14,7 @@
 #include "event_queues.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
+#include "limits.hpp"
 #include "queue_context.hpp"
 
 namespace freehca::model {
@@ -67,6 +68,7 @@ command_status completion_queues::sw2hw(command& c) {
   if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
   if (cqn < reserved::cqs) return command_status::bad_resource;
   if (exists(cqn)) return command_status::bad_resource_state;
+  if (owned_.size() >= limits::objects) return command_status::exceeds_limits;
   if (c.opcode_modifier >
       static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::software_initialized))
     return command_status::bad_operation;

@@ -12,6 +12,7 @@
 #include "firmware.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
+#include "limits.hpp"
 #include "places.hpp"
 
 namespace freehca::model {
@@ -85,7 +86,9 @@ command_status firmware::query_dev_cap(command& c) {
       .set<&l::max_port_width_rev2>(3)
       .set<&l::max_vl_rev2>(4);
   out.set<&l::num_ports>(a_.how.ports);
-  out.set<&l::log_max_msg_sz>(30).set<&l::log_max_gid>(7).set<&l::log_max_pkey>(7);
+  out.set<&l::log_max_msg_sz>(limits::log_message_bytes)
+      .set<&l::log_max_gid>(7)
+      .set<&l::log_max_pkey>(7);
   out.set<&l::stat_rate_support>(0);
   out.set<&l::cq_timestamp>(who.clock_mhz != 0);
   out.set<&l::flags>(

@@ -5,6 +5,7 @@
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "icm.hpp"
+#include "limits.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -66,6 +67,7 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   const std::uint32_t index = t_.pairs.index_of(qpn);
   if (t_.pairs.find(qpn) != nullptr) return command_status::bad_qp_state;
   if (index < reserved::qps) return command_status::bad_resource;
+  if (t_.pairs.count() >= limits::objects) return command_status::exceeds_limits;
   if (t_.pairs.index_of(static_cast<std::uint32_t>(given.get<&qpc::local_qpn>())) != index)
     return command_status::bad_parameter;
   switch (given.get<&qpc::service>()) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "limits.hpp"
+
 namespace freehca::model {
 
 using namespace layouts;
@@ -40,7 +42,8 @@ void queue_pair::refresh() {
   way = decode_path(context);
   if (special != 0) way.port = special_port;
   mtu = layouts::mtu_bytes(context.get<&qpc::mtu>());
-  message_bytes_max = std::uint64_t{1} << context.get<&qpc::msg_max>();
+  message_bytes_max = std::uint64_t{1} << std::min<std::uint64_t>(context.get<&qpc::msg_max>(),
+                                                                  limits::log_message_bytes);
   send_cqn = static_cast<std::uint32_t>(context.get<&qpc::cqn_send>());
   receive_cqn = static_cast<std::uint32_t>(context.get<&qpc::cqn_recv>());
   shared_receive = context.get<&qpc::srq>() != 0;

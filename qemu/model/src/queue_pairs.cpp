@@ -38,6 +38,7 @@ void queue_pairs::stop_timers(queue_pair& qp) {
 
 void queue_pairs::destroy(queue_pair& qp) {
   stop_timers(qp);
+  requests_held -= qp.sq.requests.size();
   qp.context = {};
   a_.context_memory->store(context_address(qp.qpn), qp.context);
   table_.erase(qp.qpn);
@@ -102,6 +103,7 @@ unsigned queue_pairs::special_kind(std::uint32_t qpn, unsigned& port) const {
 void queue_pairs::clear() {
   for (auto& [qpn, qp] : table_) stop_timers(*qp);
   table_.clear();
+  requests_held = 0;
   dirty_.clear();
   special_base_ = 0;
 }

@@ -51,6 +51,9 @@ class queue_pairs {
   std::uint64_t count() const { return table_.size(); }
   void clear();
 
+  /// Work requests in all send queues: whoever adds one or takes one away counts it.
+  std::size_t requests_held = 0;
+
  private:
   void write_back();
   void stop_timers(queue_pair& qp);

@@ -4,15 +4,18 @@
 
 namespace freehca::model {
 
-scheduler::ticket scheduler::at(std::uint64_t due, work what) {
+scheduler::ticket scheduler::add(std::uint64_t due, work what, bool soon) {
   const ticket t{due, next_sequence_++};
-  pending_.emplace(std::pair{t.due, t.sequence}, std::move(what));
+  pending_.emplace(std::pair{t.due, t.sequence}, entry{std::move(what), soon});
   arm();
   return t;
 }
 
 void scheduler::cancel(ticket& t) {
-  if (t) pending_.erase({t.due, t.sequence});
+  if (const auto found = pending_.find({t.due, t.sequence}); t && found != pending_.end()) {
+    if (found->second.soon) --backlog_;
+    pending_.erase(found);
+  }
   t = {};
   arm();
 }
@@ -24,7 +27,8 @@ void scheduler::run_due(unsigned limit) {
   for (unsigned done = 0;
        done < limit && !pending_.empty() && pending_.begin()->first.first <= until; ++done) {
     auto node = pending_.extract(pending_.begin());
-    node.mapped()();
+    if (node.mapped().soon) --backlog_;
+    node.mapped().what();
   }
   running_ = false;
   arm();
@@ -32,6 +36,7 @@ void scheduler::run_due(unsigned limit) {
 
 void scheduler::clear() {
   pending_.clear();
+  backlog_ = 0;
   arm();
 }
 

@@ -25,12 +25,17 @@ class scheduler {
   explicit scheduler(environment& surroundings) : environment_(surroundings) {}
 
   std::uint64_t now() { return environment_.now(); }
-  ticket at(std::uint64_t due, work what);
-  ticket soon(work what) { return at(now(), std::move(what)); }
+  ticket at(std::uint64_t due, work what) { return add(due, std::move(what), false); }
+  ticket soon(work what) {
+    ++backlog_;
+    return add(now(), std::move(what), true);
+  }
   ticket after(std::uint64_t nanoseconds, work what) {
     return at(now() + nanoseconds, std::move(what));
   }
   void cancel(ticket& t);
+  /// Functions that soon() was given and that have not run.
+  std::size_t backlog() const { return backlog_; }
 
   /// Runs what is due now, at most `limit` functions, then arms the timer for the rest.
   void run_due(unsigned limit);
@@ -38,9 +43,15 @@ class scheduler {
   void clear();
 
  private:
+  struct entry {
+    work what;
+    bool soon;
+  };
+  ticket add(std::uint64_t due, work what, bool soon);
   void arm();
   environment& environment_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, work> pending_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, entry> pending_;
+  std::size_t backlog_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t armed_ = environment::never;
   bool running_ = false;

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "send_engine.hpp"
 
+#include "limits.hpp"
 #include "ports.hpp"
 #include "transport_parts.hpp"
 #include "wqe_reader.hpp"
@@ -21,6 +22,8 @@ constexpr std::uint32_t window = 128;
 
 /// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1, 9.7.2).
 constexpr std::uint32_t psn_span_max = 1u << 22;
+// So the longest message fits alone, with the smallest MTU.
+static_assert((std::uint64_t{1} << limits::log_message_bytes) / 256 <= psn_span_max);
 
 }  // namespace
 
@@ -42,6 +45,10 @@ bool send_engine::may_run(const queue_pair& qp) const {
 void send_engine::run(std::uint32_t qpn) {
   queue_pair* qp = t_.pairs.find(qpn);
   if (qp == nullptr || !qp->sq.scheduled) return;
+  if (t_.a.work.backlog() > limits::backlog) {
+    t_.a.work.after(limits::backlog_pause_ns, [this, qpn] { run(qpn); });
+    return;
+  }
   qp->sq.scheduled = false;
   unsigned left = run_budget;
   while (left != 0 && may_run(*qp)) {
@@ -56,6 +63,8 @@ void send_engine::run(std::uint32_t qpn) {
 
 bool send_engine::fetch(queue_pair& qp) {
   if (qp.state == qp_state::sq_draining) return false;
+  // One that has none may always take one: none waits for the others for ever.
+  if (!qp.sq.requests.empty() && t_.pairs.requests_held >= limits::requests) return false;
   send_request r;
   switch (fetch_send(*t_.a.regions, qp, qp.sq.counter, r)) {
     case fetch_result::none:
@@ -70,6 +79,7 @@ bool send_engine::fetch(queue_pair& qp) {
   if (!r.wrong && r.data.size() > qp.message_bytes_max) r.wrong = failures::local_length;
   if (!r.wrong && r.is_atomic() && r.data.size() != 8) r.wrong = failures::local_length;
   qp.sq.requests.push_back(std::move(r));
+  ++t_.pairs.requests_held;
   t_.pairs.touch(qp);
   return true;
 }
@@ -139,6 +149,7 @@ void send_engine::settle(queue_pair& qp) {
   while (!sq.requests.empty() && sq.requests.front().done) {
     t_.completions.sent(qp, sq.requests.front());
     sq.requests.pop_front();
+    --t_.pairs.requests_held;
     if (sq.cursor != 0) --sq.cursor;
     t_.pairs.touch(qp);
   }

@@ -10,6 +10,7 @@
 #include "entry_sizes.hpp"
 #include "event_queues.hpp"
 #include "icm.hpp"
+#include "limits.hpp"
 #include "transport_parts.hpp"
 #include "wqe_reader.hpp"
 
@@ -46,6 +47,7 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
   if (!t_.a.profile.running) return command_status::bad_system_state;
   if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
   if (find(srqn) != nullptr) return command_status::bad_resource_state;
+  if (table_.size() >= limits::objects) return command_status::exceeds_limits;
   queue q;
   if (!c.read_input(q.context)) return command_status::internal_error;
   if (q.context.get<&srqc::srqn>() != srqn) return command_status::bad_parameter;

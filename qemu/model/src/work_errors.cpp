@@ -24,6 +24,7 @@ constexpr std::uint64_t watch_first_ns = 10'000, watch_last_ns = 10'000'000;
 void work_errors::send_failed(queue_pair& qp, failure why) {
   const send_request failed = std::move(qp.sq.requests.front());
   qp.sq.requests.pop_front();
+  --t_.pairs.requests_held;
   qp.sq.cursor = 0;
   t_.completions.send_failed(qp, failed, why);
   if (qp.reliable()) {
@@ -89,10 +90,12 @@ unsigned work_errors::flush_sends(queue_pair& qp, unsigned budget) {
         break;
       qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
       qp.sq.requests.push_back(std::move(r));
+      ++t_.pairs.requests_held;
       t_.pairs.touch(qp);
     }
     t_.completions.send_failed(qp, qp.sq.requests.front(), failures::flush_send);
     qp.sq.requests.pop_front();
+    --t_.pairs.requests_held;
   }
   return budget;
 }

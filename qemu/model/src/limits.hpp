@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// How much the adapter takes on. What a real card keeps in its own memory stands in the host's here, so that a
+// guest must not be able to grow it without end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehca::model::limits {
+
+/// The longest message, as QUERY_DEV_CAP reports it (captures, section 2): contexts may ask for more (Linux writes
+/// 31 for raw packets), and get this.
+inline constexpr unsigned log_message_bytes = 30;
+
+/// Objects of each kind in hardware's hands at once: queue pairs, completion queues, shared receive queues. The
+/// tables may be larger, as on cards. No source: chosen. What is more gets the status "exceeds limits".
+inline constexpr std::size_t objects = std::size_t{1} << 16;
+
+/// Work requests that all send queues together hold beyond one for each. No source: chosen.
+inline constexpr std::size_t requests = std::size_t{1} << 16;
+
+/// Things due now, most of them packets under way, from which on senders wait. No source: chosen.
+inline constexpr std::size_t backlog = std::size_t{1} << 14;
+/// How long they wait.
+inline constexpr std::uint64_t backlog_pause_ns = 1000;
+
+}  // namespace freehca::model::limits
