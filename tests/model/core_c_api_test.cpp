@@ -107,5 +107,22 @@ TEST_F(core_c_api, calls_reach_the_adapter_and_counters_have_names) {
   freehca_model_destroy(m);
 }
 
+TEST_F(core_c_api, faults_are_asked_for_in_words_and_a_catastrophe_by_a_call) {
+  char error[200] = "";
+  freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
+  ASSERT_NE(m, nullptr);
+  EXPECT_FALSE(freehca_model_set_command_fault(m, "any:never", error, sizeof error));
+  EXPECT_NE(std::string(error).find("'silent', 'lost' or a status"), std::string::npos);
+  EXPECT_FALSE(freehca_model_set_command_fault(m, "any:never", nullptr, 0));
+  EXPECT_TRUE(freehca_model_set_command_fault(m, "QUERY_FW:silent", error, sizeof error));
+  EXPECT_FALSE(freehca_model_failed(m));
+  freehca_model_fail(m);
+  EXPECT_TRUE(freehca_model_failed(m));
+  EXPECT_EQ(freehca_model_read_registers(m, 0x1f020, 4), 0x0fffffffu);
+  freehca_model_reset(m);
+  EXPECT_FALSE(freehca_model_failed(m));
+  freehca_model_destroy(m);
+}
+
 }  // namespace
 }  // namespace freehca::model::test

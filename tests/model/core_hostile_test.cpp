@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "test_driver.hpp"
+#include "works_after_reset.hpp"
 
 namespace freehca::model::test {
 namespace {
@@ -70,8 +70,11 @@ TEST_P(core_hostile, any_command_at_any_time) {
     if (life != 0) {
       ASSERT_TRUE(driver.bring_up());
     }
+    const std::uint64_t taken = driver.counter_named("commands");
     for (int i = 0; i < 1500; ++i) any_command();
+    EXPECT_GT(driver.counter_named("commands"), taken + 1000);
   }
+  expect_works_after_reset(host, hca);
 }
 
 TEST_P(core_hostile, contexts_written_over_under_queues_at_work) {
@@ -88,15 +91,20 @@ TEST_P(core_hostile, contexts_written_over_under_queues_at_work) {
     driver.ring_eq(eq, below(2) != 0);
     driver.arm_cq(cq, static_cast<layouts::cq_arm>(below(4)));
   }
+  EXPECT_GT(hca.complaints(), 0u);
+  expect_works_after_reset(host, hca);
 }
 
 TEST_P(core_hostile, any_register_and_doorbell) {
   ASSERT_TRUE(driver.bring_up());
+  const std::uint64_t given = hca.complaints();
+  std::uint64_t odd = 0;  // accesses of a size that no register has
   for (int i = 0; i < 5000; ++i) {
     const unsigned bytes = 1u << below(4);
     const std::uint64_t value = below(3) == 0 ? random() : below(1024) << below(32);
     switch (below(5)) {
       case 0:
+        odd += bytes < 4;
         hca.read_registers(below(layouts::bar0::size + 16), bytes);
         break;
       case 1: {
@@ -108,6 +116,7 @@ TEST_P(core_hostile, any_register_and_doorbell) {
         hca.write_registers(layouts::bar0::hcr + below(7) * 4, value, 4);
         break;
       case 3:
+        odd += bytes < 4;
         hca.read_uar(below(how.uar_bar_bytes + 16), bytes);
         break;
       default: {
@@ -118,6 +127,9 @@ TEST_P(core_hostile, any_register_and_doorbell) {
     }
     if (below(16) == 0) host.advance(1'000'000);
   }
+  EXPECT_GT(odd, 500u);
+  EXPECT_GE(hca.complaints() - given, odd);
+  expect_works_after_reset(host, hca);
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, core_hostile, ::testing::Range(1u, 9u));

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "transport_fixture.hpp"
+#include "works_after_reset.hpp"
 
 namespace freehca::model::test {
 
@@ -28,6 +29,36 @@ class transport_hostile : public transport_fixture, public testing::WithParamInt
                                   : kind == 2 ? 0
                                               : random() % 8);
   }
+  /// Two queue pairs in order, beside those that are not: their data arrives.
+  void expect_service(std::uint32_t first) {
+    events(layouts::event_type::none);
+    test_qp a = make_qp(first), b = make_qp(first + 1);
+    to_rts(a, b.number);
+    to_rts(b, a.number);
+    fill(region_start + 0x200000, 5000, first);
+    test_send s;
+    s.opcode = wqe_opcode::rdma_write;
+    s.address = region_start + 0x200000;
+    s.remote_address = region_start + 0x300000;
+    s.bytes = 5000;
+    s.lkey = s.rkey = key;
+    send(a, s);
+    expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+    expect_pattern(region_start + 0x300000, 5000, first);
+  }
+  /// Memory that the adapter was never told of, between what it was.
+  static constexpr std::size_t private_pages = 16;
+  std::uint64_t private_memory() {
+    const std::uint64_t at = host->allocate(private_pages);
+    std::memset(host->at(at), 0x3c, private_pages * 4096);
+    return at;
+  }
+  void expect_untouched(std::uint64_t at) {
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < private_pages * 4096; ++i)
+      changed += *host->at(at + i) != std::byte{0x3c};
+    EXPECT_EQ(changed, 0u);
+  }
   void drain() {
     layouts::image<layouts::cqe> e;
     while (driver->next_completion(cq, e)) driver->tell_consumer(cq);
@@ -49,7 +80,9 @@ TEST_P(transport_hostile, noise_in_the_queues) {
   const qp_service service = GetParam() % 3 == 0   ? qp_service::ud
                              : GetParam() % 3 == 1 ? qp_service::rc
                                                    : qp_service::mlx;
+  const std::uint64_t before = private_memory();
   test_qp a = make_qp(0x100, service), b = make_qp(0x101, service);
+  const std::uint64_t behind = private_memory();
   for (unsigned life = 0; life < 40; ++life) {
     to_rts(a, b.number);
     to_rts(b, a.number);
@@ -82,7 +115,12 @@ TEST_P(transport_hostile, noise_in_the_queues) {
     drain();
     reset(a);
     reset(b);
+    EXPECT_EQ(driver->counter_named("queue_pairs"), 0u);
   }
+  expect_service(0x110);
+  expect_untouched(before);
+  expect_untouched(behind);
+  expect_works_after_reset(*host, *hca);
 }
 
 TEST_P(transport_hostile, noise_in_the_contexts) {
@@ -114,17 +152,8 @@ TEST_P(transport_hostile, noise_in_the_contexts) {
     drain();
     reset(a);
   }
-  // and in order again
-  test_qp b = make_qp(0x101), c = make_qp(0x102);
-  to_rts(b, c.number);
-  to_rts(c, b.number);
-  test_send s;
-  s.opcode = wqe_opcode::rdma_write;
-  s.address = s.remote_address = region_start;
-  s.bytes = 5000;
-  s.lkey = s.rkey = key;
-  send(b, s);
-  expect_done(b, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  expect_service(0x110);
+  expect_works_after_reset(*host, *hca);
 }
 
 TEST_P(transport_hostile, context_memory_taken_away_under_work) {
@@ -146,6 +175,8 @@ TEST_P(transport_hostile, context_memory_taken_away_under_work) {
   hca->reset();
   host->advance(10'000'000'000);
   EXPECT_TRUE(host->idle());
+  EXPECT_GT(hca->complaints(), 0u);
+  expect_works_after_reset(*host, *hca);
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, transport_hostile, testing::Range(1u, 7u));

@@ -3,8 +3,11 @@
 #include <freehca/model/c_api.h>
 
 #include <cstdio>
+#include <utility>
 
 #include <freehca/model/device.hpp>
+
+#include "command_fault_text.hpp"
 
 namespace {
 
@@ -132,6 +135,24 @@ void freehca_model_set_command_latency(freehca_model* model, uint64_t nanosecond
   faults.command_latency_ns = nanoseconds;
   faults.commands_side_by_side = side_by_side;
   model->adapter.set_faults(faults);
+}
+
+bool freehca_model_set_command_fault(freehca_model* model, const char* fault, char* error,
+                                     size_t error_bytes) {
+  command_judge judge;
+  if (const char* why = parse_command_fault(fault, judge)) {
+    if (error_bytes != 0) std::snprintf(error, error_bytes, "%s", why);
+    return false;
+  }
+  model->adapter.judge_commands(std::move(judge));
+  return true;
+}
+
+void freehca_model_fail(freehca_model* model) {
+  model->adapter.fail();
+}
+bool freehca_model_failed(const freehca_model* model) {
+  return model->adapter.failed();
 }
 
 bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name,

@@ -34,8 +34,15 @@ void command_engine::clear() {
   ++generation_;
   in_flight_.clear();
   register_ = {};
-  waiting_ = false;
+  waiting_ = stopped_ = false;
   last_due_ = 0;
+}
+
+void command_engine::stop() {
+  ++generation_;
+  in_flight_.clear();
+  waiting_ = false;
+  stopped_ = true;
 }
 
 std::uint32_t command_engine::read_word(std::uint32_t offset) const {
@@ -60,6 +67,7 @@ void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
 
 /// Accepts the command that stands in the register, if there is room for it.
 void command_engine::start() {
+  if (stopped_) return;  // GO stays
   waiting_ = in_flight_.size() >= std::size_t{1} << a_.how.log_max_commands;
   if (waiting_) return;
 

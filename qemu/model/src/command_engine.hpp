@@ -37,6 +37,8 @@ class command_engine {
   void count_opcodes();
   /// Forgets the register and every command in flight (reset).
   void clear();
+  /// From now on no command is run or answered, those in flight neither, until clear().
+  void stop();
 
  private:
   /// A number that tells what object a command works on; none for commands that work on no single object.
@@ -60,6 +62,7 @@ class command_engine {
   layouts::image<layouts::hcr> register_;
   command_judge judge_;
   std::list<flight> in_flight_;
+  bool stopped_ = false;
   bool waiting_ = false;  ///< a command stands in the register and does not fit yet
   std::uint64_t last_due_ = 0;
   std::uint64_t generation_ = 0;  ///< rises with each reset

@@ -64,6 +64,18 @@ struct device::parts {
     context_memory.clear();
     profile = {};
     bar0.clear();
+    failed = false;
+  }
+
+  void fail() {
+    if (failed) return;
+    // The subtypes of this event that illumos names are not for what is meant here: none is given.
+    eqs.post_asynchronous(layouts::event_type::local_catastrophic_error,
+                          layouts::image<layouts::eqe>{});
+    failed = true;
+    work.clear();
+    engine.stop();
+    bar0.show_internal_error();
   }
 
   environment& surroundings;
@@ -86,6 +98,7 @@ struct device::parts {
   command_engine engine;
   registers bar0;
   uar_window bar2;
+  bool failed = false;  ///< after a catastrophic error: nothing works until a reset
 };
 
 device::device(environment& surroundings, const options& how)
@@ -105,7 +118,7 @@ std::uint64_t device::read_uar(std::uint64_t offset, unsigned bytes) {
 }
 
 void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
-  parts_->bar2.write(offset, value, bytes);
+  if (!parts_->failed) parts_->bar2.write(offset, value, bytes);
 }
 
 void device::on_timer() {
@@ -114,6 +127,13 @@ void device::on_timer() {
 
 void device::set_faults(const fault_options& faults) {
   parts_->how.faults = faults;
+}
+
+void device::fail() {
+  parts_->fail();
+}
+bool device::failed() const {
+  return parts_->failed;
 }
 
 void device::reset() {

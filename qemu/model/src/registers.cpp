@@ -56,7 +56,8 @@ void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes)
 
 std::uint32_t registers::read_word(std::uint32_t offset) {
   if (within(offset, bar0::hcr, bar0::hcr_size)) return engine_.read_word(offset - bar0::hcr);
-  if (within(offset, places::error_buffer, places::error_buffer_words * 4)) return 0;
+  // The one buffer that was seen of a card that still answered: captures, section 8.
+  if (offset == places::error_buffer) return internal_error_ ? 0x0fffffff : 0;
   switch (offset) {
     case bar0::ownership: {
       const bool was = owned_;
@@ -112,7 +113,7 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
 void registers::clear() {
   // That a reset clears the ownership semaphore has no source: chosen. The flash semaphore is freed by it
   // (register_map.hpp).
-  owned_ = flash_owned_ = false;
+  owned_ = flash_owned_ = internal_error_ = false;
 }
 
 }  // namespace freehca::model

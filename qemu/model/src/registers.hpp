@@ -21,6 +21,9 @@ class registers {
   void write(std::uint64_t offset, std::uint64_t value, unsigned bytes);
   void clear();
 
+  /// The error buffer shows an internal error from now on, until a reset.
+  void show_internal_error() { internal_error_ = true; }
+
  private:
   std::uint32_t read_word(std::uint32_t offset);
   void write_word(std::uint32_t offset, std::uint32_t value);
@@ -30,6 +33,7 @@ class registers {
   firmware& firmware_;
   bool owned_ = false;  ///< ownership semaphore
   bool flash_owned_ = false;
+  bool internal_error_ = false;
   std::uint64_t resets_ = 0;
 };
 

@@ -63,6 +63,17 @@ void freehca_model_reset(freehca_model *model);
  * on. May be called at any time that no other call is inside the model. */
 void freehca_model_set_command_latency(freehca_model *model, uint64_t nanoseconds, bool side_by_side);
 
+/* What becomes of some firmware commands from now on: "COMMAND:FATE" or "COMMAND:FATE:N". COMMAND is "any", a name
+ * as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run, never answered), "lost" (run,
+ * never answered) or a status from 1 to 255 with which it is refused ("0x01"). With N only the N-th such command
+ * from now on, else every one. "" ends it; commands that were not answered stay so until a reset. False and a
+ * message that says what is allowed when it is none of these; then nothing changes. When to call it: as above. */
+bool freehca_model_set_command_fault(freehca_model *model, const char *fault, char *error, size_t error_bytes);
+
+/* device::fail() and device::failed(). Does DMA and interrupts. */
+void freehca_model_fail(freehca_model *model);
+bool freehca_model_failed(const freehca_model *model);
+
 /* Counters by index, from 0; false past the last. The name lives as long as the model. */
 bool freehca_model_counter(const freehca_model *model, unsigned index, const char **name, uint64_t *value);
 

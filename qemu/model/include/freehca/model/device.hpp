@@ -45,6 +45,11 @@ class device {
   /// Function-level or conventional reset: firmware stops, everything lent is forgotten, no DMA follows.
   void reset();
 
+  /// A catastrophic error: the event for it goes to the event queue that asked, the error buffer of BAR0 tells it,
+  /// and from then on nothing is answered, moved or raised, until a reset.
+  void fail();
+  bool failed() const;
+
   /// Changes the faults that the adapter is asked for; holds for what it begins from then on.
   void set_faults(const fault_options& faults);
 

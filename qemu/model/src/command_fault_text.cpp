@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "command_fault_text.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+namespace freehca::model {
+
+namespace {
+
+using fate = command_verdict::fate;
+
+constexpr std::uint32_t opcodes = 0x1000;
+
+/// Everything up to the next colon, taken off the front of `text`.
+std::string_view take_word(std::string_view& text) {
+  const std::size_t end = text.find(':');
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return word;
+}
+
+std::optional<std::uint32_t> number(std::string_view word, std::uint32_t low, std::uint32_t high) {
+  int base = 10;
+  if (word.starts_with("0x")) {
+    word.remove_prefix(2);
+    base = 16;
+  }
+  std::uint32_t value = 0;
+  const char* end = word.data() + word.size();
+  const auto [stopped, error] = std::from_chars(word.data(), end, value, base);
+  if (error != std::errc{} || stopped != end || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+/// 0 means every command: no firmware command has that opcode.
+std::optional<std::uint32_t> command_called(std::string_view word) {
+  if (word == "any") return 0;
+  for (std::uint32_t o = 1; o < opcodes; ++o)
+    if (word == layouts::name_of(static_cast<layouts::opcode>(o))) return o;
+  return number(word, 1, opcodes - 1);
+}
+
+std::optional<command_verdict> verdict_called(std::string_view word) {
+  if (word == "silent") return command_verdict{fate::hold, {}};
+  if (word == "lost") return command_verdict{fate::lose_answer, {}};
+  const auto status = number(word, 1, 255);
+  if (!status) return std::nullopt;
+  return command_verdict{fate::refuse, static_cast<layouts::command_status>(*status)};
+}
+
+}  // namespace
+
+const char* parse_command_fault(std::string_view text, command_judge& to) {
+  if (text.empty()) {
+    to = {};
+    return nullptr;
+  }
+  const auto command = command_called(take_word(text));
+  if (!command)
+    return "a command is 'any', a name as in the counters (MAP_FA) or an opcode (0xfff)";
+  const auto verdict = verdict_called(take_word(text));
+  if (!verdict) return "what becomes of it is 'silent', 'lost' or a status from 1 to 255";
+  std::uint32_t nth = 0;
+  if (!text.empty()) {
+    const auto given = number(text, 1, UINT32_MAX);
+    if (!given) return "which of them is a number from 1 on, or left out";
+    nth = *given;
+  }
+  to = [command = *command, verdict = *verdict, nth, seen = std::uint32_t{0}](
+           layouts::opcode code, std::uint32_t) mutable {
+    const bool meant = command == 0 || command == static_cast<std::uint32_t>(code);
+    if (!meant || (nth != 0 && ++seen != nth)) return command_verdict{};
+    return verdict;
+  };
+  return nullptr;
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <string_view>
+
+#include <freehca/model/command_fault.hpp>
+
+namespace freehca::model {
+
+/// The judge that `text` describes, in the words of freehca_model_set_command_fault (c_api.h). Returns nullptr, or
+/// why the text describes none; `to` is then left alone.
+const char* parse_command_fault(std::string_view text, command_judge& to);
+
+}  // namespace freehca::model

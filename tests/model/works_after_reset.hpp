@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "test_driver.hpp"
+
+namespace freehca::model::test {
+
+/// Whatever was done to the adapter: the software reset makes it as new, and a driver finds it in order.
+inline void expect_works_after_reset(test_host& host, device& hca) {
+  using layouts::command_status;
+  using layouts::opcode;
+  host.bus_master_on = host.msix_on = true;
+  test_driver driver{host, hca};
+  driver.write(layouts::bar0::reset, 1);
+  EXPECT_TRUE(host.idle());
+  EXPECT_FALSE(host.intx_asserted);
+  for (const char* name : {"queue_pairs", "shared_receive_queues", "icm_pages", "firmware_pages",
+                           "auxiliary_pages", "commands_in_flight"})
+    EXPECT_EQ(driver.counter_named(name), 0u) << name;
+  EXPECT_EQ(driver.read(layouts::bar0::ownership), 0u);
+  EXPECT_FALSE(driver.go());
+  const std::uint64_t complaints = hca.complaints();
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output).status, command_status::ok);
+  EXPECT_EQ(driver.command(opcode::nop).status, command_status::bad_system_state);
+
+  ASSERT_TRUE(driver.bring_up());
+  test_driver::queue eq;
+  ASSERT_EQ(driver.make_eq(eq, 40, 9).status, command_status::ok);
+  ASSERT_EQ(driver.command(opcode::map_eq, ~std::uint64_t{0}, 40).status, command_status::ok);
+  host.messages.clear();
+  driver.post(opcode::nop, 0, 0, 0, 0, 0x4321, true);
+  host.run();
+  layouts::image<layouts::eqe> e;
+  ASSERT_TRUE(driver.next_event(eq, e));
+  const auto done = layouts::image<layouts::eqe_command>::from_bytes(e.data());
+  EXPECT_EQ(done.get<&layouts::eqe_command::token>(), 0x4321u);
+  EXPECT_EQ(done.get<&layouts::eqe_command::status>(), command_status::ok);
+  EXPECT_EQ(host.messages, std::vector<unsigned>{9});
+  EXPECT_EQ(hca.complaints(), complaints);
+}
+
+}  // namespace freehca::model::test
