@@ -140,6 +140,7 @@ struct device::steps {
   static outcome use_polling(device& d);
   static std::uint64_t event_mask(const device& d);
   static status write_translation(device& d, const event_queue_parts& q);
+  static void put_at_risk(device& d, const event_queue_parts& q);
 
   // steps_ports.cpp
   static outcome query_ports(device& d);

@@ -91,6 +91,13 @@ status device::steps::write_translation(device& d, const event_queue_parts& q) {
   return {};
 }
 
+/// What the device may still use of a queue when the command made last is not answered.
+void device::steps::put_at_risk(device& d, const event_queue_parts& q) {
+  d.eq_ring_at_risk_.set_amount(q.mtts);
+  d.command_->put_at_risk(d.eq_number_at_risk_);
+  d.command_->put_at_risk(d.eq_ring_at_risk_);
+}
+
 auto device::steps::create_event_queues(device& d) -> outcome {
   enum : unsigned { begin, translate, create, created };
   const budget& b = d.setup_.budget;
@@ -145,6 +152,7 @@ auto device::steps::create_event_queues(device& d) -> outcome {
             .set<&l::log_eq_size>(log_entries)
             .set<&l::intr>(d.interrupts_armed_ ? d.item_ : 0)
             .set<&l::mtt_base_addr>(d.contexts_.translation_offset(q.first_mtt));
+        put_at_risk(d, q);
         return send_with_effect(d, created, q.created);
       }
       default: {
@@ -167,6 +175,7 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
       case begin:
         if (q.created) {
           make<commands::hw2sw_eq>(d, q.eqn);
+          put_at_risk(d, q);
           return send(d, destroyed);
         }
         d.phase_ = destroyed;

@@ -4,6 +4,7 @@
 // Every command in the life of verbs objects fails once: refused, answered late in both ways, never answered.
 #include <functional>
 
+#include "hoard.hpp"
 #include "verbs_rig.hpp"
 
 namespace freehca {
@@ -24,6 +25,9 @@ std::vector<std::uint64_t> counts(verbs_rig& rig) {
           d.doorbells,
           d.pages_in_doubt,
           d.mappings_in_doubt,
+          d.numbers_in_doubt,
+          d.buffers_in_doubt,
+          d.mailboxes_in_doubt,
           v.protection_domains,
           v.memory_regions,
           v.completion_queues,
@@ -186,7 +190,21 @@ TEST_F(objects_unwind_test, answered_late) {
         const status s = cut_short.live();
         EXPECT_TRUE(s.is(transport_error::timeout)) << place(n) << ": " << text_of(s);
         EXPECT_NE(counts(*rig), before) << place(n) << ": something is held";
+        const device_holdings held = rig->adapter.holdings();
+        EXPECT_EQ(held.slots_in_doubt, 1u) << place(n);
+        if (struck != opcode::query_qp && struck != opcode::map_icm &&
+            struck != opcode::unmap_icm) {
+          EXPECT_EQ(held.numbers_in_doubt, 1u) << place(n);
+        }
+        // Somebody takes all that is left: the late answer lands in nothing of it.
+        hoard rest(rig->adapter);
+        rig->machine.on_adapter_write = [&](std::uint64_t address, std::size_t bytes) {
+          EXPECT_FALSE(rest.has_page(address) || rest.has_page(address + bytes - 1)) << place(n);
+        };
         settle();
+        rig->machine.on_adapter_write = {};
+        EXPECT_TRUE(rest.untouched()) << place(n);
+        rest.give_back();
         EXPECT_TRUE(cut_short.die().ok()) << place(n);
       }
       if (struck == opcode::unmap_icm && f == fate::hold_and_refuse) {

@@ -117,6 +117,7 @@ bool machine::dma_read(std::uint64_t address, void* to, std::size_t bytes) {
   const std::byte* from = memory_.find(address, bytes);
   if (from == nullptr) return false;
   std::memcpy(to, from, bytes);
+  ++reads_;
   return true;
 }
 

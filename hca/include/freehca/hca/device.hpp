@@ -234,6 +234,9 @@ class device {
   /// Stands for what the command under way brings about: *effect_ is true while the device has it.
   lease effect_at_risk_{lease_kind::mapping, 1, &effect_settled, this};
   bool* effect_ = nullptr;
+  /// The number and the ring of the event queue that the command under way creates or destroys.
+  lease eq_number_at_risk_{lease_kind::number, 1, nullptr, nullptr};
+  lease eq_ring_at_risk_{lease_kind::buffer, 0, nullptr, nullptr};
   std::uint32_t stale_ports_ = 0;  // bit n: port n must be read anew
   unsigned refreshing_ = 0;        // the port that port_query_ reads for refresh_ports(); 0: none
   std::uint64_t next_health_check_ = 0;

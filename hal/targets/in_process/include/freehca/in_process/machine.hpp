@@ -77,6 +77,9 @@ class machine final : private model::environment {
   std::uint64_t counter(
       const std::string& name) const;  ///< of the adapter; 0 when there is none of that name
   const std::vector<std::string>& complaints() const { return complaints_; }
+  /// Accesses of the adapter to host memory that were granted.
+  std::uint64_t adapter_reads() const { return reads_; }
+  std::uint64_t adapter_writes() const { return writes_; }
   std::uint64_t messages() const { return messages_; }  ///< MSI-X messages sent
   std::uint64_t dma_blocks() const {
     return dma_blocks_;
@@ -133,7 +136,7 @@ class machine final : private model::environment {
   std::size_t dma_bytes_ = 0;
   std::uint64_t dma_blocks_ = 0;
   std::uint64_t messages_ = 0;
-  std::uint64_t writes_ = 0, writes_seen_ = 0;  // of the adapter to host memory
+  std::uint64_t reads_ = 0, writes_ = 0, writes_seen_ = 0;  // of the adapter to host memory
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
   unsigned vectors_ = 0;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include <freehca/hca/device.hpp>
+
+namespace freehca::testing {
+
+/// All that a device has left: pages, doorbell records and object numbers, taken by somebody else while commands
+/// are in doubt. What the firmware may still touch must not be among it.
+class hoard {
+ public:
+  explicit hoard(device& from) : device_(from) {
+    for (;;) {
+      const result<dma_region> page = device_.arena().allocate(dma_arena::page);
+      if (!page.ok()) break;
+      std::memset(page.value().host, mark, page.value().bytes);
+      pages_.push_back(page.value());
+      addresses_.insert(page.value().device_address);
+    }
+    for (;;) {
+      const result<dma_region> record = device_.doorbells().allocate(64);
+      if (!record.ok()) break;
+      std::memset(record.value().host, mark, record.value().bytes);
+      records_.push_back(record.value());
+    }
+    number_spaces& n = device_.numbers();
+    space_ = {{&n.qps, 1, {}},
+              {&n.srqs, 1, {}},
+              {&n.cqs, 1, {}},
+              {&n.eqs, 1, {}},
+              {&n.mpts, 1, {}},
+              {&n.pds, 1, {}},
+              {&n.mtts, 1u << number_spaces::log_mtt_unit, {}}};
+    for (taken& t : space_)
+      for (;;) {
+        const result<std::uint32_t> number = t.from->allocate(t.unit);
+        if (!number.ok()) break;
+        t.numbers.insert(number.value());
+      }
+  }
+  ~hoard() { give_back(); }
+  hoard(const hoard&) = delete;
+  hoard& operator=(const hoard&) = delete;
+
+  /// Before the device closes what it was taken from.
+  void give_back() {
+    for (const dma_region& p : pages_) device_.arena().free(p);
+    for (const dma_region& r : records_) device_.doorbells().free(r);
+    for (taken& t : space_)
+      for (const std::uint32_t number : t.numbers) t.from->free(number, t.unit);
+    pages_.clear();
+    records_.clear();
+    space_.clear();
+  }
+
+  std::size_t pages() const { return pages_.size(); }
+  bool has_page(std::uint64_t device_address) const {
+    return addresses_.count(device_address / dma_arena::page * dma_arena::page) != 0;
+  }
+  bool has_eq(std::uint32_t number) const { return space_[3].numbers.count(number) != 0; }
+  bool has_translation(std::uint32_t number) const {
+    return space_[6].numbers.count(number / space_[6].unit * space_[6].unit) != 0;
+  }
+  /// Nobody wrote into any of it.
+  bool untouched() const {
+    for (const auto* regions : {&pages_, &records_})
+      for (const dma_region& r : *regions)
+        for (std::size_t i = 0; i < r.bytes; ++i)
+          if (r.host[i] != std::byte{mark}) return false;
+    return true;
+  }
+
+ private:
+  static constexpr unsigned char mark = 0x5c;
+  struct taken {
+    number_allocator* from;
+    std::uint32_t unit;
+    std::set<std::uint32_t> numbers;
+  };
+  device& device_;
+  std::vector<dma_region> pages_, records_;
+  std::set<std::uint64_t> addresses_;
+  std::vector<taken> space_;
+};
+
+}  // namespace freehca::testing
