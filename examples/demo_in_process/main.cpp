@@ -10,27 +10,14 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <freehca/in_process/machine.hpp>
 #include <freehca/verified_traffic/report.hpp>
+
+#include "in_process_host.hpp"
 
 namespace {
 
 using namespace freehca;
 using namespace freehca::verified_traffic;
-
-// Driver and adapter share one virtual clock, which moves only here.
-class in_process_host final : public surroundings {
- public:
-  freehca::platform platform() override { return machine.platform(); }
-  void wait(std::uint64_t deadline) override {
-    // A driver that wants to look again at once still takes some time to do so.
-    constexpr std::uint64_t look = 200;
-    machine.step(deadline == 0 ? machine.time() + look : deadline);
-  }
-  bool interrupted() const override { return false; }
-
-  in_process::machine machine;
-};
 
 bool compare(const char* name, std::uint64_t driver, std::uint64_t model) {
   fmt::print("           {:<18} driver {:>8}, model {:>8}{}\n", name, driver, model,
@@ -50,7 +37,7 @@ int run(unsigned messages) {
     static_cast<void>(s.tear_down());
     return EXIT_FAILURE;
   }
-  fmt::print("{}", to_text(s.adapter().info()));
+  fmt::print("{}", to_text(s.adapter()));
   const traffic_result r = run_traffic(s, {.port = 1, .messages = messages});
   fmt::print("{}", to_text(r));
   bool good = r.ok();

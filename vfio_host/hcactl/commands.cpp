@@ -27,13 +27,11 @@ outcome<pci_function> find(const common_options& how) {
   return vfio_host::sysfs{how.sysfs}.read(*address);
 }
 
-// What runs in ping beside rings and tables: the buffers of the traffic, two of four messages of a megabyte.
-constexpr std::size_t traffic_bytes = std::size_t{9} << 20;
-
 using work = std::function<std::optional<failure>(session&, const vfio_surroundings&,
                                                   const std::string& address)>;
 
-// Opens the function, lets `doing` work, takes everything back.
+// Opens the function, lets `doing` work, takes everything back. `more_bytes`: that the device is going to reach beside
+// what the session needs.
 int with_session(const common_options& how, bool take_over, std::size_t more_bytes,
                  const work& doing) {
   const auto function = find(how);
@@ -60,6 +58,16 @@ int with_session(const common_options& how, bool take_over, std::size_t more_byt
   return why ? report(*why, how.json) : 0;
 }
 
+// The same with an adapter that is up.
+int with_adapter(const common_options& how, std::size_t more_bytes, const work& doing) {
+  return with_session(how, false, more_bytes,
+                      [&](session& s, const vfio_surroundings& host, const std::string& address) {
+                        const status up = s.bring_up();
+                        return up.ok() ? doing(s, host, address)
+                                       : verdict(host, s, up, "bring-up", address);
+                      });
+}
+
 }  // namespace
 
 int list(const common_options& how) {
@@ -81,43 +89,41 @@ int info(const common_options& how) {
   if (!function) return report(function.error(), how.json);
   if (function->model() == nullptr) return report(*unusable(*function), how.json);
   const auto obstacle = unusable(*function);
-  if (how.json) {
-    nlohmann::json j = to_json(*function);
-    j["usable"] = !obstacle;
-    if (obstacle) j["obstacle"] = obstacle->message;
-    fmt::print("{}\n", j.dump(2));
+  nlohmann::json j = to_json(*function);
+  j["usable"] = !obstacle;
+  if (obstacle) j["obstacle"] = obstacle->message;
+  if (!how.json) {
+    fmt::print("{}subsystem  {:04x}:{:04x}\n", to_text(*function), function->subsystem_vendor,
+               function->subsystem);
+    for (const std::string& other : function->others)
+      fmt::print("shares its IOMMU group with {}\n", other);
+  }
+  if (obstacle) {
+    fmt::print("{}\n", how.json ? j.dump(2) : obstacle->message);
     return 0;
   }
-  fmt::print("{}subsystem {:04x}:{:04x}\n", to_text(*function), function->subsystem_vendor,
-             function->subsystem);
-  for (const std::string& other : function->others)
-    fmt::print("shares its IOMMU group with {}\n", other);
-  fmt::print("{}\n", obstacle ? obstacle->message : "ready: hcactl up brings it up and reports");
-  return 0;
+  return with_adapter(how, 0, [&](session& s, const vfio_surroundings&, const std::string&) {
+    j["adapter"] = verified_traffic::to_json(s.adapter());
+    fmt::print("{}", how.json ? j.dump(2) + "\n" : verified_traffic::to_text(s.adapter()));
+    return std::nullopt;
+  });
 }
 
 int up(const common_options& how) {
-  return with_session(how, false, 0,
-                      [&](session& s, const vfio_surroundings& host,
-                          const std::string& address) -> std::optional<failure> {
-                        if (const status st = s.bring_up(); !st.ok())
-                          return verdict(host, s, st, "bring-up", address);
-                        const device_info i = s.adapter().info();
-                        if (how.json) fmt::print("{}\n", verified_traffic::to_json(i).dump(2));
-                        else fmt::print("{}", verified_traffic::to_text(i));
-                        return std::nullopt;
-                      });
+  return with_adapter(how, 0, [&](session& s, const vfio_surroundings&, const std::string&) {
+    fmt::print("{}", how.json ? verified_traffic::to_json(s.adapter()).dump(2) + "\n"
+                              : verified_traffic::to_text(s.adapter()));
+    return std::nullopt;
+  });
 }
 
 int ping(const common_options& how, const ping_options& traffic) {
-  return with_session(
-      how, false, traffic_bytes,
+  return with_adapter(
+      how, verified_traffic::traffic_bytes(),
       [&](session& s, const vfio_surroundings& host,
           const std::string& address) -> std::optional<failure> {
-        if (const status st = s.bring_up(); !st.ok())
-          return verdict(host, s, st, "bring-up", address);
         const device_info i = s.adapter().info();
-        if (!how.json) fmt::print("{}", verified_traffic::to_text(i));
+        if (!how.json) fmt::print("{}", verified_traffic::to_text(s.adapter()));
         if (traffic.port > i.ports)
           return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", address,
                                                          i.ports, traffic.port)};
@@ -129,16 +135,15 @@ int ping(const common_options& how, const ping_options& traffic) {
                   traffic.port, address)};
         const auto r =
             verified_traffic::run_traffic(s, {.port = traffic.port, .messages = traffic.messages});
-        if (how.json)
-          fmt::print("{}\n",
-                     nlohmann::json{{"adapter", verified_traffic::to_json(s.adapter().info())},
-                                    {"traffic", verified_traffic::to_json(r)}}
-                         .dump(2));
-        else
+        if (!how.json)
           fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r),
                      s.adapter().info().commands_issued);
         if (!r.wrong.empty()) return failure{trouble::wrong_data, r.wrong};
         if (!r.outcome.ok()) return verdict(host, s, r.outcome, "traffic", address);
+        if (how.json)
+          fmt::print("{}\n", nlohmann::json{{"adapter", verified_traffic::to_json(s.adapter())},
+                                            {"traffic", verified_traffic::to_json(r)}}
+                                 .dump(2));
         return std::nullopt;
       });
 }

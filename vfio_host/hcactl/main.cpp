@@ -32,8 +32,8 @@ int main(int argc, char** argv) {
   };
   const CLI::App* list_command =
       app.add_subcommand("list", "the adapters of this machine, who drives them");
-  const CLI::App* info_command =
-      with_address("info", "one adapter, and what stands in the way of using it");
+  const CLI::App* info_command = with_address(
+      "info", "one adapter: what stands in the way of using it, or what it is and can do");
   const CLI::App* up_command =
       with_address("up", "bring it up, report what it is, take everything back");
   CLI::App* ping_command =

@@ -44,12 +44,9 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
                         address, verified_traffic::words(cause), address)};
   if (cause.is(transport_error::refused)) {
     if (cause.where() == ENOMEM)
-      return {
-          trouble::locked_memory_limit,
-          fmt::format(
-              "{}: {}; {} bytes must be locked for the device: raise the limit with ulimit -l {}",
-              at, host.device().last_refusal(), verified_traffic::session::dma_bytes(),
-              (verified_traffic::session::dma_bytes() + 1023) / 1024)};
+      return {trouble::locked_memory_limit,
+              fmt::format("{}: {}; {}", at, host.device().last_refusal(),
+                          vfio_host::how_to_lock(host.device().locked_bytes()))};
     return {trouble::system,
             fmt::format("{}: the kernel refused: {}", at, host.device().last_refusal())};
   }

@@ -42,21 +42,28 @@ std::optional<failure> check_locked_memory(std::size_t bytes) {
   if (may_lock_everything() || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
       limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes)
     return std::nullopt;
-  return failure{
-      trouble::locked_memory_limit,
-      fmt::format(
-          "{} bytes of memory must be locked for the device, and the limit (RLIMIT_MEMLOCK) is {}; "
-          "raise it: ulimit -l {} (KiB), or a line 'memlock' in /etc/security/limits.conf, or "
-          "LimitMEMLOCK={} in a unit of systemd",
-          bytes, limit.rlim_cur, (bytes + 1023) / 1024, bytes)};
+  return failure{trouble::locked_memory_limit, fmt::format("{}; the limit (RLIMIT_MEMLOCK) is {}",
+                                                           how_to_lock(bytes), limit.rlim_cur)};
 }
 
 }  // namespace
+
+std::string how_to_lock(std::size_t bytes) {
+  return fmt::format(
+      "{} bytes of memory must be locked for the device; raise the limit: ulimit -l {} (KiB), or a "
+      "line "
+      "'memlock' in /etc/security/limits.conf, or LimitMEMLOCK={} in a unit of systemd",
+      bytes, (bytes + 1023) / 1024, bytes);
+}
 
 outcome<std::unique_ptr<vfio_device>> vfio_device::open(const pci_function& function,
                                                         std::size_t locked_bytes) {
   if (auto why = unusable(function)) return *why;
   std::unique_ptr<vfio_device> d(new vfio_device);
+  // The kernel counts whole pages.
+  locked_bytes =
+      (locked_bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
+  d->locked_bytes_ = locked_bytes;
   if (auto why = d->open_group(function)) return *why;
   if (auto why = check_locked_memory(locked_bytes)) return *why;
   if (auto why = d->attach(function)) return *why;

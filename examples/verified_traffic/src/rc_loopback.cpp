@@ -20,8 +20,8 @@ status rc_loopback::open(std::size_t bytes, unsigned requests) {
   const auto made = session_.objects().create_protection_domain();
   if (!made.ok()) return made.error();
   domain_ = made.value();
-  for (unsigned i = 0; i < 2; ++i) FREEHCA_TRY(open_side(i, bytes, requests));
-  for (unsigned i = 0; i < 2; ++i) FREEHCA_TRY(connect(i));
+  for (unsigned i = 0; i < sides; ++i) FREEHCA_TRY(open_side(i, bytes, requests));
+  for (unsigned i = 0; i < sides; ++i) FREEHCA_TRY(connect(i));
   return {};
 }
 
@@ -75,38 +75,26 @@ status rc_loopback::connect(unsigned i) {
   return {};
 }
 
+template <class Destruction, class Handle>
+status rc_loopback::destroy(Handle& h) {
+  if (!h) return {};
+  Destruction d;
+  d.start(session_.objects(), h);
+  FREEHCA_TRY(session_.await_cleanup(d));
+  h = {};
+  return {};
+}
+
 status rc_loopback::close() {
-  status first;
-  const auto note = [&first](status s) {
-    if (first.ok()) first = s;
-  };
-  verbs& objects = session_.objects();
-  if (!session_.adapter().up()) objects.forget();
+  if (!session_.adapter().up()) return {};
+  for (endpoint& s : sides_) FREEHCA_TRY(destroy<destroy_queue_pair>(s.queue));
   for (endpoint& s : sides_) {
-    if (s.queue && session_.adapter().up()) {
-      destroy_queue_pair d;
-      d.start(objects, s.queue);
-      note(session_.await(d));
-    }
-    s.queue = {};
+    FREEHCA_TRY(destroy<destroy_completion_queue>(s.completions));
+    FREEHCA_TRY(destroy<destroy_memory_region>(s.region));
   }
-  for (endpoint& s : sides_) {
-    if (s.completions && session_.adapter().up()) {
-      destroy_completion_queue d;
-      d.start(objects, s.completions);
-      note(session_.await(d));
-    }
-    s.completions = {};
-    if (s.region && session_.adapter().up()) {
-      destroy_memory_region d;
-      d.start(objects, s.region);
-      note(session_.await(d));
-    }
-    s.region = {};
-  }
-  if (domain_ && session_.adapter().up()) note(objects.destroy(domain_));
+  if (domain_) FREEHCA_TRY(session_.objects().destroy(domain_));
   domain_ = {};
-  return first;
+  return {};
 }
 
 status rc_loopback::next(unsigned i, queues::work_completion& to) {

@@ -13,10 +13,13 @@ namespace freehca::verified_traffic {
 /// of the regions count from 0.
 class rc_loopback {
  public:
+  static constexpr unsigned sides = 2;
+
   rc_loopback(session& on, unsigned port) : session_(on), port_(port) {}
 
   status open(std::size_t bytes, unsigned requests);
-  /// Takes everything back, also what a failed open() left; the first error counts.
+  /// Takes everything back, also what a failed open() left. Stops at the first error: what the firmware does not
+  /// give back then, and what a device that failed holds, is session::tear_down()'s to end.
   status close();
 
   unsigned mtu() const;
@@ -44,11 +47,13 @@ class rc_loopback {
   };
   status open_side(unsigned i, std::size_t bytes, unsigned requests);
   status connect(unsigned i);
+  template <class Destruction, class Handle>
+  status destroy(Handle& h);
 
   session& session_;
   unsigned port_;
   pd_handle domain_;
-  endpoint sides_[2];
+  endpoint sides_[sides];
 };
 
 }  // namespace freehca::verified_traffic

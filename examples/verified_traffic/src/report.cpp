@@ -58,7 +58,8 @@ std::string words(status s) {
   return text;
 }
 
-nlohmann::json to_json(const device_info& i) {
+nlohmann::json to_json(const device& adapter) {
+  const device_info i = adapter.info();
   nlohmann::json j = {
       {"pci_id", fmt::format("{:04x}:{:04x}", i.pci_vendor, i.pci_device)},
       {"pci_subsystem", fmt::format("{:04x}:{:04x}", i.pci_subsystem_vendor, i.pci_subsystem)},
@@ -77,6 +78,7 @@ nlohmann::json to_json(const device_info& i) {
        {{"firmware", i.lent_firmware},
         {"auxiliary", i.lent_auxiliary},
         {"context", lent_context(i)}}},
+      {"capabilities", to_json(adapter.capabilities())},
   };
   for (unsigned t = 0; t < context_tables_count; ++t)
     j["bytes_lent"]["by_table"][name_of(static_cast<context_table>(t))] = i.lent_context[t];
@@ -97,7 +99,8 @@ nlohmann::json to_json(const device_info& i) {
   return j;
 }
 
-std::string to_text(const device_info& i) {
+std::string to_text(const device& adapter) {
+  const device_info i = adapter.info();
   std::string t = fmt::format(
       "adapter    {:04x}:{:04x}, subsystem {:04x}:{:04x}, revision {:02x}, hardware {:#010x}\n"
       "firmware   {}, board {}, command interface {}, {} commands in flight, completion by {}\n"
@@ -114,6 +117,7 @@ std::string to_text(const device_info& i) {
         layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu), p.gid_table_length,
         p.pkey_table_length);
   }
+  t += to_text(adapter.capabilities());
   t += fmt::format("commands   {} issued, {} resets\n", i.commands_issued, i.resets);
   t += fmt::format("lent       {} bytes to the firmware, {} auxiliary, {} context memory:",
                    i.lent_firmware, i.lent_auxiliary, lent_context(i));

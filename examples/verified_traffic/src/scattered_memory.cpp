@@ -20,7 +20,7 @@ bool has_neighbours(const std::vector<std::size_t>& order) {
 
 status scattered_memory::allocate(const platform& from, std::size_t bytes, std::uint64_t seed) {
   release();
-  const std::size_t count = (bytes + page - 1) / page;
+  const std::size_t count = whole_pages(bytes) / page;
   FREEHCA_TRY(from.operations->allocate_dma(from.context, count * page, page, &block_));
   platform_ = from;
   order_.resize(count);

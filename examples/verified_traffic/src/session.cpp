@@ -66,13 +66,22 @@ status session::reset() {
 }
 
 status session::tear_down() {
-  if (verbs_.is_open())
-    if (const status s = verbs_.close(); !s.ok()) verbs_.forget();
-  operation down;
-  device_.tear_down(down);
-  while (!down.done()) turn();
-  memory_.clear();
-  return down.outcome();
+  if (device_.state() == device_state::closed) return {};
+  status outcome;
+  if (verbs_.is_open() && !verbs_.close().ok() && device_.up()) {
+    // The firmware has refused to take these objects back, or has not answered. A device that is well would be torn
+    // down around them, with rings and regions in their hands; closing it while it is up resets it.
+    device_.close();
+  } else {
+    operation down;
+    device_.tear_down(down);
+    outcome = await_cleanup(down);
+  }
+  // The reset, if there was one, has made the objects forget what they stood for.
+  const status closed = verbs_.close();
+  if (outcome.ok()) outcome = closed;
+  if (outcome.ok()) memory_.clear();
+  return outcome;
 }
 
 status session::await(operation& op) {
@@ -84,6 +93,11 @@ status session::await(operation& op) {
     }
     turn();
   }
+  return op.outcome();
+}
+
+status session::await_cleanup(operation& op) {
+  while (!op.done()) turn();
   return op.outcome();
 }
 

@@ -141,6 +141,10 @@ const char* name_of(transfer t) {
   return "unknown";
 }
 
+std::size_t traffic_bytes() {
+  return rc_loopback::sides * scattered_memory::whole_pages(window * slot_bytes);
+}
+
 traffic_result run_traffic(session& on, const traffic_options& how,
                            const std::function<void(const tally&)>& progress) {
   traffic_result r;

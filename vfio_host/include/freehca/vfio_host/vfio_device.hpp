@@ -17,6 +17,9 @@
 
 namespace freehca::vfio_host {
 
+/// For a process that may lock less than the device needs: how much that is, and how to get it.
+std::string how_to_lock(std::size_t bytes);
+
 /// One PCI function opened through VFIO's group and container (type 1 IOMMU), as the driver's platform. One
 /// thread uses it: the one that polls the driver. Everything is given back by the destructor: mappings, vectors,
 /// group, container; the kernel then resets the function where it can.
@@ -41,6 +44,8 @@ class vfio_device {
   /// Nanoseconds of CLOCK_MONOTONIC.
   static std::uint64_t clock();
 
+  /// How much memory open() was told of.
+  std::size_t locked_bytes() const { return locked_bytes_; }
   /// Can the kernel reset the function by itself?
   bool resettable() const { return resettable_; }
   /// What the operating system refused last, for messages: "VFIO_IOMMU_MAP_DMA: ENOMEM ...". Empty: nothing.
@@ -89,6 +94,7 @@ class vfio_device {
   // In the order in which they are closed last to first.
   file container_, group_, function_;
   std::uint64_t configuration_at_ = 0;
+  std::size_t locked_bytes_ = 0;
   bool resettable_ = false;
   unsigned vectors_ = 0;
   bar bars_[3];

@@ -16,6 +16,10 @@ namespace freehca::verified_traffic {
 class scattered_memory {
  public:
   static constexpr std::size_t page = 4096;
+  /// What allocate() takes of the platform for `bytes`.
+  static constexpr std::size_t whole_pages(std::size_t bytes) {
+    return (bytes + page - 1) / page * page;
+  }
 
   scattered_memory() = default;
   ~scattered_memory() { release(); }

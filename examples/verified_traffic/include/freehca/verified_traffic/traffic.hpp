@@ -43,6 +43,9 @@ struct traffic_result {
   bool ok() const { return outcome.ok() && wrong.empty(); }
 };
 
+/// Bytes of memory that run_traffic() lets the device reach, beside session::dma_bytes().
+std::size_t traffic_bytes();
+
 /// Sends, RDMA writes and RDMA reads between two RC queue pairs of one port, which addresses itself by its LID, at
 /// sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, MTU + 1, 64 KiB, 1 MiB. Each message
 /// has bytes of its own; the receiver checks them, the length, and the bytes around. The port must be active.
