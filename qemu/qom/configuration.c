@@ -16,8 +16,8 @@
 
 bool mlx4_in_d0(Mlx4State *s)
 {
-    return !(pci_get_word(PCI_DEVICE(s)->config + PMCSR) &
-             PCI_PM_CTRL_STATE_MASK);
+    return !s->dying && !(pci_get_word(PCI_DEVICE(s)->config + PMCSR) &
+                          PCI_PM_CTRL_STATE_MASK);
 }
 
 /* The gateway at 0x58 and 0x5c reaches the registers of BAR0 by their offset,
@@ -83,7 +83,10 @@ void mlx4_configuration_write(PCIDevice *pci, uint32_t address, uint32_t value,
     if (address == MLX4_GATEWAY_DATA && bytes == 4 && gateway_reaches(s) &&
         mlx4_enter(s)) {
         freehca_model_write_registers(s->model, gateway_address(s), value, 4);
+        /* Nothing else reacts to this register, and the write may have
+         * unplugged the function. */
         mlx4_leave(s);
+        return;
     }
     if (ranges_overlap(address, bytes, PMCSR, 2)) {
         power_state_written(s, power);

@@ -64,7 +64,7 @@ static bool is_msix_enabled(void *context)
 {
     Mlx4State *s = context;
 
-    return msix_enabled(PCI_DEVICE(s));
+    return !s->dying && msix_enabled(PCI_DEVICE(s));
 }
 
 static void msix(void *context, unsigned vector)
@@ -81,7 +81,9 @@ static void intx(void *context, bool asserted)
 {
     Mlx4State *s = context;
 
-    pci_set_irq(PCI_DEVICE(s), asserted && !msix_enabled(PCI_DEVICE(s)));
+    if (!s->dying) {
+        pci_set_irq(PCI_DEVICE(s), asserted && !msix_enabled(PCI_DEVICE(s)));
+    }
 }
 
 static uint64_t now(void *context)
@@ -93,6 +95,9 @@ static void arm_timer(void *context, uint64_t deadline)
 {
     Mlx4State *s = context;
 
+    if (s->dying) {
+        return;
+    }
     s->deadline = deadline;
     if (deadline == UINT64_MAX) {
         timer_del(s->timer);
@@ -108,6 +113,9 @@ static void wipe_configuration_space(void *context)
     Mlx4State *s = context;
     bool pending = s->reset_pending;
 
+    if (s->dying) {
+        return;
+    }
     pci_device_reset(PCI_DEVICE(s));
     s->reset_pending = pending;
 }

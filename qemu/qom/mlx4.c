@@ -19,13 +19,12 @@ static void mlx4_exit(PCIDevice *pci)
 {
     Mlx4State *s = MLX4(pci);
 
+    s->dying = true;
+    s->deadline = UINT64_MAX;
     mlx4_capabilities_remove(s);
-    if (s->model) {
-        freehca_model_destroy(s->model);
-        s->model = NULL;
-    }
     timer_free(s->timer);
     s->timer = NULL;
+    mlx4_model_end(s);
 }
 
 static void mlx4_realize(PCIDevice *pci, Error **errp)
@@ -35,6 +34,7 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
     freehca_model_options options;
     char why[256];
 
+    s->dying = false;
     if (!mlx4_options_from_properties(s, &options, errp)) {
         return;
     }
@@ -54,6 +54,10 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
         mlx4_exit(pci);
         return;
     }
+    if (!mlx4_faults_begin(s, errp)) {
+        mlx4_exit(pci);
+        return;
+    }
     mlx4_counters_add(s);
 }
 
@@ -66,10 +70,9 @@ static void mlx4_reset(DeviceState *device)
     mlx4_configuration_reset(s);
     if (s->depth > 0) {
         s->reset_pending = true;
-    } else if (s->model) {
-        s->depth++;
+    } else if (s->model && mlx4_enter(s)) {
         freehca_model_reset(s->model);
-        s->depth--;
+        mlx4_leave(s);
     }
 }
 
@@ -77,6 +80,11 @@ static void mlx4_instance_init(Object *object)
 {
     MLX4(object)->commands_side_by_side = true;
     MLX4(object)->deadline = UINT64_MAX;
+}
+
+static void mlx4_instance_finalize(Object *object)
+{
+    g_free(MLX4(object)->command_fault);
 }
 
 static const VMStateDescription mlx4_vmstate = {
@@ -101,6 +109,7 @@ static void mlx4_class_init(ObjectClass *klass, MLX4_CONST_10_1 void *data)
     /* The rest of the identity goes by the variant: identity.c. */
     pc->vendor_id = MLX4_VENDOR_ID;
     mlx4_options_add_class_properties(dc);
+    mlx4_faults_add_class_properties(klass);
     mlx4_counters_add_class_properties(klass);
 }
 
@@ -109,6 +118,7 @@ static const TypeInfo mlx4_type = {
     .parent = TYPE_PCI_DEVICE,
     .instance_size = sizeof(Mlx4State),
     .instance_init = mlx4_instance_init,
+    .instance_finalize = mlx4_instance_finalize,
     .class_init = mlx4_class_init,
     .interfaces = (MLX4_CONST_10_1 InterfaceInfo[]) {
         { INTERFACE_PCIE_DEVICE },

@@ -65,6 +65,9 @@ struct Mlx4State {
     /* > 0 while the model runs: it may not be entered a second time. */
     unsigned depth;
     bool reset_pending;
+    /* The function was unplugged: its configuration space, MSI-X and timer are
+     * gone. The model goes when it has been left. */
+    bool dying;
     unsigned complaints_shown;
 
     /* Properties as given. */
@@ -80,6 +83,7 @@ struct Mlx4State {
     bool function_level_reset;
     uint64_t command_latency;
     bool commands_side_by_side;
+    char *command_fault;
 };
 
 /* identity.c: NULL and an error that lists the names when there is no such. */
@@ -92,6 +96,10 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
                                   Error **errp);
 void mlx4_options_add_class_properties(DeviceClass *dc);
 
+/* faults.c: false and an error when what the properties ask for is not. */
+bool mlx4_faults_begin(Mlx4State *s, Error **errp);
+void mlx4_faults_add_class_properties(ObjectClass *klass);
+
 /* capabilities.c: the chain of a real card, with the serial number. */
 bool mlx4_capabilities_add(Mlx4State *s, uint64_t node_guid, Error **errp);
 void mlx4_capabilities_remove(Mlx4State *s);
@@ -100,17 +108,19 @@ void mlx4_capabilities_remove(Mlx4State *s);
 uint32_t mlx4_configuration_read(PCIDevice *pci, uint32_t address, int bytes);
 void mlx4_configuration_write(PCIDevice *pci, uint32_t address, uint32_t value,
                               int bytes);
-bool mlx4_in_d0(Mlx4State *s);
+bool mlx4_in_d0(Mlx4State *s);      /* and still there */
 void mlx4_configuration_reset(Mlx4State *s);
 
 /* vpd.c */
 void mlx4_vpd_make(Mlx4State *s, uint64_t node_guid);
 void mlx4_vpd_written(Mlx4State *s);
 
-/* registers.c */
+/* registers.c: whoever enters leaves again; in between the object lives, even
+ * if what the model does unplugs it. */
 void mlx4_registers_init(Mlx4State *s);
 bool mlx4_enter(Mlx4State *s);
 void mlx4_leave(Mlx4State *s);
+void mlx4_model_end(Mlx4State *s);
 void mlx4_run_timer(Mlx4State *s);
 
 /* environment.c */

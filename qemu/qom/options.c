@@ -6,7 +6,6 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qapi/visitor.h"
 #include "qemu/units.h"
 #include "mlx4.h"
 
@@ -179,44 +178,6 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
     return true;
 }
 
-/* Faults can be set at any time, which plain device properties cannot. */
-static void faults_changed(Mlx4State *s)
-{
-    if (s->model) {
-        freehca_model_set_command_latency(s->model, s->command_latency,
-                                          s->commands_side_by_side);
-    }
-}
-
-static void get_latency(Object *object, Visitor *visitor, const char *name,
-                        void *opaque, Error **errp)
-{
-    visit_type_uint64(visitor, name, &MLX4(object)->command_latency, errp);
-}
-
-static void set_latency(Object *object, Visitor *visitor, const char *name,
-                        void *opaque, Error **errp)
-{
-    Mlx4State *s = MLX4(object);
-
-    if (visit_type_uint64(visitor, name, &s->command_latency, errp)) {
-        faults_changed(s);
-    }
-}
-
-static bool get_side_by_side(Object *object, Error **errp)
-{
-    return MLX4(object)->commands_side_by_side;
-}
-
-static void set_side_by_side(Object *object, bool value, Error **errp)
-{
-    Mlx4State *s = MLX4(object);
-
-    s->commands_side_by_side = value;
-    faults_changed(s);
-}
-
 void mlx4_options_add_class_properties(DeviceClass *dc)
 {
     ObjectClass *klass = OBJECT_CLASS(dc);
@@ -227,13 +188,4 @@ void mlx4_options_add_class_properties(DeviceClass *dc)
         object_class_property_set_description(klass, descriptions[i][0],
                                               descriptions[i][1]);
     }
-    object_class_property_add(klass, "x-fault-command-latency", "uint64",
-                              get_latency, set_latency, NULL, NULL);
-    object_class_property_set_description(klass, "x-fault-command-latency",
-        "nanoseconds from a command's acceptance to its completion");
-    object_class_property_add_bool(klass, "x-fault-commands-side-by-side",
-                                   get_side_by_side, set_side_by_side);
-    object_class_property_set_description(klass,
-        "x-fault-commands-side-by-side",
-        "off: latencies of commands add up, one after the other");
 }

@@ -21,18 +21,33 @@ bool mlx4_enter(Mlx4State *s)
         return false;
     }
     s->depth++;
+    object_ref(OBJECT(s));
     return true;
+}
+
+/* The model may be entered no more, and is destroyed as soon as nobody is
+ * inside: its own DMA may be what unplugged it, by way of a slot's registers. */
+void mlx4_model_end(Mlx4State *s)
+{
+    if (s->depth == 0 && s->model) {
+        freehca_model_destroy(s->model);
+        s->model = NULL;
+    }
 }
 
 void mlx4_leave(Mlx4State *s)
 {
-    s->depth--;
-    if (s->depth == 0 && s->reset_pending) {
+    if (s->depth == 1 && s->reset_pending) {
         s->reset_pending = false;
-        s->depth++;
-        freehca_model_reset(s->model);
-        s->depth--;
+        if (!s->dying) {
+            freehca_model_reset(s->model);
+        }
     }
+    s->depth--;
+    if (s->dying) {
+        mlx4_model_end(s);
+    }
+    object_unref(OBJECT(s));
 }
 
 void mlx4_run_timer(Mlx4State *s)
@@ -54,15 +69,15 @@ static void finish_access(Mlx4State *s)
 {
     int64_t end;
 
+    object_ref(OBJECT(s));
     mlx4_leave(s);
-    if (icount_enabled() || s->deadline == UINT64_MAX) {
-        return;
-    }
     end = get_clock() + WORK_PER_ACCESS_NS;
-    while (s->deadline <= qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) &&
+    while (!icount_enabled() && s->deadline != UINT64_MAX &&
+           s->deadline <= qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) &&
            get_clock() < end) {
         mlx4_run_timer(s);
     }
+    object_unref(OBJECT(s));
 }
 
 static uint64_t all_ones(unsigned bytes)

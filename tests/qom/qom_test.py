@@ -14,7 +14,7 @@ import unittest
 import machine
 
 NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers", "test_hotplug",
-         "test_hostile"]
+         "test_hostile", "test_faults", "test_unplug"]
 
 
 class Recorder(unittest.TextTestResult):

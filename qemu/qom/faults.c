@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright the freehca authors
+ *
+ * Faults on request, as properties that can be set while the machine runs,
+ * which plain device properties cannot.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "mlx4.h"
+
+static void latency_changed(Mlx4State *s)
+{
+    if (s->model) {
+        freehca_model_set_command_latency(s->model, s->command_latency,
+                                          s->commands_side_by_side);
+    }
+}
+
+static void get_latency(Object *object, Visitor *visitor, const char *name,
+                        void *opaque, Error **errp)
+{
+    visit_type_uint64(visitor, name, &MLX4(object)->command_latency, errp);
+}
+
+static void set_latency(Object *object, Visitor *visitor, const char *name,
+                        void *opaque, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    if (visit_type_uint64(visitor, name, &s->command_latency, errp)) {
+        latency_changed(s);
+    }
+}
+
+static bool get_side_by_side(Object *object, Error **errp)
+{
+    return MLX4(object)->commands_side_by_side;
+}
+
+static void set_side_by_side(Object *object, bool value, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    s->commands_side_by_side = value;
+    latency_changed(s);
+}
+
+static bool give_command_fault(Mlx4State *s, const char *text, Error **errp)
+{
+    char why[256];
+
+    if (!freehca_model_set_command_fault(s->model, text, why, sizeof(why))) {
+        error_setg(errp, "mlx4: x-fault-command=%s: COMMAND:FATE or "
+                   "COMMAND:FATE:N, where %s", text, why);
+        return false;
+    }
+    return true;
+}
+
+bool mlx4_faults_begin(Mlx4State *s, Error **errp)
+{
+    return !s->command_fault || give_command_fault(s, s->command_fault, errp);
+}
+
+static char *get_command_fault(Object *object, Error **errp)
+{
+    return g_strdup(MLX4(object)->command_fault ?: "");
+}
+
+static void set_command_fault(Object *object, const char *text, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    if (!s->model || give_command_fault(s, text, errp)) {
+        g_free(s->command_fault);
+        s->command_fault = g_strdup(text);
+    }
+}
+
+static bool get_catastrophic(Object *object, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    return s->model && freehca_model_failed(s->model);
+}
+
+static void set_catastrophic(Object *object, bool value, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    if (!value || !s->model) {
+        error_setg(errp, "mlx4: x-fault-catastrophic can only be switched on, "
+                   "while the machine runs; a reset of the device ends it");
+    } else if (mlx4_enter(s)) {
+        freehca_model_fail(s->model);
+        mlx4_leave(s);
+    }
+}
+
+void mlx4_faults_add_class_properties(ObjectClass *klass)
+{
+    object_class_property_add(klass, "x-fault-command-latency", "uint64",
+                              get_latency, set_latency, NULL, NULL);
+    object_class_property_set_description(klass, "x-fault-command-latency",
+        "nanoseconds from a command's acceptance to its completion");
+    object_class_property_add_bool(klass, "x-fault-commands-side-by-side",
+                                   get_side_by_side, set_side_by_side);
+    object_class_property_set_description(klass,
+        "x-fault-commands-side-by-side",
+        "off: latencies of commands add up, one after the other");
+    object_class_property_add_str(klass, "x-fault-command", get_command_fault,
+                                  set_command_fault);
+    object_class_property_set_description(klass, "x-fault-command",
+        "what becomes of firmware commands: COMMAND:FATE or COMMAND:FATE:N, "
+        "as in MAP_FA:0x01 or any:silent:3");
+    object_class_property_add_bool(klass, "x-fault-catastrophic",
+                                   get_catastrophic, set_catastrophic);
+    object_class_property_set_description(klass, "x-fault-catastrophic",
+        "on: the adapter has an internal error, until it is reset");
+}

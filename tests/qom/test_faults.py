@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""Faults on request: firmware that refuses or is silent, and the catastrophic error."""
+import unittest
+
+from firmware import EVENT, GO, MAP_FA, NOP, QUERY_FW, OUTPUT, RUN_FW, Firmware, swap
+from machine import Machine, QemuRefused
+
+ERROR_BUFFER, SOFT_RESET = 0x1F020, 0xF0010
+LOCAL_CATASTROPHE = 0x08
+
+
+class Faults(unittest.TestCase):
+    def start(self, properties=""):
+        self.machine = Machine("-device", "mlx4,id=hca0" + properties).__enter__()
+        self.addCleanup(self.machine.__exit__)
+        self.function = self.machine.function()
+        self.bar0, _ = self.function.enable()
+        self.firmware = Firmware(self.machine, self.bar0)
+        return self.firmware
+
+    def reset(self):
+        self.machine.write(self.bar0 + SOFT_RESET, swap(1))
+        self.function.enable()
+
+    def test_words_that_make_no_sense(self):
+        for given, expected in (("MAP_FA", "'silent', 'lost' or a status"), ("any:0", "from 1 to 255"),
+                                ("no:1", "MAP_FA"), ("any:1:0", "from 1 on")):
+            with self.subTest(given):
+                with self.assertRaises(QemuRefused) as refused:
+                    with Machine("-device", "mlx4,x-fault-command=" + given):
+                        pass
+                self.assertIn(expected, str(refused.exception))
+        self.start()
+        with self.assertRaises(RuntimeError) as refused:
+            self.machine.set("x-fault-command", "any:never")
+        self.assertIn("x-fault-command=any:never", str(refused.exception))
+        self.assertEqual("", self.machine.get("x-fault-command"))
+
+    def test_a_status_for_the_second_of_a_command(self):
+        firmware = self.start(",x-fault-command=QUERY_FW:0x0b:2")
+        self.assertEqual("QUERY_FW:0x0b:2", self.machine.get("x-fault-command"))
+        self.assertEqual([0, 0x0B, 0], [firmware.command(QUERY_FW, output=OUTPUT) for _ in range(3)])
+
+    def test_a_status_for_all_of_a_command_until_it_is_taken_back(self):
+        firmware = self.start()
+        self.machine.set("x-fault-command", "MAP_FA:1")
+        self.assertEqual([1, 1], [firmware.map(MAP_FA, 0, 0x2000000, 10) for _ in range(2)])
+        self.assertEqual(0, firmware.command(QUERY_FW, output=OUTPUT))
+        self.machine.set("x-fault-command", "")
+        firmware.start()
+        self.assertEqual(0, self.machine.get("counter-complaints"))
+
+    def test_silence_lasts_until_a_reset(self):
+        firmware = self.start(",x-fault-command=RUN_FW:silent")
+        self.assertEqual(0, firmware.map(MAP_FA, 0, 0x2000000, 10))
+        self.assertIsNone(firmware.command(RUN_FW))
+        self.machine.set("x-fault-command", "")
+        self.assertIsNone(firmware.status())
+        self.reset()
+        firmware.start()
+        self.assertEqual(0, self.machine.get("counter-complaints"))
+
+    def test_a_catastrophic_error_is_told_and_ends_everything_until_a_reset(self):
+        firmware = self.start()
+        firmware.bring_up()
+        seen = 0x300000
+        firmware.aim(self.function, seen, 0x1234)
+        self.assertEqual(0, self.machine.read(self.bar0 + ERROR_BUFFER))
+        self.assertFalse(self.machine.get("x-fault-catastrophic"))
+        with self.assertRaises(RuntimeError):
+            self.machine.set("x-fault-catastrophic", False)
+
+        self.machine.set("x-fault-catastrophic", True)
+        self.assertTrue(self.machine.get("x-fault-catastrophic"))
+        self.assertEqual(0x0FFFFFFF, swap(self.machine.read(self.bar0 + ERROR_BUFFER)))
+        self.assertEqual(LOCAL_CATASTROPHE, firmware.event(0)[1])
+        self.assertEqual(0x1234, self.machine.read(seen))
+        self.assertIsNone(firmware.command(QUERY_FW, output=OUTPUT))
+        self.assertTrue(firmware.last_word() & GO)
+
+        self.reset()
+        self.assertFalse(self.machine.get("x-fault-catastrophic"))
+        self.assertEqual(0, self.machine.read(self.bar0 + ERROR_BUFFER))
+        again = Firmware(self.machine, self.bar0)
+        again.bring_up()
+        again.post(NOP, token=7, event=True)
+        self.machine.step_clock(1000000)
+        self.assertFalse(again.last_word() & GO)
+        self.assertEqual(EVENT, again.last_word() & EVENT)
+        self.assertEqual(7, int.from_bytes(again.event(0)[6:8], "big"))
+
+    def test_it_cannot_be_asked_for_before_the_machine_runs(self):
+        with self.assertRaises(QemuRefused) as refused:
+            with Machine("-device", "mlx4,x-fault-catastrophic=on"):
+                pass
+        self.assertIn("while the machine runs", str(refused.exception))
