@@ -4,11 +4,11 @@
 // The channel's life: opening, queueing, ending, delivering, settling.
 #include <freehca/firmware_cmds/channel.hpp>
 
-#include <bit>
 #include <new>
 
 #include <freehca/hal/clock.hpp>
 #include <freehca/hal/storage.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/hcr.hpp>
 
 namespace freehca {
@@ -28,7 +28,7 @@ status channel::open(const channel_resources& r) {
   mailboxes_ = r.mailboxes;
   platform_ = r.platform;
   slot_count_ = r.slots;
-  index_bits_ = static_cast<unsigned>(std::bit_width(r.slots - 1));
+  index_bits_ = layouts::bit_width(r.slots - 1);
   slots_ = storage_for<command_slot>(r.storage);
   for (unsigned i = 0; i < slot_count_; ++i) {
     auto* s = new (r.storage + i * sizeof(command_slot)) command_slot;
@@ -173,8 +173,7 @@ std::uint64_t channel::next_deadline() const {
   if (in_flight_ > 0 && register_owner_ != command::no_slot) return 0;
   std::uint64_t next = clock::earlier(earliest_in_flight_, earliest_queued_);
   // A late answer to a polled command raises no interrupt, and that of one by events may be lost.
-  if (doubtful_ > 0)
-    next = clock::earlier(next, clock::after(platform_.now(), doubt_interval));
+  if (doubtful_ > 0) next = clock::earlier(next, clock::after(platform_.now(), doubt_interval));
   return next;
 }
 

@@ -2,10 +2,9 @@
 // Copyright the freehca authors
 #include <freehca/hal/dma_arena.hpp>
 
-#include <bit>
-
 #include <freehca/hal/power_of_two.hpp>
 #include <freehca/hal/storage.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
 
@@ -83,7 +82,7 @@ std::size_t dma_arena::next_free(std::size_t from) const {
   while (from < units_) {
     const std::uint64_t free_bits = ~used_[from / 64] >> from % 64;
     if (free_bits != 0) {
-      const std::size_t at = from + static_cast<std::size_t>(std::countr_zero(free_bits));
+      const std::size_t at = from + layouts::lowest_bit(free_bits);
       return at < units_ ? at : units_;
     }
     from = (from / 64 + 1) * 64;

@@ -2,9 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/completion_queue.hpp>
 
-#include <bit>
-
 #include <freehca/hca/verbs.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
 
@@ -16,7 +15,7 @@ void create_completion_queue::start(verbs& owner, const completion_queue_attribu
   device& on = *owner.device_;
   const capabilities& can = on.capabilities();
   // One place stays empty, as every driver keeps it (Linux 6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
-  const auto log_entries = static_cast<unsigned>(std::bit_width(a.entries));
+  const auto log_entries = layouts::bit_width(a.entries);
   if (a.entries == 0 || a.completion_context >= on.completion_contexts() ||
       log_entries > can.log_most_cqes || log_entries > 22)
     return refuse(owner, driver_error::bad_argument);

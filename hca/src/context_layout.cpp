@@ -2,9 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/context_layout.hpp>
 
-#include <bit>
-
 #include <freehca/hal/power_of_two.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/map.hpp>
 
@@ -15,9 +14,8 @@ namespace {
 /// log2 of an entry's size, or an entry size that the chunks are not made for.
 constexpr unsigned no_log = ~0u;
 unsigned log_of(std::uint64_t entry_bytes) {
-  return entry_bytes >= 8 && is_power_of_two(entry_bytes)
-             ? static_cast<unsigned>(std::countr_zero(entry_bytes))
-             : no_log;
+  return entry_bytes >= 8 && is_power_of_two(entry_bytes) ? layouts::lowest_bit(entry_bytes)
+                                                          : no_log;
 }
 
 // 256 bytes: 56 queue pairs of a group, as ConnectX-2 has them; every card takes this size.

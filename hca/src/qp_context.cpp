@@ -5,7 +5,7 @@
 // (hw/mlx4/qp.c __mlx4_ib_modify_qp, _mlx4_set_path).
 #include "qp_context.hpp"
 
-#include <bit>
+#include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
 
@@ -17,7 +17,7 @@ constexpr std::uint32_t psn_mask = 0xffffff;
 
 /// log2, rounded up: how the context counts reads and atomics outstanding.
 unsigned log_depth(std::uint32_t n) {
-  return n <= 1 ? 0 : static_cast<unsigned>(std::bit_width(n - 1));
+  return n <= 1 ? 0 : layouts::bit_width(n - 1);
 }
 
 status check(const connection_attributes& a, qp_state to, const capabilities& can) {
@@ -97,8 +97,7 @@ std::uint32_t to_init(image<qpc>& c, const queue_pair& pair, const connection_at
 }
 
 std::uint32_t to_rtr(image<qpc>& c, const connection_attributes& a, const capabilities& can) {
-  c.set<&qpc::mtu>(a.path_mtu)
-      .set<&qpc::msg_max>(static_cast<unsigned>(std::bit_width(can.most_message_bytes)) - 1);
+  c.set<&qpc::mtu>(a.path_mtu).set<&qpc::msg_max>(layouts::bit_width(can.most_message_bytes) - 1);
   c.set<&qpc::remote_qpn>(a.remote_qpn).set<&qpc::next_rcv_psn>(a.receive_psn);
   c.set<&qpc::min_rnr_nak>(a.min_rnr_timer).set<&qpc::rra_max>(log_depth(a.reads_as_responder));
   set_rights(c, a);

@@ -8,6 +8,7 @@
 #include <freehca/firmware_cmds/hca.hpp>
 #include <freehca/firmware_cmds/icm.hpp>
 #include <freehca/firmware_cmds/query.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 #include "steps.hpp"
 
@@ -123,7 +124,7 @@ auto device::steps::init_hca(device& d) -> outcome {
   const auto base = [&p](context_table t) { return p.table(t).base; };
   constexpr unsigned cache_line = 64;
   in.set<&l::version>(layouts::init_hca_version)
-      .set<&l::log_cacheline_sz_minus_4>(std::bit_width(cache_line) - 1 - 4)
+      .set<&l::log_cacheline_sz_minus_4>(layouts::bit_width(cache_line) - 1 - 4)
       .set<&l::cacheline_sz_valid>(true)
       .set<&l::host_is_big_endian>(std::endian::native == std::endian::big)
       .set<&l::ud_av_port_check>(true)

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <freehca/hal/assert.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
 
@@ -36,11 +37,7 @@ namespace dma {
 template <class W>
 [[gnu::always_inline]] inline void store_be(std::byte* to, W value) {
   static_assert(sizeof(W) == 4 || sizeof(W) == 8);
-  if constexpr (std::endian::native == std::endian::little) {
-    if constexpr (sizeof(W) == 4)
-      value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
-    else value = static_cast<W>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
-  }
+  if constexpr (std::endian::native == std::endian::little) value = layouts::swap_bytes(value);
 #ifdef FREEHCA_ACCESS_ROUTED
   std::byte word[sizeof value];
   __builtin_memcpy(word, &value, sizeof value);
@@ -66,11 +63,7 @@ template <class W>
 #else
   W value = *static_cast<const volatile W*>(static_cast<const void*>(from));
 #endif
-  if constexpr (std::endian::native == std::endian::little) {
-    if constexpr (sizeof(W) == 4)
-      value = static_cast<W>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
-    else value = static_cast<W>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
-  }
+  if constexpr (std::endian::native == std::endian::little) value = layouts::swap_bytes(value);
   return value;
 }
 [[gnu::always_inline]] inline std::uint32_t load_be32(const std::byte* from) {

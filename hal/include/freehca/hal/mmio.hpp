@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <freehca/hal/assert.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
 
@@ -43,7 +44,7 @@ namespace mmio {
 #else
   const auto v =
       *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(region.base + offset));
-  return std::endian::native == std::endian::little ? __builtin_bswap32(v) : v;
+  return std::endian::native == std::endian::little ? layouts::swap_bytes(v) : v;
 #endif
 }
 
@@ -54,7 +55,7 @@ namespace mmio {
   routed::mmio_write_32(region.base + offset, value);
 #else
   *static_cast<volatile std::uint32_t*>(static_cast<void*>(region.base + offset)) =
-      std::endian::native == std::endian::little ? __builtin_bswap32(value) : value;
+      std::endian::native == std::endian::little ? layouts::swap_bytes(value) : value;
 #endif
 }
 
@@ -67,7 +68,7 @@ namespace mmio {
 #else
   static_assert(sizeof(void*) == 8, "a 32-bit machine needs a locked pair of stores here");
   *static_cast<volatile std::uint64_t*>(static_cast<void*>(region.base + offset)) =
-      std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
+      std::endian::native == std::endian::little ? layouts::swap_bytes(value) : value;
 #endif
 }
 

@@ -2,13 +2,13 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/status.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/wqe.hpp>
 
@@ -32,9 +32,10 @@ struct rq_shape {
 constexpr result<rq_shape> rq_shape_for(std::uint32_t requests, unsigned scatter) {
   if (requests > 0x8000 || scatter > 128) return status(driver_error::bad_argument);
   rq_shape shape;
-  shape.log_entries = static_cast<std::uint8_t>(requests <= 1 ? 0 : std::bit_width(requests - 1));
+  shape.log_entries =
+      static_cast<std::uint8_t>(requests <= 1 ? 0 : layouts::bit_width(requests - 1));
   shape.log_stride =
-      static_cast<std::uint8_t>(4 + (scatter <= 1 ? 0 : std::bit_width(scatter - 1)));
+      static_cast<std::uint8_t>(4 + (scatter <= 1 ? 0 : layouts::bit_width(scatter - 1)));
   return shape;
 }
 static_assert(rq_shape_for(3, 3).value() == rq_shape{2, 6});

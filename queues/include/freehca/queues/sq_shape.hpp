@@ -2,11 +2,11 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include <freehca/hal/status.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/wqe.hpp>
 
 namespace freehca::queues {
@@ -70,7 +70,7 @@ constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gath
   sq_shape shape;
   while ((std::size_t{1} << shape.log_stride) < wqe) ++shape.log_stride;
   const std::uint32_t wanted = (requests == 0 ? 1 : requests) + shape.spare();
-  shape.log_entries = static_cast<std::uint8_t>(std::bit_width(wanted - 1));
+  shape.log_entries = static_cast<std::uint8_t>(layouts::bit_width(wanted - 1));
   if (shape.log_entries > 15) return status(driver_error::bad_argument);
   return shape;
 }

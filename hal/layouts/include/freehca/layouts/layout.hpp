@@ -24,6 +24,7 @@
 #include <type_traits>
 
 #include <freehca/layouts/assert.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca::layouts {
 
@@ -124,9 +125,7 @@ consteval claims<T> claimed() {
 template <class W>
 [[gnu::always_inline]] constexpr W swap_be(W w) {
   if constexpr (std::endian::native == std::endian::big) return w;
-  else if constexpr (sizeof w == 8) return __builtin_bswap64(w);
-  else if constexpr (sizeof w == 4) return __builtin_bswap32(w);
-  else return __builtin_bswap16(w);
+  else return swap_bytes(w);
 }
 
 /// Loads a big-endian word. The loop form serves constant evaluation only: g++ 12 does not turn it into
