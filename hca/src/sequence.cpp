@@ -65,13 +65,21 @@ void device::tear_down(operation& done) {
     done.begin(&on_cancel, this);
     return;
   }
-  const bool healthy = state_ == device_state::up || state_ == device_state::down;
+  const bool orderly =
+      state_ == device_state::down || (state_ == device_state::up && !held_by_users());
   failure_ = {};
   step_ = state_ == device_state::down ? 0 : bring_up_steps - 1;
   was_reset_ = false;
   state_ = device_state::tearing_down;
   start_sequence(done, direction::down);
-  if (!healthy) begin_reset();
+  if (!orderly) begin_reset();
+}
+
+/// Objects, or commands that may still be answered: step by step the device could not be taken from them.
+bool device::held_by_users() const {
+  const number_spaces& n = numbers_;
+  return channel_.slots_in_use() > 0 ||
+         n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
 }
 
 void device::refuse(operation& done, status why) {

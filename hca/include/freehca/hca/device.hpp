@@ -78,8 +78,9 @@ class device {
   /// reset that has begun is finished before that.
   void bring_up(operation& done);
 
-  /// Takes everything back, in the opposite order; whatever users hold must be gone. From any state; a device
-  /// that cannot be talked to is reset, or at least kept from memory. Ends in device_state::down.
+  /// Takes everything back, in the opposite order. From any state; a device that cannot be talked to, or whose users
+  /// still hold something, perhaps in doubt, is reset, or at least kept from memory, and their objects are gone.
+  /// Ends in device_state::down.
   void tear_down(operation& done);
 
   /// Looks at commands, the asynchronous event queue, sequences, and now and then at the device's health.
@@ -161,6 +162,7 @@ class device {
   void forget_everything();
   void wait_for_late_answers();
   void refuse(operation& done, status why);
+  bool held_by_users() const;
   static void on_cancel(operation& op, void* self) noexcept;
 
   // device.cpp
