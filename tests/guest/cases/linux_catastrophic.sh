@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# The adapter has an internal error under Linux's driver: it notices, resets the adapter, brings it up again, and
+# traffic passes as before.
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# timeout: 150
+. /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
+
+kernel_said() { dmesg | grep -q "$1"; }
+
+linux_up
+host set x-fault-catastrophic true || fail "the internal error cannot be raised"
+# The driver looks at the error buffer every five seconds.
+wait_for 20 kernel_said "Internal error detected" || fail "mlx4_core does not notice"
+dmesg | grep -q 'buf\[00\]: 0fffffff' || fail "the kernel did not read the error buffer: $(dmesg | tail -n 20)"
+wait_for 20 kernel_said "mlx4_restart_one was ended, ret=0" || fail "no recovery: $(dmesg | tail -n 20)"
+[ "$(host get x-fault-catastrophic)" = false ] || fail "the adapter still has its internal error"
+for port in 1 2; do
+  wait_for 30 port_active mlx4_0 $port || fail "port $port is not active again: $(dmesg | tail -n 20)"
+done
+# Until then the driver may have rung doorbells of queues that its reset had ended; no more from here on.
+complaints=$(host get complaints) || fail "the complaint counter cannot be read"
+pair ibv_rc_pingpong -d mlx4_0 -g 0 -n 100
+linux_down
+[ "$(host get complaints)" = "$complaints" ] || fail "the model complained of the driver after its recovery"
