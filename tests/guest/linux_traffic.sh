@@ -4,24 +4,20 @@
 # For cases: Linux's own driver and rdma-core's tools on the modelled adapter, in loopback. Put into the guest with
 #   # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 
-# pair COMMAND...: server and client of a test program in this guest; fails, with both outputs, when one does.
+# Both pingpongs and perftest exchange their addresses by this TCP port.
+listening() { ss -Hltn 'sport = 18515' | grep -q .; }
+
+# pair COMMAND...: the test program as server, and again, with localhost, as client. Its output is in /run/client.
 pair() {
   "$@" >/run/server 2>&1 &
   pair_server=$!
-  sleep 0.5
-  # The server may need longer until it listens.
-  pair_tries=20
-  until "$@" 127.0.0.1 >/run/client 2>&1; do
-    pair_tries=$((pair_tries - 1))
-    if [ "$pair_tries" = 0 ] || ! kill -0 "$pair_server" 2>/dev/null || ! grep -qi "connect" /run/client; then
-      kill "$pair_server" 2>/dev/null
-      cat /run/server /run/client
-      fail "$*"
-    fi
-    sleep 0.5
-  done
-  wait "$pair_server" || { cat /run/server; fail "the server of $*"; }
-  say "$*: $(tail -n 1 /run/client)"
+  wait_for 30 listening || fail "$*: the server does not listen: $(cat /run/server)"
+  if "$@" localhost >/run/client 2>&1 && wait "$pair_server"; then
+    say "$*: $(tail -n 1 /run/client)"
+  else
+    cat /run/server /run/client
+    fail "$*"
+  fi
 }
 
 port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/$2/state"; }

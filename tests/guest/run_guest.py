@@ -65,8 +65,9 @@ class Guest:
             command += ["-smp", str(smp), "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
         else:
             command += ["-smp", str(smp), "-accel", "tcg,thread=multi"]
-        # The IOMMU first: devices that stand before it are not behind it.
-        command += ["-device", "intel-iommu,intremap=on"]
+        if not options.no_iommu:
+            # The IOMMU first: devices that stand before it are not behind it.
+            command += ["-device", "intel-iommu,intremap=on"]
         command += ["-kernel", options.kernel, "-initrd", initrd,
                     "-append", " ".join([KERNEL_WORDS, *options.append])]
         for name, backend in (("kernel", f"file,path={self.log}"), ("output", "stdio,signal=off"),
@@ -136,6 +137,7 @@ def parse():
     parser.add_argument("--memory", default="512M")
     parser.add_argument("--cpu", default="Nehalem")
     parser.add_argument("--smp", type=int, default=0)
+    parser.add_argument("--no-iommu", action="store_true")
     parser.add_argument("--icount", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     for name in ("file", "append", "env"):

@@ -5,23 +5,14 @@
 # the kernel clean. On a card that cannot reset its function, so that a dead owner's semaphore stays held.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
 # options: --device mlx4,flr=off
 # timeout: 150
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
-
-# refused CODE WORDS COMMAND...: ends with the exit code, and its message has the words.
-refused() {
-  refused_code=$1 refused_words=$2
-  shift 2
-  refused_status=0
-  "$@" >/run/output 2>&1 || refused_status=$?
-  [ "$refused_status" = "$refused_code" ] || fail "$*: status $refused_status, not $refused_code: $(cat /run/output)"
-  grep -q "$refused_words" /run/output || fail "$*: no '$refused_words' in: $(cat /run/output)"
-  say "$refused_code: $(head -n 1 /run/output)"
-}
-works() { hcactl up "$hca" >/run/output 2>&1 || fail "after $1: hcactl up: status $?: $(cat /run/output)"; }
+# shellcheck source=tests/guest/hcactl_outcomes.sh
+. /guest/hcactl_outcomes.sh
 
 hca=$(hca_address) || fail "no adapter"
 log_mark
@@ -80,8 +71,6 @@ works "a latency of 2 ms"
 host set x-fault-command-latency 0
 
 say "Linux's driver is well afterwards"
-echo "$hca" >/sys/bus/pci/drivers/vfio-pci/unbind || fail "vfio-pci does not let go"
-linux_up
-linux_down
+linux_works
 log_clean || fail "the kernel's log"
 no_complaints

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# What `./dev demo` runs in the guest, with fewer messages: the report names everything, and the model counted what
+# the driver says it did.
+# program: hcactl
+# options: --driver vfio --env MESSAGES=4 --file tests/guest/demo.sh:/guest/demo.sh
+# timeout: 150
+. /usr/lib/guest/lib.sh
+
+sh /guest/demo.sh >/run/demo 2>&1 || { cat /run/demo; fail "the demo"; }
+cat /run/demo
+for line in 'adapter .*15b3:1007' 'firmware .*[0-9]\.[0-9]' 'GUIDs .*node [0-9a-f:]*, system image' \
+  'port 1 .*InfiniBand, Active, GUID' 'port 2 .*InfiniBand, Active, GUID' 'limits .*16777216 QPs' 'can do .*rc uc ud' \
+  'commands .*[1-9][0-9]* issued' 'lent .*[1-9][0-9]* bytes to the firmware, [1-9][0-9]* auxiliary, [1-9][0-9]* context'; do
+  grep -q "^$line" /run/demo || fail "the report has no line '$line'"
+done
+# Three kinds, ten sizes.
+verified=$(awk '$1 == "send" || $1 == "RDMA" { sum += $NF; lines++ } END { print lines + 0, sum + 0 }' /run/demo)
+[ "$verified" = "30 $((30 * MESSAGES))" ] || fail "lines and messages that were verified: $verified"
+# At MTU 4096: 0 1 63 64 65 4095 4096 are one packet each, 4097 two, 64 KiB 16, 1 MiB 256.
+packets=$((281 * MESSAGES))
+for count in "rc_send_packets $packets" "rc_write_packets $packets" "rc_read_requests $((10 * MESSAGES))" \
+  "rc_read_responses $packets"; do
+  number=${count#* }
+  grep -q "^ *${count% *}: driver $number, model $number\$" /run/demo || fail "not counted: $count"
+done

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# shellcheck shell=dash
+# For cases: what becomes of a run of hcactl. They set `hca`, the address of the adapter. Put into the guest with
+#   # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
+
+# refused CODE WORDS COMMAND...: ends with the exit code, and its message has the words.
+refused() {
+  refused_code=$1 refused_words=$2
+  shift 2
+  refused_status=0
+  "$@" >/run/output 2>&1 || refused_status=$?
+  [ "$refused_status" = "$refused_code" ] || fail "$*: status $refused_status, not $refused_code: $(cat /run/output)"
+  grep -q "$refused_words" /run/output || fail "$*: no '$refused_words' in: $(cat /run/output)"
+  say "$refused_code: $(head -n 1 /run/output)"
+}
+
+# works WHEN: the adapter comes up.
+# shellcheck disable=SC2154 # hca is the case's
+works() { hcactl up "$hca" >/run/output 2>&1 || fail "after $1: hcactl up: status $?: $(cat /run/output)"; }
+
+# signalled SIGNAL SECONDS COMMAND...: starts the command and sends it the signal so much later; its exit status is in
+# signalled_status, its output in /run/signalled.
+signalled() {
+  signalled_signal=$1 signalled_delay=$2
+  shift 2
+  "$@" >/run/signalled 2>&1 &
+  signalled_process=$!
+  sleep "$signalled_delay"
+  kill "-$signalled_signal" $signalled_process 2>/dev/null
+  signalled_status=0
+  # shellcheck disable=SC2034 # for the case
+  wait $signalled_process || signalled_status=$?
+}
+
+# linux_works: the adapter goes from vfio-pci to Linux's driver, which brings it up and lets it go.
+# Wants linux_traffic.sh.
+linux_works() {
+  echo "$hca" >/sys/bus/pci/drivers/vfio-pci/unbind || fail "vfio-pci does not let go"
+  linux_up
+  linux_down
+}
