@@ -25,3 +25,14 @@ for count in "rc_send_packets $packets" "rc_write_packets $packets" "rc_read_req
   number=${count#* }
   grep -q "^ *${count% *}: driver $number, model $number\$" /run/demo || fail "not counted: $count"
 done
+
+# hcactl's own reports name the same, in both forms.
+hca=$(hca_address)
+for command in info up; do
+  hcactl $command "$hca" >/run/text || fail "hcactl $command: status $?"
+  hcactl --json $command "$hca" >/run/json || fail "hcactl --json $command: status $?"
+  grep -q '^limits .*16777216 QPs' /run/text || fail "hcactl $command names no limits: $(cat /run/text)"
+  grep -q '^can do .*rc uc ud xrc' /run/text || fail "hcactl $command names no flags: $(cat /run/text)"
+  grep -q '"qps": 16777216' /run/json || fail "hcactl --json $command names no limits: $(cat /run/json)"
+  grep -q '"xrc"' /run/json || fail "hcactl --json $command names no flags: $(cat /run/json)"
+done
