@@ -171,7 +171,10 @@ std::uint64_t channel::next_deadline() const {
   if (fresh_ || settlements_due_ || !ended_.empty()) return 0;
   if (queued_ > 0 && (in_flight_ == 0 || register_taken_since_ != operation::no_deadline)) return 0;
   if (in_flight_ > 0 && register_owner_ != command::no_slot) return 0;
-  std::uint64_t next = clock::earlier(earliest_in_flight_, earliest_queued_);
+  // The two bounds outlive the commands that they came from.
+  const std::uint64_t in_flight = in_flight_ > 0 ? earliest_in_flight_ : operation::no_deadline;
+  const std::uint64_t queued = queued_ > 0 ? earliest_queued_ : operation::no_deadline;
+  std::uint64_t next = clock::earlier(in_flight, queued);
   // A late answer to a polled command raises no interrupt, and that of one by events may be lost.
   if (doubtful_ > 0) next = clock::earlier(next, clock::after(platform_.now(), doubt_interval));
   return next;
