@@ -10,18 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include <freehca/hal/text.hpp>
 #include <freehca/hca/device.hpp>
 #include <freehca/in_process/machine.hpp>
 
-namespace freehca::testing {
+#include "words.hpp"
 
-/// What an outcome says, with the names of steps and commands.
-inline std::string words(status s) {
-  char text[160];
-  describe(s, text, sizeof text);
-  return text;
-}
+namespace freehca::testing {
 
 class device_rig {
  public:

@@ -14,7 +14,7 @@
 #include <freehca/layouts/mtt.hpp>
 #include <freehca/layouts/register_map.hpp>
 
-#include "device_rig.hpp"
+#include "either_reset.hpp"
 #include "hoard.hpp"
 
 namespace freehca {
@@ -22,34 +22,19 @@ namespace {
 
 using fate = model::command_verdict::fate;
 using layouts::opcode;
-using testing::device_rig;
 using testing::hoard;
 
-class bring_up_in_doubt : public ::testing::TestWithParam<bool> {
+class bring_up_in_doubt : public testing::either_reset {
  protected:
   using query = firmware_command<commands::query_fw>;
 
-  bring_up_in_doubt() : rig(options()) {}
-  static in_process::machine_options options() {
-    in_process::machine_options how;
-    how.function_level_reset = GetParam();
-    return how;
-  }
   void SetUp() override {
-    rig.setup.port_wait = clock::milliseconds(50);
-    ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
-    for (const patience p : {patience::probe, patience::ordinary, patience::lengthy})
-      rig.adapter.commands().set_limit(p, clock::milliseconds(20));
+    either_reset::SetUp();
     const device_plan plan(rig.setup.budget);
     const std::uint64_t block = rig.adapter.arena().block().device_address;
     mailboxes_begin = block + plan.mailboxes;
     mailboxes_end = block + plan.doorbells;
   }
-  void TearDown() override {
-    EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
-    rig.adapter.close();
-  }
-
   bool is_mailbox(std::uint64_t address) const {
     return address >= mailboxes_begin && address < mailboxes_end;
   }
@@ -128,7 +113,6 @@ class bring_up_in_doubt : public ::testing::TestWithParam<bool> {
     return "command " + std::to_string(n) + " " + layouts::name_of(struck);
   }
 
-  device_rig rig;
   opcode struck{};
   layouts::image<layouts::hcr> named;
   std::uint64_t mailboxes_begin = 0, mailboxes_end = 0;
@@ -203,9 +187,7 @@ TEST_P(bring_up_in_doubt, a_host_that_sleeps_until_the_deadline_sees_the_late_an
   EXPECT_TRUE(rig.tear_down().ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(resets, bring_up_in_doubt, ::testing::Bool(), [](const auto& of) {
-  return std::string(of.param ? "by_function_level_reset" : "through_the_register");
-});
+INSTANTIATE_TEST_SUITE_P(resets, bring_up_in_doubt, ::testing::Bool(), testing::kind_of_reset);
 
 }  // namespace
 }  // namespace freehca

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // Making and destroying verbs objects: handles, order, limits, and what is left after each failure.
+#include "counts.hpp"
 #include "rc_pair.hpp"
 
 #include <coroutine>
@@ -16,25 +17,6 @@ namespace {
 
 using namespace testing;
 using layouts::qp_state;
-
-/// Everything that a device counts, so that two moments can be compared.
-std::vector<std::uint64_t> counts(verbs_rig& rig) {
-  const device_holdings d = rig.adapter.holdings();
-  const verbs_holdings v = rig.objects.holdings();
-  return {d.pages,
-          d.mappings,
-          d.slots,
-          d.numbers,
-          d.doorbells,
-          v.protection_domains,
-          v.memory_regions,
-          v.completion_queues,
-          v.queue_pairs,
-          v.in_doubt,
-          v.request_bytes,
-          rig.adapter.commands().in_doubt(lease_kind::number),
-          rig.adapter.commands().in_doubt(lease_kind::buffer)};
-}
 
 struct objects_test : ::testing::Test {
   verbs_rig rig;
@@ -286,7 +268,7 @@ TEST_F(objects_test, a_refused_region_is_unwound) {
   const auto before = counts(rig);
   mr_handle second;
   const status s = create(second, region_attributes());
-  EXPECT_EQ(s.who(), origin::firmware) << text_of(s);
+  EXPECT_EQ(s.who(), origin::firmware) << words(s);
   EXPECT_FALSE(second);
   EXPECT_EQ(counts(rig), before);
   firmware_command<commands::hw2sw_mpt> away{index};
@@ -426,7 +408,7 @@ TEST_F(unanswered_test, a_region_nobody_got_is_taken_back_after_the_late_answer)
   latency(90 * second);
   mr_handle region;
   const status s = create(region, region_attributes());
-  EXPECT_TRUE(s.is(transport_error::timeout)) << text_of(s);
+  EXPECT_TRUE(s.is(transport_error::timeout)) << words(s);
   EXPECT_FALSE(region);
   latency(0);
   EXPECT_EQ(rig.objects.holdings().in_doubt, 1u);

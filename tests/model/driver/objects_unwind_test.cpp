@@ -4,8 +4,8 @@
 // Every command in the life of verbs objects fails once: refused, answered late in both ways, never answered.
 #include <functional>
 
+#include "counts.hpp"
 #include "hoard.hpp"
-#include "verbs_rig.hpp"
 
 namespace freehca {
 namespace {
@@ -14,27 +14,6 @@ using namespace testing;
 using fate = model::command_verdict::fate;
 using layouts::opcode;
 using layouts::qp_state;
-
-std::vector<std::uint64_t> counts(verbs_rig& rig) {
-  const device_holdings d = rig.adapter.holdings();
-  const verbs_holdings v = rig.objects.holdings();
-  return {d.pages,
-          d.mappings,
-          d.slots,
-          d.numbers,
-          d.doorbells,
-          d.pages_in_doubt,
-          d.mappings_in_doubt,
-          d.numbers_in_doubt,
-          d.buffers_in_doubt,
-          d.mailboxes_in_doubt,
-          v.protection_domains,
-          v.memory_regions,
-          v.completion_queues,
-          v.queue_pairs,
-          v.in_doubt,
-          v.request_bytes};
-}
 
 /// A region, a completion queue and a queue pair, from the cradle to the grave.
 class life {
@@ -164,7 +143,7 @@ TEST_F(objects_unwind_test, refused) {
     {
       life cut_short(*rig);
       const status s = cut_short.live();
-      EXPECT_EQ(s.who(), origin::firmware) << place(n) << ": " << text_of(s);
+      EXPECT_EQ(s.who(), origin::firmware) << place(n) << ": " << words(s);
       rig->machine.adapter().judge_commands({});
       EXPECT_TRUE(cut_short.die().ok()) << place(n);
     }
@@ -188,7 +167,7 @@ TEST_F(objects_unwind_test, answered_late) {
       {
         life cut_short(*rig);
         const status s = cut_short.live();
-        EXPECT_TRUE(s.is(transport_error::timeout)) << place(n) << ": " << text_of(s);
+        EXPECT_TRUE(s.is(transport_error::timeout)) << place(n) << ": " << words(s);
         EXPECT_NE(counts(*rig), before) << place(n) << ": something is held";
         const device_holdings held = rig->adapter.holdings();
         EXPECT_EQ(held.slots_in_doubt, 1u) << place(n);
@@ -225,7 +204,7 @@ TEST_F(objects_unwind_test, never_answered_is_held_until_the_reset) {
     {
       life cut_short(*rig);
       const status s = cut_short.live();
-      EXPECT_TRUE(s.is(transport_error::timeout)) << place(n) << ": " << text_of(s);
+      EXPECT_TRUE(s.is(transport_error::timeout)) << place(n) << ": " << words(s);
       rig->run([] { return false; }, clock::seconds(2));
       EXPECT_EQ(rig->adapter.commands().slots_in_use(), 1u) << place(n) << ": held for good";
       rig->machine.adapter().judge_commands({});

@@ -10,7 +10,7 @@ namespace freehca {
 namespace {
 
 using testing::storage;
-using testing::text_of;
+using testing::words;
 
 /// A platform whose n-th call that may fail does; the rest goes to a machine's.
 class failing_platform {
@@ -58,15 +58,20 @@ class failing_platform {
   unsigned struck_ = 0;
 };
 
-TEST(open_device, that_fails_at_any_step_keeps_nothing) {
+struct open_device : ::testing::Test {
   in_process::machine machine;
-  failing_platform platform(machine);
-  storage bytes(device::storage_bytes({}));
+  failing_platform platform{machine};
+  storage bytes{device::storage_bytes({})};
   device adapter;
   device_setup setup;
-  setup.platform = platform.it();
-  setup.storage = bytes.at();
-  setup.storage_bytes = bytes.bytes();
+  open_device() {
+    setup.platform = platform.it();
+    setup.storage = bytes.at();
+    setup.storage_bytes = bytes.bytes();
+  }
+};
+
+TEST_F(open_device, that_fails_at_any_step_keeps_nothing) {
   platform.fail_call(0);
   ASSERT_TRUE(adapter.open(setup).ok());
   const unsigned calls = platform.calls;
@@ -86,15 +91,7 @@ TEST(open_device, that_fails_at_any_step_keeps_nothing) {
   }
 }
 
-TEST(open_device, on_memory_that_is_not_aligned_as_asked_gives_it_back) {
-  in_process::machine machine;
-  failing_platform platform(machine);
-  storage bytes(device::storage_bytes({}));
-  device adapter;
-  device_setup setup;
-  setup.platform = platform.it();
-  setup.storage = bytes.at();
-  setup.storage_bytes = bytes.bytes();
+TEST_F(open_device, on_memory_that_is_not_aligned_as_asked_gives_it_back) {
   platform.misaligns = true;
   EXPECT_TRUE(adapter.open(setup).is(driver_error::bad_argument));
   EXPECT_EQ(machine.dma_blocks(), 0u);
@@ -119,7 +116,7 @@ TEST_F(open_verbs, that_fails_keeps_nothing) {
       continue;
     }
     ++failed;
-    EXPECT_TRUE(s.is(driver_error::bad_argument)) << text_of(s);
+    EXPECT_TRUE(s.is(driver_error::bad_argument)) << words(s);
     EXPECT_EQ(s.where(), static_cast<unsigned>(verbs_budget::item::requests));
     EXPECT_FALSE(objects.is_open());
     EXPECT_TRUE(objects.holdings().none());

@@ -24,7 +24,7 @@ class rc_pair {
       create_completion_queue cq;
       cq.start(rig.objects, {.entries = 63});
       const status s = rig.await(cq);
-      EXPECT_TRUE(s.ok()) << text_of(s);
+      EXPECT_TRUE(s.ok()) << words(s);
       completion[i] = cq.queue();
       queue_pair_attributes a = shape;
       a.pd = domain;
@@ -32,7 +32,7 @@ class rc_pair {
       create_queue_pair qp;
       qp.start(rig.objects, a);
       const status t = rig.await(qp);
-      EXPECT_TRUE(t.ok()) << text_of(t);
+      EXPECT_TRUE(t.ok()) << words(t);
       queue[i] = qp.queue();
     }
   }
@@ -85,7 +85,7 @@ class rc_pair {
     for (const auto to : {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts})
       for (unsigned i = 0; i < 2; ++i) {
         const status s = move(i, to);
-        ASSERT_TRUE(s.ok()) << "to state " << static_cast<unsigned>(to) << ": " << text_of(s);
+        ASSERT_TRUE(s.ok()) << "to state " << static_cast<unsigned>(to) << ": " << words(s);
       }
   }
 

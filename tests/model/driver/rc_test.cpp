@@ -38,6 +38,14 @@ struct rc_test : ::testing::Test {
     return all;
   }
 
+  /// A request with one entry that names the target's memory.
+  queues::send_request at_target(send_opcode what, const queues::data_entry& list) {
+    return {.list = &list,
+            .entries = 1,
+            .opcode = what,
+            .rkey = target.key,
+            .remote_address = target.address()};
+  }
   std::vector<std::size_t> sizes() {
     const std::size_t mtu = layouts::mtu_bytes(rig.adapter.port(1).active_mtu);
     return {0, 1, 63, 64, 65, mtu - 1, mtu, mtu + 1, 65536, largest};
@@ -77,13 +85,7 @@ TEST_F(rc_test, writes_of_all_sizes_arrive_whole_and_alone) {
   for (const std::size_t size : sizes()) {
     prepare(source, size);
     const auto from = source.entry(0, size);
-    ASSERT_TRUE(pair.send(0)
-                    .post_and_ring({.list = &from,
-                                    .entries = 1,
-                                    .opcode = send_opcode::rdma_write,
-                                    .rkey = target.key,
-                                    .remote_address = target.address()})
-                    .ok());
+    ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_write, from)).ok());
     const work_completion done = pair.next(0);
     ASSERT_TRUE(done.ok()) << name_of(done.status) << " " << size;
     expect_arrived(target, size);
@@ -95,14 +97,9 @@ TEST_F(rc_test, writes_with_immediate_also_complete_a_receive) {
     prepare(source, size);
     const auto from = source.entry(0, size);
     ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = 9}).ok());
-    ASSERT_TRUE(pair.send(0)
-                    .post_and_ring({.list = &from,
-                                    .entries = 1,
-                                    .opcode = send_opcode::rdma_write_with_immediate,
-                                    .immediate = 0x12345678,
-                                    .rkey = target.key,
-                                    .remote_address = target.address()})
-                    .ok());
+    queues::send_request write = at_target(send_opcode::rdma_write_with_immediate, from);
+    write.immediate = 0x12345678;
+    ASSERT_TRUE(pair.send(0).post_and_ring(write).ok());
     ASSERT_TRUE(pair.next(0).ok());
     const work_completion received = pair.next(1);
     ASSERT_TRUE(received.ok()) << name_of(received.status);
@@ -118,13 +115,7 @@ TEST_F(rc_test, reads_of_all_sizes_arrive_whole_and_alone) {
   for (const std::size_t size : sizes()) {
     prepare(target, size);
     const auto into = source.entry(0, size);
-    ASSERT_TRUE(pair.send(0)
-                    .post_and_ring({.list = &into,
-                                    .entries = 1,
-                                    .opcode = send_opcode::rdma_read,
-                                    .rkey = target.key,
-                                    .remote_address = target.address()})
-                    .ok());
+    ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_read, into)).ok());
     const work_completion done = pair.next(0);
     ASSERT_TRUE(done.ok()) << name_of(done.status) << " " << size;
     EXPECT_EQ(done.opcode, work_opcode::rdma_read);
@@ -215,14 +206,10 @@ TEST_F(rc_test, atomics_change_the_other_side_and_bring_the_old_value) {
 TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset) {
   prepare(source, 64);
   const auto from = source.entry(0, 64);
-  ASSERT_TRUE(pair.send(0)
-                  .post({.wr_id = 1,
-                         .list = &from,
-                         .entries = 1,
-                         .opcode = send_opcode::rdma_write,
-                         .rkey = target.key ^ 1,
-                         .remote_address = target.address()})
-                  .ok());
+  queues::send_request write = at_target(send_opcode::rdma_write, from);
+  write.wr_id = 1;
+  write.rkey ^= 1;
+  ASSERT_TRUE(pair.send(0).post(write).ok());
   ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = 2, .list = &from, .entries = 1}).ok());
   work_completion w = pair.next(0);
   EXPECT_EQ(w.wr_id, 1u);
@@ -244,14 +231,9 @@ TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset
   EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state));
   pair.connect();
   prepare(source, 64);
-  ASSERT_TRUE(pair.send(0)
-                  .post_and_ring({.wr_id = 3,
-                                  .list = &from,
-                                  .entries = 1,
-                                  .opcode = send_opcode::rdma_write,
-                                  .rkey = target.key,
-                                  .remote_address = target.address()})
-                  .ok());
+  write.wr_id = 3;
+  write.rkey = target.key;
+  ASSERT_TRUE(pair.send(0).post_and_ring(write).ok());
   EXPECT_EQ(pair.next(0).wr_id, 3u);
   expect_arrived(target, 64);
 }
@@ -259,13 +241,7 @@ TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset
 TEST_F(rc_test, a_wrong_local_key_is_the_senders_fault) {
   queues::data_entry from = source.entry(0, 64);
   from.lkey ^= 1;
-  ASSERT_TRUE(pair.send(0)
-                  .post_and_ring({.list = &from,
-                                  .entries = 1,
-                                  .opcode = send_opcode::rdma_write,
-                                  .rkey = target.key,
-                                  .remote_address = target.address()})
-                  .ok());
+  ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_write, from)).ok());
   EXPECT_EQ(pair.next(0).status, completion_status::local_protection);
 }
 

@@ -4,7 +4,7 @@
 // Every command of bring-up and teardown fails once: refused, not answered, answered late.
 #include <map>
 
-#include "device_rig.hpp"
+#include "either_reset.hpp"
 
 namespace freehca {
 namespace {
@@ -44,21 +44,10 @@ bool is_tolerated(opcode code, command_status s) {
 }
 
 /// A rig whose n-th command from now on (counting from 1) meets its fate.
-class unwind : public ::testing::TestWithParam<bool> {
+class unwind : public testing::either_reset {
  protected:
-  unwind() : rig(options()) {}
-  /// With function level reset, and with the reset through the register.
-  static in_process::machine_options options() {
-    in_process::machine_options how;
-    how.function_level_reset = GetParam();
-    return how;
-  }
   void SetUp() override {
-    rig.setup.port_wait = clock::milliseconds(50);
-    ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
-    // Virtual time costs polls.
-    for (const patience p : {patience::probe, patience::ordinary, patience::lengthy})
-      rig.adapter.commands().set_limit(p, clock::milliseconds(20));
+    either_reset::SetUp();
     // What the adapter writes must be lent, or in use: never free.
     rig.machine.on_adapter_write = [this](std::uint64_t address, std::size_t bytes) {
       const dma_arena& arena = rig.adapter.arena();
@@ -70,8 +59,7 @@ class unwind : public ::testing::TestWithParam<bool> {
   }
   void TearDown() override {
     EXPECT_EQ(stray_writes, 0u);
-    EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
-    rig.adapter.close();
+    either_reset::TearDown();
   }
 
   void fail_command(unsigned n, model::command_verdict verdict) {
@@ -104,7 +92,6 @@ class unwind : public ::testing::TestWithParam<bool> {
   }
   std::string place(unsigned n) { return std::to_string(n) + " " + layouts::name_of(struck); }
 
-  device_rig rig;
   unsigned seen = 0;
   unsigned stray_writes = 0;
   opcode struck{};
@@ -296,9 +283,7 @@ TEST_P(unwind, closing_in_the_middle_of_anything_leaves_nothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(resets, unwind, ::testing::Bool(), [](const auto& of) {
-  return std::string(of.param ? "by_function_level_reset" : "through_the_register");
-});
+INSTANTIATE_TEST_SUITE_P(resets, unwind, ::testing::Bool(), testing::kind_of_reset);
 
 }  // namespace
 }  // namespace freehca

@@ -14,17 +14,12 @@
 
 #include <gtest/gtest.h>
 
-#include <freehca/hal/text.hpp>
 #include <freehca/hca/verbs.hpp>
 #include <freehca/in_process/machine.hpp>
 
-namespace freehca::testing {
+#include "words.hpp"
 
-inline std::string text_of(status s) {
-  char text[128];
-  describe(s, text, sizeof text);
-  return text;
-}
+namespace freehca::testing {
 
 /// Storage aligned as the driver wants it.
 class storage {
@@ -105,7 +100,7 @@ class verbs_rig {
     adapter.bring_up(up);
     ASSERT_TRUE(run([&] { return up.done(); }));
     ASSERT_TRUE(up.outcome().ok())
-        << name_of(adapter.failure().step) << ": " << text_of(adapter.failure().cause);
+        << name_of(adapter.failure().step) << ": " << words(adapter.failure().cause);
     ASSERT_TRUE(objects
                     .open(adapter, budget_, how.objects, verbs_storage_.at(),
                           verbs_storage_.bytes(), how.events)
@@ -131,7 +126,7 @@ class registered_buffer {
                                .virtual_address = address(),
                                .access = access});
     const status s = rig.await(create);
-    EXPECT_TRUE(s.ok()) << text_of(s);
+    EXPECT_TRUE(s.ok()) << words(s);
     region = create.region();
     key = create.key();
     fill(std::byte{0xa5});

@@ -3,9 +3,6 @@
 //
 // What each family puts into the command register. Expected values: the callers in Linux 6.1
 // drivers/net/ethernet/mellanox/mlx4 (fw.c, qp.c, cq.c, srq.c, eq.c, mr.c) and infiniband/hw/mlx4/mad.c.
-#include <coroutine>
-#include <cstdlib>
-
 #include <freehca/firmware_cmds/eq.hpp>
 #include <freehca/firmware_cmds/firmware.hpp>
 #include <freehca/firmware_cmds/mad.hpp>
@@ -14,6 +11,8 @@
 #include <freehca/firmware_cmds/qp.hpp>
 #include <freehca/firmware_cmds/raw_command.hpp>
 #include <freehca/firmware_cmds/srq.hpp>
+
+#include "support/task.hpp"
 
 #include "channel_fixture.hpp"
 
@@ -183,19 +182,6 @@ TEST_F(families, a_raw_command_carries_any_opcode_with_plain_bytes) {
   EXPECT_EQ(out[0], std::byte{9});
   EXPECT_EQ(out[3], std::byte{6});
 }
-
-struct task {
-  struct promise_type {
-    static void* operator new(std::size_t bytes) noexcept { return std::malloc(bytes); }
-    static void operator delete(void* frame) noexcept { std::free(frame); }
-    static task get_return_object_on_allocation_failure() noexcept { return {}; }
-    task get_return_object() noexcept { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept {}
-  };
-};
 
 task bring_up_port(channel& ch, std::vector<status>& seen) {
   firmware_command<commands::query_port> query{1u};

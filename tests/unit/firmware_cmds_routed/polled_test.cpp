@@ -211,20 +211,23 @@ TEST_F(polled, a_channel_that_is_not_open_says_so) {
   finish();
 }
 
+/// Submits its command again whenever it completes, `left` times.
+struct restarter {
+  channel* ch;
+  int left;
+  static void again(operation& op, void* p) noexcept {
+    auto& self = *static_cast<restarter*>(p);
+    if (self.left-- == 0) return;
+    op.restart();
+    op.then(&restarter::again, p);
+    self.ch->submit(static_cast<command&>(op));
+  }
+};
+
 TEST_F(polled, a_callback_may_restart_its_command) {
   nop_command c;
-  struct context {
-    channel* ch;
-    int left;
-  } x{&channel_, 3};
-  static constexpr operation::callback again = [](operation& op, void* p) noexcept {
-    auto& ctx = *static_cast<context*>(p);
-    if (ctx.left-- == 0) return;
-    op.restart();
-    op.then(again, p);
-    ctx.ch->submit(static_cast<command&>(op));
-  };
-  c.then(again, &x);
+  restarter x{&channel_, 3};
+  c.then(&restarter::again, &x);
   device_.answers_at_once = true;
   channel_.submit(c);
   for (int i = 0; i < 6; ++i) channel_.poll();
@@ -236,18 +239,8 @@ TEST_F(polled, a_callback_may_restart_its_command) {
 TEST_F(polled, a_callback_that_restarts_a_refused_command_does_not_hang_poll) {
   channel_.fail_all(transport_error::gone);
   nop_command c;
-  struct context {
-    channel* ch;
-    int left;
-  } x{&channel_, 3};
-  static constexpr operation::callback again = [](operation& op, void* p) noexcept {
-    auto& ctx = *static_cast<context*>(p);
-    if (ctx.left-- == 0) return;
-    op.restart();
-    op.then(again, p);
-    ctx.ch->submit(static_cast<command&>(op));
-  };
-  c.then(again, &x);
+  restarter x{&channel_, 3};
+  c.then(&restarter::again, &x);
   channel_.submit(c);
   for (int i = 3; i >= 0; --i) {
     EXPECT_EQ(x.left, i);

@@ -2,14 +2,16 @@
 // Copyright the freehca authors
 #include <freehca/hal/operation.hpp>
 
-#include <coroutine>
-#include <cstdlib>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "support/task.hpp"
+
 namespace freehca {
 namespace {
+
+using testing::task;
 
 /// An owner that completes what is pending when it is told to.
 struct owner {
@@ -77,20 +79,6 @@ TEST(operation, completion_takes_it_out_of_its_list) {
   op.complete({});
   EXPECT_TRUE(queue.empty());
 }
-
-/// A coroutine whose frame comes from the heap, by operators that the promise brings itself.
-struct task {
-  struct promise_type {
-    static void* operator new(std::size_t bytes) noexcept { return std::malloc(bytes); }
-    static void operator delete(void* frame) noexcept { std::free(frame); }
-    static task get_return_object_on_allocation_failure() noexcept { return {}; }
-    task get_return_object() noexcept { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept {}
-  };
-};
 
 task both(operation& a, operation& b, std::vector<status>& seen) {
   seen.push_back(co_await a);

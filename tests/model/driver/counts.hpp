@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "verbs_rig.hpp"
+
+namespace freehca::testing {
+
+/// Everything that a device and its objects count, so that two moments can be compared.
+inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
+  const device_holdings d = rig.adapter.holdings();
+  const verbs_holdings v = rig.objects.holdings();
+  return {d.pages,
+          d.mappings,
+          d.slots,
+          d.numbers,
+          d.doorbells,
+          d.pages_in_doubt,
+          d.mappings_in_doubt,
+          d.numbers_in_doubt,
+          d.buffers_in_doubt,
+          d.mailboxes_in_doubt,
+          d.slots_in_doubt,
+          v.protection_domains,
+          v.memory_regions,
+          v.completion_queues,
+          v.queue_pairs,
+          v.in_doubt,
+          v.request_bytes};
+}
+
+}  // namespace freehca::testing
