@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# An adapter that has an internal error under traffic, and one whose ports are not active: each has its message and
+# exit code, and the next run finds the adapter in order.
+# program: hcactl
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
+# options: --device mlx4,flr=off,addr=8 -- -device mlx4,sm=off,addr=9,id=hca1
+# timeout: 200
+. /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
+# shellcheck source=tests/guest/hcactl_outcomes.sh
+. /guest/hcactl_outcomes.sh
+
+# in_error COMMAND...: the command, whose adapter gets an internal error after a while.
+in_error() {
+  "$@" &
+  error_process=$!
+  sleep 4
+  host set x-fault-catastrophic true || return 1
+  wait $error_process
+}
+
+log_mark
+hca=0000:00:08.0
+bind_vfio $hca || fail "vfio-pci does not take $hca"
+works "binding"
+refused 22 'hcactl reset' in_error hcactl ping $hca --messages 100000
+works "an internal error"
+linux_works
+
+hca=0000:00:09.0
+bind_vfio $hca || fail "vfio-pci does not take $hca"
+refused 24 'subnet manager' hcactl ping $hca
+works "a port that is not active"
+hcactl --json up $hca | grep -q '"state": "Initialize"\|"state": "Down"' || fail "hcactl up: the port's state"
+log_clean || fail "the kernel's log"
