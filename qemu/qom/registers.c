@@ -85,50 +85,49 @@ static uint64_t all_ones(unsigned bytes)
     return bytes == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * bytes)) - 1;
 }
 
-static uint64_t read_registers(void *opaque, hwaddr offset, unsigned bytes)
+static uint64_t read_bar(Mlx4State *s,
+                         uint64_t (*read)(freehca_model *, uint64_t, unsigned),
+                         hwaddr offset, unsigned bytes)
 {
-    Mlx4State *s = opaque;
     uint64_t value = all_ones(bytes);
 
     if (mlx4_in_d0(s) && mlx4_enter(s)) {
-        value = freehca_model_read_registers(s->model, offset, bytes);
+        value = read(s->model, offset, bytes);
         finish_access(s);
     }
     return value;
+}
+
+static void write_bar(Mlx4State *s, void (*write)(freehca_model *, uint64_t,
+                                                  uint64_t, unsigned),
+                      hwaddr offset, uint64_t value, unsigned bytes)
+{
+    if (mlx4_in_d0(s) && mlx4_enter(s)) {
+        write(s->model, offset, value, bytes);
+        finish_access(s);
+    }
+}
+
+static uint64_t read_registers(void *opaque, hwaddr offset, unsigned bytes)
+{
+    return read_bar(opaque, freehca_model_read_registers, offset, bytes);
 }
 
 static void write_registers(void *opaque, hwaddr offset, uint64_t value,
                             unsigned bytes)
 {
-    Mlx4State *s = opaque;
-
-    if (mlx4_in_d0(s) && mlx4_enter(s)) {
-        freehca_model_write_registers(s->model, offset, value, bytes);
-        finish_access(s);
-    }
+    write_bar(opaque, freehca_model_write_registers, offset, value, bytes);
 }
 
 static uint64_t read_uar(void *opaque, hwaddr offset, unsigned bytes)
 {
-    Mlx4State *s = opaque;
-    uint64_t value = all_ones(bytes);
-
-    if (mlx4_in_d0(s) && mlx4_enter(s)) {
-        value = freehca_model_read_uar(s->model, offset, bytes);
-        finish_access(s);
-    }
-    return value;
+    return read_bar(opaque, freehca_model_read_uar, offset, bytes);
 }
 
 static void write_uar(void *opaque, hwaddr offset, uint64_t value,
                       unsigned bytes)
 {
-    Mlx4State *s = opaque;
-
-    if (mlx4_in_d0(s) && mlx4_enter(s)) {
-        freehca_model_write_uar(s->model, offset, value, bytes);
-        finish_access(s);
-    }
+    write_bar(opaque, freehca_model_write_uar, offset, value, bytes);
 }
 
 /* The model wants to see (and complain of) odd sizes, so all are passed on. */

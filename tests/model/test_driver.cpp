@@ -94,13 +94,18 @@ layouts::image<layouts::eqc> test_driver::eq_context(const queue& q, unsigned ve
   return c;
 }
 
-outcome test_driver::make_eq(queue& q, std::uint32_t number, unsigned vector,
-                             std::uint32_t log_entries) {
-  q = {};
+test_driver::queue test_driver::make_queue(std::uint32_t number, std::uint32_t log_entries) {
+  queue q;
   q.number = number;
   q.log_entries = log_entries;
   q.stride = large_entries ? 64 : 32;
   q.where = make_buffer(((std::size_t{1} << log_entries) * q.stride + 4095) / 4096);
+  return q;
+}
+
+outcome test_driver::make_eq(queue& q, std::uint32_t number, unsigned vector,
+                             std::uint32_t log_entries) {
+  q = make_queue(number, log_entries);
   return command_with(opcode::sw2hw_eq, eq_context(q, vector), number);
 }
 
@@ -114,22 +119,23 @@ layouts::image<layouts::cqc> test_driver::cq_context(const queue& q, std::uint32
 
 outcome test_driver::make_cq(queue& q, std::uint32_t number, std::uint32_t eqn,
                              std::uint32_t log_entries) {
-  q = {};
-  q.number = number;
-  q.log_entries = log_entries;
-  q.stride = large_entries ? 64 : 32;
-  q.where = make_buffer(((std::size_t{1} << log_entries) * q.stride + 4095) / 4096);
+  q = make_queue(number, log_entries);
   q.doorbell_record = host.allocate();
   return command_with(opcode::sw2hw_cq, cq_context(q, eqn), number);
 }
 
-bool test_driver::next_event(queue& eq, layouts::image<layouts::eqe>& out) {
-  const std::uint32_t entries = 1u << eq.log_entries;
-  const std::size_t at = std::size_t{eq.consumer & (entries - 1)} * eq.stride + eq.stride - 32;
-  out = layouts::image<layouts::eqe>::from_bytes(bytes_of(eq.where, at));
-  if (out.get<&layouts::eqe::owner>() != ((eq.consumer & entries) != 0)) return false;
-  ++eq.consumer;
+template <class Entry>
+bool test_driver::next_entry(queue& q, layouts::image<Entry>& out) {
+  const std::uint32_t entries = 1u << q.log_entries;
+  const std::size_t at = std::size_t{q.consumer & (entries - 1)} * q.stride + q.stride - 32;
+  out = layouts::image<Entry>::from_bytes(bytes_of(q.where, at));
+  if (out.template get<&Entry::owner>() != ((q.consumer & entries) != 0)) return false;
+  ++q.consumer;
   return true;
+}
+
+bool test_driver::next_event(queue& eq, layouts::image<layouts::eqe>& out) {
+  return next_entry(eq, out);
 }
 
 void test_driver::ring_eq(const queue& eq, bool arm) {
@@ -141,12 +147,7 @@ void test_driver::ring_eq(const queue& eq, bool arm) {
 }
 
 bool test_driver::next_completion(queue& cq, layouts::image<layouts::cqe>& out) {
-  const std::uint32_t entries = 1u << cq.log_entries;
-  const std::size_t at = std::size_t{cq.consumer & (entries - 1)} * cq.stride + cq.stride - 32;
-  out = layouts::image<layouts::cqe>::from_bytes(bytes_of(cq.where, at));
-  if (out.get<&layouts::cqe::owner>() != ((cq.consumer & entries) != 0)) return false;
-  ++cq.consumer;
-  return true;
+  return next_entry(cq, out);
 }
 
 void test_driver::tell_consumer(const queue& cq) {

@@ -167,6 +167,10 @@ class test_driver {
   static constexpr std::uint32_t uar = 200;  ///< UAR page of CQs and QPs
 
  private:
+  queue make_queue(std::uint32_t number, std::uint32_t log_entries);
+  template <class Entry>
+  bool next_entry(queue& q, layouts::image<Entry>& out);
+
   bool toggle_ = true;
   std::uint64_t next_mtt_ = 0x1000;
 };

@@ -26,14 +26,7 @@ class rc_errors : public transport_fixture {
     events(event_type::none);
   }
   test_send write(std::uint32_t bytes = 8) {
-    test_send s;
-    s.opcode = wqe_opcode::rdma_write;
-    s.address = region_start;
-    s.bytes = bytes;
-    s.lkey = key;
-    s.remote_address = region_start + 0x100000;
-    s.rkey = key;
-    return s;
+    return transfer(wqe_opcode::rdma_write, bytes, region_start, region_start + 0x100000);
   }
   test_send message(std::uint32_t bytes = 8) {
     test_send s = write(bytes);

@@ -158,6 +158,18 @@ class transport_fixture : public testing::Test {
   }
 
   // work requests
+  /// A request under the region's key for `bytes` bytes at `from`, to or from `to` of the other side.
+  test_send transfer(layouts::wqe_opcode opcode, std::uint32_t bytes, std::uint64_t from,
+                     std::uint64_t to) const {
+    test_send s;
+    s.opcode = opcode;
+    s.address = from;
+    s.bytes = bytes;
+    s.lkey = key;
+    s.remote_address = to;
+    s.rkey = key;
+    return s;
+  }
   template <class T>
   void put(const test_qp& qp, std::size_t at, const layouts::image<T>& part) {
     std::memcpy(driver->bytes_of(qp.ring, at), part.data(), T::bytes);

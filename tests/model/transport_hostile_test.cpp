@@ -36,13 +36,8 @@ class transport_hostile : public transport_fixture, public testing::WithParamInt
     to_rts(a, b.number);
     to_rts(b, a.number);
     fill(region_start + 0x200000, 5000, first);
-    test_send s;
-    s.opcode = wqe_opcode::rdma_write;
-    s.address = region_start + 0x200000;
-    s.remote_address = region_start + 0x300000;
-    s.bytes = 5000;
-    s.lkey = s.rkey = key;
-    send(a, s);
+    send(a,
+         transfer(wqe_opcode::rdma_write, 5000, region_start + 0x200000, region_start + 0x300000));
     expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
     expect_pattern(region_start + 0x300000, 5000, first);
   }

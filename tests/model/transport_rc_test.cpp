@@ -25,14 +25,7 @@ class rc : public transport_fixture {
     to_rts(b, a.number);
   }
   test_send request(wqe_opcode opcode, std::uint32_t bytes) {
-    test_send s;
-    s.opcode = opcode;
-    s.address = from;
-    s.bytes = bytes;
-    s.lkey = key;
-    s.remote_address = to;
-    s.rkey = key;
-    return s;
+    return transfer(opcode, bytes, from, to);
   }
   test_qp a, b;
 };

@@ -116,14 +116,7 @@ class wire : public transport_fixture {
     return host->load<layouts::smp>(driver->output);
   }
   test_send request(wqe_opcode what, std::uint32_t bytes) {
-    test_send s;
-    s.opcode = what;
-    s.address = from;
-    s.bytes = bytes;
-    s.lkey = key;
-    s.remote_address = to;
-    s.rkey = key;
-    return s;
+    return transfer(what, bytes, from, to);
   }
   layouts::image<layouts::cqe> completion_in(std::uint64_t nanoseconds) {
     layouts::image<layouts::cqe> e;

@@ -7,6 +7,7 @@ With FREEHCA_RESULTS set, each test adds its line to own.tsv there, and the exit
 failed tests.
 """
 import os
+import signal
 import sys
 import time
 import unittest
@@ -17,10 +18,19 @@ NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_reg
          "test_hostile", "test_faults", "test_unplug"]
 
 
+# A test that takes so long hangs.
+TEST_SECONDS = 300
+
+
+def ring(*_):
+    raise TimeoutError(f"not done after {TEST_SECONDS} s")
+
+
 class Recorder(unittest.TextTestResult):
     """Also writes one line per test, as tests/run/results.sh does."""
 
     def startTest(self, test):
+        signal.alarm(TEST_SECONDS)
         self.began, self.bad_before = time.monotonic(), self.bad()
         super().startTest(test)
 
@@ -29,6 +39,7 @@ class Recorder(unittest.TextTestResult):
 
     def stopTest(self, test):
         super().stopTest(test)
+        signal.alarm(0)
         if "FREEHCA_RESULTS" not in os.environ:
             return
         outcome, note = ("failed", "(see qom.log)") if self.bad() > self.bad_before else ("passed", "")
@@ -41,6 +52,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     machine.BINARY = sys.argv[1]
+    signal.signal(signal.SIGALRM, ring)
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Recorder).run(
         unittest.defaultTestLoader.loadTestsFromNames(sys.argv[2:] or NAMES))
     sys.exit("FREEHCA_RESULTS" not in os.environ and not result.wasSuccessful())

@@ -60,22 +60,34 @@ void firmware::clear() {
   initial_ = {};
 }
 
-/// Reads the chunks of MAP_FA or MAP_ICM_AUX, adds their pages to `count` and overwrites them.
-command_status firmware::take_pages(command& c, std::uint64_t& count) {
+/// Calls one(va, pa, pages) for each chunk of a MAP command, until one is refused.
+template <class One>
+static command_status for_each_chunk(command& c, One&& one) {
   if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox)
     return command_status::bad_parameter;
   for (std::uint32_t i = 0; i < c.input_modifier; ++i) {
     layouts::image<layouts::map_entry> e;
     if (!c.read_input(e, i * e.size())) return command_status::internal_error;
     const auto log = static_cast<unsigned>(e.get<&layouts::map_entry::log2size>());
-    const std::uint64_t pa = e.get<&layouts::map_entry::pa>();
     if (log > 24) return command_status::bad_parameter;
-    const std::uint64_t bytes = std::uint64_t{1} << (log + layouts::icm_page_shift);
-    if (pa % bytes != 0) return command_status::bad_parameter;
-    if (!fill_with_pattern(a_.memory, pa, bytes)) return command_status::internal_error;
-    count += bytes >> layouts::icm_page_shift;
+    const std::uint64_t pages = std::uint64_t{1} << log;
+    const std::uint64_t pa = e.get<&layouts::map_entry::pa>();
+    if (pa % (pages << layouts::icm_page_shift) != 0) return command_status::bad_parameter;
+    if (const command_status s = one(e.get<&layouts::map_entry::va>(), pa, pages);
+        s != command_status::ok)
+      return s;
   }
   return command_status::ok;
+}
+
+/// Takes the chunks of MAP_FA or MAP_ICM_AUX, adds their pages to `count` and overwrites them.
+command_status firmware::take_pages(command& c, std::uint64_t& count) {
+  return for_each_chunk(c, [&](std::uint64_t, std::uint64_t pa, std::uint64_t pages) {
+    if (!fill_with_pattern(a_.memory, pa, pages << layouts::icm_page_shift))
+      return command_status::internal_error;
+    count += pages;
+    return command_status::ok;
+  });
 }
 
 command_status firmware::map_fa(command& c) {
@@ -165,31 +177,21 @@ command_status firmware::unmap_icm_aux(command&) {
 command_status firmware::map_icm(command& c) {
   if (icm_bytes_ == 0) return command_status::bad_system_state;
   if (auxiliary_pages_ < auxiliary_needed_) return command_status::icm_error;
-  if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox)
-    return command_status::bad_parameter;
-  for (std::uint32_t i = 0; i < c.input_modifier; ++i) {
-    layouts::image<layouts::map_entry> e;
-    if (!c.read_input(e, i * e.size())) return command_status::internal_error;
-    const auto log = static_cast<unsigned>(e.get<&layouts::map_entry::log2size>());
-    const std::uint64_t va = e.get<&layouts::map_entry::va>(),
-                        pa = e.get<&layouts::map_entry::pa>();
-    if (log > 24) return command_status::bad_parameter;
-    const std::uint64_t bytes = std::uint64_t{1} << (log + layouts::icm_page_shift);
-    if (va % bytes != 0 || pa % bytes != 0) return command_status::bad_parameter;
-    if (const command_status s = a_.context_memory->map(va, pa, bytes >> layouts::icm_page_shift);
-        s != command_status::ok)
+  return for_each_chunk(c, [this](std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
+    const std::uint64_t bytes = pages << layouts::icm_page_shift;
+    if (va % bytes != 0) return command_status::bad_parameter;
+    if (const command_status s = a_.context_memory->map(va, pa, pages); s != command_status::ok)
       return s;
     // Multicast entries read as empty from INIT_HCA on, those that are lent later too.
     const hca_profile& p = a_.profile;
     const std::uint64_t groups =
         p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
-    if (p.running && va < groups && va + bytes > p.mc_base) {
-      const std::uint64_t low = std::max(va, p.mc_base);
-      if (!a_.context_memory->zero(low, std::min(va + bytes, groups) - low))
-        return command_status::internal_error;
-    }
-  }
-  return command_status::ok;
+    if (!p.running || va >= groups || va + bytes <= p.mc_base) return command_status::ok;
+    const std::uint64_t low = std::max(va, p.mc_base);
+    return a_.context_memory->zero(low, std::min(va + bytes, groups) - low)
+               ? command_status::ok
+               : command_status::internal_error;
+  });
 }
 
 command_status firmware::unmap_icm(command& c) {
