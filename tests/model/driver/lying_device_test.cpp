@@ -217,7 +217,21 @@ struct lying_device_without_flr : lying_device {
   lying_device_without_flr() : lying_device({}, false) {}
 };
 
-TEST_F(lying_device_without_flr, with_deaf_registers_is_kept_from_the_bus_all_the_same) {
+TEST_F(lying_device_without_flr,
+       with_deaf_registers_is_kept_from_the_bus_before_anything_is_reused) {
+  struct observer {
+    in_process::machine* machine;
+    unsigned resets = 0;
+    bool could_master = false;
+  } seen{&rig.machine};
+  event_sinks sinks;
+  sinks.context = &seen;
+  sinks.was_reset = [](void* context) noexcept {
+    auto& o = *static_cast<observer*>(context);
+    ++o.resets;
+    o.could_master |= o.machine->configuration().bus_master();
+  };
+  rig.adapter.set_sinks(sinks);
   EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
   EXPECT_TRUE(rig.machine.configuration().bus_master());
   rig.machine.alter_register_read = [](unsigned, std::size_t, std::uint32_t) { return ~0u; };
@@ -225,9 +239,12 @@ TEST_F(lying_device_without_flr, with_deaf_registers_is_kept_from_the_bus_all_th
   operation down;
   rig.adapter.tear_down(down);
   static_cast<void>(rig.await(down));
+  EXPECT_EQ(seen.resets, 1u);
+  EXPECT_FALSE(seen.could_master) << "what it was lent was given back while it could still write";
   EXPECT_FALSE(rig.machine.configuration().bus_master());
   EXPECT_EQ(rig.adapter.state(), device_state::down);
   tell_the_truth();
+  rig.adapter.set_sinks({});
 }
 
 }  // namespace
