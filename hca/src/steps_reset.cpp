@@ -146,7 +146,12 @@ auto device::steps::reset(device& d) -> outcome {
       // Held so that no tool writes the flash during the reset, which frees it again.
       const std::uint32_t held = mmio::read_32(d.bar0_, bar0::flash_semaphore);
       if (held == all_ones) return fail(transport_error::gone);
-      if (held != 0) return now < d.patience_ ? later(d, poll_interval) : fail(driver_error::busy);
+      if (held != 0) {
+        if (now < d.patience_) return later(d, poll_interval);
+        // Whoever takes the device over says that nobody is at its flash either; only a reset frees the semaphore
+        // of a tool that died.
+        if (!d.setup_.take_over) return fail(driver_error::busy);
+      }
       if (const status s = save_configuration(d); !s.ok()) {
         mmio::write_32(d.bar0_, bar0::flash_semaphore, 0);
         return fail(s);

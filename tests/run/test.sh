@@ -12,9 +12,9 @@ here=$FREEHCA_ROOT/tests/run
 # shellcheck source=tests/run/results.sh
 . "$here/results.sh"
 
-known="unit model layering lint host cross trixie qom guest long"
+known="unit model layering lint host cross fuzz trixie qom guest long"
 tiers=("$@")
-[[ ${#tiers[@]} -gt 0 ]] || tiers=(lint host cross trixie qom guest)
+[[ ${#tiers[@]} -gt 0 ]] || tiers=(lint host cross fuzz trixie qom guest)
 for tier in "${tiers[@]}"; do
   [[ " $known " == *" $tier "* ]] || { say "test: no tier '$tier'; there are: $known"; exit 2; }
 done
@@ -53,6 +53,10 @@ for tier in "${tiers[@]}"; do
     cross)
       stage "install" "$here/install.sh" script build cross
       stage "cross" "$here/cross.sh"
+      ;;
+    fuzz)
+      stage "install" "$here/install.sh" script build clang
+      stage "fuzz" "$here/fuzz.sh"
       ;;
     trixie)
       stage "trixie" "$here/trixie.sh"

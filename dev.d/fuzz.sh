@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# fuzz.sh driver [SECONDS]: the driver against an adapter that lies, under sanitizers, for so many seconds (default
+# 60). What it learns is kept in the cache; an input that finds something is left in build/fuzz-findings.
+set -euo pipefail
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+# shellcheck source=dev.d/cache.sh
+. "$FREEHCA_ROOT/dev.d/cache.sh"
+cd "$FREEHCA_ROOT"
+target=${1:-} seconds=${2:-60}
+[[ $target == driver ]] || die "fuzz: say what: driver"
+[[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "fuzz: '$seconds' is no number of seconds"
+need script build clang
+step "fuzz: configure" cmake --preset fuzz || die "CMake fails"
+step "fuzz: build" nice cmake --build --preset fuzz --target "freehca_${target}_fuzz" || die "it does not build"
+
+learned=$FREEHCA_CACHE/fuzz/$target findings=build/fuzz-findings/
+mkdir -p "$learned" "$findings"
+cache_lock "fuzz-$target"
+log=$FREEHCA_LOGS/fuzz-$target.log status=0
+say "fuzz: $target for $seconds s"
+"build/fuzz/tests/fuzz/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 "-artifact_prefix=$findings" \
+  -print_final_stats=1 "$learned" "tests/fuzz/${target}_inputs" >"$log" 2>&1 || status=$?
+if [[ $status -ne 0 ]]; then
+  grep -E '^finding:|ERROR|runtime error|SUMMARY|Test unit written' "$log" >&2 || tail -n 30 "$log" >&2
+  die "fuzz: $target: something was found; the log: $log"
+fi
+executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
+say "fuzz: $target: no finding in $executions executions, $coverage edges covered"

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// libFuzzer's entry.
+#include "driver_run.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
+  freehca::fuzz::run_driver(data, bytes);
+  return 0;
+}

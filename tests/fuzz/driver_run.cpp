@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "driver_run.hpp"
+
+#include <algorithm>
+#include <coroutine>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <new>
+
+#include <freehca/hal/text.hpp>
+#include <freehca/hca/verbs.hpp>
+#include <freehca/in_process/machine.hpp>
+
+#include "lies.hpp"
+
+namespace freehca::fuzz {
+namespace {
+
+[[noreturn]] void found(const char* what, status s = {}) {
+  char text[160];
+  describe(s, text, sizeof text);
+  std::fprintf(stderr, "finding: %s (%s)\n", what, s.ok() ? "-" : text);
+  __builtin_trap();
+}
+
+struct release {
+  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
+};
+using storage = std::unique_ptr<std::byte[], release>;
+
+storage allocate(std::size_t bytes) {
+  return storage(new (std::align_val_t{16}) std::byte[bytes]);
+}
+
+// A coroutine that nobody waits for: it says itself when it is done.
+struct detached {
+  struct promise_type {
+    detached get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+// No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter does.
+constexpr std::uint64_t patience = clock::seconds(600);
+
+class run {
+ public:
+  run(const std::uint8_t* data, std::size_t bytes)
+      : input_(data, bytes), machine_(machine_of(input_.byte())) {}
+
+  void go() {
+    open(false);
+    {
+      lies adapter(machine_, input_, [this] { cancel_wanted_ = true; });
+      if (bring_up().ok()) use();
+      tear_down();
+      removed_ = adapter.removed();
+    }
+    machine_.adapter().release_held_commands();
+    tear_down();
+    check_nothing_left();
+    if (!removed_) recover();
+    device_.close();
+  }
+
+ private:
+  static in_process::machine_options machine_of(std::uint8_t flags) {
+    in_process::machine_options m;
+    m.function_level_reset = (flags & 1) == 0;
+    m.interrupts = (flags & 2) == 0;
+    m.loses_interrupts = (flags & 4) != 0;
+    m.model.log_max_commands = (flags & 8) != 0 ? 0 : 4;
+    m.model.subnet_manager = (flags & 16) == 0;
+    m.model.kind = (flags & 32) != 0 ? model::variant::connectx2 : model::variant::connectx3_pro;
+    return m;
+  }
+
+  void open(bool take_over) {
+    device_setup setup;
+    setup.platform = machine_.platform();
+    setup.budget = budget_;
+    setup.storage = device_storage_.get();
+    setup.storage_bytes = device::storage_bytes(budget_);
+    setup.port_wait = clock::seconds(1);
+    setup.take_over = take_over;
+    if (const status s = device_.open(setup); !s.ok()) found("the device cannot be opened", s);
+  }
+
+  template <class Done>
+  void drive(Done done, const char* what) {
+    const bool in_time = machine_.run(
+        done,
+        [this] {
+          if (cancel_wanted_) cancel();
+          if (verbs_.is_open()) {
+            verbs_.poll();
+            return patiently(verbs_.next_deadline());
+          }
+          device_.poll();
+          return patiently(device_.next_deadline());
+        },
+        patience);
+    if (!in_time) found(what);
+  }
+
+  // A driver that looks again and again at an adapter that is silent: less and less often, or an input would
+  // take seconds.
+  std::uint64_t patiently(std::uint64_t deadline) {
+    constexpr unsigned looks_each = 8, longest = 14;
+    if (deadline != 0) looks_ = 0;
+    else
+      deadline =
+          machine_.time() + (clock::microseconds(1) << std::min(looks_++ / looks_each, longest));
+    return deadline;
+  }
+
+  // What the user's Ctrl-C would do. Not at once: the driver is in the midst of something.
+  void cancel() {
+    cancel_wanted_ = false;
+    if (current_ != nullptr) current_->cancel();
+    for (operation* each : pending_)
+      if (each != nullptr) each->cancel();
+  }
+
+  status await(operation& op, const char* what) {
+    current_ = &op;
+    drive([&] { return op.done(); }, what);
+    current_ = nullptr;
+    return op.outcome();
+  }
+
+  status bring_up() {
+    operation up;
+    device_.bring_up(up);
+    return await(up, "bring-up does not end");
+  }
+
+  void tear_down() {
+    if (verbs_.is_open() && verbs_.close().ok()) {
+    }
+    operation down;
+    device_.tear_down(down);
+    // A teardown may be refused while something else is under way, and be cancelled by nobody.
+    drive([&] { return down.done(); }, "teardown does not end");
+    if (verbs_.is_open()) {
+      if (const status s = verbs_.close(); !s.ok()) found("objects are left after teardown", s);
+    }
+  }
+
+  void use() {
+    if (!verbs_
+             .open(device_, budget_, objects_, verbs_storage_.get(),
+                   verbs::storage_bytes(budget_, objects_))
+             .ok())
+      return;
+    const result<pd_handle> domain = verbs_.create_protection_domain();
+    if (!domain.ok()) return;
+    running_ = tasks;
+    for (unsigned i = 0; i < tasks; ++i) use_queue_pair(i, domain.value());
+    drive([this] { return running_ == 0; }, "an operation on an object does not end");
+    static_cast<void>(verbs_.destroy(domain.value()));
+  }
+
+  // Waits for an operation that cancel() may end.
+  auto under_way(unsigned task, operation& op) {
+    pending_[task] = &op;
+    return op.operator co_await();
+  }
+
+  detached use_queue_pair(unsigned task, pd_handle domain) {
+    create_completion_queue completions;
+    completions.start(verbs_, {.entries = 15});
+    status s = co_await under_way(task, completions);
+    if (s.ok()) {
+      create_queue_pair pair;
+      pair.start(verbs_, {.pd = domain,
+                          .send_cq = completions.queue(),
+                          .receive_cq = completions.queue(),
+                          .sends = 4,
+                          .receives = 4,
+                          .inline_bytes = 64});
+      s = co_await under_way(task, pair);
+      if (s.ok()) {
+        const connection_attributes a = loopback(pair.qpn());
+        for (const auto to :
+             {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
+          modify_queue_pair m;
+          m.start(verbs_, pair.queue(), to, a);
+          s = co_await under_way(task, m);
+          if (!s.ok()) break;
+        }
+        if (s.ok()) exchange(pair.queue(), completions.queue());
+        query_queue_pair look;
+        look.start(verbs_, pair.queue());
+        static_cast<void>(co_await under_way(task, look));
+        poll(completions.queue());
+        destroy_queue_pair d;
+        d.start(verbs_, pair.queue());
+        static_cast<void>(co_await under_way(task, d));
+      }
+      destroy_completion_queue d;
+      d.start(verbs_, completions.queue());
+      static_cast<void>(co_await under_way(task, d));
+    }
+    pending_[task] = nullptr;
+    --running_;
+  }
+
+  // Messages without data from a queue pair to itself: what comes back is polled later.
+  void exchange(qp_handle pair, cq_handle completions) {
+    queues::sq* send = verbs_.send_queue(pair);
+    queues::rq* receive = verbs_.receive_queue(pair);
+    if (send == nullptr || receive == nullptr) return;
+    for (unsigned i = 0; i < 4; ++i) {
+      static_cast<void>(receive->post_and_ring({}));
+      static_cast<void>(send->post_and_ring({}));
+    }
+    poll(completions);
+  }
+
+  void poll(cq_handle completions) {
+    queues::work_completion w[4];
+    if (queues::cq* q = verbs_.queue(completions); q != nullptr) static_cast<void>(q->poll(w, 4));
+  }
+
+  connection_attributes loopback(std::uint32_t qpn) const {
+    connection_attributes a;
+    a.remote_write = true;
+    a.path_mtu = layouts::ib_mtu::mtu_1024;
+    a.remote_qpn = qpn;
+    a.address.port = 1;
+    a.address.dlid = device_.port(1).lid;
+    return a;
+  }
+
+  void check_nothing_left() {
+    if (device_.state() != device_state::down) found("the device is not down after teardown");
+    if (!device_.holdings().none()) found("something is held after teardown");
+    if (device_.holdings().in_doubt() != 0) found("something is in doubt after teardown");
+  }
+
+  // An honest adapter: nothing that it was made to say before may have been believed for good.
+  void recover() {
+    status s = bring_up();
+    if (s.is(driver_error::busy)) {
+      // It was told that somebody else has a semaphore, when the very read had given it the semaphore.
+      device_.close();
+      open(true);
+      s = bring_up();
+    }
+    if (!s.ok()) found("no bring-up after the lies", s);
+    tear_down();
+    check_nothing_left();
+  }
+
+  static constexpr unsigned tasks = 3;
+  input input_;
+  in_process::machine machine_;
+  const budget budget_{};
+  const verbs_budget objects_{};
+  const storage device_storage_ = allocate(device::storage_bytes(budget_)),
+                verbs_storage_ = allocate(verbs::storage_bytes(budget_, objects_));
+  device device_;
+  verbs verbs_;
+  operation* current_ = nullptr;
+  operation* pending_[tasks] = {};
+  unsigned running_ = 0;
+  unsigned looks_ = 0;  // in a row
+  bool cancel_wanted_ = false;
+  bool removed_ = false;
+};
+
+}  // namespace
+
+void run_driver(const std::uint8_t* data, std::size_t bytes) {
+  run(data, bytes).go();
+}
+
+}  // namespace freehca::fuzz

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freehca::fuzz {
+
+/// The bytes that a fuzzer tries, read from the front; zeros behind the end.
+class input {
+ public:
+  input(const std::uint8_t* data, std::size_t bytes) : at_(data), left_(bytes) {}
+
+  bool empty() const { return left_ == 0; }
+  std::uint8_t byte() {
+    if (left_ == 0) return 0;
+    --left_;
+    return *at_++;
+  }
+  std::uint32_t word() {
+    std::uint32_t w = 0;
+    for (unsigned i = 0; i < 4; ++i) w = w << 8 | byte();
+    return w;
+  }
+
+ private:
+  const std::uint8_t* at_;
+  std::size_t left_;
+};
+
+}  // namespace freehca::fuzz

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# fuzz.sh: one minute of each fuzzer, one test each.
+set -euo pipefail
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=tests/run/results.sh
+. "$FREEHCA_ROOT/tests/run/results.sh"
+check "fuzz: driver" "$FREEHCA_ROOT/dev" fuzz driver 60
