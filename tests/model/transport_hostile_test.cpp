@@ -111,6 +111,7 @@ TEST_P(transport_hostile, noise_in_the_queues) {
     reset(a);
     reset(b);
     EXPECT_EQ(driver->counter_named("queue_pairs"), 0u);
+    EXPECT_EQ(driver->counter_named("send_requests_held"), 0u);
   }
   expect_service(0x110);
   expect_untouched(before);

@@ -17,8 +17,8 @@ inline void expect_works_after_reset(test_host& host, device& hca) {
   driver.write(layouts::bar0::reset, 1);
   EXPECT_TRUE(host.idle());
   EXPECT_FALSE(host.intx_asserted);
-  for (const char* name : {"queue_pairs", "shared_receive_queues", "icm_pages", "firmware_pages",
-                           "auxiliary_pages", "commands_in_flight"})
+  for (const char* name : {"queue_pairs", "shared_receive_queues", "send_requests_held",
+                           "icm_pages", "firmware_pages", "auxiliary_pages", "commands_in_flight"})
     EXPECT_EQ(driver.counter_named(name), 0u) << name;
   EXPECT_EQ(driver.read(layouts::bar0::ownership), 0u);
   EXPECT_FALSE(driver.go());

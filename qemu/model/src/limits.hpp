@@ -19,7 +19,7 @@ inline constexpr unsigned log_message_bytes = 30;
 inline constexpr std::size_t objects = std::size_t{1} << 16;
 
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.
-inline constexpr std::size_t requests = std::size_t{1} << 16;
+inline constexpr std::size_t requests = std::size_t{1} << 15;
 
 /// Things due now, most of them packets under way, from which on senders wait. No source: chosen.
 inline constexpr std::size_t backlog = std::size_t{1} << 14;

@@ -56,6 +56,7 @@ transport::parts::parts(adapter& whole)
       groups(*this),
       commands(*this) {
   a.counters.add("queue_pairs", [this] { return pairs.count(); });
+  a.counters.add("send_requests_held", [this] { return pairs.requests_held; });
   a.counters.add("shared_receive_queues", [this] { return shared.count(); });
   a.counters.add("transport_packets_sent", packets_sent);
   a.counters.add("transport_packets_received", packets_received);
