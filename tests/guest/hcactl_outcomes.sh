@@ -33,10 +33,16 @@ signalled() {
   wait $signalled_process || signalled_status=$?
 }
 
-# linux_works: the adapter goes from vfio-pci to Linux's driver, which brings it up and lets it go.
-# Wants linux_traffic.sh.
+# linux_works [ADDRESS...]: the adapters (hca) go from vfio-pci to Linux's driver, which brings them up and lets them
+# go. Wants linux_traffic.sh.
 linux_works() {
-  echo "$hca" >/sys/bus/pci/drivers/vfio-pci/unbind || fail "vfio-pci does not let go"
+  [ $# -gt 0 ] || set -- "$hca"
+  for linux_address in "$@"; do
+    echo "$linux_address" >/sys/bus/pci/drivers/vfio-pci/unbind || fail "vfio-pci does not let go of $linux_address"
+  done
   linux_up
+  for linux_address in "$@"; do
+    [ -e "/sys/bus/pci/drivers/mlx4_core/$linux_address" ] || fail "Linux's driver has not taken $linux_address"
+  done
   linux_down
 }

@@ -2,34 +2,21 @@
 // Copyright the freehca authors
 //
 // The tool as a process, on a made-up sysfs.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "fake_sysfs.hpp"
+#include "run_program.hpp"
 
 namespace freehca {
 namespace {
 
-struct answer {
-  int code = -1;
-  std::string text;
-};
+using testing::answer;
 
 answer hcactl(const std::string& arguments) {
-  answer a;
-  FILE* pipe = popen((std::string(HCACTL) + " " + arguments).c_str(), "r");
-  if (pipe == nullptr) return a;
-  std::array<char, 512> piece;
-  while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) a.text += piece.data();
-  const int status = pclose(pipe);
-  a.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return a;
+  return testing::run_program(std::string(HCACTL) + " " + arguments);
 }
 
 class hcactl_test : public ::testing::Test {

@@ -40,11 +40,6 @@ for hca in 0000:00:08.0 0000:00:09.0; do
   [ $interruptions -ge 3 ] || fail "$hca: only $interruptions interruptions"
   say "$hca: $interruptions interruptions"
 done
-for hca in 0000:00:08.0 0000:00:09.0; do
-  echo $hca >/sys/bus/pci/drivers/vfio-pci/unbind || fail "vfio-pci does not let go of $hca"
-done
-linux_up
-[ -e /sys/class/infiniband/mlx4_1 ] || fail "Linux's driver has not taken both"
-linux_down
+linux_works 0000:00:08.0 0000:00:09.0
 log_clean || fail "the kernel's log"
 no_complaints

@@ -2,11 +2,7 @@
 // Copyright the freehca authors
 //
 // `./dev demo --in-process` as a process: what it counts is what the model counted.
-#include <sys/wait.h>
-
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -14,26 +10,18 @@
 
 #include <gtest/gtest.h>
 
+#include "../run_program.hpp"
+
 namespace freehca {
 namespace {
 
-class demo : public ::testing::Test {
- protected:
-  void run(const std::string& arguments) {
-    FILE* pipe = popen((std::string(DEMO) + " " + arguments + " 2>&1").c_str(), "r");
-    ASSERT_NE(pipe, nullptr);
-    std::array<char, 512> piece;
-    while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) text += piece.data();
-    const int status = pclose(pipe);
-    code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  std::string text;
-  int code = -1;
-};
+testing::answer run(const std::string& arguments) {
+  return testing::run_program(std::string(DEMO) + " " + arguments + " 2>&1");
+}
 
-TEST_F(demo, counts_what_the_model_counted) {
+TEST(demo, counts_what_the_model_counted) {
   constexpr std::uint64_t messages = 3, kinds = 3, sizes = 10;
-  run("--messages " + std::to_string(messages));
+  const auto [code, text] = run("--messages " + std::to_string(messages));
   ASSERT_EQ(code, 0) << text;
   std::map<std::string, std::uint64_t> driver;
   std::uint64_t tallies = 0, verified = 0;
@@ -62,8 +50,8 @@ TEST_F(demo, counts_what_the_model_counted) {
   EXPECT_NE(text.find("all well"), std::string::npos) << text;
 }
 
-TEST_F(demo, refuses_wrong_usage) {
-  run("--messages 0");
+TEST(demo, refuses_wrong_usage) {
+  const auto [code, text] = run("--messages 0");
   EXPECT_GT(code, 100) << text;
 }
 
