@@ -139,6 +139,9 @@ auto device::steps::reset(device& d) -> outcome {
           return again(d, registers_answer);
         }
       }
+      // Ahead of the semaphore: a process that dies while it holds it leaves a card that only a takeover resets.
+      if (!d.configuration_wiped_)
+        if (const status s = save_configuration(d); !s.ok()) return fail(s);
       d.patience_ = clock::after(now, flash_semaphore_limit);
       return again(d, take_flash);
     }
@@ -151,10 +154,6 @@ auto device::steps::reset(device& d) -> outcome {
         // Whoever takes the device over says that nobody is at its flash either; only a reset frees the semaphore
         // of a tool that died.
         if (!d.setup_.take_over) return fail(driver_error::busy);
-      }
-      if (const status s = save_configuration(d); !s.ok()) {
-        mmio::write_32(d.bar0_, bar0::flash_semaphore, 0);
-        return fail(s);
       }
       d.configuration_wiped_ = true;
       mmio::write_32(d.bar0_, bar0::reset, bar0::reset_value);

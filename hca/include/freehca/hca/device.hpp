@@ -34,7 +34,9 @@ struct device_setup {
   bool use_interrupts = true;  ///< false: event queues are polled
   /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no error.
   std::uint64_t port_wait = clock::seconds(10);
-  /// Takes a device whose ownership semaphore is held, after an owner that died without giving it back.
+  /// Takes a device whose semaphores are held, after an owner that died without giving them back: that of
+  /// ownership at once, that of the flash after the time that a tool may hold it. Whoever says this answers for
+  /// nobody else being at the device.
   bool take_over = false;
 };
 
