@@ -32,6 +32,18 @@ TEST_F(flash_semaphore, a_device_whose_flash_is_in_use_is_busy) {
   EXPECT_EQ(rig.adapter.failure().step, bring_up_step::reset);
 }
 
+TEST_F(flash_semaphore, that_is_given_back_in_time_was_worth_waiting_for) {
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  operation up;
+  rig.adapter.bring_up(up);
+  rig.run_for(clock::seconds(5));
+  EXPECT_FALSE(up.done());
+  EXPECT_EQ(rig.machine.counter("software_resets"), 0u);
+  rig.machine.mmio_write(0, layouts::bar0::flash_semaphore, 0, 4);
+  EXPECT_TRUE(rig.await(up).ok()) << rig.failure();
+  EXPECT_EQ(rig.machine.counter("software_resets"), 1u);
+}
+
 TEST_F(flash_semaphore, whoever_takes_the_device_over_resets_it_all_the_same) {
   rig.setup.take_over = true;
   ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
