@@ -19,7 +19,7 @@ using testing::device_rig;
 class lying_device : public ::testing::Test {
  protected:
   explicit lying_device(const freehca::budget& b = {}, bool function_level_reset = true)
-      : rig(roomy(function_level_reset), b), budget_(b) {
+      : rig(roomy(function_level_reset), b), made_with(b) {
     rig.setup.port_wait = clock::milliseconds(5);
     operations_ = *rig.setup.platform.operations;
     operations_.log = [](void*, severity, const char* text) { logged().emplace_back(text); };
@@ -52,7 +52,7 @@ class lying_device : public ::testing::Test {
   }
 
   /// The answer to QUERY_FW goes through `change`.
-  void change_query_fw(std::function<void(layouts::image<layouts::query_fw>&)> change) {
+  void change_query_fw(const std::function<void(layouts::image<layouts::query_fw>&)>& change) {
     note_commands();
     rig.machine.alter_adapter_write = [this, change](std::uint64_t, std::byte* to,
                                                      std::size_t count) {
@@ -103,7 +103,7 @@ class lying_device : public ::testing::Test {
   }
 
   device_rig rig;
-  freehca::budget budget_;
+  freehca::budget made_with;
   opcode last{};
   unsigned maps = 0;
 
@@ -123,7 +123,7 @@ TEST_F(lying_device, asks_for_more_auxiliary_pages_than_there_are) {
 }
 
 TEST_F(lying_device, asks_for_auxiliary_pages_that_the_firmware_area_has_taken) {
-  const device_plan plan(budget_);
+  const device_plan plan(made_with);
   answer_set_icm_size(plan.lent_pages);
   expect_exceeds(budget::item::auxiliary_area, plan.lent_pages, bring_up_step::set_icm_size);
 }
