@@ -42,7 +42,8 @@ struct round {
   status bring_up;
   traffic_result traffic;
   status tear_down;
-  std::uint64_t sleeps_of_bring_up = 0, sleeps = 0, resets = 0;
+  std::uint64_t sleeps_of_bring_up = 0, sleeps = 0;
+  device_state at_end = device_state::closed;
   bool all_well() const { return bring_up.ok() && traffic.ok() && tear_down.ok(); }
 };
 
@@ -64,7 +65,7 @@ round run_round(impatient_host& host, Midway&& midway) {
     }
     r.tear_down = s.tear_down();
     r.sleeps = host.sleeps;
-    r.resets = s.adapter().info().resets;
+    r.at_end = s.adapter().state();
     EXPECT_TRUE(r.tear_down.ok()) << words(r.tear_down);
     EXPECT_TRUE(s.adapter().holdings().none());
     EXPECT_TRUE(s.objects().holdings().none());

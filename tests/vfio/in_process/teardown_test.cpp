@@ -2,6 +2,9 @@
 // Copyright the freehca authors
 //
 // Firmware that does not take objects back: a reset ends them, and only then does the driver forget them.
+#include <ostream>
+#include <tuple>
+
 #include <freehca/model/command_fault.hpp>
 
 #include "session_rig.hpp"
@@ -16,6 +19,7 @@ struct refusal {
   const char* name;
   opcode code;
   fate what;
+  friend void PrintTo(const refusal& r, std::ostream* to) { *to << r.name; }
 };
 
 class stubborn_firmware : public ::testing::TestWithParam<std::tuple<refusal, bool>> {};
