@@ -112,5 +112,25 @@ TEST_F(core_limits, queue_pairs) {
   EXPECT_EQ(driver.counter_named("queue_pairs"), 0u);
 }
 
+TEST(core_limits_map, what_one_command_lends_has_an_end) {
+  test_host host;
+  device hca{host, options{}};
+  test_driver driver{host, hca};
+  unsigned log = 0;
+  while (std::uint64_t{1} << log < limits::pages_per_map) ++log;
+  EXPECT_EQ(driver.map(opcode::map_fa, 0, 0, log + 1), command_status::exceeds_limits);
+
+  // Two chunks, the first of which fits and is lent.
+  layouts::image<layouts::map_entry> first, second;
+  first.set<&layouts::map_entry::pa>(host.allocate());
+  second.set<&layouts::map_entry::log2size>(log);
+  host.store(driver.input, first);
+  host.store(driver.input + first.size(), second);
+  const std::uint64_t writes = host.bytes_written;
+  EXPECT_EQ(driver.command(opcode::map_fa, driver.input, 2).status, command_status::exceeds_limits);
+  EXPECT_EQ(host.bytes_written - writes, 4096u);
+  EXPECT_TRUE(driver.start_firmware());
+}
+
 }  // namespace
 }  // namespace freehca::model::test

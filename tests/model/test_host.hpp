@@ -34,6 +34,7 @@ class test_host final : public environment {
   bool dma_write(std::uint64_t address, const void* from, std::size_t bytes) override {
     if (!inside(address, bytes)) return false;
     std::memcpy(at(address), from, bytes);
+    bytes_written += bytes;
     return true;
   }
   bool bus_master() override { return bus_master_on; }
@@ -89,8 +90,8 @@ class test_host final : public environment {
   bool bus_master_on = true, msix_on = true, intx_asserted = false;
   std::uint64_t clock = 1000;
   unsigned wipes = 0;
-  std::uint64_t reads = 0, bytes_read = 0;  ///< by DMA
-  std::vector<unsigned> messages;           ///< MSI-X messages, in order
+  std::uint64_t reads = 0, bytes_read = 0, bytes_written = 0;  ///< by DMA
+  std::vector<unsigned> messages;                              ///< MSI-X messages, in order
   std::vector<std::string> complaints;
 
  private:

@@ -12,6 +12,7 @@
 #include "event_queues.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
+#include "limits.hpp"
 #include "memory_regions.hpp"
 #include "ports.hpp"
 #include "transport.hpp"
@@ -65,6 +66,7 @@ template <class One>
 static command_status for_each_chunk(command& c, One&& one) {
   if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox)
     return command_status::bad_parameter;
+  std::uint64_t total = 0;
   for (std::uint32_t i = 0; i < c.input_modifier; ++i) {
     layouts::image<layouts::map_entry> e;
     if (!c.read_input(e, i * e.size())) return command_status::internal_error;
@@ -72,6 +74,8 @@ static command_status for_each_chunk(command& c, One&& one) {
     if (log > 24) return command_status::bad_parameter;
     const std::uint64_t pages = std::uint64_t{1} << log;
     const std::uint64_t pa = e.get<&layouts::map_entry::pa>();
+    total += pages;
+    if (total > limits::pages_per_map) return command_status::exceeds_limits;
     if (pa % (pages << layouts::icm_page_shift) != 0) return command_status::bad_parameter;
     if (const command_status s = one(e.get<&layouts::map_entry::va>(), pa, pages);
         s != command_status::ok)

@@ -18,6 +18,10 @@ inline constexpr unsigned log_message_bytes = 30;
 /// tables may be larger, as on cards. No source: chosen. What is more gets the status "exceeds limits".
 inline constexpr std::size_t objects = std::size_t{1} << 16;
 
+/// Pages of one MAP command: each is written at once, and the host waits. Drivers lend 64 MiB at most with one (256
+/// chunks of 256 KiB, Linux icm.c). No source: chosen.
+inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
+
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.
 inline constexpr std::size_t requests = std::size_t{1} << 15;
 
