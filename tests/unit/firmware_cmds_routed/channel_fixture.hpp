@@ -26,42 +26,42 @@ inline constexpr std::uint64_t second = 1'000'000'000;
 /// A channel on a scripted device.
 class channel_test : public ::testing::Test {
  protected:
-  explicit channel_test(unsigned slots = 4) : slots_(slots) {
-    storage_.resize(channel::storage_bytes_for(slots) / sizeof(std::max_align_t) + 1);
-    resources_ = {.hcr = device_.command_register(),
-                  .mailboxes = device_.memory(channel::mailbox_bytes_for(slots)),
-                  .storage = reinterpret_cast<std::byte*>(storage_.data()),
-                  .storage_bytes = storage_.size() * sizeof(std::max_align_t),
-                  .slots = slots,
-                  .platform = device_.platform()};
-    EXPECT_TRUE(channel_.open(resources_).ok());
+  explicit channel_test(unsigned slots = 4) : slot_count(slots) {
+    storage.resize(channel::storage_bytes_for(slots) / sizeof(std::max_align_t) + 1);
+    resources = {.hcr = device.command_register(),
+                 .mailboxes = device.memory(channel::mailbox_bytes_for(slots)),
+                 .storage = reinterpret_cast<std::byte*>(storage.data()),
+                 .storage_bytes = storage.size() * sizeof(std::max_align_t),
+                 .slots = slots,
+                 .platform = device.platform()};
+    EXPECT_TRUE(commands.open(resources).ok());
   }
   ~channel_test() override {
-    EXPECT_TRUE(channel_.idle());
-    EXPECT_EQ(channel_.slots_in_use(), 0u);
+    EXPECT_TRUE(commands.idle());
+    EXPECT_EQ(commands.slots_in_use(), 0u);
     for (unsigned k = 0; k < lease_kinds; ++k)
-      EXPECT_EQ(channel_.in_doubt(static_cast<lease_kind>(k)), 0u);
+      EXPECT_EQ(commands.in_doubt(static_cast<lease_kind>(k)), 0u);
   }
 
   void use_events(unsigned limit) {
-    channel_.use_events(limit);
-    channel_.poll();
+    commands.use_events(limit);
+    commands.poll();
   }
   std::uint16_t token_of(std::size_t posted) const {
-    return static_cast<std::uint16_t>(device_.posted[posted].get<&hcr::token>());
+    return static_cast<std::uint16_t>(device.posted[posted].get<&hcr::token>());
   }
   void complete(std::size_t posted, std::uint8_t status = 0, std::uint64_t output = 0) {
-    channel_.on_completion(token_of(posted), status, output);
+    commands.on_completion(token_of(posted), status, output);
   }
   /// Ends what a test leaves under way, while its commands are still there.
-  void finish() { channel_.device_was_reset(); }
-  void pass(std::uint64_t nanoseconds) { device_.now += nanoseconds; }
+  void finish() { commands.device_was_reset(); }
+  void pass(std::uint64_t nanoseconds) { device.now += nanoseconds; }
 
-  unsigned slots_;
-  scripted_device device_;
-  std::vector<std::max_align_t> storage_;
-  channel_resources resources_;
-  channel channel_;
+  unsigned slot_count;
+  scripted_device device;
+  std::vector<std::max_align_t> storage;
+  channel_resources resources;
+  channel commands;
 };
 
 /// Counts what its settle function was told.

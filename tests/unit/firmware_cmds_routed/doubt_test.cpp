@@ -14,12 +14,12 @@ TEST_F(doubt, an_answered_command_gives_its_leases_back_at_once) {
     watched_lease pages(lease_kind::page, 5);
     nop_command c;
     c.put_at_risk(pages.it);
-    channel_.submit(c);
-    channel_.poll();
+    commands.submit(c);
+    commands.poll();
     EXPECT_TRUE(pages.it.at_risk());
-    EXPECT_EQ(channel_.in_doubt(lease_kind::page), 0u);
-    device_.answer(status);
-    channel_.poll();
+    EXPECT_EQ(commands.in_doubt(lease_kind::page), 0u);
+    device.answer(status);
+    commands.poll();
     EXPECT_FALSE(pages.it.at_risk());
     EXPECT_FALSE(pages.it.in_doubt());
     EXPECT_EQ(pages.settled, 0u);
@@ -32,38 +32,38 @@ TEST_F(doubt, a_polled_timeout_holds_everything_until_the_late_answer) {
   sw2hw_cq_command c{1u};
   c.put_at_risk(pages.it);
   c.put_at_risk(number.it);
-  channel_.submit(c);
-  channel_.poll();
+  commands.submit(c);
+  commands.poll();
   pass(60 * second - 1);
-  channel_.poll();
+  commands.poll();
   EXPECT_FALSE(c.done());
   pass(1);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(c.outcome().is(transport_error::timeout));
   EXPECT_EQ(c.outcome().where(), static_cast<unsigned>(layouts::opcode::sw2hw_cq));
   EXPECT_TRUE(pages.it.in_doubt());
-  EXPECT_EQ(channel_.in_doubt(lease_kind::page), 5u);
-  EXPECT_EQ(channel_.in_doubt(lease_kind::number), 1u);
-  EXPECT_EQ(channel_.in_doubt(lease_kind::slot), 1u);
-  EXPECT_EQ(channel_.in_doubt(lease_kind::mailbox), 1u);
-  EXPECT_EQ(channel_.slots_in_use(), 1u);
+  EXPECT_EQ(commands.in_doubt(lease_kind::page), 5u);
+  EXPECT_EQ(commands.in_doubt(lease_kind::number), 1u);
+  EXPECT_EQ(commands.in_doubt(lease_kind::slot), 1u);
+  EXPECT_EQ(commands.in_doubt(lease_kind::mailbox), 1u);
+  EXPECT_EQ(commands.slots_in_use(), 1u);
 
-  device_.answer(0);
-  channel_.poll();
+  device.answer(0);
+  commands.poll();
   EXPECT_EQ(pages.settled, 1u);
   EXPECT_FALSE(pages.how.by_reset);
   EXPECT_TRUE(pages.how.answer.ok());
   EXPECT_EQ(number.settled, 1u);
-  EXPECT_EQ(channel_.in_doubt(lease_kind::page), 0u);
-  EXPECT_EQ(channel_.in_doubt(lease_kind::mailbox), 0u);
-  EXPECT_EQ(channel_.slots_in_use(), 0u);
-  EXPECT_EQ(channel_.statistics().late, 1u);
+  EXPECT_EQ(commands.in_doubt(lease_kind::page), 0u);
+  EXPECT_EQ(commands.in_doubt(lease_kind::mailbox), 0u);
+  EXPECT_EQ(commands.slots_in_use(), 0u);
+  EXPECT_EQ(commands.statistics().late, 1u);
 
   nop_command next;
-  channel_.submit(next);
-  channel_.poll();
-  device_.answer();
-  channel_.poll();
+  commands.submit(next);
+  commands.poll();
+  device.answer();
+  commands.poll();
   EXPECT_TRUE(next.outcome().ok());
   finish();
 }
@@ -73,19 +73,19 @@ TEST_F(doubt, a_late_answer_by_event_says_what_the_firmware_did) {
   watched_lease pages;
   sw2hw_cq_command c{1u};
   c.put_at_risk(pages.it);
-  channel_.submit(c);
-  channel_.poll();
+  commands.submit(c);
+  commands.poll();
   pass(60 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(c.outcome().is(transport_error::timeout));
   complete(0, 0x0a);
   EXPECT_EQ(pages.settled, 0u) << "settled by poll() only";
-  EXPECT_EQ(channel_.next_deadline(), 0u);
-  channel_.poll();
+  EXPECT_EQ(commands.next_deadline(), 0u);
+  commands.poll();
   EXPECT_EQ(pages.settled, 1u);
   EXPECT_TRUE(pages.how.answer.is(command_status::bad_index));
   complete(0);
-  EXPECT_EQ(channel_.statistics().duplicate, 1u);
+  EXPECT_EQ(commands.statistics().duplicate, 1u);
   finish();
 }
 
@@ -95,25 +95,25 @@ TEST_F(doubt, a_host_that_sleeps_until_the_deadline_sees_the_late_answer) {
     watched_lease pages;
     sw2hw_cq_command c{1u};
     c.put_at_risk(pages.it);
-    channel_.submit(c);
-    channel_.poll();
+    commands.submit(c);
+    commands.poll();
     pass(60 * second);
-    channel_.poll();
+    commands.poll();
     ASSERT_TRUE(pages.it.in_doubt());
     for (unsigned i = 0; i < 3; ++i) {
-      const std::uint64_t until = channel_.next_deadline();
+      const std::uint64_t until = commands.next_deadline();
       ASSERT_NE(until, operation::no_deadline) << "by events: " << by_events;
-      ASSERT_GT(until, device_.now) << "and not at once: nothing is known to be there";
-      ASSERT_LE(until, device_.now + second);
-      device_.now = until;
-      channel_.poll();
+      ASSERT_GT(until, device.now) << "and not at once: nothing is known to be there";
+      ASSERT_LE(until, device.now + second);
+      device.now = until;
+      commands.poll();
     }
-    if (by_events) complete(device_.posted.size() - 1);
-    else device_.answer(0);
-    device_.now = channel_.next_deadline() == 0 ? device_.now : channel_.next_deadline();
-    channel_.poll();
+    if (by_events) complete(device.posted.size() - 1);
+    else device.answer(0);
+    device.now = commands.next_deadline() == 0 ? device.now : commands.next_deadline();
+    commands.poll();
     EXPECT_EQ(pages.settled, 1u);
-    EXPECT_EQ(channel_.next_deadline(), operation::no_deadline) << "nothing is going on any more";
+    EXPECT_EQ(commands.next_deadline(), operation::no_deadline) << "nothing is going on any more";
   }
   finish();
 }
@@ -121,18 +121,18 @@ TEST_F(doubt, a_host_that_sleeps_until_the_deadline_sees_the_late_answer) {
 TEST_F(doubt, the_mailbox_of_a_command_in_doubt_is_not_used_again) {
   use_events(4);
   firmware_command<commands::query_port> lost{1u};
-  channel_.submit(lost);
-  channel_.poll();
-  const auto lost_box = device_.last().get<&hcr::out_param>();
+  commands.submit(lost);
+  commands.poll();
+  const auto lost_box = device.last().get<&hcr::out_param>();
   pass(60 * second);
-  channel_.poll();
+  commands.poll();
   for (unsigned port = 2; port < 12; ++port) {
     firmware_command<commands::query_port> c{port};
-    channel_.submit(c);
-    channel_.poll();
-    EXPECT_NE(device_.last().get<&hcr::out_param>(), lost_box);
-    complete(device_.posted.size() - 1);
-    channel_.poll();
+    commands.submit(c);
+    commands.poll();
+    EXPECT_NE(device.last().get<&hcr::out_param>(), lost_box);
+    complete(device.posted.size() - 1);
+    commands.poll();
   }
   finish();
 }
@@ -153,11 +153,11 @@ TEST_F(doubt, the_callback_runs_before_the_lease_settles_also_when_both_are_due)
         *ctx.seen = ctx.l->it.in_doubt() && ctx.l->settled == 0;
       },
       &x);
-  channel_.submit(c);
-  channel_.poll();
+  commands.submit(c);
+  commands.poll();
   c.cancel();
   complete(0);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(in_doubt_at_callback);
   EXPECT_EQ(pages.settled, 1u);
   finish();
@@ -167,17 +167,17 @@ TEST_F(doubt, a_queued_command_is_cancelled_without_a_trace_on_the_device) {
   nop_command busy, c;
   watched_lease pages;
   c.put_at_risk(pages.it);
-  channel_.submit(busy);
-  channel_.submit(c);
-  channel_.poll();
+  commands.submit(busy);
+  commands.submit(c);
+  commands.poll();
   c.cancel();
   EXPECT_FALSE(c.done()) << "cancel() completes nothing itself";
   c.cancel();
-  EXPECT_EQ(channel_.poll(), 1u);
+  EXPECT_EQ(commands.poll(), 1u);
   EXPECT_TRUE(c.outcome().is(driver_error::cancelled));
   EXPECT_FALSE(pages.it.in_doubt());
-  EXPECT_EQ(device_.posted.size(), 1u);
-  EXPECT_EQ(channel_.statistics().cancelled, 1u);
+  EXPECT_EQ(device.posted.size(), 1u);
+  EXPECT_EQ(commands.statistics().cancelled, 1u);
   finish();
 }
 
@@ -186,60 +186,60 @@ TEST_F(doubt, a_command_in_flight_is_detached_and_others_wait_for_its_answer) {
   watched_lease pages;
   c.put_at_risk(pages.it);
   nop_command next;
-  channel_.submit(c);
-  channel_.poll();
+  commands.submit(c);
+  commands.poll();
   c.cancel();
-  channel_.submit(next);
-  channel_.poll();
+  commands.submit(next);
+  commands.poll();
   EXPECT_TRUE(c.outcome().is(driver_error::cancelled));
   EXPECT_TRUE(pages.it.in_doubt());
   EXPECT_FALSE(next.done());
   pass(20 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_FALSE(next.done()) << "the detached command may still be answered";
-  device_.answer();
-  channel_.poll();
+  device.answer();
+  commands.poll();
   EXPECT_EQ(pages.settled, 1u);
-  EXPECT_EQ(device_.posted.size(), 2u);
-  device_.answer();
-  channel_.poll();
+  EXPECT_EQ(device.posted.size(), 2u);
+  device.answer();
+  commands.poll();
   EXPECT_TRUE(next.outcome().ok());
-  EXPECT_EQ(channel_.statistics().detached, 1u);
+  EXPECT_EQ(commands.statistics().detached, 1u);
   finish();
 }
 
 TEST_F(doubt, after_an_unanswered_polled_command_every_other_ends_at_once) {
   sw2hw_cq_command lost{1u};
   nop_command queued, later;
-  channel_.submit(lost);
-  channel_.submit(queued);
-  channel_.poll();
+  commands.submit(lost);
+  commands.submit(queued);
+  commands.poll();
   pass(60 * second);
-  channel_.poll();
-  channel_.poll();
+  commands.poll();
+  commands.poll();
   EXPECT_TRUE(queued.outcome().is(transport_error::timeout));
-  channel_.submit(later);
-  channel_.poll();
-  channel_.poll();
+  commands.submit(later);
+  commands.poll();
+  commands.poll();
   EXPECT_TRUE(later.outcome().is(transport_error::timeout));
-  EXPECT_EQ(device_.posted.size(), 1u);
+  EXPECT_EQ(device.posted.size(), 1u);
   finish();
 }
 
 TEST_F(doubt, a_register_that_stays_taken_ends_the_queue) {
-  device_.takes_at_once = false;
+  device.takes_at_once = false;
   use_events(4);
   nop_command a, b;
-  a.set_deadline(device_.now + 1000 * second);
-  channel_.submit(a);
-  channel_.submit(b);
-  channel_.poll();
+  a.set_deadline(device.now + 1000 * second);
+  commands.submit(a);
+  commands.submit(b);
+  commands.poll();
   pass(10 * second - 1);
-  channel_.poll();
+  commands.poll();
   EXPECT_FALSE(b.done());
   pass(1);
-  channel_.poll();
-  channel_.poll();
+  commands.poll();
+  commands.poll();
   EXPECT_TRUE(b.outcome().is(transport_error::timeout));
   EXPECT_FALSE(a.done());
   finish();
@@ -248,26 +248,26 @@ TEST_F(doubt, a_register_that_stays_taken_ends_the_queue) {
 TEST_F(doubt, slots_in_doubt_count_against_the_limit_and_end_the_queue_when_none_is_left) {
   use_events(2);
   nop_command c[3];
-  for (auto& x : c) channel_.submit(x);
-  channel_.poll();
+  for (auto& x : c) commands.submit(x);
+  commands.poll();
   complete(1);
   pass(2 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(c[0].outcome().is(transport_error::timeout));
   EXPECT_TRUE(c[1].outcome().ok());
   EXPECT_EQ(c[2].where(), operation::phase::in_flight);
   nop_command d;
-  channel_.submit(d);
+  commands.submit(d);
   pass(2 * second);
-  channel_.poll();
-  channel_.poll();
+  commands.poll();
+  commands.poll();
   EXPECT_TRUE(c[2].outcome().is(transport_error::timeout));
   EXPECT_TRUE(d.outcome().is(transport_error::timeout));
   complete(0);
-  channel_.poll();
+  commands.poll();
   nop_command e;
-  channel_.submit(e);
-  channel_.poll();
+  commands.submit(e);
+  commands.poll();
   EXPECT_EQ(e.where(), operation::phase::in_flight) << "a late answer gives the slot back";
   finish();
 }
@@ -275,16 +275,16 @@ TEST_F(doubt, slots_in_doubt_count_against_the_limit_and_end_the_queue_when_none
 TEST_F(doubt, a_command_on_an_object_in_doubt_is_refused) {
   use_events(4);
   sw2hw_cq_command lost{1u};
-  channel_.submit(lost);
-  channel_.poll();
+  commands.submit(lost);
+  commands.poll();
   pass(60 * second);
-  channel_.poll();
+  commands.poll();
   firmware_command<commands::hw2sw_cq> destroy{1u};
   sw2hw_cq_command other{2u};
-  channel_.submit(destroy);
-  channel_.submit(other);
-  channel_.poll();
-  channel_.poll();
+  commands.submit(destroy);
+  commands.submit(other);
+  commands.poll();
+  commands.poll();
   EXPECT_TRUE(destroy.outcome().is(driver_error::busy));
   EXPECT_EQ(other.where(), operation::phase::in_flight);
   finish();
@@ -294,43 +294,43 @@ TEST_F(doubt, after_an_unanswered_barrier_nothing_is_posted) {
   use_events(4);
   firmware_command<commands::init_hca> init;
   nop_command c;
-  channel_.submit(init);
-  channel_.poll();
+  commands.submit(init);
+  commands.poll();
   pass(60 * second);
-  channel_.submit(c);
-  channel_.poll();
-  channel_.poll();
+  commands.submit(c);
+  commands.poll();
+  commands.poll();
   EXPECT_TRUE(init.outcome().is(transport_error::timeout));
   EXPECT_TRUE(c.outcome().is(transport_error::timeout));
-  EXPECT_EQ(device_.posted.size(), 1u);
+  EXPECT_EQ(device.posted.size(), 1u);
   finish();
 }
 
 TEST_F(doubt, the_limits_per_class_and_the_deadline_of_one_command) {
   use_events(4);
-  channel_.set_limit(patience::lengthy, 7 * second);
+  commands.set_limit(patience::lengthy, 7 * second);
   firmware_command<commands::init_hca> init;
-  channel_.submit(init);
-  channel_.poll();
-  EXPECT_EQ(channel_.next_deadline(), device_.now + 7 * second);
+  commands.submit(init);
+  commands.poll();
+  EXPECT_EQ(commands.next_deadline(), device.now + 7 * second);
   pass(7 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(init.outcome().is(transport_error::timeout));
-  channel_.device_was_reset();
+  commands.device_was_reset();
 
   use_events(1);
   sw2hw_cq_command a{1u}, waits{2u};
-  a.set_deadline(device_.now + 90 * second);
-  waits.set_deadline(device_.now + 3 * second);
-  channel_.submit(a);
-  channel_.submit(waits);
-  channel_.poll();
+  a.set_deadline(device.now + 90 * second);
+  waits.set_deadline(device.now + 3 * second);
+  commands.submit(a);
+  commands.submit(waits);
+  commands.poll();
   pass(3 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(waits.outcome().is(transport_error::timeout))
       << "a deadline counts in the queue as well";
   pass(70 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_FALSE(a.done());
   finish();
 }
@@ -342,34 +342,34 @@ TEST_F(doubt, a_reset_settles_everything_and_stale_answers_match_nothing) {
   lost.put_at_risk(lost_pages.it);
   flying.put_at_risk(flying_pages.it);
   queued.put_at_risk(queued_pages.it);
-  channel_.submit(lost);
-  channel_.poll();
+  commands.submit(lost);
+  commands.poll();
   pass(60 * second);
-  channel_.poll();
-  channel_.submit(flying);
-  channel_.submit(queued);
-  channel_.poll();
-  channel_.device_was_reset();
+  commands.poll();
+  commands.submit(flying);
+  commands.submit(queued);
+  commands.poll();
+  commands.device_was_reset();
   EXPECT_TRUE(flying.outcome().is(transport_error::reset));
   EXPECT_TRUE(queued.outcome().is(transport_error::reset));
   EXPECT_EQ(lost_pages.settled, 1u);
   EXPECT_TRUE(lost_pages.how.by_reset);
   EXPECT_EQ(flying_pages.settled, 1u);
   EXPECT_EQ(queued_pages.settled, 0u) << "it never was at risk";
-  EXPECT_EQ(channel_.slots_in_use(), 0u);
-  EXPECT_FALSE(channel_.uses_events());
+  EXPECT_EQ(commands.slots_in_use(), 0u);
+  EXPECT_FALSE(commands.uses_events());
 
   complete(0);
   complete(1);
-  EXPECT_EQ(channel_.statistics().stale, 2u);
+  EXPECT_EQ(commands.statistics().stale, 2u);
 
-  std::fill_n(device_.command_register().base, layouts::hcr::bytes, std::byte{0});
+  std::fill_n(device.command_register().base, layouts::hcr::bytes, std::byte{0});
   nop_command again;
-  channel_.submit(again);
-  channel_.poll();
-  EXPECT_TRUE(device_.last().get<&hcr::t>());
-  device_.answer();
-  channel_.poll();
+  commands.submit(again);
+  commands.poll();
+  EXPECT_TRUE(device.last().get<&hcr::t>());
+  device.answer();
+  commands.poll();
   EXPECT_TRUE(again.outcome().ok());
   finish();
 }
@@ -383,7 +383,7 @@ TEST_F(doubt, a_callback_may_report_the_reset) {
     channel* ch;
     watched_lease* l;
     bool* doubtful;
-  } x{&channel_, &pages, &doubtful};
+  } x{&commands, &pages, &doubtful};
   c.then(
       [](operation&, void* p) noexcept {
         auto& ctx = *static_cast<context*>(p);
@@ -391,13 +391,13 @@ TEST_F(doubt, a_callback_may_report_the_reset) {
         ctx.ch->device_was_reset();
       },
       &x);
-  channel_.submit(c);
-  channel_.poll();
+  commands.submit(c);
+  commands.poll();
   pass(60 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(doubtful);
   EXPECT_EQ(pages.settled, 1u);
-  EXPECT_EQ(channel_.slots_in_use(), 0u);
+  EXPECT_EQ(commands.slots_in_use(), 0u);
   finish();
 }
 
@@ -407,30 +407,30 @@ TEST_F(doubt, all_ones_is_a_device_that_is_gone) {
     watched_lease pages;
     sw2hw_cq_command flying{1u}, queued{1u};
     flying.put_at_risk(pages.it);
-    channel_.submit(flying);
-    channel_.submit(queued);
-    channel_.poll();
-    device_.all_ones = true;
+    commands.submit(flying);
+    commands.submit(queued);
+    commands.poll();
+    device.all_ones = true;
     nop_command more;
-    channel_.submit(more);
-    channel_.poll();
-    channel_.poll();
+    commands.submit(more);
+    commands.poll();
+    commands.poll();
     EXPECT_TRUE(flying.outcome().is(transport_error::gone));
     EXPECT_TRUE(queued.outcome().is(transport_error::gone));
     EXPECT_TRUE(more.outcome().is(transport_error::gone));
     EXPECT_TRUE(pages.it.in_doubt()) << "it may still write until bus mastering is off";
-    const unsigned reads = device_.reads;
+    const unsigned reads = device.reads;
     nop_command later;
-    channel_.submit(later);
-    channel_.poll();
+    commands.submit(later);
+    commands.poll();
     EXPECT_TRUE(later.outcome().is(transport_error::gone));
-    EXPECT_EQ(device_.reads, reads) << "a lost device is not touched any more";
-    EXPECT_TRUE(channel_.failure().is(transport_error::gone));
-    device_.all_ones = false;
-    std::fill_n(device_.command_register().base, layouts::hcr::bytes, std::byte{0});
-    channel_.device_was_reset();
+    EXPECT_EQ(device.reads, reads) << "a lost device is not touched any more";
+    EXPECT_TRUE(commands.failure().is(transport_error::gone));
+    device.all_ones = false;
+    std::fill_n(device.command_register().base, layouts::hcr::bytes, std::byte{0});
+    commands.device_was_reset();
     EXPECT_EQ(pages.settled, 1u);
-    EXPECT_TRUE(channel_.failure().ok());
+    EXPECT_TRUE(commands.failure().ok());
   }
   finish();
 }
@@ -438,11 +438,11 @@ TEST_F(doubt, all_ones_is_a_device_that_is_gone) {
 TEST_F(doubt, a_deadline_on_a_lost_device_says_gone_not_timeout) {
   use_events(4);
   sw2hw_cq_command c{1u};
-  channel_.submit(c);
-  channel_.poll();
-  device_.all_ones = true;
+  commands.submit(c);
+  commands.poll();
+  device.all_ones = true;
   pass(60 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(c.outcome().is(transport_error::gone));
   finish();
 }
@@ -452,13 +452,13 @@ TEST_F(doubt, a_late_answer_after_fail_all_settles) {
   watched_lease pages;
   sw2hw_cq_command c{1u};
   c.put_at_risk(pages.it);
-  channel_.submit(c);
-  channel_.poll();
-  channel_.fail_all(transport_error::gone);
-  channel_.poll();
+  commands.submit(c);
+  commands.poll();
+  commands.fail_all(transport_error::gone);
+  commands.poll();
   EXPECT_TRUE(c.outcome().is(transport_error::gone));
   complete(0);
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(pages.settled, 1u);
   finish();
 }
@@ -467,7 +467,7 @@ TEST_F(doubt, a_settler_may_submit_the_command_that_takes_things_back) {
   struct undo {
     channel* ch;
     firmware_command<commands::unmap_icm> unmap{std::uint64_t{0x1000}, 1u};
-  } u{&channel_};
+  } u{&commands};
   lease pages(
       lease_kind::page, 1,
       [](lease&, const settlement& how, void* p) noexcept {
@@ -479,17 +479,17 @@ TEST_F(doubt, a_settler_may_submit_the_command_that_takes_things_back) {
   layouts::image<layouts::map_entry> entry;
   map.set_input(&entry, 1);
   map.put_at_risk(pages);
-  channel_.submit(map);
-  channel_.poll();
+  commands.submit(map);
+  commands.poll();
   pass(60 * second);
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(map.outcome().is(transport_error::timeout));
-  device_.answer();
-  channel_.poll();
-  ASSERT_EQ(device_.posted.size(), 2u);
-  EXPECT_EQ(device_.last().get<&hcr::opcode>(), layouts::opcode::unmap_icm);
-  device_.answer();
-  channel_.poll();
+  device.answer();
+  commands.poll();
+  ASSERT_EQ(device.posted.size(), 2u);
+  EXPECT_EQ(device.last().get<&hcr::opcode>(), layouts::opcode::unmap_icm);
+  device.answer();
+  commands.poll();
   EXPECT_TRUE(u.unmap.outcome().ok());
   finish();
 }

@@ -35,9 +35,9 @@ class families : public channel_test {
  protected:
   /// Sends `c` and compares what arrived.
   void expect(command& c, const register_words& e) {
-    channel_.submit(c);
-    channel_.poll();
-    const posted_command& p = device_.last();
+    commands.submit(c);
+    commands.poll();
+    const posted_command& p = device.last();
     EXPECT_EQ(p.get<&hcr::opcode>(), e.code) << name_of(p.get<&hcr::opcode>());
     EXPECT_EQ(p.get<&hcr::opcode_modifier>(), e.modifier) << name_of(e.code);
     EXPECT_EQ(p.get<&hcr::in_modifier>(), e.input_modifier) << name_of(e.code);
@@ -46,8 +46,8 @@ class families : public channel_test {
       EXPECT_EQ(p.get<&hcr::in_param>(), e.immediate) << name_of(e.code);
     }
     EXPECT_EQ(p.get<&hcr::out_param>() != 0, e.output == form::mailbox) << name_of(e.code);
-    device_.answer();
-    channel_.poll();
+    device.answer();
+    commands.poll();
     EXPECT_TRUE(c.done());
   }
   template <class F, class... Target>
@@ -133,7 +133,7 @@ TEST_F(families, a_datagram_from_the_wire_brings_what_its_packet_said) {
   expect(c, {opcode::mad_ifc, 1 | 4, 0x1234'0002, box, box, 0});
   using info = layouts::mad_ifc_extended_info;
   const auto extra =
-      image<info>::from_bytes(device_.last().input.data() + layouts::mad_ifc_extended_info_offset);
+      image<info>::from_bytes(device.last().input.data() + layouts::mad_ifc_extended_info_offset);
   EXPECT_EQ(extra.get<&info::rqpn>(), 0x777u);
 }
 
@@ -144,7 +144,7 @@ TEST_F(families, sequences_write_all_entries_and_their_number) {
   map.set_input(entries, 3);
   expect(map, {opcode::map_fa, 0, 3, box, none, 0});
   for (unsigned i = 0; i < 3; ++i)
-    EXPECT_EQ(image<layouts::map_entry>::from_bytes(device_.last().input.data() + 16 * i),
+    EXPECT_EQ(image<layouts::map_entry>::from_bytes(device.last().input.data() + 16 * i),
               entries[i]);
   EXPECT_EQ(commands::map_icm::input::most, 256u);
 
@@ -154,9 +154,8 @@ TEST_F(families, sequences_write_all_entries_and_their_number) {
   write.header.set<&layouts::write_mtt_header::mtt_base_addr>(0x240);
   write.set_input(mtts, 2);
   expect(write, {opcode::write_mtt, 0, 2, box, none, 0});
-  EXPECT_EQ(image<layouts::write_mtt_header>::from_bytes(device_.last().input.data()),
-            write.header);
-  EXPECT_EQ(image<layouts::mtt>::from_bytes(device_.last().input.data() + 24), mtts[1]);
+  EXPECT_EQ(image<layouts::write_mtt_header>::from_bytes(device.last().input.data()), write.header);
+  EXPECT_EQ(image<layouts::mtt>::from_bytes(device.last().input.data() + 24), mtts[1]);
   EXPECT_EQ(commands::write_mtt::input::most, 510u);
 }
 
@@ -169,16 +168,16 @@ TEST_F(families, a_raw_command_carries_any_opcode_with_plain_bytes) {
   std::byte out[4] = {};
   c.set_input_mailbox(in, sizeof in);
   c.set_output_mailbox(out, sizeof out);
-  channel_.submit(c);
-  channel_.poll();
-  const posted_command& p = device_.last();
+  commands.submit(c);
+  commands.poll();
+  const posted_command& p = device.last();
   EXPECT_EQ(static_cast<unsigned>(p.get<&hcr::opcode>()), 0x5a5u);
   EXPECT_EQ(p.get<&hcr::opcode_modifier>(), 0xfu);
   EXPECT_EQ(p.input[2], std::byte{3});
   EXPECT_EQ(p.input[3], std::byte{0});
-  device_.write(p.get<&hcr::out_param>(), "\x09\x08\x07\x06", 4);
-  device_.answer();
-  channel_.poll();
+  device.write(p.get<&hcr::out_param>(), "\x09\x08\x07\x06", 4);
+  device.answer();
+  commands.poll();
   EXPECT_EQ(out[0], std::byte{9});
   EXPECT_EQ(out[3], std::byte{6});
 }
@@ -194,15 +193,15 @@ task bring_up_port(channel& ch, std::vector<status>& seen) {
 
 TEST_F(families, a_coroutine_awaits_one_command_after_another) {
   std::vector<status> seen;
-  bring_up_port(channel_, seen);
-  channel_.poll();
-  device_.answer();
-  channel_.poll();
+  bring_up_port(commands, seen);
+  commands.poll();
+  device.answer();
+  commands.poll();
   ASSERT_EQ(seen.size(), 1u);
-  EXPECT_EQ(device_.last().get<&hcr::opcode>(), opcode::init_port)
+  EXPECT_EQ(device.last().get<&hcr::opcode>(), opcode::init_port)
       << "posted by the poll() that resumed it";
-  device_.answer(static_cast<std::uint8_t>(command_status::bad_system_state));
-  channel_.poll();
+  device.answer(static_cast<std::uint8_t>(command_status::bad_system_state));
+  commands.poll();
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_TRUE(seen[0].ok());
   EXPECT_TRUE(seen[1].is(command_status::bad_system_state));

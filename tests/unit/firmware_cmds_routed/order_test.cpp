@@ -22,7 +22,7 @@ class order : public channel_test {
   };
   std::vector<std::uint64_t> posted() const {
     std::vector<std::uint64_t> seen;
-    for (const posted_command& p : device_.posted) seen.push_back(p.get<&hcr::in_modifier>());
+    for (const posted_command& p : device.posted) seen.push_back(p.get<&hcr::in_modifier>());
     return seen;
   }
   using numbers = std::vector<std::uint64_t>;
@@ -30,11 +30,11 @@ class order : public channel_test {
 
 TEST_F(order, lanes_in_their_order_and_first_come_first_served_within) {
   numbered a(1), b(2), c(3, lane::teardown), d(4, lane::management), e(5, lane::management);
-  for (numbered* x : {&a, &b, &c, &d, &e}) channel_.submit(*x);
-  channel_.poll();
+  for (numbered* x : {&a, &b, &c, &d, &e}) commands.submit(*x);
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{4, 5, 3, 1}));
   complete(0);
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(posted().back(), 2u);
   finish();
 }
@@ -42,14 +42,14 @@ TEST_F(order, lanes_in_their_order_and_first_come_first_served_within) {
 TEST_F(order, commands_on_one_object_never_overlap_others_pass) {
   const object_key cq{object_kind::cq, 7}, qp{object_kind::qp, 7};
   numbered a(1, lane::bulk, cq), b(2, lane::bulk, cq), c(3, lane::bulk, qp), d(4);
-  for (numbered* x : {&a, &b, &c, &d}) channel_.submit(*x);
-  channel_.poll();
+  for (numbered* x : {&a, &b, &c, &d}) commands.submit(*x);
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1, 3, 4}));
   complete(1);
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(posted().size(), 3u);
   complete(0);
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1, 3, 4, 2}));
   finish();
 }
@@ -57,43 +57,43 @@ TEST_F(order, commands_on_one_object_never_overlap_others_pass) {
 TEST_F(order, commands_on_one_object_keep_their_order_across_lanes) {
   const object_key qp{object_kind::qp, 9};
   numbered create(1, lane::bulk, qp), destroy(2, lane::teardown, qp);
-  channel_.submit(create);
-  channel_.submit(destroy);
-  channel_.poll();
+  commands.submit(create);
+  commands.submit(destroy);
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1}));
   complete(0);
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1, 2}));
   finish();
 }
 
 TEST_F(order, nothing_overlaps_a_barrier_and_nothing_starves_it) {
   numbered a(1), wall(2, lane::bulk, {}, true), b(3), urgent(4, lane::management);
-  channel_.submit(a);
-  channel_.submit(wall);
-  channel_.submit(b);
-  channel_.poll();
+  commands.submit(a);
+  commands.submit(wall);
+  commands.submit(b);
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1}));
-  channel_.submit(urgent);
-  channel_.poll();
+  commands.submit(urgent);
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1})) << "a barrier that waits holds back even management";
   complete(0);
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1, 2}));
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1, 2}));
   complete(1);
-  channel_.poll();
+  commands.poll();
   EXPECT_EQ(posted(), (numbers{1, 2, 4, 3}));
   finish();
 }
 
 TEST_F(order, a_barrier_that_is_cancelled_lets_the_others_go) {
   numbered a(1), wall(2, lane::bulk, {}, true), b(3);
-  for (numbered* x : {&a, &wall, &b}) channel_.submit(*x);
-  channel_.poll();
+  for (numbered* x : {&a, &wall, &b}) commands.submit(*x);
+  commands.poll();
   wall.cancel();
-  channel_.poll();
+  commands.poll();
   EXPECT_TRUE(wall.outcome().is(driver_error::cancelled));
   EXPECT_EQ(posted(), (numbers{1, 3}));
   finish();
