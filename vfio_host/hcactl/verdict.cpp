@@ -15,19 +15,37 @@ using vfio_host::trouble;
 
 failure verdict(const vfio_surroundings& host, verified_traffic::session& on, status s,
                 const char* doing, const std::string& address) {
+  return verdict({.outcome = s,
+                  .failed = on.adapter().failure(),
+                  .interrupted = host.interrupted(),
+                  .refusal = host.device().last_refusal(),
+                  .locked_bytes = host.device().locked_bytes()},
+                 doing, address);
+}
+
+failure verdict(const circumstances& of, const char* doing, const std::string& address) {
   // A failed sequence names its step; the cause is what the step met.
-  const sequence_failure& where = on.adapter().failure();
-  const bool in_sequence = !where.cause.ok();
-  const status cause = in_sequence ? where.cause : s;
+  const bool in_sequence = !of.failed.cause.ok();
+  const status cause = in_sequence ? of.failed.cause : of.outcome;
   const std::string at =
-      in_sequence ? fmt::format("{}, {}", doing, device::step_name(where.step)) : doing;
-  if (s.is(driver_error::cancelled) && host.interrupted())
+      in_sequence ? fmt::format("{}, {}", doing, device::step_name(of.failed.step)) : doing;
+  if (of.outcome.is(driver_error::cancelled) && of.interrupted)
     return {trouble::interrupted, fmt::format("interrupted; {} was given back", address)};
-  if (cause.is(driver_error::busy) && where.step == bring_up_step::take_ownership)
-    return {trouble::owned, fmt::format("{0} has an owner: its ownership semaphore is held, by "
-                                        "another program, or by one that died; "
-                                        "when you know that nobody uses it: hcactl reset {0}",
-                                        address)};
+  if (in_sequence && cause.is(driver_error::busy)) {
+    const bool flash = of.failed.step == bring_up_step::reset;
+    return {
+        trouble::owned,
+        fmt::format("{0} has an owner: its {1} semaphore is held, by another program, or by one "
+                    "that died; when you know that nobody uses it: hcactl reset {0}",
+                    address, flash ? "flash" : "ownership")};
+  }
+  if (in_sequence && cause.is(driver_error::exceeds_limits))
+    return {trouble::firmware_error,
+            fmt::format("{}: the firmware of {} asks for {} {}, and this program has {}; this is "
+                        "no firmware for such "
+                        "an adapter, or a broken one",
+                        at, address, of.failed.asked,
+                        name_of(static_cast<budget::item>(cause.where())), of.failed.bound)};
   if (cause.is(transport_error::timeout))
     return {
         trouble::firmware_silent,
@@ -45,10 +63,8 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
   if (cause.is(transport_error::refused)) {
     if (cause.where() == ENOMEM)
       return {trouble::locked_memory_limit,
-              fmt::format("{}: {}; {}", at, host.device().last_refusal(),
-                          vfio_host::how_to_lock(host.device().locked_bytes()))};
-    return {trouble::system,
-            fmt::format("{}: the kernel refused: {}", at, host.device().last_refusal())};
+              fmt::format("{}: {}; {}", at, of.refusal, vfio_host::how_to_lock(of.locked_bytes))};
+    return {trouble::system, fmt::format("{}: the kernel refused: {}", at, of.refusal)};
   }
   return {trouble::system, fmt::format("{}: {}", at, verified_traffic::words(cause))};
 }

@@ -12,7 +12,17 @@
 
 namespace freehca::hcactl {
 
-/// What a status of the driver means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
+/// How something ended badly.
+struct circumstances {
+  status outcome;
+  sequence_failure failed;       ///< where a sequence of the device stopped; ok: none did
+  bool interrupted = false;      ///< the user wants it to end
+  std::string refusal;           ///< what the operating system refused last
+  std::size_t locked_bytes = 0;  ///< that have to be locked for the device
+};
+
+/// What it means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
+vfio_host::failure verdict(const circumstances& of, const char* doing, const std::string& address);
 vfio_host::failure verdict(const vfio_surroundings& host, verified_traffic::session& on, status s,
                            const char* doing, const std::string& address);
 

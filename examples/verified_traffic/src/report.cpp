@@ -72,6 +72,7 @@ nlohmann::json to_json(const device& adapter) {
       {"node_guid", guid_text(i.node_guid)},
       {"system_image_guid", guid_text(i.system_image_guid)},
       {"interrupts", i.interrupts_work},
+      {"internal_errors_show", i.internal_errors_show},
       {"commands_issued", i.commands_issued},
       {"resets", i.resets},
       {"bytes_lent",
@@ -117,6 +118,9 @@ std::string to_text(const device& adapter) {
         layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu), p.gid_table_length,
         p.pkey_table_length);
   }
+  if (!i.internal_errors_show)
+    t += "WARNING    its error buffer cannot be read: an internal error shows only in commands "
+         "without an answer\n";
   t += to_text(adapter.capabilities());
   t += fmt::format("commands   {} issued, {} resets\n", i.commands_issued, i.resets);
   t += fmt::format("lent       {} bytes to the firmware, {} auxiliary, {} context memory:",

@@ -67,17 +67,12 @@ status session::reset() {
 
 status session::tear_down() {
   if (device_.state() == device_state::closed) return {};
-  status outcome;
-  if (verbs_.is_open() && !verbs_.close().ok() && device_.up()) {
-    // The firmware has refused to take these objects back, or has not answered. A device that is well would be torn
-    // down around them, with rings and regions in their hands; closing it while it is up resets it.
-    device_.close();
-  } else {
-    operation down;
-    device_.tear_down(down);
-    outcome = await_cleanup(down);
-  }
-  // The reset, if there was one, has made the objects forget what they stood for.
+  // Objects that the firmware has not taken back keep this from closing. The device is reset then, and has them
+  // forgotten.
+  static_cast<void>(verbs_.close());
+  operation down;
+  device_.tear_down(down);
+  status outcome = await_cleanup(down);
   const status closed = verbs_.close();
   if (outcome.ok()) outcome = closed;
   if (outcome.ok()) memory_.clear();

@@ -37,6 +37,7 @@ TEST(report, names_all_that_an_adapter_is) {
   for (const char* of : {"firmware", "auxiliary", "context"})
     EXPECT_GT(j["bytes_lent"][of], 0) << of;
   EXPECT_GT(j["bytes_lent"]["by_table"]["qpc"], 0) << j["bytes_lent"];
+  EXPECT_EQ(j["internal_errors_show"], true);
   ASSERT_EQ(j["ports"].size(), 2u);
   EXPECT_EQ(j["ports"][1]["state"], "Active");
   // What the firmware of a ConnectX-3 Pro says (captures, by way of the model), and not what the budget took.

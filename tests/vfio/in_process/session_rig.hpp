@@ -43,7 +43,7 @@ struct round {
   traffic_result traffic;
   status tear_down;
   std::uint64_t sleeps_of_bring_up = 0, sleeps = 0;
-  device_state at_end = device_state::closed;
+  std::uint64_t resets = 0;
   bool all_well() const { return bring_up.ok() && traffic.ok() && tear_down.ok(); }
 };
 
@@ -65,7 +65,8 @@ round run_round(impatient_host& host, Midway&& midway) {
     }
     r.tear_down = s.tear_down();
     r.sleeps = host.sleeps;
-    r.at_end = s.adapter().state();
+    r.resets = s.adapter().info().resets;
+    EXPECT_EQ(s.adapter().state(), device_state::down);
     EXPECT_TRUE(r.tear_down.ok()) << words(r.tear_down);
     EXPECT_TRUE(s.adapter().holdings().none());
     EXPECT_TRUE(s.objects().holdings().none());

@@ -43,6 +43,7 @@ TEST_P(stubborn_firmware, is_reset_and_nothing_is_left) {
   EXPECT_EQ(times, 1u) << "what the firmware refused once is not asked of it again";
   EXPECT_FALSE(r.traffic.outcome.ok());
   EXPECT_TRUE(r.traffic.wrong.empty());
+  EXPECT_EQ(r.resets, whole.resets + 1);
   const round after = run_round(host);
   EXPECT_TRUE(after.all_well()) << words(after.bring_up);
 }

@@ -43,7 +43,7 @@ class session {
   /// Resets the device, frees its ownership, and leaves it down: the beginning of bring-up and its undoing.
   status reset();
   /// Ends in a device that holds nothing. Also after a failure, and after an interruption. Objects that are still
-  /// there, because the firmware did not take them back, are ended by a reset: the device is closed then.
+  /// there, because the firmware did not take them back, are ended by a reset.
   status tear_down();
 
   /// Drives the device until the operation is done; cancels it when the user interrupts.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What hcactl makes of the driver's errors: the exit code, and what the message says to do.
+#include <cerrno>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <verdict.hpp>
+
+namespace freehca::hcactl {
+namespace {
+
+using vfio_host::failure;
+using vfio_host::trouble;
+
+struct expectation {
+  const char* name;
+  circumstances of;
+  trouble kind;
+  const char* words;  // in the message
+  friend void PrintTo(const expectation& e, std::ostream* to) { *to << e.name; }
+};
+
+circumstances in_traffic(status s) {
+  circumstances c;
+  c.outcome = s;
+  c.refusal = "VFIO_IOMMU_MAP_DMA: what the kernel said";
+  c.locked_bytes = 123 * 4096;
+  return c;
+}
+circumstances at_step(bring_up_step step, status cause) {
+  circumstances c = in_traffic(cause.at(static_cast<unsigned>(step)));
+  c.failed = {step, cause};
+  return c;
+}
+circumstances interrupted(circumstances c) {
+  c.interrupted = true;
+  return c;
+}
+circumstances too_much() {
+  circumstances c =
+      at_step(bring_up_step::map_fa,
+              {driver_error::exceeds_limits, static_cast<unsigned>(budget::item::firmware_area)});
+  c.failed.asked = 987654;
+  c.failed.bound = 2048;
+  return c;
+}
+
+class verdict_test : public ::testing::TestWithParam<expectation> {};
+
+TEST_P(verdict_test, has_code_and_remedy) {
+  const failure f = verdict(GetParam().of, "bring-up", "0000:03:00.0");
+  EXPECT_EQ(f.kind, GetParam().kind) << f.message;
+  EXPECT_NE(f.message.find(GetParam().words), std::string::npos) << f.message;
+  EXPECT_EQ(f.message.find('\n'), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    of, verdict_test,
+    ::testing::Values(
+        expectation{"ownership", at_step(bring_up_step::take_ownership, driver_error::busy),
+                    trouble::owned, "hcactl reset 0000:03:00.0"},
+        expectation{"flash", at_step(bring_up_step::reset, driver_error::busy), trouble::owned,
+                    "flash semaphore"},
+        expectation{"firmware_asks_too_much", too_much(), trouble::firmware_error,
+                    "987654 pages of the firmware's own area, and this program has 2048"},
+        expectation{"firmware_refuses",
+                    at_step(bring_up_step::map_fa, layouts::command_status::bad_parameter),
+                    trouble::firmware_error, "bring-up, MAP_FA"},
+        expectation{"firmware_refuses_traffic", in_traffic(layouts::command_status::bad_parameter),
+                    trouble::firmware_error, "refuses"},
+        expectation{"firmware_silent", at_step(bring_up_step::query_fw, transport_error::timeout),
+                    trouble::firmware_silent, "bring-up, QUERY_FW"},
+        expectation{"gone", in_traffic(transport_error::gone), trouble::device_gone, "power cycle"},
+        expectation{"too_little_locked", in_traffic({transport_error::refused, ENOMEM}),
+                    trouble::locked_memory_limit, "503808 bytes"},
+        expectation{"kernel_refuses", in_traffic({transport_error::refused, EIO}), trouble::system,
+                    "what the kernel said"},
+        expectation{"interrupted",
+                    interrupted(at_step(bring_up_step::query_fw, driver_error::cancelled)),
+                    trouble::interrupted, "given back"},
+        // Somebody else's cancellation is a defect, and not the user's wish.
+        expectation{"cancelled", in_traffic(driver_error::cancelled), trouble::system, "cancelled"},
+        // What was interrupted may have failed all the same.
+        expectation{"interrupted_and_silent", interrupted(in_traffic(transport_error::timeout)),
+                    trouble::firmware_silent, "does not answer"}),
+    [](const auto& of) { return std::string(of.param.name); });
+
+}  // namespace
+}  // namespace freehca::hcactl
