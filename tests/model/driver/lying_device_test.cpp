@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <freehca/layouts/hcr.hpp>
+#include <freehca/layouts/query_dev_cap.hpp>
 #include <freehca/layouts/query_fw.hpp>
 #include <freehca/layouts/register_map.hpp>
 
@@ -51,16 +52,20 @@ class lying_device : public ::testing::Test {
     return false;
   }
 
-  /// The answer to QUERY_FW goes through `change`.
-  void change_query_fw(const std::function<void(layouts::image<layouts::query_fw>&)>& change) {
+  /// The answer to the command `asked` goes through `change`.
+  template <class Layout>
+  void change_answer(opcode asked, const std::function<void(layouts::image<Layout>&)>& change) {
     note_commands();
-    rig.machine.alter_adapter_write = [this, change](std::uint64_t, std::byte* to,
-                                                     std::size_t count) {
-      if (last != opcode::query_fw || count < layouts::query_fw::bytes) return;
-      auto answer = layouts::image<layouts::query_fw>::from_bytes(to);
+    rig.machine.alter_adapter_write = [this, asked, change](std::uint64_t, std::byte* to,
+                                                            std::size_t count) {
+      if (last != asked || count < Layout::bytes) return;
+      auto answer = layouts::image<Layout>::from_bytes(to);
       change(answer);
-      std::memcpy(to, answer.data(), layouts::query_fw::bytes);
+      std::memcpy(to, answer.data(), Layout::bytes);
     };
+  }
+  void change_query_fw(const std::function<void(layouts::image<layouts::query_fw>&)>& change) {
+    change_answer<layouts::query_fw>(opcode::query_fw, change);
   }
   /// The immediate answer to SET_ICM_SIZE is `pages`.
   void answer_set_icm_size(std::uint64_t pages) {
@@ -126,6 +131,48 @@ TEST_F(lying_device, asks_for_auxiliary_pages_that_the_firmware_area_has_taken) 
   const device_plan plan(made_with);
   answer_set_icm_size(plan.lent_pages);
   expect_exceeds(budget::item::auxiliary_area, plan.lent_pages, bring_up_step::set_icm_size);
+}
+
+TEST_F(lying_device, keeps_more_objects_for_itself_than_the_tables_have) {
+  using l = layouts::query_dev_cap;
+  using image = layouts::image<l>;
+  const struct {
+    budget::item what;
+    std::function<void(image&)> change;
+  } lies[] = {
+      {budget::item::qps, [](image& a) { a.set<&l::log_rsvd_qps>(15); }},
+      {budget::item::srqs, [](image& a) { a.set<&l::log_rsvd_srqs>(15); }},
+      {budget::item::cqs, [](image& a) { a.set<&l::log_rsvd_cqs>(15); }},
+      {budget::item::eqs, [](image& a) { a.set<&l::log_rsvd_eqs>(15); }},
+      {budget::item::mpts, [](image& a) { a.set<&l::log_rsvd_mrws>(15); }},
+  };
+  for (const auto& lie : lies) {
+    change_answer<l>(opcode::query_dev_cap, lie.change);
+    EXPECT_TRUE(rig.bring_up().is(driver_error::bad_argument)) << name_of(lie.what);
+    EXPECT_EQ(rig.adapter.failure().step, bring_up_step::plan_context) << name_of(lie.what);
+    EXPECT_EQ(rig.adapter.failure().cause.where(), static_cast<unsigned>(lie.what));
+    EXPECT_TRUE(rig.adapter.holdings().none()) << name_of(lie.what);
+  }
+  tell_the_truth();
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+}
+
+TEST_F(lying_device, has_entries_that_no_command_could_lend_memory_for) {
+  using l = layouts::query_dev_cap;
+  using image = layouts::image<l>;
+  const std::function<void(image&)> lies[] = {
+      [](image& a) { a.set<&l::qpc_entry_sz>(0x8000); },
+      [](image& a) { a.set<&l::qpc_entry_sz>(300); },
+      [](image& a) { a.set<&l::mtt_entry_sz>(0x8000); },
+      [](image& a) { a.set<&l::mtt_entry_sz>(0); },
+  };
+  for (const auto& lie : lies) {
+    change_answer<l>(opcode::query_dev_cap, lie);
+    EXPECT_TRUE(rig.bring_up().is(transport_error::bad_reply)) << rig.failure();
+    EXPECT_TRUE(rig.adapter.holdings().none());
+  }
+  tell_the_truth();
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
 }
 
 struct lying_device_in_single_pages : lying_device {
