@@ -3,6 +3,7 @@
 //
 // What hcactl makes of the driver's errors: the exit code, and what the message says to do.
 #include <cerrno>
+#include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ struct expectation {
   circumstances of;
   trouble kind;
   const char* words;  // in the message
-  friend void PrintTo(const expectation& e, std::ostream* to) { *to << e.name; }
+  friend std::ostream& operator<<(std::ostream& to, const expectation& e) { return to << e.name; }
 };
 
 circumstances in_traffic(status s) {

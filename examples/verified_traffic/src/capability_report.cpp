@@ -88,6 +88,7 @@ nlohmann::json object_of(const std::vector<figure>& figures) {
 
 std::vector<std::string> words_of(const std::vector<figure>& figures) {
   std::vector<std::string> words;
+  words.reserve(figures.size());
   for (const figure& f : figures) words.push_back(fmt::format(fmt::runtime(f.text), f.value));
   return words;
 }

@@ -17,7 +17,7 @@ nlohmann::json reported(model::variant kind, std::string* text = nullptr) {
   session s(host);
   EXPECT_TRUE(s.open(false).ok());
   EXPECT_TRUE(s.bring_up().ok());
-  const nlohmann::json j = to_json(s.adapter());
+  nlohmann::json j = to_json(s.adapter());
   if (text != nullptr) *text = to_text(s.adapter());
   EXPECT_TRUE(s.tear_down().ok());
   return j;

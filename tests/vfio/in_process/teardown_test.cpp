@@ -19,7 +19,7 @@ struct refusal {
   const char* name;
   opcode code;
   fate what;
-  friend void PrintTo(const refusal& r, std::ostream* to) { *to << r.name; }
+  friend std::ostream& operator<<(std::ostream& to, const refusal& r) { return to << r.name; }
 };
 
 class stubborn_firmware : public ::testing::TestWithParam<std::tuple<refusal, bool>> {};
