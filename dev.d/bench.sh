@@ -3,6 +3,7 @@
 # Copyright the freehca authors
 # bench.sh WHAT [OPTION...]: builds and runs a measurement; the options are its own.
 #   commands: what many firmware commands in flight bring, in process, in virtual time
+#   context_memory: how closely lent memory follows the queue pairs that are alive, in process
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -10,9 +11,9 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 cd "$FREEHCA_ROOT"
 case ${1:-} in
-  commands) program=freehca_bench_commands ;;
-  '') die "bench: say which one: commands" ;;
-  *) die "bench: there is no measurement '$1'; there is: commands" ;;
+  commands | context_memory) program=freehca_bench_$1 ;;
+  '') die "bench: say which one: commands, context_memory" ;;
+  *) die "bench: there is no measurement '$1'; there are: commands, context_memory" ;;
 esac
 what=$1
 shift

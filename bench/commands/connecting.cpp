@@ -3,54 +3,31 @@
 #include "connecting.hpp"
 
 #include <bit>
-#include <coroutine>
-#include <memory>
-#include <new>
 #include <vector>
 
-#include <freehca/hca/verbs.hpp>
-#include <freehca/in_process/machine.hpp>
+#include <freehca/in_process/detached.hpp>
+
+#include "rig.hpp"
 
 namespace freehca::bench {
 namespace {
 
-struct release {
-  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
-};
-using storage = std::unique_ptr<std::byte[], release>;
-
-storage allocate(std::size_t bytes) {
-  return storage(new (std::align_val_t{16}) std::byte[bytes]);
-}
-
-// A coroutine that nobody waits for: it says itself when it is done.
-struct detached {
-  struct promise_type {
-    detached get_return_object() noexcept { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
-};
+using in_process::detached;
 
 class measurement {
  public:
   explicit measurement(const connecting_options& how)
-      : how_(how),
-        machine_(machine_of(how)),
-        device_storage_(allocate(device::storage_bytes(budget_of(how)))),
-        verbs_storage_(allocate(verbs::storage_bytes(budget_of(how), objects_of(how)))) {}
+      : how_(how), rig_(machine_of(how), budget_of(how), objects_of(how)) {}
 
   connecting_result run() {
     connecting_result r;
-    r.outcome = open();
+    r.outcome = rig_.open();
     if (r.outcome.ok()) r.outcome = create_common();
     if (r.outcome.ok()) {
-      const std::uint64_t began = machine_.time(), issued = device_.info().commands_issued;
+      const std::uint64_t began = rig_.machine.time(), issued = rig_.adapter.info().commands_issued;
       r.outcome = each_of_them(&measurement::connect);
-      r.nanoseconds = machine_.time() - began;
-      r.commands = device_.info().commands_issued - issued;
+      r.nanoseconds = rig_.machine.time() - began;
+      r.commands = rig_.adapter.info().commands_issued - issued;
     }
     const status closed = close();
     if (r.outcome.ok()) r.outcome = closed;
@@ -83,44 +60,13 @@ class measurement {
     return b;
   }
 
-  template <class Done>
-  bool drive(Done done) {
-    return machine_.run(done, [this] {
-      if (!verbs_.is_open()) {
-        device_.poll();
-        return device_.next_deadline();
-      }
-      verbs_.poll();
-      return verbs_.next_deadline();
-    });
-  }
-  status await(operation& op) {
-    if (!drive([&] { return op.done(); })) return transport_error::timeout;
-    return op.outcome();
-  }
-
-  status open() {
-    const budget b = budget_of(how_);
-    device_setup setup;
-    setup.platform = machine_.platform();
-    setup.budget = b;
-    setup.storage = device_storage_.get();
-    setup.storage_bytes = device::storage_bytes(b);
-    FREEHCA_TRY(device_.open(setup));
-    operation up;
-    device_.bring_up(up);
-    FREEHCA_TRY(await(up));
-    return verbs_.open(device_, b, objects_of(how_), verbs_storage_.get(),
-                       verbs::storage_bytes(b, objects_of(how_)));
-  }
-
   status create_common() {
-    const auto made = verbs_.create_protection_domain();
+    const auto made = rig_.objects.create_protection_domain();
     if (!made.ok()) return made.error();
     domain_ = made.value();
     create_completion_queue c;
-    c.start(verbs_, {.entries = 64});
-    FREEHCA_TRY(await(c));
+    c.start(rig_.objects, {.entries = 64});
+    FREEHCA_TRY(rig_.await(c));
     completions_ = c.queue();
     queues_.resize(how_.queue_pairs);
     return {};
@@ -132,7 +78,7 @@ class measurement {
     running_ = how_.at_a_time;
     failure_ = {};
     for (unsigned i = 0; i < how_.at_a_time; ++i) (this->*work)();
-    if (!drive([this] { return running_ == 0; })) return transport_error::timeout;
+    FREEHCA_TRY(rig_.drive([this] { return running_ == 0; }));
     return failure_;
   }
 
@@ -140,11 +86,11 @@ class measurement {
     while (failure_.ok() && next_ < how_.queue_pairs) {
       const std::size_t mine = next_++;
       create_queue_pair created;
-      created.start(verbs_, {.pd = domain_,
-                             .send_cq = completions_,
-                             .receive_cq = completions_,
-                             .sends = 1,
-                             .receives = 1});
+      created.start(rig_.objects, {.pd = domain_,
+                                   .send_cq = completions_,
+                                   .receive_cq = completions_,
+                                   .sends = 1,
+                                   .receives = 1});
       status s = co_await created;
       queues_[mine] = created.queue();
       const connection_attributes a = loopback(created.qpn());
@@ -152,7 +98,7 @@ class measurement {
            {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
         if (!s.ok()) break;
         modify_queue_pair m;
-        m.start(verbs_, queues_[mine], to, a);
+        m.start(rig_.objects, queues_[mine], to, a);
         s = co_await m;
       }
       note(s);
@@ -165,7 +111,7 @@ class measurement {
       const qp_handle mine = queues_[next_++];
       if (!mine) continue;
       destroy_queue_pair d;
-      d.start(verbs_, mine);
+      d.start(rig_.objects, mine);
       note(co_await d);
     }
     --running_;
@@ -175,10 +121,10 @@ class measurement {
   connection_attributes loopback(std::uint32_t qpn) const {
     connection_attributes a;
     a.remote_write = true;
-    a.path_mtu = device_.port(1).active_mtu;
+    a.path_mtu = rig_.adapter.port(1).active_mtu;
     a.remote_qpn = qpn;
     a.address.port = 1;
-    a.address.dlid = device_.port(1).lid;
+    a.address.dlid = rig_.adapter.port(1).lid;
     return a;
   }
 
@@ -186,17 +132,13 @@ class measurement {
     status first = each_of_them(&measurement::destroy);
     if (completions_) {
       destroy_completion_queue d;
-      d.start(verbs_, completions_);
-      if (const status s = await(d); first.ok()) first = s;
+      d.start(rig_.objects, completions_);
+      if (const status s = rig_.await(d); first.ok()) first = s;
     }
     if (domain_)
-      if (const status s = verbs_.destroy(domain_); first.ok()) first = s;
-    if (verbs_.is_open())
-      if (const status s = verbs_.close(); first.ok()) first = s;
-    operation down;
-    device_.tear_down(down);
-    if (const status s = await(down); first.ok()) first = s;
-    return first;
+      if (const status s = rig_.objects.destroy(domain_); first.ok()) first = s;
+    const status closed = rig_.close();
+    return first.ok() ? closed : first;
   }
 
   void note(status s) {
@@ -204,10 +146,7 @@ class measurement {
   }
 
   connecting_options how_;
-  in_process::machine machine_;
-  storage device_storage_, verbs_storage_;
-  device device_;
-  verbs verbs_;
+  rig rig_;
   pd_handle domain_{};
   cq_handle completions_{};
   std::vector<qp_handle> queues_;

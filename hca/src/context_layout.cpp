@@ -11,7 +11,7 @@ namespace freehca {
 
 namespace {
 
-/// log2 of an entry's size, or an entry size that the chunks are not made for.
+/// log2 of an entry's size, or an entry size that the blocks are not made for.
 constexpr unsigned no_log = ~0u;
 unsigned log_of(std::uint64_t entry_bytes) {
   return entry_bytes >= 8 && is_power_of_two(entry_bytes) ? layouts::lowest_bit(entry_bytes)
@@ -68,17 +68,14 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   log_mcg_entry_bytes = log_mcg_entry;
   log_mcg_hash = b.log_mcgs == 0 ? 0 : b.log_mcgs - 1;
 
-  // Entry sizes that would make a chunk larger than one MAP_ICM can lend in single pages cannot be served.
-  for (unsigned g = 0; g < context_groups; ++g) {
-    const group_shape s = shape(static_cast<context_group>(g));
-    std::uint64_t chunk = 0;
-    for (unsigned t = 0; t < s.tables; ++t) {
-      const unsigned log = tables[static_cast<unsigned>(s.first) + t].log_entry_bytes;
-      if (log > 16) return transport_error::bad_reply;
-      const std::uint64_t bytes_of_table = std::uint64_t{1} << (log + s.log_chunk);
-      chunk += bytes_of_table < layouts::icm_page_size ? layouts::icm_page_size : bytes_of_table;
-    }
-    if (chunk > std::uint64_t{layouts::map_entries_per_mailbox} * layouts::icm_page_size)
+  for (unsigned t = 0; t < context_tables_count; ++t) {
+    place& p = tables[t];
+    if (p.log_entry_bytes > 16) return transport_error::bad_reply;
+    const unsigned page = p.log_entry_bytes >= log_page ? 0 : log_page - p.log_entry_bytes;
+    const unsigned smallest = smallest_log_block(b, static_cast<context_table>(t));
+    p.log_block = page > smallest ? page : smallest;
+    // No block has more pages than MAP_ICM has entries.
+    if (block_pages(static_cast<context_table>(t)) > layouts::map_entries_per_mailbox)
       return transport_error::bad_reply;
   }
 

@@ -1,172 +1,164 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How chunks get to the device and back: one MAP_ICM for many chunks, one UNMAP_ICM for each table of a chunk.
+// How blocks get to the device and back: one MAP_ICM for many blocks, one UNMAP_ICM for neighbours.
 #include <freehca/hca/context_tables.hpp>
 
 namespace freehca {
 
 void context_tables::start_mapping() {
-  if (mapping_under_way_) return;
+  if (!mapping_.empty()) return;
   unsigned entries = 0;
-  while (chunk* c = wanted_.first) {
-    if (c->references == 0) {
-      pop(wanted_);
-      if (c->pages.empty()) c->state = chunk_state::absent;
-      else take_back(*c);
+  while (block* b = wanted_.front()) {
+    if (b->references == 0) {
+      b->unlink();
+      b->state = block_state::absent;
+      if (!b->pages.empty()) take_back(*b);
       continue;
     }
-    if (const status s = lend(*c); !s.ok()) {
+    if (const status s = lend(*b); !s.ok()) {
       // What is on its way back may be enough; else nothing will come.
-      if (entries > 0 || unmapping_ != nullptr || unwanted_.first != nullptr) break;
-      pop(wanted_);
-      c->state = chunk_state::absent;
-      fail_requests_on(*c, s);
+      release_spares();
+      if (entries > 0 || !unmapping_.empty() || !unwanted_.empty()) break;
+      b->unlink();
+      b->state = block_state::absent;
+      fail_requests_on(*b, s);
       finish_requests();
       continue;
     }
-    const unsigned used = write_entries(*c, entries);
+    const unsigned used = write_entries(*b, entries);
     if (used == 0) break;
+    if (entries == 0) map_.restart();
     entries += used;
-    pop(wanted_);
-    if (entries == used) map_.restart();
-    c->state = chunk_state::mapping;
-    c->unmapped_ranges = 0;
-    c->pages_at_risk.set_amount(c->pages.pages);
-    map_.put_at_risk(c->pages_at_risk);
-    map_.put_at_risk(c->mapping_at_risk);
-    push(mapping_, *c);
+    b->unlink();
+    b->state = block_state::mapping;
+    b->pages_at_risk.set_amount(b->pages.pages);
+    map_.put_at_risk(b->pages_at_risk);
+    map_.put_at_risk(b->mapping_at_risk);
+    mapping_.push_back(*b);
   }
   if (entries == 0) return;
   map_.set_input(entries_, entries);
-  mapping_under_way_ = true;
   commands_->submit(map_);
 }
 
-status context_tables::lend(chunk& c) {
-  if (!c.pages.empty()) return {};
-  const context_layout::group_shape s = context_layout::shape(c.group);
-  for (unsigned r = 0; r < s.tables; ++r) {
-    const auto pages = static_cast<std::uint32_t>(range_bytes(c.group, r) / layouts::icm_page_size);
-    if (const status t = lender_->take(pages, c.pages); !t.ok()) {
-      lender_->give_back(c.pages);
-      return t;
-    }
-  }
-  ++chunks_lent_;
+status context_tables::lend(block& b) {
+  if (!b.pages.empty()) return {};
+  FREEHCA_TRY(lender_->take(layout_->block_pages(b.table), b.pages));
+  ++blocks_lent_;
   return {};
 }
 
-/// Writes the entries of a chunk behind the `at` there are; returns their number, 0 when they do not fit.
-unsigned context_tables::write_entries(const chunk& c, unsigned at) {
+/// Writes the entries of a block behind the `at` there are; returns their number, 0 when they do not fit.
+unsigned context_tables::write_entries(const block& b, unsigned at) {
   unsigned runs = 0;
-  for (std::uint32_t i = c.pages.first; i != page_run::none; i = lender_->run(i).next) ++runs;
+  for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next) ++runs;
   if (runs > layouts::map_entries_per_mailbox - at) return 0;
-  unsigned range = 0;
   std::uint64_t done = 0;
-  for (std::uint32_t i = c.pages.first; i != page_run::none; i = lender_->run(i).next) {
-    if (done == range_bytes(c.group, range)) {
-      ++range;
-      done = 0;
-    }
+  for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next, ++at) {
     const page_run& run = lender_->run(i);
     const dma_region memory = lender_->region(run);
     using entry = layouts::map_entry;
     entries_[at] = {};
     entries_[at]
-        .set<&entry::va>(range_address(c, range) + done)
+        .set<&entry::va>(block_address(b) + done)
         .set<&entry::pa>(memory.device_address)
         .set<&entry::log2size>(run.log_pages);
-    ++at;
     done += memory.bytes;
   }
   return runs;
 }
 
 void context_tables::end_mapping() {
-  mapping_under_way_ = false;
   const status outcome = map_.outcome();
-  while (chunk* c = pop(mapping_)) {
+  while (block* b = mapping_.pop_front()) {
     if (outcome.ok()) {
-      c->state = chunk_state::mapped;
-      if (c->references == 0) {
-        c->state = chunk_state::unwanted;
-        push(unwanted_, *c);
-      }
+      b->state = block_state::mapped;
+      if (b->references == 0) give_up(*b);
       continue;
     }
-    if (c->pages_at_risk.in_doubt()) c->state = chunk_state::doubtful;
-    else take_back(*c);
-    fail_requests_on(*c, outcome);
+    if (b->pages_at_risk.in_doubt()) b->state = block_state::doubtful;
+    else take_back(*b);
+    fail_requests_on(*b, outcome);
   }
 }
 
 void context_tables::start_unmapping() {
-  while (unmapping_ == nullptr) {
-    chunk* c = pop(unwanted_);
-    if (c == nullptr) return;
-    if (c->state != chunk_state::unwanted) continue;
-    c->state = chunk_state::unmapping;
-    unmapping_ = c;
-    submit_unmap(*c);
-  }
-}
-
-void context_tables::submit_unmap(chunk& c) {
-  const unsigned range = c.unmapped_ranges;
+  if (!unmapping_.empty()) return;
+  block* const first = unwanted_.pop_front();
+  if (first == nullptr) return;
   unmap_.restart();
-  unmap_.aim(range_address(c, range),
-             static_cast<std::uint32_t>(range_bytes(c.group, range) / layouts::icm_page_size));
-  c.pages_at_risk.set_amount(c.pages.pages);
-  unmap_.put_at_risk(c.pages_at_risk);
-  unmap_.put_at_risk(c.mapping_at_risk);
+  first->state = block_state::unmapping;
+  unmapping_.push_back(*first);
+  add_neighbours(*first);
+  std::uint32_t pages = 0;
+  for (block* b = unmapping_.front(); b != nullptr; b = unmapping_.next(*b)) {
+    pages += b->pages.pages;
+    b->pages_at_risk.set_amount(b->pages.pages);
+    unmap_.put_at_risk(b->pages_at_risk);
+    unmap_.put_at_risk(b->mapping_at_risk);
+  }
+  unmap_.aim(block_address(*unmapping_.front()), pages);
   commands_->submit(unmap_);
 }
 
-void context_tables::end_unmapping() {
-  chunk& c = *unmapping_;
-  const status outcome = unmap_.outcome();
-  if (outcome.ok() && ++c.unmapped_ranges < context_layout::shape(c.group).tables)
-    return submit_unmap(c);
-  unmapping_ = nullptr;
-  if (!outcome.ok()) {
-    c.unmap_in_doubt = c.pages_at_risk.in_doubt();
-    c.state = c.unmap_in_doubt ? chunk_state::doubtful : chunk_state::stuck;
-    return fail_requests_on(c, outcome);
+/// Blocks beside it that are due too, in the order of their addresses.
+void context_tables::add_neighbours(block& b) {
+  const auto t = static_cast<unsigned>(b.table);
+  const auto take = [this](block& other, bool before) {
+    if (other.state != block_state::unwanted) return false;
+    other.unlink();
+    other.state = block_state::unmapping;
+    if (before) unmapping_.push_front(other);
+    else unmapping_.push_back(other);
+    return true;
+  };
+  for (std::uint32_t i = b.index; i > 0 && take(at(b.table, i - 1), true); --i) {
   }
-  take_back(c);
-  if (c.references > 0) {
-    c.state = chunk_state::wanted;
-    push(wanted_, c);
+  const std::uint32_t end = first_block_of_[t + 1] - first_block_of_[t];
+  for (std::uint32_t i = b.index + 1; i < end && take(at(b.table, i), false); ++i) {
   }
 }
 
-void context_tables::take_back(chunk& c) {
-  lender_->give_back(c.pages);
-  c.state = chunk_state::absent;
-  c.unmapped_ranges = 0;
-  --chunks_lent_;
+void context_tables::end_unmapping() {
+  const status outcome = unmap_.outcome();
+  while (block* b = unmapping_.pop_front()) {
+    if (!outcome.ok()) {
+      b->unmap_in_doubt = b->pages_at_risk.in_doubt();
+      b->state = b->unmap_in_doubt ? block_state::doubtful : block_state::stuck;
+      fail_requests_on(*b, outcome);
+      continue;
+    }
+    take_back(*b);
+    if (b->references == 0) continue;
+    b->state = block_state::wanted;
+    wanted_.push_back(*b);
+  }
+}
+
+void context_tables::take_back(block& b) {
+  lender_->give_back(b.pages);
+  b.state = block_state::absent;
+  --blocks_lent_;
 }
 
 void context_tables::settled(lease&, const settlement& how, void* of) noexcept {
-  chunk& c = *static_cast<chunk*>(of);
-  context_tables& self = *c.owner;
-  if (c.state != chunk_state::doubtful) return;
-  if (how.by_reset) return self.take_back(c);
-  const bool was_unmap = c.unmap_in_doubt;
-  c.unmap_in_doubt = false;
-  if (was_unmap && how.answer.ok() &&
-      c.unmapped_ranges + 1u == context_layout::shape(c.group).tables)
-    return self.take_back(c);
-  if (was_unmap && !how.answer.ok()) {
-    c.state = chunk_state::stuck;
-    return;
+  block& b = *static_cast<block*>(of);
+  context_tables& self = *b.owner;
+  if (b.state != block_state::doubtful) return;
+  if (how.by_reset) return self.take_back(b);
+  const bool was_unmap = b.unmap_in_doubt;
+  b.unmap_in_doubt = false;
+  if (was_unmap == how.answer.ok()) {
+    // Taken back late, or never lent.
+    self.take_back(b);
+  } else if (was_unmap) {
+    b.state = block_state::stuck;
+  } else {
+    // The device has it, and nobody wants it: the request failed when the answer did not come.
+    b.state = block_state::unwanted;
+    self.unwanted_.push_back(b);
   }
-  if (!was_unmap && !how.answer.ok()) return self.take_back(c);
-  // The device has it, and nobody wants it: the request failed when the answer did not come.
-  if (was_unmap) ++c.unmapped_ranges;
-  c.state = chunk_state::unwanted;
-  self.push(self.unwanted_, c);
 }
 
 }  // namespace freehca

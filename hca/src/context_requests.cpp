@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests for context memory: references to chunks, and when a request is fulfilled.
+// Requests for context memory: references to blocks, and when a request is fulfilled.
 #include <freehca/hca/context_tables.hpp>
 
 namespace freehca {
+
+/// Calls f for each block that the request's objects lie in, while it gives true; whether it always did.
+template <class F>
+bool context_tables::each_block(const context_request& r, F f) const {
+  if (r.first_ == r.end_) return true;
+  const context_layout::group_shape s = context_layout::shape(r.group_);
+  for (unsigned i = 0; i < s.tables; ++i) {
+    const auto table = static_cast<context_table>(static_cast<unsigned>(s.first) + i);
+    const unsigned log = layout_->table(table).log_block;
+    for (std::uint32_t b = r.first_ >> log; b <= (r.end_ - 1) >> log; ++b)
+      if (!f(at(table, b))) return false;
+  }
+  return true;
+}
 
 void context_tables::map(context_request& r, context_group group, std::uint32_t first,
                          std::uint32_t count) {
@@ -22,7 +36,7 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   r.group_ = group;
   r.maps_ = maps;
   r.trouble_ = {};
-  r.first_chunk_ = r.end_chunk_ = 0;
+  r.first_ = r.end_ = 0;
   waiting_.push_back(r);
 
   const std::uint32_t objects = std::uint32_t{1}
@@ -31,58 +45,83 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
     r.trouble_ = driver_error::bad_argument;
     return;
   }
-  const unsigned log_chunk = context_layout::shape(group).log_chunk;
-  const std::uint32_t first_chunk = first >> log_chunk,
-                      end_chunk = ((first + count - 1) >> log_chunk) + 1;
-  if (maps)
-    for (std::uint32_t i = first_chunk; i < end_chunk; ++i)
-      if (const chunk_state s = at(group, i).state;
-          s == chunk_state::doubtful || s == chunk_state::stuck) {
-        r.trouble_ = driver_error::busy;
-        return;
-      }
-  r.first_chunk_ = first_chunk;
-  r.end_chunk_ = end_chunk;
-  for (std::uint32_t i = first_chunk; i < end_chunk; ++i) {
-    if (maps) reference(at(group, i));
-    else release(at(group, i));
+  r.first_ = first;
+  r.end_ = first + count;
+  const auto usable = [](const block& b) {
+    return b.state != block_state::doubtful && b.state != block_state::stuck;
+  };
+  if (maps && !each_block(r, usable)) {
+    r.trouble_ = driver_error::busy;
+    r.end_ = r.first_;
+    return;
+  }
+  each_block(r, [this, maps](block& b) {
+    if (maps) reference(b);
+    else release(b);
+    return true;
+  });
+}
+
+void context_tables::reference(block& b) {
+  ++b.references;
+  switch (b.state) {
+    case block_state::absent:
+      b.state = block_state::wanted;
+      wanted_.push_back(b);
+      break;
+    case block_state::spare:
+      --spare_count_;
+      [[fallthrough]];
+    case block_state::unwanted:
+      b.unlink();
+      b.state = block_state::mapped;
+      break;
+    default:
+      break;
   }
 }
 
-void context_tables::reference(chunk& c) {
-  ++c.references;
-  if (c.state == chunk_state::absent) {
-    c.state = chunk_state::wanted;
-    push(wanted_, c);
-  } else if (c.state == chunk_state::unwanted && c.unmapped_ranges == 0) {
-    c.state = chunk_state::mapped;  // it stays in the queue, and is passed over there
-  }
+void context_tables::release(block& b) {
+  FREEHCA_ASSERT(b.references > 0);
+  if (b.references == 0 || --b.references > 0) return;
+  if (b.state == block_state::mapped) give_up(b);
 }
 
-void context_tables::release(chunk& c) {
-  FREEHCA_ASSERT(c.references > 0);
-  if (c.references == 0 || --c.references > 0) return;
-  if (c.state == chunk_state::mapped) {
-    c.state = chunk_state::unwanted;
-    push(unwanted_, c);
+/// Nobody needs a block that is mapped: it is kept, and for that the one that was kept longest may have to go.
+void context_tables::give_up(block& b) {
+  if (most_spares_ == 0) {
+    b.state = block_state::unwanted;
+    return unwanted_.push_back(b);
   }
+  if (spares_.empty()) spares_due_ = clock::after(platform_.now(), spare_ns_);
+  b.state = block_state::spare;
+  spares_.push_back(b);
+  if (++spare_count_ <= most_spares_) return;
+  block& oldest = *spares_.pop_front();
+  --spare_count_;
+  oldest.state = block_state::unwanted;
+  unwanted_.push_back(oldest);
 }
 
-void context_tables::fail_requests_on(const chunk& c, status why) {
+void context_tables::release_spares() {
+  while (block* b = spares_.pop_front()) {
+    b->state = block_state::unwanted;
+    unwanted_.push_back(*b);
+  }
+  spare_count_ = 0;
+}
+
+void context_tables::fail_requests_on(const block& b, status why) {
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r))
-    if (r->group_ == c.group && c.index >= r->first_chunk_ && c.index < r->end_chunk_ &&
-        r->trouble_.ok())
+    if (r->trouble_.ok() && !each_block(*r, [&b](const block& of) { return &of != &b; }))
       r->trouble_ = why;
 }
 
-bool context_tables::fulfilled(context_request& r) const {
-  for (std::uint32_t i = r.first_chunk_; i < r.end_chunk_; ++i) {
-    const chunk_state s = at(r.group_, i).state;
-    if (r.maps_ ? s != chunk_state::mapped
-                : s == chunk_state::unwanted || s == chunk_state::unmapping)
-      return false;
-  }
-  return true;
+bool context_tables::fulfilled(const context_request& r) const {
+  return each_block(r, [&r](const block& b) {
+    return r.maps_ ? b.state == block_state::mapped
+                   : b.state != block_state::unwanted && b.state != block_state::unmapping;
+  });
 }
 
 void context_tables::finish_requests() {
@@ -91,7 +130,10 @@ void context_tables::finish_requests() {
     next = waiting_.next(*r);
     if (r->trouble_.ok() && !fulfilled(*r)) continue;
     if (!r->trouble_.ok() && r->maps_)
-      for (std::uint32_t i = r->first_chunk_; i < r->end_chunk_; ++i) release(at(r->group_, i));
+      each_block(*r, [this](block& b) {
+        release(b);
+        return true;
+      });
     r->unlink();
     ended.push_back(*r);
   }

@@ -178,6 +178,7 @@ std::uint64_t device::next_deadline() const {
     if (!waits) next = clock::earlier(next, wake_);
   }
   if (!contexts_.idle() && channel_.idle()) next = 0;
+  if (contexts_.is_open()) next = clock::earlier(next, contexts_.next_deadline());
   if (events_[0].is_open()) {
     if (events_[0].notified()) next = 0;
     // Without an interrupt only a look at the ring tells.
@@ -206,7 +207,7 @@ device_holdings device::holdings() const {
   device_holdings h;
   if (state_ == device_state::closed) return h;
   h.pages = arena_.bytes_out() / dma_arena::page;
-  h.mappings = contexts_.chunks_lent() + (firmware_.lent ? 1 : 0) + (auxiliary_.lent ? 1 : 0);
+  h.mappings = contexts_.blocks_lent() + (firmware_.lent ? 1 : 0) + (auxiliary_.lent ? 1 : 0);
   h.slots = channel_.slots_in_use();
   h.numbers = std::uint64_t{numbers_.qps.out()} + numbers_.srqs.out() + numbers_.cqs.out() +
               numbers_.eqs.out() + numbers_.mpts.out() + numbers_.pds.out() + numbers_.mtts.out() +

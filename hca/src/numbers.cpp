@@ -6,6 +6,10 @@
 
 namespace freehca {
 
+namespace {
+constexpr std::uint64_t all_taken = ~std::uint64_t{0};
+}
+
 void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32_t end,
                             unsigned log_unit, budget::item what) {
   used_ = storage_for<std::uint64_t>(storage);
@@ -13,8 +17,10 @@ void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32
   const std::uint32_t unit = std::uint32_t{1} << log_unit;
   first_ = (first + unit - 1) >> log_unit;
   end_ = end >> log_unit;
-  next_ = first_;
+  lowest_ = first_;
   out_ = 0;
+  rests_ = 0;
+  for (run& r : resting_) r = {};
   what_ = what;
   for (std::size_t i = 0; i < (end_ + std::size_t{63}) / 64; ++i) used_[i] = 0;
 }
@@ -25,13 +31,28 @@ bool number_allocator::run_is_free(std::uint32_t unit, std::uint32_t units) cons
   return true;
 }
 
-void number_allocator::mark(std::uint32_t unit, std::uint32_t units, bool take) {
-  for (std::uint32_t i = unit; i < unit + units; ++i) {
+void number_allocator::mark(const run& r, bool take) {
+  for (std::uint32_t i = r.first; i < r.first + r.units; ++i) {
     const std::uint64_t bit = std::uint64_t{1} << i % 64;
     FREEHCA_ASSERT(taken(i) != take);
     used_[i / 64] = take ? used_[i / 64] | bit : used_[i / 64] & ~bit;
   }
-  out_ = take ? out_ + units : out_ - units;
+}
+
+void number_allocator::end_rest(const run& r) {
+  if (r.units == 0) return;
+  mark(r, false);
+  if (r.first < lowest_) lowest_ = r.first;
+}
+
+/// The lowest free run; end_ when there is none.
+std::uint32_t number_allocator::search(std::uint32_t units, std::uint32_t step) const {
+  for (std::uint32_t u = (lowest_ + step - 1) / step * step; u < end_ && units <= end_ - u;) {
+    if (u % 64 == 0 && used_[u / 64] == all_taken) u += step > 64 ? step : 64;
+    else if (run_is_free(u, units)) return u;
+    else u += step;
+  }
+  return end_;
 }
 
 result<std::uint32_t> number_allocator::allocate(std::uint32_t count, std::uint32_t alignment) {
@@ -41,17 +62,18 @@ result<std::uint32_t> number_allocator::allocate(std::uint32_t count, std::uint3
   const std::uint32_t step = alignment >> log_unit_ == 0 ? 1 : alignment >> log_unit_;
   if (units > end_ - first_) return none;
 
-  const auto search = [&](std::uint32_t from, std::uint32_t until) -> std::uint32_t {
-    for (std::uint32_t u = (from + step - 1) / step * step; u < until && units <= end_ - u;
-         u += step)
-      if (run_is_free(u, units)) return u;
-    return end_;
-  };
-  std::uint32_t at = search(next_, end_);
-  if (at == end_) at = search(first_, next_);
+  std::uint32_t at = search(units, step);
+  if (at == end_) {
+    for (run& r : resting_) {
+      end_rest(r);
+      r = {};
+    }
+    at = search(units, step);
+  }
   if (at == end_) return none;
-  mark(at, units, true);
-  next_ = at + units;
+  mark({at, units}, true);
+  out_ += units;
+  if (at == lowest_) lowest_ = at + units;
   return at << log_unit_;
 }
 
@@ -60,7 +82,10 @@ void number_allocator::free(std::uint32_t first, std::uint32_t count) {
   const std::uint32_t unit = first >> log_unit_;
   FREEHCA_ASSERT(used_ != nullptr && unit >= first_ && unit < end_ && units <= end_ - unit);
   if (used_ == nullptr || unit < first_ || unit >= end_ || units > end_ - unit) return;
-  mark(unit, units, false);
+  run& longest = resting_[rests_++ % resting];
+  end_rest(longest);
+  longest = {unit, units};
+  out_ -= units;
 }
 
 }  // namespace freehca

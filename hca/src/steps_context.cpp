@@ -17,7 +17,7 @@ namespace freehca {
 auto device::steps::plan_context(device& d) -> outcome {
   if (const status s = d.layout_.plan(d.setup_.budget, d.capabilities_); !s.ok()) return fail(s);
   if (!d.contexts_.is_open())
-    d.contexts_.open(d.setup_.budget, d.layout_, d.channel_, d.lender_,
+    d.contexts_.open(d.setup_.budget, d.layout_, d.setup_.platform, d.channel_, d.lender_,
                      d.setup_.storage + device_plan(d.setup_.budget).contexts);
   return done;
 }
@@ -107,10 +107,11 @@ auto device::steps::unmap_reserved(device& d) -> outcome {
   }
   if (!worst.ok()) return fail(worst);
   for (bool& m : d.reserved_mapped_) m = false;
+  d.contexts_.release_spares();
   // What a failed request had wanted is on its way back too.
   if (!d.contexts_.idle()) return later(d, 0);
   // Pages that the device did not give back, or that users still hold.
-  if (d.contexts_.chunks_lent() != 0) return fail(driver_error::busy);
+  if (d.contexts_.blocks_lent() != 0) return fail(driver_error::busy);
   return done;
 }
 

@@ -3,14 +3,13 @@
 #include "driver_run.hpp"
 
 #include <algorithm>
-#include <coroutine>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <new>
 
 #include <freehca/hal/text.hpp>
 #include <freehca/hca/verbs.hpp>
+#include <freehca/in_process/detached.hpp>
 #include <freehca/in_process/machine.hpp>
 
 #include "lies.hpp"
@@ -34,16 +33,7 @@ storage allocate(std::size_t bytes) {
   return storage(new (std::align_val_t{16}) std::byte[bytes]);
 }
 
-// A coroutine that nobody waits for: it says itself when it is done.
-struct detached {
-  struct promise_type {
-    detached get_return_object() noexcept { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
-};
+using in_process::detached;
 
 // No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter does.
 constexpr std::uint64_t patience = clock::seconds(600);

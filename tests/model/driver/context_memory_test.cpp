@@ -47,16 +47,17 @@ class context_memory : public ::testing::Test {
     return rig.await(r);
   }
 
-  device_rig rig;
+  device_rig rig{{}, testing::without_spares()};
   std::uint64_t before = 0;
   bool pulled = false;
   std::map<opcode, unsigned> commands;
-  static constexpr std::uint32_t chunk = 1u << context_layout::shape(context_group::qp).log_chunk;
+  // No two objects so far apart share a block.
+  static constexpr std::uint32_t far = 128;
 };
 
-TEST_F(context_memory, grows_by_the_chunk_in_all_tables_of_a_group_and_shrinks_again) {
+TEST_F(context_memory, grows_by_the_block_in_all_tables_of_a_group_and_shrinks_again) {
   context_tables& t = rig.adapter.contexts();
-  const std::uint32_t n = 3 * chunk + 5;
+  const std::uint32_t n = 3 * far + 5;
   EXPECT_FALSE(t.mapped(context_group::qp, n));
   const std::uint64_t qpc = t.bytes_lent(context_table::qpc),
                       cmpt = t.bytes_lent(context_table::cmpt_qp);
@@ -78,15 +79,58 @@ TEST_F(context_memory, grows_by_the_chunk_in_all_tables_of_a_group_and_shrinks_a
 TEST_F(context_memory, requests_join_and_share_one_command) {
   context_request r[12];
   for (std::uint32_t i = 0; i < 12; ++i)
-    rig.adapter.contexts().map(r[i], context_group::qp, (2 + i % 4) * chunk + i);
+    rig.adapter.contexts().map(r[i], context_group::qp, (2 + i % 4) * far + i);
   for (context_request& each : r) EXPECT_TRUE(rig.await(each).ok());
   EXPECT_EQ(commands[opcode::map_icm], 1u);
-  for (std::uint32_t i = 0; i < 12; ++i) EXPECT_TRUE(unmap((2 + i % 4) * chunk + i).ok());
+  for (std::uint32_t i = 0; i < 12; ++i) EXPECT_TRUE(unmap((2 + i % 4) * far + i).ok());
+  EXPECT_EQ(rig.machine.counter("icm_pages"), before);
+}
+
+TEST(context_spares, are_kept_for_a_while_and_at_most_so_many) {
+  freehca::budget b;
+  b.spare_context_blocks = 6;
+  device_rig rig({}, b);
+  rig.setup.port_wait = 0;
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  context_tables& t = rig.adapter.contexts();
+  const std::uint32_t lent = t.blocks_lent();
+  const auto ask = [&](bool map, std::uint32_t number) {
+    context_request r;
+    if (map) t.map(r, context_group::qp, number);
+    else t.unmap(r, context_group::qp, number);
+    return rig.await(r);
+  };
+  constexpr std::uint32_t far = 128;
+  ASSERT_TRUE(ask(true, far).ok());
+  const auto commands = rig.adapter.commands().statistics().submitted;
+  ASSERT_TRUE(ask(false, far).ok());
+  EXPECT_EQ(t.blocks_kept(), 5u) << "a queue pair's entries in five tables";
+  ASSERT_TRUE(ask(true, far).ok());
+  EXPECT_EQ(t.blocks_kept(), 0u);
+  EXPECT_EQ(rig.adapter.commands().statistics().submitted, commands) << "nothing to do for it";
+  ASSERT_TRUE(ask(true, 2 * far).ok());
+  ASSERT_TRUE(ask(false, far).ok());
+  ASSERT_TRUE(ask(false, 2 * far).ok());
+  EXPECT_EQ(t.blocks_kept(), 6u);
+  rig.run_for(2 * b.spare_context_ns);
+  EXPECT_EQ(t.blocks_kept(), 0u);
+  EXPECT_EQ(t.blocks_lent(), lent);
+  EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+  EXPECT_TRUE(rig.adapter.holdings().none());
+  EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
+}
+
+TEST_F(context_memory, neighbours_go_back_by_one_command_for_each_table) {
+  ASSERT_TRUE(map(far, far).ok());
+  commands.clear();
+  ASSERT_TRUE(unmap(far, far).ok());
+  EXPECT_EQ(commands[opcode::unmap_icm], context_layout::shape(context_group::qp).tables);
   EXPECT_EQ(rig.machine.counter("icm_pages"), before);
 }
 
 TEST_F(context_memory, what_is_wanted_again_at_once_is_there_at_the_end) {
-  const std::uint32_t n = 5 * chunk;
+  const std::uint32_t n = 5 * far;
   ASSERT_TRUE(map(n).ok());
   context_request away, again;
   rig.adapter.contexts().unmap(away, context_group::qp, n);
@@ -107,11 +151,11 @@ TEST_F(context_memory, a_refused_request_holds_nothing) {
     using fate = model::command_verdict::fate;
     return {code == opcode::map_icm ? fate::refuse : fate::run, layouts::command_status::icm_error};
   });
-  EXPECT_TRUE(map(4 * chunk, 2 * chunk).is(layouts::command_status::icm_error));
+  EXPECT_TRUE(map(4 * far, 2 * far).is(layouts::command_status::icm_error));
   EXPECT_EQ(rig.machine.counter("icm_pages"), before);
   rig.machine.adapter().judge_commands({});
-  EXPECT_TRUE(map(4 * chunk).ok());
-  EXPECT_TRUE(unmap(4 * chunk).ok());
+  EXPECT_TRUE(map(4 * far).ok());
+  EXPECT_TRUE(unmap(4 * far).ok());
 }
 
 TEST_F(context_memory, running_out_of_pages_is_an_error_that_names_the_budget) {
@@ -121,12 +165,12 @@ TEST_F(context_memory, running_out_of_pages_is_an_error_that_names_the_budget) {
     if (!page.ok()) break;
     all.push_back(page.value());
   }
-  const status s = map(4 * chunk);
+  const status s = map(4 * far);
   EXPECT_TRUE(s.is(driver_error::no_memory));
   EXPECT_EQ(s.where(), static_cast<unsigned>(budget::item::lent_pages));
   for (const dma_region& r : all) rig.adapter.arena().free(r);
-  EXPECT_TRUE(map(4 * chunk).ok());
-  EXPECT_TRUE(unmap(4 * chunk).ok());
+  EXPECT_TRUE(map(4 * far).ok());
+  EXPECT_TRUE(unmap(4 * far).ok());
 }
 
 TEST_F(context_memory, tables_lie_apart_and_aligned_to_their_size) {
@@ -165,7 +209,7 @@ TEST_F(context_memory, a_device_that_is_pulled_while_up_fails_once_and_comes_dow
   rig.run_for(clock::seconds(1));
   EXPECT_EQ(told, 1u);
   EXPECT_EQ(rig.adapter.state(), device_state::failed);
-  EXPECT_TRUE(map(6 * chunk).is(transport_error::gone));
+  EXPECT_TRUE(map(6 * far).is(transport_error::gone));
   EXPECT_TRUE(rig.tear_down().ok());
   rig.adapter.set_sinks({});
 }

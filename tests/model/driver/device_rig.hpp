@@ -13,6 +13,8 @@
 #include <freehca/hca/device.hpp>
 #include <freehca/in_process/machine.hpp>
 
+#include "budgets.hpp"
+
 #include "words.hpp"
 
 namespace freehca::testing {

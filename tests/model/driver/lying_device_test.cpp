@@ -161,7 +161,6 @@ TEST_F(lying_device, has_entries_that_no_command_could_lend_memory_for) {
   using l = layouts::query_dev_cap;
   using image = layouts::image<l>;
   const std::function<void(image&)> lies[] = {
-      [](image& a) { a.set<&l::qpc_entry_sz>(0x8000); },
       [](image& a) { a.set<&l::qpc_entry_sz>(300); },
       [](image& a) { a.set<&l::mtt_entry_sz>(0x8000); },
       [](image& a) { a.set<&l::mtt_entry_sz>(0); },

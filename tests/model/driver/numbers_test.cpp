@@ -36,6 +36,16 @@ TEST_F(number_test, a_freed_number_comes_last) {
   EXPECT_EQ(numbers.allocate().value(), 0u);
 }
 
+TEST_F(number_test, what_was_freed_rests_and_then_the_lowest_comes_first) {
+  open(0, 1024);
+  for (unsigned i = 0; i < 200; ++i) EXPECT_EQ(numbers.allocate().value(), i);
+  for (unsigned i = 100; i < 100 + number_allocator::resting; ++i) numbers.free(i);
+  EXPECT_EQ(numbers.allocate().value(), 200u) << "all that was freed rests";
+  numbers.free(7);
+  EXPECT_EQ(numbers.allocate().value(), 100u) << "the one that has rested longest";
+  EXPECT_EQ(numbers.out(), 200u - number_allocator::resting + 1);
+}
+
 TEST_F(number_test, runs_are_aligned_and_whole_units) {
   open(10, 1024, 3);
   const std::uint32_t a = numbers.allocate(1).value();

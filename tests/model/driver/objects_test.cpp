@@ -19,7 +19,7 @@ using namespace testing;
 using layouts::qp_state;
 
 struct objects_test : ::testing::Test {
-  verbs_rig rig;
+  verbs_rig rig{exact()};
   pd_handle domain = rig.objects.create_protection_domain().value();
   in_process::host_memory_map::scattered_pages pages = rig.machine.memory().allocate_scattered(8);
 

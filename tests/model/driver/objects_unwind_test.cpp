@@ -95,7 +95,7 @@ struct objects_unwind_test : ::testing::Test {
   opcode struck{};
 
   void make(bool function_level_reset = true) {
-    rig_options how;
+    rig_options how = testing::exact();
     how.machine.function_level_reset = function_level_reset;
     rig = std::make_unique<verbs_rig>(how);
     rig->adapter.commands().set_limit(patience::ordinary, clock::milliseconds(20));

@@ -17,6 +17,8 @@
 #include <freehca/hca/verbs.hpp>
 #include <freehca/in_process/machine.hpp>
 
+#include "budgets.hpp"
+
 #include "words.hpp"
 
 namespace freehca::testing {
@@ -44,6 +46,12 @@ struct rig_options {
   verbs_events events;
   bool interrupts = true;
 };
+
+inline rig_options exact() {
+  rig_options how;
+  how.budget = without_spares();
+  return how;
+}
 
 class verbs_rig {
  public:

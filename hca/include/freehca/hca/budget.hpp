@@ -27,6 +27,11 @@ struct budget {
   unsigned log_largest_lent_run =
       8;  ///< of pages lent in one piece where the arena has them; 0: single pages
 
+  /// Context memory that nobody needs any more is kept for this long, and at most so many blocks of it (a page
+  /// each), in case that it is needed again; the time is the platform's clock's.
+  std::uint32_t spare_context_blocks = 32;
+  std::uint64_t spare_context_ns = 10'000'000;
+
   /// DMA memory, in bytes. The firmware tells only when it runs how much it needs of the first two (captures:
   /// 6 MiB and 9 MiB); a bring-up that finds too little says so.
   std::size_t firmware_bytes = std::size_t{8} << 20;

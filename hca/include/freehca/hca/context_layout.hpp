@@ -40,16 +40,16 @@ constexpr const char* name_of(context_table t) {
 enum class context_group : std::uint8_t { qp, srq, cq, eq, mpt, mtt, mcg };
 inline constexpr unsigned context_groups = 7;
 
-/// Where the tables lie in context memory and how the objects of a group are divided into chunks.
+/// Where the tables lie in context memory and how each is divided into blocks, which are lent and taken back.
 struct context_layout {
   struct place {
     std::uint64_t base = 0;        ///< address in context memory
     unsigned log_entry_bytes = 0;  ///< of all that one object has in the table
+    unsigned log_block = 0;        ///< objects of one block
   };
   struct group_shape {
     context_table first;  ///< its tables are first, first + 1, ...
     unsigned tables;
-    unsigned log_chunk;  ///< objects of one chunk
   };
 
   place tables[context_tables_count];
@@ -61,14 +61,21 @@ struct context_layout {
 
   const place& table(context_table t) const { return tables[static_cast<unsigned>(t)]; }
 
-  /// The shape is the same for every device: entry sizes differ, the numbers of objects in a chunk do not.
   static constexpr group_shape shape(context_group g) {
-    // A chunk of the smallest entry, 64 bytes, fills pages; no chunk has more pages than MAP_ICM has entries.
     constexpr group_shape shapes[context_groups] = {
-        {context_table::qpc, 5, 7}, {context_table::srqc, 2, 7}, {context_table::cqc, 2, 7},
-        {context_table::eqc, 2, 6}, {context_table::dmpt, 1, 9}, {context_table::mtt, 1, 13},
-        {context_table::mcg, 1, 6}};
+        {context_table::qpc, 5}, {context_table::srqc, 2}, {context_table::cqc, 2},
+        {context_table::eqc, 2}, {context_table::dmpt, 1}, {context_table::mtt, 1},
+        {context_table::mcg, 1}};
     return shapes[static_cast<unsigned>(g)];
+  }
+  static constexpr context_group group_of(context_table t) {
+    unsigned g = 0;
+    const auto end = [](unsigned of) {
+      const group_shape s = shape(static_cast<context_group>(of));
+      return static_cast<unsigned>(s.first) + s.tables;
+    };
+    while (end(g) <= static_cast<unsigned>(t)) ++g;
+    return static_cast<context_group>(g);
   }
   static constexpr unsigned log_objects_for(const budget& b, context_group g) {
     switch (g) {
@@ -89,15 +96,40 @@ struct context_layout {
     }
     return 0;
   }
-  static constexpr std::size_t chunks_for(const budget& b, context_group g) {
-    const unsigned objects = log_objects_for(b, g), chunk = shape(g).log_chunk;
-    return objects <= chunk ? 1 : std::size_t{1} << (objects - chunk);
+  /// The most blocks that a table is divided into. Storage has to be there before the device tells how large its
+  /// entries are: it is made for those that the known cards have, larger ones get blocks of several pages.
+  static constexpr std::size_t most_blocks(const budget& b, context_table t) {
+    const unsigned objects = log_objects_for(b, group_of(t)), block = smallest_log_block(b, t);
+    return objects <= block ? 1 : std::size_t{1} << (objects - block);
+  }
+  std::uint32_t blocks(context_table t) const {
+    const unsigned objects = log_objects[static_cast<unsigned>(group_of(t))];
+    const unsigned block = table(t).log_block;
+    return objects <= block ? 1 : std::uint32_t{1} << (objects - block);
+  }
+  /// Of one block of the table: 1 but for entries that are larger than known.
+  std::uint32_t block_pages(context_table t) const {
+    const unsigned objects = log_objects[static_cast<unsigned>(group_of(t))];
+    const unsigned block = table(t).log_block;
+    const unsigned log = table(t).log_entry_bytes + (objects < block ? objects : block);
+    return log <= log_page ? 1 : std::uint32_t{1} << (log - log_page);
   }
 
   /// Places the tables, each aligned to its size, largest first. driver_error::bad_argument with `where` a
   /// budget::item (a table that the firmware alone fills, or larger than the device allows),
   /// transport_error::bad_reply (entry sizes that are no powers of two).
   status plan(const budget& b, const capabilities& c);
+
+ private:
+  static constexpr unsigned log_page = 12;
+  static constexpr unsigned smallest_log_block(const budget& b, context_table t) {
+    // log2 of the largest entries seen (docs/hardware-model-core.md), by table.
+    constexpr unsigned log_entries[context_tables_count] = {8, 8, 6, 5, 6, 7, 6,
+                                                            7, 6, 7, 6, 7, 3, 8};
+    const unsigned log = log_entries[static_cast<unsigned>(t)] +
+                         (t == context_table::rdmarc ? b.log_rdmarc_per_qp : 0);
+    return log >= log_page ? 0 : log_page - log;
+  }
 };
 
 }  // namespace freehca

@@ -7,7 +7,9 @@
 
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/firmware_cmds/icm.hpp>
+#include <freehca/hal/clock.hpp>
 #include <freehca/hal/operation.hpp>
+#include <freehca/hal/platform.hpp>
 
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/context_layout.hpp>
@@ -16,21 +18,23 @@
 namespace freehca {
 
 /// Asks for context memory of objects, or gives it up. Outcomes besides those of MAP_ICM and UNMAP_ICM:
-/// driver_error::no_memory (budget::item::lent_pages), ::bad_argument (numbers beyond the table), ::busy (the
-/// chunk is in doubt after a command that was not answered).
+/// driver_error::no_memory (budget::item::lent_pages), ::bad_argument (numbers beyond the table), ::busy (a
+/// block is in doubt after a command that was not answered).
 class context_request : public operation {
  private:
   friend class context_tables;
   context_group group_{};
-  std::uint32_t first_chunk_ = 0, end_chunk_ = 0;
+  std::uint32_t first_ = 0, end_ = 0;  // objects; equal: it holds nothing
   status trouble_;
   bool maps_ = false;
 };
 
-/// Context memory (ICM) as the driver lends it to the device: per group of dependent tables, in chunks of
-/// equally many objects; a chunk is mapped in all tables of its group when the first object in it is asked
-/// for, and taken back when the last is given up. One MAP_ICM takes as many waiting chunks as its mailbox
-/// holds, and requests for a chunk that is under way join. Control owner's thread only.
+/// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table of its group;
+/// a table is divided into blocks, a page each, and an object holds the block of each table that its entry lies
+/// in. A block is mapped when the first object asks for it. When the last gives it up it is kept for a while, in
+/// case that another comes, and then taken back: budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM
+/// takes as many waiting blocks as its mailbox holds, one UNMAP_ICM all neighbours that are due, and requests for a
+/// block that is under way join. Control owner's thread only.
 class context_tables {
  public:
   static constexpr std::size_t storage_bytes_for(const budget& b);
@@ -40,22 +44,26 @@ class context_tables {
   context_tables& operator=(const context_tables&) = delete;
 
   /// Everything outlives the tables; `storage` is storage_bytes_for(b), aligned to 16.
-  void open(const budget& b, const context_layout& layout, channel& commands, page_lender& lender,
-            std::byte* storage);
+  void open(const budget& b, const context_layout& layout, const platform& on, channel& commands,
+            page_lender& lender, std::byte* storage);
   /// Nothing may be lent: see forget().
   void close();
-  bool is_open() const { return chunks_ != nullptr; }
+  bool is_open() const { return blocks_ != nullptr; }
 
   /// Completes when objects [first, first + count) have context memory in all tables of the group. On any
   /// error nothing is held.
   void map(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1);
-  /// Gives up what one map() got; completes when the device has let go of what nobody needs any more. An
-  /// error of UNMAP_ICM is told, but the objects are given up all the same: the pages stay out until a reset.
+  /// Gives up what one map() got; completes when what is taken back at once has come back. An error of UNMAP_ICM
+  /// is told, but the objects are given up all the same: the pages stay out until a reset.
   void unmap(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1);
+  /// Takes back what is kept although nobody needs it.
+  void release_spares();
 
   /// Completes what ended, starts what waits. Called by the device's poll().
   void poll();
   bool idle() const;
+  /// When poll() is due for what is kept; never: nothing is.
+  std::uint64_t next_deadline() const { return spares_.empty() ? clock::never : spares_due_; }
 
   /// The device was reset, or the firmware's state is gone for another reason: all pages come back, requests
   /// under way end with transport_error::reset, references count no more.
@@ -78,96 +86,93 @@ class context_tables {
 
   const context_layout& layout() const { return *layout_; }
   std::uint64_t bytes_lent(context_table table) const;
-  std::uint32_t chunks_lent() const { return chunks_lent_; }  ///< also those in doubt
+  std::uint32_t blocks_lent() const {
+    return blocks_lent_;
+  }  ///< also those kept, and those in doubt
+  std::uint32_t blocks_kept() const { return spare_count_; }  ///< although nobody needs them
 
  private:
-  enum class chunk_state : std::uint8_t {
+  enum class block_state : std::uint8_t {
     absent,
     wanted,
     mapping,
     mapped,
+    spare,  // mapped, and nobody needs it
     unwanted,
     unmapping,
     doubtful,
     stuck
   };
-  struct chunk;
-  struct chunk_queue {
-    chunk* first = nullptr;
-    chunk* last = nullptr;
-  };
+  struct block;
 
-  chunk& at(context_group group, std::uint32_t index) const;
-  std::uint32_t number_of(const chunk& c) const;
-  void push(chunk_queue& q, chunk& c);
-  chunk* pop(chunk_queue& q);
-  std::uint64_t range_bytes(context_group group, unsigned range) const;
-  std::uint64_t range_address(const chunk& c, unsigned range) const;
+  block& at(context_table table, std::uint32_t index) const;
+  std::uint64_t block_address(const block& b) const;
+  template <class F>
+  bool each_block(const context_request& r, F f) const;
 
   // context_requests.cpp: who wants what
   void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count,
              bool maps);
-  void reference(chunk& c);
-  void release(chunk& c);
-  void fail_requests_on(const chunk& c, status why);
-  bool fulfilled(context_request& r) const;
+  void reference(block& b);
+  void release(block& b);
+  void give_up(block& b);
+  void fail_requests_on(const block& b, status why);
+  bool fulfilled(const context_request& r) const;
   void finish_requests();
   static void on_cancel(operation& op, void* self) noexcept;
 
   // context_lending.cpp: MAP_ICM, UNMAP_ICM
   void start_mapping();
-  status lend(chunk& c);
-  unsigned write_entries(const chunk& c, unsigned at);
+  status lend(block& b);
+  unsigned write_entries(const block& b, unsigned at);
   void end_mapping();
   void start_unmapping();
-  void submit_unmap(chunk& c);
+  void add_neighbours(block& b);
   void end_unmapping();
-  void take_back(chunk& c);
+  void take_back(block& b);
   static void settled(lease& which, const settlement& how, void* of) noexcept;
 
   const context_layout* layout_ = nullptr;
+  platform platform_;
   channel* commands_ = nullptr;
   page_lender* lender_ = nullptr;
-  chunk* chunks_ = nullptr;
+  block* blocks_ = nullptr;
   layouts::image<layouts::map_entry>* entries_ = nullptr;  // of the MAP_ICM under way
-  std::uint32_t first_chunk_of_[context_groups] = {};
-  std::uint32_t chunk_count_ = 0;
-  std::uint32_t chunks_lent_ = 0;
+  std::uint32_t first_block_of_[context_tables_count + 1] = {};
+  std::uint32_t blocks_lent_ = 0;
+  std::uint32_t spare_count_ = 0, most_spares_ = 0;
+  std::uint64_t spare_ns_ = 0;
+  std::uint64_t spares_due_ = 0;
 
-  chunk_queue wanted_, mapping_, unwanted_;
-  chunk* unmapping_ = nullptr;
-  bool mapping_under_way_ = false;
+  list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
   list<context_request> waiting_;
   firmware_command<commands::map_icm> map_;
   firmware_command<commands::unmap_icm> unmap_{std::uint64_t{0}, std::uint32_t{0}};
 };
 
-struct context_tables::chunk {
+struct context_tables::block : list_node {
   context_tables* owner;
-  chunk* next = nullptr;  // in one of the queues
   lent_pages pages;
   std::uint32_t references = 0;
-  std::uint32_t index = 0;  // in its group
-  context_group group{};
-  chunk_state state = chunk_state::absent;
-  std::uint8_t unmapped_ranges = 0;  // tables that the device has given back already
-  bool queued = false;
+  std::uint32_t index = 0;  // in its table
+  context_table table{};
+  block_state state = block_state::absent;
   bool unmap_in_doubt = false;  // with state doubtful: it is UNMAP_ICM that was not answered
   lease pages_at_risk;
   lease mapping_at_risk;
 
-  explicit chunk(context_tables& o)
+  explicit block(context_tables& o)
       : owner(&o),
         pages_at_risk(lease_kind::page, 0, &context_tables::settled, this),
         mapping_at_risk(lease_kind::mapping, 1, nullptr, nullptr) {}
 };
 
 constexpr std::size_t context_tables::storage_bytes_for(const budget& b) {
-  std::size_t chunks = 0;
-  for (unsigned g = 0; g < context_groups; ++g)
-    chunks += context_layout::chunks_for(b, static_cast<context_group>(g));
+  std::size_t blocks = 0;
+  for (unsigned t = 0; t < context_tables_count; ++t)
+    blocks += context_layout::most_blocks(b, static_cast<context_table>(t));
   return layouts::map_entries_per_mailbox * sizeof(layouts::image<layouts::map_entry>) +
-         chunks * sizeof(chunk);
+         blocks * sizeof(block);
 }
 
 }  // namespace freehca

@@ -41,7 +41,7 @@ struct device_info {
 /// Everything that a device holds; all zero before bring-up and after teardown.
 struct device_holdings {
   std::uint64_t pages = 0;     ///< of the arena, lent or in rings, in 4 KiB
-  std::uint64_t mappings = 0;  ///< chunks of context memory, firmware and auxiliary areas
+  std::uint64_t mappings = 0;  ///< blocks of context memory, firmware and auxiliary areas
   std::uint64_t slots = 0;  ///< of the command channel: tokens and mailboxes in flight or in doubt
   std::uint64_t numbers = 0;    ///< object numbers and UAR pages
   std::uint64_t doorbells = 0;  ///< bytes of doorbell records

@@ -11,11 +11,14 @@
 
 namespace freehca {
 
-/// Gives out object numbers, or aligned runs of them. One bit per unit, in storage that the caller hands
-/// over. A freed number is not given out again before the search has come round, so that late events of its
-/// old owner find nobody. Numbers in doubt simply stay out.
+/// Gives out object numbers, or aligned runs of them: the lowest that are free, so that the objects in use share
+/// few pages of context memory. One bit per unit, in storage that the caller hands over. What is freed rests until
+/// `resting` more were freed, so that late events of the old owner find nobody; a search that finds nothing else
+/// ends the rest. Numbers in doubt simply stay out.
 class number_allocator {
  public:
+  static constexpr unsigned resting = 32;
+
   static constexpr std::size_t storage_bytes_for(std::size_t units) {
     return (units + 63) / 64 * sizeof(std::uint64_t);
   }
@@ -31,6 +34,7 @@ class number_allocator {
   void close() {
     used_ = nullptr;
     first_ = end_ = out_ = 0;
+    rests_ = 0;
   }
 
   /// `count` numbers in a row, the first a multiple of `alignment` (a power of two) and of the unit.
@@ -43,14 +47,21 @@ class number_allocator {
   std::uint32_t total() const { return (end_ - first_) << log_unit_; }
 
  private:
+  struct run {
+    std::uint32_t first, units;
+  };
   bool taken(std::uint32_t unit) const { return (used_[unit / 64] >> unit % 64 & 1) != 0; }
   bool run_is_free(std::uint32_t unit, std::uint32_t units) const;
-  void mark(std::uint32_t unit, std::uint32_t units, bool take);
+  std::uint32_t search(std::uint32_t units, std::uint32_t step) const;
+  void mark(const run& r, bool take);
+  void end_rest(const run& r);
 
   std::uint64_t* used_ = nullptr;
   std::uint32_t first_ = 0, end_ = 0;  // units
-  std::uint32_t next_ = 0;             // where the search begins
+  std::uint32_t lowest_ = 0;           // none below is free
   std::uint32_t out_ = 0;
+  run resting_[resting] = {};  // freed, and still marked; the oldest at rests_ % resting
+  std::uint32_t rests_ = 0;    // in all
   unsigned log_unit_ = 0;
   budget::item what_ = budget::item::storage;
 };

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <coroutine>
+#include <exception>
+
+namespace freehca::in_process {
+
+/// A coroutine that runs at once and that nobody waits for: it says itself when it is done. Its frame is on the heap,
+/// so it is for hosted programs only.
+struct detached {
+  struct promise_type {
+    detached get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+}  // namespace freehca::in_process
