@@ -205,6 +205,8 @@ void device::undo_failed(status why) {
 
 void device::begin_reset() {
   steps::drop(*this);
+  // From here on nothing is posted: the device would answer it with the state of before.
+  if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(transport_error::reset);
   under_way_ = nullptr;
   phase_ = item_ = 0;
   wake_ = 0;

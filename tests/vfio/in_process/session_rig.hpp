@@ -73,7 +73,8 @@ round run_round(impatient_host& host, Midway&& midway) {
     EXPECT_FALSE(host.machine.configuration().bus_master());
   }
   EXPECT_EQ(host.machine.dma_blocks(), 0u);
-  EXPECT_EQ(host.machine.counter("complaints"), 0u);
+  EXPECT_EQ(host.machine.counter("complaints"), 0u)
+      << (host.machine.complaints().empty() ? std::string() : host.machine.complaints().front());
   return r;
 }
 inline round run_round(impatient_host& host) {
