@@ -24,9 +24,14 @@ if [[ ! -e $root/bare-root-done ]]; then
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   touch "$root/bare-root-done"
 fi
-rm -rf "$root/freehca"
-git clone -q "$FREEHCA_ROOT" "$root/freehca"
-status=0
+if [[ -d $root/freehca/.git ]]; then
+  git -C "$root/freehca" fetch -q "$FREEHCA_ROOT" HEAD
+  git -C "$root/freehca" checkout -q --detach FETCH_HEAD
+else
+  git clone -q "$FREEHCA_ROOT" "$root/freehca"
+fi
+began=$(date +%s) status=0
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root chroot "$root" sh -c 'cd /freehca && "$@"' sh "$@" || status=$?
 umount "$root/proc" 2>/dev/null || true
+say "$* in $root: status $status after $(($(date +%s) - began)) s"
 exit "$status"
