@@ -23,6 +23,27 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
                  doing, address);
 }
 
+namespace {
+
+// Only two steps look at a semaphore. Anywhere else the driver finds that the device has not let go of something.
+failure held(bring_up_step step, const std::string& at, const std::string& address) {
+  const bool flash = step == bring_up_step::reset;
+  if (flash || step == bring_up_step::take_ownership)
+    return {
+        trouble::owned,
+        fmt::format("{0} has an owner: its {1} semaphore is held, by another program, or by one "
+                    "that died; when you know that nobody uses it: hcactl reset {0}",
+                    address, flash ? "flash" : "ownership")};
+  return {
+      trouble::device_gone,
+      fmt::format("{0}: {1} holds on to {2}; try hcactl reset {1}, then a power cycle", at, address,
+                  step == bring_up_step::map_reserved
+                      ? "context memory that it was lent and should have given back"
+                      : "something that an earlier command should have ended")};
+}
+
+}  // namespace
+
 failure verdict(const circumstances& of, const char* doing, const std::string& address) {
   // A failed sequence names its step; the cause is what the step met.
   const bool in_sequence = !of.failed.cause.ok();
@@ -31,14 +52,7 @@ failure verdict(const circumstances& of, const char* doing, const std::string& a
       in_sequence ? fmt::format("{}, {}", doing, device::step_name(of.failed.step)) : doing;
   if (of.outcome.is(driver_error::cancelled) && of.interrupted)
     return {trouble::interrupted, fmt::format("interrupted; {} was given back", address)};
-  if (in_sequence && cause.is(driver_error::busy)) {
-    const bool flash = of.failed.step == bring_up_step::reset;
-    return {
-        trouble::owned,
-        fmt::format("{0} has an owner: its {1} semaphore is held, by another program, or by one "
-                    "that died; when you know that nobody uses it: hcactl reset {0}",
-                    address, flash ? "flash" : "ownership")};
-  }
+  if (in_sequence && cause.is(driver_error::busy)) return held(of.failed.step, at, address);
   if (in_sequence && cause.is(driver_error::exceeds_limits))
     return {trouble::firmware_error,
             fmt::format("{}: the firmware of {} asks for {} {}, and this program has {}; this is "
