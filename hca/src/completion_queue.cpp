@@ -11,7 +11,7 @@ using namespace layouts;
 
 void create_completion_queue::start(verbs& owner, const completion_queue_attributes& a) {
   queue_ = {};
-  if (!owner.is_open()) return refuse(owner, driver_error::bad_state);
+  if (!owner.is_open() || !owner.on().up()) return refuse(owner, driver_error::bad_state);
   device& on = *owner.device_;
   const capabilities& can = on.capabilities();
   // One place stays empty, as every driver keeps it (Linux 6.1 hw/mlx4/cq.c mlx4_ib_create_cq).

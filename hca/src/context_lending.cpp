@@ -22,9 +22,10 @@ void context_tables::start_mapping() {
       if (entries > 0 || !unmapping_.empty() || !unwanted_.empty()) break;
       b->unlink();
       b->state = block_state::absent;
-      fail_requests_on(*b, s);
-      finish_requests();
-      continue;
+      fail_requests_on(*b, s, which::those_that_map);
+      // Its requests are told before another is tried: they may give up what the others want.
+      fresh_ = true;
+      break;
     }
     const unsigned used = write_entries(*b, entries);
     if (used == 0) break;
@@ -39,6 +40,7 @@ void context_tables::start_mapping() {
   }
   if (entries == 0) return;
   map_.set_input(entries_, entries);
+  map_.then(&on_mapped, this);
   commands_->submit(map_);
 }
 
@@ -69,7 +71,16 @@ unsigned context_tables::write_entries(const block& b, unsigned at) {
   return runs;
 }
 
+void context_tables::on_mapped(operation&, void* self) noexcept {
+  static_cast<context_tables*>(self)->end_mapping();
+}
+
+void context_tables::on_unmapped(operation&, void* self) noexcept {
+  static_cast<context_tables*>(self)->end_unmapping();
+}
+
 void context_tables::end_mapping() {
+  fresh_ = true;
   const status outcome = map_.outcome();
   while (block* b = mapping_.pop_front()) {
     if (outcome.ok()) {
@@ -79,7 +90,7 @@ void context_tables::end_mapping() {
     }
     if (b->pages_at_risk.in_doubt()) b->state = block_state::doubtful;
     else take_back(*b);
-    fail_requests_on(*b, outcome);
+    fail_requests_on(*b, outcome, which::those_that_map);
   }
 }
 
@@ -99,6 +110,7 @@ void context_tables::start_unmapping() {
     unmap_.put_at_risk(b->mapping_at_risk);
   }
   unmap_.aim(block_address(*unmapping_.front()), pages);
+  unmap_.then(&on_unmapped, this);
   commands_->submit(unmap_);
 }
 
@@ -121,12 +133,13 @@ void context_tables::add_neighbours(block& b) {
 }
 
 void context_tables::end_unmapping() {
+  fresh_ = true;
   const status outcome = unmap_.outcome();
   while (block* b = unmapping_.pop_front()) {
     if (!outcome.ok()) {
       b->unmap_in_doubt = b->pages_at_risk.in_doubt();
       b->state = b->unmap_in_doubt ? block_state::doubtful : block_state::stuck;
-      fail_requests_on(*b, outcome);
+      fail_requests_on(*b, outcome, which::all);
       continue;
     }
     take_back(*b);
@@ -146,6 +159,7 @@ void context_tables::settled(lease&, const settlement& how, void* of) noexcept {
   block& b = *static_cast<block*>(of);
   context_tables& self = *b.owner;
   if (b.state != block_state::doubtful) return;
+  self.fresh_ = true;
   if (how.by_reset) return self.take_back(b);
   const bool was_unmap = b.unmap_in_doubt;
   b.unmap_in_doubt = false;

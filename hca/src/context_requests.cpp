@@ -36,7 +36,9 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   r.group_ = group;
   r.maps_ = maps;
   r.trouble_ = {};
+  r.ended_ = false;
   r.first_ = r.end_ = 0;
+  fresh_ = true;
   waiting_.push_back(r);
 
   const std::uint32_t objects = std::uint32_t{1}
@@ -47,9 +49,6 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   }
   r.first_ = first;
   r.end_ = first + count;
-  const auto usable = [](const block& b) {
-    return b.state != block_state::doubtful && b.state != block_state::stuck;
-  };
   if (maps && !each_block(r, usable)) {
     r.trouble_ = driver_error::busy;
     r.end_ = r.first_;
@@ -60,6 +59,27 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
     else release(b);
     return true;
   });
+}
+
+bool context_tables::usable(const block& b) {
+  return b.state != block_state::doubtful && b.state != block_state::stuck;
+}
+
+std::uint32_t context_tables::first_usable(context_group group, std::uint32_t first,
+                                           std::uint32_t count) const {
+  const context_layout::group_shape s = context_layout::shape(group);
+  for (unsigned i = 0; i < s.tables;) {
+    const auto table = static_cast<context_table>(static_cast<unsigned>(s.first) + i);
+    const unsigned log = layout_->table(table).log_block;
+    const std::uint32_t blocks = layout_->blocks(table);
+    std::uint32_t behind = first;
+    for (std::uint32_t b = first >> log; b < blocks && b <= (first + count - 1) >> log; ++b)
+      if (!usable(at(table, b))) behind = (b + 1) << log;
+    // Further on, all tables have to be looked at again.
+    i = behind == first ? i + 1 : 0;
+    first = behind;
+  }
+  return first;
 }
 
 void context_tables::reference(block& b) {
@@ -111,9 +131,10 @@ void context_tables::release_spares() {
   spare_count_ = 0;
 }
 
-void context_tables::fail_requests_on(const block& b, status why) {
+void context_tables::fail_requests_on(const block& b, status why, which of) {
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r))
-    if (r->trouble_.ok() && !each_block(*r, [&b](const block& of) { return &of != &b; }))
+    if ((r->maps_ || of == which::all) && r->trouble_.ok() &&
+        !each_block(*r, [&b](const block& other) { return &other != &b; }))
       r->trouble_ = why;
 }
 
@@ -135,14 +156,17 @@ void context_tables::finish_requests() {
         return true;
       });
     r->unlink();
+    r->ended_ = true;
     ended.push_back(*r);
   }
   while (context_request* r = ended.pop_front()) r->complete(r->trouble_);
 }
 
-void context_tables::on_cancel(operation& op, void*) noexcept {
+void context_tables::on_cancel(operation& op, void* self) noexcept {
   auto& r = static_cast<context_request&>(op);
+  if (r.ended_) return;
   if (r.trouble_.ok()) r.trouble_ = driver_error::cancelled;
+  static_cast<context_tables*>(self)->fresh_ = true;
 }
 
 }  // namespace freehca

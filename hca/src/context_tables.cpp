@@ -50,8 +50,7 @@ bool context_tables::idle() const {
 
 void context_tables::poll() {
   if (!is_open()) return;
-  if (!mapping_.empty() && map_.done()) end_mapping();
-  if (!unmapping_.empty() && unmap_.done()) end_unmapping();
+  fresh_ = false;
   if (!spares_.empty() && platform_.now() >= spares_due_) release_spares();
   finish_requests();
   start_unmapping();
@@ -69,6 +68,7 @@ void context_tables::forget() {
     b.references = 0;
   }
   spare_count_ = 0;
+  fresh_ = false;
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r)) {
     r->trouble_ = transport_error::reset;
     r->end_ = r->first_;  // it holds nothing any more

@@ -122,8 +122,9 @@ void device::check_health() {
   if (state_ != device_state::up) return;
   if (!channel_.failure().ok()) return fail(channel_.failure());
   const std::uint64_t now = setup_.platform.now();
-  if (now < next_health_check_ || error_buffer_.bytes == 0) return;
+  if (now < next_health_check_) return;
   next_health_check_ = clock::after(now, health_interval);
+  if (error_buffer_.bytes == 0) return;
   if (mmio::read_32(error_buffer_, 0) != 0) fail(transport_error::gone);
 }
 

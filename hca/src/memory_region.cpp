@@ -55,7 +55,7 @@ std::uint32_t verbs::next_key(std::uint32_t index) {
 
 void create_memory_region::start(verbs& owner, const memory_region_attributes& a) {
   region_ = {};
-  if (!owner.is_open()) return refuse(owner, driver_error::bad_state);
+  if (!owner.is_open() || !owner.on().up()) return refuse(owner, driver_error::bad_state);
   protection_domain* const domain = owner.domains_.find(a.pd);
   if (domain == nullptr) return refuse(owner, driver_error::stale_handle);
   if (const status s = check(a, owner.device_->capabilities()); !s.ok()) return refuse(owner, s);

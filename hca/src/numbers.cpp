@@ -46,29 +46,41 @@ void number_allocator::end_rest(const run& r) {
 }
 
 /// The lowest free run; end_ when there is none.
-std::uint32_t number_allocator::search(std::uint32_t units, std::uint32_t step) const {
-  for (std::uint32_t u = (lowest_ + step - 1) / step * step; u < end_ && units <= end_ - u;) {
-    if (u % 64 == 0 && used_[u / 64] == all_taken) u += step > 64 ? step : 64;
-    else if (run_is_free(u, units)) return u;
-    else u += step;
+std::uint32_t number_allocator::search(std::uint32_t units, std::uint32_t step,
+                                       const number_filter* filter) const {
+  const auto aligned = [step](std::uint32_t u) { return (u + step - 1) / step * step; };
+  for (std::uint32_t u = aligned(lowest_); u < end_ && units <= end_ - u;) {
+    if (u % 64 == 0 && used_[u / 64] == all_taken) {
+      u += step > 64 ? step : 64;
+    } else if (!run_is_free(u, units)) {
+      u += step;
+    } else {
+      const std::uint32_t first = u << log_unit_;
+      const std::uint32_t usable =
+          filter == nullptr ? first
+                            : filter->first_usable(filter->context, first, units << log_unit_);
+      if (usable == first) return u;
+      u = aligned((usable + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_);
+    }
   }
   return end_;
 }
 
-result<std::uint32_t> number_allocator::allocate(std::uint32_t count, std::uint32_t alignment) {
+result<std::uint32_t> number_allocator::allocate(std::uint32_t count, std::uint32_t alignment,
+                                                 const number_filter* filter) {
   const status none(driver_error::no_resource, static_cast<unsigned>(what_));
   if (used_ == nullptr || count == 0) return none;
   const std::uint32_t units = (count + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_;
   const std::uint32_t step = alignment >> log_unit_ == 0 ? 1 : alignment >> log_unit_;
   if (units > end_ - first_) return none;
 
-  std::uint32_t at = search(units, step);
+  std::uint32_t at = search(units, step, filter);
   if (at == end_) {
     for (run& r : resting_) {
       end_rest(r);
       r = {};
     }
-    at = search(units, step);
+    at = search(units, step, filter);
   }
   if (at == end_) return none;
   mark({at, units}, true);

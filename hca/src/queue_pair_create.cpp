@@ -94,7 +94,7 @@ struct queue_pair_builder {
 
 void create_queue_pair::start(verbs& owner, const queue_pair_attributes& a) {
   queue_ = {};
-  if (!owner.is_open()) return refuse(owner, driver_error::bad_state);
+  if (!owner.is_open() || !owner.on().up()) return refuse(owner, driver_error::bad_state);
   if (a.service != qp_service::rc) return refuse(owner, driver_error::unsupported);
   protection_domain* const domain = owner.domains_.find(a.pd);
   completion_queue* const send_cq = owner.completion_queues_.find(a.send_cq);

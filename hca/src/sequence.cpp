@@ -75,10 +75,10 @@ void device::tear_down(operation& done) {
   if (!orderly) begin_reset();
 }
 
-/// Objects, or commands that may still be answered: step by step the device could not be taken from them.
+/// Objects, or commands in doubt: step by step the device could not be taken from them.
 bool device::held_by_users() const {
   const number_spaces& n = numbers_;
-  return channel_.slots_in_use() > 0 ||
+  return channel_.in_doubt(lease_kind::slot) > 0 ||
          n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
 }
 

@@ -23,6 +23,15 @@ class divider {
   std::byte* at_;
 };
 
+/// Numbers in a block of context memory that is in doubt, or that the device would not give back, are passed over.
+template <context_group group>
+number_filter usable_in(const context_tables& tables) {
+  return {[](const void* of, std::uint32_t first, std::uint32_t count) {
+            return static_cast<const context_tables*>(of)->first_usable(group, first, count);
+          },
+          &tables};
+}
+
 status out_of(verbs_budget::item what) {
   return {driver_error::no_resource, static_cast<unsigned>(what)};
 }
@@ -210,10 +219,13 @@ status verbs::check_usable(const object_record* object, use what) {
 
 status verbs::take_number(object_record& object, context_group group) {
   number_spaces& n = device_->numbers();
-  number_allocator& from = group == context_group::qp   ? n.qps
-                           : group == context_group::cq ? n.cqs
-                                                        : n.mpts;
-  const result<std::uint32_t> number = from.allocate();
+  const context_tables& tables = device_->contexts();
+  const bool qp = group == context_group::qp, cq = group == context_group::cq;
+  number_allocator& from = qp ? n.qps : cq ? n.cqs : n.mpts;
+  const number_filter usable = qp   ? usable_in<context_group::qp>(tables)
+                               : cq ? usable_in<context_group::cq>(tables)
+                                    : usable_in<context_group::mpt>(tables);
+  const result<std::uint32_t> number = from.allocate(1, 1, &usable);
   if (!number.ok()) return number.error();
   object.owner = this;
   object.group = group;
@@ -224,7 +236,8 @@ status verbs::take_number(object_record& object, context_group group) {
 status verbs::take_translations(object_record& object, std::size_t pages) {
   if (pages > ~std::uint32_t{0}) return driver_error::bad_argument;
   const auto count = static_cast<std::uint32_t>(pages);
-  const result<std::uint32_t> first = device_->numbers().mtts.allocate(count);
+  const number_filter usable = usable_in<context_group::mtt>(device_->contexts());
+  const result<std::uint32_t> first = device_->numbers().mtts.allocate(count, 1, &usable);
   if (!first.ok()) return first.error();
   object.translations = first.value();
   object.translation_count = count;

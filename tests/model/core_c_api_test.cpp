@@ -112,7 +112,7 @@ TEST_F(core_c_api, faults_are_asked_for_in_words_and_a_catastrophe_by_a_call) {
   freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
   ASSERT_NE(m, nullptr);
   EXPECT_FALSE(freehca_model_set_command_fault(m, "any:never", error, sizeof error));
-  EXPECT_NE(std::string(error).find("'silent', 'lost' or a status"), std::string::npos);
+  EXPECT_NE(std::string(error).find("'stuck' or a status"), std::string::npos);
   EXPECT_FALSE(freehca_model_set_command_fault(m, "any:never", nullptr, 0));
   EXPECT_TRUE(freehca_model_set_command_fault(m, "QUERY_FW:silent", error, sizeof error));
   EXPECT_FALSE(freehca_model_failed(m));

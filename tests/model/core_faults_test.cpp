@@ -48,6 +48,8 @@ TEST(core_fault_words, name_a_command_and_its_fate) {
   EXPECT_EQ(judged("MAP_FA:1", opcode::run_fw).what, fate::run);
   EXPECT_EQ(judged("0xfff:lost", opcode::map_fa).what, fate::lose_answer);
   EXPECT_EQ(judged("any:silent", opcode::run_fw).what, fate::hold);
+  EXPECT_EQ(judged("any:twice", opcode::run_fw).what, fate::answer_twice);
+  EXPECT_EQ(judged("any:stuck", opcode::run_fw).what, fate::keep_go);
   EXPECT_EQ(judged("any:silent:2", opcode::run_fw).what, fate::run);
   EXPECT_EQ(judged("", opcode::map_fa).what, fate::run);
 }
@@ -98,6 +100,18 @@ TEST_F(core_faults, a_lost_answer_is_of_a_command_that_was_run) {
   EXPECT_FALSE(answers());
   EXPECT_EQ(driver.counter_named("command_QUERY_FW"), 1u);
   EXPECT_NE(layouts::load_be<std::uint32_t>(host.at(driver.output)), 0u);
+  ask_for("");
+  expect_works_after_reset(host, hca);
+}
+
+TEST_F(core_faults, a_stuck_register_takes_nothing_until_a_reset) {
+  ASSERT_TRUE(driver.bring_up());
+  const std::uint64_t before = driver.counter_named("commands");
+  ask_for("NOP:stuck:1");
+  driver.post(opcode::nop, 0, 0, 0, 0, 7, true);
+  host.advance(1'000'000'000);
+  EXPECT_TRUE(driver.go()) << "also with the E bit";
+  EXPECT_EQ(driver.counter_named("commands"), before);
   ask_for("");
   expect_works_after_reset(host, hca);
 }

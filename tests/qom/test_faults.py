@@ -24,7 +24,7 @@ class Faults(unittest.TestCase):
         self.function.enable()
 
     def test_words_that_make_no_sense(self):
-        for given, expected in (("MAP_FA", "'silent', 'lost' or a status"), ("any:0", "from 1 to 255"),
+        for given, expected in (("MAP_FA", "'stuck' or a status"), ("any:0", "from 1 to 255"),
                                 ("no:1", "MAP_FA"), ("any:1:0", "from 1 on")):
             with self.subTest(given):
                 with self.assertRaises(QemuRefused) as refused:

@@ -8,6 +8,8 @@ set -euo pipefail
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
 preset=$1 label=${2:-}
+# Two labels of one preset are two runs of ctest.
+run=$preset${label:+-$label}
 cd "$FREEHCA_ROOT"
 
 began=$(date +%s)
@@ -18,10 +20,10 @@ if ! step "$preset: configure" cmake --preset "$preset" ||
 fi
 record passed "$(($(date +%s) - began))" "$preset: build"
 
-arguments=(--preset "$preset" --no-tests=error -j "$(nproc)" --output-junit "$FREEHCA_RESULTS/$preset.xml")
+arguments=(--preset "$preset" --no-tests=error -j "$(nproc)" --output-junit "$FREEHCA_RESULTS/$run.xml")
 [[ -z $label ]] || arguments+=(-L "^$label\$")
 # Failed tests are counted from ctest's own report. Its status is kept beside it, since a ctest that fails without a
 # failed test in its report (it crashed, or was ended) must fail the run too.
 status=0
 step "$preset: ctest ${label:-(all)}" ctest "${arguments[@]}" || status=$?
-printf '%s\n' "$status" >"$FREEHCA_RESULTS/$preset.status"
+printf '%s\n' "$status" >"$FREEHCA_RESULTS/$run.status"

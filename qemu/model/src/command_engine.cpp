@@ -85,6 +85,7 @@ void command_engine::start() {
   f.busy = f.on && std::any_of(in_flight_.begin(), in_flight_.end(),
                                [&f](const flight& o) { return o.on == f.on; });
   if (judge_) f.verdict = judge_(c.opcode, c.input_modifier);
+  if (f.verdict.what == command_verdict::fate::keep_go) return;
   if (c.event) register_.set<&hcr::go>(false);
 
   const auto where = in_flight_.insert(in_flight_.end(), f);
@@ -130,6 +131,7 @@ void command_engine::end(std::list<flight>::iterator which) {
   in_flight_.erase(which);
   if (s != command_status::ok) ++failed_;
   if (verdict.what != fate::lose_answer) report(c, s);
+  if (verdict.what == fate::answer_twice && c.event) report(c, s);
   if (waiting_) start();
 }
 

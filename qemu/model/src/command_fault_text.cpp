@@ -46,6 +46,8 @@ std::optional<std::uint32_t> command_called(std::string_view word) {
 std::optional<command_verdict> verdict_called(std::string_view word) {
   if (word == "silent") return command_verdict{fate::hold, {}};
   if (word == "lost") return command_verdict{fate::lose_answer, {}};
+  if (word == "twice") return command_verdict{fate::answer_twice, {}};
+  if (word == "stuck") return command_verdict{fate::keep_go, {}};
   const auto status = number(word, 1, 255);
   if (!status) return std::nullopt;
   return command_verdict{fate::refuse, static_cast<layouts::command_status>(*status)};
@@ -62,7 +64,8 @@ const char* parse_command_fault(std::string_view text, command_judge& to) {
   if (!command)
     return "a command is 'any', a name as in the counters (MAP_FA) or an opcode (0xfff)";
   const auto verdict = verdict_called(take_word(text));
-  if (!verdict) return "what becomes of it is 'silent', 'lost' or a status from 1 to 255";
+  if (!verdict)
+    return "what becomes of it is 'silent', 'lost', 'twice', 'stuck' or a status from 1 to 255";
   std::uint32_t nth = 0;
   if (!text.empty()) {
     const auto given = number(text, 1, UINT32_MAX);

@@ -121,6 +121,59 @@ TEST(context_spares, are_kept_for_a_while_and_at_most_so_many) {
   EXPECT_EQ(rig.machine.adapter().complaints(), 0u) << rig.complaints();
 }
 
+TEST_F(context_memory, a_request_that_is_fulfilled_cannot_be_cancelled_by_the_callback_of_another) {
+  context_request first, second;
+  rig.adapter.contexts().map(first, context_group::qp, far);
+  rig.adapter.contexts().map(second, context_group::qp, far);
+  first.then(
+      [](operation&, void* other) noexcept { static_cast<context_request*>(other)->cancel(); },
+      &second);
+  ASSERT_TRUE(rig.await(first).ok());
+  const status s = rig.await(second);
+  // Whichever it is: what it says about what it holds is true.
+  EXPECT_TRUE(s.ok()) << testing::words(s);
+  ASSERT_TRUE(unmap(far).ok());
+  ASSERT_TRUE(unmap(far).ok());
+  EXPECT_EQ(rig.machine.counter("icm_pages"), before);
+}
+
+TEST_F(context_memory, numbers_in_blocks_that_the_device_keeps_are_passed_over) {
+  rig.machine.adapter().judge_commands([](opcode code, std::uint32_t) -> model::command_verdict {
+    using fate = model::command_verdict::fate;
+    return {code == opcode::unmap_icm ? fate::refuse : fate::run,
+            layouts::command_status::icm_error};
+  });
+  ASSERT_TRUE(map(far).ok());
+  EXPECT_TRUE(unmap(far).is(layouts::command_status::icm_error));
+  rig.machine.adapter().judge_commands({});
+  const context_tables& t = rig.adapter.contexts();
+  EXPECT_TRUE(map(far).is(driver_error::busy));
+  const std::uint32_t next = t.first_usable(context_group::qp, far, 1);
+  EXPECT_GT(next, far);
+  EXPECT_LE(next, 2 * far);
+  EXPECT_EQ(t.first_usable(context_group::qp, far - 1, 1), far - 1);
+  EXPECT_TRUE(map(next).ok());
+  EXPECT_TRUE(unmap(next).ok());
+  EXPECT_TRUE(rig.tear_down().is(driver_error::busy)) << "it is told that a reset was needed";
+  EXPECT_EQ(rig.adapter.state(), device_state::down);
+}
+
+TEST_F(context_memory, a_late_answer_that_comes_with_the_failure_keeps_the_pages_until_the_reset) {
+  rig.machine.adapter().judge_commands([](opcode code, std::uint32_t) -> model::command_verdict {
+    using fate = model::command_verdict::fate;
+    return {code == opcode::map_icm ? fate::hold : fate::run, {}};
+  });
+  context_request r;
+  rig.adapter.contexts().map(r, context_group::qp, far);
+  rig.run_for(clock::milliseconds(1));
+  const std::uint32_t lent = rig.adapter.contexts().blocks_lent();
+  // The device is lost, and the answer is in the event queue behind it: one poll() sees both.
+  rig.machine.adapter().release_held_commands();
+  rig.adapter.lost();
+  EXPECT_TRUE(rig.await(r).is(transport_error::gone));
+  EXPECT_EQ(rig.adapter.contexts().blocks_lent(), lent) << "the device has them";
+}
+
 TEST_F(context_memory, neighbours_go_back_by_one_command_for_each_table) {
   ASSERT_TRUE(map(far, far).ok());
   commands.clear();

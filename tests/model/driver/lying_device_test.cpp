@@ -224,6 +224,8 @@ TEST_F(lying_device, an_error_buffer_that_cannot_be_read_is_told_at_bring_up) {
     EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
     EXPECT_FALSE(rig.adapter.info().internal_errors_show);
     EXPECT_TRUE(was_logged("error buffer"));
+    rig.run_for(clock::milliseconds(1));
+    EXPECT_GT(rig.adapter.next_deadline(), rig.machine.time()) << "a host that may not sleep";
     EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
   }
   logged().clear();

@@ -40,6 +40,13 @@ class rc_pair {
   rc_pair(const rc_pair&) = delete;
   rc_pair& operator=(const rc_pair&) = delete;
 
+  /// The device was reset: there is nothing to destroy.
+  void abandon() {
+    for (qp_handle& q : queue) q = {};
+    for (cq_handle& c : completion) c = {};
+    domain = {};
+  }
+
   void destroy() {
     for (unsigned i = 0; i < 2; ++i) {
       if (queue[i]) {

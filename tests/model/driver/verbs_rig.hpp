@@ -92,6 +92,11 @@ class verbs_rig {
     return op.done() ? op.outcome() : status(transport_error::timeout);
   }
 
+  /// After a teardown and a new bring-up.
+  status reopen(const verbs_budget& b = {}) {
+    return objects.open(adapter, budget_, b, verbs_storage_.at(), verbs_storage_.bytes());
+  }
+
   in_process::machine machine;
   device adapter;
   verbs objects;

@@ -47,6 +47,13 @@ machine::~machine() {
   for (unsigned i = 0; i < 2; ++i) munmap(bars_[i], bar_bytes_[i]);
 }
 
+void machine::plug_in() {
+  removed_ = false;
+  adapter_.reset();
+  configuration_.wipe();
+  configuration_.configure_as_firmware_does();
+}
+
 bool machine::run_adapter() {
   const bool due = timer_ <= now_;
   while (timer_ <= now_) {

@@ -27,6 +27,7 @@ class context_request : public operation {
   std::uint32_t first_ = 0, end_ = 0;  // objects; equal: it holds nothing
   status trouble_;
   bool maps_ = false;
+  bool ended_ = false;  // the outcome is certain, and about to be told
 };
 
 /// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table of its group;
@@ -62,8 +63,15 @@ class context_tables {
   /// Completes what ended, starts what waits. Called by the device's poll().
   void poll();
   bool idle() const;
-  /// When poll() is due for what is kept; never: nothing is.
-  std::uint64_t next_deadline() const { return spares_.empty() ? clock::never : spares_due_; }
+  /// When poll() is due: 0 when something can be begun or told, else when what is kept has to go; or never.
+  std::uint64_t next_deadline() const {
+    if (fresh_) return 0;
+    return spares_.empty() ? clock::never : spares_due_;
+  }
+
+  /// The first number from `first` on behind which `count` objects may get context memory: not those of blocks that
+  /// are in doubt, or that the device would not give back.
+  std::uint32_t first_usable(context_group group, std::uint32_t first, std::uint32_t count) const;
 
   /// The device was reset, or the firmware's state is gone for another reason: all pages come back, requests
   /// under way end with transport_error::reset, references count no more.
@@ -116,7 +124,9 @@ class context_tables {
   void reference(block& b);
   void release(block& b);
   void give_up(block& b);
-  void fail_requests_on(const block& b, status why);
+  enum class which : std::uint8_t { those_that_map, all };
+  void fail_requests_on(const block& b, status why, which of);
+  static bool usable(const block& b);
   bool fulfilled(const context_request& r) const;
   void finish_requests();
   static void on_cancel(operation& op, void* self) noexcept;
@@ -130,6 +140,9 @@ class context_tables {
   void add_neighbours(block& b);
   void end_unmapping();
   void take_back(block& b);
+  // From the command's callback, and so ahead of the settlement of its leases.
+  static void on_mapped(operation& op, void* self) noexcept;
+  static void on_unmapped(operation& op, void* self) noexcept;
   static void settled(lease& which, const settlement& how, void* of) noexcept;
 
   const context_layout* layout_ = nullptr;
@@ -143,6 +156,7 @@ class context_tables {
   std::uint32_t spare_count_ = 0, most_spares_ = 0;
   std::uint64_t spare_ns_ = 0;
   std::uint64_t spares_due_ = 0;
+  bool fresh_ = false;  // poll() has something to do
 
   list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
   list<context_request> waiting_;

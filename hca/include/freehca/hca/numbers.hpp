@@ -11,6 +11,13 @@
 
 namespace freehca {
 
+/// Who knows of numbers that are free and cannot be used all the same: the first from `first` on behind which
+/// `count` can.
+struct number_filter {
+  std::uint32_t (*first_usable)(const void* context, std::uint32_t first, std::uint32_t count);
+  const void* context;
+};
+
 /// Gives out object numbers, or aligned runs of them: the lowest that are free, so that the objects in use share
 /// few pages of context memory. One bit per unit, in storage that the caller hands over. What is freed rests until
 /// `resting` more were freed, so that late events of the old owner find nobody; a search that finds nothing else
@@ -39,7 +46,8 @@ class number_allocator {
 
   /// `count` numbers in a row, the first a multiple of `alignment` (a power of two) and of the unit.
   /// driver_error::no_resource with the budget::item.
-  result<std::uint32_t> allocate(std::uint32_t count = 1, std::uint32_t alignment = 1);
+  result<std::uint32_t> allocate(std::uint32_t count = 1, std::uint32_t alignment = 1,
+                                 const number_filter* filter = nullptr);
   /// Takes back what one allocate() of `count` gave.
   void free(std::uint32_t first, std::uint32_t count = 1);
 
@@ -52,7 +60,7 @@ class number_allocator {
   };
   bool taken(std::uint32_t unit) const { return (used_[unit / 64] >> unit % 64 & 1) != 0; }
   bool run_is_free(std::uint32_t unit, std::uint32_t units) const;
-  std::uint32_t search(std::uint32_t units, std::uint32_t step) const;
+  std::uint32_t search(std::uint32_t units, std::uint32_t step, const number_filter* filter) const;
   void mark(const run& r, bool take);
   void end_rest(const run& r);
 

@@ -64,7 +64,8 @@ void freehca_model_reset(freehca_model *model);
 void freehca_model_set_command_latency(freehca_model *model, uint64_t nanoseconds, bool side_by_side);
 
 /* What becomes of some firmware commands from now on: "COMMAND:FATE" or "COMMAND:FATE:N". COMMAND is "any", a name
- * as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run, never answered), "lost" (run,
+ * as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run, never answered), "twice" (run, an
+ * answer by event comes twice), "stuck" (not run, GO stays set and nothing can follow), "lost" (run,
  * never answered) or a status from 1 to 255 with which it is refused ("0x01"). With N only the N-th such command
  * from now on, else every one. "" ends it; commands that were not answered stay so until a reset. False and a
  * message that says what is allowed when it is none of these; then nothing changes. When to call it: as above. */

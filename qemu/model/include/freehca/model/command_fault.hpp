@@ -18,6 +18,8 @@ struct command_verdict {
     hold,  ///< not run and not answered until device::release_held_commands(): then run, writes and all
     hold_and_refuse,  ///< the same, but refused with `status` when it is let go
     lose_answer,      ///< run, never answered
+    answer_twice,     ///< run; an answer by event comes twice
+    keep_go,          ///< not run, and the register stays taken: nothing follows it until a reset
   };
   fate what = fate::run;
   layouts::command_status status = layouts::command_status::internal_error;

@@ -64,6 +64,8 @@ class machine final : private model::environment {
   void let_reset_take(std::uint64_t nanoseconds) { how_.reset_takes = nanoseconds; }
   /// The adapter is pulled: everything reads as all ones, nothing it does arrives.
   void remove() { removed_ = true; }
+  /// It is in its slot again, as after power-on.
+  void plug_in();
 
   /// Called for each write of the adapter to host memory, before it happens.
   std::function<void(std::uint64_t address, std::size_t bytes)> on_adapter_write;
