@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <freehca/layouts/opcode.hpp>
+
 #include <verdict.hpp>
 
 namespace freehca::hcactl {
@@ -82,6 +84,16 @@ INSTANTIATE_TEST_SUITE_P(
                     trouble::firmware_error, "refuses"},
         expectation{"firmware_silent", at_step(bring_up_step::query_fw, transport_error::timeout),
                     trouble::firmware_silent, "bring-up, QUERY_FW"},
+        // A step may consist of several commands, and traffic does: which one it was is told by name.
+        expectation{
+            "silent_command",
+            at_step(bring_up_step::create_event_queues,
+                    {transport_error::timeout, static_cast<unsigned>(layouts::opcode::sw2hw_eq)}),
+            trouble::firmware_silent, "no answer in time at SW2HW_EQ"},
+        expectation{"silent_command_in_traffic",
+                    in_traffic({transport_error::timeout,
+                                static_cast<unsigned>(layouts::opcode::rtr2rts_qp)}),
+                    trouble::firmware_silent, "no answer in time at RTR2RTS_QP"},
         expectation{"gone", in_traffic(transport_error::gone), trouble::device_gone, "power cycle"},
         expectation{"too_little_locked", in_traffic({transport_error::refused, ENOMEM}),
                     trouble::locked_memory_limit, "503808 bytes"},

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <freehca/layouts/opcode.hpp>
 #include <freehca/verified_traffic/report.hpp>
 
 namespace freehca::hcactl {
@@ -24,6 +25,16 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
 }
 
 namespace {
+
+// The library leaves a transport error's place a number, since only the caller knows what it counts. Here it is a
+// command: causes of sequences have the opcode (sequence_failure), and so have operations in traffic; what the
+// platform refused has a code of its own.
+std::string words(status cause) {
+  if (cause.who() != origin::transport || cause.is(transport_error::refused) || cause.where() == 0)
+    return verified_traffic::words(cause);
+  return verified_traffic::words(cause.at(0)) + " at " +
+         layouts::name_of(static_cast<layouts::opcode>(cause.where()));
+}
 
 // Only two steps look at a semaphore. Anywhere else the driver finds that the device has not let go of something.
 failure held(bring_up_step step, const std::string& at, const std::string& address) {
@@ -65,22 +76,22 @@ failure verdict(const circumstances& of, const char* doing, const std::string& a
         trouble::firmware_silent,
         fmt::format(
             "{}: the firmware of {} does not answer ({}); try hcactl reset {}, then a power cycle",
-            at, address, verified_traffic::words(cause), address)};
+            at, address, words(cause), address)};
   if (cause.who() == origin::firmware)
-    return {trouble::firmware_error, fmt::format("{}: the firmware of {} refuses: {}", at, address,
-                                                 verified_traffic::words(cause))};
+    return {trouble::firmware_error,
+            fmt::format("{}: the firmware of {} refuses: {}", at, address, words(cause))};
   if (cause.is(transport_error::gone) || cause.is(transport_error::reset) ||
       cause.is(transport_error::bad_reply))
     return {trouble::device_gone,
             fmt::format("{}: {} is gone or broken: {}; try hcactl reset {}, then a power cycle", at,
-                        address, verified_traffic::words(cause), address)};
+                        address, words(cause), address)};
   if (cause.is(transport_error::refused)) {
     if (cause.where() == ENOMEM)
       return {trouble::locked_memory_limit,
               fmt::format("{}: {}; {}", at, of.refusal, vfio_host::how_to_lock(of.locked_bytes))};
     return {trouble::system, fmt::format("{}: the kernel refused: {}", at, of.refusal)};
   }
-  return {trouble::system, fmt::format("{}: {}", at, verified_traffic::words(cause))};
+  return {trouble::system, fmt::format("{}: {}", at, words(cause))};
 }
 
 }  // namespace freehca::hcactl
