@@ -2,24 +2,21 @@
 // Copyright the freehca authors
 #include "commands.hpp"
 
-#include <functional>
-
 #include <fmt/format.h>
 
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/verified_traffic/traffic.hpp>
 
 #include "host.hpp"
 #include "print.hpp"
 #include "verdict.hpp"
+#include "work.hpp"
 
 namespace freehca::hcactl {
 namespace {
 
 using verified_traffic::session;
-using vfio_host::failure;
 using vfio_host::outcome;
 using vfio_host::pci_function;
-using vfio_host::trouble;
 
 outcome<pci_function> find(const common_options& how) {
   const auto address = vfio_host::parse_pci_address(how.address);
@@ -27,11 +24,7 @@ outcome<pci_function> find(const common_options& how) {
   return vfio_host::sysfs{how.sysfs}.read(*address);
 }
 
-using work = std::function<std::optional<failure>(session&, const vfio_surroundings&,
-                                                  const std::string& address)>;
-
-// Opens the function, lets `doing` work, takes everything back. `more_bytes`: that the device is going to reach beside
-// what the session needs.
+// `more_bytes`: that the device is going to reach beside what the session needs.
 int with_session(const common_options& how, bool take_over, std::size_t more_bytes,
                  const work& doing) {
   const auto function = find(how);
@@ -39,33 +32,12 @@ int with_session(const common_options& how, bool take_over, std::size_t more_byt
   auto device = vfio_host::vfio_device::open(*function, session::dma_bytes() + more_bytes);
   if (!device) return report(device.error(), how.json);
   vfio_surroundings host(std::move(*device));
-  const std::string address = function->address.text();
   session s(host);
-  std::optional<failure> why;
-  if (const status opened = s.open(take_over); !opened.ok()) {
-    why = verdict(host, s, opened, "opening", address);
-  } else {
-    why = doing(s, host, address);
-    const status down = s.tear_down();
-    if (!why && !down.ok()) why = verdict(host, s, down, "teardown", address);
-    if (const device_holdings left = s.adapter().holdings(); !why && !left.none())
-      why =
-          failure{trouble::system,
-                  fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
-                              "program",
-                              left.pages, left.numbers)};
-  }
-  return why ? report(*why, how.json) : 0;
-}
-
-// The same with an adapter that is up.
-int with_adapter(const common_options& how, std::size_t more_bytes, const work& doing) {
-  return with_session(how, false, more_bytes,
-                      [&](session& s, const vfio_surroundings& host, const std::string& address) {
-                        const status up = s.bring_up();
-                        return up.ok() ? doing(s, host, address)
-                                       : verdict(host, s, up, "bring-up", address);
-                      });
+  workplace at{.on = s, .address = function->address.text(), .json = how.json, .verdict = {}};
+  at.verdict = [&](status outcome, const char* task) {
+    return verdict(host, s, outcome, task, at.address);
+  };
+  return run(at, take_over, doing);
 }
 
 }  // namespace
@@ -102,63 +74,20 @@ int info(const common_options& how) {
     fmt::print("{}\n", how.json ? j.dump(2) : obstacle->message);
     return 0;
   }
-  return with_adapter(how, 0, [&](session& s, const vfio_surroundings&, const std::string&) {
-    j["adapter"] = verified_traffic::to_json(s.adapter());
-    fmt::print("{}", how.json ? j.dump(2) + "\n" : verified_traffic::to_text(s.adapter()));
-    return std::nullopt;
-  });
+  return with_session(how, false, 0, with_adapter([&j](workplace& at) { return inform(at, j); }));
 }
 
 int up(const common_options& how) {
-  return with_adapter(how, 0, [&](session& s, const vfio_surroundings&, const std::string&) {
-    fmt::print("{}", how.json ? verified_traffic::to_json(s.adapter()).dump(2) + "\n"
-                              : verified_traffic::to_text(s.adapter()));
-    return std::nullopt;
-  });
+  return with_session(how, false, 0, with_adapter(report_adapter));
 }
 
 int ping(const common_options& how, const ping_options& traffic) {
-  return with_adapter(
-      how, verified_traffic::traffic_bytes(),
-      [&](session& s, const vfio_surroundings& host,
-          const std::string& address) -> std::optional<failure> {
-        const device_info i = s.adapter().info();
-        if (!how.json) fmt::print("{}", verified_traffic::to_text(s.adapter()));
-        if (traffic.port > i.ports)
-          return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", address,
-                                                         i.ports, traffic.port)};
-        if (!i.port[traffic.port - 1].active())
-          return failure{
-              trouble::port_down,
-              fmt::format(
-                  "port {} of {} is not active; look at the cable and at the subnet manager",
-                  traffic.port, address)};
-        const auto r =
-            verified_traffic::run_traffic(s, {.port = traffic.port, .messages = traffic.messages});
-        if (!how.json)
-          fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r),
-                     s.adapter().info().commands_issued);
-        if (!r.wrong.empty()) return failure{trouble::wrong_data, r.wrong};
-        if (!r.outcome.ok()) return verdict(host, s, r.outcome, "traffic", address);
-        if (how.json)
-          fmt::print("{}\n", nlohmann::json{{"adapter", verified_traffic::to_json(s.adapter())},
-                                            {"traffic", verified_traffic::to_json(r)}}
-                                 .dump(2));
-        return std::nullopt;
-      });
+  return with_session(how, false, verified_traffic::traffic_bytes(),
+                      with_adapter([&traffic](workplace& at) { return move_data(at, traffic); }));
 }
 
 int reset(const common_options& how) {
-  return with_session(
-      how, true, 0,
-      [&](session& s, const vfio_surroundings& host,
-          const std::string& address) -> std::optional<failure> {
-        if (const status st = s.reset(); !st.ok()) return verdict(host, s, st, "reset", address);
-        if (how.json)
-          fmt::print("{}\n", nlohmann::json{{"address", address}, {"reset", true}}.dump(2));
-        else fmt::print("{} was reset and belongs to nobody\n", address);
-        return std::nullopt;
-      });
+  return with_session(how, true, 0, reset_adapter);
 }
 
 }  // namespace freehca::hcactl

@@ -26,9 +26,13 @@ std::string to_text(const vfio_host::pci_function& f) {
               : std::string("no IOMMU group"));
 }
 
-int report(const vfio_host::failure& why, bool json) {
+int report(const vfio_host::failure& why, bool json, nlohmann::json document) {
   const int code = static_cast<int>(why.kind);
-  if (json) fmt::print("{}\n", nlohmann::json{{"error", why.message}, {"code", code}}.dump(2));
+  if (json) {
+    document["error"] = why.message;
+    document["code"] = code;
+    fmt::print("{}\n", document.dump(2));
+  }
   fmt::print(stderr, "hcactl: {}\n", why.message);
   return code;
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <freehca/verified_traffic/session.hpp>
+#include <freehca/vfio_host/failure.hpp>
+
+#include "commands.hpp"
+
+namespace freehca::hcactl {
+
+/// What a command works with. Nothing of it is tied to VFIO, so that tests bring an adapter of their own.
+struct workplace {
+  verified_traffic::session& on;
+  std::string address;  ///< in messages
+  bool json = false;    ///< then nobody but run() writes to standard output, and only once
+  /// What a status means for the user. `doing`: "bring-up", "teardown" ...
+  std::function<vfio_host::failure(status, const char* doing)> verdict;
+};
+
+/// What came of it: the document for `json`, or what went wrong.
+using findings = vfio_host::outcome<nlohmann::json>;
+using work = std::function<findings(workplace&)>;
+
+/// Opens the session, has the work done, takes everything back, says how it went; returns the exit code.
+int run(workplace& at, bool take_over, const work& doing);
+
+/// Brings the adapter up ahead of the work.
+work with_adapter(work doing);
+
+/// `about`: what is known of the adapter already, and printed.
+findings inform(workplace& at, nlohmann::json about);
+findings report_adapter(workplace& at);
+findings move_data(workplace& at, const ping_options& traffic);
+findings reset_adapter(workplace& at);
+
+}  // namespace freehca::hcactl
