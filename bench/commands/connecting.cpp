@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #include "connecting.hpp"
 
-#include <bit>
 #include <vector>
 
 #include <freehca/in_process/detached.hpp>
@@ -17,12 +16,11 @@ using in_process::detached;
 class measurement {
  public:
   explicit measurement(const connecting_options& how)
-      : how_(how), rig_(machine_of(how), budget_of(how), objects_of(how)) {}
+      : how_(how), rig_(machine_of(how), how.queue_pairs), queues_(how.queue_pairs) {}
 
   connecting_result run() {
     connecting_result r;
     r.outcome = rig_.open();
-    if (r.outcome.ok()) r.outcome = create_common();
     if (r.outcome.ok()) {
       const std::uint64_t began = rig_.machine.time(), issued = rig_.adapter.info().commands_issued;
       r.outcome = each_of_them(&measurement::connect);
@@ -41,37 +39,8 @@ class measurement {
     m.model.faults.command_latency_ns = how.latency_ns;
     m.model.faults.commands_side_by_side = how.side_by_side;
     m.post_ns = how.post_ns;
-    m.dma_limit = std::size_t{1} << 30;
     return m;
   }
-  static budget budget_of(const connecting_options& how) {
-    budget b;
-    // The firmware keeps up to 1088 for itself.
-    b.log_qps = static_cast<unsigned>(std::bit_width(how.queue_pairs + 1088 - 1));
-    b.context_bytes += std::size_t{how.queue_pairs} * 2048;
-    b.queue_bytes += std::size_t{how.queue_pairs} * 4096;
-    b.doorbell_bytes += std::size_t{how.queue_pairs} * 64;
-    return b;
-  }
-  static verbs_budget objects_of(const connecting_options& how) {
-    verbs_budget b;
-    b.queue_pairs = how.queue_pairs;
-    b.requests += how.queue_pairs * 64;
-    return b;
-  }
-
-  status create_common() {
-    const auto made = rig_.objects.create_protection_domain();
-    if (!made.ok()) return made.error();
-    domain_ = made.value();
-    create_completion_queue c;
-    c.start(rig_.objects, {.entries = 64});
-    FREEHCA_TRY(rig_.await(c));
-    completions_ = c.queue();
-    queues_.resize(how_.queue_pairs);
-    return {};
-  }
-
   // Runs `work` for every queue pair, so many at a time, and waits for the end.
   status each_of_them(detached (measurement::*work)()) {
     next_ = 0;
@@ -86,9 +55,9 @@ class measurement {
     while (failure_.ok() && next_ < how_.queue_pairs) {
       const std::size_t mine = next_++;
       create_queue_pair created;
-      created.start(rig_.objects, {.pd = domain_,
-                                   .send_cq = completions_,
-                                   .receive_cq = completions_,
+      created.start(rig_.objects, {.pd = rig_.domain,
+                                   .send_cq = rig_.completions,
+                                   .receive_cq = rig_.completions,
                                    .sends = 1,
                                    .receives = 1});
       status s = co_await created;
@@ -129,14 +98,7 @@ class measurement {
   }
 
   status close() {
-    status first = each_of_them(&measurement::destroy);
-    if (completions_) {
-      destroy_completion_queue d;
-      d.start(rig_.objects, completions_);
-      if (const status s = rig_.await(d); first.ok()) first = s;
-    }
-    if (domain_)
-      if (const status s = rig_.objects.destroy(domain_); first.ok()) first = s;
+    const status first = each_of_them(&measurement::destroy);
     const status closed = rig_.close();
     return first.ok() ? closed : first;
   }
@@ -147,8 +109,6 @@ class measurement {
 
   connecting_options how_;
   rig rig_;
-  pd_handle domain_{};
-  cq_handle completions_{};
   std::vector<qp_handle> queues_;
   std::size_t next_ = 0;
   unsigned running_ = 0;

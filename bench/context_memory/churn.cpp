@@ -3,7 +3,6 @@
 #include "churn.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <random>
 #include <set>
 #include <utility>
@@ -24,13 +23,11 @@ constexpr unsigned at_a_time = 64;
 
 class churning {
  public:
-  explicit churning(const churn_options& how)
-      : how_(how), random_(how.seed), rig_(machine_of(how), budget_of(how), objects_of(how)) {}
+  explicit churning(const churn_options& how) : how_(how), random_(how.seed), rig_({}, how.alive) {}
 
   churn_result run() {
-    result_.unneeded_bound = budget_of(how_).spare_context_blocks;
+    result_.unneeded_bound = rig_.budget().spare_context_blocks;
     result_.outcome = rig_.open();
-    if (result_.outcome.ok()) result_.outcome = create_common();
     if (result_.outcome.ok()) {
       // The completion queue's own context is there already.
       settle();
@@ -40,7 +37,6 @@ class churning {
       settle();
       result_.lent_after = lent();
       if (result_.lent_after != result_.lent_before) complain("not all bytes came back");
-      note(destroy_common());
     }
     note(rig_.close());
     if (!rig_.adapter.holdings().none()) complain("something is held after teardown");
@@ -48,43 +44,6 @@ class churning {
   }
 
  private:
-  static in_process::machine_options machine_of(const churn_options&) {
-    in_process::machine_options m;
-    m.dma_limit = std::size_t{1} << 30;
-    return m;
-  }
-  static budget budget_of(const churn_options& how) {
-    budget b;
-    b.log_qps = static_cast<unsigned>(std::bit_width(how.alive + 1088 + number_allocator::resting));
-    b.context_bytes += std::size_t{how.alive} * 2048;
-    b.queue_bytes += std::size_t{how.alive} * 8192;
-    b.doorbell_bytes += std::size_t{how.alive} * 64;
-    return b;
-  }
-  static verbs_budget objects_of(const churn_options& how) {
-    verbs_budget b;
-    b.queue_pairs = how.alive;
-    b.requests += how.alive * 160;
-    return b;
-  }
-
-  status create_common() {
-    const auto made = rig_.objects.create_protection_domain();
-    if (!made.ok()) return made.error();
-    domain_ = made.value();
-    create_completion_queue c;
-    c.start(rig_.objects, {.entries = 64});
-    FREEHCA_TRY(rig_.await(c));
-    completions_ = c.queue();
-    return {};
-  }
-  status destroy_common() {
-    destroy_completion_queue d;
-    d.start(rig_.objects, completions_);
-    FREEHCA_TRY(rig_.await(d));
-    return rig_.objects.destroy(domain_);
-  }
-
   void live() {
     std::uniform_int_distribution<unsigned> any(0, how_.alive);
     while (result_.outcome.ok() && result_.wrong.empty() && started_ < how_.queue_pairs) {
@@ -129,9 +88,9 @@ class churning {
     ++running_;
     ++started_;
     create_queue_pair created;
-    created.start(rig_.objects, {.pd = domain_,
-                                 .send_cq = completions_,
-                                 .receive_cq = completions_,
+    created.start(rig_.objects, {.pd = rig_.domain,
+                                 .send_cq = rig_.completions,
+                                 .receive_cq = rig_.completions,
                                  .sends = 1,
                                  .receives = 1});
     const status s = co_await created;
@@ -241,7 +200,7 @@ class churning {
   // Until the spares have gone.
   void settle() {
     give_back(taken_.size());
-    const std::uint64_t until = rig_.machine.time() + 3 * budget_of(how_).spare_context_ns;
+    const std::uint64_t until = rig_.machine.time() + 3 * rig_.budget().spare_context_ns;
     note(rig_.drive([this, until] { return rig_.machine.time() >= until; }));
   }
 
@@ -263,8 +222,6 @@ class churning {
   churn_result result_;
   std::mt19937_64 random_;
   rig rig_;
-  pd_handle domain_{};
-  cq_handle completions_{};
   struct live_one {
     qp_handle queue;
     std::uint64_t translations;  // offset in the table

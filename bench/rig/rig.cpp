@@ -2,15 +2,42 @@
 // Copyright the freehca authors
 #include "rig.hpp"
 
+#include <bit>
+
 namespace freehca::bench {
 
-rig::rig(const in_process::machine_options& how, const freehca::budget& b,
-         const verbs_budget& objects_budget)
-    : budget_(b),
-      objects_budget_(objects_budget),
-      device_storage_(allocate(device::storage_bytes(b))),
-      verbs_storage_(allocate(verbs::storage_bytes(b, objects_budget))),
-      machine(how) {}
+namespace {
+
+budget budget_for(unsigned queue_pairs) {
+  budget b;
+  // The firmware keeps up to 1088 for itself, and numbers that were freed rest.
+  b.log_qps = static_cast<unsigned>(std::bit_width(queue_pairs + 1088 + number_allocator::resting));
+  b.context_bytes += std::size_t{queue_pairs} * 2048;
+  b.queue_bytes += std::size_t{queue_pairs} * 8192;
+  b.doorbell_bytes += std::size_t{queue_pairs} * 64;
+  return b;
+}
+
+verbs_budget objects_for(unsigned queue_pairs) {
+  verbs_budget b;
+  b.queue_pairs = queue_pairs;
+  b.requests += queue_pairs * 160;
+  return b;
+}
+
+in_process::machine_options roomy(in_process::machine_options how) {
+  how.dma_limit = std::size_t{1} << 30;
+  return how;
+}
+
+}  // namespace
+
+rig::rig(const in_process::machine_options& how, unsigned queue_pairs)
+    : budget_(budget_for(queue_pairs)),
+      objects_budget_(objects_for(queue_pairs)),
+      device_storage_(allocate(device::storage_bytes(budget_))),
+      verbs_storage_(allocate(verbs::storage_bytes(budget_, objects_budget_))),
+      machine(roomy(how)) {}
 
 status rig::open() {
   device_setup setup;
@@ -22,16 +49,34 @@ status rig::open() {
   operation up;
   adapter.bring_up(up);
   FREEHCA_TRY(await(up));
-  return objects.open(adapter, budget_, objects_budget_, verbs_storage_.get(),
-                      verbs::storage_bytes(budget_, objects_budget_));
+  FREEHCA_TRY(objects.open(adapter, budget_, objects_budget_, verbs_storage_.get(),
+                           verbs::storage_bytes(budget_, objects_budget_)));
+  const auto made = objects.create_protection_domain();
+  if (!made.ok()) return made.error();
+  domain = made.value();
+  create_completion_queue c;
+  c.start(objects, {.entries = 64});
+  FREEHCA_TRY(await(c));
+  completions = c.queue();
+  return {};
 }
 
 status rig::close() {
-  const status left = objects.close();
+  status first;
+  const auto note = [&first](status s) {
+    if (first.ok()) first = s;
+  };
+  if (completions) {
+    destroy_completion_queue d;
+    d.start(objects, completions);
+    note(await(d));
+  }
+  if (domain) note(objects.destroy(domain));
+  note(objects.close());
   operation down;
   adapter.tear_down(down);
-  const status s = await(down);
-  return left.ok() ? s : left;
+  note(await(down));
+  return first;
 }
 
 status rig::drive(const std::function<bool()>& done) {

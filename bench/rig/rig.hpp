@@ -12,19 +12,20 @@
 
 namespace freehca::bench {
 
-/// A machine with a modelled adapter, and the driver's objects on it, brought up.
+/// A machine with a modelled adapter and the driver on it, with room for so many small queue pairs, a protection
+/// domain and a completion queue for all of them.
 class rig {
  public:
-  rig(const in_process::machine_options& how, const freehca::budget& b,
-      const verbs_budget& objects);
+  rig(const in_process::machine_options& how, unsigned queue_pairs);
 
   status open();
-  /// Everything that the caller made is gone.
+  /// The queue pairs are gone.
   status close();
 
   /// Runs driver and adapter until `done`; transport_error::timeout: it never was.
   status drive(const std::function<bool()>& done);
   status await(operation& op);
+  const freehca::budget& budget() const { return budget_; }
 
  private:
   struct release {
@@ -44,6 +45,8 @@ class rig {
   in_process::machine machine;
   device adapter;
   verbs objects;
+  pd_handle domain{};
+  cq_handle completions{};
 };
 
 }  // namespace freehca::bench
