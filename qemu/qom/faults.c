@@ -59,9 +59,22 @@ static bool give_command_fault(Mlx4State *s, const char *text, Error **errp)
     return true;
 }
 
+static bool give_event_fault(Mlx4State *s, const char *text, Error **errp)
+{
+    char why[256];
+
+    if (!freehca_model_set_event_fault(s->model, text, why, sizeof(why))) {
+        error_setg(errp, "mlx4: x-fault-event=%s: EVENT:FATE or EVENT:FATE:N, "
+                   "where %s", text, why);
+        return false;
+    }
+    return true;
+}
+
 bool mlx4_faults_begin(Mlx4State *s, Error **errp)
 {
-    return !s->command_fault || give_command_fault(s, s->command_fault, errp);
+    return (!s->command_fault || give_command_fault(s, s->command_fault, errp))
+        && (!s->event_fault || give_event_fault(s, s->event_fault, errp));
 }
 
 static char *get_command_fault(Object *object, Error **errp)
@@ -76,6 +89,49 @@ static void set_command_fault(Object *object, const char *text, Error **errp)
     if (!s->model || give_command_fault(s, text, errp)) {
         g_free(s->command_fault);
         s->command_fault = g_strdup(text);
+    }
+}
+
+static char *get_event_fault(Object *object, Error **errp)
+{
+    return g_strdup(MLX4(object)->event_fault ?: "");
+}
+
+static void set_event_fault(Object *object, const char *text, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    if (!s->model || give_event_fault(s, text, errp)) {
+        g_free(s->event_fault);
+        s->event_fault = g_strdup(text);
+    }
+}
+
+static void get_held_commands(Object *object, Visitor *visitor,
+                              const char *name, void *opaque, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+    uint64_t held = s->model ? freehca_model_held_commands(s->model) : 0;
+
+    visit_type_uint64(visitor, name, &held, errp);
+}
+
+static void set_held_commands(Object *object, Visitor *visitor,
+                              const char *name, void *opaque, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+    uint64_t held;
+
+    if (!visit_type_uint64(visitor, name, &held, errp)) {
+        return;
+    }
+    if (held != 0 || !s->model) {
+        error_setg(errp, "mlx4: x-fault-held-commands can only be set to 0, "
+                   "while the machine runs: the commands that are held are "
+                   "run and answered then");
+    } else if (mlx4_enter(s)) {
+        freehca_model_answer_held_commands(s->model);
+        mlx4_leave(s);
     }
 }
 
@@ -115,6 +171,15 @@ void mlx4_faults_add_class_properties(ObjectClass *klass)
     object_class_property_set_description(klass, "x-fault-command",
         "what becomes of firmware commands: COMMAND:FATE or COMMAND:FATE:N, "
         "as in MAP_FA:0x01 or any:silent:3");
+    object_class_property_add_str(klass, "x-fault-event", get_event_fault,
+                                  set_event_fault);
+    object_class_property_set_description(klass, "x-fault-event",
+        "what becomes of events: EVENT:FATE or EVENT:FATE:N, as in "
+        "completion:lost or any:twice:3");
+    object_class_property_add(klass, "x-fault-held-commands", "uint64",
+                              get_held_commands, set_held_commands, NULL, NULL);
+    object_class_property_set_description(klass, "x-fault-held-commands",
+        "commands that x-fault-command keeps silent; 0 runs and answers them");
     object_class_property_add_bool(klass, "x-fault-catastrophic",
                                    get_catastrophic, set_catastrophic);
     object_class_property_set_description(klass, "x-fault-catastrophic",

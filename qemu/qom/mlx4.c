@@ -85,6 +85,7 @@ static void mlx4_instance_init(Object *object)
 static void mlx4_instance_finalize(Object *object)
 {
     g_free(MLX4(object)->command_fault);
+    g_free(MLX4(object)->event_fault);
 }
 
 static const VMStateDescription mlx4_vmstate = {

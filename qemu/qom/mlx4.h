@@ -84,6 +84,7 @@ struct Mlx4State {
     uint64_t command_latency;
     bool commands_side_by_side;
     char *command_fault;
+    char *event_fault;
 };
 
 /* identity.c: NULL and an error that lists the names when there is no such. */

@@ -2,9 +2,11 @@
 // Copyright the freehca authors
 //
 // Faults on request: firmware that refuses or says nothing, and an adapter that fails altogether.
+#include <vector>
+
 #include <gtest/gtest.h>
 
-#include "command_fault_text.hpp"
+#include "fault_text.hpp"
 #include "works_after_reset.hpp"
 
 namespace freehca::model::test {
@@ -35,6 +37,15 @@ struct core_faults : ::testing::Test {
   }
 };
 
+/// What the words make of the events of these types, in this order.
+std::vector<event_fate> fates(const char* text, std::vector<layouts::event_type> of) {
+  event_judge judge;
+  EXPECT_EQ(parse_event_fault(text, judge), nullptr) << text;
+  std::vector<event_fate> all;
+  for (const auto type : of) all.push_back(judge ? judge(type) : event_fate::deliver);
+  return all;
+}
+
 /// What the words make of a command; fate::run with an empty judge.
 command_verdict judged(const char* text, opcode o) {
   command_judge judge;
@@ -64,6 +75,30 @@ TEST(core_fault_words, that_make_no_sense_are_refused_and_change_nothing) {
     EXPECT_NE(parse_command_fault(text, judge), nullptr) << text;
     ASSERT_TRUE(judge) << text;
     EXPECT_EQ(judge(opcode::map_fa, 0).what, fate::lose_answer) << text;
+  }
+}
+
+TEST(core_fault_words, name_an_event_and_its_fate) {
+  using enum event_fate;
+  constexpr auto data = layouts::event_type::completion, port = layouts::event_type::port_change,
+                 command = layouts::event_type::command_completion;
+  using list = std::vector<event_fate>;
+  EXPECT_EQ(fates("completion:lost", {data, command, data}), (list{lose, deliver, lose}));
+  EXPECT_EQ(fates("command:twice", {data, command}), (list{deliver, twice}));
+  EXPECT_EQ(fates("9:lost", {port, command}), (list{lose, deliver}));
+  EXPECT_EQ(fates("any:twice:2", {data, port, command}), (list{deliver, twice, deliver}));
+  EXPECT_EQ(fates("completion:lost:2", {data, port, data, data}),
+            (list{deliver, deliver, lose, deliver}));
+  EXPECT_EQ(fates("", {data}), list{deliver});
+}
+
+TEST(core_fault_words, that_make_no_sense_of_events_are_refused) {
+  for (const char* text : {"completion", "Completion:lost", "any:", "any:silent", "any:1",
+                           "0x40:lost", "-1:lost", "any:lost:0", "any:lost:1:1", ":lost"}) {
+    event_judge judge = [](layouts::event_type) { return event_fate::twice; };
+    EXPECT_NE(parse_event_fault(text, judge), nullptr) << text;
+    ASSERT_TRUE(judge) << text;
+    EXPECT_EQ(judge(layouts::event_type::completion), event_fate::twice) << text;
   }
 }
 
@@ -114,6 +149,50 @@ TEST_F(core_faults, a_stuck_register_takes_nothing_until_a_reset) {
   EXPECT_EQ(driver.counter_named("commands"), before);
   ask_for("");
   expect_works_after_reset(host, hca);
+}
+
+struct core_event_faults : core_faults {
+  test_driver::queue eq;
+  void SetUp() override {
+    ASSERT_TRUE(driver.bring_up());
+    ASSERT_EQ(driver.make_eq(eq, 40, 2).status, command_status::ok);
+    ASSERT_EQ(driver.command(opcode::map_eq, ~std::uint64_t{0}, 40).status, command_status::ok);
+    host.messages.clear();
+  }
+  /// Tokens of the command completions in the queue.
+  std::vector<std::uint64_t> tokens() {
+    std::vector<std::uint64_t> all;
+    layouts::image<layouts::eqe> e;
+    while (driver.next_event(eq, e))
+      all.push_back(layouts::image<layouts::eqe_command>::from_bytes(e.data())
+                        .get<&layouts::eqe_command::token>());
+    return all;
+  }
+  void nop(std::uint16_t token) {
+    driver.post(opcode::nop, 0, 0, 0, 0, token, true);
+    host.advance(1'000'000);
+  }
+};
+
+TEST_F(core_event_faults, a_lost_event_leaves_no_entry_and_no_interrupt) {
+  hca.judge_events([turn = 0](layouts::event_type) mutable {
+    return ++turn == 1 ? event_fate::lose : event_fate::deliver;
+  });
+  nop(5);
+  EXPECT_TRUE(host.messages.empty());
+  EXPECT_EQ(driver.counter_named("command_NOP"), 1u) << "it was run";
+  nop(6);
+  EXPECT_EQ(tokens(), std::vector<std::uint64_t>{6});
+  EXPECT_EQ(host.messages, std::vector<unsigned>{2});
+}
+
+TEST_F(core_event_faults, a_doubled_event_has_two_entries) {
+  hca.judge_events([](layouts::event_type) { return event_fate::twice; });
+  nop(5);
+  hca.judge_events({});
+  nop(6);
+  EXPECT_EQ(tokens(), (std::vector<std::uint64_t>{5, 5, 6}));
+  EXPECT_EQ(hca.complaints(), 0u);
 }
 
 struct core_catastrophe : core_faults {

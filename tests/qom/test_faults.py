@@ -61,6 +61,38 @@ class Faults(unittest.TestCase):
         firmware.start()
         self.assertEqual(0, self.machine.get("counter-complaints"))
 
+    def test_what_was_held_is_run_and_answered_late(self):
+        firmware = self.start(",x-fault-command=RUN_FW:silent")
+        self.assertEqual(0, firmware.map(MAP_FA, 0, 0x2000000, 10))
+        self.assertIsNone(firmware.command(RUN_FW))
+        self.assertEqual(1, self.machine.get("x-fault-held-commands"))
+        with self.assertRaises(RuntimeError) as refused:
+            self.machine.set("x-fault-held-commands", 1)
+        self.assertIn("only be set to 0", str(refused.exception))
+        self.machine.set("x-fault-held-commands", 0)
+        self.assertEqual(0, self.machine.get("x-fault-held-commands"))
+        self.assertEqual(0, firmware.status())
+        self.assertEqual(1, self.machine.get("counter-command_RUN_FW"))
+
+    def test_events_are_lost_and_doubled(self):
+        firmware = self.start()
+        firmware.bring_up()
+        for fault, entries in (("command:lost", 0), ("command:twice", 2), ("", 1)):
+            with self.subTest(fault):
+                self.machine.set("x-fault-event", fault)
+                self.assertEqual(fault, self.machine.get("x-fault-event"))
+                before = self.machine.get("counter-eqes")
+                firmware.post(NOP, token=7, event=True)
+                self.machine.step_clock(1000000)
+                self.assertEqual(entries, self.machine.get("counter-eqes") - before)
+        with self.assertRaises(RuntimeError) as refused:
+            self.machine.set("x-fault-event", "completion:stuck")
+        self.assertIn("'lost' or 'twice'", str(refused.exception))
+        with self.assertRaises(QemuRefused) as refused:
+            with Machine("-device", "mlx4,x-fault-event=sometimes:lost"):
+                pass
+        self.assertIn("an event is", str(refused.exception))
+
     def test_a_catastrophic_error_is_told_and_ends_everything_until_a_reset(self):
         firmware = self.start()
         firmware.bring_up()

@@ -7,7 +7,7 @@
 
 #include <freehca/model/device.hpp>
 
-#include "command_fault_text.hpp"
+#include "fault_text.hpp"
 
 namespace {
 
@@ -146,6 +146,24 @@ bool freehca_model_set_command_fault(freehca_model* model, const char* fault, ch
   }
   model->adapter.judge_commands(std::move(judge));
   return true;
+}
+
+bool freehca_model_set_event_fault(freehca_model* model, const char* fault, char* error,
+                                   size_t error_bytes) {
+  event_judge judge;
+  if (const char* why = parse_event_fault(fault, judge)) {
+    if (error_bytes != 0) std::snprintf(error, error_bytes, "%s", why);
+    return false;
+  }
+  model->adapter.judge_events(std::move(judge));
+  return true;
+}
+
+uint64_t freehca_model_held_commands(const freehca_model* model) {
+  return model->adapter.held_commands();
+}
+void freehca_model_answer_held_commands(freehca_model* model) {
+  model->adapter.release_held_commands();
 }
 
 void freehca_model_fail(freehca_model* model) {

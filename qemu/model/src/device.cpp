@@ -154,6 +154,9 @@ void device::release_held_commands() {
 std::size_t device::held_commands() const {
   return parts_->engine.held();
 }
+void device::judge_events(event_judge judge) {
+  parts_->eqs.judge(std::move(judge));
+}
 
 adapter& device::inside() {
   return parts_->all;

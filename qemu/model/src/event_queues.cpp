@@ -126,6 +126,12 @@ bool event_queues::post_asynchronous(event_type type, layouts::image<layouts::eq
 }
 
 bool event_queues::post(std::uint32_t eqn, const layouts::image<layouts::eqe>& e) {
+  const event_fate fate = judge_ ? judge_(e.get<&layouts::eqe::event_type>()) : event_fate::deliver;
+  if (fate == event_fate::lose) return true;
+  return put(eqn, e) && (fate != event_fate::twice || put(eqn, e));
+}
+
+bool event_queues::put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e) {
   if (!exists(eqn)) {
     ++dropped_;
     return false;

@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <freehca/layouts/eqc.hpp>
 #include <freehca/layouts/eqe.hpp>
+#include <freehca/model/event_fault.hpp>
 
 #include "adapter.hpp"
 
@@ -44,6 +46,7 @@ class event_queues {
   /// The clear-interrupt register (INTx mode).
   void clear_interrupt();
   void clear();
+  void judge(event_judge by) { judge_ = std::move(by); }
 
  private:
   using context = layouts::image<layouts::eqc>;
@@ -53,6 +56,7 @@ class event_queues {
   layouts::command_status query(command& c);
   layouts::command_status map(command& c);
 
+  bool put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e);
   std::uint64_t context_at(std::uint32_t eqn) const;
   bool fill_with_hardware_owner(const context& q);
   void fire(std::uint32_t eqn, context& q);
@@ -64,6 +68,7 @@ class event_queues {
   adapter& a_;
   std::vector<bool> owned_;
   std::array<std::uint32_t, types> of_type_;  ///< the EQ that takes each type of event
+  event_judge judge_;                         ///< empty: every event is delivered
   bool intx_asserted_ = false;
   std::uint64_t posted_ = 0, interrupts_ = 0, dropped_ = 0;
 };

@@ -64,12 +64,21 @@ void freehca_model_reset(freehca_model *model);
 void freehca_model_set_command_latency(freehca_model *model, uint64_t nanoseconds, bool side_by_side);
 
 /* What becomes of some firmware commands from now on: "COMMAND:FATE" or "COMMAND:FATE:N". COMMAND is "any", a name
- * as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run, never answered), "twice" (run, an
+ * as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run, not answered but by freehca_model_answer_held_commands), "twice" (run, an
  * answer by event comes twice), "stuck" (not run, GO stays set and nothing can follow), "lost" (run,
  * never answered) or a status from 1 to 255 with which it is refused ("0x01"). With N only the N-th such command
  * from now on, else every one. "" ends it; commands that were not answered stay so until a reset. False and a
  * message that says what is allowed when it is none of these; then nothing changes. When to call it: as above. */
 bool freehca_model_set_command_fault(freehca_model *model, const char *fault, char *error, size_t error_bytes);
+
+/* The same for events: "EVENT:FATE" or "EVENT:FATE:N". EVENT is "any", "completion" (of a CQ), "command" or a type
+ * from 0 to 0x3f. FATE is "lost" (no entry, no interrupt) or "twice" (two entries). */
+bool freehca_model_set_event_fault(freehca_model *model, const char *fault, char *error, size_t error_bytes);
+
+/* How many commands are held by the fate "silent"; and lets them run and answers them, however late. Does DMA and
+ * interrupts. */
+uint64_t freehca_model_held_commands(const freehca_model *model);
+void freehca_model_answer_held_commands(freehca_model *model);
 
 /* device::fail() and device::failed(). Does DMA and interrupts. */
 void freehca_model_fail(freehca_model *model);

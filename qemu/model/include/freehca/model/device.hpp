@@ -8,6 +8,7 @@
 
 #include <freehca/model/command_fault.hpp>
 #include <freehca/model/environment.hpp>
+#include <freehca/model/event_fault.hpp>
 #include <freehca/model/options.hpp>
 
 namespace freehca::model {
@@ -58,6 +59,8 @@ class device {
   /// Runs and answers the commands that are held, in the order in which they came. A reset forgets them.
   void release_held_commands();
   std::size_t held_commands() const;
+  /// From now on `judge` decides what becomes of each event; an empty one lets all of them through.
+  void judge_events(event_judge judge);
 
   /// Calls out(counter, context) for every counter.
   void counters(void (*out)(const counter&, void* context), void* context) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include "command_fault_text.hpp"
+#include "fault_text.hpp"
 
 #include <charconv>
 #include <cstdint>
@@ -53,6 +53,35 @@ std::optional<command_verdict> verdict_called(std::string_view word) {
   return command_verdict{fate::refuse, static_cast<layouts::command_status>(*status)};
 }
 
+/// Past all types of event: every one of them.
+constexpr std::uint32_t any_event = 0x40;
+
+std::optional<std::uint32_t> event_called(std::string_view word) {
+  if (word == "any") return any_event;
+  if (word == "completion") return static_cast<std::uint32_t>(layouts::event_type::completion);
+  if (word == "command") return static_cast<std::uint32_t>(layouts::event_type::command_completion);
+  return number(word, 0, any_event - 1);
+}
+
+/// Which of those that are meant: `nth` from now on, or with 0 every one.
+class turn {
+ public:
+  explicit turn(std::uint32_t nth) : nth_(nth) {}
+  bool come() { return nth_ == 0 || ++seen_ == nth_; }
+
+ private:
+  std::uint32_t nth_, seen_ = 0;
+};
+
+/// What is left of `text`: nothing, or a number from 1 on.
+std::optional<turn> turn_called(std::string_view text) {
+  if (text.empty()) return turn(0);
+  const auto given = number(text, 1, UINT32_MAX);
+  return given ? std::optional(turn(*given)) : std::nullopt;
+}
+
+constexpr const char* turn_wanted = "which of them is a number from 1 on, or left out";
+
 }  // namespace
 
 const char* parse_command_fault(std::string_view text, command_judge& to) {
@@ -66,17 +95,31 @@ const char* parse_command_fault(std::string_view text, command_judge& to) {
   const auto verdict = verdict_called(take_word(text));
   if (!verdict)
     return "what becomes of it is 'silent', 'lost', 'twice', 'stuck' or a status from 1 to 255";
-  std::uint32_t nth = 0;
-  if (!text.empty()) {
-    const auto given = number(text, 1, UINT32_MAX);
-    if (!given) return "which of them is a number from 1 on, or left out";
-    nth = *given;
-  }
-  to = [command = *command, verdict = *verdict, nth, seen = std::uint32_t{0}](
-           layouts::opcode code, std::uint32_t) mutable {
+  const auto nth = turn_called(text);
+  if (!nth) return turn_wanted;
+  to = [command = *command, verdict = *verdict, nth = *nth](layouts::opcode code,
+                                                            std::uint32_t) mutable {
     const bool meant = command == 0 || command == static_cast<std::uint32_t>(code);
-    if (!meant || (nth != 0 && ++seen != nth)) return command_verdict{};
-    return verdict;
+    return meant && nth.come() ? verdict : command_verdict{};
+  };
+  return nullptr;
+}
+
+const char* parse_event_fault(std::string_view text, event_judge& to) {
+  if (text.empty()) {
+    to = {};
+    return nullptr;
+  }
+  const auto event = event_called(take_word(text));
+  if (!event) return "an event is 'any', 'completion', 'command' or a type from 0 to 0x3f";
+  const std::string_view word = take_word(text);
+  if (word != "lost" && word != "twice") return "what becomes of it is 'lost' or 'twice'";
+  const auto nth = turn_called(text);
+  if (!nth) return turn_wanted;
+  to = [event = *event, fate = word == "lost" ? event_fate::lose : event_fate::twice,
+        nth = *nth](layouts::event_type type) mutable {
+    const bool meant = event == any_event || event == static_cast<std::uint32_t>(type);
+    return meant && nth.come() ? fate : event_fate::deliver;
   };
   return nullptr;
 }
