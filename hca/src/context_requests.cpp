@@ -40,6 +40,7 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   r.first_ = r.end_ = 0;
   fresh_ = true;
   waiting_.push_back(r);
+  deadlines_.add(r);
 
   const std::uint32_t objects = std::uint32_t{1}
                                 << layout_->log_objects[static_cast<unsigned>(group)];
@@ -165,7 +166,7 @@ void context_tables::finish_requests() {
 void context_tables::on_cancel(operation& op, void* self) noexcept {
   auto& r = static_cast<context_request&>(op);
   if (r.ended_) return;
-  if (r.trouble_.ok()) r.trouble_ = driver_error::cancelled;
+  if (r.trouble_.ok()) r.trouble_ = r.stop_reason();
   static_cast<context_tables*>(self)->fresh_ = true;
 }
 

@@ -51,7 +51,9 @@ bool context_tables::idle() const {
 void context_tables::poll() {
   if (!is_open()) return;
   fresh_ = false;
-  if (!spares_.empty() && platform_.now() >= spares_due_) release_spares();
+  const std::uint64_t now = platform_.now();
+  if (!spares_.empty() && now >= spares_due_) release_spares();
+  deadlines_.expire(waiting_, now);
   finish_requests();
   start_unmapping();
   start_mapping();

@@ -39,10 +39,12 @@ void object_operation::adopt(verbs& owner, object_record& object, finisher at_en
   object_ = &object;
   finish_ = at_end;
   outcome_so_far_ = {};
-  cancelled_ = false;
   object.under_change = true;
   ++owner.operations_;
   begin(&object_operation::on_cancel, this);
+  if (deadline() == no_deadline) return;
+  owner.limited_.push_back(*this);
+  owner.deadlines_.add(*this);
 }
 
 void object_operation::start_creation(verbs& owner, object_record& object, command* create,
@@ -80,7 +82,6 @@ void object_operation::refuse(verbs& owner, status why) {
 
 void object_operation::submit(command& c) {
   c.restart();
-  c.set_deadline(deadline());
   // Reading a context puts nothing at risk but the mailbox.
   if (c.request.opcode != layouts::opcode::query_qp) {
     c.put_at_risk(object_->number_at_risk);
@@ -131,6 +132,9 @@ void object_operation::enter(step to) {
 
 void object_operation::advance(status outcome) {
   object_record& object = *object_;
+  // What it was told, and not what it told its step.
+  if (outcome.is(driver_error::cancelled) && !stop_reason().ok())
+    outcome = stop_reason().at(outcome.where());
   if (object.in_doubt()) return end_in_doubt(outcome);
   // A reset took the firmware's side of everything: there is nothing left to undo.
   if (object.forgotten || (step_ != step::modify && outcome.is(transport_error::reset))) {
@@ -139,7 +143,7 @@ void object_operation::advance(status outcome) {
   }
   if (command_ended(outcome)) return;
   if (!outcome.ok() && outcome_so_far_.ok()) outcome_so_far_ = outcome;
-  if (cancelled_ && outcome_so_far_.ok() && going_up()) outcome_so_far_ = driver_error::cancelled;
+  if (outcome_so_far_.ok() && going_up()) outcome_so_far_ = stop_reason();
   const bool onwards = outcome_so_far_.ok();
   switch (step_) {
     case step::map_translations:
@@ -193,7 +197,7 @@ bool object_operation::command_ended(status outcome) {
     }
     case step::create:
       if (!outcome.ok()) object.exists = false;
-      if (!outcome.ok() || cancelled_) return false;
+      if (!outcome.ok() || !stop_reason().ok()) return false;
       object.state = object_record::phase::live;
       finish(outcome);
       return true;
@@ -220,7 +224,6 @@ void object_operation::on_request(operation& op, void* self) noexcept {
 
 void object_operation::on_cancel(operation&, void* self) noexcept {
   auto& op = *static_cast<object_operation*>(self);
-  op.cancelled_ = true;
   switch (op.step_) {
     case step::map_translations:
     case step::map_object:
@@ -229,7 +232,7 @@ void object_operation::on_cancel(operation&, void* self) noexcept {
     case step::modify:
       return op.command_ != nullptr ? op.command_->cancel() : void();
     case step::destroy:
-      return op.destroy_.cancel();
+      return op.outcome_so_far_.ok() ? op.destroy_.cancel() : void();
     default:
       return;  // what is being undone is undone to the end
   }

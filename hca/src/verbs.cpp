@@ -102,6 +102,8 @@ status verbs::close() {
 
 unsigned verbs::poll() {
   if (!is_open()) return 0;
+  // Ahead of the device, which would post what is overdue.
+  deadlines_.expire(limited_, device_->platform().now());
   unsigned done = device_->poll();
   for (unsigned i = 0; i < device_->completion_contexts(); ++i)
     done += device_->completion_context(i).poll();
@@ -122,7 +124,8 @@ std::uint64_t verbs::next_deadline() const {
   if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
   for (unsigned i = 0; i < device_->completion_contexts(); ++i)
     if (device_->completion_context(i).notified()) return 0;
-  return device_->next_deadline();
+  const std::uint64_t next = device_->next_deadline();
+  return limited_.empty() ? next : clock::earlier(next, deadlines_.next());
 }
 
 void verbs::want_back(object_record& object) {

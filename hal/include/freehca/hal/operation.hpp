@@ -44,17 +44,15 @@ class operation : public list_node {
   }
 
   /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set before the
-  /// start; the owner's default for its class applies otherwise.
+  /// start; the owner's default for its class applies otherwise. One that consists of several steps then ends
+  /// as if it were cancelled, with transport_error::timeout: what was answered is undone first.
   void set_deadline(std::uint64_t at) { deadline_ = at; }
   std::uint64_t deadline() const { return deadline_; }
 
   /// Asks the owner to end it early. A queued operation completes with driver_error::cancelled at the next
   /// poll(); one that the firmware has is detached: it completes cancelled, and what it put at risk stays in
   /// doubt until the late answer or a reset. No effect on one that is idle or done.
-  void cancel() {
-    if (cancel_ != nullptr && (state_ == phase::queued || state_ == phase::in_flight))
-      cancel_(*this, owner_);
-  }
+  void cancel() { stop(driver_error::cancelled); }
 
   /// Makes a done operation startable again.
   void restart() {
@@ -93,7 +91,16 @@ class operation : public list_node {
     FREEHCA_ASSERT(state_ == phase::idle);
     cancel_ = on_cancel;
     owner_ = owner;
+    outcome_ = {};
     state_ = phase::queued;
+  }
+  /// Its deadline has passed: `on_cancel` is called as for cancel().
+  void expire() { stop(transport_error::timeout); }
+  /// Why it was told to end early: driver_error::cancelled or transport_error::timeout, whichever came first; ok
+  /// when it was not. Until it is done.
+  status stop_reason() const {
+    FREEHCA_ASSERT(!done());
+    return outcome_;
   }
   void mark_in_flight() { state_ = phase::in_flight; }
   /// Ends it. Unlinks it, then calls back; *this may be gone afterwards.
@@ -109,12 +116,18 @@ class operation : public list_node {
   }
 
  private:
+  void stop(status why) {
+    if (cancel_ == nullptr || (state_ != phase::queued && state_ != phase::in_flight)) return;
+    if (outcome_.ok()) outcome_ = why;
+    cancel_(*this, owner_);
+  }
+
   callback callback_ = nullptr;
   void* context_ = nullptr;
   canceller cancel_ = nullptr;
   void* owner_ = nullptr;
   std::uint64_t deadline_ = no_deadline;
-  status outcome_;
+  status outcome_;  // until it is done: why it was told to end
   phase state_ = phase::idle;
 };
 static_assert(sizeof(void*) != 8 || sizeof(operation) == 64);

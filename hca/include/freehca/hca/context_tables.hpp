@@ -8,6 +8,7 @@
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/firmware_cmds/icm.hpp>
 #include <freehca/hal/clock.hpp>
+#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/platform.hpp>
 
@@ -19,7 +20,8 @@ namespace freehca {
 
 /// Asks for context memory of objects, or gives it up. Outcomes besides those of MAP_ICM and UNMAP_ICM:
 /// driver_error::no_memory (budget::item::lent_pages), ::bad_argument (numbers beyond the table), ::busy (a
-/// block is in doubt after a command that was not answered).
+/// block is in doubt after a command that was not answered), ::cancelled, and transport_error::timeout past its
+/// deadline: then it holds nothing.
 class context_request : public operation {
  private:
   friend class context_tables;
@@ -66,7 +68,8 @@ class context_tables {
   /// When poll() is due: 0 when something can be begun or told, else when what is kept has to go; or never.
   std::uint64_t next_deadline() const {
     if (fresh_) return 0;
-    return spares_.empty() ? clock::never : spares_due_;
+    return clock::earlier(spares_.empty() ? clock::never : spares_due_,
+                          waiting_.empty() ? clock::never : deadlines_.next());
   }
 
   /// The first number from `first` on behind which `count` objects may get context memory: not those of blocks that
@@ -160,6 +163,7 @@ class context_tables {
 
   list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
   list<context_request> waiting_;
+  deadlines deadlines_;  // of those
   firmware_command<commands::map_icm> map_;
   firmware_command<commands::unmap_icm> unmap_{std::uint64_t{0}, std::uint32_t{0}};
 };

@@ -15,11 +15,12 @@ namespace freehca {
 /// Brings an object into being or takes it back: context memory for its translations and for itself, then the
 /// creating command; and the opposite. What the firmware refuses is unwound to the last number before it
 /// completes. What the firmware does not answer is held, and taken back by the verbs object after the late
-/// answer or the reset.
+/// answer or the reset. A deadline that passes does what cancel() does, and says so.
 ///
 /// Outcomes besides those of the commands: driver_error::stale_handle, ::busy (has users, or another
 /// operation works on it, or it is in doubt), ::bad_argument, ::unsupported, ::no_memory and ::no_resource
-/// (`where`: budget::item or verbs_budget::item), ::bad_state, ::cancelled.
+/// (`where`: budget::item or verbs_budget::item), ::bad_state, ::cancelled; transport_error::timeout also when the
+/// deadline of the whole has passed.
 class object_operation : public operation {
  protected:
   friend class verbs;
@@ -73,7 +74,6 @@ class object_operation : public operation {
   finisher finish_ = nullptr;
   status outcome_so_far_;
   step step_ = step::idle;
-  bool cancelled_ = false;
   command destroy_;
   context_request request_;
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/queues/directory.hpp>
@@ -167,8 +168,10 @@ class verbs {
   std::uint32_t cq_mask_ = 0;
   std::uint8_t* key_bytes_ = nullptr;  // by MPT index
   std::uint32_t mpt_mask_ = 0;
-  dma_arena requests_;     // plain memory, divided
-  list<operation> ended_;  // refused before they began
+  dma_arena requests_;       // plain memory, divided
+  list<operation> ended_;    // refused before they began
+  list<operation> limited_;  // under way, with a deadline
+  deadlines deadlines_;      // of those
   list<object_record> unwanted_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
