@@ -50,9 +50,10 @@ kill_at() {
   killed "$1" $messages
   kill_commands=$(($(commands) - kill_commands))
   quickly
-  if [ $signalled_status = 0 ]; then
-    kill_part=done
-  elif [ $signalled_status != 137 ]; then
+  # shellcheck disable=SC2154 # set by `signalled`
+  if [ "$signalled_status" = 0 ]; then
+    kill_part=nothing
+  elif [ "$signalled_status" != 137 ]; then
     fail "killed: status $signalled_status: $(cat /run/signalled)"
   elif [ $kill_commands -lt "$at_traffic" ]; then
     kill_part=bring-up in_bring_up=$((in_bring_up + 1))
@@ -71,7 +72,7 @@ killed_often() {
   for hca in 0000:00:08.0 0000:00:09.0; do
     device=hca0
     [ $hca = 0000:00:08.0 ] || device=hca1
-    bind_vfio $hca || fail "vfio-pci does not take $hca"
+    bind_vfio "$hca" || fail "vfio-pci does not take $hca"
     slowly || fail "the fault cannot be set"
     record
     in_bring_up=0 in_traffic=0 in_teardown=0 instant=0
@@ -89,10 +90,10 @@ killed_often() {
   # The log does tell of such a reach: what is left of a killed run gets power and bus mastering back, and an event to
   # write.
   killed "$whole_ms" 100000
-  [ $signalled_status = 137 ] || fail "killed: status $signalled_status: $(cat /run/signalled)"
-  echo on >/sys/bus/pci/devices/$hca/power/control
-  setpci -s $hca COMMAND=6:6
-  host set x-fault-catastrophic true $device
+  [ "$signalled_status" = 137 ] || fail "killed: status $signalled_status: $(cat /run/signalled)"
+  echo on >/sys/bus/pci/devices/"$hca"/power/control
+  setpci -s "$hca" COMMAND=6:6
+  host set x-fault-catastrophic true "$device"
   wait_for 5 iommu_refused || fail "the kernel does not log what the IOMMU refuses"
   next_owner
   log_mark
