@@ -233,6 +233,8 @@ void device::reset_done(status outcome) {
 }
 
 void device::forget_everything() {
+  // While every object is still whole: operations that end by the reset take theirs along.
+  if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
   channel_.device_was_reset();
   hca_running_ = events_mapped_ = false;
   for (bool& p : port_open_) p = false;
@@ -243,7 +245,7 @@ void device::forget_everything() {
   refreshing_ = 0;
   stale_ports_ = 0;
   contexts_.forget();
-  if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
+  if (sinks_.forgotten != nullptr) sinks_.forgotten(sinks_.context);
   was_reset_ = true;
 }
 

@@ -79,6 +79,7 @@ status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte
   }
   device_ = &on;
   events_ = events;
+  failure_ = {};
   connect_events();
   return {};
 }
@@ -141,33 +142,6 @@ void verbs::reap() {
   reaper_.start_destruction(*this, *object, nullptr);
   // A refusal leaves an object that nobody owns: it waits for the reset.
   reaper_.outcome_so_far_ = driver_error::cancelled;
-}
-
-template <class Objects>
-void verbs::forget_all(Objects& objects) {
-  for (std::uint32_t i = 0; i < objects.count(); ++i) {
-    object_record& object = objects.at(i);
-    if (object.state == object_record::phase::free) continue;
-    // An operation at work ends by the reset too, and a lease in doubt settles by it: both release the record, but
-    // perhaps when the device has other uses for the numbers.
-    strip(object);
-    if (object.under_change) object.forgotten = true;
-    else if (!object.at_risk()) release(object);
-  }
-}
-
-void verbs::forget() {
-  if (!is_open()) return;
-  forget_all(queue_pairs_);
-  forget_all(completion_queues_);
-  forget_all(regions_);
-  for (std::uint32_t i = 0; i < domains_.count(); ++i) {
-    protection_domain& domain = domains_.at(i);
-    if (domain.number == protection_domain::none) continue;
-    device_->numbers().pds.free(domain.number);
-    domain.number = protection_domain::none;
-    domains_.give_back(domain);
-  }
 }
 
 verbs_holdings verbs::holdings() const {

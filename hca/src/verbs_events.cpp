@@ -13,6 +13,7 @@ void verbs::connect_events() {
   sinks.port = &verbs::on_port;
   sinks.device_failed = &verbs::on_device_failed;
   sinks.was_reset = &verbs::on_reset;
+  sinks.forgotten = &verbs::on_forgotten;
   device_->set_sinks(sinks);
   for (unsigned i = 0; i < device_->completion_contexts(); ++i)
     device_->completion_context(i).set_sinks(sinks);
@@ -66,10 +67,15 @@ void verbs::on_port(void* self, unsigned port) noexcept {
 
 void verbs::on_device_failed(void* self, status why) noexcept {
   auto& v = *static_cast<verbs*>(self);
+  v.failure_ = why;
   if (v.events_.device_failed != nullptr) v.events_.device_failed(v.events_.context, why);
 }
 
 void verbs::on_reset(void* self) noexcept {
+  static_cast<verbs*>(self)->end_requests();
+}
+
+void verbs::on_forgotten(void* self) noexcept {
   static_cast<verbs*>(self)->forget();
 }
 

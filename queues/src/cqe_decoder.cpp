@@ -127,7 +127,8 @@ const char* name_of(completion_status s) {
                                    "receiver-not-ready retry count exceeded",
                                    "remote aborted",
                                    "unknown syndrome",
-                                   "implausible completion"};
+                                   "implausible completion",
+                                   "unknown, for the device was reset"};
   const auto i = static_cast<std::size_t>(s);
   return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }

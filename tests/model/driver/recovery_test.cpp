@@ -2,14 +2,16 @@
 // Copyright the freehca authors
 //
 // A device that dies, or whose firmware stops, in the midst of traffic and commands, again and again in one process:
-// every operation ends once, everything comes back, and the device works again.
+// every operation and every work request ends once, everything comes back, and the device works again.
 #include <functional>
+#include <iostream>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include <freehca/in_process/detached.hpp>
 
-#include "rc_pair.hpp"
+#include "verified_traffic.hpp"
 
 namespace freehca {
 namespace {
@@ -18,7 +20,6 @@ using namespace testing;
 using fate = model::command_verdict::fate;
 
 constexpr unsigned rounds = 50;
-constexpr unsigned messages = 8;
 
 class recovery : public ::testing::Test {
  protected:
@@ -26,25 +27,27 @@ class recovery : public ::testing::Test {
     // Long enough for a test that means to lose answers.
     rig.adapter.commands().set_limit(patience::ordinary, clock::milliseconds(50));
   }
-  static rig_options how() {
+  rig_options how() {
     rig_options o;
     o.machine.model.faults.command_latency_ns = 20'000;
+    o.events.context = this;
+    o.events.completion = [](void* self, cq_handle queue, void*) noexcept {
+      auto& t = *static_cast<recovery*>(self);
+      if (t.traffic) t.traffic->on_event(queue);
+    };
+    o.events.request_ended = [](void* self, qp_handle queue, void*,
+                                const queues::work_completion& w, status why) noexcept {
+      auto& t = *static_cast<recovery*>(self);
+      ASSERT_TRUE(t.traffic);
+      // What it may still write, it must not be told that it may have back.
+      EXPECT_EQ(t.may_write(), false);
+      t.traffic->on_ended(queue, w, why);
+    };
     return o;
   }
-
-  // Sends so many messages and looks at what arrives.
-  void exchange(rc_pair& pair) {
-    for (unsigned i = 0; i < messages; ++i) {
-      ASSERT_TRUE(pair.receive(1).post_and_ring({.wr_id = i}).ok());
-      ASSERT_TRUE(pair.send(0).post_and_ring({.wr_id = 100 + i, .signaled = true}).ok());
-    }
-    for (unsigned i = 0; i < messages; ++i) {
-      const queues::work_completion sent = pair.next(0), received = pair.next(1);
-      EXPECT_EQ(sent.status, queues::completion_status::ok);
-      EXPECT_EQ(sent.wr_id, 100 + i);
-      EXPECT_EQ(received.status, queues::completion_status::ok);
-      EXPECT_EQ(received.wr_id, i);
-    }
+  // A function that was reset has forgotten its queue pairs; one that is not may not master the bus.
+  bool may_write() {
+    return rig.machine.counter("icm_pages") != 0 && rig.machine.configuration().bus_master();
   }
 
   // Work for the firmware: objects that come and go until an operation fails.
@@ -79,40 +82,56 @@ class recovery : public ::testing::Test {
     --running;
   }
 
+  // Runs traffic along with whatever else is under way.
+  void run_for(std::uint64_t nanoseconds) {
+    const std::uint64_t until = rig.machine.time() + nanoseconds;
+    rig.run([&] {
+      traffic->pump();
+      return rig.machine.time() >= until;
+    });
+  }
+
   // `strike` makes the trouble, `mend` ends its cause before the device is used again.
-  void survive(const std::function<void()>& strike, const std::function<void()>& mend) {
+  void survive(const std::function<void()>& strike, const std::function<void()>& mend,
+               transport_error cause) {
     std::mt19937_64 random(7);
-    std::uniform_int_distribution<std::uint64_t> moment(0, clock::milliseconds(2));
-    for (unsigned round = 0; round < rounds && !HasFailure(); ++round) {
+    std::uniform_int_distribution<std::uint64_t> moment(0, clock::microseconds(100));
+    // The last one is torn down for no reason but that somebody wants it.
+    for (unsigned round = 0; round <= rounds && !HasFailure(); ++round) {
       SCOPED_TRACE(round);
-      {
-        rc_pair pair(rig);
-        pair.connect();
-        exchange(pair);
-        enough = false;
-        for (unsigned i = 0; i < 3; ++i) keep_creating(pair.domain);
-        for (unsigned i = 0; i < messages; ++i) {
-          EXPECT_TRUE(pair.receive(1).post_and_ring({}).ok());
-          EXPECT_TRUE(pair.send(0).post_and_ring({}).ok());
-        }
-        const std::uint64_t until = rig.machine.time() + moment(random);
-        rig.run([&] { return rig.machine.time() >= until; });
-        strike();
-        EXPECT_TRUE(rig.run([&] { return running == 0 || recovers_by_itself; }));
-        enough = true;
-        EXPECT_TRUE(rig.run([&] { return running == 0; })) << running << " operations do not end";
-        const qp_handle gone = pair.queue[0];
-        tear_down();
-        EXPECT_EQ(rig.objects.qpn(gone), 0u) << "a handle that outlived its object";
-        pair.abandon();
-      }
+      traffic.emplace(rig, account);
+      run_for(clock::microseconds(20));
+      EXPECT_GT(traffic->verified(), 0u) << "no traffic";
+      enough = false;
+      for (unsigned i = 0; i < 3; ++i) keep_creating(traffic->pair.domain);
+      run_for(moment(random));
+      // What completes then, nobody polls.
+      rig.machine.advance(clock::microseconds(2));
+      if (round < rounds) strike();
+      // Every other time somebody goes on posting to a device that is perhaps no more.
+      if (round % 2 == 0) run_for(clock::microseconds(20));
+      EXPECT_TRUE(rig.run([&] { return running == 0 || recovers_by_itself || round == rounds; }));
+      enough = true;
+      EXPECT_TRUE(rig.run([&] { return running == 0; })) << running << " operations do not end";
+      const qp_handle gone = traffic->pair.queue[0];
+      tear_down();
+      EXPECT_EQ(rig.objects.qpn(gone), 0u) << "a handle that outlived its object";
+      account.expect_all_ended();
+      EXPECT_TRUE(traffic->cause.is(round < rounds ? cause : transport_error::reset))
+          << words(traffic->cause);
+      verified += traffic->verified();
+      traffic->abandon();
+      traffic.reset();
       mend();
       bring_up();
     }
     EXPECT_GT(ended, rounds);
-    rc_pair pair(rig);
-    pair.connect();
-    exchange(pair);
+    EXPECT_GT(account.handed_over, 0u) << "no completion stood in a queue at a reset";
+    EXPECT_GT(account.lost, rounds);
+    std::cout << account.posted << " requests posted: " << account.completed << " completed, "
+              << account.implied << " by a later one, " << account.handed_over
+              << " found completed at a reset, " << account.lost << " ended by it; " << verified
+              << " verified\n";
   }
 
   void tear_down() {
@@ -141,27 +160,40 @@ class recovery : public ::testing::Test {
   }
   void run_all() { rig.machine.adapter().judge_commands({}); }
 
+  request_account account;
   verbs_rig rig;
+  std::optional<verified_traffic> traffic;
+  std::uint64_t verified = 0;
   unsigned running = 0, ended = 0;
   bool enough = false;
   bool recovers_by_itself = false;
 };
 
 TEST_F(recovery, from_a_catastrophic_error) {
-  survive([this] { rig.machine.adapter().fail(); }, [] {});
+  survive([this] { rig.machine.adapter().fail(); }, [] {}, transport_error::gone);
 }
 
 TEST_F(recovery, from_a_card_that_is_pulled_and_put_back) {
-  survive([this] { rig.machine.remove(); }, [this] { rig.machine.plug_in(); });
+  survive([this] { rig.machine.remove(); }, [this] { rig.machine.plug_in(); },
+          transport_error::gone);
 }
 
+// Commands time out and traffic goes on: it is the caller who gives such a device up.
 TEST_F(recovery, from_a_command_register_that_stays_taken) {
-  survive([this] { judge_next({fate::keep_go, {}}); }, [this] { run_all(); });
+  survive(
+      [this] {
+        judge_next({fate::keep_go, {}});
+      },
+      [this] { run_all(); }, transport_error::reset);
 }
 
 TEST_F(recovery, from_an_answer_that_is_lost) {
   recovers_by_itself = true;
-  survive([this] { judge_next({fate::lose_answer, {}}); }, [this] { run_all(); });
+  survive(
+      [this] {
+        judge_next({fate::lose_answer, {}});
+      },
+      [this] { run_all(); }, transport_error::reset);
 }
 
 TEST_F(recovery, from_answers_that_come_twice) {
@@ -175,7 +207,7 @@ TEST_F(recovery, from_answers_that_come_twice) {
         const std::uint64_t until = rig.machine.time() + clock::milliseconds(1);
         rig.run([&] { return rig.machine.time() >= until; });
       },
-      [this] { run_all(); });
+      [this] { run_all(); }, transport_error::reset);
   EXPECT_GT(rig.adapter.commands().statistics().submitted, 0u);
 }
 

@@ -58,6 +58,7 @@ class verbs_rig {
   explicit verbs_rig(const rig_options& how = {})
       : machine(how.machine),
         budget_(how.budget),
+        events_(how.events),
         device_storage_(device::storage_bytes(how.budget)),
         verbs_storage_(verbs::storage_bytes(how.budget, how.objects)) {
     bring_up(how);
@@ -94,7 +95,7 @@ class verbs_rig {
 
   /// After a teardown and a new bring-up.
   status reopen(const verbs_budget& b = {}) {
-    return objects.open(adapter, budget_, b, verbs_storage_.at(), verbs_storage_.bytes());
+    return objects.open(adapter, budget_, b, verbs_storage_.at(), verbs_storage_.bytes(), events_);
   }
 
   in_process::machine machine;
@@ -121,6 +122,7 @@ class verbs_rig {
   }
 
   freehca::budget budget_;
+  verbs_events events_;
   storage device_storage_, verbs_storage_;
 };
 

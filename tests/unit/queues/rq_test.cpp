@@ -76,6 +76,18 @@ TEST_F(rq_test, refusals_touch_nothing) {
   EXPECT_EQ(queue.outstanding(), 0u);
 }
 
+TEST_F(rq_test, what_the_device_tells_nothing_of_retires_in_the_order_of_posting) {
+  make(4, 1);
+  EXPECT_EQ(queue.retire_oldest(), nullptr) << "nothing is posted";
+  for (std::uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(queue.post({.wr_id = i}).ok());
+  EXPECT_EQ(queue.retire(0)->wr_id, 0u);
+  for (std::uint32_t i = 1; i < 3; ++i) EXPECT_EQ(queue.retire_oldest()->wr_id, i);
+  EXPECT_EQ(queue.retire_oldest(), nullptr);
+  ASSERT_TRUE(queue.post({}).ok());
+  queue.close();
+  EXPECT_EQ(queue.retire_oldest(), nullptr) << "a closed queue has forgotten";
+}
+
 TEST_F(rq_test, only_the_oldest_receive_can_complete) {
   make(4, 1);
   EXPECT_EQ(queue.retire(0), nullptr);

@@ -235,6 +235,19 @@ TEST_F(sq_test, a_completion_retires_the_unsignaled_before_it) {
   EXPECT_EQ(queue.outstanding(), 0u);
 }
 
+TEST_F(sq_test, what_the_device_tells_nothing_of_retires_in_the_order_of_posting) {
+  make(4, 1, 0);
+  EXPECT_EQ(queue.retire_oldest(), nullptr) << "nothing is posted";
+  for (std::uint32_t i = 0; i < 4; ++i)
+    ASSERT_TRUE(queue.post({.wr_id = i, .signaled = i % 2 == 0}).ok());
+  EXPECT_EQ(queue.retire(1)->wr_id, 1u);
+  for (std::uint32_t i = 2; i < 4; ++i) EXPECT_EQ(queue.retire_oldest()->wr_id, i);
+  EXPECT_EQ(queue.retire_oldest(), nullptr);
+  ASSERT_TRUE(queue.post({}).ok());
+  queue.close();
+  EXPECT_EQ(queue.retire_oldest(), nullptr) << "a closed queue has forgotten";
+}
+
 TEST_F(sq_test, indexes_of_the_device_are_not_trusted) {
   make(4, 1, 0);
   EXPECT_EQ(queue.retire(0), nullptr) << "nothing is posted";

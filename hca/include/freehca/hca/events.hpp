@@ -29,9 +29,11 @@ struct event_sinks {
   void (*port)(void* context, unsigned port) noexcept = nullptr;
   /// The device stopped working (catastrophic error, removal): everything under way ends with this status.
   void (*device_failed)(void* context, status why) noexcept = nullptr;
-  /// The function was reset: the firmware's side of every object is gone. Called once the channel and the context
-  /// tables have forgotten, before the number spaces close, so that objects can give their numbers back.
+  /// The function was reset, or is kept from memory: it writes nothing any more. Nothing is forgotten yet.
   void (*was_reset)(void* context) noexcept = nullptr;
+  /// After that: the channel and the context tables have forgotten the firmware's side of every object. Called
+  /// before the number spaces close, so that objects can give their numbers back.
+  void (*forgotten)(void* context) noexcept = nullptr;
 };
 
 /// What an event queue has seen since it was made.

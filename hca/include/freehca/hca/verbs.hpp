@@ -41,7 +41,8 @@ struct verbs_budget {
   };
 };
 
-/// Who is told of events on objects; any may be null. Called from poll() of the queue that the event came in.
+/// Who is told of events on objects; any may be null. Called from poll() of the queue that the event came in;
+/// request_ended from verbs::poll(), or from device::close().
 struct verbs_events {
   void* context = nullptr;
   void (*completion)(void* context, cq_handle queue, void* cookie) noexcept = nullptr;
@@ -51,6 +52,14 @@ struct verbs_events {
              layouts::event_type type) noexcept = nullptr;
   void (*port)(void* context, unsigned port) noexcept = nullptr;
   void (*device_failed)(void* context, status why) noexcept = nullptr;
+  /// A work request whose completion nobody polled before the device was reset, or kept from memory: the buffers
+  /// that it names are the caller's again. Once for each; handles are still good, posting is over, operations end
+  /// by the reset. First what stands in the completion queues, as poll() would have given it, with `why` ok; then,
+  /// of each queue pair, the sends and the receives that are left, in the order of their posting and whether
+  /// signaled or not, with completion_status::device_reset. `why` is then what device_failed was told, or
+  /// transport_error::reset for a device that worked.
+  void (*request_ended)(void* context, qp_handle queue, void* cookie,
+                        const queues::work_completion& how, status why) noexcept = nullptr;
 };
 
 /// What is there; all zero after everything was destroyed.
@@ -91,8 +100,9 @@ class verbs {
   /// When poll() is due at the latest if no interrupt comes; 0: at once. Completion queues are the caller's to poll.
   std::uint64_t next_deadline() const;
 
-  /// The device was reset, or can no longer reach memory: all objects are gone, handles are stale, nothing is held.
-  /// Operations under way end by the reset by themselves. The device calls it (event_sinks::was_reset).
+  /// The device was reset, or can no longer reach memory: requests end, all objects are gone, handles are stale,
+  /// nothing is held. Operations under way end by the reset by themselves. The device calls it
+  /// (event_sinks::forgotten).
   void forget();
 
   /// driver_error::no_resource.
@@ -146,6 +156,9 @@ class verbs {
   void reap();
   template <class Objects>
   void forget_all(Objects& objects);
+  void end_requests();
+  void hand_over_completions();
+  void tell_ended(const queue_pair& pair, const queues::work_completion& how, status why);
 
   void connect_events();
   void disconnect_events();
@@ -155,10 +168,12 @@ class verbs {
   static void on_port(void* self, unsigned port) noexcept;
   static void on_device_failed(void* self, status why) noexcept;
   static void on_reset(void* self) noexcept;
+  static void on_forgotten(void* self) noexcept;
   completion_queue* find_cq(std::uint32_t cqn) const;
 
   device* device_ = nullptr;
   verbs_events events_;
+  status failure_;  // what the device died of, if it did
   slab<protection_domain, pd_handle> domains_;
   slab<memory_region, mr_handle> regions_;
   slab<completion_queue, cq_handle> completion_queues_;

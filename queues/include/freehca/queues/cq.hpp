@@ -51,7 +51,8 @@ class cq {
   /// Asks for one event at the next completion, or the next solicited or failed one. What came since the last
   /// poll() counts as next: poll once more after arming only where events can be lost.
   void arm(bool solicited_only = false);
-  /// The event that arm() asked for has come.
+  /// The event that arm() asked for has come, or is given up for lost: a look at the ring found what it should
+  /// have told of. The device ignores an arm() with the number of an event that it has sent already.
   void on_event() { ++arm_number_; }
 
   /// Drops the entries of a queue pair that is reset or gone, so that its number can be used again.

@@ -61,7 +61,10 @@ class rq {
  public:
   /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
   status open(const rq_resources& resources);
-  void close() { ring_ = {}; }
+  void close() {
+    ring_ = {};
+    head_ = tail_ = 0;
+  }
   bool is_open() const { return ring_.host != nullptr; }
   /// Forgets what was posted: before RST2INIT.
   void reset();
@@ -91,6 +94,11 @@ class rq {
   const posted_receive* retire(std::uint16_t wqe_index) {
     if (head_ == tail_ || ((wqe_index ^ tail_) & (entries_ - 1)) != 0) return nullptr;
     return &slots_[tail_++ & (entries_ - 1)];
+  }
+
+  /// Retires the oldest outstanding receive of a device that will tell of none any more. Null: there is none.
+  const posted_receive* retire_oldest() {
+    return head_ == tail_ ? nullptr : &slots_[tail_++ & (entries_ - 1)];
   }
 
   std::uint32_t outstanding() const { return head_ - tail_; }

@@ -47,7 +47,10 @@ class sq {
  public:
   /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
   status open(const sq_resources& resources);
-  void close() { ring_ = {}; }
+  void close() {
+    ring_ = {};
+    head_ = tail_ = 0;
+  }
   bool is_open() const { return ring_.host != nullptr; }
   /// Makes every entry the software's and forgets what was posted: before RST2INIT.
   void reset();
@@ -79,6 +82,11 @@ class sq {
     if (ahead >= outstanding()) return nullptr;
     tail_ += ahead;
     return &slots_[tail_++ & (entries_ - 1)];
+  }
+
+  /// Retires the oldest outstanding request of a device that will tell of none any more. Null: there is none.
+  const sent_request* retire_oldest() {
+    return head_ == tail_ ? nullptr : &slots_[tail_++ & (entries_ - 1)];
   }
 
   std::uint32_t outstanding() const { return head_ - tail_; }

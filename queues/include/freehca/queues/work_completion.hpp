@@ -23,7 +23,8 @@ enum class completion_status : std::uint8_t {
   rnr_retry_exceeded,
   remote_aborted,
   unknown_syndrome,  ///< an error that no source names
-  implausible,  ///< the device reported more bytes than the request has room for; byte_count is 0
+  implausible,   ///< the device reported more bytes than the request has room for; byte_count is 0
+  device_reset,  ///< the device was reset before it told: carried out, or in part, or not at all
 };
 
 /// English, without a full stop.
