@@ -32,7 +32,7 @@ class verified_traffic {
   /// Takes what completed and posts what there is room for.
   void pump() {
     const bool look = rig_.machine.time() >= next_look_;
-    if (look) next_look_ = rig_.machine.time() + clock::microseconds(50);
+    if (look) next_look_ = rig_.machine.time() + clock::microseconds(20);
     for (unsigned i = 0; i < 2; ++i) {
       side& s = sides_[i];
       if (s.told || look) take(i);
@@ -68,6 +68,8 @@ class verified_traffic {
     for (side& s : sides_) s.buffer->region = {};
     pair.abandon();
   }
+  /// When pump() looks at the queues even if no event comes.
+  std::uint64_t next_look() const { return next_look_; }
   std::uint64_t verified() const { return verified_; }
 
   std::uint64_t events = 0;
