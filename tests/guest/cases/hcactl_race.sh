@@ -36,8 +36,8 @@ for hca in 0000:00:08.0 0000:00:09.0; do
       '18 0') loser=1 ;;
       *) fail "round $round: $(cat /run/status-1 /run/status-2 /run/output-1 /run/output-2)" ;;
     esac
-    grep -q 'another process' /run/output-$loser || fail "round $round: $(cat /run/output-$loser)"
-    say "$hca, round $round: process $loser says: $(cat /run/output-$loser)"
+    grep -q 'another process' "/run/output-$loser" || fail "round $round: $(cat "/run/output-$loser")"
+    say "$hca, round $round: process $loser says: $(cat "/run/output-$loser")"
   done
 done
 linux_works 0000:00:08.0 0000:00:09.0
