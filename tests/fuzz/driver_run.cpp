@@ -46,7 +46,9 @@ class run {
   void go() {
     open(false);
     {
-      lies adapter(machine_, input_, [this] { cancel_wanted_ = true; });
+      lies adapter(machine_, input_, [this](lies::moment when) {
+        (when == lies::moment::between_polls ? cancel_wanted_ : cancel_inside_wanted_) = true;
+      });
       if (bring_up().ok()) use();
       tear_down();
       removed_ = adapter.removed();
@@ -87,15 +89,25 @@ class run {
         done,
         [this] {
           if (cancel_wanted_) cancel();
-          if (verbs_.is_open()) {
-            verbs_.poll();
-            return patiently(verbs_.next_deadline());
-          }
-          device_.poll();
-          return patiently(device_.next_deadline());
+          const unsigned handled = verbs_.is_open() ? verbs_.poll() : device_.poll();
+          const std::uint64_t deadline =
+              verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
+          check_not_spinning(handled, deadline);
+          return patiently(deadline);
         },
         patience);
     if (!in_time) found(what);
+  }
+
+  // "At once" is for what has just come, and for what only looking can tell: answers without an interrupt, a command
+  // register that is taken. A driver that says it again and again, and has nothing to look for, would keep a processor
+  // busy for ever.
+  void check_not_spinning(unsigned handled, std::uint64_t deadline) {
+    const channel& commands = device_.commands();
+    const bool told = commands.uses_events() && device_.info().interrupts_work;
+    const bool looks = commands.queued() > 0 || (commands.in_flight() > 0 && !told);
+    if (deadline != 0 || handled != 0 || looks) idle_looks_ = 0;
+    else if (++idle_looks_ > most_idle_looks) found("the driver spins");
   }
 
   // A driver that looks again and again at an adapter that is silent: less and less often, or an input would
@@ -111,7 +123,7 @@ class run {
 
   // What the user's Ctrl-C would do. Not at once: the driver is in the midst of something.
   void cancel() {
-    cancel_wanted_ = false;
+    cancel_wanted_ = cancel_inside_wanted_ = false;
     if (current_ != nullptr) current_->cancel();
     for (operation* each : pending_)
       if (each != nullptr) each->cancel();
@@ -156,9 +168,10 @@ class run {
     static_cast<void>(verbs_.destroy(domain.value()));
   }
 
-  // Waits for an operation that cancel() may end.
+  // Waits for an operation that cancel() may end. What follows runs inside its completion.
   auto under_way(unsigned task, operation& op) {
     pending_[task] = &op;
+    if (cancel_inside_wanted_) cancel();
     return op.operator co_await();
   }
 
@@ -177,17 +190,21 @@ class run {
       s = co_await under_way(task, pair);
       if (s.ok()) {
         const connection_attributes a = loopback(pair.qpn());
+        modify_queue_pair m;
         for (const auto to :
              {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
-          modify_queue_pair m;
+          m.restart();
           m.start(verbs_, pair.queue(), to, a);
           s = co_await under_way(task, m);
           if (!s.ok()) break;
         }
         if (s.ok()) exchange(pair.queue(), completions.queue());
         query_queue_pair look;
-        look.start(verbs_, pair.queue());
-        static_cast<void>(co_await under_way(task, look));
+        for (unsigned i = 0; i < 3; ++i) {
+          look.restart();
+          look.start(verbs_, pair.queue());
+          static_cast<void>(co_await under_way(task, look));
+        }
         poll(completions.queue());
         destroy_queue_pair d;
         d.start(verbs_, pair.queue());
@@ -261,7 +278,9 @@ class run {
   operation* pending_[tasks] = {};
   unsigned running_ = 0;
   unsigned looks_ = 0;  // in a row
-  bool cancel_wanted_ = false;
+  static constexpr unsigned most_idle_looks = 8;
+  unsigned idle_looks_ = 0;  // in a row
+  bool cancel_wanted_ = false, cancel_inside_wanted_ = false;
   bool removed_ = false;
 };
 

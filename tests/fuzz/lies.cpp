@@ -6,7 +6,7 @@
 
 namespace freehca::fuzz {
 
-lies::lies(in_process::machine& on, input& from, std::function<void()> cancel)
+lies::lies(in_process::machine& on, input& from, canceller cancel)
     : machine_(on), input_(from), cancel_(std::move(cancel)) {
   next();
   machine_.alter_adapter_write = [this](std::uint64_t, std::byte* bytes, std::size_t count) {
@@ -16,6 +16,7 @@ lies::lies(in_process::machine& on, input& from, std::function<void()> cancel)
     return due() ? alter(value) : value;
   };
   machine_.adapter().judge_commands([this](layouts::opcode, std::uint32_t) { return judge(); });
+  machine_.adapter().judge_events([this](layouts::event_type) { return judge_event(); });
 }
 
 void lies::stop() {
@@ -23,6 +24,7 @@ void lies::stop() {
   machine_.alter_adapter_write = {};
   machine_.alter_register_read = {};
   machine_.adapter().judge_commands({});
+  machine_.adapter().judge_events({});
 }
 
 void lies::next() {
@@ -42,11 +44,11 @@ bool lies::due() {
     --gap_;
     return false;
   }
-  if (kind_ == kind::cancel || kind_ == kind::late_answers) {
-    const bool late = kind_ == kind::late_answers;
+  if (kind_ == kind::cancel || kind_ == kind::cancel_inside || kind_ == kind::late_answers) {
+    const kind what = kind_;
     next();
-    if (late) machine_.adapter().release_held_commands();
-    else cancel_();
+    if (what == kind::late_answers) machine_.adapter().release_held_commands();
+    else cancel_(what == kind::cancel ? moment::between_polls : moment::at_a_completion);
     return false;
   }
   if (kind_ == kind::removal) {
@@ -58,7 +60,7 @@ bool lies::due() {
     next();
     return false;
   }
-  return !about_a_command();
+  return !about_a_command() && !about_an_event();
 }
 
 void lies::alter(std::byte* bytes, std::size_t count) {
@@ -106,6 +108,13 @@ model::command_verdict lies::judge() {
   const auto status = static_cast<layouts::command_status>(value_ & 0xff);
   next();
   return {what, status};
+}
+
+model::event_fate lies::judge_event() {
+  if (!on_ || gap_ > 0 || !about_an_event()) return model::event_fate::deliver;
+  const bool lost = kind_ == kind::lose_event;
+  next();
+  return lost ? model::event_fate::lose : model::event_fate::twice;
 }
 
 }  // namespace freehca::fuzz

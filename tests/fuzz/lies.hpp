@@ -18,8 +18,11 @@ namespace freehca::fuzz {
 /// completion entries, contexts. When the list is used up the adapter is honest.
 class lies {
  public:
-  /// `cancel` is called when the input wants what the driver is doing to be cancelled.
-  lies(in_process::machine& on, input& from, std::function<void()> cancel);
+  /// `cancel` is called when the input wants what the driver is doing to be cancelled: between two looks of the
+  /// driver at the adapter, or from inside the next completion.
+  enum class moment : std::uint8_t { between_polls, at_a_completion };
+  using canceller = std::function<void(moment)>;
+  lies(in_process::machine& on, input& from, canceller cancel);
   ~lies() { stop(); }
   lies(const lies&) = delete;
   lies& operator=(const lies&) = delete;
@@ -42,22 +45,27 @@ class lies {
     late_answers,
     cancel,
     removal,
+    cancel_inside,
+    lose_event,
+    double_event,
   };
-  static constexpr unsigned kinds = 11;
+  static constexpr unsigned kinds = 14;
   bool about_a_command() const {
     return kind_ == kind::hold_command || kind_ == kind::lose_answer ||
            kind_ == kind::refuse_command;
   }
+  bool about_an_event() const { return kind_ == kind::lose_event || kind_ == kind::double_event; }
 
   bool due();
   void next();
   void alter(std::byte* bytes, std::size_t count);
   std::uint32_t alter(std::uint32_t value);
   model::command_verdict judge();
+  model::event_fate judge_event();
 
   in_process::machine& machine_;
   input& input_;
-  std::function<void()> cancel_;
+  canceller cancel_;
   kind kind_{};
   std::uint32_t gap_ = 0;
   std::uint32_t place_ = 0;
