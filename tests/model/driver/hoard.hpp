@@ -2,10 +2,10 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <set>
 #include <vector>
 
 #include <freehca/hca/device.hpp>
@@ -22,7 +22,7 @@ class hoard {
       if (!page.ok()) break;
       std::memset(page.value().host, mark, page.value().bytes);
       pages_.push_back(page.value());
-      addresses_.insert(page.value().device_address);
+      addresses_.push_back(page.value().device_address);
     }
     for (;;) {
       const result<dma_region> record = device_.doorbells().allocate(64);
@@ -42,8 +42,10 @@ class hoard {
       for (;;) {
         const result<std::uint32_t> number = t.from->allocate(t.unit);
         if (!number.ok()) break;
-        t.numbers.insert(number.value());
+        t.numbers.push_back(number.value());
       }
+    std::sort(addresses_.begin(), addresses_.end());
+    for (taken& t : space_) std::sort(t.numbers.begin(), t.numbers.end());
   }
   ~hoard() { give_back(); }
   hoard(const hoard&) = delete;
@@ -62,18 +64,18 @@ class hoard {
 
   std::size_t pages() const { return pages_.size(); }
   bool has_page(std::uint64_t device_address) const {
-    return addresses_.count(device_address / dma_arena::page * dma_arena::page) != 0;
+    return std::binary_search(addresses_.begin(), addresses_.end(),
+                              device_address / dma_arena::page * dma_arena::page);
   }
-  bool has_eq(std::uint32_t number) const { return space_[3].numbers.count(number) != 0; }
-  bool has_translation(std::uint32_t number) const {
-    return space_[6].numbers.count(number / space_[6].unit * space_[6].unit) != 0;
-  }
+  bool has_eq(std::uint32_t number) const { return space_[3].has(number); }
+  bool has_translation(std::uint32_t number) const { return space_[6].has(number); }
   /// Nobody wrote into any of it.
   bool untouched() const {
+    // A run of one byte equals itself moved by one.
     for (const auto* regions : {&pages_, &records_})
       for (const dma_region& r : *regions)
-        for (std::size_t i = 0; i < r.bytes; ++i)
-          if (r.host[i] != std::byte{mark}) return false;
+        if (r.host[0] != std::byte{mark} || std::memcmp(r.host, r.host + 1, r.bytes - 1) != 0)
+          return false;
     return true;
   }
 
@@ -82,11 +84,14 @@ class hoard {
   struct taken {
     number_allocator* from;
     std::uint32_t unit;
-    std::set<std::uint32_t> numbers;
+    std::vector<std::uint32_t> numbers;
+    bool has(std::uint32_t number) const {
+      return std::binary_search(numbers.begin(), numbers.end(), number / unit * unit);
+    }
   };
   device& device_;
   std::vector<dma_region> pages_, records_;
-  std::set<std::uint64_t> addresses_;
+  std::vector<std::uint64_t> addresses_;
   std::vector<taken> space_;
 };
 
