@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz.sh driver [SECONDS]: the driver against an adapter that lies, under sanitizers, for so many seconds (default
-# 60). What it learns is kept in the cache; an input that finds something is left in build/fuzz-findings.
+# fuzz.sh driver|model [SECONDS]: the driver against an adapter that lies, or the model against a hostile guest, under
+# sanitizers, for so many seconds (default 60). What it learns is kept in the cache; an input that finds something is
+# left in build/fuzz-findings.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -12,7 +13,7 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/cache.sh"
 cd "$FREEHCA_ROOT"
 target=${1:-} seconds=${2:-60}
-[[ $target == driver ]] || die "fuzz: say what: driver"
+[[ $target == driver || $target == model ]] || die "fuzz: say what: driver or model"
 [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "fuzz: '$seconds' is no number of seconds"
 need script build clang
 step "fuzz: configure" cmake --preset fuzz || die "CMake fails"
@@ -23,7 +24,7 @@ mkdir -p "$learned" "$findings"
 cache_lock "fuzz-$target"
 log=$FREEHCA_LOGS/fuzz-$target.log status=0
 say "fuzz: $target for $seconds s"
-"build/fuzz/tests/fuzz/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 "-artifact_prefix=$findings" \
+"build/fuzz/tests/fuzz/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 -timeout=60 "-artifact_prefix=$findings" \
   -print_final_stats=1 "$learned" "tests/fuzz/${target}_inputs" >"$log" 2>&1 || status=$?
 if [[ $status -ne 0 ]]; then
   grep -E '^finding:|ERROR|runtime error|SUMMARY|Test unit written' "$log" >&2 || tail -n 30 "$log" >&2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include "driver_run.hpp"
+#include "run.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -38,9 +38,12 @@ using in_process::detached;
 // No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter does.
 constexpr std::uint64_t patience = clock::seconds(600);
 
-class run {
+/// The driver against an adapter that lies as the input says: bring-up, queue pairs made and used by several tasks
+/// at the same time, teardown. Afterwards the adapter is honest, and the driver has to be: everything given back,
+/// and, unless the adapter was pulled, a bring-up that works.
+class driver_run {
  public:
-  run(const std::uint8_t* data, std::size_t bytes)
+  driver_run(const std::uint8_t* data, std::size_t bytes)
       : input_(data, bytes), machine_(machine_of(input_.byte())) {}
 
   void go() {
@@ -286,8 +289,8 @@ class run {
 
 }  // namespace
 
-void run_driver(const std::uint8_t* data, std::size_t bytes) {
-  run(data, bytes).go();
+void run(const std::uint8_t* data, std::size_t bytes) {
+  driver_run(data, bytes).go();
 }
 
 }  // namespace freehca::fuzz

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "driver_run.hpp"
+#include "run.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     std::printf("%s\n", entry.path().filename().c_str());
     std::fflush(stdout);
-    freehca::fuzz::run_driver(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    freehca::fuzz::run(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     ++inputs;
   }
   std::printf("%u inputs\n", inputs);

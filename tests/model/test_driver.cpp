@@ -166,11 +166,10 @@ void test_driver::arm_cq(queue& cq, layouts::cq_arm what) {
                 layouts::load_be<std::uint64_t>(d.data()), 8);
 }
 
-std::uint32_t test_driver::make_region(std::uint32_t index, std::uint32_t pd, const buffer& b,
-                                       std::uint64_t start, std::uint64_t length,
-                                       layouts::command_status* status) {
+layouts::image<layouts::mpt> test_driver::mpt_context(std::uint32_t key, std::uint32_t pd,
+                                                      const buffer& b, std::uint64_t start,
+                                                      std::uint64_t length) const {
   using l = layouts::mpt;
-  const std::uint32_t key = layouts::key_of_mpt(index | 0x5a000000);
   layouts::image<l> m;
   m.set<&l::status>(layouts::mpt_status::software).set<&l::mio>(true).set<&l::region>(true);
   m.set<&l::local_read>(true)
@@ -182,7 +181,14 @@ std::uint32_t test_driver::make_region(std::uint32_t index, std::uint32_t pd, co
       .set<&l::pd>(pd)
       .set<&l::enable_invalidate>(true);
   m.set<&l::start>(start).set<&l::length>(length).set<&l::mtt_addr>(b.mtt).set<&l::entity_size>(12);
-  const outcome r = command_with(opcode::sw2hw_mpt, m, index);
+  return m;
+}
+
+std::uint32_t test_driver::make_region(std::uint32_t index, std::uint32_t pd, const buffer& b,
+                                       std::uint64_t start, std::uint64_t length,
+                                       layouts::command_status* status) {
+  const std::uint32_t key = layouts::key_of_mpt(index | 0x5a000000);
+  const outcome r = command_with(opcode::sw2hw_mpt, mpt_context(key, pd, b, start, length), index);
   if (status != nullptr) *status = r.status;
   else if (r.status != command_status::ok) __builtin_trap();
   return key;

@@ -104,9 +104,10 @@ class test_driver {
   }
   /// Lends 2^log_pages fresh pages at `va` of ICM.
   layouts::command_status lend(std::uint64_t va, unsigned log_pages) {
-    return map(layouts::opcode::map_icm, va,
-               host.allocate(std::size_t{1} << log_pages, std::size_t{4096} << log_pages),
-               log_pages);
+    const std::uint64_t at =
+        host.allocate(std::size_t{1} << log_pages, std::size_t{4096} << log_pages);
+    lent.push_back(at);
+    return map(layouts::opcode::map_icm, va, at, log_pages);
   }
 
   /// From reset to INIT_HCA, one step after the other; false at the first that fails.
@@ -146,6 +147,8 @@ class test_driver {
   void arm_cq(queue& cq, layouts::cq_arm what);
   void tell_consumer(const queue& cq);
 
+  layouts::image<layouts::mpt> mpt_context(std::uint32_t key, std::uint32_t pd, const buffer& b,
+                                           std::uint64_t start, std::uint64_t length) const;
   /// Registers `b` at virtual address `start`; returns the key. Access rights: all.
   std::uint32_t make_region(std::uint32_t index, std::uint32_t pd, const buffer& b,
                             std::uint64_t start, std::uint64_t length,
@@ -156,6 +159,7 @@ class test_driver {
   test_host& host;
   device& hca;
   const std::uint64_t input, output;  ///< mailboxes
+  std::vector<std::uint64_t> lent;    ///< bus addresses of the context tables, as they were lent
   bool large_entries = false;
 
   // The tables, each aligned to its size and lent whole.

@@ -20,6 +20,9 @@ class test_host final : public environment {
   static constexpr std::uint64_t base = 0x1'0000'0000;
 
   explicit test_host(std::size_t bytes = 64u << 20) : memory_(bytes) {}
+  /// On memory of an earlier one, all zero, and back: for runs by the thousand.
+  explicit test_host(std::vector<std::byte> memory) : memory_(std::move(memory)) {}
+  std::vector<std::byte> take_memory() { return std::move(memory_); }
 
   void attach(device& d) { device_ = &d; }
 

@@ -50,9 +50,10 @@ class transport_fixture : public testing::Test {
   static constexpr std::uint16_t pkey_index = 0;
 
   transport_fixture() { start({}); }
+  explicit transport_fixture(std::unique_ptr<test_host> on) { start({}, std::move(on)); }
 
-  void start(const options& how) {
-    host = std::make_unique<test_host>(192u << 20);
+  void start(const options& how, std::unique_ptr<test_host> on = nullptr) {
+    host = on != nullptr ? std::move(on) : std::make_unique<test_host>(192u << 20);
     hca = std::make_unique<device>(*host, how);
     driver = std::make_unique<test_driver>(*host, *hca);
     ASSERT_TRUE(driver->bring_up());

@@ -7,4 +7,4 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
-check "fuzz: driver" "$FREEHCA_ROOT/dev" fuzz driver 60
+for target in driver model; do check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target 60; done

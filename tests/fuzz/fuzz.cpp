@@ -2,10 +2,10 @@
 // Copyright the freehca authors
 //
 // libFuzzer's entry.
-#include "driver_run.hpp"
+#include "run.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
-  freehca::fuzz::run_driver(data, bytes);
+  freehca::fuzz::run(data, bytes);
   return 0;
 }
