@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The channel's life: opening, queueing, ending, delivering, settling.
+// The channel's life: opening, ending, delivering, settling.
 #include <freehca/firmware_cmds/channel.hpp>
 
 #include <new>
@@ -44,59 +44,11 @@ status channel::open(const channel_resources& r) {
 
 void channel::close() {
   if (!is_open()) return;
-  FREEHCA_ASSERT(idle() && slots_in_use() == 0);
-  if (!idle() || slots_in_use() != 0) return;
+  FREEHCA_ASSERT(queued_ == 0 && slots_in_use() == 0);
+  if (queued_ != 0 || slots_in_use() != 0) return;
   for (unsigned i = 0; i < slot_count_; ++i) slots_[i].~command_slot();
   slots_ = nullptr;
   slot_count_ = 0;
-}
-
-void channel::submit(command& c) {
-  FREEHCA_ASSERT(c.where() == operation::phase::idle);
-  if (c.where() != operation::phase::idle) return;
-  c.begin(&on_cancel, this);
-  c.ended_ = false;
-  c.slot_ = command::no_slot;
-  c.order_ = ++order_;
-  c.posted_at_ = 0;
-  c.output_immediate_ = 0;
-  ++statistics_.submitted;
-
-  if (!is_open()) {
-    c.queued_at_ = 0;
-    ++statistics_.refused;
-    return end(c, driver_error::bad_state);
-  }
-  c.queued_at_ = platform_.now();
-  const command_request& r = c.request;
-  using form = command_request::form;
-  const bool sound = r.opcode_modifier <= 0xf && static_cast<unsigned>(r.opcode) <= 0xfff &&
-                     (r.input != form::mailbox || r.encode != nullptr) &&
-                     (r.output != form::mailbox || r.decode != nullptr) &&
-                     static_cast<unsigned>(r.lane) < lanes &&
-                     static_cast<unsigned>(r.patience) < patience_classes;
-  if (!sound || !failure_.ok()) {
-    ++statistics_.refused;
-    return end(c, sound ? failure_ : status(driver_error::bad_argument));
-  }
-  lane_[static_cast<unsigned>(r.lane)].push_back(c);
-  ++queued_;
-  if (c.deadline() < earliest_queued_) earliest_queued_ = c.deadline();
-  fresh_ = true;
-}
-
-void channel::on_cancel(operation& op, void* self) noexcept {
-  auto& c = static_cast<command&>(op);
-  auto& ch = *static_cast<channel*>(self);
-  if (c.ended_) return;
-  if (c.slot_ == command::no_slot) {
-    ch.unqueue(c);
-    ++ch.statistics_.cancelled;
-  } else {
-    ch.into_doubt(ch.slots_[c.slot_]);
-    ++ch.statistics_.detached;
-  }
-  ch.end(c, driver_error::cancelled);
 }
 
 unsigned channel::poll() {
@@ -186,25 +138,9 @@ void channel::end(command& c, status outcome) {
   }
   c.ending_ = outcome.ok() ? status() : outcome.at(static_cast<unsigned>(c.request.opcode));
   c.ended_ = true;
+  c.client_ = nullptr;
   ended_.push_back(c);
   trace(c, c.ending_);
-}
-
-void channel::end_queued(status outcome) {
-  for (list<command>& l : lane_) {
-    while (command* c = l.front()) {
-      unqueue(*c);
-      ++statistics_.refused;
-      end(*c, outcome);
-    }
-  }
-  earliest_queued_ = operation::no_deadline;
-}
-
-void channel::unqueue(command& c) {
-  c.unlink();
-  --queued_;
-  if (waiting_barrier_ == &c) waiting_barrier_ = nullptr;
 }
 
 void channel::into_doubt(command_slot& s) {
@@ -216,6 +152,7 @@ void channel::into_doubt(command_slot& s) {
   }
   in_doubt_[static_cast<unsigned>(lease_kind::slot)] += 1;
   in_doubt_[static_cast<unsigned>(lease_kind::mailbox)] += s.mailboxes;
+  --c.client_->in_flight_;
   s.command = nullptr;
   s.state = command_slot::use::in_doubt;
   s.undelivered = true;
@@ -230,6 +167,7 @@ void channel::into_doubt(command_slot& s) {
 void channel::free_slot(command_slot& s) {
   if (s.state == command_slot::use::in_flight) {
     --in_flight_;
+    --s.command->client_->in_flight_;
     if (s.barrier) --barriers_in_flight_;
   } else {
     --doubtful_;
@@ -239,8 +177,8 @@ void channel::free_slot(command_slot& s) {
   }
   if (register_owner_ == index_of(s)) register_owner_ = command::no_slot;
   s.command = nullptr;
-  s.key = {};
   s.state = command_slot::use::free;
+  if (s.line.in_use()) pass_on(s.line);
 }
 
 unsigned channel::deliver() {

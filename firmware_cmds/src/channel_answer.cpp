@@ -134,21 +134,4 @@ void channel::expire_in_flight(std::uint64_t now) {
   }
 }
 
-void channel::expire_queued(std::uint64_t now) {
-  std::uint64_t earliest = operation::no_deadline;
-  for (list<command>& l : lane_) {
-    for (command *c = l.front(), *next = nullptr; c != nullptr; c = next) {
-      next = l.next(*c);
-      if (c->deadline() > now) {
-        if (c->deadline() < earliest) earliest = c->deadline();
-        continue;
-      }
-      unqueue(*c);
-      ++statistics_.refused;
-      end(*c, transport_error::timeout);
-    }
-  }
-  earliest_queued_ = earliest;
-}
-
 }  // namespace freehca

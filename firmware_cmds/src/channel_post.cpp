@@ -10,8 +10,9 @@
 namespace freehca {
 
 void channel::post_what_may(std::uint64_t now) {
+  refuse_behind_doubt(now);
   while (queued_ > 0 && may_post(now)) {
-    command* c = next_postable(now);
+    command* c = next_postable();
     if (c == nullptr || !register_allows(now)) return;
     post(*c, *find_free_slot(), now);
   }
@@ -62,48 +63,18 @@ bool channel::register_allows(std::uint64_t now) {
   return false;
 }
 
-command* channel::next_postable(std::uint64_t now) {
+/// Everything that is ready may go, so the choice costs the same however much is queued.
+command* channel::next_postable() {
   if (waiting_barrier_ != nullptr) return in_flight_ == 0 ? waiting_barrier_ : nullptr;
-  for (list<command>& l : lane_) {
-    for (command *c = l.front(), *next = nullptr; c != nullptr; c = next) {
-      next = l.next(*c);
-      const object_key& key = c->request.key;
-      if (key.kind != object_kind::none) {
-        const command_slot* user = user_of(key);
-        if (user != nullptr && user->state == command_slot::use::in_doubt &&
-            now >= user->deadline) {
-          unqueue(*c);
-          ++statistics_.refused;
-          end(*c, driver_error::busy);
-          continue;
-        }
-        if (user != nullptr || would_overtake(*c)) continue;
-      }
-      if (!c->request.barrier || in_flight_ == 0) return c;
-      waiting_barrier_ = c;
-      return nullptr;
-    }
+  for (list<lane_queue>& turns : turns_) {
+    lane_queue* const next = turns.front();
+    if (next == nullptr) continue;
+    command& c = next->first();
+    if (!c.request.barrier || in_flight_ == 0) return &c;
+    waiting_barrier_ = &c;
+    return nullptr;
   }
   return nullptr;
-}
-
-/// The command, in flight or in doubt, that works on this object.
-const command_slot* channel::user_of(const object_key& key) const {
-  for (unsigned i = 0; i < slot_count_; ++i)
-    if (slots_[i].state != command_slot::use::free && slots_[i].key == key) return &slots_[i];
-  return nullptr;
-}
-
-/// Whether an older command on the same object waits in another lane. In its own lane the older one is
-/// always looked at first.
-bool channel::would_overtake(const command& c) {
-  for (unsigned i = 0; i < lanes; ++i) {
-    if (i == static_cast<unsigned>(c.request.lane)) continue;
-    for (command* other = lane_[i].front(); other != nullptr && other->order_ < c.order_;
-         other = lane_[i].next(*other))
-      if (other->request.key == c.request.key) return true;
-  }
-  return false;
 }
 
 command_slot* channel::find_free_slot() {
@@ -113,14 +84,22 @@ command_slot* channel::find_free_slot() {
 }
 
 void channel::post(command& c, command_slot& s, std::uint64_t now) {
-  unqueue(c);
+  take_out(c);
+  if (c.line_.in_use()) lines_.replace(c.line_, s.line);
+  // The next one of this lane is another client's.
+  lane_queue& turn = c.client_->lane_[static_cast<unsigned>(c.request.lane)];
+  if (turn.linked()) {
+    turn.unlink();
+    turns_[static_cast<unsigned>(c.request.lane)].push_back(turn);
+  }
+  ++c.client_->in_flight_;
+  ++c.client_->posted_;
   c.mark_in_flight();
   c.slot_ = static_cast<std::uint16_t>(index_of(s));
   c.posted_at_ = now;
 
   s.token = static_cast<std::uint16_t>(s.token + (1u << index_bits_));
   s.command = &c;
-  s.key = c.request.key;
   s.posted_at = now;
   s.deadline = c.deadline() != operation::no_deadline
                    ? c.deadline()

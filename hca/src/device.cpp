@@ -12,8 +12,6 @@
 namespace freehca {
 
 namespace {
-// Linux 6.1 catas.c looks every 5 s; a read of a register is cheap, so oftener. No source: chosen.
-constexpr std::uint64_t health_interval = clock::milliseconds(100);
 // How long an event may lie unseen when no interrupt tells of it. No source: chosen.
 constexpr std::uint64_t event_poll_interval = clock::milliseconds(1);
 
@@ -27,8 +25,8 @@ status device::open(const device_setup& how) {
   const platform_operations* p = how.platform.operations;
   if (p == nullptr || p->map_bar == nullptr || p->read_configuration == nullptr ||
       p->write_configuration == nullptr || p->allocate_dma == nullptr || p->free_dma == nullptr ||
-      p->now == nullptr || !device_plan::sound(how.budget) || how.storage == nullptr ||
-      reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
+      p->now == nullptr || how.health_interval == 0 || !device_plan::sound(how.budget) ||
+      how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
     return driver_error::bad_argument;
   if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
   // What a reset wiped belongs to that one function.
@@ -119,11 +117,11 @@ void device::fail(status why) {
 /// The first word of the error buffer is nonzero after an internal error; a device that is gone reads as all
 /// ones (Linux 6.1 catas.c).
 void device::check_health() {
-  if (state_ != device_state::up) return;
+  if (!watches_health()) return;
   if (!channel_.failure().ok()) return fail(channel_.failure());
   const std::uint64_t now = setup_.platform.now();
   if (now < next_health_check_) return;
-  next_health_check_ = clock::after(now, health_interval);
+  next_health_check_ = clock::after(now, setup_.health_interval);
   if (error_buffer_.bytes == 0) return;
   if (mmio::read_32(error_buffer_, 0) != 0) fail(transport_error::gone);
 }
@@ -151,14 +149,16 @@ void device::refresh_ports() {
 }
 
 unsigned device::poll() {
-  if (state_ == device_state::closed) return 0;
+  // The channel also tells those who sent commands to a device that is not up.
+  if (state_ == device_state::closed) return channel_.poll();
   unsigned handled = 0;
   if (events_[0].is_open()) handled += events_[0].poll();
-  if (channel_.is_open()) handled += channel_.poll();
+  handled += channel_.poll();
   contexts_.poll();
   check_health();
   refresh_ports();
   if (state_ == device_state::in_doubt) wait_for_late_answers();
+  enforce_deadline();
   run_sequence();
   // One call is one look: what a refused start or a callback adds is for the next.
   list<operation> batch;
@@ -171,9 +171,9 @@ unsigned device::poll() {
 }
 
 std::uint64_t device::next_deadline() const {
-  if (state_ == device_state::closed) return operation::no_deadline;
+  std::uint64_t next = channel_.next_deadline();
+  if (state_ == device_state::closed) return next;
   const std::uint64_t now = setup_.platform.now();
-  std::uint64_t next = channel_.is_open() ? channel_.next_deadline() : operation::no_deadline;
   if (direction_ != direction::none || resetting_) {
     const bool waits = under_way_ != nullptr && !under_way_->done();
     if (!waits) next = clock::earlier(next, wake_);
@@ -187,8 +187,9 @@ std::uint64_t device::next_deadline() const {
       next = clock::earlier(next,
                             channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
   }
+  if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
+  if (watches_health()) next = clock::earlier(next, next_health_check_);
   if (state_ == device_state::up) {
-    next = clock::earlier(next, next_health_check_);
     if (stale_ports_ != 0 || (refreshing_ != 0 && port_query_.done())) next = 0;
   }
   return next;
@@ -225,7 +226,10 @@ device_holdings device::holdings() const {
 
 void device::lent_area::settled(lease&, const settlement& how, void* of) noexcept {
   auto& area = *static_cast<lent_area*>(of);
-  if (!how.by_reset && !how.answer.ok()) area.lent = area.lent_before;
+  if (how.by_reset) return;
+  // The step that sent the command may see it after this, when the answer came right behind a cancel().
+  if (how.answer.ok()) area.lent_before = area.lent;
+  else area.lent = area.lent_before;
 }
 
 void device::effect_settled(lease&, const settlement& how, void* self) noexcept {

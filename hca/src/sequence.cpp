@@ -2,9 +2,6 @@
 // Copyright the freehca authors
 //
 // The state machine that runs the table of steps up or down, and what happens when a step fails.
-#include <freehca/hal/barrier.hpp>
-#include <freehca/layouts/register_map.hpp>
-
 #include "steps.hpp"
 
 namespace freehca {
@@ -71,8 +68,19 @@ void device::tear_down(operation& done) {
   step_ = state_ == device_state::down ? 0 : bring_up_steps - 1;
   was_reset_ = false;
   state_ = device_state::tearing_down;
+  channel_.admit_clients(false);
   start_sequence(done, direction::down);
   if (!orderly) begin_reset();
+}
+
+void device::recover(operation& done) {
+  if (state_ == device_state::down) return bring_up(done);
+  if (state_ == device_state::closed || done_ != nullptr)
+    return refuse(done, driver_error::bad_state);
+  const bool undone_already = direction_ == direction::down;
+  tear_down(done);
+  up_again_ = true;
+  if (!undone_already && !resetting_) begin_reset();
 }
 
 /// Objects, or commands in doubt: step by step the device could not be taken from them.
@@ -106,15 +114,27 @@ bool device::told_to_reset() const {
 }
 
 /// Bring-up stops at once, but for a reset: a command that the firmware has is detached. A teardown is never
-/// broken off.
+/// broken off, but one that is overdue goes on by a reset.
 void device::on_cancel(operation&, void* self) noexcept {
   auto& d = *static_cast<device*>(self);
-  if (d.direction_ != direction::up || d.resetting_) return;
+  if (d.resetting_ || (d.direction_ != direction::up && !d.overdue_)) return;
   d.cancelled_ = true;
   if (d.told_to_reset()) return;
   d.wake_ = 0;
   if (d.under_way_ != nullptr) d.under_way_->cancel();
   for (context_request& r : d.requests_) r.cancel();
+}
+
+void device::enforce_deadline() {
+  if (done_ == nullptr || overdue_ || setup_.platform.now() < done_->deadline()) return;
+  overdue_ = true;
+  done_->expire();
+}
+
+/// What the operation was told, where a step says that it was cancelled.
+status device::reason_for(status why) const {
+  const bool told = done_ != nullptr && !done_->stop_reason().ok();
+  return told && why.is(driver_error::cancelled) ? done_->stop_reason().at(why.where()) : why;
 }
 
 void device::run_sequence() {
@@ -134,8 +154,9 @@ void device::run_sequence() {
       continue;
     }
     // What was answered is the step's to look at: it knows what to take back.
-    if (cancelled_ && !answered && direction_ == direction::up && !told_to_reset()) {
-      step_failed(driver_error::cancelled);
+    if (cancelled_ && !answered && !told_to_reset()) {
+      if (direction_ == direction::up) step_failed(reason_for(driver_error::cancelled));
+      else undo_failed(transport_error::timeout);
       continue;
     }
     const steps::step& s = steps::table[step_];
@@ -147,8 +168,8 @@ void device::run_sequence() {
     }
     steps::drop(*this);
     if (o.error.ok()) next_step();
-    else if (direction_ == direction::up) step_failed(o.error);
-    else undo_failed(o.error);
+    else if (direction_ == direction::up) step_failed(reason_for(o.error));
+    else undo_failed(cancelled_ ? status(transport_error::timeout) : o.error);
   }
 }
 
@@ -158,13 +179,22 @@ void device::next_step() {
   if (direction_ == direction::up) {
     if (++step_ == bring_up_steps) {
       state_ = device_state::up;
+      channel_.admit_clients(true);
       next_health_check_ = 0;
       end_sequence();
     }
   } else if (step_-- == 0) {
     step_ = 0;
     state_ = device_state::down;
-    end_sequence();
+    if (!up_again_) return end_sequence();
+    up_again_ = false;
+    // What taking it back had to say, the reset has settled.
+    outcome_ = done_->stop_reason();
+    failure_ = {};
+    if (!outcome_.ok()) return end_sequence();
+    state_ = device_state::bringing_up;
+    was_reset_ = false;
+    direction_ = direction::up;
   }
 }
 
@@ -172,7 +202,7 @@ void device::end_sequence() {
   direction_ = direction::none;
   operation* const done = done_;
   done_ = nullptr;
-  cancelled_ = false;
+  cancelled_ = overdue_ = up_again_ = false;
   if (done != nullptr) done->complete(outcome_);
 }
 
@@ -201,103 +231,6 @@ void device::undo_failed(status why) {
     outcome_ = why.at(step_);
   }
   begin_reset();
-}
-
-void device::begin_reset() {
-  steps::drop(*this);
-  // From here on nothing is posted: the device would answer it with the state of before.
-  if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(transport_error::reset);
-  under_way_ = nullptr;
-  phase_ = item_ = 0;
-  wake_ = 0;
-  resetting_ = true;
-}
-
-void device::reset_done(status outcome) {
-  resetting_ = false;
-  phase_ = item_ = 0;
-  wake_ = 0;
-  // A device that may not master the bus reaches no memory either. One that is gone is told all the same:
-  // its registers may be deaf while the rest of it lives. Whether that one hears it does not matter.
-  const bool quiet = outcome.ok() || steps::set_bus_master(*this, false).ok();
-  if (!quiet && !outcome.is(transport_error::gone)) {
-    if (outcome_.ok()) {
-      failure_ = {.step = bring_up_step::reset, .cause = outcome};
-      outcome_ = outcome.at(static_cast<unsigned>(bring_up_step::reset));
-    }
-    state_ = device_state::failed;
-    return end_sequence();
-  }
-  forget_everything();
-  step_ = bring_up_steps - 1;
-}
-
-void device::forget_everything() {
-  // While every object is still whole: operations that end by the reset take theirs along.
-  if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
-  channel_.device_was_reset();
-  hca_running_ = events_mapped_ = false;
-  for (bool& p : port_open_) p = false;
-  for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
-  for (bool& r : reserved_mapped_) r = false;
-  firmware_.lent = auxiliary_.lent = false;
-  effect_ = nullptr;
-  refreshing_ = 0;
-  stale_ports_ = 0;
-  contexts_.forget();
-  if (sinks_.forgotten != nullptr) sinks_.forgotten(sinks_.context);
-  was_reset_ = true;
-}
-
-/// Undoes the rest of a bring-up when the answers that were missing have come.
-void device::wait_for_late_answers() {
-  if (channel_.is_open() && !channel_.failure().ok()) {
-    state_ = device_state::failed;
-    return;
-  }
-  if (channel_.slots_in_use() > 0 || !channel_.idle() || !contexts_.idle()) return;
-  direction_ = direction::down;
-  state_ = device_state::tearing_down;
-  phase_ = item_ = 0;
-  wake_ = 0;
-}
-
-/// Whatever the device was about to do must not reach memory that is given back. Without waiting: a reset
-/// through the register would need a second before configuration space can be restored.
-void device::keep_from_memory() {
-  const platform_operations& p = *setup_.platform.operations;
-  if (p.reset_function != nullptr && p.reset_function(setup_.platform.context).ok()) {
-    configuration_wiped_ = false;
-    return;
-  }
-  if (steps::set_bus_master(*this, false).ok()) {
-    // In the midst of a reset: put back what was wiped, if the device is there already.
-    static_cast<void>(steps::repair_configuration(*this));
-  } else if (!configuration_wiped_) {
-    // Nothing else is left that stops it.
-    mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
-    barrier::mmio_store_to_mmio_store();
-  }
-}
-
-void device::close() {
-  if (state_ == device_state::closed) return;
-  if (state_ != device_state::down) {
-    keep_from_memory();
-    if (outcome_.ok()) outcome_ = transport_error::reset;
-    forget_everything();
-    steps::drop(*this);
-    // After a reset no undo waits for anything.
-    direction_ = direction::down;
-    resetting_ = false;
-    step_ = bring_up_steps - 1;
-    phase_ = item_ = 0;
-    wake_ = 0;
-    under_way_ = nullptr;
-    run_sequence();
-  }
-  release_memory();
-  state_ = device_state::closed;
 }
 
 }  // namespace freehca

@@ -210,10 +210,16 @@ auto device::steps::open_commands(device& d) -> outcome {
   r.platform = d.setup_.platform;
   d.info_.commands_issued += d.channel_.statistics().posted;
   if (const status s = d.channel_.open(r); !s.ok()) return fail(s);
+  d.channel_.admit_clients(false);
   return done;
 }
 
 auto device::steps::close_commands(device& d) -> outcome {
+  if (!d.channel_.is_open()) return done;
+  if (d.channel_.in_flight() > 0) return later(d, 0);
+  // Somebody's that was not answered.
+  if (d.channel_.slots_in_use() > 0) return fail(driver_error::busy);
+  d.channel_.fail_all(transport_error::reset);
   d.channel_.close();
   return done;
 }

@@ -69,7 +69,7 @@ class random_use : public channel_test, public ::testing::WithParamInterface<uns
       c->request.decode = [](command&, const std::byte*) noexcept {};
     }
     if (chance(10)) c->set_deadline(device.now + random() % second);
-    commands.submit(*c);
+    client_of[(issued.size() - 1) % 4].submit(*c);
   }
 
   /// Looks at everything that poll() posted.
@@ -91,6 +91,11 @@ class random_use : public channel_test, public ::testing::WithParamInterface<uns
         if (!o.done()) {
           ASSERT_FALSE(c.request.barrier || o.request.barrier) << "a barrier was overlapped";
         }
+      }
+      if (c.request.key.kind != object_kind::none) {
+        std::uint32_t& last = last_on[c.request.key.number];
+        ASSERT_LE(last, c.id) << "commands on one object changed their order";
+        last = c.id;
       }
       with_firmware.push_back(now);
       ASSERT_LE(with_firmware.size(), slot_count);
@@ -120,6 +125,9 @@ class random_use : public channel_test, public ::testing::WithParamInterface<uns
   std::mt19937 random{GetParam()};
   std::vector<std::unique_ptr<tracked>> issued;
   std::vector<outstanding> with_firmware;
+  command_client client_of[4] = {command_client(commands), command_client(commands),
+                                 command_client(commands), command_client(commands)};
+  std::map<std::uint64_t, std::uint32_t> last_on;
   std::size_t noted = 0;
 };
 
@@ -131,6 +139,7 @@ TEST_P(random_use, every_command_ends_once_and_nothing_in_doubt_is_reused) {
     else if (what < 60) answer_one();
     else if (what < 63 && !issued.empty())
       issued[issued.size() - 1 - random() % std::min<std::size_t>(issued.size(), 12)]->cancel();
+    else if (what == 63 && chance(10)) client_of[random() % 4].cancel_all();
     else if (what < 67) commands.use_events(1 + static_cast<unsigned>(random() % 8));
     else if (what < 68) commands.use_polling();
     else if (what < 69) commands.on_completion(static_cast<std::uint16_t>(random() | 7), 0, 0);

@@ -44,5 +44,21 @@ TEST(list, an_element_leaves_by_itself_and_may_come_back) {
   EXPECT_TRUE(l.empty());
 }
 
+TEST(list, takes_all_of_another_and_inserts_in_the_middle) {
+  list<element> l, other;
+  element a(1), b(2), c(3), d(4);
+  l.take_all(other);
+  EXPECT_TRUE(l.empty());
+  other.push_back(b);
+  other.push_back(d);
+  l.take_all(other);
+  EXPECT_TRUE(other.empty());
+  other.push_back(a);
+  other.take_all(l);
+  other.insert(d, c);
+  for (element* e : {&a, &b, &c, &d}) EXPECT_EQ(other.pop_front(), e);
+  EXPECT_TRUE(l.empty() && other.empty());
+}
+
 }  // namespace
 }  // namespace freehca

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/command.hpp>
+#include <freehca/firmware_cmds/command_client.hpp>
 #include <freehca/firmware_cmds/lease.hpp>
 #include <freehca/firmware_cmds/mailbox.hpp>
 #include <freehca/firmware_cmds/slot.hpp>
@@ -68,8 +69,12 @@ class channel {
   bool is_open() const { return slots_ != nullptr; }
   void close();
 
-  /// Queues it. Never completes it from inside: whatever is wrong with it, poll() tells.
-  void submit(command& c);
+  /// Queues it, as a command of the channel's owner; those of others go through a command_client. Never completes
+  /// it from inside: whatever is wrong with it, poll() tells.
+  void submit(command& c) { submit(own_, c); }
+  /// Whether commands of clients are taken, as they are at first. When no longer: what they have queued ends with
+  /// driver_error::bad_state, what is in flight goes on.
+  void admit_clients(bool yes);
 
   /// Posts what may be posted, looks at the command register, enforces deadlines, then completes what ended
   /// and settles what was answered late. Drain the asynchronous event queue first: a completion that is
@@ -124,12 +129,27 @@ class channel {
  private:
   enum class register_state : std::uint8_t { free, taken, gone };
 
-  static void on_cancel(operation& op, void* self) noexcept;
+  friend class command_client;
+  using lane_queue = command_client::lane_queue;
 
-  // channel.cpp: queueing and ending
-  void end(command& c, status outcome);
-  void end_queued(status outcome);
+  // channel_queue.cpp: who waits, and where
+  void submit(command_client& by, command& c);
+  void cancel_all(command_client& of);
+  static void on_cancel(operation& op, void* self) noexcept;
+  void make_ready(command& c, bool released);
+  void take_out(command& c);
   void unqueue(command& c);
+  void pass_on(key_line& line);
+  void end_queued(status outcome);
+  template <class Which>
+  void end_those(Which which, status outcome);
+  template <class Which>
+  static void pick(list<command>& from, Which which, list<command>& into);
+  void expire_queued(std::uint64_t now);
+  void refuse_behind_doubt(std::uint64_t now);
+
+  // channel.cpp: ending
+  void end(command& c, status outcome);
   void into_doubt(command_slot& s);
   void free_slot(command_slot& s);
   unsigned deliver();
@@ -141,9 +161,7 @@ class channel {
   bool may_post(std::uint64_t now);
   bool answer_may_come(std::uint64_t now) const;
   bool register_allows(std::uint64_t now);
-  command* next_postable(std::uint64_t now);
-  const command_slot* user_of(const object_key& key) const;
-  bool would_overtake(const command& c);
+  command* next_postable();
   command_slot* find_free_slot();
   void post(command& c, command_slot& s, std::uint64_t now);
   void fill_mailboxes(command& c, const command_slot& s);
@@ -155,7 +173,6 @@ class channel {
   void answer_late(command_slot& s, const settlement& how);
   void enforce_deadlines(std::uint64_t now);
   void expire_in_flight(std::uint64_t now);
-  void expire_queued(std::uint64_t now);
 
   unsigned index_of(const command_slot& s) const { return static_cast<unsigned>(&s - slots_); }
   dma_region input_mailbox(const command_slot& s) const {
@@ -172,7 +189,8 @@ class channel {
   unsigned slot_count_ = 0;
   unsigned index_bits_ = 0;  // of a token
 
-  list<command> lane_[lanes];
+  list<lane_queue> turns_[lanes];  // of clients with something that may be posted
+  key_lines lines_;
   list<command> ended_;
   command* waiting_barrier_ = nullptr;  // holds all others back until it is posted
   std::uint64_t order_ = 0;
@@ -188,6 +206,7 @@ class channel {
   bool toggle_ = true;    // of the next command
   bool polling_ = false;  // inside poll() or device_was_reset()
   bool fresh_ = false;    // submitted since the last poll()
+  bool admits_clients_ = true;
   bool settlements_due_ = false;
   // The slot of the polled command in the register, also when it is in doubt.
   std::uint16_t register_owner_ = command::no_slot;
@@ -206,6 +225,8 @@ class channel {
   std::uint64_t go_limit_ = 10 * second;
   // How long a late answer may lie unseen. No source: chosen; nobody waits for it but memory.
   static constexpr std::uint64_t doubt_interval = second / 10;
+
+  command_client own_{*this};
 };
 
 }  // namespace freehca

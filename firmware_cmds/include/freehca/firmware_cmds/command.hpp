@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/firmware_cmds/key_line.hpp>
 #include <freehca/firmware_cmds/lease.hpp>
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/operation.hpp>
@@ -24,17 +25,7 @@ enum class patience : std::uint8_t {
 };
 inline constexpr unsigned patience_classes = 3;
 
-enum class object_kind : std::uint8_t { none, eq, cq, qp, srq, mpt, mcg, port, context_memory };
-
-/// The object that a command works on. Commands with equal keys never overlap: firmware answers
-/// resource_busy to a command on an object that is executing another (Linux 6.1 cmd.c CMD_STAT_RESOURCE_BUSY).
-struct object_key {
-  object_kind kind = object_kind::none;
-  std::uint64_t number = 0;
-  friend constexpr bool operator==(const object_key&, const object_key&) = default;
-};
-
-class command;
+class command_client;
 
 /// What is asked of the firmware. All of it stays as it is from submit() to completion.
 struct command_request {
@@ -84,9 +75,12 @@ class command : public operation {
 
  private:
   friend class channel;
+  friend class command_client;
   static constexpr std::uint16_t no_slot = 0xffff;
 
   list<lease> at_risk_;
+  command_client* client_ = nullptr;  // until it has ended
+  key_line line_;                     // while it is queued, and none on its object is ahead of it
   std::uint64_t output_immediate_ = 0;
   std::uint64_t order_ = 0;      // of submission
   std::uint64_t queued_at_ = 0;  // nanoseconds

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/command.hpp>
+#include <freehca/firmware_cmds/key_line.hpp>
 #include <freehca/firmware_cmds/lease.hpp>
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/status.hpp>
@@ -22,7 +23,7 @@ struct command_slot {
   };
   freehca::command* command = nullptr;
   list<lease> leases;
-  object_key key;
+  key_line line;  ///< of its object
   std::uint64_t posted_at = 0;
   std::uint64_t deadline = operation::no_deadline;
   settlement how;

@@ -46,6 +46,18 @@ class list {
   T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }
   void push_back(T& element) { insert_before(head_, element); }
   void push_front(T& element) { insert_before(*head_.next_, element); }
+  /// Ahead of `place`, an element of this list.
+  void insert(T& place, T& element) { insert_before(place, element); }
+  /// Puts all elements of `from` behind those of this list, in their order, in constant time.
+  void take_all(list& from) {
+    if (from.empty()) return;
+    list_node &first = *from.head_.next_, &last = *from.head_.previous_;
+    first.previous_ = head_.previous_;
+    head_.previous_->next_ = &first;
+    last.next_ = &head_;
+    head_.previous_ = &last;
+    from.head_.next_ = from.head_.previous_ = &from.head_;
+  }
   T* pop_front() {
     T* first = front();
     if (first != nullptr) static_cast<list_node*>(first)->unlink();

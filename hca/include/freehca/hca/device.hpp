@@ -32,6 +32,10 @@ struct device_setup {
   std::byte* storage = nullptr;  ///< device::storage_bytes(budget), aligned to 16
   std::size_t storage_bytes = 0;
   bool use_interrupts = true;  ///< false: event queues are polled
+  /// How often poll() looks for an internal error of the device, in nanoseconds, from INIT_HCA until teardown: a
+  /// port that polls by next_deadline() learns of one at most this much later. More than 0; clock::never: not at
+  /// all. Linux looks every 5 s (6.1 catas.c); one read of a register is cheap, so oftener. No source: chosen.
+  std::uint64_t health_interval = clock::milliseconds(100);
   /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no error.
   std::uint64_t port_wait = clock::seconds(10);
   /// Takes a device whose semaphores are held, after an owner that died without giving them back: that of
@@ -77,13 +81,21 @@ class device {
   /// operation completes. Not answered: the operation completes at once, the device is in_doubt, and undoes
   /// the rest by itself from poll() when the answer comes late; tear_down() ends the wait by a reset.
   /// driver_error::busy at take_ownership: somebody else owns the device. A cancelled one is undone first; a
-  /// reset that has begun is finished before that.
+  /// reset that has begun is finished before that. One past its deadline ends in the same way, with
+  /// transport_error::timeout.
   void bring_up(operation& done);
 
   /// Takes everything back, in the opposite order. From any state; a device that cannot be talked to, or whose users
   /// still hold something, perhaps in doubt, is reset, or at least kept from memory, and their objects are gone.
-  /// Ends in device_state::down.
+  /// Ends in device_state::down. Past its deadline it asks the device no further, but resets it; the outcome says
+  /// transport_error::timeout.
   void tear_down(operation& done);
+
+  /// From any state to up, by one operation: resets the device, takes everything back, and brings it up again. Objects
+  /// are gone and commands end as by a tear_down() that resets. A device that is down is brought up. Cancelled or past
+  /// its deadline it ends when a reset that has begun is over; the device is then down, or as a bring_up() that
+  /// was broken off leaves it. Outcomes as bring_up().
+  void recover(operation& done);
 
   /// Looks at commands, the asynchronous event queue, sequences, and now and then at the device's health.
   /// Completion contexts are polled by their owners. Returns the number of operations and events handled.
@@ -153,6 +165,8 @@ class device {
   // sequence.cpp
   void run_sequence();
   void start_sequence(operation& done, direction d);
+  void enforce_deadline();
+  status reason_for(status why) const;
   void next_step();
   void step_failed(status why);
   void undo_failed(status why);
@@ -171,6 +185,9 @@ class device {
   status open_memory();
   void release_memory();
   void fail(status why);
+  bool watches_health() const {
+    return state_ == device_state::up || (hca_running_ && !resetting_ && channel_.failure().ok());
+  }
   void check_health();
   void refresh_ports();
   void connect_events(event_context& e);
@@ -211,6 +228,8 @@ class device {
       0;  // when the step wants to be called again; never: when something completes
   std::uint64_t patience_ = 0;  // until when the step waits for something
   bool cancelled_ = false;
+  bool overdue_ = false;   // its deadline has passed, and it knows
+  bool up_again_ = false;  // recover(): when it is down
   bool resetting_ = false;
   bool was_reset_ = false;          // what is undone now, the device has forgotten
   operation* under_way_ = nullptr;  // what the step waits for

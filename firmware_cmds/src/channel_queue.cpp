@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Who waits and where: what may be posted with its client, what works on an object that another has first behind that
+// one.
+#include <freehca/firmware_cmds/channel.hpp>
+
+namespace freehca {
+
+void command_client::submit(command& c) {
+  channel_->submit(*this, c);
+}
+
+void command_client::cancel_all() {
+  channel_->cancel_all(*this);
+}
+
+command& command_client::lane_queue::first() {
+  command *f = fresh.front(), *r = released.front();
+  return r == nullptr || (f != nullptr && f->order_ < r->order_) ? *f : *r;
+}
+
+void channel::submit(command_client& by, command& c) {
+  FREEHCA_ASSERT(c.where() == operation::phase::idle);
+  if (c.where() != operation::phase::idle) return;
+  c.begin(&on_cancel, this);
+  c.ended_ = false;
+  c.slot_ = command::no_slot;
+  c.client_ = &by;
+  c.order_ = ++order_;
+  c.posted_at_ = 0;
+  c.output_immediate_ = 0;
+  ++statistics_.submitted;
+  ++by.submitted_;
+
+  const bool admitted = is_open() && (&by == &own_ || admits_clients_);
+  c.queued_at_ = is_open() ? platform_.now() : 0;
+  const command_request& r = c.request;
+  using form = command_request::form;
+  const bool sound = r.opcode_modifier <= 0xf && static_cast<unsigned>(r.opcode) <= 0xfff &&
+                     (r.input != form::mailbox || r.encode != nullptr) &&
+                     (r.output != form::mailbox || r.decode != nullptr) &&
+                     static_cast<unsigned>(r.lane) < lanes &&
+                     static_cast<unsigned>(r.patience) < patience_classes;
+  if (!sound || !failure_.ok() || !admitted) {
+    ++statistics_.refused;
+    return end(c, !admitted ? status(driver_error::bad_state)
+                  : !sound  ? status(driver_error::bad_argument)
+                            : failure_);
+  }
+  ++queued_;
+  ++by.queued_;
+  if (c.deadline() < earliest_queued_) earliest_queued_ = c.deadline();
+  fresh_ = true;
+  if (r.key.kind != object_kind::none) {
+    if (key_line* const ahead = lines_.find(r.key); ahead != nullptr)
+      return ahead->waiting.push_back(c);
+    lines_.add(c.line_, r.key);
+  }
+  make_ready(c, false);
+}
+
+void channel::make_ready(command& c, bool released) {
+  const auto lane = static_cast<unsigned>(c.request.lane);
+  lane_queue& queue = c.client_->lane_[lane];
+  if (!queue.linked()) turns_[lane].push_back(queue);
+  if (!released) return queue.fresh.push_back(c);
+  // Few are released at a time, and an older one has hardly ever to go ahead of many.
+  command* later = queue.released.front();
+  while (later != nullptr && later->order_ < c.order_) later = queue.released.next(*later);
+  if (later == nullptr) queue.released.push_back(c);
+  else queue.released.insert(*later, c);
+}
+
+/// Out of the queues, with its line still its own.
+void channel::take_out(command& c) {
+  c.unlink();
+  --queued_;
+  --c.client_->queued_;
+  lane_queue& queue = c.client_->lane_[static_cast<unsigned>(c.request.lane)];
+  if (queue.empty()) queue.unlink();
+  if (waiting_barrier_ == &c) waiting_barrier_ = nullptr;
+}
+
+void channel::unqueue(command& c) {
+  take_out(c);
+  if (c.line_.in_use()) pass_on(c.line_);
+}
+
+/// Whoever held the line is through: the oldest of those that wait may be posted.
+void channel::pass_on(key_line& line) {
+  command* const next = line.waiting.pop_front();
+  if (next == nullptr) return lines_.remove(line);
+  lines_.replace(line, next->line_);
+  make_ready(*next, true);
+}
+
+void channel::on_cancel(operation& op, void* self) noexcept {
+  auto& c = static_cast<command&>(op);
+  auto& ch = *static_cast<channel*>(self);
+  if (c.ended_) return;
+  if (c.slot_ == command::no_slot) {
+    ch.unqueue(c);
+    ++ch.statistics_.cancelled;
+  } else {
+    ch.into_doubt(ch.slots_[c.slot_]);
+    ++ch.statistics_.detached;
+  }
+  ch.end(c, driver_error::cancelled);
+}
+
+template <class Which>
+void channel::pick(list<command>& from, Which which, list<command>& into) {
+  for (command *c = from.front(), *next = nullptr; c != nullptr; c = next) {
+    next = from.next(*c);
+    if (!which(*c)) continue;
+    c->unlink();
+    into.push_back(*c);
+  }
+}
+
+/// Ends all that are queued and for which `which` is true.
+template <class Which>
+void channel::end_those(Which which, status outcome) {
+  const auto finish = [this, outcome](command& c) {
+    unqueue(c);
+    ++(outcome.is(driver_error::cancelled) ? statistics_.cancelled : statistics_.refused);
+    end(c, outcome);
+  };
+  for (list<lane_queue>& turns : turns_) {
+    for (lane_queue *q = turns.front(), *next_queue = nullptr; q != nullptr; q = next_queue) {
+      next_queue = turns.next(*q);
+      list<command>* const both[] = {&q->released, &q->fresh};
+      for (list<command>* ready : both) {
+        for (command *c = ready->front(), *next = nullptr; c != nullptr; c = next) {
+          next = ready->next(*c);
+          // Out of the line ahead of its end, so that it passes to one that stays.
+          list<command> behind;
+          pick(c->line_.waiting, which, behind);
+          if (which(*c)) finish(*c);
+          while (command* b = behind.front()) finish(*b);
+        }
+      }
+    }
+  }
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    list<command> behind;
+    pick(slots_[i].line.waiting, which, behind);
+    while (command* b = behind.front()) finish(*b);
+  }
+}
+
+void channel::end_queued(status outcome) {
+  end_those([](const command&) { return true; }, outcome);
+  earliest_queued_ = operation::no_deadline;
+}
+
+void channel::expire_queued(std::uint64_t now) {
+  earliest_queued_ = operation::no_deadline;
+  end_those(
+      [this, now](const command& c) {
+        if (c.deadline() > now && c.deadline() < earliest_queued_) earliest_queued_ = c.deadline();
+        return c.deadline() <= now;
+      },
+      transport_error::timeout);
+}
+
+/// What waits for an object whose last command was not answered in time.
+void channel::refuse_behind_doubt(std::uint64_t now) {
+  if (doubtful_ == 0) return;
+  for (unsigned i = 0; i < slot_count_; ++i) {
+    command_slot& s = slots_[i];
+    if (s.state != command_slot::use::in_doubt || now < s.deadline) continue;
+    while (command* c = s.line.waiting.front()) {
+      unqueue(*c);
+      ++statistics_.refused;
+      end(*c, driver_error::busy);
+    }
+  }
+}
+
+void channel::cancel_all(command_client& of) {
+  if (of.queued_ > 0)
+    end_those([&of](const command& c) { return c.client_ == &of; }, driver_error::cancelled);
+  for (unsigned i = 0; i < slot_count_ && of.in_flight_ > 0; ++i) {
+    command* const c = slots_[i].command;
+    if (c != nullptr && c->client_ == &of) c->cancel();
+  }
+}
+
+void channel::admit_clients(bool yes) {
+  admits_clients_ = yes;
+  if (!yes)
+    end_those([this](const command& c) { return c.client_ != &own_; }, driver_error::bad_state);
+}
+
+}  // namespace freehca

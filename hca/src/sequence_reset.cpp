@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What the sequences do beside their steps: the reset that takes everything back, late answers, and closing.
+#include <freehca/hal/barrier.hpp>
+#include <freehca/layouts/register_map.hpp>
+
+#include "steps.hpp"
+
+namespace freehca {
+
+void device::begin_reset() {
+  steps::drop(*this);
+  // From here on nothing is posted: the device would answer it with the state of before.
+  if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(transport_error::reset);
+  under_way_ = nullptr;
+  phase_ = item_ = 0;
+  wake_ = 0;
+  cancelled_ = false;
+  resetting_ = true;
+}
+
+void device::reset_done(status outcome) {
+  resetting_ = false;
+  phase_ = item_ = 0;
+  wake_ = 0;
+  // A device that may not master the bus reaches no memory either. One that is gone is told all the same:
+  // its registers may be deaf while the rest of it lives. Whether that one hears it does not matter.
+  const bool quiet = outcome.ok() || steps::set_bus_master(*this, false).ok();
+  if (!quiet && !outcome.is(transport_error::gone)) {
+    if (outcome_.ok()) {
+      failure_ = {.step = bring_up_step::reset, .cause = outcome};
+      outcome_ = outcome.at(static_cast<unsigned>(bring_up_step::reset));
+    }
+    state_ = device_state::failed;
+    return end_sequence();
+  }
+  forget_everything();
+  step_ = bring_up_steps - 1;
+}
+
+void device::forget_everything() {
+  // While every object is still whole: operations that end by the reset take theirs along.
+  if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
+  channel_.device_was_reset();
+  hca_running_ = events_mapped_ = false;
+  for (bool& p : port_open_) p = false;
+  for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
+  for (bool& r : reserved_mapped_) r = false;
+  firmware_.lent = auxiliary_.lent = false;
+  effect_ = nullptr;
+  refreshing_ = 0;
+  stale_ports_ = 0;
+  contexts_.forget();
+  if (sinks_.forgotten != nullptr) sinks_.forgotten(sinks_.context);
+  was_reset_ = true;
+}
+
+/// Undoes the rest of a bring-up when the answers that were missing have come.
+void device::wait_for_late_answers() {
+  if (channel_.is_open() && !channel_.failure().ok()) {
+    state_ = device_state::failed;
+    return;
+  }
+  if (channel_.slots_in_use() > 0 || !channel_.idle() || !contexts_.idle()) return;
+  direction_ = direction::down;
+  state_ = device_state::tearing_down;
+  phase_ = item_ = 0;
+  wake_ = 0;
+}
+
+/// Whatever the device was about to do must not reach memory that is given back. Without waiting: a reset
+/// through the register would need a second before configuration space can be restored.
+void device::keep_from_memory() {
+  const platform_operations& p = *setup_.platform.operations;
+  if (p.reset_function != nullptr && p.reset_function(setup_.platform.context).ok()) {
+    configuration_wiped_ = false;
+    return;
+  }
+  if (steps::set_bus_master(*this, false).ok()) {
+    // In the midst of a reset: put back what was wiped, if the device is there already.
+    static_cast<void>(steps::repair_configuration(*this));
+  } else if (!configuration_wiped_) {
+    // Nothing else is left that stops it.
+    mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
+    barrier::mmio_store_to_mmio_store();
+  }
+}
+
+void device::close() {
+  if (state_ == device_state::closed) return;
+  if (state_ != device_state::down) {
+    keep_from_memory();
+    channel_.admit_clients(false);
+    if (outcome_.ok()) outcome_ = transport_error::reset;
+    forget_everything();
+    steps::drop(*this);
+    // After a reset no undo waits for anything.
+    cancelled_ = up_again_ = false;
+    direction_ = direction::down;
+    resetting_ = false;
+    step_ = bring_up_steps - 1;
+    phase_ = item_ = 0;
+    wake_ = 0;
+    under_way_ = nullptr;
+    run_sequence();
+  }
+  release_memory();
+  state_ = device_state::closed;
+}
+
+}  // namespace freehca
