@@ -33,9 +33,8 @@ class raw_commands : public ::testing::Test {
     std::byte bytes[layouts::query_dev_cap::bytes]{};
   };
   void hold_all() {
-    rig.machine.adapter().judge_commands([](opcode, std::uint32_t) {
-      return model::command_verdict{.what = fate::hold};
-    });
+    rig.machine.adapter().judge_commands(
+        [](opcode, std::uint32_t) { return model::command_verdict{.what = fate::hold}; });
   }
 
   verbs_rig rig{how()};
@@ -69,9 +68,9 @@ TEST_F(raw_commands, work_beside_the_drivers_own) {
   diagnostics.set_output_mailbox(report, sizeof report);
   user.submit(diagnostics);
   EXPECT_TRUE(rig.await(diagnostics).ok());
-  EXPECT_EQ(layouts::image<layouts::diag_rprt>::from_bytes(report)
-                .get<&layouts::diag_rprt::rq_num_rnr>(),
-            0u);
+  EXPECT_EQ(
+      layouts::image<layouts::diag_rprt>::from_bytes(report).get<&layouts::diag_rprt::rq_num_rnr>(),
+      0u);
 
   raw_command unknown;
   unknown.request.opcode = static_cast<opcode>(0x7ef);
@@ -92,8 +91,7 @@ TEST_F(raw_commands, of_a_client_that_goes_are_detached_and_settle_late) {
              rig.machine.adapter().held_commands() == short_lived.in_flight();
     });
   }
-  for (capabilities_query& each : queries)
-    EXPECT_TRUE(rig.await(each).is(driver_error::cancelled));
+  for (capabilities_query& each : queries) EXPECT_TRUE(rig.await(each).is(driver_error::cancelled));
   EXPECT_GT(rig.adapter.holdings().mailboxes_in_doubt, 1u);
   rig.machine.adapter().judge_commands({});
   rig.machine.adapter().release_held_commands();

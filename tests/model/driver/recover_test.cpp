@@ -55,9 +55,8 @@ TEST_P(recover, from_up_with_users_and_with_commands_under_way) {
   ASSERT_TRUE(rig.bring_up().ok());
   const auto number = rig.adapter.numbers().pds.allocate();
   ASSERT_TRUE(number.ok());
-  rig.machine.adapter().judge_commands([](opcode, std::uint32_t) {
-    return model::command_verdict{.what = fate::hold};
-  });
+  rig.machine.adapter().judge_commands(
+      [](opcode, std::uint32_t) { return model::command_verdict{.what = fate::hold}; });
   context_request r;
   rig.adapter.contexts().map(r, context_group::qp, 1000);
   rig.run([&] { return rig.machine.adapter().held_commands() == 1; });

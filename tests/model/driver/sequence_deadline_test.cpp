@@ -94,9 +94,8 @@ TEST_P(sequence_deadline, firmware_that_hangs_costs_a_teardown_no_more_than_its_
   for (const patience p : {patience::probe, patience::ordinary, patience::lengthy})
     rig.adapter.commands().set_limit(p, clock::seconds(60));
   ASSERT_TRUE(rig.bring_up().ok());
-  rig.machine.adapter().judge_commands([](opcode, std::uint32_t) {
-    return model::command_verdict{.what = fate::hold};
-  });
+  rig.machine.adapter().judge_commands(
+      [](opcode, std::uint32_t) { return model::command_verdict{.what = fate::hold}; });
   const std::uint64_t due = rig.machine.time() + clock::milliseconds(30);
   operation down;
   down.set_deadline(due);
@@ -108,9 +107,8 @@ TEST_P(sequence_deadline, firmware_that_hangs_costs_a_teardown_no_more_than_its_
 }
 
 TEST_P(sequence_deadline, next_deadline_has_it) {
-  rig.machine.adapter().judge_commands([](opcode, std::uint32_t) {
-    return model::command_verdict{.what = fate::hold};
-  });
+  rig.machine.adapter().judge_commands(
+      [](opcode, std::uint32_t) { return model::command_verdict{.what = fate::hold}; });
   const std::uint64_t due = rig.machine.time() + clock::seconds(5);
   for (const patience p : {patience::probe, patience::ordinary, patience::lengthy})
     rig.adapter.commands().set_limit(p, clock::seconds(60));

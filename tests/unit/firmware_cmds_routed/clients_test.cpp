@@ -261,7 +261,9 @@ TEST(key_lines, find_what_is_in_use_after_any_changes) {
   std::map<std::uint64_t, key_line*> in_use;
   key_lines tree;
   std::uint64_t seed = 1;
-  const auto random = [&seed] { return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33; };
+  const auto random = [&seed] {
+    return (seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33;
+  };
   for (unsigned i = 0; i < 20'000; ++i) {
     const std::uint64_t n = random() % 600;
     const object_key key{n % 2 == 0 ? object_kind::qp : object_kind::cq, n / 2};

@@ -42,7 +42,9 @@ class trace : public channel_test {
     EXPECT_EQ(r.outcome, outcome);
     EXPECT_EQ(r.outcome.where(), static_cast<unsigned>(layouts::opcode::query_cq));
   }
-  static status at_opcode(status s) { return s.at(static_cast<unsigned>(layouts::opcode::query_cq)); }
+  static status at_opcode(status s) {
+    return s.at(static_cast<unsigned>(layouts::opcode::query_cq));
+  }
 
   std::uint64_t queued_at = 0, posted_at = 0;
   marked c;
