@@ -16,8 +16,8 @@
 
 bool mlx4_in_d0(Mlx4State *s)
 {
-    return !s->dying && !(pci_get_word(PCI_DEVICE(s)->config + PMCSR) &
-                          PCI_PM_CTRL_STATE_MASK);
+    return !s->dying && !s->removed && !(pci_get_word(PCI_DEVICE(s)->config + PMCSR) &
+                                           PCI_PM_CTRL_STATE_MASK);
 }
 
 /* The gateway at 0x58 and 0x5c reaches the registers of BAR0 by their offset,
@@ -39,6 +39,9 @@ uint32_t mlx4_configuration_read(PCIDevice *pci, uint32_t address, int bytes)
 {
     Mlx4State *s = MLX4(pci);
 
+    if (s->removed) {
+        return 0xffffffff;
+    }
     if (address == MLX4_GATEWAY_DATA && bytes == 4) {
         uint32_t value = 0xffffffff;
 
@@ -76,6 +79,9 @@ void mlx4_configuration_write(PCIDevice *pci, uint32_t address, uint32_t value,
     Mlx4State *s = MLX4(pci);
     uint16_t power = pci_get_word(pci->config + PMCSR);
 
+    if (s->removed) {
+        return;
+    }
     pci_default_write_config(pci, address, value, bytes);
     if (ranges_overlap(address, bytes, MLX4_CAP_VPD + PCI_VPD_ADDR, 2)) {
         mlx4_vpd_written(s);

@@ -155,6 +155,30 @@ static void set_catastrophic(Object *object, bool value, Error **errp)
     }
 }
 
+static bool get_removed(Object *object, Error **errp)
+{
+    return MLX4(object)->removed;
+}
+
+static void set_removed(Object *object, bool value, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    if (!s->model) {
+        error_setg(errp, "mlx4: x-fault-removed can only be set while the "
+                   "machine runs");
+    } else if (!value && s->removed) {
+        s->removed = false;
+        pci_device_reset(PCI_DEVICE(s));
+    } else if (value && mlx4_enter(s)) {
+        /* Its BARs stay where they are: nobody answers there, which reads as
+         * all ones. */
+        freehca_model_reset(s->model);
+        mlx4_leave(s);
+        s->removed = true;
+    }
+}
+
 void mlx4_faults_add_class_properties(ObjectClass *klass)
 {
     object_class_property_add(klass, "x-fault-command-latency", "uint64",
@@ -180,6 +204,10 @@ void mlx4_faults_add_class_properties(ObjectClass *klass)
                               get_held_commands, set_held_commands, NULL, NULL);
     object_class_property_set_description(klass, "x-fault-held-commands",
         "commands that x-fault-command keeps silent; 0 runs and answers them");
+    object_class_property_add_bool(klass, "x-fault-removed", get_removed,
+                                   set_removed);
+    object_class_property_set_description(klass, "x-fault-removed",
+        "on: as if pulled out without a word; off: plugged in again");
     object_class_property_add_bool(klass, "x-fault-catastrophic",
                                    get_catastrophic, set_catastrophic);
     object_class_property_set_description(klass, "x-fault-catastrophic",

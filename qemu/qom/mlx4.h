@@ -68,6 +68,7 @@ struct Mlx4State {
     /* The function was unplugged: its configuration space, MSI-X and timer are
      * gone. The model goes when it has been left. */
     bool dying;
+    bool removed; /* x-fault-removed: without power */
     unsigned complaints_shown;
 
     /* Properties as given. */

@@ -122,6 +122,29 @@ class Faults(unittest.TestCase):
         self.assertEqual(EVENT, again.last_word() & EVENT)
         self.assertEqual(7, int.from_bytes(again.event(0)[6:8], "big"))
 
+    def test_a_card_that_is_pulled_is_all_ones_until_it_is_back(self):
+        firmware = self.start()
+        firmware.bring_up()
+        commands = self.machine.get("counter-commands")
+        vendor = self.function.read(0)
+        bar = self.function.read(0x10)
+        self.machine.set("x-fault-removed", True)
+        self.assertTrue(self.machine.get("x-fault-removed"))
+        self.assertEqual(0xFFFFFFFF, self.function.read(0))
+        self.assertEqual(0xFFFFFFFF, self.machine.read(self.bar0 + ERROR_BUFFER))
+        self.assertEqual(0xFFFFFFFF, self.machine.read(self.bar0 + SOFT_RESET))
+        firmware.post(NOP, token=7, event=True)
+        self.function.write(0x10, 0)
+        self.machine.step_clock(1000000000)
+        self.assertEqual(commands, self.machine.get("counter-commands"))
+        self.assertEqual(0, self.machine.get("counter-icm_pages"))
+
+        self.machine.set("x-fault-removed", False)
+        self.assertEqual(vendor, self.function.read(0))
+        self.assertNotEqual(bar, self.function.read(0x10))
+        self.bar0, _ = self.function.enable()
+        Firmware(self.machine, self.bar0).bring_up()
+
     def test_it_cannot_be_asked_for_before_the_machine_runs(self):
         with self.assertRaises(QemuRefused) as refused:
             with Machine("-device", "mlx4,x-fault-catastrophic=on"):
