@@ -152,6 +152,8 @@ unsigned device::poll() {
   // The channel also tells those who sent commands to a device that is not up.
   if (state_ == device_state::closed) return channel_.poll();
   unsigned handled = 0;
+  // Ahead of the channel, which would post what is overdue.
+  deadlines_.expire(limited_, setup_.platform.now());
   if (events_[0].is_open()) handled += events_[0].poll();
   handled += channel_.poll();
   contexts_.poll();
@@ -165,7 +167,7 @@ unsigned device::poll() {
   while (operation* o = refused_.pop_front()) batch.push_back(*o);
   while (operation* o = batch.pop_front()) {
     ++handled;
-    o->complete(driver_error::bad_state);
+    o->complete(o->stop_reason());
   }
   return handled;
 }
@@ -187,6 +189,8 @@ std::uint64_t device::next_deadline() const {
       next = clock::earlier(next,
                             channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
   }
+  if (!limited_.empty()) next = clock::earlier(next, deadlines_.next());
+  if (!refused_.empty()) next = 0;
   if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
   if (watches_health()) next = clock::earlier(next, next_health_check_);
   if (state_ == device_state::up) {

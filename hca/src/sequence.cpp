@@ -86,13 +86,14 @@ void device::recover(operation& done) {
 /// Objects, or commands in doubt: step by step the device could not be taken from them.
 bool device::held_by_users() const {
   const number_spaces& n = numbers_;
+  for (const port_control& p : port_control_)
+    if (p.changing) return true;
   return channel_.in_doubt(lease_kind::slot) > 0 ||
          n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
 }
 
 void device::refuse(operation& done, status why) {
-  done.begin([](operation&, void*) noexcept {}, this);
-  refusal_ = why;
+  done.begin_refused(why);
   refused_.push_back(done);
 }
 

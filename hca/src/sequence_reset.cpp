@@ -44,7 +44,7 @@ void device::forget_everything() {
   if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
   channel_.device_was_reset();
   hca_running_ = events_mapped_ = false;
-  for (bool& p : port_open_) p = false;
+  for (port_control& p : port_control_) p.open = false;
   for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
   for (bool& r : reserved_mapped_) r = false;
   firmware_.lent = auxiliary_.lent = false;

@@ -7,6 +7,7 @@
 #include <freehca/firmware_cmds/port.hpp>
 #include <freehca/firmware_cmds/query.hpp>
 
+#include "port_limits.hpp"
 #include "steps.hpp"
 
 namespace freehca {
@@ -15,7 +16,6 @@ namespace {
 
 // No source: chosen. Changes are reported by events as well; this is for the first LID of a slow manager.
 constexpr std::uint64_t port_poll = clock::milliseconds(20);
-constexpr unsigned vl_tries = 4;  // 8, 4, 2, 1
 
 layouts::port_type link_layer_of(const layouts::image<layouts::query_port>& o) {
   using l = layouts::query_port;
@@ -65,7 +65,6 @@ auto device::steps::set_ports(device& d) -> outcome {
   for (;;) {
     if (d.phase_ == begin) {
       if (!next_infiniband_port(d)) return done;
-      // Every SET_PORT replaces the capability mask: the one that the port has is handed back.
       return start_port_query(d, asked);
     }
     unsigned attempt = 0;
@@ -79,19 +78,12 @@ auto device::steps::set_ports(device& d) -> outcome {
         ++d.item_;
         continue;
       }
-      attempt = d.phase_ - first_try + 1;
-      const bool too_many_lanes =
-          s.is(layouts::command_status::bad_size) || s.is(layouts::command_status::exceeds_limits);
-      if (!too_many_lanes || attempt == vl_tries) return fail(s);
+      attempt = d.phase_ - first_try;
+      if (!port_limits::too_many_lanes(s, attempt)) return fail(s);
+      ++attempt;
     }
-    using l = layouts::set_port_ib;
-    const auto& limits = d.capabilities_.raw_port[d.item_];
     auto& c = make<commands::set_port_ib>(d, std::uint32_t{d.item_ + 1});
-    c.input.set<&l::capability_mask>(d.info_.port[d.item_].capability_mask)
-        .set<&l::mmc>(true)
-        .set<&l::mtu_cap>(limits.get<&layouts::query_port::ib_mtu>())
-        .set<&l::mvc>(true)
-        .set<&l::vl_cap>(8u >> attempt);
+    port_limits::fill(c, d, d.item_ + 1, attempt);
     return send(d, first_try + attempt);
   }
 }
@@ -103,16 +95,16 @@ auto device::steps::init_ports(device& d) -> outcome {
   }
   if (!next_infiniband_port(d)) return done;
   make<commands::init_port>(d, std::uint32_t{d.item_ + 1});
-  return send_with_effect(d, 1, d.port_open_[d.item_]);
+  return send_with_effect(d, 1, d.port_control_[d.item_].open);
 }
 
 auto device::steps::close_ports(device& d) -> outcome {
   if (d.refreshing_ != 0) return later(d, 0);
   if (d.phase_ == 1) {
     if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-    d.port_open_[d.item_] = false;
+    d.port_control_[d.item_].open = false;
   }
-  while (d.item_ < most_ports && !d.port_open_[d.item_]) ++d.item_;
+  while (d.item_ < most_ports && !d.port_control_[d.item_].open) ++d.item_;
   if (d.item_ == most_ports) return done;
   make<commands::close_port>(d, std::uint32_t{d.item_ + 1});
   return send(d, 1);

@@ -94,10 +94,15 @@ class operation : public list_node {
     outcome_ = {};
     state_ = phase::queued;
   }
+  /// Takes it over only to end it: stop_reason() keeps `why` for the owner's next poll().
+  void begin_refused(status why) {
+    begin([](operation&, void*) noexcept {}, nullptr);
+    outcome_ = why;
+  }
   /// Its deadline has passed: `on_cancel` is called as for cancel().
   void expire() { stop(transport_error::timeout); }
-  /// Why it was told to end early: driver_error::cancelled or transport_error::timeout, whichever came first; ok
-  /// when it was not. Until it is done.
+  /// Why it was told to end early: driver_error::cancelled or transport_error::timeout, whichever came first, or why it
+  /// was refused; ok when it was not. Until it is done.
   status stop_reason() const {
     FREEHCA_ASSERT(!done());
     return outcome_;

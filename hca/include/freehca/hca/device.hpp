@@ -7,6 +7,7 @@
 
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/hal/clock.hpp>
+#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/platform.hpp>
@@ -20,6 +21,7 @@
 #include <freehca/hca/event_context.hpp>
 #include <freehca/hca/numbers.hpp>
 #include <freehca/hca/page_lender.hpp>
+#include <freehca/hca/port_operation.hpp>
 #include <freehca/hca/ports.hpp>
 #include <freehca/hca/uar.hpp>
 
@@ -139,12 +141,16 @@ class device {
   /// Port 1 or 2 as last read; read anew when the device reports a change.
   const port_attributes& port(unsigned number) const { return info_.port[number - 1]; }
 
+  /// INIT_PORT was answered with ok, or is on its way, and CLOSE_PORT was not: port_operation.
+  bool port_open(unsigned number) const { return port_control_[number - 1].open; }
+
   device_info info() const;
   device_holdings holdings() const;
 
  private:
   struct steps;  // what the table of bring-up is made of: src/steps.hpp
   friend struct steps;
+  friend class port_operation;
 
   enum class direction : std::uint8_t { none, up, down };
   /// What is lent to the firmware as a whole: its own area, the auxiliary area.
@@ -154,6 +160,13 @@ class device {
     bool lent = false;                      // the firmware has, or may have, some of it
     bool lent_before = false;               // ... before the command under way
     lease pages_at_risk{lease_kind::page, 0, &lent_area::settled, this};
+    static void settled(lease& which, const settlement& how, void* of) noexcept;
+  };
+  struct port_control {
+    bool open = false;      // or may be
+    bool changing = false;  // an operation works on it, or one that was not answered
+    bool wanted = false;    // what the command under way brings about
+    lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
     static void settled(lease& which, const settlement& how, void* of) noexcept;
   };
   struct event_queue_parts {
@@ -217,7 +230,8 @@ class device {
   // The sequence under way.
   operation* done_ = nullptr;
   list<operation> refused_;
-  status refusal_;
+  list<operation> limited_;  // operations on ports with a deadline
+  deadlines deadlines_;      // of those
   sequence_failure failure_;
   status outcome_;  // of the sequence, with the step
   direction direction_ = direction::none;
@@ -250,7 +264,7 @@ class device {
   mmio_region error_buffer_;  // its first word; empty: none that can be read
   bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false,
        interrupts_armed_ = false;
-  bool port_open_[most_ports] = {};
+  port_control port_control_[most_ports];
   bool numbers_open_ = false;
   bool reserved_mapped_[context_groups] = {};
   event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/port_operation.hpp>
+
+#include <freehca/hca/device.hpp>
+
+#include "port_limits.hpp"
+
+namespace freehca {
+
+status port_operation::check() const {
+  const device& d = *device_;
+  if (!d.up()) return driver_error::bad_state;
+  if (port_ < 1 || port_ > d.capabilities().ports) return driver_error::bad_argument;
+  if (d.port(port_).link_layer != layouts::port_type::ib) return driver_error::unsupported;
+  const device::port_control& p = d.port_control_[port_ - 1];
+  if (p.changing) return driver_error::busy;
+  return p.open == open_ ? status(driver_error::bad_state) : status();
+}
+
+void port_operation::start(device& on, unsigned port, bool open) {
+  device_ = &on;
+  port_ = port;
+  open_ = open;
+  attempt_ = 0;
+  if (const status s = check(); !s.ok()) return on.refuse(*this, s);
+  begin(&on_cancel, this);
+  on.port_control_[port - 1].changing = true;
+  if (deadline() != no_deadline) {
+    on.limited_.push_back(*this);
+    on.deadlines_.add(*this);
+  }
+  if (!open) return change();
+  query_.restart();
+  query_.then(&asked, this);
+  query_.start(on.channel_, port);
+}
+
+void port_operation::limit() {
+  set_.restart();
+  set_.aim(std::uint32_t{port_});
+  port_limits::fill(set_, *device_, port_, attempt_);
+  set_.then(&limited, this);
+  device_->channel_.submit(set_);
+}
+
+void port_operation::change() {
+  device::port_control& p = device_->port_control_[port_ - 1];
+  change_.restart();
+  change_.request = {};
+  change_.request.opcode = open_ ? commands::init_port::code : commands::close_port::code;
+  if (open_) commands::init_port::aim(change_.request, port_);
+  else commands::close_port::aim(change_.request, port_);
+  p.wanted = open_;
+  p.open = true;  // may be, from now on or still
+  change_.put_at_risk(p.at_risk);
+  change_.then(&changed, this);
+  device_->channel_.submit(change_);
+}
+
+/// What the operation was told, and not what it told its step.
+status port_operation::told(status outcome) const {
+  return outcome.is(driver_error::cancelled) && !stop_reason().ok()
+             ? stop_reason().at(outcome.where())
+             : outcome;
+}
+
+void port_operation::asked(operation& op, void* self) noexcept {
+  auto& o = *static_cast<port_operation*>(self);
+  if (!op.outcome().ok()) return o.finish(op.outcome());
+  if (!o.stop_reason().ok()) return o.finish(o.stop_reason());
+  o.query_.read_into(o.device_->info_.port[o.port_ - 1]);
+  o.limit();
+}
+
+void port_operation::limited(operation& op, void* self) noexcept {
+  auto& o = *static_cast<port_operation*>(self);
+  const bool fewer = port_limits::too_many_lanes(op.outcome(), o.attempt_);
+  if (!op.outcome().ok() && !fewer) return o.finish(op.outcome());
+  if (!o.stop_reason().ok()) return o.finish(o.stop_reason());
+  if (!fewer) return o.change();
+  ++o.attempt_;
+  o.limit();
+}
+
+void port_operation::changed(operation& op, void* self) noexcept {
+  auto& o = *static_cast<port_operation*>(self);
+  device::port_control& p = o.device_->port_control_[o.port_ - 1];
+  // Told by the late answer.
+  if (p.at_risk.in_doubt()) return o.complete(o.told(op.outcome()));
+  p.open = op.outcome().ok() ? p.wanted : !p.wanted;
+  if (op.outcome().ok()) o.device_->stale_ports_ |= 1u << o.port_;
+  o.finish(op.outcome());
+}
+
+void port_operation::finish(status outcome) {
+  device_->port_control_[port_ - 1].changing = false;
+  complete(told(outcome));
+}
+
+void port_operation::on_cancel(operation&, void* self) noexcept {
+  auto& o = *static_cast<port_operation*>(self);
+  o.query_.cancel();
+  o.set_.cancel();
+  o.change_.cancel();
+}
+
+void device::port_control::settled(lease&, const settlement& how, void* of) noexcept {
+  auto& p = *static_cast<port_control*>(of);
+  p.changing = false;
+  if (!how.by_reset) p.open = how.answer.ok() ? p.wanted : !p.wanted;
+}
+
+}  // namespace freehca
