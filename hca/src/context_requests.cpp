@@ -36,7 +36,7 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   r.group_ = group;
   r.maps_ = maps;
   r.trouble_ = {};
-  r.ended_ = false;
+  r.ended_ = r.held_ = false;
   r.first_ = r.end_ = 0;
   fresh_ = true;
   waiting_.push_back(r);
@@ -55,9 +55,13 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
     r.end_ = r.first_;
     return;
   }
-  each_block(r, [this, maps](block& b) {
-    if (maps) reference(b);
-    else release(b);
+  each_block(r, [this, maps, together = r.together_](block& b) {
+    if (maps) {
+      if (together && b.state == block_state::absent) b.together = true;
+      reference(b);
+    } else {
+      release(b);
+    }
     return true;
   });
 }
@@ -94,8 +98,11 @@ void context_tables::reference(block& b) {
       --spare_count_;
       [[fallthrough]];
     case block_state::unwanted:
-      b.unlink();
-      b.state = block_state::mapped;
+      each_of_run(b, [](block& other) {
+        other.unlink();
+        other.state = block_state::mapped;
+        return true;
+      });
       break;
     default:
       break;
@@ -108,8 +115,32 @@ void context_tables::release(block& b) {
   if (b.state == block_state::mapped) give_up(b);
 }
 
+/// Calls f for each block that was lent by the same entry, while it gives true; whether it always did.
+template <class F>
+bool context_tables::each_of_run(const block& b, F f) const {
+  const std::uint32_t first = b.index >> b.log_run << b.log_run;
+  const std::uint32_t end = first + (std::uint32_t{1} << b.log_run);
+  for (std::uint32_t i = first; i < end; ++i)
+    if (!f(at(b.table, i))) return false;
+  return true;
+}
+
+/// No source says that a part of what one entry lent can be taken back: it waits for the last of its blocks.
+void context_tables::give_up_run(block& b) {
+  const bool all = each_of_run(b, [](const block& other) {
+    return other.state == block_state::mapped && other.references == 0;
+  });
+  if (!all) return;
+  each_of_run(b, [this](block& other) {
+    other.state = block_state::unwanted;
+    unwanted_.push_back(other);
+    return true;
+  });
+}
+
 /// Nobody needs a block that is mapped: it is kept, and for that the one that was kept longest may have to go.
 void context_tables::give_up(block& b) {
+  if (b.log_run != 0) return give_up_run(b);
   if (most_spares_ == 0) {
     b.state = block_state::unwanted;
     return unwanted_.push_back(b);
@@ -158,6 +189,7 @@ void context_tables::finish_requests() {
       });
     r->unlink();
     r->ended_ = true;
+    r->held_ = r->maps_ && r->trouble_.ok();
     ended.push_back(*r);
   }
   while (context_request* r = ended.pop_front()) r->complete(r->trouble_);

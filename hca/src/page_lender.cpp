@@ -56,20 +56,22 @@ status page_lender::grow(lent_pages& to, std::uint32_t pages, unsigned log, unsi
       --log;
       continue;
     }
-    const std::uint32_t at = free_;
-    page_run& r = runs_[at];
-    free_ = r.next;
-    r = {static_cast<std::uint32_t>((got.value().device_address - arena_->block().device_address) /
-                                    dma_arena::page),
-         page_run::none, log};
-    (to.last == page_run::none ? to.first : runs_[to.last].next) = at;
-    to.last = at;
+    append(to, page_of(got.value()), log);
     left -= std::uint32_t{1} << log;
-    to.pages += std::uint32_t{1} << log;
-    pages_out_ += std::uint32_t{1} << log;
     --most_runs;
   }
   return {};
+}
+
+void page_lender::append(lent_pages& to, std::uint32_t first_page, unsigned log) {
+  const std::uint32_t at = free_;
+  page_run& r = runs_[at];
+  free_ = r.next;
+  r = {first_page, page_run::none, log};
+  (to.last == page_run::none ? to.first : runs_[to.last].next) = at;
+  to.last = at;
+  to.pages += std::uint32_t{1} << log;
+  pages_out_ += std::uint32_t{1} << log;
 }
 
 /// Gives back all runs behind those of `before`.

@@ -18,8 +18,7 @@ struct port_limits {
     using l = layouts::set_port_ib;
     c.input.set<&l::capability_mask>(d.port(port).capability_mask)
         .set<&l::mmc>(true)
-        .set<&l::mtu_cap>(
-            d.capabilities().raw_port[port - 1].get<&layouts::query_port::ib_mtu>())
+        .set<&l::mtu_cap>(d.capabilities().raw_port[port - 1].get<&layouts::query_port::ib_mtu>())
         .set<&l::mvc>(true)
         .set<&l::vl_cap>(8u >> attempt);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/operation.hpp>
 
 #include <vector>
@@ -98,6 +99,62 @@ TEST(operation, co_await_gives_the_outcome) {
   ASSERT_EQ(seen.size(), 2u) << "one that is done already does not suspend";
   EXPECT_TRUE(seen[0].ok());
   EXPECT_TRUE(seen[1].is(driver_error::busy));
+}
+
+TEST(operation, keeps_the_first_reason_to_end_early) {
+  owner o;
+  operation a, b;
+  o.start(a);
+  EXPECT_TRUE(a.stop_reason().ok());
+  a.expire();
+  a.cancel();
+  EXPECT_TRUE(a.stop_reason().is(transport_error::timeout));
+  o.start(b);
+  b.cancel();
+  b.expire();
+  EXPECT_TRUE(b.stop_reason().is(driver_error::cancelled));
+  EXPECT_EQ(o.cancelled, (std::vector<operation*>{&a, &a, &b, &b}));
+  a.complete({});
+  EXPECT_TRUE(a.outcome().ok()) << "a reason is no outcome";
+  a.restart();
+  o.start(a);
+  EXPECT_TRUE(a.stop_reason().ok());
+  a.complete({});
+  b.complete(b.stop_reason());
+  b.restart();
+  b.begin_refused(driver_error::busy);
+  EXPECT_TRUE(b.stop_reason().is(driver_error::busy));
+  b.complete(b.stop_reason());
+}
+
+TEST(deadlines, expire_what_is_overdue_once_and_know_the_next) {
+  owner o;
+  operation ops[4];
+  list<operation> under_way;
+  deadlines limits;
+  EXPECT_EQ(limits.next(), clock::never);
+  const std::uint64_t due[] = {300, 100, 200, 400};
+  for (unsigned i = 0; i < 4; ++i) {
+    ops[i].set_deadline(due[i]);
+    o.start(ops[i]);
+    under_way.push_back(ops[i]);
+    limits.add(ops[i]);
+  }
+  EXPECT_EQ(limits.next(), 100u);
+  limits.expire(under_way, 99);
+  EXPECT_TRUE(o.cancelled.empty());
+  limits.expire(under_way, 200);
+  EXPECT_EQ(o.cancelled, (std::vector<operation*>{&ops[1], &ops[2]}));
+  EXPECT_EQ(limits.next(), 300u);
+  ops[0].complete({});
+  limits.expire(under_way, 300);
+  EXPECT_EQ(limits.next(), 400u);
+  EXPECT_EQ(o.cancelled.size(), 2u);
+  limits.expire(under_way, 1000);
+  EXPECT_EQ(o.cancelled.size(), 3u);
+  EXPECT_EQ(limits.next(), clock::never);
+  for (unsigned i = 1; i < 4; ++i) ops[i].complete(ops[i].stop_reason());
+  EXPECT_TRUE(under_way.empty());
 }
 
 }  // namespace

@@ -25,11 +25,14 @@ namespace freehca {
 class context_request : public operation {
  private:
   friend class context_tables;
+  friend class context_reservation;
   context_group group_{};
   std::uint32_t first_ = 0, end_ = 0;  // objects; equal: it holds nothing
   status trouble_;
   bool maps_ = false;
-  bool ended_ = false;  // the outcome is certain, and about to be told
+  bool ended_ = false;     // the outcome is certain, and about to be told
+  bool together_ = false;  // what is not there yet may be lent in large pieces
+  bool held_ = false;      // what it mapped
 };
 
 /// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table of its group;
@@ -101,6 +104,8 @@ class context_tables {
     return blocks_lent_;
   }  ///< also those kept, and those in doubt
   std::uint32_t blocks_kept() const { return spare_count_; }  ///< although nobody needs them
+  /// Counts what made all requests void: open() and forget().
+  std::uint32_t epoch() const { return epoch_; }
 
  private:
   enum class block_state : std::uint8_t {
@@ -128,6 +133,9 @@ class context_tables {
   void release(block& b);
   void give_up(block& b);
   enum class which : std::uint8_t { those_that_map, all };
+  template <class F>
+  bool each_of_run(const block& b, F f) const;
+  void give_up_run(block& b);
   void fail_requests_on(const block& b, status why, which of);
   static bool usable(const block& b);
   bool fulfilled(const context_request& r) const;
@@ -137,7 +145,11 @@ class context_tables {
   // context_lending.cpp: MAP_ICM, UNMAP_ICM
   void start_mapping();
   status lend(block& b);
+  unsigned lend_run(block& b);
+  void send(block& b);
   unsigned write_entries(const block& b, unsigned at);
+  void write_entry(const block& b, std::uint64_t skip, const page_run& run, unsigned log,
+                   unsigned place);
   void end_mapping();
   void start_unmapping();
   void add_neighbours(block& b);
@@ -159,6 +171,7 @@ class context_tables {
   std::uint32_t spare_count_ = 0, most_spares_ = 0;
   std::uint64_t spare_ns_ = 0;
   std::uint64_t spares_due_ = 0;
+  std::uint32_t epoch_ = 0;
   bool fresh_ = false;  // poll() has something to do
 
   list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
@@ -176,6 +189,8 @@ struct context_tables::block : list_node {
   context_table table{};
   block_state state = block_state::absent;
   bool unmap_in_doubt = false;  // with state doubtful: it is UNMAP_ICM that was not answered
+  bool together = false;        // may be lent in one piece with its neighbours
+  std::uint8_t log_run = 0;  // of the blocks that one entry of MAP_ICM lent: these go back together
   lease pages_at_risk;
   lease mapping_at_risk;
 

@@ -151,6 +151,7 @@ class device {
   struct steps;  // what the table of bring-up is made of: src/steps.hpp
   friend struct steps;
   friend class port_operation;
+  friend class context_reservation;
 
   enum class direction : std::uint8_t { none, up, down };
   /// What is lent to the firmware as a whole: its own area, the auxiliary area.

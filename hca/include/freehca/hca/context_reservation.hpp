@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/hca/context_tables.hpp>
+
+namespace freehca {
+
+class device;
+
+/// Lends the device the context memory of many objects in advance, in pieces as large as the arena has them: from then
+/// on objects within the reservation come and go without MAP_ICM and UNMAP_ICM, until it is released. For machines
+/// whose work after the start must not depend on memory or on such commands.
+///
+/// An operation on context memory like any other: cancel, deadline, exact unwind. Outcomes as of a context_request;
+/// besides, driver_error::bad_state (the device is not up; nothing is held), ::unsupported (a group whose memory is
+/// all there from bring-up on).
+class context_reservation : public context_request {
+ public:
+  /// Memory for `objects` more of the group beside those that exist, in all its tables, for whatever numbers they
+  /// get: numbers that rest after their object's end are counted in. For context_group::mtt the objects are translation
+  /// entries, of which each region or ring takes a multiple of 8 in a row. Fewer where the table ends.
+  void reserve(device& on, context_group group, std::uint32_t objects);
+  /// Of a done one, after restart(): gives up what reserve() got. Memory that objects use stays until their end. After
+  /// a reset or a teardown there is nothing to give up, and the outcome is ok.
+  void release(device& on);
+
+  /// The numbers whose memory it holds.
+  std::uint32_t first() const { return from_; }
+  std::uint32_t count() const { return count_; }
+
+ private:
+  std::uint32_t from_ = 0, count_ = 0;
+  std::uint32_t epoch_ = 0;
+};
+
+}  // namespace freehca

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/context_reservation.hpp>
+
+#include <freehca/hca/device.hpp>
+
+namespace freehca {
+
+namespace {
+
+const number_allocator* numbers_of(const number_spaces& n, context_group group) {
+  switch (group) {
+    case context_group::qp:
+      return &n.qps;
+    case context_group::srq:
+      return &n.srqs;
+    case context_group::cq:
+      return &n.cqs;
+    case context_group::mpt:
+      return &n.mpts;
+    case context_group::mtt:
+      return &n.mtts;
+    case context_group::eq:
+    case context_group::mcg:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void context_reservation::reserve(device& on, context_group group, std::uint32_t objects) {
+  if (!on.up() || held_) return on.refuse(*this, driver_error::bad_state);
+  const number_allocator* const numbers = numbers_of(on.numbers(), group);
+  if (numbers == nullptr) return on.refuse(*this, driver_error::unsupported);
+  // The lowest free number is given out: with so many taken or resting it lies below the sum of all.
+  const std::uint64_t wanted = std::uint64_t{objects} + numbers->out() + numbers->most_resting();
+  from_ = numbers->first();
+  count_ = wanted < numbers->total() ? static_cast<std::uint32_t>(wanted) : numbers->total();
+  epoch_ = on.contexts().epoch();
+  together_ = true;
+  on.contexts().map(*this, group, from_, objects == 0 ? 0 : count_);
+}
+
+void context_reservation::release(device& on) {
+  if (!held_) return on.refuse(*this, driver_error::bad_state);
+  if (!on.contexts().is_open() || on.contexts().epoch() != epoch_) {
+    held_ = false;
+    return on.refuse(*this, {});
+  }
+  on.contexts().unmap(*this, group_, from_, count_);
+}
+
+}  // namespace freehca
