@@ -89,7 +89,8 @@ class reservation : public ::testing::Test {
     for (const dma_region& r : free) rig.adapter.arena().free(r);
   }
   void expect_baseline(const std::string& where) {
-    EXPECT_TRUE(rig.run([&] { return rig.adapter.contexts().idle() && rig.adapter.commands().idle(); }));
+    EXPECT_TRUE(
+        rig.run([&] { return rig.adapter.contexts().idle() && rig.adapter.commands().idle(); }));
     EXPECT_EQ(rig.machine.counter("icm_pages"), icm) << where;
     EXPECT_EQ(rig.adapter.holdings().pages, pages + taken.size()) << where;
     EXPECT_EQ(rig.adapter.holdings().in_doubt(), 0u) << where;
@@ -136,14 +137,15 @@ TEST_F(reservation, takes_single_pages_where_there_is_nothing_else) {
   ASSERT_TRUE(reserve(r).ok());
   const std::uint64_t lent = rig.machine.counter("icm_pages") - icm;
   EXPECT_EQ(entries, lent) << "an entry for each page";
-  EXPECT_LE(maps, (lent + layouts::map_entries_per_mailbox - 1) / layouts::map_entries_per_mailbox + 1);
+  EXPECT_LE(maps,
+            (lent + layouts::map_entries_per_mailbox - 1) / layouts::map_entries_per_mailbox + 1);
   ASSERT_TRUE(release(r).ok());
   expect_baseline("released");
 }
 
 TEST_F(reservation, every_group_that_grows_can_be_reserved) {
-  for (const context_group g : {context_group::srq, context_group::cq, context_group::mpt,
-                                context_group::mtt}) {
+  for (const context_group g :
+       {context_group::srq, context_group::cq, context_group::mpt, context_group::mtt}) {
     context_reservation r;
     ASSERT_TRUE(reserve(r, g, 100).ok()) << static_cast<unsigned>(g);
     EXPECT_GE(r.count(), 100u);
@@ -201,8 +203,7 @@ TEST_F(reservation, whatever_memory_there_is_all_of_it_comes_back) {
   for (unsigned round = 0; round < 40; ++round) {
     // Pieces of all sizes are taken, so that those left are of all sizes too.
     for (unsigned i = 0; i < 600; ++i) {
-      const result<dma_region> some =
-          rig.adapter.arena().allocate(dma_arena::page << random() % 5);
+      const result<dma_region> some = rig.adapter.arena().allocate(dma_arena::page << random() % 5);
       if (some.ok()) taken.push_back(some.value());
     }
     std::shuffle(taken.begin(), taken.end(), random);
