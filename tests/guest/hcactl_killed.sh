@@ -43,7 +43,7 @@ next_owner() {
   fi
 }
 
-# kill_at MILLISECONDS
+# kill_at MILLISECONDS: false when the run was over by then.
 kill_at() {
   slowly
   kill_commands=$(commands)
@@ -52,7 +52,7 @@ kill_at() {
   quickly
   # shellcheck disable=SC2154 # set by `signalled`
   if [ "$signalled_status" = 0 ]; then
-    kill_part=nothing
+    kill_part=
   elif [ "$signalled_status" != 137 ]; then
     fail "killed: status $signalled_status: $(cat /run/signalled)"
   elif [ $kill_commands -lt "$at_traffic" ]; then
@@ -63,7 +63,8 @@ kill_at() {
     kill_part=teardown in_teardown=$((in_teardown + 1))
   fi
   next_owner
-  say "$hca: well after SIGKILL at $1 ms, command $kill_commands: $kill_part"
+  say "$hca: well after SIGKILL at $1 ms, command $kill_commands: ${kill_part:-it was over already}"
+  [ -n "$kill_part" ]
 }
 
 # killed_often INSTANTS
@@ -77,12 +78,18 @@ killed_often() {
     record
     in_bring_up=0 in_traffic=0 in_teardown=0 instant=0
     while [ $instant -lt "$1" ]; do
-      kill_at $((whole_ms * (2 * instant + 1) / (2 * $1)))
+      instant_tries=0
+      until kill_at $((whole_ms * (2 * instant + 1) / (2 * $1))); do
+        # The machine has less to do now than it had while the run was recorded.
+        instant_tries=$((instant_tries + 1))
+        [ $instant_tries -lt 5 ] || fail "runs that are over before their time"
+        slowly
+        record
+      done
       instant=$((instant + 1))
     done
     say "$hca: of $1 instants $in_bring_up in bring-up, $in_traffic in traffic, $in_teardown in teardown"
     [ $in_bring_up -gt 0 ] && [ $in_traffic -gt 0 ] && [ $in_teardown -gt 0 ] || fail "a part of the run was not met"
-    [ $((in_bring_up + in_traffic + in_teardown)) -ge $(($1 * 8 / 10)) ] || fail "too many came too late"
   done
   log_clean || fail "the kernel's log"
   ! iommu_refused || fail "the adapter reached for memory that it does not have"
