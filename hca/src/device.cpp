@@ -18,6 +18,15 @@ constexpr std::uint64_t event_poll_interval = clock::milliseconds(1);
 constexpr status lacks(budget::item i) {
   return status(driver_error::no_memory, static_cast<unsigned>(i));
 }
+
+/// One call is one look: what a refused start or a callback adds is for the next.
+unsigned end_all(list<operation>& refused) {
+  list<operation> batch;
+  batch.take_all(refused);
+  unsigned ended = 0;
+  for (; operation* o = batch.pop_front(); ++ended) o->complete(o->stop_reason());
+  return ended;
+}
 }  // namespace
 
 status device::open(const device_setup& how) {
@@ -149,8 +158,8 @@ void device::refresh_ports() {
 }
 
 unsigned device::poll() {
-  // The channel also tells those who sent commands to a device that is not up.
-  if (state_ == device_state::closed) return channel_.poll();
+  // Who asked for something of a device that is closed is told as well.
+  if (state_ == device_state::closed) return channel_.poll() + end_all(refused_);
   unsigned handled = 0;
   // Ahead of the channel, which would post what is overdue.
   deadlines_.expire(limited_, setup_.platform.now());
@@ -162,18 +171,11 @@ unsigned device::poll() {
   if (state_ == device_state::in_doubt) wait_for_late_answers();
   enforce_deadline();
   run_sequence();
-  // One call is one look: what a refused start or a callback adds is for the next.
-  list<operation> batch;
-  while (operation* o = refused_.pop_front()) batch.push_back(*o);
-  while (operation* o = batch.pop_front()) {
-    ++handled;
-    o->complete(o->stop_reason());
-  }
-  return handled;
+  return handled + end_all(refused_);
 }
 
 std::uint64_t device::next_deadline() const {
-  std::uint64_t next = channel_.next_deadline();
+  std::uint64_t next = refused_.empty() ? channel_.next_deadline() : 0;
   if (state_ == device_state::closed) return next;
   const std::uint64_t now = setup_.platform.now();
   if (direction_ != direction::none || resetting_) {
@@ -190,7 +192,6 @@ std::uint64_t device::next_deadline() const {
                             channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
   }
   if (!limited_.empty()) next = clock::earlier(next, deadlines_.next());
-  if (!refused_.empty()) next = 0;
   if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
   if (watches_health()) next = clock::earlier(next, next_health_check_);
   if (state_ == device_state::up) {

@@ -142,6 +142,14 @@ TEST_P(recover, is_refused_beside_another_sequence_and_when_closed) {
   rig.adapter.recover(other);
   EXPECT_TRUE(rig.await(other).is(driver_error::bad_state));
   EXPECT_TRUE(rig.await(up).ok());
+  device closed;
+  for (const auto sequence : {&device::recover, &device::bring_up, &device::tear_down}) {
+    other.restart();
+    (closed.*sequence)(other);
+    EXPECT_EQ(closed.next_deadline(), 0u);
+    EXPECT_EQ(closed.poll(), 1u);
+    EXPECT_TRUE(other.outcome().is(driver_error::bad_state));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(resets, recover, ::testing::Bool(), testing::kind_of_reset);
