@@ -143,6 +143,8 @@ void context_tables::end_mapping() {
 
 void context_tables::start_unmapping() {
   if (!unmapping_.empty()) return;
+  if (commands_->in_doubt(lease_kind::slot) == 0)
+    while (block* b = held_up_.pop_front()) unwanted_.push_back(*b);
   block* const first = unwanted_.pop_front();
   if (first == nullptr) return;
   unmap_.restart();
@@ -185,8 +187,17 @@ void context_tables::end_unmapping() {
   while (block* b = unmapping_.pop_front()) {
     if (!outcome.ok()) {
       b->unmap_in_doubt = b->pages_at_risk.in_doubt();
-      b->state = b->unmap_in_doubt ? block_state::doubtful : block_state::stuck;
       fail_requests_on(*b, outcome, which::all);
+      if (b->unmap_in_doubt) {
+        b->state = block_state::doubtful;
+      } else if (outcome.is(transport_error::timeout) &&
+                 commands_->in_doubt(lease_kind::slot) > 0) {
+        // The firmware has not heard of it.
+        b->state = block_state::unwanted;
+        held_up_.push_back(*b);
+      } else {
+        b->state = block_state::stuck;
+      }
       continue;
     }
     take_back(*b);

@@ -171,10 +171,12 @@ bool object_operation::going_up() const {
 }
 
 void object_operation::end_in_doubt(status outcome) {
-  const bool wanted = step_ != step::create && outcome_so_far_.ok();
-  object_->state = !wanted                  ? object_record::phase::doubtful_creation
-                   : step_ == step::destroy ? object_record::phase::doubtful_destruction
-                                            : object_record::phase::doubtful_change;
+  using state = object_record::phase;
+  const bool wanted = outcome_so_far_.ok();
+  object_->state = step_ == step::create    ? state::doubtful_creation
+                   : step_ != step::destroy ? state::doubtful_change
+                   : wanted                 ? state::doubtful_destruction
+                                            : state::doubtful_unwinding;
   finish(outcome);
 }
 
@@ -247,6 +249,9 @@ void object_record::settled(lease&, const settlement& how, void* self) noexcept 
   switch (object.state) {
     case phase::doubtful_creation:
       object.exists = done;
+      return owner.want_back(object);
+    case phase::doubtful_unwinding:
+      object.exists = !done;
       return owner.want_back(object);
     case phase::doubtful_destruction:
       if (!done) {

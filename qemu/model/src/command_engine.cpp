@@ -112,6 +112,16 @@ void command_engine::release_held() {
   }
 }
 
+bool command_engine::answer_held(std::size_t which, const command_verdict& how) {
+  for (auto f = in_flight_.begin(); f != in_flight_.end(); ++f) {
+    if (!f->held || which-- != 0) continue;
+    f->verdict = how;
+    end(f);
+    return true;
+  }
+  return false;
+}
+
 std::size_t command_engine::held() const {
   return static_cast<std::size_t>(
       std::count_if(in_flight_.begin(), in_flight_.end(), [](const flight& f) { return f.held; }));

@@ -31,6 +31,7 @@ class command_engine {
   /// Faults on request: see device::judge_commands().
   void judge(command_judge j) { judge_ = std::move(j); }
   void release_held();
+  bool answer_held(std::size_t which, const command_verdict& how);
   std::size_t held() const;
 
   /// Registers a counter for each opcode that has a handler. Call when all handlers are in place.

@@ -154,6 +154,9 @@ void device::release_held_commands() {
 std::size_t device::held_commands() const {
   return parts_->engine.held();
 }
+bool device::answer_held_command(std::size_t which, const command_verdict& how) {
+  return parts_->engine.answer_held(which, how);
+}
 void device::judge_events(event_judge judge) {
   parts_->eqs.judge(std::move(judge));
 }

@@ -189,20 +189,20 @@ TEST_F(request_end, what_is_done_when_told_leaves_nothing_behind) {
   rc_pair pair(rig);
   pair.connect();
   post(pair);
-  std::vector<std::unique_ptr<object_operation>> started;
+  std::vector<std::shared_ptr<object_operation>> started;
   unsigned refused = 0;
   when_told = [&](qp_handle queue) {
     refused += rig.objects.send_queue(queue)->post({.wr_id = 99}).is(driver_error::bad_state);
     refused += rig.objects.receive_queue(queue)->post({.wr_id = 99}).is(driver_error::bad_state);
     queues::work_completion w;
     EXPECT_EQ(pair.cq(0).poll(&w, 1), 0u);
-    auto cq = std::make_unique<create_completion_queue>();
+    auto cq = std::make_shared<create_completion_queue>();
     cq->start(rig.objects, {.entries = 7});
     started.push_back(std::move(cq));
-    auto change = std::make_unique<modify_queue_pair>();
+    auto change = std::make_shared<modify_queue_pair>();
     change->start(rig.objects, queue, qp_state::error);
     started.push_back(std::move(change));
-    auto destroy = std::make_unique<destroy_queue_pair>();
+    auto destroy = std::make_shared<destroy_queue_pair>();
     destroy->start(rig.objects, pair.queue[1]);
     started.push_back(std::move(destroy));
   };

@@ -131,7 +131,7 @@ void stage::make_queue(qp_state in) {
 }
 
 stage::started stage::bring_up() {
-  auto op = std::make_unique<operation>();
+  auto op = std::make_shared<operation>();
   rig.adapter.bring_up(*op);
   for (const patience p : {patience::probe, patience::ordinary, patience::lengthy})
     rig.adapter.commands().set_limit(p, clock::milliseconds(20));
@@ -139,13 +139,13 @@ stage::started stage::bring_up() {
 }
 
 stage::started stage::tear_down() {
-  auto op = std::make_unique<operation>();
+  auto op = std::make_shared<operation>();
   rig.adapter.tear_down(*op);
   return op;
 }
 
 stage::started stage::create_region() {
-  auto op = std::make_unique<create_memory_region>();
+  auto op = std::make_shared<create_memory_region>();
   op->start(rig.objects, {.pd = domain_,
                           .pages = page_list(pages_.addresses.data(), 12, 8, 9000),
                           .virtual_address = 8});
@@ -154,28 +154,28 @@ stage::started stage::create_region() {
 }
 
 stage::started stage::destroy_region() {
-  auto op = std::make_unique<destroy_memory_region>();
+  auto op = std::make_shared<destroy_memory_region>();
   op->start(rig.objects, region_);
   keep_ = [this] { region_ = {}; };
   return op;
 }
 
 stage::started stage::create_completion() {
-  auto op = std::make_unique<create_completion_queue>();
+  auto op = std::make_shared<create_completion_queue>();
   op->start(rig.objects, {.entries = 100});
   keep_ = [this, made = op.get()] { completion_ = made->queue(); };
   return op;
 }
 
 stage::started stage::destroy_completion() {
-  auto op = std::make_unique<destroy_completion_queue>();
+  auto op = std::make_shared<destroy_completion_queue>();
   op->start(rig.objects, completion_);
   keep_ = [this] { completion_ = {}; };
   return op;
 }
 
 stage::started stage::create_queue() {
-  auto op = std::make_unique<create_queue_pair>();
+  auto op = std::make_shared<create_queue_pair>();
   op->start(rig.objects, {.pd = domain_,
                           .send_cq = completion_,
                           .receive_cq = completion_,
@@ -186,7 +186,7 @@ stage::started stage::create_queue() {
 }
 
 stage::started stage::move_queue(qp_state to) {
-  auto op = std::make_unique<modify_queue_pair>();
+  auto op = std::make_shared<modify_queue_pair>();
   connection_attributes a;
   a.remote_qpn = rig.objects.qpn(queue_);
   a.address.dlid = rig.adapter.port(1).lid;
@@ -195,13 +195,13 @@ stage::started stage::move_queue(qp_state to) {
 }
 
 stage::started stage::read_queue() {
-  auto op = std::make_unique<query_queue_pair>();
+  auto op = std::make_shared<query_queue_pair>();
   op->start(rig.objects, queue_);
   return op;
 }
 
 stage::started stage::destroy_queue() {
-  auto op = std::make_unique<destroy_queue_pair>();
+  auto op = std::make_shared<destroy_queue_pair>();
   op->start(rig.objects, queue_);
   keep_ = [this] { queue_ = {}; };
   return op;

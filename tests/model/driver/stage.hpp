@@ -34,7 +34,8 @@ class stage {
   void make_completion();
   void make_queue(layouts::qp_state in);
 
-  using started = std::unique_ptr<operation>;
+  /// Shared, because that knows how to delete what an operation really is.
+  using started = std::shared_ptr<operation>;
   started bring_up();
   started tear_down();
   started create_region();

@@ -175,6 +175,7 @@ class context_tables {
   bool fresh_ = false;  // poll() has something to do
 
   list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
+  list<block> held_up_;  // unwanted, but commands in doubt are in the way
   list<context_request> waiting_;
   deadlines deadlines_;  // of those
   firmware_command<commands::map_icm> map_;

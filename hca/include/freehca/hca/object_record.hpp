@@ -25,6 +25,7 @@ struct object_record : list_node {
     doubtful_creation,     ///< the creating command was not answered; nobody has a handle
     doubtful_change,       ///< a modification was not answered
     doubtful_destruction,  ///< the destroying command was not answered
+    doubtful_unwinding,    ///< the same, of an object that nobody has a handle to
     unwanted,              ///< waits to be taken back, nobody has a handle
     lost,                  ///< could not be taken back: held until a reset
   };

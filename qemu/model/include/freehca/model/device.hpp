@@ -59,6 +59,9 @@ class device {
   /// Runs and answers the commands that are held, in the order in which they came. A reset forgets them.
   void release_held_commands();
   std::size_t held_commands() const;
+  /// The same for one of them, counted from 0 in that order, with a fate of its own (run or refuse); false: there are
+  /// fewer.
+  bool answer_held_command(std::size_t which, const command_verdict& how);
   /// From now on `judge` decides what becomes of each event; an empty one lets all of them through.
   void judge_events(event_judge judge);
 
