@@ -3,29 +3,36 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
-#include <freehca/hal/status.hpp>
-#include <freehca/model/options.hpp>
+#include <freehca/hca/verbs.hpp>
 
 namespace freehca::bench {
 
-/// One measurement: RC queue pairs from nothing to RTS.
+/// A driver whose adapter is up, in process or over VFIO, and how to drive it.
+struct driven {
+  device& adapter;
+  verbs& objects;
+  pd_handle domain{};
+  cq_handle completions{};  ///< of all queue pairs, sends and receives
+  std::function<std::uint64_t()> now;  ///< nanoseconds, of the clock that is measured with
+  /// Runs the driver until it says true. Fails when that takes for ever.
+  std::function<status(const std::function<bool()>& done)> until;
+};
+
 struct connecting_options {
   unsigned queue_pairs = 4096;
-  unsigned at_a_time = 64;            ///< queue pairs that are being connected at the same time
-  std::uint64_t latency_ns = 50'000;  ///< of a command
-  std::uint64_t post_ns = 1'000;      ///< of the processor, to hand a command to the adapter
-  unsigned log_max_commands = 4;      ///< what the firmware takes at a time
-  bool side_by_side = true;           ///< false: it works on one after the other
+  unsigned at_a_time = 64;  ///< queue pairs that are being connected at the same time
 };
 
 struct connecting_result {
   status outcome;
   std::uint64_t commands = 0;
-  std::uint64_t nanoseconds = 0;  ///< of the adapter's clock
+  std::uint64_t nanoseconds = 0;
 };
 
-/// Brings a machine up, connects, measures, and takes everything back.
-connecting_result connect_queue_pairs(const connecting_options& how);
+/// RC queue pairs from nothing to RTS: creates each with room for one request of one entry either way, and connects it
+/// to itself on port 1, which is active. Measures that; then destroys them. linux_ibverbs.cpp does the same.
+connecting_result connect_queue_pairs(const driven& by, const connecting_options& how);
 
 }  // namespace freehca::bench

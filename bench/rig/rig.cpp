@@ -2,28 +2,11 @@
 // Copyright the freehca authors
 #include "rig.hpp"
 
-#include <bit>
+#include "budgets.hpp"
 
 namespace freehca::bench {
 
 namespace {
-
-budget budget_for(unsigned queue_pairs) {
-  budget b;
-  // The firmware keeps up to 1088 for itself, and numbers that were freed rest.
-  b.log_qps = static_cast<unsigned>(std::bit_width(queue_pairs + 1088 + number_allocator::resting));
-  b.context_bytes += std::size_t{queue_pairs} * 2048;
-  b.queue_bytes += std::size_t{queue_pairs} * 8192;
-  b.doorbell_bytes += std::size_t{queue_pairs} * 64;
-  return b;
-}
-
-verbs_budget objects_for(unsigned queue_pairs) {
-  verbs_budget b;
-  b.queue_pairs = queue_pairs;
-  b.requests += queue_pairs * 160;
-  return b;
-}
 
 in_process::machine_options roomy(in_process::machine_options how) {
   how.dma_limit = std::size_t{1} << 30;

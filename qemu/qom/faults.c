@@ -10,27 +10,32 @@
 #include "qapi/visitor.h"
 #include "mlx4.h"
 
-static void latency_changed(Mlx4State *s)
+static void times_changed(Mlx4State *s)
 {
     if (s->model) {
-        freehca_model_set_command_latency(s->model, s->command_latency,
-                                          s->commands_side_by_side);
+        freehca_model_set_command_times(s->model, s->command_acceptance,
+                                        s->command_latency,
+                                        s->commands_side_by_side);
     }
 }
 
-static void get_latency(Object *object, Visitor *visitor, const char *name,
-                        void *opaque, Error **errp)
+/* The two times of commands: opaque is the member's offset. */
+static uint64_t *time_of(Object *object, void *opaque)
 {
-    visit_type_uint64(visitor, name, &MLX4(object)->command_latency, errp);
+    return (uint64_t *)((char *)MLX4(object) + GPOINTER_TO_SIZE(opaque));
 }
 
-static void set_latency(Object *object, Visitor *visitor, const char *name,
-                        void *opaque, Error **errp)
+static void get_time(Object *object, Visitor *visitor, const char *name,
+                     void *opaque, Error **errp)
 {
-    Mlx4State *s = MLX4(object);
+    visit_type_uint64(visitor, name, time_of(object, opaque), errp);
+}
 
-    if (visit_type_uint64(visitor, name, &s->command_latency, errp)) {
-        latency_changed(s);
+static void set_time(Object *object, Visitor *visitor, const char *name,
+                     void *opaque, Error **errp)
+{
+    if (visit_type_uint64(visitor, name, time_of(object, opaque), errp)) {
+        times_changed(MLX4(object));
     }
 }
 
@@ -44,7 +49,7 @@ static void set_side_by_side(Object *object, bool value, Error **errp)
     Mlx4State *s = MLX4(object);
 
     s->commands_side_by_side = value;
-    latency_changed(s);
+    times_changed(s);
 }
 
 static bool give_command_fault(Mlx4State *s, const char *text, Error **errp)
@@ -181,8 +186,16 @@ static void set_removed(Object *object, bool value, Error **errp)
 
 void mlx4_faults_add_class_properties(ObjectClass *klass)
 {
+    object_class_property_add(klass, "x-fault-command-acceptance", "uint64",
+                              get_time, set_time, NULL,
+                              GSIZE_TO_POINTER(offsetof(Mlx4State,
+                                                        command_acceptance)));
+    object_class_property_set_description(klass, "x-fault-command-acceptance",
+        "nanoseconds from GO's being set to the command's acceptance");
     object_class_property_add(klass, "x-fault-command-latency", "uint64",
-                              get_latency, set_latency, NULL, NULL);
+                              get_time, set_time, NULL,
+                              GSIZE_TO_POINTER(offsetof(Mlx4State,
+                                                        command_latency)));
     object_class_property_set_description(klass, "x-fault-command-latency",
         "nanoseconds from a command's acceptance to its completion");
     object_class_property_add_bool(klass, "x-fault-commands-side-by-side",

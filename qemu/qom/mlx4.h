@@ -82,6 +82,7 @@ struct Mlx4State {
     uint32_t class_code;
     bool subnet_manager;
     bool function_level_reset;
+    uint64_t command_acceptance;
     uint64_t command_latency;
     bool commands_side_by_side;
     char *command_fault;

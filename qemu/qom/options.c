@@ -173,6 +173,7 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
         return false;
     }
     options->subnet_manager = s->subnet_manager;
+    options->command_acceptance_ns = s->command_acceptance;
     options->command_latency_ns = s->command_latency;
     options->commands_side_by_side = s->commands_side_by_side;
     return true;

@@ -274,6 +274,30 @@ TEST_F(core_command_events, go_drops_on_acceptance_and_the_end_is_an_event) {
   EXPECT_EQ(host.messages, std::vector<unsigned>{0});
 }
 
+TEST_F(core_command_events, acceptance_takes_its_time_and_go_stays_until_then) {
+  hca.set_faults({.command_acceptance_ns = 200, .command_latency_ns = 1000});
+  driver.post(opcode::nop, 0, 0, 0, 0, 1, true);
+  host.advance(199);
+  EXPECT_TRUE(driver.go());
+  host.advance(1);
+  EXPECT_FALSE(driver.go());
+  layouts::image<layouts::eqe> e;
+  host.advance(999);
+  EXPECT_FALSE(driver.next_event(eq, e));
+  host.advance(1);
+  EXPECT_TRUE(driver.next_event(eq, e));
+}
+
+TEST_F(core_command_events, a_reset_drops_a_command_that_is_not_accepted_yet) {
+  const std::uint64_t before = driver.counter_named("commands");
+  hca.set_faults({.command_acceptance_ns = 200});
+  driver.post(opcode::nop, 0, 0, 0, 0, 1, true);
+  hca.reset();
+  host.advance(1000);
+  EXPECT_FALSE(driver.go());
+  EXPECT_EQ(driver.counter_named("commands"), before);
+}
+
 TEST_F(core_command_events, go_stays_while_more_commands_are_in_flight_than_query_fw_allows) {
   make_slow(1000, true);
   const unsigned most = 1u << how.log_max_commands;

@@ -51,6 +51,40 @@ class Faults(unittest.TestCase):
         firmware.start()
         self.assertEqual(0, self.machine.get("counter-complaints"))
 
+    def test_a_command_is_accepted_and_ends_after_the_times_asked_for(self):
+        firmware = self.start()
+        firmware.bring_up()
+        self.machine.set("x-fault-command-acceptance", 2000)
+        self.machine.set("x-fault-command-latency", 50000)
+        firmware.post(NOP, token=7, event=True)
+        self.machine.step_clock(1900)
+        self.assertTrue(firmware.last_word() & GO)
+        self.machine.step_clock(100)
+        self.assertFalse(firmware.last_word() & GO)
+        self.machine.step_clock(49900)
+        self.assertIsNone(firmware.event(0))
+        self.machine.step_clock(100)
+        self.assertEqual(7, int.from_bytes(firmware.event(0)[6:8], "big"))
+
+    def test_no_more_commands_are_in_flight_than_the_firmware_takes(self):
+        firmware = self.start(",max-commands=2")
+        firmware.bring_up()
+        self.assertEqual(0, firmware.command(QUERY_FW, output=OUTPUT))
+        self.assertEqual(1, self.machine.read_bytes(OUTPUT + 0x0F, 1)[0])  # log2
+        self.machine.set("x-fault-command-latency", 50000)
+        for token in (1, 2):
+            firmware.post(NOP, token=token, event=True)
+            self.assertFalse(firmware.last_word() & GO)
+        firmware.post(NOP, token=3, event=True)
+        self.assertTrue(firmware.last_word() & GO)
+        self.assertEqual(2, self.machine.get("counter-commands_in_flight"))
+        self.machine.step_clock(50000)
+        self.assertFalse(firmware.last_word() & GO)
+        self.assertIsNone(firmware.event(2))
+        self.machine.step_clock(50000)
+        self.assertEqual([1, 2, 3], [int.from_bytes(firmware.event(n)[6:8], "big") for n in range(3)])
+        self.assertEqual(0, self.machine.get("counter-complaints"))
+
     def test_silence_lasts_until_a_reset(self):
         firmware = self.start(",x-fault-command=RUN_FW:silent")
         self.assertEqual(0, firmware.map(MAP_FA, 0, 0x2000000, 10))

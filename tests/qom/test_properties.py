@@ -28,6 +28,7 @@ REFUSED = {
     "mac=00:02:c9:f0:ca": "unicast Ethernet address",
     "mac=01:02:c9:f0:ca:01": "unicast Ethernet address",
     "mac=00-02-c9-f0-ca-01": "unicast Ethernet address",
+    "x-fault-command-acceptance=soon": "x-fault-command-acceptance",
     "x-fault-command-latency=soon": "x-fault-command-latency",
     "no-such=1": "no-such",
 }
@@ -63,12 +64,14 @@ class Properties(unittest.TestCase):
                 machine.set("counters", {})
 
     def test_faults_are_set_while_the_machine_runs(self):
-        with Machine("-device", "mlx4,id=hca0,x-fault-command-latency=7") as machine:
+        with Machine("-device", "mlx4,id=hca0,x-fault-command-acceptance=3,x-fault-command-latency=7") as machine:
+            self.assertEqual(3, machine.get("x-fault-command-acceptance"))
             self.assertEqual(7, machine.get("x-fault-command-latency"))
             self.assertTrue(machine.get("x-fault-commands-side-by-side"))
             machine.set("x-fault-command-latency", 1000000)
             machine.set("x-fault-commands-side-by-side", False)
             self.assertEqual(1000000, machine.get("x-fault-command-latency"))
+            self.assertEqual(3, machine.get("x-fault-command-acceptance"))
             self.assertFalse(machine.get("x-fault-commands-side-by-side"))
 
     def test_a_device_in_use_cannot_be_migrated_and_says_so(self):

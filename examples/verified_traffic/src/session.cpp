@@ -8,25 +8,26 @@ session::storage session::allocate(std::size_t bytes) {
   return storage(new (std::align_val_t{16}) std::byte[bytes]);
 }
 
-session::session(surroundings& host)
+session::session(surroundings& host, const session_options& how)
     : host_(host),
-      device_storage_(allocate(device::storage_bytes(budget_))),
-      verbs_storage_(allocate(verbs::storage_bytes(budget_, objects_budget_))) {}
+      how_(how),
+      device_storage_(allocate(device::storage_bytes(how.budget))),
+      verbs_storage_(allocate(verbs::storage_bytes(how.budget, how.objects))) {}
 
 session::~session() {
   device_.close();
 }
 
-std::size_t session::dma_bytes() {
-  return device::dma_bytes(budget{});
+std::size_t session::dma_bytes(const session_options& how) {
+  return device::dma_bytes(how.budget);
 }
 
 status session::open(bool take_over) {
   device_setup setup;
   setup.platform = host_.platform();
-  setup.budget = budget_;
+  setup.budget = how_.budget;
   setup.storage = device_storage_.get();
-  setup.storage_bytes = device::storage_bytes(budget_);
+  setup.storage_bytes = device::storage_bytes(how_.budget);
   setup.take_over = take_over;
   return device_.open(setup);
 }
@@ -46,8 +47,8 @@ status session::bring_up(const std::function<void(const char*)>& progress) {
     turn();
   }
   FREEHCA_TRY(up.outcome());
-  return verbs_.open(device_, budget_, objects_budget_, verbs_storage_.get(),
-                     verbs::storage_bytes(budget_, objects_budget_));
+  return verbs_.open(device_, how_.budget, how_.objects, verbs_storage_.get(),
+                     verbs::storage_bytes(how_.budget, how_.objects));
 }
 
 status session::reset() {

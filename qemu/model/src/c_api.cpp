@@ -63,6 +63,7 @@ options to_options(const freehca_model_options& c) {
   if (c.mac != 0) o.mac = c.mac;
   o.log_max_commands = c.log_max_commands;
   o.uar_bar_bytes = c.uar_bar_bytes;
+  o.faults.command_acceptance_ns = c.command_acceptance_ns;
   o.faults.command_latency_ns = c.command_latency_ns;
   o.faults.commands_side_by_side = c.commands_side_by_side;
   return o;
@@ -90,6 +91,7 @@ void freehca_model_default_options(freehca_model_options* to) {
       o.node_guid,
       o.mac,
       o.uar_bar_bytes,
+      o.faults.command_acceptance_ns,
       o.faults.command_latency_ns,
       o.faults.commands_side_by_side};
 }
@@ -129,12 +131,11 @@ void freehca_model_on_timer(freehca_model* model) {
 void freehca_model_reset(freehca_model* model) {
   model->adapter.reset();
 }
-void freehca_model_set_command_latency(freehca_model* model, uint64_t nanoseconds,
-                                       bool side_by_side) {
-  fault_options faults;
-  faults.command_latency_ns = nanoseconds;
-  faults.commands_side_by_side = side_by_side;
-  model->adapter.set_faults(faults);
+void freehca_model_set_command_times(freehca_model* model, uint64_t acceptance_ns,
+                                     uint64_t latency_ns, bool side_by_side) {
+  model->adapter.set_faults({.command_acceptance_ns = acceptance_ns,
+                             .command_latency_ns = latency_ns,
+                             .commands_side_by_side = side_by_side});
 }
 
 bool freehca_model_set_command_fault(freehca_model* model, const char* fault, char* error,

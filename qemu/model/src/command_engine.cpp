@@ -62,7 +62,10 @@ void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
     return;
   }
   register_.set<&hcr::status>(command_status::ok);
-  start();
+  if (a_.how.faults.command_acceptance_ns == 0) return start();
+  a_.work.after(a_.how.faults.command_acceptance_ns, [this, generation = generation_] {
+    if (generation == generation_) start();
+  });
 }
 
 /// Accepts the command that stands in the register, if there is room for it.

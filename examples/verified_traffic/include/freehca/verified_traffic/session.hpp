@@ -26,16 +26,22 @@ class surroundings {
   virtual bool interrupted() const = 0;
 };
 
+/// How large the driver is made in a session.
+struct session_options {
+  freehca::budget budget;
+  verbs_budget objects;
+};
+
 /// The driver's objects with the storage that they stand on, and a loop that drives them.
 class session {
  public:
-  explicit session(surroundings& host);
+  explicit session(surroundings& host, const session_options& how = {});
   ~session();
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
   /// Bytes of memory that the device will be able to reach, for limits that have to be checked before.
-  static std::size_t dma_bytes();
+  static std::size_t dma_bytes(const session_options& how = {});
 
   status open(bool take_over);
   /// `progress` is called with the name of each step that bring-up enters.
@@ -69,8 +75,7 @@ class session {
   static storage allocate(std::size_t bytes);
 
   surroundings& host_;
-  budget budget_;
-  verbs_budget objects_budget_;
+  session_options how_;
   storage device_storage_, verbs_storage_;
   device device_;
   verbs verbs_;

@@ -39,6 +39,7 @@ typedef struct freehca_model_options {
     uint64_t node_guid;   /* 0: the default */
     uint64_t mac;         /* 0: the default */
     uint64_t uar_bar_bytes;
+    uint64_t command_acceptance_ns;
     uint64_t command_latency_ns;
     bool commands_side_by_side;
 } freehca_model_options;
@@ -59,9 +60,10 @@ void freehca_model_write_uar(freehca_model *model, uint64_t offset, uint64_t val
 void freehca_model_on_timer(freehca_model *model);
 void freehca_model_reset(freehca_model *model);
 
-/* Changes fault_options::command_latency_ns and commands_side_by_side; holds for commands accepted from then
- * on. May be called at any time that no other call is inside the model. */
-void freehca_model_set_command_latency(freehca_model *model, uint64_t nanoseconds, bool side_by_side);
+/* Changes fault_options; holds for commands that come, or are accepted, from then on. May be called at any time that
+ * no other call is inside the model. */
+void freehca_model_set_command_times(freehca_model *model, uint64_t acceptance_ns, uint64_t latency_ns,
+                                     bool side_by_side);
 
 /* What becomes of some firmware commands from now on: "COMMAND:FATE" or "COMMAND:FATE:N". COMMAND is "any", a name
  * as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run, not answered but by freehca_model_answer_held_commands), "twice" (run, an

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// RC queue pairs from nothing to RTS by Linux's mlx4_ib, through libibverbs, from one thread: what connecting.cpp
+// does, call by call and attribute by attribute. Prints one line of JSON.
+#include <infiniband/verbs.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  std::perror(what);
+  std::exit(EXIT_FAILURE);
+}
+
+double now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
+
+ibv_qp* make(ibv_pd* domain, ibv_cq* completions) {
+  ibv_qp_init_attr a{};
+  a.send_cq = a.recv_cq = completions;
+  a.cap = {.max_send_wr = 1,
+           .max_recv_wr = 1,
+           .max_send_sge = 1,
+           .max_recv_sge = 1,
+           .max_inline_data = 0};
+  a.qp_type = IBV_QPT_RC;
+  ibv_qp* const q = ibv_create_qp(domain, &a);
+  if (q == nullptr) fail("ibv_create_qp");
+  return q;
+}
+
+// Each is its own peer: RTR and RTS need no other.
+void connect(ibv_qp* q, const ibv_port_attr& port) {
+  ibv_qp_attr a{};
+  a.qp_state = IBV_QPS_INIT;
+  a.port_num = 1;
+  a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) !=
+      0)
+    fail("to INIT");
+  a = {};
+  a.qp_state = IBV_QPS_RTR;
+  a.path_mtu = port.active_mtu;
+  a.dest_qp_num = q->qp_num;
+  a.max_dest_rd_atomic = 1;
+  a.ah_attr.dlid = port.lid;
+  a.ah_attr.port_num = 1;
+  if (ibv_modify_qp(q, &a,
+                    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
+    fail("to RTR");
+  a = {};
+  a.qp_state = IBV_QPS_RTS;
+  a.timeout = 14;
+  a.retry_cnt = 7;
+  a.rnr_retry = 7;
+  a.max_rd_atomic = 1;
+  if (ibv_modify_qp(q, &a,
+                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                        IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) != 0)
+    fail("to RTS");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const unsigned long count = argc == 2 ? std::strtoul(argv[1], nullptr, 10) : 0;
+  if (count == 0) {
+    std::fprintf(stderr, "usage: %s QUEUE_PAIRS\n", argv[0]);
+    return 2;
+  }
+  ibv_device** const all = ibv_get_device_list(nullptr);
+  if (all == nullptr || all[0] == nullptr) fail("no RDMA device");
+  ibv_context* const device = ibv_open_device(all[0]);
+  if (device == nullptr) fail("ibv_open_device");
+  ibv_port_attr port{};
+  if (ibv_query_port(device, 1, &port) != 0) fail("ibv_query_port");
+  ibv_pd* const domain = ibv_alloc_pd(device);
+  ibv_cq* const completions = ibv_create_cq(device, 64, nullptr, nullptr, 0);
+  if (domain == nullptr || completions == nullptr) fail("protection domain, completion queue");
+  std::vector<ibv_qp*> queues;
+  queues.reserve(count);
+
+  const double began = now();
+  while (queues.size() < count) {
+    queues.push_back(make(domain, completions));
+    connect(queues.back(), port);
+  }
+  const double seconds = now() - began;
+
+  for (ibv_qp* q : queues)
+    if (ibv_destroy_qp(q) != 0) fail("ibv_destroy_qp");
+  if (ibv_destroy_cq(completions) != 0 || ibv_dealloc_pd(domain) != 0 ||
+      ibv_close_device(device) != 0)
+    fail("teardown");
+  ibv_free_device_list(all);
+  std::printf(
+      "{\"driver\": \"mlx4_ib\", \"queue_pairs\": %lu, \"seconds\": %.6f, "
+      "\"queue_pairs_per_second\": %.0f}\n",
+      count, seconds, static_cast<double>(count) / seconds);
+  return EXIT_SUCCESS;
+}
