@@ -107,14 +107,11 @@ result<scattered_memory*> session::allocate_memory(std::size_t bytes) {
 }
 
 void session::turn(bool sleep) {
-  std::uint64_t deadline = 0;
-  if (verbs_.is_open()) {
-    verbs_.poll();
-    deadline = verbs_.next_deadline();
-  } else {
-    device_.poll();
-    deadline = device_.next_deadline();
-  }
+  const unsigned handled = verbs_.is_open() ? verbs_.poll() : device_.poll();
+  // What was handled may be what the caller waits for.
+  if (handled > 0) sleep = false;
+  const std::uint64_t deadline =
+      verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
   host_.wait(sleep ? deadline : 0);
 }
 
