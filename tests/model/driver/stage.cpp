@@ -47,6 +47,7 @@ void stage::down(status expected) {
   EXPECT_TRUE(rig.objects.holdings().none());
   EXPECT_TRUE(rig.objects.close().ok());
   domain_ = {}, region_ = {}, completion_ = {}, queue_ = {};
+  reservation_.reset();
 }
 
 void stage::up() {
@@ -58,6 +59,8 @@ void stage::up() {
 }
 
 void stage::clear() {
+  if (reservation_) must(release());
+  if (!rig.adapter.port_open(2)) must(open_port());
   if (queue_) must(destroy_queue());
   if (completion_) must(destroy_completion());
   if (region_) must(destroy_region());
@@ -130,11 +133,51 @@ void stage::make_queue(qp_state in) {
   must(move_queue(in));
 }
 
+namespace {
+void be_impatient(device& with) {
+  for (const patience p : {patience::probe, patience::ordinary, patience::lengthy})
+    with.commands().set_limit(p, clock::milliseconds(20));
+}
+}  // namespace
+
 stage::started stage::bring_up() {
   auto op = std::make_shared<operation>();
   rig.adapter.bring_up(*op);
-  for (const patience p : {patience::probe, patience::ordinary, patience::lengthy})
-    rig.adapter.commands().set_limit(p, clock::milliseconds(20));
+  be_impatient(rig.adapter);
+  return op;
+}
+
+stage::started stage::recover() {
+  auto op = std::make_shared<operation>();
+  rig.adapter.recover(*op);
+  be_impatient(rig.adapter);
+  return op;
+}
+
+stage::started stage::close_port() {
+  auto op = std::make_shared<port_operation>();
+  op->close(rig.adapter, 2);
+  return op;
+}
+
+stage::started stage::open_port() {
+  auto op = std::make_shared<port_operation>();
+  op->open(rig.adapter, 2);
+  return op;
+}
+
+stage::started stage::reserve() {
+  auto op = std::make_shared<context_reservation>();
+  op->reserve(rig.adapter, context_group::qp, 64);
+  keep_ = [this, op] { reservation_ = op; };
+  return op;
+}
+
+// One that fails leaves nothing that could be released again.
+stage::started stage::release() {
+  const std::shared_ptr<context_reservation> op = std::move(reservation_);
+  op->restart();
+  op->release(rig.adapter);
   return op;
 }
 
@@ -217,23 +260,47 @@ const std::vector<command_sequence>& all_sequences() {
   static const std::vector<command_sequence> all = [] {
     const auto nothing = [](stage&) {};
     std::vector<command_sequence> s;
-    s.push_back(
-        {"bring-up", true, [](stage& on) { on.down(); }, [](stage& on) { return on.bring_up(); }});
-    s.push_back({"teardown", true,
+    s.push_back({"bring-up", true, true, [](stage& on) { on.down(); },
+                 [](stage& on) { return on.bring_up(); }});
+    s.push_back({"teardown", true, true,
                  [](stage& on) {
                    on.up();
                    EXPECT_TRUE(on.rig.objects.close().ok());
                  },
                  [](stage& on) { return on.tear_down(); }});
-    s.push_back({"create region", false, [](stage& on) { on.make_domain(); },
+    s.push_back({.name = "recovery",
+                 .of_the_device = true,
+                 .prepare =
+                     [](stage& on) {
+                       on.up();
+                       EXPECT_TRUE(on.rig.objects.close().ok());
+                     },
+                 .start = [](stage& on) { return on.recover(); }});
+    s.push_back({.name = "close port",
+                 .names_an_object = false,
+                 .prepare = nothing,
+                 .start = [](stage& on) { return on.close_port(); }});
+    s.push_back({.name = "open port",
+                 .names_an_object = false,
+                 .prepare = [](stage& on) { on.must(on.close_port()); },
+                 .start = [](stage& on) { return on.open_port(); }});
+    s.push_back(
+        {.name = "reserve", .names_an_object = false, .prepare = nothing, .start = [](stage& on) {
+           return on.reserve();
+         }});
+    s.push_back({.name = "release",
+                 .names_an_object = false,
+                 .prepare = [](stage& on) { on.must(on.reserve()); },
+                 .start = [](stage& on) { return on.release(); }});
+    s.push_back({"create region", false, true, [](stage& on) { on.make_domain(); },
                  [](stage& on) { return on.create_region(); }});
-    s.push_back({"destroy region", false, [](stage& on) { on.make_region(); },
+    s.push_back({"destroy region", false, true, [](stage& on) { on.make_region(); },
                  [](stage& on) { return on.destroy_region(); }});
-    s.push_back({"create completion queue", false, nothing,
+    s.push_back({"create completion queue", false, true, nothing,
                  [](stage& on) { return on.create_completion(); }});
-    s.push_back({"destroy completion queue", false, [](stage& on) { on.make_completion(); },
+    s.push_back({"destroy completion queue", false, true, [](stage& on) { on.make_completion(); },
                  [](stage& on) { return on.destroy_completion(); }});
-    s.push_back({"create queue pair", false,
+    s.push_back({"create queue pair", false, true,
                  [](stage& on) {
                    on.make_domain();
                    on.make_completion();
@@ -249,17 +316,17 @@ const std::vector<command_sequence>& all_sequences() {
                   {qp_state::error, "ERROR"}};
     for (const auto& in : states) {
       const auto there = [in](stage& on) { on.make_queue(in.state); };
-      s.push_back({std::string("destroy queue pair in ") + in.name, false, there,
+      s.push_back({std::string("destroy queue pair in ") + in.name, false, true, there,
                    [](stage& on) { return on.destroy_queue(); }});
       if (in.state != qp_state::reset)
-        s.push_back({std::string("query queue pair in ") + in.name, false, there,
+        s.push_back({std::string("query queue pair in ") + in.name, false, true, there,
                      [](stage& on) { return on.read_queue(); }});
       for (const auto& to : states) {
         const bool leads_out = to.state == qp_state::reset || to.state == qp_state::error;
         const bool onwards = &to == &in + 1 && to.state != qp_state::error;
         if (!onwards && (!leads_out || in.state == qp_state::reset)) continue;
-        s.push_back({std::string("queue pair from ") + in.name + " to " + to.name, false, there,
-                     [to](stage& on) { return on.move_queue(to.state); }});
+        s.push_back({std::string("queue pair from ") + in.name + " to " + to.name, false, true,
+                     there, [to](stage& on) { return on.move_queue(to.state); }});
       }
     }
     return s;

@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include <freehca/hca/context_reservation.hpp>
+#include <freehca/hca/port_operation.hpp>
+
 #include "counts.hpp"
 
 namespace freehca::testing {
@@ -28,7 +31,7 @@ class stage {
   /// Handles of what a late answer took.
   void forget_stale();
 
-  // Preparation.
+  // Preparation. The port is the second: what stands on the device goes by the first.
   void make_domain();
   void make_region();
   void make_completion();
@@ -38,6 +41,11 @@ class stage {
   using started = std::shared_ptr<operation>;
   started bring_up();
   started tear_down();
+  started recover();
+  started close_port();
+  started open_port();
+  started reserve();
+  started release();
   started create_region();
   started destroy_region();
   started create_completion();
@@ -65,6 +73,7 @@ class stage {
   mr_handle region_;
   cq_handle completion_;
   qp_handle queue_;
+  std::shared_ptr<context_reservation> reservation_;
   in_process::host_memory_map::scattered_pages pages_;
   std::function<void()> keep_;  // what an operation made, when it ended well
 };
@@ -72,7 +81,8 @@ class stage {
 /// What a driver does with firmware commands.
 struct command_sequence {
   std::string name;
-  bool of_the_device = false;  ///< not of an object that stands on it
+  bool of_the_device = false;   ///< not of something that stands on it
+  bool names_an_object = true;  ///< one with a number of its own
   std::function<void(stage&)> prepare;
   std::function<stage::started(stage&)> start;
 };
