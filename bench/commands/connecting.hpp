@@ -14,7 +14,7 @@ struct driven {
   device& adapter;
   verbs& objects;
   pd_handle domain{};
-  cq_handle completions{};  ///< of all queue pairs, sends and receives
+  cq_handle completions{};             ///< of all queue pairs, sends and receives
   std::function<std::uint64_t()> now;  ///< nanoseconds, of the clock that is measured with
   /// Runs the driver until it says true. Fails when that takes for ever.
   std::function<status(const std::function<bool()>& done)> until;

@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <host.hpp>
 #include <nlohmann/json.hpp>
-#include <CLI/CLI.hpp>
 
 #include <freehca/verified_traffic/report.hpp>
 

@@ -156,6 +156,7 @@ void context_tables::give_up(block& b) {
 }
 
 void context_tables::release_spares() {
+  fresh_ = true;
   while (block* b = spares_.pop_front()) {
     b->state = block_state::unwanted;
     unwanted_.push_back(*b);

@@ -51,9 +51,11 @@ bool context_tables::idle() const {
 
 void context_tables::poll() {
   if (!is_open()) return;
-  fresh_ = false;
   const std::uint64_t now = platform_.now();
+  // Called with each look at the device: those that wait are gone through only when something has happened.
+  if (next_deadline() > now) return;
   if (!spares_.empty() && now >= spares_due_) release_spares();
+  fresh_ = false;
   deadlines_.expire(waiting_, now);
   finish_requests();
   start_unmapping();

@@ -185,7 +185,7 @@ std::uint64_t device::next_deadline() const {
   if (!contexts_.idle() && channel_.idle()) next = 0;
   if (contexts_.is_open()) next = clock::earlier(next, contexts_.next_deadline());
   if (events_[0].is_open()) {
-    if (events_[0].notified()) next = 0;
+    if (events_[0].due()) next = 0;
     // Without an interrupt only a look at the ring tells.
     if (!info_.interrupts_work)
       next = clock::earlier(next,

@@ -23,6 +23,7 @@ status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_
   statistics_ = {};
   interrupts_.store(0, std::memory_order_relaxed);
   notified_.store(false, std::memory_order_relaxed);
+  armed_ = true;
   return {};
 }
 
@@ -44,7 +45,9 @@ unsigned event_context::poll(unsigned limit) {
     // A sink may have closed the queue.
     if (!is_open()) return count;
   }
-  if (count > 0 || fired) ring_.arm();
+  const bool dry = count == 0;
+  if (dry && (fired || !armed_)) ring_.arm();
+  armed_ = dry;
   return count;
 }
 

@@ -124,7 +124,7 @@ std::uint64_t verbs::next_deadline() const {
   const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
   if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
   for (unsigned i = 0; i < device_->completion_contexts(); ++i)
-    if (device_->completion_context(i).notified()) return 0;
+    if (device_->completion_context(i).due()) return 0;
   const std::uint64_t next = device_->next_deadline();
   return limited_.empty() ? next : clock::earlier(next, deadlines_.next());
 }

@@ -29,11 +29,13 @@ class event_context {
   unsigned vector() const { return vector_; }
   bool is_open() const { return ring_.is_open(); }
 
-  /// Handles what has come, at most `limit` events, tells the device how far, and arms the vector again.
+  /// Handles what has come, at most `limit` events, and tells the device how far. The vector is armed again by the
+  /// first call that finds nothing: as long as events come as fast as they are handled, none of them interrupts.
   /// Returns the number of events.
   unsigned poll(unsigned limit = ~0u);
-  /// Set by the interrupt since the last poll(): there may be events. Any thread.
-  bool notified() const { return notified_.load(std::memory_order_relaxed); }
+  /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or the vector is not
+  /// armed. Its owner's thread.
+  bool due() const { return !armed_ || notified_.load(std::memory_order_relaxed); }
   /// From interrupt context or another thread, one at a time: only takes note.
   void notify() noexcept {
     // Plain loads and stores: a read-modify-write is a library call on some machines.
@@ -70,6 +72,7 @@ class event_context {
   event_statistics statistics_;
   std::atomic<std::uint64_t> interrupts_{0};
   std::atomic<bool> notified_{false};
+  bool armed_ = true;  // the device will interrupt for the next event, or has
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;
 };

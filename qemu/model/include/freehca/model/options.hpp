@@ -11,9 +11,10 @@ enum class link_layer : std::uint8_t { infiniband, ethernet };
 
 /// Faults that the model is asked for. All off by default.
 struct fault_options {
-  std::uint64_t command_acceptance_ns = 0;  ///< from GO's being set to acceptance, when an event command's GO drops
-  std::uint64_t command_latency_ns = 0;     ///< from acceptance to completion
-  bool commands_side_by_side = true;        ///< false: latencies add up, one command after the other
+  std::uint64_t command_acceptance_ns =
+      0;  ///< from GO's being set to acceptance, when an event command's GO drops
+  std::uint64_t command_latency_ns = 0;  ///< from acceptance to completion
+  bool commands_side_by_side = true;     ///< false: latencies add up, one command after the other
 };
 
 /// How the adapter is made. Fixed for the life of a device object.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The loop that drives the driver for hcactl and the examples.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "in_process_host.hpp"
+
+namespace freehca::verified_traffic {
+namespace {
+
+class watchful_host final : public in_process_host {
+ public:
+  void wait(std::uint64_t deadline) override {
+    if (deadline != 0 && ended && ended()) slept_behind_the_end = true;
+    in_process_host::wait(deadline);
+  }
+  std::function<bool()> ended;
+  bool slept_behind_the_end = false;
+};
+
+TEST(session, does_not_sleep_once_what_it_waits_for_has_ended) {
+  watchful_host host;
+  session s(host);
+  ASSERT_TRUE(s.open(false).ok());
+  ASSERT_TRUE(s.bring_up().ok());
+  create_completion_queue c;
+  c.start(s.objects(), {.entries = 4});
+  host.ended = [&c] { return c.done(); };
+  EXPECT_TRUE(s.await(c).ok());
+  EXPECT_FALSE(host.slept_behind_the_end);
+  host.ended = nullptr;
+  destroy_completion_queue d;
+  d.start(s.objects(), c.queue());
+  EXPECT_TRUE(s.await_cleanup(d).ok());
+  EXPECT_TRUE(s.tear_down().ok());
+}
+
+}  // namespace
+}  // namespace freehca::verified_traffic
