@@ -24,6 +24,7 @@ status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_
   interrupts_.store(0, std::memory_order_relaxed);
   notified_.store(false, std::memory_order_relaxed);
   armed_ = true;
+  ending_ = false;
   return {};
 }
 
@@ -46,7 +47,7 @@ unsigned event_context::poll(unsigned limit) {
     if (!is_open()) return count;
   }
   const bool dry = count == 0;
-  if (dry && (fired || !armed_)) ring_.arm();
+  if (dry && (fired || !armed_) && !ending_) ring_.arm();
   armed_ = dry;
   return count;
 }

@@ -13,6 +13,7 @@ void device::begin_reset() {
   steps::drop(*this);
   // From here on nothing is posted: the device would answer it with the state of before.
   if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(transport_error::reset);
+  for (event_context& e : events_) e.end_arming();
   under_way_ = nullptr;
   phase_ = item_ = 0;
   wake_ = 0;

@@ -174,6 +174,7 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
     switch (d.phase_) {
       case begin:
         if (q.created) {
+          d.events_[d.item_].end_arming();
           make<commands::hw2sw_eq>(d, q.eqn);
           put_at_risk(d, q);
           return send(d, destroyed);

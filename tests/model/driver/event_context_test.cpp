@@ -11,7 +11,10 @@ namespace {
 
 struct event_queue : ::testing::Test {
   device_rig rig;
-  void SetUp() override { ASSERT_TRUE(rig.bring_up().ok()) << rig.failure(); }
+  void SetUp() override {
+    ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+    ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  }
   void TearDown() override { EXPECT_TRUE(rig.tear_down().ok()) << rig.failure(); }
   std::uint64_t doorbells() const { return rig.machine.counter("doorbells"); }
 };

@@ -35,7 +35,7 @@ class event_context {
   unsigned poll(unsigned limit = ~0u);
   /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or the vector is not
   /// armed. Its owner's thread.
-  bool due() const { return !armed_ || notified_.load(std::memory_order_relaxed); }
+  bool due() const { return (!armed_ && !ending_) || notified_.load(std::memory_order_relaxed); }
   /// From interrupt context or another thread, one at a time: only takes note.
   void notify() noexcept {
     // Plain loads and stores: a read-modify-write is a library call on some machines.
@@ -63,6 +63,8 @@ class event_context {
   status open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring,
               channel* commands);
   void close();
+  /// The queue is about to be destroyed, or the device reset: from here on the doorbell is left alone.
+  void end_arming() { ending_ = true; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
 
   queues::eq ring_;
@@ -73,6 +75,7 @@ class event_context {
   std::atomic<std::uint64_t> interrupts_{0};
   std::atomic<bool> notified_{false};
   bool armed_ = true;  // the device will interrupt for the next event, or has
+  bool ending_ = false;
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;
 };
