@@ -18,9 +18,6 @@ unsigned log_of(std::uint64_t entry_bytes) {
                                                           : no_log;
 }
 
-// 256 bytes: 56 queue pairs of a group, as ConnectX-2 has them; every card takes this size.
-constexpr unsigned log_mcg_entry = 8;
-
 }  // namespace
 
 status context_layout::plan(const budget& b, const capabilities& c) {
@@ -57,7 +54,7 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   set(context_table::eqc, log_of(r.get<&l::eqc_entry_sz>()));
   set(context_table::dmpt, log_of(r.get<&l::d_mpt_entry_sz>()));
   set(context_table::mtt, log_of(r.get<&l::mtt_entry_sz>()));
-  set(context_table::mcg, log_mcg_entry);
+  set(context_table::mcg, b.log_mcg_entry_bytes);
   constexpr context_table cmpts[layouts::cmpt_types] = {
       context_table::cmpt_qp, context_table::cmpt_srq, context_table::cmpt_cq,
       context_table::cmpt_eq};
@@ -65,7 +62,6 @@ status context_layout::plan(const budget& b, const capabilities& c) {
 
   for (unsigned g = 0; g < context_groups; ++g)
     log_objects[g] = log_objects_for(b, static_cast<context_group>(g));
-  log_mcg_entry_bytes = log_mcg_entry;
   log_mcg_hash = b.log_mcgs == 0 ? 0 : b.log_mcgs - 1;
 
   for (unsigned t = 0; t < context_tables_count; ++t) {

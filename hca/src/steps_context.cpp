@@ -40,8 +40,9 @@ auto device::steps::set_icm_size(device& d) -> outcome {
   return done;
 }
 
-/// How many objects of a group have their context memory from the start: those of the firmware, those of the
-/// driver itself, and all of the small multicast table.
+/// How many objects of a group have their context memory from the start: those of the firmware and those of the
+/// driver itself. The multicast table gets its memory with its groups: without device-managed steering nothing wants
+/// it whole (Linux 6.1 main.c mlx4_init_icm says so, and maps it whole for simplicity).
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
   switch (g) {
@@ -58,7 +59,7 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
     case context_group::mtt:
       return k.reserved_mtts;
     case context_group::mcg:
-      return std::uint32_t{1} << d.setup_.budget.log_mcgs;
+      return 0;
   }
   return 0;
 }
@@ -66,19 +67,23 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
 auto device::steps::map_reserved(device& d) -> outcome {
   if (d.phase_ == 0) {
     for (unsigned g = 0; g < context_groups; ++g) {
-      d.requests_[g].restart();
       const auto group = static_cast<context_group>(g);
-      d.contexts_.map(d.requests_[g], group, 0, reserved_objects(d, group));
+      const std::uint32_t objects = reserved_objects(d, group);
+      d.requests_[g].restart();
+      if (objects != 0) d.contexts_.map(d.requests_[g], group, 0, objects);
     }
     d.phase_ = 1;
   }
-  for (context_request& r : d.requests_)
-    if (!r.done()) {
-      d.under_way_ = &r;
-      return wait;
-    }
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
+    if (reserved_objects(d, static_cast<context_group>(g)) == 0) continue;
+    if (!d.requests_[g].done()) {
+      d.under_way_ = &d.requests_[g];
+      return wait;
+    }
+  }
+  for (unsigned g = 0; g < context_groups; ++g) {
+    if (reserved_objects(d, static_cast<context_group>(g)) == 0) continue;
     const status s = d.requests_[g].outcome();
     d.reserved_mapped_[g] = s.ok();
     if (!s.ok() && worst.ok()) worst = s;
@@ -115,6 +120,16 @@ auto device::steps::unmap_reserved(device& d) -> outcome {
   return done;
 }
 
+namespace {
+
+/// The steering of a card that can do it both ways: as Linux 6.1 main.c choose_steering_mode chooses.
+bool has_b0_steering(const freehca::capabilities& can) {
+  return can.has(layouts::dev_cap_flag::vep_uc_steering) &&
+         can.has(layouts::dev_cap_flag::vep_mc_steering);
+}
+
+}  // namespace
+
 auto device::steps::init_hca(device& d) -> outcome {
   if (d.phase_ != 0) return fail(settle_effect(d));
   using l = layouts::init_hca;
@@ -142,9 +157,10 @@ auto device::steps::init_hca(device& d) -> outcome {
       .set<&l::rdmarc_base>(base(context_table::rdmarc))
       .set<&l::log_rd_per_qp>(b.log_rdmarc_per_qp)
       .set<&l::mc_base>(base(context_table::mcg))
-      .set<&l::log_mc_entry_sz>(p.log_mcg_entry_bytes)
+      .set<&l::log_mc_entry_sz>(b.log_mcg_entry_bytes)
       .set<&l::log_mc_hash_sz>(p.log_mcg_hash)
       .set<&l::log_mc_table_sz>(b.log_mcgs)
+      .set<&l::uc_steering>(has_b0_steering(d.capabilities_))
       .set<&l::dmpt_base>(base(context_table::dmpt))
       .set<&l::log_mpt_sz>(b.log_mpts)
       .set<&l::mtt_base>(base(context_table::mtt))

@@ -11,13 +11,15 @@ namespace freehca {
 /// those that the firmware keeps for itself included; what is lent for a table grows with its use. Constant
 /// for the life of a device object.
 struct budget {
-  unsigned log_qps = 11;           ///< firmware keeps 64 to 1088 of them
-  unsigned log_srqs = 8;           ///< firmware keeps 64
-  unsigned log_cqs = 9;            ///< firmware keeps 128
-  unsigned log_eqs = 6;            ///< firmware keeps 4 to 32
-  unsigned log_mpts = 11;          ///< memory regions; firmware keeps 16 to 256
-  unsigned log_mtts = 18;          ///< translation entries, one for each page of a region or queue
-  unsigned log_mcgs = 7;           ///< multicast groups, hash table and overflow entries together
+  unsigned log_qps = 11;   ///< firmware keeps 64 to 1088 of them
+  unsigned log_srqs = 8;   ///< firmware keeps 64
+  unsigned log_cqs = 9;    ///< firmware keeps 128
+  unsigned log_eqs = 6;    ///< firmware keeps 4 to 32
+  unsigned log_mpts = 11;  ///< memory regions; firmware keeps 16 to 256
+  unsigned log_mtts = 18;  ///< translation entries, one for each page of a region or queue
+  unsigned log_mcgs = 7;   ///< multicast groups, hash table and overflow entries together
+  /// Of a multicast group's entry in bytes, 6 to 12: 8 is 56 queue pairs of a group, as ConnectX-2 has them.
+  unsigned log_mcg_entry_bytes = 8;
   unsigned log_rdmarc_per_qp = 4;  ///< RDMA reads and atomics outstanding at a responder
 
   unsigned completion_event_queues = 1;  ///< 0 to most_completion_event_queues

@@ -56,7 +56,6 @@ struct context_layout {
   std::uint64_t cmpt_base = 0;
   std::uint64_t bytes = 0;  ///< of context memory in all: for SET_ICM_SIZE
   unsigned log_objects[context_groups] = {};
-  unsigned log_mcg_entry_bytes = 0;
   unsigned log_mcg_hash = 0;
 
   const place& table(context_table t) const { return tables[static_cast<unsigned>(t)]; }

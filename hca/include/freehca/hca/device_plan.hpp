@@ -92,7 +92,8 @@ struct device_plan {
   static constexpr bool sound(const budget& b) {
     return b.log_qps <= 24 && b.log_srqs <= 24 && b.log_cqs <= 24 && b.log_eqs <= 10 &&
            b.log_mpts <= 24 && b.log_mtts >= 6 && b.log_mtts <= 31 && b.log_mcgs >= 1 &&
-           b.log_mcgs <= 24 && b.log_rdmarc_per_qp <= 7 &&
+           b.log_mcgs <= 24 && b.log_mcg_entry_bytes >= 6 && b.log_mcg_entry_bytes <= 12 &&
+           b.log_rdmarc_per_qp <= 7 &&
            b.completion_event_queues <= budget::most_completion_event_queues &&
            b.log_asynchronous_eq_entries >= 4 && b.log_asynchronous_eq_entries <= 20 &&
            b.log_completion_eq_entries >= 4 && b.log_completion_eq_entries <= 20 &&
