@@ -32,6 +32,7 @@ event_queues::event_queues(adapter& a) : a_(a) {
   on(opcode::hw2sw_eq, &event_queues::hw2sw);
   on(opcode::query_eq, &event_queues::query);
   on(opcode::map_eq, &event_queues::map);
+  a.counters.add("event_queues", [this] { return std::count(owned_.begin(), owned_.end(), true); });
   a.counters.add("eqes", posted_);
   a.counters.add("eqes_dropped", dropped_);
   a.counters.add("interrupts", interrupts_);

@@ -45,6 +45,7 @@ firmware::firmware(adapter& a) : a_(a) {
   on(opcode::hw_health_check, &firmware::nop);
   a.counters.add("firmware_pages", firmware_pages_);
   a.counters.add("auxiliary_pages", auxiliary_pages_);
+  count_profile();
 }
 
 unsigned firmware::clock_mhz() const {

@@ -58,6 +58,7 @@ class firmware {
   layouts::command_status nop(command& c);
 
   layouts::command_status take_pages(command& c, std::uint64_t& count);
+  void count_profile();
   layouts::command_status take_profile(const layouts::image<layouts::init_hca>& in);
   bool reserved_entries_mapped() const;
 

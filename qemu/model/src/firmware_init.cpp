@@ -73,6 +73,25 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
   return command_status::ok;
 }
 
+/// What INIT_HCA was told can be read as counters; zero while the adapter is not initialised.
+void firmware::count_profile() {
+  const auto show = [this](const char* name, unsigned hca_profile::*what) {
+    a_.counters.add(name, [this, what] { return a_.profile.running ? a_.profile.*what : 0u; });
+  };
+  show("init_log_qps", &hca_profile::log_qps);
+  show("init_log_rdmarc_per_qp", &hca_profile::log_rd_per_qp);
+  show("init_log_srqs", &hca_profile::log_srqs);
+  show("init_log_cqs", &hca_profile::log_cqs);
+  show("init_log_eqs", &hca_profile::log_eqs);
+  show("init_log_mpts", &hca_profile::log_mpts);
+  show("init_log_mcg_entry", &hca_profile::log_mc_entry_bytes);
+  show("init_log_mcg_hash", &hca_profile::log_mc_hash);
+  show("init_log_mcgs", &hca_profile::log_mc_table);
+  a_.counters.add("init_b0_steering", [this] {
+    return a_.profile.running && initial_.get<&layouts::init_hca::uc_steering>() ? 1u : 0u;
+  });
+}
+
 /// Firmware keeps its reserved objects in the first entries of each table, so those must be lent by now.
 bool firmware::reserved_entries_mapped() const {
   using layouts::cmpt_type;
