@@ -26,13 +26,13 @@ outcome<pci_function> find(const common_options& how) {
 
 // `more_bytes`: that the device is going to reach beside what the session needs.
 int with_session(const common_options& how, bool take_over, std::size_t more_bytes,
-                 const work& doing) {
+                 const work& doing, const verified_traffic::session_options& size = {}) {
   const auto function = find(how);
   if (!function) return report(function.error(), how.json);
-  auto device = vfio_host::vfio_device::open(*function, session::dma_bytes() + more_bytes);
+  auto device = vfio_host::vfio_device::open(*function, session::dma_bytes(size) + more_bytes);
   if (!device) return report(device.error(), how.json);
   vfio_surroundings host(std::move(*device));
-  session s(host);
+  session s(host, size);
   workplace at{.on = s, .address = function->address.text(), .json = how.json, .verdict = {}};
   at.verdict = [&](status outcome, const char* task) {
     return verdict(host, s, outcome, task, at.address);
@@ -77,8 +77,9 @@ int info(const common_options& how) {
   return with_session(how, false, 0, with_adapter([&j](workplace& at) { return inform(at, j); }));
 }
 
-int up(const common_options& how) {
-  return with_session(how, false, 0, with_adapter(report_adapter));
+int up(const common_options& how, const up_options& what) {
+  return with_session(
+      how, false, 0, with_adapter([&what](workplace& at) { return stay_up(at, what); }), what.size);
 }
 
 int ping(const common_options& how, const ping_options& traffic) {

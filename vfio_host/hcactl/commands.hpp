@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <freehca/verified_traffic/session.hpp>
+
 namespace freehca::hcactl {
 
 /// What all commands share.
@@ -18,11 +20,17 @@ struct ping_options {
   unsigned messages = 20;  ///< of each kind and size
 };
 
+struct up_options {
+  verified_traffic::session_options size;
+  bool tables = false;  ///< reads the GID and P_Key tables
+  bool hold = false;    ///< stays up until SIGINT or SIGTERM
+};
+
 // Each prints its result to standard output, or one message to standard error, and returns the exit code: 0, or a
 // vfio_host::trouble.
 int list(const common_options& how);
 int info(const common_options& how);
-int up(const common_options& how);
+int up(const common_options& how, const up_options& what);
 int ping(const common_options& how, const ping_options& traffic);
 int reset(const common_options& how);
 

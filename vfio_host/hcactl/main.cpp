@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.hpp"
+#include "size.hpp"
 
 int main(int argc, char** argv) {
   using namespace freehca::hcactl;
@@ -34,12 +35,29 @@ int main(int argc, char** argv) {
       app.add_subcommand("list", "the adapters of this machine, who drives them");
   const CLI::App* info_command = with_address(
       "info", "one adapter: what stands in the way of using it, or what it is and can do");
-  const CLI::App* up_command =
-      with_address("up", "bring it up, report what it is, take everything back");
+  CLI::App* up_command = with_address("up", "bring it up, report what it is, take everything back");
   CLI::App* ping_command =
       with_address("ping", "bring it up and move verified data in loopback on a port");
   const CLI::App* reset_command =
       with_address("reset", "reset it, and free it from an owner that died");
+  up_options held;
+  unsigned event_queues = 1 + held.size.budget.completion_event_queues;
+  up_command
+      ->add_option_function<std::vector<std::string>>(
+          "--size",
+          [&held](const std::vector<std::string>& all) {
+            for (const std::string& one : all)
+              if (const std::string why = set_size(held.size.budget, one); !why.empty())
+                throw CLI::ValidationError("--size", why);
+          },
+          "NAME=LOG: room for 2^LOG of qps, srqs, cqs, eqs, mpts, mtts, mcgs; repeatable")
+      ->allow_extra_args(false);
+  up_command
+      ->add_option("--event-queues", event_queues,
+                   "in all, the one for asynchronous events included")
+      ->check(CLI::Range(1u, 1u + freehca::budget::most_completion_event_queues));
+  up_command->add_flag("--tables", held.tables, "reads the GID and P_Key tables of its ports");
+  up_command->add_flag("--hold", held.hold, "stays up until SIGINT or SIGTERM");
   ping_command->add_option("--port", traffic.port, "port of the adapter")
       ->check(CLI::Range(1u, 2u));
   ping_command->add_option("--messages", traffic.messages, "messages of each kind and size")
@@ -48,7 +66,8 @@ int main(int argc, char** argv) {
 
   if (*list_command) return list(how);
   if (*info_command) return info(how);
-  if (*up_command) return up(how);
+  held.size.budget.completion_event_queues = event_queues - 1;
+  if (*up_command) return up(how, held);
   if (*ping_command) return ping(how, traffic);
   if (*reset_command) return reset(how);
   return 0;

@@ -2,10 +2,13 @@
 // Copyright the freehca authors
 #include "work.hpp"
 
+#include <cstdio>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include <freehca/verified_traffic/address_tables.hpp>
 #include <freehca/verified_traffic/report.hpp>
 
 #include "print.hpp"
@@ -50,6 +53,27 @@ findings inform(workplace& at, nlohmann::json about) {
 findings report_adapter(workplace& at) {
   if (!at.json) fmt::print("{}", verified_traffic::to_text(at.on.adapter()));
   return verified_traffic::to_json(at.on.adapter());
+}
+
+findings stay_up(workplace& at, const up_options& what) {
+  std::vector<verified_traffic::port_tables> tables;
+  if (what.tables)
+    if (const status s = read_address_tables(at.on, tables); !s.ok())
+      return at.verdict(s, "reading the tables");
+  nlohmann::json document = verified_traffic::to_json(at.on.adapter());
+  if (what.tables) document["tables"] = verified_traffic::to_json(tables);
+  if (!at.json)
+    fmt::print("{}{}", verified_traffic::to_text(at.on.adapter()),
+               verified_traffic::to_text(tables));
+  if (!what.hold) return document;
+  if (!at.json) fmt::print("held       until SIGINT or SIGTERM\n");
+  std::fflush(stdout);
+  while (!at.on.host().interrupted()) {
+    at.on.turn();
+    if (at.on.adapter().state() != device_state::up)
+      return at.verdict(transport_error::gone, "holding the adapter up");
+  }
+  return document;
 }
 
 findings move_data(workplace& at, const ping_options& traffic) {

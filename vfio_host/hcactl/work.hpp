@@ -37,6 +37,7 @@ work with_adapter(work doing);
 /// `about`: what is known of the adapter already, and printed.
 findings inform(workplace& at, nlohmann::json about);
 findings report_adapter(workplace& at);
+findings stay_up(workplace& at, const up_options& what);
 findings move_data(workplace& at, const ping_options& traffic);
 findings reset_adapter(workplace& at);
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <string>
+
+#include <freehca/hca/budget.hpp>
+
+namespace freehca::hcactl {
+
+/// Makes one table of context memory as large as the user says: "qps=18" is room for 2^18 queue pairs, those that the
+/// firmware keeps for itself included. Empty, or a message that says what is allowed.
+std::string set_size(budget& of, const std::string& text);
+
+}  // namespace freehca::hcactl
