@@ -1,33 +1,62 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# bench.sh WHAT [OPTION...]: builds and runs a measurement; the options are its own.
+# bench.sh WHAT [OPTION...]: builds and runs a measurement.
 #   commands [--in-process] [--queue-pairs N] [--json FILE]: what many firmware commands in flight bring: in process, in
-#     virtual time; then, unless --in-process, in the test guest, against Linux's mlx4_ib
-#   context_memory: how closely lent memory follows the queue pairs that are alive, in process
+#     virtual time; then, unless --in-process, in the test guest, against Linux's mlx4_ib. With --in-process also
+#     --at-a-time N, --latency-ns N, --post-ns N.
+#   context_memory [--queue-pairs N] [--alive N] [--seed N]: how closely lent memory follows the queue pairs that are
+#     alive, in process
+#   --help: this
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
+for word in "$@"; do
+  [[ $word == -h || $word == --help ]] || continue
+  sed -n '/^# bench.sh/,/^#   --help/s/^# //p' "${BASH_SOURCE[0]}"
+  exit 0
+done
 case ${1:-} in
-  commands | context_memory) what=$1 ;;
+  commands) known=' --in-process --queue-pairs --json --at-a-time --latency-ns --post-ns ' ;;
+  context_memory) known=' --queue-pairs --alive --seed ' ;;
   '') die "bench: say which one: commands, context_memory" ;;
   *) die "bench: there is no measurement '$1'; there are: commands, context_memory" ;;
 esac
+what=$1
 shift
 
-in_process=no json='' queue_pairs=4096
-options=()
+declare -A given=()
 while [[ $# -gt 0 ]]; do
-  case $what:$1 in
-    commands:--in-process) in_process=yes; shift ;;
-    commands:--json) json=$(realpath -m "${2:?--json wants a file}"); shift 2 ;;
-    commands:--queue-pairs) queue_pairs=${2:?--queue-pairs wants a number}; shift 2 ;;
-    *) options+=("$1"); shift ;;
-  esac
+  [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
+  [[ $known == *" $1 "* ]] || die "bench $what: no option '$1'; there are:$known(--help says more)"
+  [[ ! -v given[$1] ]] || die "bench $what: $1 is given twice"
+  if [[ $1 == --in-process ]]; then
+    given[$1]=yes
+    shift
+  else
+    [[ $# -gt 1 ]] || die "bench $what: $1 wants a value"
+    given[$1]=$2
+    shift 2
+  fi
 done
-[[ $what == commands ]] && options+=(--queue-pairs "$queue_pairs" ${json:+--json "$json"})
+if [[ $what == commands && ! -v given[--in-process] ]]; then
+  for option in --at-a-time --latency-ns --post-ns; do
+    [[ ! -v given[$option] ]] || die "bench commands: $option is not for the part in the guest; add --in-process"
+  done
+fi
+in_process=${given[--in-process]:-no}
+unset 'given[--in-process]'
+json=
+if [[ -v given[--json] ]]; then
+  json=$(realpath -m "${given[--json]}")
+  given[--json]=$json
+fi
+[[ $what != commands ]] || given[--queue-pairs]=${given[--queue-pairs]:-4096}
+queue_pairs=${given[--queue-pairs]:-}
+options=()
+for option in "${!given[@]}"; do options+=("$option" "${given[$option]}"); done
 
 cd "$FREEHCA_ROOT"
 need script build

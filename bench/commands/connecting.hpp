@@ -16,7 +16,8 @@ struct driven {
   pd_handle domain{};
   cq_handle completions{};             ///< of all queue pairs, sends and receives
   std::function<std::uint64_t()> now;  ///< nanoseconds, of the clock that is measured with
-  /// Runs the driver until it says true. Fails when that takes for ever.
+  /// Runs the driver until it says true. Each command has a time limit, so that it does; fails when nothing is left
+  /// that could change it.
   std::function<status(const std::function<bool()>& done)> until;
 };
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""What ./dev bench does not understand it refuses, before it builds or boots anything."""
+import os
+import pathlib
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def bench(*words):
+    """Exit code, standard output, standard error. A step would fail: there is no place for its log."""
+    done = subprocess.run(["/bin/bash", str(ROOT / "dev.d/bench.sh"), *words], capture_output=True, text=True,
+                          timeout=30, check=False,
+                          env={**os.environ, "FREEHCA_ROOT": str(ROOT), "FREEHCA_LOGS": "/dev/null/none"})
+    return done.returncode, done.stdout, done.stderr
+
+
+class BenchOptions(unittest.TestCase):
+    def test_help_is_all_that_it_gives(self):
+        for words in (["--help"], ["commands", "--help"], ["context_memory", "--seed", "1", "-h"]):
+            with self.subTest(words):
+                code, out, error = bench(*words)
+                self.assertEqual((0, ""), (code, error))
+                self.assertIn("--queue-pairs N", out)
+
+    def test_what_it_does_not_understand_is_refused_by_name(self):
+        for words, expected in (([], "say which one"),
+                                (["speed"], "no measurement 'speed'"),
+                                (["commands", "--alive", "3"], "no option '--alive'"),
+                                (["commands", "3"], "no option '3'"),
+                                (["context_memory", "--json=x"], "no option '--json'"),
+                                (["commands", "--json"], "--json wants a value"),
+                                (["commands", "--queue-pairs", "5", "--queue-pairs=6"],
+                                 "--queue-pairs is given twice"),
+                                (["commands", "--latency-ns=5"], "add --in-process")):
+            with self.subTest(words):
+                code, out, error = bench(*words)
+                self.assertEqual((1, ""), (code, out))
+                self.assertIn(expected, error)
+                self.assertEqual(1, error.count("\n"), error)
+
+
+if __name__ == "__main__":
+    unittest.main()
