@@ -157,6 +157,33 @@ TEST_F(core_commands, init_hca_checks_what_it_is_asked_for) {
   EXPECT_EQ(init([](auto&) {}), command_status::ok);
 }
 
+TEST(core_commands_of, each_variant_takes_the_multicast_table_that_it_reports_and_no_larger) {
+  using l = layouts::init_hca;
+  for (const variant v : {variant::connectx2, variant::connectx3, variant::connectx3_pro}) {
+    options how;
+    how.kind = v;
+    test_host host(std::size_t{192} << 20);
+    device hca{host, how};
+    test_driver driver{host, hca};
+    ASSERT_TRUE(driver.start_firmware());
+    ASSERT_TRUE(driver.prepare_context_memory());
+    layouts::image<layouts::query_dev_cap> caps;
+    ASSERT_EQ(driver.query(opcode::query_dev_cap, caps).status, command_status::ok);
+    const auto most = caps.get<&layouts::query_dev_cap::log_max_mcgs>();
+    EXPECT_EQ(most, v == variant::connectx2 ? 13u : 17u);
+    auto p = driver.profile();
+    constexpr unsigned log_entry = 6;
+    constexpr std::uint64_t table = 0x2'0000'0000;
+    const unsigned log_pages = static_cast<unsigned>(most) + log_entry - 12;
+    ASSERT_EQ(driver.lend(table, log_pages), command_status::ok);
+    p.set<&l::mc_base>(table).set<&l::log_mc_entry_sz>(log_entry);
+    p.set<&l::log_mc_table_sz>(most + 1);
+    EXPECT_EQ(driver.command_with(opcode::init_hca, p).status, command_status::exceeds_limits);
+    p.set<&l::log_mc_table_sz>(most);
+    EXPECT_EQ(driver.command_with(opcode::init_hca, p).status, command_status::ok);
+  }
+}
+
 TEST_F(core_commands, multicast_entries_are_empty_after_init_hca) {
   ASSERT_TRUE(driver.bring_up());
   icm& m = *hca.inside().context_memory;

@@ -130,6 +130,29 @@ TEST_F(core_faults, silent_firmware_keeps_go_until_a_reset) {
   expect_works_after_reset(host, hca);
 }
 
+TEST(core_fault_times, may_be_as_long_as_they_can_be_written) {
+  constexpr std::uint64_t longest = ~std::uint64_t{0}, moment = 1000;
+  struct {
+    std::uint64_t acceptance, latency;
+    bool side_by_side;
+  } const all[] = {{longest, 0, true},  {longest - moment, 0, true},  {0, longest, true},
+                   {0, longest, false}, {0, longest - moment, false}, {0, longest - 1, false}};
+  for (const auto& times : all) {
+    test_host host;
+    host.advance(moment);
+    options how;
+    how.faults.command_acceptance_ns = times.acceptance;
+    how.faults.command_latency_ns = times.latency;
+    how.faults.commands_side_by_side = times.side_by_side;
+    device hca{host, how};
+    test_driver driver{host, hca};
+    driver.post(opcode::query_fw, 0, 0, 0, driver.output, layouts::polled_token, false);
+    host.advance(1'000'000'000);
+    EXPECT_TRUE(driver.go()) << times.acceptance << " " << times.latency;
+    EXPECT_EQ(driver.counter_named("commands"), 0u);
+  }
+}
+
 TEST_F(core_faults, a_lost_answer_is_of_a_command_that_was_run) {
   ask_for("QUERY_FW:lost");
   EXPECT_FALSE(answers());

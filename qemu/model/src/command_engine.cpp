@@ -92,9 +92,9 @@ void command_engine::start() {
   if (c.event) register_.set<&hcr::go>(false);
 
   const auto where = in_flight_.insert(in_flight_.end(), f);
-  std::uint64_t due = a_.work.now() + a_.how.faults.command_latency_ns;
-  if (!a_.how.faults.commands_side_by_side)
-    due = std::max(a_.work.now(), last_due_) + a_.how.faults.command_latency_ns;
+  std::uint64_t begins = a_.work.now();
+  if (!a_.how.faults.commands_side_by_side) begins = std::max(begins, last_due_);
+  const std::uint64_t due = scheduler::later(begins, a_.how.faults.command_latency_ns);
   last_due_ = due;
   a_.work.at(due, [this, where, generation = generation_] {
     if (generation == generation_) finish(where);

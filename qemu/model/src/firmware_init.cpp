@@ -55,8 +55,8 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
 
   // The limits of QUERY_DEV_CAP (firmware_queries.cpp).
   if (p.log_qps > 24 || p.log_srqs > 24 || p.log_cqs > 24 || p.log_eqs > 9 || p.log_mpts > 24 ||
-      p.log_rd_per_qp > 7 || p.log_mc_table > 17 || p.log_mc_entry_bytes > 12 ||
-      p.log_uar_page_bytes > 16)
+      p.log_rd_per_qp > 7 || p.log_mc_table > identity_of(a_.how.kind).log_mc_table ||
+      p.log_mc_entry_bytes > 12 || p.log_uar_page_bytes > 16)
     return command_status::exceeds_limits;
   // Firmware's own entries must fit.
   if (p.log_qps < 6 || p.log_srqs < 6 || p.log_cqs < 7 || p.log_eqs < 2 || p.log_mpts < 8 ||

@@ -106,7 +106,7 @@ command_status firmware::query_dev_cap(command& c) {
   // The largest send WQE is 63 blocks of 16 bytes (the control segment's ds field has six bits).
   out.set<&l::max_sg_sq>(62).set<&l::max_desc_sz_sq>(1008);
   out.set<&l::max_sg_rq>(32).set<&l::max_desc_sz_rq>(512);
-  out.set<&l::log_max_qp_mcg>(8).set<&l::log_max_mcgs>(third_generation ? 17 : 13);
+  out.set<&l::log_max_qp_mcg>(8).set<&l::log_max_mcgs>(who.log_mc_table);
   out.set<&l::num_rsvd_pds>(reserved::pds).set<&l::log_max_pds>(15);
   out.set<&l::log_max_xrcds>(16);
   out.set<&l::rdmarc_entry_sz>(entry_bytes::rdmarc).set<&l::qpc_entry_sz>(entry_bytes::qpc);

@@ -30,8 +30,12 @@ class scheduler {
     ++backlog_;
     return add(now(), std::move(what), true);
   }
+  /// The sum, or environment::never: a fault's time may be as long as its type holds.
+  static std::uint64_t later(std::uint64_t time, std::uint64_t nanoseconds) {
+    return nanoseconds < environment::never - time ? time + nanoseconds : environment::never;
+  }
   ticket after(std::uint64_t nanoseconds, work what) {
-    return at(now() + nanoseconds, std::move(what));
+    return at(later(now(), nanoseconds), std::move(what));
   }
   void cancel(ticket& t);
   /// Functions that soon() was given and that have not run.
