@@ -165,6 +165,13 @@ static bool get_removed(Object *object, Error **errp)
     return MLX4(object)->removed;
 }
 
+/* QEMU answers for the two itself, before the BAR that they stand in. */
+static void set_msix_registers_enabled(PCIDevice *pci, bool enabled)
+{
+    memory_region_set_enabled(&pci->msix_table_mmio, enabled);
+    memory_region_set_enabled(&pci->msix_pba_mmio, enabled);
+}
+
 static void set_removed(Object *object, bool value, Error **errp)
 {
     Mlx4State *s = MLX4(object);
@@ -174,6 +181,7 @@ static void set_removed(Object *object, bool value, Error **errp)
                    "machine runs");
     } else if (!value && s->removed) {
         s->removed = false;
+        set_msix_registers_enabled(PCI_DEVICE(s), true);
         pci_device_reset(PCI_DEVICE(s));
     } else if (value && mlx4_enter(s)) {
         /* Its BARs stay where they are: nobody answers there, which reads as
@@ -181,6 +189,7 @@ static void set_removed(Object *object, bool value, Error **errp)
         freehca_model_reset(s->model);
         mlx4_leave(s);
         s->removed = true;
+        set_msix_registers_enabled(PCI_DEVICE(s), false);
     }
 }
 

@@ -7,6 +7,7 @@ from firmware import EVENT, GO, MAP_FA, NOP, QUERY_FW, OUTPUT, RUN_FW, Firmware,
 from machine import Machine, QemuRefused
 
 ERROR_BUFFER, SOFT_RESET = 0x1F020, 0xF0010
+MSIX_TABLE, MSIX_PENDING, VECTOR_CONTROL = 0x7C000, 0x7D000, 12
 LOCAL_CATASTROPHE = 0x08
 
 
@@ -167,6 +168,9 @@ class Faults(unittest.TestCase):
         self.assertEqual(0xFFFFFFFF, self.function.read(0))
         self.assertEqual(0xFFFFFFFF, self.machine.read(self.bar0 + ERROR_BUFFER))
         self.assertEqual(0xFFFFFFFF, self.machine.read(self.bar0 + SOFT_RESET))
+        self.machine.write(self.bar0 + MSIX_TABLE, 0x12345678)
+        for place in (MSIX_TABLE, MSIX_TABLE + VECTOR_CONTROL, MSIX_PENDING):
+            self.assertEqual(0xFFFFFFFF, self.machine.read(self.bar0 + place), hex(place))
         firmware.post(NOP, token=7, event=True)
         self.function.write(0x10, 0)
         self.machine.step_clock(1000000000)
@@ -177,6 +181,8 @@ class Faults(unittest.TestCase):
         self.assertEqual(vendor, self.function.read(0))
         self.assertNotEqual(bar, self.function.read(0x10))
         self.bar0, _ = self.function.enable()
+        self.assertEqual([0, 1, 0], [self.machine.read(self.bar0 + place) for place in
+                                     (MSIX_TABLE, MSIX_TABLE + VECTOR_CONTROL, MSIX_PENDING)])
         Firmware(self.machine, self.bar0).bring_up()
 
     def test_it_cannot_be_asked_for_before_the_machine_runs(self):
