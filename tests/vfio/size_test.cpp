@@ -21,9 +21,9 @@ TEST(size, of_a_table_by_its_name) {
 }
 
 TEST(size, that_cannot_be_is_refused_with_what_can_and_changes_nothing) {
-  for (const char* text : {"qps", "qps=", "qps=5", "qps=25", "qps=-1", "qps=18x", "qps= 18"}) {
+  for (const char* text : {"qps", "qps=", "qps=6", "qps=25", "qps=-1", "qps=18x", "qps= 18"}) {
     budget b;
-    EXPECT_NE(set_size(b, text).find("from 6 to 24, as in qps=11"), std::string::npos)
+    EXPECT_NE(set_size(b, text).find("from 7 to 24, as in qps=11"), std::string::npos)
         << text << ": " << set_size(b, text);
     EXPECT_EQ(b.log_qps, budget{}.log_qps) << text;
   }
@@ -31,6 +31,22 @@ TEST(size, that_cannot_be_is_refused_with_what_can_and_changes_nothing) {
     budget b;
     EXPECT_NE(set_size(b, text).find("NAME is one of qps, srqs"), std::string::npos) << text;
   }
+}
+
+TEST(size, has_a_name_for_what_bring_up_refuses) {
+  EXPECT_EQ(size_name(budget::item::qps), "qps");
+  EXPECT_EQ(size_name(budget::item::mtts), "mtts");
+  EXPECT_EQ(size_name(budget::item::storage), "");
+  EXPECT_EQ(size_name(budget::item{}), "");
+}
+
+TEST(size, is_told_from_what_it_is_by_default) {
+  budget b;
+  EXPECT_FALSE(sized(b));
+  b.completion_event_queues = 3;
+  EXPECT_FALSE(sized(b));
+  ASSERT_EQ(set_size(b, "rdmarc_per_qp=5"), "");
+  EXPECT_TRUE(sized(b));
 }
 
 }  // namespace

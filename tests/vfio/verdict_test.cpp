@@ -51,6 +51,23 @@ circumstances too_much() {
   return c;
 }
 
+status of_item(driver_error e, budget::item i) {
+  return {e, static_cast<unsigned>(i)};
+}
+circumstances sized(circumstances c) {
+  c.sized = true;
+  c.memory_bytes = 1'234'567'890;
+  return c;
+}
+circumstances too_much_for_the_sizes() {
+  circumstances c =
+      sized(at_step(bring_up_step::set_icm_size,
+                    of_item(driver_error::exceeds_limits, budget::item::auxiliary_area)));
+  c.failed.asked = 5555;
+  c.failed.bound = 3072;
+  return c;
+}
+
 class verdict_test : public ::testing::TestWithParam<expectation> {};
 
 TEST_P(verdict_test, has_code_and_remedy) {
@@ -77,6 +94,38 @@ INSTANTIATE_TEST_SUITE_P(
                     trouble::device_gone, "creating event queues: 0000:03:00.0 holds on"},
         expectation{"firmware_asks_too_much", too_much(), trouble::firmware_error,
                     "987654 pages of the firmware's own area, and this program has 2048"},
+        // The firmware's own area is not what the user made large.
+        expectation{"firmware_asks_too_much_whatever_the_sizes", sized(too_much()),
+                    trouble::firmware_error, "no firmware for such an adapter"},
+        expectation{"tables_need_too_much", too_much_for_the_sizes(), trouble::system,
+                    "wants 5555 pages of the firmware's auxiliary area, and this program has 3072; "
+                    "smaller --size"},
+        expectation{"tables_need_more_pages",
+                    sized(at_step(bring_up_step::map_reserved,
+                                  of_item(driver_error::no_memory, budget::item::lent_pages))),
+                    trouble::system, "more pages to lend to the firmware than this program has"},
+        expectation{
+            "firmware_refuses_the_sizes",
+            sized(at_step(bring_up_step::init_hca, layouts::command_status::exceeds_limits)),
+            trouble::system, "smaller --size NAME=LOG"},
+        expectation{"firmware_refuses_what_nobody_made_large",
+                    at_step(bring_up_step::init_hca, layouts::command_status::exceeds_limits),
+                    trouble::firmware_error, "refuses"},
+        expectation{"adapter_has_no_such_table",
+                    at_step(bring_up_step::plan_context,
+                            of_item(driver_error::bad_argument, budget::item::cqs)),
+                    trouble::system, "CQ numbers: it has a limit"},
+        expectation{"adapter_has_no_such_table_names_the_option",
+                    at_step(bring_up_step::plan_context,
+                            of_item(driver_error::bad_argument, budget::item::cqs)),
+                    trouble::system, "--size cqs=LOG for more, or less"},
+        expectation{"adapter_has_not_so_much_context_memory",
+                    at_step(bring_up_step::plan_context,
+                            of_item(driver_error::bad_argument, budget::item::lent_pages)),
+                    trouble::system, "smaller --size NAME=LOG"},
+        expectation{"machine_has_not_so_much_memory",
+                    sized(in_traffic(of_item(driver_error::no_memory, budget::item::storage))),
+                    trouble::system, "want 1235 MB of this machine's memory"},
         expectation{"firmware_refuses",
                     at_step(bring_up_step::map_fa, layouts::command_status::bad_parameter),
                     trouble::firmware_error, "bring-up, MAP_FA"},

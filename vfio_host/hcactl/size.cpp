@@ -9,21 +9,26 @@
 namespace freehca::hcactl {
 namespace {
 
-// What the hardware's fields hold; what the adapter at hand allows, bring-up says.
+// What the hardware's fields hold, and the firmware's own objects of captures leave room in; what the adapter at hand
+// allows, bring-up says. `item`: which budget::item bring-up names then.
 struct table {
   const char* name;
   unsigned budget::*log;
   unsigned least, most;
+  budget::item item;
 };
-constexpr table tables[] = {{"qps", &budget::log_qps, 6, 24},
-                            {"srqs", &budget::log_srqs, 6, 24},
-                            {"cqs", &budget::log_cqs, 7, 24},
-                            {"eqs", &budget::log_eqs, 3, 9},
-                            {"mpts", &budget::log_mpts, 8, 24},
-                            {"mtts", &budget::log_mtts, 6, 31},
-                            {"mcgs", &budget::log_mcgs, 1, 17},
-                            {"mcg_entry", &budget::log_mcg_entry_bytes, 6, 12},
-                            {"rdmarc_per_qp", &budget::log_rdmarc_per_qp, 0, 7}};
+using item = budget::item;
+constexpr table tables[] = {
+    {"qps", &budget::log_qps, 7, 24, item::qps},
+    {"srqs", &budget::log_srqs, 7, 24, item::srqs},
+    {"cqs", &budget::log_cqs, 8, 24, item::cqs},
+    {"eqs", &budget::log_eqs, 3, 9, item::eqs},
+    {"mpts", &budget::log_mpts, 9, 24, item::mpts},
+    {"mtts", &budget::log_mtts, 7, 31, item::mtts},
+    {"mcgs", &budget::log_mcgs, 1, 17, item{}},
+    {"mcg_entry", &budget::log_mcg_entry_bytes, 6, 12, item{}},
+    {"rdmarc_per_qp", &budget::log_rdmarc_per_qp, 0, 7, item{}},
+};
 
 }  // namespace
 
@@ -45,6 +50,18 @@ std::string set_size(budget& of, const std::string& text) {
     return {};
   }
   return fmt::format("'{}': NAME=LOG, where NAME is one of {}", text, names);
+}
+
+std::string size_name(budget::item of) {
+  for (const table& t : tables)
+    if (t.item == of && of != item{}) return t.name;
+  return {};
+}
+
+bool sized(const budget& b) {
+  for (const table& t : tables)
+    if (b.*t.log != budget{}.*t.log) return true;
+  return false;
 }
 
 }  // namespace freehca::hcactl

@@ -12,4 +12,10 @@ namespace freehca::hcactl {
 /// firmware keeps for itself included. Empty, or a message that says what is allowed.
 std::string set_size(budget& of, const std::string& text);
 
+/// The NAME that makes more or fewer of these; empty: none does.
+std::string size_name(budget::item of);
+
+/// Whether any of them is not what it is by default.
+bool sized(const budget& b);
+
 }  // namespace freehca::hcactl

@@ -9,6 +9,8 @@
 #include <freehca/layouts/opcode.hpp>
 #include <freehca/verified_traffic/report.hpp>
 
+#include "size.hpp"
+
 namespace freehca::hcactl {
 
 using vfio_host::failure;
@@ -20,7 +22,9 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
                   .failed = on.adapter().failure(),
                   .interrupted = host.interrupted(),
                   .refusal = host.device().last_refusal(),
-                  .locked_bytes = host.device().locked_bytes()},
+                  .locked_bytes = host.device().locked_bytes(),
+                  .memory_bytes = verified_traffic::session::memory_bytes(on.options()),
+                  .sized = sized(on.options().budget)},
                  doing, address);
 }
 
@@ -53,6 +57,44 @@ failure held(bring_up_step step, const std::string& at, const std::string& addre
                       : "something that an earlier command should have ended")};
 }
 
+// What follows from how large the driver is to be made, for which the user may have asked; empty: nothing of that.
+std::string too_large_or_small(const circumstances& of, status cause, const std::string& at,
+                               const std::string& address) {
+  const auto what = static_cast<budget::item>(cause.where());
+  if (of.failed.cause.ok()) {
+    if (!cause.is(driver_error::no_memory) || what != budget::item::storage) return {};
+    return fmt::format(
+        "{}: the tables want {} MB of this machine's memory, which it does not give; smaller "
+        "--size NAME=LOG need less",
+        at, (of.memory_bytes + 999'999) / 1'000'000);
+  }
+  if (of.failed.step == bring_up_step::plan_context && cause.is(driver_error::bad_argument)) {
+    if (const std::string name = size_name(what); !name.empty())
+      return fmt::format(
+          "{0}: {1} cannot have so many, or so few, {2}: it has a limit, and keeps some for "
+          "itself (hcactl info {1}); --size {3}=LOG for more, or less",
+          at, address, name_of(what), name);
+    return fmt::format("{}: {} cannot have tables of these sizes ({}); smaller --size NAME=LOG", at,
+                       address, cause.where() == 0 ? "all together" : name_of(what));
+  }
+  if (!of.sized) return {};
+  // The firmware's own area does not depend on the tables' sizes: what it wants is the firmware's doing.
+  if (cause.is(driver_error::exceeds_limits) && what == budget::item::auxiliary_area)
+    return fmt::format(
+        "{}: for tables of these sizes {} wants {} {}, and this program has {}; smaller --size "
+        "NAME=LOG need less",
+        at, address, of.failed.asked, name_of(what), of.failed.bound);
+  if (cause.is(driver_error::no_memory) || cause.is(driver_error::no_resource))
+    return fmt::format(
+        "{}: tables of these sizes want more {} than this program has; smaller "
+        "--size NAME=LOG need less",
+        at, name_of(what));
+  if (cause.is(layouts::command_status::exceeds_limits))
+    return fmt::format("{}: tables of these sizes are more than {} allows; smaller --size NAME=LOG",
+                       at, address);
+  return {};
+}
+
 }  // namespace
 
 failure verdict(const circumstances& of, const char* doing, const std::string& address) {
@@ -64,6 +106,8 @@ failure verdict(const circumstances& of, const char* doing, const std::string& a
   if (of.outcome.is(driver_error::cancelled) && of.interrupted)
     return {trouble::interrupted, fmt::format("interrupted; {} was given back", address)};
   if (in_sequence && cause.is(driver_error::busy)) return held(of.failed.step, at, address);
+  if (const std::string why = too_large_or_small(of, cause, at, address); !why.empty())
+    return {trouble::system, why};
   if (in_sequence && cause.is(driver_error::exceeds_limits))
     return {trouble::firmware_error,
             fmt::format("{}: the firmware of {} asks for {} {}, and this program has {}; this is "

@@ -19,6 +19,8 @@ struct circumstances {
   bool interrupted = false;      ///< the user wants it to end
   std::string refusal;           ///< what the operating system refused last
   std::size_t locked_bytes = 0;  ///< that have to be locked for the device
+  std::size_t memory_bytes = 0;  ///< that the driver takes for itself (session::memory_bytes)
+  bool sized = false;            ///< the user said how large tables are
 };
 
 /// What it means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...

@@ -18,12 +18,14 @@ status read_port(session& on, const port_attributes& port, port_tables& to) {
     for (unsigned i = 0; i < gids_of_a_block; ++i)
       to.gids.push_back(q.guid(i) == 0 ? gid{} : gid_of(port.subnet_prefix, q.guid(i)));
   }
+  to.gids.resize(port.gid_table_length);
   for (unsigned block = 0; to.pkeys.size() < port.pkey_table_length; ++block) {
     pkey_query q;
     q.start(commands, to.port, block);
     FREEHCA_TRY(on.await(q));
     for (unsigned i = 0; i < pkeys_of_a_block; ++i) to.pkeys.push_back(q.pkey(i));
   }
+  to.pkeys.resize(port.pkey_table_length);
   return {};
 }
 

@@ -5,7 +5,7 @@
 namespace freehca::verified_traffic {
 
 session::storage session::allocate(std::size_t bytes) {
-  return storage(new (std::align_val_t{16}) std::byte[bytes]);
+  return storage(new (std::align_val_t{16}, std::nothrow) std::byte[bytes]);
 }
 
 session::session(surroundings& host, const session_options& how)
@@ -22,7 +22,13 @@ std::size_t session::dma_bytes(const session_options& how) {
   return device::dma_bytes(how.budget);
 }
 
+std::size_t session::memory_bytes(const session_options& how) {
+  return device::storage_bytes(how.budget) + verbs::storage_bytes(how.budget, how.objects);
+}
+
 status session::open(bool take_over) {
+  if (!device_storage_ || !verbs_storage_)
+    return status(driver_error::no_memory, static_cast<unsigned>(budget::item::storage));
   device_setup setup;
   setup.platform = host_.platform();
   setup.budget = how_.budget;

@@ -31,6 +31,16 @@ refused 16 'no permission' setpriv --reuid 1000 --regid 1000 --clear-groups hcac
 refused 17 'bytes of memory must be locked' \
   setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock prlimit --memlock=1048576 hcactl up "$hca"
 
+say "sizes that machine or adapter cannot have"
+for json in '' --json; do
+  # shellcheck disable=SC2086 # none, or one word
+  refused 25 'want 1383 MB of this machine' \
+    prlimit --as=400000000 hcactl up "$hca" $json --size qps=24 --size mtts=31
+done
+grep -q '"code": 25' /run/output || fail "no document: $(cat /run/output)"
+refused 25 '.-size eqs=LOG for more' hcactl up "$hca" --size eqs=3 --event-queues 16
+works "sizes that cannot be had"
+
 say "a second process"
 hcactl ping "$hca" --messages 100000 >/run/first 2>&1 &
 first=$!

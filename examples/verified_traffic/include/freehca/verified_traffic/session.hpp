@@ -42,7 +42,10 @@ class session {
 
   /// Bytes of memory that the device will be able to reach, for limits that have to be checked before.
   static std::size_t dma_bytes(const session_options& how = {});
+  /// Bytes of the driver's own memory, taken by the constructor; the device does not reach it.
+  static std::size_t memory_bytes(const session_options& how = {});
 
+  /// driver_error::no_memory, budget::item::storage: the system did not give memory_bytes().
   status open(bool take_over);
   /// `progress` is called with the name of each step that bring-up enters.
   status bring_up(const std::function<void(const char* step)>& progress = {});
@@ -66,6 +69,7 @@ class session {
   device& adapter() { return device_; }
   verbs& objects() { return verbs_; }
   surroundings& host() { return host_; }
+  const session_options& options() const { return how_; }
 
  private:
   struct release {
