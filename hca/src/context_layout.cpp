@@ -26,8 +26,8 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   const auto refuse = [](budget::item i) {
     return status(driver_error::bad_argument, static_cast<unsigned>(i));
   };
-  const auto fits = [](unsigned log, std::uint64_t log_most, unsigned reserved) {
-    return log <= log_most && reserved < std::uint32_t{1} << log;
+  const auto fits = [](unsigned log, std::uint64_t log_most, std::uint64_t reserved) {
+    return log <= log_most && reserved < std::uint64_t{1} << log;
   };
   if (!fits(b.log_qps, r.get<&l::log_max_qps>(), c.reserved_qps)) return refuse(budget::item::qps);
   if (!fits(b.log_srqs, r.get<&l::log_max_srqs>(), c.reserved_srqs))
@@ -39,6 +39,11 @@ status context_layout::plan(const budget& b, const capabilities& c) {
     return refuse(budget::item::mpts);
   if (b.log_mtts > 31 || c.reserved_mtts >= std::uint32_t{1} << b.log_mtts)
     return refuse(budget::item::mtts);
+
+  if (!fits(b.log_mcgs, r.get<&l::log_max_mcgs>(), r.get<&l::num_rsvd_mcgs>()))
+    return refuse(budget::item::multicast_groups);
+  if (!fits(b.log_rdmarc_per_qp, r.get<&l::log_max_ra_res_qp>(), 0))
+    return refuse(budget::item::reads_per_qp);
 
   const auto set = [this](context_table t, unsigned log) {
     tables[static_cast<unsigned>(t)].log_entry_bytes = log;

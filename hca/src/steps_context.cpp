@@ -41,7 +41,7 @@ auto device::steps::set_icm_size(device& d) -> outcome {
 }
 
 /// How many objects of a group have their context memory from the start: those of the firmware and those of the
-/// driver itself. The multicast table gets its memory with its groups: without device-managed steering nothing wants
+/// driver itself. The multicast table gets the rest of its memory with its groups: without device-managed steering nothing wants
 /// it whole (Linux 6.1 main.c mlx4_init_icm says so, and maps it whole for simplicity).
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
@@ -59,7 +59,7 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
     case context_group::mtt:
       return k.reserved_mtts;
     case context_group::mcg:
-      return 0;
+      return static_cast<std::uint32_t>(k.raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>());
   }
   return 0;
 }
@@ -208,6 +208,9 @@ auto device::steps::query_hca(device& d) -> outcome {
       o.get<&l::rdmarc_base>() == base(context_table::rdmarc) &&
       o.get<&l::log_rd_per_qp>() == b.log_rdmarc_per_qp &&
       o.get<&l::mc_base>() == base(context_table::mcg) &&
+      o.get<&l::log_mc_entry_sz>() == b.log_mcg_entry_bytes &&
+      o.get<&l::log_mc_hash_sz>() == p.log_mcg_hash && o.get<&l::log_mc_table_sz>() == b.log_mcgs &&
+      o.get<&l::uc_steering>() == has_b0_steering(d.capabilities_) &&
       o.get<&l::dmpt_base>() == base(context_table::dmpt) &&
       o.get<&l::log_mpt_sz>() == b.log_mpts && o.get<&l::mtt_base>() == base(context_table::mtt) &&
       o.get<&l::cmpt_base>() == p.cmpt_base &&

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <freehca/layouts/hcr.hpp>
+#include <freehca/layouts/init_hca.hpp>
 #include <freehca/layouts/query_dev_cap.hpp>
 #include <freehca/layouts/query_fw.hpp>
 #include <freehca/layouts/register_map.hpp>
@@ -145,6 +146,9 @@ TEST_F(lying_device, keeps_more_objects_for_itself_than_the_tables_have) {
       {budget::item::cqs, [](image& a) { a.set<&l::log_rsvd_cqs>(15); }},
       {budget::item::eqs, [](image& a) { a.set<&l::log_rsvd_eqs>(15); }},
       {budget::item::mpts, [](image& a) { a.set<&l::log_rsvd_mrws>(15); }},
+      // And tables that are larger than it can have.
+      {budget::item::multicast_groups, [](image& a) { a.set<&l::log_max_mcgs>(6); }},
+      {budget::item::reads_per_qp, [](image& a) { a.set<&l::log_max_ra_res_qp>(3); }},
   };
   for (const auto& lie : lies) {
     change_answer<l>(opcode::query_dev_cap, lie.change);
@@ -152,6 +156,41 @@ TEST_F(lying_device, keeps_more_objects_for_itself_than_the_tables_have) {
     EXPECT_EQ(rig.adapter.failure().step, bring_up_step::plan_context) << name_of(lie.what);
     EXPECT_EQ(rig.adapter.failure().cause.where(), static_cast<unsigned>(lie.what));
     EXPECT_TRUE(rig.adapter.holdings().none()) << name_of(lie.what);
+  }
+  tell_the_truth();
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+}
+
+TEST_F(lying_device, the_multicast_groups_that_it_keeps_have_memory) {
+  using l = layouts::query_dev_cap;
+  const auto bytes = [this](unsigned kept) {
+    change_answer<l>(opcode::query_dev_cap,
+                     [kept](auto& a) { a.template set<&l::num_rsvd_mcgs>(kept); });
+    EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+    const std::uint64_t lent = rig.adapter.contexts().bytes_lent(context_table::mcg);
+    EXPECT_EQ(lent != 0, rig.adapter.contexts().mapped(context_group::mcg, 0));
+    EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+    return lent;
+  };
+  EXPECT_EQ(bytes(0), 0u);
+  EXPECT_EQ(bytes(1), 4096u);
+  tell_the_truth();
+}
+
+TEST_F(lying_device, has_a_multicast_table_of_another_shape_than_it_was_told) {
+  using l = layouts::init_hca;
+  using image = layouts::image<l>;
+  const std::function<void(image&)> lies[] = {
+      [](image& a) { a.set<&l::log_mc_entry_sz>(a.get<&l::log_mc_entry_sz>() + 1); },
+      [](image& a) { a.set<&l::log_mc_hash_sz>(a.get<&l::log_mc_hash_sz>() + 1); },
+      [](image& a) { a.set<&l::log_mc_table_sz>(a.get<&l::log_mc_table_sz>() + 1); },
+      [](image& a) { a.set<&l::uc_steering>(!a.get<&l::uc_steering>()); },
+  };
+  for (const auto& lie : lies) {
+    change_answer<l>(opcode::query_hca, lie);
+    EXPECT_TRUE(rig.bring_up().is(transport_error::bad_reply)) << rig.failure();
+    EXPECT_EQ(rig.adapter.failure().step, bring_up_step::query_hca);
+    EXPECT_TRUE(rig.adapter.holdings().none());
   }
   tell_the_truth();
   EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();

@@ -62,6 +62,8 @@ struct budget {
     uars,
     firmware_area,
     auxiliary_area,
+    multicast_groups,
+    reads_per_qp,
   };
 };
 
@@ -97,6 +99,10 @@ constexpr const char* name_of(budget::item i) {
       return "pages of the firmware's own area";
     case budget::item::auxiliary_area:
       return "pages of the firmware's auxiliary area";
+    case budget::item::multicast_groups:
+      return "multicast groups";
+    case budget::item::reads_per_qp:
+      return "RDMA reads and atomics of a queue pair";
   }
   return "unknown";
 }
