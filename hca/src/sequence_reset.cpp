@@ -91,6 +91,8 @@ void device::keep_from_memory() {
 void device::close() {
   if (state_ == device_state::closed) return;
   if (state_ != device_state::down) {
+    // What ends below may start the next thing: that is refused from here on.
+    state_ = device_state::tearing_down;
     keep_from_memory();
     channel_.admit_clients(false);
     if (outcome_.ok()) outcome_ = transport_error::reset;

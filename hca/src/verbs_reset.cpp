@@ -77,6 +77,8 @@ void verbs::forget() {
     domain.number = protection_domain::none;
     domains_.give_back(domain);
   }
+  // The next reset has its own reason.
+  failure_ = {};
 }
 
 }  // namespace freehca

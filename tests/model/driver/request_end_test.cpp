@@ -109,6 +109,53 @@ TEST_F(request_end, what_the_device_died_of_is_the_cause) {
   pair.abandon();
 }
 
+TEST_F(request_end, what_the_device_died_of_once_is_not_the_cause_of_the_next_reset) {
+  rig.machine.adapter().fail();
+  EXPECT_TRUE(rig.run([&] { return rig.adapter.state() == device_state::failed; }));
+  const auto recover = [this] {
+    operation again;
+    rig.adapter.recover(again);
+    ASSERT_TRUE(rig.await(again).ok());
+  };
+  recover();
+  rc_pair pair(rig);
+  pair.connect();
+  post(pair);
+  recover();
+  EXPECT_EQ(ended, all_lost(transport_error::reset));
+  pair.abandon();
+}
+
+// Whose end starts the next one: a device that is closing has nothing more to give.
+TEST_F(request_end, closing_takes_no_new_operations_from_those_it_ends) {
+  struct persistent {
+    verbs_rig& rig;
+    create_completion_queue create;
+    std::vector<status> outcomes;
+    void start() {
+      create.then([](operation&, void* self) noexcept { static_cast<persistent*>(self)->ended(); },
+                  this);
+      create.start(rig.objects, {.entries = 4000});
+    }
+    void ended() {
+      outcomes.push_back(create.outcome());
+      if (outcomes.size() > 3) return;
+      create.restart();
+      start();
+    }
+  } p{rig, {}, {}};
+  hold(opcode::map_icm);
+  p.start();
+  ASSERT_TRUE(rig.run([&] { return rig.machine.adapter().held_commands() == 1; }));
+  rig.adapter.close();
+  for (unsigned i = 0; i < 4; ++i) rig.objects.poll();
+  ASSERT_EQ(p.outcomes.size(), 4u);
+  EXPECT_TRUE(p.outcomes[0].is(transport_error::reset)) << words(p.outcomes[0]);
+  for (unsigned i = 1; i < 4; ++i)
+    EXPECT_TRUE(p.outcomes[i].is(driver_error::bad_state)) << words(p.outcomes[i]);
+  EXPECT_TRUE(rig.objects.holdings().none());
+}
+
 // The reset releases the object by the end of the operation, not as one that nobody works on.
 TEST_F(request_end, a_destruction_under_way_does_not_swallow_them) {
   rc_pair pair(rig);
