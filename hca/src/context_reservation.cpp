@@ -30,7 +30,8 @@ const number_allocator* numbers_of(const number_spaces& n, context_group group) 
 }  // namespace
 
 void context_reservation::reserve(device& on, context_group group, std::uint32_t objects) {
-  if (!on.up() || held_) return on.refuse(*this, driver_error::bad_state);
+  const bool holds = held_ && epoch_ == on.contexts().epoch();
+  if (!on.up() || holds) return on.refuse(*this, driver_error::bad_state);
   const number_allocator* const numbers = numbers_of(on.numbers(), group);
   if (numbers == nullptr) return on.refuse(*this, driver_error::unsupported);
   // The lowest free number is given out: with so many taken or resting it lies below the sum of all.

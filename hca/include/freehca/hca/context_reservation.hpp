@@ -15,16 +15,21 @@ class device;
 /// whose work after the start must not depend on memory or on such commands.
 ///
 /// An operation on context memory like any other: cancel, deadline, exact unwind. Outcomes as of a context_request;
-/// besides, driver_error::bad_state (the device is not up; nothing is held), ::unsupported (a group whose memory is
-/// all there from bring-up on).
+/// besides, driver_error::bad_state (reserve(): the device is not up, or something is held already; release(): nothing
+/// is held), ::unsupported (context_group::eq, whose memory is there from bring-up on, and ::mcg, of which no numbers
+/// are given out).
 class context_reservation : public context_request {
  public:
   /// Memory for `objects` more of the group beside those that exist, in all its tables, for whatever numbers they
-  /// get: numbers that rest after their object's end are counted in. For context_group::mtt the objects are translation
-  /// entries, of which each region or ring takes a multiple of 8 in a row. Fewer where the table ends.
+  /// get: numbers that rest after their object's end are counted in. Fewer where the table ends.
+  ///
+  /// For context_group::mtt this is no promise. There the objects are translation entries, of which each region or ring
+  /// takes a multiple of 8 in a row, and what is lent is the memory of so many entries, lowest numbers first. A run that
+  /// rests, or a gap that is too short, sends the next region to higher numbers: what of it lies outside the
+  /// reservation gets its memory by MAP_ICM, as without one.
   void reserve(device& on, context_group group, std::uint32_t objects);
   /// Of a done one, after restart(): gives up what reserve() got. Memory that objects use stays until their end. After
-  /// a reset or a teardown there is nothing to give up, and the outcome is ok.
+  /// a reset or a teardown there is nothing to give up: the outcome is ok, and reserve() does not need it.
   void release(device& on);
 
   /// The numbers whose memory it holds.
