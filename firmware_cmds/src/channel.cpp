@@ -121,7 +121,9 @@ void channel::device_was_reset() {
 
 std::uint64_t channel::next_deadline() const {
   if (fresh_ || settlements_due_ || !ended_.empty()) return 0;
-  if (queued_ > 0 && (in_flight_ == 0 || register_taken_since_ != operation::no_deadline)) return 0;
+  // What waits behind commands in doubt waits for their answers.
+  const bool next_may_go = in_flight_ == 0 && doubtful_ == 0;
+  if (queued_ > 0 && (next_may_go || register_taken_since_ != operation::no_deadline)) return 0;
   if (in_flight_ > 0 && register_owner_ != command::no_slot) return 0;
   // The two bounds outlive the commands that they came from.
   const std::uint64_t in_flight = in_flight_ > 0 ? earliest_in_flight_ : operation::no_deadline;

@@ -5,6 +5,7 @@
 #include <freehca/firmware_cmds/channel.hpp>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/clock.hpp>
 #include <freehca/layouts/hcr.hpp>
 
 namespace freehca {
@@ -103,7 +104,7 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
   s.posted_at = now;
   s.deadline = c.deadline() != operation::no_deadline
                    ? c.deadline()
-                   : now + limits_[static_cast<unsigned>(c.request.patience)];
+                   : clock::after(now, limits_[static_cast<unsigned>(c.request.patience)]);
   s.barrier = c.request.barrier;
   s.by_event = events_;
   s.ever_used = true;

@@ -30,6 +30,7 @@ void context_tables::start_mapping() {
       if (entries > 0 || !unmapping_.empty() || !unwanted_.empty()) break;
       b->unlink();
       b->state = block_state::absent;
+      b->together = false;
       fail_requests_on(*b, s, which::those_that_map);
       // Its requests are told before another is tried: they may give up what the others want.
       fresh_ = true;
@@ -142,9 +143,9 @@ void context_tables::end_mapping() {
 }
 
 void context_tables::start_unmapping() {
-  if (!unmapping_.empty()) return;
-  if (commands_->in_doubt(lease_kind::slot) == 0)
+  if (held_up_may_go())
     while (block* b = held_up_.pop_front()) unwanted_.push_back(*b);
+  if (!unmapping_.empty()) return;
   block* const first = unwanted_.pop_front();
   if (first == nullptr) return;
   unmap_.restart();

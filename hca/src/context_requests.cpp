@@ -55,6 +55,8 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
     r.end_ = r.first_;
     return;
   }
+  if (maps) objects_held_ += count;
+  else objects_held_ -= count;
   each_block(r, [this, maps, together = r.together_](block& b) {
     if (maps) {
       if (together && b.state == block_state::absent) b.together = true;
@@ -156,6 +158,7 @@ void context_tables::give_up(block& b) {
 }
 
 void context_tables::release_spares() {
+  if (spares_.empty()) return;
   fresh_ = true;
   while (block* b = spares_.pop_front()) {
     b->state = block_state::unwanted;
@@ -178,22 +181,26 @@ bool context_tables::fulfilled(const context_request& r) const {
   });
 }
 
-void context_tables::finish_requests() {
+unsigned context_tables::finish_requests() {
   list<context_request> ended;
   for (context_request *r = waiting_.front(), *next = nullptr; r != nullptr; r = next) {
     next = waiting_.next(*r);
     if (r->trouble_.ok() && !fulfilled(*r)) continue;
-    if (!r->trouble_.ok() && r->maps_)
+    if (!r->trouble_.ok() && r->maps_) {
+      objects_held_ -= r->end_ - r->first_;
       each_block(*r, [this](block& b) {
         release(b);
         return true;
       });
+    }
     r->unlink();
     r->ended_ = true;
     r->held_ = r->maps_ && r->trouble_.ok();
     ended.push_back(*r);
   }
-  while (context_request* r = ended.pop_front()) r->complete(r->trouble_);
+  unsigned count = 0;
+  for (; context_request* r = ended.pop_front(); ++count) r->complete(r->trouble_);
+  return count;
 }
 
 void context_tables::on_cancel(operation& op, void* self) noexcept {

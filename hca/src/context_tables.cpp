@@ -49,18 +49,18 @@ bool context_tables::idle() const {
          unwanted_.empty();
 }
 
-void context_tables::poll() {
-  if (!is_open()) return;
+unsigned context_tables::poll() {
+  if (!is_open()) return 0;
   const std::uint64_t now = platform_.now();
   // Called with each look at the device: those that wait are gone through only when something has happened.
-  if (next_deadline() > now) return;
+  if (next_deadline() > now) return 0;
   if (!spares_.empty() && now >= spares_due_) release_spares();
   fresh_ = false;
   deadlines_.expire(waiting_, now);
-  finish_requests();
+  const unsigned ended = finish_requests();
   start_unmapping();
   start_mapping();
-  finish_requests();
+  return ended + finish_requests();
 }
 
 void context_tables::forget() {
@@ -74,6 +74,7 @@ void context_tables::forget() {
     b.together = false;
   }
   spare_count_ = 0;
+  objects_held_ = 0;
   ++epoch_;
   fresh_ = false;
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r)) {

@@ -165,12 +165,14 @@ unsigned device::poll() {
   deadlines_.expire(limited_, setup_.platform.now());
   if (events_[0].is_open()) handled += events_[0].poll();
   handled += channel_.poll();
-  contexts_.poll();
+  handled += contexts_.poll();
   check_health();
   refresh_ports();
   if (state_ == device_state::in_doubt) wait_for_late_answers();
   enforce_deadline();
+  const unsigned told = sequences_told_;
   run_sequence();
+  handled += sequences_told_ - told;
   return handled + end_all(refused_);
 }
 
@@ -195,7 +197,7 @@ std::uint64_t device::next_deadline() const {
   if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
   if (watches_health()) next = clock::earlier(next, next_health_check_);
   if (state_ == device_state::up) {
-    if (stale_ports_ != 0 || (refreshing_ != 0 && port_query_.done())) next = 0;
+    if (refreshing_ != 0 ? port_query_.done() : stale_ports_ != 0) next = 0;
   }
   return next;
 }

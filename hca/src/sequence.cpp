@@ -57,7 +57,10 @@ void device::tear_down(operation& done) {
   if (state_ == device_state::closed || done_ != nullptr)
     return refuse(done, driver_error::bad_state);
   if (direction_ == direction::down) {
-    // It is being undone already, after an answer that came late.
+    // It is being undone already, after an answer that came late: why the bring-up failed, its caller was told.
+    // recover() joins here too, and needs no reset: the undo gives everything back.
+    outcome_ = {};
+    failure_ = {};
     done_ = &done;
     done.begin(&on_cancel, this);
     return;
@@ -83,12 +86,13 @@ void device::recover(operation& done) {
   if (!undone_already && !resetting_) begin_reset();
 }
 
-/// Objects, or commands in doubt: step by step the device could not be taken from them.
+/// Objects, context memory, or commands in doubt: step by step the device could not be taken from them.
 bool device::held_by_users() const {
   const number_spaces& n = numbers_;
   for (const port_control& p : port_control_)
     if (p.changing) return true;
   return channel_.in_doubt(lease_kind::slot) > 0 ||
+         contexts_.objects_held() > objects_of_its_own_ ||
          n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
 }
 
@@ -180,6 +184,7 @@ void device::next_step() {
   if (direction_ == direction::up) {
     if (++step_ == bring_up_steps) {
       state_ = device_state::up;
+      objects_of_its_own_ = contexts_.objects_held();
       channel_.admit_clients(true);
       next_health_check_ = 0;
       end_sequence();
@@ -204,7 +209,9 @@ void device::end_sequence() {
   operation* const done = done_;
   done_ = nullptr;
   cancelled_ = overdue_ = up_again_ = false;
-  if (done != nullptr) done->complete(outcome_);
+  if (done == nullptr) return;
+  ++sequences_told_;
+  done->complete(outcome_);
 }
 
 void device::step_failed(status why) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include <freehca/hca/port_operation.hpp>
+
 #include "device_rig.hpp"
 
 namespace freehca {
@@ -224,6 +226,30 @@ TEST_F(context_memory, running_out_of_pages_is_an_error_that_names_the_budget) {
   for (const dma_region& r : all) rig.adapter.arena().free(r);
   EXPECT_TRUE(map(4 * far).ok());
   EXPECT_TRUE(unmap(4 * far).ok());
+}
+
+/// Pages that UNMAP_ICM could not ask for come back when the command in doubt is answered, whoever sent it.
+TEST_F(context_memory, what_a_command_in_doubt_held_up_comes_back_behind_its_answer) {
+  using fate = model::command_verdict::fate;
+  ASSERT_TRUE(map(12 * far, far).ok());
+  rig.adapter.commands().set_limit(patience::ordinary, clock::milliseconds(5));
+  // A barrier: nothing passes it.
+  rig.machine.adapter().judge_commands([](opcode code, std::uint32_t) {
+    return model::command_verdict{.what = code == opcode::close_port ? fate::hold : fate::run};
+  });
+  port_operation close;
+  close.close(rig.adapter, 2);
+  EXPECT_TRUE(rig.await(close).is(transport_error::timeout));
+  ASSERT_EQ(rig.adapter.holdings().slots_in_doubt, 1u);
+  EXPECT_TRUE(unmap(12 * far, far).is(transport_error::timeout));
+  rig.run_for(clock::milliseconds(50));
+  EXPECT_GT(rig.machine.counter("icm_pages"), before);
+  rig.machine.adapter().judge_commands({});
+  rig.machine.adapter().release_held_commands();
+  EXPECT_TRUE(rig.run([&] { return rig.adapter.commands().slots_in_use() == 0; }));
+  EXPECT_TRUE(
+      rig.run([&] { return rig.machine.counter("icm_pages") == before; }, clock::seconds(1)));
+  EXPECT_EQ(rig.adapter.holdings().in_doubt(), 0u);
 }
 
 TEST_F(context_memory, tables_lie_apart_and_aligned_to_their_size) {

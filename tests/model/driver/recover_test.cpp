@@ -88,6 +88,30 @@ TEST_P(recover, from_a_bring_up_that_is_in_doubt) {
   expect_up(3);
 }
 
+/// The undo that a late answer lets begin is joined: it says how the teardown went, not why the bring-up failed.
+TEST_P(recover, a_teardown_that_joins_an_undo_has_an_outcome_of_its_own) {
+  unsigned joined = 0;
+  for (unsigned nth = 5; nth < 25; ++nth) {
+    rig.machine.adapter().judge_commands([n = 0u, nth](opcode, std::uint32_t) mutable {
+      return model::command_verdict{.what = ++n == nth ? fate::hold : fate::run};
+    });
+    const status up = rig.bring_up();
+    rig.machine.adapter().judge_commands({});
+    rig.machine.adapter().release_held_commands();
+    rig.run([&] { return rig.adapter.state() == device_state::tearing_down; },
+            clock::milliseconds(1));
+    if (rig.adapter.state() == device_state::tearing_down) {
+      ++joined;
+      EXPECT_FALSE(rig.adapter.failure().cause.ok());
+    }
+    const status down = rig.tear_down();
+    EXPECT_TRUE(down.ok()) << nth << ": " << testing::words(down);
+    EXPECT_TRUE(rig.adapter.failure().cause.ok()) << nth << ": " << rig.failure();
+    EXPECT_TRUE(rig.adapter.holdings().none()) << nth << testing::words(up);
+  }
+  EXPECT_GT(joined, 3u);
+}
+
 TEST_P(recover, of_a_card_that_is_pulled_says_so_and_of_one_put_back_works) {
   ASSERT_TRUE(rig.bring_up().ok());
   rig.machine.remove();

@@ -299,8 +299,34 @@ TEST_F(reservation, is_void_after_a_reset) {
   EXPECT_EQ(rig.machine.counter("icm_pages"), icm);
   EXPECT_TRUE(release(r).ok());
   EXPECT_TRUE(reserve(r).ok());
+  EXPECT_TRUE(reserve(r).is(driver_error::bad_state)) << "it holds something";
   EXPECT_TRUE(release(r).ok());
   expect_baseline("anew");
+}
+
+TEST_F(reservation, can_be_made_again_after_a_reset_without_an_empty_release) {
+  context_reservation r;
+  ASSERT_TRUE(reserve(r).ok());
+  operation again;
+  rig.adapter.recover(again);
+  ASSERT_TRUE(rig.await(again).ok()) << rig.failure();
+  EXPECT_TRUE(reserve(r).ok());
+  EXPECT_TRUE(release(r).ok());
+  expect_baseline("anew");
+}
+
+TEST_F(reservation, that_is_held_does_not_stand_in_the_way_of_a_teardown) {
+  context_reservation r;
+  ASSERT_TRUE(reserve(r).ok());
+  const std::uint64_t resets = rig.adapter.info().resets;
+  EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+  EXPECT_EQ(rig.adapter.info().resets, resets + 1);
+  EXPECT_TRUE(rig.adapter.holdings().none());
+  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  EXPECT_TRUE(release(r).ok());
+  const std::uint64_t since = rig.adapter.info().resets;
+  EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
+  EXPECT_EQ(rig.adapter.info().resets, since) << "nobody holds anything";
 }
 
 }  // namespace

@@ -38,5 +38,17 @@ TEST(session, does_not_sleep_once_what_it_waits_for_has_ended) {
   EXPECT_TRUE(s.tear_down().ok());
 }
 
+/// Nothing is there to take down, and so no command whose answer wakes the host.
+TEST(session, does_not_sleep_behind_a_teardown_that_has_nothing_to_do) {
+  watchful_host host;
+  session s(host);
+  ASSERT_TRUE(s.open(false).ok());
+  operation down;
+  s.adapter().tear_down(down);
+  host.ended = [&down] { return down.done(); };
+  EXPECT_TRUE(s.await_cleanup(down).ok());
+  EXPECT_FALSE(host.slept_behind_the_end);
+}
+
 }  // namespace
 }  // namespace freehca::verified_traffic

@@ -65,12 +65,12 @@ class context_tables {
   /// Takes back what is kept although nobody needs it.
   void release_spares();
 
-  /// Completes what ended, starts what waits. Called by the device's poll().
-  void poll();
+  /// Completes what ended, starts what waits. Called by the device's poll(). Returns the number of requests that ended.
+  unsigned poll();
   bool idle() const;
   /// When poll() is due: 0 when something can be begun or told, else when what is kept has to go; or never.
   std::uint64_t next_deadline() const {
-    if (fresh_) return 0;
+    if (fresh_ || held_up_may_go()) return 0;
     return clock::earlier(spares_.empty() ? clock::never : spares_due_,
                           waiting_.empty() ? clock::never : deadlines_.next());
   }
@@ -104,6 +104,8 @@ class context_tables {
     return blocks_lent_;
   }  ///< also those kept, and those in doubt
   std::uint32_t blocks_kept() const { return spare_count_; }  ///< although nobody needs them
+  /// Objects that requests have mapped or are mapping, each as often as it was asked for.
+  std::uint64_t objects_held() const { return objects_held_; }
   /// Counts what made all requests void: open() and forget().
   std::uint32_t epoch() const { return epoch_; }
 
@@ -139,7 +141,7 @@ class context_tables {
   void fail_requests_on(const block& b, status why, which of);
   static bool usable(const block& b);
   bool fulfilled(const context_request& r) const;
-  void finish_requests();
+  unsigned finish_requests();
   static void on_cancel(operation& op, void* self) noexcept;
 
   // context_lending.cpp: MAP_ICM, UNMAP_ICM
@@ -153,6 +155,9 @@ class context_tables {
   void end_mapping();
   void start_unmapping();
   void add_neighbours(block& b);
+  bool held_up_may_go() const {
+    return !held_up_.empty() && commands_->in_doubt(lease_kind::slot) == 0;
+  }
   void end_unmapping();
   void take_back(block& b);
   // From the command's callback, and so ahead of the settlement of its leases.
@@ -168,6 +173,7 @@ class context_tables {
   layouts::image<layouts::map_entry>* entries_ = nullptr;  // of the MAP_ICM under way
   std::uint32_t first_block_of_[context_tables_count + 1] = {};
   std::uint32_t blocks_lent_ = 0;
+  std::uint64_t objects_held_ = 0;
   std::uint32_t spare_count_ = 0, most_spares_ = 0;
   std::uint64_t spare_ns_ = 0;
   std::uint64_t spares_due_ = 0;

@@ -234,7 +234,8 @@ class device {
   list<operation> limited_;  // operations on ports with a deadline
   deadlines deadlines_;      // of those
   sequence_failure failure_;
-  status outcome_;  // of the sequence, with the step
+  status outcome_;               // of the sequence, with the step
+  unsigned sequences_told_ = 0;  // operations that a sequence has ended
   direction direction_ = direction::none;
   unsigned step_ = 0;
   unsigned phase_ = 0;  // within the step; 0 on entry
@@ -268,6 +269,8 @@ class device {
   port_control port_control_[most_ports];
   bool numbers_open_ = false;
   bool reserved_mapped_[context_groups] = {};
+  std::uint64_t objects_of_its_own_ =
+      0;  // with context memory when it came up: the rest is its users'
   event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];
   /// Stands for what the command under way brings about: *effect_ is true while the device has it.
   lease effect_at_risk_{lease_kind::mapping, 1, &effect_settled, this};

@@ -29,8 +29,8 @@ class event_context {
   unsigned vector() const { return vector_; }
   bool is_open() const { return ring_.is_open(); }
 
-  /// Handles what has come, at most `limit` events, and tells the device how far. The vector is armed again by the
-  /// first call that finds nothing: as long as events come as fast as they are handled, none of them interrupts.
+  /// Handles what has come, at most `limit` events. The vector is armed again by the first call that finds nothing,
+  /// which also tells the device how far; before that it is told only so often that the ring cannot run full. As long as events come as fast as they are handled, none of them interrupts.
   /// Returns the number of events.
   unsigned poll(unsigned limit = ~0u);
   /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or the vector is not
