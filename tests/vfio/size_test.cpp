@@ -36,6 +36,8 @@ TEST(size, that_cannot_be_is_refused_with_what_can_and_changes_nothing) {
 TEST(size, has_a_name_for_what_bring_up_refuses) {
   EXPECT_EQ(size_name(budget::item::qps), "qps");
   EXPECT_EQ(size_name(budget::item::mtts), "mtts");
+  EXPECT_EQ(size_name(budget::item::multicast_groups), "mcgs");
+  EXPECT_EQ(size_name(budget::item::reads_per_qp), "rdmarc_per_qp");
   EXPECT_EQ(size_name(budget::item::storage), "");
   EXPECT_EQ(size_name(budget::item{}), "");
 }

@@ -25,9 +25,9 @@ constexpr table tables[] = {
     {"eqs", &budget::log_eqs, 3, 9, item::eqs},
     {"mpts", &budget::log_mpts, 9, 24, item::mpts},
     {"mtts", &budget::log_mtts, 7, 31, item::mtts},
-    {"mcgs", &budget::log_mcgs, 1, 17, item{}},
+    {"mcgs", &budget::log_mcgs, 1, 17, item::multicast_groups},
     {"mcg_entry", &budget::log_mcg_entry_bytes, 6, 12, item{}},
-    {"rdmarc_per_qp", &budget::log_rdmarc_per_qp, 0, 7, item{}},
+    {"rdmarc_per_qp", &budget::log_rdmarc_per_qp, 0, 7, item::reads_per_qp},
 };
 
 }  // namespace
