@@ -11,6 +11,8 @@
 #include <freehca/hca/verbs.hpp>
 #include <freehca/in_process/detached.hpp>
 #include <freehca/in_process/machine.hpp>
+#include <freehca/layouts/hcr.hpp>
+#include <freehca/layouts/register_map.hpp>
 
 #include "lies.hpp"
 
@@ -102,15 +104,25 @@ class driver_run {
     if (!in_time) found(what);
   }
 
-  // "At once" is for what has just come, and for what only looking can tell: answers without an interrupt, a command
+  // "At once" is for what has just come (an adapter may interrupt without end), and for what only looking can tell: answers without an interrupt, a command
   // register that is taken. A driver that says it again and again, and has nothing to look for, would keep a processor
   // busy for ever.
   void check_not_spinning(unsigned handled, std::uint64_t deadline) {
     const channel& commands = device_.commands();
     const bool told = commands.uses_events() && device_.info().interrupts_work;
-    const bool looks = commands.queued() > 0 || (commands.in_flight() > 0 && !told);
+    const bool looks = (commands.queued() > 0 && register_taken()) ||
+                       (commands.in_flight() > 0 && !told) || machine_.messages() != messages_;
+    messages_ = machine_.messages();
     if (deadline != 0 || handled != 0 || looks) idle_looks_ = 0;
     else if (++idle_looks_ > most_idle_looks) found("the driver spins");
+  }
+
+  bool register_taken() {
+    layouts::image<layouts::hcr> h;
+    layouts::store_be(h.data() + (layouts::bar0::hcr_status - layouts::bar0::hcr),
+                      static_cast<std::uint32_t>(
+                          machine_.adapter().read_registers(layouts::bar0::hcr_status, 4)));
+    return h.get<&layouts::hcr::go>();
   }
 
   // A driver that looks again and again at an adapter that is silent: less and less often, or an input would
@@ -280,8 +292,9 @@ class driver_run {
   operation* current_ = nullptr;
   operation* pending_[tasks] = {};
   unsigned running_ = 0;
-  unsigned looks_ = 0;  // in a row
-  static constexpr unsigned most_idle_looks = 8;
+  unsigned looks_ = 0;                              // in a row
+  static constexpr unsigned most_idle_looks = 100;  // more than an input can tell lies
+  std::uint64_t messages_ = 0;
   unsigned idle_looks_ = 0;  // in a row
   bool cancel_wanted_ = false, cancel_inside_wanted_ = false;
   bool removed_ = false;

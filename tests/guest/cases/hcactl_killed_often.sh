@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# SIGKILL at fifty instants of bring-up, traffic and teardown on either card: the next owner gets the adapter, nothing
-# is written to memory that is not the adapter's any more, and Linux's driver is well at the end.
+# SIGKILL at fifty-two instants of bring-up, traffic and teardown on either card: the next owner gets the adapter,
+# nothing is written to memory that is not the adapter's any more, and Linux's driver is well at the end.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
@@ -17,4 +17,4 @@
 . /guest/hcactl_outcomes.sh
 # shellcheck source=tests/guest/hcactl_killed.sh
 . /guest/hcactl_killed.sh
-killed_often 50
+killed_often 13
