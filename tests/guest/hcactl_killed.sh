@@ -6,23 +6,25 @@
 # hcactl_outcomes.sh. In bring-up and teardown the instants are commands, so that it does not matter how fast the
 # machine is.
 
-# A command that takes this long leaves time to kill between it and the next.
-slowly() { host set x-fault-command-latency 30000000 "$device"; }
+# Commands that take this long, one after the other, leave time to kill between one and the next.
+slowly() {
+  host set x-fault-commands-side-by-side false "$device" && host set x-fault-command-latency 20000000 "$device"
+}
 quickly() { host set x-fault-command-latency 0 "$device"; }
 commands() { host get commands "$device"; }
 iommu_refused() { dmesg | grep -q 'DMAR: \[DMA'; }
-endless=1000000
+endless=100000
 
-# record: which commands of a run begin its parts. Objects are made ahead of the traffic.
+# record: which commands of a run begin its parts. Objects are made ahead of the traffic and destroyed behind it.
 record() {
   record_commands=$(commands)
   hcactl ping "$hca" --messages 1 >/run/output 2>&1 || fail "the run to be recorded: status $?: $(cat /run/output)"
   whole=$(($(commands) - record_commands))
   at_objects=$(sed -n 's/^commands *\([0-9]*\) issued, .*/\1/p' /run/output)
-  in_traffic=$(sed -n 's/^commands *\([0-9]*\) issued by now.*/\1/p' /run/output)
-  [ "$at_objects" -gt 0 ] && [ "$in_traffic" -gt "$at_objects" ] && [ "$whole" -gt "$in_traffic" ] ||
+  at_teardown=$(sed -n 's/^commands *\([0-9]*\) issued by now.*/\1/p' /run/output)
+  [ "$at_objects" -gt 0 ] && [ "$at_teardown" -gt "$at_objects" ] && [ "$whole" -gt "$at_teardown" ] ||
     fail "no parts of a run in: $(cat /run/output)"
-  say "$hca: of a run's $whole commands $at_objects bring up, $((in_traffic - at_objects)) make objects, then comes traffic"
+  say "$hca: of a run's $whole commands $at_objects bring up, $((at_teardown - at_objects)) make objects and destroy them"
 }
 
 # next_owner: gets the adapter, after hcactl reset where the dead one's semaphore is still held.
@@ -77,8 +79,8 @@ kill_between() {
 kill_in_traffic() {
   instant=0
   while [ $instant -lt "$instants" ]; do
-    # The last of these commands are over in no time.
-    killed_at $((in_traffic - 4)) 0.$((20 + instant)) $endless || fail "endless traffic is over: $(cat /run/killed)"
+    # What is left of the making of objects is over in no time.
+    killed_at $((at_objects + 4)) 0.$((50 + instant)) $endless || fail "endless traffic is over: $(cat /run/killed)"
     next_owner
     say "$hca: well after SIGKILL in traffic, command $killed_commands"
     instant=$((instant + 1))
@@ -93,11 +95,12 @@ killed_often() {
     device=hca0
     [ $hca = 0000:00:08.0 ] || device=hca1
     bind_vfio $hca || fail "vfio-pci does not take $hca"
+    slowly || fail "the fault cannot be set"
     record
     kill_between bring-up 0 "$at_objects"
-    kill_between "the making of objects" "$at_objects" "$in_traffic"
+    kill_between "the life of objects" "$at_objects" "$at_teardown"
     kill_in_traffic
-    kill_between teardown "$in_traffic" $((whole - 2))
+    kill_between teardown "$at_teardown" $((whole - 8))
     say "$hca: well after $((4 * instants)) kills"
   done
   log_clean || fail "the kernel's log"
@@ -105,7 +108,7 @@ killed_often() {
 
   # The log does tell of such a reach: what is left of a killed run gets power and bus mastering back, and an event to
   # write.
-  killed_at $((in_traffic - 4)) 0.5 $endless || fail "endless traffic is over: $(cat /run/killed)"
+  killed_at $((at_objects + 4)) 0.7 $endless || fail "endless traffic is over: $(cat /run/killed)"
   echo on >/sys/bus/pci/devices/"$hca"/power/control
   setpci -s "$hca" COMMAND=6:6
   host set x-fault-catastrophic true "$device"
