@@ -66,9 +66,14 @@ class Control:
         self.guest = guest
         self.rendezvous = rendezvous
         self.qmp_link = None
+        self.thread = threading.Thread(target=self.serve, daemon=True)
 
     def start(self):
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread.start()
+
+    def drain(self):
+        """Once QEMU has ended: what the guest said last may not have been read yet."""
+        self.thread.join(5)
 
     def alive(self):
         return self.guest.process.poll() is None

@@ -114,6 +114,7 @@ class Guest:
                 deadline = now + 15
             time.sleep(0.02)
         self.stop()
+        self.control.drain()
         return NO_STATUS if self.status is None else self.status
 
     def stop(self):
