@@ -145,4 +145,5 @@ const freehca_model_environment mlx4_environment = {
     .arm_timer = arm_timer,
     .wipe_configuration_space = wipe_configuration_space,
     .complain = complain,
+    .link_send = mlx4_link_send,
 };

@@ -19,11 +19,13 @@ static void mlx4_exit(PCIDevice *pci)
 {
     Mlx4State *s = MLX4(pci);
 
+    mlx4_links_pull(s);
     s->dying = true;
     s->deadline = UINT64_MAX;
     mlx4_capabilities_remove(s);
     timer_free(s->timer);
     s->timer = NULL;
+    mlx4_links_end(s);
     mlx4_model_end(s);
 }
 
@@ -35,7 +37,8 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
     char why[256];
 
     s->dying = false;
-    if (!mlx4_options_from_properties(s, &options, errp)) {
+    if (!mlx4_options_from_properties(s, &options, errp) ||
+        !mlx4_links_check(s, &options, errp)) {
         return;
     }
     mlx4_identity_write(s);
@@ -58,6 +61,7 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
         mlx4_exit(pci);
         return;
     }
+    mlx4_links_begin(s);
     mlx4_counters_add(s);
 }
 

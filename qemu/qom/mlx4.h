@@ -11,6 +11,8 @@
 
 #include "compat.h"
 #include "hw/pci/pcie.h"
+#include "net/net.h"
+#include "qemu/queue.h"
 #include "qemu/timer.h"
 #include "qom/object.h"
 #include "freehca/model/c_api.h"
@@ -47,6 +49,22 @@ typedef struct Mlx4Identity {
     const char *link_text;
 } Mlx4Identity;
 
+typedef struct Mlx4Frame Mlx4Frame;
+
+/* A cable out of an InfiniBand port. */
+typedef struct Mlx4Link {
+    Mlx4State *owner;
+    unsigned port;                  /* 1 or 2 */
+    NICConf conf;
+    NICState *nic;                  /* NULL: no netdev was given */
+    QSIMPLEQ_HEAD(, Mlx4Frame) frames;
+    unsigned frame_count;
+    bool full;                      /* the model was told to wait */
+    bool busy;                      /* the backend was: its callback follows */
+    bool held_up;                   /* the backend waits for the model */
+    bool flushing;
+} Mlx4Link;
+
 struct Mlx4State {
     PCIDevice parent_obj;
 
@@ -70,6 +88,8 @@ struct Mlx4State {
     bool dying;
     bool removed; /* x-fault-removed: without power */
     unsigned complaints_shown;
+
+    Mlx4Link links[2];
 
     /* Properties as given. */
     char *variant_text;
@@ -125,6 +145,17 @@ bool mlx4_enter(Mlx4State *s);
 void mlx4_leave(Mlx4State *s);
 void mlx4_model_end(Mlx4State *s);
 void mlx4_run_timer(Mlx4State *s);
+
+/* links.c: check: false and an error that says which backends there can be.
+ * flush: whenever the model has been left. pull: as if both cables were. */
+bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
+                      Error **errp);
+void mlx4_links_begin(Mlx4State *s);
+void mlx4_links_flush(Mlx4State *s);
+void mlx4_links_pull(Mlx4State *s);
+void mlx4_links_end(Mlx4State *s);
+bool mlx4_link_send(void *context, unsigned port, const void *from,
+                    size_t bytes);
 
 /* environment.c */
 extern const freehca_model_environment mlx4_environment;

@@ -7,6 +7,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/units.h"
+#include "hw/qdev-properties-system.h"
 #include "mlx4.h"
 
 #define DEFAULT_CLASS_CODE UINT32_MAX   /* that of the variant */
@@ -17,6 +18,8 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_UINT32("ports", Mlx4State, ports, 2),
     DEFINE_PROP_STRING("link1", Mlx4State, link_text[0]),
     DEFINE_PROP_STRING("link2", Mlx4State, link_text[1]),
+    DEFINE_PROP_NETDEV("netdev1", Mlx4State, links[0].conf.peers),
+    DEFINE_PROP_NETDEV("netdev2", Mlx4State, links[1].conf.peers),
     DEFINE_PROP_BOOL("sm", Mlx4State, subnet_manager, true),
     DEFINE_PROP_BOOL("flr", Mlx4State, function_level_reset, true),
     DEFINE_PROP_UINT32("max-commands", Mlx4State, max_commands, 16),
@@ -32,6 +35,9 @@ static const char *const descriptions[][2] = {
     { "ports", "2 (default) or 1" },
     { "link1", "ib (default) or eth" },
     { "link2", "ib (default) or eth" },
+    { "netdev1", "what port 1 is cabled to: a stream, dgram, socket or hubport "
+                 "backend that leads to another mlx4" },
+    { "netdev2", "the same for port 2" },
     { "sm", "built-in subnet manager on InfiniBand ports without a peer" },
     { "flr", "whether the card offers function-level reset" },
     { "max-commands", "commands that the firmware takes at once: a power of "

@@ -46,6 +46,8 @@ void mlx4_leave(Mlx4State *s)
     s->depth--;
     if (s->dying) {
         mlx4_model_end(s);
+    } else if (s->depth == 0) {
+        mlx4_links_flush(s);
     }
     object_unref(OBJECT(s));
 }

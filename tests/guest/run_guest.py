@@ -78,8 +78,16 @@ class Guest:
             role = "on" if self.index == 1 else "off"
             command += ["-netdev", f"stream,id=wire,server={role},addr.type=unix,addr.path={self.scratch}/wire"]
         if options.device:
-            command += ["-device", options.device + ",id=hca0"]
+            command += ["-device", options.device + self.cable() + ",id=hca0"]
         return command + options.qemu_arguments
+
+    def cable(self):
+        """Two hosts: port 1 of the one adapter is cabled to port 1 of the other; each has its own GUIDs."""
+        device = self.options.device
+        if self.options.hosts == 1 or not device.startswith("mlx4"):
+            return ""
+        own_guid = "" if "guid=" in device else f",guid=0x0002c90300f0c{9 + self.index:x}00"
+        return own_guid + ",netdev1=wire"
 
     def start(self):
         initrd = self.initrd()

@@ -26,6 +26,13 @@ TEST(headers, local_and_global_route) {
   EXPECT_EQ(g.get<&grh::hop_limit>(), 64u);
 }
 
+TEST(headers, link_packets) {
+  image<link_packet> p;
+  p.set<&link_packet::op>(link_packet_op::flow_control_init).set<&link_packet::fctbs>(0x234);
+  p.set<&link_packet::vl>(5).set<&link_packet::fccl>(0xabc);
+  EXPECT_EQ(hex_bytes::hex(p), "12345abc 0000");
+}
+
 TEST(headers, base_transport) {
   image<bth> b;
   b.set<&bth::opcode>(make_bth_opcode(bth_transport::rc, bth_operation::rdma_write_only))

@@ -32,6 +32,9 @@ freehca_model_environment face_of(test_host& host) {
   e.arm_timer = [](void* c, uint64_t deadline) { host_of(c)->arm_timer(deadline); };
   e.wipe_configuration_space = [](void* c) { host_of(c)->wipe_configuration_space(); };
   e.complain = [](void* c, const char* text) { host_of(c)->complain(text); };
+  e.link_send = [](void* c, unsigned port, const void* from, size_t n) {
+    return host_of(c)->link_send(port, static_cast<const std::byte*>(from), n);
+  };
   return e;
 }
 
@@ -104,6 +107,22 @@ TEST_F(core_c_api, calls_reach_the_adapter_and_counters_have_names) {
     }
   EXPECT_EQ(found, 2u);
   EXPECT_FALSE(freehca_model_counter(m, index, &name, &value));
+  freehca_model_destroy(m);
+}
+
+TEST_F(core_c_api, cables_are_reached) {
+  how.cable[1] = true;
+  char error[200] = "";
+  freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
+  ASSERT_NE(m, nullptr);
+  EXPECT_TRUE(freehca_model_link_may_receive(m));
+  const char noise[40] = "no packet";
+  for (unsigned port = 0; port < 4; ++port) {
+    freehca_model_link_receive(m, port, noise, sizeof noise);
+    freehca_model_link_has_room(m, port);
+    freehca_model_plug_cable(m, port, false);
+    freehca_model_plug_cable(m, port, true);
+  }
   freehca_model_destroy(m);
 }
 

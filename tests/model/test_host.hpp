@@ -4,8 +4,11 @@
 // A host for the device model in a test: memory in an array, a virtual clock, interrupts on record.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,6 +51,35 @@ class test_host final : public environment {
   void arm_timer(std::uint64_t deadline) override { deadline_ = deadline; }
   void wipe_configuration_space() override { ++wipes; }
   void complain(const char* text) override { complaints.emplace_back(text); }
+  bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
+    const link_end& far = wires_[port - 1];
+    if (far.host == nullptr) return true;
+    if (wire_full) return false;
+    std::vector<std::byte> sent(from, from + bytes);
+    if (on_wire) on_wire(port, sent);
+    far.host->inbox_.push_back({far.port, std::move(sent)});
+    return true;
+  }
+
+  /// Lays a cable from `port` to `far_port` of `far`, which may be the same host. From then on the two share their
+  /// clock, and run() and advance() of either run both.
+  void lay_cable(unsigned port, test_host& far, unsigned far_port) {
+    wires_[port - 1] = {&far, far_port};
+    far.wires_[far_port - 1] = {this, port};
+    if (&far == this) return;
+    far.clock = clock = std::max(clock, far.clock);
+    together_ = far.together_ = {this, &far};
+  }
+  /// Ends what lay_cable() began: whoever goes first tells the other.
+  void part() {
+    for (test_host* h : std::vector<test_host*>(together_)) {
+      h->together_ = {h};
+      for (link_end& end : h->wires_) end = {};
+    }
+  }
+  /// Sees, and may change, what is sent by a cable. Called inside the device.
+  std::function<void(unsigned port, std::vector<std::byte>& bytes)> on_wire;
+  bool wire_full = false;  ///< link_send takes nothing
 
   bool inside(std::uint64_t address, std::size_t bytes) const {
     return address >= base && address - base <= memory_.size() &&
@@ -76,17 +108,20 @@ class test_host final : public environment {
 
   /// Runs what is due now, and what that makes due, until nothing is. At most `rounds` timer calls.
   void run(unsigned rounds = 100'000) {
-    while (deadline_ <= clock && rounds-- > 0) expire();
+    for (bool more = true; more;) {
+      more = false;
+      for (test_host* h : together_)
+        while (rounds > 0 && h->step()) {
+          more = true;
+          --rounds;
+        }
+    }
   }
   /// Lets the clock run `nanoseconds` further, stopping at each deadline on the way.
   void advance(std::uint64_t nanoseconds) {
     const std::uint64_t until = clock + nanoseconds;
-    run();
-    while (deadline_ <= until) {
-      clock = deadline_;
-      expire();
-    }
-    clock = until;
+    for (run(); next_deadline() <= until; run()) set_clock(next_deadline());
+    set_clock(until);
   }
   bool idle() const { return deadline_ == never; }
 
@@ -98,10 +133,40 @@ class test_host final : public environment {
   std::vector<std::string> complaints;
 
  private:
-  void expire() {
+  struct link_end {
+    test_host* host = nullptr;
+    unsigned port = 0;
+  };
+  struct arrival {
+    unsigned port;
+    std::vector<std::byte> bytes;
+  };
+
+  /// Takes what has come by a cable, or lets an expired timer run; false: there is neither.
+  bool step() {
+    if (!inbox_.empty()) {
+      const arrival a = std::move(inbox_.front());
+      inbox_.pop_front();
+      device_->link_receive(a.port, a.bytes.data(), a.bytes.size());
+      return true;
+    }
+    if (deadline_ > clock) return false;
     deadline_ = never;
     device_->on_timer();
+    return true;
   }
+  std::uint64_t next_deadline() const {
+    std::uint64_t least = never;
+    for (const test_host* h : together_) least = std::min(least, h->deadline_);
+    return least;
+  }
+  void set_clock(std::uint64_t time) {
+    for (test_host* h : together_) h->clock = time;
+  }
+
+  std::vector<test_host*> together_{this};
+  link_end wires_[2];
+  std::deque<arrival> inbox_;
 
   std::vector<std::byte> memory_;
   std::size_t next_ = 0;

@@ -39,6 +39,7 @@ struct test_send {
   std::uint32_t rkey = 0, immediate = 0;
   std::uint64_t swap_add = 0, compare = 0;
   std::uint32_t dqpn = 0, qkey = 0;  ///< UD
+  std::uint16_t dlid = 0;            ///< UD; 0: the own port's
   bool signaled = true, fence = false, solicited = false, global = false;
 };
 
@@ -50,6 +51,7 @@ class transport_fixture : public testing::Test {
   static constexpr std::uint16_t pkey_index = 0;
 
   transport_fixture() { start({}); }
+  explicit transport_fixture(const options& how) { start(how); }
   explicit transport_fixture(std::unique_ptr<test_host> on) { start({}, std::move(on)); }
 
   void start(const options& how, std::unique_ptr<test_host> on = nullptr) {
@@ -64,7 +66,8 @@ class transport_fixture : public testing::Test {
     ASSERT_EQ(driver->make_cq(cq, cqn, eqn, 10).status, layouts::command_status::ok);
     data = make_large_buffer(region_pages);
     key = driver->make_region(300, pd, data, region_start, region_pages * 4096);
-    activate_port(1);
+    // What hangs on a cable has no manager of its own.
+    if (!how.cable[0]) activate_port(1);
   }
 
   /// The HCR's mailbox holds 510 MTTs at a time.
@@ -217,7 +220,10 @@ class transport_fixture : public testing::Test {
   void put_datagram(const test_qp& qp, std::size_t at, const test_send& s) {
     using d = layouts::wqe_datagram;
     layouts::image<d> segment;
-    segment.set<&d::port>(1).set<&d::pd>(pd).set<&d::rlid>(links().base_lid(1)).set<&d::sl>(3);
+    segment.set<&d::port>(1)
+        .set<&d::pd>(pd)
+        .set<&d::rlid>(s.dlid != 0 ? s.dlid : links().base_lid(1))
+        .set<&d::sl>(3);
     segment.set<&d::dqpn>(s.dqpn).set<&d::qkey>(s.qkey);
     if (s.global) {
       std::byte gid[16];

@@ -30,6 +30,9 @@ class c_environment final : public environment {
   void arm_timer(std::uint64_t deadline) override { c_.arm_timer(c_.context, deadline); }
   void wipe_configuration_space() override { c_.wipe_configuration_space(c_.context); }
   void complain(const char* text) override { c_.complain(c_.context, text); }
+  bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
+    return c_.link_send(c_.context, port, from, bytes);
+  }
 
  private:
   freehca_model_environment c_;
@@ -58,6 +61,8 @@ options to_options(const freehca_model_options& c) {
   o.ports = c.ports;
   o.link[0] = static_cast<link_layer>(c.link[0]);
   o.link[1] = static_cast<link_layer>(c.link[1]);
+  o.cable[0] = c.cable[0];
+  o.cable[1] = c.cable[1];
   o.subnet_manager = c.subnet_manager;
   if (c.node_guid != 0) o.node_guid = c.node_guid;
   if (c.mac != 0) o.mac = c.mac;
@@ -86,6 +91,7 @@ void freehca_model_default_options(freehca_model_options* to) {
       static_cast<std::uint8_t>(o.kind),
       static_cast<std::uint8_t>(o.ports),
       {static_cast<std::uint8_t>(o.link[0]), static_cast<std::uint8_t>(o.link[1])},
+      {o.cable[0], o.cable[1]},
       o.subnet_manager,
       static_cast<std::uint8_t>(o.log_max_commands),
       o.node_guid,
@@ -130,6 +136,19 @@ void freehca_model_on_timer(freehca_model* model) {
 }
 void freehca_model_reset(freehca_model* model) {
   model->adapter.reset();
+}
+void freehca_model_link_receive(freehca_model* model, unsigned port, const void* from,
+                                size_t bytes) {
+  model->adapter.link_receive(port, static_cast<const std::byte*>(from), bytes);
+}
+bool freehca_model_link_may_receive(const freehca_model* model) {
+  return model->adapter.link_may_receive();
+}
+void freehca_model_link_has_room(freehca_model* model, unsigned port) {
+  model->adapter.link_has_room(port);
+}
+void freehca_model_plug_cable(freehca_model* model, unsigned port, bool plugged) {
+  model->adapter.plug_cable(port, plugged);
 }
 void freehca_model_set_command_times(freehca_model* model, uint64_t acceptance_ns,
                                      uint64_t latency_ns, bool side_by_side) {

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "adapter.hpp"
+#include "cable.hpp"
 #include "command_engine.hpp"
 #include "completion_queues.hpp"
 #include "diagnostics.hpp"
 #include "event_queues.hpp"
 #include "firmware.hpp"
 #include "icm.hpp"
+#include "limits.hpp"
 #include "memory_regions.hpp"
 #include "ports.hpp"
 #include "registers.hpp"
@@ -123,6 +125,20 @@ void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes
 
 void device::on_timer() {
   parts_->work.run_due(work_per_run);
+}
+
+void device::link_receive(unsigned port, const std::byte* from, std::size_t bytes) {
+  cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
+  if (c != nullptr) c->arrived({from, bytes});
+}
+bool device::link_may_receive() const {
+  return parts_->work.due() < limits::link_backlog;
+}
+void device::link_has_room(unsigned port) {
+  if (cable* c = parts_->links.cable_of(port)) c->has_room();
+}
+void device::plug_cable(unsigned port, bool plugged) {
+  if (cable* c = parts_->links.cable_of(port)) c->plug(plugged);
 }
 
 void device::set_faults(const fault_options& faults) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/smp.hpp>
@@ -52,6 +53,12 @@ struct managed_port {
   layouts::port_state state() const { return info.get<&layouts::port_info::state>(); }
   layouts::port_physical_state physical_state() const {
     return info.get<&layouts::port_info::physical_state>();
+  }
+  /// Lanes for data in operation, from lane 0 on.
+  unsigned data_lanes() const {
+    const auto code = static_cast<unsigned>(info.get<&layouts::port_info::operational_vls>());
+    constexpr unsigned lanes[] = {1, 1, 2, 4, 8, 15};
+    return code < std::size(lanes) ? lanes[code] : 1;
   }
   unsigned guid_entries() const {
     return static_cast<unsigned>(info.get<&layouts::port_info::guid_cap>());

@@ -59,9 +59,11 @@ void port::clear() {
   traps_.clear();
   ++generation_;
   const bool was_up = link_up();
-  open_ = false;
+  open_ = trained_ = false;
   managed_ = at_power_on();
-  if (was_up && peer_ != nullptr) peer_->link_changed(false);
+  if (peer_ == nullptr) return;
+  if (was_up) peer_->link_changed(false);
+  peer_->transmitter(false);
 }
 
 void port::connect(link_peer* peer) {
@@ -83,20 +85,45 @@ void port::close() {
   if (!open_) return;
   open_ = false;
   a_.work.cancel(training_);
+  trained_ = false;
   traps_.clear();
   // A port that is not initialised is disabled. no source: chosen
   if (link_up()) lose_link(port_physical_state::disabled);
   managed_.info.set<&port_info::physical_state>(port_physical_state::disabled);
+  if (peer_ != nullptr) peer_->transmitter(false);
 }
 
 void port::train() {
   a_.work.cancel(training_);
+  trained_ = false;
   if (peer_ == nullptr || managed_.physical_state() == port_physical_state::disabled) return;
-  training_ = a_.work.after(training_ns, [this] { link_trained(); });
+  peer_->transmitter(true);
+  if (peer_->present()) training_ = a_.work.after(training_ns, [this] { trained(); });
+}
+
+void port::trained() {
+  training_ = {};
+  trained_ = true;
+  if (peer_->ready()) link_trained();
+}
+
+void port::partner_came() {
+  if (open_ && !link_up() && !trained_ && !training_) train();
+}
+
+void port::partner_ready() {
+  if (trained_ && !link_up()) link_trained();
+}
+
+void port::partner_lost() {
+  a_.work.cancel(training_);
+  trained_ = false;
+  if (link_up()) lose_link(port_physical_state::polling);
+  if (open_) train();
 }
 
 void port::link_trained() {
-  training_ = {};
+  trained_ = false;
   image<port_info>& i = managed_.info;
   constexpr auto qdr_bit = static_cast<unsigned>(link_speed::qdr),
                  ddr_bit = static_cast<unsigned>(link_speed::ddr);
@@ -125,7 +152,10 @@ void port::lose_link(port_physical_state next) {
       .set<&port_info::state>(layouts::port_state::down)
       .set<&port_info::link_speed_active>(link_speed::sdr)
       .set<&port_info::link_speed_ext_active>(link_speed_ext::none);
-  if (peer_ != nullptr) peer_->link_changed(false);
+  if (peer_ != nullptr) {
+    peer_->link_changed(false);
+    if (next != port_physical_state::polling) peer_->transmitter(false);
+  }
   if (was_active) post_port_change(port_change_subtype::down);
 }
 

@@ -25,6 +25,11 @@ class port final : private change_listener {
   /// Who is at the far end of the link; null: nobody. An open port loses its link and trains anew.
   void connect(link_peer* peer);
 
+  /// What the peer tells: somebody is there to train with, is ready for LinkUp, is there no more.
+  void partner_came();
+  void partner_ready();
+  void partner_lost();
+
   /// INIT_PORT and CLOSE_PORT.
   void open();
   void close();
@@ -64,6 +69,7 @@ class port final : private change_listener {
 
   managed_port at_power_on() const;
   void train();
+  void trained();
   void link_trained();
   void lose_link(layouts::port_physical_state next);
   void post_port_change(layouts::port_change_subtype subtype);
@@ -72,6 +78,8 @@ class port final : private change_listener {
 
   bool own_lid(std::uint16_t lid) const;
   bool returns_at_once(const packet& p, const packet_summary& s) const;
+  /// Sets the virtual lane that the service level leads to; false: there is none.
+  bool choose_lane(packet& p) const;
   bool may_pass(const packet_summary& s, bool outward) const;
   void loop_back(packet p);
   void arrive(const packet& p);
@@ -94,6 +102,7 @@ class port final : private change_listener {
   trap_sender traps_;
   link_peer* peer_ = nullptr;
   bool open_ = false;
+  bool trained_ = false;  ///< ready for LinkUp
   scheduler::ticket training_, mkey_lease_;
   std::uint64_t generation_ =
       0;  ///< of the link: packets under way die with the link that they are on

@@ -44,6 +44,19 @@ bool port::may_pass(const packet_summary& s, bool outward) const {
   return managed_.state() >= least;
 }
 
+bool port::choose_lane(packet& p) const {
+  auto link = image<lrh>::from_bytes(p.bytes.data());
+  constexpr unsigned bits_per_lane = 4, service_levels = 16;
+  const auto sl = link.get<&lrh::service_level>();
+  const auto lane =
+      managed_.sl_to_vl.get<&sl_to_vl_table::vls>() >> bits_per_lane * (service_levels - 1 - sl) &
+      0xf;
+  if (lane >= managed_.data_lanes()) return false;
+  link.set<&lrh::virtual_lane>(lane);
+  std::copy_n(link.data(), lrh::bytes, p.bytes.data());
+  return true;
+}
+
 void port::transmit(packet p) {
   const auto s = summarise(p);
   if (!s) {
@@ -51,7 +64,8 @@ void port::transmit(packet p) {
     return;
   }
   const bool to_itself = returns_at_once(p, *s);
-  if (!open_ || (!to_itself && !may_pass(*s, true))) {
+  // IBTA vol. 1, 7.6.6: a packet whose service level leads to no lane of the link is discarded.
+  if (!open_ || (!to_itself && !may_pass(*s, true)) || (s->dest_qp != qp0_smi && !choose_lane(p))) {
     managed_.traffic.xmit_discards.add(1);
     return;
   }

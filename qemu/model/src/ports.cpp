@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cable.hpp"
 #include "port.hpp"
 #include "subnet_manager.hpp"
 
@@ -16,7 +17,14 @@ ports::ports(adapter& a) : a_(a) {
   for (unsigned number = 1; number <= a.how.ports; ++number) {
     auto& here = ports_[number - 1];
     here = std::make_unique<port>(a, node_, demux_, number);
-    if (!a.how.subnet_manager || a.how.link[number - 1] != link_layer::infiniband) continue;
+    if (a.how.link[number - 1] != link_layer::infiniband) continue;
+    if (a.how.cable[number - 1]) {
+      auto& there = cables_[number - 1];
+      there = std::make_unique<cable>(a, *here, number);
+      here->connect(there.get());
+      continue;
+    }
+    if (!a.how.subnet_manager) continue;
     auto& manager = managers_[number - 1];
     manager = std::make_unique<subnet_manager>(a, *this, number);
     here->connect(manager.get());
@@ -73,6 +81,10 @@ bool ports::ethernet(const port& p) const {
 
 void ports::connect(unsigned number, link_peer* peer) {
   if (port* p = at(number)) p->connect(peer);
+}
+
+cable* ports::cable_of(unsigned number) const {
+  return number >= 1 && number <= cables_.size() ? cables_[number - 1].get() : nullptr;
 }
 
 void ports::transmit(unsigned number, packet packet_to_send) {

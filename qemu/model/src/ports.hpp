@@ -13,15 +13,24 @@
 
 namespace freehca::model {
 
-/// The far end of a port's link: the built-in subnet manager, later a netdev or another model.
+/// The far end of a port's link: the built-in subnet manager, or the cable to another adapter.
 class link_peer {
  public:
   virtual ~link_peer() = default;
+  /// A packet that the port has sent.
   virtual void receive(const packet& p) = 0;
   /// The port's physical link came up or went down.
   virtual void link_changed(bool up) = 0;
+
+  /// The port begins to poll (again, if it did), or its transmitter goes off.
+  virtual void transmitter(bool on) { static_cast<void>(on); }
+  /// Is somebody there to train with? Who comes later calls port::partner_came().
+  virtual bool present() const { return true; }
+  /// The port is ready for LinkUp; so is the far end? Who is so later calls port::partner_ready().
+  virtual bool ready() { return true; }
 };
 
+class cable;
 class port;
 class subnet_manager;
 
@@ -45,6 +54,9 @@ class ports {
   /// A packet from the link: counted, handed to the firmware's agent where that is its addressee
   /// (MAD_DEMUX), to transport::receive otherwise. Asynchronous too.
   void receive_from_link(unsigned port, packet p);
+
+  /// The cable of a port; null where there is none.
+  cable* cable_of(unsigned port) const;
 
   /// May packets other than SMPs flow (port state Active; Armed receives)?
   bool active(unsigned port) const;
@@ -80,6 +92,7 @@ class ports {
   mad_demultiplexer demux_;
   std::array<std::unique_ptr<port>, 2> ports_;
   std::array<std::unique_ptr<subnet_manager>, 2> managers_;
+  std::array<std::unique_ptr<cable>, 2> cables_;
 };
 
 }  // namespace freehca::model

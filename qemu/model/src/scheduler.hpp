@@ -38,8 +38,12 @@ class scheduler {
     return at(later(now(), nanoseconds), std::move(what));
   }
   void cancel(ticket& t);
-  /// Functions that soon() was given and that have not run.
-  std::size_t backlog() const { return backlog_; }
+  /// Functions that soon() was given and that have not run; and with what others hold.
+  std::size_t due() const { return backlog_; }
+  std::size_t backlog() const { return backlog_ + held_; }
+  /// Things that are due and wait for something else than time, counted by who holds them.
+  void hold(std::size_t things) { held_ += things; }
+  void let_go(std::size_t things) { held_ -= things; }
 
   /// Runs what is due now, at most `limit` functions, then arms the timer for the rest.
   void run_due(unsigned limit);
@@ -55,7 +59,7 @@ class scheduler {
   void arm();
   environment& environment_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, entry> pending_;
-  std::size_t backlog_ = 0;
+  std::size_t backlog_ = 0, held_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t armed_ = environment::never;
   bool running_ = false;

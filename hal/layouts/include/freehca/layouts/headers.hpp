@@ -116,6 +116,13 @@ struct bth {
   bits           psn       {0x08, 23,  0, "psn"};
 };
 
+/// What of the BTH links may change under way, and the invariant CRC therefore takes as ones: fecn, becn and
+/// the reserved bits beside them. Source: IBTA vol. 1, 7.8.1; rxe_icrc.c (rxe_icrc_hdr).
+struct bth_variant {
+  static constexpr std::size_t bytes = bth::bytes;
+  bits resv8a {0x04, 31, 24, "resv8a"};
+};
+
 /// Reliable datagram extended transport header.
 struct rdeth {
   static constexpr std::size_t bytes = 4;
@@ -190,8 +197,43 @@ struct ieth {
   bits rkey {0x00, 31,  0, "rkey"};
 };
 
+/// The invariant CRC goes from end to end, the variant CRC over one link. Both are shifted out least significant
+/// bit first, start as all ones, are complemented, and stand with their least significant byte first. Polynomials
+/// in that order of bits: x^32 + x^26 + ... + 1 (Ethernet's), x^16 + x^12 + x^3 + x + 1.
+/// Sources: IBTA vol. 1, 7.8.1 and 7.8.2; rxe_icrc.c.
 inline constexpr std::size_t icrc_bytes = 4;
 inline constexpr std::size_t vcrc_bytes = 2;
+inline constexpr std::uint32_t icrc_polynomial = 0xedb88320;
+inline constexpr std::uint16_t vcrc_polynomial = 0xd008;
+
+/// The longest packet: headers of up to 126 bytes from the LRH to the VCRC around the payload. Source: IBTA
+/// vol. 1, 7.7.8 (MTU + 124 bytes without the VCRC).
+constexpr std::size_t greatest_packet_bytes(std::size_t mtu) { return mtu + 124 + vcrc_bytes; }
+
+/// What a link packet says. Sources: IBTA vol. 1, 7.9.4 for the two that are flow control; the others are reserved
+/// there and stand for the ordered sets of link training (vol. 2, 5.6.4: TS1, TS2, and the end of the signal), which
+/// a channel of packets cannot carry: no source, chosen.
+enum class link_packet_op : std::uint8_t {
+  flow_control = 0,       ///< in Armed and Active
+  flow_control_init = 1,  ///< in Initialize
+  training_1 = 0xd,       ///< polls, and has heard of the other end too little
+  training_2 = 0xe,       ///< has heard of it, and is ready for LinkUp
+  no_signal = 0xf,        ///< the transmitter goes off
+};
+
+/// Flow control packet. Blocks are of 64 bytes; both counts wrap. lpcrc: the variant CRC over the bytes before it.
+/// Source: IBTA vol. 1, 7.9.4.
+struct link_packet {
+  static constexpr std::size_t bytes = 6;
+  as<link_packet_op> op    {0x00, 31, 28, "op"};
+  bits               fctbs {0x00, 27, 16, "fctbs"};  ///< blocks sent in this lane since the link came up
+  bits               vl    {0x00, 15, 12, "vl"};
+  bits               fccl  {0x00, 11,  0, "fccl"};   ///< how many blocks the other end may have sent
+  raw<2>             lpcrc {0x04, "lpcrc"};
+};
+inline constexpr std::size_t flow_control_block_bytes = 64;
+/// The most blocks that a limit can lie ahead. Source: IBTA vol. 1, 7.9.4.
+inline constexpr unsigned flow_control_blocks_ahead = 2048;
 
 /// The wait that an RNR NAK timer code asks for, in microseconds. Source: IBTA vol. 1, table 45; the same
 /// figures are in drivers/infiniband/sw/rdmavt/qp.c (ib_rvt_rnr_table).

@@ -28,12 +28,15 @@ typedef struct freehca_model_environment {
     void (*arm_timer)(void *context, uint64_t deadline); /* UINT64_MAX: never */
     void (*wipe_configuration_space)(void *context);
     void (*complain)(void *context, const char *text);
+    /* `port` is 1 or 2; not called for ports without freehca_model_options::cable. */
+    bool (*link_send)(void *context, unsigned port, const void *from, size_t bytes);
 } freehca_model_environment;
 
 typedef struct freehca_model_options {
     uint8_t variant;      /* 0 connectx3-pro, 1 connectx3, 2 connectx2 */
     uint8_t ports;        /* 1 or 2 */
     uint8_t link[2];      /* 0 InfiniBand, 1 Ethernet */
+    bool cable[2];        /* a cable leads out of the port */
     bool subnet_manager;
     uint8_t log_max_commands;
     uint64_t node_guid;   /* 0: the default */
@@ -59,6 +62,12 @@ uint64_t freehca_model_read_uar(freehca_model *model, uint64_t offset, unsigned 
 void freehca_model_write_uar(freehca_model *model, uint64_t offset, uint64_t value, unsigned bytes);
 void freehca_model_on_timer(freehca_model *model);
 void freehca_model_reset(freehca_model *model);
+
+/* device::link_receive(), link_may_receive(), link_has_room() and plug_cable(); ports are 1 and 2. */
+void freehca_model_link_receive(freehca_model *model, unsigned port, const void *from, size_t bytes);
+bool freehca_model_link_may_receive(const freehca_model *model);
+void freehca_model_link_has_room(freehca_model *model, unsigned port);
+void freehca_model_plug_cable(freehca_model *model, unsigned port, bool plugged);
 
 /* Changes fault_options; holds for commands that come, or are accepted, from then on. May be called at any time that
  * no other call is inside the model. */

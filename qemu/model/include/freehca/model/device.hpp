@@ -51,6 +51,18 @@ class device {
   void fail();
   bool failed() const;
 
+  /// Bytes have arrived at port `port` (1-based) by its cable, as environment::link_send gave them at the other
+  /// end; `from` is lent for the call. Any bytes are allowed: what is no packet is dropped and counted. Bytes for a
+  /// port without options::cable are dropped.
+  void link_receive(unsigned port, const std::byte* from, std::size_t bytes);
+  /// Has the adapter room for more? What comes while it has none is taken all the same. Room comes with on_timer().
+  bool link_may_receive() const;
+  /// environment::link_send has room again for port `port`.
+  void link_has_room(unsigned port);
+  /// The cable of port `port` is plugged in (as at the start) or pulled out: the link goes down at once, and comes up
+  /// again when it is back and the other end trains too. The other end is told by a last link packet.
+  void plug_cable(unsigned port, bool plugged);
+
   /// Changes the faults that the adapter is asked for; holds for what it begins from then on.
   void set_faults(const fault_options& faults);
 

@@ -44,6 +44,15 @@ class environment {
   /// The host wrote the software-reset register: configuration space returns to its values at power-on.
   virtual void wipe_configuration_space() = 0;
 
+  /// Bytes leave port `port` (1-based) by its cable: a packet from the first byte of its LRH to the last of its
+  /// VCRC, at most layouts::greatest_packet_bytes(4096), or a link packet of layouts::link_packet::bytes. The order
+  /// of the calls is the order on the link; `from` is lent for the call. False: there is no room now; the adapter
+  /// keeps the bytes, and goes on when device::link_has_room() is called. Only ports with options::cable call it.
+  virtual bool link_send(unsigned port, const std::byte* from, std::size_t bytes) {
+    static_cast<void>(port), static_cast<void>(from), static_cast<void>(bytes);
+    return true;
+  }
+
   /// One line about something that a real card would have to suffer silently; counted by the model.
   virtual void complain(const char* text) = 0;
 

@@ -22,6 +22,9 @@ struct options {
   variant kind = variant::connectx3_pro;
   unsigned ports = 2;  ///< 1 or 2
   link_layer link[2] = {link_layer::infiniband, link_layer::infiniband};
+  /// A cable leads out of the port: what it sends goes to environment::link_send, and no built-in SM is at its end.
+  /// Of no effect on Ethernet ports yet.
+  bool cable[2] = {false, false};
   bool subnet_manager = true;  ///< built-in SM and SA on InfiniBand ports that no peer manages
   std::uint64_t node_guid = 0x0002c90300f0ca00;  ///< port n has +n, system image +3 (captures: 6)
   std::uint64_t mac = 0x0002c9f0ca01;            ///< of port 1; port 2 has +1

@@ -76,6 +76,10 @@ class machine final : private model::environment {
   std::function<std::uint32_t(unsigned bar, std::size_t offset, std::uint32_t value)>
       alter_register_read;
 
+  /// Takes what leaves the adapter by a cable (environment::link_send); what arrives goes to
+  /// adapter().link_receive(), when nobody is inside it.
+  std::function<bool(unsigned port, const std::byte* from, std::size_t bytes)> on_link_send;
+
   std::uint64_t counter(
       const std::string& name) const;  ///< of the adapter; 0 when there is none of that name
   const std::vector<std::string>& complaints() const { return complaints_; }
@@ -102,6 +106,9 @@ class machine final : private model::environment {
   void arm_timer(std::uint64_t deadline) override { timer_ = deadline; }
   void wipe_configuration_space() override;
   void complain(const char* text) override { complaints_.emplace_back(text); }
+  bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
+    return removed_ || !on_link_send || on_link_send(port, from, bytes);
+  }
 
   bool reachable() const {
     return !removed_ && now_ >= unreachable_until_ && configuration_.memory_decoded();

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "cable.hpp"
+
+#include <string>
+#include <utility>
+
+#include "limits.hpp"
+#include "packet_crc.hpp"
+#include "port.hpp"
+#include "wire_form.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+// Hardware sends flow control every few microseconds and sees the loss of a signal at once. Here each costs the
+// host work, and an adapter whose virtual machine stands still is silent. no source: chosen
+constexpr std::uint64_t beat_ns = 250'000'000, silence_ns = 10'000'000'000;
+
+constexpr unsigned management_lane = 15;
+constexpr unsigned flow_control_modulus = 1u << 12;
+
+std::uint16_t blocks_of(std::size_t bytes) {
+  return static_cast<std::uint16_t>((bytes + flow_control_block_bytes - 1) /
+                                    flow_control_block_bytes);
+}
+
+}  // namespace
+
+cable::cable(adapter& a, port& end, unsigned number) : a_(a), port_(end), number_(number) {
+  const std::string name = "port" + std::to_string(number);
+  a.counters.add(name + "_bad_vcrc", bad_vcrc_);
+  a.counters.add(name + "_bad_icrc", bad_icrc_);
+  a.counters.add(name + "_malformed_packets", malformed_);
+  a.counters.add(name + "_bad_link_packets", bad_link_packets_);
+}
+
+void cable::receive(const packet& p) {
+  std::vector<std::byte> bytes = to_wire(p);
+  const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
+  blocks_sent_[lane] = static_cast<std::uint16_t>(blocks_sent_[lane] + blocks_of(bytes.size()));
+  send(std::move(bytes));
+}
+
+void cable::link_changed(bool up) {
+  up_ = up;
+  said_ready_ = false;
+  drop_waiting();
+  blocks_sent_ = {};
+  blocks_received_ = {};
+  // What made the other end ready was the link that has gone.
+  if (!up && partner_ == partner::ready) partner_ = partner::training;
+  if (up) signal();
+}
+
+void cable::transmitter(bool on) {
+  if (!on) {
+    if (!on_) return;
+    drop_waiting();
+    tell(link_packet_op::no_signal, 0);
+    on_ = said_ready_ = false;
+    partner_ = partner::absent;
+    a_.work.cancel(beat_);
+    return;
+  }
+  on_ = true;
+  said_ready_ = false;
+  signal();
+  if (!beat_) beat_ = a_.work.after(beat_ns, [this] { beat(); });
+}
+
+bool cable::ready() {
+  said_ready_ = true;
+  signal();
+  return partner_ == partner::ready;
+}
+
+void cable::plug(bool plugged) {
+  if (plugged == plugged_) return;
+  if (plugged) {
+    plugged_ = true;
+    if (on_) signal();
+    return;
+  }
+  drop_waiting();
+  if (on_) tell(link_packet_op::no_signal, 0);
+  plugged_ = false;
+  lost();
+}
+
+void cable::arrived(std::span<const std::byte> bytes) {
+  if (!plugged_ || !on_) return;
+  if (bytes.size() == link_packet::bytes) link_packet_arrived(bytes);
+  else packet_arrived(bytes);
+}
+
+void cable::packet_arrived(std::span<const std::byte> bytes) {
+  if (!up_) return;
+  packet p;
+  switch (from_wire(bytes, p)) {
+    case arrival::bad_vcrc:
+      return count_error(bad_vcrc_);
+    case arrival::malformed:
+      return count_error(malformed_);
+    case arrival::bad_icrc:
+      return count_error(bad_icrc_);
+    case arrival::good:
+      break;
+  }
+  const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
+  if (lane != management_lane && lane >= port_.managed().data_lanes()) return count_error(malformed_);
+  heard_at_ = a_.work.now();
+  blocks_received_[lane] =
+      static_cast<std::uint16_t>(blocks_received_[lane] + blocks_of(bytes.size()));
+  port_.receive_from_link(std::move(p));
+}
+
+void cable::link_packet_arrived(std::span<const std::byte> bytes) {
+  const auto p = image<link_packet>::from_bytes(bytes.data());
+  const std::uint16_t crc = variant_crc(bytes.first(bytes.size() - vcrc_bytes));
+  const std::byte* stands = p.bytes_of<&link_packet::lpcrc>();
+  const auto lane = p.get<&link_packet::vl>();
+  if (stands[0] != static_cast<std::byte>(crc & 0xff) ||
+      stands[1] != static_cast<std::byte>(crc >> 8) || lane >= port_.managed().data_lanes())
+    return count_error(bad_link_packets_);
+  switch (p.get<&link_packet::op>()) {
+    case link_packet_op::flow_control:
+    case link_packet_op::flow_control_init:
+      // Blocks that got lost on the way are made good, as the buffer for them is free.
+      blocks_received_[lane] = static_cast<std::uint16_t>(p.get<&link_packet::fctbs>());
+      return heard(partner::ready);
+    case link_packet_op::training_1:
+      if (up_) lost();
+      return heard(partner::training);
+    case link_packet_op::training_2:
+      return heard(partner::ready);
+    case link_packet_op::no_signal:
+      return lost();
+  }
+  count_error(bad_link_packets_);
+}
+
+void cable::heard(partner now) {
+  const partner before = std::exchange(partner_, now);
+  heard_at_ = a_.work.now();
+  if (up_) return;
+  if (before == partner::absent) port_.partner_came();
+  // The port may have begun anew and forgotten who was ready: it is still so.
+  partner_ = now;
+  if (now == partner::ready) port_.partner_ready();
+}
+
+void cable::lost() {
+  if (partner_ == partner::absent) return;
+  partner_ = partner::absent;
+  port_.partner_lost();
+}
+
+void cable::beat() {
+  beat_ = a_.work.after(beat_ns, [this] { beat(); });
+  if (partner_ != partner::absent && a_.work.now() - heard_at_ > silence_ns) lost();
+  signal();
+}
+
+void cable::signal() {
+  if (!up_) {
+    tell(said_ready_ ? link_packet_op::training_2 : link_packet_op::training_1, 0);
+    return;
+  }
+  const auto op = port_.managed().state() == layouts::port_state::initialize
+                      ? link_packet_op::flow_control_init
+                      : link_packet_op::flow_control;
+  for (unsigned lane = 0; lane < port_.managed().data_lanes(); ++lane) tell(op, lane);
+}
+
+void cable::tell(link_packet_op op, unsigned lane) {
+  image<link_packet> p;
+  p.set<&link_packet::op>(op)
+      .set<&link_packet::vl>(lane)
+      .set<&link_packet::fctbs>(blocks_sent_[lane] % flow_control_modulus)
+      .set<&link_packet::fccl>((blocks_received_[lane] + flow_control_blocks_ahead) %
+                               flow_control_modulus);
+  const std::uint16_t crc = variant_crc({p.data(), link_packet::bytes - vcrc_bytes});
+  const std::byte after[vcrc_bytes] = {static_cast<std::byte>(crc & 0xff),
+                                       static_cast<std::byte>(crc >> 8)};
+  p.set_bytes<&link_packet::lpcrc>(after);
+  send({p.data(), p.data() + link_packet::bytes});
+}
+
+void cable::send(std::vector<std::byte> bytes) {
+  if (!plugged_) return;
+  if (!full_ && a_.surroundings.link_send(number_, bytes.data(), bytes.size())) return;
+  full_ = true;
+  if (waiting_.size() >= limits::link_waiting) {
+    port_.managed().traffic.xmit_discards.add(1);
+    return;
+  }
+  waiting_.push_back(std::move(bytes));
+  a_.work.hold(1);
+}
+
+void cable::has_room() {
+  full_ = false;
+  while (!waiting_.empty()) {
+    const std::vector<std::byte>& next = waiting_.front();
+    if (!a_.surroundings.link_send(number_, next.data(), next.size())) {
+      full_ = true;
+      return;
+    }
+    waiting_.pop_front();
+    a_.work.let_go(1);
+  }
+}
+
+void cable::drop_waiting() {
+  a_.work.let_go(waiting_.size());
+  waiting_.clear();
+}
+
+void cable::count_error(std::uint64_t& kind) {
+  ++kind;
+  port_.managed().traffic.rcv_errors.add(1);
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include <freehca/layouts/headers.hpp>
+
+#include "adapter.hpp"
+#include "ports.hpp"
+
+namespace freehca::model {
+
+/// A port's end of a cable to a port of another adapter, or of this one. Packets get their CRCs here, and lose them.
+///
+/// Whether somebody is at the other end is told by link packets. An open port that has no link sends training_1, and
+/// training_2 when it has heard the other end for as long as training takes; it is up when it has heard training_2
+/// or flow control too. From then on it sends flow control packets, for each data lane one, as a sign of life. A
+/// port whose transmitter goes off says so. The link is lost when the other end says that, begins to train anew, or
+/// is not heard for long.
+///
+/// Flow control is told but not obeyed: the lane's buffers are the queue before link_send, which never loses.
+class cable final : public link_peer {
+ public:
+  cable(adapter& a, port& end, unsigned number);
+
+  // link_peer
+  void receive(const packet& p) override;
+  void link_changed(bool up) override;
+  void transmitter(bool on) override;
+  bool present() const override { return partner_ != partner::absent; }
+  bool ready() override;
+
+  // As their namesakes in class device.
+  void arrived(std::span<const std::byte> bytes);
+  void has_room();
+  void plug(bool plugged);
+
+ private:
+  enum class partner : std::uint8_t { absent, training, ready };
+  static constexpr unsigned lanes = 16;
+
+  void packet_arrived(std::span<const std::byte> bytes);
+  void link_packet_arrived(std::span<const std::byte> bytes);
+  void heard(partner now);
+  void lost();
+  void signal();
+  void beat();
+  void tell(layouts::link_packet_op op, unsigned lane);
+  void send(std::vector<std::byte> bytes);
+  void drop_waiting();
+  void count_error(std::uint64_t& kind);
+
+  adapter& a_;
+  port& port_;
+  const unsigned number_;
+  bool plugged_ = true, on_ = false, up_ = false;
+  bool said_ready_ = false;
+  partner partner_ = partner::absent;
+  std::uint64_t heard_at_ = 0;
+  scheduler::ticket beat_;
+  bool full_ = false;  ///< link_send has no room
+  std::deque<std::vector<std::byte>> waiting_;
+  std::array<std::uint16_t, lanes> blocks_sent_{}, blocks_received_{};
+  std::uint64_t bad_vcrc_ = 0, bad_icrc_ = 0, malformed_ = 0, bad_link_packets_ = 0;
+};
+
+}  // namespace freehca::model

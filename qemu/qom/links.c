@@ -1,0 +1,255 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright the freehca authors
+ *
+ * The cables: each is a network backend that carries InfiniBand packets as
+ * they are, from the first byte of the LRH to the last of the VCRC.
+ */
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "net/net.h"
+#include "mlx4.h"
+
+/* What the model sends while it runs goes out when it has been left: a hub may
+ * bring it back to this device at once. */
+struct Mlx4Frame {
+    QSIMPLEQ_ENTRY(Mlx4Frame) next;
+    size_t bytes;
+    uint8_t data[];
+};
+
+/* From here on the model keeps what it sends. */
+#define FRAMES_AT_MOST 512
+
+static Mlx4Link *link_of(NetClientState *nc)
+{
+    return qemu_get_nic_opaque(nc);
+}
+
+/* Backends that carry any bytes, and know no Ethernet. */
+static bool carries_anything(const NetClientState *backend)
+{
+    switch (backend->info->type) {
+    case NET_CLIENT_DRIVER_SOCKET:
+    case NET_CLIENT_DRIVER_STREAM:
+    case NET_CLIENT_DRIVER_DGRAM:
+    case NET_CLIENT_DRIVER_HUBPORT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void sent(NetClientState *nc, ssize_t bytes)
+{
+    Mlx4Link *link = link_of(nc);
+
+    link->busy = false;
+    mlx4_links_flush(link->owner);
+}
+
+/* Whether all of it has gone. */
+static bool send_frames(Mlx4Link *link)
+{
+    NetClientState *nc = qemu_get_queue(link->nic);
+
+    while (!link->busy && !QSIMPLEQ_EMPTY(&link->frames)) {
+        Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
+
+        QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
+        link->frame_count--;
+        if (qemu_send_packet_async(nc, frame->data, frame->bytes, sent) == 0) {
+            link->busy = true;  /* QEMU has a copy */
+        }
+        g_free(frame);
+    }
+    return QSIMPLEQ_EMPTY(&link->frames);
+}
+
+/* With nobody inside the model. Both loops may enter it, and come back here. */
+void mlx4_links_flush(Mlx4State *s)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->links); i++) {
+        Mlx4Link *link = &s->links[i];
+
+        if (!link->nic || link->flushing) {
+            continue;
+        }
+        link->flushing = true;
+        while (send_frames(link) && link->full && mlx4_enter(s)) {
+            link->full = false;
+            freehca_model_link_has_room(s->model, link->port);
+            mlx4_leave(s);
+        }
+        if (link->held_up && s->model &&
+            freehca_model_link_may_receive(s->model)) {
+            link->held_up = false;
+            qemu_flush_queued_packets(qemu_get_queue(link->nic));
+        }
+        link->flushing = false;
+    }
+}
+
+bool mlx4_link_send(void *context, unsigned port, const void *from,
+                    size_t bytes)
+{
+    Mlx4State *s = context;
+    Mlx4Link *link = &s->links[port - 1];
+    Mlx4Frame *frame;
+
+    if (!link->nic) {
+        return true;
+    }
+    if (link->frame_count >= FRAMES_AT_MOST) {
+        link->full = true;
+        return false;
+    }
+    frame = g_malloc(sizeof(*frame) + bytes);
+    frame->bytes = bytes;
+    memcpy(frame->data, from, bytes);
+    QSIMPLEQ_INSERT_TAIL(&link->frames, frame, next);
+    link->frame_count++;
+    return true;
+}
+
+static bool can_receive(NetClientState *nc)
+{
+    Mlx4Link *link = link_of(nc);
+    Mlx4State *s = link->owner;
+
+    link->held_up = s->model && (s->depth > 0 ||
+                                 !freehca_model_link_may_receive(s->model));
+    return !link->held_up;
+}
+
+/* The work is done by the timer, which follows at once in the main loop. */
+static ssize_t receive(NetClientState *nc, const uint8_t *from, size_t bytes)
+{
+    Mlx4Link *link = link_of(nc);
+    Mlx4State *s = link->owner;
+
+    if (!can_receive(nc)) {
+        return 0;
+    }
+    if (mlx4_in_d0(s) && mlx4_enter(s)) {
+        freehca_model_link_receive(s->model, link->port, from, bytes);
+        mlx4_leave(s);
+    }
+    return bytes;
+}
+
+/* QMP's set_link on the port or on its backend. Both ends of a real link lose
+ * the signal at once: the other is told before the port falls silent. */
+static void link_status_changed(NetClientState *nc)
+{
+    Mlx4Link *link = link_of(nc);
+    bool down = nc->link_down || (nc->peer && nc->peer->link_down);
+    int own = nc->link_down;
+
+    nc->link_down = 0;
+    if (mlx4_enter(link->owner)) {
+        freehca_model_plug_cable(link->owner->model, link->port, !down);
+        mlx4_leave(link->owner);
+    }
+    nc->link_down = own;
+}
+
+static NetClientInfo link_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .can_receive = can_receive,
+    .receive = receive,
+    .link_status_changed = link_status_changed,
+};
+
+bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
+                      Error **errp)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->links); i++) {
+        NetClientState *backend = s->links[i].conf.peers.ncs[0];
+
+        if (!backend) {
+            continue;
+        }
+        if (i >= s->ports) {
+            error_setg(errp, "mlx4: netdev%u= needs ports=%u", i + 1, i + 1);
+            return false;
+        }
+        if (options->link[i] != 0) {
+            error_setg(errp, "mlx4: netdev%u=%s: Ethernet ports carry nothing "
+                       "yet; give link%u=ib or no netdev", i + 1, backend->name,
+                       i + 1);
+            return false;
+        }
+        if (!carries_anything(backend)) {
+            error_setg(errp, "mlx4: netdev%u=%s: a backend of type '%s' cannot "
+                       "carry InfiniBand packets; use -netdev stream, dgram, "
+                       "socket or hubport to another mlx4", i + 1,
+                       backend->name,
+                       NetClientDriver_str(backend->info->type));
+            return false;
+        }
+        options->cable[i] = true;
+    }
+    return true;
+}
+
+void mlx4_links_begin(Mlx4State *s)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->links); i++) {
+        Mlx4Link *link = &s->links[i];
+        g_autofree char *name = NULL;
+
+        link->owner = s;
+        link->port = i + 1;
+        QSIMPLEQ_INIT(&link->frames);
+        if (!link->conf.peers.ncs[0]) {
+            continue;
+        }
+        name = DEVICE(s)->id ? g_strdup_printf("%s.%u", DEVICE(s)->id, i + 1)
+                             : NULL;
+        link->nic = qemu_new_nic(&link_info, &link->conf, TYPE_MLX4, name,
+                                 &DEVICE(s)->mem_reentrancy_guard, link);
+        /* Nothing here is Ethernet, with its least length. */
+        qemu_get_queue(link->nic)->do_not_pad = true;
+        qemu_set_info_str(qemu_get_queue(link->nic), "InfiniBand port %u",
+                          link->port);
+    }
+}
+
+/* The other ends are told as long as there is a way to. */
+void mlx4_links_pull(Mlx4State *s)
+{
+    if (s->model && mlx4_enter(s)) {
+        freehca_model_plug_cable(s->model, 1, false);
+        freehca_model_plug_cable(s->model, 2, false);
+        mlx4_leave(s);
+    }
+}
+
+void mlx4_links_end(Mlx4State *s)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->links); i++) {
+        Mlx4Link *link = &s->links[i];
+
+        while (link->nic && !QSIMPLEQ_EMPTY(&link->frames)) {
+            Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
+
+            QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
+            g_free(frame);
+        }
+        link->frame_count = 0;
+        if (link->nic) {
+            qemu_del_nic(link->nic);
+            link->nic = NULL;
+        }
+    }
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Two adapters on one cable: how the link comes and goes, management across it, and what is no packet.
+#include <random>
+
+#include <freehca/layouts/pma.hpp>
+
+#include "cabled_fixture.hpp"
+#include "packet_crc.hpp"
+#include "wire_form.hpp"
+
+namespace freehca::model::test {
+
+using namespace layouts;
+using layouts::port_state;
+
+namespace {
+
+image<dr_smp> directed(mad_method method, smp_attribute attribute) {
+  image<dr_smp> m;
+  m.set<&dr_smp::base_version>(1)
+      .set<&dr_smp::mgmt_class>(mad_class::subnet_directed_route)
+      .set<&dr_smp::class_version>(1)
+      .set<&dr_smp::method>(method)
+      .set<&dr_smp::hop_pointer>(1)
+      .set<&dr_smp::hop_count>(1)
+      .set<&dr_smp::tid>(77)
+      .set<&dr_smp::attribute_id>(static_cast<unsigned>(attribute))
+      .set<&dr_smp::dr_slid>(permissive_lid)
+      .set<&dr_smp::dr_dlid>(permissive_lid);
+  m.data()[dr_smp{}.initial_path.offset + 1] = std::byte{1};
+  return m;
+}
+
+mad_packet to_qp0(const image<dr_smp>& m) {
+  mad_packet p;
+  p.slid = p.dlid = permissive_lid;
+  p.virtual_lane = 15;
+  std::memcpy(p.mad.data(), m.data(), p.mad.size());
+  return p;
+}
+
+std::vector<std::byte> link_packet_of(link_packet_op op, unsigned lane = 0) {
+  image<link_packet> p;
+  p.set<&link_packet::op>(op).set<&link_packet::vl>(lane);
+  const auto crc = variant_crc({p.data(), 4});
+  std::vector<std::byte> bytes(p.data(), p.data() + 4);
+  bytes.push_back(static_cast<std::byte>(crc & 0xff));
+  bytes.push_back(static_cast<std::byte>(crc >> 8));
+  return bytes;
+}
+
+void arrives(station& s, const std::vector<std::byte>& bytes) {
+  s.hca->link_receive(1, bytes.data(), bytes.size());
+  s.host->run();
+}
+
+port_physical_state physical(station& s) {
+  return s.info().get<&port_info::physical_state>();
+}
+
+}  // namespace
+
+TEST_F(cabled, a_link_comes_up_when_both_ends_are_open) {
+  a.open();
+  pass(60 * second);
+  EXPECT_EQ(a.state(), port_state::down);
+  EXPECT_EQ(physical(a), port_physical_state::polling);
+  b.open();
+  pass(second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  EXPECT_EQ(b.state(), port_state::initialize);
+  EXPECT_EQ(a.info().get<&port_info::link_speed_active>(), link_speed::qdr);
+  pass(60 * second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  EXPECT_EQ(b.counter("port1_bad_link_packets"), 0u);
+  EXPECT_EQ(a.hca->complaints() + b.hca->complaints(), 0u);
+}
+
+TEST_F(cabled, no_manager_comes_by_itself) {
+  link_up();
+  pass(10 * second);
+  EXPECT_EQ(a.info().get<&port_info::lid>(), 0u);
+}
+
+TEST_F(cabled, the_other_ends_agent_answers_directed_routes) {
+  link_up();
+  // CONF_SPECIAL_QP makes the host the owner of QP0: what comes back is seen on the wire instead.
+  std::vector<mad_packet> seen;
+  b.host->on_wire = [&](unsigned, std::vector<std::byte>& bytes) {
+    packet p;
+    if (from_wire(bytes, p) == arrival::good) seen.push_back(*decode(p));
+  };
+  a.links().transmit(1, encode(to_qp0(directed(mad_method::get, smp_attribute::node_info))));
+  a.host->run();
+  ASSERT_EQ(seen.size(), 1u);
+  const auto answer = image<dr_smp>::from_bytes(seen[0].mad.data());
+  EXPECT_EQ(answer.get<&dr_smp::method>(), mad_method::get_resp);
+  EXPECT_EQ(answer.get<&dr_smp::tid>(), 77u);
+  EXPECT_EQ((attribute<&dr_smp::data, node_info>(answer).get<&node_info::node_guid>()),
+            options{}.node_guid + 0x100);
+  // A manager at one end sets up the other by nothing but its packets.
+  auto m = directed(mad_method::set, smp_attribute::port_info);
+  set_attribute<&dr_smp::data>(m, b.info()
+                                      .set<&port_info::lid>(lid_b)
+                                      .set<&port_info::master_sm_lid>(lid_a)
+                                      .set<&port_info::state>(port_state::armed)
+                                      .set<&port_info::physical_state>(
+                                          port_physical_state::no_change));
+  a.links().transmit(1, encode(to_qp0(m)));
+  a.host->run();
+  EXPECT_EQ(b.state(), port_state::armed);
+  EXPECT_EQ(b.info().get<&port_info::lid>(), lid_b);
+}
+
+TEST_F(cabled, closing_one_end_takes_the_link_down_at_both_at_once) {
+  activate();
+  a.events(event_type::none);
+  b.events(event_type::none);
+  a.close();
+  b.host->run();
+  EXPECT_EQ(b.state(), port_state::down);
+  EXPECT_EQ(physical(b), port_physical_state::polling);
+  EXPECT_EQ(physical(a), port_physical_state::disabled);
+  EXPECT_EQ(a.events(event_type::port_change), 1u);
+  EXPECT_EQ(b.events(event_type::port_change), 1u);
+  a.open();
+  pass(second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  EXPECT_EQ(b.state(), port_state::initialize);
+  EXPECT_EQ(b.info().get<&port_info::lid>(), lid_b);
+}
+
+TEST_F(cabled, a_disabled_port_takes_the_link_down_and_keeps_it_down) {
+  activate();
+  b.manage(lid_b, port_state::no_change, 1, port_physical_state::disabled);
+  pass(second);
+  EXPECT_EQ(a.state(), port_state::down);
+  EXPECT_EQ(physical(b), port_physical_state::disabled);
+  pass(60 * second);
+  EXPECT_EQ(a.state(), port_state::down);
+}
+
+TEST_F(cabled, a_bounced_link_trains_again_at_both_ends) {
+  activate();
+  a.manage(lid_a, port_state::down);
+  pass(200'000'000);
+  EXPECT_EQ(a.state(), port_state::down);
+  EXPECT_EQ(b.state(), port_state::down);
+  pass(second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  EXPECT_EQ(b.state(), port_state::initialize);
+}
+
+TEST_F(cabled, a_reset_takes_the_link_down) {
+  activate();
+  b.hca->reset();
+  a.host->run();
+  EXPECT_EQ(a.state(), port_state::down);
+}
+
+TEST_F(cabled, an_end_that_falls_silent_is_missed) {
+  activate();
+  a.host->part();  // nothing crosses the cable from here on
+  a.host->advance(9 * second);
+  EXPECT_EQ(a.state(), port_state::active);
+  a.host->advance(3 * second);
+  EXPECT_EQ(a.state(), port_state::down);
+  EXPECT_EQ(physical(a), port_physical_state::polling);
+}
+
+TEST_F(cabled, a_catastrophic_error_is_missed) {
+  activate();
+  b.hca->fail();
+  pass(12 * second);
+  EXPECT_EQ(a.state(), port_state::down);
+}
+
+TEST_F(cabled, a_pulled_cable_is_seen_at_both_ends_and_comes_back) {
+  activate();
+  a.hca->plug_cable(1, false);
+  a.host->run();
+  EXPECT_EQ(a.state(), port_state::down);
+  EXPECT_EQ(b.state(), port_state::down);
+  pass(60 * second);
+  EXPECT_EQ(a.state(), port_state::down);
+  EXPECT_EQ(b.state(), port_state::down);
+  a.hca->plug_cable(1, true);
+  pass(second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  EXPECT_EQ(b.state(), port_state::initialize);
+}
+
+TEST_F(cabled, an_end_that_begins_anew_without_a_word_is_noticed) {
+  activate();
+  // The other virtual machine was killed and started again: all that comes is a port that polls.
+  arrives(a, link_packet_of(link_packet_op::training_1));
+  EXPECT_EQ(a.state(), port_state::down);
+  pass(2 * second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  EXPECT_EQ(b.state(), port_state::initialize);
+}
+
+TEST_F(cabled, flow_control_packets_tell_the_state_and_the_lanes) {
+  unsigned init = 0, normal = 0, lanes = 0;
+  std::uint64_t sent = 0, limit = 0;
+  b.host->on_wire = [&](unsigned, std::vector<std::byte>& bytes) {
+    if (bytes.size() != link_packet::bytes) return;
+    const auto p = image<link_packet>::from_bytes(bytes.data());
+    init += p.get<&link_packet::op>() == link_packet_op::flow_control_init;
+    normal += p.get<&link_packet::op>() == link_packet_op::flow_control;
+    lanes |= 1u << p.get<&link_packet::vl>();
+    if (p.get<&link_packet::vl>() != 0) return;
+    sent = p.get<&link_packet::fctbs>();
+    limit = p.get<&link_packet::fccl>();
+  };
+  link_up();
+  pass(second);
+  EXPECT_GE(init, 8u * 4);
+  EXPECT_EQ(normal, 0u);
+  EXPECT_EQ(lanes, 0xffu);
+  EXPECT_EQ(limit, 2048u);
+  a.activate(lid_a);
+  b.activate(lid_b);
+  test_qp left = a.make_qp(0x100), right = b.make_qp(0x100);
+  a.connect(left, 0x100, lid_b);
+  b.connect(right, 0x100, lid_a);
+  // 10 packets of 16 blocks and a little: 17 blocks each; one acknowledgement of 1 block comes back.
+  a.send(left, a.transfer(wqe_opcode::rdma_write, 10240, a.region_start, b.region_start));
+  a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  init = 0;
+  pass(second);
+  EXPECT_EQ(init, 0u);
+  EXPECT_GE(normal, 8u * 4);
+  EXPECT_EQ(limit, 2048u + 170);
+  EXPECT_GE(sent, 1u);
+  EXPECT_LE(sent, 10u);
+}
+
+TEST_F(cabled, what_is_no_packet_is_dropped_and_counted) {
+  activate();
+  mad_packet m = to_qp0(directed(mad_method::get, smp_attribute::node_info));
+  auto wire = to_wire(encode(m));
+  wire[40] ^= std::byte{4};
+  arrives(a, wire);
+  EXPECT_EQ(a.counter("port1_bad_vcrc"), 1u);
+  m.virtual_lane = 8;  // of eight lanes, 0 to 7
+  arrives(a, to_wire(encode(m)));
+  EXPECT_EQ(a.counter("port1_malformed_packets"), 1u);
+  auto bad = link_packet_of(link_packet_op::flow_control);
+  bad[4] ^= std::byte{1};
+  arrives(a, bad);
+  arrives(a, link_packet_of(static_cast<link_packet_op>(7)));
+  arrives(a, link_packet_of(link_packet_op::flow_control, 9));
+  EXPECT_EQ(a.counter("port1_bad_link_packets"), 3u);
+  image<pma_mad> ask;
+  ask.set<&pma_mad::base_version>(1)
+      .set<&pma_mad::mgmt_class>(mad_class::performance)
+      .set<&pma_mad::class_version>(1)
+      .set<&pma_mad::method>(mad_method::get)
+      .set<&pma_mad::attribute_id>(static_cast<unsigned>(pma_attribute::port_counters));
+  set_attribute<&pma_mad::data>(ask, image<port_counters>{}.set<&port_counters::port_select>(1));
+  auto as_smp = image<smp>::from_bytes(ask.data());
+  a.local(as_smp);
+  const auto counted =
+      attribute<&pma_mad::data, port_counters>(image<pma_mad>::from_bytes(as_smp.data()));
+  EXPECT_EQ(counted.get<&port_counters::rcv_errors>(), 5u);
+  EXPECT_EQ(a.state(), port_state::active);
+}
+
+TEST_F(cabled, noise_does_no_harm) {
+  activate();
+  std::mt19937 random(11);
+  for (unsigned i = 0; i < 20'000; ++i) {
+    std::vector<std::byte> bytes(random() % 3 == 0 ? 6 : random() % 400);
+    for (std::byte& x : bytes) x = static_cast<std::byte>(random());
+    if (bytes.size() == 6 && random() % 2 == 0)
+      bytes = link_packet_of(static_cast<link_packet_op>(random() % 16), random() % 16);
+    a.hca->link_receive(random() % 4, bytes.data(), bytes.size());
+    if (i % 100 == 0) a.host->advance(1'000'000);
+  }
+  pass(3 * second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  a.activate(lid_a);
+  if (b.state() == port_state::initialize) b.activate(lid_b);
+}
+
+TEST_F(cabled, a_full_cable_loses_nothing) {
+  activate();
+  test_qp left = a.make_qp(0x100, qp_service::uc), right = b.make_qp(0x100, qp_service::uc);
+  a.connect(left, 0x100, lid_b);
+  b.connect(right, 0x100, lid_a);
+  a.fill(a.region_start, 1u << 20, 3);
+  a.host->wire_full = true;
+  a.send(left, a.transfer(wqe_opcode::rdma_write, 1u << 20, a.region_start, b.region_start));
+  a.host->run();
+  EXPECT_EQ(b.counter("port1_packets_received"), 0u);
+  a.host->wire_full = false;
+  a.hca->link_has_room(1);
+  a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  b.expect_pattern(b.region_start, 1u << 20, 3);
+}
+
+TEST(one_adapter_cabled, its_two_ports_are_one_link) {
+  options how;
+  how.cable[0] = how.cable[1] = true;
+  station s(how);
+  s.host->lay_cable(1, *s.host, 2);
+  s.open(1);
+  s.open(2);
+  s.host->advance(second);
+  s.activate(4, 1);
+  s.activate(5, 2);
+  test_qp one = s.make_qp(0x100), two = s.make_qp(0x101);
+  s.connect(one, two.number, 5);
+  s.to_rts(two, s.ready_context(two, one.number)
+                    .set<&primary_path::rlid>(4)
+                    .set<&primary_path::sched_queue>(sched_queue_ib(2, 0)));
+  s.fill(s.region_start, 100'000, 1);
+  s.send(one, s.transfer(wqe_opcode::rdma_write, 100'000, s.region_start, s.region_start + 0x100000));
+  s.expect_done(one, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  s.expect_pattern(s.region_start + 0x100000, 100'000, 1);
+  EXPECT_EQ(s.counter("port1_packets_looped_back"), 0u);
+  EXPECT_GE(s.counter("port2_packets_received"), 98u);
+  s.close(2);
+  s.host->run();
+  EXPECT_EQ(s.state(1), port_state::down);
+}
+
+}  // namespace freehca::model::test
