@@ -48,6 +48,15 @@ static void sent(NetClientState *nc, ssize_t bytes)
     mlx4_links_flush(link->owner);
 }
 
+/* A stream that does not listen yet has no socket, does not say that its link is
+ * down, and crashes on a packet (QEMU 7.2 to 10.0, net/stream.c): its text is
+ * what tells. */
+static bool has_begun(const NetClientState *backend)
+{
+    return backend->info->type != NET_CLIENT_DRIVER_STREAM ||
+        (backend->info_str[0] && strcmp(backend->info_str, "initializing"));
+}
+
 /* Whether all of it has gone. */
 static bool send_frames(Mlx4Link *link)
 {
@@ -58,7 +67,8 @@ static bool send_frames(Mlx4Link *link)
 
         QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
         link->frame_count--;
-        if (qemu_send_packet_async(nc, frame->data, frame->bytes, sent) == 0) {
+        if (nc->peer && has_begun(nc->peer) &&
+            qemu_send_packet_async(nc, frame->data, frame->bytes, sent) == 0) {
             link->busy = true;  /* QEMU has a copy */
         }
         g_free(frame);
@@ -183,6 +193,12 @@ bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
             error_setg(errp, "mlx4: netdev%u=%s: Ethernet ports carry nothing "
                        "yet; give link%u=ib or no netdev", i + 1, backend->name,
                        i + 1);
+            return false;
+        }
+        if (backend == s->links[!i].conf.peers.ncs[0]) {
+            error_setg(errp, "mlx4: netdev1=netdev2=%s: a backend in use; to "
+                       "cable the two ports to each other give two hubports "
+                       "of one hub", backend->name);
             return false;
         }
         if (!carries_anything(backend)) {

@@ -102,12 +102,12 @@ TEST_F(cabled, the_other_ends_agent_answers_directed_routes) {
             options{}.node_guid + 0x100);
   // A manager at one end sets up the other by nothing but its packets.
   auto m = directed(mad_method::set, smp_attribute::port_info);
-  set_attribute<&dr_smp::data>(m, b.info()
-                                      .set<&port_info::lid>(lid_b)
-                                      .set<&port_info::master_sm_lid>(lid_a)
-                                      .set<&port_info::state>(port_state::armed)
-                                      .set<&port_info::physical_state>(
-                                          port_physical_state::no_change));
+  set_attribute<&dr_smp::data>(
+      m, b.info()
+             .set<&port_info::lid>(lid_b)
+             .set<&port_info::master_sm_lid>(lid_a)
+             .set<&port_info::state>(port_state::armed)
+             .set<&port_info::physical_state>(port_physical_state::no_change));
   a.links().transmit(1, encode(to_qp0(m)));
   a.host->run();
   EXPECT_EQ(b.state(), port_state::armed);
@@ -318,7 +318,8 @@ TEST(one_adapter_cabled, its_two_ports_are_one_link) {
                     .set<&primary_path::rlid>(4)
                     .set<&primary_path::sched_queue>(sched_queue_ib(2, 0)));
   s.fill(s.region_start, 100'000, 1);
-  s.send(one, s.transfer(wqe_opcode::rdma_write, 100'000, s.region_start, s.region_start + 0x100000));
+  s.send(one,
+         s.transfer(wqe_opcode::rdma_write, 100'000, s.region_start, s.region_start + 0x100000));
   s.expect_done(one, true, static_cast<unsigned>(wqe_opcode::rdma_write));
   s.expect_pattern(s.region_start + 0x100000, 100'000, 1);
   EXPECT_EQ(s.counter("port1_packets_looped_back"), 0u);

@@ -31,8 +31,8 @@ struct station final : transport_fixture {
   using transport_fixture::key, transport_fixture::links, transport_fixture::make_qp;
   using transport_fixture::modify, transport_fixture::no_completion;
   using transport_fixture::pattern, transport_fixture::post_receive, transport_fixture::post_send;
-  using transport_fixture::qkey, transport_fixture::ready_context, transport_fixture::region_start;
   using transport_fixture::put, transport_fixture::ring;
+  using transport_fixture::qkey, transport_fixture::ready_context, transport_fixture::region_start;
   using transport_fixture::send, transport_fixture::state_of, transport_fixture::to_rts;
   using transport_fixture::transfer;
 
@@ -51,8 +51,7 @@ struct station final : transport_fixture {
         .set<&layouts::smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
         .set<&layouts::smp::class_version>(1)
         .set<&layouts::smp::method>(method)
-        .set<&layouts::smp::attribute_id>(
-            static_cast<unsigned>(layouts::smp_attribute::port_info))
+        .set<&layouts::smp::attribute_id>(static_cast<unsigned>(layouts::smp_attribute::port_info))
         .set<&layouts::smp::attribute_modifier>(port);
   }
   layouts::image<layouts::port_info> info(unsigned port = 1) {
@@ -64,12 +63,12 @@ struct station final : transport_fixture {
   void manage(std::uint16_t lid, layouts::port_state state, unsigned port = 1,
               layouts::port_physical_state physical = layouts::port_physical_state::no_change) {
     auto m = port_info_request(layouts::mad_method::set, port);
-    layouts::set_attribute<&layouts::smp::data>(m, info(port)
-                                                       .set<&layouts::port_info::lid>(lid)
-                                                       .set<&layouts::port_info::master_sm_lid>(1)
-                                                       .set<&layouts::port_info::state>(state)
-                                                       .set<&layouts::port_info::physical_state>(
-                                                           physical));
+    layouts::set_attribute<&layouts::smp::data>(
+        m, info(port)
+               .set<&layouts::port_info::lid>(lid)
+               .set<&layouts::port_info::master_sm_lid>(1)
+               .set<&layouts::port_info::state>(state)
+               .set<&layouts::port_info::physical_state>(physical));
     local(m, port);
     EXPECT_EQ(m.get<&layouts::smp::status>(), layouts::mad_status::success);
   }

@@ -47,8 +47,7 @@ std::uint64_t shift_register(const std::vector<std::byte>& over, unsigned width,
     }
   // Shifted out from the most significant coefficient, complemented, into bytes from their least significant bit on.
   std::uint64_t sent = 0;
-  for (unsigned bit = 0; bit < width; ++bit)
-    sent |= ((r >> (width - 1 - bit) & 1) ^ 1) << bit;
+  for (unsigned bit = 0; bit < width; ++bit) sent |= ((r >> (width - 1 - bit) & 1) ^ 1) << bit;
   return sent;
 }
 

@@ -111,7 +111,8 @@ void cable::packet_arrived(std::span<const std::byte> bytes) {
       break;
   }
   const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
-  if (lane != management_lane && lane >= port_.managed().data_lanes()) return count_error(malformed_);
+  if (lane != management_lane && lane >= port_.managed().data_lanes())
+    return count_error(malformed_);
   heard_at_ = a_.work.now();
   blocks_received_[lane] =
       static_cast<std::uint16_t>(blocks_received_[lane] + blocks_of(bytes.size()));

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""netdev1= and netdev2=: what is refused, two machines on one cable, two ports of one device, a cable that is pulled,
+a device that is, and a peer that is this program."""
+import os
+import random
+import tempfile
+import unittest
+
+import wire
+from firmware import Firmware
+from machine import Machine, QemuRefused
+
+INIT_PORT, CLOSE_PORT, QUERY_PORT = 0x009, 0x00A, 0x043
+LINK_UP = 0x80
+OUTPUT = 0x201000
+
+REFUSED = {
+    ("-netdev", "hubport,id=n1,hubid=0", "netdev2=n1,ports=1"): "netdev2= needs ports=2",
+    ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,link1=eth"): "Ethernet ports carry nothing yet",
+    ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,netdev2=n1"): "in use",
+    ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n2"): "netdev1",
+}
+
+
+class Adapter:
+    """A machine with one adapter whose firmware runs."""
+
+    def __init__(self, machine, slot=1):
+        self.machine = machine
+        self.function = machine.function(slot)
+        self.firmware = Firmware(machine, self.function.enable()[0])
+        self.firmware.bring_up()
+
+    def open(self, port=1):
+        assert self.firmware.command(INIT_PORT, 0, port) == 0
+
+    def close(self, port=1):
+        assert self.firmware.command(CLOSE_PORT, 0, port) == 0
+
+    def up(self, port=1):
+        assert self.firmware.command(QUERY_PORT, 0, port, OUTPUT) == 0
+        return bool(self.machine.read_bytes(OUTPUT, 1)[0] & LINK_UP)
+
+
+class Links(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="freehca-links-")
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "wire")
+
+    def stream(self, role, device="mlx4,id=hca0,netdev1=wire"):
+        return Machine("-netdev", f"stream,id=wire,server={role},addr.type=unix,addr.path={self.path}",
+                       "-device", device)
+
+    def test_what_cannot_be_is_refused(self):
+        for (option, backend, given), expected in REFUSED.items():
+            with self.subTest(given):
+                with self.assertRaises(QemuRefused) as refused:
+                    with Machine(option, backend, "-device", "mlx4," + given):
+                        pass
+                self.assertIn(expected, str(refused.exception))
+
+    @unittest.skipUnless(os.access("/dev/net/tun", os.R_OK | os.W_OK), "no /dev/net/tun to make a tap device with")
+    def test_a_backend_for_ethernet_frames_is_refused(self):
+        with self.assertRaises(QemuRefused) as refused:
+            with Machine("-netdev", "tap,id=n1,script=no,downscript=no", "-device", "mlx4,netdev1=n1"):
+                pass
+        self.assertIn("type 'tap' cannot carry InfiniBand packets; use -netdev stream, dgram, socket or hubport",
+                      str(refused.exception))
+
+    def test_two_ports_of_one_device_are_one_link_through_a_hub_or_two_sockets(self):
+        hub = ("-netdev", "hubport,id=n1,hubid=0", "-netdev", "hubport,id=n2,hubid=0")
+        sockets = tuple(word for own, far in ((1, 2), (2, 1)) for word in (
+            "-netdev", f"dgram,id=n{own},local.type=unix,local.path={self.path}{own},"
+                       f"remote.type=unix,remote.path={self.path}{far}"))
+        for backends in (hub, sockets):
+            with self.subTest(backends[1]), \
+                    Machine(*backends, "-device", "mlx4,id=hca0,netdev1=n1,netdev2=n2") as machine:
+                adapter = Adapter(machine)
+                adapter.open(1)
+                machine.step_clock(2_000_000_000)
+                self.assertFalse(adapter.up(1))
+                adapter.open(2)
+                wire.until(lambda: adapter.up(1) and adapter.up(2), machine)
+                adapter.close(1)
+                wire.until(lambda: not adapter.up(2), machine, step=1)
+                self.assertEqual(0, machine.get("counter-complaints"))
+
+    def test_two_machines_are_one_link_and_set_link_pulls_the_cable(self):
+        with self.stream("on") as one, self.stream("off", "mlx4,id=hca0,netdev1=wire,guid=0x0002c90300f0cb00") as two:
+            left, right = Adapter(one), Adapter(two)
+            left.open()
+            right.open()
+
+            def both():
+                return left.up() and right.up()
+            wire.until(both, one, two)
+            one.qmp("set_link", name="hca0.1", up=False)
+            self.assertFalse(left.up())
+            wire.until(lambda: not right.up(), two, step=1)
+            one.step_clock(3_000_000_000)
+            self.assertFalse(left.up())
+            one.qmp("set_link", name="hca0.1", up=True)
+            wire.until(both, one, two)
+            one.qmp("set_link", name="wire", up=False)
+            self.assertFalse(left.up())
+            one.qmp("set_link", name="wire", up=True)
+            wire.until(both, one, two)
+            for machine in (one, two):
+                self.assertEqual(0, machine.get("counter-port1_bad_link_packets"))
+                self.assertEqual(0, machine.get("counter-complaints"))
+
+    def test_a_machine_that_ends_is_missed(self):
+        with self.stream("on") as one:
+            left = Adapter(one)
+            left.open()
+            with self.stream("off") as two:
+                right = Adapter(two)
+                right.open()
+                wire.until(lambda: left.up() and right.up(), one, two)
+            wire.until(lambda: not left.up(), one, step=1_000_000_000)
+
+    def test_an_adapter_that_is_unplugged_takes_the_link_with_it(self):
+        port = ("-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+                "-device", "pcie-root-port,id=port1,slot=1,chassis=1")
+        with self.stream("on") as one, \
+                Machine(*port, "-netdev", f"stream,id=wire,server=off,addr.type=unix,addr.path={self.path}") as two:
+            root = two.function(1)
+            for at, value, size in ((0x18, 0x010100, 4), (0x20, 0xE1F0E000, 4), (0x24, 0xE9F1E801, 4), (0x04, 6, 2)):
+                root.write(at, value, size)
+            control = next(at for at, number in root.capabilities() if number == 0x10) + 0x18
+            left = Adapter(one)
+            left.open()
+            for _ in range(3):
+                root.write(control, 0x100, 2)
+                two.qmp("device_add", driver="mlx4", id="hca0", bus="port1", netdev1="wire")
+                function = two.function(0, bus=1)
+                firmware = Firmware(two, function.enable()[0])
+                firmware.bring_up()
+                self.assertEqual(0, firmware.command(INIT_PORT, 0, 1))
+                wire.until(left.up, one, two)
+                two.qmp("device_del", id="hca0")
+                root.write(control, 0x700, 2)
+                while two.wait_event("DEVICE_DELETED").get("device") != "hca0":
+                    pass
+                wire.until(lambda: not left.up(), one, step=1)
+
+    def test_a_netdev_that_is_deleted_takes_the_link_down(self):
+        with self.stream("on") as one, self.stream("off") as two:
+            left, right = Adapter(one), Adapter(two)
+            left.open()
+            right.open()
+            wire.until(lambda: left.up() and right.up(), one, two)
+            one.qmp("netdev_del", id="wire")
+            self.assertFalse(left.up())
+            wire.until(lambda: not right.up(), two, step=1)
+
+    def trained(self, machine):
+        """A peer that has brought the link up."""
+        adapter = Adapter(machine)
+        peer = wire.Peer(self.path)
+        self.addCleanup(peer.close)
+        adapter.open()
+
+        def said(op):
+            while peer.receive(0.01):
+                pass
+            return op in peer.ops
+        wire.until(lambda: said(wire.TRAINING_1), machine)
+        peer.send(wire.link_packet(wire.TRAINING_1))
+        wire.until(lambda: said(wire.TRAINING_2), machine)
+        peer.send(wire.link_packet(wire.TRAINING_2))
+        wire.until(lambda: said(wire.FLOW_CONTROL_INIT), machine)
+        self.assertTrue(adapter.up())
+        return adapter, peer
+
+    def test_an_independent_peer_trains_and_asks_who_is_there(self):
+        with self.stream("on") as machine:
+            _, peer = self.trained(machine)
+            peer.send(wire.directed_request(wire.NODE_INFO, 0x1234))
+
+            def answered():
+                peer.receive(0.01)
+                return peer.packets
+            wire.until(answered, machine, step=1)
+            answer = peer.packets[0]
+            self.assertEqual(8 + 12 + 8 + 256 + 6, len(answer))
+            self.assertTrue(wire.is_sealed(answer))
+            mad = answer[28:284]
+            self.assertEqual((wire.GET_RESPONSE, 0x1234), (mad[3], int.from_bytes(mad[8:16], "big")))
+            self.assertEqual(0x0002C90300F0CA00, int.from_bytes(mad[64 + 12:64 + 20], "big"))
+
+    def test_noise_does_no_harm(self):
+        with self.stream("on") as machine:
+            adapter, peer = self.trained(machine)
+            source = random.Random(5)
+            bad = wire.directed_request(wire.NODE_INFO, 1)
+            for _ in range(3000):
+                kind = source.randrange(4)
+                if kind == 0:
+                    data = source.randbytes(source.randrange(1, 5000))
+                elif kind == 1:
+                    data = wire.link_packet(source.randrange(16), source.randrange(16))
+                elif kind == 2:
+                    data = source.randbytes(6)
+                else:
+                    data = bytearray(bad)
+                    data[source.randrange(len(data))] ^= 1 << source.randrange(8)
+                peer.send(bytes(data))
+                while peer.receive(0):
+                    pass
+            wire.until(lambda: machine.get("counter-port1_bad_link_packets") > 0, machine)
+            self.assertEqual(0, machine.get("counter-complaints"))
+            adapter.close()
+            self.assertFalse(adapter.up())
+
+
+if __name__ == "__main__":
+    unittest.main()
