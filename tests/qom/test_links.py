@@ -196,7 +196,7 @@ class Links(unittest.TestCase):
             adapter, peer = self.trained(machine)
             source = random.Random(5)
             bad = wire.directed_request(wire.NODE_INFO, 1)
-            for _ in range(3000):
+            for count in range(3000):
                 kind = source.randrange(4)
                 if kind == 0:
                     data = source.randbytes(source.randrange(1, 5000))
@@ -208,6 +208,8 @@ class Links(unittest.TestCase):
                     data = bytearray(bad)
                     data[source.randrange(len(data))] ^= 1 << source.randrange(8)
                 peer.send(bytes(data))
+                if count % 20 == 0:
+                    machine.step_clock(1_000_000)
                 while peer.receive(0):
                     pass
             wire.until(lambda: machine.get("counter-port1_bad_link_packets") > 0, machine)

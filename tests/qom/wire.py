@@ -74,6 +74,7 @@ class Peer:
         self.rest, self.packets, self.ops = b"", [], []
 
     def send(self, data):
+        self.socket.settimeout(30)
         self.socket.sendall(struct.pack(">I", len(data)) + data)
 
     def receive(self, seconds):
