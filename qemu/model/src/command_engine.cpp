@@ -108,11 +108,12 @@ void command_engine::finish(std::list<flight>::iterator which) {
 }
 
 void command_engine::release_held() {
-  const std::uint64_t generation = generation_;
-  for (auto f = in_flight_.begin(); f != in_flight_.end() && generation == generation_;) {
-    const auto which = f++;
-    if (which->held) end(which);
-  }
+  // What one of them does to the host's memory can have the others released, or the adapter reset.
+  const auto next = [this] {
+    return std::find_if(in_flight_.begin(), in_flight_.end(),
+                        [](const flight& f) { return f.held; });
+  };
+  for (auto f = next(); f != in_flight_.end(); f = next()) end(f);
 }
 
 bool command_engine::answer_held(std::size_t which, const command_verdict& how) {
@@ -132,6 +133,7 @@ std::size_t command_engine::held() const {
 
 void command_engine::end(std::list<flight>::iterator which) {
   using fate = command_verdict::fate;
+  which->held = false;
   const command_verdict verdict = which->verdict;
   command c = which->what;
   const bool busy = which->busy;
