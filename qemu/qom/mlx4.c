@@ -34,7 +34,7 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
     Mlx4State *s = MLX4(pci);
     freehca_model_environment environment = mlx4_environment;
     freehca_model_options options;
-    char why[256];
+    char why[512];
 
     s->dying = false;
     if (!mlx4_options_from_properties(s, &options, errp) ||

@@ -96,6 +96,7 @@ struct Mlx4State {
     char *link_text[2];
     char *guid_text;
     char *mac_text;
+    char *without;
     uint32_t ports;
     uint32_t max_commands;
     uint64_t uar_bar_bytes;

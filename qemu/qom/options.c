@@ -27,6 +27,7 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_UINT32("class-code", Mlx4State, class_code, DEFAULT_CLASS_CODE),
     DEFINE_PROP_STRING("guid", Mlx4State, guid_text),
     DEFINE_PROP_STRING("mac", Mlx4State, mac_text),
+    DEFINE_PROP_STRING("x-without", Mlx4State, without),
     MLX4_PROPERTIES_END
 };
 
@@ -46,6 +47,8 @@ static const char *const descriptions[][2] = {
     { "class-code", "24 bits; default by variant" },
     { "guid", "node GUID; ports have the next ones" },
     { "mac", "of port 1; default from the GUID" },
+    { "x-without", "capabilities that the card shall lack, with commas "
+                   "between them; for tests" },
 };
 
 /* 16 hexadecimal digits, with 0x before them or colons between them. */
@@ -179,6 +182,7 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
         return false;
     }
     options->subnet_manager = s->subnet_manager;
+    options->without = s->without;
     options->command_acceptance_ns = s->command_acceptance;
     options->command_latency_ns = s->command_latency;
     options->commands_side_by_side = s->commands_side_by_side;

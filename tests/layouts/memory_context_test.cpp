@@ -8,6 +8,7 @@
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/eqc.hpp>
+#include <freehca/layouts/flow_rule.hpp>
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/mpt.hpp>
 #include <freehca/layouts/mtt.hpp>
@@ -109,6 +110,33 @@ TEST(mcg, head_and_members) {
   image<mcg_member> m;
   m.set<&mcg_member::qpn>(0x48).set<&mcg_member::block_loopback>(true);
   EXPECT_TRUE(holds(m, {be32(0, 0x48u | 1u << 30)}));
+}
+
+// What Linux stores for a multicast group under device-managed steering (mcg.c mlx4_trans_to_dmfs_attach).
+TEST(flow_rule, control_and_headers) {
+  using c = flow_rule_control;
+  image<c> control;
+  control.set<&c::priority>(0x5000).set<&c::allow_loopback>(true).set<&c::port>(2).set<&c::qpn>(0x48);
+  EXPECT_TRUE(holds(control, {u8(0, 0x50), u8(3, 1 << 3), u8(7, 2), be32(8, 0x48)}));
+  EXPECT_TRUE(holds(image<c>{}.set<&c::type>(flow_rule_type::multicast_default).set<&c::exclusive>(true).set<&c::lifo>(true),
+                    {u8(2, 3), u8(3, 1 << 2 | 1)}));
+
+  using l = flow_header_infiniband;
+  image<l> link;
+  link.set<&l::words>(l::bytes / 4).set<&l::id>(flow_header_id::infiniband).set<&l::qpn>(0x48).set<&l::qpn_mask>(0xffffff);
+  std::byte first[16]{}, second[16]{};
+  first[0] = second[15] = std::byte{0xff};
+  link.set_bytes<&l::dgid>(first).set_bytes<&l::dgid_mask>(second);
+  EXPECT_TRUE(holds(link, {u8(0, 12), u8(2, 0xe0), u8(3, 5), be32(8, 0x48), be32(12, 0xffffff), u8(0x10, 0xff), u8(0x2f, 0xff)}));
+
+  using i = flow_header_ipv4;
+  EXPECT_TRUE(holds(image<i>{}.set<&i::words>(6).set<&i::id>(flow_header_id::ipv4).set<&i::destination>(1).set<&i::destination_mask>(2)
+                        .set<&i::source>(3).set<&i::source_mask>(4),
+                    {u8(0, 6), u8(2, 0xe0), u8(3, 2), be32(8, 1), be32(12, 2), be32(16, 3), be32(20, 4)}));
+  using p = flow_header_ports;
+  EXPECT_TRUE(holds(image<p>{}.set<&p::words>(6).set<&p::id>(flow_header_id::udp).set<&p::destination>(1).set<&p::destination_mask>(2)
+                        .set<&p::source>(3).set<&p::source_mask>(4),
+                    {u8(0, 6), u8(2, 0xe0), u8(3, 6), u8(0xb, 1), u8(0xf, 2), u8(0x13, 3), u8(0x17, 4)}));
 }
 
 TEST(cmpt, parts_follow_each_other) {

@@ -303,7 +303,7 @@ TEST_F(cabled, a_full_cable_loses_nothing) {
 }
 
 TEST(one_adapter_cabled, its_two_ports_are_one_link) {
-  options how;
+  options how = test_options();
   how.cable[0] = how.cable[1] = true;
   station s(how);
   s.host->lay_cable(1, *s.host, 2);

@@ -139,7 +139,7 @@ class cabled : public testing::Test {
   ~cabled() override { a.host->part(); }
 
   static options with_guid(std::uint64_t add) {
-    options how;
+    options how = test_options();
     how.cable[0] = true;
     how.node_guid += add;
     return how;

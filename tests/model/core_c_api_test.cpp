@@ -77,6 +77,9 @@ TEST_F(core_c_api, bad_options_are_refused_by_a_message_that_names_what_is_allow
   EXPECT_TRUE(names(why([](auto& o) { o.node_guid |= 0xff; }), "guid"));
   EXPECT_TRUE(names(why([](auto& o) { o.mac = uint64_t{1} << 48; }), "48 bits"));
   EXPECT_TRUE(names(why([](auto& o) { o.mac = uint64_t{1} << 40; }), "group"));
+  EXPECT_TRUE(names(why([](auto& o) { o.without = "xrc,wheels"; }), "x-without=xrc,wheels"));
+  EXPECT_TRUE(names(why([](auto& o) { o.without = ","; }), "device-managed-steering"));
+  EXPECT_EQ(why([](auto& o) { o.without = "xrc,srq"; }), "");
 }
 
 TEST_F(core_c_api, a_message_fits_any_buffer) {

@@ -21,7 +21,7 @@ using layouts::opcode;
 
 struct core_commands : ::testing::Test {
   test_host host;
-  options how;
+  options how = test_options();
   device hca{host, how};
   test_driver driver{host, hca};
 };
@@ -157,10 +157,15 @@ TEST_F(core_commands, init_hca_checks_what_it_is_asked_for) {
   EXPECT_EQ(init([](auto&) {}), command_status::ok);
 }
 
+TEST_F(core_commands, b0_steering_is_taken) {
+  ASSERT_TRUE(driver.bring_up());
+  EXPECT_EQ(driver.counter_named("init_b0_steering"), 1u);
+}
+
 TEST(core_commands_of, each_variant_takes_the_multicast_table_that_it_reports_and_no_larger) {
   using l = layouts::init_hca;
   for (const variant v : {variant::connectx2, variant::connectx3, variant::connectx3_pro}) {
-    options how;
+    options how = test_options();
     how.kind = v;
     test_host host(std::size_t{192} << 20);
     device hca{host, how};

@@ -18,7 +18,7 @@ using fate = command_verdict::fate;
 
 struct core_faults : ::testing::Test {
   test_host host;
-  device hca{host, options{}};
+  device hca{host, test_options()};
   test_driver driver{host, hca};
 
   void ask_for(const char* text) {
@@ -140,7 +140,7 @@ TEST(core_fault_times, may_be_as_long_as_they_can_be_written) {
   for (const auto& times : all) {
     test_host host;
     host.advance(moment);
-    options how;
+    options how = test_options();
     how.faults.command_acceptance_ns = times.acceptance;
     how.faults.command_latency_ns = times.latency;
     how.faults.commands_side_by_side = times.side_by_side;

@@ -17,7 +17,7 @@ using layouts::opcode;
 
 struct core_hostile : ::testing::TestWithParam<unsigned> {
   test_host host{96u << 20};
-  options how;
+  options how = test_options();
   device hca{host, how};
   test_driver driver{host, hca};
   std::mt19937_64 random{GetParam()};

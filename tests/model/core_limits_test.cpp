@@ -27,7 +27,7 @@ struct core_limits : ::testing::Test {
   static constexpr std::uint64_t queue_pairs = 0x2'0000'0000, completion_queues = 0x3'0000'0000,
                                  shared_queues = 0x4'0000'0000;
   test_host host;
-  device hca{host, options{}};
+  device hca{host, test_options()};
   test_driver driver{host, hca};
   test_driver::queue eq, cq;
   const std::uint64_t pages = host.allocate(std::size_t{1} << log_chunk, chunk);
@@ -114,7 +114,7 @@ TEST_F(core_limits, queue_pairs) {
 
 TEST(core_limits_map, what_one_command_lends_has_an_end) {
   test_host host;
-  device hca{host, options{}};
+  device hca{host, test_options()};
   test_driver driver{host, hca};
   unsigned log = 0;
   while (std::uint64_t{1} << log < limits::pages_per_map) ++log;

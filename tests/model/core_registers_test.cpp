@@ -16,7 +16,7 @@ using layouts::opcode;
 
 struct core_registers : ::testing::Test {
   test_host host;
-  options how;
+  options how = test_options();
   device hca{host, how};
   test_driver driver{host, hca};
 };
@@ -57,7 +57,7 @@ TEST_F(core_registers, other_values_do_not_reset) {
 
 TEST_F(core_registers, the_hardware_id_is_the_variants) {
   EXPECT_EQ(driver.read(bar0::hardware_id), 0x1f7u);
-  options older;
+  options older = test_options();
   older.kind = variant::connectx2;
   device second(host, older);
   EXPECT_EQ(second.read_registers(bar0::hardware_id, 4), 0xb00190u);

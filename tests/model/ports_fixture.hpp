@@ -27,7 +27,7 @@ class ports_fixture : public testing::Test {
   static constexpr std::uint32_t eqn = 5;
   static constexpr unsigned ignore_keys = 3;  ///< MAD_IFC: M_Key and B_Key
 
-  ports_fixture() { start({}); }
+  ports_fixture() { start(test_options()); }
 
   void start(const options& how) {
     host = std::make_unique<test_host>();

@@ -27,7 +27,7 @@ struct recording_peer final : link_peer {
 class ports_wire : public ports_fixture {
  protected:
   ports_wire() {
-    options how;
+    options how = test_options();
     how.subnet_manager = false;
     start(how);
     links().connect(1, &peer);

@@ -2,18 +2,63 @@
 // Copyright the freehca authors
 #include "test_driver.hpp"
 
+#include <freehca/layouts/query_dev_cap.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
 #include <freehca/layouts/cmpt.hpp>
 
 #include "entry_sizes.hpp"
+#include "fault_text.hpp"
 
 namespace freehca::model::test {
 
 using layouts::command_status;
 using layouts::opcode;
 
+namespace {
+
+/// Has the adapter misbehave as an environment variable asks for, in the words of the x-fault properties: so is shown
+/// which tests fail without a command or an event (tests/model/model_page.py).
+template <class Judge>
+Judge asked_for(const char* variable, const char* (*parse)(std::string_view, Judge&)) {
+  Judge judge;
+  const char* text = std::getenv(variable);
+  const char* why = text == nullptr ? nullptr : parse(text, judge);
+  if (why != nullptr) {
+    std::fprintf(stderr, "%s=%s: %s\n", variable, text, why);
+    std::abort();
+  }
+  return judge;
+}
+
+}  // namespace
+
+test_driver::test_driver(test_host& h, device& d)
+    : host(h), hca(d), input(h.allocate()), output(h.allocate()) {
+  h.attach(d);
+  if (auto judge = asked_for<command_judge>("FREEHCA_FAULT_COMMAND", parse_command_fault))
+    d.judge_commands(std::move(judge));
+  if (auto judge = asked_for<event_judge>("FREEHCA_FAULT_EVENT", parse_event_fault))
+    d.judge_events(std::move(judge));
+}
+
 bool test_driver::start_firmware() {
   return map(opcode::map_fa, 0, host.allocate(1024, 1024 * 4096), 10) == command_status::ok &&
          command(opcode::run_fw).status == command_status::ok;
+}
+
+bool test_driver::read_capabilities() {
+  using l = layouts::query_dev_cap;
+  layouts::image<l> cap;
+  if (query(opcode::query_dev_cap, cap).status != command_status::ok) return false;
+  constexpr auto b0 = static_cast<std::uint64_t>(layouts::dev_cap_flag::vep_uc_steering) |
+                      static_cast<std::uint64_t>(layouts::dev_cap_flag::vep_mc_steering);
+  b0_steering_ = (cap.get<&l::flags>() & b0) == b0;
+  return true;
 }
 
 bool test_driver::prepare_context_memory() {
@@ -51,10 +96,15 @@ layouts::image<layouts::init_hca> test_driver::profile() const {
       .set<&l::log_num_eqs>(log_eqs)
       .set<&l::rdmarc_base>(rdmarc)
       .set<&l::log_rd_per_qp>(log_rd);
-  p.set<&l::mc_base>(mc)
-      .set<&l::log_mc_entry_sz>(log_mc_entry)
-      .set<&l::log_mc_hash_sz>(log_mc_table - 1);
-  p.set<&l::log_mc_table_sz>(log_mc_table).set<&l::uc_steering>(true);
+  if (multicast == steering::by_rules) {
+    p.set<&l::dmfs>(true).set<&l::dmfs_base>(mc);
+    p.set<&l::dmfs_log_entry_sz>(log_mc_entry).set<&l::dmfs_log_table_sz>(log_mc_table);
+  } else {
+    p.set<&l::mc_base>(mc)
+        .set<&l::log_mc_entry_sz>(log_mc_entry)
+        .set<&l::log_mc_hash_sz>(log_mc_table - 1);
+    p.set<&l::log_mc_table_sz>(log_mc_table).set<&l::uc_steering>(b0_steering_);
+  }
   p.set<&l::dmpt_base>(dmpt)
       .set<&l::log_mpt_sz>(log_mpts)
       .set<&l::mtt_base>(mtt)

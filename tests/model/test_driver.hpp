@@ -31,12 +31,12 @@ struct outcome {
   std::uint64_t output = 0;
 };
 
+/// Who finds the members of a multicast group: B0 or A0 by what QUERY_DEV_CAP says, or device-managed.
+enum class steering : std::uint8_t { by_groups, by_rules };
+
 class test_driver {
  public:
-  test_driver(test_host& h, device& d)
-      : host(h), hca(d), input(h.allocate()), output(h.allocate()) {
-    h.attach(d);
-  }
+  test_driver(test_host& h, device& d);
 
   std::uint32_t read(std::uint32_t offset) {
     return static_cast<std::uint32_t>(hca.read_registers(offset, 4));
@@ -112,10 +112,11 @@ class test_driver {
 
   /// From reset to INIT_HCA, one step after the other; false at the first that fails.
   bool start_firmware();
+  bool read_capabilities();
   bool prepare_context_memory();
   layouts::image<layouts::init_hca> profile() const;
   bool bring_up() {
-    return start_firmware() && prepare_context_memory() &&
+    return start_firmware() && read_capabilities() && prepare_context_memory() &&
            command_with(layouts::opcode::init_hca, profile()).status == layouts::command_status::ok;
   }
 
@@ -161,6 +162,7 @@ class test_driver {
   const std::uint64_t input, output;  ///< mailboxes
   std::vector<std::uint64_t> lent;    ///< bus addresses of the context tables, as they were lent
   bool large_entries = false;
+  steering multicast = steering::by_groups;
 
   // The tables, each aligned to its size and lent whole.
   static constexpr unsigned log_qps = 10, log_rd = 2, log_srqs = 8, log_cqs = 9, log_eqs = 6,
@@ -175,7 +177,7 @@ class test_driver {
   template <class Entry>
   bool next_entry(queue& q, layouts::image<Entry>& out);
 
-  bool toggle_ = true;
+  bool toggle_ = true, b0_steering_ = false;
   std::uint64_t next_mtt_ = 0x1000;
 };
 

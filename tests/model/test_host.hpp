@@ -15,6 +15,8 @@
 #include <freehca/layouts/layout.hpp>
 #include <freehca/model/device.hpp>
 
+#include "test_options.hpp"
+
 namespace freehca::model::test {
 
 /// Memory stands at bus addresses [base, base + bytes). Everything else is refused.

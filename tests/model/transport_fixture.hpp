@@ -50,14 +50,19 @@ class transport_fixture : public testing::Test {
   static constexpr std::size_t region_pages = 1024;
   static constexpr std::uint16_t pkey_index = 0;
 
-  transport_fixture() { start({}); }
+  transport_fixture() { start(test_options()); }
   explicit transport_fixture(const options& how) { start(how); }
-  explicit transport_fixture(std::unique_ptr<test_host> on) { start({}, std::move(on)); }
+  explicit transport_fixture(std::unique_ptr<test_host> on) {
+    start(test_options(), std::move(on));
+  }
+  explicit transport_fixture(steering how) { start(test_options(), nullptr, how); }
 
-  void start(const options& how, std::unique_ptr<test_host> on = nullptr) {
+  void start(const options& how, std::unique_ptr<test_host> on = nullptr,
+             steering multicast = steering::by_groups) {
     host = on != nullptr ? std::move(on) : std::make_unique<test_host>(192u << 20);
     hca = std::make_unique<device>(*host, how);
     driver = std::make_unique<test_driver>(*host, *hca);
+    driver->multicast = multicast;
     ASSERT_TRUE(driver->bring_up());
     ASSERT_EQ(driver->make_eq(eq, eqn, 1).status, layouts::command_status::ok);
     // All asynchronous events to the one queue.

@@ -3,6 +3,8 @@
 #include <freehca/model/c_api.h>
 
 #include <cstdio>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <freehca/model/device.hpp>
@@ -38,8 +40,12 @@ class c_environment final : public environment {
   freehca_model_environment c_;
 };
 
-/// Why `o` makes no adapter; nullptr when it does.
-const char* refusal(const freehca_model_options& o) {
+std::string_view without(const freehca_model_options& o) {
+  return o.without == nullptr ? std::string_view{} : o.without;
+}
+
+/// Why `o` makes no adapter; empty when it does.
+std::string refusal(const freehca_model_options& o) {
   const auto power_of_two = [](std::uint64_t v) { return v != 0 && (v & (v - 1)) == 0; };
   if (o.variant > 2) return "variant must be connectx3-pro, connectx3 or connectx2";
   if (o.ports != 1 && o.ports != 2) return "ports must be 1 or 2";
@@ -52,7 +58,12 @@ const char* refusal(const freehca_model_options& o) {
     return "guid must leave room for three more numbers in its last byte";
   if (o.mac >> 48 != 0) return "mac must have 48 bits";
   if ((o.mac >> 40 & 1) != 0) return "mac must not be a group address";
-  return nullptr;
+  if (!capability_set::named(without(o))) {
+    std::string why = "x-without=" + std::string(without(o)) + ": the capabilities are";
+    for (const capability_name& c : capability_names) why += " " + std::string(c.name);
+    return why;
+  }
+  return "";
 }
 
 options to_options(const freehca_model_options& c) {
@@ -71,6 +82,7 @@ options to_options(const freehca_model_options& c) {
   o.faults.command_acceptance_ns = c.command_acceptance_ns;
   o.faults.command_latency_ns = c.command_latency_ns;
   o.faults.commands_side_by_side = c.commands_side_by_side;
+  o.without = capability_set::named(without(c)).value_or(capability_set{});
   return o;
 }
 
@@ -99,14 +111,15 @@ void freehca_model_default_options(freehca_model_options* to) {
       o.uar_bar_bytes,
       o.faults.command_acceptance_ns,
       o.faults.command_latency_ns,
-      o.faults.commands_side_by_side};
+      o.faults.commands_side_by_side,
+      nullptr};
 }
 
 freehca_model* freehca_model_create(const freehca_model_environment* surroundings,
                                     const freehca_model_options* how, char* error,
                                     size_t error_bytes) {
-  if (const char* why = refusal(*how)) {
-    std::snprintf(error, error_bytes, "%s", why);
+  if (const std::string why = refusal(*how); !why.empty()) {
+    std::snprintf(error, error_bytes, "%s", why.c_str());
     return nullptr;
   }
   if (error_bytes != 0) error[0] = '\0';

@@ -49,6 +49,7 @@ mailboxes mailboxes_of(const command& c) {
     case opcode::update_qp:
     case opcode::write_mcg:
     case opcode::mgid_hash:
+    case opcode::qp_flow_steering_attach:
       return {true, false};
     case opcode::mad_ifc:
     case opcode::access_reg:

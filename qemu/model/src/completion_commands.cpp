@@ -9,6 +9,7 @@
 #include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/register_map.hpp>
 
+#include "capabilities.hpp"
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "event_queues.hpp"
@@ -77,7 +78,7 @@ command_status completion_queues::sw2hw(command& c) {
   const std::uint64_t uars = a_.how.uar_bar_bytes / 2 >> a_.profile.log_uar_page_bytes;
   if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > 22 || q.get<&cqc::log_page_size>() > 19 ||
       q.get<&cqc::state>() != cq_state::disarmed || q.get<&cqc::usr_page>() >= uars ||
-      (q.get<&cqc::timestamp>() && identity_of(a_.how.kind).clock_mhz == 0))
+      (q.get<&cqc::timestamp>() && !offers(a_.how, capability::clock)))
     return command_status::bad_parameter;
   if (!a_.eqs->exists(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>())))
     return command_status::bad_resource;

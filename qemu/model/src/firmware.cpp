@@ -7,6 +7,7 @@
 #include <freehca/layouts/map.hpp>
 #include <freehca/layouts/mod_stat_cfg.hpp>
 
+#include "capabilities.hpp"
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "event_queues.hpp"
@@ -49,7 +50,7 @@ firmware::firmware(adapter& a) : a_(a) {
 }
 
 unsigned firmware::clock_mhz() const {
-  return identity_of(a_.how.kind).clock_mhz;
+  return offers(a_.how, capability::clock) ? identity_of(a_.how.kind).clock_mhz : 0;
 }
 
 std::uint64_t firmware::clock_ticks() const {

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // INIT_HCA, QUERY_HCA, CLOSE_HCA: the context tables come and go.
+#include "capabilities.hpp"
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "event_queues.hpp"
@@ -21,9 +22,14 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
   using l = layouts::init_hca;
   if (in.get<&l::version>() != layouts::init_hca_version) return command_status::bad_parameter;
   if (!in.reserved_clear()) return command_status::bad_parameter;
-  const bool large = identity_of(a_.how.kind).large_entries;
-  // Capabilities that are not reported.
-  if (in.get<&l::dmfs>() || in.get<&l::eqe_stride>() != 0 || in.get<&l::cqe_stride>() != 0 ||
+  const bool large = offers(a_.how, capability::large_entries);
+  const bool managed = in.get<&l::dmfs>();
+  // Capabilities that are not reported. The mode of high rates is one.
+  if ((managed &&
+       (!offers(a_.how, capability::device_managed_steering) || in.get<&l::uc_steering>() ||
+        in.get<&l::dmfs_a0>() != layouts::dmfs_a0_mode::standard)) ||
+      (in.get<&l::uc_steering>() && !offers(a_.how, capability::b0_steering)) ||
+      in.get<&l::eqe_stride>() != 0 || in.get<&l::cqe_stride>() != 0 ||
       in.get<&l::num_sys_eqs>() != 0 || in.get<&l::mw_enable>() || in.get<&l::ib_router>() ||
       in.get<&l::counters>() || (!large && (in.get<&l::eqe_64b>() || in.get<&l::cqe_64b>())))
     return command_status::bad_parameter;
@@ -49,6 +55,13 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
   p.log_mc_entry_bytes = static_cast<unsigned>(in.get<&l::log_mc_entry_sz>());
   p.log_mc_hash = static_cast<unsigned>(in.get<&l::log_mc_hash_sz>());
   p.log_mc_table = static_cast<unsigned>(in.get<&l::log_mc_table_sz>());
+  if (managed) {
+    p.device_managed_steering = true;
+    p.mc_base = in.get<&l::dmfs_base>();
+    p.log_mc_entry_bytes = static_cast<unsigned>(in.get<&l::dmfs_log_entry_sz>());
+    p.log_mc_hash = 0;
+    p.log_mc_table = static_cast<unsigned>(in.get<&l::dmfs_log_table_sz>());
+  }
   p.log_uar_page_bytes = 12 + static_cast<unsigned>(in.get<&l::uar_page_sz>());
   p.cqe_bytes = in.get<&l::cqe_64b>() ? 64 : 32;
   p.eqe_bytes = in.get<&l::eqe_64b>() ? 64 : 32;
@@ -59,8 +72,9 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
       p.log_mc_entry_bytes > 12 || p.log_uar_page_bytes > 16)
     return command_status::exceeds_limits;
   // Firmware's own entries must fit.
-  if (p.log_qps < 6 || p.log_srqs < 6 || p.log_cqs < 7 || p.log_eqs < 2 || p.log_mpts < 8 ||
-      p.log_mc_hash > p.log_mc_table)
+  constexpr unsigned log_rule_bytes_least = 7;  // MLX4_FS_MGM_LOG_ENTRY_SIZE, Linux mlx4.h
+  if ((managed && p.log_mc_entry_bytes < log_rule_bytes_least) || p.log_qps < 6 || p.log_srqs < 6 ||
+      p.log_cqs < 7 || p.log_eqs < 2 || p.log_mpts < 8 || p.log_mc_hash > p.log_mc_table)
     return command_status::bad_parameter;
   // "Each table is aligned to its size" (init_hca.hpp): an entry never crosses a page.
   for (const std::uint64_t base :
@@ -87,6 +101,8 @@ void firmware::count_profile() {
   show("init_log_mcg_entry", &hca_profile::log_mc_entry_bytes);
   show("init_log_mcg_hash", &hca_profile::log_mc_hash);
   show("init_log_mcgs", &hca_profile::log_mc_table);
+  a_.counters.add("init_device_managed_steering",
+                  [this] { return a_.profile.device_managed_steering ? 1u : 0u; });
   a_.counters.add("init_b0_steering", [this] {
     return a_.profile.running && initial_.get<&layouts::init_hca::uc_steering>() ? 1u : 0u;
   });
@@ -107,6 +123,9 @@ bool firmware::reserved_entries_mapped() const {
          m.mapped(p.eqc_base, reserved::eqs * entry_bytes::eqc) &&
          m.mapped(p.dmpt_base, reserved::mpts * entry_bytes::dmpt) &&
          m.mapped(p.mtt_base, reserved::mtts * entry_bytes::mtt) &&
+         // Rules can come to stand anywhere in their table. No source: chosen (Linux lends it whole in either mode).
+         (!p.device_managed_steering ||
+          m.mapped(p.mc_base, std::size_t{1} << (p.log_mc_table + p.log_mc_entry_bytes))) &&
          m.control_entry_mapped(cmpt_type::qp, 0) && m.control_entry_mapped(cmpt_type::srq, 0) &&
          m.control_entry_mapped(cmpt_type::cq, 0) && m.control_entry_mapped(cmpt_type::eq, 0);
 }

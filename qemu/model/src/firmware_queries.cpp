@@ -8,6 +8,7 @@
 #include <freehca/layouts/query_dev_cap.hpp>
 #include <freehca/layouts/query_fw.hpp>
 
+#include "capabilities.hpp"
 #include "entry_sizes.hpp"
 #include "firmware.hpp"
 #include "icm.hpp"
@@ -34,7 +35,7 @@ command_status firmware::query_fw(command& c) {
   out.set<&l::error_buf_offset>(places::error_buffer);
   out.set<&l::error_buf_size>(places::error_buffer_words);
   out.set<&l::comm_base>(places::comm_channel);
-  if (who.clock_mhz != 0) out.set<&l::clock_offset>(places::clock);
+  if (clock_mhz() != 0) out.set<&l::clock_offset>(places::clock);
   return c.write_output(out) ? command_status::ok : command_status::internal_error;
 }
 
@@ -59,6 +60,27 @@ constexpr std::uint64_t all_of(Flag... f) {
   return (static_cast<std::uint64_t>(f) | ...);
 }
 
+/// The flags that stand for a capability.
+std::uint64_t offered_flags(const options& how) {
+  using flag = layouts::dev_cap_flag;
+  constexpr struct {
+    capability what;
+    std::uint64_t flags;
+  } table[] = {
+      {capability::unreliable_connection, all_of(flag::uc)},
+      {capability::extended_reliable_connection, all_of(flag::xrc)},
+      {capability::shared_receive_queues, all_of(flag::srq)},
+      {capability::multicast, all_of(flag::ud_multicast)},
+      {capability::b0_steering, all_of(flag::vep_uc_steering, flag::vep_mc_steering)},
+      {capability::large_entries, all_of(flag::eqe_64b, flag::cqe_64b)},
+      {capability::port_management_events, all_of(flag::port_management_change_event)},
+  };
+  std::uint64_t all = 0;
+  for (const auto& row : table)
+    if (offers(how, row.what)) all |= row.flags;
+  return all;
+}
+
 }  // namespace
 
 command_status firmware::query_dev_cap(command& c) {
@@ -70,7 +92,7 @@ command_status firmware::query_dev_cap(command& c) {
   layouts::image<l> out;
 
   // Limits and reserved counts: captures, section 2. Only what the model does is reported: no memory
-  // windows, no device-managed steering, no virtual functions, no Ethernet offloads.
+  // windows, no virtual functions, no Ethernet offloads.
   out.set<&l::log_max_srq_sz>(14).set<&l::log_max_qp_sz>(14);
   out.set<&l::log_rsvd_qps>(6).set<&l::log_max_qps>(24);
   out.set<&l::log_rsvd_srqs>(6).set<&l::log_max_srqs>(24);
@@ -90,16 +112,14 @@ command_status firmware::query_dev_cap(command& c) {
       .set<&l::log_max_gid>(7)
       .set<&l::log_max_pkey>(7);
   out.set<&l::stat_rate_support>(0);
-  out.set<&l::cq_timestamp>(who.clock_mhz != 0);
-  out.set<&l::flags>(
-      all_of(flag::rc, flag::uc, flag::ud, flag::xrc, flag::srq, flag::pkey_violation_counter,
-             flag::qkey_violation_counter, flag::atomic, flag::ud_av_port_check, flag::ud_multicast,
-             flag::vep_uc_steering, flag::vep_mc_steering, flag::port_management_change_event) |
-      (who.large_entries ? all_of(flag::eqe_64b, flag::cqe_64b) : 0));
+  out.set<&l::cq_timestamp>(clock_mhz() != 0);
+  out.set<&l::flags>(all_of(flag::rc, flag::ud, flag::pkey_violation_counter,
+                            flag::qkey_violation_counter, flag::atomic, flag::ud_av_port_check) |
+                     offered_flags(a_.how));
   unsigned log_uar_mb = 0;
   while ((std::uint64_t{2} << (20 + log_uar_mb)) < a_.how.uar_bar_bytes) ++log_uar_mb;
   out.set<&l::num_rsvd_uars>(reserved::uars).set<&l::uar_sz>(log_uar_mb).set<&l::log_page_sz>(9);
-  out.set<&l::bf>(true)
+  out.set<&l::bf>(offers(a_.how, capability::blueflame))
       .set<&l::log_bf_reg_sz>(9)
       .set<&l::log_max_bf_regs_per_page>(3)
       .set<&l::log_max_bf_pages>(10);
@@ -114,8 +134,14 @@ command_status firmware::query_dev_cap(command& c) {
   out.set<&l::eqc_entry_sz>(entry_bytes::eqc).set<&l::cqc_entry_sz>(entry_bytes::cqc);
   out.set<&l::srq_entry_sz>(entry_bytes::srqc).set<&l::c_mpt_entry_sz>(entry_bytes::cmpt);
   out.set<&l::mtt_entry_sz>(entry_bytes::mtt).set<&l::d_mpt_entry_sz>(entry_bytes::dmpt);
-  out.set<&l::bmme_flags>(all_of(bmme::reserved_lkey));
-  out.set<&l::reserved_lkey>(reserved::lkey);
+  if (offers(a_.how, capability::reserved_lkey))
+    out.set<&l::bmme_flags>(all_of(bmme::reserved_lkey)).set<&l::reserved_lkey>(reserved::lkey);
+  if (offers(a_.how, capability::device_managed_steering)) {
+    // 244: captures, section 2. The range: no source, chosen (Linux asks for 256).
+    out.set<&l::dmfs>(true).set<&l::dmfs_max_qp_per_entry>(244);
+    out.set<&l::dmfs_log_max_uc_range>(limits::log_steered_qps);
+    out.set<&l::dmfs_ipoib>(offers(a_.how, capability::ipoib_steering));
+  }
   out.set<&l::max_icm_sz>(max_icm_bytes);
   return c.write_output(out) ? command_status::ok : command_status::internal_error;
 }

@@ -22,6 +22,9 @@ inline constexpr std::size_t objects = std::size_t{1} << 16;
 /// chunks of 256 KiB, Linux icm.c). No source: chosen.
 inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
 
+/// Queue pairs whose unicast rules can steer, log2. No source: chosen (Linux takes 256).
+inline constexpr unsigned log_steered_qps = 10;
+
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.
 inline constexpr std::size_t requests = std::size_t{1} << 15;
 

@@ -7,6 +7,7 @@
 
 #include <freehca/layouts/mtt.hpp>
 
+#include "capabilities.hpp"
 #include "entry_sizes.hpp"
 #include "icm.hpp"
 
@@ -78,7 +79,8 @@ access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd,
   runs_.clear();
   if (bytes == 0) return access_result::ok;
   if (key == reserved::lkey) {
-    if (!reserved_key_allowed) return access_result::bad_key;
+    if (!reserved_key_allowed || !offers(a_.how, capability::reserved_lkey))
+      return access_result::bad_key;
     runs_.push_back({at, now});
     return access_result::ok;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capabilities.hpp"
 #include "icm.hpp"
 #include "transport_parts.hpp"
 
@@ -18,6 +19,7 @@ constexpr unsigned chain_max = 4096;
 }  // namespace
 
 multicast_groups::multicast_groups(transport::parts& t) : t_(t) {
+  if (!offers(t.a.how, capability::multicast)) return;
   t.a.commands.on(opcode::read_mcg, [this](command& c) { return read(c); });
   t.a.commands.on(opcode::write_mcg, [this](command& c) { return write(c); });
   t.a.commands.on(opcode::mgid_hash, [this](command& c) { return hash(c); });
@@ -33,8 +35,8 @@ std::uint64_t multicast_groups::address(std::uint32_t index) const {
 
 bool multicast_groups::valid(std::uint32_t index) const {
   const hca_profile& p = t_.a.profile;
-  return p.running && p.log_mc_entry_bytes >= 6 && p.log_mc_entry_bytes <= 12 &&
-         index >> p.log_mc_table == 0;
+  return p.running && !p.device_managed_steering && p.log_mc_entry_bytes >= 6 &&
+         p.log_mc_entry_bytes <= 12 && index >> p.log_mc_table == 0;
 }
 
 bool multicast_groups::load(std::uint32_t index, std::vector<std::byte>& to) {

@@ -73,6 +73,7 @@ class port final : private change_listener {
   void link_trained();
   void lose_link(layouts::port_physical_state next);
   void post_port_change(layouts::port_change_subtype subtype);
+  void post_management_change(const layouts::image<layouts::eqe>& e);
   void post_table_change(layouts::port_management_subtype subtype, unsigned block,
                          std::uint32_t mask);
 

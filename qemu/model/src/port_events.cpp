@@ -5,6 +5,7 @@
 // subnet manager by traps (IBTA vol. 1, 14.2.5.1).
 #include <algorithm>
 
+#include "capabilities.hpp"
 #include "event_queues.hpp"
 #include "port.hpp"
 #include "transport.hpp"
@@ -51,13 +52,18 @@ void port::post_port_change(port_change_subtype subtype) {
   a_.eqs->post_asynchronous(event_type::port_change, plain(e));
 }
 
+void port::post_management_change(const image<eqe>& e) {
+  if (offers(a_.how, capability::port_management_events))
+    a_.eqs->post_asynchronous(event_type::port_management_change, e);
+}
+
 void port::post_table_change(port_management_subtype subtype, unsigned block, std::uint32_t mask) {
   image<eqe_table_change> e;
   e.set<&eqe_table_change::event_sub_type>(static_cast<unsigned>(subtype))
       .set<&eqe_table_change::port>(number_)
       .set<&eqe_table_change::block_ptr>(block)
       .set<&eqe_table_change::tbl_entries_mask>(mask);
-  a_.eqs->post_asynchronous(event_type::port_management_change, plain(e));
+  post_management_change(plain(e));
 }
 
 void port::port_info_set(const image<port_info>& before, bool client_reregister) {
@@ -84,7 +90,7 @@ void port::port_info_set(const image<port_info>& before, bool client_reregister)
       .set<&eqe_port_info_change::changed_attr>(changed)
       .set<&eqe_port_info_change::mstr_sm_sl>(now.get<&port_info::master_sm_sl>())
       .set<&eqe_port_info_change::gid_prefix>(now.get<&port_info::gid_prefix>());
-  a_.eqs->post_asynchronous(event_type::port_management_change, plain(e));
+  post_management_change(plain(e));
 }
 
 void port::pkeys_set(unsigned block, std::uint32_t mask) {
@@ -103,7 +109,7 @@ void port::sl_to_vl_set() {
        static_cast<unsigned>(port_management_subtype::sl_to_vl_map))
       .set<&eqe_sl2vl_change::port>(number_)
       .set_bytes<&eqe_sl2vl_change::sl2vl_table>(managed_.sl_to_vl.data());
-  a_.eqs->post_asynchronous(event_type::port_management_change, plain(e));
+  post_management_change(plain(e));
 }
 
 void port::mkey_checked(const image<dr_smp>& request, bool passed) {

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "qp_commands.hpp"
 
+#include "capabilities.hpp"
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "icm.hpp"
@@ -72,11 +73,15 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
     return command_status::bad_parameter;
   switch (given.get<&qpc::service>()) {
     case qp_service::rc:
-    case qp_service::uc:
     case qp_service::ud:
-    case qp_service::xrc:
     case qp_service::mlx:
       break;
+    case qp_service::uc:
+      if (offers(t_.a.how, capability::unreliable_connection)) break;
+      return command_status::bad_parameter;
+    case qp_service::xrc:
+      if (offers(t_.a.how, capability::extended_reliable_connection)) break;
+      return command_status::bad_parameter;
     default:
       return command_status::bad_parameter;
   }

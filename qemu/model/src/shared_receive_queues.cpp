@@ -6,6 +6,7 @@
 
 #include <freehca/layouts/doorbell.hpp>
 
+#include "capabilities.hpp"
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "event_queues.hpp"
@@ -23,6 +24,7 @@ constexpr std::size_t stride_max = 16u << 7;
 }  // namespace
 
 shared_receive_queues::shared_receive_queues(transport::parts& t) : t_(t) {
+  if (!offers(t.a.how, capability::shared_receive_queues)) return;
   t.a.commands.on(opcode::sw2hw_srq, [this](command& c) { return software_to_hardware(c); });
   t.a.commands.on(opcode::hw2sw_srq, [this](command& c) { return hardware_to_software(c); });
   t.a.commands.on(opcode::query_srq, [this](command& c) { return query(c); });

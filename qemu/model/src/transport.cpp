@@ -54,6 +54,7 @@ transport::parts::parts(adapter& whole)
       replies(*this),
       datagrams(*this),
       groups(*this),
+      rules(*this),
       commands(*this) {
   a.counters.add("queue_pairs", [this] { return pairs.count(); });
   a.counters.add("send_requests_held", [this] { return pairs.requests_held; });
@@ -93,6 +94,10 @@ void transport::parts::receive(unsigned port, const packet& p) {
     deliver_multicast(port, *v);
     return;
   }
+  if (rules.steers(number) && transport_of(v->bth.get<&bth::opcode>()) == bth_transport::ud) {
+    deliver_steered(port, *v);
+    return;
+  }
   if (number <= qp1_gsi) number = pairs.special(port, number);
   queue_pair* qp = number == 0 ? nullptr : pairs.find(number);
   if (qp == nullptr || qp->way.port != port) {
@@ -129,12 +134,25 @@ void transport::parts::deliver_multicast(unsigned port, const packet_view& v) {
     ++packets_dropped;
     return;
   }
+  if (rules.on()) {
+    deliver_steered(port, v);
+    return;
+  }
   const auto global = image<grh>::from_bytes(v.grh);
+  give(port, v, groups.members(global.bytes_of<&grh::dgid>()));
+}
+
+void transport::parts::deliver_steered(unsigned port, const packet_view& v) {
+  give(port, v, rules.takers(port, v));
+}
+
+void transport::parts::give(unsigned port, const packet_view& v,
+                            const std::vector<multicast_groups::member>& to) {
   const bool from_here = v.lrh.get<&lrh::slid>() == a.links->base_lid(port);
   packet_view peek = v;
   const auto extended = peek.take<deth>();
   const auto source = extended ? static_cast<std::uint32_t>(extended->get<&deth::source_qp>()) : 0;
-  for (const multicast_groups::member& m : groups.members(global.bytes_of<&grh::dgid>())) {
+  for (const multicast_groups::member& m : to) {
     if (m.block_loopback && from_here && pairs.index_of(source) == pairs.index_of(m.qpn)) continue;
     queue_pair* qp = pairs.find(m.qpn);
     if (qp != nullptr && qp->way.port == port) deliver(*qp, port, v);
@@ -144,6 +162,7 @@ void transport::parts::deliver_multicast(unsigned port, const packet_view& v) {
 void transport::parts::clear() {
   pairs.clear();
   shared.clear();
+  rules.clear();
 }
 
 transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {}

@@ -7,6 +7,7 @@
 #include "adapter.hpp"
 #include "answers.hpp"
 #include "datagrams.hpp"
+#include "flow_steering.hpp"
 #include "multicast_groups.hpp"
 #include "packet_census.hpp"
 #include "qp_commands.hpp"
@@ -43,6 +44,7 @@ struct transport::parts {
   answers replies;
   model::datagrams datagrams;
   multicast_groups groups;
+  flow_steering rules;
   qp_commands commands;
 
   // counters
@@ -54,6 +56,9 @@ struct transport::parts {
  private:
   void deliver(queue_pair& qp, unsigned port, const packet_view& v);
   void deliver_multicast(unsigned port, const packet_view& v);
+  void deliver_steered(unsigned port, const packet_view& v);
+  /// To each of these queue pairs, but not back to the sender where that is blocked.
+  void give(unsigned port, const packet_view& v, const std::vector<multicast_groups::member>& to);
 };
 
 }  // namespace freehca::model

@@ -7,6 +7,7 @@
 #include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/register_map.hpp>
 
+#include "capabilities.hpp"
 #include "completion_queues.hpp"
 #include "event_queues.hpp"
 #include "firmware.hpp"
@@ -44,6 +45,11 @@ void uar_window::write(std::uint64_t offset, std::uint64_t value, unsigned bytes
   const auto in_page = static_cast<std::uint32_t>(
       offset % half & ((std::uint64_t{1} << a_.profile.log_uar_page_bytes) - 1));
   if (offset >= half) {
+    if (!offers(a_.how, capability::blueflame)) {
+      a_.complaints("BlueFlame write at 0x%llx of BAR2 of an adapter that has none",
+                    static_cast<unsigned long long>(offset));
+      return;
+    }
     ++blueflame_writes_;
     std::array<std::byte, 8> wire{};
     if (bytes == 4) layouts::store_be(wire.data(), static_cast<std::uint32_t>(value));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Ethernet, VLAN, IPv4 and UDP headers, as far as RoCE and the device model need them. An IPv6 header has
-// the rows of `grh`. Sources: IEEE 802.3 and 802.1Q, RFC 791, RFC 768, IBTA annexes A16 and A17, as read
-// through drivers/infiniband/core/ud_header.c.
+// Ethernet, VLAN, IPv4 and UDP headers, as far as RoCE and the device model need them, and the header of IP over
+// InfiniBand. An IPv6 header has the rows of `grh`. Sources: IEEE 802.3 and 802.1Q, RFC 791, RFC 768, RFC 4391, IBTA
+// annexes A16 and A17, as read through drivers/infiniband/core/ud_header.c.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,14 @@ inline constexpr std::uint16_t roce_v1 = 0x8915;
 }  // namespace ethertype
 
 inline constexpr std::uint16_t roce_v2_udp_port = 4791;
+inline constexpr std::uint8_t ip_protocol_tcp = 6;
 inline constexpr std::uint8_t ip_protocol_udp = 17;
+
+/// Stands before the IP header in a datagram of IP over InfiniBand (RFC 4391, section 6).
+struct ipoib_header {
+  static constexpr std::size_t bytes = 4;
+  bits type {0x00, 31, 16, "type"};  ///< ethertype
+};
 
 /// The two addresses of a frame. The type, or a VLAN tag, follows.
 struct ethernet_addresses {

@@ -45,6 +45,7 @@ typedef struct freehca_model_options {
     uint64_t command_acceptance_ns;
     uint64_t command_latency_ns;
     bool commands_side_by_side;
+    const char *without;  /* names of capability.hpp with commas between them; read by create alone; may be NULL */
 } freehca_model_options;
 
 /* Writes the defaults. */

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <freehca/model/capability.hpp>
+
 namespace freehca::model {
 
 enum class variant : std::uint8_t { connectx3_pro, connectx3, connectx2 };
@@ -30,6 +32,7 @@ struct options {
   std::uint64_t mac = 0x0002c9f0ca01;            ///< of port 1; port 2 has +1
   unsigned log_max_commands = 4;                 ///< QUERY_FW: log2 of the commands in flight
   std::uint64_t uar_bar_bytes = 8u << 20;        ///< size of BAR2, a power of two, 8 MiB to 128 MiB
+  capability_set without;                        ///< of what adapters of the kind have
   fault_options faults;
 };
 

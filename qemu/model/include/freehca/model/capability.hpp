@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace freehca::model {
+
+/// What an adapter can be made without, for tests: it then reports nothing of it, and refuses it as an adapter does
+/// that never had it. Values are bits of capability_set.
+enum class capability : std::uint8_t {
+  unreliable_connection,
+  extended_reliable_connection,
+  shared_receive_queues,
+  multicast,
+  b0_steering,
+  device_managed_steering,
+  ipoib_steering,
+  reserved_lkey,
+  blueflame,
+  large_entries,
+  clock,
+  port_management_events,
+};
+
+struct capability_name {
+  capability what;
+  std::string_view name;
+};
+
+/// Every capability, by the name that properties and documentation have for it.
+inline constexpr std::array capability_names{
+    capability_name{capability::unreliable_connection, "uc"},
+    capability_name{capability::extended_reliable_connection, "xrc"},
+    capability_name{capability::shared_receive_queues, "srq"},
+    capability_name{capability::multicast, "multicast"},
+    capability_name{capability::b0_steering, "b0-steering"},
+    capability_name{capability::device_managed_steering, "device-managed-steering"},
+    capability_name{capability::ipoib_steering, "ipoib-steering"},
+    capability_name{capability::reserved_lkey, "reserved-lkey"},
+    capability_name{capability::blueflame, "blueflame"},
+    capability_name{capability::large_entries, "64-byte-entries"},
+    capability_name{capability::clock, "clock"},
+    capability_name{capability::port_management_events, "port-management-events"},
+};
+
+class capability_set {
+ public:
+  constexpr void add(capability c) { bits_ |= std::uint32_t{1} << static_cast<unsigned>(c); }
+  constexpr bool has(capability c) const { return (bits_ >> static_cast<unsigned>(c) & 1) != 0; }
+
+  /// Names with commas between them, in any order; no text is the empty set. Nothing when a name is not known.
+  static constexpr std::optional<capability_set> named(std::string_view text) {
+    capability_set set;
+    while (!text.empty()) {
+      const std::size_t comma = text.find(',');
+      const std::string_view name = text.substr(0, comma);
+      text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+      bool known = false;
+      for (const capability_name& c : capability_names) {
+        if (c.name != name) continue;
+        set.add(c.what);
+        known = true;
+      }
+      if (!known) return std::nullopt;
+    }
+    return set;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "flow_steering.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <freehca/layouts/hcr.hpp>
+#include <freehca/layouts/headers.hpp>
+
+#include "capabilities.hpp"
+#include "limits.hpp"
+#include "transport_parts.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+flow_steering::flow_steering(transport::parts& t) : t_(t) {
+  if (!offers(t.a.how, capability::device_managed_steering)) return;
+  t.a.commands.on(opcode::qp_flow_steering_attach, [this](command& c) { return attach(c); });
+  t.a.commands.on(opcode::qp_flow_steering_detach, [this](command& c) { return detach(c); });
+  t.a.commands.on(opcode::flow_steering_ib_uc_qp_range,
+                  [this](command& c) { return set_range(c); });
+  t.a.counters.add("flow_rules", [this] { return places_.size(); });
+}
+
+bool flow_steering::on() const {
+  return t_.a.profile.device_managed_steering;
+}
+
+bool flow_steering::steers(std::uint32_t qpn) const {
+  return qpn - first_steered_ < steered_;
+}
+
+void flow_steering::clear() {
+  rules_.clear();
+  places_.clear();
+  first_steered_ = steered_ = 0;
+}
+
+// Linux reads "bad system state" as "device-managed steering is off", and "exceeds limits" as "the table is full"
+// (mcg.c mlx4_flow_attach, by cmd.c mlx4_status_to_errno). The other statuses: no source, chosen.
+command_status flow_steering::attach(command& c) {
+  if (!on()) return command_status::bad_system_state;
+  if (c.opcode_modifier != 0) return command_status::bad_operation;
+  std::array<std::byte, mailbox_bytes> text;
+  if (c.input_modifier > text.size() / 4) return command_status::bad_parameter;
+  const std::size_t bytes = std::size_t{c.input_modifier} * 4;
+  if (!t_.a.memory.read(c.input_parameter, text.data(), bytes))
+    return command_status::internal_error;
+  const std::optional<flow_rule> rule = flow_rule::read(text.data(), bytes);
+  if (!rule || (rule->looks_at_ip() && !offers(t_.a.how, capability::ipoib_steering)))
+    return command_status::bad_parameter;
+  using head = flow_rule_control;
+  const auto port = rule->control.get<&head::port>();
+  if (port < 1 || port > t_.a.how.ports || t_.a.how.link[port - 1] != link_layer::infiniband ||
+      rule->control.get<&head::function>() != 0)
+    return command_status::bad_parameter;
+  if (rule->control.get<&head::qpn>() >> t_.a.profile.log_qps != 0)
+    return command_status::bad_index;
+  if (places_.size() >> t_.a.profile.log_mc_table != 0) return command_status::exceeds_limits;
+
+  const auto number = static_cast<std::int64_t>(++last_number_);
+  const place p{
+      rule->found_by(),
+      {rule->control.get<&head::priority>(), rule->control.get<&head::lifo>() ? -number : number}};
+  rules_[p.where].emplace(p.when, *rule);
+  places_.emplace(last_number_, p);
+  c.output_parameter = last_number_;
+  return command_status::ok;
+}
+
+command_status flow_steering::detach(command& c) {
+  if (!on()) return command_status::bad_system_state;
+  if (c.opcode_modifier != 0) return command_status::bad_operation;
+  const auto found = places_.find(c.input_parameter);
+  if (found == places_.end()) return command_status::bad_index;
+  const auto where = rules_.find(found->second.where);
+  where->second.erase(found->second.when);
+  if (where->second.empty()) rules_.erase(where);
+  places_.erase(found);
+  return command_status::ok;
+}
+
+command_status flow_steering::set_range(command& c) {
+  if (!on()) return command_status::bad_system_state;
+  if (c.opcode_modifier != 0 || !offers(t_.a.how, capability::ipoib_steering))
+    return command_status::bad_operation;
+  image<steered_qp_range> range;
+  store_be(range.data(), c.input_parameter);
+  const std::uint64_t first = range.get<&steered_qp_range::first>(),
+                      last = range.get<&steered_qp_range::last>();
+  if (last < first) return command_status::bad_parameter;
+  if (last >> t_.a.profile.log_qps != 0) return command_status::bad_index;
+  if ((last - first) >> limits::log_steered_qps != 0) return command_status::exceeds_limits;
+  first_steered_ = static_cast<std::uint32_t>(first);
+  steered_ = static_cast<std::uint32_t>(last - first + 1);
+  return command_status::ok;
+}
+
+std::vector<multicast_groups::member> flow_steering::takers(unsigned port,
+                                                            const packet_view& v) const {
+  const flow f = flow::of(v);
+  std::vector<std::pair<order, const flow_rule*>> candidates;
+  const auto look = [&](const flow_rule::key& where) {
+    const auto found = rules_.find(where);
+    if (found == rules_.end()) return;
+    for (const auto& [when, rule] : found->second)
+      if (rule.control.get<&flow_rule_control::port>() == port && rule.takes(f))
+        candidates.emplace_back(when, &rule);
+  };
+  look(flow_rule::key::of_qpn(f.qpn));
+  if (f.dgid != nullptr) look(flow_rule::key::of_dgid(f.dgid));
+  look({});
+  std::sort(candidates.begin(), candidates.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+
+  std::vector<multicast_groups::member> to;
+  for (const auto& [when, rule] : candidates) {
+    to.push_back({static_cast<std::uint32_t>(rule->control.get<&flow_rule_control::qpn>()),
+                  !rule->control.get<&flow_rule_control::allow_loopback>()});
+    if (f.qpn != multicast_qpn || rule->control.get<&flow_rule_control::exclusive>()) break;
+  }
+  return to;
+}
+
+}  // namespace freehca::model
