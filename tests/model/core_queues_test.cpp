@@ -22,7 +22,7 @@ using layouts::opcode;
 /// With 32-byte entries, and with 64-byte entries.
 struct core_queues : ::testing::TestWithParam<bool> {
   test_host host;
-  options how;
+  options how = test_options();
   device hca{host, how};
   test_driver driver{host, hca};
   test_driver::queue eq, cq;
@@ -298,6 +298,9 @@ TEST_P(core_queues, events_that_nobody_mapped_are_dropped) {
 }
 
 TEST_P(core_queues, a_full_eq_overflows) {
+  test_driver::queue other;
+  ASSERT_EQ(driver.make_eq(other, 41, 2).status, command_status::ok);
+  ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 0xf, 41).status, command_status::ok);
   ASSERT_EQ(driver.command(opcode::map_eq, std::uint64_t{1} << 2, 40).status, command_status::ok);
   layouts::image<eqe> e;
   for (int i = 0; i < 64; ++i)
@@ -306,6 +309,8 @@ TEST_P(core_queues, a_full_eq_overflows) {
   layouts::image<eqc> context;
   ASSERT_EQ(driver.query(opcode::query_eq, context, 40).status, command_status::ok);
   EXPECT_EQ(context.get<&eqc::status>(), layouts::eq_status::overflow);
+  ASSERT_TRUE(driver.next_event(other, e)) << "the other queue is told";
+  EXPECT_EQ(e.get<&eqe::event_type>(), event_type::eq_overflow);
   EXPECT_EQ(hca.complaints(), 1u);
 }
 

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""model_page.py PROGRAM [--whole]: shows that the tables of docs/model.md are true.
+
+Each test that a row of "Commands", "Events" or "Capabilities" names must pass, and fail when the command is refused, the event
+is lost, or the capability is taken away. With --whole, every other test must pass without the capability.
+"""
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+
+PAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "docs", "model.md")
+
+
+def tables(path):
+    """Section name to its rows, each a list of cells."""
+    found, section = {}, None
+    with open(path, encoding="utf-8") as page:
+        for line in page:
+            if line.startswith("## "):
+                section = found.setdefault(line[3:].strip(), [])
+            elif section is not None and line.startswith("| ") and not line.startswith("| ---"):
+                section.append([cell.strip() for cell in line.strip().strip("|").split(" | ")])
+    return {name: rows[1:] for name, rows in found.items()}
+
+
+def patterns(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+class Program:
+    def __init__(self, path):
+        self.path = path
+        self.tests = []
+        suite = ""
+        for line in subprocess.run([path, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout.splitlines():
+            name = line.split("#")[0].strip()
+            if not line.startswith(" "):
+                suite = name
+            else:
+                self.tests.append(suite + name)
+
+    def matching(self, wanted):
+        return [test for test in self.tests if any(fnmatch.fnmatchcase(test, p) for p in wanted)]
+
+    def failing(self, tests, variable, value):
+        """Which of the tests fail with the variable set."""
+        if not tests:
+            return set()
+        run = subprocess.run([self.path, "--gtest_brief=1", "--gtest_filter=" + ":".join(tests)], capture_output=True, text=True,
+                             env={**os.environ, variable: value})
+        failed = set(re.findall(r"^\[  FAILED  \] (\S+?),? ", run.stdout, re.MULTILINE)) & set(tests)
+        if run.returncode < 0 or (run.returncode != 0 and not failed):
+            # One has ended the program: alone each says for itself.
+            if len(tests) == 1:
+                return set(tests)
+            return {test for test in tests if self.failing([test], variable, value)}
+        return failed
+
+
+def main():
+    program, whole = Program(sys.argv[1]), "--whole" in sys.argv[2:]
+    page = tables(PAGE)
+    wrong, counts = [], {}
+
+    def row(kind, name, cell, variable, value):
+        tests = program.matching(patterns(cell))
+        for pattern in patterns(cell):
+            if not program.matching([pattern]):
+                wrong.append(f"{name}: no test {pattern}")
+        if not tests:
+            wrong.append(f"{name}: no test")
+            return tests, set()
+        failed = program.failing(tests, variable, value)
+        wrong.extend(f"{name}: {test} passes without it" for test in tests if test not in failed)
+        counts.setdefault(kind, [0, 0])
+        counts[kind][0] += 1
+        counts[kind][1] += len(failed)
+        return tests, failed
+
+    for name, _, what, tests in page["Commands"]:
+        if not what.startswith("refused"):
+            row("commands", name, tests, "FREEHCA_FAULT_COMMAND", name + ":0x02")
+    for name, code, _, tests in page["Events"]:
+        row("events", name, tests, "FREEHCA_FAULT_EVENT", code + ":lost")
+    for name, _, tests in page["Capabilities"]:
+        own, _ = row("capabilities", name, tests, "FREEHCA_WITHOUT", name)
+        if whole:
+            others = [test for test in program.tests if test not in own]
+            wrong.extend(f"{name}: {test} fails without it, and is not named"
+                         for test in sorted(program.failing(others, "FREEHCA_WITHOUT", name)))
+            print(f"{name}: {len(own)} tests fail without it, {len(others)} others tried", flush=True)
+    named = {test for rows in page.values() for cells in rows for test in program.matching(patterns(cells[-1]))}
+    wrong.extend(f"{test} fails" for test in sorted(program.failing(sorted(named), "FREEHCA_WITHOUT", "")))
+    for line in wrong:
+        print(line)
+    print(", ".join(f"{n} {kind} with {tests} tests" for kind, (n, tests) in counts.items()) + f"; {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
