@@ -113,4 +113,16 @@ TEST_F(xrc, a_queue_that_does_not_exist_or_is_of_another_domain_is_refused) {
   expect_error(a, true, cqe_syndrome::remote_op, 0);
 }
 
+// A user's XRC target: nobody stamps the queue's owner bits, and nobody rings for it.
+TEST_F(xrc, a_send_queue_is_not_looked_at_before_its_first_doorbell) {
+  const test_qp target = make_qp(0x800152, qp_service::xrc);
+  for (std::size_t i = 0; i < test_qp::entries; ++i)
+    std::memset(driver->bytes_of(target.ring, i * test_qp::stride), 0, layouts::wqe_ctrl::bytes);
+  to_rts(target, a.number);
+  EXPECT_TRUE(no_completion());
+  EXPECT_EQ(state_of(target), layouts::qp_state::rts);
+  EXPECT_EQ(driver->command(opcode::to_err_qp, 0, target.number).status, command_status::ok);
+  EXPECT_TRUE(no_completion());
+}
+
 }  // namespace freehca::model::test

@@ -40,6 +40,10 @@ struct send_side {
   unsigned responses_awaited = 0;   ///< reads and atomics sent and not answered
   std::uint32_t response_psns = 0;  ///< packets of reads awaited
   unsigned retries_left = 0, rnr_retries_left = 0;
+  /// A doorbell came since the reset state; until then the entries are not looked at: Linux never stamps
+  /// the send queue of a user's XRC target, which goes to RTS nevertheless (hw/mlx4/qp.c
+  /// __mlx4_ib_modify_qp stamps kernel queue pairs only, and libmlx4 knows no queue there).
+  bool rung = false;
   bool scheduled = false;  ///< a run is on its way
   bool waiting_rnr = false;
   bool response_missed = false;     ///< a gap in the responses was seen and its retry is under way

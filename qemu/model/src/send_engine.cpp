@@ -62,7 +62,7 @@ void send_engine::run(std::uint32_t qpn) {
 }
 
 bool send_engine::fetch(queue_pair& qp) {
-  if (qp.state == qp_state::sq_draining) return false;
+  if (!qp.sq.rung || qp.state == qp_state::sq_draining) return false;
   // One that has none may always take one: none waits for the others for ever.
   if (!qp.sq.requests.empty() && t_.pairs.requests_held >= limits::requests) return false;
   send_request r;

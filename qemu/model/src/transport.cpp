@@ -179,6 +179,7 @@ void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
                          uar);
     return;
   }
+  qp->sq.rung = true;
   parts_->sends.kick(*qp);
 }
 

@@ -85,7 +85,7 @@ unsigned work_errors::flush_sends(queue_pair& qp, unsigned budget) {
   for (; budget != 0; --budget) {
     if (qp.sq.requests.empty()) {
       send_request r;
-      if (!qp.sq.ring.present ||
+      if (!qp.sq.ring.present || !qp.sq.rung ||
           fetch_send(*t_.a.regions, qp, qp.sq.counter, r) != fetch_result::fetched)
         break;
       qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
