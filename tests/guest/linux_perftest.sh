@@ -10,7 +10,7 @@
 #   write with events: perftest refuses it, as nothing completes at the target
 #   atomic in other sizes than 8: the operation has no other
 #   latency over 64 queue pairs: perftest has several in bandwidth tests only
-#   UD above the active MTU of 2048: a datagram is one packet
+#   UD above 4 KiB: a datagram is one packet
 
 matrix_services() {
   case $1 in
@@ -24,7 +24,7 @@ matrix_services() {
 matrix_sizes() {
   case $1-$2-$3 in
     atomic-*) echo 8 ;;
-    *-UD-*) echo 2 64 2048 ;;
+    *-UD-*) echo 2 64 4096 ;;
     *-1) echo 2 64 4096 65536 1048576 8388608 ;;
     *) echo 2 64 4096 65536 ;;
   esac
@@ -64,7 +64,7 @@ matrix_exchanges() {
 matrix() {
   matrix_runs=0
   while read -r verb service figure bytes queue_pairs mode; do
-    set -- "ib_${verb}_$figure" -d mlx4_0 -F -c "$service" -n \
+    set -- "ib_${verb}_$figure" -d mlx4_0 -F -m 4096 -c "$service" -n \
       "$(matrix_exchanges "$verb" "$service" "$figure" "$bytes" "$queue_pairs")"
     [ "$verb" = atomic ] || set -- "$@" -s "$bytes"
     [ "$queue_pairs" = 1 ] || set -- "$@" -q "$queue_pairs"

@@ -22,8 +22,8 @@ send RC bw 65536 1 events
 send RC bw 64 64 poll
 send UC lat 64 1 events
 send UC bw 1048576 1 poll
-send UD lat 2048 1 poll
-send UD bw 2048 64 events
+send UD lat 4096 1 poll
+send UD bw 4096 64 events
 send XRC lat 4096 1 poll
 send XRC bw 64 64 events
 write RC lat 64 1 poll
