@@ -49,6 +49,7 @@ say "ibstat, ibping, sminfo, saquery, smpquery, perfquery, iblinkinfo"
 for port in 1 2; do
   ibping -P $port -S >/dev/null 2>&1 &
   ibping_server=$!
+  wait_for 10 sh -c "ibping -P $port -c 1 2 | grep -q ' 1 received'" || fail "ibping, port $port: no server"
   tool "State: Active" ibstat mlx4_0 $port
   tool "3 packets transmitted, 3 received, 0% packet loss" ibping -P $port -c 3 2
   kill $ibping_server
