@@ -6,7 +6,7 @@
 # options: --hosts 2 --memory 768M
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
-# timeout: 400
+# timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
@@ -107,7 +107,7 @@ if [ "$HOST_INDEX" = 2 ]; then
   wait_for 20 opensm_says "Entering STANDBY" || fail "no standby: $(cat /run/opensm.out)"
 fi
 host sync standby
-[ "$HOST_INDEX" = 2 ] || kill -9 $opensm_pid
+[ "$HOST_INDEX" = 2 ] || kill -9 "$opensm_pid"
 [ "$HOST_INDEX" = 1 ] || wait_for 30 opensm_says "Entering MASTER" || fail "no master: $(cat /run/opensm.out)"
 wait_for 30 sm_lid_is 2 || fail "nobody says that the subnet manager is at LID 2: $(ibstat mlx4_0 1)"
 host sync master
@@ -119,7 +119,7 @@ say "a LID changes under traffic"
 ping -i 0.2 "10.0.1.$other" >/run/ping-long 2>&1 &
 ping_pid=$!
 if [ "$HOST_INDEX" = 2 ]; then
-  kill -9 $opensm_pid
+  kill -9 "$opensm_pid"
   opensm_start 17
 fi
 [ "$HOST_INDEX" = 2 ] || wait_for 60 lid_is 17 || fail "no new LID: $(ibstat mlx4_0 1)"
@@ -129,9 +129,9 @@ host sync "pinged"
 kill $ping_pid
 wait $ping_pid 2>/dev/null
 traffic ibv_rc_pingpong -n 100 -c
-host sync done
+host sync "all done"
 
-[ "$HOST_INDEX" = 1 ] || { kill -9 $opensm_pid; wait $opensm_pid 2>/dev/null; }
+[ "$HOST_INDEX" = 1 ] || { kill -9 "$opensm_pid"; wait "$opensm_pid" 2>/dev/null; }
 ip link set ib0 down
 linux_down
 log_clean || fail "the kernel's log"
