@@ -15,6 +15,16 @@ ipoib_up() {
   wait_for 20 link_running "$1" || fail "$1 does not join its broadcast group: $(ip link show "$1")"
 }
 
+connection_listens() { rdma resource show cm_id | grep -q LISTEN; }
+
+# mckey_joined: a subnet knows the group that mckey makes of 224.0.1.5.
+mckey_joined() {
+  for mckey_port in 1 2; do
+    saquery -P $mckey_port -g 2>/dev/null | grep -q 'ff12:4001:ffff::105' && return 0
+  done
+  return 1
+}
+
 # connection PATTERN SERVER... -- CLIENT...: both end well, and the client's output has the pattern.
 connection() {
   connection_pattern=$1
@@ -28,8 +38,10 @@ connection() {
   # shellcheck disable=SC2086 # words
   $connection_server >/run/server 2>&1 &
   connection_pid=$!
-  # No file of the system says that these listen.
-  sleep 0.5
+  case $connection_server in
+    *mckey*) wait_for 20 mckey_joined ;;
+    *) wait_for 20 connection_listens ;;
+  esac || fail "$connection_server: is not ready: $(cat /run/server)"
   if timeout 60 "$@" >/run/client 2>&1 && wait $connection_pid && grep -q -- "$connection_pattern" /run/client; then
     say "$*"
   else

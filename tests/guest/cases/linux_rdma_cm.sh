@@ -18,7 +18,7 @@ ipoib_up ib0 10.0.1.1
 ipoib_up ib1 10.0.2.1
 
 for address in 10.0.1.1 10.0.2.1; do
-  connection "DISCONNECT" rping -s -a $address -C 20 -S 4096 -V -- rping -c -a $address -C 20 -S 4096 -V -v
+  connection "rdma-ping-19" rping -s -a $address -C 20 -S 4096 -V -- rping -c -a $address -C 20 -S 4096 -V -v
   connection "return status 0" ucmatose -b $address -c 4 -C 20 -S 4096 -- ucmatose -s $address -c 4 -C 20 -S 4096
   connection "return status 0" udaddy -b $address -c 4 -C 20 -S 1000 -- udaddy -s $address -c 4 -C 20 -S 1000
   connection "return status 0" mckey -m 224.0.1.5 -b $address -- mckey -m 224.0.1.5 -b $address -s
