@@ -7,6 +7,8 @@
 #     --at-a-time N, --latency-ns N, --post-ns N.
 #   context_memory [--queue-pairs N] [--alive N] [--seed N]: how closely lent memory follows the queue pairs that are
 #     alive, in process
+#   rdma_write [--rounds N]: RDMA writes of 64 KiB and 1 MiB in the test guest, by Linux's mlx4_ib on the model against
+#     Soft-RoCE
 #   --help: this
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
@@ -21,8 +23,9 @@ done
 case ${1:-} in
   commands) known=' --in-process --queue-pairs --json --at-a-time --latency-ns --post-ns ' ;;
   context_memory) known=' --queue-pairs --alive --seed ' ;;
-  '') die "bench: say which one: commands, context_memory" ;;
-  *) die "bench: there is no measurement '$1'; there are: commands, context_memory" ;;
+  rdma_write) known=' --rounds ' ;;
+  '') die "bench: say which one: commands, context_memory, rdma_write" ;;
+  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, rdma_write" ;;
 esac
 what=$1
 shift
@@ -45,6 +48,14 @@ if [[ $what == commands && ! -v given[--in-process] ]]; then
   for option in --at-a-time --latency-ns --post-ns; do
     [[ ! -v given[$option] ]] || die "bench commands: $option is not for the part in the guest; add --in-process"
   done
+fi
+if [[ $what == rdma_write ]]; then
+  rounds=${given[--rounds]:-3}
+  [[ $rounds =~ ^[1-9][0-9]?$ ]] || die "bench rdma_write: --rounds is a number from 1 to 99"
+  cd "$FREEHCA_ROOT"
+  "$FREEHCA_ROOT/dev" guest --prepare
+  exec "$FREEHCA_ROOT/dev" guest --script bench/rdma_write/guest.sh --env "ROUNDS=$rounds" \
+    --timeout $((60 + rounds * 120)) --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 fi
 in_process=${given[--in-process]:-no}
 unset 'given[--in-process]'

@@ -34,7 +34,8 @@ class BenchOptions(unittest.TestCase):
                                 (["commands", "--json"], "--json wants a value"),
                                 (["commands", "--queue-pairs", "5", "--queue-pairs=6"],
                                  "--queue-pairs is given twice"),
-                                (["commands", "--latency-ns=5"], "add --in-process")):
+                                (["commands", "--latency-ns=5"], "add --in-process"),
+                                (["rdma_write", "--rounds", "0"], "--rounds is a number from 1 to 99")):
             with self.subTest(words):
                 code, out, error = bench(*words)
                 self.assertEqual((1, ""), (code, out))
