@@ -42,45 +42,41 @@ struct core_memory : ::testing::Test {
 
 TEST_F(core_memory, data_crosses_scattered_pages) {
   const auto data = pattern(30000);
-  ASSERT_EQ(
-      regions.write(key, pd, false, access::local_write, start + 100, data.data(), data.size()),
-      access_result::ok);
+  ASSERT_EQ(regions.write(key, {pd}, access::local_write, start + 100, data.data(), data.size()),
+            access_result::ok);
   for (std::size_t i = 0; i < data.size(); ++i)
     ASSERT_EQ(*driver.bytes_of(where, 0x123 + 100 + i), data[i]) << i;
   std::vector<std::byte> back(data.size());
-  ASSERT_EQ(
-      regions.read(key, pd, false, access::remote_read, start + 100, back.data(), back.size()),
-      access_result::ok);
+  ASSERT_EQ(regions.read(key, {pd}, access::remote_read, start + 100, back.data(), back.size()),
+            access_result::ok);
   EXPECT_EQ(back, data);
 }
 
 TEST_F(core_memory, bounds_are_exact) {
   std::byte b[2];
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start + length - 2, b, 2),
+  EXPECT_EQ(regions.read(key, {pd}, access::local_read, start + length - 2, b, 2),
             access_result::ok);
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start + length - 1, b, 2),
+  EXPECT_EQ(regions.read(key, {pd}, access::local_read, start + length - 1, b, 2),
             access_result::out_of_bounds);
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start - 1, b, 1),
+  EXPECT_EQ(regions.read(key, {pd}, access::local_read, start - 1, b, 1),
             access_result::out_of_bounds);
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, ~std::uint64_t{0}, b, 2),
+  EXPECT_EQ(regions.read(key, {pd}, access::local_read, ~std::uint64_t{0}, b, 2),
             access_result::out_of_bounds);
-  EXPECT_EQ(regions.check(key, pd, access::local_read, start, length, length), access_result::ok);
-  EXPECT_EQ(regions.check(key, pd, access::local_read, start, length + 1, length + 1),
+  EXPECT_EQ(regions.check(key, {pd}, access::local_read, start, length, length), access_result::ok);
+  EXPECT_EQ(regions.check(key, {pd}, access::local_read, start, length + 1, length + 1),
             access_result::out_of_bounds);
-  EXPECT_EQ(regions.check(0xdead, pd, access::local_read, start, 0, 0), access_result::ok);
+  EXPECT_EQ(regions.check(0xdead, {pd}, access::local_read, start, 0, 0), access_result::ok);
 }
 
 TEST_F(core_memory, key_pd_and_rights_are_checked) {
   std::byte b[1];
-  EXPECT_EQ(regions.read(key ^ 1, pd, false, access::local_read, start, b, 1),
+  EXPECT_EQ(regions.read(key ^ 1, {pd}, access::local_read, start, b, 1), access_result::bad_key);
+  EXPECT_EQ(regions.read(key ^ 0x100, {pd}, access::local_read, start, b, 1),
             access_result::bad_key);
-  EXPECT_EQ(regions.read(key ^ 0x100, pd, false, access::local_read, start, b, 1),
-            access_result::bad_key);
-  EXPECT_EQ(regions.read(key, pd + 1, false, access::local_read, start, b, 1),
-            access_result::bad_pd);
-  EXPECT_EQ(regions.read(key, pd, false, access::bind, start, b, 1), access_result::bad_permission);
+  EXPECT_EQ(regions.read(key, {pd + 1}, access::local_read, start, b, 1), access_result::bad_pd);
+  EXPECT_EQ(regions.read(key, {pd}, access::bind, start, b, 1), access_result::bad_permission);
   ASSERT_EQ(driver.command(opcode::hw2sw_mpt, 0, index, 1).status, command_status::ok);
-  EXPECT_EQ(regions.read(key, pd, false, access::local_read, start, b, 1), access_result::bad_key);
+  EXPECT_EQ(regions.read(key, {pd}, access::local_read, start, b, 1), access_result::bad_key);
 }
 
 TEST_F(core_memory, the_reserved_key_reaches_bus_addresses_where_it_is_allowed) {
@@ -90,12 +86,12 @@ TEST_F(core_memory, the_reserved_key_reaches_bus_addresses_where_it_is_allowed) 
   const auto reserved_key =
       static_cast<std::uint32_t>(cap.get<&layouts::query_dev_cap::reserved_lkey>());
   const std::byte b[3] = {std::byte{1}, std::byte{2}, std::byte{3}};
-  EXPECT_EQ(regions.write(reserved_key, pd, false, access::local_write, page, b, 3),
+  EXPECT_EQ(regions.write(reserved_key, {pd}, access::local_write, page, b, 3),
             access_result::bad_key);
-  EXPECT_EQ(regions.write(reserved_key, pd, true, access::local_write, page, b, 3),
+  EXPECT_EQ(regions.write(reserved_key, {pd, true}, access::local_write, page, b, 3),
             access_result::ok);
   EXPECT_EQ(std::memcmp(host.at(page), b, 3), 0);
-  EXPECT_EQ(regions.write(reserved_key, pd, true, access::local_write, 0x1000, b, 3),
+  EXPECT_EQ(regions.write(reserved_key, {pd, true}, access::local_write, 0x1000, b, 3),
             access_result::bus_refused);
 }
 
@@ -104,10 +100,10 @@ TEST_F(core_memory, an_entry_that_is_not_present_moves_nothing) {
   head.set<&layouts::write_mtt_header::mtt_base_addr>(where.mtt + 3 * layouts::mtt::bytes);
   ASSERT_EQ(driver.command_with(opcode::write_mtt, head, 1).status, command_status::ok);
   const auto data = pattern(20000);
-  EXPECT_EQ(regions.write(key, pd, false, access::local_write, start, data.data(), data.size()),
+  EXPECT_EQ(regions.write(key, {pd}, access::local_write, start, data.data(), data.size()),
             access_result::not_present);
   EXPECT_EQ(*driver.bytes_of(where, 0x123 + 1), std::byte{0});
-  EXPECT_EQ(regions.check(key, pd, access::local_write, start, 4096, 4096), access_result::ok);
+  EXPECT_EQ(regions.check(key, {pd}, access::local_write, start, 4096, 4096), access_result::ok);
 }
 
 TEST_F(core_memory, a_message_is_judged_whole_and_translated_for_what_comes_now) {
@@ -116,15 +112,16 @@ TEST_F(core_memory, a_message_is_judged_whole_and_translated_for_what_comes_now)
   const std::uint32_t wide = driver.make_region(301, pd, where, start, large);
   const auto cost = [&](std::uint64_t bytes, std::uint64_t now) {
     const std::uint64_t reads = host.reads, read = host.bytes_read;
-    EXPECT_EQ(regions.check(wide, pd, access::remote_write, start, bytes, now), access_result::ok);
+    EXPECT_EQ(regions.check(wide, {pd}, access::remote_write, start, bytes, now),
+              access_result::ok);
     return std::pair{host.reads - reads, host.bytes_read - read};
   };
   EXPECT_EQ(cost(large, 1024), cost(1024, 1024));
-  EXPECT_EQ(regions.check(wide, pd, access::remote_write, start, large + 1, 1024),
+  EXPECT_EQ(regions.check(wide, {pd}, access::remote_write, start, large + 1, 1024),
             access_result::out_of_bounds);
-  EXPECT_EQ(regions.check(wide, pd, access::bind, start, large, 1024),
+  EXPECT_EQ(regions.check(wide, {pd}, access::bind, start, large, 1024),
             access_result::bad_permission);
-  EXPECT_EQ(regions.check(wide, pd, access::remote_write, start + 20 * 4096, 2048, 1024),
+  EXPECT_EQ(regions.check(wide, {pd}, access::remote_write, start + 20 * 4096, 2048, 1024),
             access_result::not_present);
 }
 
@@ -138,7 +135,7 @@ TEST_F(core_memory, a_driver_may_give_an_entry_back_by_writing_its_status) {
   e->set<&mpt::status>(layouts::mpt_status::hardware).set<&mpt::pd>(9);
   ASSERT_TRUE(m.store(at, *e));
   ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
-  EXPECT_EQ(regions.check(key, 9, access::local_read, start, 1, 1), access_result::ok);
+  EXPECT_EQ(regions.check(key, {9}, access::local_read, start, 1, 1), access_result::ok);
 }
 
 TEST_F(core_memory, numbers_owners_and_fields_of_regions_are_checked) {
@@ -168,7 +165,7 @@ TEST_F(core_memory, a_physical_region_needs_no_translation) {
   e.set<&mpt::local_read>(true).set<&mpt::local_write>(true).set<&mpt::pd>(pd);
   ASSERT_EQ(driver.command_with(opcode::sw2hw_mpt, e, 310).status, command_status::ok);
   const std::byte b{0x42};
-  EXPECT_EQ(regions.write(layouts::key_of_mpt(310), pd, false, access::local_write, page, &b, 1),
+  EXPECT_EQ(regions.write(layouts::key_of_mpt(310), {pd}, access::local_write, page, &b, 1),
             access_result::ok);
   EXPECT_EQ(*host.at(page), b);
 }

@@ -11,6 +11,8 @@
 
 #include <freehca/layouts/cmpt.hpp>
 
+#include "adapter.hpp"
+#include "capabilities.hpp"
 #include "entry_sizes.hpp"
 #include "fault_text.hpp"
 
@@ -38,7 +40,11 @@ Judge asked_for(const char* variable, const char* (*parse)(std::string_view, Jud
 }  // namespace
 
 test_driver::test_driver(test_host& h, device& d)
-    : host(h), hca(d), input(h.allocate()), output(h.allocate()) {
+    : host(h),
+      hca(d),
+      input(h.allocate()),
+      output(h.allocate()),
+      windows(offers(d.inside().how, capability::memory_windows)) {
   h.attach(d);
   if (auto judge = asked_for<command_judge>("FREEHCA_FAULT_COMMAND", parse_command_fault))
     d.judge_commands(std::move(judge));
@@ -109,7 +115,7 @@ layouts::image<layouts::init_hca> test_driver::profile() const {
       .set<&l::log_mpt_sz>(log_mpts)
       .set<&l::mtt_base>(mtt)
       .set<&l::cmpt_base>(cmpt);
-  p.set<&l::log_max_uars>(10);
+  p.set<&l::log_max_uars>(10).set<&l::mw_enable>(windows);
   p.set<&l::cqe_64b>(large_entries).set<&l::eqe_64b>(large_entries);
   return p;
 }

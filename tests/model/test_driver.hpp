@@ -163,6 +163,7 @@ class test_driver {
   std::vector<std::uint64_t> lent;    ///< bus addresses of the context tables, as they were lent
   bool large_entries = false;
   steering multicast = steering::by_groups;
+  bool windows;  ///< ask INIT_HCA for memory windows
 
   // The tables, each aligned to its size and lent whole.
   static constexpr unsigned log_qps = 10, log_rd = 2, log_srqs = 8, log_cqs = 9, log_eqs = 6,

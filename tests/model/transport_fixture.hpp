@@ -37,7 +37,7 @@ struct test_send {
   std::uint32_t bytes = 0, lkey = 0;
   std::uint64_t remote_address = 0;
   std::uint32_t rkey = 0, immediate = 0;
-  std::uint64_t swap_add = 0, compare = 0;
+  std::uint64_t swap_add = 0, compare = 0, swap_mask = 0, compare_mask = 0;
   std::uint32_t dqpn = 0, qkey = 0;  ///< UD
   std::uint16_t dlid = 0;            ///< UD; 0: the own port's
   bool signaled = true, fence = false, solicited = false, global = false;
@@ -192,8 +192,10 @@ class transport_fixture : public testing::Test {
       put_datagram(qp, at, s);
       at += layouts::wqe_datagram::bytes;
     }
-    const bool atomic =
-        s.opcode == layouts::wqe_opcode::atomic_cs || s.opcode == layouts::wqe_opcode::atomic_fa;
+    const bool masked_swap = s.opcode == layouts::wqe_opcode::masked_atomic_cs;
+    const bool atomic = s.opcode == layouts::wqe_opcode::atomic_cs ||
+                        s.opcode == layouts::wqe_opcode::atomic_fa ||
+                        s.opcode == layouts::wqe_opcode::masked_atomic_fa || masked_swap;
     if (atomic || s.opcode == layouts::wqe_opcode::rdma_write ||
         s.opcode == layouts::wqe_opcode::rdma_write_imm ||
         s.opcode == layouts::wqe_opcode::rdma_read) {
@@ -202,7 +204,14 @@ class transport_fixture : public testing::Test {
           layouts::image<r>{}.set<&r::remote_address>(s.remote_address).set<&r::rkey>(s.rkey));
       at += r::bytes;
     }
-    if (atomic) {
+    if (masked_swap) {
+      using m = layouts::wqe_masked_atomic;
+      layouts::image<m> operands;
+      operands.set<&m::swap_add>(s.swap_add).set<&m::compare>(s.compare);
+      operands.set<&m::swap_add_mask>(s.swap_mask).set<&m::compare_mask>(s.compare_mask);
+      put(qp, at, operands);
+      at += m::bytes;
+    } else if (atomic) {
       using a = layouts::wqe_atomic;
       put(qp, at, layouts::image<a>{}.set<&a::swap_add>(s.swap_add).set<&a::compare>(s.compare));
       at += a::bytes;

@@ -108,6 +108,35 @@ TEST_F(xrc, remote_keys_belong_to_the_domain_of_the_named_queue) {
   expect_pattern(region_start + 0x20000, 3000, 8);
 }
 
+TEST_F(xrc, masked_atomics_are_by_the_domain_of_the_named_queue_too) {
+  byte_at(to) = std::byte{0x0f};
+  test_send s = transfer(wqe_opcode::masked_atomic_fa, 8, region_start, to);
+  s.swap_add = 0x01;
+  s.compare = 0x08;  // the low four bits are a field
+  send_to(srqn, s);
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::masked_atomic_fa));
+  EXPECT_EQ(byte_at(region_start), std::byte{0x0f});
+  EXPECT_EQ(byte_at(to), std::byte{0x00});
+  s = transfer(wqe_opcode::masked_atomic_cs, 8, region_start, to);
+  s.swap_add = s.swap_mask = 0x30;
+  send_to(srqn, s);
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::masked_atomic_cs));
+  EXPECT_EQ(byte_at(to), std::byte{0x30});
+}
+
+TEST_F(xrc, memory_is_managed_in_the_senders_domain) {
+  using w = layouts::wqe_local_invalidate;
+  const std::size_t begin = std::size_t{a.sent % test_qp::entries} * test_qp::stride;
+  test_send s;
+  s.opcode = wqe_opcode::local_invalidate;
+  post_send(a, s);
+  put(a, begin + 16, layouts::image<w>{}.set<&w::mem_key>(key));
+  auto control = layouts::image<layouts::wqe_ctrl>::from_bytes(driver->bytes_of(a.ring, begin));
+  put(a, begin, control.set<&layouts::wqe_ctrl::ds>(3));
+  ring(a);
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::local_invalidate));
+}
+
 TEST_F(xrc, a_queue_that_does_not_exist_or_is_of_another_domain_is_refused) {
   send_to(99, 10);
   expect_error(a, true, cqe_syndrome::remote_op, 0);

@@ -29,7 +29,7 @@ image<bth> answers::header(const queue_pair& qp, bth_operation operation, std::u
   h
       .set<&bth::opcode>(make_bth_opcode(
           qp.service == qp_service::xrc ? bth_transport::xrc : bth_transport::rc, operation))
-      .set<&bth::migrated>(true)
+      .set<&bth::migrated>(qp.migration() == path_migration::migrated)
       .set<&bth::pkey>(t_.a.links->pkey(qp.way.port, pkey_index))
       .set<&bth::dest_qp>(qp.context.get<&qpc::remote_qpn>())
       .set<&bth::psn>(psn);
@@ -108,7 +108,7 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   frame f = make_frame(*t_.a.links, qp.way, header(qp, operation, r.psn),
                        with_answer ? aeth::bytes : 0, payload);
   if (with_answer) f.put(0, answer_header(r));
-  if (payload != 0 && t_.a.regions->read(r.rkey, r.pd, false, access::remote_read, r.address,
+  if (payload != 0 && t_.a.regions->read(r.rkey, r.owner, access::remote_read, r.address,
                                          f.payload_bytes(), payload) != access_result::ok) {
     // The region went away between the check and now: a refusal in the middle of the response.
     response no;

@@ -20,6 +20,8 @@ constexpr bool offers(const options& how, capability c) {
       return who.clock_mhz != 0;
     case capability::device_managed_steering:
       return who.device_managed_steering;
+    case capability::memory_windows:
+      return how.kind != variant::connectx2;  // captures, section 3.2
     case capability::ipoib_steering:
       return offers(how, capability::device_managed_steering);
     default:

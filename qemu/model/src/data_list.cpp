@@ -47,19 +47,17 @@ access_result data_list::gather(memory_regions& regions, data_owner owner, std::
                        std::memcpy(to + at, inline_bytes_.data() + address, n);
                        return access_result::ok;
                      }
-                     return regions.read(s.lkey, owner.pd, owner.reserved_key_allowed,
-                                         access::local_read, address, to + at, n);
+                     return regions.read(s.lkey, owner, access::local_read, address, to + at, n);
                    });
 }
 
 access_result data_list::scatter(memory_regions& regions, data_owner owner, std::uint64_t offset,
                                  const std::byte* from, std::size_t bytes) const {
-  return for_range(offset, bytes,
-                   [&](const segment& s, std::uint64_t address, std::size_t at, std::size_t n) {
-                     if (s.is_inline) return access_result::bad_permission;
-                     return regions.write(s.lkey, owner.pd, owner.reserved_key_allowed,
-                                          access::local_write, address, from + at, n);
-                   });
+  return for_range(
+      offset, bytes, [&](const segment& s, std::uint64_t address, std::size_t at, std::size_t n) {
+        if (s.is_inline) return access_result::bad_permission;
+        return regions.write(s.lkey, owner, access::local_write, address, from + at, n);
+      });
 }
 
 }  // namespace freehca::model

@@ -10,12 +10,6 @@
 
 namespace freehca::model {
 
-/// On whose behalf a data list touches memory: a queue pair's protection domain.
-struct data_owner {
-  std::uint32_t pd = 0;
-  bool reserved_key_allowed = false;
-};
-
 /// The message of a work request: pieces of host memory under local keys, and bytes that stood in the WQE.
 class data_list {
  public:

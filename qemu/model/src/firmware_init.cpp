@@ -30,7 +30,8 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
         in.get<&l::dmfs_a0>() != layouts::dmfs_a0_mode::standard)) ||
       (in.get<&l::uc_steering>() && !offers(a_.how, capability::b0_steering)) ||
       in.get<&l::eqe_stride>() != 0 || in.get<&l::cqe_stride>() != 0 ||
-      in.get<&l::num_sys_eqs>() != 0 || in.get<&l::mw_enable>() || in.get<&l::ib_router>() ||
+      in.get<&l::num_sys_eqs>() != 0 || in.get<&l::ib_router>() ||
+      (in.get<&l::mw_enable>() && !offers(a_.how, capability::memory_windows)) ||
       in.get<&l::counters>() || (!large && (in.get<&l::eqe_64b>() || in.get<&l::cqe_64b>())))
     return command_status::bad_parameter;
 
@@ -63,6 +64,7 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
     p.log_mc_table = static_cast<unsigned>(in.get<&l::dmfs_log_table_sz>());
   }
   p.log_uar_page_bytes = 12 + static_cast<unsigned>(in.get<&l::uar_page_sz>());
+  p.memory_windows = in.get<&l::mw_enable>();
   p.cqe_bytes = in.get<&l::cqe_64b>() ? 64 : 32;
   p.eqe_bytes = in.get<&l::eqe_64b>() ? 64 : 32;
 

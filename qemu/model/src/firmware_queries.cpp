@@ -74,6 +74,8 @@ std::uint64_t offered_flags(const options& how) {
       {capability::b0_steering, all_of(flag::vep_uc_steering, flag::vep_mc_steering)},
       {capability::large_entries, all_of(flag::eqe_64b, flag::cqe_64b)},
       {capability::port_management_events, all_of(flag::port_management_change_event)},
+      {capability::memory_windows, all_of(flag::memory_window)},
+      {capability::path_migration, all_of(flag::automatic_path_migration)},
   };
   std::uint64_t all = 0;
   for (const auto& row : table)
@@ -81,18 +83,28 @@ std::uint64_t offered_flags(const options& how) {
   return all;
 }
 
+std::uint64_t offered_bmme_flags(const options& how) {
+  using flag = layouts::bmme_flag;
+  const auto when = [&how](capability c, std::uint64_t flags) {
+    return offers(how, c) ? flags : 0;
+  };
+  // Windows of type 2 are 2B: captures, section 3.2.
+  return when(capability::reserved_lkey, all_of(flag::reserved_lkey)) |
+         when(capability::memory_windows, all_of(flag::window_type_2, flag::window_type_2b)) |
+         when(capability::memory_management,
+              all_of(flag::local_invalidate, flag::remote_invalidate, flag::fast_register));
+}
+
 }  // namespace
 
 command_status firmware::query_dev_cap(command& c) {
   using l = layouts::query_dev_cap;
   using flag = layouts::dev_cap_flag;
-  using bmme = layouts::bmme_flag;
   const identity& who = identity_of(a_.how.kind);
   const bool third_generation = a_.how.kind != variant::connectx2;
   layouts::image<l> out;
 
-  // Limits and reserved counts: captures, section 2. Only what the model does is reported: no memory
-  // windows, no virtual functions, no Ethernet offloads.
+  // Limits and reserved counts: captures, section 2. Only what the model does is reported: no virtual functions, no Ethernet offloads.
   out.set<&l::log_max_srq_sz>(14).set<&l::log_max_qp_sz>(14);
   out.set<&l::log_rsvd_qps>(6).set<&l::log_max_qps>(24);
   out.set<&l::log_rsvd_srqs>(6).set<&l::log_max_srqs>(24);
@@ -134,8 +146,8 @@ command_status firmware::query_dev_cap(command& c) {
   out.set<&l::eqc_entry_sz>(entry_bytes::eqc).set<&l::cqc_entry_sz>(entry_bytes::cqc);
   out.set<&l::srq_entry_sz>(entry_bytes::srqc).set<&l::c_mpt_entry_sz>(entry_bytes::cmpt);
   out.set<&l::mtt_entry_sz>(entry_bytes::mtt).set<&l::d_mpt_entry_sz>(entry_bytes::dmpt);
-  if (offers(a_.how, capability::reserved_lkey))
-    out.set<&l::bmme_flags>(all_of(bmme::reserved_lkey)).set<&l::reserved_lkey>(reserved::lkey);
+  if (offers(a_.how, capability::reserved_lkey)) out.set<&l::reserved_lkey>(reserved::lkey);
+  out.set<&l::bmme_flags>(offered_bmme_flags(a_.how));
   if (offers(a_.how, capability::device_managed_steering)) {
     // 244: captures, section 2. The range: no source, chosen (Linux asks for 256).
     out.set<&l::dmfs>(true).set<&l::dmfs_max_qp_per_entry>(244);

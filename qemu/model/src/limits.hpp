@@ -25,6 +25,10 @@ inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
 /// Queue pairs whose unicast rules can steer, log2. No source: chosen (Linux takes 256).
 inline constexpr unsigned log_steered_qps = 10;
 
+/// Pages of one fast registration: its list is copied at once, and the host waits. Linux asks for 511 at most
+/// (hw/mlx4/mlx4_ib.h, MLX4_MAX_FAST_REG_PAGES). No source: chosen.
+inline constexpr std::uint64_t fast_register_pages = std::uint64_t{1} << 16;
+
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.
 inline constexpr std::size_t requests = std::size_t{1} << 15;
 

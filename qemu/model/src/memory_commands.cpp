@@ -5,6 +5,7 @@
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/mtt.hpp>
 
+#include "capabilities.hpp"
 #include "entry_sizes.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
@@ -26,6 +27,10 @@ memory_regions::memory_regions(adapter& a) : a_(a) {
   on(opcode::write_mtt, &memory_regions::write_mtt);
   on(opcode::read_mtt, &memory_regions::read_mtt);
   on(opcode::sync_tpt, &memory_regions::sync);
+  a.counters.add("window_binds", binds_);
+  a.counters.add("fast_registrations", fast_registrations_);
+  a.counters.add("local_invalidations", local_invalidations_);
+  a.counters.add("remote_invalidations", remote_invalidations_);
 }
 
 std::uint64_t memory_regions::entry_at(std::uint32_t index) const {
@@ -38,6 +43,24 @@ command_status memory_regions::refuse_index(std::uint32_t index) const {
   return command_status::ok;
 }
 
+namespace {
+
+/// A region that begins free waits for its first fast registration (Linux mr.c mlx4_mr_enable).
+bool is_region(const layouts::image<mpt>& e, bool free) {
+  const std::uint64_t log_page = e.get<&mpt::entity_size>();
+  if (e.get<&mpt::bqp>() || e.get<&mpt::qpn>() != 0) return false;
+  if (free) return e.get<&mpt::fast_register_enable>() && !e.get<&mpt::physical>();
+  return e.get<&mpt::physical>() || (log_page >= 9 && log_page <= 31);
+}
+
+/// Not bound yet. Type 2 begins free, type 1 does not (Linux mr.c mlx4_mw_enable).
+bool is_window(const layouts::image<mpt>& e, bool free) {
+  return free == e.get<&mpt::bqp>() && e.get<&mpt::qpn>() == 0 &&
+         !e.get<&mpt::fast_register_enable>() && !e.get<&mpt::physical>();
+}
+
+}  // namespace
+
 command_status memory_regions::sw2hw(command& c) {
   if (const command_status s = refuse_index(c.input_modifier); s != command_status::ok) return s;
   layouts::image<mpt> e;
@@ -46,12 +69,14 @@ command_status memory_regions::sw2hw(command& c) {
   if (!e.reserved_clear() || (e.get<&mpt::mem_key>() & mask) != c.input_modifier ||
       e.get<&mpt::lkey>() != 0 || e.get<&mpt::win_cnt>() != 0)
     return command_status::bad_parameter;
-  // Memory windows, block mode and repeated MTTs are not among the reported capabilities.
-  if (!e.get<&mpt::region>() || e.get<&mpt::block_mode>() || e.get<&mpt::mtt_rep>() != 0)
+  // Block mode and repeated MTTs are not among the reported capabilities.
+  if (e.get<&mpt::block_mode>() || e.get<&mpt::mtt_rep>() != 0)
     return command_status::bad_parameter;
-  const bool free = e.get<&mpt::fast_register_enable>();
-  const std::uint64_t log_page = e.get<&mpt::entity_size>();
-  if (!free && !e.get<&mpt::physical>() && (log_page < 9 || log_page > 31))
+  const bool free = e.get<&mpt::status>() == mpt_status::free;
+  if (free && e.get<&mpt::region>() && !offers(a_.how, capability::memory_management))
+    return command_status::bad_parameter;
+  if (e.get<&mpt::region>() ? !is_region(e, free)
+                            : !a_.profile.memory_windows || !is_window(e, free))
     return command_status::bad_parameter;
 
   const auto old = a_.context_memory->load<mpt>(entry_at(c.input_modifier));
@@ -72,6 +97,7 @@ command_status memory_regions::hw2sw(command& c) {
   if (was != mpt_status::hardware && was != mpt_status::free)
     return command_status::bad_resource_state;
   if (e->get<&mpt::win_cnt>() != 0) return command_status::region_bound;
+  if (!e->get<&mpt::region>() && !release(*e)) return command_status::icm_error;
   e->set<&mpt::status>(mpt_status::software);
   if (c.opcode_modifier == static_cast<std::uint8_t>(layouts::hw2sw_modifier::write_context) &&
       !c.write_output(*e))

@@ -41,6 +41,12 @@ bool permitted(const layouts::image<mpt>& e, access kind) {
 
 }  // namespace
 
+bool memory_regions::within(const entry& e, std::uint64_t at, std::uint64_t bytes) {
+  const std::uint64_t start = e.get<&mpt::start>(), length = e.get<&mpt::length>();
+  return e.get<&mpt::len64>() ||
+         (at >= start && at - start <= length && bytes <= length - (at - start));
+}
+
 bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset,
                           std::size_t bytes) {
   if (log_page_bytes < 9 || log_page_bytes > 31) return false;
@@ -73,50 +79,73 @@ bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std
   return true;
 }
 
-access_result memory_regions::translate(std::uint32_t key, std::uint32_t pd,
-                                        bool reserved_key_allowed, access kind, std::uint64_t at,
-                                        std::size_t bytes, std::size_t now) {
+std::uint32_t memory_regions::index_of(std::uint32_t key) const {
+  return layouts::mpt_key_of(key) & ((1u << a_.profile.log_mpts) - 1);
+}
+
+std::optional<memory_regions::entry> memory_regions::load(std::uint32_t key) const {
+  const std::uint32_t index = index_of(key);
+  if (!a_.profile.running || index < reserved::mpts) return std::nullopt;
+  return a_.context_memory->load<mpt>(entry_at(index));
+}
+
+std::optional<memory_regions::entry> memory_regions::valid(std::uint32_t key) const {
+  const auto e = load(key);
+  if (!e || e->get<&mpt::status>() != mpt_status::hardware ||
+      e->get<&mpt::mem_key>() != layouts::mpt_key_of(key))
+    return std::nullopt;
+  return e;
+}
+
+access_result memory_regions::translate(std::uint32_t key, const data_owner& owner, access kind,
+                                        std::uint64_t at, std::size_t bytes, std::size_t now) {
   runs_.clear();
   if (bytes == 0) return access_result::ok;
   if (key == reserved::lkey) {
-    if (!reserved_key_allowed || !offers(a_.how, capability::reserved_lkey))
+    if (!owner.reserved_key_allowed || !offers(a_.how, capability::reserved_lkey))
       return access_result::bad_key;
     runs_.push_back({at, now});
     return access_result::ok;
   }
-  const std::uint32_t rotated = layouts::mpt_key_of(key);
-  const std::uint32_t index = rotated & ((1u << a_.profile.log_mpts) - 1);
-  if (!a_.profile.running || index < reserved::mpts) return access_result::bad_key;
-  const auto e = a_.context_memory->load<mpt>(entry_at(index));
-  if (!e || e->get<&mpt::status>() != mpt_status::hardware || e->get<&mpt::mem_key>() != rotated ||
-      !e->get<&mpt::region>())
-    return access_result::bad_key;
-  if (e->get<&mpt::pd>() != pd) return access_result::bad_pd;
+  const auto e = valid(key);
+  if (!e) return access_result::bad_key;
+  if (e->get<&mpt::pd>() != owner.pd) return access_result::bad_pd;
+  const bool window = !e->get<&mpt::region>();
+  if (window) {
+    const bool local = kind == access::local_read || kind == access::local_write;
+    if (local || e->get<&mpt::lkey>() == 0) return access_result::bad_key;
+    // Type 2B: for the queue pair that bound it alone (IBTA vol. 1, 10.6.7.2.2; rxe_mw.c rxe_lookup_mw).
+    if (e->get<&mpt::bqp>() && e->get<&mpt::qpn>() != owner.qpn) return access_result::bad_pd;
+  }
   if (!permitted(*e, kind)) return access_result::bad_permission;
+  if (!within(*e, at, bytes)) return access_result::out_of_bounds;
+  if (!window) return place(*e, at, now);
+  const auto region = valid(static_cast<std::uint32_t>(e->get<&mpt::lkey>()));
+  if (!region || !region->get<&mpt::region>()) return access_result::bad_key;
+  return within(*region, at, bytes) ? place(*region, at, now) : access_result::out_of_bounds;
+}
 
-  const std::uint64_t start = e->get<&mpt::start>(), length = e->get<&mpt::length>();
-  if (!e->get<&mpt::len64>() &&
-      (at < start || at - start > length || bytes > length - (at - start)))
-    return access_result::out_of_bounds;
-  if (e->get<&mpt::physical>()) {
+access_result memory_regions::place(const entry& region, std::uint64_t at, std::size_t now) {
+  if (region.get<&mpt::physical>()) {
     runs_.push_back({at, now});
     return access_result::ok;
   }
-  const auto log_page = static_cast<unsigned>(e->get<&mpt::entity_size>());
+  const auto log_page = static_cast<unsigned>(region.get<&mpt::entity_size>());
   if (log_page < 9 || log_page > 31) return access_result::not_present;
   // The region starts where its first byte lies within the first page: the low bits of `start`, or what
   // first_byte_offset says.
+  const std::uint64_t start = region.get<&mpt::start>();
   const std::uint64_t page_mask = (std::uint64_t{1} << log_page) - 1;
   const std::uint64_t first =
-      e->get<&mpt::fbo_en>() ? e->get<&mpt::first_byte_offset>() : start & page_mask;
-  return walk(e->get<&mpt::mtt_addr>(), log_page, first + (at - start), now)
+      region.get<&mpt::fbo_en>() ? region.get<&mpt::first_byte_offset>() : start & page_mask;
+  return walk(region.get<&mpt::mtt_addr>(), log_page, first + (at - start), now)
              ? access_result::ok
              : access_result::not_present;
 }
 
-access_result memory_regions::read(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
-                                   access kind, std::uint64_t at, void* to, std::size_t bytes) {
-  const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes, bytes);
+access_result memory_regions::read(std::uint32_t key, const data_owner& owner, access kind,
+                                   std::uint64_t at, void* to, std::size_t bytes) {
+  const access_result r = translate(key, owner, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
@@ -126,10 +155,9 @@ access_result memory_regions::read(std::uint32_t key, std::uint32_t pd, bool res
   return r;
 }
 
-access_result memory_regions::write(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
-                                    access kind, std::uint64_t at, const void* from,
-                                    std::size_t bytes) {
-  const access_result r = translate(key, pd, reserved_key_allowed, kind, at, bytes, bytes);
+access_result memory_regions::write(std::uint32_t key, const data_owner& owner, access kind,
+                                    std::uint64_t at, const void* from, std::size_t bytes) {
+  const access_result r = translate(key, owner, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
@@ -139,9 +167,9 @@ access_result memory_regions::write(std::uint32_t key, std::uint32_t pd, bool re
   return r;
 }
 
-access_result memory_regions::check(std::uint32_t key, std::uint32_t pd, access kind,
+access_result memory_regions::check(std::uint32_t key, const data_owner& owner, access kind,
                                     std::uint64_t at, std::size_t bytes, std::size_t now) {
-  return translate(key, pd, false, kind, at, bytes, std::min(now, bytes));
+  return translate(key, owner, kind, at, bytes, std::min(now, bytes));
 }
 
 bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset, void* to,

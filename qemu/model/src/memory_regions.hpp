@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <freehca/layouts/mpt.hpp>
+#include <freehca/layouts/wqe.hpp>
 
 #include "adapter.hpp"
 
@@ -31,6 +32,13 @@ enum class access_result : std::uint8_t {
   bus_refused,
 };
 
+/// On whose behalf memory is touched: a protection domain, and the queue pair for windows that are bound to one.
+struct data_owner {
+  std::uint32_t pd = 0;
+  bool reserved_key_allowed = false;
+  std::uint32_t qpn = 0;
+};
+
 /// A queue's buffer: pages found through MTTs from `mtt_base` (byte address within the MTT table, as in
 /// contexts) on, each of 2^log_page_bytes bytes, the queue starting `page_offset` bytes into the first.
 struct queue_buffer {
@@ -45,19 +53,27 @@ class memory_regions {
  public:
   explicit memory_regions(adapter& a);
 
-  /// Reads or writes `bytes` bytes at virtual address `at` under L_Key or R_Key `key`, for an object of
-  /// protection domain `pd`. The whole range is checked before the first byte moves. bytes == 0 succeeds
+  /// Reads or writes `bytes` bytes at virtual address `at` under L_Key or R_Key `key`, for
+  /// `owner`. A remote access may name a bound window. The whole range is checked before the first byte moves. bytes == 0 succeeds
   /// with no look at the key. The reserved L_Key (QUERY_FW/DEV_CAP `resd_lkey`) is allowed only where
-  /// `reserved_key_allowed`: addresses are then bus addresses.
-  access_result read(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                     std::uint64_t at, void* to, std::size_t bytes);
-  access_result write(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed, access kind,
-                      std::uint64_t at, const void* from, std::size_t bytes);
+  /// the owner's `reserved_key_allowed` says so: addresses are then bus addresses.
+  access_result read(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
+                     void* to, std::size_t bytes);
+  access_result write(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
+                      const void* from, std::size_t bytes);
   /// May a message of `bytes` bytes begin there, the first `now` of them with its first packet? Key, rights and
   /// bounds are judged for all of it, the translation only for what comes now: each further packet finds its own
   /// pages, so that no packet costs more than its size.
-  access_result check(std::uint32_t key, std::uint32_t pd, access kind, std::uint64_t at,
+  access_result check(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
                       std::size_t bytes, std::size_t now);
+
+  /// The memory management work requests (memory_operations.cpp). What comes back says why nothing was done:
+  /// not_present and bus_refused are faults of memory, all others the request's own.
+  access_result bind(const data_owner& owner, const layouts::image<layouts::wqe_bind>& wanted);
+  access_result fast_register(const data_owner& owner,
+                              const layouts::image<layouts::wqe_fast_register>& wanted);
+  /// Takes the region or window of `key` out of use: by a work request, or (`remote`) by the peer's message.
+  access_result invalidate(const data_owner& owner, std::uint32_t key, bool remote);
 
   /// A queue's bytes; false: MTT not present or bus refused.
   bool read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes);
@@ -83,14 +99,30 @@ class memory_regions {
   std::uint64_t entry_at(std::uint32_t index) const;
   layouts::command_status refuse_index(std::uint32_t index) const;
 
+  static bool within(const entry& e, std::uint64_t at, std::uint64_t bytes);
+  std::uint32_t index_of(std::uint32_t key) const;
+  /// The entry at the index of `key`, if drivers may use that index and its memory is there.
+  std::optional<entry> load(std::uint32_t key) const;
+  /// The same when it is in hardware's hands, for that very key.
+  std::optional<entry> valid(std::uint32_t key) const;
+  bool store(std::uint32_t index, const entry& e);
+  /// The window gives up the region that it is bound to, if there is one. False: context memory is not there.
+  bool release(entry& window);
+  /// Copies a fast registration's page list into the region's MTTs.
+  access_result copy_page_list(const entry& region, std::uint64_t list, std::uint64_t pages);
+
   /// Checks key, rights and bounds of [at, at + bytes), and fills runs_ with where its first `now` bytes are.
-  access_result translate(std::uint32_t key, std::uint32_t pd, bool reserved_key_allowed,
-                          access kind, std::uint64_t at, std::size_t bytes, std::size_t now);
+  access_result translate(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
+                          std::size_t bytes, std::size_t now);
+  /// The last step of it: fills runs_ from a region's translation.
+  access_result place(const entry& region, std::uint64_t at, std::size_t now);
   /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs.
   bool walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset,
             std::size_t bytes);
 
   adapter& a_;
+  std::uint64_t binds_ = 0, fast_registrations_ = 0, local_invalidations_ = 0,
+                remote_invalidations_ = 0;
   std::vector<run> runs_;  ///< of the access at hand; kept to spare the allocation
 };
 

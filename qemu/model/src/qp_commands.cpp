@@ -50,15 +50,20 @@ command_status qp_commands::modify(command& c, const qp_transition& transition) 
   if (qp == nullptr || qp->state != transition.from) return command_status::bad_qp_state;
   t_.pairs.store(*qp);
   const image<qpc> before = qp->context;
-  apply(transition, static_cast<std::uint32_t>(mailbox.get<&qp_mailbox::opt_param_mask>()), given,
-        qp->context);
+  const std::uint32_t mask =
+      transition.optional & static_cast<std::uint32_t>(mailbox.get<&qp_mailbox::opt_param_mask>());
+  const bool migrates = qp->connected() && (mask & qp_optpar::pm_state) != 0;
+  if (migrates && !t_.migration.may_ask(*qp, given.get<&qpc::pm_state>(), transition.to))
+    return command_status::bad_parameter;
+  apply(transition, mask, given, qp->context);
   qp->refresh();
-  const command_status verdict = check(*qp);
+  const command_status verdict = check(*qp, mask);
   if (verdict != command_status::ok) {
     qp->context = before;
     qp->refresh();
     return verdict;
   }
+  if (migrates) ask_migration(*qp, before.get<&qpc::pm_state>());
   entered(*qp, transition, c);
   return t_.pairs.store(*qp) ? command_status::ok : command_status::icm_error;
 }
@@ -112,9 +117,18 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   return command_status::ok;
 }
 
-command_status qp_commands::check(const queue_pair& qp) const {
+void qp_commands::ask_migration(queue_pair& qp, path_migration before) {
+  qp.migration_refused = false;
+  if (before != path_migration::armed) return;
+  qp.context.set<&qpc::pm_state>(before);
+  t_.migration.migrate(qp);
+}
+
+command_status qp_commands::check(const queue_pair& qp, std::uint32_t mask) const {
   if (qp.state == qp_state::init) return command_status::ok;
   if (qp.way.port > t_.a.how.ports) return command_status::bad_parameter;
+  if ((mask & qp_optpar::alternate_path) != 0 && qp.alternate.port > t_.a.how.ports)
+    return command_status::bad_parameter;
   const bool raw = qp.service == qp_service::mlx && qp.special == 0;
   return qp.mtu == 0 && !raw ? command_status::bad_parameter : command_status::ok;
 }

@@ -25,7 +25,9 @@ class qp_commands {
   layouts::command_status to_reset(command& c);
   layouts::command_status query(command& c);
   layouts::command_status configure_special(command& c);
-  layouts::command_status check(const queue_pair& qp) const;
+  layouts::command_status check(const queue_pair& qp, std::uint32_t mask) const;
+  /// The driver has set the migration state, which was `before`.
+  void ask_migration(queue_pair& qp, layouts::path_migration before);
   void entered(queue_pair& qp, const qp_transition& transition, const command& c);
   transport::parts& t_;
 };

@@ -12,7 +12,7 @@ namespace o = qp_optpar;
 
 constexpr std::uint32_t access_rights = o::rre | o::rae | o::rwe;
 constexpr std::uint32_t running = o::alternate_path | access_rights | o::qkey | o::min_rnr_nak |
-                                  o::pm_state | o::counter_index | o::vlan_stripping;
+                                  o::counter_index | o::vlan_stripping;
 
 constexpr qp_transition transitions[] = {
     {opcode::rst2init_qp, qp_state::reset, qp_state::init, 0},
@@ -21,15 +21,15 @@ constexpr qp_transition transitions[] = {
     {opcode::init2rtr_qp, qp_state::init, qp_state::rtr,
      running | o::pkey_index | o::rra_max | o::sched_queue | o::primary_path},
     {opcode::rtr2rts_qp, qp_state::rtr, qp_state::rts,
-     running | o::sra_max | o::retry_count | o::rnr_retry | o::ack_timeout},
-    {opcode::rts2rts_qp, qp_state::rts, qp_state::rts, running},
+     running | o::pm_state | o::sra_max | o::retry_count | o::rnr_retry | o::ack_timeout},
+    {opcode::rts2rts_qp, qp_state::rts, qp_state::rts, running | o::pm_state},
     {opcode::sqerr2rts_qp, qp_state::sq_error, qp_state::rts,
      access_rights | o::qkey | o::min_rnr_nak},
     {opcode::rts2sqd_qp, qp_state::rts, qp_state::sq_draining, 0},
-    {opcode::sqd2rts_qp, qp_state::sq_drained, qp_state::rts, running},
+    {opcode::sqd2rts_qp, qp_state::sq_drained, qp_state::rts, running | o::pm_state},
     {opcode::sqd2sqd_qp, qp_state::sq_drained, qp_state::sq_drained,
-     running | o::pkey_index | o::primary_path | o::sra_max | o::rra_max | o::retry_count |
-         o::rnr_retry | o::ack_timeout | o::sched_queue},
+     running | o::pm_state | o::pkey_index | o::primary_path | o::sra_max | o::rra_max |
+         o::retry_count | o::rnr_retry | o::ack_timeout | o::sched_queue},
 };
 
 template <auto... Fields>
@@ -54,6 +54,7 @@ void take_required(opcode command, const image<qpc>& given, image<qpc>& context)
   switch (command) {
     case opcode::rst2init_qp:
       context = given;
+      context.set<&qpc::pm_state>(path_migration::migrated);
       break;
     case opcode::init2rtr_qp:
       take_primary_path(given, context);

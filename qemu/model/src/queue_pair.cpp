@@ -12,20 +12,21 @@ using namespace layouts;
 
 namespace {
 
+template <class Path>
 path decode_path(const image<qpc>& context) {
   path way;
-  const auto queue = static_cast<unsigned>(context.get<&primary_path::sched_queue>());
+  const auto queue = static_cast<unsigned>(context.get<&Path::sched_queue>());
   way.port = sched_queue_port(queue);
   way.sl = sched_queue_sl(queue);
-  way.path_bits = static_cast<std::uint8_t>(context.get<&primary_path::my_lid_smac_idx>());
-  way.dlid = static_cast<std::uint16_t>(context.get<&primary_path::rlid>());
-  way.force_loopback = context.get<&primary_path::force_loopback>() != 0;
-  way.global = context.get<&primary_path::grh>() != 0;
-  way.sgid_index = static_cast<unsigned>(context.get<&primary_path::mgid_index>());
-  way.hop_limit = static_cast<std::uint8_t>(context.get<&primary_path::hop_limit>());
-  way.traffic_class = static_cast<std::uint8_t>(context.get<&primary_path::tclass>());
-  way.flow_label = static_cast<std::uint32_t>(context.get<&primary_path::flow_label>());
-  std::copy_n(context.bytes_of<&primary_path::rgid>(), way.dgid.size(), way.dgid.begin());
+  way.path_bits = static_cast<std::uint8_t>(context.get<&Path::my_lid_smac_idx>());
+  way.dlid = static_cast<std::uint16_t>(context.get<&Path::rlid>());
+  way.force_loopback = context.get<&Path::force_loopback>() != 0;
+  way.global = context.get<&Path::grh>() != 0;
+  way.sgid_index = static_cast<unsigned>(context.get<&Path::mgid_index>());
+  way.hop_limit = static_cast<std::uint8_t>(context.get<&Path::hop_limit>());
+  way.traffic_class = static_cast<std::uint8_t>(context.get<&Path::tclass>());
+  way.flow_label = static_cast<std::uint32_t>(context.get<&Path::flow_label>());
+  std::copy_n(context.bytes_of<&Path::rgid>(), way.dgid.size(), way.dgid.begin());
   return way;
 }
 
@@ -35,11 +36,13 @@ void queue_pair::refresh() {
   state = context.get<&qpc::state>();
   service = context.get<&qpc::service>();
   owner.pd = static_cast<std::uint32_t>(context.get<&qpc::pd>());
+  owner.qpn = number();
   owner.reserved_key_allowed = context.get<&qpc::reserved_lkey>() != 0;
   buffer.mtt_base = context.get<&qpc::mtt_base>();
   buffer.log_page_bytes = static_cast<unsigned>(context.get<&qpc::log_page_size>()) + 12;
   buffer.page_offset = static_cast<std::uint32_t>(context.get<&qpc::page_offset>() * 64);
-  way = decode_path(context);
+  way = decode_path<primary_path>(context);
+  alternate = decode_path<alternate_path>(context);
   if (special != 0) way.port = special_port;
   mtu = layouts::mtu_bytes(context.get<&qpc::mtu>());
   message_bytes_max = std::uint64_t{1} << std::min<std::uint64_t>(context.get<&qpc::msg_max>(),

@@ -62,7 +62,7 @@ struct response {
   layouts::aeth_type type = layouts::aeth_type::ack;
   std::uint8_t value = layouts::aeth_credits_invalid;
   std::uint64_t original = 0;        ///< atomic
-  std::uint32_t pd = 0;              ///< read: the remote key's domain
+  data_owner owner;                  ///< read: who uses the remote key
   std::uint64_t address = 0;         ///< read: of the next packet
   std::uint32_t rkey = 0, left = 0;  ///< read
   bool begun = false;                ///< read: the first packet has left
@@ -88,9 +88,9 @@ struct receive_side {
   std::uint64_t write_address = 0;
   std::uint32_t write_rkey = 0, write_left = 0;
   std::uint32_t xrc_srqn = 0;
-  std::uint32_t remote_pd = 0;  ///< what remote keys must belong to
-  bool nak_sent = false;        ///< waits for the expected PSN; says nothing until then
-  bool closing = false;         ///< a refusal is on its way out: no more requests
+  data_owner remote;      ///< who uses remote keys
+  bool nak_sent = false;  ///< waits for the expected PSN; says nothing until then
+  bool closing = false;   ///< a refusal is on its way out: no more requests
   bool communication_established = false;
   std::deque<response> responses;
   std::deque<atomic_record> atomics;
@@ -111,7 +111,7 @@ struct queue_pair {
   layouts::qp_service service = layouts::qp_service::rc;
   data_owner owner;
   queue_buffer buffer;
-  path way;
+  path way, alternate;
   unsigned mtu = 256;
   std::uint64_t message_bytes_max = 0;
   std::uint32_t send_cqn = 0, receive_cqn = 0, srqn = 0;
@@ -119,6 +119,7 @@ struct queue_pair {
   unsigned special = 0;  ///< 0: none; 1: QP0; 2: QP1 of port special_port
   unsigned special_port = 0;
   bool flushing = false;
+  bool migration_refused = false;  ///< a request to migrate was, since the queue pair was armed
 
   send_side sq;
   receive_side rq;
@@ -131,6 +132,7 @@ struct queue_pair {
   bool reliable() const {
     return service == layouts::qp_service::rc || service == layouts::qp_service::xrc;
   }
+  layouts::path_migration migration() const { return context.get<&layouts::qpc::pm_state>(); }
   bool connected() const { return reliable() || service == layouts::qp_service::uc; }
   bool can_receive() const {
     return state == layouts::qp_state::rtr || state == layouts::qp_state::rts ||

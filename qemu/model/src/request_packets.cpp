@@ -33,6 +33,9 @@ bth_operation request_operation(const send_request& r, std::uint32_t n) {
       return form(n, last, o::send_first, o::send_middle, o::send_last, o::send_only);
     case wqe_opcode::send_imm:
       return form(n, last, o::send_first, o::send_middle, o::send_last_imm, o::send_only_imm);
+    case wqe_opcode::send_inval:
+      return form(n, last, o::send_first, o::send_middle, o::send_last_invalidate,
+                  o::send_only_invalidate);
     case wqe_opcode::rdma_write:
       return form(n, last, o::rdma_write_first, o::rdma_write_middle, o::rdma_write_last,
                   o::rdma_write_only);
@@ -42,13 +45,16 @@ bth_operation request_operation(const send_request& r, std::uint32_t n) {
     case wqe_opcode::rdma_read:
       return o::rdma_read_request;
     case wqe_opcode::atomic_cs:
+    case wqe_opcode::masked_atomic_cs:
       return o::compare_swap;
     default:
       return o::fetch_add;
   }
 }
 
-bth_transport transport_of_service(qp_service service) {
+bth_transport transport_for(qp_service service, const send_request& r) {
+  if (r.is_masked())
+    return service == qp_service::xrc ? bth_transport::xrc_masked : bth_transport::rc_masked;
   return service == qp_service::uc    ? bth_transport::uc
          : service == qp_service::xrc ? bth_transport::xrc
                                       : bth_transport::rc;
@@ -64,6 +70,24 @@ image<reth> remote_range(std::uint64_t address, std::uint32_t rkey, std::uint64_
   return h;
 }
 
+image<atomic_eth> atomic_header(const send_request& r) {
+  image<atomic_eth> h;
+  h.set<&atomic_eth::virtual_address>(r.remote_address).set<&atomic_eth::rkey>(r.rkey);
+  return h.set<&atomic_eth::swap_add>(r.swap_add).set<&atomic_eth::compare>(r.compare);
+}
+
+image<masked_atomic_eth> masked_atomic_header(const send_request& r) {
+  using m = masked_atomic_eth;
+  image<m> h;
+  h.set<&m::virtual_address>(r.remote_address).set<&m::rkey>(r.rkey);
+  h.set<&m::swap>(r.swap_add).set<&m::compare>(r.compare);
+  return h.set<&m::swap_mask>(r.swap_mask).set<&m::compare_mask>(r.compare_mask);
+}
+
+std::size_t atomic_header_bytes(const send_request& r) {
+  return r.opcode == wqe_opcode::masked_atomic_cs ? masked_atomic_eth::bytes : atomic_eth::bytes;
+}
+
 }  // namespace
 
 std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
@@ -76,10 +100,12 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
               : 0;
   const bool immediate =
       last && (r.opcode == wqe_opcode::send_imm || r.opcode == wqe_opcode::rdma_write_imm);
+  const bool invalidate = last && r.opcode == wqe_opcode::send_inval;
   const bool range = r.is_read() || (first && is_write(r));
   const std::size_t extended = (qp.service == qp_service::xrc ? xrceth::bytes : 0) +
-                               (range ? reth::bytes : 0) + (r.is_atomic() ? atomic_eth::bytes : 0) +
-                               (immediate ? immdt::bytes : 0);
+                               (range ? reth::bytes : 0) +
+                               (r.is_atomic() ? atomic_header_bytes(r) : 0) +
+                               (immediate ? immdt::bytes : 0) + (invalidate ? ieth::bytes : 0);
 
   std::uint32_t psn = psn_add(r.first_psn, r.next_packet);
   std::uint32_t skip = 0;
@@ -91,9 +117,9 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
       std::min(static_cast<unsigned>(qp.context.get<&qpc::ack_req_freq>()), log_ack_period_max);
   image<bth> base;
   base.set<&bth::opcode>(
-          make_bth_opcode(transport_of_service(qp.service), request_operation(r, r.next_packet)))
+          make_bth_opcode(transport_for(qp.service, r), request_operation(r, r.next_packet)))
       .set<&bth::solicited>(r.solicited && last && (immediate || !is_write(r)))
-      .set<&bth::migrated>(true)
+      .set<&bth::migrated>(qp.migration() == path_migration::migrated)
       .set<&bth::pkey>(t_.a.links->pkey(
           qp.way.port, static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>())))
       .set<&bth::dest_qp>(qp.context.get<&qpc::remote_qpn>())
@@ -105,13 +131,10 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
   if (qp.service == qp_service::xrc)
     at = f.put(at, image<xrceth>{}.set<&xrceth::xrc_srq>(r.remote_srqn));
   if (range) at = f.put(at, remote_range(r.remote_address + skip, r.rkey, r.data.size() - skip));
-  if (r.is_atomic()) {
-    image<atomic_eth> h;
-    h.set<&atomic_eth::virtual_address>(r.remote_address).set<&atomic_eth::rkey>(r.rkey);
-    h.set<&atomic_eth::swap_add>(r.swap_add).set<&atomic_eth::compare>(r.compare);
-    at = f.put(at, h);
-  }
+  if (r.opcode == wqe_opcode::masked_atomic_cs) at = f.put(at, masked_atomic_header(r));
+  else if (r.is_atomic()) at = f.put(at, atomic_header(r));
   if (immediate) f.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
+  if (invalidate) f.put(at, image<ieth>{}.set<&ieth::rkey>(r.immediate));
   if (payload != 0 && r.data.gather(*t_.a.regions, qp.owner, offset, f.payload_bytes(), payload) !=
                           access_result::ok)
     return failures::local_protection;

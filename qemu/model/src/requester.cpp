@@ -160,11 +160,14 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
 }
 
 void requester::retry(queue_pair& qp, std::uint32_t from) {
-  if (qp.sq.retries_left == 0) {
+  if (qp.sq.retries_left != 0) {
+    --qp.sq.retries_left;
+  } else if (t_.migration.migrate(qp)) {
+    qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
+  } else {
     fail_head(qp, failures::retry_exceeded);
     return;
   }
-  --qp.sq.retries_left;
   ++t_.retries;
   rewind(qp, from);
 }

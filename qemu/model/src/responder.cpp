@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capabilities.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -60,14 +61,14 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
     t_.pairs.post_event(qp, event_type::communication_established);
   }
   request_packet p = request_packet::of(v, operation);
-  qp.rq.remote_pd = qp.owner.pd;
+  qp.rq.remote = {qp.owner.pd, false, qp.owner.qpn};
   if (qp.service == qp_service::xrc) {
     const auto extended = p.view.take<xrceth>();
     if (!extended) return;
     qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
     // Remote access too is by the domain of the SRQ that the packet names (IBTA annex A14): the QP itself
     // serves processes that share nothing.
-    qp.rq.remote_pd =
+    qp.rq.remote.pd =
         names_queue_of_domain(qp) ? t_.shared.protection_domain(qp.rq.xrc_srqn) : no_pd;
   }
   if (!in_sequence(qp, p)) return;
@@ -206,8 +207,8 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
   const std::uint64_t address = range->get<&reth::virtual_address>();
   const bool allowed =
       qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
-      (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote_pd, access::remote_write, address,
-                                         bytes, qp.mtu) == access_result::ok);
+      (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote, access::remote_write, address, bytes,
+                                         qp.mtu) == access_result::ok);
   if (!allowed) {
     refuse(qp, p.view.psn(), nak_code::remote_access_error, event_type::wq_access_violation);
     return false;
@@ -216,6 +217,20 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
   qp.rq.write_rkey = rkey;
   qp.rq.write_left = bytes;
   qp.rq.received = 0;
+  return true;
+}
+
+bool responder::take_argument(request_packet& p) {
+  if (p.immediate) {
+    const auto argument = p.view.take<immdt>();
+    if (argument) p.argument = static_cast<std::uint32_t>(argument->get<&immdt::immediate>());
+    return argument.has_value();
+  }
+  if (p.invalidate) {
+    const auto argument = p.view.take<ieth>();
+    if (argument) p.argument = static_cast<std::uint32_t>(argument->get<&ieth::rkey>());
+    return argument.has_value();
+  }
   return true;
 }
 
@@ -228,18 +243,10 @@ void responder::execute(queue_pair& qp, request_packet& p) {
     return;
   }
   if (p.first && p.write && !begin_write(qp, p)) return;
-  // The capabilities do not offer remote invalidation (QUERY_DEV_CAP, bmme flags).
-  if (p.invalidate) {
+  const bool invalidates = qp.reliable() && offers(t_.a.how, capability::memory_management);
+  if (!take_argument(p) || (p.invalidate && !invalidates)) {
     refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
-  }
-  if (p.immediate) {
-    const auto argument = p.view.take<immdt>();
-    if (!argument) {
-      refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
-      return;
-    }
-    p.argument = static_cast<std::uint32_t>(argument->get<&immdt::immediate>());
   }
   // All packets but the last are full, and the last is not empty unless it is the only one.
   const bool length_fits = p.last
@@ -252,6 +259,13 @@ void responder::execute(queue_pair& qp, request_packet& p) {
   if (p.first && p.send) rq.received = 0;
   if (needs_receive(p) && !take_receive(qp, p)) return;
   if (!place_payload(qp, p)) return;
+  if (p.invalidate && t_.a.regions->invalidate(rq.remote, p.argument, true) != access_result::ok) {
+    // Class J of the responder's errors: the receive says it, and the requester hears nothing (IBTA vol. 1, 9.9.3,
+    // read through Linux sw/rxe/rxe_resp.c).
+    const receive_request request = std::move(*rq.request);
+    t_.errors.receive_failed(qp, request, failures::remote_invalid_request);
+    return;
+  }
 
   rq.in_progress = p.last ? message::none : p.send ? message::send : message::write;
   if (qp.reliable()) rq.expected_psn = psn_add(psn, 1);
@@ -270,8 +284,8 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
       return false;
     }
     if (bytes != 0 &&
-        t_.a.regions->write(rq.write_rkey, qp.rq.remote_pd, false, access::remote_write,
-                            rq.write_address, p.view.rest, bytes) != access_result::ok) {
+        t_.a.regions->write(rq.write_rkey, qp.rq.remote, access::remote_write, rq.write_address,
+                            p.view.rest, bytes) != access_result::ok) {
       refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
       return false;
     }

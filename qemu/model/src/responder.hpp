@@ -42,6 +42,7 @@ class responder {
   bool names_queue_of_domain(const queue_pair& qp) const;
   bool fits_message(const queue_pair& qp, const request_packet& p) const;
   void execute(queue_pair& qp, request_packet& p);
+  static bool take_argument(request_packet& p);
   bool take_receive(queue_pair& qp, const request_packet& p);
   bool begin_write(queue_pair& qp, request_packet& p);
   bool place_payload(queue_pair& qp, const request_packet& p);

@@ -15,6 +15,61 @@ using namespace layouts;
 
 using message = receive_side::message;
 
+namespace {
+
+/// An atomic's operands. A plain one is a masked one: compare and swap of all bits, fetch and add of one field.
+struct atomic_operands {
+  bool swaps;
+  std::uint64_t address;
+  std::uint32_t rkey;
+  std::uint64_t swap_add, compare, swap_mask, compare_mask, boundaries;
+
+  /// Nothing: the packet is too short.
+  static std::optional<atomic_operands> take(request_packet& p) {
+    const bth_transport transport = transport_of(p.view.bth.get<&bth::opcode>());
+    const bool masked =
+        transport == bth_transport::rc_masked || transport == bth_transport::xrc_masked;
+    const bool swaps = p.operation == bth_operation::compare_swap;
+    if (masked && swaps) {
+      using m = masked_atomic_eth;
+      const auto h = p.view.take<m>();
+      if (!h) return std::nullopt;
+      return atomic_operands{true,
+                             h->get<&m::virtual_address>(),
+                             static_cast<std::uint32_t>(h->get<&m::rkey>()),
+                             h->get<&m::swap>(),
+                             h->get<&m::compare>(),
+                             h->get<&m::swap_mask>(),
+                             h->get<&m::compare_mask>(),
+                             0};
+    }
+    using e = atomic_eth;
+    const auto h = p.view.take<e>();
+    if (!h) return std::nullopt;
+    constexpr std::uint64_t all = ~std::uint64_t{0};
+    return atomic_operands{swaps,
+                           h->get<&e::virtual_address>(),
+                           static_cast<std::uint32_t>(h->get<&e::rkey>()),
+                           h->get<&e::swap_add>(),
+                           h->get<&e::compare>(),
+                           all,
+                           all,
+                           masked ? h->get<&e::compare>() : 0};
+  }
+
+  /// What becomes of the word (MLNX_OFED manual, "Enhanced Atomic Operations").
+  std::uint64_t result(std::uint64_t word) const {
+    if (swaps)
+      return ((word ^ compare) & compare_mask) != 0 ? word
+                                                    : (word & ~swap_mask) | (swap_add & swap_mask);
+    // No carry leaves a bit that ends a field: those are added apart from the others.
+    const std::uint64_t below = (word & ~boundaries) + (swap_add & ~boundaries);
+    return below ^ ((word ^ swap_add) & boundaries);
+  }
+};
+
+}  // namespace
+
 void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   receive_side& rq = qp.rq;
   const std::uint32_t psn = p.view.psn();
@@ -34,14 +89,14 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   response r;
   r.what = response::kind::read;
   r.psn = psn;
-  r.pd = rq.remote_pd;
+  r.owner = rq.remote;
   r.address = range->get<&reth::virtual_address>();
   r.rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   const bool allowed =
       qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
-      (r.left == 0 || t_.a.regions->check(r.rkey, qp.rq.remote_pd, access::remote_read, r.address,
-                                          r.left, qp.mtu) == access_result::ok);
+      (r.left == 0 || t_.a.regions->check(r.rkey, rq.remote, access::remote_read, r.address, r.left,
+                                          qp.mtu) == access_result::ok);
   if (!allowed) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
@@ -58,28 +113,22 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
 void responder::atomic(queue_pair& qp, request_packet& p) {
   receive_side& rq = qp.rq;
   const std::uint32_t psn = p.view.psn();
-  const auto operands = p.view.take<atomic_eth>();
-  const std::uint64_t address = operands ? operands->get<&atomic_eth::virtual_address>() : 1;
-  if (!operands || address % 8 != 0 || rq.in_progress != message::none || !qp.reliable()) {
+  const auto operands = atomic_operands::take(p);
+  if (!operands || operands->address % 8 != 0 || rq.in_progress != message::none ||
+      !qp.reliable()) {
     refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
-  const auto rkey = static_cast<std::uint32_t>(operands->get<&atomic_eth::rkey>());
   std::array<std::byte, 8> bytes;
   if (qp.context.get<&qpc::rae>() == 0 ||
-      t_.a.regions->read(rkey, qp.rq.remote_pd, false, access::remote_atomic, address, bytes.data(),
-                         bytes.size()) != access_result::ok) {
+      t_.a.regions->read(operands->rkey, rq.remote, access::remote_atomic, operands->address,
+                         bytes.data(), bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
   const std::uint64_t original = from_little_endian(bytes);
-  const std::uint64_t swap_add = operands->get<&atomic_eth::swap_add>();
-  const bool swap = p.operation == bth_operation::compare_swap;
-  const std::uint64_t result = !swap ? original + swap_add
-                               : original == operands->get<&atomic_eth::compare>() ? swap_add
-                                                                                   : original;
-  bytes = little_endian_bytes(result);
-  if (t_.a.regions->write(rkey, qp.rq.remote_pd, false, access::remote_atomic, address,
+  bytes = little_endian_bytes(operands->result(original));
+  if (t_.a.regions->write(operands->rkey, rq.remote, access::remote_atomic, operands->address,
                           bytes.data(), bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "send_engine.hpp"
 
+#include "capabilities.hpp"
 #include "limits.hpp"
 #include "ports.hpp"
 #include "transport_parts.hpp"
@@ -24,6 +25,19 @@ constexpr std::uint32_t window = 128;
 constexpr std::uint32_t psn_span_max = 1u << 22;
 // So the longest message fits alone, with the smallest MTU.
 static_assert((std::uint64_t{1} << limits::log_message_bytes) / 256 <= psn_span_max);
+
+bool is_offered(const options& how, wqe_opcode opcode) {
+  switch (opcode) {
+    case wqe_opcode::bind_mw:
+      return offers(how, capability::memory_windows);
+    case wqe_opcode::send_inval:
+    case wqe_opcode::fast_register:
+    case wqe_opcode::local_invalidate:
+      return offers(how, capability::memory_management);
+    default:
+      return true;
+  }
+}
 
 }  // namespace
 
@@ -78,6 +92,7 @@ bool send_engine::fetch(queue_pair& qp) {
   qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
   if (!r.wrong && r.data.size() > qp.message_bytes_max) r.wrong = failures::local_length;
   if (!r.wrong && r.is_atomic() && r.data.size() != 8) r.wrong = failures::local_length;
+  if (!r.wrong && !is_offered(t_.a.how, r.opcode)) r.wrong = failures::local_qp_operation;
   qp.sq.requests.push_back(std::move(r));
   ++t_.pairs.requests_held;
   t_.pairs.touch(qp);
@@ -108,10 +123,35 @@ bool send_engine::start(queue_pair& qp, send_request& r) {
 send_engine::step send_engine::execute_locally(queue_pair& qp, send_request& r) {
   // In order with what is before it, and done before what is behind it starts.
   if (qp.sq.cursor != 0) return step::blocked;
+  if (r.manages_memory()) r.wrong = manage_memory(qp, r);
+  if (r.wrong) {
+    settle(qp);
+    return step::blocked;
+  }
   r.done = true;
   ++qp.sq.cursor;
   settle(qp);
   return step::skipped;
+}
+
+std::optional<failure> send_engine::manage_memory(const queue_pair& qp, const send_request& r) {
+  memory_regions& regions = *t_.a.regions;
+  access_result did = access_result::bad_permission;
+  switch (r.opcode) {
+    case wqe_opcode::bind_mw:
+      did = regions.bind(qp.owner, r.binding);
+      break;
+    case wqe_opcode::fast_register:
+      // Linux enables it for the kernel's own queue pairs (hw/mlx4/qp.c, params1).
+      if (qp.context.get<&qpc::fre>()) did = regions.fast_register(qp.owner, r.registration);
+      break;
+    default:
+      did = regions.invalidate(qp.owner, r.immediate, false);
+  }
+  if (did == access_result::ok) return std::nullopt;
+  // No source says what a fault of the page list or of context memory is called: chosen.
+  const bool fault = did == access_result::not_present || did == access_result::bus_refused;
+  return fault ? failures::local_protection : failures::memory_management;
 }
 
 send_engine::step send_engine::advance(queue_pair& qp) {

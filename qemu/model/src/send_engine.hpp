@@ -29,6 +29,7 @@ class send_engine {
   bool fetch(queue_pair& qp);
   step advance(queue_pair& qp);
   step execute_locally(queue_pair& qp, send_request& r);
+  std::optional<failure> manage_memory(const queue_pair& qp, const send_request& r);
   bool start(queue_pair& qp, send_request& r);
   void check_drained(queue_pair& qp);
   transport::parts& t_;

@@ -23,14 +23,18 @@ bool is_response(bth_operation o) {
   return o >= bth_operation::rdma_read_response_first && o <= bth_operation::atomic_acknowledge;
 }
 
-bool serves(qp_service service, bth_transport transport) {
+bool serves(qp_service service, bth_opcode opcode) {
+  const bth_transport transport = transport_of(opcode);
+  const bth_operation operation = operation_of(opcode);
+  const bool atomic =
+      operation == bth_operation::compare_swap || operation == bth_operation::fetch_add;
   switch (service) {
     case qp_service::rc:
-      return transport == bth_transport::rc;
+      return transport == bth_transport::rc || (transport == bth_transport::rc_masked && atomic);
     case qp_service::uc:
       return transport == bth_transport::uc;
     case qp_service::xrc:
-      return transport == bth_transport::xrc;
+      return transport == bth_transport::xrc || (transport == bth_transport::xrc_masked && atomic);
     case qp_service::ud:
     case qp_service::mlx:
       return transport == bth_transport::ud;
@@ -52,6 +56,7 @@ transport::parts::parts(adapter& whole)
       requests(*this),
       responses(*this),
       replies(*this),
+      migration(*this),
       datagrams(*this),
       groups(*this),
       rules(*this),
@@ -100,7 +105,8 @@ void transport::parts::receive(unsigned port, const packet& p) {
   }
   if (number <= qp1_gsi) number = pairs.special(port, number);
   queue_pair* qp = number == 0 ? nullptr : pairs.find(number);
-  if (qp == nullptr || qp->way.port != port) {
+  // A connected queue pair may be reached by its alternate path.
+  if (qp == nullptr || (qp->way.port != port && !qp->connected())) {
     ++packets_dropped;
     return;
   }
@@ -109,13 +115,16 @@ void transport::parts::receive(unsigned port, const packet& p) {
 
 void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view& v) {
   const auto opcode = v.bth.get<&bth::opcode>();
-  if (!qp.can_receive() || !serves(qp.service, transport_of(opcode)) ||
-      v.bth.get<&bth::version>() != 0) {
+  if (!qp.can_receive() || !serves(qp.service, opcode) || v.bth.get<&bth::version>() != 0) {
     ++packets_dropped;
     return;
   }
   if (!qp.connected()) {
     datagrams.receive(qp, port, v);
+    return;
+  }
+  if (!migration.admits(qp, port, v)) {
+    ++packets_dropped;
     return;
   }
   const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());

@@ -10,6 +10,7 @@
 #include "flow_steering.hpp"
 #include "multicast_groups.hpp"
 #include "packet_census.hpp"
+#include "path_migration.hpp"
 #include "qp_commands.hpp"
 #include "queue_pairs.hpp"
 #include "receive_queues.hpp"
@@ -42,6 +43,7 @@ struct transport::parts {
   requester requests;
   responder responses;
   answers replies;
+  path_migration_machine migration;
   model::datagrams datagrams;
   multicast_groups groups;
   flow_steering rules;

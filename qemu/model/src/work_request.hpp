@@ -32,6 +32,7 @@ inline constexpr failure flush_send{layouts::cqe_syndrome::wr_flush,
                                     layouts::vendor_syndrome::flush_receive};
 inline constexpr failure flush_receive{layouts::cqe_syndrome::wr_flush,
                                        layouts::vendor_syndrome::flush_receive};
+inline constexpr failure memory_management{layouts::cqe_syndrome::mw_bind, 0};
 inline constexpr failure bad_response{layouts::cqe_syndrome::bad_response, 0};
 inline constexpr failure remote_invalid_request{layouts::cqe_syndrome::remote_invalid_request,
                                                 layouts::vendor_syndrome::remote_invalid_request};
@@ -51,13 +52,17 @@ struct send_request {
   layouts::wqe_opcode opcode = layouts::wqe_opcode::nop;
   bool signaled = false, solicited = false, fence = false, force_loopback = false,
        no_error_completion = false;
-  std::uint32_t immediate = 0;    ///< or the R_Key to invalidate
+  std::uint32_t immediate = 0;    ///< or the R_Key to invalidate, at the peer or here
   std::uint32_t remote_srqn = 0;  ///< XRC
   std::uint32_t rkey = 0;
   std::uint64_t remote_address = 0;
-  std::uint64_t swap_add = 0, compare = 0;
+  std::uint64_t swap_add = 0,
+                compare = 0;  ///< masked fetch and add: compare is the mask of field boundaries
+  std::uint64_t swap_mask = 0, compare_mask = 0;   ///< masked compare and swap
   layouts::image<layouts::wqe_datagram> datagram;  ///< UD
   layouts::image<layouts::wqe_ctrl_mlx> mlx;       ///< MLX
+  layouts::image<layouts::wqe_bind> binding;
+  layouts::image<layouts::wqe_fast_register> registration;
   data_list data;
   std::optional<failure>
       wrong;  ///< found in the WQE or while sending; completes when all before it have
@@ -71,12 +76,21 @@ struct send_request {
 
   bool is_read() const { return opcode == layouts::wqe_opcode::rdma_read; }
   bool is_atomic() const {
-    return opcode == layouts::wqe_opcode::atomic_cs || opcode == layouts::wqe_opcode::atomic_fa;
+    return opcode == layouts::wqe_opcode::atomic_cs || opcode == layouts::wqe_opcode::atomic_fa ||
+           is_masked();
+  }
+  bool is_masked() const {
+    return opcode == layouts::wqe_opcode::masked_atomic_cs ||
+           opcode == layouts::wqe_opcode::masked_atomic_fa;
   }
   /// Is the answer more than an acknowledgement?
   bool expects_response() const { return is_read() || is_atomic(); }
   /// Does it stay within the adapter?
-  bool is_local() const { return opcode == layouts::wqe_opcode::nop; }
+  bool is_local() const { return opcode == layouts::wqe_opcode::nop || manages_memory(); }
+  bool manages_memory() const {
+    return opcode == layouts::wqe_opcode::bind_mw || opcode == layouts::wqe_opcode::fast_register ||
+           opcode == layouts::wqe_opcode::local_invalidate;
+  }
   std::uint32_t packets() const { return expects_response() ? 1 : psns; }
 };
 

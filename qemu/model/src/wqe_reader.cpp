@@ -38,8 +38,7 @@ bool read_ring(memory_regions& regions, const queue_pair& qp, std::uint64_t offs
           regions.read_queue(qp.buffer, qp.sq.ring.first, to + first, bytes - first));
 }
 
-/// What the capabilities offer: no remote or local invalidation, fast registration, windows, masked
-/// atomics or LSO (QUERY_DEV_CAP).
+/// What the capabilities offer: no LSO (QUERY_DEV_CAP).
 bool may_use(qp_service service, wqe_opcode opcode) {
   using o = wqe_opcode;
   const bool reliable = service == qp_service::rc || service == qp_service::xrc;
@@ -51,10 +50,16 @@ bool may_use(qp_service service, wqe_opcode opcode) {
       return service != qp_service::mlx;
     case o::rdma_write:
     case o::rdma_write_imm:
+    case o::bind_mw:
+    case o::fast_register:
+    case o::local_invalidate:
       return reliable || service == qp_service::uc;
+    case o::send_inval:
     case o::rdma_read:
     case o::atomic_cs:
     case o::atomic_fa:
+    case o::masked_atomic_cs:
+    case o::masked_atomic_fa:
       return reliable;
     default:
       return false;
@@ -67,11 +72,23 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
   if (r.opcode == o::nop) return true;
   if (qp.service == qp_service::ud) return wqe.take(r.datagram);
   switch (r.opcode) {
+    case o::bind_mw:
+      return wqe.take(r.binding) && wqe.position == wqe.size;
+    case o::fast_register:
+      return wqe.take(r.registration) && wqe.position == wqe.size;
+    case o::local_invalidate: {
+      image<wqe_local_invalidate> what;
+      if (!wqe.take(what)) return false;
+      r.immediate = static_cast<std::uint32_t>(what.get<&wqe_local_invalidate::mem_key>());
+      return wqe.position == wqe.size;
+    }
     case o::rdma_write:
     case o::rdma_write_imm:
     case o::rdma_read:
     case o::atomic_cs:
-    case o::atomic_fa: {
+    case o::atomic_fa:
+    case o::masked_atomic_cs:
+    case o::masked_atomic_fa: {
       image<wqe_remote_address> remote;
       if (!wqe.take(remote)) return false;
       r.remote_address = remote.get<&wqe_remote_address::remote_address>();
@@ -81,7 +98,15 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
     default:
       return true;
   }
-  if (r.is_atomic()) {
+  if (r.opcode == o::masked_atomic_cs) {
+    using masked = wqe_masked_atomic;
+    image<masked> operands;
+    if (!wqe.take(operands)) return false;
+    r.swap_add = operands.get<&masked::swap_add>();
+    r.compare = operands.get<&masked::compare>();
+    r.swap_mask = operands.get<&masked::swap_add_mask>();
+    r.compare_mask = operands.get<&masked::compare_mask>();
+  } else if (r.is_atomic()) {
     image<wqe_atomic> operands;
     if (!wqe.take(operands)) return false;
     r.swap_add = operands.get<&wqe_atomic::swap_add>();

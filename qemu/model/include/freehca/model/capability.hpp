@@ -25,6 +25,9 @@ enum class capability : std::uint8_t {
   large_entries,
   clock,
   port_management_events,
+  memory_windows,
+  memory_management,  ///< fast registration, invalidation here and by the peer
+  path_migration,
 };
 
 struct capability_name {
@@ -46,6 +49,9 @@ inline constexpr std::array capability_names{
     capability_name{capability::large_entries, "64-byte-entries"},
     capability_name{capability::clock, "clock"},
     capability_name{capability::port_management_events, "port-management-events"},
+    capability_name{capability::memory_windows, "memory-windows"},
+    capability_name{capability::memory_management, "memory-management"},
+    capability_name{capability::path_migration, "path-migration"},
 };
 
 class capability_set {

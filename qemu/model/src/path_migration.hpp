@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <freehca/layouts/command_status.hpp>
+
+#include "queue_pair.hpp"
+#include "transport.hpp"
+#include "wire.hpp"
+
+namespace freehca::model {
+
+/// Automatic path migration of connected queue pairs (IBTA vol. 1, 17.2.8): who asks to be armed (rearm) is armed
+/// when the peer is heard to ask too (the migration bit clear), and moves to the alternate path when the peer does (the
+/// bit set), when retries are over, or when the driver says so.
+class path_migration_machine {
+ public:
+  explicit path_migration_machine(transport::parts& t) : t_(t) {}
+
+  /// May the driver ask for `wanted`, in a command after which the queue pair's state is `then`?
+  bool may_ask(const queue_pair& qp, layouts::path_migration wanted, layouts::qp_state then) const;
+
+  /// Does a packet come by a path of the queue pair? A request to migrate is heard by the alternate path alone, and
+  /// migrates; one that names another path is dropped, with an event for the first.
+  bool admits(queue_pair& qp, unsigned port, const packet_view& v);
+
+  /// To the alternate path, with its event; false when not armed.
+  bool migrate(queue_pair& qp);
+
+ private:
+  bool comes_by_alternate(const queue_pair& qp, unsigned port, const packet_view& v) const;
+  transport::parts& t_;
+};
+
+}  // namespace freehca::model
