@@ -42,7 +42,7 @@ struct device::parts {
         errors(all),
         engine(all, main_firmware),
         bar0(all, engine, main_firmware),
-        bar2(all, main_firmware) {
+        bar2(all) {
     all.context_memory = &context_memory;
     all.eqs = &eqs;
     all.cqs = &cqs;

@@ -10,14 +10,13 @@
 #include "capabilities.hpp"
 #include "completion_queues.hpp"
 #include "event_queues.hpp"
-#include "firmware.hpp"
 #include "transport.hpp"
 
 namespace freehca::model {
 
 namespace uar = layouts::uar;
 
-uar_window::uar_window(adapter& a, const firmware& f) : a_(a), firmware_(f) {
+uar_window::uar_window(adapter& a) : a_(a) {
   a.counters.add("doorbells", doorbells_);
   a.counters.add("blueflame_writes", blueflame_writes_);
 }

@@ -8,12 +8,10 @@
 
 namespace freehca::model {
 
-class firmware;
-
 /// BAR2: UAR pages in the first half (doorbells), BlueFlame pages in the second, one per UAR page.
 class uar_window {
  public:
-  uar_window(adapter& a, const firmware& f);
+  explicit uar_window(adapter& a);
 
   /// Doorbell pages have nothing to read: 0.
   std::uint64_t read(std::uint64_t offset, unsigned bytes);
@@ -24,7 +22,6 @@ class uar_window {
   void write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value);
 
   adapter& a_;
-  const firmware& firmware_;
   std::uint64_t doorbells_ = 0, blueflame_writes_ = 0;
   /// A CQ doorbell may come as two 32-bit writes in order: the first half waits here, with its page.
   std::uint64_t cq_page_ = 0;
