@@ -10,6 +10,8 @@
 #   write with events: perftest refuses it, as nothing completes at the target
 #   atomic in other sizes than 8: the operation has no other
 #   latency over 64 queue pairs: perftest has several in bandwidth tests only
+#   64 queue pairs with events: perftest 4.5 takes 16 completions for each event at most, and waits for ever when more
+#     had come with the last one (mended later, in its commit 14955fe82b71)
 #   UD above 4 KiB: a datagram is one packet
 
 matrix_services() {
@@ -39,6 +41,7 @@ matrix_rows() {
       for row_figure in "lat 1" "bw 1" "bw 64"; do
         for row_size in $(matrix_sizes $row_verb "$row_service" "${row_figure#* }"); do
           for row_mode in $row_modes; do
+            [ "${row_figure#* }-$row_mode" != 64-events ] || continue
             echo "$row_verb $row_service ${row_figure% *} $row_size ${row_figure#* } $row_mode"
           done
         done

@@ -109,19 +109,13 @@ TEST_P(core_queues, what_came_between_poll_and_arm_is_told_at_once) {
   EXPECT_EQ(completion_events(), 1u);
 }
 
-TEST_P(core_queues, what_was_told_and_not_polled_is_told_again_when_armed) {
+TEST_P(core_queues, what_the_last_event_told_of_is_not_told_again) {
   driver.arm_cq(cq, cq_arm::next);
   complete(1);
-  complete(2);
   EXPECT_EQ(completion_events(), 1u);
-  layouts::image<cqe> e;
-  ASSERT_TRUE(driver.next_completion(cq, e));
-  driver.arm_cq(cq, cq_arm::next);  // one is left
-  EXPECT_EQ(completion_events(), 1u);
-  ASSERT_TRUE(driver.next_completion(cq, e));
-  driver.arm_cq(cq, cq_arm::next);
+  driver.arm_cq(cq, cq_arm::next);  // armed before polling
   EXPECT_EQ(completion_events(), 0u);
-  complete(3);
+  complete(2);
   EXPECT_EQ(completion_events(), 1u);
 }
 

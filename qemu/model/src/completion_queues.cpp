@@ -184,11 +184,13 @@ void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::ui
     known->second.armed_sn = sn;
     const bool any = what == layouts::cq_arm::next;
     q->set<&cqc::state>(any ? cq_state::armed : cq_state::armed_solicited);
-    // Asked for is an event for the entry at the doorbell's consumer index: at once when it is there already,
-    // also when the last event told of it (docs/hardware-model-core.md says from what that is inferred).
+    // Completions that came behind the host's back since the last event are told at once. Inferred: that is
+    // what the consumer index in the doorbell and last_notified_index in the context are good for.
     const auto newest = static_cast<std::uint32_t>(any ? q->get<&cqc::producer_counter>()
                                                        : q->get<&cqc::solicit_producer_index>());
-    if (counter_distance(newest, consumer) > 0) fire(cqn, known->second, *q);
+    const auto told = static_cast<std::uint32_t>(q->get<&cqc::last_notified_index>());
+    if (counter_distance(newest, consumer) > 0 && counter_distance(newest, told) > 0)
+      fire(cqn, known->second, *q);
   }
   a_.context_memory->store(context_at(cqn), *q);
 }

@@ -23,9 +23,9 @@ send RC bw 64 64 poll
 send UC lat 64 1 events
 send UC bw 1048576 1 poll
 send UD lat 4096 1 poll
-send UD bw 4096 64 events
+send UD bw 4096 64 poll
 send XRC lat 4096 1 poll
-send XRC bw 64 64 events
+send XRC bw 64 64 poll
 write RC lat 64 1 poll
 write RC bw 8388608 1 poll
 write UC lat 65536 1 poll
@@ -34,11 +34,11 @@ write XRC lat 2 1 poll
 write XRC bw 65536 64 poll
 read RC lat 65536 1 events
 read RC bw 1048576 1 poll
-read RC bw 64 64 events
+read RC bw 64 64 poll
 read XRC lat 2 1 poll
-read XRC bw 65536 64 events
+read XRC bw 65536 64 poll
 atomic RC lat 8 1 poll
-atomic RC bw 8 64 events
+atomic RC bw 8 64 poll
 atomic XRC lat 8 1 events
 atomic XRC bw 8 1 poll
 END
