@@ -60,8 +60,18 @@ void mlx4_counters_add(Mlx4State *s)
     }
 }
 
+static void get_capture_errors(Object *object, Visitor *visitor,
+                               const char *name, void *opaque, Error **errp)
+{
+    visit_type_uint64(visitor, name, &MLX4(object)->capture_errors, errp);
+}
+
 void mlx4_counters_add_class_properties(ObjectClass *klass)
 {
+    object_class_property_add(klass, "capture-errors", "uint64",
+                              get_capture_errors, NULL, NULL, NULL);
+    object_class_property_set_description(klass, "capture-errors",
+        "packets that capture1 and capture2 could not write");
     object_class_property_add(klass, "counters", "struct", get_all, NULL, NULL,
                               NULL);
 }

@@ -146,4 +146,5 @@ const freehca_model_environment mlx4_environment = {
     .wipe_configuration_space = wipe_configuration_space,
     .complain = complain,
     .link_send = mlx4_link_send,
+    .packet_passed = mlx4_packet_passed,
 };

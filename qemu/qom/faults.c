@@ -76,8 +76,30 @@ static bool give_event_fault(Mlx4State *s, const char *text, Error **errp)
     return true;
 }
 
+static bool give_link_fault(Mlx4State *s, unsigned port, const char *text,
+                            Error **errp)
+{
+    char why[256];
+
+    if (!freehca_model_set_link_fault(s->model, port, text, why,
+                                      sizeof(why))) {
+        error_setg(errp, "mlx4: x-fault-link%u=%s: KIND:RATE or "
+                   "KIND:RATE:KIND:RATE and so on, where %s", port, text, why);
+        return false;
+    }
+    return true;
+}
+
 bool mlx4_faults_begin(Mlx4State *s, Error **errp)
 {
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->link_fault); i++) {
+        if (s->link_fault[i] &&
+            !give_link_fault(s, i + 1, s->link_fault[i], errp)) {
+            return false;
+        }
+    }
     return (!s->command_fault || give_command_fault(s, s->command_fault, errp))
         && (!s->event_fault || give_event_fault(s, s->event_fault, errp));
 }
@@ -109,6 +131,30 @@ static void set_event_fault(Object *object, const char *text, Error **errp)
     if (!s->model || give_event_fault(s, text, errp)) {
         g_free(s->event_fault);
         s->event_fault = g_strdup(text);
+    }
+}
+
+/* The opaque pointer is the link's number from 0. */
+static void get_link_fault(Object *object, Visitor *visitor, const char *name,
+                           void *opaque, Error **errp)
+{
+    char *text = MLX4(object)->link_fault[GPOINTER_TO_UINT(opaque)];
+    char *shown = text ? text : (char *)"";
+
+    visit_type_str(visitor, name, &shown, errp);
+}
+
+static void set_link_fault(Object *object, Visitor *visitor, const char *name,
+                           void *opaque, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+    unsigned link = GPOINTER_TO_UINT(opaque);
+    g_autofree char *text = NULL;
+
+    if (visit_type_str(visitor, name, &text, errp) &&
+        (!s->model || give_link_fault(s, link + 1, text, errp))) {
+        g_free(s->link_fault[link]);
+        s->link_fault[link] = g_steal_pointer(&text);
     }
 }
 
@@ -195,6 +241,8 @@ static void set_removed(Object *object, bool value, Error **errp)
 
 void mlx4_faults_add_class_properties(ObjectClass *klass)
 {
+    unsigned i;
+
     object_class_property_add(klass, "x-fault-command-acceptance", "uint64",
                               get_time, set_time, NULL,
                               GSIZE_TO_POINTER(offsetof(Mlx4State,
@@ -222,6 +270,15 @@ void mlx4_faults_add_class_properties(ObjectClass *klass)
     object_class_property_set_description(klass, "x-fault-event",
         "what becomes of events: EVENT:FATE or EVENT:FATE:N, as in "
         "completion:lost or any:twice:3");
+    for (i = 0; i < 2; i++) {
+        g_autofree char *name = g_strdup_printf("x-fault-link%u", i + 1);
+
+        object_class_property_add(klass, name, "string", get_link_fault,
+                                  set_link_fault, NULL, GUINT_TO_POINTER(i));
+        object_class_property_set_description(klass, name,
+            "what the cable does to packets that the port sends, in a million: "
+            "KIND:RATE..., as in loss:1000:reordering:500:seed:7");
+    }
     object_class_property_add(klass, "x-fault-held-commands", "uint64",
                               get_held_commands, set_held_commands, NULL, NULL);
     object_class_property_set_description(klass, "x-fault-held-commands",

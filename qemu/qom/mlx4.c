@@ -26,6 +26,7 @@ static void mlx4_exit(PCIDevice *pci)
     timer_free(s->timer);
     s->timer = NULL;
     mlx4_links_end(s);
+    mlx4_captures_end(s);
     mlx4_model_end(s);
 }
 
@@ -39,6 +40,10 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
     s->dying = false;
     if (!mlx4_options_from_properties(s, &options, errp) ||
         !mlx4_links_check(s, &options, errp)) {
+        return;
+    }
+    if (!mlx4_captures_begin(s, &options, errp)) {
+        mlx4_captures_end(s);
         return;
     }
     mlx4_identity_write(s);
@@ -90,6 +95,8 @@ static void mlx4_instance_finalize(Object *object)
 {
     g_free(MLX4(object)->command_fault);
     g_free(MLX4(object)->event_fault);
+    g_free(MLX4(object)->link_fault[0]);
+    g_free(MLX4(object)->link_fault[1]);
 }
 
 static const VMStateDescription mlx4_vmstate = {

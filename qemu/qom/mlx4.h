@@ -65,6 +65,14 @@ typedef struct Mlx4Link {
     bool flushing;
 } Mlx4Link;
 
+/* A file with the packets of a port. */
+typedef struct Mlx4Capture {
+    char *path;                     /* the property; NULL: none */
+    int file;
+    bool open;
+    off_t end;                      /* of the last whole packet */
+} Mlx4Capture;
+
 struct Mlx4State {
     PCIDevice parent_obj;
 
@@ -90,6 +98,8 @@ struct Mlx4State {
     unsigned complaints_shown;
 
     Mlx4Link links[2];
+    Mlx4Capture captures[2];
+    uint64_t capture_errors;        /* packets that are in no file */
 
     /* Properties as given. */
     char *variant_text;
@@ -108,6 +118,7 @@ struct Mlx4State {
     bool commands_side_by_side;
     char *command_fault;
     char *event_fault;
+    char *link_fault[2];
 };
 
 /* identity.c: NULL and an error that lists the names when there is no such. */
@@ -157,6 +168,13 @@ void mlx4_links_pull(Mlx4State *s);
 void mlx4_links_end(Mlx4State *s);
 bool mlx4_link_send(void *context, unsigned port, const void *from,
                     size_t bytes);
+
+/* capture.c: begin: false and an error when a file cannot be written. */
+bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
+                         Error **errp);
+void mlx4_packet_passed(void *context, unsigned port, const void *from,
+                        size_t bytes);
+void mlx4_captures_end(Mlx4State *s);
 
 /* environment.c */
 extern const freehca_model_environment mlx4_environment;

@@ -20,6 +20,8 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_STRING("link2", Mlx4State, link_text[1]),
     DEFINE_PROP_NETDEV("netdev1", Mlx4State, links[0].conf.peers),
     DEFINE_PROP_NETDEV("netdev2", Mlx4State, links[1].conf.peers),
+    DEFINE_PROP_STRING("capture1", Mlx4State, captures[0].path),
+    DEFINE_PROP_STRING("capture2", Mlx4State, captures[1].path),
     DEFINE_PROP_BOOL("sm", Mlx4State, subnet_manager, true),
     DEFINE_PROP_BOOL("flr", Mlx4State, function_level_reset, true),
     DEFINE_PROP_UINT32("max-commands", Mlx4State, max_commands, 16),
@@ -39,6 +41,8 @@ static const char *const descriptions[][2] = {
     { "netdev1", "what port 1 is cabled to: a stream, dgram, socket or hubport "
                  "backend that leads to another mlx4" },
     { "netdev2", "the same for port 2" },
+    { "capture1", "file for the packets of port 1: pcap, link type 247" },
+    { "capture2", "the same for port 2" },
     { "sm", "built-in subnet manager on InfiniBand ports without a peer" },
     { "flr", "whether the card offers function-level reset" },
     { "max-commands", "commands that the firmware takes at once: a power of "

@@ -82,6 +82,32 @@ TEST_F(cable_traffic, datagrams_name_their_source) {
   b.expect_pattern(at(0x10000 + 40), 777, 4);
 }
 
+TEST_F(cable_traffic, immediates_arrive) {
+  test_qp left = a.make_qp(0x100), right = b.make_qp(0x120);
+  pair(left, right);
+  const auto expect_immediate = [this] {
+    const auto e = b.completion();
+    EXPECT_FALSE(e.get<&layouts::cqe::is_send>());
+    EXPECT_EQ(e.get<&layouts::cqe::immediate>(), 0x1234u);
+  };
+  for (const auto opcode : {wqe_opcode::send_imm, wqe_opcode::rdma_write_imm})
+    for (const std::uint32_t bytes : {10u, 5000u}) {
+      b.post_receive(right, at(large), 6000, b.key);
+      test_send s = a.transfer(opcode, bytes, at(0), at(0));
+      s.immediate = 0x1234;
+      a.send(left, s);
+      a.expect_done(left, true, static_cast<unsigned>(opcode));
+      expect_immediate();
+    }
+  test_qp from = a.make_qp(0x140, qp_service::ud), to = b.make_qp(0x141, qp_service::ud);
+  a.to_rts(from, 0);
+  b.to_rts(to, 0);
+  b.post_receive(to, at(large), 6000, b.key);
+  a.send_datagram(from, 10, to.number, lid_b, nullptr, wqe_opcode::send_imm);
+  a.expect_done(from, true, static_cast<unsigned>(wqe_opcode::send_imm));
+  expect_immediate();
+}
+
 TEST_F(cable_traffic, a_multicast_datagram_reaches_the_members_at_both_ends) {
   const std::byte mgid[16] = {std::byte{0xff}, std::byte{0x12}, std::byte{}, std::byte{7}};
   test_qp left = a.make_qp(0x140, qp_service::ud), right = b.make_qp(0x141, qp_service::ud);

@@ -110,8 +110,11 @@ struct station final : transport_fixture {
   }
   /// A datagram for a queue pair, or with `mgid` for a group.
   void send_datagram(test_qp& qp, std::uint32_t bytes, std::uint32_t dqpn, std::uint16_t dlid,
-                     const std::byte* mgid = nullptr) {
+                     const std::byte* mgid = nullptr,
+                     layouts::wqe_opcode opcode = layouts::wqe_opcode::send) {
     test_send s;
+    s.opcode = opcode;
+    s.immediate = 0x1234;
     s.address = region_start;
     s.bytes = bytes;
     s.lkey = key;

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <string>
+#include <tuple>
 
 #include "test_host.hpp"
 
@@ -34,6 +35,9 @@ freehca_model_environment face_of(test_host& host) {
   e.complain = [](void* c, const char* text) { host_of(c)->complain(text); };
   e.link_send = [](void* c, unsigned port, const void* from, size_t n) {
     return host_of(c)->link_send(port, static_cast<const std::byte*>(from), n);
+  };
+  e.packet_passed = [](void* c, unsigned port, const void* from, size_t n) {
+    host_of(c)->packet_passed(port, static_cast<const std::byte*>(from), n);
   };
   return e;
 }
@@ -125,6 +129,16 @@ TEST_F(core_c_api, cables_are_reached) {
     freehca_model_link_has_room(m, port);
     freehca_model_plug_cable(m, port, false);
     freehca_model_plug_cable(m, port, true);
+  }
+  EXPECT_TRUE(freehca_model_set_link_fault(m, 2, "loss:1000:reordering:5:seed:7", error, 200));
+  EXPECT_TRUE(freehca_model_set_link_fault(m, 2, "", error, 200));
+  EXPECT_TRUE(freehca_model_set_link_fault(m, 1, "", error, 200));
+  for (const auto& [port, text, why] :
+       {std::tuple{1u, "loss:1", "must have a cable"}, std::tuple{2u, "los:1", "'corruption'"},
+        std::tuple{2u, "loss", "0 to 1000000"}, std::tuple{2u, "loss:1000001", "0 to 1000000"},
+        std::tuple{2u, "seed:-1", "32 bits"}}) {
+    EXPECT_FALSE(freehca_model_set_link_fault(m, port, text, error, sizeof error)) << text;
+    EXPECT_NE(std::string(error).find(why), std::string::npos) << error;
   }
   freehca_model_destroy(m);
 }

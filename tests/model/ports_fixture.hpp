@@ -29,7 +29,8 @@ class ports_fixture : public testing::Test {
 
   ports_fixture() { start(test_options()); }
 
-  void start(const options& how) {
+  void start(options how) {
+    how.capture[0] = how.capture[0] || capture_wanted();
     host = std::make_unique<test_host>();
     hca = std::make_unique<device>(*host, how);
     driver = std::make_unique<test_driver>(*host, *hca);

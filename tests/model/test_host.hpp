@@ -15,6 +15,7 @@
 #include <freehca/layouts/layout.hpp>
 #include <freehca/model/device.hpp>
 
+#include "capture_file.hpp"
 #include "test_options.hpp"
 
 namespace freehca::model::test {
@@ -63,6 +64,11 @@ class test_host final : public environment {
     return true;
   }
 
+  void packet_passed(unsigned port, const std::byte* from, std::size_t bytes) override {
+    if (on_packet) on_packet(port, {from, from + bytes});
+    append_to_capture(clock, from, bytes);
+  }
+
   /// Lays a cable from `port` to `far_port` of `far`, which may be the same host. From then on the two share their
   /// clock, and run() and advance() of either run both.
   void lay_cable(unsigned port, test_host& far, unsigned far_port) {
@@ -81,6 +87,8 @@ class test_host final : public environment {
   }
   /// Sees, and may change, what is sent by a cable. Called inside the device.
   std::function<void(unsigned port, std::vector<std::byte>& bytes)> on_wire;
+  /// A packet has passed a port that captures.
+  std::function<void(unsigned port, const std::vector<std::byte>& bytes)> on_packet;
   bool wire_full = false;  ///< link_send takes nothing
 
   bool inside(std::uint64_t address, std::size_t bytes) const {

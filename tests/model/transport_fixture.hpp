@@ -57,8 +57,9 @@ class transport_fixture : public testing::Test {
   }
   explicit transport_fixture(steering how) { start(test_options(), nullptr, how); }
 
-  void start(const options& how, std::unique_ptr<test_host> on = nullptr,
+  void start(options how, std::unique_ptr<test_host> on = nullptr,
              steering multicast = steering::by_groups) {
+    how.capture[0] = how.capture[0] || capture_wanted();
     host = on != nullptr ? std::move(on) : std::make_unique<test_host>(192u << 20);
     hca = std::make_unique<device>(*host, how);
     driver = std::make_unique<test_driver>(*host, *hca);

@@ -39,11 +39,11 @@ for tier in "${tiers[@]}"; do
   case $tier in
     # All that ctest knows, by three builds: as shipped, with sanitizers, with the other compiler.
     host)
-      stage "install" "$here/install.sh" script build clang cross
+      stage "install" "$here/install.sh" script build clang cross capture
       for preset in host host-asan host-clang; do stage "$preset" "$here/preset.sh" "$preset"; done
       ;;
     unit | model | layering)
-      stage "install" "$here/install.sh" script build clang cross
+      stage "install" "$here/install.sh" script build clang cross capture
       stage "$tier" "$here/preset.sh" host "$tier"
       ;;
     lint)

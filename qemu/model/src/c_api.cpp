@@ -35,6 +35,9 @@ class c_environment final : public environment {
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
     return c_.link_send(c_.context, port, from, bytes);
   }
+  void packet_passed(unsigned port, const std::byte* from, std::size_t bytes) override {
+    c_.packet_passed(c_.context, port, from, bytes);
+  }
 
  private:
   freehca_model_environment c_;
@@ -74,6 +77,8 @@ options to_options(const freehca_model_options& c) {
   o.link[1] = static_cast<link_layer>(c.link[1]);
   o.cable[0] = c.cable[0];
   o.cable[1] = c.cable[1];
+  o.capture[0] = c.capture[0];
+  o.capture[1] = c.capture[1];
   o.subnet_manager = c.subnet_manager;
   if (c.node_guid != 0) o.node_guid = c.node_guid;
   if (c.mac != 0) o.mac = c.mac;
@@ -104,6 +109,7 @@ void freehca_model_default_options(freehca_model_options* to) {
       static_cast<std::uint8_t>(o.ports),
       {static_cast<std::uint8_t>(o.link[0]), static_cast<std::uint8_t>(o.link[1])},
       {o.cable[0], o.cable[1]},
+      {o.capture[0], o.capture[1]},
       o.subnet_manager,
       static_cast<std::uint8_t>(o.log_max_commands),
       o.node_guid,
@@ -190,6 +196,16 @@ bool freehca_model_set_event_fault(freehca_model* model, const char* fault, char
   }
   model->adapter.judge_events(std::move(judge));
   return true;
+}
+
+bool freehca_model_set_link_fault(freehca_model* model, unsigned port, const char* fault,
+                                  char* error, size_t error_bytes) {
+  link_faults wanted;
+  const char* why = parse_link_fault(fault, wanted);
+  if (why == nullptr && !model->adapter.set_link_faults(port, wanted) && *fault != '\0')
+    why = "the port must have a cable";
+  if (why != nullptr && error_bytes != 0) std::snprintf(error, error_bytes, "%s", why);
+  return why == nullptr;
 }
 
 uint64_t freehca_model_held_commands(const freehca_model* model) {

@@ -20,6 +20,9 @@ namespace {
 // host work, and an adapter whose virtual machine stands still is silent. no source: chosen
 constexpr std::uint64_t beat_ns = 250'000'000, silence_ns = 10'000'000'000;
 
+// How long a packet that is to be overtaken waits for the one that does it. no source: chosen
+constexpr std::uint64_t held_back_ns = 100'000;
+
 constexpr unsigned management_lane = 15;
 constexpr unsigned flow_control_modulus = 1u << 12;
 
@@ -36,13 +39,32 @@ cable::cable(adapter& a, port& end, unsigned number) : a_(a), port_(end), number
   a.counters.add(name + "_bad_icrc", bad_icrc_);
   a.counters.add(name + "_malformed_packets", malformed_);
   a.counters.add(name + "_bad_link_packets", bad_link_packets_);
+  faults_.count_in(a.counters, name);
 }
 
 void cable::receive(const packet& p) {
   std::vector<std::byte> bytes = to_wire(p);
   const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
   blocks_sent_[lane] = static_cast<std::uint16_t>(blocks_sent_[lane] + blocks_of(bytes.size()));
+  send_packet(std::move(bytes));
+}
+
+void cable::send_packet(std::vector<std::byte> bytes) {
+  const link_fault_source::fate what = faults_.decide(bytes);
+  if (what.lost) return;
+  if (what.held_back && held_back_.empty()) {
+    held_back_ = std::move(bytes);
+    release_ = a_.work.after(held_back_ns, [this] { release_held_back(); });
+    return;
+  }
+  if (what.twice) send(bytes);
   send(std::move(bytes));
+  release_held_back();
+}
+
+void cable::release_held_back() {
+  a_.work.cancel(release_);
+  if (!held_back_.empty()) send(std::exchange(held_back_, {}));
 }
 
 void cable::link_changed(bool up) {
@@ -99,6 +121,8 @@ void cable::arrived(std::span<const std::byte> bytes) {
 
 void cable::packet_arrived(std::span<const std::byte> bytes) {
   if (!up_) return;
+  if (a_.how.capture[number_ - 1])
+    a_.surroundings.packet_passed(number_, bytes.data(), bytes.size());
   packet p;
   switch (from_wire(bytes, p)) {
     case arrival::bad_vcrc:
@@ -217,6 +241,8 @@ void cable::has_room() {
 }
 
 void cable::drop_waiting() {
+  a_.work.cancel(release_);
+  held_back_.clear();
   a_.work.let_go(waiting_.size());
   waiting_.clear();
 }

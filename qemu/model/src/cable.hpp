@@ -12,6 +12,7 @@
 #include <freehca/layouts/headers.hpp>
 
 #include "adapter.hpp"
+#include "link_fault_source.hpp"
 #include "ports.hpp"
 
 namespace freehca::model {
@@ -40,6 +41,7 @@ class cable final : public link_peer {
   void arrived(std::span<const std::byte> bytes);
   void has_room();
   void plug(bool plugged);
+  void set_faults(const link_faults& how) { faults_.set(how); }
 
  private:
   enum class partner : std::uint8_t { absent, training, ready };
@@ -52,6 +54,8 @@ class cable final : public link_peer {
   void signal();
   void beat();
   void tell(layouts::link_packet_op op, unsigned lane);
+  void send_packet(std::vector<std::byte> bytes);
+  void release_held_back();
   void send(std::vector<std::byte> bytes);
   void drop_waiting();
   void count_error(std::uint64_t& kind);
@@ -64,6 +68,9 @@ class cable final : public link_peer {
   partner partner_ = partner::absent;
   std::uint64_t heard_at_ = 0;
   scheduler::ticket beat_;
+  link_fault_source faults_;
+  std::vector<std::byte> held_back_;  ///< until the next packet has gone
+  scheduler::ticket release_;
   bool full_ = false;  ///< link_send has no room
   std::deque<std::vector<std::byte>> waiting_;
   std::array<std::uint16_t, lanes> blocks_sent_{}, blocks_received_{};

@@ -141,6 +141,12 @@ void device::plug_cable(unsigned port, bool plugged) {
   if (cable* c = parts_->links.cable_of(port)) c->plug(plugged);
 }
 
+bool device::set_link_faults(unsigned port, const link_faults& faults) {
+  cable* c = parts_->links.cable_of(port);
+  if (c != nullptr) c->set_faults(faults);
+  return c != nullptr;
+}
+
 void device::set_faults(const fault_options& faults) {
   parts_->how.faults = faults;
 }

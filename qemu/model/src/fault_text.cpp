@@ -105,6 +105,28 @@ const char* parse_command_fault(std::string_view text, command_judge& to) {
   return nullptr;
 }
 
+const char* parse_link_fault(std::string_view text, link_faults& to) {
+  link_faults wanted;
+  while (!text.empty()) {
+    const std::string_view kind = take_word(text);
+    const bool seed = kind == "seed";
+    std::uint32_t* rate = kind == "loss"          ? &wanted.loss
+                          : kind == "corruption"  ? &wanted.corruption
+                          : kind == "duplication" ? &wanted.duplication
+                          : kind == "reordering"  ? &wanted.reordering
+                                                  : nullptr;
+    if (rate == nullptr && !seed)
+      return "a fault is 'loss', 'corruption', 'duplication', 'reordering', or 'seed' begins the "
+             "draws";
+    const auto value = number(take_word(text), 0, seed ? UINT32_MAX : link_faults::always);
+    if (!value) return "a rate is packets in a million, from 0 to 1000000, a seed has 32 bits";
+    if (seed) wanted.seed = *value;
+    else *rate = *value;
+  }
+  to = wanted;
+  return nullptr;
+}
+
 const char* parse_event_fault(std::string_view text, event_judge& to) {
   if (text.empty()) {
     to = {};

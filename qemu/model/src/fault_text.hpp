@@ -6,6 +6,7 @@
 
 #include <freehca/model/command_fault.hpp>
 #include <freehca/model/event_fault.hpp>
+#include <freehca/model/link_faults.hpp>
 
 namespace freehca::model {
 
@@ -15,5 +16,8 @@ const char* parse_command_fault(std::string_view text, command_judge& to);
 
 /// The same for the words of freehca_model_set_event_fault.
 const char* parse_event_fault(std::string_view text, event_judge& to);
+
+/// The same for the words of freehca_model_set_link_fault.
+const char* parse_link_fault(std::string_view text, link_faults& to);
 
 }  // namespace freehca::model

@@ -72,6 +72,7 @@ void port::transmit(packet p) {
   ++sent_;
   managed_.traffic.xmit_packets.add(1);
   managed_.traffic.xmit_data.add(s->words);
+  a_.links->capture(number_, p);
   if (to_itself || own_lid(s->dlid)) return loop_back(std::move(p));
   // A switch does not send a multicast packet back: the adapter delivers to its own members.
   if (multicast(s->dlid)) loop_back(p);

@@ -7,6 +7,7 @@
 #include "cable.hpp"
 #include "port.hpp"
 #include "subnet_manager.hpp"
+#include "wire_form.hpp"
 
 namespace freehca::model {
 
@@ -92,7 +93,14 @@ void ports::transmit(unsigned number, packet packet_to_send) {
 }
 
 void ports::receive_from_link(unsigned number, packet received) {
+  capture(number, received);
   if (port* p = at(number)) p->receive_from_link(std::move(received));
+}
+
+void ports::capture(unsigned number, const packet& p) {
+  if (number < 1 || number > ports_.size() || !a_.how.capture[number - 1]) return;
+  const auto bytes = to_wire(p);
+  a_.surroundings.packet_passed(number, bytes.data(), bytes.size());
 }
 
 bool ports::active(unsigned number) const {

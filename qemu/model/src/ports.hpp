@@ -51,6 +51,8 @@ class ports {
   /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed to the
   /// peer otherwise. Always asynchronous: never calls transport::receive from inside.
   void transmit(unsigned port, packet p);
+  /// A packet that a queue pair sends to its own adapter, past the port: only a capture sees it.
+  void capture(unsigned port, const packet& p);
   /// A packet from the link: counted, handed to the firmware's agent where that is its addressee
   /// (MAD_DEMUX), to transport::receive otherwise. Asynchronous too.
   void receive_from_link(unsigned port, packet p);

@@ -84,6 +84,7 @@ void transport::parts::transmit(const path& way, packet p) {
     a.links->transmit(way.port, std::move(p));
     return;
   }
+  a.links->capture(way.port, p);
   a.work.soon([this, port = way.port, looped = std::move(p)] { receive(port, looped); });
 }
 

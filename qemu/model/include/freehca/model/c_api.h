@@ -30,6 +30,8 @@ typedef struct freehca_model_environment {
     void (*complain)(void *context, const char *text);
     /* `port` is 1 or 2; not called for ports without freehca_model_options::cable. */
     bool (*link_send)(void *context, unsigned port, const void *from, size_t bytes);
+    /* The same without freehca_model_options::capture. */
+    void (*packet_passed)(void *context, unsigned port, const void *from, size_t bytes);
 } freehca_model_environment;
 
 typedef struct freehca_model_options {
@@ -37,6 +39,7 @@ typedef struct freehca_model_options {
     uint8_t ports;        /* 1 or 2 */
     uint8_t link[2];      /* 0 InfiniBand, 1 Ethernet */
     bool cable[2];        /* a cable leads out of the port */
+    bool capture[2];      /* packets of the port go to packet_passed too */
     bool subnet_manager;
     uint8_t log_max_commands;
     uint64_t node_guid;   /* 0: the default */
@@ -86,6 +89,12 @@ bool freehca_model_set_command_fault(freehca_model *model, const char *fault, ch
 /* The same for events: "EVENT:FATE" or "EVENT:FATE:N". EVENT is "any", "completion" (of a CQ), "command" or a type
  * from 0 to 0x3f. FATE is "lost" (no entry, no interrupt) or "twice" (two entries). */
 bool freehca_model_set_event_fault(freehca_model *model, const char *fault, char *error, size_t error_bytes);
+
+/* What the cable of a port does to the packets that it sends (link_faults.hpp): "KIND:RATE", any number of them with
+ * colons between. KIND is "loss", "corruption", "duplication", "reordering" with packets in a million, or "seed". ""
+ * ends it. A port without a cable: false, and a message that says so. */
+bool freehca_model_set_link_fault(freehca_model *model, unsigned port, const char *fault, char *error,
+                                  size_t error_bytes);
 
 /* How many commands are held by the fate "silent"; and lets them run and answers them, however late. Does DMA and
  * interrupts. */

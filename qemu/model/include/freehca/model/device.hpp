@@ -9,6 +9,7 @@
 #include <freehca/model/command_fault.hpp>
 #include <freehca/model/environment.hpp>
 #include <freehca/model/event_fault.hpp>
+#include <freehca/model/link_faults.hpp>
 #include <freehca/model/options.hpp>
 
 namespace freehca::model {
@@ -62,6 +63,9 @@ class device {
   /// The cable of port `port` is plugged in (as at the start) or pulled out: the link goes down at once, and comes up
   /// again when it is back and the other end trains too. The other end is told by a last link packet.
   void plug_cable(unsigned port, bool plugged);
+
+  /// From now on the cable of port `port` is as bad as that. False: the port has no cable.
+  bool set_link_faults(unsigned port, const link_faults& faults);
 
   /// Changes the faults that the adapter is asked for; holds for what it begins from then on.
   void set_faults(const fault_options& faults);

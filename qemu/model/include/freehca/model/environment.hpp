@@ -53,6 +53,13 @@ class environment {
     return true;
   }
 
+  /// A packet has passed port `port` (1-based), in either direction or looped back inside: its bytes from LRH to VCRC,
+  /// as on the link. What arrives by a cable comes as it is, damaged or not; link packets do not come. `from` is lent
+  /// for the call. Only ports with options::capture call it.
+  virtual void packet_passed(unsigned port, const std::byte* from, std::size_t bytes) {
+    static_cast<void>(port), static_cast<void>(from), static_cast<void>(bytes);
+  }
+
   /// One line about something that a real card would have to suffer silently; counted by the model.
   virtual void complain(const char* text) = 0;
 

@@ -27,6 +27,7 @@ struct options {
   /// A cable leads out of the port: what it sends goes to environment::link_send, and no built-in SM is at its end.
   /// Of no effect on Ethernet ports yet.
   bool cable[2] = {false, false};
+  bool capture[2] = {false, false};  ///< packets of the port go to environment::packet_passed too
   bool subnet_manager = true;  ///< built-in SM and SA on InfiniBand ports that no peer manages
   std::uint64_t node_guid = 0x0002c90300f0ca00;  ///< port n has +n, system image +3 (captures: 6)
   std::uint64_t mac = 0x0002c9f0ca01;            ///< of port 1; port 2 has +1
