@@ -232,6 +232,18 @@ TEST_F(steered, unicast_of_a_steered_range_needs_a_rule) {
   EXPECT_EQ(receivers(), (list{b.number}));
 }
 
+TEST_F(steered, the_last_infiniband_header_counts) {
+  ASSERT_EQ(steer_range(b.number, b.number), command_status::ok);
+  auto rule = bytes_of({.to = b.number, .qpn = 0});
+  const auto own = bytes_of({.to = b.number, .qpn = b.number});
+  rule.insert(rule.end(), own.begin() + flow_rule_control::bytes, own.end());
+  ASSERT_EQ(attach_bytes(rule).status, command_status::ok);
+  send_datagram(b.number);
+  EXPECT_EQ(receivers(), (list{b.number}));
+  rule.resize(rule.size() - 4);
+  EXPECT_EQ(attach_bytes(rule).status, command_status::bad_parameter);
+}
+
 TEST_F(steered, rules_tell_protocols_and_ports_apart) {
   ASSERT_EQ(steer_range(b.number, b.number), command_status::ok);
   const test_rule::ip any{};

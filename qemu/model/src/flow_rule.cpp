@@ -77,6 +77,17 @@ std::optional<flow_rule> flow_rule::read(const std::byte* from, std::size_t byte
   if (!link || link->get<&flow_header_infiniband::id>() != flow_header_id::infiniband)
     return std::nullopt;
   r.infiniband_ = *link;
+  // For a queue pair of IPoIB Linux puts a header with QP 0 before its own (mlx4_ib main.c
+  // __mlx4_ib_create_default_rules), and the rule must do all the same: the last one counts. Inferred.
+  const auto another = [&] {
+    return left >= flow_header::bytes &&
+           image<flow_header>::from_bytes(at).get<&flow_header::id>() == flow_header_id::infiniband;
+  };
+  while (another()) {
+    const auto next = take_header<flow_header_infiniband>(at, left);
+    if (!next) return std::nullopt;
+    r.infiniband_ = *next;
+  }
   if (left == 0) return r;
   r.ipv4_ = take_header<flow_header_ipv4>(at, left);
   if (!r.ipv4_ || r.ipv4_->get<&flow_header_ipv4::id>() != flow_header_id::ipv4)
