@@ -92,11 +92,16 @@ class path_migrations : public transport_fixture {
 
 TEST_F(path_migrations, all_cards_report_it) {
   using cap = layouts::query_dev_cap;
-  layouts::image<cap> c;
-  ASSERT_EQ(driver->query(opcode::query_dev_cap, c).status, command_status::ok);
-  EXPECT_NE(c.get<&cap::flags>() &
-                static_cast<std::uint64_t>(layouts::dev_cap_flag::automatic_path_migration),
-            0u);
+  for (const variant kind : {variant::connectx3_pro, variant::connectx3, variant::connectx2}) {
+    options how = test_options();
+    how.kind = kind;
+    start(how);
+    layouts::image<cap> c;
+    ASSERT_EQ(driver->query(opcode::query_dev_cap, c).status, command_status::ok);
+    EXPECT_NE(c.get<&cap::flags>() &
+                  static_cast<std::uint64_t>(layouts::dev_cap_flag::automatic_path_migration),
+              0u);
+  }
 }
 
 TEST_F(path_migrations, both_ends_are_armed_when_each_has_heard_the_other_ask) {
