@@ -43,25 +43,46 @@ static bool carries_anything(const NetClientState *backend)
 static void sent(NetClientState *nc, ssize_t bytes)
 {
     Mlx4Link *link = link_of(nc);
+    Mlx4State *s = link->owner;
 
     link->busy = false;
-    mlx4_links_flush(link->owner);
+    if (s->dying) {
+        return;
+    }
+    object_ref(OBJECT(s));
+    mlx4_links_flush(s);
+    object_unref(OBJECT(s));
 }
 
-/* A stream that does not listen yet has no socket, does not say that its link is
- * down, and crashes on a packet (QEMU 7.2 to 10.0, net/stream.c): its text is
- * what tells. */
+/* A stream without a connection has no socket, does not say that its link is
+ * down before it listens or after a set_link, and crashes on a packet (QEMU 7.2
+ * to 10.0, net/stream.c): its text is what tells. */
 static bool has_begun(const NetClientState *backend)
 {
-    return backend->info->type != NET_CLIENT_DRIVER_STREAM ||
-        (backend->info_str[0] && strcmp(backend->info_str, "initializing"));
+    static const char *const without[] = { "initializing", "listening",
+                                           "connecting", "error", "can't use" };
+    unsigned i;
+
+    if (backend->info->type != NET_CLIENT_DRIVER_STREAM) {
+        return true;
+    }
+    for (i = 0; i < ARRAY_SIZE(without); i++) {
+        if (g_str_has_prefix(backend->info_str, without[i])) {
+            return false;
+        }
+    }
+    return backend->info_str[0] != 0;
 }
 
 /* Whether all of it has gone. */
 static bool send_frames(Mlx4Link *link)
 {
-    NetClientState *nc = qemu_get_queue(link->nic);
+    NetClientState *nc;
 
+    if (!link->nic) {   /* unplugged meanwhile */
+        return false;
+    }
+    nc = qemu_get_queue(link->nic);
     while (!link->busy && !QSIMPLEQ_EMPTY(&link->frames)) {
         Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
 
@@ -93,7 +114,7 @@ void mlx4_links_flush(Mlx4State *s)
             freehca_model_link_has_room(s->model, link->port);
             mlx4_leave(s);
         }
-        if (link->held_up && s->model &&
+        if (link->nic && link->held_up && s->model &&
             freehca_model_link_may_receive(s->model)) {
             link->held_up = false;
             qemu_flush_queued_packets(qemu_get_queue(link->nic));
@@ -150,12 +171,13 @@ static ssize_t receive(NetClientState *nc, const uint8_t *from, size_t bytes)
     return bytes;
 }
 
-/* QMP's set_link on the port or on its backend. Both ends of a real link lose
- * the signal at once: the other is told before the port falls silent. */
+/* QMP's set_link on the port or on its backend, which sets the port's flag too.
+ * Both ends of a real link lose the signal at once: the other is told before
+ * the port falls silent. */
 static void link_status_changed(NetClientState *nc)
 {
     Mlx4Link *link = link_of(nc);
-    bool down = nc->link_down || (nc->peer && nc->peer->link_down);
+    bool down = nc->link_down;
     int own = nc->link_down;
 
     nc->link_down = 0;
@@ -264,6 +286,8 @@ void mlx4_links_end(Mlx4State *s)
         }
         link->frame_count = 0;
         if (link->nic) {
+            /* Those that the backend keeps would come back by sent(). */
+            qemu_purge_queued_packets(qemu_get_queue(link->nic));
             qemu_del_nic(link->nic);
             link->nic = NULL;
         }

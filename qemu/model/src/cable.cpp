@@ -110,13 +110,20 @@ void cable::plug(bool plugged) {
   drop_waiting();
   if (on_) tell(link_packet_op::no_signal, 0);
   plugged_ = false;
-  lost();
+  a_.work.soon([this] {
+    if (!plugged_) lost();
+  });
 }
 
 void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
-  if (bytes.size() == link_packet::bytes) link_packet_arrived(bytes);
-  else packet_arrived(bytes);
+  // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever has brought the packet
+  // is still at work with the cable.
+  a_.work.soon([this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
+    if (!plugged_ || !on_) return;
+    if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
+    else packet_arrived(kept);
+  });
 }
 
 void cable::packet_arrived(std::span<const std::byte> bytes) {
