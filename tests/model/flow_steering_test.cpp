@@ -111,11 +111,12 @@ class steered : public transport_fixture {
         .status;
   }
 
-  /// Sends 100 bytes from `a`, to a group or to a queue pair.
-  void send_datagram(std::uint32_t qpn, const std::array<std::byte, 16>* mgid = nullptr) {
+  /// Sends from `a`, to a group or to a queue pair.
+  void send_datagram(std::uint32_t qpn, const std::array<std::byte, 16>* mgid = nullptr,
+                     std::uint32_t bytes = 100) {
     test_send s;
     s.address = region_start;
-    s.bytes = 100;
+    s.bytes = bytes;
     s.lkey = key;
     s.dqpn = qpn;
     s.qkey = qkey;
@@ -262,6 +263,11 @@ TEST_F(steered, rules_tell_protocols_and_ports_apart) {
   EXPECT_EQ(reached(ip_protocol_udp, 81), list{});
   EXPECT_EQ(reached(ip_protocol_udp, 80, 1), list{}) << "a later fragment has no ports";
   EXPECT_EQ(reached(ip_protocol_udp, 80, 0, 2), (list{b.number})) << "behind options";
+  write_ip(1, 2, ip_protocol_udp, 80);
+  for (std::uint32_t bytes = 0; bytes < 4 + ipv4_header::bytes + udp_header::bytes; ++bytes) {
+    send_datagram(b.number, nullptr, bytes);
+    EXPECT_EQ(receivers(), list{}) << bytes << " bytes end before the ports do";
+  }
 }
 
 TEST_F(steered, malformed_rules_are_refused) {
@@ -304,11 +310,15 @@ TEST_F(steered, malformed_rules_are_refused) {
   EXPECT_EQ(driver->counter_named("flow_rules"), 0u);
 }
 
-TEST_F(steered, the_table_bounds_the_rules) {
+TEST_F(steered, the_table_and_what_is_reported_bound_the_rules) {
   const auto mgid = group(1);
-  for (unsigned i = 0; i < 1u << test_driver::log_mc_table; ++i)
+  for (unsigned i = 0; i < 244; ++i)
     ASSERT_EQ(attach({.to = a.number, .mgid = mgid}).status, command_status::ok);
   EXPECT_EQ(attach({.to = a.number, .mgid = mgid}).status, command_status::exceeds_limits);
+  const auto other = group(2);
+  for (unsigned i = 244; i < 1u << test_driver::log_mc_table; ++i)
+    ASSERT_EQ(attach({.to = a.number, .mgid = other}).status, command_status::ok);
+  EXPECT_EQ(attach({.to = a.number, .mgid = other}).status, command_status::exceeds_limits);
   ASSERT_EQ(detach(7), command_status::ok);
   EXPECT_EQ(detach(7), command_status::bad_index) << "a number is not used again";
   EXPECT_EQ(attach({.to = a.number, .mgid = mgid}).status, command_status::ok);

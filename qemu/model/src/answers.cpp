@@ -54,7 +54,8 @@ void answers::add(queue_pair& qp, response r) {
                         queue.back().what == response::kind::acknowledge &&
                         queue.back().type == aeth_type::ack;
   if (swallows) queue.back() = r;
-  else queue.push_back(r);
+  else if (queue.size() < responses_held || r.last)
+    queue.push_back(r);  // else lost: it is asked again
   schedule(qp);
 }
 

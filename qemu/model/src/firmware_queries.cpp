@@ -149,8 +149,7 @@ command_status firmware::query_dev_cap(command& c) {
   if (offers(a_.how, capability::reserved_lkey)) out.set<&l::reserved_lkey>(reserved::lkey);
   out.set<&l::bmme_flags>(offered_bmme_flags(a_.how));
   if (offers(a_.how, capability::device_managed_steering)) {
-    // 244: captures, section 2. The range: no source, chosen (Linux asks for 256).
-    out.set<&l::dmfs>(true).set<&l::dmfs_max_qp_per_entry>(244);
+    out.set<&l::dmfs>(true).set<&l::dmfs_max_qp_per_entry>(limits::rules_per_group);
     out.set<&l::dmfs_log_max_uc_range>(limits::log_steered_qps);
     out.set<&l::dmfs_ipoib>(offers(a_.how, capability::ipoib_steering));
   }

@@ -52,7 +52,9 @@ flow flow::of(packet_view v) {
   f.destination = static_cast<std::uint32_t>(ip->get<&ipv4_header::destination>());
   const std::size_t ip_options = ip->get<&ipv4_header::header_words>() * 4 - ipv4_header::bytes;
   // TCP's ports stand where UDP's do.
-  if (ip->get<&ipv4_header::fragment_offset>() != 0 || v.rest_bytes < ip_options + 4) return f;
+  if (ip->get<&ipv4_header::fragment_offset>() != 0 ||
+      v.rest_bytes < ip_options + udp_header::bytes)
+    return f;
   const auto ports = image<udp_header>::from_bytes(v.rest + ip_options);
   f.protocol = static_cast<std::uint8_t>(ip->get<&ipv4_header::protocol>());
   f.source_port = static_cast<std::uint16_t>(ports.get<&udp_header::source_port>());

@@ -60,7 +60,10 @@ command_status flow_steering::attach(command& c) {
     return command_status::bad_parameter;
   if (rule->control.get<&head::qpn>() >> t_.a.profile.log_qps != 0)
     return command_status::bad_index;
-  if (places_.size() >> t_.a.profile.log_mc_table != 0) return command_status::exceeds_limits;
+  const auto beside = rules_.find(rule->found_by());
+  if (places_.size() >> t_.a.profile.log_mc_table != 0 ||
+      (beside != rules_.end() && beside->second.size() >= limits::rules_per_group))
+    return command_status::exceeds_limits;
 
   const auto number = static_cast<std::int64_t>(++last_number_);
   const place p{

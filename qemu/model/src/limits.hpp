@@ -22,6 +22,10 @@ inline constexpr std::size_t objects = std::size_t{1} << 16;
 /// chunks of 256 KiB, Linux icm.c). No source: chosen.
 inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
 
+/// Steering rules for one group or queue pair: dmfs_max_qp_per_entry of QUERY_DEV_CAP (captures, section 2). Each gets
+/// a copy of each packet.
+inline constexpr unsigned rules_per_group = 244;
+
 /// Queue pairs whose unicast rules can steer, log2. No source: chosen (Linux takes 256).
 inline constexpr unsigned log_steered_qps = 10;
 

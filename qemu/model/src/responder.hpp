@@ -14,6 +14,9 @@ namespace freehca::model {
 /// Reads and atomics that wait for their turn because their requests came again, at most: more are
 /// dropped, and come once more.
 inline constexpr std::size_t responses_max = 64;
+/// Answers of one queue pair that wait, of any kind: more than log_max_ra_res_qp lets a requester ask for. No source:
+/// chosen.
+inline constexpr std::size_t responses_held = 256;
 
 /// A request packet, classified by its operation.
 struct request_packet {

@@ -100,7 +100,8 @@ void transport::parts::receive(unsigned port, const packet& p) {
     deliver_multicast(port, *v);
     return;
   }
-  if (rules.steers(number) && transport_of(v->bth.get<&bth::opcode>()) == bth_transport::ud) {
+  if (rules.steers(pairs.index_of(number)) &&
+      transport_of(v->bth.get<&bth::opcode>()) == bth_transport::ud) {
     deliver_steered(port, *v);
     return;
   }
