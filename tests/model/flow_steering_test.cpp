@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // Device-managed flow steering on InfiniBand ports.
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -94,7 +95,7 @@ class steered : public transport_fixture {
     return text;
   }
   outcome attach_bytes(const std::vector<std::byte>& text) {
-    std::memcpy(host->at(driver->input), text.data(), text.size());
+    std::copy(text.begin(), text.end(), host->at(driver->input));
     return driver->command(opcode::qp_flow_steering_attach, driver->input,
                            static_cast<std::uint32_t>(text.size() / 4));
   }
