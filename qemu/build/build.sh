@@ -17,7 +17,7 @@ here=$FREEHCA_ROOT/qemu/build
 # shellcheck source=qemu/build/config.sh
 . "$here/config.sh"
 
-need qemu
+need build qemu
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/qemu"
 cache_lock qemu
