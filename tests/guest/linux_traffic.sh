@@ -8,6 +8,9 @@
 listening() { ss -Hltn 'sport = 18515' | grep -q .; }
 
 # pair COMMAND...: the test program as server, and again, with localhost, as client. Its output is in /run/client.
+# pair_side says which of them this host had: client, or (linux_two_hosts.sh) server.
+# shellcheck disable=SC2034 # read by linux_perftest.sh
+pair_side=client
 pair() {
   "$@" >/run/server 2>&1 &
   pair_server=$!

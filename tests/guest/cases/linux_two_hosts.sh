@@ -2,103 +2,76 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Two guests with Linux's own drivers, cabled port to port, and OpenSM in one of them: both ports become Active, traffic
-# crosses, OpenSM dies and the other host's takes over, a LID changes under traffic. Server and subnet manager: host 1.
+# crosses, OpenSM dies and the other host's takes over, a LID changes under traffic.
 # options: --hosts 2 --memory 768M
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
+# options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
 # shellcheck source=tests/guest/linux_ipoib.sh
 . /guest/linux_ipoib.sh
-other=$((3 - HOST_INDEX))
-device=/sys/class/infiniband/mlx4_0
-
-# opensm_start LID: one that polls the master often, and gives host 1 this LID, host 2 the LID 2.
-opensm_start() {
-  mkdir -p /run/opensm-cache
-  echo "0x0002c90300f0ca01 $1 $1
-0x0002c90300f0cb01 2 2" >/run/opensm-cache/guid2lid
-  echo "honor_guid2lid_file TRUE
-sminfo_polling_timeout 1000
-polling_retry_number 2" >/run/opensm.conf
-  OSM_CACHE_DIR=/run/opensm-cache opensm -F /run/opensm.conf -g "$(cat /run/port-guid)" -f /run/opensm.log >/run/opensm.out 2>&1 &
-  opensm_pid=$!
-}
+# shellcheck source=tests/guest/linux_two_hosts.sh
+. /guest/linux_two_hosts.sh
 
 opensm_says() { grep -q "$1" /run/opensm.out; }
-lid_is() { [ $(($(cat $device/ports/1/lid))) = "$1" ]; }
-sm_lid_is() { [ $(($(cat $device/ports/1/sm_lid))) = "$1" ]; }
 
-# traffic COMMAND...: as server on host 1 and as client on host 2, over TCP by IPoIB.
-traffic() {
-  host sync "before traffic"
-  if [ "$HOST_INDEX" = 1 ]; then
-    "$@" >/run/server 2>&1 &
-    wait_for 30 listening || fail "$*: no server: $(cat /run/server)"
-    host sync listening
-    wait $! || fail "$*: server: $(cat /run/server)"
-  else
-    host sync listening
-    "$@" 10.0.1.1 >/run/client 2>&1 || fail "$*: client: $(cat /run/client)"
-    say "$*: $(grep -v "^-*\$" /run/client | tail -n 1 | tr -s " ")"
-  fi
+# connect PATTERN SERVER... -- CLIENT...: both end well, and the client's output has the pattern.
+connect() {
+  connect_pattern=$1
+  shift
+  both "$@" || fail "$*: $(cat /run/server /run/client)"
+  [ "$HOST_INDEX" = 1 ] || grep -q -- "$connect_pattern" /run/client || fail "$*: $(cat /run/client)"
 }
 
 log_mark
-modprobe mlx4_core && modprobe mlx4_ib && modprobe ib_uverbs && modprobe ib_umad || fail "modprobe"
-wait_for 10 [ -e $device ] || fail "no device mlx4_0"
-ibstat mlx4_0 1 | sed -n 's/.*Port GUID: //p' >/run/port-guid
-host sync loaded
-[ "$HOST_INDEX" = 2 ] || opensm_start 1
-wait_for 30 port_active mlx4_0 1 || fail "port 1 is not active: $(ibstat mlx4_0 1; cat /run/opensm.out)"
-lid_is "$HOST_INDEX" && sm_lid_is 1 || fail "LIDs: $(ibstat mlx4_0 1)"
-ipoib_up ib0 "10.0.1.$HOST_INDEX"
-host sync "addresses"
+two_hosts_up
 
 ping_far "10.0.1.$other" "datagram"
-for service in rc uc ud srq; do traffic ibv_${service}_pingpong -n 100 -c; done
-traffic ibv_xsrq_pingpong -n 100
+for service in rc uc ud srq; do pair ibv_${service}_pingpong -n 100 -c; done
+pair ibv_xsrq_pingpong -n 100
 for run in "send_bw -c RC -s 65536" "send_lat -c UD -s 64" "write_bw -c RC -s 1048576 -n 8" "write_lat -c UC -s 4096" \
   "read_bw -c RC -s 65536 -e" "send_bw -c XRC -s 4096" "atomic_bw -c RC" "write_bw -c RC -s 64 -q 64"; do
   # shellcheck disable=SC2086 # words
   case $run in
-    *-n*) traffic ib_$run -d mlx4_0 -F ;;
-    *) traffic ib_$run -d mlx4_0 -F -n 100 ;;
+    *-n*) pair ib_$run -d mlx4_0 -F ;;
+    *) pair ib_$run -d mlx4_0 -F -n 100 ;;
   esac
 done
+connect "rdma-ping-19" rping -s -a 10.0.1.1 -C 20 -S 4096 -V -- rping -c -a 10.0.1.1 -C 20 -S 4096 -V -v
+connect "return status 0" ucmatose -b 10.0.1.1 -c 4 -C 20 -S 4096 -- ucmatose -s 10.0.1.1 -c 4 -C 20 -S 4096
+connect "return status 0" udaddy -b 10.0.1.1 -c 4 -C 20 -S 1000 -- udaddy -s 10.0.1.1 -c 4 -C 20 -S 1000
+connect "return status 0" mckey -m 224.0.1.5 -b 10.0.1.1 -- mckey -m 224.0.1.5 -b 10.0.1.2 -s
 
 say "tools"
 tool "Active/ +LinkUp" iblinkinfo
 tool "PortXmitPkts:\.+[1-9]" perfquery $other 1
 tool "LinkState:\.+Active" smpquery portinfo $other
+tool "State: Active" ibstat mlx4_0 1
+tool "lid\.+$other\$" saquery NR
+tool "MGID\.+ff12:401b:ffff::ffff:ffff" saquery -g
+if [ "$HOST_INDEX" = 1 ]; then
+  ibping -S >/dev/null 2>&1 &
+  ibping_server=$!
+  host sync "ibping"
+  host sync "ibpinged"
+  kill $ibping_server
+  wait $ibping_server 2>/dev/null
+else
+  host sync "ibping"
+  wait_for 10 sh -c "ibping -c 1 1 | grep -q ' 1 received'" || fail "ibping: no server"
+  tool "3 packets transmitted, 3 received, 0% packet loss" ibping -c 3 1
+  host sync "ibpinged"
+fi
 host sync "tools"
 
 for mode in datagram connected; do
   ip link set ib0 type ipoib mode $mode || fail "mode $mode"
   host sync "mode"
   ping_far "10.0.1.$other" $mode
-  if [ "$HOST_INDEX" = 1 ]; then
-    nc -l -p 5000 -e sh -c 'md5sum >/run/sum' &
-    wait_for 10 sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "no listener"
-    host sync copy
-    wait $!
-    nc -l -p 5001 -e cat /run/sum &
-    wait_for 10 sh -c 'ss -Hltn "sport = 5001" | grep -q .' || fail "no listener"
-    host sync copied
-    wait $!
-  else
-    dd if=/dev/urandom of=/run/file bs=1M count=64 2>/dev/null
-    host sync copy
-    nc 10.0.1.1 5000 </run/file || fail "copy, $mode"
-    host sync copied
-    nc 10.0.1.1 5001 </dev/null >/run/far-sum || fail "the sum of the copy"
-    md5sum </run/file >/run/sum
-    cmp /run/sum /run/far-sum || fail "64 MiB, $mode: not what was sent"
-    say "64 MiB, $mode: $(cat /run/sum)"
-  fi
-  host sync "copy done"
+  copy_to_other 64 $mode
 done
 
 say "the subnet manager dies, and the other host's takes over"
@@ -128,10 +101,10 @@ ping_far "10.0.1.$other" "with the new LID"
 host sync "pinged"
 kill $ping_pid
 wait $ping_pid 2>/dev/null
-traffic ibv_rc_pingpong -n 100 -c
+pair ibv_rc_pingpong -n 100 -c
 host sync "all done"
 
-[ "$HOST_INDEX" = 1 ] || { kill -9 "$opensm_pid"; wait "$opensm_pid" 2>/dev/null; }
+[ "$HOST_INDEX" = 1 ] || opensm_stop
 ip link set ib0 down
 linux_down
 log_clean || fail "the kernel's log"

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# Two guests on a cable that loses, overtakes, doubles and damages packets in both directions: what reliable connections
+# deliver is whole and in order, or they end because their retries are over; what is unreliable loses and never changes.
+# rdma-core's pingpongs are no measure here: the one that is done first goes, and when its last acknowledgement was lost,
+# the other's retries are over, as they should be.
+# options: --hosts 2 --memory 768M
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
+# options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
+# program: numbered_messages
+# timeout: 600
+. /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
+# shellcheck source=tests/guest/linux_ipoib.sh
+. /guest/linux_ipoib.sh
+# shellcheck source=tests/guest/linux_two_hosts.sh
+. /guest/linux_two_hosts.sh
+
+# link_faults RATE: packets in a million, of each kind of fault.
+link_faults() {
+  host sync "faults"
+  host set x-fault-link1 "loss:$1:reordering:$1:duplication:$1:corruption:$1:seed:$HOST_INDEX" ||
+    fail "x-fault-link1"
+  host sync "faults set"
+}
+
+# faulty: how many packets of this host's the cable has spoilt.
+faulty() {
+  faulty_sum=0
+  for faulty_kind in lost reordered duplicated corrupted; do
+    faulty_sum=$((faulty_sum + $(host get port1_fault_$faulty_kind)))
+  done
+  echo $faulty_sum
+}
+
+log_mark
+two_hosts_up
+for rate in 1000 10000 100000; do
+  say "$rate in a million of each fault"
+  before=$(faulty)
+  link_faults $rate
+  for run in "rc send" "rc write" "rc read" "rc add" "uc send" "uc write" "ud send"; do
+    set -- numbered_messages -c "${run% *}" -o "${run#* }"
+    both "$@" -- "$@" 10.0.1.1 || fail "$run: $(cat /run/server /run/client)"
+    say "$run: $(cat /run/server /run/client 2>/dev/null | tail -n 1)"
+  done
+  if [ $rate -le 10000 ]; then
+    ip link set ib0 type ipoib mode connected || fail "mode connected"
+    copy_to_other 4 "connected mode"
+    ip link set ib0 type ipoib mode datagram || fail "mode datagram"
+  fi
+  link_faults 0
+  spoilt=$(($(faulty) - before))
+  say "$spoilt packets spoilt"
+  [ $spoilt -ge $((rate / 1000)) ] || fail "hardly a fault"
+done
+two_hosts_down
+log_clean || fail "the kernel's log"
+no_complaints
