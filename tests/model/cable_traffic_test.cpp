@@ -67,6 +67,27 @@ TEST_F(cable_traffic, reliable_connections_move_every_kind_both_ways) {
   EXPECT_EQ(a.hca->complaints() + b.hca->complaints(), 0u);
 }
 
+TEST_F(cable_traffic, a_write_leaves_the_receive_of_a_send_that_was_cut_off) {
+  test_qp left = a.make_qp(0x140, qp_service::uc), right = b.make_qp(0x141, qp_service::uc);
+  pair(left, right);
+  a.fill(at(0), 2000, 4);
+  b.post_receive(right, at(0x10000), 4000, b.key);
+  unsigned packets = 0;
+  a.host->on_wire = [&](unsigned, std::vector<std::byte>& bytes) {
+    if (bytes.size() > layouts::link_packet::bytes && ++packets == 2) bytes.clear();
+  };
+  a.send(left, a.transfer(wqe_opcode::send, 2000, at(0), 0));
+  a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::send));
+  a.send(left, a.transfer(wqe_opcode::rdma_write, 100, at(0), at(0x20000)));
+  a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  b.expect_pattern(at(0x20000), 100, 4);
+  EXPECT_TRUE(b.no_completion());
+  a.send(left, a.transfer(wqe_opcode::send, 2000, at(0), 0));
+  a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::send));
+  b.expect_done(right, false, static_cast<unsigned>(cqe_opcode::recv_send));
+  b.expect_pattern(at(0x10000), 2000, 4);
+}
+
 TEST_F(cable_traffic, datagrams_name_their_source) {
   test_qp left = a.make_qp(0x140, qp_service::ud), right = b.make_qp(0x141, qp_service::ud);
   a.to_rts(left, 0);

@@ -318,7 +318,8 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
 void responder::finish_message(queue_pair& qp, const request_packet& p) {
   receive_side& rq = qp.rq;
   rq.msn = psn_add(rq.msn, 1);
-  if (!rq.request) return;
+  // An unreliable send that was cut off leaves its receive to the next send: a write may come between.
+  if (!rq.request || (p.write && !p.immediate)) return;
   receive_report report;
   report.opcode = p.write        ? cqe_opcode::recv_rdma_write_imm
                   : p.invalidate ? cqe_opcode::recv_send_inval
