@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz.sh driver|model [SECONDS]: the driver against an adapter that lies, or the model against a hostile guest, under
-# sanitizers, for so many seconds (default 60). What it learns is kept in the cache; an input that finds something is
-# left in build/fuzz-findings.
+# fuzz.sh driver|model [SECONDS]: the driver against an adapter that lies, or the model against a hostile guest and a
+# hostile far end of its cable, under sanitizers, for so many seconds (default 60). What it learns is kept in the
+# cache; an input that finds something is left in build/fuzz-findings.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

@@ -20,10 +20,22 @@ constexpr std::size_t host_memory = 40u << 20;
 /// The same for all runs: fresh pages would cost more than all that a guest does.
 std::vector<std::byte> memory(host_memory);
 
+/// The adapter that the first byte of an input says: of one kind, and without one capability or none.
+model::options adapter_of(std::uint8_t what) {
+  constexpr unsigned kinds = 3, choices = std::size(model::capability_names) + 1;
+  model::options how;
+  how.kind = static_cast<model::variant>(what / choices % kinds);
+  if (what % choices != 0) how.without.add(model::capability_names[what % choices - 1].what);
+  how.cable[1] = true;
+  return how;
+}
+
 }  // namespace
 
 hostile_guest::hostile_guest(input& from)
-    : transport_fixture(std::make_unique<model::test::test_host>(std::move(memory))), input_(from) {
+    : transport_fixture(adapter_of(from.byte()),
+                        std::make_unique<model::test::test_host>(std::move(memory))),
+      input_(from) {
   std::uint32_t qpn = 0x100;
   for (const auto service : {qp_service::rc, qp_service::rc, qp_service::ud, qp_service::mlx})
     pairs_[qpn - 0x100] = make_qp(qpn, service), ++qpn;
@@ -40,6 +52,7 @@ hostile_guest::hostile_guest(input& from)
         std::uint64_t{0xffffffff}, std::uint64_t{0x80000000}, std::uint64_t{0xffffff},
         std::uint64_t{0x40000001}})
     known_[i++] = each;
+  lay_cable();
 }
 
 hostile_guest::~hostile_guest() {
@@ -113,8 +126,7 @@ void hostile_guest::access_doorbells() {
   else hca->write_uar(at, std::uint64_t{number()} << (bytes == 8 ? 32 : 0) | number(), bytes);
 }
 
-void hostile_guest::send_request() {
-  test_qp& qp = some_queue_pair();
+void hostile_guest::send_request(test_qp& qp) {
   test_send s;
   const std::uint8_t kind = input_.byte();
   s.opcode = static_cast<layouts::wqe_opcode>(kind % 32);
@@ -128,6 +140,7 @@ void hostile_guest::send_request() {
   s.dqpn = pairs_[kind % 4].number;
   s.qkey = qkey;
   s.global = (kind & 0x20) != 0;
+  if (&qp == &cabled_[2].qp) s.port = cabled_port, s.dlid = kind < 0x80 ? far_lid : own_lid;
   const std::size_t at = std::size_t{qp.sent % test_qp::entries} * test_qp::stride;
   post_send(qp, s);
   damage(driver->bytes_of(qp.ring, at), test_qp::stride, 6);
@@ -227,7 +240,11 @@ void hostile_guest::break_down() {
 }
 
 void hostile_guest::act() {
-  switch (input_.byte() % 18) {
+  // From here on the cable's.
+  constexpr unsigned actions = 18, cable = 13 * actions;
+  const unsigned what = input_.byte();
+  if (what >= cable) return act_at_cable(what - cable);
+  switch (what % actions) {
     case 0:
       return access_registers();
     case 1:
@@ -236,7 +253,7 @@ void hostile_guest::act() {
     case 3:
     case 4:
     case 5:
-      return send_request();
+      return send_request(some_queue_pair());
     case 6:
       return receive_request();
     case 7:
@@ -260,7 +277,9 @@ void hostile_guest::act() {
 void hostile_guest::expect_order_after_reset() {
   host->advance(1'000'000);
   hca->set_faults({});
-  model::test::expect_works_after_reset(*host, *hca);
+  test_driver again{*host, *hca};
+  model::test::expect_works_after_reset(again);
+  expect_working_cable(again);
 }
 
 }  // namespace freehca::fuzz

@@ -2,16 +2,22 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include <freehca/layouts/headers.hpp>
+
+#include "capabilities.hpp"
 #include "input.hpp"
+#include "packet.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::fuzz {
 
 /// A guest on a modelled adapter that is up, with queue pairs that work. From there on it does what an input says:
 /// accesses to registers and doorbells, commands, work requests and contexts that are nearly right, noise where the
-/// adapter reads, a bus that refuses.
+/// adapter reads, a bus that refuses. From port 2 a cable leads to a far end that is no better.
 class hostile_guest : public model::test::transport_fixture {
  public:
   explicit hostile_guest(input& from);
@@ -30,11 +36,14 @@ class hostile_guest : public model::test::transport_fixture {
   std::uint64_t address();
   /// As the input says, in up to `most` places.
   void damage(std::byte* bytes, std::size_t count, unsigned most);
-  test_qp& some_queue_pair() { return pairs_[input_.byte() % 4]; }
+  test_qp& some_queue_pair() {
+    const std::uint8_t kind = input_.byte();
+    return kind < 0xc0 ? pairs_[kind % 4] : cabled_[kind % 4].qp;
+  }
 
   void access_registers();
   void access_doorbells();
-  void send_request();
+  void send_request(test_qp& qp);
   void receive_request();
   void send_datagram();
   void arm();
@@ -50,8 +59,38 @@ class hostile_guest : public model::test::transport_fixture {
   template <class T>
   void put_in_mailbox(const layouts::image<T>& i, std::size_t at = 0);
 
+  // hostile_cable.cpp
+  static constexpr unsigned cabled_port = 2;
+  static constexpr std::uint16_t own_lid = 4, far_lid = 9;
+  struct cabled_end {
+    test_qp qp;
+    std::uint32_t next_psn = 0;   ///< of the far end's next request
+    std::uint32_t requested = 0;  ///< the last request that the far end has seen
+  };
+  void lay_cable();
+  void make_shared_queue(const test_qp& qp);
+  bool offered(model::capability c) const { return offers(hca->inside().how, c); }
+  /// The far end sees a packet.
+  void seen(const std::vector<std::byte>& bytes);
+  void arrives(const std::vector<std::byte>& bytes);
+  void arrives(model::packet p);
+  model::packet packet_for(cabled_end& end, layouts::bth_operation operation, std::uint32_t psn,
+                           const std::byte* extended, std::size_t extended_bytes,
+                           std::size_t payload);
+  void act_at_cable(unsigned kind);
+  void request_by_cable();
+  void response_by_cable();
+  void datagram_by_cable();
+  void link_packet_by_cable();
+  void noise_by_cable();
+  void change_cable();
+  void raise_link();
+  void expect_working_cable(model::test::test_driver& again);
+
   input& input_;
-  test_qp pairs_[4];  ///< RC, its peer, UD, MLX
+  test_qp pairs_[4];       ///< RC, its peer, UD, MLX
+  cabled_end cabled_[4];   ///< on port 2: RC, UC, UD, XRC
+  bool answered_ = false;  ///< a management datagram has come back by the cable
   std::uint64_t known_[12] = {};
 };
 

@@ -7,7 +7,7 @@
 #include <freehca/layouts/pma.hpp>
 
 #include "cabled_fixture.hpp"
-#include "packet_crc.hpp"
+#include "hand_made_packets.hpp"
 #include "wire_form.hpp"
 
 namespace freehca::model::test {
@@ -16,40 +16,6 @@ using namespace layouts;
 using layouts::port_state;
 
 namespace {
-
-image<dr_smp> directed(mad_method method, smp_attribute attribute) {
-  image<dr_smp> m;
-  m.set<&dr_smp::base_version>(1)
-      .set<&dr_smp::mgmt_class>(mad_class::subnet_directed_route)
-      .set<&dr_smp::class_version>(1)
-      .set<&dr_smp::method>(method)
-      .set<&dr_smp::hop_pointer>(1)
-      .set<&dr_smp::hop_count>(1)
-      .set<&dr_smp::tid>(77)
-      .set<&dr_smp::attribute_id>(static_cast<unsigned>(attribute))
-      .set<&dr_smp::dr_slid>(permissive_lid)
-      .set<&dr_smp::dr_dlid>(permissive_lid);
-  m.data()[dr_smp{}.initial_path.offset + 1] = std::byte{1};
-  return m;
-}
-
-mad_packet to_qp0(const image<dr_smp>& m) {
-  mad_packet p;
-  p.slid = p.dlid = permissive_lid;
-  p.virtual_lane = 15;
-  std::memcpy(p.mad.data(), m.data(), p.mad.size());
-  return p;
-}
-
-std::vector<std::byte> link_packet_of(link_packet_op op, unsigned lane = 0) {
-  image<link_packet> p;
-  p.set<&link_packet::op>(op).set<&link_packet::vl>(lane);
-  const auto crc = variant_crc({p.data(), 4});
-  std::vector<std::byte> bytes(p.data(), p.data() + 4);
-  bytes.push_back(static_cast<std::byte>(crc & 0xff));
-  bytes.push_back(static_cast<std::byte>(crc >> 8));
-  return bytes;
-}
 
 void arrives(station& s, const std::vector<std::byte>& bytes) {
   s.hca->link_receive(1, bytes.data(), bytes.size());

@@ -7,7 +7,7 @@
 #include <freehca/layouts/set_port.hpp>
 
 #include "adapter.hpp"
-#include "mad_packet.hpp"
+#include "hand_made_packets.hpp"
 #include "ports.hpp"
 #include "ports_fixture.hpp"
 
@@ -61,30 +61,6 @@ class ports_wire : public ports_fixture {
     events();
   }
 
-  static image<dr_smp> directed(mad_method method, smp_attribute attribute) {
-    image<dr_smp> m;
-    m.set<&dr_smp::base_version>(1)
-        .set<&dr_smp::mgmt_class>(mad_class::subnet_directed_route)
-        .set<&dr_smp::class_version>(1)
-        .set<&dr_smp::method>(method)
-        .set<&dr_smp::hop_pointer>(1)
-        .set<&dr_smp::hop_count>(1)
-        .set<&dr_smp::tid>(77)
-        .set<&dr_smp::attribute_id>(static_cast<unsigned>(attribute))
-        .set<&dr_smp::dr_slid>(permissive_lid)
-        .set<&dr_smp::dr_dlid>(permissive_lid);
-    return m;
-  }
-  template <class M>
-  static mad_packet to_qp0(const image<M>& m, std::uint16_t slid = permissive_lid,
-                           std::uint16_t dlid = permissive_lid) {
-    mad_packet p;
-    p.slid = slid;
-    p.dlid = dlid;
-    p.virtual_lane = 15;
-    std::memcpy(p.mad.data(), m.data(), p.mad.size());
-    return p;
-  }
   void send(const mad_packet& p) {
     links().receive_from_link(1, encode(p));
     host->run();

@@ -39,7 +39,8 @@ struct test_send {
   std::uint32_t rkey = 0, immediate = 0;
   std::uint64_t swap_add = 0, compare = 0, swap_mask = 0, compare_mask = 0;
   std::uint32_t dqpn = 0, qkey = 0;  ///< UD
-  std::uint16_t dlid = 0;            ///< UD; 0: the own port's
+  unsigned port = 1;                 ///< UD
+  std::uint16_t dlid = 0;            ///< UD; 0: the port's own
   bool signaled = true, fence = false, solicited = false, global = false;
 };
 
@@ -52,8 +53,8 @@ class transport_fixture : public testing::Test {
 
   transport_fixture() { start(test_options()); }
   explicit transport_fixture(const options& how) { start(how); }
-  explicit transport_fixture(std::unique_ptr<test_host> on) {
-    start(test_options(), std::move(on));
+  transport_fixture(const options& how, std::unique_ptr<test_host> on) {
+    start(how, std::move(on));
   }
   explicit transport_fixture(steering how) { start(test_options(), nullptr, how); }
 
@@ -235,14 +236,14 @@ class transport_fixture : public testing::Test {
   void put_datagram(const test_qp& qp, std::size_t at, const test_send& s) {
     using d = layouts::wqe_datagram;
     layouts::image<d> segment;
-    segment.set<&d::port>(1)
+    segment.set<&d::port>(s.port)
         .set<&d::pd>(pd)
-        .set<&d::rlid>(s.dlid != 0 ? s.dlid : links().base_lid(1))
+        .set<&d::rlid>(s.dlid != 0 ? s.dlid : links().base_lid(s.port))
         .set<&d::sl>(3);
     segment.set<&d::dqpn>(s.dqpn).set<&d::qkey>(s.qkey);
     if (s.global) {
       std::byte gid[16];
-      links().gid(1, 0, gid);
+      links().gid(s.port, 0, gid);
       segment.set<&d::grh>(true)
           .set<&d::hop_limit>(64)
           .set<&d::tclass>(7)

@@ -9,11 +9,12 @@
 namespace freehca::model::test {
 
 /// Whatever was done to the adapter: the software reset makes it as new, and a driver finds it in order.
-inline void expect_works_after_reset(test_host& host, device& hca) {
+inline void expect_works_after_reset(test_driver& driver) {
   using layouts::command_status;
   using layouts::opcode;
+  test_host& host = driver.host;
+  device& hca = driver.hca;
   host.bus_master_on = host.msix_on = true;
-  test_driver driver{host, hca};
   driver.write(layouts::bar0::reset, 1);
   EXPECT_TRUE(host.idle());
   EXPECT_FALSE(host.intx_asserted);
@@ -40,6 +41,11 @@ inline void expect_works_after_reset(test_host& host, device& hca) {
   EXPECT_EQ(done.get<&layouts::eqe_command::status>(), command_status::ok);
   EXPECT_EQ(host.messages, std::vector<unsigned>{9});
   EXPECT_EQ(hca.complaints(), complaints);
+}
+
+inline void expect_works_after_reset(test_host& host, device& hca) {
+  test_driver driver{host, hca};
+  expect_works_after_reset(driver);
 }
 
 }  // namespace freehca::model::test
