@@ -83,6 +83,10 @@ static bool send_frames(Mlx4Link *link)
         return false;
     }
     nc = qemu_get_queue(link->nic);
+    /* A new connection takes what the one before left, but does not say so. */
+    if (link->busy && nc->peer && has_begun(nc->peer)) {
+        qemu_flush_queued_packets(nc->peer);
+    }
     while (!link->busy && !QSIMPLEQ_EMPTY(&link->frames)) {
         Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
 
