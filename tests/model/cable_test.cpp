@@ -108,6 +108,24 @@ TEST_F(cabled, a_disabled_port_takes_the_link_down_and_keeps_it_down) {
   EXPECT_EQ(a.state(), port_state::down);
 }
 
+TEST_F(cabled, a_polling_port_can_be_disabled) {
+  a.open();
+  pass(second);
+  a.manage(lid_a, port_state::no_change, 1, port_physical_state::disabled);
+  pass(second);
+  EXPECT_EQ(physical(a), port_physical_state::disabled);
+  b.open();
+  pass(60 * second);
+  EXPECT_EQ(a.state(), port_state::down);
+  EXPECT_EQ(b.state(), port_state::down);
+  EXPECT_EQ(physical(b), port_physical_state::polling);
+  a.close();
+  a.open();
+  pass(second);
+  EXPECT_EQ(a.state(), port_state::initialize);
+  EXPECT_EQ(b.state(), port_state::initialize);
+}
+
 TEST_F(cabled, a_bounced_link_trains_again_at_both_ends) {
   activate();
   a.manage(lid_a, port_state::down);

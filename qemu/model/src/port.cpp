@@ -84,19 +84,16 @@ void port::open() {
 void port::close() {
   if (!open_) return;
   open_ = false;
-  a_.work.cancel(training_);
-  trained_ = false;
   traps_.clear();
   // A port that is not initialised is disabled. no source: chosen
   if (link_up()) lose_link(port_physical_state::disabled);
-  managed_.info.set<&port_info::physical_state>(port_physical_state::disabled);
-  if (peer_ != nullptr) peer_->transmitter(false);
+  stop_polling(port_physical_state::disabled);
 }
 
 void port::train() {
   a_.work.cancel(training_);
   trained_ = false;
-  if (peer_ == nullptr || managed_.physical_state() == port_physical_state::disabled) return;
+  if (peer_ == nullptr || managed_.physical_state() != port_physical_state::polling) return;
   peer_->transmitter(true);
   if (peer_->present()) training_ = a_.work.after(training_ns, [this] { trained(); });
 }
@@ -159,6 +156,13 @@ void port::lose_link(port_physical_state next) {
   if (was_active) post_port_change(port_change_subtype::down);
 }
 
+void port::stop_polling(port_physical_state next) {
+  a_.work.cancel(training_);
+  trained_ = false;
+  managed_.info.set<&port_info::physical_state>(next);
+  if (peer_ != nullptr) peer_->transmitter(false);
+}
+
 void port::state_wanted(layouts::port_state state, port_physical_state physical) {
   using layouts::port_state;
   if (physical == port_physical_state::disabled || physical == port_physical_state::sleep ||
@@ -168,9 +172,11 @@ void port::state_wanted(layouts::port_state state, port_physical_state physical)
     const port_physical_state next =
         physical == port_physical_state::no_change ? port_physical_state::polling : physical;
     a_.work.after(linger_ns, [this, next, generation = generation_] {
-      if (generation != generation_ || !link_up()) return;
-      lose_link(next);
-      if (next == port_physical_state::polling) train();
+      if (generation != generation_ || !open_) return;
+      if (link_up()) lose_link(next);
+      else if (next != port_physical_state::polling) stop_polling(next);
+      else return;
+      train();
     });
     return;
   }

@@ -39,6 +39,7 @@ class port final : private change_listener {
     return managed_.physical_state() == layouts::port_physical_state::link_up;
   }
 
+  bool own_lid(std::uint16_t lid) const;
   /// As their namesakes in class ports.
   void transmit(packet p);
   void receive_from_link(packet p);
@@ -72,12 +73,12 @@ class port final : private change_listener {
   void trained();
   void link_trained();
   void lose_link(layouts::port_physical_state next);
+  void stop_polling(layouts::port_physical_state next);
   void post_port_change(layouts::port_change_subtype subtype);
   void post_management_change(const layouts::image<layouts::eqe>& e);
   void post_table_change(layouts::port_management_subtype subtype, unsigned block,
                          std::uint32_t mask);
 
-  bool own_lid(std::uint16_t lid) const;
   bool returns_at_once(const packet& p, const packet_summary& s) const;
   /// Sets the virtual lane that the service level leads to; false: there is none.
   bool choose_lane(packet& p) const;
