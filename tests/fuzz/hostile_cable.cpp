@@ -120,8 +120,7 @@ void hostile_guest::make_shared_queue(const test_qp& qp) {
 
 void hostile_guest::seen(const std::vector<std::byte>& bytes) {
   packet p;
-  if (bytes.size() == layouts::link_packet::bytes ||
-      from_wire(bytes, p) != model::arrival::good)
+  if (bytes.size() == layouts::link_packet::bytes || from_wire(bytes, p) != model::arrival::good)
     return;
   auto v = model::packet_view::of(p);
   if (!v) return;
@@ -188,10 +187,10 @@ void hostile_guest::request_by_cable() {
   const bool write = operation >= o::rdma_write_first && operation <= o::rdma_write_only_imm;
   const bool full = operation == o::send_first || operation == o::send_middle ||
                     operation == o::rdma_write_first || operation == o::rdma_write_middle;
-  const std::size_t payload = full                                 ? mtu
-                              : operation >= o::rdma_read_request &&
-                                      operation <= o::fetch_add ? 0
-                                                                : input_.byte() * 5u % (mtu + 1);
+  const std::size_t payload = full ? mtu
+                              : operation >= o::rdma_read_request && operation <= o::fetch_add
+                                  ? 0
+                                  : input_.byte() * 5u % (mtu + 1);
   headers h;
   if (end.qp.service == qp_service::xrc)
     h.add(layouts::image<layouts::xrceth>{}.set<&layouts::xrceth::xrc_srq>(
@@ -205,9 +204,10 @@ void hostile_guest::request_by_cable() {
   std::uint32_t packets = 1;
   if (operation == o::rdma_read_request || operation == o::rdma_write_first ||
       operation == o::rdma_write_only || operation == o::rdma_write_only_imm) {
-    const std::uint32_t length = operation == o::rdma_write_first    ? mtu + input_.byte() * 8
-                                 : operation == o::rdma_read_request ? number()
-                                                                     : static_cast<std::uint32_t>(payload);
+    const std::uint32_t length = operation == o::rdma_write_first ? mtu + input_.byte() * 8
+                                 : operation == o::rdma_read_request
+                                     ? number()
+                                     : static_cast<std::uint32_t>(payload);
     if (operation == o::rdma_read_request && length < region_pages * 4096)
       packets = std::max<std::uint32_t>(1, (length + mtu - 1) / mtu);
     h.add(layouts::image<layouts::reth>{}
@@ -226,7 +226,8 @@ void hostile_guest::request_by_cable() {
     h.add(layouts::image<layouts::ieth>{}.set<&layouts::ieth::rkey>(rkey));
   const std::uint8_t kind = input_.byte();
   const std::uint32_t psn =
-      kind < 0xd0 ? end.next_psn : model::psn_add(end.next_psn, static_cast<std::uint32_t>(kind % 16) + 0xfffff8u);
+      kind < 0xd0 ? end.next_psn
+                  : model::psn_add(end.next_psn, static_cast<std::uint32_t>(kind % 16) + 0xfffff8u);
   if (kind < 0xd0) end.next_psn = model::psn_add(psn, packets);
   arrives(packet_for(end, operation, psn, h.bytes, h.size, payload));
 }
@@ -241,17 +242,16 @@ void hostile_guest::response_by_cable() {
   if (operation != o::rdma_read_response_middle) {
     const std::uint8_t syndrome = input_.byte();
     h.add(layouts::image<layouts::aeth>{}
-              .set<&layouts::aeth::type>(static_cast<layouts::aeth_type>(
-                  syndrome < 0x80 ? 0 : syndrome / 32 % 4))
+              .set<&layouts::aeth::type>(
+                  static_cast<layouts::aeth_type>(syndrome < 0x80 ? 0 : syndrome / 32 % 4))
               .set<&layouts::aeth::value>(syndrome % 32));
   }
   if (operation == o::atomic_acknowledge) h.add(layouts::image<layouts::atomic_ack_eth>{});
   const std::size_t payload = operation >= o::acknowledge ? 0
-                              : (kind & 0x40) != 0         ? mtu
-                                                           : input_.byte() * 5u % (mtu + 1);
+                              : (kind & 0x40) != 0        ? mtu
+                                                          : input_.byte() * 5u % (mtu + 1);
   const std::uint32_t back = input_.byte();
-  const std::uint32_t psn =
-      model::psn_add(end.requested, back < 0x80 ? 0 : 0x1000000u - back % 16);
+  const std::uint32_t psn = model::psn_add(end.requested, back < 0x80 ? 0 : 0x1000000u - back % 16);
   arrives(packet_for(end, operation, psn, h.bytes, h.size, payload));
 }
 
@@ -303,8 +303,8 @@ void hostile_guest::change_cable() {
     case 0:
       return hca->plug_cable(what / 4 % 4, (what & 0x80) != 0);
     case 1:
-      host->wire_full = (what & 0x80) == 0;
-      if (!host->wire_full || (what & 0x40) != 0) hca->link_has_room(what / 4 % 4);
+      host->wire_full[cabled_port - 1] = (what & 0x80) == 0;
+      if ((what & 0x80) != 0 || (what & 0x40) != 0) hca->link_has_room(what / 4 % 4);
       return;
     case 2: {
       model::link_faults f;
@@ -324,14 +324,13 @@ void hostile_guest::raise_link() {
   using layouts::dr_smp, layouts::port_info;
   using model::test::link_packet_of;
   hca->plug_cable(cabled_port, true);
-  host->wire_full = false;
+  host->wire_full[cabled_port - 1] = false;
   hca->link_has_room(cabled_port);
   arrives(link_packet_of(layouts::link_packet_op::training_1));
   host->advance(training);
   arrives(link_packet_of(layouts::link_packet_op::training_2));
   for (const auto state : {layouts::port_state::armed, layouts::port_state::active}) {
-    auto m =
-        model::test::directed(layouts::mad_method::set, layouts::smp_attribute::port_info);
+    auto m = model::test::directed(layouts::mad_method::set, layouts::smp_attribute::port_info);
     layouts::image<port_info> wanted;
     wanted.set<&port_info::lid>(own_lid).set<&port_info::master_sm_lid>(far_lid);
     wanted.set<&port_info::neighbor_mtu>(layouts::ib_mtu::mtu_1024).set<&port_info::state>(state);

@@ -161,6 +161,22 @@ TEST_F(cabled, a_catastrophic_error_is_missed) {
   EXPECT_EQ(a.state(), port_state::down);
 }
 
+TEST_F(cabled, an_adapter_that_has_failed_tells_nothing_of_its_cable) {
+  activate();
+  a.hca->fail();
+  a.host->run();
+  a.events(event_type::none);
+  const auto written = a.host->bytes_written;
+  const auto messages = a.host->messages.size();
+  a.hca->plug_cable(1, false);
+  pass(second);
+  EXPECT_EQ(b.state(), port_state::down);
+  a.hca->plug_cable(1, true);
+  pass(second);
+  EXPECT_EQ(a.host->bytes_written, written);
+  EXPECT_EQ(a.host->messages.size(), messages);
+}
+
 TEST_F(cabled, a_pulled_cable_is_seen_at_both_ends_and_comes_back) {
   activate();
   a.hca->plug_cable(1, false);
@@ -276,11 +292,11 @@ TEST_F(cabled, a_full_cable_loses_nothing) {
   a.connect(left, 0x100, lid_b);
   b.connect(right, 0x100, lid_a);
   a.fill(a.region_start, 1u << 20, 3);
-  a.host->wire_full = true;
+  a.host->wire_full[0] = true;
   a.send(left, a.transfer(wqe_opcode::rdma_write, 1u << 20, a.region_start, b.region_start));
   a.host->run();
   EXPECT_EQ(b.counter("port1_packets_received"), 0u);
-  a.host->wire_full = false;
+  a.host->wire_full[0] = false;
   a.hca->link_has_room(1);
   a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::rdma_write));
   b.expect_pattern(b.region_start, 1u << 20, 3);

@@ -4,6 +4,10 @@
 // A bad cable between two adapters: what is reliable arrives once and in order or fails by its retry counters; what is
 // not may be lost and is never wrong.
 #include "cabled_fixture.hpp"
+#include "link_fault_source.hpp"
+#include "psn.hpp"
+#include "wire.hpp"
+#include "wire_form.hpp"
 
 namespace freehca::model::test {
 
@@ -18,6 +22,7 @@ struct bad_cable {
   const char* name;
   link_faults how;
 };
+// GoogleTest finds it by this name. NOLINTNEXTLINE(readability-identifier-naming)
 void PrintTo(const bad_cable& c, std::ostream* to) {
   *to << c.name;
 }
@@ -214,6 +219,39 @@ TEST_P(bad_link, faults_are_counted_and_seen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(rates, bad_link, testing::ValuesIn(cables));
+
+TEST(link_fault, damage_is_by_the_seed_alone) {
+  link_fault_source source;
+  const auto damaged = [&](unsigned packets) {
+    source.set({.corruption = link_faults::always, .seed = 5});
+    std::vector<std::vector<std::byte>> all(packets, std::vector<std::byte>(100));
+    for (auto& bytes : all) source.decide(bytes, true);
+    return all;
+  };
+  const auto first =
+      damaged(21);  // an odd number: whatever counts packets stands elsewhere behind it
+  EXPECT_EQ(damaged(21), first);
+}
+
+TEST_F(cabled, only_packets_that_are_held_back_count_as_reordered) {
+  activate();
+  test_qp left = a.make_qp(0x140, qp_service::ud);
+  a.to_rts(left, 0);
+  EXPECT_TRUE(a.hca->set_link_faults(1, {.reordering = link_faults::always}));
+  unsigned overtaken = 0;
+  std::uint32_t before = 0;
+  a.host->on_wire = [&](unsigned, std::vector<std::byte>& bytes) {
+    packet p;
+    if (from_wire(bytes, p) != arrival::good) return;
+    const std::uint32_t psn = packet_view::of(p)->psn();
+    overtaken += psn == psn_before(before);
+    before = psn;
+  };
+  for (unsigned i = 0; i < 50; ++i) a.send_datagram(left, 10, 0x140, lid_b);
+  a.host->run();
+  EXPECT_EQ(overtaken, 25u);
+  EXPECT_EQ(a.counter("port1_fault_reordered"), 25u);
+}
 
 TEST_F(cabled, the_same_seed_gives_the_same_faults) {
   activate();

@@ -55,7 +55,7 @@ class test_host final : public environment {
   void wipe_configuration_space() override { ++wipes; }
   void complain(const char* text) override { complaints.emplace_back(text); }
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
-    if (wire_full) return false;
+    if (wire_full[port - 1]) return false;
     std::vector<std::byte> sent(from, from + bytes);
     if (on_wire) on_wire(port, sent);
     const link_end& far = wires_[port - 1];
@@ -88,7 +88,7 @@ class test_host final : public environment {
   std::function<void(unsigned port, std::vector<std::byte>& bytes)> on_wire;
   /// A packet has passed a port that captures.
   std::function<void(unsigned port, const std::vector<std::byte>& bytes)> on_packet;
-  bool wire_full = false;  ///< link_send takes nothing
+  bool wire_full[2] = {false, false};  ///< link_send of that port takes nothing
 
   bool inside(std::uint64_t address, std::size_t bytes) const {
     return address >= base && address - base <= memory_.size() &&
@@ -136,7 +136,7 @@ class test_host final : public environment {
 
   bool bus_master_on = true, msix_on = true, intx_asserted = false;
   std::uint64_t clock = 1000;
-  unsigned wipes = 0;
+  unsigned wipes = 0, timer_calls = 0;
   std::uint64_t reads = 0, bytes_read = 0, bytes_written = 0;  ///< by DMA
   std::vector<unsigned> messages;                              ///< MSI-X messages, in order
   std::vector<std::string> complaints;
@@ -161,6 +161,7 @@ class test_host final : public environment {
     }
     if (deadline_ > clock) return false;
     deadline_ = never;
+    ++timer_calls;
     device_->on_timer();
     return true;
   }

@@ -73,6 +73,7 @@ void answers::run(std::uint32_t qpn) {
     return;
   }
   qp->rq.scheduled = false;
+  if (t_.held_up(*qp, qp->way)) return;
   for (unsigned left = run_budget; left != 0 && !qp->rq.responses.empty(); --left) {
     response& r = qp->rq.responses.front();
     if (r.what == response::kind::read) {

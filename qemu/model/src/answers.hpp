@@ -18,6 +18,10 @@ class answers {
   /// Sends `r` now if nothing is before it, else in its turn. An acknowledgement swallows the one before it.
   void add(queue_pair& qp, response r);
   void acknowledge(queue_pair& qp, std::uint32_t psn);
+  /// What waited for room on a cable.
+  void go_on(queue_pair& qp) {
+    if (!qp.rq.responses.empty()) schedule(qp);
+  }
 
  private:
   void schedule(queue_pair& qp);

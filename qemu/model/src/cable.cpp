@@ -8,6 +8,7 @@
 #include "limits.hpp"
 #include "packet_crc.hpp"
 #include "port.hpp"
+#include "transport.hpp"
 #include "wire_form.hpp"
 
 namespace freehca::model {
@@ -50,9 +51,9 @@ void cable::receive(const packet& p) {
 }
 
 void cable::send_packet(std::vector<std::byte> bytes) {
-  const link_fault_source::fate what = faults_.decide(bytes);
+  const link_fault_source::fate what = faults_.decide(bytes, held_back_.empty());
   if (what.lost) return;
-  if (what.held_back && held_back_.empty()) {
+  if (what.held_back) {
     held_back_ = std::move(bytes);
     release_ = a_.work.after(held_back_ns, [this] { release_held_back(); });
     return;
@@ -219,39 +220,39 @@ void cable::tell(link_packet_op op, unsigned lane) {
   const std::byte after[vcrc_bytes] = {static_cast<std::byte>(crc & 0xff),
                                        static_cast<std::byte>(crc >> 8)};
   p.set_bytes<&link_packet::lpcrc>(after);
-  send({p.data(), p.data() + link_packet::bytes});
+  if (!plugged_ || put({p.data(), link_packet::bytes})) return;
+  // What is true now is told when there is room; that the transmitter goes off is the last word.
+  if (op == link_packet_op::no_signal)
+    waiting_.emplace_back(p.data(), p.data() + link_packet::bytes);
+  else missed_signal_ = true;
+}
+
+bool cable::put(std::span<const std::byte> bytes) {
+  full_ = full_ || !a_.surroundings.link_send(number_, bytes.data(), bytes.size());
+  return !full_;
 }
 
 void cable::send(std::vector<std::byte> bytes) {
-  if (!plugged_) return;
-  if (!full_ && a_.surroundings.link_send(number_, bytes.data(), bytes.size())) return;
-  full_ = true;
-  if (waiting_.size() >= limits::link_waiting) {
-    port_.managed().traffic.xmit_discards.add(1);
-    return;
-  }
-  waiting_.push_back(std::move(bytes));
-  a_.work.hold(1);
+  if (!plugged_ || put(bytes)) return;
+  if (waiting_.size() >= limits::link_waiting) port_.managed().traffic.xmit_discards.add(1);
+  else waiting_.push_back(std::move(bytes));
 }
 
 void cable::has_room() {
   full_ = false;
   while (!waiting_.empty()) {
-    const std::vector<std::byte>& next = waiting_.front();
-    if (!a_.surroundings.link_send(number_, next.data(), next.size())) {
-      full_ = true;
-      return;
-    }
+    if (!put(waiting_.front())) return;
     waiting_.pop_front();
-    a_.work.let_go(1);
   }
+  if (std::exchange(missed_signal_, false) && on_) signal();
+  a_.queue_pairs->port_has_room(number_);
 }
 
 void cable::drop_waiting() {
   a_.work.cancel(release_);
   held_back_.clear();
-  a_.work.let_go(waiting_.size());
   waiting_.clear();
+  a_.queue_pairs->port_has_room(number_);
 }
 
 void cable::count_error(std::uint64_t& kind) {

@@ -25,7 +25,8 @@ namespace freehca::model {
 /// port whose transmitter goes off says so. The link is lost when the other end says that, begins to train anew, or
 /// is not heard for long.
 ///
-/// Flow control is told but not obeyed: the lane's buffers are the queue before link_send, which never loses.
+/// Flow control is told but not obeyed: the lane's buffers are the queue before link_send, which never loses. While that
+/// is full, senders that use the port wait.
 class cable final : public link_peer {
  public:
   cable(adapter& a, port& end, unsigned number);
@@ -42,6 +43,8 @@ class cable final : public link_peer {
   void has_room();
   void plug(bool plugged);
   void set_faults(const link_faults& how) { faults_.set(how); }
+  /// Packets wait for room. When none does any more, transport::port_has_room() is called.
+  bool full() const { return !waiting_.empty(); }
 
  private:
   enum class partner : std::uint8_t { absent, training, ready };
@@ -57,6 +60,8 @@ class cable final : public link_peer {
   void send_packet(std::vector<std::byte> bytes);
   void release_held_back();
   void send(std::vector<std::byte> bytes);
+  /// To environment::link_send; false: there is no room.
+  bool put(std::span<const std::byte> bytes);
   void drop_waiting();
   void count_error(std::uint64_t& kind);
 
@@ -73,6 +78,7 @@ class cable final : public link_peer {
   scheduler::ticket release_;
   bool full_ = false;  ///< link_send has no room
   std::deque<std::vector<std::byte>> waiting_;
+  bool missed_signal_ = false;  ///< a link packet found no room
   std::array<std::uint16_t, lanes> blocks_sent_{}, blocks_received_{};
   std::uint64_t bad_vcrc_ = 0, bad_icrc_ = 0, malformed_ = 0, bad_link_packets_ = 0;
 };

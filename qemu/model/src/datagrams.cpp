@@ -35,12 +35,20 @@ path path_of(const image<wqe_datagram>& d, bool force_loopback) {
 
 }  // namespace
 
+path datagrams::way_of(const queue_pair& qp, const send_request& r) const {
+  if (qp.service == qp_service::ud) return path_of(r.datagram, r.force_loopback);
+  path way = qp.way;
+  if (qp.service == qp_service::mlx)
+    way.force_loopback = r.mlx.get<&wqe_ctrl_mlx::force_loopback>();
+  return way;
+}
+
 std::optional<failure> datagrams::send(queue_pair& qp, const send_request& r) {
   return qp.service == qp_service::mlx ? send_prepared(qp, r) : send_addressed(qp, r);
 }
 
 std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_request& r) {
-  const path way = path_of(r.datagram, r.force_loopback);
+  const path way = way_of(qp, r);
   if (way.port < 1 || way.port > t_.a.how.ports) return failures::local_qp_operation;
   // The address handle belongs to a protection domain (IBTA vol. 1, 11.4.1.1).
   if (r.datagram.get<&wqe_datagram::pd>() != qp.owner.pd) return failures::local_qp_operation;
@@ -89,8 +97,7 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   p.bytes.resize(bytes - icrc_bytes);
 
   auto local = image<lrh>::from_bytes(p.bytes.data());
-  path way = qp.way;
-  way.force_loopback = r.mlx.get<&wqe_ctrl_mlx::force_loopback>();
+  const path way = way_of(qp, r);
   // Without `slr` the LRH holds path bits only, and hardware adds the port's LID (Linux hw/mlx4/qp.c
   // build_mlx_header).
   if (!r.mlx.get<&wqe_ctrl_mlx::slr>())

@@ -17,6 +17,8 @@ class datagrams {
  public:
   explicit datagrams(transport::parts& t) : t_(t) {}
 
+  /// Where a packet of a request of any service goes; for headers that software made, by which port.
+  path way_of(const queue_pair& qp, const send_request& r) const;
   /// Sends the one packet of a request.
   std::optional<failure> send(queue_pair& qp, const send_request& r);
 

@@ -75,7 +75,7 @@ struct device::parts {
     eqs.post_asynchronous(layouts::event_type::local_catastrophic_error,
                           layouts::image<layouts::eqe>{});
     failed = true;
-    work.clear();
+    work.halt();
     engine.stop();
     bar0.show_internal_error();
   }
@@ -132,10 +132,11 @@ void device::link_receive(unsigned port, const std::byte* from, std::size_t byte
   if (c != nullptr) c->arrived({from, bytes});
 }
 bool device::link_may_receive() const {
-  return parts_->work.due() < limits::link_backlog;
+  return parts_->work.backlog() < limits::link_backlog;
 }
 void device::link_has_room(unsigned port) {
-  if (cable* c = parts_->links.cable_of(port)) c->has_room();
+  cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
+  if (c != nullptr) c->has_room();
 }
 void device::plug_cable(unsigned port, bool plugged) {
   if (cable* c = parts_->links.cable_of(port)) c->plug(plugged);

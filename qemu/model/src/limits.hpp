@@ -36,15 +36,15 @@ inline constexpr std::uint64_t fast_register_pages = std::uint64_t{1} << 16;
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.
 inline constexpr std::size_t requests = std::size_t{1} << 15;
 
-/// Things due now, most of them packets under way, from which on senders wait. No source: chosen.
+/// Things due now, most of them packets under way inside, from which on senders wait. No source: chosen.
 inline constexpr std::size_t backlog = std::size_t{1} << 14;
 /// How long they wait.
 inline constexpr std::uint64_t backlog_pause_ns = 1000;
 
 /// The same, from which on a cable's other end should wait. No source: chosen.
 inline constexpr std::size_t link_backlog = 256;
-/// Packets that wait for room on a cable. Senders wait before there are so many; answers are not held back, or two
-/// adapters would wait for each other. What is more is discarded. No source: chosen.
+/// Packets that wait for room on a cable: those that were under way inside when it became full, and acknowledgements.
+/// What is more is discarded. No source: chosen.
 inline constexpr std::size_t link_waiting = std::size_t{1} << 15;
 
 }  // namespace freehca::model::limits

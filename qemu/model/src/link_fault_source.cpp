@@ -30,14 +30,16 @@ bool link_fault_source::happens(std::uint32_t rate) {
 void link_fault_source::damage(std::vector<std::byte>& bytes) {
   const std::uint64_t bit = draw() % (bytes.size() * 8);
   bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+  ++corrupted_;
+  const bool resealed = draw() % 2 != 0;
   const std::size_t covered = bytes.size() - layouts::vcrc_bytes;
-  if (++corrupted_ % 2 != 0 || bit / 8 >= covered) return;
+  if (!resealed || bit / 8 >= covered) return;
   const std::uint16_t crc = variant_crc(std::span(bytes).first(covered));
   bytes[covered] = static_cast<std::byte>(crc & 0xff);
   bytes[covered + 1] = static_cast<std::byte>(crc >> 8);
 }
 
-link_fault_source::fate link_fault_source::decide(std::vector<std::byte>& bytes) {
+link_fault_source::fate link_fault_source::decide(std::vector<std::byte>& bytes, bool can_hold) {
   fate f;
   f.lost = happens(how_.loss);
   if (f.lost) {
@@ -47,7 +49,7 @@ link_fault_source::fate link_fault_source::decide(std::vector<std::byte>& bytes)
   if (happens(how_.corruption)) damage(bytes);
   f.twice = happens(how_.duplication);
   doubled_ += f.twice;
-  f.held_back = !f.twice && happens(how_.reordering);
+  f.held_back = !f.twice && happens(how_.reordering) && can_hold;
   reordered_ += f.held_back;
   return f;
 }

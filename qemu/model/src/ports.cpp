@@ -92,6 +92,11 @@ void ports::transmit(unsigned number, packet packet_to_send) {
   if (port* p = at(number)) p->transmit(std::move(packet_to_send));
 }
 
+bool ports::held_up(unsigned number, std::uint16_t dlid) const {
+  const cable* c = cable_of(number);
+  return c != nullptr && c->full() && !at(number)->own_lid(dlid);
+}
+
 void ports::receive_from_link(unsigned number, packet received) {
   capture(number, received);
   if (port* p = at(number)) p->receive_from_link(std::move(received));

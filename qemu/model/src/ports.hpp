@@ -51,6 +51,8 @@ class ports {
   /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed to the
   /// peer otherwise. Always asynchronous: never calls transport::receive from inside.
   void transmit(unsigned port, packet p);
+  /// Must a packet to `dlid` wait, because the port's cable is full? Then transport::port_has_room() is called later.
+  bool held_up(unsigned port, std::uint16_t dlid) const;
   /// A packet that a queue pair sends to its own adapter, past the port: only a capture sees it.
   void capture(unsigned port, const packet& p);
   /// A packet from the link: counted, handed to the firmware's agent where that is its addressee

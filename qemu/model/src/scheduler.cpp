@@ -5,6 +5,8 @@
 namespace freehca::model {
 
 scheduler::ticket scheduler::add(std::uint64_t due, work what, bool soon) {
+  if (halted_) return {};
+  if (soon) ++backlog_;
   const ticket t{due, next_sequence_++};
   pending_.emplace(std::pair{t.due, t.sequence}, entry{std::move(what), soon});
   arm();
@@ -34,7 +36,13 @@ void scheduler::run_due(unsigned limit) {
   arm();
 }
 
+void scheduler::halt() {
+  clear();
+  halted_ = true;
+}
+
 void scheduler::clear() {
+  halted_ = false;
   pending_.clear();
   backlog_ = 0;
   arm();

@@ -26,10 +26,7 @@ class scheduler {
 
   std::uint64_t now() { return environment_.now(); }
   ticket at(std::uint64_t due, work what) { return add(due, std::move(what), false); }
-  ticket soon(work what) {
-    ++backlog_;
-    return add(now(), std::move(what), true);
-  }
+  ticket soon(work what) { return add(now(), std::move(what), true); }
   /// The sum, or environment::never: a fault's time may be as long as its type holds.
   static std::uint64_t later(std::uint64_t time, std::uint64_t nanoseconds) {
     return nanoseconds < environment::never - time ? time + nanoseconds : environment::never;
@@ -38,17 +35,15 @@ class scheduler {
     return at(later(now(), nanoseconds), std::move(what));
   }
   void cancel(ticket& t);
-  /// Functions that soon() was given and that have not run; and with what others hold.
-  std::size_t due() const { return backlog_; }
-  std::size_t backlog() const { return backlog_ + held_; }
-  /// Things that are due and wait for something else than time, counted by who holds them.
-  void hold(std::size_t things) { held_ += things; }
-  void let_go(std::size_t things) { held_ -= things; }
+  /// Functions that soon() was given and that have not run.
+  std::size_t backlog() const { return backlog_; }
 
   /// Runs what is due now, at most `limit` functions, then arms the timer for the rest.
   void run_due(unsigned limit);
   /// Forgets everything (reset).
   void clear();
+  /// Forgets everything, and takes nothing more until clear().
+  void halt();
 
  private:
   struct entry {
@@ -59,10 +54,10 @@ class scheduler {
   void arm();
   environment& environment_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, entry> pending_;
-  std::size_t backlog_ = 0, held_ = 0;
+  std::size_t backlog_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::uint64_t armed_ = environment::never;
-  bool running_ = false;
+  bool running_ = false, halted_ = false;
 };
 
 }  // namespace freehca::model

@@ -162,6 +162,7 @@ send_engine::step send_engine::advance(queue_pair& qp) {
     return step::blocked;
   }
   if (r.is_local()) return execute_locally(qp, r);
+  if (t_.held_up(qp, t_.datagrams.way_of(qp, r))) return step::blocked;
   if (!start(qp, r)) return step::blocked;
   if (qp.reliable()) {
     // Negative when a read is asked again for its rest.

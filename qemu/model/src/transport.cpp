@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <freehca/layouts/wqe.hpp>
 
@@ -170,7 +171,24 @@ void transport::parts::give(unsigned port, const packet_view& v,
   }
 }
 
+bool transport::parts::held_up(const queue_pair& qp, const path& way) {
+  // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when there is no room.
+  const bool waits = !way.force_loopback && qp.special != 1 && a.links->held_up(way.port, way.dlid);
+  if (waits) held_up_[way.port - 1].insert(qp.qpn);
+  return waits;
+}
+
+void transport::parts::port_has_room(unsigned port) {
+  for (const std::uint32_t qpn : std::exchange(held_up_[port - 1], {})) {
+    queue_pair* qp = pairs.find(qpn);
+    if (qp == nullptr) continue;
+    sends.kick(*qp);
+    replies.go_on(*qp);
+  }
+}
+
 void transport::parts::clear() {
+  held_up_ = {};
   pairs.clear();
   shared.clear();
   rules.clear();
@@ -208,6 +226,10 @@ void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::by
 
 void transport::receive(unsigned port, const packet& p) {
   parts_->receive(port, p);
+}
+
+void transport::port_has_room(unsigned port) {
+  parts_->port_has_room(port);
 }
 
 std::uint32_t transport::special_qp(unsigned port, unsigned qp) const {

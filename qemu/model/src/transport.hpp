@@ -28,6 +28,9 @@ class transport {
   /// A packet has arrived on port `port` (1-based).
   void receive(unsigned port, const packet& p);
 
+  /// What waits for the cable of port `port` (ports::held_up()) goes on.
+  void port_has_room(unsigned port);
+
   /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.
   std::uint32_t special_qp(unsigned port, unsigned qp) const;
   void clear();

@@ -2,7 +2,9 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <set>
 
 #include "adapter.hpp"
 #include "answers.hpp"
@@ -31,6 +33,9 @@ struct transport::parts {
   /// Sends a packet: into the port, or straight back when the sender forces the loop.
   void transmit(const path& way, packet p);
   void receive(unsigned port, const packet& p);
+  /// Must `qp` wait with a packet by `way`? Then it goes on when the port has room.
+  bool held_up(const queue_pair& qp, const path& way);
+  void port_has_room(unsigned port);
   void clear();
 
   adapter& a;
@@ -61,6 +66,8 @@ struct transport::parts {
   void deliver_steered(unsigned port, const packet_view& v);
   /// To each of these queue pairs, but not back to the sender where that is blocked.
   void give(unsigned port, const packet_view& v, const std::vector<multicast_groups::member>& to);
+
+  std::array<std::set<std::uint32_t>, 2> held_up_;  ///< by port: numbers in the table
 };
 
 }  // namespace freehca::model

@@ -12,11 +12,12 @@ struct link_faults {
   static constexpr std::uint32_t always = 1'000'000;
   std::uint32_t loss = 0;
   std::uint32_t corruption =
-      0;  ///< one bit flips; of every second such packet the VCRC is right again, as behind
-          ///< a switch, and the ICRC tells
+      0;  ///< one bit flips; of half of such packets, as drawn, the VCRC is right again, as
+          ///< behind a switch, and the ICRC tells
   std::uint32_t duplication = 0;  ///< comes twice
   std::uint32_t reordering =
-      0;  ///< comes after the packet that follows it, or after 0.1 ms when none does
+      0;  ///< comes after the packet that follows it, or after 0.1 ms when none does; that
+          ///< one is not held back itself
   std::uint64_t seed = 1;
 };
 
