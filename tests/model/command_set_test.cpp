@@ -2,9 +2,7 @@
 // Copyright the freehca authors
 //
 // The command set as a whole, as docs/model.md tells it, and commands that no other test is about.
-#include <charconv>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +10,7 @@
 #include <freehca/layouts/opcode.hpp>
 
 #include "command.hpp"
+#include "model_page.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {
@@ -28,20 +27,11 @@ struct row {
   bool refused = false;
 };
 
-/// The table "Commands" of docs/model.md: lines "| NAME | 0x123 | what ... |".
 std::map<std::string, row> commands_on_the_page() {
   std::map<std::string, row> rows;
-  std::ifstream page(FREEHCA_MODEL_PAGE);
-  for (std::string line; std::getline(page, line) && line != "## Events";) {
-    const std::size_t name_end = line.find(" | 0x");
-    if (!line.starts_with("| ") || name_end == std::string::npos) continue;
-    const std::string name = line.substr(2, name_end - 2);
-    row r;
-    const char* digits = line.data() + name_end + 5;
-    const auto [end, error] = std::from_chars(digits, line.data() + line.size(), r.code, 16);
-    EXPECT_EQ(error, std::errc{}) << line;
-    r.refused = std::string_view(end).starts_with(" | refused: bad operation");
-    EXPECT_TRUE(rows.emplace(name, r).second) << name << " stands there twice";
+  for (const auto& cells : rows_on_the_page("Commands")) {
+    const row r{code_in(cells[1]), cells[2].starts_with("refused: bad operation")};
+    EXPECT_TRUE(rows.emplace(cells[0], r).second) << cells[0] << " stands there twice";
   }
   return rows;
 }

@@ -3,8 +3,8 @@
 # Copyright the freehca authors
 """model_page.py PROGRAM [--whole]: shows that the tables of docs/model.md are true.
 
-Each test that a row of "Commands", "Events" or "Capabilities" names must pass, and fail when the command is refused, the event
-is lost, or the capability is taken away. With --whole, every other test must pass without the capability.
+Each test that a row of "Commands", "Events", "Work requests" or "Capabilities" names must pass, and fail when the command is
+refused, the event is lost, the request is refused, or the capability is taken away. With --whole, every other test must pass without the capability.
 """
 import fnmatch
 import os
@@ -86,6 +86,9 @@ def main():
             row("commands", name, tests, "FREEHCA_FAULT_COMMAND", name + ":0x02")
     for name, code, _, tests in page["Events"]:
         row("events", name, tests, "FREEHCA_FAULT_EVENT", code + ":lost")
+    for name, code, _, what, tests in page["Work requests"]:
+        if not what.startswith("refused"):
+            row("work requests", name, tests, "FREEHCA_FAULT_OPCODE", code + ":refused")
     for name, _, tests in page["Capabilities"]:
         own, _ = row("capabilities", name, tests, "FREEHCA_WITHOUT", name)
         if whole:

@@ -24,7 +24,7 @@ using layouts::opcode;
 namespace {
 
 /// Has the adapter misbehave as an environment variable asks for, in the words of the x-fault properties: so is shown
-/// which tests fail without a command or an event (tests/model/model_page.py).
+/// which tests fail without a command, an event or a work request (tests/model/model_page.py).
 template <class Judge>
 Judge asked_for(const char* variable, const char* (*parse)(std::string_view, Judge&)) {
   Judge judge;
@@ -50,6 +50,8 @@ test_driver::test_driver(test_host& h, device& d)
     d.judge_commands(std::move(judge));
   if (auto judge = asked_for<event_judge>("FREEHCA_FAULT_EVENT", parse_event_fault))
     d.judge_events(std::move(judge));
+  if (auto judge = asked_for<request_judge>("FREEHCA_FAULT_OPCODE", parse_request_fault))
+    d.judge_requests(std::move(judge));
 }
 
 bool test_driver::start_firmware() {

@@ -184,6 +184,10 @@ void device::judge_events(event_judge judge) {
   parts_->eqs.judge(std::move(judge));
 }
 
+void device::judge_requests(request_judge judge) {
+  parts_->queue_pairs.judge(std::move(judge));
+}
+
 adapter& device::inside() {
   return parts_->all;
 }

@@ -146,4 +146,20 @@ const char* parse_event_fault(std::string_view text, event_judge& to) {
   return nullptr;
 }
 
+const char* parse_request_fault(std::string_view text, request_judge& to) {
+  if (text.empty()) {
+    to = {};
+    return nullptr;
+  }
+  const auto request = number(take_word(text), 0, 0x1f);
+  if (!request) return "a work request is an opcode from 0 to 0x1f";
+  if (take_word(text) != "refused") return "what becomes of it is 'refused'";
+  const auto nth = turn_called(text);
+  if (!nth) return turn_wanted;
+  to = [request = *request, nth = *nth](layouts::wqe_opcode opcode) mutable {
+    return request != static_cast<std::uint32_t>(opcode) || !nth.come();
+  };
+  return nullptr;
+}
+
 }  // namespace freehca::model

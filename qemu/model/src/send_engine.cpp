@@ -92,7 +92,8 @@ bool send_engine::fetch(queue_pair& qp) {
   qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
   if (!r.wrong && r.data.size() > qp.message_bytes_max) r.wrong = failures::local_length;
   if (!r.wrong && r.is_atomic() && r.data.size() != 8) r.wrong = failures::local_length;
-  if (!r.wrong && !is_offered(t_.a.how, r.opcode)) r.wrong = failures::local_qp_operation;
+  if (!r.wrong && (!is_offered(t_.a.how, r.opcode) || (judge_ && !judge_(r.opcode))))
+    r.wrong = failures::local_qp_operation;
   qp.sq.requests.push_back(std::move(r));
   ++t_.pairs.requests_held;
   t_.pairs.touch(qp);

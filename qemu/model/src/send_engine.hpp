@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "queue_pair.hpp"
 #include "transport.hpp"
@@ -17,6 +18,8 @@ class send_engine {
 
   /// There may be work: a doorbell, an acknowledgement, a timer.
   void kick(queue_pair& qp);
+
+  void judge(request_judge by) { judge_ = std::move(by); }
 
   /// Completes the finished requests at the head of the queue, or fails the head if it has gone wrong.
   void settle(queue_pair& qp);
@@ -33,6 +36,7 @@ class send_engine {
   bool start(queue_pair& qp, send_request& r);
   void check_drained(queue_pair& qp);
   transport::parts& t_;
+  request_judge judge_;  ///< empty: every request is let be
 };
 
 }  // namespace freehca::model

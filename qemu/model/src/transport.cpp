@@ -236,6 +236,10 @@ std::uint32_t transport::special_qp(unsigned port, unsigned qp) const {
   return parts_->pairs.special(port, qp);
 }
 
+void transport::judge(request_judge by) {
+  parts_->sends.judge(std::move(by));
+}
+
 void transport::clear() {
   parts_->clear();
 }

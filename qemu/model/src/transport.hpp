@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <freehca/model/request_fault.hpp>
+
 #include "adapter.hpp"
 #include "packet.hpp"
 
@@ -33,6 +35,7 @@ class transport {
 
   /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.
   std::uint32_t special_qp(unsigned port, unsigned qp) const;
+  void judge(request_judge by);
   void clear();
 
   struct parts;

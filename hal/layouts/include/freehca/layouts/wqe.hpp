@@ -57,6 +57,29 @@ enum class wqe_opcode : std::uint8_t {
   config_cmd = 0x1f,
 };
 
+/// The name as the driver's header spells it; "unknown opcode" for a value that has none.
+constexpr const char* name_of(wqe_opcode o) {
+  switch (o) {
+    case wqe_opcode::nop: return "NOP";
+    case wqe_opcode::send_inval: return "SEND_INVAL";
+    case wqe_opcode::rdma_write: return "RDMA_WRITE";
+    case wqe_opcode::rdma_write_imm: return "RDMA_WRITE_IMM";
+    case wqe_opcode::send: return "SEND";
+    case wqe_opcode::send_imm: return "SEND_IMM";
+    case wqe_opcode::lso: return "LSO";
+    case wqe_opcode::rdma_read: return "RDMA_READ";
+    case wqe_opcode::atomic_cs: return "ATOMIC_CS";
+    case wqe_opcode::atomic_fa: return "ATOMIC_FA";
+    case wqe_opcode::masked_atomic_cs: return "MASKED_ATOMIC_CS";
+    case wqe_opcode::masked_atomic_fa: return "MASKED_ATOMIC_FA";
+    case wqe_opcode::bind_mw: return "BIND_MW";
+    case wqe_opcode::fast_register: return "FMR";
+    case wqe_opcode::local_invalidate: return "LOCAL_INVAL";
+    case wqe_opcode::config_cmd: return "CONFIG_CMD";
+  }
+  return "unknown opcode";
+}
+
 /// The field cq_update: ask for a completion or not. Source: MT25408 PRM, send control segment, c.
 enum class wqe_completion : std::uint8_t { none = 0, always = 3 };
 

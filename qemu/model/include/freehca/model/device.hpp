@@ -11,6 +11,7 @@
 #include <freehca/model/event_fault.hpp>
 #include <freehca/model/link_faults.hpp>
 #include <freehca/model/options.hpp>
+#include <freehca/model/request_fault.hpp>
 
 namespace freehca::model {
 
@@ -80,6 +81,8 @@ class device {
   bool answer_held_command(std::size_t which, const command_verdict& how);
   /// From now on `judge` decides what becomes of each event; an empty one lets all of them through.
   void judge_events(event_judge judge);
+  /// From now on `judge` decides about each work request; an empty one lets all of them be.
+  void judge_requests(request_judge judge);
 
   /// Calls out(counter, context) for every counter.
   void counters(void (*out)(const counter&, void* context), void* context) const;
