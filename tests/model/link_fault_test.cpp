@@ -42,6 +42,7 @@ constexpr bad_cable cables[] = {
     {"reordering of 10 %", {.reordering = 100'000}},
     {"all at 1 %", {10'000, 10'000, 10'000, 10'000}},
     {"all at 5 %", {50'000, 50'000, 50'000, 50'000}},
+    {"all at 10 %", {100'000, 100'000, 100'000, 100'000}},
 };
 
 class bad_link : public cabled, public testing::WithParamInterface<bad_cable> {
@@ -147,6 +148,26 @@ TEST_P(bad_link, reads_writes_and_atomics_happen_once) {
   }
 }
 
+TEST_P(bad_link, reads_that_are_under_way_together_are_all_answered) {
+  // More than the responder's resources, so that each is asked for again beside others that are new.
+  constexpr unsigned messages = 60;
+  test_qp left = a.make_qp(0x100), right = b.make_qp(0x120);
+  pair(left, right);
+  for (unsigned i = 0; i < messages; ++i) {
+    b.fill(at(i), size_of(i), i);
+    a.post_send(left, a.transfer(wqe_opcode::rdma_read, size_of(i), at(i), at(i)));
+  }
+  a.ring(left);
+  layouts::image<layouts::cqe> e;
+  for (unsigned i = 0; i < messages; ++i) {
+    ASSERT_TRUE(wait(a, e)) << i;
+    // With so much to ask again and so many retries, none of these seeds ends a connection.
+    ASSERT_TRUE(good(e)) << i;
+    a.expect_pattern(at(i), size_of(i), i);
+  }
+  EXPECT_EQ(b.events(layouts::event_type::wq_invalid_request_error), 0u);
+}
+
 TEST_P(bad_link, unreliable_messages_are_whole_or_lost) {
   constexpr unsigned messages = 60;
   for (const bool connected : {true, false}) {
@@ -202,9 +223,10 @@ TEST_P(bad_link, faults_are_counted_and_seen) {
   }
   pass(1'000'000);
   const auto expect_rate = [&](const char* kind, std::uint32_t rate) {
-    // Of 8192 packets; three quarters to five quarters, and a little for small rates.
+    // Of 8192 packets; two thirds to five quarters, and a little for small rates. What is lost is not overtaken too, and
+    // one packet at a time is.
     const double wanted = 8192.0 * rate / link_faults::always;
-    EXPECT_GE(static_cast<double>(faults(kind)), wanted * 0.75 - 5) << kind;
+    EXPECT_GE(static_cast<double>(faults(kind)), wanted * 0.66 - 5) << kind;
     EXPECT_LE(static_cast<double>(faults(kind)), wanted * 1.25 + 5) << kind;
   };
   expect_rate("lost", f.loss);

@@ -66,7 +66,8 @@ struct response {
   std::uint64_t address = 0;         ///< read: of the next packet
   std::uint32_t rkey = 0, left = 0;  ///< read
   bool begun = false;                ///< read: the first packet has left
-  bool last = false;                 ///< a refusal: the queue pair errs when it has left ...
+  bool repeated = false;  ///< read or atomic: asked for again, uses no resource of its own
+  bool last = false;      ///< a refusal: the queue pair errs when it has left ...
   std::optional<layouts::event_type> event;  ///< ... with this event
 };
 

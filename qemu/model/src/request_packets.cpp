@@ -140,6 +140,7 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
     return failures::local_protection;
 
   if (r.expects_response()) {
+    r.asked = true;
     ++qp.sq.responses_awaited;
     qp.sq.response_psns += r.psns - r.responses;
   }

@@ -108,8 +108,7 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   if (!acknowledge_before(qp, v.psn())) return;
   const auto found =
       std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-        return r.is_read() && r.next_packet != 0 && !r.done &&
-               psn_add(r.first_psn, r.responses) == v.psn();
+        return r.is_read() && r.asked && !r.done && psn_add(r.first_psn, r.responses) == v.psn();
       });
   if (found == qp.sq.requests.end()) return;
   send_request& r = *found;
@@ -126,10 +125,12 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
     return;
   }
   ++r.responses;
-  if (qp.sq.response_psns != 0) --qp.sq.response_psns;
+  // A late answer: it is about to be asked for again, and is not counted before that.
+  const bool counted = r.next_packet != 0;
+  if (counted && qp.sq.response_psns != 0) --qp.sq.response_psns;
   if (last) {
     r.done = true;
-    if (qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
+    if (counted && qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
   }
   qp.sq.unacked_psn = psn_add(v.psn(), 1);
   progress(qp);
@@ -141,7 +142,7 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
   if (!answer || !original || !acknowledge_before(qp, v.psn())) return;
   const auto found =
       std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-        return r.is_atomic() && r.next_packet != 0 && !r.done && r.first_psn == v.psn();
+        return r.is_atomic() && r.asked && !r.done && r.first_psn == v.psn();
       });
   if (found == qp.sq.requests.end()) return;
   // Big endian on the wire, the host's order in memory (INIT_HCA tells it; the model's hosts are little
@@ -153,8 +154,9 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
     return;
   }
   found->done = true;
-  if (qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
-  if (qp.sq.response_psns != 0) --qp.sq.response_psns;
+  const bool counted = found->next_packet != 0;
+  if (counted && qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
+  if (counted && qp.sq.response_psns != 0) --qp.sq.response_psns;
   qp.sq.unacked_psn = psn_add(v.psn(), 1);
   progress(qp);
 }

@@ -119,9 +119,10 @@ void responder::duplicate(queue_pair& qp, request_packet& p) {
   if (p.operation == bth_operation::compare_swap || p.operation == bth_operation::fetch_add) {
     const auto known = std::find_if(qp.rq.atomics.begin(), qp.rq.atomics.end(),
                                     [&](const atomic_record& a) { return a.psn == p.view.psn(); });
-    if (known == qp.rq.atomics.end() || qp.rq.responses.size() >= responses_max) return;
+    if (known == qp.rq.atomics.end() || exhausted(qp, true)) return;
     response r;
     r.what = response::kind::atomic;
+    r.repeated = true;
     r.psn = known->psn;
     r.msn = qp.rq.msn;
     r.original = known->original;

@@ -50,6 +50,9 @@ class responder {
   bool begin_write(queue_pair& qp, request_packet& p);
   bool place_payload(queue_pair& qp, const request_packet& p);
   void finish_message(queue_pair& qp, const request_packet& p);
+  /// Is a read or an atomic too much for the responder's resources? A requester that asks again does not know what of
+  /// the first answer is still here, and may ask for something new when it has had either.
+  static bool exhausted(const queue_pair& qp, bool repeated);
   void read(queue_pair& qp, request_packet& p, bool repeated);
   void atomic(queue_pair& qp, request_packet& p);
   void refuse(queue_pair& qp, std::uint32_t psn, layouts::nak_code code,

@@ -70,6 +70,16 @@ struct atomic_operands {
 
 }  // namespace
 
+bool responder::exhausted(const queue_pair& qp, bool repeated) {
+  const auto waiting =
+      std::count_if(qp.rq.responses.begin(), qp.rq.responses.end(), [&](const response& r) {
+        return r.what != response::kind::acknowledge && r.repeated == repeated;
+      });
+  const std::size_t most =
+      repeated ? responses_max : std::size_t{1} << qp.context.get<&qpc::rra_max>();
+  return static_cast<std::size_t>(waiting) >= most;
+}
+
 void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   receive_side& rq = qp.rq;
   const std::uint32_t psn = p.view.psn();
@@ -78,16 +88,13 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
     if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
-  const auto waiting = static_cast<std::size_t>(
-      std::count_if(rq.responses.begin(), rq.responses.end(),
-                    [](const response& r) { return r.what != response::kind::acknowledge; }));
-  if (repeated ? waiting >= responses_max
-               : waiting >= (std::size_t{1} << qp.context.get<&qpc::rra_max>())) {
+  if (exhausted(qp, repeated)) {
     if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
   response r;
   r.what = response::kind::read;
+  r.repeated = repeated;
   r.psn = psn;
   r.owner = rq.remote;
   r.address = range->get<&reth::virtual_address>();
@@ -115,7 +122,7 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
   const std::uint32_t psn = p.view.psn();
   const auto operands = atomic_operands::take(p);
   if (!operands || operands->address % 8 != 0 || rq.in_progress != message::none ||
-      !qp.reliable()) {
+      !qp.reliable() || exhausted(qp, false)) {
     refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }

@@ -68,11 +68,13 @@ struct send_request {
       wrong;  ///< found in the WQE or while sending; completes when all before it have
 
   bool started = false;  ///< has its packet sequence numbers
+  bool asked = false;    ///< reads and atomics: has been sent once at least
   bool done = false;     ///< acknowledged, or needs no acknowledgement
   std::uint32_t first_psn = 0;
-  std::uint32_t psns = 1;         ///< packets of the message; for reads, of the response
-  std::uint32_t next_packet = 0;  ///< packets sent (reads and atomics: 0 or 1)
-  std::uint32_t responses = 0;    ///< reads: response packets received
+  std::uint32_t psns = 1;  ///< packets of the message; for reads, of the response
+  std::uint32_t next_packet =
+      0;  ///< packets sent since it was (last) begun (reads and atomics: 0 or 1)
+  std::uint32_t responses = 0;  ///< reads: response packets received
 
   bool is_read() const { return opcode == layouts::wqe_opcode::rdma_read; }
   bool is_atomic() const {
