@@ -6,11 +6,6 @@
 
 namespace freehca::model::test {
 
-using layouts::cqe_opcode;
-using layouts::cqe_syndrome;
-using layouts::qp_service;
-using layouts::wqe_opcode;
-
 namespace {
 
 class cable_traffic : public cabled {

@@ -15,7 +15,6 @@
 
 namespace freehca::model::test {
 
-using layouts::command_status;
 using layouts::opcode;
 
 namespace {

@@ -4,6 +4,7 @@
 // The tables of docs/model.md, as tests read them.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <fstream>

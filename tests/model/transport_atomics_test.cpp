@@ -8,10 +8,6 @@
 
 namespace freehca::model::test {
 
-using layouts::cqe_syndrome;
-using layouts::qp_service;
-using layouts::wqe_opcode;
-
 namespace {
 
 constexpr std::uint64_t target = 0x7000'0030'0000, result = 0x7000'0000'0040;

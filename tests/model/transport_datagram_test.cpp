@@ -9,14 +9,7 @@
 
 namespace freehca::model::test {
 
-using layouts::command_status;
-using layouts::cqe_opcode;
-using layouts::cqe_syndrome;
-using layouts::event_type;
 using layouts::opcode;
-using layouts::qp_service;
-using layouts::qp_state;
-using layouts::wqe_opcode;
 
 namespace {
 

@@ -6,16 +6,10 @@
 
 namespace freehca::model::test {
 
-using layouts::command_status;
-using layouts::cqe_opcode;
-using layouts::cqe_syndrome;
 using layouts::mpt;
 using layouts::mpt_status;
 using layouts::opcode;
-using layouts::qp_service;
-using layouts::qp_state;
 using layouts::wqe_fast_register;
-using layouts::wqe_opcode;
 
 namespace {
 

@@ -19,6 +19,14 @@
 
 namespace freehca::model::test {
 
+using layouts::command_status;
+using layouts::cqe_opcode;
+using layouts::cqe_syndrome;
+using layouts::event_type;
+using layouts::qp_service;
+using layouts::qp_state;
+using layouts::wqe_opcode;
+
 /// A queue pair as a driver sees it: 64 sends of 128 bytes, behind them 64 receives of 64 bytes.
 struct test_qp {
   static constexpr std::uint32_t log_entries = 6, entries = 1u << log_entries, stride = 128,

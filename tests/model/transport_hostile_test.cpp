@@ -10,10 +10,7 @@
 
 namespace freehca::model::test {
 
-using layouts::command_status;
 using layouts::opcode;
-using layouts::qp_service;
-using layouts::wqe_opcode;
 
 namespace {
 

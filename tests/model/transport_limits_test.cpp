@@ -7,9 +7,7 @@
 
 namespace freehca::model::test {
 
-using layouts::command_status;
 using layouts::opcode;
-using layouts::wqe_opcode;
 
 namespace {
 

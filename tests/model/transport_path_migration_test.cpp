@@ -10,16 +10,10 @@
 namespace freehca::model::test {
 
 using layouts::alternate_path;
-using layouts::command_status;
-using layouts::cqe_syndrome;
-using layouts::event_type;
 using layouts::opcode;
 using layouts::path_migration;
 using layouts::primary_path;
-using layouts::qp_service;
-using layouts::qp_state;
 using layouts::qpc;
-using layouts::wqe_opcode;
 namespace optional = layouts::qp_optpar;
 
 namespace {

@@ -6,10 +6,6 @@
 
 namespace freehca::model::test {
 
-using layouts::cqe_opcode;
-using layouts::event_type;
-using layouts::wqe_opcode;
-
 namespace {
 
 constexpr std::uint32_t mtu = 1024;

@@ -9,16 +9,9 @@
 
 namespace freehca::model::test {
 
-using layouts::command_status;
-using layouts::cqe_opcode;
-using layouts::cqe_syndrome;
-using layouts::event_type;
 using layouts::opcode;
-using layouts::qp_service;
-using layouts::qp_state;
 using layouts::qpc;
 using layouts::wqe_ctrl;
-using layouts::wqe_opcode;
 
 namespace {
 

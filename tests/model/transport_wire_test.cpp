@@ -16,13 +16,7 @@
 namespace freehca::model::test {
 
 using layouts::bth_operation;
-using layouts::command_status;
-using layouts::cqe_opcode;
-using layouts::cqe_syndrome;
 using layouts::opcode;
-using layouts::qp_service;
-using layouts::qp_state;
-using layouts::wqe_opcode;
 
 namespace {
 

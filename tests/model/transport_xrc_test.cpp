@@ -6,12 +6,7 @@
 
 namespace freehca::model::test {
 
-using layouts::command_status;
-using layouts::cqe_opcode;
-using layouts::cqe_syndrome;
 using layouts::opcode;
-using layouts::qp_service;
-using layouts::wqe_opcode;
 
 namespace {
 

@@ -11,10 +11,6 @@
 
 namespace freehca::model::test {
 
-using layouts::cqe_syndrome;
-using layouts::qp_service;
-using layouts::wqe_opcode;
-
 namespace {
 
 constexpr unsigned opcodes = 0x20;

@@ -6,13 +6,13 @@
 
 #include <freehca/layouts/ethernet.hpp>
 
+#include "qpn.hpp"
+
 namespace freehca::model {
 
 using namespace layouts;
 
 namespace {
-
-constexpr std::uint32_t whole_qpn = 0xffffff;
 
 bool is_exact(const std::byte* mask) {
   return std::all_of(mask, mask + 16, [](std::byte b) { return b == std::byte{0xff}; });
@@ -20,6 +20,11 @@ bool is_exact(const std::byte* mask) {
 
 bool is_empty(const std::byte* mask) {
   return std::all_of(mask, mask + 16, [](std::byte b) { return b == std::byte{0}; });
+}
+
+/// Is a field as wanted, in the bits of the mask?
+constexpr bool fits(std::uint64_t field, std::uint64_t wanted, std::uint64_t mask) {
+  return ((field ^ wanted) & mask) == 0;
 }
 
 /// Takes header T off the front; nothing when it is not whole, or says another size of itself.
@@ -74,21 +79,17 @@ std::optional<flow_rule> flow_rule::read(const std::byte* from, std::size_t byte
   std::size_t left = bytes - flow_rule_control::bytes;
 
   // Outermost first: the link's header, IPv4, TCP or UDP. Linux begins every rule of an InfiniBand port with the
-  // link's header (mlx4_ib main.c default_table).
-  const auto link = take_header<flow_header_infiniband>(at, left);
-  if (!link || link->get<&flow_header_infiniband::id>() != flow_header_id::infiniband)
-    return std::nullopt;
-  r.infiniband_ = *link;
-  // For a queue pair of IPoIB Linux puts a header with QP 0 before its own (mlx4_ib main.c
-  // __mlx4_ib_create_default_rules), and the rule must do all the same: the last one counts. Inferred.
-  const auto another = [&] {
+  // link's header (mlx4_ib main.c default_table). For a queue pair of IPoIB it puts one with QP 0 before its own (same
+  // file, __mlx4_ib_create_default_rules), and the rule must do all the same: the last one counts. Inferred.
+  const auto link_follows = [&] {
     return left >= flow_header::bytes &&
            image<flow_header>::from_bytes(at).get<&flow_header::id>() == flow_header_id::infiniband;
   };
-  while (another()) {
-    const auto next = take_header<flow_header_infiniband>(at, left);
-    if (!next) return std::nullopt;
-    r.infiniband_ = *next;
+  if (!link_follows()) return std::nullopt;
+  while (link_follows()) {
+    const auto link = take_header<flow_header_infiniband>(at, left);
+    if (!link) return std::nullopt;
+    r.infiniband_ = *link;
   }
   if (left == 0) return r;
   r.ipv4_ = take_header<flow_header_ipv4>(at, left);
@@ -106,7 +107,7 @@ bool flow_rule::takes(const flow& f) const {
   using ib = flow_header_infiniband;
   using ip = flow_header_ipv4;
   using l4 = flow_header_ports;
-  if (((f.qpn ^ infiniband_.get<&ib::qpn>()) & infiniband_.get<&ib::qpn_mask>()) != 0) return false;
+  if (!fits(f.qpn, infiniband_.get<&ib::qpn>(), infiniband_.get<&ib::qpn_mask>())) return false;
   const std::byte* mask = infiniband_.bytes_of<&ib::dgid_mask>();
   if (!is_empty(mask)) {
     if (f.dgid == nullptr) return false;
@@ -114,17 +115,17 @@ bool flow_rule::takes(const flow& f) const {
     for (unsigned i = 0; i < 16; ++i)
       if (((f.dgid[i] ^ wanted[i]) & mask[i]) != std::byte{0}) return false;
   }
-  if (ipv4_ && (!f.ipv4 ||
-                ((f.destination ^ ipv4_->get<&ip::destination>()) &
-                 ipv4_->get<&ip::destination_mask>()) != 0 ||
-                ((f.source ^ ipv4_->get<&ip::source>()) & ipv4_->get<&ip::source_mask>()) != 0))
+  if (ipv4_ &&
+      (!f.ipv4 ||
+       !fits(f.destination, ipv4_->get<&ip::destination>(), ipv4_->get<&ip::destination_mask>()) ||
+       !fits(f.source, ipv4_->get<&ip::source>(), ipv4_->get<&ip::source_mask>())))
     return false;
   if (!ports_) return true;
   const bool tcp = ports_->get<&l4::id>() == flow_header_id::tcp;
   return f.protocol == (tcp ? ip_protocol_tcp : ip_protocol_udp) &&
-         ((f.destination_port ^ ports_->get<&l4::destination>()) &
-          ports_->get<&l4::destination_mask>()) == 0 &&
-         ((f.source_port ^ ports_->get<&l4::source>()) & ports_->get<&l4::source_mask>()) == 0;
+         fits(f.destination_port, ports_->get<&l4::destination>(),
+              ports_->get<&l4::destination_mask>()) &&
+         fits(f.source_port, ports_->get<&l4::source>(), ports_->get<&l4::source_mask>());
 }
 
 flow_rule::key flow_rule::key::of_dgid(const std::byte* dgid) {
@@ -143,8 +144,8 @@ flow_rule::key flow_rule::found_by() const {
   using ib = flow_header_infiniband;
   if (is_exact(infiniband_.bytes_of<&ib::dgid_mask>()))
     return key::of_dgid(infiniband_.bytes_of<&ib::dgid>());
-  if ((infiniband_.get<&ib::qpn_mask>() & whole_qpn) == whole_qpn)
-    return key::of_qpn(static_cast<std::uint32_t>(infiniband_.get<&ib::qpn>()) & whole_qpn);
+  if ((infiniband_.get<&ib::qpn_mask>() & qpn_mask) == qpn_mask)
+    return key::of_qpn(static_cast<std::uint32_t>(infiniband_.get<&ib::qpn>()) & qpn_mask);
   return {};
 }
 

@@ -19,10 +19,17 @@ using namespace layouts;
 
 flow_steering::flow_steering(transport::parts& t) : t_(t) {
   if (!offers(t.a.how, capability::device_managed_steering)) return;
-  t.a.commands.on(opcode::qp_flow_steering_attach, [this](command& c) { return attach(c); });
-  t.a.commands.on(opcode::qp_flow_steering_detach, [this](command& c) { return detach(c); });
-  t.a.commands.on(opcode::flow_steering_ib_uc_qp_range,
-                  [this](command& c) { return set_range(c); });
+  using handler = command_status (flow_steering::*)(command&);
+  const auto on_command = [this](opcode o, handler h) {
+    t_.a.commands.on(o, [this, h](command& c) {
+      if (!on()) return command_status::bad_system_state;
+      if (c.opcode_modifier != 0) return command_status::bad_operation;
+      return (this->*h)(c);
+    });
+  };
+  on_command(opcode::qp_flow_steering_attach, &flow_steering::attach);
+  on_command(opcode::qp_flow_steering_detach, &flow_steering::detach);
+  on_command(opcode::flow_steering_ib_uc_qp_range, &flow_steering::set_range);
   t.a.counters.add("flow_rules", [this] { return places_.size(); });
 }
 
@@ -43,8 +50,6 @@ void flow_steering::clear() {
 // Linux reads "bad system state" as "device-managed steering is off", and "exceeds limits" as "the table is full"
 // (mcg.c mlx4_flow_attach, by cmd.c mlx4_status_to_errno). The other statuses: no source, chosen.
 command_status flow_steering::attach(command& c) {
-  if (!on()) return command_status::bad_system_state;
-  if (c.opcode_modifier != 0) return command_status::bad_operation;
   std::array<std::byte, mailbox_bytes> text;
   if (c.input_modifier > text.size() / 4) return command_status::bad_parameter;
   const std::size_t bytes = std::size_t{c.input_modifier} * 4;
@@ -60,14 +65,15 @@ command_status flow_steering::attach(command& c) {
     return command_status::bad_parameter;
   if (rule->control.get<&head::qpn>() >> t_.a.profile.log_qps != 0)
     return command_status::bad_index;
-  const auto beside = rules_.find(rule->found_by());
+  const flow_rule::key where = rule->found_by();
+  const auto beside = rules_.find(where);
   if (places_.size() >> t_.a.profile.log_mc_table != 0 ||
       (beside != rules_.end() && beside->second.size() >= limits::rules_per_group))
     return command_status::exceeds_limits;
 
   const auto number = static_cast<std::int64_t>(++last_number_);
   const place p{
-      rule->found_by(),
+      where,
       {rule->control.get<&head::priority>(), rule->control.get<&head::lifo>() ? -number : number}};
   rules_[p.where].emplace(p.when, *rule);
   places_.emplace(last_number_, p);
@@ -76,8 +82,6 @@ command_status flow_steering::attach(command& c) {
 }
 
 command_status flow_steering::detach(command& c) {
-  if (!on()) return command_status::bad_system_state;
-  if (c.opcode_modifier != 0) return command_status::bad_operation;
   const auto found = places_.find(c.input_parameter);
   if (found == places_.end()) return command_status::bad_index;
   const auto where = rules_.find(found->second.where);
@@ -88,9 +92,7 @@ command_status flow_steering::detach(command& c) {
 }
 
 command_status flow_steering::set_range(command& c) {
-  if (!on()) return command_status::bad_system_state;
-  if (c.opcode_modifier != 0 || !offers(t_.a.how, capability::ipoib_steering))
-    return command_status::bad_operation;
+  if (!offers(t_.a.how, capability::ipoib_steering)) return command_status::bad_operation;
   image<steered_qp_range> range;
   store_be(range.data(), c.input_parameter);
   const std::uint64_t first = range.get<&steered_qp_range::first>(),

@@ -7,6 +7,7 @@
 #include "entry_sizes.hpp"
 #include "icm.hpp"
 #include "limits.hpp"
+#include "qpn.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -15,7 +16,6 @@ using namespace layouts;
 
 namespace {
 
-constexpr std::uint32_t qpn_mask = 0xffffff;
 /// RTS2SQD: tell when the queue has drained (Linux mlx4/qp.c __mlx4_qp_modify, sqd_event).
 constexpr std::uint32_t drain_event = 1u << 31;
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "queue_pair.hpp"
+#include "request_packet.hpp"
 #include "transport.hpp"
 #include "wire.hpp"
 
@@ -17,17 +18,6 @@ inline constexpr std::size_t responses_max = 64;
 /// Answers of one queue pair that wait, of any kind: more than log_max_ra_res_qp lets a requester ask for. No source:
 /// chosen.
 inline constexpr std::size_t responses_held = 256;
-
-/// A request packet, classified by its operation.
-struct request_packet {
-  packet_view view;
-  layouts::bth_operation operation;
-  bool first = false, last = false;  ///< of its message
-  bool send = false, write = false, immediate = false, invalidate = false;
-  std::uint32_t argument = 0;  ///< immediate, or the R_Key to invalidate
-
-  static request_packet of(const packet_view& v, layouts::bth_operation operation);
-};
 
 /// The responder of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): executes requests in order and hands
 /// what they call for to the answers.

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The responder: sends and RDMA writes.
+#include "capabilities.hpp"
+#include "responder.hpp"
+#include "transport_parts.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+using message = receive_side::message;
+
+bool needs_receive(const request_packet& p) {
+  return (p.send && p.first) || (p.write && p.immediate);
+}
+
+}  // namespace
+
+bool responder::fits_message(const queue_pair& qp, const request_packet& p) const {
+  const message now = qp.rq.in_progress;
+  if (p.first ? now != message::none : now != (p.send ? message::send : message::write))
+    return false;
+  return p.send || p.write;
+}
+
+bool responder::take_receive(queue_pair& qp, const request_packet& p) {
+  if (qp.rq.request) return true;
+  receive_request r;
+  take_result got = take_result::fault;
+  if (qp.service != qp_service::xrc) {
+    got = t_.receives.take(qp, r);
+  } else if (names_queue_of_domain(qp)) {
+    got = t_.receives.take_shared(qp, qp.rq.xrc_srqn, r);
+  }
+  switch (got) {
+    case take_result::taken:
+      qp.rq.request = std::move(r);
+      return true;
+    case take_result::fault:
+      refuse(qp, p.view.psn(), nak_code::remote_operational_error, std::nullopt);
+      if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
+      return false;
+    case take_result::empty:
+      break;
+  }
+  if (qp.service == qp_service::uc) {
+    qp.rq.in_progress = message::skip;
+    return false;
+  }
+  response wait;
+  wait.psn = p.view.psn();
+  wait.msn = qp.rq.msn;
+  ++t_.rnr_naks_sent;
+  wait.type = aeth_type::rnr_nak;
+  wait.value = static_cast<std::uint8_t>(qp.context.get<&qpc::min_rnr_nak>());
+  qp.rq.nak_sent = true;
+  t_.replies.add(qp, wait);
+  return false;
+}
+
+bool responder::begin_write(queue_pair& qp, request_packet& p) {
+  const auto range = p.view.take<reth>();
+  if (!range) {
+    refuse(qp, p.view.psn(), nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return false;
+  }
+  const auto bytes = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
+  const auto rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
+  const std::uint64_t address = range->get<&reth::virtual_address>();
+  const bool allowed =
+      qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
+      (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote, access::remote_write, address, bytes,
+                                         qp.mtu) == access_result::ok);
+  if (!allowed) {
+    refuse(qp, p.view.psn(), nak_code::remote_access_error, event_type::wq_access_violation);
+    return false;
+  }
+  qp.rq.write_address = address;
+  qp.rq.write_rkey = rkey;
+  qp.rq.write_left = bytes;
+  qp.rq.received = 0;
+  return true;
+}
+
+bool responder::take_argument(request_packet& p) {
+  if (p.immediate) {
+    const auto argument = p.view.take<immdt>();
+    if (argument) p.argument = static_cast<std::uint32_t>(argument->get<&immdt::immediate>());
+    return argument.has_value();
+  }
+  if (p.invalidate) {
+    const auto argument = p.view.take<ieth>();
+    if (argument) p.argument = static_cast<std::uint32_t>(argument->get<&ieth::rkey>());
+    return argument.has_value();
+  }
+  return true;
+}
+
+void responder::execute(queue_pair& qp, request_packet& p) {
+  receive_side& rq = qp.rq;
+  const std::uint32_t psn = p.view.psn();
+  if (!fits_message(qp, p)) {
+    rq.in_progress = message::none;
+    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  if (p.first && p.write && !begin_write(qp, p)) return;
+  const bool invalidates = qp.reliable() && offers(t_.a.how, capability::memory_management);
+  if (!take_argument(p) || (p.invalidate && !invalidates)) {
+    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  // All packets but the last are full, and the last is not empty unless it is the only one.
+  const bool length_fits = p.last
+                               ? p.view.rest_bytes <= qp.mtu && (p.first || p.view.rest_bytes != 0)
+                               : p.view.rest_bytes == qp.mtu;
+  if (!length_fits) {
+    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    return;
+  }
+  if (p.first && p.send) rq.received = 0;
+  if (needs_receive(p) && !take_receive(qp, p)) return;
+  if (!place_payload(qp, p)) return;
+  if (p.invalidate && t_.a.regions->invalidate(rq.remote, p.argument, true) != access_result::ok) {
+    // Class J of the responder's errors: the receive says it, and the requester hears nothing (IBTA vol. 1, 9.9.3,
+    // read through Linux sw/rxe/rxe_resp.c).
+    const receive_request request = std::move(*rq.request);
+    t_.errors.receive_failed(qp, request, failures::remote_invalid_request);
+    return;
+  }
+
+  rq.in_progress = p.last ? message::none : p.send ? message::send : message::write;
+  if (qp.reliable()) rq.expected_psn = psn_add(psn, 1);
+  if (p.last) finish_message(qp, p);
+  if (qp.reliable() && p.view.bth.get<&bth::ack_req>()) t_.replies.acknowledge(qp, psn);
+}
+
+bool responder::place_payload(queue_pair& qp, const request_packet& p) {
+  receive_side& rq = qp.rq;
+  const std::uint32_t psn = p.view.psn();
+  const std::size_t bytes = p.view.rest_bytes;
+  if (p.write) {
+    const bool fits = bytes <= rq.write_left && (!p.last || bytes == rq.write_left);
+    if (!fits) {
+      refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+      return false;
+    }
+    if (bytes != 0 &&
+        t_.a.regions->write(rq.write_rkey, qp.rq.remote, access::remote_write, rq.write_address,
+                            p.view.rest, bytes) != access_result::ok) {
+      refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+      return false;
+    }
+    rq.write_address += bytes;
+    rq.write_left -= static_cast<std::uint32_t>(bytes);
+    rq.received += bytes;
+    return true;
+  }
+  const receive_request request = *rq.request;
+  std::optional<failure> why;
+  nak_code code = nak_code::invalid_request;
+  if (rq.received + bytes > request.data.size()) {
+    why = failures::local_length;
+  } else if (bytes != 0 && request.data.scatter(*t_.a.regions, request.owner, rq.received,
+                                                p.view.rest, bytes) != access_result::ok) {
+    why = failures::local_protection;
+    code = nak_code::remote_operational_error;
+  }
+  if (why) {
+    rq.request.reset();
+    t_.completions.receive_failed(qp, request, *why);
+    refuse(qp, psn, code, std::nullopt);
+    if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
+    return false;
+  }
+  rq.received += bytes;
+  return true;
+}
+
+void responder::finish_message(queue_pair& qp, const request_packet& p) {
+  receive_side& rq = qp.rq;
+  rq.msn = psn_add(rq.msn, 1);
+  // An unreliable send that was cut off leaves its receive to the next send: a write may come between.
+  if (!rq.request || (p.write && !p.immediate)) return;
+  receive_report report;
+  report.opcode = p.write        ? cqe_opcode::recv_rdma_write_imm
+                  : p.invalidate ? cqe_opcode::recv_send_inval
+                  : p.immediate  ? cqe_opcode::recv_send_imm
+                                 : cqe_opcode::recv_send;
+  report.byte_count = static_cast<std::uint32_t>(rq.received);
+  report.immediate = p.argument;
+  report.remote_qpn = static_cast<std::uint32_t>(qp.context.get<&qpc::remote_qpn>());
+  report.slid = static_cast<std::uint16_t>(p.view.lrh.get<&lrh::slid>());
+  report.sl = static_cast<std::uint8_t>(p.view.lrh.get<&lrh::service_level>());
+  report.global = p.view.global;
+  report.solicited = p.view.bth.get<&bth::solicited>();
+  const receive_request request = std::move(*rq.request);
+  rq.request.reset();
+  t_.completions.received(qp, request, report);
+}
+
+}  // namespace freehca::model
