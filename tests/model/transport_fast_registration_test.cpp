@@ -219,6 +219,28 @@ TEST_F(fast_registration, a_page_list_that_cannot_be_read) {
                layouts::vendor_syndrome::protection_transmit);
 }
 
+TEST_F(fast_registration, a_long_page_list_is_a_turn_of_its_own) {
+  constexpr std::uint32_t pages = 16384;
+  list = host->allocate(pages * layouts::mtt::bytes / 4096);
+  ASSERT_EQ(disown(fast_index), command_status::ok);
+  ASSERT_EQ(own(fast_index, free_region().set<&mpt::mtt_addr>(0x10000).set<&mpt::mtt_size>(pages)),
+            command_status::ok);
+  constexpr std::uint64_t bytes = std::uint64_t{pages} * 4096 - 0x200;
+  post_local(b, wqe_opcode::fast_register, request(1, {}, bytes));
+  using w = layouts::wqe_local_invalidate;
+  post_local(b, wqe_opcode::local_invalidate, layouts::image<w>{}.set<&w::mem_key>(fast_key(1)));
+  post_local(b, wqe_opcode::fast_register, request(2, {}, bytes));
+  test_send nop;
+  nop.opcode = wqe_opcode::nop;
+  post_send(a, nop);
+  ring(b);
+  ring(a);
+  expect_done(b, true, static_cast<unsigned>(wqe_opcode::fast_register));
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::nop));
+  expect_done(b, true, static_cast<unsigned>(wqe_opcode::local_invalidate));
+  expect_done(b, true, static_cast<unsigned>(wqe_opcode::fast_register));
+}
+
 TEST_F(fast_registration, pages_that_are_not_present_are_found_when_they_are_used) {
   auto s = request(1, {data.pages[256], data.pages[257]}, 8000);
   host->store(list + 8, layouts::image<layouts::mtt>{});

@@ -85,7 +85,8 @@ access_result memory_regions::bind(const data_owner& owner,
 }
 
 access_result memory_regions::fast_register(
-    const data_owner& owner, const layouts::image<layouts::wqe_fast_register>& wanted) {
+    const data_owner& owner, const layouts::image<layouts::wqe_fast_register>& wanted,
+    std::size_t& copied) {
   using w = layouts::wqe_fast_register;
   const auto key = static_cast<std::uint32_t>(wanted.get<&w::mem_key>());
   auto region = load(key);
@@ -108,7 +109,7 @@ access_result memory_regions::fast_register(
   const std::uint64_t pages = ((start + (length - 1)) >> log_page) - (start >> log_page) + 1;
   if (pages > std::min<std::uint64_t>(region->get<&mpt::mtt_size>(), limits::fast_register_pages))
     return access_result::out_of_bounds;
-  if (const access_result r = copy_page_list(*region, wanted.get<&w::page_list>(), pages);
+  if (const access_result r = copy_page_list(*region, wanted.get<&w::page_list>(), pages, copied);
       r != access_result::ok)
     return r;
 
@@ -130,7 +131,7 @@ access_result memory_regions::fast_register(
 }
 
 access_result memory_regions::copy_page_list(const entry& region, std::uint64_t list,
-                                             std::uint64_t pages) {
+                                             std::uint64_t pages, std::size_t& copied) {
   std::array<std::byte, 4096> part;
   std::uint64_t to = a_.profile.mtt_base + region.get<&mpt::mtt_addr>();
   for (std::uint64_t left = pages * layouts::mtt::bytes; left != 0;) {
@@ -140,6 +141,7 @@ access_result memory_regions::copy_page_list(const entry& region, std::uint64_t 
     list += now;
     to += now;
     left -= now;
+    copied += now;
   }
   return access_result::ok;
 }

@@ -70,8 +70,10 @@ class memory_regions {
   /// The memory management work requests (memory_operations.cpp). What comes back says why nothing was done:
   /// not_present and bus_refused are faults of memory, all others the request's own.
   access_result bind(const data_owner& owner, const layouts::image<layouts::wqe_bind>& wanted);
+  /// `copied`: bytes of page list moved.
   access_result fast_register(const data_owner& owner,
-                              const layouts::image<layouts::wqe_fast_register>& wanted);
+                              const layouts::image<layouts::wqe_fast_register>& wanted,
+                              std::size_t& copied);
   /// Takes the region or window of `key` out of use: by a work request, or (`remote`) by the peer's message.
   access_result invalidate(const data_owner& owner, std::uint32_t key, bool remote);
 
@@ -109,7 +111,8 @@ class memory_regions {
   /// The window gives up the region that it is bound to, if there is one. False: context memory is not there.
   bool release(entry& window);
   /// Copies a fast registration's page list into the region's MTTs.
-  access_result copy_page_list(const entry& region, std::uint64_t list, std::uint64_t pages);
+  access_result copy_page_list(const entry& region, std::uint64_t list, std::uint64_t pages,
+                               std::size_t& copied);
 
   /// Checks key, rights and bounds of [at, at + bytes), and fills runs_ with where its first `now` bytes are.
   access_result translate(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "send_engine.hpp"
 
+#include <algorithm>
+
 #include "capabilities.hpp"
 #include "limits.hpp"
 #include "ports.hpp"
@@ -14,8 +16,9 @@ using namespace layouts;
 
 namespace {
 
-/// Packets (or packetless requests) per run.
+/// Packets (or packetless requests) per run. A page list that is copied counts as the packets that it would fill.
 constexpr unsigned run_budget = 32;
+constexpr std::size_t packet_bytes = 4096;
 
 /// Packets sent and not acknowledged, per queue pair: enough to keep the loop busy, few enough that packets
 /// waiting inside the model stay small.
@@ -66,9 +69,10 @@ void send_engine::run(std::uint32_t qpn) {
   qp->sq.scheduled = false;
   unsigned left = run_budget;
   while (left != 0 && may_run(*qp)) {
+    copied_ = 0;
     const step did = advance(*qp);
     if (did == step::blocked) break;
-    --left;
+    left -= static_cast<unsigned>(std::min<std::size_t>(left, 1 + copied_ / packet_bytes));
   }
   settle(*qp);
   t_.requests.watch(*qp);
@@ -144,7 +148,8 @@ std::optional<failure> send_engine::manage_memory(const queue_pair& qp, const se
       break;
     case wqe_opcode::fast_register:
       // Linux enables it for the kernel's own queue pairs (hw/mlx4/qp.c, params1).
-      if (qp.context.get<&qpc::fre>()) did = regions.fast_register(qp.owner, r.registration);
+      if (qp.context.get<&qpc::fre>())
+        did = regions.fast_register(qp.owner, r.registration, copied_);
       break;
     default:
       did = regions.invalidate(qp.owner, r.immediate, false);

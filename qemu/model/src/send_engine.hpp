@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -37,6 +38,7 @@ class send_engine {
   void check_drained(queue_pair& qp);
   transport::parts& t_;
   request_judge judge_;  ///< empty: every request is let be
+  std::size_t copied_ = 0;  ///< bytes of page lists, by the step at hand
 };
 
 }  // namespace freehca::model
