@@ -248,6 +248,13 @@ TEST_F(cabled, what_is_no_packet_is_dropped_and_counted) {
   m.virtual_lane = 8;  // of eight lanes, 0 to 7
   arrives(a, to_wire(encode(m)));
   EXPECT_EQ(a.counter("port1_malformed_packets"), 1u);
+  m.virtual_lane = 0;  // lane 15 and QP0 have each other and nobody else
+  arrives(a, to_wire(encode(m)));
+  mad_packet data = m;
+  data.virtual_lane = 15;
+  data.dest_qp = qp1_gsi;
+  arrives(a, to_wire(encode(data)));
+  EXPECT_EQ(a.counter("port1_malformed_packets"), 3u);
   auto bad = link_packet_of(link_packet_op::flow_control);
   bad[4] ^= std::byte{1};
   arrives(a, bad);
@@ -265,7 +272,7 @@ TEST_F(cabled, what_is_no_packet_is_dropped_and_counted) {
   a.local(as_smp);
   const auto counted =
       attribute<&pma_mad::data, port_counters>(image<pma_mad>::from_bytes(as_smp.data()));
-  EXPECT_EQ(counted.get<&port_counters::rcv_errors>(), 5u);
+  EXPECT_EQ(counted.get<&port_counters::rcv_errors>(), 7u);
   EXPECT_EQ(a.state(), port_state::active);
 }
 

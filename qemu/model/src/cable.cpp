@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "limits.hpp"
+#include "mad_packet.hpp"
 #include "packet_crc.hpp"
 #include "port.hpp"
 #include "transport.hpp"
@@ -143,7 +144,11 @@ void cable::packet_arrived(std::span<const std::byte> bytes) {
       break;
   }
   const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
-  if (lane != management_lane && lane >= port_.managed().data_lanes())
+  const auto s = summarise(p);
+  const bool management = s && s->dest_qp == qp0_smi;
+  // IBTA vol. 1, 7.6.3 and 9.6.1.1: lane 15 is for QP0, and QP0 has no other.
+  if (management != (lane == management_lane) ||
+      (!management && lane >= port_.managed().data_lanes()))
     return count_error(malformed_);
   heard_at_ = a_.work.now();
   blocks_received_[lane] =
