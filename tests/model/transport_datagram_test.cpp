@@ -226,23 +226,8 @@ namespace {
 
 class srq : public transport_fixture {
  protected:
-  static constexpr std::uint32_t number = 70, log_entries = 4, stride = 32;
-  srq() : a(make_qp(0x150)), b(make_qp(0x151)) {
-    ring_buffer = driver->make_buffer(1);
-    record = host->allocate();
-    for (std::uint32_t i = 0; i < 1u << log_entries; ++i) {
-      layouts::image<layouts::wqe_srq_next> next;
-      next.set<&layouts::wqe_srq_next::next_wqe_index>((i + 1) % (1u << log_entries));
-      std::memcpy(driver->bytes_of(ring_buffer, i * stride), next.data(), next.size());
-    }
-    layouts::image<layouts::srqc> c;
-    c.set<&layouts::srqc::log_srq_size>(log_entries)
-        .set<&layouts::srqc::srqn>(number)
-        .set<&layouts::srqc::log_srq_stride>(1);
-    c.set<&layouts::srqc::pd>(pd)
-        .set<&layouts::srqc::db_rec_addr>(record)
-        .set<&layouts::srqc::mtt_base_addr>(ring_buffer.mtt);
-    EXPECT_EQ(driver->command_with(opcode::sw2hw_srq, c, number).status, command_status::ok);
+  static constexpr std::uint32_t number = 70;
+  srq() : a(make_qp(0x150)), b(make_qp(0x151)), shared(make_srq(number)) {
     auto first = first_context(b);
     first.set<&layouts::qpc::srq>(1)
         .set<&layouts::qpc::srqn>(number)
@@ -255,15 +240,7 @@ class srq : public transport_fixture {
     to_rts(a, b.number);
     events(event_type::none);
   }
-  void post(std::uint64_t address, std::uint32_t bytes) {
-    const std::uint32_t at = posted % (1u << log_entries);
-    const auto d = data_segment(address, bytes, key);
-    std::memcpy(driver->bytes_of(ring_buffer, at * stride + 16), d.data(), d.size());
-    ++posted;
-    layouts::image<layouts::rq_doorbell_record> r;
-    r.set<&layouts::rq_doorbell_record::wqe_counter>(posted);
-    host->store(record, r);
-  }
+  void post(std::uint64_t address, std::uint32_t bytes) { post_shared(shared, address, bytes); }
   test_send message(std::uint32_t bytes) {
     test_send s;
     s.address = region_start;
@@ -271,10 +248,8 @@ class srq : public transport_fixture {
     s.lkey = key;
     return s;
   }
-  test_driver::buffer ring_buffer;
-  std::uint64_t record = 0;
-  std::uint16_t posted = 0;
   test_qp a, b;
+  test_srq shared;
 };
 
 }  // namespace
@@ -325,7 +300,7 @@ TEST_F(srq, a_link_out_of_the_queue_is_a_catastrophic_error) {
   post(region_start, 10);
   layouts::image<layouts::wqe_srq_next> next;
   next.set<&layouts::wqe_srq_next::next_wqe_index>(999);
-  std::memcpy(driver->bytes_of(ring_buffer, 0), next.data(), next.size());
+  std::memcpy(driver->bytes_of(shared.ring, 0), next.data(), next.size());
   send(a, message(1));
   expect_error(a, true, cqe_syndrome::remote_op, 0);
   EXPECT_EQ(events(event_type::srq_catastrophic_error), 1u);

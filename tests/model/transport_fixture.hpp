@@ -38,6 +38,15 @@ struct test_qp {
   std::uint16_t sent = 0, received = 0;
 };
 
+/// A shared receive queue of 16 entries of 32 bytes, each linked to the next.
+struct test_srq {
+  static constexpr std::uint32_t log_entries = 4, entries = 1u << log_entries, stride = 32;
+  std::uint32_t number = 0;
+  test_driver::buffer ring;
+  std::uint64_t record = 0;
+  std::uint16_t posted = 0;
+};
+
 /// One send as a test wants it.
 struct test_send {
   layouts::wqe_opcode opcode = layouts::wqe_opcode::send;
@@ -60,8 +69,7 @@ class transport_fixture : public testing::Test {
   static constexpr std::uint16_t pkey_index = 0;
 
   transport_fixture() { start(test_options()); }
-  explicit transport_fixture(const options& how) { start(how); }
-  transport_fixture(const options& how, std::unique_ptr<test_host> on) {
+  explicit transport_fixture(const options& how, std::unique_ptr<test_host> on = nullptr) {
     start(how, std::move(on));
   }
   explicit transport_fixture(steering how) { start(test_options(), nullptr, how); }
@@ -176,6 +184,39 @@ class transport_fixture : public testing::Test {
     return layouts::context_of(m);
   }
 
+  // shared receive queues
+  test_srq make_srq_buffer(std::uint32_t number) {
+    test_srq s;
+    s.number = number;
+    s.ring = driver->make_buffer(1);
+    s.record = host->allocate();
+    using next = layouts::wqe_srq_next;
+    for (std::uint32_t i = 0; i < test_srq::entries; ++i)
+      put(s.ring, i * test_srq::stride,
+          layouts::image<next>{}.set<&next::next_wqe_index>((i + 1) % test_srq::entries));
+    return s;
+  }
+  layouts::image<layouts::srqc> srq_context(const test_srq& s) const {
+    using c = layouts::srqc;
+    layouts::image<c> context;
+    context.set<&c::log_srq_size>(test_srq::log_entries).set<&c::srqn>(s.number);
+    context.set<&c::log_srq_stride>(1).set<&c::pd>(pd);
+    return context.set<&c::db_rec_addr>(s.record).set<&c::mtt_base_addr>(s.ring.mtt);
+  }
+  test_srq make_srq(std::uint32_t number) {
+    const test_srq s = make_srq_buffer(number);
+    EXPECT_EQ(driver->command_with(layouts::opcode::sw2hw_srq, srq_context(s), number).status,
+              layouts::command_status::ok);
+    return s;
+  }
+  void post_shared(test_srq& s, std::uint64_t address, std::uint32_t bytes) {
+    put(s.ring, s.posted % test_srq::entries * test_srq::stride + 16,
+        data_segment(address, bytes, key));
+    ++s.posted;
+    host->store(s.record, layouts::image<layouts::rq_doorbell_record>{}
+                              .set<&layouts::rq_doorbell_record::wqe_counter>(s.posted));
+  }
+
   // work requests
   /// A request under the region's key for `bytes` bytes at `from`, to or from `to` of the other side.
   test_send transfer(layouts::wqe_opcode opcode, std::uint32_t bytes, std::uint64_t from,
@@ -190,8 +231,12 @@ class transport_fixture : public testing::Test {
     return s;
   }
   template <class T>
+  void put(const test_driver::buffer& where, std::size_t at, const layouts::image<T>& part) {
+    std::memcpy(driver->bytes_of(where, at), part.data(), T::bytes);
+  }
+  template <class T>
   void put(const test_qp& qp, std::size_t at, const layouts::image<T>& part) {
-    std::memcpy(driver->bytes_of(qp.ring, at), part.data(), T::bytes);
+    put(qp.ring, at, part);
   }
   /// Writes a send into the queue; ring() starts it.
   void post_send(test_qp& qp, const test_send& s) {

@@ -211,6 +211,33 @@ TEST_F(path_migrations, what_a_driver_may_not_ask_for) {
   EXPECT_EQ(ask(b, path_migration::rearm, opcode::sqd2rts_qp), command_status::ok);
 }
 
+TEST_F(path_migrations, only_what_comes_by_the_path_arms) {
+  // To `b` the packets of `a` come from nobody's LID, then with nobody's P_Key.
+  ASSERT_EQ(ask(b, path_migration::rearm), command_status::ok);
+  const auto turn = [&](std::uint16_t lid, unsigned pkey) {
+    ASSERT_EQ(driver->command(opcode::rts2sqd_qp, 0, b.number).status, command_status::ok);
+    auto c = with_alternate(b, a.number, 0);
+    c.set<&primary_path::rlid>(lid).set<&primary_path::pkey_index>(pkey);
+    ASSERT_EQ(
+        modify(opcode::sqd2sqd_qp, b.number, c, optional::primary_path | optional::pkey_index),
+        command_status::ok);
+    ASSERT_EQ(modify(opcode::sqd2rts_qp, b.number, c), command_status::ok);
+  };
+  const auto next = [&] {
+    send(a, transfer(wqe_opcode::rdma_write, 8, region_start, region_start + 0x100000));
+    host->run();
+    return migration(b);
+  };
+  ASSERT_EQ(ask(a, path_migration::rearm), command_status::ok);
+  turn(nobody, 0);
+  EXPECT_EQ(next(), path_migration::rearm);
+  turn(links().base_lid(1), 1);
+  EXPECT_EQ(next(), path_migration::rearm);
+  turn(links().base_lid(1), 0);
+  EXPECT_EQ(next(), path_migration::armed);
+  EXPECT_EQ(migration(a), path_migration::armed);
+}
+
 TEST_F(path_migrations, an_alternate_path_by_a_port_that_the_card_has_not) {
   options one_port;
   one_port.ports = 1;
@@ -223,6 +250,16 @@ TEST_F(path_migrations, an_alternate_path_by_a_port_that_the_card_has_not) {
   EXPECT_EQ(modify(opcode::rts2rts_qp, a.number, c, optional::alternate_path),
             command_status::bad_parameter);
   EXPECT_EQ(state_of(a), qp_state::rts);
+  // Nor does it come in by RST2INIT_QP, which has no options.
+  const test_qp d = make_qp(0x102);
+  auto first = first_context(d);
+  first.set<&alternate_path::sched_queue>(layouts::sched_queue_ib(2, 0));
+  EXPECT_EQ(modify(opcode::rst2init_qp, d.number, first), command_status::bad_parameter);
+  first = first_context(d);
+  first.set<&primary_path::sched_queue>(layouts::sched_queue_ib(2, 0));
+  EXPECT_EQ(modify(opcode::rst2init_qp, d.number, first), command_status::bad_parameter);
+  EXPECT_EQ(driver->counter_named("queue_pairs"), 2u);
+  EXPECT_EQ(modify(opcode::rst2init_qp, d.number, first_context(d)), command_status::ok);
 }
 
 }  // namespace freehca::model::test

@@ -55,7 +55,8 @@ class bad_wire final : public link_peer {
   bool chance(unsigned per_mille) { return random() % 1000 < per_mille; }
   void pass(packet p) {
     auto lrh = layouts::image<layouts::lrh>::from_bytes(p.bytes.data());
-    lrh.set<&layouts::lrh::dlid>(local_lid);
+    // Who stands at the far end is the port itself.
+    lrh.set<&layouts::lrh::dlid>(local_lid).set<&layouts::lrh::slid>(far_lid);
     std::memcpy(p.bytes.data(), lrh.data(), layouts::lrh::bytes);
     ++passed;
     links->receive_from_link(1, std::move(p));

@@ -12,23 +12,16 @@ namespace {
 
 class xrc : public transport_fixture {
  protected:
-  static constexpr std::uint32_t srqn = 71, srq_cqn = 201, xrcd = 9, stride = 32, log_entries = 4;
+  static constexpr std::uint32_t srqn = 71, srq_cqn = 201, xrcd = 9;
   static constexpr std::uint64_t to = region_start + 0x10000;
 
-  xrc() : a(make_qp(0x150, qp_service::xrc)), b(make_qp(0x800151, qp_service::xrc)) {
+  xrc()
+      : a(make_qp(0x150, qp_service::xrc)),
+        b(make_qp(0x800151, qp_service::xrc)),
+        shared(make_srq_buffer(srqn)) {
     EXPECT_EQ(driver->make_cq(srq_cq, srq_cqn, eqn).status, command_status::ok);
-    ring_buffer = driver->make_buffer(1);
-    record = host->allocate();
-    for (std::uint32_t i = 0; i < 1u << log_entries; ++i) {
-      layouts::image<layouts::wqe_srq_next> next;
-      next.set<&layouts::wqe_srq_next::next_wqe_index>((i + 1) % (1u << log_entries));
-      std::memcpy(driver->bytes_of(ring_buffer, i * stride), next.data(), next.size());
-    }
-    layouts::image<layouts::srqc> c;
-    c.set<&layouts::srqc::log_srq_size>(log_entries).set<&layouts::srqc::srqn>(srqn);
-    c.set<&layouts::srqc::log_srq_stride>(1).set<&layouts::srqc::xrcd>(xrcd);
-    c.set<&layouts::srqc::cqn>(srq_cqn).set<&layouts::srqc::pd>(pd);
-    c.set<&layouts::srqc::db_rec_addr>(record).set<&layouts::srqc::mtt_base_addr>(ring_buffer.mtt);
+    auto c = srq_context(shared);
+    c.set<&layouts::srqc::xrcd>(xrcd).set<&layouts::srqc::cqn>(srq_cqn);
     EXPECT_EQ(driver->command_with(opcode::sw2hw_srq, c, srqn).status, command_status::ok);
     for (const auto& [qp, remote] : {std::pair{&a, b.number}, std::pair{&b, a.number}}) {
       auto first = first_context(*qp);
@@ -40,14 +33,7 @@ class xrc : public transport_fixture {
       EXPECT_EQ(modify(opcode::rtr2rts_qp, qp->number, ready), command_status::ok);
     }
   }
-  void post_shared(std::uint32_t bytes) {
-    const std::uint32_t at = posted % (1u << log_entries);
-    const auto d = data_segment(to, bytes, key);
-    std::memcpy(driver->bytes_of(ring_buffer, at * stride + 16), d.data(), d.size());
-    ++posted;
-    host->store(record, layouts::image<layouts::rq_doorbell_record>{}
-                            .set<&layouts::rq_doorbell_record::wqe_counter>(posted));
-  }
+  void post_shared(std::uint32_t bytes) { transport_fixture::post_shared(shared, to, bytes); }
   void send_to(std::uint32_t queue, std::uint32_t bytes) {
     test_send s;
     s.address = region_start;
@@ -64,10 +50,8 @@ class xrc : public transport_fixture {
     ring(a);
   }
   test_driver::queue srq_cq;
-  test_driver::buffer ring_buffer;
-  std::uint64_t record = 0;
-  std::uint16_t posted = 0;
   test_qp a, b;
+  test_srq shared;
 };
 
 }  // namespace

@@ -132,17 +132,21 @@ std::optional<unsigned> datagrams::admit(const queue_pair& qp, unsigned port,
 void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   const auto opcode = v.bth.get<&bth::opcode>();
   const bool immediate = opcode == bth_opcode::ud_send_only_imm;
-  if (opcode != bth_opcode::ud_send_only && !immediate) return;
   const auto extended = v.take<deth>();
-  if (!extended) return;
+  if ((opcode != bth_opcode::ud_send_only && !immediate) || !extended) {
+    ++t_.packets_dropped;
+    return;
+  }
   const auto pkey_index = admit(qp, port, static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()));
   if (!pkey_index) {
+    ++t_.packets_dropped;
     t_.a.links->count_pkey_violation(port);
     return;
   }
   const auto source = static_cast<std::uint32_t>(extended->get<&deth::source_qp>());
   const auto qkey = static_cast<std::uint32_t>(extended->get<&deth::qkey>());
   if (qp.special != 1 && qkey != qp.context.get<&qpc::qkey>()) {
+    ++t_.packets_dropped;
     t_.a.links->count_qkey_violation(port, qkey, source);
     return;
   }
@@ -151,7 +155,10 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   report.immediate = *pkey_index;
   if (immediate) {
     const auto data = v.take<immdt>();
-    if (!data) return;
+    if (!data) {
+      ++t_.packets_dropped;
+      return;
+    }
     report.immediate = static_cast<std::uint32_t>(data->get<&immdt::immediate>());
   }
   const auto dlid = static_cast<std::uint16_t>(v.lrh.get<&lrh::dlid>());

@@ -5,6 +5,7 @@
 // *_migrate_qp; rc.c: *_restart_rc) and sw/rdmavt/qp.c (rvt_modify_qp).
 #include "path_migration.hpp"
 
+#include <array>
 #include <cstring>
 
 #include "capabilities.hpp"
@@ -18,6 +19,13 @@ using namespace layouts;
 namespace {
 
 using state = path_migration;
+
+/// The subnet's own prefix may stand as the default one (qib gid_ok).
+bool is_gid(const std::byte* said, const std::byte* wanted) {
+  constexpr std::byte default_prefix[8] = {std::byte{0xfe}, std::byte{0x80}};
+  return std::memcmp(said + 8, wanted + 8, 8) == 0 &&
+         (std::memcmp(said, wanted, 8) == 0 || std::memcmp(said, default_prefix, 8) == 0);
+}
 
 void set(queue_pair& qp, state s) {
   qp.context.set<&qpc::pm_state>(s);
@@ -38,28 +46,36 @@ bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_stat
   }
 }
 
-bool path_migration_machine::comes_by_alternate(const queue_pair& qp, unsigned port,
-                                                const packet_view& v) const {
-  const path& way = qp.alternate;
-  const auto pkey_index = static_cast<unsigned>(qp.context.get<&alternate_path::pkey_index>());
-  if (port != way.port || v.lrh.get<&lrh::slid>() != way.dlid || v.global != way.global ||
-      !pkeys_match(static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()),
-                   t_.a.links->pkey(port, pkey_index)))
+bool path_migration_machine::comes_by(const path& way, unsigned pkey_index, unsigned port,
+                                      const packet_view& v) const {
+  if (v.global != way.global) return false;
+  if (v.global) {
+    const auto global = image<grh>::from_bytes(v.grh);
+    std::array<std::byte, 16> own;
+    t_.a.links->gid(way.port, way.sgid_index, own.data());
+    if (!is_gid(global.bytes_of<&grh::dgid>(), own.data()) ||
+        !is_gid(global.bytes_of<&grh::sgid>(), way.dgid.data()))
+      return false;
+  }
+  if (!pkeys_match(static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()),
+                   t_.a.links->pkey(port, pkey_index))) {
+    t_.a.links->count_pkey_violation(port);
     return false;
-  if (!v.global) return true;
-  const auto global = image<grh>::from_bytes(v.grh);
-  return std::memcmp(global.bytes_of<&grh::sgid>(), way.dgid.data(), way.dgid.size()) == 0;
+  }
+  return v.lrh.get<&lrh::slid>() == way.dlid && port == way.port;
 }
 
 bool path_migration_machine::admits(queue_pair& qp, unsigned port, const packet_view& v) {
   const bool migrated = v.bth.get<&bth::migrated>();
   if (qp.migration() == state::armed && migrated) {
-    if (comes_by_alternate(qp, port, v)) return migrate(qp);
+    const auto pkey_index = static_cast<unsigned>(qp.context.get<&alternate_path::pkey_index>());
+    if (comes_by(qp.alternate, pkey_index, port, v)) return migrate(qp);
     if (!qp.migration_refused) t_.pairs.post_event(qp, event_type::path_migration_failed);
     qp.migration_refused = true;
     return false;
   }
-  if (qp.way.port != port) return false;
+  const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
+  if (!comes_by(qp.way, pkey_index, port, v)) return false;
   if (qp.migration() == state::rearm && !migrated) {
     set(qp, state::armed);
     t_.pairs.touch(qp);

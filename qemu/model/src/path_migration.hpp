@@ -20,7 +20,7 @@ class path_migration_machine {
   /// May the driver ask for `wanted`, in a command after which the queue pair's state is `then`?
   bool may_ask(const queue_pair& qp, layouts::path_migration wanted, layouts::qp_state then) const;
 
-  /// Does a packet come by a path of the queue pair? A request to migrate is heard by the alternate path alone, and
+  /// Does a packet come by the path of the queue pair, with its P_Key? Only such a one arms. A request to migrate is heard by the alternate path alone, and
   /// migrates; one that names another path is dropped, with an event for the first.
   bool admits(queue_pair& qp, unsigned port, const packet_view& v);
 
@@ -28,7 +28,9 @@ class path_migration_machine {
   bool migrate(queue_pair& qp);
 
  private:
-  bool comes_by_alternate(const queue_pair& qp, unsigned port, const packet_view& v) const;
+  /// The order of the checks is qib's (ruc.c qib_ruc_check_hdr): route header, P_Key, source LID and port (IBTA
+  /// vol. 1, 9.6.1.5).
+  bool comes_by(const path& way, unsigned pkey_index, unsigned port, const packet_view& v) const;
   transport::parts& t_;
 };
 

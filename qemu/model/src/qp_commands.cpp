@@ -105,7 +105,8 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   qp.special = t_.pairs.special_kind(qpn, qp.special_port);
   qp.refresh();
   // An entry of the send queue has a basic block at least (layouts/wqe.hpp).
-  if (qp.sq.ring.present && qp.sq.ring.log_stride < 6) {
+  if ((qp.sq.ring.present && qp.sq.ring.log_stride < 6) || qp.way.port > t_.a.how.ports ||
+      qp.alternate.port > t_.a.how.ports) {
     t_.pairs.destroy(qp);
     return command_status::bad_parameter;
   }

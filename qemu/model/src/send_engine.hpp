@@ -37,7 +37,7 @@ class send_engine {
   bool start(queue_pair& qp, send_request& r);
   void check_drained(queue_pair& qp);
   transport::parts& t_;
-  request_judge judge_;  ///< empty: every request is let be
+  request_judge judge_;     ///< empty: every request is let be
   std::size_t copied_ = 0;  ///< bytes of page lists, by the step at hand
 };
 

@@ -130,12 +130,6 @@ void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view&
     ++packets_dropped;
     return;
   }
-  const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
-  if (!pkeys_match(static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()),
-                   a.links->pkey(port, pkey_index))) {
-    a.links->count_pkey_violation(port);
-    return;
-  }
   const bth_operation operation = operation_of(opcode);
   if (is_response(operation)) requests.receive(qp, v, operation);
   else responses.receive(qp, v, operation);
@@ -161,6 +155,8 @@ void transport::parts::deliver_steered(unsigned port, const packet_view& v) {
 void transport::parts::give(unsigned port, const packet_view& v,
                             const std::vector<multicast_groups::member>& to) {
   const bool from_here = v.lrh.get<&lrh::slid>() == a.links->base_lid(port);
+  // What the adapter sends to a group comes back whether it has members or not: no loss.
+  if (to.empty() && !(from_here && v.destination() == multicast_qpn)) ++packets_dropped;
   packet_view peek = v;
   const auto extended = peek.take<deth>();
   const auto source = extended ? static_cast<std::uint32_t>(extended->get<&deth::source_qp>()) : 0;

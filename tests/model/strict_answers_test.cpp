@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Answers that are wrong. One that is ignored leaves the request waiting, and the good answer behind it completes it.
+#include "peer_fixture.hpp"
+
+namespace freehca::model::test {
+
+using namespace layouts;
+
+namespace {
+
+struct wrong_answer {
+  const char* name;
+  wqe_opcode request;
+  crafted (*make)(peer_fixture&);
+  std::optional<cqe_syndrome> comes;  ///< nothing: ignored
+  unsigned vendor = 0;
+};
+void PrintTo(const wrong_answer& w, std::ostream* to) {
+  *to << w.name;
+}
+
+using p = peer_fixture;
+constexpr std::uint32_t bytes_asked = 8;
+constexpr auto write = wqe_opcode::rdma_write, read = wqe_opcode::rdma_read,
+               fetch = wqe_opcode::atomic_fa;
+
+image<aeth> header(aeth_type type, unsigned value) {
+  return image<aeth>{}.set<&aeth::type>(type).set<&aeth::value>(value);
+}
+crafted nak(p& x, unsigned code) {
+  return x.of(op::acknowledge).add(header(aeth_type::nak, code));
+}
+crafted nak(p& x, nak_code code) {
+  return nak(x, static_cast<unsigned>(code));
+}
+crafted acknowledge(p& x) {
+  return x.of(op::acknowledge).add(header(aeth_type::ack, 31));
+}
+crafted response(p& x, std::size_t bytes) {
+  return x.of(op::rdma_read_response_only).add(header(aeth_type::ack, 31)).payload(bytes);
+}
+crafted atomic_response(p& x) {
+  return x.of(op::atomic_acknowledge).add(header(aeth_type::ack, 31)).add(image<atomic_ack_eth>{});
+}
+crafted good_answer(p& x, wqe_opcode to) {
+  return to == read ? response(x, bytes_asked) : to == fetch ? atomic_response(x) : acknowledge(x);
+}
+
+const wrong_answer wrongs[] = {
+    {"AETH_cut_short", write, [](p& x) { return x.of(op::acknowledge); }, {}},
+    {"AETH_type_reserved",
+     write,
+     [](p& x) { return x.of(op::acknowledge).add(header(aeth_type::reserved, 0)); },
+     {}},
+    {"AETH_code_reserved", write, [](p& x) { return nak(x, 9); }, {}},
+    {"AETH_code_of_reliable_datagrams",
+     write,
+     [](p& x) { return nak(x, nak_code::invalid_rd_request); },
+     {}},
+    {"AETH_invalid_request", write, [](p& x) { return nak(x, nak_code::invalid_request); },
+     cqe_syndrome::remote_invalid_request, vendor_syndrome::remote_invalid_request},
+    {"AETH_remote_access", write, [](p& x) { return nak(x, nak_code::remote_access_error); },
+     cqe_syndrome::remote_access, vendor_syndrome::remote_access},
+    {"AETH_remote_operation", write,
+     [](p& x) { return nak(x, nak_code::remote_operational_error); }, cqe_syndrome::remote_op},
+    {"PSN_of_no_request",
+     write,
+     [](p& x) { return acknowledge(x).in_base<&bth::psn>(psn_add(p::first_psn, 1)); },
+     {}},
+    {"PSN_before_all_requests",
+     write,
+     [](p& x) { return nak(x, nak_code::invalid_request).in_base<&bth::psn>(p::first_psn - 1); },
+     {}},
+    {"source_of_another_port",
+     write,
+     [](p& x) {
+       auto c = nak(x, nak_code::invalid_request);
+       c.link.set<&lrh::slid>(p::far_lid + 1);
+       return c;
+     },
+     {}},
+    {"response_to_a_write", write, [](p& x) { return response(x, bytes_asked); }, {}},
+    {"acknowledgement_of_a_read", read, acknowledge, {}},
+    {"acknowledgement_of_an_atomic", fetch, acknowledge, {}},
+    {"response_without_AETH", read, [](p& x) { return x.of(op::rdma_read_response_only); }, {}},
+    {"response_above_what_was_asked", read, [](p& x) { return response(x, bytes_asked + 4); },
+     cqe_syndrome::bad_response},
+    {"response_below_what_was_asked", read, [](p& x) { return response(x, bytes_asked - 4); },
+     cqe_syndrome::bad_response},
+    {"atomic_response_cut_short",
+     fetch,
+     [](p& x) {
+       auto c = atomic_response(x);
+       c.rest.resize(8);
+       return c;
+     },
+     {}},
+};
+
+class strict_answers : public peer_fixture, public testing::WithParamInterface<wrong_answer> {
+ protected:
+  strict_answers() : peer_fixture(qp_service::rc) {}
+};
+
+}  // namespace
+
+TEST_P(strict_answers, bring_about) {
+  const wrong_answer& w = GetParam();
+  peer_fixture::transport_fixture::send(b, transfer(w.request, bytes_asked, region_start, to));
+  host->run();
+  deliver(w.make(*this));
+  if (w.comes) {
+    expect_error(b, true, *w.comes, w.vendor);
+    EXPECT_EQ(state_of(b), qp_state::error);
+    return;
+  }
+  EXPECT_TRUE(no_completion());
+  EXPECT_EQ(state_of(b), qp_state::rts);
+  deliver(good_answer(*this, w.request));
+  expect_done(b, true, static_cast<unsigned>(w.request));
+}
+
+INSTANTIATE_TEST_SUITE_P(every, strict_answers, testing::ValuesIn(wrongs),
+                         [](const auto& i) { return std::string(i.param.name); });
+
+}  // namespace freehca::model::test
