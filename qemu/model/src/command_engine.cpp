@@ -152,7 +152,8 @@ void command_engine::end(std::list<flight>::iterator which) {
 
 command_status command_engine::run(command& c) {
   const command_table::handler& handler = a_.commands.find(static_cast<std::uint16_t>(c.opcode));
-  if (!handler) return command_status::bad_operation;
+  if (!handler || (modifiers_of(c.opcode) >> c.opcode_modifier & 1) == 0)
+    return command_status::bad_operation;
   if (firmware_.state() < least_state_of(c.opcode)) return command_status::bad_system_state;
   const mailboxes m = mailboxes_of(c);
   if ((m.input && c.input_parameter % layouts::mailbox_bytes != 0) ||

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "command_rules.hpp"
 
+#include <freehca/layouts/diag_rprt.hpp>
+
 namespace freehca::model {
 
 using layouts::opcode;
@@ -73,6 +75,34 @@ mailboxes mailboxes_of(const command& c) {
       return {false, m == 0};
     default:
       return {};
+  }
+}
+
+// Sources: the callers in Linux 6.1, iPXE hermon.c; opcode.hpp names what each means.
+std::uint16_t modifiers_of(opcode o) {
+  constexpr std::uint16_t none = 0x1, all = 0xffff;
+  switch (o) {
+    case opcode::close_hca:
+    case opcode::hw2sw_mpt:
+    case opcode::hw2sw_eq:
+    case opcode::sw2hw_cq:
+    case opcode::hw2sw_cq:
+    case opcode::modify_cq:
+    case opcode::hw2sw_srq:
+    case opcode::mgid_hash:  // Linux mcg.c: 1 for Ethernet
+      return 0x3;
+    case opcode::mad_demux:
+      return 0x7;
+    case opcode::to_rst_qp:
+    case opcode::mod_stat_cfg:
+      return 0xf;
+    case opcode::diag_rprt:
+      return 1u << static_cast<unsigned>(layouts::diag_rprt_modifier::query_transport_ci_errors);
+    case opcode::conf_special_qp:  // iPXE: a mask of queue pairs
+    case opcode::mad_ifc:          // a mask too
+      return all;
+    default:
+      return none;
   }
 }
 

@@ -20,6 +20,9 @@ struct mailboxes {
 /// Which parameters of `c` are mailbox addresses (some commands: by opcode modifier).
 mailboxes mailboxes_of(const command& c);
 
+/// The opcode modifiers that a command has, bit n for modifier n.
+std::uint16_t modifiers_of(layouts::opcode o);
+
 /// The least state of the system in which firmware takes the command.
 system_state least_state_of(layouts::opcode o);
 

@@ -26,6 +26,16 @@ using layouts::cq_status;
 using layouts::cqc;
 using layouts::opcode;
 
+namespace {
+
+/// iPXE's queues begin as having told (hermon.c hermon_create_cq), Linux's as disarmed.
+bool can_begin_in(cq_state s) {
+  return s == cq_state::disarmed || s == cq_state::fired || s == cq_state::armed ||
+         s == cq_state::armed_solicited;
+}
+
+}  // namespace
+
 completion_queues::completion_queues(adapter& a) : a_(a) {
   const auto on = [this](opcode o, command_status (completion_queues::*handler)(command&)) {
     a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
@@ -70,14 +80,11 @@ command_status completion_queues::sw2hw(command& c) {
   if (cqn < reserved::cqs) return command_status::bad_resource;
   if (exists(cqn)) return command_status::bad_resource_state;
   if (owned_.size() >= limits::objects) return command_status::exceeds_limits;
-  if (c.opcode_modifier >
-      static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::software_initialized))
-    return command_status::bad_operation;
   context q;
   if (!c.read_input(q)) return command_status::internal_error;
   const std::uint64_t uars = a_.how.uar_bar_bytes / 2 >> a_.profile.log_uar_page_bytes;
   if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > 22 || q.get<&cqc::log_page_size>() > 19 ||
-      q.get<&cqc::state>() != cq_state::disarmed || q.get<&cqc::usr_page>() >= uars ||
+      !can_begin_in(q.get<&cqc::state>()) || q.get<&cqc::usr_page>() >= uars ||
       (q.get<&cqc::timestamp>() && !offers(a_.how, capability::clock)))
     return command_status::bad_parameter;
   if (!a_.eqs->exists(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>())))

@@ -17,9 +17,6 @@ diagnostics::diagnostics(adapter& a) : a_(a) {
 command_status diagnostics::report(command& c) {
   using l = layouts::diag_rprt;
   using s = layouts::cqe_syndrome;
-  if (c.opcode_modifier !=
-      static_cast<std::uint8_t>(layouts::diag_rprt_modifier::query_transport_ci_errors))
-    return command_status::bad_operation;
   if (c.input_modifier != 0) return command_status::bad_parameter;  // nothing is counted by port
 
   constexpr std::uint64_t all = 0xffffffff;

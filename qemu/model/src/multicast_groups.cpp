@@ -45,7 +45,6 @@ bool multicast_groups::load(std::uint32_t index, std::vector<std::byte>& to) {
 }
 
 command_status multicast_groups::read(command& c) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
   if (!valid(c.input_modifier)) return command_status::bad_index;
   std::vector<std::byte> entry;
   if (!load(c.input_modifier, entry)) return command_status::icm_error;
@@ -55,9 +54,6 @@ command_status multicast_groups::read(command& c) {
 }
 
 command_status multicast_groups::write(command& c) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
-  if (c.opcode_modifier != 0)
-    return command_status::bad_operation;  // promiscuous lists: Ethernet only
   if (!valid(c.input_modifier)) return command_status::bad_index;
   std::vector<std::byte> entry(entry_bytes());
   if (!t_.a.memory.read(c.input_parameter, entry.data(), entry.size()))
@@ -83,7 +79,6 @@ std::uint32_t multicast_groups::hash_of(const std::byte* mgid) const {
 }
 
 command_status multicast_groups::hash(command& c) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
   std::byte mgid[mgid_bytes];
   if (!t_.a.memory.read(c.input_parameter, mgid, sizeof mgid))
     return command_status::internal_error;

@@ -117,7 +117,7 @@ void apply_limits(const image<set_port_ib>& in, managed_port& p) {
 
 command_status ports::init_port(command& c) {
   port* p = at(c.input_modifier);
-  if (p == nullptr || c.opcode_modifier != 0) return command_status::bad_parameter;
+  if (p == nullptr) return command_status::bad_parameter;
   // The Ethernet half of the model is still to come.
   if (ethernet(*p)) return command_status::bad_operation;
   // no source: chosen (Linux never initialises a port twice)
@@ -128,7 +128,7 @@ command_status ports::init_port(command& c) {
 
 command_status ports::close_port(command& c) {
   port* p = at(c.input_modifier);
-  if (p == nullptr || c.opcode_modifier != 0) return command_status::bad_parameter;
+  if (p == nullptr) return command_status::bad_parameter;
   // Linux closes ports that are closed already (hw/mlx4/main.c mlx4_ib_remove after QP0's end).
   p->close();
   return command_status::ok;
@@ -138,8 +138,6 @@ command_status ports::set_port(command& c) {
   using l = set_port_ib;
   port* p = at(c.input_modifier & 0xff);
   if (p == nullptr) return command_status::bad_parameter;
-  if (c.opcode_modifier != static_cast<unsigned>(set_port_modifier::ib))
-    return command_status::bad_operation;
   if (c.input_modifier > 0xff) return command_status::bad_parameter;
   image<l> in;
   if (!c.read_input(in)) return command_status::internal_error;
@@ -164,7 +162,7 @@ command_status ports::set_port(command& c) {
 command_status ports::query_port(command& c) {
   using l = layouts::query_port;
   const port* p = at(c.input_modifier);
-  if (p == nullptr || c.opcode_modifier != 0) return command_status::bad_parameter;
+  if (p == nullptr) return command_status::bad_parameter;
   constexpr unsigned eth_mtu = 1522, sdr_ddr_qdr = 7, x1_and_x4 = 3;
   const bool eth = ethernet(*p);
   image<l> out;
@@ -187,7 +185,7 @@ command_status ports::query_port(command& c) {
 
 command_status ports::sense_port(command& c) {
   const port* p = at(c.input_modifier);
-  if (p == nullptr || c.opcode_modifier != 0) return command_status::bad_parameter;
+  if (p == nullptr) return command_status::bad_parameter;
   image<layouts::sense_port> out;
   if (p->has_peer())
     out.set<&layouts::sense_port::port_type>(ethernet(*p) ? port_type::ethernet : port_type::ib);
@@ -196,8 +194,7 @@ command_status ports::sense_port(command& c) {
 }
 
 command_status ports::set_node(command& c) {
-  if (c.input_modifier != set_node_input_modifier || c.opcode_modifier != 0)
-    return command_status::bad_parameter;
+  if (c.input_modifier != set_node_input_modifier) return command_status::bad_parameter;
   image<layouts::set_node> in;
   if (!c.read_input(in)) return command_status::internal_error;
   std::copy_n(in.data(), node_.description.size(), node_.description.begin());

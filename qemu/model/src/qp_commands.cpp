@@ -39,7 +39,6 @@ qp_commands::qp_commands(transport::parts& t) : t_(t) {
 }
 
 command_status qp_commands::modify(command& c, const qp_transition& transition) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
   image<qp_mailbox> mailbox;
   if (transition.command != opcode::rts2sqd_qp && !c.read_input(mailbox))
     return command_status::internal_error;
@@ -74,8 +73,6 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   if (t_.pairs.find(qpn) != nullptr) return command_status::bad_qp_state;
   if (index < reserved::qps) return command_status::bad_resource;
   if (t_.pairs.count() >= limits::objects) return command_status::exceeds_limits;
-  if (t_.pairs.index_of(static_cast<std::uint32_t>(given.get<&qpc::local_qpn>())) != index)
-    return command_status::bad_parameter;
   switch (given.get<&qpc::service>()) {
     case qp_service::rc:
     case qp_service::ud:
@@ -102,6 +99,8 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
 
   queue_pair& qp = t_.pairs.create(qpn);
   apply(*transition_of(opcode::rst2init_qp), 0, given, qp.context);
+  // The command's number counts: iPXE leaves the context's empty (hermon.c hermon_create_qp).
+  qp.context.set<&qpc::local_qpn>(qpn);
   qp.special = t_.pairs.special_kind(qpn, qp.special_port);
   qp.refresh();
   // An entry of the send queue has a basic block at least (layouts/wqe.hpp).
@@ -160,7 +159,6 @@ void qp_commands::entered(queue_pair& qp, const qp_transition& transition, const
 }
 
 command_status qp_commands::to_error(command& c) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
   queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask);
   if (qp == nullptr) return command_status::bad_qp_state;
   t_.errors.enter_error(*qp, std::nullopt);
@@ -168,7 +166,6 @@ command_status qp_commands::to_error(command& c) {
 }
 
 command_status qp_commands::to_reset(command& c) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
   queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask);
   if (qp == nullptr) return command_status::ok;
   bool written = true;
@@ -182,7 +179,6 @@ command_status qp_commands::to_reset(command& c) {
 }
 
 command_status qp_commands::query(command& c) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
   // In the reset state there is nothing to tell but the state, 0.
   image<qpc> context;
   if (queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask)) {
@@ -193,7 +189,6 @@ command_status qp_commands::query(command& c) {
 }
 
 command_status qp_commands::configure_special(command& c) {
-  if (!t_.a.profile.running) return command_status::bad_system_state;
   const std::uint32_t base = c.input_modifier & qpn_mask;
   // Linux aligns the block to 8 (mlx4/qp.c mlx4_init_qp_table).
   if (base % 8 != 0) return command_status::bad_parameter;

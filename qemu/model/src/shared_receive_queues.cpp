@@ -45,14 +45,19 @@ bool shared_receive_queues::store(std::uint32_t srqn, queue& q) {
 }
 
 command_status shared_receive_queues::software_to_hardware(command& c) {
-  const std::uint32_t srqn = c.input_modifier & 0xffffff;
-  if (!t_.a.profile.running) return command_status::bad_system_state;
+  const std::uint32_t srqn = c.input_modifier;
   if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
+  if (srqn < reserved::srqs) return command_status::bad_resource;
   if (find(srqn) != nullptr) return command_status::bad_resource_state;
   if (table_.size() >= limits::objects) return command_status::exceeds_limits;
   queue q;
   if (!c.read_input(q.context)) return command_status::internal_error;
-  if (q.context.get<&srqc::srqn>() != srqn) return command_status::bad_parameter;
+  // The largest queue is that of QUERY_DEV_CAP (log_max_srq_sz).
+  if (!q.context.reserved_clear() || q.context.get<&srqc::srqn>() != srqn ||
+      q.context.get<&srqc::log_srq_size>() > 14 || q.context.get<&srqc::log_page_size>() > 19)
+    return command_status::bad_parameter;
+  if (!t_.a.context_memory->control_entry_mapped(cmpt_type::srq, srqn))
+    return command_status::icm_error;
   q.buffer.mtt_base = q.context.get<&srqc::mtt_base_addr>();
   q.buffer.log_page_bytes = static_cast<unsigned>(q.context.get<&srqc::log_page_size>()) + 12;
   q.buffer.page_offset = static_cast<std::uint32_t>(q.context.get<&srqc::page_offset>() * 64);
@@ -69,7 +74,8 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
 }
 
 command_status shared_receive_queues::hardware_to_software(command& c) {
-  const std::uint32_t srqn = c.input_modifier & 0xffffff;
+  const std::uint32_t srqn = c.input_modifier;
+  if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
   queue* q = find(srqn);
   if (q == nullptr) return command_status::bad_resource_state;
   if (q->users != 0) return command_status::resource_busy;
@@ -82,7 +88,8 @@ command_status shared_receive_queues::hardware_to_software(command& c) {
 }
 
 command_status shared_receive_queues::query(command& c) {
-  const std::uint32_t srqn = c.input_modifier & 0xffffff;
+  const std::uint32_t srqn = c.input_modifier;
+  if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
   queue* q = find(srqn);
   if (q == nullptr) return command_status::bad_resource_state;
   read_record(*q);
@@ -91,7 +98,8 @@ command_status shared_receive_queues::query(command& c) {
 }
 
 command_status shared_receive_queues::arm(command& c) {
-  const std::uint32_t srqn = c.input_modifier & 0xffffff;
+  const std::uint32_t srqn = c.input_modifier;
+  if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
   queue* q = find(srqn);
   if (q == nullptr) return command_status::bad_resource_state;
   // Linux passes the watermark as the immediate (srq.c mlx4_ARM_SRQ).

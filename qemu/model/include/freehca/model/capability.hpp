@@ -57,6 +57,7 @@ inline constexpr std::array capability_names{
 class capability_set {
  public:
   constexpr void add(capability c) { bits_ |= std::uint32_t{1} << static_cast<unsigned>(c); }
+  constexpr bool empty() const { return bits_ == 0; }
   constexpr bool has(capability c) const { return (bits_ >> static_cast<unsigned>(c) & 1) != 0; }
 
   /// Names with commas between them, in any order; no text is the empty set. Nothing when a name is not known.
