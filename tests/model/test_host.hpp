@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <freehca/layouts/layout.hpp>
@@ -90,7 +91,11 @@ class test_host final : public environment {
   std::function<void(unsigned port, const std::vector<std::byte>& bytes)> on_packet;
   bool wire_full[2] = {false, false};  ///< link_send of that port takes nothing
 
+  /// From now on the bus refuses [address, address + bytes), as an IOMMU does.
+  void refuse(std::uint64_t address, std::size_t bytes) { refused_.push_back({address, bytes}); }
   bool inside(std::uint64_t address, std::size_t bytes) const {
+    for (const auto& [from, length] : refused_)
+      if (address < from + length && from < address + bytes) return false;
     return address >= base && address - base <= memory_.size() &&
            bytes <= memory_.size() - (address - base);
   }
@@ -178,6 +183,7 @@ class test_host final : public environment {
   link_end wires_[2];
   std::deque<arrival> inbox_;
 
+  std::vector<std::pair<std::uint64_t, std::size_t>> refused_;
   std::vector<std::byte> memory_;
   std::size_t next_ = 0;
   std::uint64_t deadline_ = never;

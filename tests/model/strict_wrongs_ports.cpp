@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What the commands on ports, groups and steering rules can have wrong.
+#include <freehca/layouts/flow_rule.hpp>
+#include <freehca/layouts/mad_ifc.hpp>
+#include <freehca/layouts/mcg.hpp>
+#include <freehca/layouts/set_port.hpp>
+#include <freehca/layouts/smp.hpp>
+
+#include "limits.hpp"
+#include "strict_wrongs.hpp"
+
+namespace freehca::model::test {
+
+using namespace layouts;
+
+namespace {
+
+using w = strict_world;
+
+template <std::uint32_t Number>
+command_status numbered(w& world, call& c) {
+  return world.issue(c.numbered(Number));
+}
+template <class Mailbox, auto Field, auto Value>
+command_status mailbox_with(w& world, call& c) {
+  c.change<Field, Mailbox>(Value);
+  return world.issue(c);
+}
+command_status twice(w& world, call& c) {
+  EXPECT_EQ(world.issue(c), command_status::ok);
+  return world.issue(c);
+}
+command_status steered_by_groups(w& world, call& c) {
+  world.driver->multicast = steering::by_groups;
+  world.go_to(stage::running);
+  return world.issue(c);
+}
+command_status steered_by_rules(w& world, call& c) {
+  world.steer_by_rules();
+  return world.issue(c);
+}
+
+/// SET_PORT that changes a limit.
+template <auto Chosen, auto Field, auto Value>
+command_status port_with(w& world, call& c) {
+  c.change<Chosen, set_port_ib>(true);
+  c.change<Field, set_port_ib>(Value);
+  return world.issue(c);
+}
+
+void add_ports(std::vector<wrong_call>& to) {
+  for (const opcode o : {opcode::init_port, opcode::close_port, opcode::set_port,
+                         opcode::query_port, opcode::sense_port, opcode::mad_ifc}) {
+    to.push_back({o, "port_0", numbered<0>});
+    to.push_back({o, "port_3", numbered<3>});
+  }
+  to.push_back({opcode::init_port, "port_that_is_open", twice, false});
+  to.push_back({opcode::close_port, "port_that_is_closed", twice, false});
+  using l = set_port_ib;
+  const auto add = [&to](const char* how, auto wrong, bool repairs = true) {
+    to.push_back({opcode::set_port, how, wrong, repairs});
+  };
+  add("selector_of_Ethernet", numbered<0x102>);
+  add("reserved_bit", [](w& world, call& c) {
+    c.mailbox[0x30] = std::byte{1};
+    return world.issue(c);
+  });
+  add("MTU_that_there_is_not", port_with<&l::mmc, &l::mtu_cap, 0u>);
+  add("MTU_above_the_largest", port_with<&l::mmc, &l::mtu_cap, 6u>);
+  add("lanes_that_are_no_power_of_two", port_with<&l::mvc, &l::vl_cap, 3u>);
+  add("lanes_above_the_most", port_with<&l::mvc, &l::vl_cap, 15u>);
+  add("no_P_Keys", port_with<&l::mp, &l::max_pkey, 0u>);
+  add("P_Keys_above_the_most", port_with<&l::mp, &l::max_pkey, 129u>);
+  add("no_GIDs", port_with<&l::mg, &l::max_gid, 0u>);
+  add("GIDs_above_the_most", port_with<&l::mg, &l::max_gid, 129u>);
+  add("speed_that_it_has_not", port_with<&l::lss, &l::link_speed_supported, 8u>);
+  add("width_that_it_has_not", port_with<&l::lws, &l::link_width_supported, 8u>);
+  add("shape_of_an_open_port", [](w& world, call& c) {
+    c.numbered(1).change<&l::mp, l>(true).change<&l::max_pkey, l>(1u);
+    return world.issue(c);
+  });
+  to.push_back({opcode::set_node, "input_modifier_0", numbered<0>});
+  using m = smp;
+  to.push_back({opcode::mad_ifc, "answer_instead_of_a_request", mailbox_with<m, &m::method, mad_method::get_resp>});
+  to.push_back({opcode::mad_ifc, "class_without_an_agent", mailbox_with<m, &m::mgmt_class, mad_class{0x20}>});
+  to.push_back({opcode::mad_ifc, "version_of_another_kind", mailbox_with<m, &m::base_version, 2u>});
+  to.push_back({opcode::mad_ifc, "attribute_that_there_is_not", mailbox_with<m, &m::attribute_id, 0xeeeeu>});
+  to.push_back({opcode::mad_demux, "class_that_is_not_demultiplexed", numbered<4>});
+  to.push_back({opcode::mad_demux, "reserved_bit", [](w& world, call& c) {
+                  c.mailbox[4] = std::byte{1};
+                  return world.issue(c);
+                }});
+  to.push_back({opcode::diag_rprt, "counters_of_one_port", numbered<1>});
+}
+
+void add_groups(std::vector<wrong_call>& to) {
+  for (const opcode o : {opcode::read_mcg, opcode::write_mcg}) {
+    to.push_back({o, "index_past_the_table", numbered<1u << test_driver::log_mc_table>});
+    to.push_back({o, "steering_by_rules", steered_by_rules, false});
+    to.push_back({o, "table_not_lent",
+                  [](w& world, call& c) {
+                    EXPECT_EQ(world.driver->command(opcode::unmap_icm, test_driver::mc, 1).status,
+                              command_status::ok);
+                    return world.issue(c);
+                  },
+                  false});
+  }
+  to.push_back({opcode::write_mcg, "more_members_than_the_entry_holds",
+                mailbox_with<mcg_header, &mcg_header::members_count, 200u>});
+}
+
+void add_rules(std::vector<wrong_call>& to) {
+  using k = flow_rule_control;
+  using l = flow_header_infiniband;
+  for (const opcode o : {opcode::qp_flow_steering_attach, opcode::qp_flow_steering_detach,
+                         opcode::flow_steering_ib_uc_qp_range})
+    to.push_back({o, "steering_by_groups", steered_by_groups, false});
+  const auto add = [&to](const char* how, auto wrong) {
+    to.push_back({opcode::qp_flow_steering_attach, how, wrong});
+  };
+  add("no_word", numbered<0>);
+  add("words_that_cut_a_header", numbered<10>);
+  add("more_words_than_a_mailbox", numbered<1025>);
+  add("port_0", mailbox_with<k, &k::port, 0u>);
+  add("port_3", mailbox_with<k, &k::port, 3u>);
+  add("function_of_another", mailbox_with<k, &k::function, 1u>);
+  add("queue_pair_past_the_table", mailbox_with<k, &k::qpn, 1u << test_driver::log_qps>);
+  add("type_of_Ethernet_ports", mailbox_with<k, &k::type, flow_rule_type::all_default>);
+  add("reserved_bit", [](w& world, call& c) {
+    c.mailbox[3] |= std::byte{0x10};
+    return world.issue(c);
+  });
+  add("header_that_does_not_begin_a_rule", [](w& world, call& c) {
+    return world.issue(c.change<&l::id, l>(flow_header_id::ipv4, k::bytes));
+  });
+  add("header_of_another_length", [](w& world, call& c) {
+    return world.issue(c.change<&l::words, l>(5u, k::bytes));
+  });
+  to.push_back({opcode::qp_flow_steering_detach, "rule_that_there_is_not",
+                [](w& world, call& c) { return world.issue(c.given(c.immediate + 1)); }});
+  const auto range = [&to](const char* how, std::uint32_t first, std::uint32_t last) {
+    to.push_back({opcode::flow_steering_ib_uc_qp_range, how, [=](w& world, call& c) {
+                    using r = steered_qp_range;
+                    return world.issue(c.given(load_be<std::uint64_t>(
+                        image<r>{}.set<&r::first>(first).set<&r::last>(last).data())));
+                  }});
+  };
+  range("last_before_first", 0x110, 0x10f);
+  range("past_the_table", 0x100, 1u << test_driver::log_qps);
+}
+
+}  // namespace
+
+void add_port_wrongs(std::vector<wrong_call>& to) {
+  add_ports(to);
+  add_groups(to);
+  add_rules(to);
+}
+
+}  // namespace freehca::model::test
