@@ -285,7 +285,9 @@ const good_call calls[] = {
      }},
     {opcode::mad_demux, stage::running,
      [](w&) {
-       return call{opcode::mad_demux}.with(image<mad_demux>{}).numbered(mad_demux_subnet_management);
+       return call{opcode::mad_demux}
+           .with(image<mad_demux>{})
+           .numbered(mad_demux_subnet_management);
      }},
     {opcode::read_mcg, stage::running,
      [](w&) { return call{opcode::read_mcg}.numbered(1).answered(); }},

@@ -80,7 +80,8 @@ class strict_world : public transport_fixture {
   using transport_fixture::driver, transport_fixture::hca, transport_fixture::host;
   using transport_fixture::eqn, transport_fixture::cqn, transport_fixture::pd;
   using transport_fixture::first_context, transport_fixture::links, transport_fixture::srq_context;
-  using transport_fixture::make_srq_buffer, transport_fixture::data, transport_fixture::region_start;
+  using transport_fixture::make_srq_buffer, transport_fixture::data,
+      transport_fixture::region_start;
   using transport_fixture::modify, transport_fixture::key, transport_fixture::state_of;
 
   test_driver::queue other_eq, other_cq;

@@ -18,8 +18,7 @@ namespace {
 /// The answer that the page gives for the running test.
 std::string answer_on_the_page() {
   const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-  const std::string name =
-      "`" + std::string(info->test_suite_name()) + "." + info->name() + "`";
+  const std::string name = "`" + std::string(info->test_suite_name()) + "." + info->name() + "`";
   std::ifstream page(FREEHCA_STRICTNESS_PAGE);
   for (std::string line; std::getline(page, line);) {
     if (line.find(name) == std::string::npos) continue;
@@ -36,8 +35,7 @@ bool says(const std::string& text, command_status s) {
   return text.starts_with(name) && text.find_first_not_of(' ', name.size()) == std::string::npos;
 }
 
-class strict_commands : public strict_world,
-                        public testing::WithParamInterface<wrong_call> {
+class strict_commands : public strict_world, public testing::WithParamInterface<wrong_call> {
  protected:
   void SetUp() override {
     if (!test_options().without.empty()) GTEST_SKIP() << "the page tells of the whole adapter";
@@ -53,7 +51,8 @@ TEST_P(strict_commands, answer) {
   call c = good.make(*this);
   if (!c.mailbox.empty()) c.in = driver->input;
   if (c.output) c.out = driver->output;
-  const mailboxes has = mailboxes_of({.opcode = c.what, .opcode_modifier = static_cast<std::uint8_t>(c.opcode_modifier)});
+  const mailboxes has = mailboxes_of(
+      {.opcode = c.what, .opcode_modifier = static_cast<std::uint8_t>(c.opcode_modifier)});
   ASSERT_EQ(has.input, !c.mailbox.empty());
   ASSERT_EQ(has.output, c.output);
 

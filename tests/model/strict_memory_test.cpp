@@ -72,8 +72,7 @@ class strict_context_memory : public strict_memory, public testing::WithParamInt
   void lose(std::uint64_t va) {
     const std::uint64_t page = va / 4096 * 4096;
     if (GetParam() == loss::refused) refuse(bus_address(page));
-    else
-      ASSERT_EQ(driver->command(opcode::unmap_icm, page, 1).status, command_status::ok);
+    else ASSERT_EQ(driver->command(opcode::unmap_icm, page, 1).status, command_status::ok);
   }
 };
 
@@ -357,7 +356,9 @@ TEST_F(strict_memory, refused_remote_bytes_are_a_remote_access_error) {
 TEST_F(strict_memory, doorbells_of_what_is_not_there_are_complaints_and_nothing_more) {
   const std::uint64_t page = std::uint64_t{test_driver::uar} * 4096;
   std::uint64_t before = hca->complaints();
-  const auto complained = [&] { return hca->complaints() - std::exchange(before, hca->complaints()); };
+  const auto complained = [&] {
+    return hca->complaints() - std::exchange(before, hca->complaints());
+  };
   const auto send_doorbell = [&](std::uint64_t of, std::uint32_t qpn) {
     hca->write_uar(of + uar::send_doorbell, send_doorbell_word(qpn), 4);
     return complained();
@@ -368,8 +369,9 @@ TEST_F(strict_memory, doorbells_of_what_is_not_there_are_complaints_and_nothing_
   EXPECT_TRUE(no_completion());
   const auto cq_doorbell_of = [&](std::uint32_t number, std::uint32_t consumer) {
     image<cq_doorbell> d;
-    d.set<&cq_doorbell::cmd>(cq_arm::next).set<&cq_doorbell::cqn>(number).set<&cq_doorbell::ci>(
-        consumer);
+    d.set<&cq_doorbell::cmd>(cq_arm::next)
+        .set<&cq_doorbell::cqn>(number)
+        .set<&cq_doorbell::ci>(consumer);
     hca->write_uar(page + uar::cq_doorbell, load_be<std::uint64_t>(d.data()), 8);
     return complained();
   };

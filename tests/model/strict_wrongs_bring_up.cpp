@@ -97,9 +97,11 @@ void add_unmaps(std::vector<wrong_call>& to) {
   to.push_back({o, "nothing_that_is_lent", immediately<0x3000'0000>});
   to.push_back({o, "address_past_the_end", immediately<icm_bytes>});
   to.push_back({o, "more_pages_than_the_address_space", modified<0xffffffff>});
-  to.push_back({opcode::unmap_icm_aux, "while_context_memory_is_lent", at<stage::context_memory>, false});
+  to.push_back(
+      {opcode::unmap_icm_aux, "while_context_memory_is_lent", at<stage::context_memory>, false});
   to.push_back({opcode::unmap_icm_aux, "while_the_adapter_runs", at<stage::running>, false});
-  to.push_back({opcode::unmap_fa, "while_context_memory_is_lent", at<stage::context_memory>, false});
+  to.push_back(
+      {opcode::unmap_fa, "while_context_memory_is_lent", at<stage::context_memory>, false});
   to.push_back({opcode::unmap_fa, "while_the_adapter_runs", at<stage::running>, false});
 }
 
@@ -173,12 +175,11 @@ void add_profile(std::vector<wrong_call>& to) {
 }  // namespace
 
 void add_bring_up_wrongs(std::vector<wrong_call>& to) {
-  for (const opcode o :
-       {opcode::query_fw, opcode::query_dev_cap, opcode::query_adapter, opcode::query_hca,
-        opcode::hw_health_check, opcode::nop, opcode::run_fw, opcode::unmap_fa,
-        opcode::set_icm_size, opcode::unmap_icm_aux, opcode::init_hca, opcode::close_hca,
-        opcode::sync_tpt, opcode::mgid_hash, opcode::qp_flow_steering_detach,
-        opcode::flow_steering_ib_uc_qp_range})
+  for (const opcode o : {opcode::query_fw, opcode::query_dev_cap, opcode::query_adapter,
+                         opcode::query_hca, opcode::hw_health_check, opcode::nop, opcode::run_fw,
+                         opcode::unmap_fa, opcode::set_icm_size, opcode::unmap_icm_aux,
+                         opcode::init_hca, opcode::close_hca, opcode::sync_tpt, opcode::mgid_hash,
+                         opcode::qp_flow_steering_detach, opcode::flow_steering_ib_uc_qp_range})
     to.push_back({o, "input_modifier_that_it_has_not", modified<0xffffffff>});
   add_maps(to);
   add_unmaps(to);
@@ -194,17 +195,16 @@ void add_bring_up_wrongs(std::vector<wrong_call>& to) {
   to.push_back({opcode::run_fw, "twice", at<stage::firmware>, false});
   to.push_back({opcode::set_icm_size, "nothing", immediately<0>});
   to.push_back({opcode::set_icm_size, "above_what_is_reported", immediately<2 * icm_bytes>});
-  to.push_back({opcode::set_icm_size, "while_context_memory_is_lent", at<stage::context_memory>, false});
+  to.push_back(
+      {opcode::set_icm_size, "while_context_memory_is_lent", at<stage::context_memory>, false});
   to.push_back({opcode::set_icm_size, "while_the_adapter_runs", at<stage::running>, false});
   const auto of_port = [](std::uint32_t port) {
-    return load_be<std::uint32_t>(image<mod_stat_cfg_input_modifier>{}
-                                      .set<&mod_stat_cfg_input_modifier::port>(port)
-                                      .data());
+    return load_be<std::uint32_t>(
+        image<mod_stat_cfg_input_modifier>{}.set<&mod_stat_cfg_input_modifier::port>(port).data());
   };
   for (const auto& [port, how] : {std::pair{0u, "port_0"}, {3u, "port_3"}})
-    to.push_back({opcode::mod_stat_cfg, how, [=](strict_world& w, call& c) {
-                    return w.issue(c.numbered(of_port(port)));
-                  }});
+    to.push_back({opcode::mod_stat_cfg, how,
+                  [=](strict_world& w, call& c) { return w.issue(c.numbered(of_port(port))); }});
   to.push_back({opcode::mod_stat_cfg, "wake_on_LAN", [](strict_world& w, call& c) {
                   return w.issue(c.by(static_cast<unsigned>(mod_stat_cfg_modifier::set_immediate)));
                 }});

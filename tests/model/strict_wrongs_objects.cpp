@@ -40,8 +40,7 @@ command_status without(w& world, call& c) {
 }
 template <cmpt_type Type, std::uint32_t Number>
 command_status without_control(w& world, call& c) {
-  return not_lent(world, c,
-                  test_driver::cmpt + cmpt_offset(Type, Number, entry_bytes::cmpt));
+  return not_lent(world, c, test_driver::cmpt + cmpt_offset(Type, Number, entry_bytes::cmpt));
 }
 template <std::size_t Byte, unsigned Bit>
 command_status reserved_bit(w& world, call& c) {
@@ -110,8 +109,7 @@ void add_completion_queues(std::vector<wrong_call>& to) {
                     return world.issue(c);
                   }});
   };
-  resize("size_above_the_largest",
-         [](w&, call& c) { c.change<&cqc::log_cq_size, cqc>(23u); });
+  resize("size_above_the_largest", [](w&, call& c) { c.change<&cqc::log_cq_size, cqc>(23u); });
   resize("page_size_above_the_largest",
          [](w&, call& c) { c.change<&cqc::log_page_size, cqc>(20u); });
   resize("buffer_without_translation",
@@ -131,9 +129,8 @@ void add_shared_queues(std::vector<wrong_call>& to) {
   const auto add = [&to](const char* how, auto wrong, bool repairs = true) {
     to.push_back({opcode::sw2hw_srq, how, wrong, repairs});
   };
-  add("reserved_number", [](w& world, call& c) {
-    return world.issue(c.change<&srqc::srqn, srqc>(1u).numbered(1));
-  });
+  add("reserved_number",
+      [](w& world, call& c) { return world.issue(c.change<&srqc::srqn, srqc>(1u).numbered(1)); });
   add("in_hardwares_hands", twice, false);
   add("number_of_another", context_with<srqc, &srqc::srqn, w::a_srqn + 1>);
   add("entries_without_room", context_with<srqc, &srqc::log_srq_stride, 0u>);
@@ -171,11 +168,15 @@ void add_regions(std::vector<wrong_call>& to) {
   }
   using h = write_mtt_header;
   constexpr std::uint64_t end = std::uint64_t{1} << 40;
-  to.push_back({opcode::write_mtt, "address_off_its_alignment", context_with<h, &h::mtt_base_addr, 0x8004u>});
-  to.push_back({opcode::write_mtt, "address_past_the_end", context_with<h, &h::mtt_base_addr, end>});
-  to.push_back({opcode::write_mtt, "table_not_lent", context_with<h, &h::mtt_base_addr, no_translations>});
+  to.push_back({opcode::write_mtt, "address_off_its_alignment",
+                context_with<h, &h::mtt_base_addr, 0x8004u>});
+  to.push_back(
+      {opcode::write_mtt, "address_past_the_end", context_with<h, &h::mtt_base_addr, end>});
+  to.push_back(
+      {opcode::write_mtt, "table_not_lent", context_with<h, &h::mtt_base_addr, no_translations>});
   const auto read = [&to](const char* how, std::uint64_t at) {
-    to.push_back({opcode::read_mtt, how, [at](w& world, call& c) { return world.issue(c.given(at)); }});
+    to.push_back(
+        {opcode::read_mtt, how, [at](w& world, call& c) { return world.issue(c.given(at)); }});
   };
   read("address_off_its_alignment", 0x8004);
   read("address_past_the_end", end);

@@ -83,10 +83,13 @@ void add_ports(std::vector<wrong_call>& to) {
   });
   to.push_back({opcode::set_node, "input_modifier_0", numbered<0>});
   using m = smp;
-  to.push_back({opcode::mad_ifc, "answer_instead_of_a_request", mailbox_with<m, &m::method, mad_method::get_resp>});
-  to.push_back({opcode::mad_ifc, "class_without_an_agent", mailbox_with<m, &m::mgmt_class, mad_class{0x20}>});
+  to.push_back({opcode::mad_ifc, "answer_instead_of_a_request",
+                mailbox_with<m, &m::method, mad_method::get_resp>});
+  to.push_back({opcode::mad_ifc, "class_without_an_agent",
+                mailbox_with<m, &m::mgmt_class, mad_class{0x20}>});
   to.push_back({opcode::mad_ifc, "version_of_another_kind", mailbox_with<m, &m::base_version, 2u>});
-  to.push_back({opcode::mad_ifc, "attribute_that_there_is_not", mailbox_with<m, &m::attribute_id, 0xeeeeu>});
+  to.push_back(
+      {opcode::mad_ifc, "attribute_that_there_is_not", mailbox_with<m, &m::attribute_id, 0xeeeeu>});
   to.push_back({opcode::mad_demux, "class_that_is_not_demultiplexed", numbered<4>});
   to.push_back({opcode::mad_demux, "reserved_bit", [](w& world, call& c) {
                   c.mailbox[4] = std::byte{1};
@@ -135,9 +138,8 @@ void add_rules(std::vector<wrong_call>& to) {
   add("header_that_does_not_begin_a_rule", [](w& world, call& c) {
     return world.issue(c.change<&l::id, l>(flow_header_id::ipv4, k::bytes));
   });
-  add("header_of_another_length", [](w& world, call& c) {
-    return world.issue(c.change<&l::words, l>(5u, k::bytes));
-  });
+  add("header_of_another_length",
+      [](w& world, call& c) { return world.issue(c.change<&l::words, l>(5u, k::bytes)); });
   to.push_back({opcode::qp_flow_steering_detach, "rule_that_there_is_not",
                 [](w& world, call& c) { return world.issue(c.given(c.immediate + 1)); }});
   const auto range = [&to](const char* how, std::uint32_t first, std::uint32_t last) {

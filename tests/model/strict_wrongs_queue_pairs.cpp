@@ -53,8 +53,8 @@ command_status from_other_states(w& world, call& c) {
     world.driver->command(opcode::to_rst_qp, 0, w::a_qpn, 2);
     world.make_qp_in(s);
     if (!c.mailbox.empty())
-      c = world.qp_call(c.what, right == qp_state::reset ? world.first_context(world.qp)
-                                                         : world.ready());
+      c = world.qp_call(c.what,
+                        right == qp_state::reset ? world.first_context(world.qp) : world.ready());
     c.in = world.driver->input;
     const command_status now = world.issue(c);
     EXPECT_EQ(world.state_of(world.qp), s);

@@ -23,7 +23,7 @@ flow_steering::flow_steering(transport::parts& t) : t_(t) {
   const auto on_command = [this](opcode o, handler h) {
     t_.a.commands.on(o, [this, h](command& c) {
       if (!on()) return command_status::bad_system_state;
-          return (this->*h)(c);
+      return (this->*h)(c);
     });
   };
   on_command(opcode::qp_flow_steering_attach, &flow_steering::attach);
