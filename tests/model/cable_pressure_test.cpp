@@ -163,6 +163,35 @@ TEST_F(cable_pressure, the_end_of_a_signal_is_told_late) {
   EXPECT_EQ(s.state(2), port_state::down);
 }
 
+TEST_F(cable_pressure, nobody_runs_out_of_retries_while_the_cable_is_full) {
+  make_pair(qp_service::rc);
+  fill_up(1);
+  write(one, large);
+  // Many times what all retries take, and not so long that the other end misses the port.
+  s.host->advance(8 * second);
+  EXPECT_TRUE(s.no_completion());
+  EXPECT_EQ(s.counter("transport_timeouts"), 0u);
+  make_room(1);
+  expect_written(one, large);
+}
+
+TEST_F(cable_pressure, room_that_comes_while_the_adapter_has_failed_is_there_after_the_reset) {
+  make_pair(qp_service::uc);
+  fill_up(1);
+  write(one, large);
+  s.host->run();
+  s.hca->fail();
+  make_room(1);
+  s.hca->reset();
+  test_driver again{*s.host, *s.hca};
+  ASSERT_TRUE(again.bring_up());
+  bool heard = false;
+  s.host->on_wire = [&](unsigned port, std::vector<std::byte>&) { heard = heard || port == 1; };
+  ASSERT_EQ(again.command(opcode::init_port, 0, 1).status, command_status::ok);
+  s.host->run();
+  EXPECT_TRUE(heard) << "the port says nothing any more";
+}
+
 TEST_F(cable_pressure, a_reset_forgets_who_waited) {
   make_pair(qp_service::uc);
   fill_up(1);

@@ -92,6 +92,8 @@ void cable::transmitter(bool on) {
   }
   on_ = true;
   said_ready_ = false;
+  // There may be room again that nobody has heard of: an adapter that has failed hears nothing.
+  full_ = false;
   signal();
   if (!beat_) beat_ = a_.work.after(beat_ns, [this] { beat(); });
 }
@@ -106,6 +108,7 @@ void cable::plug(bool plugged) {
   if (plugged == plugged_) return;
   if (plugged) {
     plugged_ = true;
+    full_ = false;
     if (on_) signal();
     return;
   }
@@ -121,11 +124,13 @@ void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
   // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever has brought the packet
   // is still at work with the cable.
-  a_.work.soon([this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
-    if (!plugged_ || !on_) return;
-    if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
-    else packet_arrived(kept);
-  });
+  a_.work.soon(
+      [this, kept = std::vector<std::byte>(bytes.begin(), bytes.end()), waits = arrivals_] {
+        static_cast<void>(waits);
+        if (!plugged_ || !on_) return;
+        if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
+        else packet_arrived(kept);
+      });
 }
 
 void cable::packet_arrived(std::span<const std::byte> bytes) {

@@ -52,8 +52,8 @@ bool path_migration_machine::comes_by(const path& way, unsigned pkey_index, unsi
   if (v.global) {
     const auto global = image<grh>::from_bytes(v.grh);
     std::array<std::byte, 16> own;
-    t_.a.links->gid(way.port, way.sgid_index, own.data());
-    if (!is_gid(global.bytes_of<&grh::dgid>(), own.data()) ||
+    if (!t_.a.links->gid(way.port, way.sgid_index, own.data()) ||
+        !is_gid(global.bytes_of<&grh::dgid>(), own.data()) ||
         !is_gid(global.bytes_of<&grh::sgid>(), way.dgid.data()))
       return false;
   }

@@ -256,16 +256,18 @@ void requester::timer_expired(std::uint32_t qpn) {
   const std::uint64_t period = std::uint64_t{4096} << exponent;
   const std::uint64_t now = t_.a.work.now();
   std::uint64_t due = qp->sq.last_progress + period;
-  if (qp->sq.waiting_rnr || due <= now) {
+  // What could not be sent is not answered either.
+  const bool waits = qp->sq.waiting_rnr || t_.a.links->held_up(qp->way.port, qp->way.dlid);
+  if (waits || due <= now) {
     due = now + period;
-    if (!qp->sq.waiting_rnr && qp->sq.second_chance) {
+    if (!waits && qp->sq.second_chance) {
       ++t_.timeouts;
       qp->sq.second_chance = false;
       qp->sq.response_missed = false;
       retry(*qp, qp->sq.unacked_psn);
       if (qp->state == qp_state::error) return;
     } else {
-      qp->sq.second_chance = !qp->sq.waiting_rnr;
+      qp->sq.second_chance = !waits;
     }
   }
   qp->sq.timer = t_.a.work.at(due, [this, qpn] { timer_expired(qpn); });

@@ -105,7 +105,9 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
       (r.left == 0 || t_.a.regions->check(r.rkey, rq.remote, access::remote_read, r.address, r.left,
                                           qp.mtu) == access_result::ok);
   if (!allowed) {
-    refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+    // What is asked again was allowed once; the requester may have its answer and the region be gone (as in Linux
+    // qib_rc.c, qib_rc_rcv_error).
+    if (!repeated) refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
   if (!repeated) {
