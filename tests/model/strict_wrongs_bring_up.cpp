@@ -203,8 +203,9 @@ void add_bring_up_wrongs(std::vector<wrong_call>& to) {
         image<mod_stat_cfg_input_modifier>{}.set<&mod_stat_cfg_input_modifier::port>(port).data());
   };
   for (const auto& [port, how] : {std::pair{0u, "port_0"}, {3u, "port_3"}})
-    to.push_back({opcode::mod_stat_cfg, how,
-                  [=](strict_world& w, call& c) { return w.issue(c.numbered(of_port(port))); }});
+    to.push_back({opcode::mod_stat_cfg, how, [of_port, number = port](strict_world& w, call& c) {
+                    return w.issue(c.numbered(of_port(number)));
+                  }});
   to.push_back({opcode::mod_stat_cfg, "wake_on_LAN", [](strict_world& w, call& c) {
                   return w.issue(c.by(static_cast<unsigned>(mod_stat_cfg_modifier::set_immediate)));
                 }});
