@@ -8,7 +8,6 @@
 
 #include "cabled_fixture.hpp"
 #include "hand_made_packets.hpp"
-#include "limits.hpp"
 #include "wire_form.hpp"
 
 namespace freehca::model::test {
@@ -153,39 +152,6 @@ TEST_F(cabled, an_end_that_falls_silent_is_missed) {
   a.host->advance(3 * second);
   EXPECT_EQ(a.state(), port_state::down);
   EXPECT_EQ(physical(a), port_physical_state::polling);
-}
-
-TEST_F(cabled, what_arrived_and_waits_bounds_what_may_come) {
-  activate();
-  const std::vector<std::byte> noise(64);
-  for (unsigned i = 0; i < limits::link_backlog; ++i) {
-    EXPECT_TRUE(b.hca->link_may_receive());
-    b.hca->link_receive(1, noise.data(), noise.size());
-  }
-  EXPECT_FALSE(b.hca->link_may_receive());
-  b.host->run();
-  EXPECT_TRUE(b.hca->link_may_receive());
-  for (unsigned i = 0; i < limits::link_backlog; ++i)
-    b.hca->link_receive(1, noise.data(), noise.size());
-  b.hca->reset();
-  EXPECT_TRUE(b.hca->link_may_receive()) << "what a reset has forgotten still counts";
-
-  // What loops back inside does not count.
-  test_qp left = a.make_qp(0x100, qp_service::uc), right = a.make_qp(0x101, qp_service::uc);
-  a.connect(left, right.number, lid_a);
-  a.connect(right, left.number, lid_a);
-  for (unsigned i = 0; i < 16; ++i)
-    a.post_send(left, a.transfer(wqe_opcode::rdma_write, 1u << 20, station::region_start,
-                                 station::region_start));
-  a.ring(left);
-  const scheduler& work = a.hca->inside().work;
-  std::size_t most = 0;
-  for (unsigned i = 0; i < 100; ++i) {
-    a.hca->on_timer();
-    most = std::max(most, work.backlog());
-    EXPECT_TRUE(a.hca->link_may_receive());
-  }
-  EXPECT_GT(most, 0u);
 }
 
 TEST_F(cabled, a_catastrophic_error_is_missed) {

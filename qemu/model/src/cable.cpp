@@ -124,13 +124,11 @@ void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
   // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever has brought the packet
   // is still at work with the cable.
-  a_.work.soon(
-      [this, kept = std::vector<std::byte>(bytes.begin(), bytes.end()), waits = arrivals_] {
-        static_cast<void>(waits);
-        if (!plugged_ || !on_) return;
-        if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
-        else packet_arrived(kept);
-      });
+  a_.work.soon([this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
+    if (!plugged_ || !on_) return;
+    if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
+    else packet_arrived(kept);
+  });
 }
 
 void cable::packet_arrived(std::span<const std::byte> bytes) {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -44,8 +43,6 @@ class cable final : public link_peer {
   void has_room();
   void plug(bool plugged);
   void set_faults(const link_faults& how) { faults_.set(how); }
-  /// Packets that have arrived and wait to be looked at.
-  std::size_t arrivals() const { return static_cast<std::size_t>(arrivals_.use_count()) - 1; }
   /// Packets wait for room. When none does any more, transport::port_has_room() is called.
   bool full() const { return !waiting_.empty(); }
 
@@ -81,8 +78,6 @@ class cable final : public link_peer {
   scheduler::ticket release_;
   bool full_ = false;  ///< link_send has no room
   std::deque<std::vector<std::byte>> waiting_;
-  std::shared_ptr<const bool> arrivals_ = std::make_shared<
-      bool>();  ///< each packet that waits holds it too, also when the schedule forgets it
   bool missed_signal_ = false;  ///< a link packet found no room
   std::array<std::uint16_t, lanes> blocks_sent_{}, blocks_received_{};
   std::uint64_t bad_vcrc_ = 0, bad_icrc_ = 0, malformed_ = 0, bad_link_packets_ = 0;

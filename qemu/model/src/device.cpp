@@ -132,11 +132,7 @@ void device::link_receive(unsigned port, const std::byte* from, std::size_t byte
   if (c != nullptr) c->arrived({from, bytes});
 }
 bool device::link_may_receive() const {
-  // What loops back inside does not hold up a cable.
-  std::size_t arrivals = 0;
-  for (unsigned port = 1; port <= parts_->how.ports; ++port)
-    if (const cable* c = parts_->links.cable_of(port)) arrivals += c->arrivals();
-  return arrivals < limits::link_backlog;
+  return parts_->work.backlog() < limits::link_backlog;
 }
 void device::link_has_room(unsigned port) {
   cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);

@@ -41,8 +41,7 @@ inline constexpr std::size_t backlog = std::size_t{1} << 14;
 /// How long they wait.
 inline constexpr std::uint64_t backlog_pause_ns = 1000;
 
-/// Packets that cables have brought and that wait to be looked at, from which on the other ends should wait. No source:
-/// chosen.
+/// The same, from which on a cable's other end should wait. No source: chosen.
 inline constexpr std::size_t link_backlog = 256;
 /// Packets that wait for room on a cable: those that were under way inside when it became full, and acknowledgements.
 /// What is more is discarded. No source: chosen.
