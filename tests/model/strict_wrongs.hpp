@@ -24,6 +24,22 @@ inline void PrintTo(const wrong_call& w, std::ostream* to) {
   *to << w.name();
 }
 
+// What several commands have wrong in one way: another number, a field of the mailbox, the same once more.
+
+template <std::uint32_t Number>
+layouts::command_status numbered(strict_world& world, call& c) {
+  return world.issue(c.numbered(Number));
+}
+template <class Mailbox, auto Field, auto Value>
+layouts::command_status mailbox_with(strict_world& world, call& c) {
+  c.change<Field, Mailbox>(Value);
+  return world.issue(c);
+}
+inline layouts::command_status twice(strict_world& world, call& c) {
+  EXPECT_EQ(world.issue(c), layouts::command_status::ok);
+  return world.issue(c);
+}
+
 /// What every command can have: wrong times, modifiers, mailboxes, and an object that is busy.
 void add_general_wrongs(std::vector<wrong_call>& to);
 /// What each has of its own.

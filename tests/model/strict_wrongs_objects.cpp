@@ -15,19 +15,6 @@ namespace {
 
 using w = strict_world;
 
-template <std::uint32_t Number>
-command_status numbered(w& world, call& c) {
-  return world.issue(c.numbered(Number));
-}
-template <class Context, auto Field, auto Value>
-command_status context_with(w& world, call& c) {
-  c.change<Field, Context>(Value);
-  return world.issue(c);
-}
-command_status twice(w& world, call& c) {
-  EXPECT_EQ(world.issue(c), command_status::ok);
-  return world.issue(c);
-}
 /// When the page of context memory at `va` has been taken back.
 command_status not_lent(w& world, call& c, std::uint64_t va) {
   EXPECT_EQ(world.driver->command(opcode::unmap_icm, va / 4096 * 4096, 1).status,
@@ -60,14 +47,14 @@ void add_event_queues(std::vector<wrong_call>& to) {
   };
   add("reserved_number", numbered<1>);
   add("in_hardwares_hands", twice, false);
-  add("size_above_the_largest", context_with<eqc, &eqc::log_eq_size, 23u>);
-  add("page_size_above_the_largest", context_with<eqc, &eqc::log_page_size, 20u>);
-  add("vector_that_there_is_not", context_with<eqc, &eqc::intr, bar0::msix_vectors>);
-  add("state_that_none_begins_in", context_with<eqc, &eqc::state, eq_state{0x3}>);
+  add("size_above_the_largest", mailbox_with<eqc, &eqc::log_eq_size, 23u>);
+  add("page_size_above_the_largest", mailbox_with<eqc, &eqc::log_page_size, 20u>);
+  add("vector_that_there_is_not", mailbox_with<eqc, &eqc::intr, bar0::msix_vectors>);
+  add("state_that_none_begins_in", mailbox_with<eqc, &eqc::state, eq_state{0x3}>);
   add("reserved_bit", reserved_bit<0, 3>);
   add("context_not_lent", without<context>, false);
   add("control_entry_not_lent", without_control<cmpt_type::eq, w::a_eqn>, false);
-  add("buffer_without_translation", context_with<eqc, &eqc::mtt_base_addr, no_translations>);
+  add("buffer_without_translation", mailbox_with<eqc, &eqc::mtt_base_addr, no_translations>);
   to.push_back({opcode::hw2sw_eq, "not_in_hardwares_hands", twice, false});
   to.push_back({opcode::query_eq, "not_in_hardwares_hands", numbered<w::a_eqn + 1>});
   to.push_back({opcode::query_eq, "context_not_lent", without<context>, false});
@@ -86,16 +73,16 @@ void add_completion_queues(std::vector<wrong_call>& to) {
   };
   add("reserved_number", numbered<1>);
   add("in_hardwares_hands", twice, false);
-  add("size_above_the_largest", context_with<cqc, &cqc::log_cq_size, 23u>);
-  add("page_size_above_the_largest", context_with<cqc, &cqc::log_page_size, 20u>);
-  add("state_that_there_is_not", context_with<cqc, &cqc::state, cq_state{0x3}>);
-  add("state_fired", context_with<cqc, &cqc::state, cq_state::fired>);
-  add("UAR_page_past_the_BAR", context_with<cqc, &cqc::usr_page, 0xffffffu>);
-  add("event_queue_that_does_not_exist", context_with<cqc, &cqc::comp_eqn, w::eqn + 1>);
+  add("size_above_the_largest", mailbox_with<cqc, &cqc::log_cq_size, 23u>);
+  add("page_size_above_the_largest", mailbox_with<cqc, &cqc::log_page_size, 20u>);
+  add("state_that_there_is_not", mailbox_with<cqc, &cqc::state, cq_state{0x3}>);
+  add("state_fired", mailbox_with<cqc, &cqc::state, cq_state::fired>);
+  add("UAR_page_past_the_BAR", mailbox_with<cqc, &cqc::usr_page, 0xffffffu>);
+  add("event_queue_that_does_not_exist", mailbox_with<cqc, &cqc::comp_eqn, w::eqn + 1>);
   add("reserved_bit", reserved_bit<0, 3>);
   add("context_not_lent", without<context>, false);
   add("control_entry_not_lent", without_control<cmpt_type::cq, w::a_cqn>, false);
-  add("buffer_without_translation", context_with<cqc, &cqc::mtt_base_addr, no_translations>);
+  add("buffer_without_translation", mailbox_with<cqc, &cqc::mtt_base_addr, no_translations>);
   to.push_back({opcode::hw2sw_cq, "not_in_hardwares_hands", twice, false});
   to.push_back({opcode::hw2sw_cq, "context_not_lent", without<context>, false});
   to.push_back({opcode::query_cq, "not_in_hardwares_hands", numbered<w::a_cqn + 1>});
@@ -132,10 +119,10 @@ void add_shared_queues(std::vector<wrong_call>& to) {
   add("reserved_number",
       [](w& world, call& c) { return world.issue(c.change<&srqc::srqn, srqc>(1u).numbered(1)); });
   add("in_hardwares_hands", twice, false);
-  add("number_of_another", context_with<srqc, &srqc::srqn, w::a_srqn + 1>);
-  add("entries_without_room", context_with<srqc, &srqc::log_srq_stride, 0u>);
-  add("size_above_the_largest", context_with<srqc, &srqc::log_srq_size, 15u>);
-  add("page_size_above_the_largest", context_with<srqc, &srqc::log_page_size, 20u>);
+  add("number_of_another", mailbox_with<srqc, &srqc::srqn, w::a_srqn + 1>);
+  add("entries_without_room", mailbox_with<srqc, &srqc::log_srq_stride, 0u>);
+  add("size_above_the_largest", mailbox_with<srqc, &srqc::log_srq_size, 15u>);
+  add("page_size_above_the_largest", mailbox_with<srqc, &srqc::log_page_size, 20u>);
   add("reserved_bit", reserved_bit<4, 3>);
   add("control_entry_not_lent", without_control<cmpt_type::srq, w::a_srqn>, false);
   to.push_back({opcode::arm_srq, "limit_above_the_queue",
@@ -153,14 +140,14 @@ void add_regions(std::vector<wrong_call>& to) {
     to.push_back({opcode::sw2hw_mpt, how, wrong, repairs});
   };
   add("in_hardwares_hands", twice, false);
-  add("key_of_another", context_with<mpt, &mpt::mem_key, w::an_mpt + 1>);
-  add("page_size_below_512_bytes", context_with<mpt, &mpt::entity_size, 8u>);
-  add("page_size_above_2_GB", context_with<mpt, &mpt::entity_size, 32u>);
-  add("region_bound_like_a_window", context_with<mpt, &mpt::lkey, 0x100u>);
-  add("windows_bound_already", context_with<mpt, &mpt::win_cnt, 1u>);
-  add("block_mode", context_with<mpt, &mpt::block_mode, true>);
-  add("repeated_translations", context_with<mpt, &mpt::mtt_rep, 1u>);
-  add("free_without_fast_registration", context_with<mpt, &mpt::status, mpt_status::free>);
+  add("key_of_another", mailbox_with<mpt, &mpt::mem_key, w::an_mpt + 1>);
+  add("page_size_below_512_bytes", mailbox_with<mpt, &mpt::entity_size, 8u>);
+  add("page_size_above_2_GB", mailbox_with<mpt, &mpt::entity_size, 32u>);
+  add("region_bound_like_a_window", mailbox_with<mpt, &mpt::lkey, 0x100u>);
+  add("windows_bound_already", mailbox_with<mpt, &mpt::win_cnt, 1u>);
+  add("block_mode", mailbox_with<mpt, &mpt::block_mode, true>);
+  add("repeated_translations", mailbox_with<mpt, &mpt::mtt_rep, 1u>);
+  add("free_without_fast_registration", mailbox_with<mpt, &mpt::status, mpt_status::free>);
   to.push_back({opcode::hw2sw_mpt, "not_in_hardwares_hands", twice, false});
   for (const opcode o : {opcode::write_mtt, opcode::read_mtt}) {
     to.push_back({o, "no_entry", numbered<0>});
@@ -169,11 +156,11 @@ void add_regions(std::vector<wrong_call>& to) {
   using h = write_mtt_header;
   constexpr std::uint64_t end = std::uint64_t{1} << 40;
   to.push_back({opcode::write_mtt, "address_off_its_alignment",
-                context_with<h, &h::mtt_base_addr, 0x8004u>});
+                mailbox_with<h, &h::mtt_base_addr, 0x8004u>});
   to.push_back(
-      {opcode::write_mtt, "address_past_the_end", context_with<h, &h::mtt_base_addr, end>});
+      {opcode::write_mtt, "address_past_the_end", mailbox_with<h, &h::mtt_base_addr, end>});
   to.push_back(
-      {opcode::write_mtt, "table_not_lent", context_with<h, &h::mtt_base_addr, no_translations>});
+      {opcode::write_mtt, "table_not_lent", mailbox_with<h, &h::mtt_base_addr, no_translations>});
   const auto read = [&to](const char* how, std::uint64_t at) {
     to.push_back(
         {opcode::read_mtt, how, [at](w& world, call& c) { return world.issue(c.given(at)); }});

@@ -19,19 +19,6 @@ namespace {
 
 using w = strict_world;
 
-template <std::uint32_t Number>
-command_status numbered(w& world, call& c) {
-  return world.issue(c.numbered(Number));
-}
-template <class Mailbox, auto Field, auto Value>
-command_status mailbox_with(w& world, call& c) {
-  c.change<Field, Mailbox>(Value);
-  return world.issue(c);
-}
-command_status twice(w& world, call& c) {
-  EXPECT_EQ(world.issue(c), command_status::ok);
-  return world.issue(c);
-}
 command_status steered_by_groups(w& world, call& c) {
   world.driver->multicast = steering::by_groups;
   world.go_to(stage::running);

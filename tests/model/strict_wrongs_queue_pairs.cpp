@@ -26,10 +26,6 @@ command_status context_with(w& world, call& c) {
   c.with(m.set_bytes<&qp_mailbox::context>(context.data()));
   return world.issue(c);
 }
-template <std::uint32_t Number>
-command_status numbered(w& world, call& c) {
-  return world.issue(c.numbered(Number));
-}
 command_status without_context(w& world, call& c) {
   EXPECT_EQ(world.driver->command(opcode::unmap_icm, context_at / 4096 * 4096, 1).status,
             command_status::ok);
