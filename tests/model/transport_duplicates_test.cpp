@@ -11,9 +11,127 @@ using namespace layouts;
 namespace {
 class duplicates : public peer_fixture {
  protected:
+  static constexpr std::uint32_t mtu = 1024;
+
   duplicates() : peer_fixture(qp_service::rc) {}
+
+  /// Answers to `c`; none of them may be a refusal.
+  std::size_t answers_to(const crafted& c) {
+    answers.clear();
+    deliver(c);
+    EXPECT_EQ(state_of(b), qp_state::rts);
+    return answers.size();
+  }
+  crafted a_read(const image<reth>& asked) { return of(op::rdma_read_request).add(asked); }
+  /// At the PSN of the packet `back` before the next one.
+  crafted earlier(crafted c, std::uint32_t back) const {
+    return c.in_base<&bth::psn>(psn_add(psn, psn_mask + 1 - back));
+  }
+  void expect_goes_on() {
+    EXPECT_EQ(answers_to(send(0)), 1u) << "the connection has ended";
+    EXPECT_EQ(answers[0].header.get<&aeth::type>(), aeth_type::ack);
+  }
 };
 }  // namespace
+
+TEST_F(duplicates, a_send_is_acknowledged_again_and_takes_no_other_receive) {
+  const crafted first = send(8);
+  before(first);
+  before(send(8));
+  EXPECT_EQ(answers_to(first), 1u);
+  EXPECT_EQ(answers[0].operation, op::acknowledge);
+  EXPECT_EQ(answers[0].header.get<&aeth::type>(), aeth_type::ack);
+  EXPECT_EQ(answers[0].header.get<&aeth::msn>(), 2u) << "as far as execution is";
+  EXPECT_TRUE(no_completion());
+  expect_goes_on();
+}
+
+TEST_F(duplicates, a_write_is_acknowledged_again_and_not_executed) {
+  const crafted first = write(8);
+  before(first);
+  byte_at(to) = std::byte{0x11};
+  EXPECT_EQ(answers_to(first), 1u);
+  EXPECT_EQ(answers[0].operation, op::acknowledge);
+  EXPECT_EQ(answers[0].header.get<&aeth::type>(), aeth_type::ack);
+  EXPECT_EQ(byte_at(to), std::byte{0x11});
+  expect_goes_on();
+}
+
+TEST_F(duplicates, a_read_is_answered_again_whole_or_from_where_an_answer_is_missing) {
+  const crafted first = a_read(range(3 * mtu));
+  before(first);
+  psn = psn_add(psn, 2);
+  EXPECT_EQ(answers_to(first), 3u);
+  EXPECT_EQ(answers[0].operation, op::rdma_read_response_first);
+
+  const auto end = range(mtu).set<&reth::virtual_address>(to + 2 * mtu);
+  EXPECT_EQ(answers_to(earlier(a_read(end), 1)), 1u);
+  EXPECT_EQ(answers[0].operation, op::rdma_read_response_only);
+  EXPECT_EQ(driver->counter_named("transport_duplicates"), 2u);
+  expect_goes_on();
+}
+
+TEST_F(duplicates, a_read_of_something_else_than_before_is_dropped) {
+  const std::uint32_t other = driver->make_region(301, pd, data, region_start, region_pages * 4096);
+  before(a_read(range(2 * mtu)));
+  psn = psn_add(psn, 1);
+  const auto dropped = [&](const image<reth>& asked, std::uint32_t back) {
+    EXPECT_EQ(answers_to(earlier(a_read(asked), back)), 0u);
+  };
+  dropped(range(2 * mtu).set<&reth::rkey>(other), 2);
+  dropped(range(2 * mtu).set<&reth::virtual_address>(to - 4), 2);
+  dropped(range(2 * mtu).set<&reth::virtual_address>(to + 4), 2);
+  dropped(range(3 * mtu), 2);
+  dropped(range(mtu), 2);
+  // Its second packet, and more than that.
+  dropped(range(mtu), 1);
+  dropped(range(2 * mtu).set<&reth::virtual_address>(to + mtu), 1);
+  dropped(range(mtu - 4).set<&reth::virtual_address>(to + mtu), 1);
+  EXPECT_EQ(events(event_type::wq_access_violation), 0u);
+  expect_goes_on();
+}
+
+TEST_F(duplicates, a_read_where_none_was_is_dropped) {
+  before(write(8));
+  EXPECT_EQ(answers_to(earlier(a_read(range(8)), 1)), 0u);
+  // Behind a read that is known.
+  before(a_read(range(mtu)));
+  before(write(8));
+  const auto nothing = range(0).set<&reth::virtual_address>(to + mtu);
+  EXPECT_EQ(answers_to(earlier(a_read(nothing), 1)), 0u);
+  expect_goes_on();
+}
+
+TEST_F(duplicates, a_read_of_a_time_whose_resources_are_used_again_is_dropped) {
+  const crafted first = a_read(range(8));
+  before(first);
+  // The responder has four.
+  for (unsigned i = 0; i < 3; ++i) before(a_read(range(8)));
+  EXPECT_EQ(answers_to(first), 1u);
+  before(of(op::fetch_add).add(operands()));
+  EXPECT_EQ(answers_to(first), 0u);
+  expect_goes_on();
+}
+
+TEST_F(duplicates, an_atomic_is_answered_again_and_not_executed) {
+  byte_at(to) = std::byte{};
+  const crafted first = of(op::fetch_add).add(operands().set<&atomic_eth::swap_add>(1));
+  before(first);
+  EXPECT_EQ(byte_at(to), std::byte{1});
+  EXPECT_EQ(answers_to(first), 1u);
+  EXPECT_EQ(answers[0].operation, op::atomic_acknowledge);
+  EXPECT_EQ(byte_at(to), std::byte{1});
+  expect_goes_on();
+}
+
+TEST_F(duplicates, an_atomic_where_none_was_or_another_is_dropped) {
+  before(write(8));
+  EXPECT_EQ(answers_to(earlier(of(op::fetch_add).add(operands()), 1)), 0u);
+  before(of(op::compare_swap).add(operands()));
+  EXPECT_EQ(answers_to(earlier(of(op::fetch_add).add(operands()), 1)), 0u);
+  EXPECT_EQ(answers_to(earlier(a_read(range(8)), 1)), 0u);
+  expect_goes_on();
+}
 
 TEST_F(duplicates, a_read_whose_region_has_gone_is_ignored) {
   const crafted read = of(op::rdma_read_request).add(range(8));

@@ -71,10 +71,13 @@ struct response {
   std::optional<layouts::event_type> event;  ///< ... with this event
 };
 
-/// An atomic that was executed: its answer, in case the request comes again.
-struct atomic_record {
+/// A read or an atomic that was executed, in case the request comes again.
+struct responder_resource {
+  layouts::bth_operation operation = layouts::bth_operation::rdma_read_request;
   std::uint32_t psn = 0;
-  std::uint64_t original = 0;
+  std::uint64_t address = 0;          ///< read
+  std::uint32_t rkey = 0, bytes = 0;  ///< read
+  std::uint64_t original = 0;         ///< atomic: the answer
 };
 
 /// The receiving side: the message in progress and the answers to send.
@@ -94,7 +97,7 @@ struct receive_side {
   bool closing = false;   ///< a refusal is on its way out: no more requests
   bool communication_established = false;
   std::deque<response> responses;
-  std::deque<atomic_record> atomics;
+  std::deque<responder_resource> executed;  ///< reads and atomics: the latest, in order
   bool scheduled = false;
   scheduler::ticket flush_timer;  ///< looks for receives posted after the error
   std::uint64_t flush_interval = 0;

@@ -2,8 +2,6 @@
 // Copyright the freehca authors
 #include "responder.hpp"
 
-#include <algorithm>
-
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -82,15 +80,14 @@ void responder::duplicate(queue_pair& qp, request_packet& p) {
     return;
   }
   if (p.operation == bth_operation::compare_swap || p.operation == bth_operation::fetch_add) {
-    const auto known = std::find_if(qp.rq.atomics.begin(), qp.rq.atomics.end(),
-                                    [&](const atomic_record& a) { return a.psn == p.view.psn(); });
-    if (known == qp.rq.atomics.end() || exhausted(qp, true)) return;
+    const responder_resource* const first = known(qp, p);
+    if (first == nullptr || exhausted(qp, true)) return;
     response r;
     r.what = response::kind::atomic;
     r.repeated = true;
-    r.psn = known->psn;
+    r.psn = first->psn;
     r.msn = qp.rq.msn;
-    r.original = known->original;
+    r.original = first->original;
     t_.replies.add(qp, r);
     return;
   }

@@ -45,6 +45,10 @@ class responder {
   static bool exhausted(const queue_pair& qp, bool repeated);
   void read(queue_pair& qp, request_packet& p, bool repeated);
   void atomic(queue_pair& qp, request_packet& p);
+  static void remember(queue_pair& qp, const responder_resource& executed);
+  /// What was executed, if this asks for it once more.
+  static const responder_resource* known(const queue_pair& qp, const request_packet& p);
+  static bool asks_for_the_same(const queue_pair& qp, const request_packet& p, const response& r);
   void refuse(queue_pair& qp, std::uint32_t psn, layouts::nak_code code,
               std::optional<layouts::event_type> event);
   transport::parts& t_;

@@ -80,6 +80,38 @@ bool responder::exhausted(const queue_pair& qp, bool repeated) {
   return static_cast<std::size_t>(waiting) >= most;
 }
 
+void responder::remember(queue_pair& qp, const responder_resource& executed) {
+  auto& kept = qp.rq.executed;
+  kept.push_back(executed);
+  if (kept.size() > (std::size_t{1} << qp.context.get<&qpc::rra_max>())) kept.pop_front();
+}
+
+const responder_resource* responder::known(const queue_pair& qp, const request_packet& p) {
+  // A resource begins at its PSN; of another operation than the one that was executed there nothing is known (Linux
+  // qib_rc.c qib_rc_rcv_error; rxe_resp.c duplicate_request).
+  const auto& kept = qp.rq.executed;
+  const auto found =
+      std::find_if(kept.rbegin(), kept.rend(), [&](const responder_resource& executed) {
+        return psn_distance(p.view.psn(), executed.psn) >= 0;
+      });
+  if (found == kept.rend() || found->operation != p.operation) return nullptr;
+  const bool whole = p.operation != bth_operation::rdma_read_request;
+  return whole && found->psn != p.view.psn() ? nullptr : &*found;
+}
+
+bool responder::asks_for_the_same(const queue_pair& qp, const request_packet& p,
+                                  const response& r) {
+  // All of the original or its end (Linux qib_rc.c qib_rc_rcv_error compares the length with what is left at this PSN),
+  // from the same place under the same key (rxe_resp.c duplicate_request).
+  const responder_resource* const first = known(qp, p);
+  if (first == nullptr) return false;
+  const std::uint64_t skipped =
+      static_cast<std::uint64_t>(psn_distance(p.view.psn(), first->psn)) * qp.mtu;
+  const bool within = skipped == 0 || skipped < first->bytes;
+  return within && skipped + r.left == first->bytes && r.address == first->address + skipped &&
+         r.rkey == first->rkey;
+}
+
 void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   receive_side& rq = qp.rq;
   const std::uint32_t psn = p.view.psn();
@@ -100,6 +132,7 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   r.address = range->get<&reth::virtual_address>();
   r.rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
+  if (repeated && !asks_for_the_same(qp, p, r)) return;
   const bool allowed =
       qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
       (r.left == 0 || t_.a.regions->check(r.rkey, rq.remote, access::remote_read, r.address, r.left,
@@ -114,6 +147,7 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
     const std::uint32_t packets = r.left == 0 ? 1 : (r.left - 1) / qp.mtu + 1;
     rq.expected_psn = psn_add(psn, packets);
     rq.msn = psn_add(rq.msn, 1);
+    remember(qp, {p.operation, psn, r.address, r.rkey, r.left});
   }
   r.msn = rq.msn;
   t_.replies.add(qp, r);
@@ -144,9 +178,7 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
   }
   rq.expected_psn = psn_add(psn, 1);
   rq.msn = psn_add(rq.msn, 1);
-  rq.atomics.push_back({psn, original});
-  if (rq.atomics.size() > (std::size_t{1} << qp.context.get<&qpc::rra_max>()))
-    rq.atomics.pop_front();
+  remember(qp, {p.operation, psn, 0, 0, 0, original});
   response r;
   r.what = response::kind::atomic;
   r.psn = psn;
