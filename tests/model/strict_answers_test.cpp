@@ -16,13 +16,14 @@ struct wrong_answer {
   crafted (*make)(peer_fixture&);
   std::optional<cqe_syndrome> comes;  ///< nothing: ignored
   unsigned vendor = 0;
+  std::uint32_t bytes = 8;  ///< of the request
 };
 void PrintTo(const wrong_answer& w, std::ostream* to) {
   *to << w.name;
 }
 
 using p = peer_fixture;
-constexpr std::uint32_t bytes_asked = 8;
+constexpr std::uint32_t bytes_asked = 8, mtu = 1024;
 constexpr auto write = wqe_opcode::rdma_write, read = wqe_opcode::rdma_read,
                fetch = wqe_opcode::atomic_fa;
 
@@ -40,6 +41,16 @@ crafted acknowledge(p& x) {
 }
 crafted response(p& x, std::size_t bytes) {
   return x.of(op::rdma_read_response_only).add(header(aeth_type::ack, 31)).payload(bytes);
+}
+/// Packet `n` of a response.
+crafted part(p& x, std::uint32_t n, op operation, std::size_t bytes = mtu) {
+  auto c = x.of(operation).in_base<&bth::psn>(psn_add(p::first_psn, n));
+  if (operation != op::rdma_read_response_middle) c.add(header(aeth_type::ack, 31));
+  return c.payload(bytes);
+}
+crafted after_the_first(p& x, op operation) {
+  x.deliver(part(x, 0, op::rdma_read_response_first));
+  return part(x, 1, operation);
 }
 crafted atomic_response(p& x) {
   return x.of(op::atomic_acknowledge).add(header(aeth_type::ack, 31)).add(image<atomic_ack_eth>{});
@@ -89,6 +100,29 @@ const wrong_answer wrongs[] = {
      cqe_syndrome::bad_response},
     {"response_below_what_was_asked", read, [](p& x) { return response(x, bytes_asked - 4); },
      cqe_syndrome::bad_response},
+    {"response_first_of_one", read,
+     [](p& x) { return part(x, 0, op::rdma_read_response_first, bytes_asked); },
+     cqe_syndrome::bad_response},
+    {"response_last_of_one", read,
+     [](p& x) { return part(x, 0, op::rdma_read_response_last, bytes_asked); },
+     cqe_syndrome::bad_response},
+    {"response_only_of_more", read, [](p& x) { return part(x, 0, op::rdma_read_response_only); },
+     cqe_syndrome::bad_response, 0, 3 * mtu},
+    {"response_middle_without_first", read,
+     [](p& x) { return part(x, 0, op::rdma_read_response_middle); }, cqe_syndrome::bad_response, 0,
+     3 * mtu},
+    {"response_first_twice", read,
+     [](p& x) { return after_the_first(x, op::rdma_read_response_first); },
+     cqe_syndrome::bad_response, 0, 3 * mtu},
+    {"response_last_in_the_middle", read,
+     [](p& x) { return after_the_first(x, op::rdma_read_response_last); },
+     cqe_syndrome::bad_response, 0, 3 * mtu},
+    {"response_middle_at_the_end", read,
+     [](p& x) { return after_the_first(x, op::rdma_read_response_middle); },
+     cqe_syndrome::bad_response, 0, 2 * mtu},
+    {"response_only_at_the_end", read,
+     [](p& x) { return after_the_first(x, op::rdma_read_response_only); },
+     cqe_syndrome::bad_response, 0, 2 * mtu},
     {"atomic_response_cut_short",
      fetch,
      [](p& x) {
@@ -104,11 +138,29 @@ class strict_answers : public peer_fixture, public testing::WithParamInterface<w
   strict_answers() : peer_fixture(qp_service::rc) {}
 };
 
+class answers_asked_again : public peer_fixture {
+ protected:
+  answers_asked_again() : peer_fixture(qp_service::rc) {
+    peer_fixture::transport_fixture::send(
+        b, transfer(wqe_opcode::rdma_read, 3 * mtu, region_start, to));
+    host->run();
+    deliver(part(*this, 0, op::rdma_read_response_first));
+    // The second is missing.
+    deliver(part(*this, 2, op::rdma_read_response_last));
+    EXPECT_EQ(driver->counter_named("transport_retries"), 1u);
+  }
+  void ends_with(op second) {
+    deliver(part(*this, 1, second));
+    deliver(part(*this, 2, op::rdma_read_response_last));
+    expect_done(b, true, static_cast<unsigned>(wqe_opcode::rdma_read));
+  }
+};
+
 }  // namespace
 
 TEST_P(strict_answers, bring_about) {
   const wrong_answer& w = GetParam();
-  peer_fixture::transport_fixture::send(b, transfer(w.request, bytes_asked, region_start, to));
+  peer_fixture::transport_fixture::send(b, transfer(w.request, w.bytes, region_start, to));
   host->run();
   deliver(w.make(*this));
   if (w.comes) {
@@ -120,6 +172,14 @@ TEST_P(strict_answers, bring_about) {
   EXPECT_EQ(state_of(b), qp_state::rts);
   deliver(good_answer(*this, w.request));
   expect_done(b, true, static_cast<unsigned>(w.request));
+}
+
+TEST_F(answers_asked_again, begin_anew) {
+  ends_with(op::rdma_read_response_first);
+}
+
+TEST_F(answers_asked_again, may_be_the_late_ones) {
+  ends_with(op::rdma_read_response_middle);
 }
 
 INSTANTIATE_TEST_SUITE_P(every, strict_answers, testing::ValuesIn(wrongs),

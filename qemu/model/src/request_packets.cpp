@@ -141,6 +141,7 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
 
   if (r.expects_response()) {
     r.asked = true;
+    r.asked_from = r.responses;
     ++qp.sq.responses_awaited;
     qp.sq.response_psns += r.psns - r.responses;
   }

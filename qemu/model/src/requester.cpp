@@ -14,6 +14,28 @@ namespace freehca::model {
 
 using namespace layouts;
 
+namespace {
+
+/// Is this the operation of the response packet that `read` waits for? Who asks for the rest gets a response that begins
+/// there (Linux rxe_comp.c check_ack), and the answer to the time before may still be under way.
+bool is_next_response(const send_request& read, bth_operation operation) {
+  const bool last = read.responses + 1 == read.psns;
+  switch (operation) {
+    case bth_operation::rdma_read_response_first:
+      return !last && read.responses == read.asked_from;
+    case bth_operation::rdma_read_response_only:
+      return last && read.responses == read.asked_from;
+    case bth_operation::rdma_read_response_middle:
+      return !last && read.responses != 0;
+    case bth_operation::rdma_read_response_last:
+      return last && read.responses != 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) {
   if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining &&
       qp.state != qp_state::sq_drained)
@@ -115,7 +137,8 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
   const bool last = r.responses + 1 == r.psns;
   const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
-  if (v.rest_bytes != due) {
+  // An operation that does not belong there is a bad response too (IBTA vol. 1, 11.6.2).
+  if (!is_next_response(r, operation) || v.rest_bytes != due) {
     fail_head(qp, failures::bad_response);
     return;
   }

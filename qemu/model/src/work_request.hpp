@@ -74,7 +74,8 @@ struct send_request {
   std::uint32_t psns = 1;  ///< packets of the message; for reads, of the response
   std::uint32_t next_packet =
       0;  ///< packets sent since it was (last) begun (reads and atomics: 0 or 1)
-  std::uint32_t responses = 0;  ///< reads: response packets received
+  std::uint32_t responses = 0;   ///< reads: response packets received
+  std::uint32_t asked_from = 0;  ///< reads: how many those were when it was (last) asked
 
   bool is_read() const { return opcode == layouts::wqe_opcode::rdma_read; }
   bool is_atomic() const {
