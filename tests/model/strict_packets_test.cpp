@@ -335,6 +335,9 @@ const wrong_packet wrongs[] = {
      },
      invalid},
     {"payload_above_the_MTU", rc, [](t& p) { return p.send(1028); }, invalid},
+    {"payload_above_the_ports_MTU_UD", ud, [](t& p) { return p.send(4100); }, dropped},
+    {"payload_above_the_ports_MTU_UD_with_immediate", ud,
+     [](t& p) { return p.of(op::send_only_imm).add(image<immdt>{}).payload(4100); }, dropped},
 };
 
 }  // namespace

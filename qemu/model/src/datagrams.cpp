@@ -133,7 +133,11 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   const auto opcode = v.bth.get<&bth::opcode>();
   const bool immediate = opcode == bth_opcode::ud_send_only_imm;
   const auto extended = v.take<deth>();
-  if ((opcode != bth_opcode::ud_send_only && !immediate) || !extended) {
+  const auto data = immediate ? v.take<immdt>() : image<immdt>{};
+  // What is longer than the port's MTU goes no further than the port (Linux qib_iba7322.c: MaxPktLen), whatever there is
+  // to receive it.
+  if ((opcode != bth_opcode::ud_send_only && !immediate) || !extended || !data ||
+      v.rest_bytes > t_.a.links->mtu_bytes(port)) {
     ++t_.packets_dropped;
     return;
   }
@@ -153,14 +157,7 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   receive_report report;
   report.opcode = immediate ? cqe_opcode::recv_send_imm : cqe_opcode::recv_send;
   report.immediate = *pkey_index;
-  if (immediate) {
-    const auto data = v.take<immdt>();
-    if (!data) {
-      ++t_.packets_dropped;
-      return;
-    }
-    report.immediate = static_cast<std::uint32_t>(data->get<&immdt::immediate>());
-  }
+  if (immediate) report.immediate = static_cast<std::uint32_t>(data->get<&immdt::immediate>());
   const auto dlid = static_cast<std::uint16_t>(v.lrh.get<&lrh::dlid>());
   report.byte_count = static_cast<std::uint32_t>(grh_area + v.rest_bytes);
   report.remote_qpn = source;
