@@ -306,7 +306,7 @@ const wrong_packet wrongs[] = {
      },
      dropped},
     // XRC extended transport header
-    {"XRCETH_cut_short", xrc, [](t& p) { return shortened(p.send(0), 4); }, ignored},
+    {"XRCETH_cut_short", xrc, [](t& p) { return shortened(p.send(0), 4); }, dropped},
     {"XRCETH_queue_that_does_not_exist", xrc,
      [](t& p) {
        auto c = p.send(8);

@@ -27,7 +27,10 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
   qp.rq.remote = {qp.owner.pd, false, qp.owner.qpn};
   if (qp.service == qp_service::xrc) {
     const auto extended = p.view.take<xrceth>();
-    if (!extended) return;
+    if (!extended) {
+      ++t_.packets_dropped;
+      return;
+    }
     qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
     // Remote access too is by the domain of the SRQ that the packet names (IBTA annex A14): the QP itself
     // serves processes that share nothing.
