@@ -157,6 +157,16 @@ TEST_F(core_memory, numbers_owners_and_fields_of_regions_are_checked) {
   EXPECT_EQ(out.get<&mpt::status>(), layouts::mpt_status::hardware);
 }
 
+TEST_F(core_memory, a_region_is_taken_back_with_its_context_or_without_a_mailbox) {
+  layouts::image<mpt> out;
+  ASSERT_EQ(driver.query(opcode::hw2sw_mpt, out, index).status, command_status::ok);
+  EXPECT_EQ(out.get<&mpt::start>(), start);
+  EXPECT_EQ(out.get<&mpt::status>(), layouts::mpt_status::software);
+  // As iPXE does: the modifier asks for the context, and there is nothing to write it to.
+  driver.make_region(index, pd, where, start, length);
+  EXPECT_EQ(driver.command(opcode::hw2sw_mpt, 0, index, 0, 0).status, command_status::ok);
+}
+
 TEST_F(core_memory, a_physical_region_needs_no_translation) {
   layouts::image<mpt> e;
   const std::uint64_t page = host.allocate();

@@ -345,6 +345,16 @@ TEST_P(core_queues, numbers_owners_and_reserved_bits_of_eqs_are_checked) {
   EXPECT_EQ(driver.command(opcode::hw2sw_eq, 0, 41, 1).status, command_status::bad_resource_state);
 }
 
+TEST_P(core_queues, an_eq_that_is_taken_back_may_leave_its_context) {
+  layouts::image<eqc> out;
+  ASSERT_EQ(driver.query(opcode::hw2sw_eq, out, 40).status, command_status::ok);
+  EXPECT_EQ(out.get<&eqc::mtt_base_addr>(), eq.where.mtt);
+  EXPECT_EQ(driver.command(opcode::hw2sw_eq, 0, 40).status, command_status::bad_resource_state);
+  // Nor need there be a mailbox.
+  ASSERT_EQ(driver.make_eq(eq, 40, 1).status, command_status::ok);
+  EXPECT_EQ(driver.command(opcode::hw2sw_eq, 0, 40).status, command_status::ok);
+}
+
 INSTANTIATE_TEST_SUITE_P(both_sizes, core_queues, ::testing::Bool(), [](const auto& with) {
   return with.param ? "of_64_bytes" : "of_32_bytes";
 });

@@ -225,7 +225,7 @@ const good_call calls[] = {
        EXPECT_EQ(x.driver->command(opcode::hw2sw_eq, 0, w::a_eqn, 1).status, command_status::ok);
        return call{opcode::sw2hw_eq}.with(x.driver->eq_context(x.other_eq, 2)).numbered(w::a_eqn);
      }},
-    {opcode::hw2sw_eq, stage::running, [](w& x) { return of_eq<opcode::hw2sw_eq>(x).by(1); }},
+    {opcode::hw2sw_eq, stage::running, [](w& x) { return of_eq<opcode::hw2sw_eq>(x).answered(); }},
     {opcode::query_eq, stage::running, [](w& x) { return of_eq<opcode::query_eq>(x).answered(); }},
     {opcode::sw2hw_cq, stage::running,
      [](w& x) {

@@ -56,6 +56,7 @@ void add_event_queues(std::vector<wrong_call>& to) {
   add("control_entry_not_lent", without_control<cmpt_type::eq, w::a_eqn>, false);
   add("buffer_without_translation", mailbox_with<eqc, &eqc::mtt_base_addr, no_translations>);
   to.push_back({opcode::hw2sw_eq, "not_in_hardwares_hands", twice, false});
+  to.push_back({opcode::hw2sw_eq, "context_not_lent", without<context>, false});
   to.push_back({opcode::query_eq, "not_in_hardwares_hands", numbered<w::a_eqn + 1>});
   to.push_back({opcode::query_eq, "context_not_lent", without<context>, false});
   to.push_back({opcode::map_eq, "queue_that_does_not_exist", numbered<w::eqn + 1>});

@@ -57,6 +57,7 @@ mailboxes mailboxes_of(const command& c) {
     case opcode::access_reg:
       return {true, true};
     case opcode::hw2sw_mpt:
+    case opcode::hw2sw_eq:
     case opcode::hw2sw_cq:
     case opcode::hw2sw_srq:
       return {false, m == static_cast<unsigned>(layouts::hw2sw_modifier::write_context)};
@@ -76,6 +77,10 @@ mailboxes mailboxes_of(const command& c) {
     default:
       return {};
   }
+}
+
+bool writes_context(const command& c) {
+  return mailboxes_of(c).output && c.output_parameter != 0;
 }
 
 // Sources: the callers in Linux 6.1, iPXE hermon.c; opcode.hpp names what each means.

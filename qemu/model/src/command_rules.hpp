@@ -20,6 +20,10 @@ struct mailboxes {
 /// Which parameters of `c` are mailbox addresses (some commands: by opcode modifier).
 mailboxes mailboxes_of(const command& c);
 
+/// Does HW2SW_* write the context out? iPXE (hermon.c hermon_cmd_hw2sw_mpt) and Linux (resource_tracker.c
+/// rem_slave_mrs) take regions back without saying that they have no mailbox: nothing goes to address 0.
+bool writes_context(const command& c);
+
 /// The opcode modifiers that a command has, bit n for modifier n.
 std::uint16_t modifiers_of(layouts::opcode o);
 

@@ -10,6 +10,7 @@
 #include <freehca/layouts/register_map.hpp>
 
 #include "capabilities.hpp"
+#include "command_rules.hpp"
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "event_queues.hpp"
@@ -109,7 +110,7 @@ command_status completion_queues::hw2sw(command& c) {
   if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
   const auto known = owned_.find(cqn);
   if (known == owned_.end()) return command_status::bad_resource_state;
-  if (c.opcode_modifier == static_cast<std::uint8_t>(layouts::hw2sw_modifier::write_context)) {
+  if (writes_context(c)) {
     const auto q = a_.context_memory->load<cqc>(context_at(cqn));
     if (!q) return command_status::icm_error;
     if (!c.write_output(*q)) return command_status::internal_error;

@@ -9,6 +9,7 @@
 #include <freehca/layouts/eq_doorbell.hpp>
 #include <freehca/layouts/register_map.hpp>
 
+#include "command_rules.hpp"
 #include "entry_sizes.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
@@ -90,6 +91,12 @@ command_status event_queues::hw2sw(command& c) {
   const std::uint32_t eqn = c.input_modifier;
   if (eqn >= 1u << a_.profile.log_eqs) return command_status::bad_index;
   if (!exists(eqn)) return command_status::bad_resource_state;
+  // illumos reads the context back (hermon_cmd.c hermon_cmn_ownership_cmd_post), Linux never.
+  if (writes_context(c)) {
+    const auto q = a_.context_memory->load<eqc>(context_at(eqn));
+    if (!q) return command_status::icm_error;
+    if (!c.write_output(*q)) return command_status::internal_error;
+  }
   owned_[eqn] = false;
   for (std::uint32_t& e : of_type_)
     if (e == eqn) e = nobody;

@@ -6,6 +6,7 @@
 #include <freehca/layouts/mtt.hpp>
 
 #include "capabilities.hpp"
+#include "command_rules.hpp"
 #include "entry_sizes.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
@@ -99,9 +100,7 @@ command_status memory_regions::hw2sw(command& c) {
   if (e->get<&mpt::win_cnt>() != 0) return command_status::region_bound;
   if (!e->get<&mpt::region>() && !release(*e)) return command_status::icm_error;
   e->set<&mpt::status>(mpt_status::software);
-  if (c.opcode_modifier == static_cast<std::uint8_t>(layouts::hw2sw_modifier::write_context) &&
-      !c.write_output(*e))
-    return command_status::internal_error;
+  if (writes_context(c) && !c.write_output(*e)) return command_status::internal_error;
   return a_.context_memory->store(entry_at(c.input_modifier), *e) ? command_status::ok
                                                                   : command_status::internal_error;
 }

@@ -7,6 +7,7 @@
 #include <freehca/layouts/doorbell.hpp>
 
 #include "capabilities.hpp"
+#include "command_rules.hpp"
 #include "completion_queues.hpp"
 #include "entry_sizes.hpp"
 #include "event_queues.hpp"
@@ -81,8 +82,7 @@ command_status shared_receive_queues::hardware_to_software(command& c) {
   if (q->users != 0) return command_status::resource_busy;
   q->context.set<&srqc::state>(srq_state::software);
   if (!store(srqn, *q)) return command_status::icm_error;
-  const bool output = c.opcode_modifier == static_cast<std::uint8_t>(hw2sw_modifier::write_context);
-  if (output && !c.write_output(q->context)) return command_status::internal_error;
+  if (writes_context(c) && !c.write_output(q->context)) return command_status::internal_error;
   table_.erase(srqn);
   return command_status::ok;
 }
