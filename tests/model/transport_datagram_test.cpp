@@ -29,6 +29,82 @@ class ud : public transport_fixture {
     s.qkey = qkey;
     return s;
   }
+  /// Sends `s` from `a` after `change` to its datagram segment.
+  template <class Change>
+  void send_changed(const test_send& s, Change change) {
+    const std::size_t at = std::size_t{a.sent % test_qp::entries} * test_qp::stride + 16;
+    post_send(a, s);
+    auto segment = layouts::image<layouts::wqe_datagram>::from_bytes(driver->bytes_of(a.ring, at));
+    change(segment);
+    put(a, at, segment);
+    ring(a);
+    expect_done(a, true, static_cast<unsigned>(wqe_opcode::send));
+  }
+  void send_by(unsigned path_bits) {
+    send_changed(datagram(20), [&](auto& segment) {
+      segment.template set<&layouts::wqe_datagram::my_lid_smac_idx>(path_bits);
+    });
+  }
+  void send_to_group(unsigned path_bits) {
+    test_send s = datagram(20);
+    s.dqpn = layouts::multicast_qpn;
+    s.global = true;
+    send_changed(s, [&](auto& segment) {
+      segment.template set<&layouts::wqe_datagram::rlid>(0xc001)
+          .template set<&layouts::wqe_datagram::my_lid_smac_idx>(path_bits)
+          .template set_bytes<&layouts::wqe_datagram::dgid>(mgid);
+    });
+  }
+  /// Of `a`, which does not hear itself, and `b`.
+  void make_group() {
+    std::memcpy(host->at(driver->input), mgid, sizeof mgid);
+    const auto hash = driver->command(opcode::mgid_hash, driver->input);
+    ASSERT_EQ(hash.status, command_status::ok);
+    const auto index = static_cast<std::uint32_t>(hash.output);
+    layouts::image<layouts::mcg_header> head;
+    ASSERT_EQ(driver->query(opcode::read_mcg, head, index).status, command_status::ok);
+    EXPECT_EQ(head.get<&layouts::mcg_header::members_count>(), 0u)
+        << "groups read as empty after INIT_HCA";
+
+    head.set<&layouts::mcg_header::members_count>(2).set_bytes<&layouts::mcg_header::gid>(mgid);
+    host->store(driver->input, head);
+    for (unsigned i = 0; i < 2; ++i) {
+      layouts::image<layouts::mcg_member> m;
+      m.set<&layouts::mcg_member::qpn>(i == 0 ? a.number : b.number)
+          .set<&layouts::mcg_member::block_loopback>(i == 0);
+      std::memcpy(host->at(driver->input + layouts::mcg_header::bytes + i * 4), m.data(), 4);
+    }
+    ASSERT_EQ(driver->command(opcode::write_mcg, driver->input, index).status, command_status::ok);
+  }
+  /// The port has 2^`mask_bits` LIDs.
+  void set_lids(unsigned mask_bits) {
+    using layouts::smp;
+    layouts::image<smp> m;
+    m.set<&smp::base_version>(1)
+        .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
+        .set<&smp::class_version>(1)
+        .set<&smp::attribute_id>(static_cast<unsigned>(layouts::smp_attribute::port_info))
+        .set<&smp::attribute_modifier>(1);
+    const auto answered = [&](layouts::mad_method method) {
+      host->store(driver->input, m.set<&smp::method>(method));
+      EXPECT_EQ(driver->command(opcode::mad_ifc, driver->input, 1, 3, driver->output).status,
+                command_status::ok);
+      const auto answer = host->load<smp>(driver->output);
+      EXPECT_EQ(answer.get<&smp::status>(), layouts::mad_status::success);
+      return layouts::attribute<&smp::data, layouts::port_info>(answer);
+    };
+    const auto wanted =
+        answered(layouts::mad_method::get)
+            .set<&layouts::port_info::lmc>(mask_bits)
+            .set<&layouts::port_info::state>(layouts::port_state::no_change)
+            .set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change);
+    layouts::set_attribute<&smp::data>(m, wanted);
+    answered(layouts::mad_method::set);
+  }
+  static constexpr std::byte mgid[16] = {std::byte{0xff}, std::byte{0x12}, std::byte{}, std::byte{},
+                                         std::byte{},     std::byte{},     std::byte{}, std::byte{},
+                                         std::byte{},     std::byte{},     std::byte{}, std::byte{},
+                                         std::byte{},     std::byte{},     std::byte{}, std::byte{9}};
   test_qp a, b;
 };
 
@@ -97,46 +173,37 @@ TEST_F(ud, a_datagram_beyond_the_mtu_stops_the_send_queue_until_it_is_set_going)
 }
 
 TEST_F(ud, multicast_reaches_every_member_and_no_other) {
-  std::byte mgid[16]{};
-  mgid[0] = std::byte{0xff};
-  mgid[1] = std::byte{0x12};
-  mgid[15] = std::byte{9};
-  std::memcpy(host->at(driver->input), mgid, sizeof mgid);
-  const auto hash = driver->command(opcode::mgid_hash, driver->input);
-  ASSERT_EQ(hash.status, command_status::ok);
-  const auto index = static_cast<std::uint32_t>(hash.output);
-  layouts::image<layouts::mcg_header> head;
-  ASSERT_EQ(driver->query(opcode::read_mcg, head, index).status, command_status::ok);
-  EXPECT_EQ(head.get<&layouts::mcg_header::members_count>(), 0u)
-      << "groups read as empty after INIT_HCA";
-
-  head.set<&layouts::mcg_header::members_count>(2).set_bytes<&layouts::mcg_header::gid>(mgid);
-  host->store(driver->input, head);
-  for (unsigned i = 0; i < 2; ++i) {
-    layouts::image<layouts::mcg_member> m;
-    m.set<&layouts::mcg_member::qpn>(i == 0 ? a.number : b.number)
-        .set<&layouts::mcg_member::block_loopback>(i == 0);
-    std::memcpy(host->at(driver->input + layouts::mcg_header::bytes + i * 4), m.data(), 4);
-  }
-  ASSERT_EQ(driver->command(opcode::write_mcg, driver->input, index).status, command_status::ok);
-
+  make_group();
   post_receive(a, to, 100, key);
   post_receive(b, to + 4096, 100, key);
-  test_send s = datagram(20);
-  s.dqpn = layouts::multicast_qpn;
-  s.global = true;
-  const std::size_t begin = std::size_t{a.sent % test_qp::entries} * test_qp::stride;
-  post_send(a, s);
-  auto segment =
-      layouts::image<layouts::wqe_datagram>::from_bytes(driver->bytes_of(a.ring, begin + 16));
-  segment.set<&layouts::wqe_datagram::rlid>(0xc001).set_bytes<&layouts::wqe_datagram::dgid>(mgid);
-  put(a, begin + 16, segment);
-  ring(a);
-  expect_done(a, true, static_cast<unsigned>(wqe_opcode::send));
+  send_to_group(0);
   const auto e = completion();
   EXPECT_EQ(e.get<&layouts::cqe::qpn>(), b.number);
   EXPECT_EQ(e.get<&layouts::cqe::byte_count>(), 60u);
   EXPECT_TRUE(no_completion());
+}
+
+TEST_F(ud, multicast_of_any_path_does_not_come_back_where_that_is_blocked) {
+  make_group();
+  set_lids(1);
+  post_receive(a, to, 100, key);
+  for (const unsigned bits : {0u, 1u, 3u}) {
+    post_receive(b, to + 4096, 100, key);
+    send_to_group(bits);
+    expect_done(b, false, static_cast<unsigned>(cqe_opcode::recv_send));
+    EXPECT_TRUE(no_completion()) << bits;
+  }
+}
+
+TEST_F(ud, path_bits_count_as_far_as_the_port_has_lids) {
+  for (const unsigned mask_bits : {0u, 1u}) {
+    set_lids(mask_bits);
+    for (const unsigned bits : {0u, 1u, 2u, 3u, 0x7fu}) {
+      post_receive(b, to, 100, key);
+      send_by(bits);
+      EXPECT_EQ(completion().get<&layouts::cqe::slid>(), links().base_lid(1) + (bits & mask_bits));
+    }
+  }
 }
 
 namespace {

@@ -102,7 +102,7 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   // build_mlx_header).
   if (!r.mlx.get<&wqe_ctrl_mlx::slr>())
     local.set<&lrh::slid>(
-        static_cast<std::uint16_t>(t_.a.links->base_lid(way.port) | local.get<&lrh::slid>()));
+        t_.a.links->source_lid(way.port, static_cast<unsigned>(local.get<&lrh::slid>())));
   std::copy_n(local.data(), lrh::bytes, p.bytes.begin());
   // Padding that the headers announce and the list leaves out.
   const auto announced = static_cast<std::size_t>(local.get<&lrh::packet_length>() * 4);

@@ -123,6 +123,18 @@ std::uint16_t ports::base_lid(unsigned number) const {
   return p == nullptr ? std::uint16_t{0} : p->managed().lid();
 }
 
+bool ports::own_lid(unsigned number, std::uint16_t lid) const {
+  const port* p = at(number);
+  return p != nullptr && p->own_lid(lid);
+}
+
+std::uint16_t ports::source_lid(unsigned number, unsigned path_bits) const {
+  const port* p = at(number);
+  if (p == nullptr) return 0;
+  const unsigned lids = 1u << p->managed().info.get<&port_info::lmc>();
+  return static_cast<std::uint16_t>(p->managed().lid() | (path_bits & (lids - 1)));
+}
+
 unsigned ports::pkey_entries(unsigned number) const {
   const port* p = at(number);
   return p == nullptr ? 0 : p->managed().pkey_entries;

@@ -67,6 +67,10 @@ class ports {
   /// Bytes of the MTU that the subnet manager has chosen.
   unsigned mtu_bytes(unsigned port) const;
   std::uint16_t base_lid(unsigned port) const;
+  /// Is it one of the port's 2^LMC LIDs?
+  bool own_lid(unsigned port, std::uint16_t lid) const;
+  /// Where a packet with these path bits comes from: those that the LMC leaves count (Linux qib_ud.c qib_make_ud_req).
+  std::uint16_t source_lid(unsigned port, unsigned path_bits) const;
   /// The P_Key at `index`; 0 past the table.
   std::uint16_t pkey(unsigned port, unsigned index) const;
   unsigned pkey_entries(unsigned port) const;

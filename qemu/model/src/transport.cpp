@@ -154,7 +154,8 @@ void transport::parts::deliver_steered(unsigned port, const packet_view& v) {
 
 void transport::parts::give(unsigned port, const packet_view& v,
                             const std::vector<multicast_groups::member>& to) {
-  const bool from_here = v.lrh.get<&lrh::slid>() == a.links->base_lid(port);
+  const bool from_here =
+      a.links->own_lid(port, static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>()));
   // What the adapter sends to a group comes back whether it has members or not: no loss.
   if (to.empty() && !(from_here && v.destination() == multicast_qpn)) ++packets_dropped;
   packet_view peek = v;

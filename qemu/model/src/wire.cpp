@@ -21,7 +21,7 @@ frame make_frame(const ports& links, const path& way, image<bth> transport,
   local.set<&lrh::service_level>(way.sl & 0xf)
       .set<&lrh::lnh>(way.global ? link_next_header::iba_global : link_next_header::iba_local)
       .set<&lrh::dlid>(way.dlid)
-      .set<&lrh::slid>(static_cast<std::uint16_t>(links.base_lid(way.port) | way.path_bits))
+      .set<&lrh::slid>(links.source_lid(way.port, way.path_bits))
       .set<&lrh::packet_length>((route + transport_bytes + icrc_bytes) / 4 & 0x7ff);
   std::memcpy(f.p.bytes.data(), local.data(), lrh::bytes);
 

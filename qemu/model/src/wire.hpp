@@ -20,7 +20,7 @@ namespace freehca::model {
 /// How a packet leaves: port, service level, and whom it reaches.
 struct path {
   unsigned port = 1, sl = 0;
-  std::uint8_t path_bits = 0;  ///< added to the port's base LID
+  std::uint8_t path_bits = 0;  ///< of the source LID
   std::uint16_t dlid = 0;
   bool force_loopback = false;
   bool global = false;  ///< carries a GRH: the fields that follow
