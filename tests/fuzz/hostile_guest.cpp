@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t host_memory = 40u << 20;
 
 /// The same for all runs: fresh pages would cost more than all that a guest does.
-std::vector<std::byte> memory(host_memory);
+model::test::zeroed_memory memory(host_memory);
 
 /// The adapter that the first byte of an input says: of one kind, and without one capability or none.
 model::options adapter_of(std::uint8_t what) {
@@ -57,7 +57,7 @@ hostile_guest::hostile_guest(input& from)
 
 hostile_guest::~hostile_guest() {
   memory = host->take_memory();
-  std::fill(memory.begin(), memory.end(), std::byte{0});
+  memory.clear();
 }
 
 std::uint32_t hostile_guest::number() {

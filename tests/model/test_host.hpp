@@ -18,6 +18,7 @@
 
 #include "capture_file.hpp"
 #include "test_options.hpp"
+#include "zeroed_memory.hpp"
 
 namespace freehca::model::test {
 
@@ -28,8 +29,8 @@ class test_host final : public environment {
 
   explicit test_host(std::size_t bytes = 64u << 20) : memory_(bytes) {}
   /// On memory of an earlier one, all zero, and back: for runs by the thousand.
-  explicit test_host(std::vector<std::byte> memory) : memory_(std::move(memory)) {}
-  std::vector<std::byte> take_memory() { return std::move(memory_); }
+  explicit test_host(zeroed_memory memory) : memory_(std::move(memory)) {}
+  zeroed_memory take_memory() { return std::move(memory_); }
 
   void attach(device& d) { device_ = &d; }
 
@@ -184,7 +185,7 @@ class test_host final : public environment {
   std::deque<arrival> inbox_;
 
   std::vector<std::pair<std::uint64_t, std::size_t>> refused_;
-  std::vector<std::byte> memory_;
+  zeroed_memory memory_;
   std::size_t next_ = 0;
   std::uint64_t deadline_ = never;
   device* device_ = nullptr;
