@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""run_cases.py [TIER] [PATTERN...]: runs the guest cases of a tier (guest, long), one guest after the other.
+"""run_cases.py [TIER] [PATTERN...]: runs the guest cases of a tier (guest, long), one after the other, and those that
+mostly wait beside them.
 
 A case is a script in cases/ that runs in the guest; comment lines at its head say how:
     # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines add up
@@ -9,9 +10,11 @@ A case is a script in cases/ that runs in the guest; comment lines at its head s
     # tier: long              default guest
     # program: NAME           of the host build, for the guest's /usr/bin; the case is skipped when it is missing
     # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is missing
+    # mostly: waits           it leaves the processors idle for most of its time
 Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.
 Results go to FREEHCA_RESULTS/own.tsv; output and kernel log of each case to build/logs.
 """
+import concurrent.futures
 import fnmatch
 import glob
 import os
@@ -19,6 +22,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -45,12 +49,12 @@ class Case:
     def __init__(self, path):
         self.path = path
         self.name = os.path.splitext(os.path.basename(path))[0]
-        self.options, self.needs, self.programs, self.timeout, self.tier = [], [], [], 120, "guest"
+        self.options, self.needs, self.programs, self.timeout, self.tier, self.waits = [], [], [], 120, "guest", False
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if not line.startswith("#"):
                     break
-                match = re.match(r"# (options|timeout|tier|needs|program): (.*)", line)
+                match = re.match(r"# (options|timeout|tier|needs|program|mostly): (.*)", line)
                 if not match:
                     continue
                 key, value = match.groups()
@@ -62,6 +66,8 @@ class Case:
                     self.programs += shlex.split(value)
                 elif key == "timeout":
                     self.timeout = float(value)
+                elif key == "mostly":
+                    self.waits = value.strip() == "waits"
                 else:
                     self.tier = value.strip()
 
@@ -108,12 +114,21 @@ def main():
     # One QEMU for all of them, also when the checkout changes meanwhile.
     qemu = subprocess.run([os.path.join(ROOT, "dev"), "qemu"], stdout=subprocess.PIPE, text=True, check=True)
     qemu = qemu.stdout.strip().split("\n")[-1]
-    for number, case in enumerate(cases, 1):
-        say(f"guest case {number}/{len(cases)}: {case.name} ...")
-        outcome, seconds, note = case.run(qemu)
-        say(f"guest case {number}/{len(cases)}: {case.name}: {outcome.upper()} in {seconds:.0f} s {note}")
-        with open(os.path.join(RESULTS, "own.tsv"), "a", encoding="utf-8") as file:
-            file.write(f"{outcome}\t{seconds:.0f}\tguest: {case.name}\t{note}\n")
+    written = threading.Lock()
+
+    def run_all(some):
+        for case in some:
+            name = f"guest case {cases.index(case) + 1}/{len(cases)}: {case.name}"
+            say(f"{name} ...")
+            outcome, seconds, note = case.run(qemu)
+            say(f"{name}: {outcome.upper()} in {seconds:.0f} s {note}")
+            with written, open(os.path.join(RESULTS, "own.tsv"), "a", encoding="utf-8") as file:
+                file.write(f"{outcome}\t{seconds:.0f}\tguest: {case.name}\t{note}\n")
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(run_all, [case for case in cases if case.waits])
+        run_all([case for case in cases if not case.waits])
+        beside.result()
     return 0
 
 

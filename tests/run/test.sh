@@ -67,6 +67,8 @@ for tier in "${tiers[@]}"; do
     guest | long)
       stage "guest preparation" "$here/prepare_guest.sh"
       stage "$tier" "$FREEHCA_ROOT/tests/guest/run_cases.py" "$tier"
+      [[ $tier == guest ]] || check "model page: whole" "$FREEHCA_ROOT/tests/model/model_page.py" \
+        "$FREEHCA_ROOT/build/host/tests/model/freehca_model_tests" --whole
       ;;
   esac
 done

@@ -5,6 +5,7 @@
 # exit code of its own for each, and the next run, and Linux's driver, find the adapter in order. On a card that
 # cannot reset its function, so that only its reset register ends the silence.
 # program: hcactl
+# mostly: waits
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
 # options: --device mlx4,flr=off
