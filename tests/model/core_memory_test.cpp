@@ -111,6 +111,7 @@ TEST_F(core_memory, a_message_is_judged_whole_and_translated_for_what_comes_now)
   constexpr std::uint64_t large = 8u << 20;
   const std::uint32_t wide = driver.make_region(301, pd, where, start, large);
   const auto cost = [&](std::uint64_t bytes, std::uint64_t now) {
+    regions.forget_entries();
     const std::uint64_t reads = host.reads, read = host.bytes_read;
     EXPECT_EQ(regions.check(wide, {pd}, access::remote_write, start, bytes, now),
               access_result::ok);
@@ -136,6 +137,64 @@ TEST_F(core_memory, a_driver_may_give_an_entry_back_by_writing_its_status) {
   ASSERT_TRUE(m.store(at, *e));
   ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
   EXPECT_EQ(regions.check(key, {9}, access::local_read, start, 1, 1), access_result::ok);
+}
+
+TEST_F(core_memory, entries_are_read_once_until_a_command_runs) {
+  const auto reads = [&] {
+    std::byte b[100];
+    const std::uint64_t before = host.reads;
+    EXPECT_EQ(regions.read(key, {pd}, access::local_read, start, b, sizeof b), access_result::ok);
+    return host.reads - before;
+  };
+  reads();
+  EXPECT_EQ(reads(), 1u) << "but the data";
+  ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
+  EXPECT_EQ(reads(), 3u) << "the key's entry, the translation, the data";
+}
+
+TEST_F(core_memory, what_is_kept_of_entries_goes_with_every_command_that_may_change_them) {
+  icm& m = *hca.inside().context_memory;
+  const std::uint64_t at = driver.dmpt + index * entry_bytes::dmpt;
+  const auto reaches = [&](std::uint32_t by) {
+    std::byte b[2];
+    return regions.read(by, {pd}, access::local_read, start, b, 2);
+  };
+  // A translation that the host rewrites, as it may between HW2SW_MPT and SW2HW_MPT, or before SYNC_TPT.
+  const auto pages = driver.make_buffer(1);
+  *host.at(pages.pages[0] + 0x123) = std::byte{0x77};
+  *driver.bytes_of(where, 0x123) = std::byte{0x11};
+  const auto first = [&] {
+    std::byte b{};
+    EXPECT_EQ(regions.read(key, {pd}, access::local_read, start, &b, 1), access_result::ok);
+    return b;
+  };
+  EXPECT_EQ(first(), std::byte{0x11});
+  ASSERT_TRUE(m.store(driver.mtt + where.mtt, layouts::image<layouts::mtt>{}
+                                                  .set<&layouts::mtt::ptag>(pages.pages[0])
+                                                  .set<&layouts::mtt::present>(true)));
+  ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
+  EXPECT_EQ(first(), std::byte{0x77});
+
+  // An entry that comes back under a new key without a command.
+  auto e = m.load<mpt>(at);
+  ASSERT_TRUE(e);
+  const std::uint32_t next = key + 1;
+  EXPECT_EQ(reaches(next), access_result::bad_key);
+  ASSERT_TRUE(m.store(at, e->set<&mpt::mem_key>(layouts::mpt_key_of(next))));
+  EXPECT_EQ(reaches(next), access_result::ok);
+
+  // A page that comes to be there without a command.
+  layouts::image<layouts::mtt> absent;
+  ASSERT_TRUE(m.store(driver.mtt + where.mtt, absent));
+  ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
+  EXPECT_EQ(reaches(next), access_result::not_present);
+  ASSERT_TRUE(
+      m.store(driver.mtt + where.mtt,
+              absent.set<&layouts::mtt::ptag>(pages.pages[0]).set<&layouts::mtt::present>(true)));
+  EXPECT_EQ(reaches(next), access_result::ok);
+
+  ASSERT_EQ(driver.command(opcode::hw2sw_mpt, 0, index, 1).status, command_status::ok);
+  EXPECT_EQ(reaches(next), access_result::bad_key);
 }
 
 TEST_F(core_memory, numbers_owners_and_fields_of_regions_are_checked) {

@@ -4,15 +4,21 @@
 """model_page.py PROGRAM [--whole]: shows that the tables of docs/model.md are true.
 
 Each test that a row of "Commands", "Events", "Work requests" or "Capabilities" names must pass, and fail when the command is
-refused, the event is lost, the request is refused, or the capability is taken away. With --whole, every other test must pass without the capability.
+refused, the event is lost, the request is refused, or the capability is taken away; each event and capability that the model's
+sources name has a row. With --whole, every other test must pass without the capability.
 """
 import fnmatch
+import glob
 import os
 import re
 import subprocess
 import sys
 
-PAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "docs", "model.md")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = os.path.join(ROOT, "docs", "model.md")
+SOURCES = os.path.join(ROOT, "qemu", "model", "src", "*.cpp")
+CAPABILITIES = os.path.join(ROOT, "qemu", "model", "include", "freehca", "model", "capability.hpp")
+EVENTS = os.path.join(ROOT, "hal", "layouts", "include", "freehca", "layouts", "eqe.hpp")
 
 
 def tables(path):
@@ -25,6 +31,23 @@ def tables(path):
             elif section is not None and line.startswith("| ") and not line.startswith("| ---"):
                 section.append([cell.strip() for cell in line.strip().strip("|").split(" | ")])
     return {name: rows[1:] for name, rows in found.items()}
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def events_of_the_model():
+    """The types, in hexadecimal, that its sources name."""
+    types = re.search(r"enum class event_type[^{]*{(.*?)}", text_of(EVENTS), re.DOTALL).group(1)
+    codes = dict(re.findall(r"(\w+) = (0x[0-9a-f]+)", types))
+    named = {name for path in glob.glob(SOURCES) for name in re.findall(r"event_type::(\w+)", text_of(path))}
+    return {codes[name] for name in named}
+
+
+def capabilities_of_the_model():
+    return set(re.findall(r'capability_name{[^"}]*"([^"]+)"}', text_of(CAPABILITIES)))
 
 
 def patterns(cell):
@@ -65,6 +88,10 @@ def main():
     program, whole = Program(sys.argv[1]), "--whole" in sys.argv[2:]
     page = tables(PAGE)
     wrong, counts = [], {}
+    for column, section, there in ((1, "Events", events_of_the_model()), (0, "Capabilities", capabilities_of_the_model())):
+        told = {row[column] for row in page[section]}
+        wrong.extend(f"{section}: {name} is not on the page" for name in sorted(there - told))
+        wrong.extend(f"{section}: the model has no {name}" for name in sorted(told - there))
 
     def row(kind, name, cell, variable, value):
         tests = program.matching(patterns(cell))

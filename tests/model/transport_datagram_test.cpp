@@ -101,10 +101,10 @@ class ud : public transport_fixture {
     layouts::set_attribute<&smp::data>(m, wanted);
     answered(layouts::mad_method::set);
   }
-  static constexpr std::byte mgid[16] = {std::byte{0xff}, std::byte{0x12}, std::byte{}, std::byte{},
-                                         std::byte{},     std::byte{},     std::byte{}, std::byte{},
-                                         std::byte{},     std::byte{},     std::byte{}, std::byte{},
-                                         std::byte{},     std::byte{},     std::byte{}, std::byte{9}};
+  static constexpr std::byte mgid[16] = {
+      std::byte{0xff}, std::byte{0x12}, std::byte{}, std::byte{}, std::byte{}, std::byte{},
+      std::byte{},     std::byte{},     std::byte{}, std::byte{}, std::byte{}, std::byte{},
+      std::byte{},     std::byte{},     std::byte{}, std::byte{9}};
   test_qp a, b;
 };
 

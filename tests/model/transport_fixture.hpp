@@ -204,7 +204,7 @@ class transport_fixture : public testing::Test {
     return context.set<&c::db_rec_addr>(s.record).set<&c::mtt_base_addr>(s.ring.mtt);
   }
   test_srq make_srq(std::uint32_t number) {
-    const test_srq s = make_srq_buffer(number);
+    test_srq s = make_srq_buffer(number);
     EXPECT_EQ(driver->command_with(layouts::opcode::sw2hw_srq, srq_context(s), number).status,
               layouts::command_status::ok);
     return s;

@@ -60,6 +60,24 @@ TEST_F(memory_windows, a_window_of_type_1_serves_every_queue_pair_of_its_domain)
   expect_written(b, write(window_key(1)));
 }
 
+TEST_F(memory_windows,
+       a_region_that_the_host_takes_back_without_a_command_is_not_given_back_to_the_adapter) {
+  make_window(false);
+  expect_bound(b, binding(window_key(1), false));
+  expect_written(a, write(window_key(1)));
+  icm& m = *hca->inside().context_memory;
+  const std::uint64_t at = driver->dmpt + other_index * entry_bytes::dmpt;
+  auto e = m.load<mpt>(at);
+  ASSERT_TRUE(e);
+  ASSERT_TRUE(m.store(at, e->set<&mpt::status>(mpt_status::software)));
+  bind(b, binding(window_key(2), false, 0, 0));
+  host->run();
+  e = m.load<mpt>(at);
+  ASSERT_TRUE(e);
+  EXPECT_EQ(e->get<&mpt::status>(), mpt_status::software);
+  EXPECT_EQ(e->get<&mpt::win_cnt>(), 1u);
+}
+
 TEST_F(memory_windows, rights_are_those_of_the_binding) {
   struct right {
     wqe_opcode uses;

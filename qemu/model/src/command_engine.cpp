@@ -9,6 +9,7 @@
 
 #include "command_rules.hpp"
 #include "event_queues.hpp"
+#include "memory_regions.hpp"
 
 namespace freehca::model {
 
@@ -159,6 +160,7 @@ command_status command_engine::run(command& c) {
   if ((m.input && c.input_parameter % layouts::mailbox_bytes != 0) ||
       (m.output && c.output_parameter % layouts::mailbox_bytes != 0))
     return command_status::bad_parameter;
+  a_.regions->forget_entries();
   return handler(c);
 }
 

@@ -151,7 +151,7 @@ command_status memory_regions::read_mtt(command& c) {
                                                            : command_status::internal_error;
 }
 
-/// Every access walks the tables in ICM: there is nothing to synchronise.
+/// That a command runs has made the adapter forget what it kept.
 command_status memory_regions::sync(command&) {
   return command_status::ok;
 }

@@ -25,6 +25,7 @@ constexpr std::uint64_t windows_max = 0xffffff;
 }  // namespace
 
 bool memory_regions::store(std::uint32_t index, const entry& e) {
+  forget_entries();
   return a_.context_memory->store(entry_at(index), e);
 }
 
@@ -132,6 +133,7 @@ access_result memory_regions::fast_register(
 
 access_result memory_regions::copy_page_list(const entry& region, std::uint64_t list,
                                              std::uint64_t pages, std::size_t& copied) {
+  forget_entries();
   std::array<std::byte, 4096> part;
   std::uint64_t to = a_.profile.mtt_base + region.get<&mpt::mtt_addr>();
   for (std::uint64_t left = pages * layouts::mtt::bytes; left != 0;) {

@@ -47,8 +47,13 @@ bool memory_regions::within(const entry& e, std::uint64_t at, std::uint64_t byte
          (at >= start && at - start <= length && bytes <= length - (at - start));
 }
 
-bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset,
-                          std::size_t bytes) {
+bool memory_regions::read_mtts(std::uint32_t key, std::uint64_t at, void* to, std::size_t bytes) {
+  return key == 0 ? a_.context_memory->read(at, to, bytes)
+                  : tpt_.read(*a_.context_memory, key, at, to, bytes);
+}
+
+bool memory_regions::walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned log_page_bytes,
+                          std::uint64_t offset, std::size_t bytes) {
   if (log_page_bytes < 9 || log_page_bytes > 31) return false;
   const std::uint64_t page_bytes = std::uint64_t{1} << log_page_bytes;
   std::array<std::byte, mtt_batch * layouts::mtt::bytes> batch;
@@ -60,8 +65,8 @@ bool memory_regions::walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std
       const std::uint64_t pages = (in_page + bytes + page_bytes - 1) >> log_page_bytes;
       have = static_cast<std::size_t>(std::min<std::uint64_t>(pages, mtt_batch));
       next = 0;
-      if (!a_.context_memory->read(a_.profile.mtt_base + mtt_offset + index * layouts::mtt::bytes,
-                                   batch.data(), have * layouts::mtt::bytes))
+      if (!read_mtts(key, a_.profile.mtt_base + mtt_offset + index * layouts::mtt::bytes,
+                     batch.data(), have * layouts::mtt::bytes))
         return false;
       index += have;
     }
@@ -89,12 +94,25 @@ std::optional<memory_regions::entry> memory_regions::load(std::uint32_t key) con
   return a_.context_memory->load<mpt>(entry_at(index));
 }
 
+bool memory_regions::is_valid(const entry& e, std::uint32_t key) {
+  return e.get<&mpt::status>() == mpt_status::hardware &&
+         e.get<&mpt::mem_key>() == layouts::mpt_key_of(key);
+}
+
 std::optional<memory_regions::entry> memory_regions::valid(std::uint32_t key) const {
   const auto e = load(key);
-  if (!e || e->get<&mpt::status>() != mpt_status::hardware ||
-      e->get<&mpt::mem_key>() != layouts::mpt_key_of(key))
-    return std::nullopt;
-  return e;
+  return e && is_valid(*e, key) ? e : std::nullopt;
+}
+
+std::optional<memory_regions::entry> memory_regions::kept(std::uint32_t key) {
+  const std::uint32_t index = index_of(key);
+  if (!a_.profile.running || index < reserved::mpts) return std::nullopt;
+  entry e;
+  if (tpt_.read(*a_.context_memory, 0, entry_at(index), e.data(), e.size()) && is_valid(e, key))
+    return e;
+  // What is kept may allow, and never refuses: a driver may make an entry valid without a word to the adapter.
+  forget_entries();
+  return valid(key);
 }
 
 access_result memory_regions::translate(std::uint32_t key, const data_owner& owner, access kind,
@@ -107,7 +125,7 @@ access_result memory_regions::translate(std::uint32_t key, const data_owner& own
     runs_.push_back({at, now});
     return access_result::ok;
   }
-  const auto e = valid(key);
+  const auto e = kept(key);
   if (!e) return access_result::bad_key;
   if (e->get<&mpt::pd>() != owner.pd) return access_result::bad_pd;
   const bool window = !e->get<&mpt::region>();
@@ -120,7 +138,7 @@ access_result memory_regions::translate(std::uint32_t key, const data_owner& own
   if (!permitted(*e, kind)) return access_result::bad_permission;
   if (!within(*e, at, bytes)) return access_result::out_of_bounds;
   if (!window) return place(*e, at, now);
-  const auto region = valid(static_cast<std::uint32_t>(e->get<&mpt::lkey>()));
+  const auto region = kept(static_cast<std::uint32_t>(e->get<&mpt::lkey>()));
   if (!region || !region->get<&mpt::region>()) return access_result::bad_key;
   return within(*region, at, bytes) ? place(*region, at, now) : access_result::out_of_bounds;
 }
@@ -138,9 +156,14 @@ access_result memory_regions::place(const entry& region, std::uint64_t at, std::
   const std::uint64_t page_mask = (std::uint64_t{1} << log_page) - 1;
   const std::uint64_t first =
       region.get<&mpt::fbo_en>() ? region.get<&mpt::first_byte_offset>() : start & page_mask;
-  return walk(region.get<&mpt::mtt_addr>(), log_page, first + (at - start), now)
-             ? access_result::ok
-             : access_result::not_present;
+  const auto key = static_cast<std::uint32_t>(region.get<&mpt::mem_key>());
+  const auto found = [&] {
+    runs_.clear();
+    return walk(key, region.get<&mpt::mtt_addr>(), log_page, first + (at - start), now);
+  };
+  if (found()) return access_result::ok;
+  forget_entries();
+  return found() ? access_result::ok : access_result::not_present;
 }
 
 access_result memory_regions::read(std::uint32_t key, const data_owner& owner, access kind,
@@ -175,7 +198,8 @@ access_result memory_regions::check(std::uint32_t key, const data_owner& owner, 
 bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset, void* to,
                                 std::size_t bytes) {
   runs_.clear();
-  if (!walk(where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes)) return false;
+  if (!walk(0, where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes))
+    return false;
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
     if (!a_.memory.read(one.bus, p, one.bytes)) return false;
@@ -187,7 +211,8 @@ bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset,
 bool memory_regions::write_queue(const queue_buffer& where, std::uint64_t offset, const void* from,
                                  std::size_t bytes) {
   runs_.clear();
-  if (!walk(where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes)) return false;
+  if (!walk(0, where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes))
+    return false;
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
     if (!a_.memory.write(one.bus, p, one.bytes)) return false;
@@ -197,6 +222,7 @@ bool memory_regions::write_queue(const queue_buffer& where, std::uint64_t offset
 }
 
 void memory_regions::clear() {
+  forget_entries();
   runs_.clear();
 }
 

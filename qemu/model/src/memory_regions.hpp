@@ -10,6 +10,7 @@
 #include <freehca/layouts/wqe.hpp>
 
 #include "adapter.hpp"
+#include "tpt_cache.hpp"
 
 namespace freehca::model {
 
@@ -81,6 +82,8 @@ class memory_regions {
   bool read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes);
   bool write_queue(const queue_buffer& where, std::uint64_t offset, const void* from,
                    std::size_t bytes);
+  /// Entries may change from here on: a command runs.
+  void forget_entries() { tpt_.forget(); }
   void clear();
 
  private:
@@ -105,8 +108,11 @@ class memory_regions {
   std::uint32_t index_of(std::uint32_t key) const;
   /// The entry at the index of `key`, if drivers may use that index and its memory is there.
   std::optional<entry> load(std::uint32_t key) const;
+  static bool is_valid(const entry& e, std::uint32_t key);
   /// The same when it is in hardware's hands, for that very key.
   std::optional<entry> valid(std::uint32_t key) const;
+  /// The same, for an access: what is kept of it will do. Never for what is changed and written back.
+  std::optional<entry> kept(std::uint32_t key);
   bool store(std::uint32_t index, const entry& e);
   /// The window gives up the region that it is bound to, if there is one. False: context memory is not there.
   bool release(entry& window);
@@ -119,11 +125,14 @@ class memory_regions {
                           std::size_t bytes, std::size_t now);
   /// The last step of it: fills runs_ from a region's translation.
   access_result place(const entry& region, std::uint64_t at, std::size_t now);
-  /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs.
-  bool walk(std::uint64_t mtt_offset, unsigned log_page_bytes, std::uint64_t offset,
-            std::size_t bytes);
+  /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs; `key`: of the region
+  /// whose buffer it is, 0 for a queue.
+  bool walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned log_page_bytes,
+            std::uint64_t offset, std::size_t bytes);
+  bool read_mtts(std::uint32_t key, std::uint64_t at, void* to, std::size_t bytes);
 
   adapter& a_;
+  tpt_cache tpt_;
   std::uint64_t binds_ = 0, fast_registrations_ = 0, local_invalidations_ = 0,
                 remote_invalidations_ = 0;
   std::vector<run> runs_;  ///< of the access at hand; kept to spare the allocation
