@@ -120,7 +120,10 @@ def main():
         for case in some:
             name = f"guest case {cases.index(case) + 1}/{len(cases)}: {case.name}"
             say(f"{name} ...")
-            outcome, seconds, note = case.run(qemu)
+            try:
+                outcome, seconds, note = case.run(qemu)
+            except Exception as error:  # the cases behind it are told of all the same
+                outcome, seconds, note = "failed", 0, repr(error)
             say(f"{name}: {outcome.upper()} in {seconds:.0f} s {note}")
             with written, open(os.path.join(RESULTS, "own.tsv"), "a", encoding="utf-8") as file:
                 file.write(f"{outcome}\t{seconds:.0f}\tguest: {case.name}\t{note}\n")

@@ -180,8 +180,19 @@ TEST_F(core_memory, what_is_kept_of_entries_goes_with_every_command_that_may_cha
   ASSERT_TRUE(e);
   const std::uint32_t next = key + 1;
   EXPECT_EQ(reaches(next), access_result::bad_key);
+  EXPECT_EQ(reaches(key), access_result::ok);
   ASSERT_TRUE(m.store(at, e->set<&mpt::mem_key>(layouts::mpt_key_of(next))));
   EXPECT_EQ(reaches(next), access_result::ok);
+
+  // Bounds that change without one, under the same key.
+  const auto at_its_end = [&] {
+    std::byte b[2];
+    return regions.read(next, {pd}, access::local_read, start + length - 1, b, 2);
+  };
+  EXPECT_EQ(at_its_end(), access_result::out_of_bounds);
+  EXPECT_EQ(reaches(next), access_result::ok);
+  ASSERT_TRUE(m.store(at, e->set<&mpt::length>(length + 1)));
+  EXPECT_EQ(at_its_end(), access_result::ok);
 
   // A page that comes to be there without a command.
   layouts::image<layouts::mtt> absent;

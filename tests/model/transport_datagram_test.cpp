@@ -159,6 +159,21 @@ TEST_F(ud, a_wrong_qkey_and_a_missing_receive_are_dropped_in_silence) {
   EXPECT_EQ(driver->counter_named("datagrams_without_receive"), 1u);
 }
 
+TEST_F(ud, a_datagram_may_fill_the_ports_mtu) {
+  test_qp c = make_qp(0x142, qp_service::ud);
+  to_rts(c, ready_context(c, 0).set<&layouts::qpc::mtu>(layouts::ib_mtu::mtu_4096));
+  for (const bool global : {false, true})
+    for (const wqe_opcode opcode : {wqe_opcode::send, wqe_opcode::send_imm}) {
+      post_receive(b, to, 40 + 4096, key);
+      test_send s = datagram(4096);
+      s.global = global;
+      s.opcode = opcode;
+      send(c, s);
+      expect_done(c, true, static_cast<unsigned>(opcode));
+      EXPECT_EQ(completion().get<&layouts::cqe::byte_count>(), 40u + 4096u);
+    }
+}
+
 TEST_F(ud, a_datagram_beyond_the_mtu_stops_the_send_queue_until_it_is_set_going) {
   send(a, datagram(1025));
   expect_error(a, true, cqe_syndrome::local_length, 0x69);

@@ -57,7 +57,7 @@ TEST_F(duplicates, a_write_is_acknowledged_again_and_not_executed) {
   expect_goes_on();
 }
 
-TEST_F(duplicates, a_read_is_answered_again_whole_or_from_where_an_answer_is_missing) {
+TEST_F(duplicates, a_read_is_answered_again_whole_or_in_part) {
   const crafted first = a_read(range(3 * mtu));
   before(first);
   psn = psn_add(psn, 2);
@@ -67,7 +67,12 @@ TEST_F(duplicates, a_read_is_answered_again_whole_or_from_where_an_answer_is_mis
   const auto end = range(mtu).set<&reth::virtual_address>(to + 2 * mtu);
   EXPECT_EQ(answers_to(earlier(a_read(end), 1)), 1u);
   EXPECT_EQ(answers[0].operation, op::rdma_read_response_only);
-  EXPECT_EQ(driver->counter_named("transport_duplicates"), 2u);
+  const auto middle = range(mtu).set<&reth::virtual_address>(to + mtu);
+  EXPECT_EQ(answers_to(earlier(a_read(middle), 2)), 1u);
+  EXPECT_EQ(answers[0].operation, op::rdma_read_response_only);
+  EXPECT_EQ(answers_to(earlier(a_read(range(2 * mtu)), 3)), 2u);
+  EXPECT_EQ(answers[1].operation, op::rdma_read_response_last);
+  EXPECT_EQ(driver->counter_named("transport_duplicates"), 4u);
   expect_goes_on();
 }
 
@@ -82,7 +87,8 @@ TEST_F(duplicates, a_read_of_something_else_than_before_is_dropped) {
   dropped(range(2 * mtu).set<&reth::virtual_address>(to - 4), 2);
   dropped(range(2 * mtu).set<&reth::virtual_address>(to + 4), 2);
   dropped(range(3 * mtu), 2);
-  dropped(range(mtu), 2);
+  dropped(range(mtu + 4), 2);
+  dropped(range(0), 2);
   // Its second packet, and more than that.
   dropped(range(mtu), 1);
   dropped(range(2 * mtu).set<&reth::virtual_address>(to + mtu), 1);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace freehca::model::test {
 
@@ -15,6 +16,13 @@ class zeroed_memory {
   explicit zeroed_memory(std::size_t bytes)
       : first_(static_cast<std::byte*>(std::calloc(bytes, 1))), bytes_(bytes) {
     if (first_ == nullptr) __builtin_trap();
+  }
+  zeroed_memory(zeroed_memory&& other) noexcept
+      : first_(std::move(other.first_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  zeroed_memory& operator=(zeroed_memory&& other) noexcept {
+    first_ = std::move(other.first_);
+    bytes_ = std::exchange(other.bytes_, 0);
+    return *this;
   }
   std::byte* data() { return first_.get(); }
   std::size_t size() const { return bytes_; }

@@ -108,15 +108,22 @@ std::optional<memory_regions::entry> memory_regions::kept(std::uint32_t key) {
   const std::uint32_t index = index_of(key);
   if (!a_.profile.running || index < reserved::mpts) return std::nullopt;
   entry e;
-  if (tpt_.read(*a_.context_memory, 0, entry_at(index), e.data(), e.size()) && is_valid(e, key))
-    return e;
-  // What is kept may allow, and never refuses: a driver may make an entry valid without a word to the adapter.
-  forget_entries();
-  return valid(key);
+  if (!tpt_.read(*a_.context_memory, 0, entry_at(index), e.data(), e.size()) || !is_valid(e, key))
+    return std::nullopt;
+  return e;
 }
 
 access_result memory_regions::translate(std::uint32_t key, const data_owner& owner, access kind,
                                         std::uint64_t at, std::size_t bytes, std::size_t now) {
+  const access_result by_what_is_kept = judge(key, owner, kind, at, bytes, now);
+  if (by_what_is_kept == access_result::ok) return access_result::ok;
+  // What is kept may allow, and never refuses: a driver may change an entry without a word to the adapter.
+  forget_entries();
+  return judge(key, owner, kind, at, bytes, now);
+}
+
+access_result memory_regions::judge(std::uint32_t key, const data_owner& owner, access kind,
+                                    std::uint64_t at, std::size_t bytes, std::size_t now) {
   runs_.clear();
   if (bytes == 0) return access_result::ok;
   if (key == reserved::lkey) {
@@ -157,13 +164,9 @@ access_result memory_regions::place(const entry& region, std::uint64_t at, std::
   const std::uint64_t first =
       region.get<&mpt::fbo_en>() ? region.get<&mpt::first_byte_offset>() : start & page_mask;
   const auto key = static_cast<std::uint32_t>(region.get<&mpt::mem_key>());
-  const auto found = [&] {
-    runs_.clear();
-    return walk(key, region.get<&mpt::mtt_addr>(), log_page, first + (at - start), now);
-  };
-  if (found()) return access_result::ok;
-  forget_entries();
-  return found() ? access_result::ok : access_result::not_present;
+  return walk(key, region.get<&mpt::mtt_addr>(), log_page, first + (at - start), now)
+             ? access_result::ok
+             : access_result::not_present;
 }
 
 access_result memory_regions::read(std::uint32_t key, const data_owner& owner, access kind,

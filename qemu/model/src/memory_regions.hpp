@@ -49,7 +49,7 @@ struct queue_buffer {
 };
 
 /// Memory protection and translation: SW2HW_MPT, HW2SW_MPT, QUERY_MPT, READ_MTT, WRITE_MTT, SYNC_TPT, and
-/// every access to host memory by key or through a queue's MTTs. Tables are walked in ICM at each access.
+/// every access to host memory by key or through a queue's MTTs. Of the tables in ICM no more is kept than tpt_cache says.
 class memory_regions {
  public:
   explicit memory_regions(adapter& a);
@@ -123,6 +123,9 @@ class memory_regions {
   /// Checks key, rights and bounds of [at, at + bytes), and fills runs_ with where its first `now` bytes are.
   access_result translate(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
                           std::size_t bytes, std::size_t now);
+  /// The same by what is kept, which may be out of date.
+  access_result judge(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
+                      std::size_t bytes, std::size_t now);
   /// The last step of it: fills runs_ from a region's translation.
   access_result place(const entry& region, std::uint64_t at, std::size_t now);
   /// Appends to runs_ the bytes [offset, offset + bytes) of a buffer whose pages are told by MTTs; `key`: of the region

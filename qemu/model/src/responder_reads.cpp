@@ -101,15 +101,18 @@ const responder_resource* responder::known(const queue_pair& qp, const request_p
 
 bool responder::asks_for_the_same(const queue_pair& qp, const request_packet& p,
                                   const response& r) {
-  // All of the original or its end (Linux qib_rc.c qib_rc_rcv_error compares the length with what is left at this PSN),
-  // from the same place under the same key (rxe_resp.c duplicate_request).
+  // From its place of the original, by the same key, as far as the end or in whole packets: what was answered by a PSN
+  // is what is answered by it again (IBTA vol. 1, 9.4.4: any part may be read again; rxe_resp.c duplicate_request; Linux
+  // qib_rc.c qib_rc_rcv_error takes the end alone).
   const responder_resource* const first = known(qp, p);
   if (first == nullptr) return false;
   const std::uint64_t skipped =
       static_cast<std::uint64_t>(psn_distance(p.view.psn(), first->psn)) * qp.mtu;
-  const bool within = skipped == 0 || skipped < first->bytes;
-  return within && skipped + r.left == first->bytes && r.address == first->address + skipped &&
-         r.rkey == first->rkey;
+  const bool from_its_place = (skipped == 0 || skipped < first->bytes) &&
+                              r.address == first->address + skipped && r.rkey == first->rkey;
+  const std::uint64_t end = skipped + r.left;
+  const bool in_packets = r.left != 0 && r.left % qp.mtu == 0;
+  return from_its_place && (end == first->bytes || (end < first->bytes && in_packets));
 }
 
 void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
