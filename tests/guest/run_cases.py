@@ -33,7 +33,8 @@ START = int(os.environ.get("FREEHCA_START", time.time()))
 
 def say(text):
     seconds = int(time.time()) - START
-    print(f"[{seconds // 60:>2}:{seconds % 60:02}] {text}", file=sys.stderr, flush=True)
+    # In one piece: two threads talk.
+    sys.stderr.write(f"[{seconds // 60:>2}:{seconds % 60:02}] {text}\n")
 
 
 def built(name):
