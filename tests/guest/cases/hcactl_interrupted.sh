@@ -3,6 +3,7 @@
 # Copyright the freehca authors
 # SIGINT at many moments of bring-up and of traffic, on a card that resets its function and on one that does not:
 # each time the adapter is given back, and works.
+# mostly: waits
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh

@@ -3,6 +3,7 @@
 # Copyright the freehca authors
 # SIGKILL at twelve instants of bring-up, traffic and teardown on either card: the next owner gets the adapter, nothing
 # is written to memory that is not the adapter's any more, and Linux's driver is well at the end.
+# mostly: waits
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
