@@ -93,7 +93,7 @@ def main():
     flags = toolchain.freestanding(compiler) + OPTIMISATION[build] + toolchain.includes(root)
     for source in [*sources, *companions, instance_file]:
         objects.append(f"{folder}/{source.parent.parent.name}.{source.stem}.o")
-        commands.append([compiler, *flags, "-c", "-o", objects[-1], str(source)])
+        commands.append([*toolchain.cached(root), compiler, *flags, "-c", "-o", objects[-1], str(source)])
     toolchain.run_all(commands)
 
     prefix = compiler[:-len("g++")] if compiler.endswith("-g++") else ""

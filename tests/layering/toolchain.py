@@ -33,6 +33,14 @@ def includes(root, *more):
     return [flag for folder in folders for flag in ("-I", folder)]
 
 
+def cached(root):
+    """What stands before a compiler, so that objects come out of ccache where it is installed: as
+    cmake/compiler_cache.cmake has it."""
+    if shutil.which("ccache") is None:
+        return []
+    return ["env", f"CCACHE_BASEDIR={root}", "CCACHE_NOHASHDIR=1", "ccache"]
+
+
 def run_all(commands):
     """Runs them side by side; ends the program with what the first failures said."""
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1))) as pool:
