@@ -70,12 +70,10 @@ class bad_link : public cabled, public testing::WithParamInterface<bad_cable> {
     }
     return false;
   }
-  /// Did it end well? When not, by the requester's retry counter and nothing else.
+  /// Did it end well? With seven retries none of these seeds ends a connection, at 10 % of each fault neither.
   static bool good(const layouts::image<layouts::cqe>& e) {
     const auto error = layouts::image<layouts::cqe_error>::from_bytes(e.data());
-    if (error.get<&layouts::cqe_error::opcode>() != cqe_opcode::error) return true;
-    EXPECT_EQ(error.get<&layouts::cqe_error::syndrome>(), cqe_syndrome::transport_retry_exceeded);
-    return false;
+    return error.get<&layouts::cqe_error::opcode>() != cqe_opcode::error;
   }
   std::uint64_t faults(const char* kind) const {
     const std::string name = std::string("port1_fault_") + kind;
@@ -95,20 +93,17 @@ TEST_P(bad_link, reliable_sends_arrive_once_and_in_order) {
     b.post_receive(right, at(i), slot, b.key);
   }
   a.ring(left);
-  unsigned done = 0;
   layouts::image<layouts::cqe> e;
-  for (bool all_well = true; done < messages && all_well; done += all_well) {
-    ASSERT_TRUE(wait(a, e)) << done;
-    all_well = good(e);
+  for (unsigned i = 0; i < messages; ++i) {
+    ASSERT_TRUE(wait(a, e)) << i;
+    ASSERT_TRUE(good(e)) << i;
   }
-  for (unsigned i = 0; i < done; ++i) {
+  for (unsigned i = 0; i < messages; ++i) {
     ASSERT_TRUE(b.driver->next_completion(b.cq, e)) << i;
     EXPECT_EQ(e.get<&layouts::cqe::byte_count>(), size_of(i));
     b.expect_pattern(at(i), size_of(i), i);
   }
-  if (done == messages) {
-    EXPECT_TRUE(b.no_completion()) << "one came twice";
-  }
+  EXPECT_TRUE(b.no_completion()) << "one came twice";
   EXPECT_EQ(a.hca->complaints() + b.hca->complaints(), 0u);
 }
 
@@ -123,17 +118,17 @@ TEST_P(bad_link, reads_writes_and_atomics_happen_once) {
     a.fill(at(0), greatest, i);
     a.send(left, a.transfer(wqe_opcode::rdma_write, greatest, at(0), at(1)));
     ASSERT_TRUE(wait(a, e));
-    if (!good(e)) return;
+    ASSERT_TRUE(good(e)) << i;
     b.expect_pattern(at(1), greatest, i);
     a.send(left, a.transfer(wqe_opcode::rdma_read, greatest, at(2), at(1)));
     ASSERT_TRUE(wait(a, e));
-    if (!good(e)) return;
+    ASSERT_TRUE(good(e)) << i;
     a.expect_pattern(at(2), greatest, i);
     test_send add = a.transfer(wqe_opcode::atomic_fa, 8, at(3), at(60));
     add.swap_add = i + 1;
     a.send(left, add);
     ASSERT_TRUE(wait(a, e));
-    if (!good(e)) return;
+    ASSERT_TRUE(good(e)) << i;
     std::uint64_t before = 0, now = 0;
     std::memcpy(&before, &a.byte_at(at(3)), sizeof before);
     std::memcpy(&now, &b.byte_at(at(60)), sizeof now);
@@ -156,7 +151,6 @@ TEST_P(bad_link, reads_that_are_under_way_together_are_all_answered) {
   layouts::image<layouts::cqe> e;
   for (unsigned i = 0; i < messages; ++i) {
     ASSERT_TRUE(wait(a, e)) << i;
-    // With so much to ask again and so many retries, none of these seeds ends a connection.
     ASSERT_TRUE(good(e)) << i;
     a.expect_pattern(at(i), size_of(i), i);
   }
@@ -248,6 +242,25 @@ TEST(link_fault, damage_is_by_the_seed_alone) {
   const auto first =
       damaged(21);  // an odd number: whatever counts packets stands elsewhere behind it
   EXPECT_EQ(damaged(21), first);
+}
+
+TEST_F(cabled, what_is_always_lost_is_sent_again_as_often_as_the_retry_count_says) {
+  activate();
+  ASSERT_TRUE(a.hca->set_link_faults(1, {.loss = link_faults::always}));
+  for (const unsigned retries : {0u, 1u, 3u, 7u}) {
+    test_qp left = a.make_qp(0x100 + retries);
+    a.to_rts(left, a.ready_context(left, 0x120)
+                       .set<&layouts::primary_path::rlid>(lid_b)
+                       .set<&layouts::qpc::retry_count>(retries));
+    const auto lost = a.counter("port1_fault_lost");
+    a.send(left,
+           a.transfer(wqe_opcode::rdma_write, 8, station::region_start, station::region_start));
+    pass(10'000'000'000);
+    const auto e = layouts::image<layouts::cqe_error>::from_bytes(a.completion().data());
+    EXPECT_EQ(e.get<&layouts::cqe_error::opcode>(), cqe_opcode::error) << retries;
+    EXPECT_EQ(e.get<&layouts::cqe_error::syndrome>(), cqe_syndrome::transport_retry_exceeded);
+    EXPECT_EQ(a.counter("port1_fault_lost") - lost, 1 + retries);
+  }
 }
 
 TEST_F(cabled, only_packets_that_are_held_back_count_as_reordered) {

@@ -33,6 +33,7 @@ struct settings {
   ibv_wr_opcode operation = IBV_WR_SEND;
   unsigned messages = 400;
   std::uint32_t bytes_max = 16384;
+  bool all = false;
 
   bool atomic() const { return operation == IBV_WR_ATOMIC_FETCH_AND_ADD; }
 };
@@ -55,9 +56,9 @@ struct outcome {
   ibv_wc_status status = IBV_WC_SUCCESS;
 
   bool good() const { return status == IBV_WC_SUCCESS; }
-  /// A bad link may end a connection in one way alone.
-  bool allowed(const link_end& end) const {
-    return good() || (end.reliable() && status == IBV_WC_RETRY_EXC_ERR);
+  /// A bad link may end a connection in one way alone, and one that is not so bad must not.
+  bool allowed(const link_end& end, const settings& s) const {
+    return good() || (end.reliable() && !s.all && status == IBV_WC_RETRY_EXC_ERR);
   }
 };
 
@@ -99,15 +100,15 @@ int be_client(link_end& end, exchange& peer, const settings& s) {
   peer.swap({o.completed, static_cast<std::uint32_t>(o.status), 0, 0, 0});
   fmt::print("{} of {} requests completed, {} changed; {}\n", o.completed, s.messages, changed,
              ibv_wc_status_str(o.status));
-  return changed == 0 && o.allowed(end) ? EXIT_SUCCESS : EXIT_FAILURE;
+  return changed == 0 && o.allowed(end, s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-int check_sum(link_end& end, const outcome& o) {
+int check_sum(link_end& end, const outcome& o, const settings& s) {
   std::uint64_t sum = 0;
   std::memcpy(&sum, end.slot(0), sizeof sum);
   fmt::print("the sum is {}, of {}; {}\n", sum, o.completed, ibv_wc_status_str(o.status));
   const bool right = o.good() ? sum == o.completed : sum >= o.completed;
-  return right && o.allowed(end) ? EXIT_SUCCESS : EXIT_FAILURE;
+  return right && o.allowed(end, s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int check_messages(link_end& end, const outcome& o, const settings& s) {
@@ -144,7 +145,7 @@ int check_messages(link_end& end, const outcome& o, const settings& s) {
   fmt::print("{} of {} messages received, {} lost, {} changed, {} twice, {} out of order; {}\n",
              received, s.messages, s.messages - distinct, changed, twice, out_of_order,
              ibv_wc_status_str(o.status));
-  if (changed != 0 || failed != 0 || !o.allowed(end)) return EXIT_FAILURE;
+  if (changed != 0 || failed != 0 || !o.allowed(end, s)) return EXIT_FAILURE;
   if (!end.reliable()) return EXIT_SUCCESS;
   const bool once_and_in_order = twice == 0 && out_of_order == 0 && expected == distinct;
   const bool whole = o.good() ? distinct == s.messages : distinct >= o.completed;
@@ -154,10 +155,10 @@ int check_messages(link_end& end, const outcome& o, const settings& s) {
 int be_server(link_end& end, exchange& peer, const settings& s) {
   const endpoint told = peer.swap({});
   const outcome o{told.qpn, static_cast<ibv_wc_status>(told.first_psn)};
-  if (s.atomic()) return check_sum(end, o);
+  if (s.atomic()) return check_sum(end, o, s);
   if (s.operation != IBV_WR_RDMA_READ) return check_messages(end, o, s);
   fmt::print("{} of {} messages read; {}\n", o.completed, s.messages, ibv_wc_status_str(o.status));
-  return o.allowed(end) ? EXIT_SUCCESS : EXIT_FAILURE;
+  return o.allowed(end, s) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /// Each receive is there before the first message is sent, so that none is lost for want of one.
@@ -199,6 +200,8 @@ int main(int argc, char** argv) {
   options.add_option("-s,--bytes", s.bytes_max, "the most bytes of a message, up to 2048 over UD")
       ->check(CLI::Range(8, 1 << 20))
       ->capture_default_str();
+  options.add_flag("-a,--all", s.all,
+                   "fail too when a connection ends because its retries are over");
   options.add_option("server", s.server, "IPv4 address; without it this is the server");
   CLI11_PARSE(options, argc, argv);
   if (s.type == IBV_QPT_UD) s.bytes_max = std::min(s.bytes_max, datagram_bytes_max);
