@@ -11,6 +11,8 @@ A case is a script in cases/ that runs in the guest; comment lines at its head s
     # program: NAME           of the host build, for the guest's /usr/bin; the case is skipped when it is missing
     # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is missing
     # mostly: waits           it leaves the processors idle for most of its time
+    # then: COMMAND           on the host, relative to the checkout, when the guest has passed; the case fails with it
+In options and in this command FILE stands for the path of a file that both share.
 Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.
 Results go to FREEHCA_RESULTS/own.tsv; output and kernel log of each case to build/logs.
 """
@@ -22,6 +24,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -51,11 +54,12 @@ class Case:
         self.path = path
         self.name = os.path.splitext(os.path.basename(path))[0]
         self.options, self.needs, self.programs, self.timeout, self.tier, self.waits = [], [], [], 120, "guest", False
+        self.then = []
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if not line.startswith("#"):
                     break
-                match = re.match(r"# (options|timeout|tier|needs|program|mostly): (.*)", line)
+                match = re.match(r"# (options|timeout|tier|needs|program|mostly|then): (.*)", line)
                 if not match:
                     continue
                 key, value = match.groups()
@@ -65,6 +69,8 @@ class Case:
                     self.needs += shlex.split(value)
                 elif key == "program":
                     self.programs += shlex.split(value)
+                elif key == "then":
+                    self.then = shlex.split(value)
                 elif key == "timeout":
                     self.timeout = float(value)
                 elif key == "mostly":
@@ -74,6 +80,10 @@ class Case:
 
     def run(self, qemu):
         """Returns (outcome, seconds, note)."""
+        with tempfile.TemporaryDirectory(prefix="freehca-case-") as folder:
+            return self.run_with(qemu, os.path.join(folder, "file"))
+
+    def run_with(self, qemu, shared):
         if "--no-device" not in self.options:
             self.needs.append("qemu/qom/meson.build")
         missing = [path for path in self.needs if not os.path.exists(os.path.join(ROOT, path))]
@@ -81,7 +91,7 @@ class Case:
         if missing:
             return "skipped", 0, "there is no " + ", no ".join(missing)
         log = os.path.join(LOGS, f"guest-{self.name}.log")
-        ours, qemus = self.options, []
+        ours, qemus = [option.replace("FILE", shared) for option in self.options], []
         if "--" in ours:
             ours, qemus = ours[:ours.index("--")], ours[ours.index("--") + 1:]
         for name in self.programs:
@@ -92,6 +102,12 @@ class Case:
         with open(log, "w", encoding="utf-8") as file:
             status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file,
                                     stderr=subprocess.STDOUT, check=False).returncode
+            if status == 0 and self.then:
+                then = [word.replace("FILE", shared) for word in self.then]
+                file.flush()
+                # Nothing to skip: what the command needs is installed with the tier.
+                status = bool(subprocess.run(then, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file,
+                                             stderr=subprocess.STDOUT, check=False).returncode)
         seconds = time.monotonic() - began
         with open(log, encoding="utf-8", errors="replace") as file:
             lines = [line.rstrip() for line in file if line.strip()]

@@ -228,6 +228,33 @@ TEST_F(wire, unreliable_connections_lose_whole_messages_and_go_on) {
   expect_pattern(to, 4000, 9);
 }
 
+TEST_F(wire, every_operation_of_unreliable_connections_arrives) {
+  test_qp c = make_qp(0x170, qp_service::uc), d = make_qp(0x171, qp_service::uc);
+  to_rts(c, remote_context(c, d.number));
+  to_rts(d, remote_context(d, c.number));
+  using o = wqe_opcode;
+  for (const std::uint32_t bytes : {8u, 3000u})
+    for (const o what : {o::send, o::send_imm, o::rdma_write, o::rdma_write_imm}) {
+      SCOPED_TRACE(testing::Message() << name_of(what) << ", " << bytes << " bytes");
+      fill(from, bytes, 9);
+      std::memset(&byte_at(to), 0, bytes);
+      const bool receives = what != o::rdma_write;
+      if (receives) post_receive(d, to, bytes, key);
+      test_send s = request(what, bytes);
+      s.immediate = 0x5a5a;
+      send(c, s);
+      expect_done(c, true, static_cast<unsigned>(what));
+      if (receives) {
+        const auto e = completion();
+        EXPECT_EQ(e.get<&layouts::cqe::qpn>(), d.number);
+        if (what != o::send) {
+          EXPECT_EQ(e.get<&layouts::cqe::immediate>(), 0x5a5au);
+        }
+      }
+      expect_pattern(to, bytes, 9);
+    }
+}
+
 TEST_F(wire, a_fenced_send_waits_for_the_read_before_it) {
   fill(to, 6000, 33);
   fill(from, 6000, 1);

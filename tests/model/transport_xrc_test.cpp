@@ -87,6 +87,34 @@ TEST_F(xrc, remote_keys_belong_to_the_domain_of_the_named_queue) {
   expect_pattern(region_start + 0x20000, 3000, 8);
 }
 
+TEST_F(xrc, every_operation_of_one_packet_and_of_several_arrives) {
+  using o = wqe_opcode;
+  for (const std::uint32_t bytes : {8u, 3000u})
+    for (const o what :
+         {o::send, o::send_imm, o::rdma_write, o::rdma_write_imm, o::rdma_read, o::atomic_fa}) {
+      if (what == o::atomic_fa && bytes != 8) continue;
+      SCOPED_TRACE(testing::Message() << name_of(what) << ", " << bytes << " bytes");
+      fill(region_start, bytes, 4);
+      std::memset(&byte_at(to), 0, bytes);
+      const bool receives = what == o::send || what == o::send_imm || what == o::rdma_write_imm;
+      if (receives) post_shared(bytes);
+      test_send s = transfer(what, bytes, region_start, to);
+      s.immediate = 0x5a5a;
+      send_to(srqn, s);
+      expect_done(a, true, static_cast<unsigned>(what));
+      layouts::image<layouts::cqe> e;
+      ASSERT_EQ(driver->next_completion(srq_cq, e), receives);
+      if (receives && what != o::send) {
+        EXPECT_EQ(e.get<&layouts::cqe::immediate>(), 0x5a5au);
+      }
+      if (what == o::rdma_read || what == o::atomic_fa) {
+        EXPECT_EQ(byte_at(region_start + 1), std::byte{0}) << "what was there";
+      } else {
+        expect_pattern(to, bytes, 4);
+      }
+    }
+}
+
 TEST_F(xrc, masked_atomics_are_by_the_domain_of_the_named_queue_too) {
   byte_at(to) = std::byte{0x0f};
   test_send s = transfer(wqe_opcode::masked_atomic_fa, 8, region_start, to);

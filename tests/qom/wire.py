@@ -14,12 +14,19 @@ PERMISSIVE = 0xFFFF
 GET, GET_RESPONSE, NODE_INFO = 0x01, 0x81, 0x0011
 
 
+def shifted_out(byte):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0xD008 if byte & 1 else 0)
+    return byte
+
+
+VCRC_OF_BYTE = [shifted_out(byte) for byte in range(256)]
+
+
 def vcrc(data):
     crc = 0xFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0xD008 if crc & 1 else 0)
+        crc = crc >> 8 ^ VCRC_OF_BYTE[(crc ^ byte) & 0xFF]
     return struct.pack("<H", crc ^ 0xFFFF)
 
 

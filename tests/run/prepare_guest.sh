@@ -9,7 +9,7 @@ here=$FREEHCA_ROOT/tests/run
 # shellcheck source=tests/run/results.sh
 . "$here/results.sh"
 cd "$FREEHCA_ROOT"
-"$here/install.sh" script build qemu guest
+"$here/install.sh" script build qemu guest capture
 check "qemu: build" "$FREEHCA_ROOT/dev" qemu
 check "guest: image" "$FREEHCA_ROOT/dev" guest --prepare
 if ! step "host: configure (for the guest)" cmake --preset host ||
