@@ -130,6 +130,37 @@ TEST_F(cable_pressure, read_responses_wait_too) {
   EXPECT_EQ(s.counter("transport_retries"), 0u);
 }
 
+TEST_F(cable_pressure, management_goes_before_all_that_waits) {
+  make_pair(qp_service::uc);
+  fill_up(1);
+  write(one, large);
+  s.host->run();
+  auto m = image<smp>{}
+               .set<&smp::base_version>(1)
+               .set<&smp::mgmt_class>(mad_class::subnet_lid_routed)
+               .set<&smp::class_version>(1)
+               .set<&smp::method>(mad_method::get)
+               .set<&smp::attribute_id>(static_cast<unsigned>(smp_attribute::node_info));
+  mad_packet to_the_other;
+  std::copy_n(m.data(), to_the_other.mad.size(), to_the_other.mad.begin());
+  to_the_other.virtual_lane = 15;
+  to_the_other.slid = lid_1;
+  to_the_other.dlid = lid_2;
+  s.links().transmit(1, encode(to_the_other));
+  s.host->run();
+  std::vector<unsigned> lanes;
+  s.host->on_wire = [&](unsigned port, std::vector<std::byte>& bytes) {
+    if (port == 1 && bytes.size() != link_packet::bytes)
+      lanes.push_back(
+          static_cast<unsigned>(image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>()));
+  };
+  make_room(1);
+  expect_written(one, large);
+  ASSERT_FALSE(lanes.empty());
+  EXPECT_EQ(lanes.front(), 15u);
+  EXPECT_EQ(std::count(lanes.begin(), lanes.end(), 15u), 1);
+}
+
 TEST_F(cable_pressure, a_link_that_goes_down_lets_its_senders_go) {
   make_pair(qp_service::uc);
   fill_up(1);

@@ -8,6 +8,7 @@
 
 #include "cabled_fixture.hpp"
 #include "hand_made_packets.hpp"
+#include "limits.hpp"
 #include "wire_form.hpp"
 
 namespace freehca::model::test {
@@ -78,6 +79,55 @@ TEST_F(cabled, the_other_ends_agent_answers_directed_routes) {
   a.host->run();
   EXPECT_EQ(b.state(), port_state::armed);
   EXPECT_EQ(b.info().get<&port_info::lid>(), lid_b);
+}
+
+TEST_F(cabled, the_first_data_packet_makes_an_armed_port_active) {
+  link_up();
+  a.activate(lid_a);
+  b.manage(lid_b, port_state::armed);
+  b.events(event_type::none);
+  test_qp left = a.make_qp(0x100), right = b.make_qp(0x120);
+  a.connect(left, right.number, lid_b);
+  b.connect(right, left.number, lid_a);
+  EXPECT_EQ(b.state(), port_state::armed);
+  a.send(left, a.transfer(wqe_opcode::rdma_write, 8, station::region_start, station::region_start));
+  a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  EXPECT_EQ(a.counter("transport_retries"), 0u);
+  EXPECT_EQ(b.state(), port_state::active);
+  EXPECT_EQ(b.events(event_type::port_change), 1u);
+}
+
+TEST_F(cabled, what_is_under_way_inside_does_not_shut_the_link_out) {
+  activate();
+  constexpr std::uint32_t bytes = 1u << 20;
+  std::vector<test_qp> senders;
+  for (std::uint32_t n = 0x100; n < 0x120; n += 2) {
+    test_qp from = a.make_qp(n, qp_service::uc), to = a.make_qp(n + 1, qp_service::uc);
+    a.connect(from, to.number, lid_a);
+    a.connect(to, from.number, lid_a);
+    for (unsigned i = 0; i < 4; ++i)
+      a.post_send(from, a.transfer(wqe_opcode::rdma_write, bytes, station::region_start,
+                                   station::region_start + bytes));
+    senders.push_back(from);
+  }
+  // From here on nothing runs but what is told to: a command would run the adapter till it is idle.
+  for (const test_qp& from : senders) a.ring(from);
+  for (unsigned i = 0; i < 40; ++i) a.hca->on_timer();
+  EXPECT_GT(a.hca->inside().work.backlog(), limits::link_backlog);
+  EXPECT_TRUE(a.hca->link_may_receive());
+}
+
+TEST_F(cabled, what_a_cable_brings_waits_outside_when_there_is_much_of_it) {
+  activate();
+  const std::byte nonsense[link_packet::bytes]{};
+  for (std::size_t i = 0; i < limits::link_backlog; ++i) {
+    EXPECT_TRUE(a.hca->link_may_receive()) << i;
+    a.hca->link_receive(1, nonsense, sizeof nonsense);
+  }
+  EXPECT_FALSE(a.hca->link_may_receive());
+  a.host->run();
+  EXPECT_TRUE(a.hca->link_may_receive());
+  EXPECT_EQ(a.counter("port1_bad_link_packets"), limits::link_backlog);
 }
 
 TEST_F(cabled, closing_one_end_takes_the_link_down_at_both_at_once) {

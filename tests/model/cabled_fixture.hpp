@@ -7,7 +7,6 @@
 
 #include <memory>
 
-#include <freehca/layouts/mad_ifc.hpp>
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/smp.hpp>
 
@@ -28,49 +27,25 @@ struct station final : transport_fixture {
   using transport_fixture::events, transport_fixture::expect_done,
       transport_fixture::expect_pattern;
   using transport_fixture::fill, transport_fixture::hca, transport_fixture::host;
-  using transport_fixture::key, transport_fixture::links, transport_fixture::make_qp;
+  using transport_fixture::info, transport_fixture::key, transport_fixture::links;
+  using transport_fixture::local, transport_fixture::make_qp, transport_fixture::port_info_request;
   using transport_fixture::modify, transport_fixture::no_completion;
   using transport_fixture::pattern, transport_fixture::post_receive, transport_fixture::post_send;
   using transport_fixture::put, transport_fixture::ring;
   using transport_fixture::qkey, transport_fixture::ready_context, transport_fixture::region_start;
   using transport_fixture::send, transport_fixture::state_of, transport_fixture::to_rts;
+  using transport_fixture::set_info;
   using transport_fixture::transfer;
 
-  /// MAD_IFC with keys ignored; `m` becomes the answer.
-  void local(layouts::image<layouts::smp>& m, unsigned port = 1) {
-    std::memset(host->at(driver->input), 0, 4096);
-    host->store(driver->input, m);
-    ASSERT_EQ(
-        driver->command(layouts::opcode::mad_ifc, driver->input, port, 3, driver->output).status,
-        layouts::command_status::ok);
-    m = host->load<layouts::smp>(driver->output);
-  }
-  static layouts::image<layouts::smp> port_info_request(layouts::mad_method method, unsigned port) {
-    return layouts::image<layouts::smp>{}
-        .set<&layouts::smp::base_version>(1)
-        .set<&layouts::smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
-        .set<&layouts::smp::class_version>(1)
-        .set<&layouts::smp::method>(method)
-        .set<&layouts::smp::attribute_id>(static_cast<unsigned>(layouts::smp_attribute::port_info))
-        .set<&layouts::smp::attribute_modifier>(port);
-  }
-  layouts::image<layouts::port_info> info(unsigned port = 1) {
-    auto m = port_info_request(layouts::mad_method::get, port);
-    local(m, port);
-    return layouts::attribute<&layouts::smp::data, layouts::port_info>(m);
-  }
   /// Sets LID, state and physical state, as a subnet manager does.
   void manage(std::uint16_t lid, layouts::port_state state, unsigned port = 1,
               layouts::port_physical_state physical = layouts::port_physical_state::no_change) {
-    auto m = port_info_request(layouts::mad_method::set, port);
-    layouts::set_attribute<&layouts::smp::data>(
-        m, info(port)
-               .set<&layouts::port_info::lid>(lid)
-               .set<&layouts::port_info::master_sm_lid>(1)
-               .set<&layouts::port_info::state>(state)
-               .set<&layouts::port_info::physical_state>(physical));
-    local(m, port);
-    EXPECT_EQ(m.get<&layouts::smp::status>(), layouts::mad_status::success);
+    set_info(info(port)
+                 .set<&layouts::port_info::lid>(lid)
+                 .set<&layouts::port_info::master_sm_lid>(1)
+                 .set<&layouts::port_info::state>(state)
+                 .set<&layouts::port_info::physical_state>(physical),
+             port);
   }
   layouts::port_state state(unsigned port = 1) {
     return info(port).get<&layouts::port_info::state>();

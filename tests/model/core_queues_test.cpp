@@ -82,6 +82,22 @@ TEST_P(core_queues, an_armed_cq_tells_once) {
   EXPECT_EQ(host.messages, std::vector<unsigned>{3});
 }
 
+TEST_P(core_queues, halves_of_doorbells_in_two_pages_do_not_cut_each_other_off) {
+  driver.tell_consumer(cq);
+  layouts::image<layouts::cq_doorbell> d;
+  d.set<&layouts::cq_doorbell::cmd>(cq_arm::next)
+      .set<&layouts::cq_doorbell::cmd_sn>(cq.arm_sn & 3)
+      .set<&layouts::cq_doorbell::cqn>(cq.number)
+      .set<&layouts::cq_doorbell::ci>(cq.consumer & 0xffffff);
+  const std::uint64_t page = std::uint64_t{test_driver::uar} * 4096 + layouts::uar::cq_doorbell;
+  hca.write_uar(page, layouts::load_be<std::uint32_t>(d.data()), 4);
+  hca.write_uar(page + 4096, 0, 4);
+  hca.write_uar(page + 4, layouts::load_be<std::uint32_t>(d.data() + 4), 4);
+  EXPECT_EQ(hca.complaints(), 0u);
+  EXPECT_TRUE(complete(1));
+  EXPECT_EQ(completion_events(), 1u);
+}
+
 TEST_P(core_queues, armed_for_solicited_waits_for_a_solicited_one_or_an_error) {
   driver.arm_cq(cq, cq_arm::solicited);
   EXPECT_TRUE(complete(1));

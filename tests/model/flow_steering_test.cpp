@@ -308,6 +308,8 @@ TEST_F(steered, malformed_rules_are_refused) {
   EXPECT_EQ(driver->command(opcode::qp_flow_steering_detach, 0, 0, 1).status, s::bad_operation);
   EXPECT_EQ(steer_range(b.number, a.number), s::bad_parameter);
   EXPECT_EQ(steer_range(0, 1u << test_driver::log_qps), s::bad_index);
+  EXPECT_EQ(steer_range(0, 1), s::bad_resource);
+  EXPECT_EQ(steer_range(63, 64), s::bad_resource);
   EXPECT_EQ(driver->command(opcode::flow_steering_ib_uc_qp_range, 0, 0, 1).status,
             s::bad_operation);
   EXPECT_EQ(driver->counter_named("flow_rules"), 0u);

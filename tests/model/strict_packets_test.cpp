@@ -223,6 +223,12 @@ const wrong_packet wrongs[] = {
        return p.of(op::send_first).payload(1024);
      },
      invalid},
+    {"BTH_first_within_a_message_UC", uc,
+     [](t& p) {
+       p.before(p.of(op::send_first).payload(1024));
+       return p.write(8);
+     },
+     taken},
     {"BTH_middle_of_another_kind", rc,
      [](t& p) {
        p.before(p.of(op::rdma_write_first).add(p.range(2048)).payload(1024));

@@ -118,6 +118,7 @@ layouts::image<layouts::init_hca> test_driver::profile() const {
       .set<&l::mtt_base>(mtt)
       .set<&l::cmpt_base>(cmpt);
   p.set<&l::log_max_uars>(10).set<&l::mw_enable>(windows);
+  p.set<&l::host_is_big_endian>(big_endian);
   p.set<&l::cqe_64b>(large_entries).set<&l::eqe_64b>(large_entries);
   return p;
 }

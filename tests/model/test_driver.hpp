@@ -162,6 +162,7 @@ class test_driver {
   const std::uint64_t input, output;  ///< mailboxes
   std::vector<std::uint64_t> lent;    ///< bus addresses of the context tables, as they were lent
   bool large_entries = false;
+  bool big_endian = false;  ///< the host, for atomics
   steering multicast = steering::by_groups;
   bool windows;  ///< ask INIT_HCA for memory windows
 

@@ -2,7 +2,11 @@
 // Copyright the freehca authors
 //
 // Masked atomics, by the pseudo-code of the MLNX_OFED manual ("Enhanced Atomic Operations").
+#include <algorithm>
+#include <bit>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "transport_fixture.hpp"
 
@@ -60,6 +64,11 @@ class masked_atomics : public transport_fixture {
   test_qp a, b;
 };
 
+class atomics_by_host : public transport_fixture, public testing::WithParamInterface<std::endian> {
+ protected:
+  atomics_by_host() : transport_fixture(GetParam()) {}
+};
+
 /// The manual's adder, bit by bit.
 std::uint64_t add_by_bits(std::uint64_t word, std::uint64_t value, std::uint64_t boundaries) {
   std::uint64_t sum = 0;
@@ -73,6 +82,28 @@ std::uint64_t add_by_bits(std::uint64_t word, std::uint64_t value, std::uint64_t
 }
 
 }  // namespace
+
+TEST_P(atomics_by_host, operands_stand_in_its_byte_order) {
+  test_qp a = make_qp(0x100), b = make_qp(0x101);
+  to_rts(a, b.number);
+  to_rts(b, a.number);
+  const std::vector<std::byte> value = {std::byte{0x12}, {}, {}, {}, {}, {}, {}, std::byte{0x34}};
+  std::ranges::copy(value, &byte_at(target));
+  test_send add = transfer(wqe_opcode::atomic_fa, 8, result, target);
+  add.swap_add = 1;
+  send(a, add);
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::atomic_fa));
+  EXPECT_TRUE(std::ranges::equal(value, std::span(&byte_at(result), 8)));
+  const bool big = GetParam() == std::endian::big;
+  EXPECT_EQ(byte_at(target), big ? std::byte{0x12} : std::byte{0x13});
+  EXPECT_EQ(byte_at(target + 7), big ? std::byte{0x35} : std::byte{0x34});
+}
+
+INSTANTIATE_TEST_SUITE_P(order, atomics_by_host,
+                         testing::Values(std::endian::little, std::endian::big),
+                         [](const auto& about) {
+                           return about.param == std::endian::big ? "big_endian" : "little_endian";
+                         });
 
 TEST_F(masked_atomics, a_swap_looks_at_some_bits_and_changes_others) {
   EXPECT_EQ(swapped(0x1122334455667788, 0xffffffff55ffffff, 0x00000000ff000000, 0xaabbccddeeff0011,

@@ -78,28 +78,13 @@ class ud : public transport_fixture {
   }
   /// The port has 2^`mask_bits` LIDs.
   void set_lids(unsigned mask_bits) {
-    using layouts::smp;
-    layouts::image<smp> m;
-    m.set<&smp::base_version>(1)
-        .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
-        .set<&smp::class_version>(1)
-        .set<&smp::attribute_id>(static_cast<unsigned>(layouts::smp_attribute::port_info))
-        .set<&smp::attribute_modifier>(1);
-    const auto answered = [&](layouts::mad_method method) {
-      host->store(driver->input, m.set<&smp::method>(method));
-      EXPECT_EQ(driver->command(opcode::mad_ifc, driver->input, 1, 3, driver->output).status,
-                command_status::ok);
-      const auto answer = host->load<smp>(driver->output);
-      EXPECT_EQ(answer.get<&smp::status>(), layouts::mad_status::success);
-      return layouts::attribute<&smp::data, layouts::port_info>(answer);
-    };
-    const auto wanted =
-        answered(layouts::mad_method::get)
-            .set<&layouts::port_info::lmc>(mask_bits)
-            .set<&layouts::port_info::state>(layouts::port_state::no_change)
-            .set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change);
-    layouts::set_attribute<&smp::data>(m, wanted);
-    answered(layouts::mad_method::set);
+    set_info(unchanging().set<&layouts::port_info::lmc>(mask_bits));
+  }
+  /// What the port is, so that Set of it changes nothing.
+  layouts::image<layouts::port_info> unchanging() {
+    return info()
+        .set<&layouts::port_info::state>(layouts::port_state::no_change)
+        .set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change);
   }
   static constexpr std::byte mgid[16] = {
       std::byte{0xff}, std::byte{0x12}, std::byte{}, std::byte{}, std::byte{}, std::byte{},
@@ -172,6 +157,19 @@ TEST_F(ud, a_datagram_may_fill_the_ports_mtu) {
       expect_done(c, true, static_cast<unsigned>(opcode));
       EXPECT_EQ(completion().get<&layouts::cqe::byte_count>(), 40u + 4096u);
     }
+}
+
+TEST_F(ud, the_ports_mtu_counts_where_the_queue_pairs_is_larger) {
+  test_qp c = make_qp(0x142, qp_service::ud);
+  to_rts(c, ready_context(c, 0).set<&layouts::qpc::mtu>(layouts::ib_mtu::mtu_4096));
+  set_info(unchanging().set<&layouts::port_info::neighbor_mtu>(layouts::ib_mtu::mtu_2048));
+  post_receive(b, to, 40 + 4096, key);
+  send(c, datagram(2048));
+  expect_done(c, true, static_cast<unsigned>(wqe_opcode::send));
+  EXPECT_EQ(completion().get<&layouts::cqe::byte_count>(), 40u + 2048u);
+  send(c, datagram(2049));
+  expect_error(c, true, cqe_syndrome::local_length, 0x69);
+  EXPECT_EQ(state_of(c), qp_state::sq_error);
 }
 
 TEST_F(ud, a_datagram_beyond_the_mtu_stops_the_send_queue_until_it_is_set_going) {

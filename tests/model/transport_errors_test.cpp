@@ -130,6 +130,33 @@ TEST_F(rc_errors, a_wrong_local_key_is_a_local_protection_error_after_what_was_b
   EXPECT_EQ(state_of(a), qp_state::error);
 }
 
+TEST_F(rc_errors, what_is_wrong_behind_a_request_that_failed_is_flushed) {
+  auto refused = write();
+  refused.rkey = 0x12345600;
+  post_send(a, refused);
+  post_send(a, write(0x7fffffff));
+  ring(a);
+  expect_error(a, true, cqe_syndrome::remote_access, 0x88);
+  expect_error(a, true, cqe_syndrome::wr_flush, layouts::vendor_syndrome::flush_receive);
+  EXPECT_TRUE(no_completion());
+}
+
+TEST_F(rc_errors, a_packet_longer_than_the_links_mtu_is_discarded) {
+  set_info(info()
+               .set<&layouts::port_info::neighbor_mtu>(layouts::ib_mtu::mtu_512)
+               .set<&layouts::port_info::state>(layouts::port_state::no_change)
+               .set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change));
+  send(a, write(512));
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  byte_at(region_start + 0x100000) = std::byte{0};
+  const auto sent = driver->counter_named("port1_packets_sent");
+  send(a, write(1024));  // one packet, by what the queue pair was told
+  host->advance(10'000'000'000);
+  expect_error(a, true, cqe_syndrome::transport_retry_exceeded, 0x81);
+  EXPECT_EQ(driver->counter_named("port1_packets_sent"), sent);
+  EXPECT_EQ(byte_at(region_start + 0x100000), std::byte{0});
+}
+
 TEST_F(rc_errors, a_receive_that_is_too_short_fails_on_both_sides) {
   post_receive(b, region_start, 100, key);
   send(a, message(101));

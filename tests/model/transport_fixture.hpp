@@ -5,11 +5,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/qpc.hpp>
+#include <freehca/layouts/smp.hpp>
 #include <freehca/layouts/srqc.hpp>
 #include <freehca/layouts/wqe.hpp>
 
@@ -73,14 +75,19 @@ class transport_fixture : public testing::Test {
     start(how, std::move(on));
   }
   explicit transport_fixture(steering how) { start(test_options(), nullptr, how); }
+  explicit transport_fixture(std::endian of_the_host) {
+    start(test_options(), nullptr, steering::by_groups, of_the_host);
+  }
 
   void start(options how, std::unique_ptr<test_host> on = nullptr,
-             steering multicast = steering::by_groups) {
+             steering multicast = steering::by_groups,
+             std::endian of_the_host = std::endian::little) {
     how.capture[0] = how.capture[0] || capture_wanted();
     host = on != nullptr ? std::move(on) : std::make_unique<test_host>(192u << 20);
     hca = std::make_unique<device>(*host, how);
     driver = std::make_unique<test_driver>(*host, *hca);
     driver->multicast = multicast;
+    driver->big_endian = of_the_host == std::endian::big;
     ASSERT_TRUE(driver->bring_up());
     ASSERT_EQ(driver->make_eq(eq, eqn, 1).status, layouts::command_status::ok);
     // All asynchronous events to the one queue.
@@ -111,6 +118,37 @@ class transport_fixture : public testing::Test {
     ASSERT_TRUE(links().active(port));
   }
   ports& links() { return *hca->inside().links; }
+
+  // subnet management of the own ports
+  /// MAD_IFC with keys ignored; `m` becomes the answer.
+  void local(layouts::image<layouts::smp>& m, unsigned port = 1) {
+    std::memset(host->at(driver->input), 0, 4096);
+    host->store(driver->input, m);
+    ASSERT_EQ(
+        driver->command(layouts::opcode::mad_ifc, driver->input, port, 3, driver->output).status,
+        layouts::command_status::ok);
+    m = host->load<layouts::smp>(driver->output);
+  }
+  static layouts::image<layouts::smp> port_info_request(layouts::mad_method method, unsigned port) {
+    return layouts::image<layouts::smp>{}
+        .set<&layouts::smp::base_version>(1)
+        .set<&layouts::smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
+        .set<&layouts::smp::class_version>(1)
+        .set<&layouts::smp::method>(method)
+        .set<&layouts::smp::attribute_id>(static_cast<unsigned>(layouts::smp_attribute::port_info))
+        .set<&layouts::smp::attribute_modifier>(port);
+  }
+  layouts::image<layouts::port_info> info(unsigned port = 1) {
+    auto m = port_info_request(layouts::mad_method::get, port);
+    local(m, port);
+    return layouts::attribute<&layouts::smp::data, layouts::port_info>(m);
+  }
+  void set_info(const layouts::image<layouts::port_info>& wanted, unsigned port = 1) {
+    auto m = port_info_request(layouts::mad_method::set, port);
+    layouts::set_attribute<&layouts::smp::data>(m, wanted);
+    local(m, port);
+    EXPECT_EQ(m.get<&layouts::smp::status>(), layouts::mad_status::success);
+  }
 
   // queue pairs
   layouts::image<layouts::qpc> first_context(const test_qp& qp) {

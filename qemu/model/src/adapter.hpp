@@ -30,6 +30,7 @@ struct hca_profile {
   unsigned log_qps = 0, log_rd_per_qp = 0, log_srqs = 0, log_cqs = 0, log_eqs = 0, log_mpts = 0;
   unsigned log_mc_entry_bytes = 0, log_mc_hash = 0, log_mc_table = 0, log_uar_page_bytes = 12;
   unsigned eqe_bytes = 32, cqe_bytes = 32;
+  bool big_endian_host = false;  ///< for the operands of atomics
   bool memory_windows = false;
   bool device_managed_steering = false;
 };

@@ -124,7 +124,7 @@ void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
   // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever has brought the packet
   // is still at work with the cable.
-  a_.work.soon([this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
+  a_.work.arrived([this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
     if (!plugged_ || !on_) return;
     if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
     else packet_arrived(kept);
@@ -242,16 +242,22 @@ bool cable::put(std::span<const std::byte> bytes) {
 
 void cable::send(std::vector<std::byte> bytes) {
   if (!plugged_ || put(bytes)) return;
-  if (waiting_.size() >= limits::link_waiting) port_.managed().traffic.xmit_discards.add(1);
-  else waiting_.push_back(std::move(bytes));
+  const bool management =
+      image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>() == management_lane;
+  auto& packets = management ? waiting_management_ : waiting_;
+  if (packets.size() >= limits::link_waiting) port_.managed().traffic.xmit_discards.add(1);
+  else packets.push_back(std::move(bytes));
+}
+
+bool cable::send_waiting(std::deque<std::vector<std::byte>>& packets) {
+  for (; !packets.empty(); packets.pop_front())
+    if (!put(packets.front())) return false;
+  return true;
 }
 
 void cable::has_room() {
   full_ = false;
-  while (!waiting_.empty()) {
-    if (!put(waiting_.front())) return;
-    waiting_.pop_front();
-  }
+  if (!send_waiting(waiting_management_) || !send_waiting(waiting_)) return;
   if (std::exchange(missed_signal_, false) && on_) signal();
   a_.queue_pairs->port_has_room(number_);
 }
@@ -259,6 +265,7 @@ void cable::has_room() {
 void cable::drop_waiting() {
   a_.work.cancel(release_);
   held_back_.clear();
+  waiting_management_.clear();
   waiting_.clear();
   a_.queue_pairs->port_has_room(number_);
 }

@@ -26,7 +26,7 @@ namespace freehca::model {
 /// is not heard for long.
 ///
 /// Flow control is told but not obeyed: the lane's buffers are the queue before link_send, which never loses. While that
-/// is full, senders that use the port wait.
+/// is full, senders that use the port wait. Lane 15 has no flow control and goes before all others (IBTA vol. 1, 7.6.9).
 class cable final : public link_peer {
  public:
   cable(adapter& a, port& end, unsigned number);
@@ -44,7 +44,7 @@ class cable final : public link_peer {
   void plug(bool plugged);
   void set_faults(const link_faults& how) { faults_.set(how); }
   /// Packets wait for room. When none does any more, transport::port_has_room() is called.
-  bool full() const { return !waiting_.empty(); }
+  bool full() const { return !waiting_.empty(); }  // management alone holds nobody up
 
  private:
   enum class partner : std::uint8_t { absent, training, ready };
@@ -60,6 +60,8 @@ class cable final : public link_peer {
   void send_packet(std::vector<std::byte> bytes);
   void release_held_back();
   void send(std::vector<std::byte> bytes);
+  /// Whether all that waits there has gone.
+  bool send_waiting(std::deque<std::vector<std::byte>>& packets);
   /// To environment::link_send; false: there is no room.
   bool put(std::span<const std::byte> bytes);
   void drop_waiting();
@@ -77,7 +79,7 @@ class cable final : public link_peer {
   std::vector<std::byte> held_back_;  ///< until the next packet has gone
   scheduler::ticket release_;
   bool full_ = false;  ///< link_send has no room
-  std::deque<std::vector<std::byte>> waiting_;
+  std::deque<std::vector<std::byte>> waiting_management_, waiting_;
   bool missed_signal_ = false;  ///< a link packet found no room
   std::array<std::uint16_t, lanes> blocks_sent_{}, blocks_received_{};
   std::uint64_t bad_vcrc_ = 0, bad_icrc_ = 0, malformed_ = 0, bad_link_packets_ = 0;

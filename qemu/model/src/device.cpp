@@ -66,6 +66,7 @@ struct device::parts {
     context_memory.clear();
     profile = {};
     bar0.clear();
+    bar2.clear();
     failed = false;
   }
 
@@ -132,7 +133,7 @@ void device::link_receive(unsigned port, const std::byte* from, std::size_t byte
   if (c != nullptr) c->arrived({from, bytes});
 }
 bool device::link_may_receive() const {
-  return parts_->work.backlog() < limits::link_backlog;
+  return parts_->work.arrivals() < limits::link_backlog;
 }
 void device::link_has_room(unsigned port) {
   cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);

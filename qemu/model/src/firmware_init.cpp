@@ -64,6 +64,7 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
     p.log_mc_table = static_cast<unsigned>(in.get<&l::dmfs_log_table_sz>());
   }
   p.log_uar_page_bytes = 12 + static_cast<unsigned>(in.get<&l::uar_page_sz>());
+  p.big_endian_host = in.get<&l::host_is_big_endian>();
   p.memory_windows = in.get<&l::mw_enable>();
   p.cqe_bytes = in.get<&l::cqe_64b>() ? 64 : 32;
   p.eqe_bytes = in.get<&l::eqe_64b>() ? 64 : 32;

@@ -10,6 +10,7 @@
 #include <freehca/layouts/headers.hpp>
 
 #include "capabilities.hpp"
+#include "entry_sizes.hpp"
 #include "limits.hpp"
 #include "transport_parts.hpp"
 
@@ -98,6 +99,7 @@ command_status flow_steering::set_range(command& c) {
                       last = range.get<&steered_qp_range::last>();
   if (last < first) return command_status::bad_parameter;
   if (last >> t_.a.profile.log_qps != 0) return command_status::bad_index;
+  if (first < reserved::qps) return command_status::bad_resource;
   if ((last - first) >> limits::log_steered_qps != 0) return command_status::exceeds_limits;
   first_steered_ = static_cast<std::uint32_t>(first);
   steered_ = static_cast<std::uint32_t>(last - first + 1);

@@ -2,26 +2,27 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/layouts/layout.hpp>
+
 namespace freehca::model {
 
-/// A 64-bit operand of an atomic as it stands in the memory of a little-endian host, and back.
-constexpr std::array<std::byte, 8> little_endian_bytes(std::uint64_t value) {
-  std::array<std::byte, 8> bytes{};
-  for (std::byte& b : bytes) {
-    b = static_cast<std::byte>(value & 0xff);
-    value >>= 8;
-  }
+using operand_bytes = std::array<std::byte, 8>;
+
+/// A 64-bit operand of an atomic as it stands in the memory of the host, whose byte order INIT_HCA told, and back.
+constexpr operand_bytes to_host_order(std::uint64_t value, bool big_endian) {
+  operand_bytes bytes{};
+  layouts::store_be(bytes.data(), value);
+  if (!big_endian) std::ranges::reverse(bytes);
   return bytes;
 }
-constexpr std::uint64_t from_little_endian(const std::array<std::byte, 8>& bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;)
-    value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
-  return value;
+constexpr std::uint64_t from_host_order(operand_bytes bytes, bool big_endian) {
+  if (!big_endian) std::ranges::reverse(bytes);
+  return layouts::load_be<std::uint64_t>(bytes.data());
 }
 
 }  // namespace freehca::model

@@ -41,7 +41,8 @@ inline constexpr std::size_t backlog = std::size_t{1} << 14;
 /// How long they wait.
 inline constexpr std::uint64_t backlog_pause_ns = 1000;
 
-/// The same, from which on a cable's other end should wait. No source: chosen.
+/// What cables have brought and has not been looked at, from which on their other ends should wait. What is under way
+/// inside does not count: it would shut a link out for as long as the adapter talks to itself. No source: chosen.
 inline constexpr std::size_t link_backlog = 256;
 /// Packets that wait for room on a cable: those that were under way inside when it became full, and acknowledgements.
 /// What is more is discarded. No source: chosen.

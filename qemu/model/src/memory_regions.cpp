@@ -88,10 +88,13 @@ std::uint32_t memory_regions::index_of(std::uint32_t key) const {
   return layouts::mpt_key_of(key) & ((1u << a_.profile.log_mpts) - 1);
 }
 
+bool memory_regions::has_entry(std::uint32_t key) const {
+  return a_.profile.running && index_of(key) >= reserved::mpts;
+}
+
 std::optional<memory_regions::entry> memory_regions::load(std::uint32_t key) const {
-  const std::uint32_t index = index_of(key);
-  if (!a_.profile.running || index < reserved::mpts) return std::nullopt;
-  return a_.context_memory->load<mpt>(entry_at(index));
+  if (!has_entry(key)) return std::nullopt;
+  return a_.context_memory->load<mpt>(entry_at(index_of(key)));
 }
 
 bool memory_regions::is_valid(const entry& e, std::uint32_t key) {
@@ -105,10 +108,10 @@ std::optional<memory_regions::entry> memory_regions::valid(std::uint32_t key) co
 }
 
 std::optional<memory_regions::entry> memory_regions::kept(std::uint32_t key) {
-  const std::uint32_t index = index_of(key);
-  if (!a_.profile.running || index < reserved::mpts) return std::nullopt;
   entry e;
-  if (!tpt_.read(*a_.context_memory, 0, entry_at(index), e.data(), e.size()) || !is_valid(e, key))
+  if (!has_entry(key) ||
+      !tpt_.read(*a_.context_memory, 0, entry_at(index_of(key)), e.data(), e.size()) ||
+      !is_valid(e, key))
     return std::nullopt;
   return e;
 }

@@ -106,7 +106,9 @@ class memory_regions {
 
   static bool within(const entry& e, std::uint64_t at, std::uint64_t bytes);
   std::uint32_t index_of(std::uint32_t key) const;
-  /// The entry at the index of `key`, if drivers may use that index and its memory is there.
+  /// Whether drivers may use the index of `key`.
+  bool has_entry(std::uint32_t key) const;
+  /// The entry at that index, if its memory is there.
   std::optional<entry> load(std::uint32_t key) const;
   static bool is_valid(const entry& e, std::uint32_t key);
   /// The same when it is in hardware's hands, for that very key.

@@ -90,13 +90,16 @@ std::vector<multicast_groups::member> multicast_groups::members(const std::byte*
   std::vector<member> found;
   std::uint32_t index = hash_of(mgid);
   std::vector<std::byte> entry;
-  for (unsigned hops = 0; hops < chain_max && valid(index) && load(index, entry); ++hops) {
-    const auto head = image<mcg_header>::from_bytes(entry.data());
+  image<mcg_header> head;
+  for (unsigned hops = 0; hops < chain_max && valid(index) &&
+                          t_.a.context_memory->read(address(index), head.data(), mcg_header::bytes);
+       ++hops) {
     const auto count = static_cast<std::size_t>(head.get<&mcg_header::members_count>());
     if (count == 0) break;
     const bool same = head.get<&mcg_header::protocol>() == mcg_protocol::ib_ipv6 &&
                       std::equal(mgid, mgid + mgid_bytes, head.bytes_of<&mcg_header::gid>());
     if (same) {
+      if (!load(index, entry)) break;
       const std::size_t room = (entry.size() - mcg_header::bytes) / mcg_member::bytes;
       for (std::size_t i = 0; i < std::min(count, room); ++i) {
         const auto m =

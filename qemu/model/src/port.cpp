@@ -180,6 +180,11 @@ void port::state_wanted(layouts::port_state state, port_physical_state physical)
     });
     return;
   }
+  change_state(state);
+}
+
+void port::change_state(layouts::port_state state) {
+  using layouts::port_state;
   if (state == port_state::no_change || state == managed_.state()) return;
   managed_.info.set<&port_info::state>(state);
   if (state == port_state::active) post_port_change(port_change_subtype::active);

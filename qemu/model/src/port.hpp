@@ -74,6 +74,8 @@ class port final : private change_listener {
   void link_trained();
   void lose_link(layouts::port_physical_state next);
   void stop_polling(layouts::port_physical_state next);
+  /// Within a link that is up.
+  void change_state(layouts::port_state state);
   void post_port_change(layouts::port_change_subtype subtype);
   void post_management_change(const layouts::image<layouts::eqe>& e);
   void post_table_change(layouts::port_management_subtype subtype, unsigned block,
@@ -82,6 +84,7 @@ class port final : private change_listener {
   bool returns_at_once(const packet& p, const packet_summary& s) const;
   /// Sets the virtual lane that the service level leads to; false: there is none.
   bool choose_lane(packet& p) const;
+  bool too_long(const packet& p) const;
   bool may_pass(const packet_summary& s, bool outward) const;
   void loop_back(packet p);
   void arrive(const packet& p);

@@ -57,6 +57,11 @@ bool port::choose_lane(packet& p) const {
   return true;
 }
 
+bool port::too_long(const packet& p) const {
+  const auto mtu = layouts::mtu_bytes(managed_.info.get<&port_info::neighbor_mtu>());
+  return p.bytes.size() + icrc_bytes + vcrc_bytes > greatest_packet_bytes(mtu);
+}
+
 void port::transmit(packet p) {
   const auto s = summarise(p);
   if (!s) {
@@ -64,8 +69,10 @@ void port::transmit(packet p) {
     return;
   }
   const bool to_itself = returns_at_once(p, *s);
-  // IBTA vol. 1, 7.6.6: a packet whose service level leads to no lane of the link is discarded.
-  if (!open_ || (!to_itself && !may_pass(*s, true)) || (s->dest_qp != qp0_smi && !choose_lane(p))) {
+  // IBTA vol. 1, 7.6.6 and 16.1.3.5: a packet whose service level leads to no lane of the link is discarded, and one
+  // that is longer than the link's MTU allows.
+  const bool data = s->dest_qp != qp0_smi;
+  if (!open_ || (!to_itself && !may_pass(*s, true)) || (data && (too_long(p) || !choose_lane(p)))) {
     managed_.traffic.xmit_discards.add(1);
     return;
   }
@@ -90,7 +97,7 @@ void port::loop_back(packet p) {
 }
 
 void port::receive_from_link(packet p) {
-  a_.work.soon([this, generation = generation_, sent = std::move(p)] {
+  a_.work.arrived([this, generation = generation_, sent = std::move(p)] {
     if (generation == generation_) arrive(sent);
   });
 }
@@ -107,6 +114,9 @@ void port::arrive(const packet& p) {
     managed_.traffic.rcv_errors.add(1);
     return;
   }
+  // IBTA vol. 1, 7.2.7: who sends data has been told that this link is ready (Linux hfi1/driver.c set_armed_to_active).
+  if (managed_.state() == layouts::port_state::armed && s->dest_qp != qp0_smi)
+    change_state(layouts::port_state::active);
   ++received_;
   managed_.traffic.rcv_packets.add(1);
   managed_.traffic.rcv_data.add(s->words);

@@ -168,9 +168,8 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
         return r.is_atomic() && r.asked && !r.done && r.first_psn == v.psn();
       });
   if (found == qp.sq.requests.end()) return;
-  // Big endian on the wire, the host's order in memory (INIT_HCA tells it; the model's hosts are little
-  // endian).
-  const auto value = little_endian_bytes(original->get<&atomic_ack_eth::original_data>());
+  const auto value =
+      to_host_order(original->get<&atomic_ack_eth::original_data>(), t_.a.profile.big_endian_host);
   if (found->data.scatter(*t_.a.regions, qp.owner, 0, value.data(), value.size()) !=
       access_result::ok) {
     fail_head(qp, failures::local_protection);

@@ -49,8 +49,8 @@ bool responder::in_sequence(queue_pair& qp, request_packet& p) {
   receive_side& rq = qp.rq;
   const std::int32_t ahead = psn_distance(p.view.psn(), rq.expected_psn);
   if (qp.service == qp_service::uc) {
-    // A gap ends the message in progress; the next one is taken from its first packet on.
-    if (ahead != 0 || (rq.in_progress == message::skip && p.first)) rq.in_progress = message::none;
+    // A gap ends the message in progress, and so does the beginning of another (IBTA vol. 1, 9.8.2; Linux qib_uc.c).
+    if (ahead != 0 || p.first) rq.in_progress = message::none;
     if (ahead != 0 && !p.first) rq.in_progress = message::skip;
     rq.expected_psn = psn_add(p.view.psn(), 1);
     return rq.in_progress != message::skip;

@@ -165,15 +165,16 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
     refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
-  std::array<std::byte, 8> bytes;
+  operand_bytes bytes;
   if (qp.context.get<&qpc::rae>() == 0 ||
       t_.a.regions->read(operands->rkey, rq.remote, access::remote_atomic, operands->address,
                          bytes.data(), bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
-  const std::uint64_t original = from_little_endian(bytes);
-  bytes = little_endian_bytes(operands->result(original));
+  const bool big_endian = t_.a.profile.big_endian_host;
+  const std::uint64_t original = from_host_order(bytes, big_endian);
+  bytes = to_host_order(operands->result(original), big_endian);
   if (t_.a.regions->write(operands->rkey, rq.remote, access::remote_atomic, operands->address,
                           bytes.data(), bytes.size()) != access_result::ok) {
     refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);

@@ -4,18 +4,18 @@
 
 namespace freehca::model {
 
-scheduler::ticket scheduler::add(std::uint64_t due, work what, bool soon) {
+scheduler::ticket scheduler::add(std::uint64_t due, work what, reason why) {
   if (halted_) return {};
-  if (soon) ++backlog_;
+  ++count(why);
   const ticket t{due, next_sequence_++};
-  pending_.emplace(std::pair{t.due, t.sequence}, entry{std::move(what), soon});
+  pending_.emplace(std::pair{t.due, t.sequence}, entry{std::move(what), why});
   arm();
   return t;
 }
 
 void scheduler::cancel(ticket& t) {
   if (const auto found = pending_.find({t.due, t.sequence}); t && found != pending_.end()) {
-    if (found->second.soon) --backlog_;
+    --count(found->second.why);
     pending_.erase(found);
   }
   t = {};
@@ -29,7 +29,7 @@ void scheduler::run_due(unsigned limit) {
   for (unsigned done = 0;
        done < limit && !pending_.empty() && pending_.begin()->first.first <= until; ++done) {
     auto node = pending_.extract(pending_.begin());
-    if (node.mapped().soon) --backlog_;
+    --count(node.mapped().why);
     node.mapped().what();
   }
   running_ = false;
@@ -44,7 +44,7 @@ void scheduler::halt() {
 void scheduler::clear() {
   halted_ = false;
   pending_.clear();
-  backlog_ = 0;
+  counts_ = {};
   arm();
 }
 

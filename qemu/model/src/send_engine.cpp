@@ -200,7 +200,8 @@ void send_engine::settle(queue_pair& qp) {
     if (sq.cursor != 0) --sq.cursor;
     t_.pairs.touch(qp);
   }
-  if (!sq.requests.empty() && sq.requests.front().wrong)
+  // Behind a request that failed it is flushed, whatever is wrong with it; in a queue that drains it is not begun.
+  if (qp.state == qp_state::rts && !sq.requests.empty() && sq.requests.front().wrong)
     t_.errors.send_failed(qp, *sq.requests.front().wrong);
   check_drained(qp);
 }

@@ -69,19 +69,17 @@ void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint3
   constexpr std::uint32_t eq_end =
       uar::eq_doorbell + uar::eq_doorbells_per_page * uar::eq_doorbell_stride;
   if (offset == uar::cq_doorbell + 4) {
-    if (!cq_half_ || cq_page_ != page) {
+    const auto first = first_halves_.extract(uar_page);
+    if (!first) {
       a_.complaints("second half of a CQ doorbell without its first, UAR page %u", uar_page);
       return;
     }
-    cq_half_ = false;
     ++doorbells_;
-    a_.cqs->doorbell(uar_page, cq_first_, value);
+    a_.cqs->doorbell(uar_page, first.mapped(), value);
     return;
   }
   if (offset == uar::cq_doorbell) {
-    cq_half_ = true;
-    cq_page_ = page;
-    cq_first_ = value;
+    first_halves_[uar_page] = value;
     return;
   }
   if (offset == uar::send_doorbell) {

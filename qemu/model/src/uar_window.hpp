@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 
 #include "adapter.hpp"
 
@@ -17,16 +18,15 @@ class uar_window {
   std::uint64_t read(std::uint64_t offset, unsigned bytes);
   /// Values as in device::write_uar.
   void write(std::uint64_t offset, std::uint64_t value, unsigned bytes);
+  void clear() { first_halves_.clear(); }
 
  private:
   void write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value);
 
   adapter& a_;
   std::uint64_t doorbells_ = 0, blueflame_writes_ = 0;
-  /// A CQ doorbell may come as two 32-bit writes in order: the first half waits here, with its page.
-  std::uint64_t cq_page_ = 0;
-  std::uint32_t cq_first_ = 0;
-  bool cq_half_ = false;
+  /// A CQ doorbell may come as two 32-bit writes in order: the first half waits here, under its page.
+  std::unordered_map<std::uint32_t, std::uint32_t> first_halves_;
 };
 
 }  // namespace freehca::model
