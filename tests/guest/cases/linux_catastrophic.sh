@@ -11,7 +11,11 @@
 
 kernel_said() { dmesg | grep -q "$1"; }
 
+log_mark
 linux_up
+log_clean || fail "the kernel's log before the internal error"
+no_complaints
+# From here to the end of the recovery the driver tells of it at level err and warn: no check of the log.
 host set x-fault-catastrophic true || fail "the internal error cannot be raised"
 # The driver looks at the error buffer every five seconds.
 wait_for 20 kernel_said "Internal error detected" || fail "mlx4_core does not notice"
@@ -23,6 +27,8 @@ for port in 1 2; do
 done
 # Until then the driver may have rung doorbells of queues that its reset had ended; no more from here on.
 complaints=$(host get complaints) || fail "the complaint counter cannot be read"
+log_mark
 pair ibv_rc_pingpong -d mlx4_0 -g 0 -n 100
 linux_down
+log_clean || fail "the kernel's log after the recovery"
 [ "$(host get complaints)" = "$complaints" ] || fail "the model complained of the driver after its recovery"

@@ -60,10 +60,11 @@ kernel_complaints() { dmesg --level=emerg,alert,crit,err,warn; }
 # log_mark: from here on, the kernel's log has to stay clean.
 log_mark() { log_marked=$(kernel_complaints | wc -l); }
 
-# log_clean: fails, and shows them, when the kernel's log at levels emerg to warn has gained lines since
-# log_mark, other than those that /guest/allowed-kernel-messages expects (extended regular expressions).
+# log_clean [PATTERN...]: fails, and shows them, when the kernel's log at levels emerg to warn has gained lines since
+# log_mark, other than those that /guest/allowed-kernel-messages and the patterns expect (extended regular expressions).
 log_clean() {
   grep -vE '^(#|$)' /guest/allowed-kernel-messages >/run/allowed-messages
+  [ $# = 0 ] || printf '%s\n' "$@" >>/run/allowed-messages
   kernel_complaints | tail -n "+$((log_marked + 1))" >/run/new-messages
   if [ -s /run/allowed-messages ]; then
     grep -vE -f /run/allowed-messages /run/new-messages >/run/bad-messages
