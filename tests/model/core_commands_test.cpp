@@ -162,6 +162,25 @@ TEST_F(core_commands, b0_steering_is_taken) {
   EXPECT_EQ(driver.counter_named("init_b0_steering"), 1u);
 }
 
+TEST(core_commands_of, connectx2_keeps_sixteen_regions_back) {
+  using l = layouts::query_dev_cap;
+  options how = test_options();
+  how.kind = variant::connectx2;
+  test_host host(std::size_t{192} << 20);
+  device hca{host, how};
+  test_driver driver{host, hca};
+  ASSERT_TRUE(driver.bring_up());
+  layouts::image<l> caps;
+  ASSERT_EQ(driver.query(opcode::query_dev_cap, caps).status, command_status::ok);
+  EXPECT_EQ(caps.get<&l::log_rsvd_mrws>(), 4u);
+  const auto where = driver.make_buffer(1);
+  command_status s{};
+  driver.make_region(15, 7, where, 0, 4096, &s);
+  EXPECT_EQ(s, command_status::bad_resource);
+  driver.make_region(16, 7, where, 0, 4096, &s);
+  EXPECT_EQ(s, command_status::ok);
+}
+
 TEST(core_commands_of, each_variant_takes_the_multicast_table_that_it_reports_and_no_larger) {
   using l = layouts::init_hca;
   for (const variant v : {variant::connectx2, variant::connectx3, variant::connectx3_pro}) {

@@ -138,6 +138,10 @@ TEST_F(ports_bring_up, an_ethernet_port_says_what_it_is_and_stays_closed) {
   EXPECT_EQ(q.get<&layouts::query_port::supported_port_type>(), port_type::ethernet);
   EXPECT_EQ(q.get<&layouts::query_port::mac>(), how.mac + 1);
   EXPECT_EQ(init_port(2), status::bad_operation);
+  const image<set_port_ib> nothing{};
+  for (const std::uint8_t modifier : {std::uint8_t{0}, std::uint8_t{1}})
+    EXPECT_EQ(driver->command_with(opcode::set_port, nothing, 2, modifier).status,
+              status::bad_operation);
   bring_to_active(1);
 }
 

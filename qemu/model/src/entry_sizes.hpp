@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/model/options.hpp>
+
 namespace freehca::model::entry_bytes {
 
 // No capture gives these sizes. Each is the smallest power of two that holds the layout's fields, but for
@@ -31,12 +33,19 @@ namespace freehca::model::reserved {
 inline constexpr std::uint32_t qps = 64;
 inline constexpr std::uint32_t srqs = 64;
 inline constexpr std::uint32_t cqs = 128;
-inline constexpr std::uint32_t mpts = 256;
 inline constexpr std::uint32_t pds = 4;
 inline constexpr std::uint32_t uars = 8;
 inline constexpr std::uint32_t eqs = 4;    // no source: chosen
 inline constexpr std::uint32_t mtts = 64;  // no source: chosen
 inline constexpr std::uint32_t lkey =
     0x500;  // no source: chosen; an index within the reserved MPTs
+
+/// The logarithm of the number of reserved MPTs: captures, section 2.
+constexpr unsigned log_mpts(variant kind) {
+  return kind == variant::connectx2 ? 4 : 8;
+}
+constexpr std::uint32_t mpts(variant kind) {
+  return 1u << log_mpts(kind);
+}
 
 }  // namespace freehca::model::reserved

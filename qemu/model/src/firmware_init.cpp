@@ -124,7 +124,7 @@ bool firmware::reserved_entries_mapped() const {
          m.mapped(p.srqc_base, reserved::srqs * entry_bytes::srqc) &&
          m.mapped(p.cqc_base, reserved::cqs * entry_bytes::cqc) &&
          m.mapped(p.eqc_base, reserved::eqs * entry_bytes::eqc) &&
-         m.mapped(p.dmpt_base, reserved::mpts * entry_bytes::dmpt) &&
+         m.mapped(p.dmpt_base, reserved::mpts(a_.how.kind) * entry_bytes::dmpt) &&
          m.mapped(p.mtt_base, reserved::mtts * entry_bytes::mtt) &&
          // Rules can come to stand anywhere in their table. No source: chosen (Linux lends it whole in either mode).
          (!p.device_managed_steering ||

@@ -111,7 +111,9 @@ command_status firmware::query_dev_cap(command& c) {
   out.set<&l::num_rsvd_eqs>(reserved::eqs).set<&l::log_rsvd_eqs>(2);
   out.set<&l::log_max_cq_sz>(22).set<&l::log_rsvd_cqs>(7).set<&l::log_max_cqs>(24);
   out.set<&l::log_max_eq_sz>(22).set<&l::log_max_eqs>(9);
-  out.set<&l::log_max_mpts>(24).set<&l::log_rsvd_mrws>(8).set<&l::log_max_mrw_sz>(62);
+  out.set<&l::log_max_mpts>(24)
+      .set<&l::log_rsvd_mrws>(reserved::log_mpts(a_.how.kind))
+      .set<&l::log_max_mrw_sz>(62);
   out.set<&l::log_rsvd_mtts>(6).set<&l::log_max_mtts>(31);
   out.set<&l::log_max_ra_req_qp>(7).set<&l::log_max_ra_res_qp>(7).set<&l::log_max_ra_res_global>(
       24);

@@ -40,7 +40,7 @@ std::uint64_t memory_regions::entry_at(std::uint32_t index) const {
 
 command_status memory_regions::refuse_index(std::uint32_t index) const {
   if (index >= 1u << a_.profile.log_mpts) return command_status::bad_index;
-  if (index < reserved::mpts) return command_status::bad_resource;
+  if (index < reserved::mpts(a_.how.kind)) return command_status::bad_resource;
   return command_status::ok;
 }
 

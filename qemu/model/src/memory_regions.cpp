@@ -89,7 +89,7 @@ std::uint32_t memory_regions::index_of(std::uint32_t key) const {
 }
 
 bool memory_regions::has_entry(std::uint32_t key) const {
-  return a_.profile.running && index_of(key) >= reserved::mpts;
+  return a_.profile.running && index_of(key) >= reserved::mpts(a_.how.kind);
 }
 
 std::optional<memory_regions::entry> memory_regions::load(std::uint32_t key) const {

@@ -139,6 +139,8 @@ command_status ports::set_port(command& c) {
   port* p = at(c.input_modifier & 0xff);
   if (p == nullptr) return command_status::bad_parameter;
   if (c.input_modifier > 0xff) return command_status::bad_parameter;
+  // What an Ethernet port takes has another modifier, which is refused too.
+  if (ethernet(*p)) return command_status::bad_operation;
   image<l> in;
   if (!c.read_input(in)) return command_status::internal_error;
   if (!in.reserved_clear()) return command_status::bad_parameter;
