@@ -23,7 +23,7 @@ static const Mlx4Identity identities[MLX4_VARIANTS] = {
         .product_name = { "CX353A - ConnectX-3 Pro QSFP",
                           "CX354A - ConnectX-3 Pro QSFP" },
         .part_number = { "MCX353A-FCCT", "MCX354A-FCCT" },
-        .engineering_change = "A3",
+        .engineering_change = { "A3", "A3" },
         .link_text = "PCIe Gen3 x8",
     },
     [MLX4_CONNECTX3] = {
@@ -37,7 +37,7 @@ static const Mlx4Identity identities[MLX4_VARIANTS] = {
         .product_name = { "CX353A - ConnectX-3 QSFP",
                           "CX354A - ConnectX-3 QSFP" },
         .part_number = { "MCX353A-FCBT", "MCX354A-FCBT" },
-        .engineering_change = "A3",
+        .engineering_change = { "A3", "AC" },
         .link_text = "PCIe Gen3 x8",
     },
     [MLX4_CONNECTX2] = {
@@ -51,7 +51,7 @@ static const Mlx4Identity identities[MLX4_VARIANTS] = {
         /* The part number of the card with two ports: no source, chosen. */
         .product_name = { "KESTREL QDR", "KESTREL QDR" },
         .part_number = { "MHQH19B-XTR", "MHQH29B-XTR" },
-        .engineering_change = "A1",
+        .engineering_change = { "A1", "A1" },
         .link_text = "PCIe Gen2 x8",
     },
 };

@@ -45,7 +45,7 @@ typedef struct Mlx4Identity {
     uint8_t max_payload;            /* as in DevCap: 1 is 256, 2 is 512 bytes */
     const char *product_name[2];    /* VPD, by ports as above */
     const char *part_number[2];
-    const char *engineering_change;
+    const char *engineering_change[2];
     const char *link_text;
 } Mlx4Identity;
 

@@ -97,7 +97,7 @@ void mlx4_vpd_make(Mlx4State *s, uint64_t node_guid)
 
     start = open_tag(&w, TAG_READ_ONLY);
     put_field(&w, "PN", identity->part_number[s->ports - 1], 21);
-    put_field(&w, "EC", identity->engineering_change, 2);
+    put_field(&w, "EC", identity->engineering_change[s->ports - 1], 2);
     put_field(&w, "SN", serial, 24);
     put_field(&w, "V0", identity->link_text, 16);
     put_checksum(&w);

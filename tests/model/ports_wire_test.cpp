@@ -251,6 +251,28 @@ TEST_F(ports_wire, a_set_that_takes_the_link_down_is_answered_first) {
   EXPECT_EQ(all[0].get<&eqe::event_sub_type>(), static_cast<unsigned>(port_change_subtype::down));
 }
 
+TEST_F(ports_wire, a_narrowed_port_keeps_its_width_until_it_goes_down) {
+  activate();
+  auto m = directed(mad_method::set, smp_attribute::port_info);
+  set_attribute<&dr_smp::data>(
+      m, info()
+             .set<&port_info::state>(layouts::port_state::no_change)
+             .set<&port_info::physical_state>(port_physical_state::no_change)
+             .set<&port_info::link_width_enabled>(static_cast<unsigned>(link_width::x1)));
+  exchange(m);
+  EXPECT_EQ(info().get<&port_info::link_width_active>(), link_width::x4);  // captures, 4.4
+  set_attribute<&dr_smp::data>(
+      m, info()
+             .set<&port_info::state>(layouts::port_state::down)
+             .set<&port_info::physical_state>(port_physical_state::no_change));
+  exchange(m);
+  host->advance(200'000'000);
+  EXPECT_EQ(info().get<&port_info::link_width_active>(), link_width::x1);
+  host->advance(second);
+  EXPECT_EQ(info().get<&port_info::state>(), layouts::port_state::initialize);
+  EXPECT_EQ(info().get<&port_info::link_width_active>(), link_width::x1);
+}
+
 TEST_F(ports_wire, a_bounced_link_trains_again) {
   activate();
   auto m = directed(mad_method::set, smp_attribute::port_info);

@@ -48,7 +48,7 @@ class Vpd(unittest.TestCase):
             self.assertEqual((0x82, b"CX354A - ConnectX-3 QSFP"), tags[0])
             named = dict(tags[1][1])
             self.assertEqual(b"MCX354A-FCBT".ljust(21), named["PN"])
-            self.assertEqual(b"A3", named["EC"])
+            self.assertEqual(b"AC", named["EC"])
             self.assertEqual(24, len(named["SN"]))
             self.assertEqual(b"PCIe Gen3 x8".ljust(16), named["V0"])
             self.assertEqual(0, sum(data[:checksum + 1]) % 256)

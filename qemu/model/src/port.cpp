@@ -24,6 +24,12 @@ constexpr std::uint64_t linger_ns = 100'000'000;
 constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
 constexpr std::uint32_t capabilities_of_connectx3 = 0x02504868;
 
+link_width widest_enabled(const image<port_info>& i) {
+  const auto widths =
+      i.get<&port_info::link_width_supported>() & i.get<&port_info::link_width_enabled>();
+  return (widths & static_cast<unsigned>(link_width::x4)) != 0 ? link_width::x4 : link_width::x1;
+}
+
 }  // namespace
 
 port::port(adapter& a, const node_identity& node, const mad_demultiplexer& demux, unsigned number)
@@ -134,7 +140,7 @@ void port::link_trained() {
                                    i.get<&port_info::link_speed_ext_enabled>() & 1) != 0;
   i.set<&port_info::physical_state>(port_physical_state::link_up)
       .set<&port_info::state>(layouts::port_state::initialize)
-      .set<&port_info::link_width_active>(link_width::x4)
+      .set<&port_info::link_width_active>(widest_enabled(i))
       .set<&port_info::link_speed_active>(speed)
       .set<&port_info::link_speed_ext_active>(fdr ? link_speed_ext::fdr : link_speed_ext::none);
   peer_->link_changed(true);
@@ -144,8 +150,10 @@ void port::lose_link(port_physical_state next) {
   ++generation_;
   const bool was_active = managed_.state() == layouts::port_state::active;
   managed_.traffic.link_downed.add(1);
-  // The LIDs stay: captures, section 4.1.
-  managed_.info.set<&port_info::physical_state>(next)
+  // The LIDs stay, and the width is the widest that is enabled: captures, sections 3.3 and 4.1 (with both enabled
+  // 4X, with 1X alone the rate of 1X).
+  managed_.info.set<&port_info::link_width_active>(widest_enabled(managed_.info))
+      .set<&port_info::physical_state>(next)
       .set<&port_info::state>(layouts::port_state::down)
       .set<&port_info::link_speed_active>(link_speed::sdr)
       .set<&port_info::link_speed_ext_active>(link_speed_ext::none);

@@ -60,7 +60,7 @@ awk -f /guest/compare.awk /run/shown /guest/pci/fields.txt /guest/pci/difference
 shown 1 card -vvv >/run/pro
 shown 2 card -vvv >/run/three
 grep -vxF -f /run/three /run/pro | sed 's/^card lspci //' >/run/others
-names='IOMMU group|Physical Slot|class|device|\[48\] (Product Name|\[PN\].*|\[SN\].*|\[RW\] Read-write area)|\[148 v1\] .*'
+names='IOMMU group|Physical Slot|class|device|\[48\] (Product Name|\[PN\].*|\[EC\].*|\[SN\].*|\[RW\] Read-write area)|\[148 v1\] .*'
 if grep -vE "^($names) = " /run/others; then
   fail "not as the ConnectX-3"
 fi
