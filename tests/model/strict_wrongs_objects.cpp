@@ -124,6 +124,8 @@ void add_shared_queues(std::vector<wrong_call>& to) {
   add("entries_without_room", mailbox_with<srqc, &srqc::log_srq_stride, 0u>);
   add("size_above_the_largest", mailbox_with<srqc, &srqc::log_srq_size, 15u>);
   add("page_size_above_the_largest", mailbox_with<srqc, &srqc::log_page_size, 20u>);
+  add("buffer_without_translation", mailbox_with<srqc, &srqc::mtt_base_addr, no_translations>);
+  add("protection_domain_above_those_reported", mailbox_with<srqc, &srqc::pd, 0x1ffffu>);
   add("reserved_bit", reserved_bit<4, 3>);
   add("control_entry_not_lent", without_control<cmpt_type::srq, w::a_srqn>, false);
   to.push_back({opcode::arm_srq, "limit_above_the_queue",
@@ -148,6 +150,8 @@ void add_regions(std::vector<wrong_call>& to) {
   add("windows_bound_already", mailbox_with<mpt, &mpt::win_cnt, 1u>);
   add("block_mode", mailbox_with<mpt, &mpt::block_mode, true>);
   add("repeated_translations", mailbox_with<mpt, &mpt::mtt_rep, 1u>);
+  add("reserved_bit", reserved_bit<3, 0>);
+  add("protection_domain_above_those_reported", mailbox_with<mpt, &mpt::pd, 0x123456u>);
   add("free_without_fast_registration", mailbox_with<mpt, &mpt::status, mpt_status::free>);
   to.push_back({opcode::hw2sw_mpt, "not_in_hardwares_hands", twice, false});
   for (const opcode o : {opcode::write_mtt, opcode::read_mtt}) {

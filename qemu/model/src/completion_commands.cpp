@@ -83,9 +83,8 @@ command_status completion_queues::sw2hw(command& c) {
   if (owned_.size() >= limits::objects) return command_status::exceeds_limits;
   context q;
   if (!c.read_input(q)) return command_status::internal_error;
-  const std::uint64_t uars = a_.how.uar_bar_bytes / 2 >> a_.profile.log_uar_page_bytes;
-  if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > 22 || q.get<&cqc::log_page_size>() > 19 ||
-      !can_begin_in(q.get<&cqc::state>()) || q.get<&cqc::usr_page>() >= uars ||
+  if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > 22 || !has_good_page_size(q) ||
+      !can_begin_in(q.get<&cqc::state>()) || !has_uar_page(a_, q) ||
       (q.get<&cqc::timestamp>() && !offers(a_.how, capability::clock)))
     return command_status::bad_parameter;
   if (!a_.eqs->exists(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>())))
@@ -156,7 +155,7 @@ command_status completion_queues::resize(command& c, context& q) {
   context in;
   if (!c.read_input(in)) return command_status::internal_error;
   const auto log = static_cast<unsigned>(in.get<&cqc::log_cq_size>());
-  if (log > 22 || in.get<&cqc::log_page_size>() > 19) return command_status::bad_parameter;
+  if (log > 22 || !has_good_page_size(in)) return command_status::bad_parameter;
   if (q.get<&cqc::status>() != cq_status::ok || q.get<&cqc::log_cq_size>() > 22)
     return command_status::bad_resource_state;
 

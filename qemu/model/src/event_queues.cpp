@@ -73,7 +73,7 @@ command_status event_queues::sw2hw(command& c) {
   if (!c.read_input(q)) return command_status::internal_error;
   const eq_state s = q.get<&eqc::state>();
   if (!q.reserved_clear() || q.get<&eqc::log_eq_size>() > 22 ||
-      q.get<&eqc::intr>() >= layouts::bar0::msix_vectors || q.get<&eqc::log_page_size>() > 19 ||
+      q.get<&eqc::intr>() >= layouts::bar0::msix_vectors || !has_good_page_size(q) ||
       (s != eq_state::armed && s != eq_state::fired && s != eq_state::always_armed))
     return command_status::bad_parameter;
   if (!a_.context_memory->mapped(context_at(eqn), entry_bytes::eqc) ||

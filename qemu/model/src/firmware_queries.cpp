@@ -105,7 +105,8 @@ command_status firmware::query_dev_cap(command& c) {
   layouts::image<l> out;
 
   // Limits and reserved counts: captures, section 2. Only what the model does is reported: no virtual functions, no Ethernet offloads.
-  out.set<&l::log_max_srq_sz>(14).set<&l::log_max_qp_sz>(14);
+  out.set<&l::log_max_srq_sz>(limits::log_work_queue_entries)
+      .set<&l::log_max_qp_sz>(limits::log_work_queue_entries);
   out.set<&l::log_rsvd_qps>(6).set<&l::log_max_qps>(24);
   out.set<&l::log_rsvd_srqs>(6).set<&l::log_max_srqs>(24);
   out.set<&l::num_rsvd_eqs>(reserved::eqs).set<&l::log_rsvd_eqs>(2);

@@ -14,6 +14,10 @@ namespace freehca::model::limits {
 /// 31 for raw packets), and get this.
 inline constexpr unsigned log_message_bytes = 30;
 
+/// Entries of the largest work queue, log2, shared receive queues included, as QUERY_DEV_CAP reports it (captures,
+/// section 2).
+inline constexpr unsigned log_work_queue_entries = 14;
+
 /// Objects of each kind in hardware's hands at once: queue pairs, completion queues, shared receive queues. The
 /// tables may be larger, as on cards. No source: chosen. What is more gets the status "exceeds limits".
 inline constexpr std::size_t objects = std::size_t{1} << 16;

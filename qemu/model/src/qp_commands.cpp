@@ -8,6 +8,7 @@
 #include "icm.hpp"
 #include "limits.hpp"
 #include "qpn.hpp"
+#include "queue_context.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -103,9 +104,7 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   qp.context.set<&qpc::local_qpn>(qpn);
   qp.special = t_.pairs.special_kind(qpn, qp.special_port);
   qp.refresh();
-  // An entry of the send queue has a basic block at least (layouts/wqe.hpp).
-  if ((qp.sq.ring.present && qp.sq.ring.log_stride < 6) || qp.way.port > t_.a.how.ports ||
-      qp.alternate.port > t_.a.how.ports) {
+  if (!can_be(qp)) {
     t_.pairs.destroy(qp);
     return command_status::bad_parameter;
   }
@@ -117,6 +116,21 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   return command_status::ok;
 }
 
+bool qp_commands::can_be(const queue_pair& qp) const {
+  const image<qpc>& c = qp.context;
+  if (!has_uar_page(t_.a, c) || qp.way.port > t_.a.how.ports) return false;
+  // The parameters of RSS stand over the alternate path and more, and all ones where sizes are: it has no queues
+  // (Linux hw/mlx4/qp.c fill_qp_rss_context).
+  if (c.get<&qpc::rss>()) return true;
+  if (!c.reserved_clear() || qp.alternate.port > t_.a.how.ports) return false;
+  const work_queue &sq = qp.sq.ring, &rq = qp.rq.ring;
+  // An entry of the send queue has a basic block at least (layouts/wqe.hpp).
+  if (sq.present && (sq.log_stride < 6 || sq.log_entries > limits::log_work_queue_entries))
+    return false;
+  if (rq.present && rq.log_entries > limits::log_work_queue_entries) return false;
+  return (!sq.present && !rq.present) || has_good_page_size(c);
+}
+
 void qp_commands::ask_migration(queue_pair& qp, path_migration before) {
   qp.migration_refused = false;
   if (before != path_migration::armed) return;
@@ -125,9 +139,12 @@ void qp_commands::ask_migration(queue_pair& qp, path_migration before) {
 }
 
 command_status qp_commands::check(const queue_pair& qp, std::uint32_t mask) const {
-  if (qp.state == qp_state::init) return command_status::ok;
   if (qp.way.port > t_.a.how.ports) return command_status::bad_parameter;
   if ((mask & qp_optpar::alternate_path) != 0 && qp.alternate.port > t_.a.how.ports)
+    return command_status::bad_parameter;
+  if (qp.state == qp_state::init) return command_status::ok;
+  // Beyond its own resources stand those of the next queue pair.
+  if (qp.reliable() && qp.context.get<&qpc::rra_max>() > t_.a.profile.log_rd_per_qp)
     return command_status::bad_parameter;
   const bool raw = qp.service == qp_service::mlx && qp.special == 0;
   return qp.mtu == 0 && !raw ? command_status::bad_parameter : command_status::ok;

@@ -21,6 +21,8 @@ class qp_commands {
  private:
   layouts::command_status modify(command& c, const qp_transition& transition);
   layouts::command_status create(command& c, const layouts::image<layouts::qpc>& given);
+  /// Are the place, the size and the doorbells of its queues such as hardware takes?
+  bool can_be(const queue_pair& qp) const;
   layouts::command_status to_error(command& c);
   layouts::command_status to_reset(command& c);
   layouts::command_status query(command& c);

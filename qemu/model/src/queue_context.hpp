@@ -6,6 +6,7 @@
 
 #include <freehca/layouts/layout.hpp>
 
+#include "adapter.hpp"
 #include "memory_regions.hpp"
 
 namespace freehca::model {
@@ -27,6 +28,19 @@ queue_buffer buffer_of(const layouts::image<Context>& c) {
   b.log_page_bytes = 12 + static_cast<unsigned>(c.template get<&Context::log_page_size>());
   b.page_offset = static_cast<std::uint32_t>(c.template get<&Context::page_offset>()) * 32;
   return b;
+}
+
+/// Pages of a buffer have 2 GB at most (log_page_size counts from 4 KB).
+template <class Context>
+bool has_good_page_size(const layouts::image<Context>& c) {
+  return c.template get<&Context::log_page_size>() <= 19;
+}
+
+/// Does the UAR page of a queue's doorbells lie in the BAR? BlueFlame has the other half.
+template <class Context>
+bool has_uar_page(const adapter& a, const layouts::image<Context>& c) {
+  return c.template get<&Context::usr_page>() < a.how.uar_bar_bytes / 2 >>
+         a.profile.log_uar_page_bytes;
 }
 
 }  // namespace freehca::model

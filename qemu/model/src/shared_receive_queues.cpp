@@ -13,6 +13,7 @@
 #include "event_queues.hpp"
 #include "icm.hpp"
 #include "limits.hpp"
+#include "queue_context.hpp"
 #include "transport_parts.hpp"
 #include "wqe_reader.hpp"
 
@@ -53,9 +54,9 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
   if (table_.size() >= limits::objects) return command_status::exceeds_limits;
   queue q;
   if (!c.read_input(q.context)) return command_status::internal_error;
-  // The largest queue is that of QUERY_DEV_CAP (log_max_srq_sz).
   if (!q.context.reserved_clear() || q.context.get<&srqc::srqn>() != srqn ||
-      q.context.get<&srqc::log_srq_size>() > 14 || q.context.get<&srqc::log_page_size>() > 19)
+      q.context.get<&srqc::log_srq_size>() > limits::log_work_queue_entries ||
+      !has_good_page_size(q.context))
     return command_status::bad_parameter;
   if (!t_.a.context_memory->control_entry_mapped(cmpt_type::srq, srqn))
     return command_status::icm_error;

@@ -158,6 +158,7 @@ struct qpc : primary_path, alternate_path {
   bits               pd                {0x04, 23,  0, "pd"};
   as<ib_mtu>         mtu               {0x08, 31, 29, "mtu"};
   bits               msg_max           {0x08, 28, 24, "msg_max"};            // log2
+  as<bool>           no_rq             {0x08, 23, 23, "no_rq"};              // Linux: set where there is no receive queue
   bits               log_rq_size       {0x08, 22, 19, "log_rq_size"};        // WQEs
   bits               log_rq_stride     {0x08, 18, 16, "log_rq_stride"};      // 16 << n bytes
   as<bool>           sq_no_prefetch    {0x08, 15, 15, "sq_no_prefetch"};
