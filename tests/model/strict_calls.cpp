@@ -32,7 +32,10 @@ void strict_world::go_to(stage s) {
   EXPECT_TRUE(driver->read_capabilities());
   EXPECT_TRUE(driver->prepare_context_memory());
   if (s == stage::context_memory) return;
-  EXPECT_EQ(driver->command_with(opcode::init_hca, driver->profile()).status, command_status::ok);
+  const command_status started = driver->command_with(opcode::init_hca, driver->profile()).status;
+  EXPECT_EQ(started, command_status::ok);
+  // Without a capability that the profile needs: the test fails, and the program goes on.
+  if (started != command_status::ok) return;
   EXPECT_EQ(driver->make_eq(eq, eqn, 1).status, command_status::ok);
   EXPECT_EQ(driver->make_cq(cq, cqn, eqn).status, command_status::ok);
 }
