@@ -4,6 +4,8 @@
 // Work requests that are wrong in one field. What is found before a packet leaves harms the sender alone.
 #include <freehca/layouts/headers.hpp>
 
+#include <vector>
+
 #include "transport_fixture.hpp"
 #include "work_request.hpp"
 
@@ -21,6 +23,7 @@ struct wrong_request {
   std::optional<failure> comes;  ///< nothing: it completes as if it were right
   bool at_the_peer = false;      ///< found there
   bool waits = false;            ///< is not taken at all
+  bool arrives = false;          ///< as if it were right
 };
 void PrintTo(const wrong_request& w, std::ostream* to) {
   *to << w.name;
@@ -45,6 +48,11 @@ template <auto Field, auto Value>
 void datagram(std::byte* wqe) {
   put<wqe_datagram, Field, Value>(wqe, wqe_ctrl::bytes);
 }
+/// Bit 30 of the first word of the segment that begins `At` bytes into the request.
+template <std::size_t At>
+void bit_30(std::byte* wqe) {
+  wqe[At] |= std::byte{0x40};
+}
 /// The data segment behind Segments.
 template <auto Field, auto Value, class... Segments>
 void data_behind(std::byte* wqe) {
@@ -53,7 +61,9 @@ void data_behind(std::byte* wqe) {
 
 constexpr auto rc = qp_service::rc, uc = qp_service::uc, ud = qp_service::ud;
 constexpr auto send = wqe_opcode::send, write = wqe_opcode::rdma_write,
-               read = wqe_opcode::rdma_read, fetch = wqe_opcode::atomic_fa;
+               read = wqe_opcode::rdma_read, fetch = wqe_opcode::atomic_fa,
+               masked_swap = wqe_opcode::masked_atomic_cs,
+               masked_add = wqe_opcode::masked_atomic_fa;
 using c = wqe_ctrl;
 using r = wqe_remote_address;
 using d = wqe_data;
@@ -73,8 +83,21 @@ const wrong_request wrongs[] = {
      failures::local_qp_operation},
     {"control_size_that_cuts_the_operands", rc, fetch, control<&c::ds, 2u>,
      failures::local_qp_operation},
+    {"control_size_that_cuts_the_masks", rc, masked_swap, control<&c::ds, 3u>,
+     failures::local_qp_operation},
+    {"control_size_that_cuts_the_field_boundaries", rc, masked_add, control<&c::ds, 2u>,
+     failures::local_qp_operation},
+    {"control_reserved_bit", rc, write, bit_30<0>, {}, false, false, true},
     {"control_size_that_cuts_the_datagram", ud, send, control<&c::ds, 3u>,
      failures::local_qp_operation},
+    {"remote_address_segments_reserved_bit",
+     rc,
+     write,
+     bit_30<wqe_ctrl::bytes + 12>,
+     {},
+     false,
+     false,
+     true},
     {"remote_key", rc, write, remote<&r::rkey, 0x12345678u>, failures::remote_access, true},
     {"remote_address", rc, write, remote<&r::remote_address, 0x1000u>, failures::remote_access,
      true},
@@ -101,9 +124,14 @@ const wrong_request wrongs[] = {
      failures::local_length},
     {"byte_count_of_an_atomic", rc, fetch, data_behind<&d::byte_count, 4u, r, wqe_atomic>,
      failures::local_length},
+    {"byte_count_of_a_masked_swap", rc, masked_swap,
+     data_behind<&d::byte_count, 4u, r, wqe_masked_atomic>, failures::local_length},
+    {"byte_count_of_a_masked_addition", rc, masked_add,
+     data_behind<&d::byte_count, 16u, r, wqe_atomic>, failures::local_length},
     {"byte_count_of_a_datagram_above_the_MTU", ud, send, data_behind<&d::byte_count, 1025u, u>,
      failures::local_length},
     {"byte_count_0", rc, write, data_behind<&d::byte_count, 0u, r>, {}},
+    {"datagram_reserved_bit", ud, send, bit_30<wqe_ctrl::bytes>, {}, false, false, true},
     {"datagram_port_0", ud, send, datagram<&u::port, 0u>, failures::local_qp_operation},
     {"datagram_port_3", ud, send, datagram<&u::port, 3u>, failures::local_qp_operation},
     {"datagram_domain_of_another", ud, send, datagram<&u::pd, 6u>, failures::local_qp_operation},
@@ -144,9 +172,11 @@ TEST_P(strict_requests, complete) {
   }
   if (!w.comes) {
     expect_done(a, true, static_cast<unsigned>(w.opcode));
+    const bool received = w.arrives && w.service == ud;
+    if (received) expect_done(b, false, static_cast<unsigned>(cqe_opcode::recv_send));
     EXPECT_TRUE(no_completion());
     EXPECT_EQ(state_of(a), qp_state::rts);
-    EXPECT_EQ(byte_at(to), std::byte{0});
+    EXPECT_EQ(byte_at(received ? to + grh::bytes : to), w.arrives ? std::byte{0x5a} : std::byte{0});
     return;
   }
   expect_error(a, true, w.comes->syndrome, w.comes->vendor);
@@ -157,6 +187,108 @@ TEST_P(strict_requests, complete) {
 }
 
 INSTANTIATE_TEST_SUITE_P(every, strict_requests, testing::ValuesIn(wrongs),
+                         [](const auto& p) { return std::string(p.param.name); });
+
+namespace {
+
+/// The packet that software makes for QP1 to send: headers, payload, and the word where the ICRC goes.
+struct prepared_packet {
+  image<lrh> local;
+  std::uint32_t headers = lrh::bytes + bth::bytes + deth::bytes, payload = 256;
+  std::uint32_t lkey = 0;
+};
+
+struct wrong_packet {
+  const char* name;
+  void (*change)(prepared_packet&);
+  std::optional<failure> comes;
+};
+void PrintTo(const wrong_packet& w, std::ostream* to) {
+  *to << w.name;
+}
+
+template <std::uint32_t Words>
+void announces(prepared_packet& p) {
+  p.local.set<&lrh::packet_length>(Words);
+}
+
+const wrong_packet wrong_packets[] = {
+    {"headers_that_announce_more", announces<73>, failures::local_length},
+    {"headers_that_announce_less", announces<71>, failures::local_length},
+    {"headers_of_no_InfiniBand_transport",
+     [](prepared_packet& p) { p.local.set<&lrh::lnh>(link_next_header::raw); },
+     failures::local_length},
+    {"without_the_padding_that_the_headers_announce",
+     [](prepared_packet& p) { p.payload = 253; },
+     {}},
+    {"shorter_than_the_least_headers",
+     [](prepared_packet& p) {
+       p.headers = lrh::bytes + bth::bytes - 1;
+       p.payload = 0;
+     },
+     failures::local_length},
+    {"longer_than_the_largest_packet", [](prepared_packet& p) { p.payload = 4096 + 100; },
+     failures::local_length},
+    {"local_key", [](prepared_packet& p) { p.lkey ^= 1; }, failures::local_protection},
+};
+
+class strict_prepared_packets : public transport_fixture,
+                                public testing::WithParamInterface<wrong_packet> {
+ protected:
+  static constexpr std::uint32_t special_base = 0x180;
+
+  strict_prepared_packets()
+      : transport_fixture(test_options(), std::make_unique<test_host>(64u << 20)),
+        gsi(make_qp(special_base + 2, qp_service::mlx)) {
+    EXPECT_EQ(driver->command(opcode::conf_special_qp, 0, special_base).status, command_status::ok);
+    to_rts(gsi, 0);
+  }
+
+  /// As Linux builds it: headers inline, the payload gathered, the last word inline.
+  void post(const prepared_packet& p) {
+    std::byte headers[lrh::bytes + bth::bytes + deth::bytes]{};
+    std::memcpy(headers, p.local.data(), lrh::bytes);
+    image<bth> transport;
+    transport.set<&bth::opcode>(bth_opcode::ud_send_only).set<&bth::pkey>(0xffff);
+    transport.set<&bth::dest_qp>(0x3f0);
+    std::memcpy(headers + lrh::bytes, transport.data(), bth::bytes);
+    put(gsi, wqe_ctrl::bytes, inline_head(p.headers));
+    std::memcpy(driver->bytes_of(gsi.ring, wqe_ctrl::bytes + wqe_inline::bytes), headers,
+                p.headers);
+    put(gsi, 48, data_segment(region_start, p.payload, p.lkey));
+    put(gsi, 64, inline_head(icrc_bytes));
+    using m = wqe_ctrl_mlx;
+    image<m> control;
+    control.set<&m::opcode>(wqe_opcode::send).set<&m::ds>(5).set<&m::rlid>(links().base_lid(1));
+    put(gsi, 0, control.set<&m::cq_update>(wqe_completion::always));
+  }
+  static image<wqe_inline> inline_head(std::uint32_t bytes) {
+    using i = wqe_inline;
+    return image<i>{}.set<&i::inline_data>(true).set<&i::byte_count>(bytes);
+  }
+  test_qp gsi;
+};
+
+}  // namespace
+
+TEST_P(strict_prepared_packets, complete) {
+  prepared_packet p;
+  p.local.set<&lrh::lnh>(link_next_header::iba_local).set<&lrh::dlid>(links().base_lid(1));
+  p.local.set<&lrh::packet_length>((p.headers + p.payload + icrc_bytes) / 4);
+  p.lkey = key;
+  GetParam().change(p);
+  post(p);
+  ring(gsi);
+  const std::optional<failure>& comes = GetParam().comes;
+  if (!comes) {
+    expect_done(gsi, true, static_cast<unsigned>(wqe_opcode::send));
+  } else {
+    expect_error(gsi, true, comes->syndrome, comes->vendor);
+    EXPECT_EQ(state_of(gsi), qp_state::sq_error);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every, strict_prepared_packets, testing::ValuesIn(wrong_packets),
                          [](const auto& p) { return std::string(p.param.name); });
 
 }  // namespace freehca::model::test
