@@ -83,7 +83,7 @@ class strict_world : public transport_fixture {
   using transport_fixture::make_srq_buffer, transport_fixture::data,
       transport_fixture::region_start;
   using transport_fixture::modify, transport_fixture::key, transport_fixture::state_of;
-  using transport_fixture::start;
+  using transport_fixture::no_completion, transport_fixture::post_receive, transport_fixture::start;
 
   test_driver::queue other_eq, other_cq;
   test_srq srq;

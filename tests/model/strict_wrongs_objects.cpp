@@ -35,6 +35,26 @@ command_status reserved_bit(w& world, call& c) {
   return world.issue(c);
 }
 
+/// A queue pair completes into the queue, goes wrong when that has gone, and harms nobody.
+command_status with_queue_pairs(w& world, call& c) {
+  world.fresh_qp();
+  auto context = world.first_context(world.qp);
+  context.set<&qpc::cqn_recv>(w::a_cqn);
+  EXPECT_EQ(world.modify(opcode::rst2init_qp, w::a_qpn, context), command_status::ok);
+  world.post_receive(world.qp, w::region_start, 64, world.key);
+  const command_status s = world.issue(c);
+  EXPECT_EQ(world.driver->command(opcode::to_err_qp, 0, w::a_qpn).status, command_status::ok);
+  world.host->run();
+  EXPECT_EQ(world.state_of(world.qp), qp_state::error);
+  EXPECT_TRUE(world.no_completion());
+  return s;
+}
+/// A completion queue that reports to the queue.
+command_status with_completion_queues(w& world, call& c) {
+  EXPECT_EQ(world.driver->make_cq(world.other_cq, w::a_cqn, w::a_eqn).status, command_status::ok);
+  return world.issue(c);
+}
+
 /// Translations that nobody has lent.
 constexpr std::uint64_t no_translations = 0x400000;
 
@@ -56,6 +76,8 @@ void add_event_queues(std::vector<wrong_call>& to) {
   add("control_entry_not_lent", without_control<cmpt_type::eq, w::a_eqn>, false);
   add("buffer_without_translation", mailbox_with<eqc, &eqc::mtt_base_addr, no_translations>);
   to.push_back({opcode::hw2sw_eq, "not_in_hardwares_hands", twice, false});
+  to.push_back(
+      {opcode::hw2sw_eq, "while_completion_queues_report_to_it", with_completion_queues, false});
   to.push_back({opcode::hw2sw_eq, "context_not_lent", without<context>, false});
   to.push_back({opcode::query_eq, "not_in_hardwares_hands", numbered<w::a_eqn + 1>});
   to.push_back({opcode::query_eq, "context_not_lent", without<context>, false});
@@ -85,6 +107,7 @@ void add_completion_queues(std::vector<wrong_call>& to) {
   add("control_entry_not_lent", without_control<cmpt_type::cq, w::a_cqn>, false);
   add("buffer_without_translation", mailbox_with<cqc, &cqc::mtt_base_addr, no_translations>);
   to.push_back({opcode::hw2sw_cq, "not_in_hardwares_hands", twice, false});
+  to.push_back({opcode::hw2sw_cq, "while_queue_pairs_use_it", with_queue_pairs, false});
   to.push_back({opcode::hw2sw_cq, "context_not_lent", without<context>, false});
   to.push_back({opcode::query_cq, "not_in_hardwares_hands", numbered<w::a_cqn + 1>});
   to.push_back({opcode::query_cq, "context_not_lent", without<context>, false});

@@ -97,8 +97,22 @@ void add_groups(std::vector<wrong_call>& to) {
                   },
                   false});
   }
-  to.push_back({opcode::write_mcg, "more_members_than_the_entry_holds",
-                mailbox_with<mcg_header, &mcg_header::members_count, 200u>});
+  const auto add = [&to](const char* how, auto wrong) {
+    to.push_back({opcode::write_mcg, how, wrong});
+  };
+  using h = mcg_header;
+  add("more_members_than_the_entry_holds", mailbox_with<h, &h::members_count, 200u>);
+  add("member_past_the_table", [](w& world, call& c) {
+    c.with(image<mcg_member>{}.set<&mcg_member::qpn>(w::a_qpn | 0xfff000u), h::bytes);
+    return world.issue(c.change<&h::members_count, h>(1u));
+  });
+  add("next_index_past_the_table",
+      mailbox_with<h, &h::next_gid_index, 1u << test_driver::log_mc_table>);
+  add("protocol_of_Ethernet", mailbox_with<h, &h::protocol, mcg_protocol::ethernet>);
+  add("reserved_bit", [](w& world, call& c) {
+    c.mailbox[8] |= std::byte{1};
+    return world.issue(c);
+  });
 }
 
 void add_rules(std::vector<wrong_call>& to) {
@@ -138,6 +152,18 @@ void add_rules(std::vector<wrong_call>& to) {
   };
   range("last_before_first", 0x110, 0x10f);
   range("past_the_table", 0x100, 1u << test_driver::log_qps);
+  to.push_back({opcode::flow_steering_ib_uc_qp_range, "wider_than_reported",
+                [](w& world, call& c) {
+                  world.go_to(stage::context_memory);
+                  auto profile = world.driver->profile();
+                  profile.set<&init_hca::log_num_qps>(limits::log_steered_qps + 1);
+                  EXPECT_EQ(world.driver->command_with(opcode::init_hca, profile).status,
+                            command_status::ok);
+                  using r = steered_qp_range;
+                  return world.issue(c.given(load_be<std::uint64_t>(
+                      image<r>{}.set<&r::last>(1u << limits::log_steered_qps).data())));
+                },
+                false});
 }
 
 }  // namespace

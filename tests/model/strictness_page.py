@@ -23,7 +23,7 @@ ANY_MAILBOX = {"MGID_HASH"}
 NO_PARAMETER = re.compile(r"""before |after |while |without |opcode\ modifier |object\ busy$ |twice$ |too\ little\ memory$ |
     (in|out)put\ mailbox |no\ output\ mailbox | .*not\ lent | .*in\ hardwares\ hands | from\ another\ state |
     in\ the\ reset\ state | steering\ by | port\ that\ is | shape\ of\ an\ open |
-    .*in\ use | windows\ that\ are\ bound | .*than\ there\ may\ be""", re.VERBOSE)
+    .*than\ there\ may\ be""", re.VERBOSE)
 NO_MODIFIER = "input modifier that it has not"
 
 
