@@ -150,6 +150,15 @@ void add_creation(std::vector<wrong_call>& to) {
   add("XRC_domain_above_those_reported", context_bit<0x98, 16>);
   add("reserved_bit", context_bit<0x00, 0>);
   add("reserved_bit_beside_the_receive_queue", context_bit<0x08, 23>);
+  add("no_send_queue", context_with<&qpc::log_sq_size, 0u>);
+  add("no_queue_at_all_and_RSS", [](w& world, call& c) {
+    change<&qpc::service>(c, qp_service::mlx);
+    change<&qpc::rss>(c, true);
+    change<&qpc::log_sq_size>(c, 0xfu);
+    change<&qpc::log_rq_size>(c, 0xfu);
+    change<&qpc::log_page_size>(c, 0x34u);
+    return context_bit<0x40, 31>(world, c);
+  });
   add("port_past_the_last", by_port_2<primary_path>, false);
   add("alternate_port_past_the_last", by_port_2<alternate_path>, false);
   add("migration_state_armed", context_with<&qpc::pm_state, path_migration::armed>);
