@@ -51,7 +51,10 @@ command_status by_port_2(w& world, call& c) {
   world.start(how, std::make_unique<test_host>(96u << 20));
   c = good_call_of(c.what).make(world);
   c.in = world.driver->input;
-  return context_with<&Path::sched_queue, sched_queue_ib(2, 0), Mask>(world, c);
+  const call by_port_1 = c;
+  const command_status s = context_with<&Path::sched_queue, sched_queue_ib(2, 0), Mask>(world, c);
+  EXPECT_EQ(world.issue(by_port_1), command_status::ok);
+  return s;
 }
 /// By port 2, which has but one P_Key and one GID.
 template <class Path, auto Field, std::uint32_t Mask = 0>
