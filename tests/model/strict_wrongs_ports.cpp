@@ -8,6 +8,7 @@
 #include <freehca/layouts/set_port.hpp>
 #include <freehca/layouts/smp.hpp>
 
+#include "entry_sizes.hpp"
 #include "limits.hpp"
 #include "strict_wrongs.hpp"
 
@@ -151,6 +152,7 @@ void add_rules(std::vector<wrong_call>& to) {
                   }});
   };
   range("last_before_first", 0x110, 0x10f);
+  range("firmwares_own", reserved::qps - 1, reserved::qps);
   range("past_the_table", 0x100, 1u << test_driver::log_qps);
   to.push_back({opcode::flow_steering_ib_uc_qp_range, "wider_than_reported",
                 [](w& world, call& c) {
@@ -161,7 +163,10 @@ void add_rules(std::vector<wrong_call>& to) {
                             command_status::ok);
                   using r = steered_qp_range;
                   return world.issue(c.given(load_be<std::uint64_t>(
-                      image<r>{}.set<&r::last>(1u << limits::log_steered_qps).data())));
+                      image<r>{}
+                          .set<&r::first>(reserved::qps)
+                          .set<&r::last>(reserved::qps + (1u << limits::log_steered_qps))
+                          .data())));
                 },
                 false});
 }

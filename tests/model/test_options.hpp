@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // The adapter that tests of the model run on: all that it can be, but for the capabilities that FREEHCA_WITHOUT
-// names. So is shown which tests a capability has (tests/model/capabilities.py).
+// names. So is shown which tests a capability has (tests/model/model_page.py).
 #pragma once
 
 #include <cstdio>
