@@ -15,11 +15,11 @@ cd "$FREEHCA_ROOT"
 target=${1:-} seconds=${2:-60}
 [[ $target == driver || $target == model ]] || die "fuzz: say what: driver or model"
 [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "fuzz: '$seconds' is no number of seconds"
-need script build clang
 # Both fuzzers may be asked for at once: one builds after the other.
 mkdir -p build/fuzz
 exec 8>build/fuzz/lock
 flock 8
+need script build clang
 step "fuzz: configure" cmake --preset fuzz || die "CMake fails"
 step "fuzz: build" nice cmake --build --preset fuzz --target "freehca_${target}_fuzz" || die "it does not build"
 flock -u 8

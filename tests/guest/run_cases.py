@@ -78,6 +78,10 @@ class Case:
                 else:
                     self.tier = value.strip()
 
+    @staticmethod
+    def with_file(word, path):
+        return re.sub(r"\bFILE\b", lambda _: path, word)
+
     def run(self, qemu):
         """Returns (outcome, seconds, note)."""
         with tempfile.TemporaryDirectory(prefix="freehca-case-") as folder:
@@ -91,7 +95,7 @@ class Case:
         if missing:
             return "skipped", 0, "there is no " + ", no ".join(missing)
         log = os.path.join(LOGS, f"guest-{self.name}.log")
-        ours, qemus = [option.replace("FILE", shared) for option in self.options], []
+        ours, qemus = [self.with_file(option, shared) for option in self.options], []
         if "--" in ours:
             ours, qemus = ours[:ours.index("--")], ours[ours.index("--") + 1:]
         for name in self.programs:
@@ -103,7 +107,7 @@ class Case:
             status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file,
                                     stderr=subprocess.STDOUT, check=False).returncode
             if status == 0 and self.then:
-                then = [word.replace("FILE", shared) for word in self.then]
+                then = [self.with_file(word, shared) for word in self.then]
                 file.flush()
                 # Nothing to skip: what the command needs is installed with the tier.
                 status = bool(subprocess.run(then, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file,

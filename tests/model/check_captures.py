@@ -36,6 +36,11 @@ WANTED = {
     shape.RC_MASKED | shape.COMPARE_AND_SWAP: "RC masked compare and swap",
     shape.RC_MASKED | shape.FETCH_AND_ADD: "RC masked fetch and add",
 }
+KINDS = ("global", "multicast", "asks to migrate", "QP0", "QP1", ("syndrome", shape.ACK), ("syndrome", shape.NOT_READY),
+         ("syndrome", shape.NOT_ACKNOWLEDGED))
+# IPoIB in both modes and rdma_cm.
+WANTED_OF_A_GUEST = {shape.RC | shape.SEND_ONLY: "RC send", shape.RC | shape.SEND_FIRST: "RC send of several packets",
+                     shape.RC | shape.ACKNOWLEDGE: "RC acknowledge", shape.UD | shape.SEND_ONLY: "UD send"}
 
 
 def packets_of(path):
@@ -72,11 +77,8 @@ def check_bytes(path):
     return found
 
 
-def check_kinds(found):
-    missing = [name for opcode, name in WANTED.items() if not found[opcode]]
-    missing += [str(kind) for kind in ("global", "multicast", "asks to migrate", "QP0", "QP1", ("syndrome", shape.ACK),
-                                       ("syndrome", shape.NOT_READY), ("syndrome", shape.NOT_ACKNOWLEDGED))
-                if not found[kind]]
+def check_kinds(found, opcodes, kinds):
+    missing = [name for opcode, name in opcodes.items() if not found[opcode]] + [str(k) for k in kinds if not found[k]]
     assert not missing, f"no packet of: {', '.join(missing)}"
 
 
@@ -129,13 +131,13 @@ def main():
         print("SKIPPED: no tshark here (Debian's package tshark)")
         return 77
     if sys.argv[1] == "--file":
-        check(sys.argv[2])
+        check_kinds(check(sys.argv[2]), WANTED_OF_A_GUEST, ("multicast", "QP0", "QP1"))
         return 0
     with tempfile.TemporaryDirectory(prefix="freehca-capture-") as folder:
         path = os.path.join(folder, "packets.pcap")
         subprocess.run([sys.argv[1], f"--gtest_filter={FILTER}", "--gtest_brief=1"], check=True,
                        env={**os.environ, "FREEHCA_CAPTURE": path})
-        check_kinds(check(path))
+        check_kinds(check(path), WANTED, KINDS)
     return 0
 
 

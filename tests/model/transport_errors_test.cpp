@@ -295,6 +295,30 @@ TEST_F(rc_errors, a_drained_send_queue_says_so_and_goes_on) {
     expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
 }
 
+TEST_F(rc_errors, a_request_that_fails_while_its_queue_drains_ends_the_queue_pair) {
+  test_qp c = make_qp(0x120);
+  to_rts(c, ready_context(c, 0x3f0));  // nobody answers
+  post_send(c, write());
+  post_send(c, write(0x7fffffff));
+  ring(c);
+  ASSERT_EQ(driver->command(opcode::rts2sqd_qp, 0, c.number | 1u << 31).status, command_status::ok);
+  host->advance(10'000'000'000);
+  expect_error(c, true, cqe_syndrome::transport_retry_exceeded, 0x81);
+  expect_error(c, true, cqe_syndrome::wr_flush, layouts::vendor_syndrome::flush_receive);
+  EXPECT_EQ(state_of(c), qp_state::error);
+  EXPECT_EQ(events(event_type::sq_drained), 0u);
+}
+
+TEST_F(rc_errors, a_wrong_request_in_a_drained_queue_fails_when_the_queue_goes_on) {
+  ASSERT_EQ(driver->command(opcode::rts2sqd_qp, 0, a.number).status, command_status::ok);
+  send(a, write(0x7fffffff));
+  EXPECT_TRUE(no_completion());
+  EXPECT_EQ(state_of(a), qp_state::sq_drained);
+  ASSERT_EQ(modify(opcode::sqd2rts_qp, a.number, ready_context(a, b.number)), command_status::ok);
+  ring(a);
+  expect_error(a, true, cqe_syndrome::local_length, layouts::vendor_syndrome::length_requester);
+}
+
 TEST_F(rc_errors, transitions_from_the_wrong_state_are_refused) {
   test_qp c = make_qp(0x130);
   EXPECT_EQ(modify(opcode::init2rtr_qp, c.number, ready_context(c, 1)),

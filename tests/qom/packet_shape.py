@@ -48,7 +48,7 @@ def headers_and_payload(opcode):
 
 def payload_is(bytes_left, padding, kind):
     if kind == NONE:
-        return bytes_left == 0
+        return bytes_left == 0 and padding == 0
     if kind == WHOLE:
         return bytes_left in MTUS and padding == 0
     return (kind == ANY or bytes_left > padding) and padding <= bytes_left and bytes_left - padding <= MTUS[-1]
@@ -80,6 +80,8 @@ def wrongs(packet):
     if shape is None:
         return found + ["opcode"]
     size, kind = shape
+    if len(packet) < at + BTH + size + ICRC + VCRC:
+        return found + ["headers cut short"]
     if not payload_is(len(packet) - at - BTH - size - ICRC - VCRC, padding, kind):
         found.append(f"not {kind} of payload")
     extended = packet[at + BTH:]

@@ -7,5 +7,8 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
+# Process groups of their own, which end when this does.
+set -m
+trap 'for job in $(jobs -p); do kill -TERM -- "-$job"; done; exit 130' INT TERM HUP
 for target in driver model; do check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target 60 & done
 wait

@@ -200,8 +200,10 @@ void send_engine::settle(queue_pair& qp) {
     if (sq.cursor != 0) --sq.cursor;
     t_.pairs.touch(qp);
   }
-  // Behind a request that failed it is flushed, whatever is wrong with it; in a queue that drains it is not begun.
-  if (qp.state == qp_state::rts && !sq.requests.empty() && sq.requests.front().wrong)
+  // Behind a request that failed it is flushed, whatever is wrong with it; a queue that drains ends what it has begun.
+  const bool failed = !sq.requests.empty() && sq.requests.front().wrong;
+  if (failed && (qp.state == qp_state::rts ||
+                 (qp.state == qp_state::sq_draining && sq.requests.front().started)))
     t_.errors.send_failed(qp, *sq.requests.front().wrong);
   check_drained(qp);
 }
