@@ -9,6 +9,11 @@ set -euo pipefail
 . "$FREEHCA_ROOT/tests/run/results.sh"
 # Process groups of their own, which end when this does.
 set -m
-trap 'for job in $(jobs -p); do kill -TERM -- "-$job"; done; exit 130' INT TERM HUP
+end_jobs() {
+  local job
+  for job in $(jobs -p); do kill -TERM -- "-$job"; done
+  exit 130
+}
+trap end_jobs INT TERM HUP
 for target in driver model; do check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target 60 & done
 wait
