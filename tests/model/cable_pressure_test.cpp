@@ -135,12 +135,7 @@ TEST_F(cable_pressure, management_goes_before_all_that_waits) {
   fill_up(1);
   write(one, large);
   s.host->run();
-  auto m = image<smp>{}
-               .set<&smp::base_version>(1)
-               .set<&smp::mgmt_class>(mad_class::subnet_lid_routed)
-               .set<&smp::class_version>(1)
-               .set<&smp::method>(mad_method::get)
-               .set<&smp::attribute_id>(static_cast<unsigned>(smp_attribute::node_info));
+  const auto m = station::port_info_request(mad_method::get, 1);
   mad_packet to_the_other;
   std::copy_n(m.data(), to_the_other.mad.size(), to_the_other.mad.begin());
   to_the_other.virtual_lane = 15;

@@ -48,10 +48,18 @@ class ports_wire : public ports_fixture {
                       .set<&port_info::master_sm_lid>(1)
                       .set<&port_info::state>(state)
                       .set<&port_info::physical_state>(port_physical_state::no_change);
+    EXPECT_EQ(set_across(wanted).get<&dr_smp::status>(), mad_status::success);
+  }
+  image<dr_smp> set_across(const image<port_info>& wanted) {
     auto m = directed(mad_method::set, smp_attribute::port_info);
     set_attribute<&dr_smp::data>(m, wanted);
-    const auto answer = exchange(m);
-    EXPECT_EQ(answer.get<&dr_smp::status>(), mad_status::success);
+    return exchange(m);
+  }
+  void bounce() {
+    set_across(info()
+                   .set<&port_info::state>(layouts::port_state::down)
+                   .set<&port_info::physical_state>(port_physical_state::no_change));
+    host->advance(200'000'000);
   }
   void activate() {
     up();
@@ -238,9 +246,7 @@ TEST_F(ports_wire, a_set_that_takes_the_link_down_is_answered_first) {
   auto wanted = info()
                     .set<&port_info::state>(layouts::port_state::no_change)
                     .set<&port_info::physical_state>(port_physical_state::disabled);
-  auto m = directed(mad_method::set, smp_attribute::port_info);
-  set_attribute<&dr_smp::data>(m, wanted);
-  const auto a = attribute<&dr_smp::data, port_info>(exchange(m));
+  const auto a = attribute<&dr_smp::data, port_info>(set_across(wanted));
   EXPECT_EQ(a.get<&port_info::state>(), layouts::port_state::active);  // captures, 4.4
   EXPECT_EQ(a.get<&port_info::physical_state>(), port_physical_state::link_up);
   host->advance(5 * second);
@@ -253,20 +259,12 @@ TEST_F(ports_wire, a_set_that_takes_the_link_down_is_answered_first) {
 
 TEST_F(ports_wire, a_narrowed_port_keeps_its_width_until_it_goes_down) {
   activate();
-  auto m = directed(mad_method::set, smp_attribute::port_info);
-  set_attribute<&dr_smp::data>(
-      m, info()
-             .set<&port_info::state>(layouts::port_state::no_change)
-             .set<&port_info::physical_state>(port_physical_state::no_change)
-             .set<&port_info::link_width_enabled>(static_cast<unsigned>(link_width::x1)));
-  exchange(m);
+  set_across(info()
+                 .set<&port_info::state>(layouts::port_state::no_change)
+                 .set<&port_info::physical_state>(port_physical_state::no_change)
+                 .set<&port_info::link_width_enabled>(static_cast<unsigned>(link_width::x1)));
   EXPECT_EQ(info().get<&port_info::link_width_active>(), link_width::x4);  // captures, 4.4
-  set_attribute<&dr_smp::data>(
-      m, info()
-             .set<&port_info::state>(layouts::port_state::down)
-             .set<&port_info::physical_state>(port_physical_state::no_change));
-  exchange(m);
-  host->advance(200'000'000);
+  bounce();
   EXPECT_EQ(info().get<&port_info::link_width_active>(), link_width::x1);
   host->advance(second);
   EXPECT_EQ(info().get<&port_info::state>(), layouts::port_state::initialize);
@@ -275,13 +273,7 @@ TEST_F(ports_wire, a_narrowed_port_keeps_its_width_until_it_goes_down) {
 
 TEST_F(ports_wire, a_bounced_link_trains_again) {
   activate();
-  auto m = directed(mad_method::set, smp_attribute::port_info);
-  set_attribute<&dr_smp::data>(
-      m, info()
-             .set<&port_info::state>(layouts::port_state::down)
-             .set<&port_info::physical_state>(port_physical_state::no_change));
-  exchange(m);
-  host->advance(200'000'000);
+  bounce();
   EXPECT_FALSE(peer.up);
   host->advance(second);
   EXPECT_TRUE(peer.up);
