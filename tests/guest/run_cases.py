@@ -109,9 +109,10 @@ class Case:
             if status == 0 and self.then:
                 then = [self.with_file(word, shared) for word in self.then]
                 file.flush()
-                # Nothing to skip: what the command needs is installed with the tier.
-                status = bool(subprocess.run(then, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file,
-                                             stderr=subprocess.STDOUT, check=False).returncode)
+                if subprocess.run(then, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                                  check=False).returncode != 0:
+                    # Never skipped: what the command needs is installed with the tier.
+                    status = 1
         seconds = time.monotonic() - began
         with open(log, encoding="utf-8", errors="replace") as file:
             lines = [line.rstrip() for line in file if line.strip()]

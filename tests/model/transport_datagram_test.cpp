@@ -80,12 +80,6 @@ class ud : public transport_fixture {
   void set_lids(unsigned mask_bits) {
     set_info(unchanging().set<&layouts::port_info::lmc>(mask_bits));
   }
-  /// What the port is, so that Set of it changes nothing.
-  layouts::image<layouts::port_info> unchanging() {
-    return info()
-        .set<&layouts::port_info::state>(layouts::port_state::no_change)
-        .set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change);
-  }
   static constexpr std::byte mgid[16] = {
       std::byte{0xff}, std::byte{0x12}, std::byte{}, std::byte{}, std::byte{}, std::byte{},
       std::byte{},     std::byte{},     std::byte{}, std::byte{}, std::byte{}, std::byte{},

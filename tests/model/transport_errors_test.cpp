@@ -142,10 +142,7 @@ TEST_F(rc_errors, what_is_wrong_behind_a_request_that_failed_is_flushed) {
 }
 
 TEST_F(rc_errors, a_packet_longer_than_the_links_mtu_is_discarded) {
-  set_info(info()
-               .set<&layouts::port_info::neighbor_mtu>(layouts::ib_mtu::mtu_512)
-               .set<&layouts::port_info::state>(layouts::port_state::no_change)
-               .set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change));
+  set_info(unchanging().set<&layouts::port_info::neighbor_mtu>(layouts::ib_mtu::mtu_512));
   send(a, write(512));
   expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
   byte_at(region_start + 0x100000) = std::byte{0};

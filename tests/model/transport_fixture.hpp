@@ -143,6 +143,12 @@ class transport_fixture : public testing::Test {
     local(m, port);
     return layouts::attribute<&layouts::smp::data, layouts::port_info>(m);
   }
+  /// What port 1 is, so that Set of it changes nothing.
+  layouts::image<layouts::port_info> unchanging() {
+    return info()
+        .set<&layouts::port_info::state>(layouts::port_state::no_change)
+        .set<&layouts::port_info::physical_state>(layouts::port_physical_state::no_change);
+  }
   void set_info(const layouts::image<layouts::port_info>& wanted, unsigned port = 1) {
     auto m = port_info_request(layouts::mad_method::set, port);
     layouts::set_attribute<&layouts::smp::data>(m, wanted);
