@@ -3,8 +3,8 @@
 # Copyright the freehca authors
 """graft.py QEMU_SOURCE CHECKOUT [ARCHIVE]: puts the device's glue into a QEMU source tree.
 
-The tree gains hw/freehca: our generated meson.build and Kconfig, qom/ (the checkout's qemu/qom), include/ (the
-model's public headers) and the model's archive. With no qemu/qom/meson.build or no archive it gains an empty
+The tree gains hw/freehca: our generated meson.build and Kconfig, qom/ (the checkout's qemu/qom) with its trace events, include/
+(the model's public headers) and the model's archive. With no qemu/qom/meson.build or no archive it gains an empty
 folder. Files that are unchanged are left alone, so that ninja rebuilds only what changed.
 """
 import os
@@ -37,6 +37,15 @@ def mirror(source, target):
         for name in names:
             if os.path.join(folder, name) not in kept:
                 os.remove(os.path.join(folder, name))
+
+
+def add_below(path, line, addition):
+    """Adds a line below the first that is `line`."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    if addition not in lines:
+        lines.insert(lines.index(line) + 1, addition)
+        write_if_changed(path, "\n".join(lines).encode())
 
 
 def add_line(path, line):
@@ -76,6 +85,11 @@ def main():
     write_if_changed(os.path.join(ours, "meson.build"), meson.encode())
     write_if_changed(os.path.join(ours, "Kconfig"), kconfig.encode())
     add_line(os.path.join(tree, "hw", "meson.build"), "subdir('freehca')")
+    # QEMU's build makes the trace events of each folder in this list; the file has to be there.
+    trace_events = os.path.join(glue, "trace-events")
+    with open(trace_events if archive and os.path.exists(trace_events) else os.devnull, "rb") as file:
+        write_if_changed(os.path.join(ours, "trace-events"), file.read())
+    add_below(os.path.join(tree, "meson.build"), "trace_events_subdirs = [", "  'hw/freehca',")
     add_line(os.path.join(tree, "hw", "Kconfig"), "source freehca/Kconfig")
 
 

@@ -7,13 +7,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
-#include "qemu/error-report.h"
-#include "qemu/log.h"
 #include "hw/pci/msix.h"
 #include "mlx4.h"
-
-/* After so many the lines stop; the model's counter goes on. */
-#define COMPLAINTS_SHOWN 32
 
 static bool may_master(Mlx4State *s)
 {
@@ -120,20 +115,6 @@ static void wipe_configuration_space(void *context)
     s->reset_pending = pending;
 }
 
-static void complain(void *context, const char *text)
-{
-    Mlx4State *s = context;
-    const char *id = DEVICE(s)->id ? DEVICE(s)->id : TYPE_MLX4;
-
-    qemu_log_mask(LOG_GUEST_ERROR, "%s: %s\n", id, text);
-    if (s->complaints_shown < COMPLAINTS_SHOWN) {
-        warn_report("%s: %s", id, text);
-        if (++s->complaints_shown == COMPLAINTS_SHOWN) {
-            warn_report("%s: further complaints are only counted", id);
-        }
-    }
-}
-
 const freehca_model_environment mlx4_environment = {
     .dma_read = dma_read,
     .dma_write = dma_write,
@@ -144,7 +125,8 @@ const freehca_model_environment mlx4_environment = {
     .now = now,
     .arm_timer = arm_timer,
     .wipe_configuration_space = wipe_configuration_space,
-    .complain = complain,
+    .listens = mlx4_listens,
+    .tell = mlx4_tell,
     .link_send = mlx4_link_send,
     .packet_passed = mlx4_packet_passed,
 };

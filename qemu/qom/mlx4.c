@@ -93,6 +93,7 @@ static void mlx4_instance_init(Object *object)
 
 static void mlx4_instance_finalize(Object *object)
 {
+    g_free(MLX4(object)->rules_off);
     g_free(MLX4(object)->command_fault);
     g_free(MLX4(object)->event_fault);
     g_free(MLX4(object)->link_fault[0]);
@@ -123,6 +124,7 @@ static void mlx4_class_init(ObjectClass *klass, MLX4_CONST_10_1 void *data)
     mlx4_options_add_class_properties(dc);
     mlx4_faults_add_class_properties(klass);
     mlx4_counters_add_class_properties(klass);
+    mlx4_remarks_add_class_properties(klass);
 }
 
 static const TypeInfo mlx4_type = {

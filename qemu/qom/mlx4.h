@@ -107,6 +107,8 @@ struct Mlx4State {
     char *guid_text;
     char *mac_text;
     char *without;
+    bool strict;
+    char *rules_off;
     uint32_t ports;
     uint32_t max_commands;
     uint64_t uar_bar_bytes;
@@ -130,6 +132,12 @@ void mlx4_identity_write(Mlx4State *s);
 bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
                                   Error **errp);
 void mlx4_options_add_class_properties(DeviceClass *dc);
+
+/* remarks.c: what the model tells of its own doings. */
+bool mlx4_listens(void *context, unsigned kind);
+void mlx4_tell(void *context, unsigned kind, const char *rule,
+               const char *text);
+void mlx4_remarks_add_class_properties(ObjectClass *klass);
 
 /* faults.c: false and an error when what the properties ask for is not. */
 bool mlx4_faults_begin(Mlx4State *s, Error **errp);

@@ -187,6 +187,8 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
     }
     options->subnet_manager = s->subnet_manager;
     options->without = s->without;
+    options->strict = s->strict;
+    options->rules_off = s->rules_off;
     options->command_acceptance_ns = s->command_acceptance;
     options->command_latency_ns = s->command_latency;
     options->commands_side_by_side = s->commands_side_by_side;

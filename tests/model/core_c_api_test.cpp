@@ -32,7 +32,10 @@ freehca_model_environment face_of(test_host& host) {
   e.now = [](void* c) { return host_of(c)->now(); };
   e.arm_timer = [](void* c, uint64_t deadline) { host_of(c)->arm_timer(deadline); };
   e.wipe_configuration_space = [](void* c) { host_of(c)->wipe_configuration_space(); };
-  e.complain = [](void* c, const char* text) { host_of(c)->complain(text); };
+  e.listens = [](void*, unsigned) { return false; };
+  e.tell = [](void* c, unsigned kind, const char* rule, const char* text) {
+    host_of(c)->tell({0, 0, static_cast<remark_kind>(kind), rule, text});
+  };
   e.link_send = [](void* c, unsigned port, const void* from, size_t n) {
     return host_of(c)->link_send(port, static_cast<const std::byte*>(from), n);
   };

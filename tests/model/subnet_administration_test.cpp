@@ -27,7 +27,7 @@ class timer_host final : public environment {
   std::uint64_t now() override { return clock; }
   void arm_timer(std::uint64_t) override {}
   void wipe_configuration_space() override {}
-  void complain(const char*) override {}
+  void tell(const remark&) override {}
   std::uint64_t clock = 0;
 };
 

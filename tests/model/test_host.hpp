@@ -55,7 +55,11 @@ class test_host final : public environment {
   std::uint64_t now() override { return clock; }
   void arm_timer(std::uint64_t deadline) override { deadline_ = deadline; }
   void wipe_configuration_space() override { ++wipes; }
-  void complain(const char* text) override { complaints.emplace_back(text); }
+  bool listens(remark_kind) override { return listen_to_all; }
+  void tell(const remark& n) override {
+    if (remarks.size() < 1000) remarks.push_back(n);
+    if (n.kind == remark_kind::complaint && complaints.size() < 200) complaints.push_back(n.text);
+  }
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
     if (wire_full[port - 1]) return false;
     std::vector<std::byte> sent(from, from + bytes);
@@ -145,6 +149,8 @@ class test_host final : public environment {
   unsigned wipes = 0, timer_calls = 0;
   std::uint64_t reads = 0, bytes_read = 0, bytes_written = 0;  ///< by DMA
   std::vector<unsigned> messages;                              ///< MSI-X messages, in order
+  bool listen_to_all = false;                                  ///< else to what explains something
+  std::vector<remark> remarks;                                 ///< the first of them
   std::vector<std::string> complaints;
 
  private:

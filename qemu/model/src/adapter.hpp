@@ -7,9 +7,9 @@
 #include <freehca/model/options.hpp>
 
 #include "command.hpp"
-#include "complaints.hpp"
 #include "counters.hpp"
 #include "host_memory.hpp"
+#include "rule_book.hpp"
 #include "scheduler.hpp"
 
 namespace freehca::model {
@@ -42,7 +42,7 @@ struct adapter {
   const options& how;
   host_memory& memory;
   scheduler& work;
-  complaint_counter& complaints;
+  rule_book& rules;
   command_table& commands;
   hca_profile& profile;
   counter_registry& counters;

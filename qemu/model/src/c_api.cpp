@@ -8,12 +8,21 @@
 #include <utility>
 
 #include <freehca/model/device.hpp>
+#include <freehca/model/rules.hpp>
 
 #include "fault_text.hpp"
 
 namespace {
 
 using namespace freehca::model;
+
+static_assert(static_cast<unsigned>(remark_kind::command) == FREEHCA_REMARK_COMMAND &&
+              static_cast<unsigned>(remark_kind::refused) == FREEHCA_REMARK_REFUSED &&
+              static_cast<unsigned>(remark_kind::work_error) == FREEHCA_REMARK_WORK_ERROR &&
+              static_cast<unsigned>(remark_kind::packet_dropped) == FREEHCA_REMARK_PACKET_DROPPED &&
+              static_cast<unsigned>(remark_kind::event) == FREEHCA_REMARK_EVENT &&
+              static_cast<unsigned>(remark_kind::doorbell) == FREEHCA_REMARK_DOORBELL &&
+              static_cast<unsigned>(remark_kind::complaint) == FREEHCA_REMARK_COMPLAINT);
 
 class c_environment final : public environment {
  public:
@@ -31,7 +40,10 @@ class c_environment final : public environment {
   std::uint64_t now() override { return c_.now(c_.context); }
   void arm_timer(std::uint64_t deadline) override { c_.arm_timer(c_.context, deadline); }
   void wipe_configuration_space() override { c_.wipe_configuration_space(c_.context); }
-  void complain(const char* text) override { c_.complain(c_.context, text); }
+  bool listens(remark_kind k) override { return c_.listens(c_.context, static_cast<unsigned>(k)); }
+  void tell(const remark& n) override {
+    c_.tell(c_.context, static_cast<unsigned>(n.kind), n.rule, n.text.c_str());
+  }
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
     return c_.link_send(c_.context, port, from, bytes);
   }
@@ -45,6 +57,19 @@ class c_environment final : public environment {
 
 std::string_view without(const freehca_model_options& o) {
   return o.without == nullptr ? std::string_view{} : o.without;
+}
+
+std::string_view rules_off(const freehca_model_options& o) {
+  return o.rules_off == nullptr ? std::string_view{} : o.rules_off;
+}
+
+/// Why `text` is no list of rules.
+std::string not_rules(std::string_view text) {
+  std::string why =
+      "'" + std::string(text) + "' is no list of rules with commas between them; the rules are";
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rule::count); ++i)
+    why += " " + std::string(entry_of(static_cast<rule>(i)).name);
+  return why;
 }
 
 /// Why `o` makes no adapter; empty when it does.
@@ -66,6 +91,7 @@ std::string refusal(const freehca_model_options& o) {
     for (const capability_name& c : capability_names) why += " " + std::string(c.name);
     return why;
   }
+  if (!rule_set::named(rules_off(o))) return "x-rules-off: " + not_rules(rules_off(o));
   return "";
 }
 
@@ -88,6 +114,8 @@ options to_options(const freehca_model_options& c) {
   o.faults.command_latency_ns = c.command_latency_ns;
   o.faults.commands_side_by_side = c.commands_side_by_side;
   o.without = capability_set::named(without(c)).value_or(capability_set{});
+  o.strict = c.strict;
+  o.rules_off = rule_set::named(rules_off(c)).value_or(rule_set{});
   return o;
 }
 
@@ -118,6 +146,8 @@ void freehca_model_default_options(freehca_model_options* to) {
       o.faults.command_acceptance_ns,
       o.faults.command_latency_ns,
       o.faults.commands_side_by_side,
+      o.strict,
+      nullptr,
       nullptr};
 }
 
@@ -220,6 +250,37 @@ void freehca_model_fail(freehca_model* model) {
 }
 bool freehca_model_failed(const freehca_model* model) {
   return model->adapter.failed();
+}
+
+void freehca_model_set_strict(freehca_model* model, bool strict) {
+  model->adapter.set_strict(strict);
+}
+
+bool freehca_model_set_rules_off(freehca_model* model, const char* rules, char* error,
+                                 std::size_t error_bytes) {
+  const auto set = rule_set::named(rules);
+  if (!set) {
+    std::snprintf(error, error_bytes, "%s", not_rules(rules).c_str());
+    return false;
+  }
+  model->adapter.set_rules_off(*set);
+  return true;
+}
+
+void freehca_model_remarks(const freehca_model* model,
+                           void (*out)(void*, std::uint64_t, std::uint64_t, const char*,
+                                       const char*, const char*),
+                           void* context) {
+  struct call {
+    decltype(out) to;
+    void* context;
+  } c{out, context};
+  model->adapter.remarks(
+      [](const remark& n, void* with) {
+        const auto& to = *static_cast<call*>(with);
+        to.to(to.context, n.number, n.time, name_of(n.kind).data(), n.rule, n.text.c_str());
+      },
+      &c);
 }
 
 bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name,

@@ -3,6 +3,7 @@
 #include "command_engine.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
 #include <freehca/layouts/eqe.hpp>
@@ -52,14 +53,15 @@ std::uint32_t command_engine::read_word(std::uint32_t offset) const {
 
 void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
   if (register_.get<&hcr::go>()) {
-    a_.complaints("write of 0x%x to word 0x%x of the command register while GO is set", value,
-                  offset);
+    a_.rules.complain(rule::command_register_busy,
+                      "write of 0x%x to word 0x%x of the command register while GO is set", value,
+                      offset);
     return;
   }
   layouts::store_be(register_.data() + offset, value);
   if (offset != status_word) return;
   if (!register_.get<&hcr::go>()) {
-    a_.complaints("command 0x%x written without GO", value);
+    a_.rules.complain(rule::command_go, "command 0x%x written without GO", value);
     return;
   }
   register_.set<&hcr::status>(command_status::ok);
@@ -142,26 +144,63 @@ void command_engine::end(std::list<flight>::iterator which) {
   ++by_opcode_[static_cast<std::uint16_t>(c.opcode) & 0xfff];
   const std::uint64_t generation = generation_;
   const bool refused = verdict.what == fate::refuse || verdict.what == fate::hold_and_refuse;
-  const command_status s = refused ? verdict.status : busy ? command_status::resource_busy : run(c);
+  a_.rules.take_reason();
+  if (refused) a_.rules.because("a fault on request");
+  const command_status s = refused ? verdict.status : run(c, busy);
   if (generation != generation_) return;  // the command reset the adapter
   in_flight_.erase(which);
   if (s != command_status::ok) ++failed_;
+  explain(c, s);
   if (verdict.what != fate::lose_answer) report(c, s);
   if (verdict.what == fate::answer_twice && c.event) report(c, s);
   if (waiting_) start();
 }
 
-command_status command_engine::run(command& c) {
+command_status command_engine::run(command& c, bool busy) {
+  rule_book& rules = a_.rules;
+  if (busy && rules.refuses(rule::object_busy, "another command on this object is under way"))
+    return command_status::resource_busy;
   const command_table::handler& handler = a_.commands.find(static_cast<std::uint16_t>(c.opcode));
-  if (!handler || (modifiers_of(c.opcode) >> c.opcode_modifier & 1) == 0)
+  if (!handler) {
+    static_cast<void>(
+        rules.refuses(rule::known_command, "opcode 0x%x", static_cast<unsigned>(c.opcode)));
     return command_status::bad_operation;
-  if (firmware_.state() < least_state_of(c.opcode)) return command_status::bad_system_state;
+  }
+  if ((modifiers_of(c.opcode) >> c.opcode_modifier & 1) == 0 &&
+      rules.refuses(rule::opcode_modifier, "opcode modifier %u", c.opcode_modifier))
+    return command_status::bad_operation;
+  const system_state least = least_state_of(c.opcode);
+  if (firmware_.state() < least) {
+    static_cast<void>(rules.refuses(rule::system_state,
+                                    "it comes after %s, and the system is as after %s",
+                                    name_of(least), name_of(firmware_.state())));
+    return command_status::bad_system_state;
+  }
   const mailboxes m = mailboxes_of(c);
-  if ((m.input && c.input_parameter % layouts::mailbox_bytes != 0) ||
-      (m.output && c.output_parameter % layouts::mailbox_bytes != 0))
+  const auto off = [](std::uint64_t address) { return address % layouts::mailbox_bytes != 0; };
+  if (m.input && off(c.input_parameter) &&
+      rules.refuses(rule::mailbox_alignment, "input mailbox at 0x%llx",
+                    static_cast<unsigned long long>(c.input_parameter)))
+    return command_status::bad_parameter;
+  if (m.output && off(c.output_parameter) &&
+      rules.refuses(rule::mailbox_alignment, "output mailbox at 0x%llx",
+                    static_cast<unsigned long long>(c.output_parameter)))
     return command_status::bad_parameter;
   a_.regions->forget_entries();
   return handler(c);
+}
+
+/// Tells how a command ended, and why when it was refused.
+void command_engine::explain(const command& c, command_status s) {
+  const bool ok = s == command_status::ok;
+  const rule_book::reason why = a_.rules.take_reason();
+  if (!a_.rules.listened_to(ok ? remark_kind::command : remark_kind::refused)) return;
+  char subject[160];
+  std::snprintf(subject, sizeof subject, "%s modifier 0x%x, opcode modifier %u, token 0x%x: %s",
+                layouts::name_of(c.opcode), c.input_modifier, c.opcode_modifier, c.token,
+                layouts::name_of(s));
+  if (ok) a_.rules.tell(remark_kind::command, "%s", subject);
+  else a_.rules.explain(remark_kind::refused, subject, why);
 }
 
 void command_engine::report(const command& c, command_status s) {
@@ -175,8 +214,9 @@ void command_engine::report(const command& c, command_status s) {
   e.set<&layouts::eqe_command::status>(s);
   e.set<&layouts::eqe_command::out_param>(c.output_parameter);
   if (!a_.eqs->post_asynchronous(layouts::event_type::command_completion, e))
-    a_.complaints("command 0x%x (token 0x%x) ends by an event, and no event queue takes it",
-                  static_cast<unsigned>(c.opcode), c.token);
+    a_.rules.complain(rule::completion_by_event,
+                      "command 0x%x (token 0x%x) ends by an event, and no event queue takes it",
+                      static_cast<unsigned>(c.opcode), c.token);
 }
 
 }  // namespace freehca::model

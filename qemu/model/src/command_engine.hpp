@@ -55,7 +55,8 @@ class command_engine {
   void start();
   void finish(std::list<flight>::iterator which);
   void end(std::list<flight>::iterator which);
-  layouts::command_status run(command& c);
+  layouts::command_status run(command& c, bool busy);
+  void explain(const command& c, layouts::command_status s);
   void report(const command& c, layouts::command_status s);
 
   adapter& a_;

@@ -93,7 +93,8 @@ bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool 
   if (known == owned_.end()) return false;
   auto q = a_.context_memory->load<cqc>(context_at(cqn));
   if (!q || q->get<&cqc::log_cq_size>() > 22) {
-    a_.complaints("the context of CQ %u is not mapped any more, or was written over", cqn);
+    a_.rules.complain(rule::context_stays_mapped,
+                      "the context of CQ %u is not mapped any more, or was written over", cqn);
     return false;
   }
   if (q->get<&cqc::status>() != cq_status::ok) return false;
@@ -145,8 +146,9 @@ void completion_queues::fire(std::uint32_t cqn, queue& known, context& q) {
   e.set<&layouts::eqe_completion::cqn>(cqn);
   ++events_;
   if (!a_.eqs->post(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>()), e))
-    a_.complaints("CQ %u tells its completions to EQ %u, which takes none", cqn,
-                  static_cast<unsigned>(q.get<&cqc::comp_eqn>()));
+    a_.rules.complain(rule::cq_reports_to_eq,
+                      "CQ %u tells its completions to EQ %u, which takes none", cqn,
+                      static_cast<unsigned>(q.get<&cqc::comp_eqn>()));
 }
 
 void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second) {
@@ -157,16 +159,19 @@ void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::ui
   const auto cqn = static_cast<std::uint32_t>(d.get<&cq_doorbell::cqn>());
   const auto known = owned_.find(cqn);
   if (known == owned_.end()) {
-    a_.complaints("doorbell of CQ %u, which hardware does not own", cqn);
+    a_.rules.complain(rule::cq_doorbell_owner, "doorbell of CQ %u, which hardware does not own",
+                      cqn);
     return;
   }
   auto q = a_.context_memory->load<cqc>(context_at(cqn));
   if (!q) {
-    a_.complaints("the context of CQ %u is not mapped any more", cqn);
+    a_.rules.complain(rule::context_stays_mapped, "the context of CQ %u is not mapped any more",
+                      cqn);
     return;
   }
   if (q->get<&cqc::usr_page>() != uar) {
-    a_.complaints("doorbell of CQ %u in UAR page %u, which is not its own", cqn, uar);
+    a_.rules.complain(rule::doorbell_of_own_uar,
+                      "doorbell of CQ %u in UAR page %u, which is not its own", cqn, uar);
     return;
   }
   const layouts::cq_arm what = d.get<&cq_doorbell::cmd>();
@@ -174,7 +179,8 @@ void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::ui
   const auto producer = static_cast<std::uint32_t>(q->get<&cqc::producer_counter>());
   const auto consumer = static_cast<std::uint32_t>(d.get<&cq_doorbell::ci>());
   if (counter_distance(producer, consumer) < 0) {
-    a_.complaints("doorbell of CQ %u: consumer %u is past producer %u", cqn, consumer, producer);
+    a_.rules.complain(rule::cq_consumer_index, "doorbell of CQ %u: consumer %u is past producer %u",
+                      cqn, consumer, producer);
     return;
   }
   q->set<&cqc::consumer_counter>(consumer);

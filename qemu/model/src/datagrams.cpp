@@ -108,7 +108,8 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   const auto announced = static_cast<std::size_t>(local.get<&lrh::packet_length>() * 4);
   if (announced > bytes && announced - bytes < 4) p.bytes.resize(announced - icrc_bytes);
   if (!packet_view::of(p)) {
-    t_.a.complaints("QP 0x%06x: the headers of an MLX send contradict its length", qp.qpn);
+    t_.a.rules.complain(rule::mlx_headers,
+                        "QP 0x%06x: the headers of an MLX send contradict its length", qp.qpn);
     return failures::local_length;
   }
   t_.transmit(way, std::move(p));

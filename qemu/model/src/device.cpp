@@ -28,10 +28,10 @@ struct device::parts {
   parts(environment& s, const options& o)
       : surroundings(s),
         how(o),
-        complaints(s),
+        rules(s, how),
         memory(s),
         work(s),
-        all{s, how, memory, work, complaints, commands, profile, counters},
+        all{s, how, memory, work, rules, commands, profile, counters},
         context_memory(all),
         eqs(all),
         cqs(all),
@@ -49,7 +49,7 @@ struct device::parts {
     all.regions = &regions;
     all.links = &links;
     all.queue_pairs = &queue_pairs;
-    counters.add("complaints", [this] { return complaints.count(); });
+    counters.add("complaints", [this] { return rules.complaints(); });
     engine.count_opcodes();
     main_firmware.on_software_reset([this] { reset(); });
   }
@@ -82,8 +82,8 @@ struct device::parts {
   }
 
   environment& surroundings;
-  options how;  ///< only its faults ever change
-  complaint_counter complaints;
+  options how;  ///< only its faults, its strictness and the rules that are off ever change
+  rule_book rules;
   host_memory memory;
   scheduler work;
   command_table commands;
@@ -194,7 +194,17 @@ adapter& device::inside() {
 }
 
 std::uint64_t device::complaints() const {
-  return parts_->complaints.count();
+  return parts_->rules.complaints();
+}
+
+void device::remarks(void (*out)(const remark&, void* context), void* context) const {
+  parts_->rules.kept([&](const remark& n) { out(n, context); });
+}
+void device::set_strict(bool strict) {
+  parts_->how.strict = strict;
+}
+void device::set_rules_off(const rule_set& rules) {
+  parts_->how.rules_off = rules;
 }
 
 bool device::counter_at(std::size_t index, counter& out) const {

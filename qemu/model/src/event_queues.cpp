@@ -147,7 +147,8 @@ bool event_queues::put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e)
   auto loaded = a_.context_memory->load<eqc>(context_at(eqn));
   if (!loaded) {
     ++dropped_;
-    a_.complaints("the context of EQ %u is not mapped any more", eqn);
+    a_.rules.complain(rule::context_stays_mapped, "the context of EQ %u is not mapped any more",
+                      eqn);
     return false;
   }
   context& q = *loaded;
@@ -180,10 +181,13 @@ bool event_queues::put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e)
     q.set<&eqc::status>(eq_status::write_failure);
     a_.context_memory->store(context_at(eqn), q);
     ++dropped_;
-    a_.complaints("an entry of EQ %u cannot be written", eqn);
+    a_.rules.complain(rule::eq_reachable, "an entry of EQ %u cannot be written", eqn);
     return false;
   }
   ++posted_;
+  if (a_.rules.listened_to(remark_kind::event))
+    a_.rules.tell(remark_kind::event, "EQ %u entry %u: type 0x%x", eqn, producer,
+                  static_cast<unsigned>(e.get<&layouts::eqe::event_type>()));
   q.set<&eqc::producer_counter>((producer + 1) & counter_mask);
   if (q.get<&eqc::state>() != eq_state::fired) fire(eqn, q);
   a_.context_memory->store(context_at(eqn), q);
@@ -206,7 +210,7 @@ void event_queues::fire(std::uint32_t, context& q) {
 void event_queues::overflow(std::uint32_t eqn, context& q) {
   q.set<&eqc::status>(eq_status::overflow);
   a_.context_memory->store(context_at(eqn), q);
-  a_.complaints("EQ %u is full", eqn);
+  a_.rules.complain(rule::eq_has_room, "EQ %u is full", eqn);
   // illumos hermon_hw.h: an operational error. Not to the queue that is full.
   const std::uint32_t to = of_type_[static_cast<unsigned>(event_type::eq_overflow)];
   if (to == nobody || to == eqn) return;
@@ -219,12 +223,14 @@ void event_queues::overflow(std::uint32_t eqn, context& q) {
 void event_queues::doorbell(std::uint32_t uar, unsigned index, std::uint32_t value) {
   const std::uint32_t eqn = uar * layouts::uar::eq_doorbells_per_page + index;
   if (!exists(eqn)) {
-    a_.complaints("doorbell of EQ %u, which hardware does not own", eqn);
+    a_.rules.complain(rule::eq_doorbell_owner, "doorbell of EQ %u, which hardware does not own",
+                      eqn);
     return;
   }
   auto q = a_.context_memory->load<eqc>(context_at(eqn));
   if (!q) {
-    a_.complaints("the context of EQ %u is not mapped any more", eqn);
+    a_.rules.complain(rule::context_stays_mapped, "the context of EQ %u is not mapped any more",
+                      eqn);
     return;
   }
   layouts::image<layouts::eq_doorbell> d;
@@ -233,7 +239,8 @@ void event_queues::doorbell(std::uint32_t uar, unsigned index, std::uint32_t val
       static_cast<std::uint32_t>(d.get<&layouts::eq_doorbell::consumer_counter>());
   const auto producer = static_cast<std::uint32_t>(q->get<&eqc::producer_counter>());
   if (counter_distance(producer, consumer) < 0) {
-    a_.complaints("doorbell of EQ %u: consumer %u is past producer %u", eqn, consumer, producer);
+    a_.rules.complain(rule::eq_consumer_index, "doorbell of EQ %u: consumer %u is past producer %u",
+                      eqn, consumer, producer);
     return;
   }
   q->set<&eqc::consumer_counter>(consumer);

@@ -20,6 +20,17 @@ enum class system_state : std::uint8_t {
   hca_running,       ///< after INIT_HCA
 };
 
+/// The command that leads to it.
+constexpr const char* name_of(system_state s) {
+  switch (s) {
+    case system_state::cold: return "a reset";
+    case system_state::firmware_mapped: return "MAP_FA";
+    case system_state::firmware_running: return "RUN_FW";
+    case system_state::hca_running: return "INIT_HCA";
+  }
+  return "unknown state";
+}
+
 /// The firmware's own life: its memory, its context memory, INIT_HCA and CLOSE_HCA, what it tells about
 /// itself (QUERY_FW, QUERY_DEV_CAP, QUERY_ADAPTER, QUERY_HCA), and software reset.
 class firmware {

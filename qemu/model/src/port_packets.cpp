@@ -65,7 +65,8 @@ bool port::too_long(const packet& p) const {
 void port::transmit(packet p) {
   const auto s = summarise(p);
   if (!s) {
-    a_.complaints("port %u: a packet without a base transport header was sent", number_);
+    a_.rules.complain(rule::packet_has_transport,
+                      "port %u: a packet without a base transport header was sent", number_);
     return;
   }
   const bool to_itself = returns_at_once(p, *s);

@@ -72,7 +72,8 @@ void queue_pairs::write_back() {
     if (qp == nullptr || !qp->dirty) continue;
     qp->dirty = false;
     if (!store(*qp))
-      a_.complaints("QP 0x%06x: its context is no longer mapped while it works", qpn);
+      a_.rules.complain(rule::context_stays_mapped,
+                        "QP 0x%06x: its context is no longer mapped while it works", qpn);
   }
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t stride_max = 16u << 7;
 
 take_result receive_queues::broken(queue_pair& qp, const char* why) {
   qp.rq.ring.present = false;  // one event is enough: nothing more is taken from it
-  t_.a.complaints("QP 0x%06x: %s", qp.qpn, why);
+  t_.a.rules.complain(rule::receive_queue, "QP 0x%06x: %s", qp.qpn, why);
   t_.pairs.post_event(qp, event_type::wq_catastrophic_error);
   return take_result::fault;
 }

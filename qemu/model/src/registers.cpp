@@ -26,8 +26,8 @@ registers::registers(adapter& a, command_engine& e, firmware& f) : a_(a), engine
 
 std::uint64_t registers::read(std::uint64_t offset, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
-    a_.complaints("read of %u bytes at 0x%llx of BAR0", bytes,
-                  static_cast<unsigned long long>(offset));
+    a_.rules.complain(rule::register_access, "read of %u bytes at 0x%llx of BAR0", bytes,
+                      static_cast<unsigned long long>(offset));
     return ~std::uint64_t{0};
   }
   const auto at = static_cast<std::uint32_t>(offset);
@@ -38,8 +38,8 @@ std::uint64_t registers::read(std::uint64_t offset, unsigned bytes) {
 
 void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= bar0::size) {
-    a_.complaints("write of %u bytes at 0x%llx of BAR0", bytes,
-                  static_cast<unsigned long long>(offset));
+    a_.rules.complain(rule::register_access, "write of %u bytes at 0x%llx of BAR0", bytes,
+                      static_cast<unsigned long long>(offset));
     return;
   }
   const auto at = static_cast<std::uint32_t>(offset);
@@ -47,7 +47,8 @@ void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes)
   if (within(at, bar0::hcr, bar0::hcr_size)) {
     // The register takes 32-bit accesses only (Linux mlx4_cmd_post); what a real card makes of others is
     // not known.
-    a_.complaints("64-bit write at 0x%x of the command register", at - bar0::hcr);
+    a_.rules.complain(rule::command_register_words, "64-bit write at 0x%x of the command register",
+                      at - bar0::hcr);
     return;
   }
   write_word(at, static_cast<std::uint32_t>(value >> 32));
@@ -95,7 +96,7 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
     case bar0::reset:
       // iPXE writes 0x01000001, everybody else 1 (captures, section 10).
       if ((value & bar0::reset_value) == 0) {
-        a_.complaints("write of 0x%x to the software reset register", value);
+        a_.rules.complain(rule::reset_value, "write of 0x%x to the software reset register", value);
         return;
       }
       ++resets_;
@@ -106,7 +107,8 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
       if ((value >> (places::interrupt_pin & 31) & 1) != 0) a_.eqs->clear_interrupt();
       return;
     default:
-      a_.complaints("write of 0x%x at 0x%x of BAR0, where no register is", value, offset);
+      a_.rules.complain(rule::register_place, "write of 0x%x at 0x%x of BAR0, where no register is",
+                        value, offset);
   }
 }
 

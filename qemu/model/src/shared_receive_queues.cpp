@@ -129,7 +129,7 @@ take_result shared_receive_queues::broken(std::uint32_t srqn, queue& q, const ch
   q.broken = true;
   q.context.set<&srqc::state>(srq_state::error);
   store(srqn, q);
-  t_.a.complaints("SRQ 0x%06x: %s", srqn, why);
+  t_.a.rules.complain(rule::receive_queue, "SRQ 0x%06x: %s", srqn, why);
   post_event(srqn, event_type::srq_catastrophic_error);
   return take_result::fault;
 }

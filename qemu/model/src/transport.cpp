@@ -197,12 +197,14 @@ transport::~transport() = default;
 void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
   queue_pair* qp = parts_->pairs.find(qpn);
   if (qp == nullptr) {
-    parts_->a.complaints("send doorbell of QP 0x%06x, which is in the reset state", qpn);
+    parts_->a.rules.complain(rule::send_doorbell_state,
+                             "send doorbell of QP 0x%06x, which is in the reset state", qpn);
     return;
   }
   if (qp->context.get<&qpc::usr_page>() != uar) {
-    parts_->a.complaints("send doorbell of QP 0x%06x in UAR page %u, which is not its own", qpn,
-                         uar);
+    parts_->a.rules.complain(rule::doorbell_of_own_uar,
+                             "send doorbell of QP 0x%06x in UAR page %u, which is not its own", qpn,
+                             uar);
     return;
   }
   qp->sq.rung = true;

@@ -23,20 +23,21 @@ uar_window::uar_window(adapter& a) : a_(a) {
 
 std::uint64_t uar_window::read(std::uint64_t offset, unsigned bytes) {
   if ((bytes == 4 || bytes == 8) && offset % bytes == 0) return 0;
-  a_.complaints("read of %u bytes at 0x%llx of BAR2", bytes,
-                static_cast<unsigned long long>(offset));
+  a_.rules.complain(rule::uar_access, "read of %u bytes at 0x%llx of BAR2", bytes,
+                    static_cast<unsigned long long>(offset));
   return ~std::uint64_t{0};
 }
 
 void uar_window::write(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   if ((bytes != 4 && bytes != 8) || offset % bytes != 0 || offset >= a_.how.uar_bar_bytes) {
-    a_.complaints("write of %u bytes at 0x%llx of BAR2", bytes,
-                  static_cast<unsigned long long>(offset));
+    a_.rules.complain(rule::uar_access, "write of %u bytes at 0x%llx of BAR2", bytes,
+                      static_cast<unsigned long long>(offset));
     return;
   }
   if (!a_.profile.running) {
-    a_.complaints("doorbell at 0x%llx of BAR2 while the HCA does not run",
-                  static_cast<unsigned long long>(offset));
+    a_.rules.complain(rule::uar_before_init_hca,
+                      "doorbell at 0x%llx of BAR2 while the HCA does not run",
+                      static_cast<unsigned long long>(offset));
     return;
   }
   const std::uint64_t half = a_.how.uar_bar_bytes / 2;
@@ -45,8 +46,9 @@ void uar_window::write(std::uint64_t offset, std::uint64_t value, unsigned bytes
       offset % half & ((std::uint64_t{1} << a_.profile.log_uar_page_bytes) - 1));
   if (offset >= half) {
     if (!offers(a_.how, capability::blueflame)) {
-      a_.complaints("BlueFlame write at 0x%llx of BAR2 of an adapter that has none",
-                    static_cast<unsigned long long>(offset));
+      a_.rules.complain(rule::blueflame_offered,
+                        "BlueFlame write at 0x%llx of BAR2 of an adapter that has none",
+                        static_cast<unsigned long long>(offset));
       return;
     }
     ++blueflame_writes_;
@@ -64,6 +66,12 @@ void uar_window::write(std::uint64_t offset, std::uint64_t value, unsigned bytes
   }
 }
 
+void uar_window::rung(std::uint32_t page, std::uint32_t offset, std::uint32_t value) {
+  ++doorbells_;
+  if (a_.rules.listened_to(remark_kind::doorbell))
+    a_.rules.tell(remark_kind::doorbell, "UAR page %u, offset 0x%x: 0x%08x", page, offset, value);
+}
+
 void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value) {
   const auto uar_page = static_cast<std::uint32_t>(page);
   constexpr std::uint32_t eq_end =
@@ -71,10 +79,11 @@ void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint3
   if (offset == uar::cq_doorbell + 4) {
     const auto first = first_halves_.extract(uar_page);
     if (!first) {
-      a_.complaints("second half of a CQ doorbell without its first, UAR page %u", uar_page);
+      a_.rules.complain(rule::cq_doorbell_halves,
+                        "second half of a CQ doorbell without its first, UAR page %u", uar_page);
       return;
     }
-    ++doorbells_;
+    rung(uar_page, offset, value);
     a_.cqs->doorbell(uar_page, first.mapped(), value);
     return;
   }
@@ -83,17 +92,18 @@ void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint3
     return;
   }
   if (offset == uar::send_doorbell) {
-    ++doorbells_;
+    rung(uar_page, offset, value);
     layouts::image<layouts::send_doorbell> d;
     layouts::store_be(d.data(), value);
     a_.queue_pairs->send_doorbell(
         uar_page, static_cast<std::uint32_t>(d.get<&layouts::send_doorbell::qpn>()));
   } else if (offset >= uar::eq_doorbell && offset < eq_end &&
              (offset - uar::eq_doorbell) % uar::eq_doorbell_stride == 0) {
-    ++doorbells_;
+    rung(uar_page, offset, value);
     a_.eqs->doorbell(uar_page, (offset - uar::eq_doorbell) / uar::eq_doorbell_stride, value);
   } else {
-    a_.complaints("write at 0x%x of UAR page %u, where no doorbell is", offset, uar_page);
+    a_.rules.complain(rule::uar_place, "write at 0x%x of UAR page %u, where no doorbell is", offset,
+                      uar_page);
   }
 }
 

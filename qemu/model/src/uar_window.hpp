@@ -21,6 +21,7 @@ class uar_window {
   void clear() { first_halves_.clear(); }
 
  private:
+  void rung(std::uint32_t page, std::uint32_t offset, std::uint32_t value);
   void write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value);
 
   adapter& a_;

@@ -16,6 +16,17 @@ extern "C" {
 
 typedef struct freehca_model freehca_model;
 
+/* remark_kind (remark.hpp). */
+enum {
+    FREEHCA_REMARK_COMMAND,
+    FREEHCA_REMARK_REFUSED,
+    FREEHCA_REMARK_WORK_ERROR,
+    FREEHCA_REMARK_PACKET_DROPPED,
+    FREEHCA_REMARK_EVENT,
+    FREEHCA_REMARK_DOORBELL,
+    FREEHCA_REMARK_COMPLAINT,
+};
+
 typedef struct freehca_model_environment {
     void *context; /* first argument of every call */
     bool (*dma_read)(void *context, uint64_t address, void *to, size_t bytes);
@@ -27,7 +38,9 @@ typedef struct freehca_model_environment {
     uint64_t (*now)(void *context);
     void (*arm_timer)(void *context, uint64_t deadline); /* UINT64_MAX: never */
     void (*wipe_configuration_space)(void *context);
-    void (*complain)(void *context, const char *text);
+    /* `kind` is FREEHCA_REMARK_...; asked for those that explain nothing. */
+    bool (*listens)(void *context, unsigned kind);
+    void (*tell)(void *context, unsigned kind, const char *rule, const char *text);
     /* `port` is 1 or 2; not called for ports without freehca_model_options::cable. */
     bool (*link_send)(void *context, unsigned port, const void *from, size_t bytes);
     /* The same without freehca_model_options::capture. */
@@ -48,6 +61,8 @@ typedef struct freehca_model_options {
     uint64_t command_acceptance_ns;
     uint64_t command_latency_ns;
     bool commands_side_by_side;
+    bool strict;
+    const char *rules_off; /* names of rules.hpp with commas between them; read by create alone; may be NULL */
     const char *without;  /* names of capability.hpp with commas between them; read by create alone; may be NULL */
 } freehca_model_options;
 
@@ -104,6 +119,17 @@ void freehca_model_answer_held_commands(freehca_model *model);
 /* device::fail() and device::failed(). Does DMA and interrupts. */
 void freehca_model_fail(freehca_model *model);
 bool freehca_model_failed(const freehca_model *model);
+
+/* options::strict and options::rules_off of a living model. A name that is no rule: false, and a message that lists
+ * them; then nothing changes. When to call them: as above. */
+void freehca_model_set_strict(freehca_model *model, bool strict);
+bool freehca_model_set_rules_off(freehca_model *model, const char *rules, char *error, size_t error_bytes);
+
+/* Calls out(context, number, time, kind, rule, text) for the last remarks that explain something, oldest first. */
+void freehca_model_remarks(const freehca_model *model,
+                           void (*out)(void *context, uint64_t number, uint64_t time, const char *kind,
+                                       const char *rule, const char *text),
+                           void *context);
 
 /* Counters by index, from 0; false past the last. The name lives as long as the model. */
 bool freehca_model_counter(const freehca_model *model, unsigned index, const char **name, uint64_t *value);

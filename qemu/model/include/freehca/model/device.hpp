@@ -11,6 +11,7 @@
 #include <freehca/model/event_fault.hpp>
 #include <freehca/model/link_faults.hpp>
 #include <freehca/model/options.hpp>
+#include <freehca/model/remark.hpp>
 #include <freehca/model/request_fault.hpp>
 
 namespace freehca::model {
@@ -89,6 +90,11 @@ class device {
   /// The counter at `index`, from 0; false past the last. The name lives as long as the device.
   bool counter_at(std::size_t index, counter& out) const;
   std::uint64_t complaints() const;
+  /// Calls out(remark, context) for the last remarks that explain something, oldest first.
+  void remarks(void (*out)(const remark&, void* context), void* context) const;
+  /// Changes options::strict and options::rules_off; holds for what the adapter judges from then on.
+  void set_strict(bool strict);
+  void set_rules_off(const rule_set& rules);
 
   /// The adapter's parts, for tests that look at one alone.
   adapter& inside();

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/model/remark.hpp>
+
 namespace freehca::model {
 
 /// What surrounds the modelled adapter. Implemented by QEMU's glue, by the in-process target of the
@@ -60,8 +62,14 @@ class environment {
     static_cast<void>(port), static_cast<void>(from), static_cast<void>(bytes);
   }
 
-  /// One line about something that a real card would have to suffer silently; counted by the model.
-  virtual void complain(const char* text) = 0;
+  /// Is anybody listening to remarks of a kind that explains nothing (explains())? The others always come.
+  virtual bool listens(remark_kind kind) {
+    static_cast<void>(kind);
+    return false;
+  }
+  /// The adapter tells something about its own doings, among them what a real card would have to suffer silently.
+  /// `what` is lent for the call, which must not call the device.
+  virtual void tell(const remark& what) = 0;
 
  protected:
   ~environment() = default;

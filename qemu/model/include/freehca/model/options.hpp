@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <freehca/model/capability.hpp>
+#include <freehca/model/rule_set.hpp>
 
 namespace freehca::model {
 
@@ -34,6 +35,8 @@ struct options {
   unsigned log_max_commands = 4;                 ///< QUERY_FW: log2 of the commands in flight
   std::uint64_t uar_bar_bytes = 8u << 20;        ///< size of BAR2, a power of two, 8 MiB to 128 MiB
   capability_set without;                        ///< of what adapters of the kind have
+  bool strict = false;  ///< refuse, too, what no source says that hardware refuses (rules.hpp)
+  rule_set rules_off;   ///< rules that nobody is held to
   fault_options faults;
 };
 

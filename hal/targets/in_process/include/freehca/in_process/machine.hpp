@@ -105,7 +105,10 @@ class machine final : private model::environment {
   std::uint64_t now() override { return now_; }
   void arm_timer(std::uint64_t deadline) override { timer_ = deadline; }
   void wipe_configuration_space() override;
-  void complain(const char* text) override { complaints_.emplace_back(text); }
+  void tell(const model::remark& n) override {
+    if (n.kind == model::remark_kind::complaint && complaints_.size() < 200)
+      complaints_.push_back(n.text);
+  }
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
     return removed_ || !on_link_send || on_link_send(port, from, bytes);
   }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "rule_book.hpp"
+
+#include <cstdio>
+
+namespace freehca::model {
+
+namespace {
+
+/// "found; demand (name; source)".
+std::string with_rule(const std::string& found, const rule_entry& e) {
+  std::string text = found;
+  text.append("; wanted: ").append(e.demand).append(" (rule ").append(e.name).append("; ");
+  text.append(e.source.empty() ? "no source: chosen" : e.source).append(")");
+  return text;
+}
+
+}  // namespace
+
+std::string rule_book::formatted(const char* format, va_list arguments) {
+  char text[text_bytes];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  return text;
+}
+
+bool rule_book::refuses(rule r, const char* format, ...) {
+  if (is_off(r)) return false;
+  va_list arguments;
+  va_start(arguments, format);
+  const std::string found = formatted(format, arguments);
+  va_end(arguments);
+  const rule_entry& e = entry_of(r);
+  if (e.hardware == reaction::takes && !how_.strict) {
+    complain_of(r, found);
+    return false;
+  }
+  reason_ = {e.name.data(), with_rule(found, e)};
+  return true;
+}
+
+bool rule_book::complain(rule r, const char* format, ...) {
+  if (is_off(r)) return false;
+  va_list arguments;
+  va_start(arguments, format);
+  complain_of(r, formatted(format, arguments));
+  va_end(arguments);
+  return true;
+}
+
+void rule_book::because(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  reason_ = {"", formatted(format, arguments)};
+  va_end(arguments);
+}
+
+void rule_book::explain(remark_kind k, const std::string& subject, const reason& why) {
+  pass_on({0, 0, k, why.rule, subject + ": " + why.text});
+}
+
+void rule_book::tell(remark_kind k, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  pass_on({0, 0, k, "", formatted(format, arguments)});
+  va_end(arguments);
+}
+
+void rule_book::complain_of(rule r, const std::string& text) {
+  ++complaints_;
+  const rule_entry& e = entry_of(r);
+  pass_on({0, 0, remark_kind::complaint, e.name.data(), with_rule(text, e)});
+}
+
+void rule_book::pass_on(remark n) {
+  if (n.text.size() > text_bytes) n.text.resize(text_bytes);
+  n.time = environment_.now();
+  if (!explains(n.kind)) {
+    environment_.tell(n);
+    return;
+  }
+  n.number = ++told_;
+  environment_.tell(n);
+  ring_[(n.number - 1) % ring_.size()] = std::move(n);
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdarg>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <freehca/model/environment.hpp>
+#include <freehca/model/options.hpp>
+#include <freehca/model/remark.hpp>
+#include <freehca/model/rules.hpp>
+
+namespace freehca::model {
+
+/// Judges what a driver does against the rules, and tells why. One for each adapter.
+///
+/// Whoever finds a rule broken asks refuses(); when the answer is yes, it refuses in the way of its place (a status, an
+/// error completion, a packet dropped), and whoever reports that takes the reason and tells it.
+class rule_book {
+ public:
+  rule_book(environment& surroundings, const options& how)
+      : environment_(surroundings), how_(how) {}
+
+  /// What `because()` or `refuses()` last said; empty when nothing did since it was taken.
+  struct reason {
+    const char* rule = "";
+    std::string text;
+    bool empty() const { return text.empty(); }
+  };
+
+  /// `r` is broken, as the text says: the place or field, the value found and the value wanted. True: refuse it, the
+  /// reason is kept for take_reason(). False: take it; the rule is switched off, or it was complained of.
+  [[gnu::format(printf, 3, 4)]] [[nodiscard]] bool refuses(rule r, const char* format, ...);
+
+  /// `r` is broken, and the adapter can only complain. What it then does about it is the caller's, who need not ask
+  /// whether the rule is switched off. True: it was complained of.
+  [[gnu::format(printf, 3, 4)]] bool complain(rule r, const char* format, ...);
+
+  /// A reason that is no driver's fault, or follows from what was told before ("the queue pair is in error").
+  [[gnu::format(printf, 2, 3)]] void because(const char* format, ...);
+
+  /// Takes the reason, so that it is told once.
+  reason take_reason() { return std::exchange(reason_, {}); }
+
+  /// Tells a line of a kind that explains something, with the reason behind it. `subject` says whose it is and what
+  /// became of it.
+  void explain(remark_kind k, const std::string& subject, const reason& why);
+
+  /// Is anybody listening to lines of this kind? Ask before you make one that costs.
+  bool listened_to(remark_kind k) { return explains(k) || environment_.listens(k); }
+  [[gnu::format(printf, 3, 4)]] void tell(remark_kind k, const char* format, ...);
+
+  std::uint64_t complaints() const { return complaints_; }
+
+  /// Calls out(remark) for each remark that is kept, oldest first.
+  template <class Out>
+  void kept(Out out) const {
+    const std::uint64_t first = told_ > ring_.size() ? told_ - ring_.size() : 0;
+    for (std::uint64_t n = first; n < told_; ++n) out(ring_[n % ring_.size()]);
+  }
+
+ private:
+  static constexpr std::size_t text_bytes = 400;
+  static std::string formatted(const char* format, va_list arguments);
+  bool is_off(rule r) const { return how_.rules_off.has(r); }
+  void complain_of(rule r, const std::string& text);
+  void pass_on(remark n);
+
+  environment& environment_;
+  const options& how_;
+  reason reason_;
+  std::uint64_t complaints_ = 0, told_ = 0;
+  std::array<remark, remarks_kept> ring_;
+};
+
+}  // namespace freehca::model
