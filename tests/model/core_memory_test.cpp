@@ -5,7 +5,7 @@
 #include <freehca/layouts/query_dev_cap.hpp>
 
 #include "adapter.hpp"
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
 #include "test_driver.hpp"

@@ -4,7 +4,7 @@
 // Two connected queue pairs, and the work requests and commands that manage memory.
 #pragma once
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "icm.hpp"
 #include "transport_fixture.hpp"
 

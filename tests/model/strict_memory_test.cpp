@@ -5,7 +5,7 @@
 // bus refuses or that the guest has written over, and host memory that the bus refuses.
 #include <freehca/layouts/mcg.hpp>
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "transport_fixture.hpp"
 #include "work_request.hpp"
 

@@ -5,7 +5,7 @@
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/mod_stat_cfg.hpp>
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "identity.hpp"
 #include "strict_wrongs.hpp"
 

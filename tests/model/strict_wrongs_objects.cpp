@@ -4,7 +4,7 @@
 // What the commands on event, completion and shared receive queues, regions and translations can have wrong.
 #include <freehca/layouts/cmpt.hpp>
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "strict_wrongs.hpp"
 
 namespace freehca::model::test {

@@ -8,8 +8,7 @@
 #include <freehca/layouts/set_port.hpp>
 #include <freehca/layouts/smp.hpp>
 
-#include "entry_sizes.hpp"
-#include "limits.hpp"
+#include "adapter_limits.hpp"
 #include "strict_wrongs.hpp"
 
 namespace freehca::model::test {
@@ -152,20 +151,22 @@ void add_rules(std::vector<wrong_call>& to) {
                   }});
   };
   range("last_before_first", 0x110, 0x10f);
-  range("firmwares_own", reserved::qps - 1, reserved::qps);
+  range("firmwares_own", limits_connectx3_pro.reserved_qps() - 1,
+        limits_connectx3_pro.reserved_qps());
   range("past_the_table", 0x100, 1u << test_driver::log_qps);
   to.push_back({opcode::flow_steering_ib_uc_qp_range, "wider_than_reported",
                 [](w& world, call& c) {
                   world.go_to(stage::context_memory);
                   auto profile = world.driver->profile();
-                  profile.set<&init_hca::log_num_qps>(limits::log_steered_qps + 1);
+                  profile.set<&init_hca::log_num_qps>(limits_connectx3_pro.log_steered_qps + 1);
                   EXPECT_EQ(world.driver->command_with(opcode::init_hca, profile).status,
                             command_status::ok);
                   using r = steered_qp_range;
                   return world.issue(c.given(load_be<std::uint64_t>(
                       image<r>{}
-                          .set<&r::first>(reserved::qps)
-                          .set<&r::last>(reserved::qps + (1u << limits::log_steered_qps))
+                          .set<&r::first>(limits_connectx3_pro.reserved_qps())
+                          .set<&r::last>(limits_connectx3_pro.reserved_qps() +
+                                         (1u << limits_connectx3_pro.log_steered_qps))
                           .data())));
                 },
                 false});

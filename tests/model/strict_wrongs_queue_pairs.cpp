@@ -5,7 +5,7 @@
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/set_port.hpp>
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "qp_transitions.hpp"
 #include "strict_wrongs.hpp"
 

@@ -12,8 +12,8 @@
 #include <freehca/layouts/cmpt.hpp>
 
 #include "adapter.hpp"
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
-#include "entry_sizes.hpp"
 #include "fault_text.hpp"
 
 namespace freehca::model::test {

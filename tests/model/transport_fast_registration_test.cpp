@@ -271,7 +271,7 @@ TEST_F(fast_registration, the_reserved_key_serves_queue_pairs_that_may_use_it) {
   *host->at(page) = std::byte{0x42};
   test_send s = write(key, remote, 1);
   s.address = page;
-  s.lkey = reserved::lkey;
+  s.lkey = limits_connectx3_pro.reserved_lkey;
   send(a, s);
   expect_error(a, true, cqe_syndrome::local_protection,
                layouts::vendor_syndrome::protection_transmit);
@@ -286,7 +286,7 @@ TEST_F(fast_registration, the_reserved_key_serves_queue_pairs_that_may_use_it) {
   expect_written(c, s);
   EXPECT_EQ(byte_at(remote), std::byte{0x42});
   // It is nobody's R_Key.
-  s.rkey = reserved::lkey;
+  s.rkey = limits_connectx3_pro.reserved_lkey;
   expect_no_access(c, s);
 }
 

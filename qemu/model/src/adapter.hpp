@@ -6,6 +6,7 @@
 
 #include <freehca/model/options.hpp>
 
+#include "adapter_limits.hpp"
 #include "command.hpp"
 #include "counters.hpp"
 #include "host_memory.hpp"
@@ -52,6 +53,8 @@ struct adapter {
   model::memory_regions* regions = nullptr;
   model::transport* queue_pairs = nullptr;
   model::ports* links = nullptr;
+
+  const adapter_limits& limits() const { return limits_of(how.kind); }
 };
 
 }  // namespace freehca::model

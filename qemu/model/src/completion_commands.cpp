@@ -9,13 +9,12 @@
 #include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/register_map.hpp>
 
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
 #include "command_rules.hpp"
 #include "completion_queues.hpp"
-#include "entry_sizes.hpp"
 #include "event_queues.hpp"
 #include "icm.hpp"
-#include "identity.hpp"
 #include "limits.hpp"
 #include "queue_context.hpp"
 
@@ -78,13 +77,13 @@ bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, st
 command_status completion_queues::sw2hw(command& c) {
   const std::uint32_t cqn = c.input_modifier;
   if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
-  if (cqn < reserved::cqs) return command_status::bad_resource;
+  if (cqn < a_.limits().reserved_cqs()) return command_status::bad_resource;
   if (exists(cqn)) return command_status::bad_resource_state;
   if (owned_.size() >= limits::objects) return command_status::exceeds_limits;
   context q;
   if (!c.read_input(q)) return command_status::internal_error;
-  if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > 22 || !has_good_page_size(q) ||
-      !can_begin_in(q.get<&cqc::state>()) || !has_uar_page(a_, q) ||
+  if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > a_.limits().log_cq_entries ||
+      !has_good_page_size(q) || !can_begin_in(q.get<&cqc::state>()) || !has_uar_page(a_, q) ||
       (q.get<&cqc::timestamp>() && !offers(a_.how, capability::clock)))
     return command_status::bad_parameter;
   if (!a_.eqs->exists(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>())))
@@ -155,8 +154,10 @@ command_status completion_queues::resize(command& c, context& q) {
   context in;
   if (!c.read_input(in)) return command_status::internal_error;
   const auto log = static_cast<unsigned>(in.get<&cqc::log_cq_size>());
-  if (log > 22 || !has_good_page_size(in)) return command_status::bad_parameter;
-  if (q.get<&cqc::status>() != cq_status::ok || q.get<&cqc::log_cq_size>() > 22)
+  if (log > a_.limits().log_cq_entries || !has_good_page_size(in))
+    return command_status::bad_parameter;
+  if (q.get<&cqc::status>() != cq_status::ok ||
+      q.get<&cqc::log_cq_size>() > a_.limits().log_cq_entries)
     return command_status::bad_resource_state;
 
   layouts::image<layouts::cq_doorbell_record> record;

@@ -6,7 +6,7 @@
 
 #include <freehca/layouts/doorbell.hpp>
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "event_queues.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
@@ -92,7 +92,7 @@ bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool 
   const auto known = owned_.find(cqn);
   if (known == owned_.end()) return false;
   auto q = a_.context_memory->load<cqc>(context_at(cqn));
-  if (!q || q->get<&cqc::log_cq_size>() > 22) {
+  if (!q || q->get<&cqc::log_cq_size>() > a_.limits().log_cq_entries) {
     a_.rules.complain(rule::context_stays_mapped,
                       "the context of CQ %u is not mapped any more, or was written over", cqn);
     return false;

@@ -9,8 +9,8 @@
 #include <freehca/layouts/eq_doorbell.hpp>
 #include <freehca/layouts/register_map.hpp>
 
+#include "adapter_limits.hpp"
 #include "command_rules.hpp"
-#include "entry_sizes.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
 #include "queue_context.hpp"
@@ -67,12 +67,12 @@ bool event_queues::fill_with_hardware_owner(const context& q) {
 command_status event_queues::sw2hw(command& c) {
   const std::uint32_t eqn = c.input_modifier;
   if (eqn >= 1u << a_.profile.log_eqs) return command_status::bad_index;
-  if (eqn < reserved::eqs) return command_status::bad_resource;
+  if (eqn < a_.limits().reserved_eqs()) return command_status::bad_resource;
   if (exists(eqn)) return command_status::bad_resource_state;
   context q;
   if (!c.read_input(q)) return command_status::internal_error;
   const eq_state s = q.get<&eqc::state>();
-  if (!q.reserved_clear() || q.get<&eqc::log_eq_size>() > 22 ||
+  if (!q.reserved_clear() || q.get<&eqc::log_eq_size>() > a_.limits().log_eq_entries ||
       q.get<&eqc::intr>() >= layouts::bar0::msix_vectors || !has_good_page_size(q) ||
       (s != eq_state::armed && s != eq_state::fired && s != eq_state::always_armed))
     return command_status::bad_parameter;
@@ -156,7 +156,7 @@ bool event_queues::put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e)
   const std::uint32_t entries = 1u << (log & 31);
   const auto producer = static_cast<std::uint32_t>(q.get<&eqc::producer_counter>());
   const auto consumer = static_cast<std::uint32_t>(q.get<&eqc::consumer_counter>());
-  if (q.get<&eqc::status>() != eq_status::ok || log > 22) {
+  if (q.get<&eqc::status>() != eq_status::ok || log > a_.limits().log_eq_entries) {
     ++dropped_;
     return false;
   }

@@ -7,9 +7,9 @@
 #include <freehca/layouts/map.hpp>
 #include <freehca/layouts/mod_stat_cfg.hpp>
 
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
 #include "completion_queues.hpp"
-#include "entry_sizes.hpp"
 #include "event_queues.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
@@ -157,7 +157,7 @@ command_status firmware::set_icm_size(command& c) {
   if (state_ == system_state::hca_running || a_.context_memory->pages_mapped() != 0)
     return command_status::bad_system_state;
   if (c.input_parameter == 0) return command_status::bad_parameter;
-  if (c.input_parameter > max_icm_bytes) return command_status::exceeds_limits;
+  if (c.input_parameter > a_.limits().icm_bytes) return command_status::exceeds_limits;
   icm_bytes_ = c.input_parameter;
   // Eight bytes of translation for each page of ICM. No source: chosen.
   const std::uint64_t icm_pages =

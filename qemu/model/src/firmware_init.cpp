@@ -2,13 +2,12 @@
 // Copyright the freehca authors
 //
 // INIT_HCA, QUERY_HCA, CLOSE_HCA: the context tables come and go.
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
 #include "completion_queues.hpp"
-#include "entry_sizes.hpp"
 #include "event_queues.hpp"
 #include "firmware.hpp"
 #include "icm.hpp"
-#include "identity.hpp"
 #include "memory_regions.hpp"
 #include "ports.hpp"
 #include "transport.hpp"
@@ -69,21 +68,26 @@ command_status firmware::take_profile(const layouts::image<layouts::init_hca>& i
   p.cqe_bytes = in.get<&l::cqe_64b>() ? 64 : 32;
   p.eqe_bytes = in.get<&l::eqe_64b>() ? 64 : 32;
 
-  // The limits of QUERY_DEV_CAP (firmware_queries.cpp).
-  if (p.log_qps > 24 || p.log_srqs > 24 || p.log_cqs > 24 || p.log_eqs > 9 || p.log_mpts > 24 ||
-      p.log_rd_per_qp > 7 || p.log_mc_table > identity_of(a_.how.kind).log_mc_table ||
-      p.log_mc_entry_bytes > 12 || p.log_uar_page_bytes > 16)
+  const adapter_limits& most = a_.limits();
+  constexpr unsigned log_most_group_bytes = 12;     // MLX4_MAX_MGM_LOG_ENTRY_SIZE, Linux mlx4.h
+  constexpr unsigned log_most_uar_page_bytes = 16;  // no source: chosen
+  if (p.log_qps > most.log_qps || p.log_srqs > most.log_srqs || p.log_cqs > most.log_cqs ||
+      p.log_eqs > most.log_eqs || p.log_mpts > most.log_mpts ||
+      p.log_rd_per_qp > most.log_read_resources || p.log_mc_table > most.log_groups ||
+      p.log_mc_entry_bytes > log_most_group_bytes || p.log_uar_page_bytes > log_most_uar_page_bytes)
     return command_status::exceeds_limits;
   // Firmware's own entries must fit.
   constexpr unsigned log_rule_bytes_least = 7;  // MLX4_FS_MGM_LOG_ENTRY_SIZE, Linux mlx4.h
-  if ((managed && p.log_mc_entry_bytes < log_rule_bytes_least) || p.log_qps < 6 || p.log_srqs < 6 ||
-      p.log_cqs < 7 || p.log_eqs < 2 || p.log_mpts < 8 || p.log_mc_hash > p.log_mc_table)
+  if ((managed && p.log_mc_entry_bytes < log_rule_bytes_least) ||
+      p.log_qps < most.log_reserved_qps || p.log_srqs < most.log_reserved_srqs ||
+      p.log_cqs < most.log_reserved_cqs || p.log_eqs < most.log_reserved_eqs ||
+      p.log_mpts < most.log_reserved_mpts || p.log_mc_hash > p.log_mc_table)
     return command_status::bad_parameter;
   // "Each table is aligned to its size" (init_hca.hpp): an entry never crosses a page.
   for (const std::uint64_t base :
        {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base, p.eqc_base,
         p.cmpt_base, p.dmpt_base, p.mtt_base, p.mc_base})
-    if (base % 4096 != 0 || base >= max_icm_bytes) return command_status::bad_parameter;
+    if (base % 4096 != 0 || base >= most.icm_bytes) return command_status::bad_parameter;
 
   p.running = true;
   a_.profile = p;
@@ -116,16 +120,17 @@ bool firmware::reserved_entries_mapped() const {
   using layouts::cmpt_type;
   const hca_profile& p = a_.profile;
   const icm& m = *a_.context_memory;
-  return m.mapped(p.qpc_base, reserved::qps * entry_bytes::qpc) &&
-         m.mapped(p.rdmarc_base,
-                  (std::size_t{reserved::qps} << p.log_rd_per_qp) * entry_bytes::rdmarc) &&
-         m.mapped(p.altc_base, reserved::qps * entry_bytes::altc) &&
-         m.mapped(p.auxc_base, reserved::qps * entry_bytes::auxc) &&
-         m.mapped(p.srqc_base, reserved::srqs * entry_bytes::srqc) &&
-         m.mapped(p.cqc_base, reserved::cqs * entry_bytes::cqc) &&
-         m.mapped(p.eqc_base, reserved::eqs * entry_bytes::eqc) &&
-         m.mapped(p.dmpt_base, reserved::mpts(a_.how.kind) * entry_bytes::dmpt) &&
-         m.mapped(p.mtt_base, reserved::mtts * entry_bytes::mtt) &&
+  const adapter_limits& own = a_.limits();
+  const std::size_t qps = own.reserved_qps();
+  return m.mapped(p.qpc_base, qps * entry_bytes::qpc) &&
+         m.mapped(p.rdmarc_base, (qps << p.log_rd_per_qp) * entry_bytes::rdmarc) &&
+         m.mapped(p.altc_base, qps * entry_bytes::altc) &&
+         m.mapped(p.auxc_base, qps * entry_bytes::auxc) &&
+         m.mapped(p.srqc_base, own.reserved_srqs() * entry_bytes::srqc) &&
+         m.mapped(p.cqc_base, own.reserved_cqs() * entry_bytes::cqc) &&
+         m.mapped(p.eqc_base, own.reserved_eqs() * entry_bytes::eqc) &&
+         m.mapped(p.dmpt_base, own.reserved_mpts() * entry_bytes::dmpt) &&
+         m.mapped(p.mtt_base, own.reserved_mtts() * entry_bytes::mtt) &&
          // Rules can come to stand anywhere in their table. No source: chosen (Linux lends it whole in either mode).
          (!p.device_managed_steering ||
           m.mapped(p.mc_base, std::size_t{1} << (p.log_mc_table + p.log_mc_entry_bytes))) &&

@@ -8,12 +8,11 @@
 #include <freehca/layouts/query_dev_cap.hpp>
 #include <freehca/layouts/query_fw.hpp>
 
+#include "adapter_limits_fit.hpp"
 #include "capabilities.hpp"
-#include "entry_sizes.hpp"
 #include "firmware.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
-#include "limits.hpp"
 #include "places.hpp"
 
 namespace freehca::model {
@@ -100,32 +99,33 @@ std::uint64_t offered_bmme_flags(const options& how) {
 command_status firmware::query_dev_cap(command& c) {
   using l = layouts::query_dev_cap;
   using flag = layouts::dev_cap_flag;
-  const identity& who = identity_of(a_.how.kind);
-  const bool third_generation = a_.how.kind != variant::connectx2;
+  const adapter_limits& have = a_.limits();
   layouts::image<l> out;
 
-  // Limits and reserved counts: captures, section 2. Only what the model does is reported: no virtual functions, no Ethernet offloads.
-  out.set<&l::log_max_srq_sz>(limits::log_work_queue_entries)
-      .set<&l::log_max_qp_sz>(limits::log_work_queue_entries);
-  out.set<&l::log_rsvd_qps>(6).set<&l::log_max_qps>(24);
-  out.set<&l::log_rsvd_srqs>(6).set<&l::log_max_srqs>(24);
-  out.set<&l::num_rsvd_eqs>(reserved::eqs).set<&l::log_rsvd_eqs>(2);
-  out.set<&l::log_max_cq_sz>(22).set<&l::log_rsvd_cqs>(7).set<&l::log_max_cqs>(24);
-  out.set<&l::log_max_eq_sz>(22).set<&l::log_max_eqs>(9);
-  out.set<&l::log_max_mpts>(24)
-      .set<&l::log_rsvd_mrws>(reserved::log_mpts(a_.how.kind))
-      .set<&l::log_max_mrw_sz>(62);
-  out.set<&l::log_rsvd_mtts>(6).set<&l::log_max_mtts>(31);
-  out.set<&l::log_max_ra_req_qp>(7).set<&l::log_max_ra_res_qp>(7).set<&l::log_max_ra_res_global>(
-      24);
-  out.set<&l::local_ca_ack_delay>(15);
-  out.set<&l::max_mtu_rev2>(third_generation ? 5 : 4)
-      .set<&l::max_port_width_rev2>(3)
-      .set<&l::max_vl_rev2>(4);
+  // Only what the model does is reported: no virtual functions, no Ethernet offloads.
+  out.set<&l::log_max_srq_sz>(have.log_work_queue_entries)
+      .set<&l::log_max_qp_sz>(have.log_work_queue_entries);
+  out.set<&l::log_rsvd_qps>(have.log_reserved_qps).set<&l::log_max_qps>(have.log_qps);
+  out.set<&l::log_rsvd_srqs>(have.log_reserved_srqs).set<&l::log_max_srqs>(have.log_srqs);
+  out.set<&l::num_rsvd_eqs>(have.reserved_eqs()).set<&l::log_rsvd_eqs>(have.log_reserved_eqs);
+  out.set<&l::log_max_eq_sz>(have.log_eq_entries).set<&l::log_max_eqs>(have.log_eqs);
+  out.set<&l::log_max_cq_sz>(have.log_cq_entries);
+  out.set<&l::log_rsvd_cqs>(have.log_reserved_cqs).set<&l::log_max_cqs>(have.log_cqs);
+  out.set<&l::log_max_mpts>(have.log_mpts)
+      .set<&l::log_rsvd_mrws>(have.log_reserved_mpts)
+      .set<&l::log_max_mrw_sz>(have.log_region_bytes);
+  out.set<&l::log_rsvd_mtts>(have.log_reserved_mtts).set<&l::log_max_mtts>(have.log_mtts);
+  out.set<&l::log_max_ra_req_qp>(have.log_read_resources)
+      .set<&l::log_max_ra_res_qp>(have.log_read_resources)
+      .set<&l::log_max_ra_res_global>(have.log_read_resources_in_all);
+  out.set<&l::local_ca_ack_delay>(have.local_ca_ack_delay);
+  out.set<&l::max_mtu_rev2>(have.mtu_code)
+      .set<&l::max_port_width_rev2>(have.width_mask)
+      .set<&l::max_vl_rev2>(have.log_vls + 1);
   out.set<&l::num_ports>(a_.how.ports);
-  out.set<&l::log_max_msg_sz>(limits::log_message_bytes)
-      .set<&l::log_max_gid>(7)
-      .set<&l::log_max_pkey>(7);
+  out.set<&l::log_max_msg_sz>(have.log_message_bytes)
+      .set<&l::log_max_gid>(have.log_gids)
+      .set<&l::log_max_pkey>(have.log_pkeys);
   out.set<&l::stat_rate_support>(0);
   out.set<&l::cq_timestamp>(clock_mhz() != 0);
   out.set<&l::flags>(all_of(flag::rc, flag::ud, flag::pkey_violation_counter,
@@ -133,30 +133,32 @@ command_status firmware::query_dev_cap(command& c) {
                      offered_flags(a_.how));
   unsigned log_uar_mb = 0;
   while ((std::uint64_t{2} << (20 + log_uar_mb)) < a_.how.uar_bar_bytes) ++log_uar_mb;
-  out.set<&l::num_rsvd_uars>(reserved::uars).set<&l::uar_sz>(log_uar_mb).set<&l::log_page_sz>(9);
+  out.set<&l::num_rsvd_uars>(have.reserved_uars)
+      .set<&l::uar_sz>(log_uar_mb)
+      .set<&l::log_page_sz>(have.log_least_page_bytes);
+  // The half of BAR2 that the UAR pages leave, in pages of 4 KB.
   out.set<&l::bf>(offers(a_.how, capability::blueflame))
-      .set<&l::log_bf_reg_sz>(9)
-      .set<&l::log_max_bf_regs_per_page>(3)
-      .set<&l::log_max_bf_pages>(10);
-  // The largest send WQE is 63 blocks of 16 bytes (the control segment's ds field has six bits).
-  out.set<&l::max_sg_sq>(62).set<&l::max_desc_sz_sq>(1008);
-  out.set<&l::max_sg_rq>(32).set<&l::max_desc_sz_rq>(512);
-  out.set<&l::log_max_qp_mcg>(8).set<&l::log_max_mcgs>(who.log_mc_table);
-  out.set<&l::num_rsvd_pds>(reserved::pds).set<&l::log_max_pds>(15);
-  out.set<&l::log_max_xrcds>(16);
+      .set<&l::log_bf_reg_sz>(have.log_blueflame_bytes)
+      .set<&l::log_max_bf_regs_per_page>(have.log_blueflames_per_page)
+      .set<&l::log_max_bf_pages>(log_uar_mb + 20 - 12);
+  out.set<&l::max_sg_sq>(have.send_segments).set<&l::max_desc_sz_sq>(have.send_wqe_bytes);
+  out.set<&l::max_sg_rq>(have.receive_segments).set<&l::max_desc_sz_rq>(have.receive_wqe_bytes);
+  out.set<&l::log_max_qp_mcg>(have.log_group_members).set<&l::log_max_mcgs>(have.log_groups);
+  out.set<&l::num_rsvd_pds>(have.reserved_pds).set<&l::log_max_pds>(have.log_pds);
+  out.set<&l::log_max_xrcds>(have.log_xrc_domains);
   out.set<&l::rdmarc_entry_sz>(entry_bytes::rdmarc).set<&l::qpc_entry_sz>(entry_bytes::qpc);
   out.set<&l::aux_entry_sz>(entry_bytes::auxc).set<&l::altc_entry_sz>(entry_bytes::altc);
   out.set<&l::eqc_entry_sz>(entry_bytes::eqc).set<&l::cqc_entry_sz>(entry_bytes::cqc);
   out.set<&l::srq_entry_sz>(entry_bytes::srqc).set<&l::c_mpt_entry_sz>(entry_bytes::cmpt);
   out.set<&l::mtt_entry_sz>(entry_bytes::mtt).set<&l::d_mpt_entry_sz>(entry_bytes::dmpt);
-  if (offers(a_.how, capability::reserved_lkey)) out.set<&l::reserved_lkey>(reserved::lkey);
+  if (offers(a_.how, capability::reserved_lkey)) out.set<&l::reserved_lkey>(have.reserved_lkey);
   out.set<&l::bmme_flags>(offered_bmme_flags(a_.how));
   if (offers(a_.how, capability::device_managed_steering)) {
-    out.set<&l::dmfs>(true).set<&l::dmfs_max_qp_per_entry>(limits::rules_per_group);
-    out.set<&l::dmfs_log_max_uc_range>(limits::log_steered_qps);
+    out.set<&l::dmfs>(true).set<&l::dmfs_max_qp_per_entry>(have.rules_per_group);
+    out.set<&l::dmfs_log_max_uc_range>(have.log_steered_qps);
     out.set<&l::dmfs_ipoib>(offers(a_.how, capability::ipoib_steering));
   }
-  out.set<&l::max_icm_sz>(max_icm_bytes);
+  out.set<&l::max_icm_sz>(have.icm_bytes);
   return c.write_output(out) ? command_status::ok : command_status::internal_error;
 }
 

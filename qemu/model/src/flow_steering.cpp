@@ -9,9 +9,8 @@
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/headers.hpp>
 
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
-#include "entry_sizes.hpp"
-#include "limits.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -68,7 +67,7 @@ command_status flow_steering::attach(command& c) {
   const flow_rule::key where = rule->found_by();
   const auto beside = rules_.find(where);
   if (places_.size() >> t_.a.profile.log_mc_table != 0 ||
-      (beside != rules_.end() && beside->second.size() >= limits::rules_per_group))
+      (beside != rules_.end() && beside->second.size() >= t_.a.limits().rules_per_group))
     return command_status::exceeds_limits;
 
   const auto number = static_cast<std::int64_t>(++last_number_);
@@ -99,8 +98,8 @@ command_status flow_steering::set_range(command& c) {
                       last = range.get<&steered_qp_range::last>();
   if (last < first) return command_status::bad_parameter;
   if (last >> t_.a.profile.log_qps != 0) return command_status::bad_index;
-  if (first < reserved::qps) return command_status::bad_resource;
-  if ((last - first) >> limits::log_steered_qps != 0) return command_status::exceeds_limits;
+  if (first < t_.a.limits().reserved_qps()) return command_status::bad_resource;
+  if ((last - first) >> t_.a.limits().log_steered_qps != 0) return command_status::exceeds_limits;
   first_steered_ = static_cast<std::uint32_t>(first);
   steered_ = static_cast<std::uint32_t>(last - first + 1);
   return command_status::ok;

@@ -7,7 +7,7 @@
 
 #include <freehca/layouts/map.hpp>
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 
 namespace freehca::model {
 
@@ -93,8 +93,8 @@ icm::icm(adapter& a) : a_(a) {
   // INIT_HCA does not tell where the MTT table ends: it is what no other table claims.
   table(
       "mtt", [&p] { return p.mtt_base; },
-      [&p] {
-        std::uint64_t end = max_icm_bytes;
+      [this, &p] {
+        std::uint64_t end = a_.limits().icm_bytes;
         for (const std::uint64_t base :
              {p.qpc_base, p.rdmarc_base, p.altc_base, p.auxc_base, p.srqc_base, p.cqc_base,
               p.eqc_base, p.cmpt_base, p.dmpt_base, p.mc_base})
@@ -112,7 +112,7 @@ icm::extents::const_iterator icm::containing(std::uint64_t page) const {
 
 template <class Move>
 bool icm::move(std::uint64_t at, std::size_t bytes, Move&& one) {
-  if (at >= max_icm_bytes || bytes > max_icm_bytes - at) return false;
+  if (at >= a_.limits().icm_bytes || bytes > a_.limits().icm_bytes - at) return false;
   while (bytes > 0) {
     const auto e = containing(at >> page_shift);
     if (e == extents_.end()) return false;
@@ -146,7 +146,7 @@ bool icm::write(std::uint64_t at, const void* from, std::size_t bytes) {
 
 bool icm::mapped(std::uint64_t at, std::size_t bytes) const {
   if (bytes == 0) return true;
-  if (at >= max_icm_bytes || bytes > max_icm_bytes - at) return false;
+  if (at >= a_.limits().icm_bytes || bytes > a_.limits().icm_bytes - at) return false;
   const std::uint64_t last = (at + bytes - 1) >> page_shift;
   for (std::uint64_t page = at >> page_shift; page <= last;) {
     const auto e = containing(page);
@@ -177,7 +177,7 @@ std::uint64_t icm::pages_in(std::uint64_t at, std::uint64_t bytes) const {
 
 layouts::command_status icm::map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
   using layouts::command_status;
-  if (va >= max_icm_bytes || pages > (max_icm_bytes - va) >> page_shift)
+  if (va >= a_.limits().icm_bytes || pages > (a_.limits().icm_bytes - va) >> page_shift)
     return command_status::exceeds_limits;
   if (extents_.size() >= max_extents) return command_status::exceeds_limits;
   if (pages_in(va, pages << page_shift) != 0)
@@ -202,7 +202,8 @@ bool icm::split_at(std::uint64_t page) {
 
 layouts::command_status icm::unmap(std::uint64_t va, std::uint64_t pages) {
   using layouts::command_status;
-  if (pages == 0 || va >= max_icm_bytes || pages > (max_icm_bytes - va) >> page_shift)
+  if (pages == 0 || va >= a_.limits().icm_bytes ||
+      pages > (a_.limits().icm_bytes - va) >> page_shift)
     return command_status::bad_parameter;
   // Linux takes back its tables in whole chunks, also where it lent less (icm.c mlx4_cleanup_icm_table):
   // pages that are not mapped are passed over. That none at all is an error has no source: chosen.
@@ -217,7 +218,7 @@ layouts::command_status icm::unmap(std::uint64_t va, std::uint64_t pages) {
 
 bool icm::zero(std::uint64_t at, std::uint64_t bytes) {
   static const chunk zeros{};
-  const std::uint64_t end = std::min(at + bytes, max_icm_bytes);
+  const std::uint64_t end = std::min(at + bytes, a_.limits().icm_bytes);
   for (auto e = extents_.begin(); e != extents_.end(); ++e) {
     const std::uint64_t base = e->first << page_shift;
     const std::uint64_t low = std::max(base, at),

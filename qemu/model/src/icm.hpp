@@ -72,9 +72,6 @@ class icm {
   std::uint64_t pages_mapped_ = 0;
 };
 
-/// Bytes of ICM address space that QUERY_DEV_CAP reports. No source: chosen.
-inline constexpr std::uint64_t max_icm_bytes = std::uint64_t{1} << 40;
-
 /// What the adapter leaves in memory that it is lent: drivers report this pattern in entries that nobody
 /// wrote; that it is the initialisation pattern is inferred.
 inline constexpr std::uint32_t lent_pattern = 0x9130a470;

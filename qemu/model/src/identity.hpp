@@ -18,17 +18,16 @@ struct identity {
   unsigned clock_mhz;             ///< 0: no readable clock, no timestamps
   bool large_entries;             ///< 64-byte CQEs and EQEs
   bool device_managed_steering;
-  unsigned log_mc_table;  ///< entries of the largest multicast table
 };
 
 // Board identifiers: captures, sections 3.1 and 6; none was captured of a ConnectX-3 Pro, which borrows the
 // one of its predecessor.
 inline constexpr identity identity_connectx3_pro{
-    2, 42, 5700, 0x1f7, 0x1007, 0x00, "MT_1090120019", 427, true, true, 17};
+    2, 42, 5700, 0x1f7, 0x1007, 0x00, "MT_1090120019", 427, true, true};
 inline constexpr identity identity_connectx3{
-    2, 42, 5000, 0x101f5, 0x1003, 0x01, "MT_1090120019", 427, true, true, 17};
+    2, 42, 5000, 0x101f5, 0x1003, 0x01, "MT_1090120019", 427, true, true};
 inline constexpr identity identity_connectx2{
-    2, 9, 1000, 0xb00190, 0x673c, 0xb0, "MT_0DD0110009", 0, false, false, 13};
+    2, 9, 1000, 0xb00190, 0x673c, 0xb0, "MT_0DD0110009", 0, false, false};
 
 constexpr const identity& identity_of(variant v) {
   switch (v) {

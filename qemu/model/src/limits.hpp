@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How much the adapter takes on. What a real card keeps in its own memory stands in the host's here, so that a
-// guest must not be able to grow it without end.
+// How much the adapter takes on, besides what it reports (adapter_limits.hpp). What a real card keeps in its own memory
+// stands in the host's here, so that a guest must not be able to grow it without end.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace freehca::model::limits {
-
-/// The longest message, as QUERY_DEV_CAP reports it (captures, section 2): contexts may ask for more (Linux writes
-/// 31 for raw packets), and get this.
-inline constexpr unsigned log_message_bytes = 30;
-
-/// Entries of the largest work queue, log2, shared receive queues included, as QUERY_DEV_CAP reports it (captures,
-/// section 2).
-inline constexpr unsigned log_work_queue_entries = 14;
 
 /// Objects of each kind in hardware's hands at once: queue pairs, completion queues, shared receive queues. The
 /// tables may be larger, as on cards. No source: chosen. What is more gets the status "exceeds limits".
@@ -25,13 +17,6 @@ inline constexpr std::size_t objects = std::size_t{1} << 16;
 /// Pages of one MAP command: each is written at once, and the host waits. Drivers lend 64 MiB at most with one (256
 /// chunks of 256 KiB, Linux icm.c). No source: chosen.
 inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
-
-/// Steering rules for one group or queue pair: dmfs_max_qp_per_entry of QUERY_DEV_CAP (captures, section 2). Each gets
-/// a copy of each packet.
-inline constexpr unsigned rules_per_group = 244;
-
-/// Queue pairs whose unicast rules can steer, log2. No source: chosen (Linux takes 256).
-inline constexpr unsigned log_steered_qps = 10;
 
 /// Pages of one fast registration: its list is copied at once, and the host waits. Linux asks for 511 at most
 /// (hw/mlx4/mlx4_ib.h, MLX4_MAX_FAST_REG_PAGES). No source: chosen.

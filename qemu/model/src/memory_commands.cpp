@@ -5,9 +5,9 @@
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/mtt.hpp>
 
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
 #include "command_rules.hpp"
-#include "entry_sizes.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
 
@@ -40,18 +40,18 @@ std::uint64_t memory_regions::entry_at(std::uint32_t index) const {
 
 command_status memory_regions::refuse_index(std::uint32_t index) const {
   if (index >= 1u << a_.profile.log_mpts) return command_status::bad_index;
-  if (index < reserved::mpts(a_.how.kind)) return command_status::bad_resource;
+  if (index < a_.limits().reserved_mpts()) return command_status::bad_resource;
   return command_status::ok;
 }
 
 namespace {
 
 /// A region that begins free waits for its first fast registration (Linux mr.c mlx4_mr_enable).
-bool is_region(const layouts::image<mpt>& e, bool free) {
+bool is_region(const layouts::image<mpt>& e, bool free, unsigned log_least_page) {
   const std::uint64_t log_page = e.get<&mpt::entity_size>();
   if (e.get<&mpt::bqp>() || e.get<&mpt::qpn>() != 0) return false;
   if (free) return e.get<&mpt::fast_register_enable>() && !e.get<&mpt::physical>();
-  return e.get<&mpt::physical>() || (log_page >= 9 && log_page <= 31);
+  return e.get<&mpt::physical>() || (log_page >= log_least_page && log_page <= log_most_page_bytes);
 }
 
 /// Not bound yet. Type 2 begins free, type 1 does not (Linux mr.c mlx4_mw_enable).
@@ -76,7 +76,7 @@ command_status memory_regions::sw2hw(command& c) {
   const bool free = e.get<&mpt::status>() == mpt_status::free;
   if (free && e.get<&mpt::region>() && !offers(a_.how, capability::memory_management))
     return command_status::bad_parameter;
-  if (e.get<&mpt::region>() ? !is_region(e, free)
+  if (e.get<&mpt::region>() ? !is_region(e, free, a_.limits().log_least_page_bytes)
                             : !a_.profile.memory_windows || !is_window(e, free))
     return command_status::bad_parameter;
 
@@ -126,7 +126,8 @@ command_status memory_regions::write_mtt(command& c) {
     return command_status::bad_parameter;
   if (!c.read_input(head)) return command_status::internal_error;
   const std::uint64_t at = head.get<&layouts::write_mtt_header::mtt_base_addr>();
-  if (at % layouts::mtt::bytes != 0 || at >= max_icm_bytes) return command_status::bad_parameter;
+  if (at % layouts::mtt::bytes != 0 || at >= a_.limits().icm_bytes)
+    return command_status::bad_parameter;
   std::byte block[mtts_per_command * layouts::mtt::bytes];
   const std::size_t bytes = c.input_modifier * layouts::mtt::bytes;
   if (!c.memory->read(c.input_parameter + head.size(), block, bytes))
@@ -141,7 +142,7 @@ command_status memory_regions::read_mtt(command& c) {
   // illumos); no driver here uses it.
   if (c.input_modifier == 0 || c.input_modifier > mtts_per_command)
     return command_status::bad_parameter;
-  if (c.input_parameter % layouts::mtt::bytes != 0 || c.input_parameter >= max_icm_bytes)
+  if (c.input_parameter % layouts::mtt::bytes != 0 || c.input_parameter >= a_.limits().icm_bytes)
     return command_status::bad_parameter;
   std::byte block[mtts_per_command * layouts::mtt::bytes];
   const std::size_t bytes = c.input_modifier * layouts::mtt::bytes;

@@ -7,8 +7,8 @@
 
 #include <freehca/layouts/mtt.hpp>
 
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
-#include "entry_sizes.hpp"
 #include "icm.hpp"
 
 namespace freehca::model {
@@ -54,7 +54,8 @@ bool memory_regions::read_mtts(std::uint32_t key, std::uint64_t at, void* to, st
 
 bool memory_regions::walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned log_page_bytes,
                           std::uint64_t offset, std::size_t bytes) {
-  if (log_page_bytes < 9 || log_page_bytes > 31) return false;
+  if (log_page_bytes < a_.limits().log_least_page_bytes || log_page_bytes > log_most_page_bytes)
+    return false;
   const std::uint64_t page_bytes = std::uint64_t{1} << log_page_bytes;
   std::array<std::byte, mtt_batch * layouts::mtt::bytes> batch;
   std::size_t have = 0, next = 0;
@@ -89,7 +90,7 @@ std::uint32_t memory_regions::index_of(std::uint32_t key) const {
 }
 
 bool memory_regions::has_entry(std::uint32_t key) const {
-  return a_.profile.running && index_of(key) >= reserved::mpts(a_.how.kind);
+  return a_.profile.running && index_of(key) >= a_.limits().reserved_mpts();
 }
 
 std::optional<memory_regions::entry> memory_regions::load(std::uint32_t key) const {
@@ -129,7 +130,7 @@ access_result memory_regions::judge(std::uint32_t key, const data_owner& owner, 
                                     std::uint64_t at, std::size_t bytes, std::size_t now) {
   runs_.clear();
   if (bytes == 0) return access_result::ok;
-  if (key == reserved::lkey) {
+  if (key == a_.limits().reserved_lkey) {
     if (!owner.reserved_key_allowed || !offers(a_.how, capability::reserved_lkey))
       return access_result::bad_key;
     runs_.push_back({at, now});
@@ -159,7 +160,8 @@ access_result memory_regions::place(const entry& region, std::uint64_t at, std::
     return access_result::ok;
   }
   const auto log_page = static_cast<unsigned>(region.get<&mpt::entity_size>());
-  if (log_page < 9 || log_page > 31) return access_result::not_present;
+  if (log_page < a_.limits().log_least_page_bytes || log_page > log_most_page_bytes)
+    return access_result::not_present;
   // The region starts where its first byte lies within the first page: the low bits of `start`, or what
   // first_byte_offset says.
   const std::uint64_t start = region.get<&mpt::start>();

@@ -14,6 +14,9 @@
 
 namespace freehca::model {
 
+/// The largest page of a region or buffer, as no driver asks for more. No source: chosen.
+inline constexpr unsigned log_most_page_bytes = 31;
+
 enum class access : std::uint8_t {
   local_read,
   local_write,

@@ -18,8 +18,12 @@ using namespace layouts;
 
 namespace {
 
-constexpr unsigned greatest_vls = 8;
-constexpr unsigned log_table_entries = 7;
+constexpr bool tables_hold(const adapter_limits& have) {
+  return 1u << have.log_gids == managed_port::guids_at_most &&
+         1u << have.log_pkeys == managed_port::pkeys_at_most;
+}
+static_assert(tables_hold(limits_connectx3_pro) && tables_hold(limits_connectx3) &&
+              tables_hold(limits_connectx2));
 
 // The bits that the host's own agents stand behind; firmware keeps the others (captures, section 4.2).
 constexpr std::uint32_t capabilities_of_the_host =
@@ -46,9 +50,8 @@ vl_code code_of(std::uint64_t vls) {
 /// ConnectX-2 has refused the first with bad_size (captures, section 8). From which product on: no source,
 /// chosen.
 command_status buffers_for(variant kind, std::uint64_t mtu_code, std::uint64_t vls) {
-  if (mtu_code < 1 || mtu_code > static_cast<unsigned>(ib_mtu::mtu_4096))
-    return command_status::bad_parameter;
-  if (vls > greatest_vls) return command_status::exceeds_limits;
+  if (mtu_code < 1 || mtu_code > limits_of(kind).mtu_code) return command_status::bad_parameter;
+  if (vls > limits_of(kind).vls()) return command_status::exceeds_limits;
   if (code_of(vls) == vl_code::no_change) return command_status::bad_parameter;
   const bool too_much =
       kind == variant::connectx2 && mtu_code == static_cast<unsigned>(ib_mtu::mtu_4096) && vls > 4;
@@ -165,22 +168,23 @@ command_status ports::query_port(command& c) {
   using l = layouts::query_port;
   const port* p = at(c.input_modifier);
   if (p == nullptr) return command_status::bad_parameter;
-  constexpr unsigned eth_mtu = 1522, sdr_ddr_qdr = 7, x1_and_x4 = 3;
+  constexpr unsigned eth_mtu = 1522, sdr_ddr_qdr = 7;
+  const adapter_limits& have = a_.limits();
   const bool eth = ethernet(*p);
   image<l> out;
   out.set<&l::link_up>(p->link_up())
       .set<&l::suggested_type>(eth)
       .set<&l::supported_port_type>(eth ? port_type::ethernet : port_type::ib)
-      .set<&l::ib_mtu>(static_cast<unsigned>(ib_mtu::mtu_4096))
+      .set<&l::ib_mtu>(have.mtu_code)
       .set<&l::eth_mtu>(eth_mtu)
       .set<&l::ib_link_speed>(sdr_ddr_qdr)
-      .set<&l::ib_port_width>(x1_and_x4)
-      .set<&l::log_max_gid>(log_table_entries)
-      .set<&l::log_max_pkey>(log_table_entries)
-      .set<&l::log_max_vlan>(log_table_entries)
-      .set<&l::log_max_mac>(log_table_entries)
+      .set<&l::ib_port_width>(have.width_mask)
+      .set<&l::log_max_gid>(have.log_gids)
+      .set<&l::log_max_pkey>(have.log_pkeys)
+      .set<&l::log_max_vlan>(have.log_vlans)
+      .set<&l::log_max_mac>(have.log_macs)
       .set<&l::max_tc_eth>(8)
-      .set<&l::max_vl>(greatest_vls)
+      .set<&l::max_vl>(have.vls())
       .set<&l::mac>((a_.how.mac + c.input_modifier - 1) & 0xffffffffffff);
   return c.write_output(out) ? command_status::ok : command_status::internal_error;
 }

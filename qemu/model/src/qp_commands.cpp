@@ -2,9 +2,9 @@
 // Copyright the freehca authors
 #include "qp_commands.hpp"
 
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
 #include "completion_queues.hpp"
-#include "entry_sizes.hpp"
 #include "icm.hpp"
 #include "limits.hpp"
 #include "qpn.hpp"
@@ -72,7 +72,7 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   const std::uint32_t qpn = c.input_modifier & qpn_mask;
   const std::uint32_t index = t_.pairs.index_of(qpn);
   if (t_.pairs.find(qpn) != nullptr) return command_status::bad_qp_state;
-  if (index < reserved::qps) return command_status::bad_resource;
+  if (index < t_.a.limits().reserved_qps()) return command_status::bad_resource;
   if (t_.pairs.count() >= limits::objects) return command_status::exceeds_limits;
   switch (given.get<&qpc::service>()) {
     case qp_service::rc:
@@ -125,9 +125,9 @@ bool qp_commands::can_be(const queue_pair& qp) const {
   if (!c.reserved_clear() || qp.alternate.port > t_.a.how.ports) return false;
   const work_queue &sq = qp.sq.ring, &rq = qp.rq.ring;
   // An entry of the send queue has a basic block at least (layouts/wqe.hpp).
-  if (sq.present && (sq.log_stride < 6 || sq.log_entries > limits::log_work_queue_entries))
+  if (sq.present && (sq.log_stride < 6 || sq.log_entries > t_.a.limits().log_work_queue_entries))
     return false;
-  if (rq.present && rq.log_entries > limits::log_work_queue_entries) return false;
+  if (rq.present && rq.log_entries > t_.a.limits().log_work_queue_entries) return false;
   return (!sq.present && !rq.present) || has_good_page_size(c);
 }
 
@@ -209,7 +209,7 @@ command_status qp_commands::configure_special(command& c) {
   const std::uint32_t base = c.input_modifier & qpn_mask;
   // Linux aligns the block to 8 (mlx4/qp.c mlx4_init_qp_table).
   if (base % 8 != 0) return command_status::bad_parameter;
-  if (base != 0 && (base < reserved::qps || base >> t_.a.profile.log_qps != 0))
+  if (base != 0 && (base < t_.a.limits().reserved_qps() || base >> t_.a.profile.log_qps != 0))
     return command_status::bad_index;
   t_.pairs.set_special_base(base);
   return command_status::ok;

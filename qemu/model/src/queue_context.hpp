@@ -30,10 +30,10 @@ queue_buffer buffer_of(const layouts::image<Context>& c) {
   return b;
 }
 
-/// Pages of a buffer have 2 GB at most (log_page_size counts from 4 KB).
+/// log_page_size counts from 4 KB.
 template <class Context>
 bool has_good_page_size(const layouts::image<Context>& c) {
-  return c.template get<&Context::log_page_size>() <= 19;
+  return c.template get<&Context::log_page_size>() <= log_most_page_bytes - 12;
 }
 
 /// Does the UAR page of a queue's doorbells lie in the BAR? BlueFlame has the other half.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "limits.hpp"
+#include "adapter_limits.hpp"
 
 namespace freehca::model {
 
@@ -45,8 +45,8 @@ void queue_pair::refresh() {
   alternate = decode_path<alternate_path>(context);
   if (special != 0) way.port = special_port;
   mtu = layouts::mtu_bytes(context.get<&qpc::mtu>());
-  message_bytes_max = std::uint64_t{1} << std::min<std::uint64_t>(context.get<&qpc::msg_max>(),
-                                                                  limits::log_message_bytes);
+  message_bytes_max = std::uint64_t{1}
+                      << std::min<std::uint64_t>(context.get<&qpc::msg_max>(), log_message_bytes);
   send_cqn = static_cast<std::uint32_t>(context.get<&qpc::cqn_send>());
   receive_cqn = static_cast<std::uint32_t>(context.get<&qpc::cqn_recv>());
   shared_receive = context.get<&qpc::srq>() != 0;

@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 #include "queue_pairs.hpp"
 
-#include "entry_sizes.hpp"
+#include "adapter_limits.hpp"
 #include "event_queues.hpp"
 #include "icm.hpp"
 

@@ -27,7 +27,7 @@ constexpr std::uint32_t window = 128;
 /// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1, 9.7.2).
 constexpr std::uint32_t psn_span_max = 1u << 22;
 // So the longest message fits alone, with the smallest MTU.
-static_assert((std::uint64_t{1} << limits::log_message_bytes) / 256 <= psn_span_max);
+static_assert((std::uint64_t{1} << log_message_bytes) / 256 <= psn_span_max);
 
 bool is_offered(const options& how, wqe_opcode opcode) {
   switch (opcode) {

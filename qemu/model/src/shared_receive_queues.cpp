@@ -6,10 +6,10 @@
 
 #include <freehca/layouts/doorbell.hpp>
 
+#include "adapter_limits.hpp"
 #include "capabilities.hpp"
 #include "command_rules.hpp"
 #include "completion_queues.hpp"
-#include "entry_sizes.hpp"
 #include "event_queues.hpp"
 #include "icm.hpp"
 #include "limits.hpp"
@@ -49,13 +49,13 @@ bool shared_receive_queues::store(std::uint32_t srqn, queue& q) {
 command_status shared_receive_queues::software_to_hardware(command& c) {
   const std::uint32_t srqn = c.input_modifier;
   if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
-  if (srqn < reserved::srqs) return command_status::bad_resource;
+  if (srqn < t_.a.limits().reserved_srqs()) return command_status::bad_resource;
   if (find(srqn) != nullptr) return command_status::bad_resource_state;
   if (table_.size() >= limits::objects) return command_status::exceeds_limits;
   queue q;
   if (!c.read_input(q.context)) return command_status::internal_error;
   if (!q.context.reserved_clear() || q.context.get<&srqc::srqn>() != srqn ||
-      q.context.get<&srqc::log_srq_size>() > limits::log_work_queue_entries ||
+      q.context.get<&srqc::log_srq_size>() > t_.a.limits().log_work_queue_entries ||
       !has_good_page_size(q.context))
     return command_status::bad_parameter;
   if (!t_.a.context_memory->control_entry_mapped(cmpt_type::srq, srqn))

@@ -18,7 +18,7 @@ using namespace layouts;
 namespace {
 
 /// Half of a BlueFlame register: QUERY_DEV_CAP's log_bf_reg_sz is 9.
-constexpr std::uint32_t blueflame_half = 256;
+constexpr std::uint32_t blueflame_half = 1u << (limits_connectx3_pro.log_blueflame_bytes - 1);
 
 bool is_response(bth_operation o) {
   return o >= bth_operation::rdma_read_response_first && o <= bth_operation::atomic_acknowledge;

@@ -117,6 +117,17 @@ class lying_device : public ::testing::Test {
   platform_operations operations_;
 };
 
+/// Their doorbells stand in UAR pages that are reserved, so they cannot be used (Linux fw.c mlx4_QUERY_DEV_CAP).
+TEST_F(lying_device, keeps_uar_pages_but_not_the_event_queues_of_their_doorbells) {
+  using l = layouts::query_dev_cap;
+  change_answer<l>(opcode::query_dev_cap, [](layouts::image<l>& a) {
+    a.set<&l::log_rsvd_eqs>(2).set<&l::num_rsvd_eqs>(4).set<&l::num_rsvd_uars>(8);
+  });
+  // The model, which keeps them, would refuse a lower number.
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+  EXPECT_EQ(rig.adapter.capabilities().reserved_eqs, 32u);
+}
+
 TEST_F(lying_device, asks_for_more_firmware_pages_than_there_are) {
   change_query_fw([](auto& answer) { answer.template set<&layouts::query_fw::fw_pages>(0xffff); });
   expect_exceeds(budget::item::firmware_area, 0xffff, bring_up_step::query_fw);
