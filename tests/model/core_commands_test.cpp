@@ -278,7 +278,15 @@ TEST_F(core_commands, diagnostics_count_completions_in_error) {
   ASSERT_EQ(driver.query(opcode::diag_rprt, out, 0, 2).status, command_status::ok);
   EXPECT_EQ(out.get<&l::sq_num_rae>(), 1u);
   EXPECT_EQ(out.get<&l::rq_num_rae>(), 0u);
-  EXPECT_EQ(driver.query(opcode::diag_rprt, out, 1, 2).status, command_status::bad_parameter);
+  // By port: only what happened at a queue pair of that port.
+  ASSERT_TRUE(hca.inside().cqs->complete(cq.number, e, false, 2));
+  ASSERT_EQ(driver.query(opcode::diag_rprt, out, 0, 2).status, command_status::ok);
+  EXPECT_EQ(out.get<&l::sq_num_rae>(), 2u);
+  ASSERT_EQ(driver.query(opcode::diag_rprt, out, 1, 2).status, command_status::ok);
+  EXPECT_EQ(out.get<&l::sq_num_rae>(), 0u);
+  ASSERT_EQ(driver.query(opcode::diag_rprt, out, 2, 2).status, command_status::ok);
+  EXPECT_EQ(out.get<&l::sq_num_rae>(), 1u);
+  EXPECT_EQ(driver.query(opcode::diag_rprt, out, 3, 2).status, command_status::bad_parameter);
   EXPECT_EQ(driver.query(opcode::diag_rprt, out, 0, 0).status, command_status::bad_operation);
 }
 

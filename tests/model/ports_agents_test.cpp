@@ -50,7 +50,7 @@ TEST_F(ports_agents, blocks_past_the_tables_are_invalid) {
             mad_status::invalid_attribute_value);
   EXPECT_EQ(status_of(mad_method::get, smp_attribute::guid_info, 16),
             mad_status::invalid_attribute_value);
-  EXPECT_EQ(status_of(mad_method::get, smp_attribute::port_info, 2),
+  EXPECT_EQ(status_of(mad_method::get, smp_attribute::port_info, 3),
             mad_status::invalid_attribute_value);
   EXPECT_EQ(status_of(mad_method::get, smp_attribute::vl_arbitration, 2u << 16),
             mad_status::invalid_attribute_value);
@@ -184,6 +184,39 @@ TEST_F(ports_agents, an_mkey_protects) {
   EXPECT_EQ(mad_ifc(m, 1, check), status::ok);
 }
 
+TEST_F(ports_agents, a_port_tells_of_the_other_by_the_others_key) {
+  bring_to_active(2);
+  const auto other = get<port_info>(smp_attribute::port_info, 2, 1);
+  EXPECT_EQ(other.get<&port_info::state>(), layouts::port_state::active);
+  EXPECT_EQ(other.get<&port_info::lid>(), info(2).get<&port_info::lid>());
+  EXPECT_EQ(info(1).get<&port_info::state>(), layouts::port_state::down);
+  // The port that was asked, not the one that was asked for.
+  EXPECT_EQ(other.get<&port_info::local_port_num>(), 1u);
+
+  const auto protect = [this](unsigned level) {
+    return set(smp_attribute::port_info,
+               info(2)
+                   .set<&port_info::mkey>(0xabcd)
+                   .set<&port_info::mkey_protect>(level)
+                   .set<&port_info::state>(layouts::port_state::no_change)
+                   .set<&port_info::physical_state>(port_physical_state::no_change),
+               2, 2);
+  };
+  constexpr unsigned check = 0;
+  ASSERT_EQ(protect(1), mad_status::success);
+  auto m = request(mad_method::get, smp_attribute::port_info, 2);
+  ASSERT_EQ(mad_ifc(m, 1, check), status::ok);
+  EXPECT_EQ((attribute<&smp::data, port_info>(m).get<&port_info::mkey>()), 0u);
+  ASSERT_EQ(protect(2), mad_status::success);
+  m = request(mad_method::get, smp_attribute::port_info, 2);
+  EXPECT_EQ(mad_ifc(m, 1, check), status::bad_management_packet);
+  m.set<&smp::mkey>(0xabcd);
+  ASSERT_EQ(mad_ifc(m, 1, check), status::ok);
+  EXPECT_EQ((attribute<&smp::data, port_info>(m).get<&port_info::mkey>()), 0xabcdu);
+  // A port is set through itself alone.
+  EXPECT_EQ(set(smp_attribute::port_info, info(2), 2, 1), mad_status::invalid_attribute_value);
+}
+
 TEST_F(ports_agents, set_node_gives_the_description) {
   image<layouts::set_node> in;
   const char text[] = "the name of this node";
@@ -264,7 +297,8 @@ TEST_F(ports_counters, strict_answers) {
   EXPECT_EQ(
       (attribute<&pma_mad::data, class_port_info>(m).get<&class_port_info::capability_mask>()),
       0x1400u);
-  m = ask(mad_method::get, pma_attribute::port_samples_control);
+  constexpr auto error_details = static_cast<pma_attribute>(0x0015);  // optional
+  m = ask(mad_method::get, error_details);
   ASSERT_EQ(mad_ifc(m), status::ok);
   EXPECT_EQ(m.get<&pma_mad::status>(), mad_status::unsupported_method_attribute);
   m = ask(mad_method::get, pma_attribute::port_counters);  // port 0

@@ -82,7 +82,7 @@ void add_ports(std::vector<wrong_call>& to) {
                   c.mailbox[4] = std::byte{1};
                   return world.issue(c);
                 }});
-  to.push_back({opcode::diag_rprt, "counters_of_one_port", numbered<1>});
+  to.push_back({opcode::diag_rprt, "counters_of_a_third_port", numbered<3>});
 }
 
 void add_groups(std::vector<wrong_call>& to) {

@@ -305,6 +305,56 @@ TEST_F(subnet_administration, services_have_leases) {
   EXPECT_EQ(ask(find).get<&sa_mad::status>(), of_class(sa_status::no_records));
 }
 
+TEST_F(subnet_administration, the_link_is_told_from_both_ends) {
+  const auto all = table(query(mad_method::get_table, sa_attribute::link_record), 1);
+  ASSERT_EQ(all.size(), 2 * link_record::bytes);
+  for (unsigned i = 0; i < 2; ++i) {
+    const auto r = image<link_record>::from_bytes(all.data() + i * link_record::bytes);
+    EXPECT_EQ(r.get<&link_record::from_lid>(), 1u + i);
+    EXPECT_EQ(r.get<&link_record::from_port>(), 1u);
+    EXPECT_EQ(r.get<&link_record::to_port>(), 1u);
+    EXPECT_EQ(r.get<&link_record::to_lid>(), 2u - i);
+  }
+  const auto one =
+      ask(query(mad_method::get, sa_attribute::link_record, record_component::link_from_lid,
+                image<link_record>{}.set<&link_record::from_lid>(2)));
+  EXPECT_EQ((attribute<&sa_mad::data, link_record>(one).get<&link_record::to_lid>()), 1u);
+  EXPECT_EQ(ask(query(mad_method::get, sa_attribute::link_record, record_component::link_to_port,
+                      image<link_record>{}.set<&link_record::to_port>(2)))
+                .get<&sa_mad::status>(),
+            of_class(sa_status::no_records));
+}
+
+TEST_F(subnet_administration, subscriptions_are_kept_told_and_ended) {
+  const auto about = [](unsigned trap_number, unsigned subscribe) {
+    return query(mad_method::set, sa_attribute::inform_info, 0,
+                 image<inform_info>{}
+                     .set<&inform_info::trap_number>(trap_number)
+                     .set<&inform_info::subscribe>(subscribe));
+  };
+  EXPECT_EQ(ask(about(64, 0)).get<&sa_mad::status>(), of_class(sa_status::request_invalid));
+  EXPECT_EQ(ask(about(64, 1)).get<&sa_mad::status>(), 0u);
+  EXPECT_EQ(ask(about(64, 1)).get<&sa_mad::status>(), 0u);  // stays one
+  EXPECT_EQ(ask(about(65, 1)).get<&sa_mad::status>(), 0u);
+  const auto everything = query(mad_method::get_table, sa_attribute::inform_info_record);
+  auto all = table(everything, 1);
+  ASSERT_EQ(all.size(), 2 * inform_info_record::bytes);
+  const auto second_one =
+      image<inform_info_record>::from_bytes(all.data() + inform_info_record::bytes);
+  EXPECT_EQ(second_one.get<&inform_info_record::subscriber_enum>(), 1u);
+  const auto gid = subnet.managed.gid();
+  EXPECT_EQ(std::memcmp(second_one.bytes_of<&inform_info_record::subscriber_gid>(), gid.data(), 16),
+            0);
+  EXPECT_EQ(image<inform_info>::from_bytes(second_one.bytes_of<&inform_info_record::inform>())
+                .get<&inform_info::trap_number>(),
+            65u);
+  EXPECT_EQ(ask(about(64, 0)).get<&sa_mad::status>(), 0u);
+  all = table(everything, 1);
+  EXPECT_EQ(all.size(), inform_info_record::bytes);
+  administrator.link_changed();
+  EXPECT_EQ(table(everything, 1).size(), 0u);
+}
+
 TEST_F(subnet_administration, what_it_does_not_know_it_says) {
   EXPECT_EQ(ask(query(mad_method::get, sa_attribute::switch_info_record)).get<&sa_mad::status>(),
             mad_status::unsupported_method_attribute);

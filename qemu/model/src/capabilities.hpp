@@ -29,4 +29,10 @@ constexpr bool offers(const options& how, capability c) {
   }
 }
 
+/// Does DIAG_RPRT count by port? No capture tells (QUERY_DEV_CAP, diag_per_port): chosen, that the firmware of the third
+/// generation does.
+constexpr bool counts_by_port(variant v) {
+  return v != variant::connectx2;
+}
+
 }  // namespace freehca::model

@@ -88,7 +88,8 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
   return true;
 }
 
-bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool solicited) {
+bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool solicited,
+                                 unsigned port) {
   const auto known = owned_.find(cqn);
   if (known == owned_.end()) return false;
   auto q = a_.context_memory->load<cqc>(context_at(cqn));
@@ -103,8 +104,10 @@ bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool 
   if (!append(cqn, *q, e)) return false;
   if (error) {
     const auto why = layouts::image<layouts::cqe_error>::from_bytes(e.data());
-    ++errors_[why.get<&layouts::cqe_error::is_send>() ? 1 : 0]
-             [static_cast<std::uint8_t>(why.get<&layouts::cqe_error::syndrome>())];
+    const unsigned side = why.get<&layouts::cqe_error::is_send>() ? 1 : 0;
+    const auto syndrome = static_cast<std::uint8_t>(why.get<&layouts::cqe_error::syndrome>());
+    ++errors_[0][side][syndrome];
+    if (port != 0) ++errors_[port][side][syndrome];
   }
   if (solicited || error) q->set<&cqc::solicit_producer_index>(q->get<&cqc::producer_counter>());
   const cq_state state = q->get<&cqc::state>();

@@ -25,21 +25,22 @@ class completion_queues {
   bool exists(std::uint32_t cqn) const { return owned_.contains(cqn); }
 
   /// Appends a CQE (owner bit and stride are set here) and raises the completion event if the CQ is armed
-  /// for it. `solicited`: an armed-for-solicited CQ fires for it (errors always do). On overrun: the CQ
+  /// for it. An error counts for `port` too (0: none). `solicited`: an armed-for-solicited CQ fires for it (errors always do). On overrun: the CQ
   /// goes to error state and raises a CQ-error event; the caller's QP gets no completion. False then.
-  bool complete(std::uint32_t cqn, layouts::image<layouts::cqe> e, bool solicited);
+  bool complete(std::uint32_t cqn, layouts::image<layouts::cqe> e, bool solicited,
+                unsigned port = 0);
   template <class T>
-  bool complete(std::uint32_t cqn, const layouts::image<T>& e, bool solicited) {
-    return complete(cqn, layouts::image<layouts::cqe>::from_bytes(e.data()), solicited);
+  bool complete(std::uint32_t cqn, const layouts::image<T>& e, bool solicited, unsigned port = 0) {
+    return complete(cqn, layouts::image<layouts::cqe>::from_bytes(e.data()), solicited, port);
   }
 
   /// The CQ doorbell in a UAR page (two 32-bit words, host order).
   void doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second);
   void clear();
 
-  /// Completions with that error so far, of sends or of receives.
-  std::uint64_t errors(layouts::cqe_syndrome why, bool send) const {
-    return errors_[send ? 1 : 0][static_cast<std::uint8_t>(why)];
+  /// Completions with that error so far, of sends or of receives: those of a port, or (0) all.
+  std::uint64_t errors(layouts::cqe_syndrome why, bool send, unsigned port) const {
+    return errors_[port][send ? 1 : 0][static_cast<std::uint8_t>(why)];
   }
   std::uint64_t overruns() const { return overruns_; }
 
@@ -70,7 +71,8 @@ class completion_queues {
   adapter& a_;
   std::unordered_map<std::uint32_t, queue> owned_;
   std::uint64_t written_ = 0, events_ = 0, overruns_ = 0;
-  std::array<std::array<std::uint64_t, 256>, 2> errors_{};  ///< receives, sends; by syndrome
+  /// All, those of port 1, of port 2; receives, sends; by syndrome.
+  std::array<std::array<std::array<std::uint64_t, 256>, 2>, 3> errors_{};
 };
 
 }  // namespace freehca::model

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -9,6 +10,17 @@
 #include <string_view>
 
 namespace freehca::model {
+
+/// Counts what happens at queue pairs, for their ports and together.
+struct counter_by_port {
+  std::uint64_t all = 0;
+  std::array<std::uint64_t, 2> of_port{};
+  /// Ports count from 1.
+  void count(unsigned port) {
+    ++all;
+    if (port >= 1 && port <= of_port.size()) ++of_port[port - 1];
+  }
+};
 
 /// The counters of one adapter, by name. A part registers its own at construction and keeps the storage;
 /// registered counters live as long as the adapter and survive resets.
@@ -23,6 +35,13 @@ class counter_registry {
   /// A counter that stands in `value`, which must outlive the registry's last use.
   void add(std::string name, const std::uint64_t& value) {
     add(std::move(name), reader{[&value] { return value; }});
+  }
+
+  /// As `name`, and for each port `name`_port1, `name`_port2.
+  void add(const std::string& name, const counter_by_port& value) {
+    add(name, value.all);
+    for (unsigned i = 0; i < value.of_port.size(); ++i)
+      add(name + "_port" + std::to_string(i + 1), value.of_port[i]);
   }
 
   /// The counter of that name; 0 where nobody counts it.

@@ -140,7 +140,7 @@ void device::link_has_room(unsigned port) {
   if (c != nullptr) c->has_room();
 }
 void device::plug_cable(unsigned port, bool plugged) {
-  if (cable* c = parts_->links.cable_of(port)) c->plug(plugged);
+  parts_->links.plug(port, plugged);
 }
 
 bool device::set_link_faults(unsigned port, const link_faults& faults) {

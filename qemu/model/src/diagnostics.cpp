@@ -2,8 +2,11 @@
 // Copyright the freehca authors
 #include "diagnostics.hpp"
 
+#include <string>
+
 #include <freehca/layouts/diag_rprt.hpp>
 
+#include "capabilities.hpp"
 #include "completion_queues.hpp"
 
 namespace freehca::model {
@@ -17,13 +20,16 @@ diagnostics::diagnostics(adapter& a) : a_(a) {
 command_status diagnostics::report(command& c) {
   using l = layouts::diag_rprt;
   using s = layouts::cqe_syndrome;
-  if (c.input_modifier != 0) return command_status::bad_parameter;  // nothing is counted by port
+  const std::uint32_t port = c.input_modifier;
+  if (port > (counts_by_port(a_.how.kind) ? a_.how.ports : 0)) return command_status::bad_parameter;
 
   constexpr std::uint64_t all = 0xffffffff;
   const completion_queues& cqs = *a_.cqs;
-  const auto receive = [&cqs](s why) { return cqs.errors(why, false) & all; };
-  const auto send = [&cqs](s why) { return cqs.errors(why, true) & all; };
-  const auto counted = [this](const char* name) { return a_.counters.value_of(name) & all; };
+  const auto receive = [&cqs, port](s why) { return cqs.errors(why, false, port) & all; };
+  const auto send = [&cqs, port](s why) { return cqs.errors(why, true, port) & all; };
+  const auto counted = [this, port](const std::string& name) {
+    return a_.counters.value_of(port == 0 ? name : name + "_port" + std::to_string(port)) & all;
+  };
   layouts::image<l> out;
   out.set<&l::rq_num_lle>(receive(s::local_length)).set<&l::sq_num_lle>(send(s::local_length));
   out.set<&l::rq_num_lqpoe>(receive(s::local_qp_op)).set<&l::sq_num_lqpoe>(send(s::local_qp_op));
@@ -41,10 +47,12 @@ command_status diagnostics::report(command& c) {
   out.set<&l::sq_num_rnr>(counted("transport_rnr_waits"));
   out.set<&l::rq_num_oos>(counted("transport_out_of_sequence"));
   out.set<&l::sq_num_oos>(counted("transport_sequence_naks"));
-  out.set<&l::rq_num_udsdprd>(counted("datagrams_without_receive"));
   out.set<&l::rq_num_dup>(counted("transport_duplicates"));
   out.set<&l::sq_num_to>(counted("transport_timeouts"));
-  out.set<&l::num_cqovf>(cqs.overruns() & all);
+  // These two are of the adapter alone (Linux 6.1 hw/mlx4/main.c diag_device_only).
+  if (port == 0)
+    out.set<&l::rq_num_udsdprd>(counted("datagrams_without_receive"))
+        .set<&l::num_cqovf>(cqs.overruns() & all);
   return c.write_output(out) ? command_status::ok : command_status::internal_error;
 }
 

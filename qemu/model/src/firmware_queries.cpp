@@ -158,6 +158,8 @@ command_status firmware::query_dev_cap(command& c) {
     out.set<&l::dmfs_log_max_uc_range>(have.log_steered_qps);
     out.set<&l::dmfs_ipoib>(offers(a_.how, capability::ipoib_steering));
   }
+  if (counts_by_port(a_.how.kind))
+    out.set<&l::ext_3_flags>(all_of(layouts::dev_cap_ext_3_flag::diag_per_port));
   out.set<&l::max_icm_sz>(have.icm_bytes);
   return c.write_output(out) ? command_status::ok : command_status::internal_error;
 }

@@ -14,6 +14,8 @@
 
 namespace freehca::model {
 
+struct managed_port;
+
 /// What a node says of itself, the same through each of its ports.
 struct node_identity {
   std::uint64_t node_guid = 0, system_image_guid = 0;
@@ -22,6 +24,8 @@ struct node_identity {
   std::uint32_t vendor_id = 0x0002c9;
   unsigned ports = 1;
   std::array<std::byte, 64> description{};
+  std::array<const managed_port*, 2>
+      all_ports{};  ///< what each can tell of the others; null: nothing
 
   /// Text of at most 64 bytes; the rest is zero.
   void describe(const char* text);

@@ -15,6 +15,14 @@ void answer(image<layouts::smp>& m, const image<A>& value) {
   set_attribute<&layouts::smp::data>(m, value);
 }
 
+// Bit 31: the manager knows extended speeds (IBTA 1.3, 14.2.5.6; libibmad sets it, ibportstate.c).
+constexpr std::uint64_t extended_speeds = 1u << 31;
+
+bool asks_for_port_info(const image<layouts::smp>& m) {
+  return m.get<&layouts::smp::method>() == mad_method::get &&
+         m.get<&layouts::smp::attribute_id>() == static_cast<unsigned>(smp_attribute::port_info);
+}
+
 unsigned pkey_blocks(const managed_port& p) {
   return (p.pkey_entries + pkeys_per_block - 1) / pkeys_per_block;
 }
@@ -36,7 +44,7 @@ mad_result management_agent::process(mad_buffer& mad, bool check_mkey) {
   if (!is_get && !is_set && method != mad_method::trap_repress) return mad_result::discarded;
 
   view shown;
-  if (check_mkey && !mkey_passes(m)) {
+  if (check_mkey && !mkey_passes(m, port_)) {
     const auto protect = port_.info.get<&port_info::mkey_protect>();
     if (!is_get || protect >= 2) {
       if (listener_ != nullptr)
@@ -46,6 +54,14 @@ mad_result management_agent::process(mad_buffer& mad, bool check_mkey) {
     shown.hide_mkey = protect == 1;
   } else if (check_mkey && listener_ != nullptr) {
     listener_->mkey_checked(image<dr_smp>::from_bytes(mad.data()), true);
+  }
+
+  // What another port tells is by its own key too (Linux qib_mad.c subn_get_portinfo).
+  if (const managed_port* named = named_port(m.get<&smp::attribute_modifier>());
+      check_mkey && asks_for_port_info(m) && named != nullptr && !mkey_passes(m, *named)) {
+    const auto protect = named->info.get<&port_info::mkey_protect>();
+    if (protect >= 2) return mad_result::discarded;
+    shown.hide_mkey = shown.hide_mkey || protect == 1;
   }
 
   if (method == mad_method::trap_repress) {
@@ -65,16 +81,20 @@ mad_result management_agent::process(mad_buffer& mad, bool check_mkey) {
   return mad_result::answered;
 }
 
-bool management_agent::mkey_passes(const image<smp>& request) const {
-  const auto key = port_.info.get<&port_info::mkey>();
+bool management_agent::mkey_passes(const image<smp>& request, const managed_port& port) {
+  const auto key = port.info.get<&port_info::mkey>();
   return key == 0 || key == request.get<&smp::mkey>();
 }
 
 bool management_agent::own_port(std::uint64_t attribute_modifier) const {
-  // Bit 31: the manager knows extended speeds (IBTA 1.3, 14.2.5.6; libibmad sets it, ibportstate.c).
-  constexpr std::uint64_t extended_speeds = 1u << 31;
   const std::uint64_t port = attribute_modifier & ~extended_speeds;
   return port == 0 || port == port_.info.get<&port_info::local_port_num>();
+}
+
+const managed_port* management_agent::named_port(std::uint64_t attribute_modifier) const {
+  if (own_port(attribute_modifier)) return &port_;
+  const std::uint64_t port = attribute_modifier & ~extended_speeds;
+  return port <= node_.all_ports.size() ? node_.all_ports[port - 1] : nullptr;
 }
 
 image<vl_arbitration>* management_agent::vl_arbitration_of(std::uint64_t attribute_modifier) {
@@ -99,8 +119,11 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
       answer(m, node_info_of(node_, port_));
       break;
     case smp_attribute::port_info: {
-      if (!own_port(modifier)) return mad_status::invalid_attribute_value;
-      image<port_info> info = port_.info;
+      const managed_port* named = named_port(modifier);
+      if (named == nullptr) return mad_status::invalid_attribute_value;
+      image<port_info> info = named->info;
+      // LocalPortNum is the port that the request came in by (IBTA vol. 1, 14.2.5.6).
+      info.set<&port_info::local_port_num>(port_.info.get<&port_info::local_port_num>());
       if (shown.hide_mkey) info.set<&port_info::mkey>(0);
       info.set<&port_info::client_reregister>(shown.reregister);
       answer(m, info);

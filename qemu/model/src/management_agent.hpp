@@ -34,7 +34,7 @@ class management_agent {
     bool hide_mkey = false;
     bool reregister = false;
   };
-  bool mkey_passes(const layouts::image<smp>& request) const;
+  static bool mkey_passes(const layouts::image<smp>& request, const managed_port& port);
   std::uint16_t get(layouts::image<smp>& m, const view& shown);
   std::uint16_t set(layouts::image<smp>& m, view& shown);
   std::uint16_t set_port_info(const layouts::image<smp>& m, view& shown);
@@ -42,6 +42,8 @@ class management_agent {
   std::uint16_t set_pkeys(const layouts::image<smp>& m);
   std::uint16_t set_vl_arbitration(const layouts::image<smp>& m);
   bool own_port(std::uint64_t attribute_modifier) const;
+  /// The port that a Get of PortInfo names; null: the node has no such, or tells nothing of it.
+  const managed_port* named_port(std::uint64_t attribute_modifier) const;
   layouts::image<layouts::vl_arbitration>* vl_arbitration_of(std::uint64_t attribute_modifier);
   bool port_info_valid(const layouts::image<layouts::port_info>& wanted) const;
 

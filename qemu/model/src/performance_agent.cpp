@@ -68,6 +68,19 @@ std::uint16_t performance_agent::answer(image<pma_mad>& m, bool is_set) {
       set_attribute<&pma_mad::data>(m, now);
       return mad_status::success;
     }
+    case pma_attribute::port_samples_control: {
+      const auto wanted = attribute<&pma_mad::data, port_samples_control>(m);
+      if (!selects_this_port(wanted.get<&port_samples_control::port_select>()))
+        return mad_status::invalid_attribute_value;
+      if (is_set) sampler_.set(wanted);
+      set_attribute<&pma_mad::data>(m, sampler_.settings());
+      return mad_status::success;
+    }
+    case pma_attribute::port_samples_result:
+      // It names no port, and is read alone (IBTA vol. 1, 16.1.3.3).
+      if (is_set) return mad_status::unsupported_method_attribute;
+      set_attribute<&pma_mad::data>(m, sampler_.counted());
+      return mad_status::success;
     default:
       return mad_status::unsupported_method_attribute;
   }

@@ -7,17 +7,19 @@
 #include "mad_packet.hpp"
 #include "managed_port.hpp"
 #include "management_agent.hpp"
+#include "port_sampler.hpp"
 
 namespace freehca::model {
 
-/// The performance management agent of one port (IBTA vol. 1, 16.1): ClassPortInfo, PortCounters and
-/// PortCountersExtended.
+/// The performance management agent of one port (IBTA vol. 1, 16.1): ClassPortInfo, PortSamplesControl and
+/// PortSamplesResult, PortCounters and PortCountersExtended.
 class performance_agent {
  public:
-  /// `port` must outlive the agent.
-  explicit performance_agent(managed_port& port) : port_(port) {}
+  /// Both must outlive the agent.
+  performance_agent(managed_port& port, scheduler& work) : port_(port), sampler_(port, work) {}
 
   mad_result process(mad_buffer& mad);
+  void clear() { sampler_.clear(); }
 
  private:
   using pma_mad = layouts::pma_mad;
@@ -29,6 +31,7 @@ class performance_agent {
   void set_extended_counters(const layouts::image<layouts::port_counters_ext>& wanted);
 
   managed_port& port_;
+  port_sampler sampler_;
 };
 
 }  // namespace freehca::model

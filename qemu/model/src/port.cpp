@@ -39,7 +39,8 @@ port::port(adapter& a, const node_identity& node, const mad_demultiplexer& demux
       number_(number),
       managed_(at_power_on()),
       subnet_agent_(managed_, node, this),
-      performance_agent_(managed_),
+      performance_agent_(managed_, a.work),
+      vendor_agent_(a),
       traps_(a.work, [this](const mad_buffer& mad) { send_trap(mad); }) {
   const std::string name = "port" + std::to_string(number);
   a.counters.add(name + "_packets_sent", sent_);
@@ -63,6 +64,7 @@ void port::clear() {
   a_.work.cancel(training_);
   a_.work.cancel(mkey_lease_);
   traps_.clear();
+  performance_agent_.clear();
   ++generation_;
   const bool was_up = link_up();
   open_ = trained_ = false;

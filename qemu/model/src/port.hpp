@@ -14,6 +14,7 @@
 #include "performance_agent.hpp"
 #include "ports.hpp"
 #include "trap_sender.hpp"
+#include "vendor_agent.hpp"
 
 namespace freehca::model {
 
@@ -91,6 +92,8 @@ class port final : private change_listener {
   bool taken_by_firmware(const packet& p, const packet_summary& s);
   void answer_smp(const mad_packet& request);
   void answer_gmp(const mad_packet& request);
+  /// A MAD of QP1 to the agent of its class.
+  mad_result general_mad(mad_buffer& mad);
   bool sm_reachable() const;
   template <class N>
   void raise(const layouts::image<N>& notice);
@@ -104,6 +107,7 @@ class port final : private change_listener {
   managed_port managed_;
   management_agent subnet_agent_;
   performance_agent performance_agent_;
+  vendor_agent vendor_agent_;
   trap_sender traps_;
   link_peer* peer_ = nullptr;
   bool open_ = false;

@@ -170,7 +170,7 @@ void port::answer_smp(const mad_packet& request) {
 void port::answer_gmp(const mad_packet& request) {
   if (request.qkey != gsi_qkey) return qkey_violation(request.qkey, request.source_qp);
   mad_packet answer = request;
-  if (performance_agent_.process(answer.mad) != mad_result::answered) return;
+  if (general_mad(answer.mad) != mad_result::answered) return;
   answer.source_qp = qp1_gsi;
   answer.dest_qp = request.source_qp;
   answer.qkey = gsi_qkey;
@@ -185,8 +185,14 @@ void port::answer_gmp(const mad_packet& request) {
 
 mad_result port::local_mad(mad_buffer& mad, bool check_mkey) {
   const mad_class c = image<layouts::mad>::from_bytes(mad.data()).get<&layouts::mad::mgmt_class>();
-  return c == mad_class::performance ? performance_agent_.process(mad)
-                                     : subnet_agent_.process(mad, check_mkey);
+  return c == mad_class::performance || vendor_agent::speaks(c)
+             ? general_mad(mad)
+             : subnet_agent_.process(mad, check_mkey);
+}
+
+mad_result port::general_mad(mad_buffer& mad) {
+  const mad_class c = image<layouts::mad>::from_bytes(mad.data()).get<&layouts::mad::mgmt_class>();
+  return vendor_agent::speaks(c) ? vendor_agent_.process(mad) : performance_agent_.process(mad);
 }
 
 }  // namespace freehca::model

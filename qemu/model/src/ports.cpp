@@ -30,6 +30,7 @@ ports::ports(adapter& a) : a_(a) {
     manager = std::make_unique<subnet_manager>(a, *this, number);
     here->connect(manager.get());
   }
+  show_ports();
   using handler = command_status (ports::*)(command&);
   const auto on = [this](opcode o, handler h) {
     a_.commands.on(o, [this, h](command& c) { return (this->*h)(c); });
@@ -71,6 +72,13 @@ void ports::name_node() {
   }
 }
 
+void ports::show_ports() {
+  for (unsigned i = 0; i < ports_.size(); ++i)
+    node_.all_ports[i] = ports_[i] != nullptr && a_.how.link[i] == link_layer::infiniband
+                             ? &ports_[i]->managed()
+                             : nullptr;
+}
+
 port* ports::at(std::uint64_t number) const {
   return number >= 1 && number <= ports_.size() ? ports_[number - 1].get() : nullptr;
 }
@@ -82,6 +90,12 @@ bool ports::ethernet(const port& p) const {
 
 void ports::connect(unsigned number, link_peer* peer) {
   if (port* p = at(number)) p->connect(peer);
+}
+
+void ports::plug(unsigned number, bool plugged) {
+  if (cable* c = cable_of(number)) return c->plug(plugged);
+  if (number < 1 || number > managers_.size() || managers_[number - 1] == nullptr) return;
+  ports_[number - 1]->connect(plugged ? managers_[number - 1].get() : nullptr);
 }
 
 cable* ports::cable_of(unsigned number) const {
@@ -174,6 +188,7 @@ void ports::count_qkey_violation(unsigned number, std::uint32_t qkey, std::uint3
 
 void ports::clear() {
   name_node();
+  show_ports();
   demux_.clear();
   for (const auto& p : ports_)
     if (p != nullptr) p->clear();

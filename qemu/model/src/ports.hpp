@@ -59,7 +59,10 @@ class ports {
   /// (MAD_DEMUX), to transport::receive otherwise. Asynchronous too.
   void receive_from_link(unsigned port, packet p);
 
-  /// The cable of a port; null where there is none.
+  /// Pulls or plugs in the cable of a port: to another adapter, or to the built-in subnet manager.
+  void plug(unsigned port, bool plugged);
+
+  /// The cable of a port to another adapter; null where there is none.
   cable* cable_of(unsigned port) const;
 
   /// May packets other than SMPs flow (port state Active; Armed receives)?
@@ -94,6 +97,8 @@ class ports {
   port* at(std::uint64_t number) const;
   bool ethernet(const port& p) const;
   void name_node();
+  /// Lets each port's agent tell of the others (IBTA vol. 1, 14.2.5.6).
+  void show_ports();
 
   adapter& a_;
   node_identity node_;

@@ -18,9 +18,24 @@ constexpr bool within(std::uint32_t offset, std::uint32_t base, std::uint32_t by
   return offset >= base && offset - base < bytes;
 }
 
+/// The version of the firmware, as firmware tools look for it; when it was built: no source, zero.
+std::uint32_t running_version_word(variant kind, std::uint32_t offset) {
+  using l = layouts::running_version;
+  const identity& who = identity_of(kind);
+  const auto version = layouts::image<l>{}
+                           .set<&l::major>(who.firmware_major)
+                           .set<&l::minor>(who.firmware_minor)
+                           .set<&l::subminor>(who.firmware_subminor);
+  return layouts::load_be<std::uint32_t>(version.data() + offset);
+}
+
+static_assert(places::error_buffer + places::error_buffer_words * 4 <=
+              layouts::running_version_place);
+
 }  // namespace
 
-registers::registers(adapter& a, command_engine& e, firmware& f) : a_(a), engine_(e), firmware_(f) {
+registers::registers(adapter& a, command_engine& e, firmware& f)
+    : a_(a), engine_(e), firmware_(f), flash_(a) {
   a.counters.add("software_resets", resets_);
 }
 
@@ -57,6 +72,10 @@ void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes)
 
 std::uint32_t registers::read_word(std::uint32_t offset) {
   if (within(offset, bar0::hcr, bar0::hcr_size)) return engine_.read_word(offset - bar0::hcr);
+  if (flash::has_register(offset)) return flash_.read_word(offset);
+  if (tools_commands::has_register(offset)) return tools_.read_word(offset);
+  if (within(offset, layouts::running_version_place, layouts::running_version::bytes))
+    return running_version_word(a_.how.kind, offset - layouts::running_version_place);
   // The one buffer that was seen of a card that still answered: captures, section 8.
   if (offset == places::error_buffer) return internal_error_ ? 0x0fffffff : 0;
   switch (offset) {
@@ -68,6 +87,11 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
     case bar0::flash_semaphore: {
       const bool was = flash_owned_;
       flash_owned_ = true;
+      return was ? 1 : 0;
+    }
+    case layouts::tools_command::semaphore: {
+      const bool was = tools_owned_;
+      tools_owned_ = true;
       return was ? 1 : 0;
     }
     case bar0::hardware_id:
@@ -84,7 +108,12 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
 void registers::write_word(std::uint32_t offset, std::uint32_t value) {
   if (within(offset, bar0::hcr, bar0::hcr_size))
     return engine_.write_word(offset - bar0::hcr, value);
+  if (flash::has_register(offset)) return flash_.write_word(offset, value);
+  if (tools_commands::has_register(offset)) return tools_.write_word(offset, value);
   switch (offset) {
+    case layouts::tools_command::semaphore:
+      if (value == 0) tools_owned_ = false;
+      return;
     case bar0::ownership:
       if (value == 0) owned_ = false;
       return;
@@ -115,7 +144,9 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
 void registers::clear() {
   // That a reset clears the ownership semaphore has no source: chosen. The flash semaphore is freed by it
   // (register_map.hpp).
-  owned_ = flash_owned_ = internal_error_ = false;
+  owned_ = flash_owned_ = tools_owned_ = internal_error_ = false;
+  flash_.clear();
+  tools_.clear();
 }
 
 }  // namespace freehca::model

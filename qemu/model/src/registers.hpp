@@ -5,13 +5,16 @@
 #include <cstdint>
 
 #include "adapter.hpp"
+#include "flash.hpp"
+#include "tools_commands.hpp"
 
 namespace freehca::model {
 
 class command_engine;
 class firmware;
 
-/// BAR0: command register, semaphores, software reset, interrupt clearing, error buffer, clock.
+/// BAR0: command registers, semaphores, software reset, interrupt clearing, error buffer, clock, the gateway to the
+/// flash.
 class registers {
  public:
   registers(adapter& a, command_engine& e, firmware& f);
@@ -32,7 +35,9 @@ class registers {
   command_engine& engine_;
   firmware& firmware_;
   bool owned_ = false;  ///< ownership semaphore
-  bool flash_owned_ = false;
+  bool flash_owned_ = false, tools_owned_ = false;
+  flash flash_;
+  tools_commands tools_;
   bool internal_error_ = false;
   std::uint64_t resets_ = 0;
 };

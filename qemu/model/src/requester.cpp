@@ -76,7 +76,7 @@ void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answe
   if (!acknowledge_before(qp, psn)) return;
   switch (static_cast<nak_code>(value)) {
     case nak_code::psn_sequence_error:
-      ++t_.sequence_naks;
+      t_.sequence_naks.count(qp.way.port);
       retry(qp, psn);
       break;
     case nak_code::invalid_request:
@@ -229,7 +229,7 @@ void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned time
     return;
   }
   if (qp.sq.rnr_retries_left != 7) --qp.sq.rnr_retries_left;  // 7: for ever
-  ++t_.rnr_waits;
+  t_.rnr_waits.count(qp.way.port);
   rewind(qp, from);
   qp.sq.waiting_rnr = true;
   t_.a.work.cancel(qp.sq.rnr_timer);
@@ -283,7 +283,7 @@ void requester::timer_expired(std::uint32_t qpn) {
   if (waits || due <= now) {
     due = now + period;
     if (!waits && qp->sq.second_chance) {
-      ++t_.timeouts;
+      t_.timeouts.count(qp->way.port);
       qp->sq.second_chance = false;
       qp->sq.response_missed = false;
       retry(*qp, qp->sq.unacked_psn);

@@ -63,7 +63,7 @@ bool responder::in_sequence(queue_pair& qp, request_packet& p) {
     duplicate(qp, p);
     return false;
   }
-  ++t_.out_of_sequence;
+  t_.out_of_sequence.count(qp.way.port);
   if (!rq.nak_sent) {
     rq.nak_sent = true;
     response r;
@@ -77,7 +77,7 @@ bool responder::in_sequence(queue_pair& qp, request_packet& p) {
 }
 
 void responder::duplicate(queue_pair& qp, request_packet& p) {
-  ++t_.duplicates;
+  t_.duplicates.count(qp.way.port);
   if (p.operation == bth_operation::rdma_read_request) {
     read(qp, p, true);
     return;

@@ -54,7 +54,7 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
   response wait;
   wait.psn = p.view.psn();
   wait.msn = qp.rq.msn;
-  ++t_.rnr_naks_sent;
+  t_.rnr_naks_sent.count(qp.way.port);
   wait.type = aeth_type::rnr_nak;
   wait.value = static_cast<std::uint8_t>(qp.context.get<&qpc::min_rnr_nak>());
   qp.rq.nak_sent = true;

@@ -53,6 +53,7 @@ void subnet_administrator::link_changed() {
   tables_.clear();
   multicast_.clear();
   services_.clear();
+  subscriptions_.clear();
 }
 
 mad_packet subnet_administrator::way_back(const mad_packet& request) const {
@@ -129,7 +130,7 @@ subnet_administrator::outcome subnet_administrator::answer(const mad_packet& m,
   bool supported = get || table;
   if (what == sa_attribute::class_port_info && get) o = class_port_info();
   else if (what == sa_attribute::inform_info && method == mad_method::set)
-    o = inform_info(request), supported = true;
+    o = inform_info(m, request), supported = true;
   else if (what == sa_attribute::mcmember_record) o = multicast(request), supported = true;
   else if (what == sa_attribute::service_record) o = services(request), supported = true;
   else if (supported && what == sa_attribute::node_record) o = nodes(request);
@@ -138,6 +139,8 @@ subnet_administrator::outcome subnet_administrator::answer(const mad_packet& m,
   else if (supported && what == sa_attribute::pkey_table_record) o = pkey_tables(request);
   else if (supported && what == sa_attribute::sm_info_record) o = sm_infos(request);
   else if (supported && what == sa_attribute::path_record) o = paths(request);
+  else if (supported && what == sa_attribute::link_record) o = links(request);
+  else if (supported && what == sa_attribute::inform_info_record) o = subscriptions(request);
   else supported = false;
   if (!supported) o.status = mad_status::unsupported_method_attribute;
   if (o.status != mad_status::success || !get) return o;
@@ -157,13 +160,21 @@ subnet_administrator::outcome subnet_administrator::class_port_info() const {
   return o;
 }
 
-subnet_administrator::outcome subnet_administrator::inform_info(
-    const image<sa_mad>& request) const {
+subnet_administrator::outcome subnet_administrator::inform_info(const mad_packet& m,
+                                                                const image<sa_mad>& request) {
   // A subscription is taken; in a subnet of one host nothing happens that it would be told of.
   outcome o;
   const auto wanted = attribute<&sa_mad::data, layouts::inform_info>(request);
   if (wanted.get<&layouts::inform_info::subscribe>() > 1) {
     o.status = of_class(sa_status::request_invalid);
+    return o;
+  }
+  const gid_bytes subscriber = subnet_.by_lid(m.slid)->gid();
+  const sa_status taken = wanted.get<&layouts::inform_info::subscribe>() == 1
+                              ? subscriptions_.add(subscriber, wanted)
+                              : subscriptions_.remove(subscriber, wanted);
+  if (taken != sa_status::success) {
+    o.status = of_class(taken);
     return o;
   }
   o.records.add(wanted);

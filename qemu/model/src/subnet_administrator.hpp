@@ -13,6 +13,7 @@
 #include "scheduler.hpp"
 #include "service_registry.hpp"
 #include "subnet_topology.hpp"
+#include "subscription_registry.hpp"
 
 namespace freehca::model {
 
@@ -42,7 +43,7 @@ class record_table {
 
 /// Subnet administration, class 3 (IBTA vol. 1, chapter 15), as far as the hosts of one small subnet ask:
 /// ClassPortInfo, NodeRecord, PortInfoRecord, GuidInfoRecord, P_KeyTableRecord, SMInfoRecord, PathRecord,
-/// MCMemberRecord, ServiceRecord, InformInfo. Anything else gets the status that says so.
+/// MCMemberRecord, ServiceRecord, LinkRecord, InformInfo, InformInfoRecord. Anything else gets the status that says so.
 class subnet_administrator {
  public:
   /// `send` puts a packet on the link. All must outlive the object.
@@ -64,7 +65,9 @@ class subnet_administrator {
   };
   outcome answer(const mad_packet& m, const layouts::image<sa_mad>& request);
   outcome class_port_info() const;
-  outcome inform_info(const layouts::image<sa_mad>& request) const;
+  outcome inform_info(const mad_packet& m, const layouts::image<sa_mad>& request);
+  outcome subscriptions(const layouts::image<sa_mad>& request) const;
+  outcome links(const layouts::image<sa_mad>& request) const;
   outcome multicast(const layouts::image<sa_mad>& request);
   outcome services(const layouts::image<sa_mad>& request);
   outcome nodes(const layouts::image<sa_mad>& request) const;
@@ -79,6 +82,7 @@ class subnet_administrator {
   std::function<void(const mad_packet&)> send_;
   multicast_registry multicast_;
   service_registry services_;
+  subscription_registry subscriptions_;
   rmpp_sender tables_;
 };
 

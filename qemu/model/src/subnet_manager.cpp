@@ -32,7 +32,7 @@ subnet_manager::subnet_manager(adapter& a, ports& link, unsigned port)
               port_capability::system_image_guid | port_capability::extended_speeds |
               port_capability::client_reregistration)),
       own_agent_(own_port_, node_, nullptr),
-      own_counters_(own_port_),
+      own_counters_(own_port_, a.work),
       administrator_(a.work, topology_, [this](const mad_packet& m) { send(m); }) {
   node_.node_guid = a.how.node_guid + guid_distance * port;
   node_.system_image_guid = node_.node_guid + 3;

@@ -162,6 +162,42 @@ subnet_administrator::outcome subnet_administrator::sm_infos(const image<sa_mad>
   return o;
 }
 
+subnet_administrator::outcome subnet_administrator::links(const image<sa_mad>& request) const {
+  using l = link_record;
+  outcome o;
+  if (!subnet_.managed_known) return o;
+  const auto q = attribute<&sa_mad::data, l>(request);
+  const auto components = request.get<&sa_mad::component_mask>();
+  // The one link, from each of its ends.
+  const known_port* const ends[] = {&subnet_.manager, &subnet_.managed};
+  for (unsigned i = 0; i < 2; ++i) {
+    const known_port &from = *ends[i], &to = *ends[1 - i];
+    const auto r = image<l>{}
+                       .set<&l::from_lid>(from.lid())
+                       .set<&l::from_port>(from.info.get<&port_info::local_port_num>())
+                       .set<&l::to_port>(to.info.get<&port_info::local_port_num>())
+                       .set<&l::to_lid>(to.lid());
+    if ((has(components, component::link_from_lid) &&
+         q.get<&l::from_lid>() != r.get<&l::from_lid>()) ||
+        (has(components, component::link_from_port) &&
+         q.get<&l::from_port>() != r.get<&l::from_port>()) ||
+        (has(components, component::link_to_port) &&
+         q.get<&l::to_port>() != r.get<&l::to_port>()) ||
+        (has(components, component::link_to_lid) && q.get<&l::to_lid>() != r.get<&l::to_lid>()))
+      continue;
+    o.records.add(r);
+  }
+  return o;
+}
+
+subnet_administrator::outcome subnet_administrator::subscriptions(
+    const image<sa_mad>& request) const {
+  outcome o;
+  o.records.add_all(subscriptions_.query(attribute<&sa_mad::data, inform_info_record>(request),
+                                         request.get<&sa_mad::component_mask>()));
+  return o;
+}
+
 subnet_administrator::outcome subnet_administrator::paths(const image<sa_mad>& request) const {
   using l = path_record;
   outcome o;

@@ -57,8 +57,8 @@ struct transport::parts {
   // counters
   packet_census census{a.counters};
   std::uint64_t packets_sent = 0, packets_received = 0, packets_dropped = 0;
-  std::uint64_t retries = 0, rnr_waits = 0, duplicates = 0, datagrams_dropped = 0;
-  std::uint64_t timeouts = 0, sequence_naks = 0, out_of_sequence = 0, rnr_naks_sent = 0;
+  std::uint64_t retries = 0, datagrams_dropped = 0;
+  counter_by_port rnr_waits, duplicates, timeouts, sequence_naks, out_of_sequence, rnr_naks_sent;
 
  private:
   void deliver(queue_pair& qp, unsigned port, const packet_view& v);

@@ -54,7 +54,7 @@ void work_completions::failed(const queue_pair& qp, std::uint32_t cqn, std::uint
   auto entry = image<cqe>::from_bytes(e.data());
   // Linux finds an XRC receive's queue by this field in error entries too (hw/mlx4/cq.c mlx4_ib_poll_one).
   entry.set<&cqe::remote_qpn>(srqn);
-  t_.a.cqs->complete(cqn, entry, true);
+  t_.a.cqs->complete(cqn, entry, true, qp.way.port);
 }
 
 void work_completions::send_failed(const queue_pair& qp, const send_request& r, failure why) {

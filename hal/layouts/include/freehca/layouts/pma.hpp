@@ -90,4 +90,47 @@ struct port_counters_ext {
   bits multicast_rcv_packets  {0x40, 63,  0, "multicast_rcv_packets"};
 };
 
+/// What a port samples, for how long and how far it has come. Sources: include/rdma/ib_pma.h (struct
+/// ib_pma_portsamplescontrol), rdma-core libibmad/fields.c.
+enum class sample_status : std::uint8_t { done = 0, started = 1, running = 2 };
+
+/// counter_masks_0_9 and 10_14: for each counter three bits, counter 0 first: what can be selected for it.
+struct port_samples_control {
+  static constexpr std::size_t bytes = 192;
+  bits              opcode              {0x00, 31, 24, "opcode"};
+  bits              port_select         {0x00, 23, 16, "port_select"};
+  bits              tick                {0x00, 15,  8, "tick"};
+  bits              counter_width       {0x00,  2,  0, "counter_width"};
+  bits              counter_masks_0_9   {0x04, 29,  0, "counter_masks_0_9"};
+  bits              counter_masks_10_14 {0x08, 30, 16, "counter_masks_10_14"};
+  bits              sample_mechanisms   {0x08, 15,  8, "sample_mechanisms"};
+  as<sample_status> status              {0x08,  1,  0, "sample_status"};
+  bits              option_mask         {0x0c, 63,  0, "option_mask"};
+  bits              vendor_mask         {0x14, 63,  0, "vendor_mask"};
+  bits              sample_start        {0x1c, 31,  0, "sample_start"};     // ticks from the Set to the begin
+  bits              sample_interval     {0x20, 31,  0, "sample_interval"};  // ticks from the begin to the end
+  bits              tag                 {0x24, 31, 16, "tag"};
+  raw<30>           counter_select      {0x26, "counter_select"};
+};
+inline constexpr unsigned sampled_counters = 15;
+/// counter_masks: any of the counters that every port has. counter_width: counters of 32 bits.
+inline constexpr unsigned sample_mask_mandatory = 1, sample_width_32 = 4;
+
+/// The counters that every port can sample.
+enum class sampled_counter : std::uint16_t {
+  none = 0,
+  xmit_data = 1,
+  rcv_data = 2,
+  xmit_packets = 3,
+  rcv_packets = 4,
+  xmit_wait = 5,
+};
+
+struct port_samples_result {
+  static constexpr std::size_t bytes = 64;
+  bits              tag      {0x00, 31, 16, "tag"};
+  as<sample_status> status   {0x00,  1,  0, "sample_status"};
+  raw<60>           counters {0x04, "counters"};
+};
+
 }  // namespace freehca::layouts

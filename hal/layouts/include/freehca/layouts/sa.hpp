@@ -222,6 +222,24 @@ struct service_record {
   raw<64> service_data  {0x70, "service_data"};
 };
 
+/// A link, seen from one of its ends: 6 bytes, on the wire 8. Sources of this and the next: rdma-core
+/// libibmad/iba_types.h.
+struct link_record {
+  static constexpr std::size_t bytes = 8;
+  bits from_lid  {0x00, 31, 16, "from_lid"};
+  bits from_port {0x00, 15,  8, "from_port"};
+  bits to_port   {0x00,  7,  0, "to_port"};
+  bits to_lid    {0x04, 31, 16, "to_lid"};
+};
+
+/// A subscription: who has it, its number among those of one subscriber, and the InformInfo that asked for it.
+struct inform_info_record {
+  static constexpr std::size_t bytes = 64;
+  raw<16> subscriber_gid  {0x00, "subscriber_gid"};
+  bits    subscriber_enum {0x10, 31, 16, "subscriber_enum"};
+  raw<36> inform          {0x18, "inform_info"};
+};
+
 /// Components of the other records that their queries mostly name.
 namespace record_component {
 inline constexpr std::uint64_t node_lid = 1ull << 0;
@@ -235,6 +253,12 @@ inline constexpr std::uint64_t pkey_block_number = 1ull << 1;
 inline constexpr std::uint64_t sm_info_lid = 1ull << 0;
 inline constexpr std::uint64_t guid_lid = 1ull << 0;
 inline constexpr std::uint64_t guid_block_number = 1ull << 1;
+inline constexpr std::uint64_t link_from_lid = 1ull << 0;
+inline constexpr std::uint64_t link_from_port = 1ull << 1;
+inline constexpr std::uint64_t link_to_port = 1ull << 2;
+inline constexpr std::uint64_t link_to_lid = 1ull << 3;
+inline constexpr std::uint64_t subscriber_gid = 1ull << 0;
+inline constexpr std::uint64_t subscriber_enum = 1ull << 1;
 inline constexpr std::uint64_t service_id = 1ull << 0;
 inline constexpr std::uint64_t service_gid = 1ull << 1;
 inline constexpr std::uint64_t service_pkey = 1ull << 2;
