@@ -24,7 +24,7 @@ class ports_fixture : public testing::Test {
  protected:
   using status = layouts::command_status;
   static constexpr std::uint64_t second = 1'000'000'000;
-  static constexpr std::uint32_t eqn = 5;
+  static constexpr std::uint32_t eqn = 35;
   static constexpr unsigned ignore_keys = 3;  ///< MAD_IFC: M_Key and B_Key
 
   ports_fixture() { start(test_options()); }

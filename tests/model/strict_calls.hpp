@@ -57,7 +57,7 @@ struct call {
 class strict_world : public transport_fixture {
  public:
   /// Numbers that the calls are about.
-  static constexpr std::uint32_t a_eqn = 20, a_cqn = 300, a_srqn = 100, an_mpt = 400, a_qpn = 0x180;
+  static constexpr std::uint32_t a_eqn = 50, a_cqn = 300, a_srqn = 100, an_mpt = 400, a_qpn = 0x180;
 
   strict_world() : transport_fixture(test_options(), std::make_unique<test_host>(96u << 20)) {}
 

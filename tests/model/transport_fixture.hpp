@@ -65,7 +65,7 @@ struct test_send {
 
 class transport_fixture : public testing::Test {
  protected:
-  static constexpr std::uint32_t pd = 5, eqn = 5, cqn = 200, qkey = 0x11111111;
+  static constexpr std::uint32_t pd = 5, eqn = 35, cqn = 200, qkey = 0x11111111;
   static constexpr std::uint64_t region_start = 0x7000'0000'0000;
   static constexpr std::size_t region_pages = 1024;
   static constexpr std::uint16_t pkey_index = 0;
