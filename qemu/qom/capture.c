@@ -17,8 +17,8 @@
 
 /* Unbuffered, so that the file is whole whenever QEMU ends. A packet of which
  * only a part found room is taken back. */
-static bool append(Mlx4Capture *capture, const struct iovec *parts,
-                   unsigned count)
+bool mlx4_append(Mlx4Capture *capture, const struct iovec *parts,
+                 unsigned count)
 {
     ssize_t bytes = iov_size(parts, count);
     ssize_t written;
@@ -30,8 +30,12 @@ static bool append(Mlx4Capture *capture, const struct iovec *parts,
         capture->end += bytes;
         return true;
     }
-    if (written > 0 && ftruncate(capture->file, capture->end) == 0) {
-        lseek(capture->file, capture->end, SEEK_SET);
+    if (written > 0) {
+        /* A disk that is full tells so by what it leaves. */
+        errno = ENOSPC;
+        if (ftruncate(capture->file, capture->end) == 0) {
+            lseek(capture->file, capture->end, SEEK_SET);
+        }
     }
     return false;
 }
@@ -44,7 +48,7 @@ static bool write_header(Mlx4Capture *capture)
     };
     struct iovec part = { header, sizeof(header) };
 
-    return append(capture, &part, 1);
+    return mlx4_append(capture, &part, 1);
 }
 
 bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
@@ -94,7 +98,7 @@ void mlx4_packet_passed(void *context, unsigned port, const void *from,
         { header, sizeof(header) }, { (void *)from, bytes },
     };
 
-    if (!capture->open || append(capture, parts, ARRAY_SIZE(parts))) {
+    if (!capture->open || mlx4_append(capture, parts, ARRAY_SIZE(parts))) {
         return;
     }
     if (s->capture_errors++ == 0) {

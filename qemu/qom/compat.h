@@ -20,6 +20,13 @@
 #endif
 #include "hw/qdev-properties.h"
 
+/* Where qemu_add_exit_notifier() is. */
+#if MLX4_QEMU_AT_LEAST(10, 0)
+#include "system/system.h"
+#else
+#include "sysemu/sysemu.h"
+#endif
+
 /* Where icount_enabled() is. */
 #if MLX4_QEMU_AT_LEAST(10, 1)
 #include "exec/icount.h"

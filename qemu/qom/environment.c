@@ -129,4 +129,5 @@ const freehca_model_environment mlx4_environment = {
     .tell = mlx4_tell,
     .link_send = mlx4_link_send,
     .packet_passed = mlx4_packet_passed,
+    .record = mlx4_record,
 };

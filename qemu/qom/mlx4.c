@@ -27,6 +27,7 @@ static void mlx4_exit(PCIDevice *pci)
     s->timer = NULL;
     mlx4_links_end(s);
     mlx4_captures_end(s);
+    mlx4_recording_end(s);
     mlx4_model_end(s);
 }
 
@@ -42,7 +43,8 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
         !mlx4_links_check(s, &options, errp)) {
         return;
     }
-    if (!mlx4_captures_begin(s, &options, errp)) {
+    if (!mlx4_captures_begin(s, &options, errp) ||
+        !mlx4_recording_begin(s, &options, errp)) {
         mlx4_captures_end(s);
         return;
     }
@@ -62,7 +64,7 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
         mlx4_exit(pci);
         return;
     }
-    if (!mlx4_faults_begin(s, errp)) {
+    if (!mlx4_recording_began(s, errp) || !mlx4_faults_begin(s, errp)) {
         mlx4_exit(pci);
         return;
     }

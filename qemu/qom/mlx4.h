@@ -99,6 +99,9 @@ struct Mlx4State {
 
     Mlx4Link links[2];
     Mlx4Capture captures[2];
+    Mlx4Capture recording;          /* x-record */
+    int recording_error;            /* errno of what found no room in it */
+    Notifier at_exit;               /* of the recording */
     uint64_t capture_errors;        /* packets that are in no file */
 
     /* Properties as given. */
@@ -109,6 +112,7 @@ struct Mlx4State {
     char *without;
     bool strict;
     char *rules_off;
+    char *record_label;
     uint32_t ports;
     uint32_t max_commands;
     uint64_t uar_bar_bytes;
@@ -183,6 +187,16 @@ bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
 void mlx4_packet_passed(void *context, unsigned port, const void *from,
                         size_t bytes);
 void mlx4_captures_end(Mlx4State *s);
+bool mlx4_append(Mlx4Capture *capture, const struct iovec *parts,
+                 unsigned count);
+
+/* recording.c: begin: false and an error when the file cannot be made. began:
+ * the same when the header, which the model writes, found no room. */
+bool mlx4_recording_begin(Mlx4State *s, freehca_model_options *options,
+                          Error **errp);
+bool mlx4_recording_began(Mlx4State *s, Error **errp);
+bool mlx4_record(void *context, const char *from, size_t bytes);
+void mlx4_recording_end(Mlx4State *s);
 
 /* environment.c */
 extern const freehca_model_environment mlx4_environment;

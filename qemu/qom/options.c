@@ -30,6 +30,8 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_STRING("guid", Mlx4State, guid_text),
     DEFINE_PROP_STRING("mac", Mlx4State, mac_text),
     DEFINE_PROP_STRING("x-without", Mlx4State, without),
+    DEFINE_PROP_STRING("x-record", Mlx4State, recording.path),
+    DEFINE_PROP_STRING("x-record-label", Mlx4State, record_label),
     MLX4_PROPERTIES_END
 };
 
@@ -51,6 +53,9 @@ static const char *const descriptions[][2] = {
     { "class-code", "24 bits; default by variant" },
     { "guid", "node GUID; ports have the next ones" },
     { "mac", "of port 1; default from the GUID" },
+    { "x-record", "file for what passes between adapter and guest "
+                  "(docs/recording.md)" },
+    { "x-record-label", "free text for its header: which guest, which driver" },
     { "x-without", "capabilities that the card shall lack, with commas "
                    "between them; for tests" },
 };

@@ -29,6 +29,7 @@ RULES = {
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
     "qemu/model": (["layouts", "model"], False),
+    "qemu/recording": (["layouts", "model", "recording"], False),
     "qemu/qom": (["model"], False),
 }
 QEMU_FOLDERS = ("qemu/", "hw/", "exec/", "qapi/", "qom/", "migration/", "sysemu/", "system/", "standard-headers/")
@@ -79,6 +80,8 @@ def check_the_checker():
         ("examples/verified_traffic/src/a.cpp", "<", "freehca/vfio_host/vfio_device.hpp"),
         ("hca/src/a.cpp", "<", "vector"),
         ("qemu/qom/a.c", '"', "freehca/model/device.hpp"),
+        ("qemu/recording/src/a.cpp", "<", "freehca/hca/device.hpp"),
+        ("qemu/model/src/a.cpp", "<", "freehca/recording/recording.hpp"),
         ("hal/targets/bare/a.cpp", "<", "freehca/model/device.hpp"),
     ]
     allowed = [
@@ -99,7 +102,7 @@ def main():
     root = pathlib.Path(sys.argv[1])
     found = []
     files = 0
-    for top in ("hal", "firmware_cmds", "queues", "hca", "vfio_host", "qemu/model", "qemu/qom"):
+    for top in ("hal", "firmware_cmds", "queues", "hca", "vfio_host", "qemu/model", "qemu/recording", "qemu/qom"):
         for path in sorted((root / top).rglob("*")):
             relative = path.relative_to(root).as_posix()
             if path.suffix not in SUFFIXES or "/build/" in relative:

@@ -15,7 +15,8 @@ import unittest
 import machine
 
 NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers", "test_hotplug",
-         "test_hostile", "test_faults", "test_unplug", "test_links", "test_captures", "test_ipxe"]
+         "test_hostile", "test_faults", "test_unplug", "test_links", "test_captures", "test_recordings",
+         "test_ipxe"]
 
 
 # A test that takes so long hangs.

@@ -15,6 +15,7 @@
 
 namespace freehca::model {
 
+class recorder;
 class icm;
 class event_queues;
 class completion_queues;
@@ -47,6 +48,7 @@ struct adapter {
   command_table& commands;
   hca_profile& profile;
   counter_registry& counters;
+  model::recorder* recording = nullptr;  ///< null without options::record
   model::icm* context_memory = nullptr;
   model::event_queues* eqs = nullptr;
   model::completion_queues* cqs = nullptr;

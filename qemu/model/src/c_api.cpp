@@ -50,6 +50,9 @@ class c_environment final : public environment {
   void packet_passed(unsigned port, const std::byte* from, std::size_t bytes) override {
     c_.packet_passed(c_.context, port, from, bytes);
   }
+  bool record(const char* from, std::size_t bytes) override {
+    return c_.record(c_.context, from, bytes);
+  }
 
  private:
   freehca_model_environment c_;
@@ -116,6 +119,8 @@ options to_options(const freehca_model_options& c) {
   o.without = capability_set::named(without(c)).value_or(capability_set{});
   o.strict = c.strict;
   o.rules_off = rule_set::named(rules_off(c)).value_or(rule_set{});
+  o.record = c.record;
+  if (c.record_label != nullptr) o.record_label = c.record_label;
   return o;
 }
 
@@ -148,6 +153,8 @@ void freehca_model_default_options(freehca_model_options* to) {
       o.faults.commands_side_by_side,
       o.strict,
       nullptr,
+      nullptr,
+      o.record,
       nullptr};
 }
 
@@ -281,6 +288,10 @@ void freehca_model_remarks(const freehca_model* model,
         to.to(to.context, n.number, n.time, name_of(n.kind).data(), n.rule, n.text.c_str());
       },
       &c);
+}
+
+void freehca_model_end_recording(freehca_model* model) {
+  model->adapter.end_recording();
 }
 
 bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name,

@@ -11,6 +11,7 @@
 #include "command_rules.hpp"
 #include "event_queues.hpp"
 #include "memory_regions.hpp"
+#include "recorder.hpp"
 
 namespace freehca::model {
 
@@ -87,6 +88,7 @@ void command_engine::start() {
   c.token = static_cast<std::uint16_t>(register_.get<&hcr::token>());
   c.event = register_.get<&hcr::e>();
   c.memory = &a_.memory;
+  if (a_.recording != nullptr) a_.recording->accepted(c);
   f.on = object_of(c);
   f.busy = f.on && std::any_of(in_flight_.begin(), in_flight_.end(),
                                [&f](const flight& o) { return o.on == f.on; });
@@ -187,6 +189,8 @@ command_status command_engine::run(command& c, bool busy) {
                     static_cast<unsigned long long>(c.output_parameter)))
     return command_status::bad_parameter;
   a_.regions->forget_entries();
+  const host_memory::about what(a_.memory,
+                                {dma_kind::mailbox, static_cast<std::uint16_t>(c.opcode)});
   return handler(c);
 }
 
@@ -204,6 +208,7 @@ void command_engine::explain(const command& c, command_status s) {
 }
 
 void command_engine::report(const command& c, command_status s) {
+  if (a_.recording != nullptr) a_.recording->answered(c, s);
   if (!c.event) {
     register_.set<&hcr::out_param>(c.output_parameter);
     register_.set<&hcr::status>(s).set<&hcr::go>(false);

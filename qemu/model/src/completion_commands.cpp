@@ -53,6 +53,7 @@ completion_queues::completion_queues(adapter& a) : a_(a) {
 bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, std::uint32_t first) {
   const std::uint32_t entries = 1u << log_entries, stride = a_.profile.cqe_bytes;
   constexpr std::uint32_t block_bytes = 4096;
+  const host_memory::about what(a_.memory, {dma_kind::queue_buffer});
   std::vector<std::byte> block(block_bytes);
   const std::uint32_t per_block = block_bytes / stride;
   for (std::uint32_t slot = 0; slot < entries; slot += per_block) {
@@ -161,6 +162,7 @@ command_status completion_queues::resize(command& c, context& q) {
     return command_status::bad_resource_state;
 
   layouts::image<layouts::cq_doorbell_record> record;
+  const host_memory::about what(a_.memory, {dma_kind::cq_record, cqn});
   if (!a_.memory.read(q.get<&cqc::db_rec_addr>(), record.data(), record.size()))
     return command_status::internal_error;
   const auto consumer =

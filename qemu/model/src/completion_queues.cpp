@@ -38,6 +38,7 @@ bool completion_queues::make_room(std::uint32_t cqn, context& q) {
   };
   if (taken() < entries || q.get<&cqc::oi>()) return true;
   layouts::image<layouts::cq_doorbell_record> record;
+  const host_memory::about what(a_.memory, {dma_kind::cq_record, cqn});
   if (!a_.memory.read(q.get<&cqc::db_rec_addr>(), record.data(), record.size())) {
     fail(cqn, q, layouts::cq_error_syndrome::access_violation);
     return false;
@@ -78,6 +79,7 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
   const queue_buffer where = buffer_of(q);
   // The word with the owner bit goes last: the host looks at it first.
   constexpr std::size_t tail = 8;
+  const host_memory::about what(a_.memory, {dma_kind::cqe, cqn, producer});
   if (!a_.regions->write_queue(where, at, e.data(), e.size() - tail) ||
       !a_.regions->write_queue(where, at + e.size() - tail, e.data() + e.size() - tail, tail)) {
     fail(cqn, q, layouts::cq_error_syndrome::access_violation);

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/model/device.hpp>
 
+#include <optional>
 #include <utility>
 
 #include "adapter.hpp"
@@ -15,6 +16,7 @@
 #include "limits.hpp"
 #include "memory_regions.hpp"
 #include "ports.hpp"
+#include "recorder.hpp"
 #include "registers.hpp"
 #include "transport.hpp"
 #include "uar_window.hpp"
@@ -26,12 +28,13 @@ static constexpr unsigned work_per_run = 64;
 
 struct device::parts {
   parts(environment& s, const options& o)
-      : surroundings(s),
+      : recording(recorder_of(s, o)),
+        surroundings(recording ? *recording : s),
         how(o),
-        rules(s, how),
-        memory(s),
-        work(s),
-        all{s, how, memory, work, rules, commands, profile, counters},
+        rules(surroundings, how),
+        memory(surroundings),
+        work(surroundings),
+        all{surroundings, how, memory, work, rules, commands, profile, counters, recording.get()},
         context_memory(all),
         eqs(all),
         cqs(all),
@@ -43,6 +46,7 @@ struct device::parts {
         engine(all, main_firmware),
         bar0(all, engine, main_firmware),
         bar2(all) {
+    if (recording) recording->label_by(memory);
     all.context_memory = &context_memory;
     all.eqs = &eqs;
     all.cqs = &cqs;
@@ -81,7 +85,12 @@ struct device::parts {
     bar0.show_internal_error();
   }
 
-  environment& surroundings;
+  static std::unique_ptr<recorder> recorder_of(environment& s, const options& o) {
+    return o.record ? std::make_unique<recorder>(s, o) : nullptr;
+  }
+
+  std::unique_ptr<recorder> recording;  ///< outlives all that may call it
+  environment& surroundings;            ///< the recorder, or what it stands before
   options how;  ///< only its faults, its strictness and the rules that are off ever change
   rule_book rules;
   host_memory memory;
@@ -108,27 +117,48 @@ device::device(environment& surroundings, const options& how)
     : parts_(std::make_unique<parts>(surroundings, how)) {}
 device::~device() = default;
 
+namespace {
+
+/// For calls that are given nothing.
+constexpr auto nothing = [](json_line&) {};
+
+}  // namespace
+
 std::uint64_t device::read_registers(std::uint64_t offset, unsigned bytes) {
-  return parts_->bar0.read(offset, bytes);
+  const recorded_call c(parts_->recording.get(), "read_bar0",
+                        [&](json_line& l) { l.hex("at", offset).number("bytes", bytes); });
+  return c.result(parts_->bar0.read(offset, bytes));
 }
 
 void device::write_registers(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
+  const recorded_call c(parts_->recording.get(), "write_bar0", [&](json_line& l) {
+    l.hex("at", offset).number("bytes", bytes).hex("value", value);
+  });
   parts_->bar0.write(offset, value, bytes);
 }
 
 std::uint64_t device::read_uar(std::uint64_t offset, unsigned bytes) {
-  return parts_->bar2.read(offset, bytes);
+  const recorded_call c(parts_->recording.get(), "read_bar2",
+                        [&](json_line& l) { l.hex("at", offset).number("bytes", bytes); });
+  return c.result(parts_->bar2.read(offset, bytes));
 }
 
 void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
+  const recorded_call c(parts_->recording.get(), "write_bar2", [&](json_line& l) {
+    l.hex("at", offset).number("bytes", bytes).hex("value", value);
+  });
   if (!parts_->failed) parts_->bar2.write(offset, value, bytes);
 }
 
 void device::on_timer() {
+  const recorded_call c(parts_->recording.get(), "timer", nothing);
   parts_->work.run_due(work_per_run);
 }
 
 void device::link_receive(unsigned port, const std::byte* from, std::size_t bytes) {
+  const recorded_call r(parts_->recording.get(), "link_receive", [&](json_line& l) {
+    l.number("port", port).number("bytes", bytes).bytes("hex", from, bytes);
+  });
   cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
   if (c != nullptr) c->arrived({from, bytes});
 }
@@ -136,24 +166,42 @@ bool device::link_may_receive() const {
   return parts_->work.arrivals() < limits::link_backlog;
 }
 void device::link_has_room(unsigned port) {
+  const recorded_call r(parts_->recording.get(), "link_has_room",
+                        [&](json_line& l) { l.number("port", port); });
   cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
   if (c != nullptr) c->has_room();
 }
 void device::plug_cable(unsigned port, bool plugged) {
+  const recorded_call r(parts_->recording.get(), "plug_cable",
+                        [&](json_line& l) { l.number("port", port).boolean("plugged", plugged); });
   parts_->links.plug(port, plugged);
 }
 
 bool device::set_link_faults(unsigned port, const link_faults& faults) {
+  const recorded_call r(parts_->recording.get(), "set_link_faults", [&](json_line& l) {
+    l.number("port", port)
+        .number("loss", faults.loss)
+        .number("corruption", faults.corruption)
+        .number("duplication", faults.duplication)
+        .number("reordering", faults.reordering)
+        .number("seed", faults.seed);
+  });
   cable* c = parts_->links.cable_of(port);
   if (c != nullptr) c->set_faults(faults);
   return c != nullptr;
 }
 
 void device::set_faults(const fault_options& faults) {
+  const recorded_call r(parts_->recording.get(), "set_faults", [&](json_line& l) {
+    l.number("command_acceptance_ns", faults.command_acceptance_ns)
+        .number("command_latency_ns", faults.command_latency_ns)
+        .boolean("commands_side_by_side", faults.commands_side_by_side);
+  });
   parts_->how.faults = faults;
 }
 
 void device::fail() {
+  const recorded_call r(parts_->recording.get(), "fail", nothing);
   parts_->fail();
 }
 bool device::failed() const {
@@ -161,7 +209,12 @@ bool device::failed() const {
 }
 
 void device::reset() {
+  const recorded_call r(parts_->recording.get(), "reset", nothing);
   parts_->reset();
+}
+
+void device::end_recording() {
+  if (parts_->recording) parts_->recording->end();
 }
 
 void device::counters(void (*out)(const counter&, void* context), void* context) const {
@@ -170,22 +223,31 @@ void device::counters(void (*out)(const counter&, void* context), void* context)
 }
 
 void device::judge_commands(command_judge judge) {
+  const recorded_call r(parts_->recording.get(), "judge_commands",
+                        [&](json_line& l) { l.boolean("ends", !judge); });
   parts_->engine.judge(std::move(judge));
 }
 void device::release_held_commands() {
+  const recorded_call r(parts_->recording.get(), "release_held_commands", nothing);
   parts_->engine.release_held();
 }
 std::size_t device::held_commands() const {
   return parts_->engine.held();
 }
 bool device::answer_held_command(std::size_t which, const command_verdict& how) {
+  const recorded_call r(parts_->recording.get(), "answer_held_command",
+                        [&](json_line& l) { l.number("which", which); });
   return parts_->engine.answer_held(which, how);
 }
 void device::judge_events(event_judge judge) {
+  const recorded_call r(parts_->recording.get(), "judge_events",
+                        [&](json_line& l) { l.boolean("ends", !judge); });
   parts_->eqs.judge(std::move(judge));
 }
 
 void device::judge_requests(request_judge judge) {
+  const recorded_call r(parts_->recording.get(), "judge_requests",
+                        [&](json_line& l) { l.boolean("ends", !judge); });
   parts_->queue_pairs.judge(std::move(judge));
 }
 
@@ -201,9 +263,13 @@ void device::remarks(void (*out)(const remark&, void* context), void* context) c
   parts_->rules.kept([&](const remark& n) { out(n, context); });
 }
 void device::set_strict(bool strict) {
+  const recorded_call r(parts_->recording.get(), "set_strict",
+                        [&](json_line& l) { l.boolean("strict", strict); });
   parts_->how.strict = strict;
 }
 void device::set_rules_off(const rule_set& rules) {
+  const recorded_call r(parts_->recording.get(), "set_rules_off",
+                        [&](json_line& l) { l.text("rules", names_of(rules)); });
   parts_->how.rules_off = rules;
 }
 

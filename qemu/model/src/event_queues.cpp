@@ -52,6 +52,7 @@ void event_queues::clear() {
 /// Every entry of a new queue is hardware's; the byte is what Linux names for CQs (cqc.hpp).
 bool event_queues::fill_with_hardware_owner(const context& q) {
   std::byte block[4096];
+  const host_memory::about what(a_.memory, {dma_kind::queue_buffer});
   std::memset(block, layouts::cq_initial_byte, sizeof block);
   const std::uint64_t bytes =
       (std::uint64_t{1} << q.get<&eqc::log_eq_size>()) * a_.profile.eqe_bytes;
@@ -175,6 +176,7 @@ bool event_queues::put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e)
       std::uint64_t{slot} * stride + layouts::eqe_offset_in_entry(stride == 64);
   // The word with the owner bit goes last: the host looks at it first.
   constexpr std::size_t tail = 8;
+  const host_memory::about what(a_.memory, {dma_kind::eqe, eqn, producer});
   if (!a_.regions->write_queue(where, at, out.data(), out.size() - tail) ||
       !a_.regions->write_queue(where, at + out.size() - tail, out.data() + out.size() - tail,
                                tail)) {

@@ -7,6 +7,8 @@
 
 #include <freehca/model/environment.hpp>
 
+#include "dma_subject.hpp"
+
 namespace freehca::model {
 
 /// The host's memory as the adapter sees it: DMA through the environment, refused while the host has bus
@@ -21,8 +23,25 @@ class host_memory {
     return environment_.bus_master() && environment_.dma_write(address, from, bytes);
   }
 
+  /// What the DMA of the moment is about: the innermost `about` that lives. Of no effect on the DMA.
+  const dma_subject& subject() const { return subject_; }
+  class about {
+   public:
+    about(host_memory& memory, const dma_subject& what) : memory_(memory), outer_(memory.subject_) {
+      memory_.subject_ = what;
+    }
+    ~about() { memory_.subject_ = outer_; }
+    about(const about&) = delete;
+    about& operator=(const about&) = delete;
+
+   private:
+    host_memory& memory_;
+    dma_subject outer_;
+  };
+
  private:
   environment& environment_;
+  dma_subject subject_;
 };
 
 }  // namespace freehca::model

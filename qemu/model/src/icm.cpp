@@ -24,6 +24,7 @@ constexpr std::size_t chunk_bytes = 64u << 10;
 using chunk = std::array<std::byte, chunk_bytes>;
 
 bool fill(host_memory& memory, std::uint64_t address, std::uint64_t bytes, const chunk& with) {
+  const host_memory::about what(memory, {dma_kind::lent_memory});
   while (bytes > 0) {
     const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, chunk_bytes));
     if (!memory.write(address, with.data(), now)) return false;
@@ -127,6 +128,7 @@ bool icm::move(std::uint64_t at, std::size_t bytes, Move&& one) {
 }
 
 bool icm::read(std::uint64_t at, void* to, std::size_t bytes) {
+  const host_memory::about what(a_.memory, {dma_kind::context_memory, at});
   auto* p = static_cast<std::byte*>(to);
   return move(at, bytes, [&](std::uint64_t bus, std::size_t now) {
     const bool ok = a_.memory.read(bus, p, now);
@@ -136,6 +138,7 @@ bool icm::read(std::uint64_t at, void* to, std::size_t bytes) {
 }
 
 bool icm::write(std::uint64_t at, const void* from, std::size_t bytes) {
+  const host_memory::about what(a_.memory, {dma_kind::context_memory, at});
   const auto* p = static_cast<const std::byte*>(from);
   return move(at, bytes, [&](std::uint64_t bus, std::size_t now) {
     const bool ok = a_.memory.write(bus, p, now);

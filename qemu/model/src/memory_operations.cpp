@@ -135,6 +135,7 @@ access_result memory_regions::copy_page_list(const entry& region, std::uint64_t 
                                              std::uint64_t pages, std::size_t& copied) {
   forget_entries();
   std::array<std::byte, 4096> part;
+  const host_memory::about what(a_.memory, {dma_kind::page_list, region.get<&mpt::mem_key>()});
   std::uint64_t to = a_.profile.mtt_base + region.get<&mpt::mtt_addr>();
   for (std::uint64_t left = pages * layouts::mtt::bytes; left != 0;) {
     const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(left, part.size()));

@@ -178,6 +178,7 @@ access_result memory_regions::read(std::uint32_t key, const data_owner& owner, a
                                    std::uint64_t at, void* to, std::size_t bytes) {
   const access_result r = translate(key, owner, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
+  const host_memory::about what(a_.memory, {dma_kind::data, key});
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
     if (!a_.memory.read(one.bus, p, one.bytes)) return access_result::bus_refused;
@@ -190,6 +191,7 @@ access_result memory_regions::write(std::uint32_t key, const data_owner& owner, 
                                     std::uint64_t at, const void* from, std::size_t bytes) {
   const access_result r = translate(key, owner, kind, at, bytes, bytes);
   if (r != access_result::ok) return r;
+  const host_memory::about what(a_.memory, {dma_kind::data, key});
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
     if (!a_.memory.write(one.bus, p, one.bytes)) return access_result::bus_refused;

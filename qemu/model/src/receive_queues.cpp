@@ -37,6 +37,7 @@ take_result receive_queues::take(queue_pair& qp, receive_request& to) {
   if (!side.ring.present) return take_result::empty;
   if (side.posted == side.counter) {
     image<rq_doorbell_record> record;
+    const host_memory::about what(t_.a.memory, {dma_kind::receive_record, qp.qpn});
     if (!t_.a.memory.read(qp.context.get<&qpc::db_rec_addr>(), record.data(), record.size()))
       return broken(qp, "its doorbell record cannot be read");
     side.posted = static_cast<std::uint16_t>(record.get<&rq_doorbell_record::wqe_counter>());
@@ -49,6 +50,7 @@ take_result receive_queues::take(queue_pair& qp, receive_request& to) {
   const std::size_t stride = std::size_t{1} << side.ring.log_stride;
   const std::uint64_t at = std::uint64_t{side.counter & (side.ring.entries() - 1)}
                            << side.ring.log_stride;
+  const host_memory::about what(t_.a.memory, {dma_kind::receive_wqe, qp.qpn, side.counter});
   if (!t_.a.regions->read_queue(qp.buffer, side.ring.first + at, wqe.data(), stride))
     return broken(qp, "its receive queue cannot be read");
   to = receive_request{};

@@ -84,6 +84,7 @@ bool send_engine::fetch(queue_pair& qp) {
   // One that has none may always take one: none waits for the others for ever.
   if (!qp.sq.requests.empty() && t_.pairs.requests_held >= limits::requests) return false;
   send_request r;
+  const host_memory::about what(t_.a.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
   switch (fetch_send(*t_.a.regions, qp, qp.sq.counter, r)) {
     case fetch_result::none:
       return false;

@@ -93,7 +93,7 @@ command_status shared_receive_queues::query(command& c) {
   if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
   queue* q = find(srqn);
   if (q == nullptr) return command_status::bad_resource_state;
-  read_record(*q);
+  read_record(srqn, *q);
   if (!store(srqn, *q)) return command_status::icm_error;
   return c.write_output(q->context) ? command_status::ok : command_status::internal_error;
 }
@@ -112,8 +112,9 @@ command_status shared_receive_queues::arm(command& c) {
   return command_status::ok;
 }
 
-bool shared_receive_queues::read_record(queue& q) {
+bool shared_receive_queues::read_record(std::uint32_t srqn, queue& q) {
   image<rq_doorbell_record> record;
+  const host_memory::about what(t_.a.memory, {dma_kind::srq_record, srqn});
   if (!t_.a.memory.read(q.record, record.data(), record.size())) return false;
   q.posted = static_cast<std::uint16_t>(record.get<&rq_doorbell_record::wqe_counter>());
   return true;
@@ -136,7 +137,7 @@ take_result shared_receive_queues::broken(std::uint32_t srqn, queue& q, const ch
 
 void shared_receive_queues::check_limit(std::uint32_t srqn, queue& q) {
   if (q.limit == 0) return;
-  read_record(q);
+  read_record(srqn, q);
   if (static_cast<std::uint16_t>(q.posted - q.counter) >= q.limit) return;
   q.limit = 0;
   store(srqn, q);
@@ -147,7 +148,7 @@ take_result shared_receive_queues::take(std::uint32_t srqn, receive_request& to)
   queue* q = find(srqn);
   if (q == nullptr || q->broken) return take_result::fault;
   if (q->posted == q->counter) {
-    if (!read_record(*q)) return broken(srqn, *q, "its doorbell record cannot be read");
+    if (!read_record(srqn, *q)) return broken(srqn, *q, "its doorbell record cannot be read");
     if (q->posted == q->counter) return take_result::empty;
   }
   if (static_cast<std::uint16_t>(q->posted - q->counter) > (1u << q->log_entries))
@@ -155,6 +156,7 @@ take_result shared_receive_queues::take(std::uint32_t srqn, receive_request& to)
 
   std::array<std::byte, stride_max> wqe;
   const std::size_t stride = std::size_t{1} << q->log_stride;
+  const host_memory::about what(t_.a.memory, {dma_kind::srq_wqe, srqn, q->head});
   if (!t_.a.regions->read_queue(q->buffer, std::uint64_t{q->head} << q->log_stride, wqe.data(),
                                 stride))
     return broken(srqn, *q, "its buffer cannot be read");

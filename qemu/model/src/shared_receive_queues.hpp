@@ -63,7 +63,7 @@ class shared_receive_queues {
 
   queue* find(std::uint32_t srqn);
   bool store(std::uint32_t srqn, queue& q);
-  bool read_record(queue& q);
+  bool read_record(std::uint32_t srqn, queue& q);
   take_result broken(std::uint32_t srqn, queue& q, const char* why);
   void check_limit(std::uint32_t srqn, queue& q);
   void post_event(std::uint32_t srqn, layouts::event_type type);

@@ -85,6 +85,7 @@ unsigned work_errors::flush_sends(queue_pair& qp, unsigned budget) {
   for (; budget != 0; --budget) {
     if (qp.sq.requests.empty()) {
       send_request r;
+      const host_memory::about what(t_.a.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
       if (!qp.sq.ring.present || !qp.sq.rung ||
           fetch_send(*t_.a.regions, qp, qp.sq.counter, r) != fetch_result::fetched)
         break;

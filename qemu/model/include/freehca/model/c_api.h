@@ -45,6 +45,8 @@ typedef struct freehca_model_environment {
     bool (*link_send)(void *context, unsigned port, const void *from, size_t bytes);
     /* The same without freehca_model_options::capture. */
     void (*packet_passed)(void *context, unsigned port, const void *from, size_t bytes);
+    /* Not called without freehca_model_options::record. */
+    bool (*record)(void *context, const char *from, size_t bytes);
 } freehca_model_environment;
 
 typedef struct freehca_model_options {
@@ -64,6 +66,8 @@ typedef struct freehca_model_options {
     bool strict;
     const char *rules_off; /* names of rules.hpp with commas between them; read by create alone; may be NULL */
     const char *without;  /* names of capability.hpp with commas between them; read by create alone; may be NULL */
+    bool record;          /* what passes between adapter and host goes to freehca_model_environment::record */
+    const char *record_label; /* free text for the recording's header; read by create alone; may be NULL */
 } freehca_model_options;
 
 /* Writes the defaults. */
@@ -130,6 +134,9 @@ void freehca_model_remarks(const freehca_model *model,
                            void (*out)(void *context, uint64_t number, uint64_t time, const char *kind,
                                        const char *rule, const char *text),
                            void *context);
+
+/* Writes the recording's last record, and records no more; without a recording, and a second time: nothing. */
+void freehca_model_end_recording(freehca_model *model);
 
 /* Counters by index, from 0; false past the last. The name lives as long as the model. */
 bool freehca_model_counter(const freehca_model *model, unsigned index, const char **name, uint64_t *value);

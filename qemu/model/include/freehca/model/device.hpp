@@ -85,6 +85,9 @@ class device {
   /// From now on `judge` decides about each work request; an empty one lets all of them be.
   void judge_requests(request_judge judge);
 
+  /// With options::record: writes the recording's last record, and records no more. The destructor does the same.
+  void end_recording();
+
   /// Calls out(counter, context) for every counter.
   void counters(void (*out)(const counter&, void* context), void* context) const;
   /// The counter at `index`, from 0; false past the last. The name lives as long as the device.

@@ -62,6 +62,14 @@ class environment {
     static_cast<void>(port), static_cast<void>(from), static_cast<void>(bytes);
   }
 
+  /// More of the recording (docs/recording.md): whole lines of text, from the header on, which comes when the device is
+  /// made, to the last record, which comes when it is destroyed. `from` is lent for the call. False: it cannot be kept;
+  /// the recording ends there, and nothing else changes. Only adapters with options::record call it.
+  virtual bool record(const char* from, std::size_t bytes) {
+    static_cast<void>(from), static_cast<void>(bytes);
+    return true;
+  }
+
   /// Is anybody listening to remarks of a kind that explains nothing (explains())? The others always come.
   virtual bool listens(remark_kind kind) {
     static_cast<void>(kind);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <freehca/model/capability.hpp>
 #include <freehca/model/rule_set.hpp>
@@ -38,6 +39,8 @@ struct options {
   bool strict = false;  ///< refuse, too, what no source says that hardware refuses (rules.hpp)
   rule_set rules_off;   ///< rules that nobody is held to
   fault_options faults;
+  bool record = false;       ///< what passes between adapter and host goes to environment::record()
+  std::string record_label;  ///< free text for the recording's header: which host, which driver
 };
 
 }  // namespace freehca::model

@@ -28,6 +28,8 @@ struct machine_options {
   bool loses_interrupts = false;                   ///< armed, but no message ever arrives
   std::size_t dma_limit = std::size_t{256} << 20;  ///< what allocate_dma gives in all
   std::uint64_t seed = 1;                          ///< of the order of scattered pages
+  /// With model.record: takes the recording (environment::record).
+  std::function<bool(const char* from, std::size_t bytes)> record;
   std::uint64_t post_ns = 0;  ///< what it costs the processor to hand a command to the adapter
 };
 
@@ -108,6 +110,9 @@ class machine final : private model::environment {
   void tell(const model::remark& n) override {
     if (n.kind == model::remark_kind::complaint && complaints_.size() < 200)
       complaints_.push_back(n.text);
+  }
+  bool record(const char* from, std::size_t bytes) override {
+    return !how_.record || how_.record(from, bytes);
   }
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override {
     return removed_ || !on_link_send || on_link_send(port, from, bytes);

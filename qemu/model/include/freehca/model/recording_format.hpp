@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace freehca::model {
+
+/// The version of the recording format (docs/recording.md) that this tree writes and reads.
+inline constexpr std::uint64_t recording_version = 1;
+
+/// By model::variant; QEMU's property has the same names.
+inline constexpr std::array<std::string_view, 3> variant_names{"connectx3-pro", "connectx3",
+                                                               "connectx2"};
+
+}  // namespace freehca::model

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <freehca/model/recording_format.hpp>
+#include <freehca/recording/recording.hpp>
+
+namespace freehca::recording {
+
+namespace {
+
+using nlohmann::json;
+
+/// What is wrong with a line; its text goes behind the line's number.
+struct wrong_line : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+const json& member(const json& line, const char* key) {
+  const auto found = line.find(key);
+  if (found == line.end()) throw wrong_line(std::string("no \"") + key + "\"");
+  return *found;
+}
+
+std::uint64_t number(const json& value, const char* key) {
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    std::uint64_t n = 0;
+    if (text.size() > 2 && text.compare(0, 2, "0x") == 0) {
+      const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), n, 16);
+      if (error == std::errc() && end == text.data() + text.size()) return n;
+    }
+  }
+  throw wrong_line(std::string("\"") + key + "\" is no number");
+}
+std::uint64_t number_in(const json& line, const char* key) {
+  return number(member(line, key), key);
+}
+std::uint64_t number_or_zero(const json& line, const char* key) {
+  return line.contains(key) ? number_in(line, key) : 0;
+}
+
+std::string text_in(const json& line, const char* key) {
+  const json& value = member(line, key);
+  if (!value.is_string()) throw wrong_line(std::string("\"") + key + "\" is no text");
+  return value.get<std::string>();
+}
+
+std::vector<std::byte> bytes_in(const json& line, const char* key) {
+  const std::string text = text_in(line, key);
+  std::vector<std::byte> bytes(text.size() / 2);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    unsigned n = 0;
+    const char* at = text.data() + 2 * i;
+    const auto [end, error] = std::from_chars(at, at + 2, n, 16);
+    if (error != std::errc() || end != at + 2)
+      throw wrong_line(std::string("\"") + key + "\" is not hexadecimal");
+    bytes[i] = static_cast<std::byte>(n);
+  }
+  if (text.size() % 2 != 0) throw wrong_line(std::string("\"") + key + "\" has half a byte");
+  return bytes;
+}
+
+/// The bytes of a read, a write or a packet, as many as `bytes` says.
+void take_data(const json& line, record& r) {
+  r.bytes = number_in(line, "bytes");
+  r.refused = line.contains("refused");
+  if (line.contains("fill")) {
+    const std::vector<std::byte> word = bytes_in(line, "fill");
+    constexpr std::uint64_t most = std::uint64_t{1} << 24;
+    if (word.size() != 4 || r.bytes % 4 != 0 || r.bytes > most)
+      throw wrong_line("\"fill\" is not one word of a whole number of words");
+    for (std::uint64_t i = 0; i < r.bytes; i += 4)
+      r.data.insert(r.data.end(), word.begin(), word.end());
+  } else if (line.contains("hex")) {
+    r.data = bytes_in(line, "hex");
+  } else if (!r.refused) {
+    throw wrong_line("no bytes (\"hex\" or \"fill\")");
+  }
+  if (!r.data.empty() && r.data.size() != r.bytes)
+    throw wrong_line("\"bytes\" is " + std::to_string(r.bytes) + ", and there are " +
+                     std::to_string(r.data.size()));
+  if (line.contains("what")) {
+    r.what = text_in(line, "what");
+    r.of = number_or_zero(line, "of");
+    r.index = number_or_zero(line, "index");
+  }
+}
+
+void take_call(const json& line, record& r) {
+  r.kind = record_kind::call;
+  r.name = text_in(line, "call");
+  r.time = number_in(line, "t");
+  r.at = number_or_zero(line, "at");
+  r.bytes = number_or_zero(line, "bytes");
+  r.value = number_or_zero(line, "value");
+  if (line.contains("hex")) take_data(line, r);
+  if (line.contains("rules")) r.what = text_in(line, "rules");
+  for (const auto& [key, value] : line.items())
+    if (value.is_number_unsigned() || value.is_boolean())
+      r.numbers[key] = number(value, key.c_str());
+}
+
+void take_command(const json& line, record& r) {
+  r.opcode = static_cast<layouts::opcode>(number_in(line, "opcode"));
+  r.token = static_cast<std::uint16_t>(number_in(line, "token"));
+  r.output = number_in(line, "output");
+}
+
+record to_record(const json& line) {
+  record r;
+  const auto simple = [&](record_kind kind, const char* key) {
+    if (!line.contains(key)) return false;
+    r.kind = kind;
+    r.value = number_in(line, key);
+    return true;
+  };
+  if (line.contains("call")) {
+    take_call(line, r);
+  } else if (line.contains("read") || line.contains("write")) {
+    r.kind = line.contains("read") ? record_kind::read : record_kind::write;
+    r.at = number_in(line, line.contains("read") ? "read" : "write");
+    take_data(line, r);
+  } else if (line.contains("send")) {
+    r.kind = record_kind::send;
+    r.at = number_in(line, "send");
+    take_data(line, r);
+  } else if (line.contains("command")) {
+    r.kind = record_kind::command;
+    r.name = text_in(line, "command");
+    take_command(line, r);
+    r.opcode_modifier = static_cast<std::uint8_t>(number_in(line, "opcode_modifier"));
+    r.input_modifier = static_cast<std::uint32_t>(number_in(line, "input_modifier"));
+    r.input = number_in(line, "input");
+    r.event = number_in(line, "event") != 0;
+  } else if (line.contains("answer")) {
+    r.kind = record_kind::answer;
+    r.name = text_in(line, "answer");
+    take_command(line, r);
+    r.status = static_cast<layouts::command_status>(number_in(line, "status"));
+  } else if (line.contains("complaint")) {
+    r.kind = record_kind::complaint;
+    r.name = text_in(line, "complaint");
+  } else if (!simple(record_kind::result, "result") && !simple(record_kind::msix, "msix") &&
+             !simple(record_kind::intx, "intx") && !simple(record_kind::bus_master, "bus_master") &&
+             !simple(record_kind::msix_enabled, "msix_enabled") &&
+             !simple(record_kind::wipe, "wipe")) {
+    throw wrong_line("no record of this format");
+  }
+  return r;
+}
+
+std::string known_variants() {
+  std::string list;
+  for (const std::string_view v : model::variant_names)
+    list += (list.empty() ? "" : ", ") + std::string(v);
+  return list;
+}
+
+void take_header(const json& line, recording& to) {
+  if (!line.is_object() || !line.contains("freehca_recording"))
+    throw wrong_line(
+        "not a recording: the first line has no \"freehca_recording\" (docs/recording.md)");
+  const std::uint64_t version = number_in(line, "freehca_recording");
+  if (version != model::recording_version)
+    throw wrong_line("the recording has version " + std::to_string(version) +
+                     " of the format, and this program reads version " +
+                     std::to_string(model::recording_version) + " alone");
+  const std::string of = text_in(line, "of");
+  if (of != "model" && of != "card") throw wrong_line("\"of\" is \"" + of + "\": model or card");
+  to.of_model = of == "model";
+  const std::string variant = text_in(line, "variant");
+  model::options& how = to.how;
+  bool known = false;
+  for (std::size_t i = 0; i < model::variant_names.size(); ++i) {
+    if (variant != model::variant_names[i]) continue;
+    how.kind = static_cast<model::variant>(i);
+    known = true;
+  }
+  if (!known) throw wrong_line("\"variant\" is \"" + variant + "\": one of " + known_variants());
+  how.ports = static_cast<unsigned>(number_in(line, "ports"));
+  if (how.ports != 1 && how.ports != 2) throw wrong_line("\"ports\" is not 1 or 2");
+  const json& links = member(line, "links");
+  const json& cables = member(line, "cables");
+  if (!links.is_array() || links.size() != 2 || !cables.is_array() || cables.size() != 2)
+    throw wrong_line("\"links\" and \"cables\" have two values each");
+  for (std::size_t i = 0; i < 2; ++i) {
+    how.link[i] = links[i] == "eth" ? model::link_layer::ethernet : model::link_layer::infiniband;
+    how.cable[i] = number(cables[i], "cables") != 0;
+  }
+  how.subnet_manager = number_in(line, "subnet_manager") != 0;
+  how.node_guid = number_in(line, "node_guid");
+  how.mac = number_in(line, "mac");
+  how.log_max_commands = static_cast<unsigned>(number_in(line, "log_max_commands"));
+  how.uar_bar_bytes = number_in(line, "uar_bar_bytes");
+  for (const json& name : member(line, "without")) {
+    const auto set = name.is_string()
+                         ? model::capability_set::named(name.get_ref<const std::string&>())
+                         : std::nullopt;
+    if (!set) throw wrong_line("\"without\" has " + name.dump() + ", which is no capability");
+    for (const model::capability_name& c : model::capability_names)
+      if (set->has(c.what)) how.without.add(c.what);
+  }
+  how.strict = number_or_zero(line, "strict") != 0;
+  if (line.contains("rules_off")) {
+    const std::string rules = text_in(line, "rules_off");
+    const auto set = model::rule_set::named(rules);
+    if (!set) throw wrong_line("\"rules_off\" is \"" + rules + "\", and not all of them are rules");
+    how.rules_off = *set;
+  }
+  how.faults.command_acceptance_ns = number_in(line, "command_acceptance_ns");
+  how.faults.command_latency_ns = number_in(line, "command_latency_ns");
+  how.faults.commands_side_by_side = number_in(line, "commands_side_by_side") != 0;
+  to.label = text_in(line, "label");
+  to.usable = true;
+}
+
+/// Why the text of a line is no JSON at all, in words that help.
+std::string not_json(const std::string& text, bool first) {
+  if (first && text.rfind("\xfd"
+                          "7zXZ",
+                          0) == 0)
+    return "compressed: unpack it first (xz -dc FILE | ...), or use ./dev replay, which does";
+  return first ? "not a recording: the first line is no JSON object (docs/recording.md)"
+               : "not a record: it is no JSON object";
+}
+
+}  // namespace
+
+recording load(std::istream& from, const std::string& name) {
+  recording all;
+  all.name = name;
+  std::size_t number_of_line = 0;
+  const auto problem = [&](const std::string& why) {
+    all.problem = name + ": line " + std::to_string(number_of_line) + ": " + why;
+  };
+  const auto before = [&] {
+    return "; the " + std::to_string(all.records.size()) + " records before it are whole";
+  };
+  bool ended = false;
+  std::string text;
+  while (std::getline(from, text)) {
+    ++number_of_line;
+    const bool first = number_of_line == 1;
+    const bool cut = from.eof();  // no line's end
+    if (ended) {
+      problem("there is more behind the last record");
+      return all;
+    }
+    const json line = json::parse(text, nullptr, false);
+    if (!line.is_object() || cut) {
+      if (cut && !first) problem("cut off in the middle of a record" + before());
+      else problem(not_json(text, first) + (first ? "" : before()));
+      return all;
+    }
+    try {
+      if (first) {
+        take_header(line, all);
+      } else if (line.contains("end")) {
+        ended = true;
+        const std::uint64_t told = number_in(line, "end");
+        if (told != all.records.size())
+          throw wrong_line("the last record tells of " + std::to_string(told) +
+                           " before it, and there are " + std::to_string(all.records.size()) +
+                           ": some are missing");
+      } else {
+        record r = to_record(line);
+        r.line = number_of_line;
+        all.records.push_back(std::move(r));
+      }
+    } catch (const wrong_line& why) {
+      problem(first ? why.what() : std::string("not a record: ") + why.what() + before());
+      return all;
+    }
+  }
+  if (number_of_line == 0) all.problem = name + ": empty: not a recording";
+  else if (!ended)
+    problem("the file ends here, and the last record (\"end\") is missing: it is cut off" +
+            before());
+  return all;
+}
+
+}  // namespace freehca::recording

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A recording replays to the same answers; what differs is told in words.
+#include <algorithm>
+#include <functional>
+
+#include <freehca/recording/compare.hpp>
+#include <freehca/recording/replay.hpp>
+
+#include "session.hpp"
+
+namespace freehca {
+namespace {
+
+using namespace testing;
+using recording::closeness;
+using recording::record;
+using recording::record_kind;
+
+std::string all(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& l : lines) text += l + "\n";
+  return text;
+}
+
+class of_each_variant : public ::testing::TestWithParam<model::variant> {};
+
+TEST_P(of_each_variant, replays_to_the_same_answers) {
+  const recording::recording from = read(record_session(GetParam()).text);
+  ASSERT_TRUE(from.usable);
+  EXPECT_EQ(from.problem, "");
+  EXPECT_EQ(from.how.kind, GetParam());
+  EXPECT_EQ(from.label, "our driver, in process");
+  const recording::replay_result result = recording::replay(from);
+  EXPECT_EQ(all(result.remarks), "");
+  EXPECT_EQ(result.again.problem, "");
+  for (const closeness how : {closeness::exact, closeness::answers}) {
+    const recording::differences found = compare(from, result.again, how);
+    EXPECT_EQ(found.count, 0u) << all(found.text);
+    // Bring-up alone has more commands than that.
+    EXPECT_GT(found.compared, 50u);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(recordings, of_each_variant,
+                         ::testing::Values(model::variant::connectx3_pro, model::variant::connectx3,
+                                           model::variant::connectx2));
+
+TEST(recording, a_recorded_run_is_the_run_that_is_not_recorded) {
+  rig_options plain = exact();
+  const asked without = run_session(plain);
+  EXPECT_EQ(without.qpn[0], the_session().told.qpn[0]);
+  EXPECT_EQ(without.rkey, the_session().told.rkey);
+  EXPECT_EQ(record_session().text, the_session().text) << "the same run gives another recording";
+}
+
+/// The recording with one record changed, the first that `which` names.
+recording::recording changed(const std::function<bool(const record&)>& which,
+                             const std::function<void(record&)>& change) {
+  recording::recording r = read(the_session().text);
+  const auto found = std::find_if(r.records.begin(), r.records.end(), which);
+  EXPECT_NE(found, r.records.end());
+  if (found != r.records.end()) change(*found);
+  return r;
+}
+
+std::string told_of(const recording::recording& card, closeness how) {
+  const recording::recording model = read(the_session().text);
+  const recording::differences found = compare(card, model, how);
+  EXPECT_EQ(found.count, 1u) << all(found.text);
+  return all(found.text);
+}
+
+TEST(recording, a_field_of_an_output_mailbox_that_differs_is_named) {
+  const recording::recording card = changed(
+      [](const record& r) {
+        return r.kind == record_kind::write && r.what == "output_mailbox" &&
+               r.of == static_cast<std::uint64_t>(layouts::opcode::query_fw);
+      },
+      [](record& r) { r.data[0x11] ^= std::byte{1}; });
+  for (const closeness how : {closeness::exact, closeness::answers}) {
+    const std::string text = told_of(card, how);
+    EXPECT_NE(text.find("QUERY_FW: query_fw."), std::string::npos) << text;
+    EXPECT_NE(text.find("was recorded, now query_fw."), std::string::npos) << text;
+  }
+}
+
+TEST(recording, a_status_that_differs_is_named) {
+  const recording::recording card = changed(
+      [](const record& r) {
+        return r.kind == record_kind::answer && r.opcode == layouts::opcode::rst2init_qp;
+      },
+      [](record& r) { r.status = layouts::command_status::bad_parameter; });
+  const std::string text = told_of(card, closeness::answers);
+  EXPECT_NE(text.find("RST2INIT_QP"), std::string::npos) << text;
+  EXPECT_NE(text.find("with status 0x3"), std::string::npos) << text;
+  EXPECT_NE(text.find("with status 0x0"), std::string::npos) << text;
+}
+
+TEST(recording, a_completion_that_differs_is_named) {
+  const recording::recording card =
+      changed([](const record& r) { return r.kind == record_kind::write && r.what == "cqe"; },
+              [](record& r) { r.data[3] ^= std::byte{1}; });
+  EXPECT_NE(told_of(card, closeness::answers).find("completion queue 0x"), std::string::npos);
+}
+
+TEST(recording, interrupts_and_register_reads_count_in_the_exact_comparison) {
+  const recording::recording without = changed(
+      [](const record& r) { return r.kind == record_kind::msix; }, [](record& r) { r.value += 1; });
+  EXPECT_NE(told_of(without, closeness::exact).find("interrupt message"), std::string::npos);
+  const recording::recording read_otherwise =
+      changed([](const record& r) { return r.kind == record_kind::result; },
+              [](record& r) { r.value ^= 0x100; });
+  EXPECT_NE(told_of(read_otherwise, closeness::exact).find("read_bar0 0x"), std::string::npos);
+}
+
+// The host's memory is what the recording's adapter read: another input gives another answer.
+TEST(recording, the_replay_takes_its_input_from_the_recording) {
+  const recording::recording wrong = changed(
+      [](const record& r) {
+        return r.kind == record_kind::read && r.what == "input_mailbox" &&
+               r.of == static_cast<std::uint64_t>(layouts::opcode::init2rtr_qp);
+      },
+      [](record& r) { std::fill(r.data.begin(), r.data.end(), std::byte{0xff}); });
+  const recording::differences found =
+      compare(wrong, recording::replay(wrong).again, closeness::answers);
+  ASSERT_GT(found.count, 0u);
+  EXPECT_NE(all(found.text).find("INIT2RTR_QP"), std::string::npos) << all(found.text);
+}
+
+TEST(recording, a_call_that_cannot_be_made_again_ends_the_replay_with_a_remark) {
+  std::string text;
+  rig_options how = exact();
+  how.machine.model.record = true;
+  how.machine.record = [&](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+  {
+    verbs_rig rig(how);
+    rig.machine.adapter().judge_commands(
+        [](layouts::opcode, std::uint32_t) { return model::command_verdict{}; });
+  }
+  const recording::replay_result result = recording::replay(read(text));
+  ASSERT_EQ(result.remarks.size(), 1u);
+  EXPECT_NE(result.remarks[0].find("judge_commands"), std::string::npos) << result.remarks[0];
+}
+
+TEST(recording, memory_that_the_recording_does_not_hold_is_told) {
+  recording::recording cut = read(the_session().text);
+  std::size_t gone = 0;
+  for (auto i = cut.records.begin(); i != cut.records.end();) {
+    const bool wqe = i->kind == record_kind::read && i->what == "send_wqe";
+    gone += wqe;
+    i = wqe ? cut.records.erase(i) : i + 1;
+  }
+  ASSERT_GT(gone, 0u);
+  const recording::replay_result result = recording::replay(cut);
+  EXPECT_NE(all(result.remarks).find("which the recording does not hold"), std::string::npos);
+}
+
+// A disk that is full, at any moment: the driver notices nothing, and what was written is whole.
+TEST(recording, one_that_cannot_be_kept_costs_the_driver_nothing) {
+  const std::string& whole = the_session().text;
+  for (const std::size_t room : {std::size_t{0}, whole.size() / 3, whole.size() - 10}) {
+    std::string text;
+    rig_options how = exact();
+    how.machine.model.record = true;
+    how.machine.model.record_label = "our driver, in process";
+    unsigned refusals = 0;
+    how.machine.record = [&](const char* from, std::size_t bytes) {
+      if (text.size() + bytes > room) {
+        ++refusals;
+        return false;
+      }
+      text.append(from, bytes);
+      return true;
+    };
+    run_session(how);
+    EXPECT_EQ(refusals, 1u) << "asked again after a refusal";
+    EXPECT_EQ(whole.compare(0, text.size(), text), 0);
+    EXPECT_NE(read(text).problem, "");
+  }
+}
+
+}  // namespace
+}  // namespace freehca
