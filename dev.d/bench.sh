@@ -7,6 +7,8 @@
 #     --at-a-time N, --latency-ns N, --post-ns N.
 #   context_memory [--queue-pairs N] [--alive N] [--seed N]: how closely lent memory follows the queue pairs that are
 #     alive, in process
+#   lateness [--seconds N]: how late a timer of the test guest is while another process has the adapter do what costs it
+#     most, and while it is idle
 #   rdma_write [--rounds N]: RDMA writes of 64 KiB and 1 MiB in the test guest, by Linux's mlx4_ib on the model against
 #     Soft-RoCE
 #   --help: this
@@ -23,9 +25,10 @@ done
 case ${1:-} in
   commands) known=' --in-process --queue-pairs --json --at-a-time --latency-ns --post-ns ' ;;
   context_memory) known=' --queue-pairs --alive --seed ' ;;
+  lateness) known=' --seconds ' ;;
   rdma_write) known=' --rounds ' ;;
-  '') die "bench: say which one: commands, context_memory, rdma_write" ;;
-  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, rdma_write" ;;
+  '') die "bench: say which one: commands, context_memory, lateness, rdma_write" ;;
+  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, lateness, rdma_write" ;;
 esac
 what=$1
 shift
@@ -56,6 +59,19 @@ if [[ $what == rdma_write ]]; then
   "$FREEHCA_ROOT/dev" guest --prepare
   exec "$FREEHCA_ROOT/dev" guest --script bench/rdma_write/guest.sh --env "ROUNDS=$rounds" \
     --timeout $((60 + rounds * 120)) --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+fi
+if [[ $what == lateness ]]; then
+  seconds=${given[--seconds]:-10}
+  [[ $seconds =~ ^[1-9][0-9]?$ ]] || die "bench lateness: --seconds is a number from 1 to 99"
+  cd "$FREEHCA_ROOT"
+  need script build
+  step "bench: configure" cmake --preset host || die "CMake fails"
+  step "bench: build the timer" nice cmake --build --preset host --target freehca_bench_timer_lateness ||
+    die "the timer does not build"
+  "$FREEHCA_ROOT/dev" guest --prepare
+  exec "$FREEHCA_ROOT/dev" guest --script bench/lateness/guest.sh --env "SECONDS_EACH=$seconds" \
+    --program freehca_bench_timer_lateness --timeout $((180 + seconds * 15)) \
+    --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 fi
 in_process=${given[--in-process]:-no}
 unset 'given[--in-process]'

@@ -20,6 +20,13 @@
 #endif
 #include "hw/qdev-properties.h"
 
+/* Where qtest_enabled() is. */
+#if MLX4_QEMU_AT_LEAST(10, 0)
+#include "system/qtest.h"
+#else
+#include "sysemu/qtest.h"
+#endif
+
 /* Where qemu_add_exit_notifier() is. */
 #if MLX4_QEMU_AT_LEAST(10, 0)
 #include "system/system.h"

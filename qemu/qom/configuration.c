@@ -14,6 +14,11 @@
 #define PMCSR (MLX4_CAP_PM + PCI_PM_CTRL)
 #define D3HOT 3
 
+bool mlx4_is_there(Mlx4State *s)
+{
+    return !s->removed && !(s->model && freehca_model_in_reset(s->model));
+}
+
 bool mlx4_in_d0(Mlx4State *s)
 {
     return !s->dying && !s->removed && !(pci_get_word(PCI_DEVICE(s)->config + PMCSR) &
@@ -39,7 +44,7 @@ uint32_t mlx4_configuration_read(PCIDevice *pci, uint32_t address, int bytes)
 {
     Mlx4State *s = MLX4(pci);
 
-    if (s->removed) {
+    if (!mlx4_is_there(s)) {
         return 0xffffffff;
     }
     if (address == MLX4_GATEWAY_DATA && bytes == 4) {
@@ -79,7 +84,7 @@ void mlx4_configuration_write(PCIDevice *pci, uint32_t address, uint32_t value,
     Mlx4State *s = MLX4(pci);
     uint16_t power = pci_get_word(pci->config + PMCSR);
 
-    if (s->removed) {
+    if (!mlx4_is_there(s)) {
         return;
     }
     pci_default_write_config(pci, address, value, bytes);

@@ -16,10 +16,12 @@ static void times_changed(Mlx4State *s)
         freehca_model_set_command_times(s->model, s->command_acceptance,
                                         s->command_latency,
                                         s->commands_side_by_side);
+        freehca_model_set_work_times(s->model, s->work_latency,
+                                     s->reset_latency, s->time_seed);
     }
 }
 
-/* The two times of commands: opaque is the member's offset. */
+/* A time, or the seed of all of them: opaque is the member's offset. */
 static uint64_t *time_of(Object *object, void *opaque)
 {
     return (uint64_t *)((char *)MLX4(object) + GPOINTER_TO_SIZE(opaque));
@@ -255,6 +257,24 @@ void mlx4_faults_add_class_properties(ObjectClass *klass)
                                                         command_latency)));
     object_class_property_set_description(klass, "x-fault-command-latency",
         "nanoseconds from a command's acceptance to its completion");
+    object_class_property_add(klass, "x-fault-work-latency", "uint64",
+                              get_time, set_time, NULL,
+                              GSIZE_TO_POINTER(offsetof(Mlx4State,
+                                                        work_latency)));
+    object_class_property_set_description(klass, "x-fault-work-latency",
+        "nanoseconds from a send doorbell to the look at its queue");
+    object_class_property_add(klass, "x-fault-reset-latency", "uint64",
+                              get_time, set_time, NULL,
+                              GSIZE_TO_POINTER(offsetof(Mlx4State,
+                                                        reset_latency)));
+    object_class_property_set_description(klass, "x-fault-reset-latency",
+        "nanoseconds for which a software reset leaves nobody there");
+    object_class_property_add(klass, "x-fault-time-seed", "uint64",
+                              get_time, set_time, NULL,
+                              GSIZE_TO_POINTER(offsetof(Mlx4State,
+                                                        time_seed)));
+    object_class_property_set_description(klass, "x-fault-time-seed",
+        "not 0: the times of x-fault properties are the most, each is drawn");
     object_class_property_add_bool(klass, "x-fault-commands-side-by-side",
                                    get_side_by_side, set_side_by_side);
     object_class_property_set_description(klass,

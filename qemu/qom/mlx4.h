@@ -90,6 +90,7 @@ struct Mlx4State {
 
     /* > 0 while the model runs: it may not be entered a second time. */
     unsigned depth;
+    bool in_turn;                   /* ... its timer's work does */
     bool reset_pending;
     /* The function was unplugged: its configuration space, MSI-X and timer are
      * gone. The model goes when it has been left. */
@@ -116,12 +117,16 @@ struct Mlx4State {
     uint32_t ports;
     uint32_t max_commands;
     uint64_t uar_bar_bytes;
+    uint64_t host_memory_limit;
     uint32_t class_code;
     bool subnet_manager;
     bool function_level_reset;
     uint64_t command_acceptance;
     uint64_t command_latency;
     bool commands_side_by_side;
+    uint64_t work_latency;
+    uint64_t reset_latency;
+    uint64_t time_seed;
     char *command_fault;
     char *event_fault;
     char *link_fault[2];
@@ -155,6 +160,7 @@ void mlx4_capabilities_remove(Mlx4State *s);
 uint32_t mlx4_configuration_read(PCIDevice *pci, uint32_t address, int bytes);
 void mlx4_configuration_write(PCIDevice *pci, uint32_t address, uint32_t value,
                               int bytes);
+bool mlx4_is_there(Mlx4State *s);   /* not pulled out, no reset goes on */
 bool mlx4_in_d0(Mlx4State *s);      /* and still there */
 void mlx4_configuration_reset(Mlx4State *s);
 

@@ -26,6 +26,8 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_BOOL("flr", Mlx4State, function_level_reset, true),
     DEFINE_PROP_UINT32("max-commands", Mlx4State, max_commands, 16),
     DEFINE_PROP_SIZE("bar2-size", Mlx4State, uar_bar_bytes, 8 * MiB),
+    DEFINE_PROP_SIZE("host-memory-limit", Mlx4State, host_memory_limit,
+                     4 * GiB),
     DEFINE_PROP_UINT32("class-code", Mlx4State, class_code, DEFAULT_CLASS_CODE),
     DEFINE_PROP_STRING("guid", Mlx4State, guid_text),
     DEFINE_PROP_STRING("mac", Mlx4State, mac_text),
@@ -50,6 +52,8 @@ static const char *const descriptions[][2] = {
     { "max-commands", "commands that the firmware takes at once: a power of "
                       "two from 1 to 128" },
     { "bar2-size", "8M (default) to 128M, a power of two" },
+    { "host-memory-limit", "host memory that a guest can make the device "
+                           "take: 32M or more" },
     { "class-code", "24 bits; default by variant" },
     { "guid", "node GUID; ports have the next ones" },
     { "mac", "of port 1; default from the GUID" },
@@ -169,6 +173,12 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
         return false;
     }
     options->uar_bar_bytes = s->uar_bar_bytes;
+    if (s->host_memory_limit < 32 * MiB) {
+        error_setg(errp, "mlx4: host-memory-limit=%" PRIu64 ": 32M or more",
+                   s->host_memory_limit);
+        return false;
+    }
+    options->host_memory_limit = s->host_memory_limit;
     if (s->class_code == DEFAULT_CLASS_CODE) {
         s->class_code = s->identity->class_code;
     } else if (s->class_code > 0xffffff) {
@@ -197,6 +207,9 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
     options->command_acceptance_ns = s->command_acceptance;
     options->command_latency_ns = s->command_latency;
     options->commands_side_by_side = s->commands_side_by_side;
+    options->work_latency_ns = s->work_latency;
+    options->reset_latency_ns = s->reset_latency;
+    options->time_seed = s->time_seed;
     return true;
 }
 

@@ -58,7 +58,9 @@ void mlx4_run_timer(Mlx4State *s)
         /* The model arms the timer again only if it wants another call. */
         timer_del(s->timer);
         s->deadline = UINT64_MAX;
+        s->in_turn = true;
         freehca_model_on_timer(s->model);
+        s->in_turn = false;
         mlx4_leave(s);
     }
 }

@@ -134,7 +134,8 @@ class subnet_administration : public testing::Test {
   }
 
   timer_host host;
-  scheduler work{host};
+  work_account account;
+  scheduler work{host, account};
   subnet_topology subnet;
   std::vector<mad_packet> sent;
   subnet_administrator administrator{work, subnet,

@@ -67,6 +67,25 @@ class Faults(unittest.TestCase):
         self.machine.step_clock(100)
         self.assertEqual(7, int.from_bytes(firmware.event(0)[6:8], "big"))
 
+    def test_nobody_is_there_while_a_reset_goes_on(self):
+        self.start(",x-fault-reset-latency=1000000")
+        self.assertEqual(1000000, self.machine.get("x-fault-reset-latency"))
+        identity = self.function.read(0)
+        self.machine.write(self.bar0 + SOFT_RESET, swap(1))
+        self.assertEqual(0xFFFFFFFF, self.function.read(0))
+        # A driver that forgets to wait: what it writes goes nowhere.
+        self.function.enable()
+        self.assertEqual(0xFFFFFFFF, self.machine.read(self.bar0 + ERROR_BUFFER))
+        self.machine.step_clock(1000000)
+        self.assertEqual(identity, self.function.read(0))
+        self.assertEqual(0xFFFFFFFF, self.machine.read(self.bar0 + ERROR_BUFFER))
+        # One that waits comes up.
+        self.function.enable()
+        self.firmware.bring_up()
+        self.machine.set("x-fault-reset-latency", 0)
+        self.reset()
+        self.firmware.bring_up()
+
     def test_no_more_commands_are_in_flight_than_the_firmware_takes(self):
         firmware = self.start(",max-commands=2")
         firmware.bring_up()

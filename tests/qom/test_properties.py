@@ -18,6 +18,7 @@ REFUSED = {
     "max-commands=0": "power of two from 1 to 128",
     "max-commands=256": "power of two from 1 to 128",
     "bar2-size=9M": "8M, 16M, 32M, 64M or 128M",
+    "host-memory-limit=31M": "host-memory-limit=32505856: 32M or more",
     "bar2-size=4M": "8M, 16M, 32M, 64M or 128M",
     "bar2-size=256M": "8M, 16M, 32M, 64M or 128M",
     "class-code=0x1000000": "24 bits",

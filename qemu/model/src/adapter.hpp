@@ -9,9 +9,12 @@
 #include "adapter_limits.hpp"
 #include "command.hpp"
 #include "counters.hpp"
+#include "fault_times.hpp"
 #include "host_memory.hpp"
+#include "kept_memory.hpp"
 #include "rule_book.hpp"
 #include "scheduler.hpp"
+#include "work_account.hpp"
 
 namespace freehca::model {
 
@@ -44,6 +47,9 @@ struct adapter {
   const options& how;
   host_memory& memory;
   scheduler& work;
+  work_account& account;
+  fault_times& times;
+  kept_memory& kept;
   rule_book& rules;
   command_table& commands;
   hca_profile& profile;

@@ -62,13 +62,13 @@ void answers::add(queue_pair& qp, response r) {
 void answers::schedule(queue_pair& qp) {
   if (qp.rq.scheduled) return;
   qp.rq.scheduled = true;
-  t_.a.work.soon([this, qpn = qp.qpn] { run(qpn); });
+  t_.a.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
 }
 
 void answers::run(std::uint32_t qpn) {
   queue_pair* qp = t_.pairs.find(qpn);
   if (qp == nullptr || !qp->rq.scheduled) return;
-  if (t_.a.work.backlog() > limits::backlog) {
+  if (t_.a.work.backlog() > t_.a.kept.packets) {
     t_.a.work.after(limits::backlog_pause_ns, [this, qpn] { run(qpn); });
     return;
   }
@@ -84,6 +84,7 @@ void answers::run(std::uint32_t qpn) {
       qp->rq.responses.pop_front();
       send_plain(*qp, plain);
     }
+    if (t_.a.account.slice_over()) break;
   }
   if (!qp->rq.responses.empty()) schedule(*qp);
 }

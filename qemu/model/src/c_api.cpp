@@ -85,6 +85,8 @@ std::string refusal(const freehca_model_options& o) {
   if (!power_of_two(o.uar_bar_bytes) || o.uar_bar_bytes < (8u << 20) ||
       o.uar_bar_bytes > (128u << 20))
     return "bar2-size must be a power of two from 8 MiB to 128 MiB";
+  if (o.host_memory_limit < options::least_host_memory)
+    return "host-memory-limit must be 32 MiB or more";
   if ((o.node_guid & 0xff) > 0xfc)
     return "guid must leave room for three more numbers in its last byte";
   if (o.mac >> 48 != 0) return "mac must have 48 bits";
@@ -113,9 +115,13 @@ options to_options(const freehca_model_options& c) {
   if (c.mac != 0) o.mac = c.mac;
   o.log_max_commands = c.log_max_commands;
   o.uar_bar_bytes = c.uar_bar_bytes;
+  o.host_memory_limit = c.host_memory_limit;
   o.faults.command_acceptance_ns = c.command_acceptance_ns;
   o.faults.command_latency_ns = c.command_latency_ns;
   o.faults.commands_side_by_side = c.commands_side_by_side;
+  o.faults.work_latency_ns = c.work_latency_ns;
+  o.faults.reset_latency_ns = c.reset_latency_ns;
+  o.faults.time_seed = c.time_seed;
   o.without = capability_set::named(without(c)).value_or(capability_set{});
   o.strict = c.strict;
   o.rules_off = rule_set::named(rules_off(c)).value_or(rule_set{});
@@ -148,11 +154,15 @@ void freehca_model_default_options(freehca_model_options* to) {
       o.node_guid,
       o.mac,
       o.uar_bar_bytes,
+      o.host_memory_limit,
       o.faults.command_acceptance_ns,
       o.faults.command_latency_ns,
       o.faults.commands_side_by_side,
       o.strict,
       nullptr,
+      o.faults.work_latency_ns,
+      o.faults.reset_latency_ns,
+      o.faults.time_seed,
       nullptr,
       o.record,
       nullptr};
@@ -208,9 +218,24 @@ void freehca_model_plug_cable(freehca_model* model, unsigned port, bool plugged)
 }
 void freehca_model_set_command_times(freehca_model* model, uint64_t acceptance_ns,
                                      uint64_t latency_ns, bool side_by_side) {
-  model->adapter.set_faults({.command_acceptance_ns = acceptance_ns,
-                             .command_latency_ns = latency_ns,
-                             .commands_side_by_side = side_by_side});
+  fault_options faults = model->adapter.faults();
+  faults.command_acceptance_ns = acceptance_ns;
+  faults.command_latency_ns = latency_ns;
+  faults.commands_side_by_side = side_by_side;
+  model->adapter.set_faults(faults);
+}
+
+void freehca_model_set_work_times(freehca_model* model, uint64_t work_latency_ns,
+                                  uint64_t reset_latency_ns, uint64_t seed) {
+  fault_options faults = model->adapter.faults();
+  faults.work_latency_ns = work_latency_ns;
+  faults.reset_latency_ns = reset_latency_ns;
+  faults.time_seed = seed;
+  model->adapter.set_faults(faults);
+}
+
+bool freehca_model_in_reset(const freehca_model* model) {
+  return model->adapter.in_reset();
 }
 
 bool freehca_model_set_command_fault(freehca_model* model, const char* fault, char* error,

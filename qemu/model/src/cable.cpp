@@ -42,10 +42,13 @@ cable::cable(adapter& a, port& end, unsigned number) : a_(a), port_(end), number
   a.counters.add(name + "_malformed_packets", malformed_);
   a.counters.add(name + "_bad_link_packets", bad_link_packets_);
   faults_.count_in(a.counters, name);
+  a.kept.add_traffic(kept_memory::packet_bytes,
+                     [this] { return waiting_.size() + waiting_management_.size(); });
 }
 
 void cable::receive(const packet& p) {
   std::vector<std::byte> bytes = to_wire(p);
+  a_.account.charge_check(2 * bytes.size());
   const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
   blocks_sent_[lane] = static_cast<std::uint16_t>(blocks_sent_[lane] + blocks_of(bytes.size()));
   send_packet(std::move(bytes));
@@ -115,7 +118,7 @@ void cable::plug(bool plugged) {
   drop_waiting();
   if (on_) tell(link_packet_op::no_signal, 0);
   plugged_ = false;
-  a_.work.soon([this] {
+  a_.work.soon(number_, [this] {
     if (!plugged_) lost();
   });
 }
@@ -124,7 +127,7 @@ void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
   // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever has brought the packet
   // is still at work with the cable.
-  a_.work.arrived([this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
+  a_.work.arrived(number_, [this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
     if (!plugged_ || !on_) return;
     if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
     else packet_arrived(kept);
@@ -136,6 +139,7 @@ void cable::packet_arrived(std::span<const std::byte> bytes) {
   if (a_.how.capture[number_ - 1])
     a_.surroundings.packet_passed(number_, bytes.data(), bytes.size());
   packet p;
+  a_.account.charge_check(2 * bytes.size());
   switch (from_wire(bytes, p)) {
     case arrival::bad_vcrc:
       return count_error(bad_vcrc_);
@@ -241,22 +245,33 @@ bool cable::put(std::span<const std::byte> bytes) {
 }
 
 void cable::send(std::vector<std::byte> bytes) {
-  if (!plugged_ || put(bytes)) return;
+  if (!plugged_) return;
   const bool management =
       image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>() == management_lane;
   auto& packets = management ? waiting_management_ : waiting_;
-  if (packets.size() >= limits::link_waiting) port_.managed().traffic.xmit_discards.add(1);
+  if (packets.empty() && put(bytes)) return;
+  if (packets.size() >= a_.kept.waiting) port_.managed().traffic.xmit_discards.add(1);
   else packets.push_back(std::move(bytes));
 }
 
 bool cable::send_waiting(std::deque<std::vector<std::byte>>& packets) {
-  for (; !packets.empty(); packets.pop_front())
+  for (; !packets.empty(); packets.pop_front()) {
+    if (a_.account.slice_over()) {
+      a_.work.soon(number_, [this] { send_all_waiting(); });
+      return false;
+    }
+    a_.account.charge(work_account::packet);
     if (!put(packets.front())) return false;
+  }
   return true;
 }
 
 void cable::has_room() {
   full_ = false;
+  send_all_waiting();
+}
+
+void cable::send_all_waiting() {
   if (!send_waiting(waiting_management_) || !send_waiting(waiting_)) return;
   if (std::exchange(missed_signal_, false) && on_) signal();
   a_.queue_pairs->port_has_room(number_);
@@ -265,8 +280,8 @@ void cable::has_room() {
 void cable::drop_waiting() {
   a_.work.cancel(release_);
   held_back_.clear();
-  waiting_management_.clear();
-  waiting_.clear();
+  a_.work.discard(waiting_management_);
+  a_.work.discard(waiting_);
   a_.queue_pairs->port_has_room(number_);
 }
 

@@ -60,7 +60,8 @@ class cable final : public link_peer {
   void send_packet(std::vector<std::byte> bytes);
   void release_held_back();
   void send(std::vector<std::byte> bytes);
-  /// Whether all that waits there has gone.
+  void send_all_waiting();
+  /// Whether all that waits there has gone; what a slice leaves goes in another.
   bool send_waiting(std::deque<std::vector<std::byte>>& packets);
   /// To environment::link_send; false: there is no room.
   bool put(std::span<const std::byte> bytes);

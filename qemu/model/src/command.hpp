@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/layout.hpp>
@@ -25,6 +27,18 @@ struct command {
   std::uint16_t token = 0;
   bool event = false;  ///< E bit: complete by a command-completion EQE
   host_memory* memory = nullptr;
+  /// What is left of a command that is too long for one slice: called in later ones, until it gives a status. Set by
+  /// in_slices() alone.
+  std::function<std::optional<layouts::command_status>()> rest;
+
+  /// For a handler to return: does `step`, and again in later slices until it gives a status. It does what a slice
+  /// allows, and lives on its own: other commands, also CLOSE_HCA, may run in between.
+  template <class Step>
+  layouts::command_status in_slices(Step step) {
+    if (const std::optional<layouts::command_status> s = step()) return *s;
+    rest = std::move(step);
+    return layouts::command_status::ok;
+  }
 
   /// Reads T from the input mailbox at `offset`; false when the bus refuses.
   template <class T>

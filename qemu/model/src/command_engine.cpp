@@ -66,8 +66,9 @@ void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
     return;
   }
   register_.set<&hcr::status>(command_status::ok);
-  if (a_.how.faults.command_acceptance_ns == 0) return start();
-  a_.work.after(a_.how.faults.command_acceptance_ns, [this, generation = generation_] {
+  const std::uint64_t acceptance = a_.times.acceptance();
+  if (acceptance == 0) return start();
+  a_.work.after(acceptance, [this, generation = generation_] {
     if (generation == generation_) start();
   });
 }
@@ -99,7 +100,7 @@ void command_engine::start() {
   const auto where = in_flight_.insert(in_flight_.end(), f);
   std::uint64_t begins = a_.work.now();
   if (!a_.how.faults.commands_side_by_side) begins = std::max(begins, last_due_);
-  const std::uint64_t due = scheduler::later(begins, a_.how.faults.command_latency_ns);
+  const std::uint64_t due = scheduler::later(begins, a_.times.command());
   last_due_ = due;
   a_.work.at(due, [this, where, generation = generation_] {
     if (generation == generation_) finish(where);
@@ -150,11 +151,34 @@ void command_engine::end(std::list<flight>::iterator which) {
   if (refused) a_.rules.because("a fault on request");
   const command_status s = refused ? verdict.status : run(c, busy);
   if (generation != generation_) return;  // the command reset the adapter
+  which->what = std::move(c);
+  if (which->what.rest) go_on(which);
+  else ended(which, s);
+}
+
+void command_engine::go_on(std::list<flight>::iterator which) {
+  a_.work.soon(0, [this, which, generation = generation_] {
+    if (generation != generation_) return;
+    auto rest = std::move(which->what.rest);
+    a_.rules.take_reason();
+    a_.regions->forget_entries();
+    const std::optional<command_status> s = rest();
+    if (generation != generation_) return;
+    if (s) return ended(which, *s);
+    which->what.rest = std::move(rest);
+    go_on(which);
+  });
+}
+
+void command_engine::ended(std::list<flight>::iterator which, command_status s) {
+  using fate = command_verdict::fate;
+  const fate verdict = which->verdict.what;
+  const command c = std::move(which->what);
   in_flight_.erase(which);
   if (s != command_status::ok) ++failed_;
   explain(c, s);
-  if (verdict.what != fate::lose_answer) report(c, s);
-  if (verdict.what == fate::answer_twice && c.event) report(c, s);
+  if (verdict != fate::lose_answer) report(c, s);
+  if (verdict == fate::answer_twice && c.event) report(c, s);
   if (waiting_) start();
 }
 

@@ -57,6 +57,9 @@ class command_engine {
   void end(std::list<flight>::iterator which);
   layouts::command_status run(command& c, bool busy);
   void explain(const command& c, layouts::command_status s);
+  /// In a later slice: what is left of it.
+  void go_on(std::list<flight>::iterator which);
+  void ended(std::list<flight>::iterator which, layouts::command_status s);
   void report(const command& c, layouts::command_status s);
 
   adapter& a_;

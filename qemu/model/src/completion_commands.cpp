@@ -3,6 +3,7 @@
 //
 // The commands on completion queues.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -44,20 +45,23 @@ completion_queues::completion_queues(adapter& a) : a_(a) {
   on(opcode::hw2sw_cq, &completion_queues::hw2sw);
   on(opcode::query_cq, &completion_queues::query);
   on(opcode::modify_cq, &completion_queues::modify);
+  static_assert(sizeof(queue) + 64 <= bytes_each);
+  a.kept.add_objects(bytes_each, [this] { return owned_.size(); });
   a.counters.add("cqes", written_);
   a.counters.add("completion_events", events_);
   a.counters.add("cq_overruns", overruns_);
 }
 
-/// Makes every entry of a buffer hardware's, where the next entry to be written has number `first`.
-bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, std::uint32_t first) {
+bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, std::uint32_t first,
+                             std::uint32_t& slot, std::uint32_t end) {
   const std::uint32_t entries = 1u << log_entries, stride = a_.profile.cqe_bytes;
+  end = std::min(end, entries);
   constexpr std::uint32_t block_bytes = 4096;
   const host_memory::about what(a_.memory, {dma_kind::queue_buffer});
-  std::vector<std::byte> block(block_bytes);
+  std::array<std::byte, block_bytes> block;
   const std::uint32_t per_block = block_bytes / stride;
-  for (std::uint32_t slot = 0; slot < entries; slot += per_block) {
-    const std::uint32_t now = std::min(per_block, entries - slot);
+  while (slot < end) {
+    const std::uint32_t now = std::min(per_block, end - slot);
     std::memset(block.data(), layouts::cq_initial_byte, block.size());
     for (std::uint32_t i = 0; i < now; ++i) {
       // The number that slot will have when it is written next; its owner bit stands the other way.
@@ -71,6 +75,9 @@ bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, st
     if (!a_.regions->write_queue(where, std::uint64_t{slot} * stride, block.data(),
                                  std::size_t{now} * stride))
       return false;
+    slot += now;
+    a_.account.charge(now / 16 * work_account::entry);
+    if (a_.account.slice_over()) break;
   }
   return true;
 }
@@ -80,7 +87,8 @@ command_status completion_queues::sw2hw(command& c) {
   if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
   if (cqn < a_.limits().reserved_cqs()) return command_status::bad_resource;
   if (exists(cqn)) return command_status::bad_resource_state;
-  if (owned_.size() >= limits::objects) return command_status::exceeds_limits;
+  if (owned_.size() >= limits::objects || !a_.kept.has_room(bytes_each))
+    return command_status::exceeds_limits;
   context q;
   if (!c.read_input(q)) return command_status::internal_error;
   if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > a_.limits().log_cq_entries ||
@@ -97,11 +105,16 @@ command_status completion_queues::sw2hw(command& c) {
   q.set<&cqc::consumer_counter>(0).set<&cqc::producer_counter>(0);
   const bool fill_it = c.opcode_modifier ==
                        static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::hardware_initializes);
-  if (fill_it && !fill(buffer_of(q), static_cast<unsigned>(q.get<&cqc::log_cq_size>()), 0))
-    return command_status::icm_error;
-  if (!a_.context_memory->store(context_at(cqn), q)) return command_status::internal_error;
-  owned_.emplace(cqn, queue{});
-  return command_status::ok;
+  const auto log = static_cast<unsigned>(q.get<&cqc::log_cq_size>());
+  const std::uint32_t filled = fill_it ? 0 : 1u << log;
+  return c.in_slices([this, cqn, q, log, slot = filled]() mutable -> std::optional<command_status> {
+    if (!a_.profile.running) return command_status::bad_system_state;  // CLOSE_HCA was quicker
+    if (!fill(buffer_of(q), log, 0, slot)) return command_status::icm_error;
+    if (slot >> log == 0) return std::nullopt;
+    if (!a_.context_memory->store(context_at(cqn), q)) return command_status::internal_error;
+    owned_.emplace(cqn, queue{});
+    return command_status::ok;
+  });
 }
 
 command_status completion_queues::hw2sw(command& c) {
@@ -135,7 +148,7 @@ command_status completion_queues::modify(command& c) {
   if (!q) return command_status::icm_error;
   switch (static_cast<layouts::modify_cq_modifier>(c.opcode_modifier)) {
     case layouts::modify_cq_modifier::resize:
-      return resize(c, *q);
+      return resize(c);
     case layouts::modify_cq_modifier::moderation: {
       context in;
       if (!c.read_input(in)) return command_status::internal_error;
@@ -148,12 +161,24 @@ command_status completion_queues::modify(command& c) {
   return command_status::bad_operation;
 }
 
-/// The old buffer ends with a resize entry; the counters go on in the new one (Linux mlx4_ib
-/// mlx4_ib_cq_resize_copy_cqes).
-command_status completion_queues::resize(command& c, context& q) {
-  const std::uint32_t cqn = c.input_modifier;
+command_status completion_queues::resize(command& c) {
   context in;
   if (!c.read_input(in)) return command_status::internal_error;
+  // `first`: the number for which the new buffer is filled; completions that come meanwhile move it on.
+  return c.in_slices(
+      [this, cqn = c.input_modifier, in, slot = 0u,
+       first = std::optional<std::uint32_t>()]() mutable { return resize(cqn, in, slot, first); });
+}
+
+/// The old buffer ends with a resize entry; the counters go on in the new one (Linux mlx4_ib
+/// mlx4_ib_cq_resize_copy_cqes).
+std::optional<command_status> completion_queues::resize(std::uint32_t cqn, const context& in,
+                                                        std::uint32_t& slot,
+                                                        std::optional<std::uint32_t>& first) {
+  if (!exists(cqn)) return command_status::bad_resource_state;  // HW2SW_CQ was quicker
+  auto loaded = a_.context_memory->load<cqc>(context_at(cqn));
+  if (!loaded) return command_status::icm_error;
+  context& q = *loaded;
   const auto log = static_cast<unsigned>(in.get<&cqc::log_cq_size>());
   if (log > a_.limits().log_cq_entries || !has_good_page_size(in))
     return command_status::bad_parameter;
@@ -170,7 +195,17 @@ command_status completion_queues::resize(command& c, context& q) {
   const auto producer = static_cast<std::uint32_t>(q.get<&cqc::producer_counter>());
   // The resize entry takes a number of its own.
   if (((producer + 1 - consumer) & counter_mask) > 1u << log) return command_status::bad_size;
-  if (!fill(buffer_of(in), log, (producer + 1) & counter_mask)) return command_status::icm_error;
+  const std::uint32_t wanted = (producer + 1) & counter_mask;
+  if (!first) first = wanted;
+  if (!fill(buffer_of(in), log, *first, slot)) return command_status::icm_error;
+  if (slot >> log == 0) return std::nullopt;
+  // Numbers that have been given away meanwhile: their slots come round again.
+  for (; first != wanted; first = (*first + 1) & counter_mask) {
+    if (a_.account.slice_over()) return std::nullopt;
+    std::uint32_t one = *first & ((1u << log) - 1);
+    if (!fill(buffer_of(in), log, (*first + 1) & counter_mask, one, one + 1))
+      return command_status::icm_error;
+  }
 
   layouts::image<layouts::cqe> last;
   last.set<&layouts::cqe::opcode>(static_cast<std::uint64_t>(layouts::cqe_opcode::resize));

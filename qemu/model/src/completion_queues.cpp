@@ -4,6 +4,9 @@
 // Completion queues at work: entries, overrun, arming, events. The commands: completion_commands.cpp.
 #include "completion_queues.hpp"
 
+#include <memory>
+#include <utility>
+
 #include <freehca/layouts/doorbell.hpp>
 
 #include "adapter_limits.hpp"
@@ -24,8 +27,14 @@ std::uint64_t completion_queues::context_at(std::uint32_t cqn) const {
 }
 
 void completion_queues::clear() {
-  for (auto& [cqn, known] : owned_) a_.work.cancel(known.moderation);
-  owned_.clear();
+  ++epoch_;
+  auto all = std::make_shared<decltype(owned_)>(std::exchange(owned_, {}));
+  a_.work.discard_by([this, all] {
+    if (all->empty()) return false;
+    a_.work.cancel(all->begin()->second.moderation);
+    all->erase(all->begin());
+    return true;
+  });
 }
 
 /// Is there room for one more entry? Looks at the doorbell record only when the last known consumer
@@ -127,9 +136,9 @@ void completion_queues::notify(std::uint32_t cqn, queue& known, context& q) {
     return;
   }
   if (known.moderation) return;
-  known.moderation = a_.work.after(period * 1000, [this, cqn] {
+  known.moderation = a_.work.after(period * 1000, [this, cqn, epoch = epoch_] {
     const auto it = owned_.find(cqn);
-    if (it == owned_.end()) return;
+    if (it == owned_.end() || epoch != epoch_) return;
     it->second.moderation = {};
     auto later = a_.context_memory->load<cqc>(context_at(cqn));
     if (!later || it->second.held_back == 0) return;

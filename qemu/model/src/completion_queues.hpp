@@ -20,6 +20,7 @@ namespace freehca::model {
 class completion_queues {
  public:
   explicit completion_queues(adapter& a);
+  static constexpr std::size_t bytes_each = 256;  ///< that one takes at most, its timer too
 
   /// Does CQ `cqn` exist in hardware's hands?
   bool exists(std::uint32_t cqn) const { return owned_.contains(cqn); }
@@ -58,11 +59,15 @@ class completion_queues {
   layouts::command_status hw2sw(command& c);
   layouts::command_status query(command& c);
   layouts::command_status modify(command& c);
-  layouts::command_status resize(command& c, context& q);
+  layouts::command_status resize(command& c);
+  std::optional<layouts::command_status> resize(std::uint32_t cqn, const context& in,
+                                                std::uint32_t& slot,
+                                                std::optional<std::uint32_t>& first);
 
   std::uint64_t context_at(std::uint32_t cqn) const;
   bool append(std::uint32_t cqn, context& q, layouts::image<layouts::cqe> e);
-  bool fill(const queue_buffer& where, unsigned log_entries, std::uint32_t first);
+  bool fill(const queue_buffer& where, unsigned log_entries, std::uint32_t first,
+            std::uint32_t& slot, std::uint32_t end = ~0u);
   bool make_room(std::uint32_t cqn, context& q);
   void fail(std::uint32_t cqn, context& q, layouts::cq_error_syndrome why);
   void notify(std::uint32_t cqn, queue& known, context& q);
@@ -70,6 +75,7 @@ class completion_queues {
 
   adapter& a_;
   std::unordered_map<std::uint32_t, queue> owned_;
+  std::uint64_t epoch_ = 0;  ///< rises with clear(): timers of before mean nothing
   std::uint64_t written_ = 0, events_ = 0, overruns_ = 0;
   /// All, those of port 1, of port 2; receives, sends; by syndrome.
   std::array<std::array<std::array<std::uint64_t, 256>, 2>, 3> errors_{};

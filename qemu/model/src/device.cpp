@@ -23,18 +23,34 @@
 
 namespace freehca::model {
 
-/// Work done per timer call: bounds how long the caller (a virtual machine's main loop) is held up.
-static constexpr unsigned work_per_run = 64;
+namespace {
+
+/// Around each call from outside that can bring about work: what it costs is known when it ends.
+class call {
+ public:
+  explicit call(work_account& account) : account_(account) { account_.begin_call(); }
+  ~call() { account_.end_call(); }
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+ private:
+  work_account& account_;
+};
+
+}  // namespace
 
 struct device::parts {
   parts(environment& s, const options& o)
       : recording(recorder_of(s, o)),
         surroundings(recording ? *recording : s),
         how(o),
+        times(how.faults),
+        kept(o.host_memory_limit),
         rules(surroundings, how),
-        memory(surroundings),
-        work(surroundings),
-        all{surroundings, how, memory, work, rules, commands, profile, counters, recording.get()},
+        memory(surroundings, account),
+        work(surroundings, account),
+        all{surroundings, how,  memory,   work,    account,  times,
+            kept,         rules, commands, profile, counters, recording.get()},
         context_memory(all),
         eqs(all),
         cqs(all),
@@ -54,8 +70,18 @@ struct device::parts {
     all.links = &links;
     all.queue_pairs = &queue_pairs;
     counters.add("complaints", [this] { return rules.complaints(); });
+    kept.add_traffic(kept_memory::packet_bytes, [this] { return work.backlog(); });
+    counters.add("host_memory_kept", [this] { return kept.bytes(); });
+    counters.add("turns", [this] { return work.turns(); });
+    counters.add("turns_cut", [this] { return work.turns_cut(); });
+    counters.add("work_units", [this] { return account.used(); });
+    counters.add("work_units_at_once", [this] { return account.greatest(); });
     engine.count_opcodes();
-    main_firmware.on_software_reset([this] { reset(); });
+    main_firmware.on_software_reset([this] {
+      reset();
+      const std::uint64_t takes = times.reset();
+      dead_until = takes == 0 ? 0 : scheduler::later(surroundings.now(), takes);
+    });
   }
 
   void reset() {
@@ -92,6 +118,9 @@ struct device::parts {
   std::unique_ptr<recorder> recording;  ///< outlives all that may call it
   environment& surroundings;            ///< the recorder, or what it stands before
   options how;  ///< only its faults, its strictness and the rules that are off ever change
+  fault_times times;
+  kept_memory kept;
+  work_account account;
   rule_book rules;
   host_memory memory;
   scheduler work;
@@ -110,6 +139,16 @@ struct device::parts {
   command_engine engine;
   registers bar0;
   uar_window bar2;
+  /// Whether an access comes while a reset goes on: it finds nobody.
+  bool finds_nobody(const char* what) {
+    if (!in_reset()) return false;
+    rules.complain(rule::register_in_reset, "%s within %llu ns of the end of a software reset",
+                   what, static_cast<unsigned long long>(dead_until - surroundings.now()));
+    return true;
+  }
+  bool in_reset() const { return dead_until != 0 && surroundings.now() < dead_until; }
+
+  std::uint64_t dead_until = 0;
   bool failed = false;  ///< after a catastrophic error: nothing works until a reset
 };
 
@@ -127,6 +166,8 @@ constexpr auto nothing = [](json_line&) {};
 std::uint64_t device::read_registers(std::uint64_t offset, unsigned bytes) {
   const recorded_call c(parts_->recording.get(), "read_bar0",
                         [&](json_line& l) { l.hex("at", offset).number("bytes", bytes); });
+  const call now(parts_->account);
+  if (parts_->finds_nobody("read of BAR0")) return c.result(~std::uint64_t{0});
   return c.result(parts_->bar0.read(offset, bytes));
 }
 
@@ -134,12 +175,15 @@ void device::write_registers(std::uint64_t offset, std::uint64_t value, unsigned
   const recorded_call c(parts_->recording.get(), "write_bar0", [&](json_line& l) {
     l.hex("at", offset).number("bytes", bytes).hex("value", value);
   });
+  const call now(parts_->account);
+  if (parts_->finds_nobody("write to BAR0")) return;
   parts_->bar0.write(offset, value, bytes);
 }
 
 std::uint64_t device::read_uar(std::uint64_t offset, unsigned bytes) {
   const recorded_call c(parts_->recording.get(), "read_bar2",
                         [&](json_line& l) { l.hex("at", offset).number("bytes", bytes); });
+  if (parts_->finds_nobody("read of BAR2")) return c.result(~std::uint64_t{0});
   return c.result(parts_->bar2.read(offset, bytes));
 }
 
@@ -147,18 +191,22 @@ void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes
   const recorded_call c(parts_->recording.get(), "write_bar2", [&](json_line& l) {
     l.hex("at", offset).number("bytes", bytes).hex("value", value);
   });
+  const call now(parts_->account);
+  if (parts_->finds_nobody("doorbell")) return;
   if (!parts_->failed) parts_->bar2.write(offset, value, bytes);
 }
 
 void device::on_timer() {
   const recorded_call c(parts_->recording.get(), "timer", nothing);
-  parts_->work.run_due(work_per_run);
+  const call now(parts_->account);
+  parts_->work.run_due();
 }
 
 void device::link_receive(unsigned port, const std::byte* from, std::size_t bytes) {
   const recorded_call r(parts_->recording.get(), "link_receive", [&](json_line& l) {
     l.number("port", port).number("bytes", bytes).bytes("hex", from, bytes);
   });
+  const call now(parts_->account);
   cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
   if (c != nullptr) c->arrived({from, bytes});
 }
@@ -168,12 +216,14 @@ bool device::link_may_receive() const {
 void device::link_has_room(unsigned port) {
   const recorded_call r(parts_->recording.get(), "link_has_room",
                         [&](json_line& l) { l.number("port", port); });
+  const call now(parts_->account);
   cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
   if (c != nullptr) c->has_room();
 }
 void device::plug_cable(unsigned port, bool plugged) {
   const recorded_call r(parts_->recording.get(), "plug_cable",
                         [&](json_line& l) { l.number("port", port).boolean("plugged", plugged); });
+  const call now(parts_->account);
   parts_->links.plug(port, plugged);
 }
 
@@ -198,10 +248,19 @@ void device::set_faults(const fault_options& faults) {
         .boolean("commands_side_by_side", faults.commands_side_by_side);
   });
   parts_->how.faults = faults;
+  parts_->times.begin();
+}
+
+const fault_options& device::faults() const {
+  return parts_->how.faults;
+}
+bool device::in_reset() const {
+  return parts_->in_reset();
 }
 
 void device::fail() {
   const recorded_call r(parts_->recording.get(), "fail", nothing);
+  const call now(parts_->account);
   parts_->fail();
 }
 bool device::failed() const {
@@ -210,6 +269,7 @@ bool device::failed() const {
 
 void device::reset() {
   const recorded_call r(parts_->recording.get(), "reset", nothing);
+  const call now(parts_->account);
   parts_->reset();
 }
 
@@ -229,6 +289,7 @@ void device::judge_commands(command_judge judge) {
 }
 void device::release_held_commands() {
   const recorded_call r(parts_->recording.get(), "release_held_commands", nothing);
+  const call now(parts_->account);
   parts_->engine.release_held();
 }
 std::size_t device::held_commands() const {
@@ -237,6 +298,7 @@ std::size_t device::held_commands() const {
 bool device::answer_held_command(std::size_t which, const command_verdict& how) {
   const recorded_call r(parts_->recording.get(), "answer_held_command",
                         [&](json_line& l) { l.number("which", which); });
+  const call now(parts_->account);
   return parts_->engine.answer_held(which, how);
 }
 void device::judge_events(event_judge judge) {

@@ -50,19 +50,23 @@ void event_queues::clear() {
 }
 
 /// Every entry of a new queue is hardware's; the byte is what Linux names for CQs (cqc.hpp).
-bool event_queues::fill_with_hardware_owner(const context& q) {
+bool event_queues::fill_with_hardware_owner(const context& q, std::uint64_t& at) {
   std::byte block[4096];
   const host_memory::about what(a_.memory, {dma_kind::queue_buffer});
   std::memset(block, layouts::cq_initial_byte, sizeof block);
-  const std::uint64_t bytes =
-      (std::uint64_t{1} << q.get<&eqc::log_eq_size>()) * a_.profile.eqe_bytes;
+  const std::uint64_t bytes = buffer_bytes(q);
   const queue_buffer where = buffer_of(q);
-  for (std::uint64_t at = 0; at < bytes; at += sizeof block)
-    if (!a_.regions->write_queue(
-            where, at, block,
-            static_cast<std::size_t>(std::min<std::uint64_t>(bytes - at, sizeof block))))
-      return false;
+  while (at < bytes) {
+    const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - at, sizeof block));
+    if (!a_.regions->write_queue(where, at, block, now)) return false;
+    at += now;
+    if (a_.account.slice_over()) break;
+  }
   return true;
+}
+
+std::uint64_t event_queues::buffer_bytes(const context& q) const {
+  return (std::uint64_t{1} << q.get<&eqc::log_eq_size>()) * a_.profile.eqe_bytes;
 }
 
 command_status event_queues::sw2hw(command& c) {
@@ -81,11 +85,16 @@ command_status event_queues::sw2hw(command& c) {
       !a_.context_memory->control_entry_mapped(layouts::cmpt_type::eq, eqn))
     return command_status::icm_error;
   q.set<&eqc::status>(eq_status::ok).set<&eqc::consumer_counter>(0).set<&eqc::producer_counter>(0);
-  if (!fill_with_hardware_owner(q)) return command_status::icm_error;
-  if (!a_.context_memory->store(context_at(eqn), q)) return command_status::internal_error;
-  owned_.resize(std::size_t{1} << a_.profile.log_eqs);
-  owned_[eqn] = true;
-  return command_status::ok;
+  return c.in_slices(
+      [this, eqn, q, at = std::uint64_t{0}]() mutable -> std::optional<command_status> {
+        if (!a_.profile.running) return command_status::bad_system_state;  // CLOSE_HCA was quicker
+        if (!fill_with_hardware_owner(q, at)) return command_status::icm_error;
+        if (at < buffer_bytes(q)) return std::nullopt;
+        if (!a_.context_memory->store(context_at(eqn), q)) return command_status::internal_error;
+        owned_.resize(std::size_t{1} << a_.profile.log_eqs);
+        owned_[eqn] = true;
+        return command_status::ok;
+      });
 }
 
 command_status event_queues::hw2sw(command& c) {

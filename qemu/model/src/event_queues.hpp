@@ -58,7 +58,10 @@ class event_queues {
 
   bool put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e);
   std::uint64_t context_at(std::uint32_t eqn) const;
-  bool fill_with_hardware_owner(const context& q);
+  /// From byte `at` on as far as a slice goes, and moves `at` on; at the buffer's end it is done. False: it cannot be
+  /// written.
+  bool fill_with_hardware_owner(const context& q, std::uint64_t& at);
+  std::uint64_t buffer_bytes(const context& q) const;
   void fire(std::uint32_t eqn, context& q);
   void overflow(std::uint32_t eqn, context& q);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include <freehca/layouts/map.hpp>
 #include <freehca/layouts/mod_stat_cfg.hpp>
 
 #include "adapter_limits.hpp"
@@ -13,7 +12,7 @@
 #include "event_queues.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
-#include "limits.hpp"
+#include "map_walk.hpp"
 #include "memory_regions.hpp"
 #include "ports.hpp"
 #include "transport.hpp"
@@ -61,47 +60,31 @@ void firmware::clear() {
   state_ = system_state::cold;
   firmware_pages_ = auxiliary_pages_ = icm_bytes_ = auxiliary_needed_ = 0;
   initial_ = {};
+  initialising_ = false;
 }
 
-/// Calls one(va, pa, pages) for each chunk of a MAP command, until one is refused.
-template <class One>
-static command_status for_each_chunk(command& c, One&& one) {
-  if (c.input_modifier == 0 || c.input_modifier > layouts::map_entries_per_mailbox)
-    return command_status::bad_parameter;
-  std::uint64_t total = 0;
-  for (std::uint32_t i = 0; i < c.input_modifier; ++i) {
-    layouts::image<layouts::map_entry> e;
-    if (!c.read_input(e, i * e.size())) return command_status::internal_error;
-    const auto log = static_cast<unsigned>(e.get<&layouts::map_entry::log2size>());
-    if (log > 24) return command_status::bad_parameter;
-    const std::uint64_t pages = std::uint64_t{1} << log;
-    const std::uint64_t pa = e.get<&layouts::map_entry::pa>();
-    total += pages;
-    if (total > limits::pages_per_map) return command_status::exceeds_limits;
-    if (pa % (pages << layouts::icm_page_shift) != 0) return command_status::bad_parameter;
-    if (const command_status s = one(e.get<&layouts::map_entry::va>(), pa, pages);
-        s != command_status::ok)
-      return s;
-  }
-  return command_status::ok;
-}
-
-/// Takes the chunks of MAP_FA or MAP_ICM_AUX, adds their pages to `count` and overwrites them.
-command_status firmware::take_pages(command& c, std::uint64_t& count) {
-  return for_each_chunk(c, [&](std::uint64_t, std::uint64_t pa, std::uint64_t pages) {
-    if (!fill_with_pattern(a_.memory, pa, pages << layouts::icm_page_shift))
-      return command_status::internal_error;
-    count += pages;
-    return command_status::ok;
+/// Takes the chunks of MAP_FA or MAP_ICM_AUX, and adds their pages to `count`. At the end `done` is called.
+command_status firmware::take_pages(command& c, std::uint64_t& count, void (firmware::*done)()) {
+  return c.in_slices([this, walk = map_walk(c), &count, done]() mutable {
+    const map_walk::result s = walk.step(
+        a_.memory, a_.account, [](const map_walk::chunk&) { return command_status::ok; },
+        [&count](const map_walk::chunk& taken) {
+          count += taken.pages;
+          return map_walk::result(command_status::ok);
+        });
+    if (s == command_status::ok) (this->*done)();
+    return s;
   });
 }
 
 command_status firmware::map_fa(command& c) {
   // Several commands may bring the area in pieces; none after RUN_FW.
   if (state_ > system_state::firmware_mapped) return command_status::bad_system_state;
-  const command_status s = take_pages(c, firmware_pages_);
-  if (s == command_status::ok) state_ = system_state::firmware_mapped;
-  return s;
+  return take_pages(c, firmware_pages_, &firmware::firmware_area_taken);
+}
+
+void firmware::firmware_area_taken() {
+  if (state_ == system_state::cold) state_ = system_state::firmware_mapped;
 }
 
 command_status firmware::unmap_fa(command&) {
@@ -170,7 +153,7 @@ command_status firmware::set_icm_size(command& c) {
 command_status firmware::map_icm_aux(command& c) {
   if (icm_bytes_ == 0 || state_ == system_state::hca_running)
     return command_status::bad_system_state;
-  return take_pages(c, auxiliary_pages_);
+  return take_pages(c, auxiliary_pages_, &firmware::auxiliary_area_taken);
 }
 
 command_status firmware::unmap_icm_aux(command&) {
@@ -183,26 +166,46 @@ command_status firmware::unmap_icm_aux(command&) {
 command_status firmware::map_icm(command& c) {
   if (icm_bytes_ == 0) return command_status::bad_system_state;
   if (auxiliary_pages_ < auxiliary_needed_) return command_status::icm_error;
-  return for_each_chunk(c, [this](std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
-    const std::uint64_t bytes = pages << layouts::icm_page_shift;
-    if (va % bytes != 0) return command_status::bad_parameter;
-    if (const command_status s = a_.context_memory->map(va, pa, pages); s != command_status::ok)
-      return s;
-    // Multicast entries read as empty from INIT_HCA on, those that are lent later too.
-    const hca_profile& p = a_.profile;
-    const std::uint64_t groups =
-        p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
-    if (!p.running || va >= groups || va + bytes <= p.mc_base) return command_status::ok;
-    const std::uint64_t low = std::max(va, p.mc_base);
-    return a_.context_memory->zero(low, std::min(va + bytes, groups) - low)
-               ? command_status::ok
-               : command_status::internal_error;
+  // `zeroed`: of the chunk that was lent last, how far.
+  return c.in_slices([this, walk = map_walk(c), zeroed = std::optional<std::uint64_t>()]() mutable {
+    icm& memory = *a_.context_memory;
+    const auto may = [&memory](const map_walk::chunk& k) {
+      return k.va % k.bytes() != 0 ? command_status::bad_parameter : memory.may_map(k.va, k.pages);
+    };
+    return walk.step(a_.memory, a_.account, may,
+                     [this, &memory, &zeroed](const map_walk::chunk& k) -> map_walk::result {
+                       if (!zeroed) {
+                         // Another command may have been quicker.
+                         if (const auto s = memory.may_map(k.va, k.pages); s != command_status::ok)
+                           return s;
+                         memory.map(k.va, k.pa, k.pages);
+                         zeroed = k.va;
+                       }
+                       const map_walk::result s = empty_groups(*zeroed, k.va + k.bytes());
+                       if (s) zeroed.reset();
+                       return s;
+                     });
   });
+}
+
+/// Multicast entries read as empty from INIT_HCA on, those that are lent later too.
+std::optional<command_status> firmware::empty_groups(std::uint64_t& from, std::uint64_t end) {
+  const hca_profile& p = a_.profile;
+  const std::uint64_t groups =
+      p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
+  if (!p.running || from >= groups || end <= p.mc_base) return command_status::ok;
+  from = std::max(from, p.mc_base);
+  end = std::min(end, groups);
+  if (!a_.context_memory->zero(from, end)) return command_status::internal_error;
+  if (from < end) return std::nullopt;
+  return command_status::ok;
 }
 
 command_status firmware::unmap_icm(command& c) {
   if (c.input_parameter % layouts::icm_page_size != 0) return command_status::bad_parameter;
-  return a_.context_memory->unmap(c.input_parameter, c.input_modifier);
+  return c.in_slices([this, va = c.input_parameter, pages = std::uint64_t{c.input_modifier}] {
+    return a_.context_memory->unmap(va, pages);
+  });
 }
 
 command_status firmware::nop(command&) {

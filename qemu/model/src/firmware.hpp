@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/init_hca.hpp>
@@ -68,7 +69,10 @@ class firmware {
   layouts::command_status close_hca(command& c);
   layouts::command_status nop(command& c);
 
-  layouts::command_status take_pages(command& c, std::uint64_t& count);
+  layouts::command_status take_pages(command& c, std::uint64_t& count, void (firmware::*done)());
+  void firmware_area_taken();
+  void auxiliary_area_taken() {}
+  std::optional<layouts::command_status> empty_groups(std::uint64_t& from, std::uint64_t end);
   void count_profile();
   layouts::command_status take_profile(const layouts::image<layouts::init_hca>& in);
   bool reserved_entries_mapped() const;
@@ -76,6 +80,7 @@ class firmware {
   adapter& a_;
   std::function<void()> software_reset_;
   system_state state_ = system_state::cold;
+  bool initialising_ = false;  ///< INIT_HCA is at work
   std::uint64_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   std::uint64_t icm_bytes_ = 0, auxiliary_needed_ = 0;
   layouts::image<layouts::init_hca> initial_;  ///< what INIT_HCA was given; QUERY_HCA gives it back

@@ -139,23 +139,31 @@ bool firmware::reserved_entries_mapped() const {
 }
 
 command_status firmware::init_hca(command& c) {
-  if (state_ != system_state::firmware_running) return command_status::bad_system_state;
+  if (state_ != system_state::firmware_running || initialising_)
+    return command_status::bad_system_state;
   layouts::image<layouts::init_hca> in;
   if (!c.read_input(in)) return command_status::internal_error;
   if (const command_status s = take_profile(in); s != command_status::ok) return s;
-  const hca_profile& p = a_.profile;
-  command_status s = command_status::ok;
-  if (!reserved_entries_mapped()) s = command_status::icm_error;
-  else if (!a_.context_memory->zero(p.mc_base,
-                                    std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes)))
-    s = command_status::internal_error;
-  if (s != command_status::ok) {
+  if (!reserved_entries_mapped()) {
     a_.profile = {};
-    return s;
+    return command_status::icm_error;
   }
-  initial_ = in;
-  state_ = system_state::hca_running;
-  return s;
+  initialising_ = true;
+  const hca_profile& p = a_.profile;
+  const std::uint64_t end =
+      p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
+  return c.in_slices([this, in, at = p.mc_base, end]() mutable {
+    const std::optional<command_status> s = empty_groups(at, end);
+    if (!s) return s;
+    initialising_ = false;
+    if (*s == command_status::ok) {
+      initial_ = in;
+      state_ = system_state::hca_running;
+    } else {
+      a_.profile = {};
+    }
+    return s;
+  });
 }
 
 command_status firmware::query_hca(command& c) {

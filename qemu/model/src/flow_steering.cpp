@@ -29,6 +29,8 @@ flow_steering::flow_steering(transport::parts& t) : t_(t) {
   on_command(opcode::qp_flow_steering_attach, &flow_steering::attach);
   on_command(opcode::qp_flow_steering_detach, &flow_steering::detach);
   on_command(opcode::flow_steering_ib_uc_qp_range, &flow_steering::set_range);
+  static_assert(sizeof(flow_rule) + sizeof(place) + 512 <= bytes_each);
+  t.a.kept.add_objects(bytes_each, [this] { return places_.size(); });
   t.a.counters.add("flow_rules", [this] { return places_.size(); });
 }
 
@@ -41,8 +43,8 @@ bool flow_steering::steers(std::uint32_t qpn) const {
 }
 
 void flow_steering::clear() {
-  rules_.clear();
-  places_.clear();
+  t_.a.work.discard(rules_);
+  t_.a.work.discard(places_);
   first_steered_ = steered_ = 0;
 }
 
@@ -66,7 +68,7 @@ command_status flow_steering::attach(command& c) {
     return command_status::bad_index;
   const flow_rule::key where = rule->found_by();
   const auto beside = rules_.find(where);
-  if (places_.size() >> t_.a.profile.log_mc_table != 0 ||
+  if (places_.size() >> t_.a.profile.log_mc_table != 0 || !t_.a.kept.has_room(bytes_each) ||
       (beside != rules_.end() && beside->second.size() >= t_.a.limits().rules_per_group))
     return command_status::exceeds_limits;
 
@@ -112,6 +114,7 @@ std::vector<multicast_groups::member> flow_steering::takers(unsigned port,
   const auto look = [&](const flow_rule::key& where) {
     const auto found = rules_.find(where);
     if (found == rules_.end()) return;
+    t_.a.account.charge(found->second.size() * work_account::entry);
     for (const auto& [when, rule] : found->second)
       if (rule.control.get<&flow_rule_control::port>() == port && rule.takes(f))
         candidates.emplace_back(when, &rule);

@@ -21,6 +21,7 @@ namespace freehca::model {
 class flow_steering {
  public:
   explicit flow_steering(transport::parts& t);
+  static constexpr std::size_t bytes_each = 2048;  ///< that a rule takes at most
 
   bool on() const;
   /// Is InfiniBand unicast to this queue pair given by rules alone?

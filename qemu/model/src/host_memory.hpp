@@ -8,18 +8,22 @@
 #include <freehca/model/environment.hpp>
 
 #include "dma_subject.hpp"
+#include "work_account.hpp"
 
 namespace freehca::model {
 
 /// The host's memory as the adapter sees it: DMA through the environment, refused while the host has bus
-/// mastering off.
+/// mastering off. Each access is charged to the account.
 class host_memory {
  public:
-  explicit host_memory(environment& surroundings) : environment_(surroundings) {}
+  host_memory(environment& surroundings, work_account& account)
+      : environment_(surroundings), account_(account) {}
   bool read(std::uint64_t address, void* to, std::size_t bytes) {
+    account_.charge_access(bytes);
     return environment_.bus_master() && environment_.dma_read(address, to, bytes);
   }
   bool write(std::uint64_t address, const void* from, std::size_t bytes) {
+    account_.charge_access(bytes);
     return environment_.bus_master() && environment_.dma_write(address, from, bytes);
   }
 
@@ -42,6 +46,7 @@ class host_memory {
  private:
   environment& environment_;
   dma_subject subject_;
+  work_account& account_;
 };
 
 }  // namespace freehca::model

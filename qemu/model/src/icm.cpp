@@ -20,19 +20,7 @@ constexpr std::uint64_t page_bytes = layouts::icm_page_size;
 // pieces only reaches this at 4 GB of context memory.
 constexpr std::size_t max_extents = 1u << 20;
 
-constexpr std::size_t chunk_bytes = 64u << 10;
-using chunk = std::array<std::byte, chunk_bytes>;
-
-bool fill(host_memory& memory, std::uint64_t address, std::uint64_t bytes, const chunk& with) {
-  const host_memory::about what(memory, {dma_kind::lent_memory});
-  while (bytes > 0) {
-    const std::size_t now = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, chunk_bytes));
-    if (!memory.write(address, with.data(), now)) return false;
-    address += now;
-    bytes -= now;
-  }
-  return true;
-}
+using chunk = std::array<std::byte, fill_bytes>;
 
 constexpr chunk make_pattern() {
   chunk c{};
@@ -47,11 +35,13 @@ const chunk& pattern() {
 
 }  // namespace
 
-bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::uint64_t bytes) {
-  return fill(memory, address, bytes, pattern());
+bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::size_t bytes) {
+  const host_memory::about what(memory, {dma_kind::lent_memory});
+  return memory.write(address, pattern().data(), bytes);
 }
 
 icm::icm(adapter& a) : a_(a) {
+  a.kept.add_objects(bytes_each, [this] { return extents_.size(); });
   a.counters.add("icm_pages", pages_mapped_);
   const hca_profile& p = a.profile;
   const auto table = [this, &a](const char* name, auto base, auto size) {
@@ -178,17 +168,29 @@ std::uint64_t icm::pages_in(std::uint64_t at, std::uint64_t bytes) const {
   return sum;
 }
 
-layouts::command_status icm::map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
+icm::extents::const_iterator icm::first_from(std::uint64_t page) const {
+  const auto e = containing(page);
+  return e != extents_.end() ? e : extents_.lower_bound(page);
+}
+
+bool icm::any_mapped(std::uint64_t va, std::uint64_t pages) const {
+  const auto e = first_from(va >> page_shift);
+  return e != extents_.end() && e->first < (va >> page_shift) + pages;
+}
+
+layouts::command_status icm::may_map(std::uint64_t va, std::uint64_t pages) const {
   using layouts::command_status;
   if (va >= a_.limits().icm_bytes || pages > (a_.limits().icm_bytes - va) >> page_shift)
     return command_status::exceeds_limits;
-  if (extents_.size() >= max_extents) return command_status::exceeds_limits;
-  if (pages_in(va, pages << page_shift) != 0)
-    return command_status::bad_parameter;  // no source: chosen
-  if (!fill_with_pattern(a_.memory, pa, pages << page_shift)) return command_status::internal_error;
+  if (extents_.size() >= max_extents || !a_.kept.has_room(bytes_each))
+    return command_status::exceeds_limits;
+  // No source: chosen.
+  return any_mapped(va, pages) ? command_status::bad_parameter : command_status::ok;
+}
+
+void icm::map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
   extents_.emplace(va >> page_shift, extent{pages, pa});
   pages_mapped_ += pages;
-  return command_status::ok;
 }
 
 /// Makes `page` the first page of an extent, when it is mapped. False: too many extents.
@@ -203,37 +205,48 @@ bool icm::split_at(std::uint64_t page) {
   return true;
 }
 
-layouts::command_status icm::unmap(std::uint64_t va, std::uint64_t pages) {
+std::optional<layouts::command_status> icm::unmap(std::uint64_t va, std::uint64_t pages) {
   using layouts::command_status;
   if (pages == 0 || va >= a_.limits().icm_bytes ||
       pages > (a_.limits().icm_bytes - va) >> page_shift)
     return command_status::bad_parameter;
   // Linux takes back its tables in whole chunks, also where it lent less (icm.c mlx4_cleanup_icm_table):
   // pages that are not mapped are passed over. That none at all is an error has no source: chosen.
-  const std::uint64_t found = pages_in(va, pages << page_shift);
-  if (found == 0) return command_status::bad_parameter;
+  if (!any_mapped(va, pages)) return command_status::bad_parameter;
   const std::uint64_t first = va >> page_shift;
   if (!split_at(first) || !split_at(first + pages)) return command_status::exceeds_limits;
-  extents_.erase(extents_.lower_bound(first), extents_.lower_bound(first + pages));
-  pages_mapped_ -= found;
+  auto e = extents_.lower_bound(first);
+  while (e != extents_.end() && e->first < first + pages) {
+    pages_mapped_ -= e->second.pages;
+    e = extents_.erase(e);
+    a_.account.charge(work_account::entry);
+    if (a_.account.slice_over() && e != extents_.end() && e->first < first + pages)
+      return std::nullopt;
+  }
   return command_status::ok;
 }
 
-bool icm::zero(std::uint64_t at, std::uint64_t bytes) {
+bool icm::zero(std::uint64_t& at, std::uint64_t end) {
   static const chunk zeros{};
-  const std::uint64_t end = std::min(at + bytes, a_.limits().icm_bytes);
-  for (auto e = extents_.begin(); e != extents_.end(); ++e) {
+  const host_memory::about what(a_.memory, {dma_kind::lent_memory});
+  const std::uint64_t last = std::min(end, a_.limits().icm_bytes);
+  for (auto e = first_from(at >> page_shift); e != extents_.end(); ++e) {
     const std::uint64_t base = e->first << page_shift;
-    const std::uint64_t low = std::max(base, at),
-                        high = std::min(base + (e->second.pages << page_shift), end);
-    if (high > low && !fill(a_.memory, e->second.bus + (low - base), high - low, zeros))
-      return false;
+    const std::uint64_t high = std::min(base + (e->second.pages << page_shift), last);
+    for (at = std::max(base, at); at < high;) {
+      const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(high - at, fill_bytes));
+      if (!a_.memory.write(e->second.bus + (at - base), zeros.data(), now)) return false;
+      at += now;
+      if (a_.account.slice_over() && at < last) return true;
+    }
+    if (at >= last) break;
   }
+  at = end;
   return true;
 }
 
 void icm::clear() {
-  extents_.clear();
+  a_.work.discard(extents_);
   pages_mapped_ = 0;
 }
 

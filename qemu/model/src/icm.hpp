@@ -19,6 +19,7 @@ namespace freehca::model {
 class icm {
  public:
   explicit icm(adapter& a);
+  static constexpr std::size_t bytes_each = 96;  ///< that an extent takes
 
   /// Reads or writes ICM at virtual address `at`. False when a page is not mapped or the bus refuses; the
   /// caller reports that as hardware does.
@@ -41,12 +42,17 @@ class icm {
   /// and cannot take the object without it.
   bool control_entry_mapped(layouts::cmpt_type type, std::uint32_t number) const;
 
-  /// Maps `pages` pages of bus memory at `pa` to ICM address `va` (both page-aligned) and overwrites them.
-  layouts::command_status map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages);
-  /// Takes back what is mapped of the `pages` pages from `va` on; at least one must be.
-  layouts::command_status unmap(std::uint64_t va, std::uint64_t pages);
-  /// Writes zeros to every mapped byte of [at, at + bytes).
-  bool zero(std::uint64_t at, std::uint64_t bytes);
+  /// May `pages` pages be mapped at ICM address `va` (page-aligned)?
+  layouts::command_status may_map(std::uint64_t va, std::uint64_t pages) const;
+  /// Maps bus memory at `pa` there. The caller has asked may_map(), and has overwritten it.
+  void map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages);
+  /// Is any page of these mapped?
+  bool any_mapped(std::uint64_t va, std::uint64_t pages) const;
+  /// Takes back what is mapped of the `pages` pages from `va` on, as far as a slice goes: nothing when there is more.
+  std::optional<layouts::command_status> unmap(std::uint64_t va, std::uint64_t pages);
+  /// Writes zeros to every mapped byte of [at, end) as far as a slice goes, and moves `at` on to where it goes on: to
+  /// `end` when it is done. False: the bus refuses.
+  bool zero(std::uint64_t& at, std::uint64_t end);
 
   /// Forgets everything lent (reset).
   void clear();
@@ -64,6 +70,8 @@ class icm {
 
   extents::const_iterator containing(std::uint64_t page) const;
   bool split_at(std::uint64_t page);
+  /// The first extent that ends behind the start of `page`.
+  extents::const_iterator first_from(std::uint64_t page) const;
   template <class Move>
   bool move(std::uint64_t at, std::size_t bytes, Move&& one);
 
@@ -76,7 +84,10 @@ class icm {
 /// wrote; that it is the initialisation pattern is inferred.
 inline constexpr std::uint32_t lent_pattern = 0x9130a470;
 
-/// Writes the pattern to `bytes` bytes of bus memory (a multiple of 4096).
-bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::uint64_t bytes);
+/// Bytes that are overwritten by one access.
+inline constexpr std::size_t fill_bytes = 64u << 10;
+
+/// Writes the pattern to `bytes` bytes of bus memory (a multiple of 4096, at most fill_bytes).
+bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::size_t bytes);
 
 }  // namespace freehca::model

@@ -14,12 +14,12 @@ namespace freehca::model::limits {
 /// tables may be larger, as on cards. No source: chosen. What is more gets the status "exceeds limits".
 inline constexpr std::size_t objects = std::size_t{1} << 16;
 
-/// Pages of one MAP command: each is written at once, and the host waits. Drivers lend 64 MiB at most with one (256
-/// chunks of 256 KiB, Linux icm.c). No source: chosen.
+/// Pages of one MAP command: each is written. Drivers lend 64 MiB at most with one (256 chunks of 256 KiB, Linux
+/// icm.c). No source: chosen.
 inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
 
-/// Pages of one fast registration: its list is copied at once, and the host waits. Linux asks for 511 at most
-/// (hw/mlx4/mlx4_ib.h, MLX4_MAX_FAST_REG_PAGES). No source: chosen.
+/// Pages of one fast registration. Linux asks for 511 at most (hw/mlx4/mlx4_ib.h, MLX4_MAX_FAST_REG_PAGES). No source:
+/// chosen.
 inline constexpr std::uint64_t fast_register_pages = std::uint64_t{1} << 16;
 
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.

@@ -137,14 +137,17 @@ access_result memory_regions::copy_page_list(const entry& region, std::uint64_t 
   std::array<std::byte, 4096> part;
   const host_memory::about what(a_.memory, {dma_kind::page_list, region.get<&mpt::mem_key>()});
   std::uint64_t to = a_.profile.mtt_base + region.get<&mpt::mtt_addr>();
-  for (std::uint64_t left = pages * layouts::mtt::bytes; left != 0;) {
-    const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(left, part.size()));
+  const std::uint64_t bytes = pages * layouts::mtt::bytes;
+  list += copied;
+  to += copied;
+  while (copied < bytes) {
+    const auto now = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - copied, part.size()));
     if (!a_.memory.read(list, part.data(), now)) return access_result::bus_refused;
     if (!a_.context_memory->write(to, part.data(), now)) return access_result::not_present;
     list += now;
     to += now;
-    left -= now;
     copied += now;
+    if (copied < bytes && a_.account.slice_over()) return access_result::unfinished;
   }
   return access_result::ok;
 }

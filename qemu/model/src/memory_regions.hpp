@@ -34,6 +34,7 @@ enum class access_result : std::uint8_t {
   out_of_bounds,
   not_present,  ///< MTT entry not present, ICM not mapped
   bus_refused,
+  unfinished,  ///< fast_register: there is more to do
 };
 
 /// On whose behalf memory is touched: a protection domain, and the queue pair for windows that are bound to one.
@@ -74,7 +75,7 @@ class memory_regions {
   /// The memory management work requests (memory_operations.cpp). What comes back says why nothing was done:
   /// not_present and bus_refused are faults of memory, all others the request's own.
   access_result bind(const data_owner& owner, const layouts::image<layouts::wqe_bind>& wanted);
-  /// `copied`: bytes of page list moved.
+  /// As far as a slice goes: unfinished until the page list is copied. `copied`: bytes of it moved; 0 at first.
   access_result fast_register(const data_owner& owner,
                               const layouts::image<layouts::wqe_fast_register>& wanted,
                               std::size_t& copied);

@@ -86,33 +86,41 @@ command_status multicast_groups::hash(command& c) {
   return command_status::ok;
 }
 
-std::vector<multicast_groups::member> multicast_groups::members(const std::byte* mgid) {
-  std::vector<member> found;
-  std::uint32_t index = hash_of(mgid);
-  std::vector<std::byte> entry;
+multicast_groups::search multicast_groups::begin_search(const std::byte* mgid) const {
+  search s{{}, hash_of(mgid)};
+  std::copy_n(mgid, s.mgid.size(), s.mgid.begin());
+  return s;
+}
+
+bool multicast_groups::search_on(search& s, member_list& found) {
   image<mcg_header> head;
-  for (unsigned hops = 0; hops < chain_max && valid(index) &&
-                          t_.a.context_memory->read(address(index), head.data(), mcg_header::bytes);
-       ++hops) {
+  while (s.hops++ < chain_max && valid(s.index) &&
+         t_.a.context_memory->read(address(s.index), head.data(), mcg_header::bytes)) {
     const auto count = static_cast<std::size_t>(head.get<&mcg_header::members_count>());
-    if (count == 0) break;
+    if (count == 0) return true;
     const bool same = head.get<&mcg_header::protocol>() == mcg_protocol::ib_ipv6 &&
-                      std::equal(mgid, mgid + mgid_bytes, head.bytes_of<&mcg_header::gid>());
+                      std::equal(s.mgid.begin(), s.mgid.end(), head.bytes_of<&mcg_header::gid>());
     if (same) {
-      if (!load(index, entry)) break;
-      const std::size_t room = (entry.size() - mcg_header::bytes) / mcg_member::bytes;
-      for (std::size_t i = 0; i < std::min(count, room); ++i) {
-        const auto m =
-            image<mcg_member>::from_bytes(entry.data() + mcg_header::bytes + i * mcg_member::bytes);
-        found.push_back({static_cast<std::uint32_t>(m.get<&mcg_member::qpn>()),
-                         m.get<&mcg_member::block_loopback>()});
-      }
-      break;
+      take_members(s.index, count, found);
+      return true;
     }
-    index = static_cast<std::uint32_t>(head.get<&mcg_header::next_gid_index>());
-    if (index == 0) break;
+    s.index = static_cast<std::uint32_t>(head.get<&mcg_header::next_gid_index>());
+    if (s.index == 0) return true;
+    if (t_.a.account.slice_over()) return false;
   }
-  return found;
+  return true;
+}
+
+void multicast_groups::take_members(std::uint32_t index, std::size_t count, member_list& to) {
+  std::vector<std::byte> entry;
+  if (!load(index, entry)) return;
+  const std::size_t room = (entry.size() - mcg_header::bytes) / mcg_member::bytes;
+  for (std::size_t i = 0; i < std::min(count, room); ++i) {
+    const auto m =
+        image<mcg_member>::from_bytes(entry.data() + mcg_header::bytes + i * mcg_member::bytes);
+    to.push_back({static_cast<std::uint32_t>(m.get<&mcg_member::qpn>()),
+                  m.get<&mcg_member::block_loopback>()});
+  }
 }
 
 }  // namespace freehca::model

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,8 +23,16 @@ class multicast_groups {
     std::uint32_t qpn;
     bool block_loopback;
   };
-  /// The queue pairs attached to the group.
-  std::vector<member> members(const std::byte* mgid);
+  using member_list = std::vector<member>;
+  /// A walk along the chain of a group's hash, which a guest can make long.
+  struct search {
+    std::array<std::byte, 16> mgid;
+    std::uint32_t index;
+    unsigned hops = 0;
+  };
+  search begin_search(const std::byte* mgid) const;
+  /// As far as the slice goes; true: it has ended, and the queue pairs attached to the group are in `found`.
+  bool search_on(search& s, member_list& found);
 
  private:
   layouts::command_status read(command& c);
@@ -34,6 +43,7 @@ class multicast_groups {
   std::uint64_t address(std::uint32_t index) const;
   bool valid(std::uint32_t index) const;
   bool load(std::uint32_t index, std::vector<std::byte>& to);
+  void take_members(std::uint32_t index, std::size_t count, member_list& to);
   transport::parts& t_;
 };
 

@@ -83,6 +83,7 @@ multicast_registry::multicast_registry(const subnet_topology& subnet) : subnet_(
 
 void multicast_registry::clear() {
   groups_.clear();
+  memberships_ = 0;
   group broadcast;
   broadcast.permanent = true;
   const gid_bytes mgid = make_gid(broadcast_high, broadcast_low);
@@ -168,6 +169,7 @@ sa_status multicast_registry::join(record& r, std::uint64_t components) {
     return sa_status::invalid_gid;
   group* g = has(components, mc::mgid) ? find(r.bytes_of<&mcmember_record::mgid>()) : nullptr;
   if (g == nullptr) {
+    if (memberships_ == memberships_at_most) return sa_status::no_resources;
     if (const auto s = create(r, components, g); s != sa_status::success) return s;
   } else {
     const record& about = g->about;
@@ -192,7 +194,9 @@ sa_status multicast_registry::join(record& r, std::uint64_t components) {
     member joined{{}, 0, r.get<&mcmember_record::proxy_join>()};
     std::copy_n(r.bytes_of<&mcmember_record::port_gid>(), joined.port_gid.size(),
                 joined.port_gid.begin());
+    if (memberships_ == memberships_at_most) return sa_status::no_resources;
     m = g->members.insert(m, joined);
+    ++memberships_;
   }
   m->join_state = static_cast<std::uint8_t>(m->join_state | state);
   r = g->about;
@@ -216,11 +220,17 @@ sa_status multicast_registry::leave(record& r, std::uint64_t components) {
   answer.set_bytes<&mcmember_record::port_gid>(m->port_gid.data())
       .set<&mcmember_record::join_state>(state);
   r = answer;
-  if (m->join_state == 0) g->members.erase(m);
+  if (m->join_state == 0) {
+    g->members.erase(m);
+    --memberships_;
+  }
   const bool kept =
       g->permanent || std::any_of(g->members.begin(), g->members.end(),
                                   [](const member& one) { return full(one.join_state); });
-  if (!kept) groups_.erase(groups_.begin() + (g - groups_.data()));
+  if (!kept) {
+    memberships_ -= g->members.size();
+    groups_.erase(groups_.begin() + (g - groups_.data()));
+  }
   return sa_status::success;
 }
 

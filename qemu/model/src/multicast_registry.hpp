@@ -24,9 +24,11 @@ class multicast_registry {
   /// What matches. A requester that is not trusted sees groups without their members.
   std::vector<record> query(const record& wanted, std::uint64_t components, bool trusted) const;
   void clear();
+  /// Groups and memberships: what a walk over all of them passes.
+  std::size_t size() const { return groups_.size() + memberships_; }
 
  private:
-  static constexpr std::size_t groups_at_most = 1024;
+  static constexpr std::size_t groups_at_most = 1024, memberships_at_most = 2048;
   struct member {
     gid_bytes port_gid;
     std::uint8_t join_state;
@@ -43,6 +45,7 @@ class multicast_registry {
 
   const subnet_topology& subnet_;
   std::vector<group> groups_;
+  std::size_t memberships_ = 0;  ///< of all groups
   std::uint64_t made_up_ = 0;
 };
 

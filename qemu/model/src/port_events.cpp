@@ -196,7 +196,7 @@ void port::send_trap(const mad_buffer& mad) {
   m.mad = mad;
   if (host_owns(0)) {
     // A trap with no source LID on its own QP0: the host sends it on (Linux 6.1 hw/mlx4/mad.c forward_trap).
-    a_.work.soon([this, p = encode(m)] { a_.queue_pairs->receive(number_, p); });
+    a_.work.soon(number_, [this, p = encode(m)] { a_.queue_pairs->receive(number_, p); });
     return;
   }
   m.slid = managed_.lid();

@@ -85,20 +85,20 @@ void port::transmit(packet p) {
   // A switch does not send a multicast packet back: the adapter delivers to its own members.
   if (multicast(s->dlid)) loop_back(p);
   if (peer_ == nullptr) return;
-  a_.work.soon([this, generation = generation_, sent = std::move(p)] {
+  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)] {
     if (generation == generation_ && peer_ != nullptr) peer_->receive(sent);
   });
 }
 
 void port::loop_back(packet p) {
   ++looped_back_;
-  a_.work.soon([this, generation = generation_, sent = std::move(p)] {
+  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)] {
     if (generation == generation_) arrive(sent);
   });
 }
 
 void port::receive_from_link(packet p) {
-  a_.work.arrived([this, generation = generation_, sent = std::move(p)] {
+  a_.work.arrived(number_, [this, generation = generation_, sent = std::move(p)] {
     if (generation == generation_) arrive(sent);
   });
 }

@@ -119,6 +119,7 @@ void ports::receive_from_link(unsigned number, packet received) {
 void ports::capture(unsigned number, const packet& p) {
   if (number < 1 || number > ports_.size() || !a_.how.capture[number - 1]) return;
   const auto bytes = to_wire(p);
+  a_.account.charge_check(2 * bytes.size());
   a_.surroundings.packet_passed(number, bytes.data(), bytes.size());
 }
 

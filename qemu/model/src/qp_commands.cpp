@@ -73,7 +73,8 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   const std::uint32_t index = t_.pairs.index_of(qpn);
   if (t_.pairs.find(qpn) != nullptr) return command_status::bad_qp_state;
   if (index < t_.a.limits().reserved_qps()) return command_status::bad_resource;
-  if (t_.pairs.count() >= limits::objects) return command_status::exceeds_limits;
+  if (t_.pairs.count() >= limits::objects || !t_.a.kept.has_room(queue_pairs::bytes_each))
+    return command_status::exceeds_limits;
   switch (given.get<&qpc::service>()) {
     case qp_service::rc:
     case qp_service::ud:
@@ -179,6 +180,7 @@ command_status qp_commands::to_error(command& c) {
   queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask);
   if (qp == nullptr) return command_status::bad_qp_state;
   t_.errors.enter_error(*qp, std::nullopt);
+  t_.watch.touched(*qp);
   return t_.pairs.store(*qp) ? command_status::ok : command_status::icm_error;
 }
 

@@ -44,6 +44,7 @@ struct send_side {
   /// the send queue of a user's XRC target, which goes to RTS nevertheless (hw/mlx4/qp.c
   /// __mlx4_ib_modify_qp stamps kernel queue pairs only, and libmlx4 knows no queue there).
   bool rung = false;
+  std::uint64_t hears_at = 0;  ///< no new request before that: its doorbell is still on the way
   bool scheduled = false;  ///< a run is on its way
   bool waiting_rnr = false;
   bool response_missed = false;     ///< a gap in the responses was seen and its retry is under way
@@ -99,8 +100,6 @@ struct receive_side {
   std::deque<response> responses;
   std::deque<responder_resource> executed;  ///< reads and atomics: the latest, in order
   bool scheduled = false;
-  scheduler::ticket flush_timer;  ///< looks for receives posted after the error
-  std::uint64_t flush_interval = 0;
 };
 
 /// A queue pair that is not in the reset state: its context, and the execution state that hardware keeps

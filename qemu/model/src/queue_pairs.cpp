@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "queue_pairs.hpp"
 
+#include <utility>
+
 #include "adapter_limits.hpp"
 #include "event_queues.hpp"
 #include "icm.hpp"
@@ -33,7 +35,6 @@ queue_pair& queue_pairs::create(std::uint32_t qpn) {
 void queue_pairs::stop_timers(queue_pair& qp) {
   a_.work.cancel(qp.sq.timer);
   a_.work.cancel(qp.sq.rnr_timer);
-  a_.work.cancel(qp.rq.flush_timer);
 }
 
 void queue_pairs::destroy(queue_pair& qp) {
@@ -41,7 +42,17 @@ void queue_pairs::destroy(queue_pair& qp) {
   requests_held -= qp.sq.requests.size();
   qp.context = {};
   a_.context_memory->store(context_address(qp.qpn), qp.context);
-  table_.erase(qp.qpn);
+  auto gone = table_.extract(qp.qpn);
+  discard(std::move(gone.mapped()));
+}
+
+/// A queue pair can hold many requests.
+void queue_pairs::discard(std::unique_ptr<queue_pair> qp) {
+  const std::shared_ptr<queue_pair> kept = std::move(qp);
+  a_.work.discard_by([kept] {
+    if (!kept->sq.requests.empty()) kept->sq.requests.pop_front();
+    return !kept->sq.requests.empty();
+  });
 }
 
 bool queue_pairs::store(queue_pair& qp) {
@@ -65,15 +76,18 @@ void queue_pairs::touch(queue_pair& qp) {
 }
 
 void queue_pairs::write_back() {
-  const std::vector<std::uint32_t> batch = std::move(dirty_);
-  dirty_.clear();
-  for (const std::uint32_t qpn : batch) {
+  while (!dirty_.empty()) {
+    const std::uint32_t qpn = dirty_.front();
+    dirty_.pop_front();
     queue_pair* qp = find(qpn);
-    if (qp == nullptr || !qp->dirty) continue;
-    qp->dirty = false;
-    if (!store(*qp))
-      a_.rules.complain(rule::context_stays_mapped,
-                        "QP 0x%06x: its context is no longer mapped while it works", qpn);
+    if (qp != nullptr && qp->dirty) {
+      qp->dirty = false;
+      if (!store(*qp))
+        a_.rules.complain(rule::context_stays_mapped,
+                          "QP 0x%06x: its context is no longer mapped while it works", qpn);
+    }
+    if (a_.account.slice_over() && !dirty_.empty())
+      return static_cast<void>(a_.work.soon([this] { write_back(); }));
   }
 }
 
@@ -102,8 +116,15 @@ unsigned queue_pairs::special_kind(std::uint32_t qpn, unsigned& port) const {
 }
 
 void queue_pairs::clear() {
-  for (auto& [qpn, qp] : table_) stop_timers(*qp);
-  table_.clear();
+  ++epoch_;
+  auto all = std::make_shared<decltype(table_)>(std::exchange(table_, {}));
+  a_.work.discard_by([this, all] {
+    if (all->empty()) return false;
+    stop_timers(*all->begin()->second);
+    discard(std::move(all->begin()->second));
+    all->erase(all->begin());
+    return true;
+  });
   requests_held = 0;
   dirty_.clear();
   special_base_ = 0;

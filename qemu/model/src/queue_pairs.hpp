@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 #include <freehca/layouts/eqe.hpp>
 
 #include "adapter.hpp"
 #include "queue_pair.hpp"
+#include "responder.hpp"
 
 namespace freehca::model {
 
@@ -19,6 +20,9 @@ namespace freehca::model {
 class queue_pairs {
  public:
   explicit queue_pairs(adapter& a) : a_(a) {}
+  /// What one takes at most: its answers and the receive at hand are as many and as long as they can be.
+  static constexpr std::size_t bytes_each = sizeof(queue_pair) + responses_held * sizeof(response) +
+                                            128 * sizeof(responder_resource) + 4096;
 
   /// The queue pair whose number is `qpn`, its bits above the table's size ignored (captures, section 10);
   /// nullptr when it is in the reset state.
@@ -49,6 +53,8 @@ class queue_pairs {
   unsigned special_kind(std::uint32_t qpn, unsigned& port) const;
 
   std::uint64_t count() const { return table_.size(); }
+  /// Rises with clear(): timers of before mean nothing.
+  std::uint64_t epoch() const { return epoch_; }
   void clear();
 
   /// Work requests in all send queues: whoever adds one or takes one away counts it.
@@ -57,10 +63,12 @@ class queue_pairs {
  private:
   void write_back();
   void stop_timers(queue_pair& qp);
+  void discard(std::unique_ptr<queue_pair> qp);
 
   adapter& a_;
   std::unordered_map<std::uint32_t, std::unique_ptr<queue_pair>> table_;
-  std::vector<std::uint32_t> dirty_;
+  std::deque<std::uint32_t> dirty_;
+  std::uint64_t epoch_ = 0;
   std::uint32_t special_base_ = 0;
 };
 

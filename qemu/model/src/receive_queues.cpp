@@ -31,16 +31,25 @@ take_result receive_queues::take_shared(queue_pair& qp, std::uint32_t srqn, rece
   return r;
 }
 
+bool receive_queues::read_record(queue_pair& qp) {
+  const host_memory::about what(t_.a.memory, {dma_kind::receive_record, qp.qpn});
+  image<rq_doorbell_record> record;
+  if (!t_.a.memory.read(qp.context.get<&qpc::db_rec_addr>(), record.data(), record.size()))
+    return false;
+  qp.rq.posted = static_cast<std::uint16_t>(record.get<&rq_doorbell_record::wqe_counter>());
+  return true;
+}
+
+bool receive_queues::has_some(queue_pair& qp) {
+  return !read_record(qp) || qp.rq.posted != qp.rq.counter;
+}
+
 take_result receive_queues::take(queue_pair& qp, receive_request& to) {
   if (qp.shared_receive) return take_shared(qp, qp.srqn, to);
   receive_side& side = qp.rq;
   if (!side.ring.present) return take_result::empty;
   if (side.posted == side.counter) {
-    image<rq_doorbell_record> record;
-    const host_memory::about what(t_.a.memory, {dma_kind::receive_record, qp.qpn});
-    if (!t_.a.memory.read(qp.context.get<&qpc::db_rec_addr>(), record.data(), record.size()))
-      return broken(qp, "its doorbell record cannot be read");
-    side.posted = static_cast<std::uint16_t>(record.get<&rq_doorbell_record::wqe_counter>());
+    if (!read_record(qp)) return broken(qp, "its doorbell record cannot be read");
     if (side.posted == side.counter) return take_result::empty;
   }
   if (static_cast<std::uint16_t>(side.posted - side.counter) > side.ring.entries())

@@ -130,9 +130,11 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   if (!acknowledge_before(qp, v.psn())) return;
   const auto found =
       std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-        return r.is_read() && r.asked && !r.done && psn_add(r.first_psn, r.responses) == v.psn();
+        return !r.started ||
+               (r.is_read() && r.asked && !r.done && psn_add(r.first_psn, r.responses) == v.psn());
       });
-  if (found == qp.sq.requests.end()) return;
+  // Behind one that has not been begun none has: a queue holds many more.
+  if (found == qp.sq.requests.end() || !found->started) return;
   send_request& r = *found;
   const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
   const bool last = r.responses + 1 == r.psns;
@@ -165,9 +167,10 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
   if (!answer || !original || !acknowledge_before(qp, v.psn())) return;
   const auto found =
       std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
-        return r.is_atomic() && r.asked && !r.done && r.first_psn == v.psn();
+        return !r.started || (r.is_atomic() && r.asked && !r.done && r.first_psn == v.psn());
       });
-  if (found == qp.sq.requests.end()) return;
+  // Behind one that has not been begun none has: a queue holds many more.
+  if (found == qp.sq.requests.end() || !found->started) return;
   const auto value =
       to_host_order(original->get<&atomic_ack_eth::original_data>(), t_.a.profile.big_endian_host);
   if (found->data.scatter(*t_.a.regions, qp.owner, 0, value.data(), value.size()) !=
@@ -234,13 +237,15 @@ void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned time
   qp.sq.waiting_rnr = true;
   t_.a.work.cancel(qp.sq.rnr_timer);
   qp.sq.rnr_timer =
-      t_.a.work.after(std::uint64_t{rnr_timer_us(timer_code)} * 1000, [this, qpn = qp.qpn] {
-        queue_pair* again = t_.pairs.find(qpn);
-        if (again == nullptr || !again->sq.waiting_rnr) return;
-        again->sq.waiting_rnr = false;
-        again->sq.last_progress = t_.a.work.now();
-        t_.sends.kick(*again);
-      });
+      t_.a.work.after(std::uint64_t{rnr_timer_us(timer_code)} * 1000,
+                      [this, qpn = qp.qpn, epoch = t_.pairs.epoch()] {
+                        queue_pair* again = t_.pairs.find(qpn);
+                        if (epoch != t_.pairs.epoch() || again == nullptr || !again->sq.waiting_rnr)
+                          return;
+                        again->sq.waiting_rnr = false;
+                        again->sq.last_progress = t_.a.work.now();
+                        t_.sends.kick(*again);
+                      });
 }
 
 void requester::fail_head(queue_pair& qp, failure why) {
@@ -260,7 +265,9 @@ void requester::watch(queue_pair& qp) {
   qp.sq.last_progress = t_.a.work.now();
   qp.sq.second_chance = false;
   qp.sq.timer = t_.a.work.after(std::uint64_t{4096} << exponent,
-                                [this, qpn = qp.qpn] { timer_expired(qpn); });
+                                [this, qpn = qp.qpn, epoch = t_.pairs.epoch()] {
+                                  if (epoch == t_.pairs.epoch()) timer_expired(qpn);
+                                });
 }
 
 void requester::timer_expired(std::uint32_t qpn) {
@@ -292,7 +299,9 @@ void requester::timer_expired(std::uint32_t qpn) {
       qp->sq.second_chance = !waits;
     }
   }
-  qp->sq.timer = t_.a.work.at(due, [this, qpn] { timer_expired(qpn); });
+  qp->sq.timer = t_.a.work.at(due, [this, qpn, epoch = t_.pairs.epoch()] {
+    if (epoch == t_.pairs.epoch()) timer_expired(qpn);
+  });
 }
 
 }  // namespace freehca::model

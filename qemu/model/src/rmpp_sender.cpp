@@ -26,8 +26,16 @@ void rmpp_sender::start(const mad_packet& way, const image<sa_mad>& header,
 void rmpp_sender::send_window(const key& k) {
   transfer& t = transfers_.at(k);
   const std::uint64_t last = std::min(t.window_last, t.segments);
-  while (t.sent < last) send_segment(t, ++t.sent);
   work_.cancel(t.again);
+  while (t.sent < last) {
+    send_segment(t, ++t.sent);
+    if (!work_.account().slice_over() || t.sent == last) continue;
+    t.again = work_.soon([this, k] {
+      transfers_.at(k).again = {};
+      send_window(k);
+    });
+    return;
+  }
   t.again = work_.after(resend_after_ns, [this, k] {
     transfer& late = transfers_.at(k);
     late.again = {};

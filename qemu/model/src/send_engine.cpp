@@ -16,9 +16,8 @@ using namespace layouts;
 
 namespace {
 
-/// Packets (or packetless requests) per run. A page list that is copied counts as the packets that it would fill.
+/// Packets (or packetless requests) per run, if its slice goes so far.
 constexpr unsigned run_budget = 32;
-constexpr std::size_t packet_bytes = 4096;
 
 /// Packets sent and not acknowledged, per queue pair: enough to keep the loop busy, few enough that packets
 /// waiting inside the model stay small.
@@ -44,14 +43,32 @@ bool is_offered(const options& how, wqe_opcode opcode) {
 
 }  // namespace
 
+void send_engine::rung(queue_pair& qp) {
+  const std::uint64_t now = t_.a.work.now();
+  if (qp.sq.hears_at > now) return;
+  const std::uint64_t latency = t_.a.times.work();
+  if (latency == 0) {
+    qp.sq.rung = true;
+    return kick(qp);
+  }
+  qp.sq.hears_at = scheduler::later(now, latency);
+  t_.a.work.at(qp.sq.hears_at, [this, qpn = qp.qpn, due = qp.sq.hears_at] {
+    queue_pair* again = t_.pairs.find(qpn);
+    if (again == nullptr || again->sq.hears_at != due) return;
+    again->sq.rung = true;
+    kick(*again);
+  });
+}
+
 void send_engine::kick(queue_pair& qp) {
   if (qp.state == qp_state::error || qp.state == qp_state::sq_error) {
+    t_.watch.touched(qp);
     t_.errors.flush(qp);
     return;
   }
   if (qp.sq.scheduled || !qp.sq.ring.present) return;
   qp.sq.scheduled = true;
-  t_.a.work.soon([this, qpn = qp.qpn] { run(qpn); });
+  t_.a.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
 }
 
 bool send_engine::may_run(const queue_pair& qp) const {
@@ -62,27 +79,28 @@ bool send_engine::may_run(const queue_pair& qp) const {
 void send_engine::run(std::uint32_t qpn) {
   queue_pair* qp = t_.pairs.find(qpn);
   if (qp == nullptr || !qp->sq.scheduled) return;
-  if (t_.a.work.backlog() > limits::backlog) {
+  if (t_.a.work.backlog() > t_.a.kept.packets) {
     t_.a.work.after(limits::backlog_pause_ns, [this, qpn] { run(qpn); });
     return;
   }
   qp->sq.scheduled = false;
-  unsigned left = run_budget;
-  while (left != 0 && may_run(*qp)) {
-    copied_ = 0;
+  settle(*qp);  // what a slice before has left of it
+  bool more = t_.a.account.slice_over();
+  for (unsigned left = run_budget; !more && may_run(*qp); --left) {
     const step did = advance(*qp);
     if (did == step::blocked) break;
-    left -= static_cast<unsigned>(std::min<std::size_t>(left, 1 + copied_ / packet_bytes));
+    more = left == 1 || did == step::unfinished || t_.a.account.slice_over();
   }
   settle(*qp);
   t_.requests.watch(*qp);
-  if (left == 0) kick(*qp);
+  if (more) kick(*qp);
 }
 
 bool send_engine::fetch(queue_pair& qp) {
   if (!qp.sq.rung || qp.state == qp_state::sq_draining) return false;
+  if (qp.sq.hears_at > t_.a.work.now()) return false;
   // One that has none may always take one: none waits for the others for ever.
-  if (!qp.sq.requests.empty() && t_.pairs.requests_held >= limits::requests) return false;
+  if (!qp.sq.requests.empty() && t_.pairs.requests_held >= t_.a.kept.requests) return false;
   send_request r;
   const host_memory::about what(t_.a.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
   switch (fetch_send(*t_.a.regions, qp, qp.sq.counter, r)) {
@@ -129,7 +147,7 @@ bool send_engine::start(queue_pair& qp, send_request& r) {
 send_engine::step send_engine::execute_locally(queue_pair& qp, send_request& r) {
   // In order with what is before it, and done before what is behind it starts.
   if (qp.sq.cursor != 0) return step::blocked;
-  if (r.manages_memory()) r.wrong = manage_memory(qp, r);
+  if (r.manages_memory() && !manage_memory(qp, r)) return step::unfinished;
   if (r.wrong) {
     settle(qp);
     return step::blocked;
@@ -140,7 +158,7 @@ send_engine::step send_engine::execute_locally(queue_pair& qp, send_request& r) 
   return step::skipped;
 }
 
-std::optional<failure> send_engine::manage_memory(const queue_pair& qp, const send_request& r) {
+bool send_engine::manage_memory(const queue_pair& qp, send_request& r) {
   memory_regions& regions = *t_.a.regions;
   access_result did = access_result::bad_permission;
   switch (r.opcode) {
@@ -150,15 +168,17 @@ std::optional<failure> send_engine::manage_memory(const queue_pair& qp, const se
     case wqe_opcode::fast_register:
       // Linux enables it for the kernel's own queue pairs (hw/mlx4/qp.c, params1).
       if (qp.context.get<&qpc::fre>())
-        did = regions.fast_register(qp.owner, r.registration, copied_);
+        did = regions.fast_register(qp.owner, r.registration, r.copied);
       break;
     default:
       did = regions.invalidate(qp.owner, r.immediate, false);
   }
-  if (did == access_result::ok) return std::nullopt;
+  if (did == access_result::unfinished) return false;
+  if (did == access_result::ok) return true;
   // No source says what a fault of the page list or of context memory is called: chosen.
   const bool fault = did == access_result::not_present || did == access_result::bus_refused;
-  return fault ? failures::local_protection : failures::memory_management;
+  r.wrong = fault ? failures::local_protection : failures::memory_management;
+  return true;
 }
 
 send_engine::step send_engine::advance(queue_pair& qp) {
@@ -194,7 +214,8 @@ send_engine::step send_engine::advance(queue_pair& qp) {
 
 void send_engine::settle(queue_pair& qp) {
   send_side& sq = qp.sq;
-  while (!sq.requests.empty() && sq.requests.front().done) {
+  for (bool one = false; !sq.requests.empty() && sq.requests.front().done; one = true) {
+    if (one && t_.a.account.slice_over()) return kick(qp);
     t_.completions.sent(qp, sq.requests.front());
     sq.requests.pop_front();
     --t_.pairs.requests_held;

@@ -17,6 +17,8 @@ class send_engine {
  public:
   explicit send_engine(transport::parts& t) : t_(t) {}
 
+  /// The doorbell: heard at once, or when the fault of slow work says.
+  void rung(queue_pair& qp);
   /// There may be work: a doorbell, an acknowledgement, a timer.
   void kick(queue_pair& qp);
 
@@ -26,19 +28,19 @@ class send_engine {
   void settle(queue_pair& qp);
 
  private:
-  enum class step : std::uint8_t { sent, skipped, blocked };
+  enum class step : std::uint8_t { sent, skipped, unfinished, blocked };
 
   void run(std::uint32_t qpn);
   bool may_run(const queue_pair& qp) const;
   bool fetch(queue_pair& qp);
   step advance(queue_pair& qp);
   step execute_locally(queue_pair& qp, send_request& r);
-  std::optional<failure> manage_memory(const queue_pair& qp, const send_request& r);
+  /// Sets r.wrong if it has gone wrong. False: there is more of it to do.
+  bool manage_memory(const queue_pair& qp, send_request& r);
   bool start(queue_pair& qp, send_request& r);
   void check_drained(queue_pair& qp);
   transport::parts& t_;
-  request_judge judge_;     ///< empty: every request is let be
-  std::size_t copied_ = 0;  ///< bytes of page lists, by the step at hand
+  request_judge judge_;  ///< empty: every request is let be
 };
 
 }  // namespace freehca::model

@@ -33,6 +33,10 @@ shared_receive_queues::shared_receive_queues(transport::parts& t) : t_(t) {
   t.a.commands.on(opcode::arm_srq, [this](command& c) { return arm(c); });
 }
 
+void shared_receive_queues::clear() {
+  t_.a.work.discard(table_);
+}
+
 shared_receive_queues::queue* shared_receive_queues::find(std::uint32_t srqn) {
   const auto found = table_.find(srqn);
   return found == table_.end() ? nullptr : &found->second;
@@ -51,7 +55,9 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
   if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
   if (srqn < t_.a.limits().reserved_srqs()) return command_status::bad_resource;
   if (find(srqn) != nullptr) return command_status::bad_resource_state;
-  if (table_.size() >= limits::objects) return command_status::exceeds_limits;
+  static_assert(sizeof(queue) + 64 <= bytes_each);
+  if (table_.size() >= limits::objects || !t_.a.kept.has_room(bytes_each))
+    return command_status::exceeds_limits;
   queue q;
   if (!c.read_input(q.context)) return command_status::internal_error;
   if (!q.context.reserved_clear() || q.context.get<&srqc::srqn>() != srqn ||

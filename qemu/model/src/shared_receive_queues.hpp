@@ -26,6 +26,7 @@ enum class take_result : std::uint8_t {
 class shared_receive_queues {
  public:
   explicit shared_receive_queues(transport::parts& t);
+  static constexpr std::size_t bytes_each = 512;  ///< that one takes at most
 
   bool exists(std::uint32_t srqn) const { return table_.count(srqn) != 0; }
   /// The next WQE. Raises the limit event when the queue falls below its watermark.
@@ -39,7 +40,7 @@ class shared_receive_queues {
   void detach(std::uint32_t srqn);
 
   std::uint64_t count() const { return table_.size(); }
-  void clear() { table_.clear(); }
+  void clear();
 
  private:
   struct queue {

@@ -45,6 +45,7 @@ subnet_administrator::subnet_administrator(scheduler& work, const subnet_topolog
                                            std::function<void(const mad_packet&)> send)
     : subnet_(subnet),
       send_(std::move(send)),
+      work_(work),
       multicast_(subnet),
       services_(work),
       tables_(work, send_) {}
@@ -85,6 +86,8 @@ void subnet_administrator::receive(const mad_packet& m) {
   const mad_method method = request.get<&sa_mad::method>();
   if (!is_request(method)) return;
 
+  // A walk passes an entry in a quarter of what a unit is.
+  work_.account().charge(multicast_.size() / 4 * work_account::entry);
   const outcome o = answer(m, request);
   image<sa_mad> header = request;
   header.set<&sa_mad::method>(response_to(method == mad_method::set ? mad_method::get : method))

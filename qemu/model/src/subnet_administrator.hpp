@@ -80,6 +80,7 @@ class subnet_administrator {
 
   const subnet_topology& subnet_;
   std::function<void(const mad_packet&)> send_;
+  scheduler& work_;
   multicast_registry multicast_;
   service_registry services_;
   subscription_registry subscriptions_;

@@ -53,6 +53,7 @@ transport::parts::parts(adapter& whole)
       receives(*this),
       completions(*this),
       errors(*this),
+      watch(*this),
       sends(*this),
       requests(*this),
       responses(*this),
@@ -61,7 +62,11 @@ transport::parts::parts(adapter& whole)
       datagrams(*this),
       groups(*this),
       rules(*this),
+      deliveries(*this),
       commands(*this) {
+  a.kept.add_objects(queue_pairs::bytes_each, [this] { return pairs.count(); });
+  a.kept.add_objects(shared_receive_queues::bytes_each, [this] { return shared.count(); });
+  a.kept.add_traffic(kept_memory::request_bytes, [this] { return pairs.requests_held; });
   a.counters.add("queue_pairs", [this] { return pairs.count(); });
   a.counters.add("send_requests_held", [this] { return pairs.requests_held; });
   a.counters.add("shared_receive_queues", [this] { return shared.count(); });
@@ -76,20 +81,23 @@ transport::parts::parts(adapter& whole)
   a.counters.add("transport_out_of_sequence", out_of_sequence);
   a.counters.add("transport_rnr_naks_sent", rnr_naks_sent);
   a.counters.add("datagrams_without_receive", datagrams_dropped);
+  a.counters.add("error_state_looks", watch.looks());
 }
 
 void transport::parts::transmit(const path& way, packet p) {
   ++packets_sent;
+  a.account.charge(work_account::packet);
   if (const auto v = packet_view::of(p)) census.count(v->bth.get<&bth::opcode>());
   if (!way.force_loopback) {
     a.links->transmit(way.port, std::move(p));
     return;
   }
   a.links->capture(way.port, p);
-  a.work.soon([this, port = way.port, looped = std::move(p)] { receive(port, looped); });
+  a.work.soon(way.port, [this, port = way.port, looped = std::move(p)] { receive(port, looped); });
 }
 
 void transport::parts::receive(unsigned port, const packet& p) {
+  a.account.charge(work_account::packet);
   const auto v = packet_view::of(p);
   if (!v) {
     ++packets_dropped;
@@ -98,12 +106,13 @@ void transport::parts::receive(unsigned port, const packet& p) {
   ++packets_received;
   std::uint32_t number = v->destination();
   if (number == multicast_qpn) {
-    deliver_multicast(port, *v);
+    if (v->global) deliveries.deliver(port, p, rules.on());
+    else ++packets_dropped;
     return;
   }
   if (rules.steers(pairs.index_of(number)) &&
       transport_of(v->bth.get<&bth::opcode>()) == bth_transport::ud) {
-    deliver_steered(port, *v);
+    deliveries.deliver(port, p, true);
     return;
   }
   if (number <= qp1_gsi) number = pairs.special(port, number);
@@ -135,39 +144,6 @@ void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view&
   else responses.receive(qp, v, operation);
 }
 
-void transport::parts::deliver_multicast(unsigned port, const packet_view& v) {
-  if (!v.global) {
-    ++packets_dropped;
-    return;
-  }
-  if (rules.on()) {
-    deliver_steered(port, v);
-    return;
-  }
-  const auto global = image<grh>::from_bytes(v.grh);
-  give(port, v, groups.members(global.bytes_of<&grh::dgid>()));
-}
-
-void transport::parts::deliver_steered(unsigned port, const packet_view& v) {
-  give(port, v, rules.takers(port, v));
-}
-
-void transport::parts::give(unsigned port, const packet_view& v,
-                            const std::vector<multicast_groups::member>& to) {
-  const bool from_here =
-      a.links->own_lid(port, static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>()));
-  // What the adapter sends to a group comes back whether it has members or not: no loss.
-  if (to.empty() && !(from_here && v.destination() == multicast_qpn)) ++packets_dropped;
-  packet_view peek = v;
-  const auto extended = peek.take<deth>();
-  const auto source = extended ? static_cast<std::uint32_t>(extended->get<&deth::source_qp>()) : 0;
-  for (const multicast_groups::member& m : to) {
-    if (m.block_loopback && from_here && pairs.index_of(source) == pairs.index_of(m.qpn)) continue;
-    queue_pair* qp = pairs.find(m.qpn);
-    if (qp != nullptr && qp->way.port == port) deliver(*qp, port, v);
-  }
-}
-
 bool transport::parts::held_up(const queue_pair& qp, const path& way) {
   // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when there is no room.
   const bool waits = !way.force_loopback && qp.special != 1 && a.links->held_up(way.port, way.dlid);
@@ -176,19 +152,35 @@ bool transport::parts::held_up(const queue_pair& qp, const path& way) {
 }
 
 void transport::parts::port_has_room(unsigned port) {
-  for (const std::uint32_t qpn : std::exchange(held_up_[port - 1], {})) {
-    queue_pair* qp = pairs.find(qpn);
-    if (qp == nullptr) continue;
-    sends.kick(*qp);
-    replies.go_on(*qp);
+  if (held_up_[port - 1].empty()) return;
+  const bool under_way = !woken_[port - 1].empty();
+  woken_[port - 1].merge(std::exchange(held_up_[port - 1], {}));
+  if (!under_way) wake_senders(port);
+}
+
+void transport::parts::wake_senders(unsigned port) {
+  auto& woken = woken_[port - 1];
+  while (!woken.empty()) {
+    queue_pair* qp = pairs.find(*woken.begin());
+    woken.erase(woken.begin());
+    a.account.charge(work_account::function);
+    if (qp != nullptr) {
+      sends.kick(*qp);
+      replies.go_on(*qp);
+    }
+    if (a.account.slice_over() && !woken.empty())
+      return static_cast<void>(a.work.soon(port, [this, port] { wake_senders(port); }));
   }
 }
 
 void transport::parts::clear() {
-  held_up_ = {};
+  for (auto& qpns : held_up_) a.work.discard(qpns);
+  for (auto& qpns : woken_) a.work.discard(qpns);
+  watch.clear();
   pairs.clear();
   shared.clear();
   rules.clear();
+  deliveries.clear();
 }
 
 transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {}
@@ -207,8 +199,7 @@ void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
                              uar);
     return;
   }
-  qp->sq.rung = true;
-  parts_->sends.kick(*qp);
+  parts_->sends.rung(*qp);
 }
 
 void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from,

@@ -9,7 +9,9 @@
 #include "adapter.hpp"
 #include "answers.hpp"
 #include "datagrams.hpp"
+#include "error_watch.hpp"
 #include "flow_steering.hpp"
+#include "group_delivery.hpp"
 #include "multicast_groups.hpp"
 #include "packet_census.hpp"
 #include "path_migration.hpp"
@@ -33,6 +35,8 @@ struct transport::parts {
   /// Sends a packet: into the port, or straight back when the sender forces the loop.
   void transmit(const path& way, packet p);
   void receive(unsigned port, const packet& p);
+  /// To one queue pair.
+  void deliver(queue_pair& qp, unsigned port, const packet_view& v);
   /// Must `qp` wait with a packet by `way`? Then it goes on when the port has room.
   bool held_up(const queue_pair& qp, const path& way);
   void port_has_room(unsigned port);
@@ -44,6 +48,7 @@ struct transport::parts {
   receive_queues receives;
   work_completions completions;
   work_errors errors;
+  error_watch watch;
   send_engine sends;
   requester requests;
   responder responses;
@@ -52,6 +57,7 @@ struct transport::parts {
   model::datagrams datagrams;
   multicast_groups groups;
   flow_steering rules;
+  group_delivery deliveries;
   qp_commands commands;
 
   // counters
@@ -61,13 +67,10 @@ struct transport::parts {
   counter_by_port rnr_waits, duplicates, timeouts, sequence_naks, out_of_sequence, rnr_naks_sent;
 
  private:
-  void deliver(queue_pair& qp, unsigned port, const packet_view& v);
-  void deliver_multicast(unsigned port, const packet_view& v);
-  void deliver_steered(unsigned port, const packet_view& v);
-  /// To each of these queue pairs, but not back to the sender where that is blocked.
-  void give(unsigned port, const packet_view& v, const std::vector<multicast_groups::member>& to);
+  void wake_senders(unsigned port);
 
   std::array<std::set<std::uint32_t>, 2> held_up_;  ///< by port: numbers in the table
+  std::array<std::set<std::uint32_t>, 2> woken_;    ///< those that were, and are to go on
 };
 
 }  // namespace freehca::model

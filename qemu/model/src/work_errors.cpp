@@ -2,8 +2,6 @@
 // Copyright the freehca authors
 #include "work_errors.hpp"
 
-#include <algorithm>
-
 #include "transport_parts.hpp"
 #include "wqe_reader.hpp"
 
@@ -11,21 +9,12 @@ namespace freehca::model {
 
 using namespace layouts;
 
-namespace {
-/// Completions per run, so that a long queue does not hold the host.
-constexpr unsigned flush_budget = 64;
-
-/// Receives that are posted in the error state have no doorbell; they are flushed all the same (the kernel's
-/// ib_drain_rq posts one there and waits for it). No source says how hardware notices: the model looks at
-/// the doorbell record after these times, doubling.
-constexpr std::uint64_t watch_first_ns = 10'000, watch_last_ns = 10'000'000;
-}  // namespace
-
 void work_errors::send_failed(queue_pair& qp, failure why) {
   const send_request failed = std::move(qp.sq.requests.front());
   qp.sq.requests.pop_front();
   --t_.pairs.requests_held;
   qp.sq.cursor = 0;
+  forget_done(qp);
   t_.completions.send_failed(qp, failed, why);
   if (qp.reliable()) {
     enter_error(qp, std::nullopt);
@@ -55,7 +44,7 @@ void work_errors::enter_error(queue_pair& qp, std::optional<event_type> event) {
     qp.rq.request.reset();
   }
   if (qp.shared_receive) t_.pairs.post_event(qp, event_type::srq_last_wqe);
-  qp.rq.flush_interval = watch_first_ns;
+  t_.watch.touched(qp);
   schedule(qp);
 }
 
@@ -66,7 +55,7 @@ void work_errors::flush(queue_pair& qp) {
 void work_errors::schedule(queue_pair& qp) {
   if (qp.flushing) return;
   qp.flushing = true;
-  t_.a.work.soon([this, qpn = qp.qpn] { run(qpn); });
+  t_.a.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
 }
 
 void work_errors::run(std::uint32_t qpn) {
@@ -74,51 +63,53 @@ void work_errors::run(std::uint32_t qpn) {
   if (qp == nullptr || !qp->flushing) return;
   qp->flushing = false;
   if (qp->state != qp_state::error && qp->state != qp_state::sq_error) return;
-  unsigned left = flush_sends(*qp, flush_budget);
-  if (left != 0 && qp->state == qp_state::error) left = flush_receives(*qp, left);
-  if (left == 0) schedule(*qp);
-  else if (qp->state == qp_state::error) watch_receives(*qp);
+  bool more = flush_sends(*qp);
+  if (!more && qp->state == qp_state::error) more = flush_receives(*qp);
+  if (more) schedule(*qp);
 }
 
-unsigned work_errors::flush_sends(queue_pair& qp, unsigned budget) {
+bool work_errors::flush_sends(queue_pair& qp) {
   qp.sq.cursor = 0;
-  for (; budget != 0; --budget) {
+  for (; !t_.a.account.slice_over();) {
     if (qp.sq.requests.empty()) {
       send_request r;
       const host_memory::about what(t_.a.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
       if (!qp.sq.ring.present || !qp.sq.rung ||
           fetch_send(*t_.a.regions, qp, qp.sq.counter, r) != fetch_result::fetched)
-        break;
+        return false;
       qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
       qp.sq.requests.push_back(std::move(r));
       ++t_.pairs.requests_held;
       t_.pairs.touch(qp);
     }
-    t_.completions.send_failed(qp, qp.sq.requests.front(), failures::flush_send);
+    // What was done before the error, and has not been told yet, has succeeded all the same.
+    if (qp.sq.requests.front().done) {
+      t_.completions.sent(qp, qp.sq.requests.front());
+    } else {
+      forget_done(qp);
+      t_.completions.send_failed(qp, qp.sq.requests.front(), failures::flush_send);
+    }
     qp.sq.requests.pop_front();
     --t_.pairs.requests_held;
   }
-  return budget;
+  return true;
 }
 
-unsigned work_errors::flush_receives(queue_pair& qp, unsigned budget) {
-  if (qp.shared_receive) return budget;
-  for (; budget != 0; --budget) {
-    receive_request r;
-    if (t_.receives.take(qp, r) != take_result::taken) break;
-    t_.completions.receive_failed(qp, r, failures::flush_receive);
-    qp.rq.flush_interval = watch_first_ns;
+void work_errors::forget_done(queue_pair& qp) {
+  for (send_request& r : qp.sq.requests) {
+    if (!r.started && !r.done) break;
+    r.done = false;
   }
-  return budget;
 }
 
-void work_errors::watch_receives(queue_pair& qp) {
-  if (qp.shared_receive || !qp.rq.ring.present) return;
-  t_.a.work.cancel(qp.rq.flush_timer);
-  qp.rq.flush_timer = t_.a.work.after(qp.rq.flush_interval, [this, qpn = qp.qpn] {
-    if (queue_pair* again = t_.pairs.find(qpn)) schedule(*again);
-  });
-  qp.rq.flush_interval = std::min(qp.rq.flush_interval * 2, watch_last_ns);
+bool work_errors::flush_receives(queue_pair& qp) {
+  if (qp.shared_receive) return false;
+  while (!t_.a.account.slice_over()) {
+    receive_request r;
+    if (t_.receives.take(qp, r) != take_result::taken) return false;
+    t_.completions.receive_failed(qp, r, failures::flush_receive);
+  }
+  return true;
 }
 
 }  // namespace freehca::model

@@ -27,15 +27,17 @@ class work_errors {
   /// To the error state, with an affiliated event if there is one to tell.
   void enter_error(queue_pair& qp, std::optional<layouts::event_type> event);
 
-  /// New work in a queue pair that is in an error state: flushed too.
+  /// There is, or may be, new work in a queue pair that is in an error state: flushed too.
   void flush(queue_pair& qp);
 
  private:
   void schedule(queue_pair& qp);
   void run(std::uint32_t qpn);
-  unsigned flush_sends(queue_pair& qp, unsigned budget);
-  unsigned flush_receives(queue_pair& qp, unsigned budget);
-  void watch_receives(queue_pair& qp);
+  /// As far as the slice goes; true: there is more.
+  bool flush_sends(queue_pair& qp);
+  bool flush_receives(queue_pair& qp);
+  /// Behind a request that has failed nothing succeeds.
+  static void forget_done(queue_pair& qp);
   transport::parts& t_;
 };
 

@@ -67,9 +67,10 @@ struct send_request {
   std::optional<failure>
       wrong;  ///< found in the WQE or while sending; completes when all before it have
 
-  bool started = false;  ///< has its packet sequence numbers
-  bool asked = false;    ///< reads and atomics: has been sent once at least
-  bool done = false;     ///< acknowledged, or needs no acknowledgement
+  std::size_t copied = 0;  ///< fast registration: bytes of its page list
+  bool started = false;    ///< has its packet sequence numbers
+  bool asked = false;      ///< reads and atomics: has been sent once at least
+  bool done = false;       ///< acknowledged, or needs no acknowledgement
   std::uint32_t first_psn = 0;
   std::uint32_t psns = 1;  ///< packets of the message; for reads, of the response
   std::uint32_t next_packet =

@@ -38,14 +38,13 @@ status machine::map_bar(void* context, unsigned bar, mmio_region* mapped) {
 
 status machine::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
   machine& m = of(context);
-  *value = m.removed_ || m.now_ < m.unreachable_until_ ? ~std::uint32_t{0}
-                                                       : m.configuration_.read(offset);
+  *value = !m.there() ? ~std::uint32_t{0} : m.configuration_.read(offset);
   return {};
 }
 
 status machine::write_configuration(void* context, unsigned offset, std::uint32_t value) {
   machine& m = of(context);
-  if (!m.removed_ && m.now_ >= m.unreachable_until_) m.configuration_.write(offset, value);
+  if (m.there()) m.configuration_.write(offset, value);
   return {};
 }
 

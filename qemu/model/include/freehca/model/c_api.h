@@ -60,11 +60,15 @@ typedef struct freehca_model_options {
     uint64_t node_guid;   /* 0: the default */
     uint64_t mac;         /* 0: the default */
     uint64_t uar_bar_bytes;
+    uint64_t host_memory_limit;
     uint64_t command_acceptance_ns;
     uint64_t command_latency_ns;
     bool commands_side_by_side;
     bool strict;
     const char *rules_off; /* names of rules.hpp with commas between them; read by create alone; may be NULL */
+    uint64_t work_latency_ns;
+    uint64_t reset_latency_ns;
+    uint64_t time_seed;
     const char *without;  /* names of capability.hpp with commas between them; read by create alone; may be NULL */
     bool record;          /* what passes between adapter and host goes to freehca_model_environment::record */
     const char *record_label; /* free text for the recording's header; read by create alone; may be NULL */
@@ -94,6 +98,10 @@ void freehca_model_plug_cable(freehca_model *model, unsigned port, bool plugged)
 
 /* Changes fault_options; holds for commands that come, or are accepted, from then on. May be called at any time that
  * no other call is inside the model. */
+void freehca_model_set_work_times(freehca_model *model, uint64_t work_latency_ns, uint64_t reset_latency_ns,
+                                  uint64_t seed);
+/* device::in_reset() */
+bool freehca_model_in_reset(const freehca_model *model);
 void freehca_model_set_command_times(freehca_model *model, uint64_t acceptance_ns, uint64_t latency_ns,
                                      bool side_by_side);
 

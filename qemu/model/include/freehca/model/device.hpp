@@ -71,6 +71,10 @@ class device {
 
   /// Changes the faults that the adapter is asked for; holds for what it begins from then on.
   void set_faults(const fault_options& faults);
+  const fault_options& faults() const;
+  /// Does a software reset go on (fault_options::reset_latency_ns)? Registers know it; whoever answers for configuration
+  /// space reads as all ones then, and takes no writes.
+  bool in_reset() const;
 
   /// From now on `judge` decides what becomes of each command; an empty one lets all of them run.
   void judge_commands(command_judge judge);

@@ -19,6 +19,7 @@ enum class rule : std::uint16_t {
   register_access,
   register_place,
   reset_value,
+  register_in_reset,
   command_register_busy,
   command_register_words,
   command_go,

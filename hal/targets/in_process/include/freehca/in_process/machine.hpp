@@ -118,9 +118,11 @@ class machine final : private model::environment {
     return removed_ || !on_link_send || on_link_send(port, from, bytes);
   }
 
-  bool reachable() const {
-    return !removed_ && now_ >= unreachable_until_ && configuration_.memory_decoded();
+  /// Not pulled out, and no reset goes on.
+  bool there() const {
+    return !removed_ && now_ >= unreachable_until_ && !adapter_.in_reset();
   }
+  bool reachable() const { return there() && configuration_.memory_decoded(); }
   bool run_adapter();  // whether there was anything to do
 
   static const platform_operations operations;
