@@ -26,6 +26,23 @@ class host_memory_limit : public transport_fixture {
     qp.number = number;
     return modify(opcode::rst2init_qp, number, first_context(qp));
   }
+  /// Takes room from the queue pairs: single pages of context memory, all of them the same page of the host.
+  void lend_single_pages(std::uint32_t commands) {
+    const std::uint64_t page = host->allocate();
+    for (std::uint64_t n = 0; n < commands; ++n) {
+      for (std::uint64_t i = 0; i < layouts::map_entries_per_mailbox; ++i)
+        host->store(driver->input + i * layouts::map_entry::bytes,
+                    layouts::image<layouts::map_entry>{}
+                        .set<&layouts::map_entry::va>(
+                            0x40'0000'0000 + (n * layouts::map_entries_per_mailbox + i) * 8192)
+                        .set<&layouts::map_entry::pa>(page));
+      ASSERT_EQ(driver
+                    ->command(opcode::map_icm, driver->input,
+                              static_cast<std::uint32_t>(layouts::map_entries_per_mailbox))
+                    .status,
+                command_status::ok);
+    }
+  }
   std::uint64_t kept() { return driver->counter_named("host_memory_kept"); }
 };
 
@@ -39,6 +56,7 @@ TEST_F(host_memory_limit, the_default_lets_every_other_limit_come_first) {
 }
 
 TEST_F(host_memory_limit, objects_past_it_are_refused_and_one_for_one_taken_again) {
+  lend_single_pages(200);
   std::uint32_t number = first;
   command_status s = command_status::ok;
   while (number < end && (s = make_one(number)) == command_status::ok) ++number;
