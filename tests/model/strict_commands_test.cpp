@@ -46,8 +46,10 @@ TEST_P(strict_commands, answer) {
   call c = good.make(*this);
   if (!c.mailbox.empty()) c.in = driver->input;
   if (c.output) c.out = driver->output;
-  const mailboxes has = mailboxes_of(
-      {.opcode = c.what, .opcode_modifier = static_cast<std::uint8_t>(c.opcode_modifier)});
+  command asked{};
+  asked.opcode = c.what;
+  asked.opcode_modifier = static_cast<std::uint8_t>(c.opcode_modifier);
+  const mailboxes has = mailboxes_of(asked);
   ASSERT_EQ(has.input, !c.mailbox.empty());
   ASSERT_EQ(has.output, c.output);
 
