@@ -67,7 +67,8 @@ void add_general_wrongs(std::vector<wrong_call>& to) {
     };
     if (good.at != stage::cold) add("before_its_time", too_early, false);
     add("opcode_modifier_15", [](strict_world& w, call& c) { return w.issue(c.by(15)); });
-    command probe{.opcode = o, .opcode_modifier = 0};
+    command probe{};
+    probe.opcode = o;
     if (object_of(probe)) add("object_busy", while_busy, false);
     // Those whose mailboxes come with a modifier other than 0.
     if (o == opcode::mod_stat_cfg) probe.opcode_modifier = 2;

@@ -129,8 +129,10 @@ class subnet_administration : public testing::Test {
   }
   void advance(std::uint64_t ns) {
     for (const std::uint64_t until = host.clock + ns; host.clock < until;
-         host.clock += second / 100)
-      work.run_due(100);
+         host.clock += second / 100) {
+      account.begin_call();
+      work.run_due();
+    }
   }
 
   timer_host host;
