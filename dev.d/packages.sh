@@ -18,6 +18,24 @@ packages_missing() {
   done
 }
 
+# apt_get LABEL COMMAND...: a step that is a run of apt-get. While another process holds one of apt's locks (of the
+# packages, of the lists, of the archive files), it waits, says so, and tries again; for half an hour at most.
+apt_get() {
+  local label=$1 log until held pause=${FREEHCA_LOCK_PAUSE:-5}
+  shift
+  log=$FREEHCA_LOGS/$(printf '%s' "$label" | tr -cs 'A-Za-z0-9._+-' '-').log
+  until=$(($(date +%s) + 1800))
+  until step "$label" "$@"; do
+    held=$(grep -m 1 -E '^E: (Could not get lock|Unable to (acquire|lock))' "$log") || return 1
+    if [[ $(date +%s) -ge $until ]]; then
+      say "$label: the lock is still held after half an hour; end what holds it, then run this again: $held"
+      return 1
+    fi
+    say "$label: waiting for another process that installs packages: ${held#E: }"
+    sleep "$pause"
+  done
+}
+
 # need GROUP...: makes sure that the packages of the groups are installed.
 need() {
   local missing=() run=()
@@ -34,12 +52,13 @@ need() {
   say "installing ${#missing[@]} packages: ${missing[*]}"
   # An index that is missing or old names files that the archive no longer has: refresh and try again.
   if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
-    step "apt-get update" "${run[@]}" apt-get update || true
+    apt_get "apt-get update" "${run[@]}" apt-get update || true
   fi
-  local install=("${run[@]}" apt-get install -y --no-install-recommends "${missing[@]}")
-  if ! step "apt-get install" "${install[@]}"; then
-    step "apt-get update" "${run[@]}" apt-get update || true
-    step "apt-get install (second try)" "${install[@]}" ||
+  # The lock that dpkg and apt-get share, apt-get can wait for by itself: nobody comes between.
+  local install=("${run[@]}" apt-get -o DPkg::Lock::Timeout=60 install -y --no-install-recommends "${missing[@]}")
+  if ! apt_get "apt-get install" "${install[@]}"; then
+    apt_get "apt-get update" "${run[@]}" apt-get update || true
+    apt_get "apt-get install (second try)" "${install[@]}" ||
       die "the packages cannot be installed; by hand: apt-get install ${missing[*]}"
   fi
 }

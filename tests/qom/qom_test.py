@@ -32,7 +32,7 @@ class Recorder(unittest.TextTestResult):
 
     def startTest(self, test):
         signal.alarm(TEST_SECONDS)
-        self.began, self.bad_before = time.monotonic(), self.bad()
+        self.began, self.bad_before, self.skipped_before = time.monotonic(), self.bad(), len(self.skipped)
         super().startTest(test)
 
     def bad(self):
@@ -43,7 +43,12 @@ class Recorder(unittest.TextTestResult):
         signal.alarm(0)
         if "FREEHCA_RESULTS" not in os.environ:
             return
-        outcome, note = ("failed", "(see qom.log)") if self.bad() > self.bad_before else ("passed", "")
+        if self.bad() > self.bad_before:
+            outcome, note = "failed", "(see qom.log)"
+        elif len(self.skipped) > self.skipped_before:
+            outcome, note = "skipped", self.skipped[-1][1]
+        else:
+            outcome, note = "passed", ""
         with open(os.path.join(os.environ["FREEHCA_RESULTS"], "own.tsv"), "a", encoding="utf-8") as file:
             name = test.id().split(".")[-1]
             file.write(f"{outcome}\t{time.monotonic() - self.began:.0f}\tqom: {name}\t{note}\n")

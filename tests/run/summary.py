@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""summary.py RESULTS: sums up ctest's runs (*.status, *.xml) and our own tests (own.tsv).
+"""summary.py RESULTS [SKIPS]: sums up ctest's runs (*.status, *.xml) and our own tests (own.tsv).
 
-Lists what failed and what was skipped, the time of each stage, and ends with the one line that counts.
+Lists what failed and what was skipped, the time of each stage, and ends with the one line that counts. A test that is
+skipped and does not stand in skips.txt has failed: what nobody runs, nobody knows to work.
 """
+import fnmatch
 import glob
 import os
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -49,11 +52,37 @@ def rows(path):
         return [line.rstrip("\n").split("\t") for line in file if line.strip()]
 
 
+def may_be_skipped(path):
+    """The list's rows: (pattern of names, reason)."""
+    allowed = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            line = line.strip()
+            if not line or line.startswith("#"):
+                continue
+            pattern, *reason = re.split(r"\s{2,}", line, maxsplit=1)
+            if not reason:
+                sys.exit(f"{path}:{number}: '{pattern}' has no reason; write one behind it, two spaces apart")
+            allowed.append((pattern, reason[0]))
+    return allowed
+
+
+def judged(test, allowed):
+    """The test as it counts: one that was skipped without leave has failed."""
+    outcome, name, note = test
+    if outcome != "skipped" or any(fnmatch.fnmatchcase(name, pattern) for pattern, _ in allowed):
+        return test
+    return "failed", name, f"skipped ({note or 'no reason given'}), and not in tests/run/skips.txt"
+
+
 def main():
     folder = sys.argv[1]
+    skips = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "skips.txt")
     tests = [(outcome, name, note) for outcome, _, name, note in rows(os.path.join(folder, "own.tsv"))]
     for path in sorted(glob.glob(os.path.join(folder, "*.status"))):
         tests += of_ctest(folder, os.path.splitext(os.path.basename(path))[0])
+    allowed = may_be_skipped(skips)
+    tests = [judged(test, allowed) for test in tests]
     for wanted in ("skipped", "failed"):
         for outcome, name, note in tests:
             if outcome == wanted:

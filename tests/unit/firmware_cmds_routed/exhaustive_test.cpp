@@ -286,6 +286,7 @@ struct scope {
   unsigned commands;
   bool by_events;
   unsigned depth;
+  std::uint64_t least;  ///< orders there are; a hundredth less than were counted
 };
 
 class every_order : public ::testing::TestWithParam<scope> {
@@ -325,7 +326,7 @@ TEST_P(every_order, ends_each_command_once_and_reuses_nothing_that_is_in_doubt) 
   std::vector<event> none;
   EXPECT_TRUE(explore(none));
   std::cout << seen.orders << " orders of events\n";
-  EXPECT_GT(seen.orders, 10000u);
+  EXPECT_GE(seen.orders, GetParam().least);
   EXPECT_GT(seen.late, 0u);
   EXPECT_GT(seen.timed_out, 0u);
   EXPECT_GT(seen.detached, 0u);
@@ -336,8 +337,8 @@ TEST_P(every_order, ends_each_command_once_and_reuses_nothing_that_is_in_doubt) 
 }
 
 INSTANTIATE_TEST_SUITE_P(small_scope, every_order,
-                         ::testing::Values(scope{2, false, 10}, scope{2, true, 9},
-                                           scope{3, true, 9}),
+                         ::testing::Values(scope{2, false, 10, 115'000}, scope{2, true, 9, 77'500},
+                                           scope{3, true, 9, 246'500}),
                          [](const auto& of) {
                            return std::to_string(of.param.commands) + "_commands_" +
                                   (of.param.by_events ? "by_events" : "polled");

@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""figures_test.py commands|context_memory PROGRAM [ARGUMENT...]: runs a measurement in virtual time, whose figures are the
+same on every machine, and compares them with what they were when they were last looked at, with a margin. A change for the
+better that leaves the margin is an error too: then the figures here, and in docs, are to be made true again.
+"""
+import re
+import subprocess
+import sys
+
+# Of each program: (what, pattern of its figure, least, most).
+FIGURES = {
+    "commands": [
+        ("commands for 4096 queue pairs", r"^ +1  side by side +(\d+)", 12400, 12700),
+        ("gain of 16 commands side by side", r"^ +16  side by side .* ([\d.]+)$", 15.5, 16.0),
+        ("gain of 16 commands one after the other", r"^ +16  one after the other .* ([\d.]+)$", 1.0, 1.05),
+    ],
+    "context_memory": [
+        ("lent for what is occupied, 16384 queue pairs", r"for 16384 queue pairs.*: ([\d.]+)$", 1.0, 1.01),
+        ("lent for what is occupied, 1000 queue pairs", r"for 1000 queue pairs.*: ([\d.]+)$", 1.0, 1.06),
+        ("blocks lent for nothing", r"^  lent for nothing +(\d+) pages", 0, 32),
+    ],
+}
+
+
+def check(which, output):
+    """What is wrong, one line each."""
+    wrong, seen = [], 0
+    for what, pattern, least, most in FIGURES[which]:
+        for figure in map(float, re.findall(pattern, output, re.MULTILINE)):
+            seen += 1
+            if not least <= figure <= most:
+                wrong.append(f"{what}: {figure:g} is not within {least:g} to {most:g}")
+    # Patterns that find nothing check nothing.
+    if seen < 3:
+        wrong.append(f"only {seen} figures were found in what it printed")
+    return wrong
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] not in FIGURES:
+        sys.exit(__doc__)
+    run = subprocess.run(sys.argv[2:], capture_output=True, text=True, check=False)
+    print(run.stdout, run.stderr, sep="")
+    wrong = check(sys.argv[1], run.stdout)
+    if run.returncode:
+        wrong.append(f"it ended with status {run.returncode}")
+    sys.exit("\n".join(wrong) or 0)
+
+
+if __name__ == "__main__":
+    main()
