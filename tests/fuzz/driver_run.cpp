@@ -3,6 +3,7 @@
 #include "run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <new>
@@ -14,6 +15,7 @@
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/register_map.hpp>
 
+#include "digest.hpp"
 #include "lies.hpp"
 
 namespace freehca::fuzz {
@@ -40,40 +42,83 @@ using in_process::detached;
 // No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter does.
 constexpr std::uint64_t patience = clock::seconds(600);
 
+/// Which machine it is, and how far its bring-up has come when the adapter begins to lie.
+struct beginning {
+  // Of `machine`. Without interrupts none can be lost.
+  static constexpr unsigned no_function_reset = 1, no_interrupts = 2, interrupts_lost = 4,
+                            one_command = 8, no_manager = 16, connectx2 = 32, machines = 64;
+  // Commands that were sent: none; some; all, which is more than there are in a bring-up.
+  static constexpr std::array<unsigned, 8> commands{0, 3, 6, 12, 20, 32, 48, 1u << 20};
+  static constexpr unsigned all = commands.size() - 1;
+
+  unsigned machine = 0;
+  unsigned point = 0;  ///< index in `commands`
+
+  std::uint32_t number() const { return point * machines + machine; }
+  static beginning numbered(std::uint32_t n) { return {n % machines, n / machines}; }
+};
+
 /// The driver against an adapter that lies as the input says: bring-up, queue pairs made and used by several tasks
 /// at the same time, teardown. Afterwards the adapter is honest, and the driver has to be: everything given back,
 /// and, unless the adapter was pulled, a bring-up that works.
-class driver_run {
+class driver_run final : public target {
  public:
-  driver_run(const std::uint8_t* data, std::size_t bytes)
-      : input_(data, bytes), machine_(machine_of(input_.byte())) {}
-
-  void go() {
+  explicit driver_run(const beginning& where) : machine_(machine_of(where.machine)) {
+    machine_.on_adapter_write = [this](std::uint64_t address, std::size_t bytes) {
+      steps_.add(address), steps_.add(bytes);
+    };
     open(false);
+    if (where.point == 0) return;
+    begun_ = true;
+    device_.bring_up(up_);
+    const unsigned least = beginning::commands[where.point];
+    drive([&] { return up_.done() || device_.commands().statistics().posted >= least; },
+          "an honest bring-up does not end");
+    if (where.point == beginning::all && !up_.outcome().ok())
+      found("an honest bring-up fails", up_.outcome());
+  }
+  ~driver_run() override {
+    // A machine that was made and never used.
+    if (device_.state() != device_state::down) tear_down();
+    device_.close();
+  }
+
+  void go(input from) override {
+    input_ = from;
     {
       lies adapter(machine_, input_, [this](lies::moment when) {
         (when == lies::moment::between_polls ? cancel_wanted_ : cancel_inside_wanted_) = true;
       });
-      if (bring_up().ok()) use();
+      if (!begun_) device_.bring_up(up_);
+      if (await(up_, "bring-up does not end").ok()) use();
       tear_down();
       removed_ = adapter.removed();
     }
     machine_.adapter().release_held_commands();
     tear_down();
     check_nothing_left();
+  }
+  void check_thoroughly() override {
     if (!removed_) recover();
-    device_.close();
+  }
+  std::uint64_t trace() override {
+    digest all = steps_;
+    model::counter c{};
+    for (std::size_t i = 0; machine_.adapter().counter_at(i, c); ++i) all.add(c.value);
+    for (const std::string& complaint : machine_.complaints()) all.add(complaint);
+    return all.value();
   }
 
  private:
-  static in_process::machine_options machine_of(std::uint8_t flags) {
+  static in_process::machine_options machine_of(unsigned flags) {
     in_process::machine_options m;
-    m.function_level_reset = (flags & 1) == 0;
-    m.interrupts = (flags & 2) == 0;
-    m.loses_interrupts = (flags & 4) != 0;
-    m.model.log_max_commands = (flags & 8) != 0 ? 0 : 4;
-    m.model.subnet_manager = (flags & 16) == 0;
-    m.model.kind = (flags & 32) != 0 ? model::variant::connectx2 : model::variant::connectx3_pro;
+    m.function_level_reset = (flags & beginning::no_function_reset) == 0;
+    m.interrupts = (flags & beginning::no_interrupts) == 0;
+    m.loses_interrupts = (flags & beginning::interrupts_lost) != 0;
+    m.model.log_max_commands = (flags & beginning::one_command) != 0 ? 0 : 4;
+    m.model.subnet_manager = (flags & beginning::no_manager) == 0;
+    m.model.kind = (flags & beginning::connectx2) != 0 ? model::variant::connectx2
+                                                       : model::variant::connectx3_pro;
     return m;
   }
 
@@ -98,10 +143,17 @@ class driver_run {
           const std::uint64_t deadline =
               verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
           check_not_spinning(handled, deadline);
+          note_step();
           return patiently(deadline);
         },
         patience);
     if (!in_time) found(what);
+  }
+
+  void note_step() {
+    for (const std::uint64_t number : {machine_.time(), machine_.adapter_reads(),
+                                       machine_.adapter_writes(), machine_.messages()})
+      steps_.add(number);
   }
 
   // "At once" is for what has just come (an adapter may interrupt without end), and for what only looking can tell:
@@ -117,11 +169,15 @@ class driver_run {
       return;
     }
     const channel& commands = device_.commands();
-    const bool told = commands.uses_events() && device_.info().interrupts_work;
-    const bool looks =
-        (commands.queued() > 0 && register_taken()) || (commands.in_flight() > 0 && !told);
-    if (looks) idle_looks_ = 0;
-    else if (++idle_looks_ > most_idle_looks) found("the driver spins");
+    const bool looks = commands.queued() > 0 && register_taken();
+    idle_looks_ = looks ? 0 : idle_looks_ + 1;
+    if (idle_looks_ <= most_idle_looks || commands.in_flight() == 0) {
+      if (idle_looks_ > 2 * most_idle_looks) found("the driver spins");
+      return;
+    }
+    // Asked last: what info() tells is gathered from all parts of the device.
+    if (!commands.uses_events() || !device_.info().interrupts_work) idle_looks_ = 0;
+    else if (idle_looks_ > 2 * most_idle_looks) found("the driver spins");
   }
 
   // An adapter that interrupts whenever it is armed, and for nothing: for the driver time passes all the same.
@@ -294,7 +350,8 @@ class driver_run {
   }
 
   static constexpr unsigned tasks = 3;
-  input input_;
+  input input_{nullptr, 0};
+  digest steps_;
   in_process::machine machine_;
   const budget budget_{};
   const verbs_budget objects_{};
@@ -302,6 +359,8 @@ class driver_run {
                 verbs_storage_ = allocate(verbs::storage_bytes(budget_, objects_));
   device device_;
   verbs verbs_;
+  operation up_;  // the bring-up that an input begins in, or does first
+  bool begun_ = false;
   operation* current_ = nullptr;
   operation* pending_[tasks] = {};
   unsigned running_ = 0;
@@ -316,8 +375,24 @@ class driver_run {
 
 }  // namespace
 
-void run(const std::uint8_t* data, std::size_t bytes) {
-  driver_run(data, bytes).go();
+constexpr std::uint32_t thorough_ones = beginning::machines * beginning::commands.size();
+
+start start_of(input& from) {
+  beginning where;
+  where.machine = from.byte() % beginning::machines;
+  if ((where.machine & beginning::no_interrupts) != 0) where.machine &= ~beginning::interrupts_lost;
+  // Most inputs begin on a device that is up: a bring-up takes as long as many of what comes after it.
+  constexpr unsigned each = 8;
+  constexpr unsigned thorough_from = 0xfe;
+  const unsigned what = from.byte();
+  where.point = std::min(what / each, beginning::all);
+  // The thorough ones are states of their own: what they touch would be restored after every input.
+  const bool thorough = what == 0 || what >= thorough_from;
+  return {where.number() + (thorough ? thorough_ones : 0), thorough};
+}
+
+std::unique_ptr<target> make_target(std::uint32_t state) {
+  return std::make_unique<driver_run>(beginning::numbered(state % thorough_ones));
 }
 
 }  // namespace freehca::fuzz

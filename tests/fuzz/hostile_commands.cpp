@@ -14,18 +14,15 @@ using model::test::test_driver;
 
 namespace {
 
-/// All that have a name.
-const std::vector<opcode>& opcodes() {
-  static const std::vector<opcode> all = [] {
-    std::vector<opcode> found;
-    const char* const none = layouts::name_of(static_cast<opcode>(0));
-    for (unsigned o = 0; o < 0x1000; ++o)
-      if (std::strcmp(layouts::name_of(static_cast<opcode>(o)), none) != 0)
-        found.push_back(static_cast<opcode>(o));
-    return found;
-  }();
-  return all;
-}
+/// All that have a name. Made before anything runs: what is made in a run does not outlive it.
+const std::vector<opcode> opcodes = [] {
+  std::vector<opcode> found;
+  const char* const none = layouts::name_of(static_cast<opcode>(0));
+  for (unsigned o = 0; o < 0x1000; ++o)
+    if (std::strcmp(layouts::name_of(static_cast<opcode>(o)), none) != 0)
+      found.push_back(static_cast<opcode>(o));
+  return found;
+}();
 
 }  // namespace
 
@@ -123,7 +120,7 @@ void hostile_guest::fill_mailbox(opcode o) {
 void hostile_guest::command() {
   const std::uint8_t kind = input_.byte();
   const opcode o = kind == 0xff ? static_cast<opcode>(input_.word() & 0xfff)
-                                : opcodes()[input_.byte() % opcodes().size()];
+                                : opcodes[input_.byte() % opcodes.size()];
   fill_mailbox(o);
   const std::uint64_t in = kind < 0xc0 ? driver->input : address();
   const std::uint64_t out = kind % 8 != 0 ? driver->output : address();

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "hostile_guest.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "works_after_reset.hpp"
@@ -17,25 +18,10 @@ namespace {
 /// What the adapter is lent, twice (once more to show that it works afterwards), and the queues.
 constexpr std::size_t host_memory = 40u << 20;
 
-/// The same for all runs: fresh pages would cost more than all that a guest does.
-model::test::zeroed_memory memory(host_memory);
-
-/// The adapter that the first byte of an input says: of one kind, and without one capability or none.
-model::options adapter_of(std::uint8_t what) {
-  constexpr unsigned kinds = 3, choices = std::size(model::capability_names) + 1;
-  model::options how;
-  how.kind = static_cast<model::variant>(what / choices % kinds);
-  if (what % choices != 0) how.without.add(model::capability_names[what % choices - 1].what);
-  how.cable[1] = true;
-  return how;
-}
-
 }  // namespace
 
-hostile_guest::hostile_guest(input& from)
-    : transport_fixture(adapter_of(from.byte()),
-                        std::make_unique<model::test::test_host>(std::move(memory))),
-      input_(from) {
+hostile_guest::hostile_guest(const model::options& how)
+    : transport_fixture(how, std::make_unique<model::test::test_host>(host_memory)) {
   std::uint32_t qpn = 0x100;
   for (const auto service : {qp_service::rc, qp_service::rc, qp_service::ud, qp_service::mlx})
     pairs_[qpn - 0x100] = make_qp(qpn, service), ++qpn;
@@ -53,11 +39,6 @@ hostile_guest::hostile_guest(input& from)
         std::uint64_t{0x40000001}})
     known_[i++] = each;
   lay_cable();
-}
-
-hostile_guest::~hostile_guest() {
-  memory = host->take_memory();
-  memory.clear();
 }
 
 std::uint32_t hostile_guest::number() {
@@ -239,6 +220,14 @@ void hostile_guest::break_down() {
   }
 }
 
+// Enough for a request to be given up for lost (seven times 2^14 * 4.096 us), and for a link to train.
+void hostile_guest::let_pass(std::uint64_t nanoseconds) {
+  constexpr std::uint64_t most = 2'000'000'000;
+  const std::uint64_t now = std::min(nanoseconds, most - std::min(passed_, most));
+  passed_ += now;
+  host->advance(now);
+}
+
 void hostile_guest::act() {
   // From here on the cable's.
   constexpr unsigned actions = 18, cable = 13 * actions;
@@ -268,18 +257,51 @@ void hostile_guest::act() {
     case 12:
       return send_datagram();
     case 13:
-      return host->advance(std::uint64_t{1} << input_.byte() % 34);
+      return let_pass(std::uint64_t{1} << input_.byte() % 34);
     default:
       return command();
   }
 }
 
+void hostile_guest::act(input from, unsigned most) {
+  input_ = from;
+  for (unsigned n = 0; n < most && !input_.empty(); ++n) {
+    act();
+    note_step();
+  }
+}
+
+void hostile_guest::note_step() {
+  for (const std::uint64_t number :
+       {host->clock, host->reads, host->bytes_read, host->bytes_written,
+        std::uint64_t{host->messages.size()}, std::uint64_t{host->complaints.size()},
+        std::uint64_t{host->timer_calls}, std::uint64_t{host->wipes}})
+    steps_.add(number);
+}
+
 void hostile_guest::expect_order_after_reset() {
   host->advance(1'000'000);
   hca->set_faults({});
+  note_step();
+  test_driver again{*host, *hca};
+  model::test::expect_as_new_after_reset(again);
+  note_step();
+}
+
+void hostile_guest::expect_working_after_reset() {
   test_driver again{*host, *hca};
   model::test::expect_works_after_reset(again);
   expect_working_cable(again);
+}
+
+std::uint64_t hostile_guest::trace() const {
+  digest all = steps_;
+  model::counter c{};
+  for (std::size_t i = 0; hca->counter_at(i, c); ++i) all.add(c.value);
+  for (const unsigned message : host->messages) all.add(message);
+  for (const std::string& complaint : host->complaints) all.add(complaint);
+  all.add(host->at(model::test::test_host::base), host_memory);
+  return all.value();
 }
 
 }  // namespace freehca::fuzz

@@ -9,6 +9,7 @@
 #include <freehca/layouts/headers.hpp>
 
 #include "capabilities.hpp"
+#include "digest.hpp"
 #include "input.hpp"
 #include "packet.hpp"
 #include "transport_fixture.hpp"
@@ -20,11 +21,15 @@ namespace freehca::fuzz {
 /// adapter reads, a bus that refuses. From port 2 a cable leads to a far end that is no better.
 class hostile_guest : public model::test::transport_fixture {
  public:
-  explicit hostile_guest(input& from);
-  ~hostile_guest() override;
-  /// One thing that the input says.
-  void act();
+  explicit hostile_guest(const model::options& how);
+  /// What the input says, one thing after the other, at most so many.
+  void act(input from, unsigned most);
+  /// A reset takes everything back.
   void expect_order_after_reset();
+  /// And a driver brings the adapter up again.
+  void expect_working_after_reset();
+  /// Of all that was done since it was made, and of what stands in the host's memory.
+  std::uint64_t trace() const;
 
  private:
   using test_qp = model::test::test_qp;
@@ -40,6 +45,11 @@ class hostile_guest : public model::test::transport_fixture {
     const std::uint8_t kind = input_.byte();
     return kind < 0xc0 ? pairs_[kind % 4] : cabled_[kind % 4].qp;
   }
+
+  void act();
+  void note_step();
+  /// In all, no more than an input needs: adapters with work to look at are looked at all the while.
+  void let_pass(std::uint64_t nanoseconds);
 
   void access_registers();
   void access_doorbells();
@@ -87,11 +97,13 @@ class hostile_guest : public model::test::transport_fixture {
   void raise_link();
   void expect_working_cable(model::test::test_driver& again);
 
-  input& input_;
+  input input_{nullptr, 0};
+  digest steps_;
   test_qp pairs_[4];       ///< RC, its peer, UD, MLX
   cabled_end cabled_[4];   ///< on port 2: RC, UC, UD, XRC
   bool answered_ = false;  ///< a management datagram has come back by the cable
   std::uint64_t known_[12] = {};
+  std::uint64_t passed_ = 0;  ///< of let_pass(), in nanoseconds
 };
 
 }  // namespace freehca::fuzz

@@ -4,10 +4,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+
+#include "input.hpp"
 
 namespace freehca::fuzz {
 
-/// One run of a target (driver_run.cpp, model_run.cpp) on one input. Traps when something is found, and says what.
-void run(const std::uint8_t* data, std::size_t bytes);
+/// A machine in a state in which inputs begin, and what they do to it (driver_run.cpp, model_run.cpp). Traps when
+/// something is found, and says what.
+class target {
+ public:
+  target() = default;
+  target(const target&) = delete;
+  target& operator=(const target&) = delete;
+  virtual ~target() = default;
+
+  /// What the rest of an input says, and what must hold whatever that was. Once.
+  virtual void go(input from) = 0;
+  /// After go(): what must hold too, and takes longer to see: that the machine works again.
+  virtual void check_thoroughly() = 0;
+  /// After go(): a digest of all that the machine did, step by step, and of what it left. The same input has the same
+  /// on every machine.
+  virtual std::uint64_t trace() = 0;
+};
+
+/// The state in which an input begins, which is how its machine is made; taken from the input's front.
+struct start {
+  std::uint32_t state;
+  bool thorough;  ///< whether a kept machine is to be checked thoroughly
+};
+start start_of(input& from);
+std::unique_ptr<target> make_target(std::uint32_t state);
+
+/// One input on a new machine, checked thoroughly; gives its trace.
+std::uint64_t run(const std::uint8_t* data, std::size_t bytes);
 
 }  // namespace freehca::fuzz

@@ -5,8 +5,10 @@
 #include "routed.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <vector>
+#include <stdexcept>
+#include <utility>
 
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
@@ -23,27 +25,34 @@ struct window {
   unsigned bar;
 };
 
-std::vector<window>& windows() {
-  static std::vector<window> all;
-  return all;
-}
+// Not on the heap: a test may bring a machine's heap back to what it was (tests/fuzz). What was used last stands in
+// front, and is found at once.
+constexpr std::size_t most_windows = 256;
+std::array<window, most_windows> windows;
+std::size_t used = 0;
 
 const window* find(const std::byte* at) {
-  for (const window& w : windows())
-    if (at >= w.base && at < w.base + w.bytes) return &w;
+  for (std::size_t i = 0; i < used; ++i) {
+    if (at < windows[i].base || at >= windows[i].base + windows[i].bytes) continue;
+    if (i > 1) std::swap(windows[i], windows[1]);
+    if (i > 0) std::swap(windows[1], windows[0]);
+    return windows.data();
+  }
   return nullptr;
 }
 
 }  // namespace
 
 void route(const std::byte* base, std::size_t bytes, machine& to, unsigned bar) {
-  windows().push_back({base, bytes, &to, bar});
+  if (used == most_windows) throw std::length_error("too many machines in one process");
+  windows[used++] = {base, bytes, &to, bar};
 }
 
 void unroute(const machine& of) {
-  auto& all = windows();
-  all.erase(std::remove_if(all.begin(), all.end(), [&of](const window& w) { return w.to == &of; }),
-            all.end());
+  used = static_cast<std::size_t>(
+      std::remove_if(windows.begin(), windows.begin() + static_cast<std::ptrdiff_t>(used),
+                     [&of](const window& w) { return w.to == &of; }) -
+      windows.begin());
 }
 
 }  // namespace freehca::in_process

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// An input does on a kept machine what it does on a new one, whatever the machine was used for before: else a finding
+// could not be replayed. Runs the inputs of the folder on new machines, and on kept ones forwards and backwards.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kept_targets.hpp"
+
+namespace {
+
+using freehca::fuzz::arena, freehca::fuzz::kept_targets;
+
+struct sample {
+  std::string name, bytes;
+  std::uint64_t trace;
+};
+
+const std::uint8_t* data(const sample& s) {
+  return reinterpret_cast<const std::uint8_t*>(s.bytes.data());
+}
+
+unsigned wrong = 0;
+
+void expect(bool right, const char* what, const std::string& where) {
+  if (right) return;
+  std::printf("%s: %s\n", where.c_str(), what);
+  ++wrong;
+}
+
+// What is changed, freed and added after seal() is as before after restore().
+void check_arena() {
+  arena a;
+  std::byte* large = nullptr;
+  std::string* text = nullptr;
+  {
+    const arena::within inside(a);
+    large = static_cast<std::byte*>(std::calloc(1 << 20, 1));
+    text = new std::string(100, 'a');
+  }
+  expect(arena::of(large) == &a && arena::of(text->data()) == &a, "not in the arena", "arena");
+  large[5] = std::byte{7};
+  a.seal();
+  const std::size_t before = a.bytes();
+  for (unsigned round = 0; round < 3; ++round) {
+    {
+      const arena::within inside(a);
+      std::memset(large, 1, std::size_t{1} << 20);
+      (*text)[3] = 'b';
+      delete text;
+      auto* more = new std::string(5000, 'c');
+      expect(a.bytes() > before, "nothing was added", "arena");
+      static_cast<void>(more);
+    }
+    a.restore();
+    expect(large[4] == std::byte{0} && large[5] == std::byte{7} &&
+               large[(1 << 20) - 1] == std::byte{0},
+           "memory is not as before", "arena");
+    expect(*text == std::string(100, 'a'), "an object is not as before", "arena");
+    expect(a.bytes() == before, "what was added is still there", "arena");
+    expect(a.pages_saved() >= (1u << 20) / 4096, "pages were not saved", "arena");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    return EXIT_FAILURE;
+  }
+  check_arena();
+  std::vector<sample> samples;
+  std::set<std::uint64_t> traces;
+  for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    sample s{entry.path().filename().string(), {std::istreambuf_iterator<char>(file), {}}, 0};
+    s.trace = freehca::fuzz::run(data(s), s.bytes.size());
+    traces.insert(s.trace);
+    samples.push_back(std::move(s));
+  }
+  // Else the comparison could not fail.
+  expect(samples.size() > 1 && traces.size() == samples.size(), "not each its own trace", "inputs");
+  kept_targets kept;
+  const auto check = [&kept](const sample& s) {
+    expect(kept.traced(data(s), s.bytes.size()) == s.trace, "another trace on a kept machine",
+           s.name);
+  };
+  for (const sample& s : samples) check(s);
+  for (auto s = samples.rbegin(); s != samples.rend(); ++s) check(*s);
+  std::printf("%zu inputs, %u differences\n", samples.size(), wrong);
+  return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
