@@ -96,6 +96,7 @@ static void mlx4_instance_init(Object *object)
 static void mlx4_instance_finalize(Object *object)
 {
     g_free(MLX4(object)->rules_off);
+    g_free(MLX4(object)->dumped);
     g_free(MLX4(object)->command_fault);
     g_free(MLX4(object)->event_fault);
     g_free(MLX4(object)->link_fault[0]);

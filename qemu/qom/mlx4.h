@@ -111,6 +111,7 @@ struct Mlx4State {
     char *guid_text;
     char *mac_text;
     char *without;
+    char *dumped;                   /* KIND:NUMBER of the property "dump" */
     bool strict;
     char *rules_off;
     char *record_label;

@@ -98,6 +98,39 @@ static void get_explanations(Object *object, Visitor *visitor,
     qapi_free_strList(lines);
 }
 
+/* Read: the object that was written last, decoded as it is now. */
+static char *get_dump(Object *object, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+    char text[16384];
+    bool found;
+
+    if (!s->dumped || !s->model) {
+        error_setg(errp, "mlx4: write KIND:NUMBER to dump first, as in qp:0x41,"
+                   " while the machine runs");
+        return NULL;
+    }
+    if (!mlx4_enter(s)) {
+        error_setg(errp, "mlx4: the device is busy or gone: dump again");
+        return NULL;
+    }
+    found = freehca_model_dump(s->model, s->dumped, text, sizeof(text));
+    mlx4_leave(s);
+    if (!found) {
+        error_setg(errp, "mlx4: dump: %s", text);
+        return NULL;
+    }
+    return g_strdup(text);
+}
+
+static void set_dump(Object *object, const char *text, Error **errp)
+{
+    Mlx4State *s = MLX4(object);
+
+    g_free(s->dumped);
+    s->dumped = g_strdup(text);
+}
+
 static bool get_strict(Object *object, Error **errp)
 {
     return MLX4(object)->strict;
@@ -139,6 +172,10 @@ void mlx4_remarks_add_class_properties(ObjectClass *klass)
     object_class_property_set_description(klass, "explanations",
         "why the last hundred commands, requests and packets went wrong: "
         "number, seconds, kind and text");
+    object_class_property_add_str(klass, "dump", get_dump, set_dump);
+    object_class_property_set_description(klass, "dump",
+        "write KIND:NUMBER (kinds: qp cq eq srq mpt), as in qp:0x41; read: "
+        "the fields of its context that are not zero");
     object_class_property_add_bool(klass, "strict", get_strict, set_strict);
     object_class_property_set_description(klass, "strict",
         "on: refuses, too, what no source says that cards refuse");

@@ -117,7 +117,7 @@ TEST_F(work_bounds, a_gibibyte_is_lent_and_taken_back) {
 
 TEST_F(work_bounds, a_large_event_queue) {
   using l = layouts::eqc;
-  constexpr std::uint32_t log_entries = 18, number = 9;
+  constexpr std::uint32_t log_entries = 18, number = 41;
   test_driver::queue q;
   q.number = number;
   q.log_entries = log_entries;
@@ -133,7 +133,7 @@ TEST_F(work_bounds, a_large_event_queue) {
 
 TEST_F(work_bounds, a_command_of_many_slices_keeps_its_object_and_lets_others_pass) {
   test_driver::queue q;
-  q.number = 9;
+  q.number = 41;
   q.log_entries = 18;
   q.where = make_large_buffer((std::size_t{32} << q.log_entries) / 4096);
   ASSERT_EQ(driver->command(opcode::map_eq, 1u << 10, eqn).status, command_status::ok);

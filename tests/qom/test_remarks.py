@@ -4,7 +4,7 @@
 import tempfile
 import unittest
 
-from firmware import NOP, QUERY_FW, Firmware
+from firmware import EQN, NOP, QUERY_FW, Firmware
 from machine import Machine, QemuRefused
 
 BAD_SYSTEM_STATE, OUTPUT = 0x04, 0x201000
@@ -53,6 +53,25 @@ class Remarks(unittest.TestCase):
         self.assertIn("mlx4_refused", lines[0])
         self.assertIn("hca0: NOP", lines[0])
         self.assertIn("hca0: QUERY_FW", lines[1])
+
+    def test_an_object_is_dumped_with_the_names_of_its_fields(self):
+        machine = self.machine("-device", "mlx4,id=hca0")
+        bar0, _ = machine.function().enable()
+        with self.assertRaisesRegex(RuntimeError, "KIND:NUMBER"):
+            machine.get("dump")
+        machine.set("dump", f"eq:{EQN}")
+        with self.assertRaisesRegex(RuntimeError, "before INIT_HCA"):
+            machine.get("dump")
+        Firmware(machine, bar0).bring_up()
+        dump = dict(line.split(": ") for line in machine.get("dump").splitlines())
+        self.assertEqual("0x0", dump.get("status", "0x0"))
+        self.assertIn("log_eq_size", dump)
+        self.assertIn("mtt_base_addr", dump)
+        for wrong, why in (("eq:0x10000", "2\\^"), ("wheel:1", "the kinds are"), ("qp", "KIND:NUMBER"),
+                           ("qp:0x", "KIND:NUMBER"), ("qp:1x", "KIND:NUMBER")):
+            machine.set("dump", wrong)
+            with self.assertRaisesRegex(RuntimeError, why):
+                machine.get("dump")
 
     def test_rules_are_switched_off_by_name(self):
         machine = self.machine("-device", "mlx4,id=hca0,x-rules-off=register-place")

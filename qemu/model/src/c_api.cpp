@@ -319,6 +319,13 @@ void freehca_model_end_recording(freehca_model* model) {
   model->adapter.end_recording();
 }
 
+bool freehca_model_dump(freehca_model* model, const char* which, char* text, std::size_t bytes) {
+  std::string whole;
+  const bool found = model->adapter.dump(which, whole);
+  std::snprintf(text, bytes, "%s", whole.c_str());
+  return found;
+}
+
 bool freehca_model_counter(const freehca_model* model, unsigned index, const char** name,
                            uint64_t* value) {
   counter c;

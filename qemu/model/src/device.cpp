@@ -15,6 +15,7 @@
 #include "icm.hpp"
 #include "limits.hpp"
 #include "memory_regions.hpp"
+#include "object_dump.hpp"
 #include "ports.hpp"
 #include "recorder.hpp"
 #include "registers.hpp"
@@ -323,6 +324,15 @@ std::uint64_t device::complaints() const {
 
 void device::remarks(void (*out)(const remark&, void* context), void* context) const {
   parts_->rules.kept([&](const remark& n) { out(n, context); });
+}
+bool device::dump(std::string_view which, std::string& text) {
+  if (parts_->failed) {
+    text = "the adapter has failed and answers nothing until a reset";
+    return false;
+  }
+  object_dump d = dump_object(parts_->all, which);
+  text = std::move(d.text);
+  return d.found;
 }
 void device::set_strict(bool strict) {
   const recorded_call r(parts_->recording.get(), "set_strict",

@@ -222,6 +222,10 @@ void transport::port_has_room(unsigned port) {
   parts_->port_has_room(port);
 }
 
+void transport::write_back(std::uint32_t qpn) {
+  if (queue_pair* qp = parts_->pairs.find(qpn)) parts_->pairs.store(*qp);
+}
+
 std::uint32_t transport::special_qp(unsigned port, unsigned qp) const {
   return parts_->pairs.special(port, qp);
 }

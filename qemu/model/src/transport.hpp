@@ -33,6 +33,10 @@ class transport {
   /// What waits for the cable of port `port` (ports::held_up()) goes on.
   void port_has_room(unsigned port);
 
+  /// Writes what hardware has changed in the context of queue pair `qpn` to context memory, as it does from time to
+  /// time by itself. A queue pair in the reset state has nothing to write.
+  void write_back(std::uint32_t qpn);
+
   /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.
   std::uint32_t special_qp(unsigned port, unsigned qp) const;
   void judge(request_judge by);

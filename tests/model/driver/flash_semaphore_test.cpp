@@ -22,7 +22,7 @@ class flash_semaphore : public ::testing::Test {
     EXPECT_TRUE(rig.tear_down().ok()) << rig.failure();
     rig.adapter.close();
   }
-  device_rig rig{{.model = {}, .function_level_reset = false}};
+  device_rig rig{{.model = {}, .function_level_reset = false, .record = {}}};
 };
 
 TEST_F(flash_semaphore, a_device_whose_flash_is_in_use_is_busy) {

@@ -146,6 +146,9 @@ void freehca_model_remarks(const freehca_model *model,
 /* Writes the recording's last record, and records no more; without a recording, and a second time: nothing. */
 void freehca_model_end_recording(freehca_model *model);
 
+/* device::dump(): as much of the text as fits in `bytes`, always terminated. */
+bool freehca_model_dump(freehca_model *model, const char *which, char *text, size_t bytes);
+
 /* Counters by index, from 0; false past the last. The name lives as long as the model. */
 bool freehca_model_counter(const freehca_model *model, unsigned index, const char **name, uint64_t *value);
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include <freehca/model/command_fault.hpp>
 #include <freehca/model/environment.hpp>
@@ -99,6 +101,10 @@ class device {
   std::uint64_t complaints() const;
   /// Calls out(remark, context) for the last remarks that explain something, oldest first.
   void remarks(void (*out)(const remark&, void* context), void* context) const;
+  /// What the adapter's context memory has of one object, decoded: a line "field: value" for each field that is not
+  /// zero. `which` is KIND:NUMBER, as in "qp:0x41"; the kinds are qp, cq, eq, srq and mpt. False: there is no such
+  /// object, and `text` says why. Does DMA.
+  bool dump(std::string_view which, std::string& text);
   /// Changes options::strict and options::rules_off; holds for what the adapter judges from then on.
   void set_strict(bool strict);
   void set_rules_off(const rule_set& rules);
