@@ -33,6 +33,57 @@ static uint32_t gateway_address(Mlx4State *s)
     return pci_get_long(PCI_DEVICE(s)->config + MLX4_GATEWAY_ADDRESS);
 }
 
+/* Where QEMU itself answers in BAR0: the table and the pending bits of MSI-X. */
+static MemoryRegion *msix_part(PCIDevice *pci, uint32_t address, hwaddr *at)
+{
+    MemoryRegion *const parts[] = { &pci->msix_table_mmio,
+                                    &pci->msix_pba_mmio };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(parts); i++) {
+        if (address >= parts[i]->addr && address - parts[i]->addr <
+            memory_region_size(parts[i])) {
+            *at = address - parts[i]->addr;
+            return parts[i];
+        }
+    }
+    return NULL;
+}
+
+/* The words of registers are big-endian, those of MSI-X little-endian: the same
+ * bytes, of which the gateway makes a word in one way. */
+static uint32_t gateway_read(Mlx4State *s, uint32_t address)
+{
+    hwaddr at;
+    MemoryRegion *part = msix_part(PCI_DEVICE(s), address, &at);
+    uint64_t value = 0xffffffff;
+
+    if (part) {
+        memory_region_dispatch_read(part, at, &value, MO_32 | MO_LE,
+                                    MEMTXATTRS_UNSPECIFIED);
+        return bswap32(value);
+    }
+    if (mlx4_enter(s)) {
+        value = freehca_model_read_registers(s->model, address, 4);
+        mlx4_leave(s);
+    }
+    return value;
+}
+
+static void gateway_write(Mlx4State *s, uint32_t address, uint32_t value)
+{
+    hwaddr at;
+    MemoryRegion *part = msix_part(PCI_DEVICE(s), address, &at);
+
+    if (part) {
+        memory_region_dispatch_write(part, at, bswap32(value), MO_32 | MO_LE,
+                                     MEMTXATTRS_UNSPECIFIED);
+    } else if (mlx4_enter(s)) {
+        freehca_model_write_registers(s->model, address, value, 4);
+        mlx4_leave(s);
+    }
+}
+
 static bool gateway_reaches(Mlx4State *s)
 {
     uint32_t address = gateway_address(s);
@@ -48,14 +99,8 @@ uint32_t mlx4_configuration_read(PCIDevice *pci, uint32_t address, int bytes)
         return 0xffffffff;
     }
     if (address == MLX4_GATEWAY_DATA && bytes == 4) {
-        uint32_t value = 0xffffffff;
-
-        if (gateway_reaches(s) && mlx4_enter(s)) {
-            value = freehca_model_read_registers(s->model, gateway_address(s),
-                                                 4);
-            mlx4_leave(s);
-        }
-        return value;
+        return gateway_reaches(s) ? gateway_read(s, gateway_address(s))
+                                  : 0xffffffff;
     }
     return pci_default_read_config(pci, address, bytes);
 }
@@ -91,12 +136,10 @@ void mlx4_configuration_write(PCIDevice *pci, uint32_t address, uint32_t value,
     if (ranges_overlap(address, bytes, MLX4_CAP_VPD + PCI_VPD_ADDR, 2)) {
         mlx4_vpd_written(s);
     }
-    if (address == MLX4_GATEWAY_DATA && bytes == 4 && gateway_reaches(s) &&
-        mlx4_enter(s)) {
-        freehca_model_write_registers(s->model, gateway_address(s), value, 4);
+    if (address == MLX4_GATEWAY_DATA && bytes == 4 && gateway_reaches(s)) {
         /* Nothing else reacts to this register, and the write may have
          * unplugged the function. */
-        mlx4_leave(s);
+        gateway_write(s, gateway_address(s), value);
         return;
     }
     if (ranges_overlap(address, bytes, PMCSR, 2)) {

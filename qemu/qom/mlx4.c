@@ -64,7 +64,8 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
         mlx4_exit(pci);
         return;
     }
-    if (!mlx4_recording_began(s, errp) || !mlx4_faults_begin(s, errp)) {
+    if (!mlx4_recording_began(s, errp) || !mlx4_faults_begin(s, errp) ||
+        !mlx4_cables_begin(s, errp)) {
         mlx4_exit(pci);
         return;
     }
@@ -126,6 +127,7 @@ static void mlx4_class_init(ObjectClass *klass, MLX4_CONST_10_1 void *data)
     pc->vendor_id = MLX4_VENDOR_ID;
     mlx4_options_add_class_properties(dc);
     mlx4_faults_add_class_properties(klass);
+    mlx4_cables_add_class_properties(klass);
     mlx4_counters_add_class_properties(klass);
     mlx4_remarks_add_class_properties(klass);
 }

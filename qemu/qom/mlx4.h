@@ -99,6 +99,7 @@ struct Mlx4State {
     unsigned complaints_shown;
 
     Mlx4Link links[2];
+    bool cable_pulled[2];           /* cable1=off, of a port without netdev */
     Mlx4Capture captures[2];
     Mlx4Capture recording;          /* x-record */
     int recording_error;            /* errno of what found no room in it */
@@ -187,6 +188,10 @@ void mlx4_links_pull(Mlx4State *s);
 void mlx4_links_end(Mlx4State *s);
 bool mlx4_link_send(void *context, unsigned port, const void *from,
                     size_t bytes);
+
+/* cables.c: begin: false and an error when there is no such cable to pull. */
+bool mlx4_cables_begin(Mlx4State *s, Error **errp);
+void mlx4_cables_add_class_properties(ObjectClass *klass);
 
 /* capture.c: begin: false and an error when a file cannot be written. */
 bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,

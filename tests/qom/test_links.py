@@ -20,6 +20,8 @@ REFUSED = {
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,link1=eth"): "Ethernet ports carry nothing yet",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,netdev2=n1"): "in use",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n2"): "netdev1",
+    ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,cable1=off"): "use set_link",
+    ("-netdev", "hubport,id=n1,hubid=0", "cable1=off,netdev1=n1"): "use set_link",
 }
 
 
@@ -110,6 +112,23 @@ class Links(unittest.TestCase):
             for machine in (one, two):
                 self.assertEqual(0, machine.get("counter-port1_bad_link_packets"))
                 self.assertEqual(0, machine.get("counter-complaints"))
+
+    def test_the_cable_to_the_built_in_manager_is_pulled_and_plugged_in(self):
+        with Machine("-device", "mlx4,id=hca0,cable2=off") as machine:
+            adapter = Adapter(machine)
+            adapter.open(1)
+            adapter.open(2)
+            wire.until(lambda: adapter.up(1), machine)
+            self.assertEqual((True, False), (machine.get("cable1"), machine.get("cable2")))
+            machine.step_clock(3_000_000_000)
+            self.assertFalse(adapter.up(2))
+            machine.set("cable1", False)
+            machine.set("cable2", True)
+            self.assertFalse(adapter.up(1))
+            wire.until(lambda: adapter.up(2), machine)
+            machine.set("cable1", True)
+            wire.until(lambda: adapter.up(1) and adapter.up(2), machine)
+            self.assertEqual(0, machine.get("counter-complaints"))
 
     def test_a_machine_that_ends_is_missed(self):
         with self.stream("on") as one:

@@ -12,6 +12,8 @@ REFUSED = {
     "link1=roce": "'ib' or 'eth'",
     "link2=x": "'ib' or 'eth'",
     "ports=1,link2=ib": "link2= needs ports=2",
+    "ports=1,cable2=off": "cable2= needs ports=2",
+    "cable1=maybe": "cable1",
     "sm=maybe": "'on' or 'off'",
     "flr=2": "'on' or 'off'",
     "max-commands=7": "power of two from 1 to 128",

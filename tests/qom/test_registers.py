@@ -9,6 +9,7 @@ HARDWARE_ID, FLASH_SEMAPHORE, HCR = 0xF0014, 0xF03FC, 0x80680
 QUERY_FW = 0x004
 GO, EVENT = 1 << 23, 1 << 22
 OUTPUT = 0x100000
+MSIX_TABLE, MSIX_PENDING = 0x7C000, 0x7D000
 
 
 def swap(value):
@@ -54,6 +55,20 @@ class Registers(unittest.TestCase):
         self.assertEqual(0xFFFFFFFF, self.function.read(0x5C))
         self.function.write(0x58, 0xF0016)
         self.assertEqual(0xFFFFFFFF, self.function.read(0x5C))
+
+    def test_the_gateway_reaches_the_table_of_msix(self):
+        """The same bytes as in BAR0, of which it makes words in the registers' way."""
+        by_memory = self.bar0 + MSIX_TABLE
+        self.function.write(0x58, MSIX_TABLE)
+        self.function.write(0x5C, swap(0xFEE01000))
+        self.assertEqual(swap(0xFEE01000), self.function.read(0x5C))
+        self.assertEqual(0xFEE01000, self.machine.read(by_memory))
+        self.machine.write(by_memory + 8, 0x4041)
+        self.function.write(0x58, MSIX_TABLE + 8)
+        self.assertEqual(swap(0x4041), self.function.read(0x5C))
+        self.function.write(0x58, MSIX_PENDING)
+        self.assertEqual(0, self.function.read(0x5C))
+        self.assertEqual(0, self.machine.get("counter-complaints"))
 
     def test_a_command_answers_by_dma(self):
         self.machine.write_bytes(OUTPUT, bytes(256))

@@ -89,6 +89,11 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
       flash_owned_ = true;
       return was ? 1 : 0;
     }
+    case layouts::flash_gateway::programming_semaphore: {
+      const bool was = programming_owned_;
+      programming_owned_ = true;
+      return was ? 1 : 0;
+    }
     case layouts::tools_command::semaphore: {
       const bool was = tools_owned_;
       tools_owned_ = true;
@@ -111,6 +116,9 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
   if (flash::has_register(offset)) return flash_.write_word(offset, value);
   if (tools_commands::has_register(offset)) return tools_.write_word(offset, value);
   switch (offset) {
+    case layouts::flash_gateway::programming_semaphore:
+      if (value == 0) programming_owned_ = false;
+      return;
     case layouts::tools_command::semaphore:
       if (value == 0) tools_owned_ = false;
       return;
@@ -144,7 +152,7 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
 void registers::clear() {
   // That a reset clears the ownership semaphore has no source: chosen. The flash semaphore is freed by it
   // (register_map.hpp).
-  owned_ = flash_owned_ = tools_owned_ = internal_error_ = false;
+  owned_ = flash_owned_ = tools_owned_ = programming_owned_ = internal_error_ = false;
   flash_.clear();
   tools_.clear();
 }

@@ -35,7 +35,7 @@ class registers {
   command_engine& engine_;
   firmware& firmware_;
   bool owned_ = false;  ///< ownership semaphore
-  bool flash_owned_ = false, tools_owned_ = false;
+  bool flash_owned_ = false, tools_owned_ = false, programming_owned_ = false;
   flash flash_;
   tools_commands tools_;
   bool internal_error_ = false;

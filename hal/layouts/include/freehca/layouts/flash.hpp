@@ -20,6 +20,8 @@ inline constexpr std::uint32_t command = 0xf0400;
 inline constexpr std::uint32_t address = 0xf0404;
 inline constexpr std::uint32_t data = 0xf0410;
 inline constexpr std::uint32_t data_bytes = 16;
+/// A second semaphore, which tools hold while they program (tools_res_mgmt). As the first: a read of 0 takes it.
+inline constexpr std::uint32_t programming_semaphore = 0xf03a0;
 }  // namespace flash_gateway
 
 /// A write with `busy` starts what the other fields say; the gateway clears it at the end. The bytes of the flash
