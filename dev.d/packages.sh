@@ -26,7 +26,7 @@ apt_get() {
   log=$FREEHCA_LOGS/$(printf '%s' "$label" | tr -cs 'A-Za-z0-9._+-' '-').log
   until=$(($(date +%s) + 1800))
   until step "$label" "$@"; do
-    held=$(grep -m 1 -E '^E: (Could not get lock|Unable to (acquire|lock))' "$log") || return 1
+    held=$(grep -m 1 -E '^E: (Could not get lock|.*is another process using it)' "$log") || return 1
     if [[ $(date +%s) -ge $until ]]; then
       say "$label: the lock is still held after half an hour; end what holds it, then run this again: $held"
       return 1

@@ -2,8 +2,6 @@
 // Copyright the freehca authors
 //
 // Starting the firmware and asking what it is. Order: Linux 6.1 main.c mlx4_init_fw, mlx4_init_hca.
-#include <algorithm>
-
 #include <freehca/firmware_cmds/firmware.hpp>
 #include <freehca/firmware_cmds/query.hpp>
 #include <freehca/hal/text.hpp>
@@ -206,7 +204,8 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   k.reserved_pds = static_cast<unsigned>(o.get<&l::num_rsvd_pds>());
   k.reserved_uars = static_cast<unsigned>(o.get<&l::num_rsvd_uars>());
   // An EQ whose doorbell is in a reserved page is reserved too (Linux fw.c mlx4_QUERY_DEV_CAP).
-  k.reserved_eqs = std::max(k.reserved_eqs, k.reserved_uars * layouts::uar::eq_doorbells_per_page);
+  const auto in_reserved_pages = k.reserved_uars * layouts::uar::eq_doorbells_per_page;
+  if (k.reserved_eqs < in_reserved_pages) k.reserved_eqs = in_reserved_pages;
   k.reserved_lkey = k.has(layouts::bmme_flag::reserved_lkey)
                         ? static_cast<std::uint32_t>(o.get<&l::reserved_lkey>())
                         : 0;

@@ -55,12 +55,6 @@ void mlx4_tell(void *context, unsigned kind, const char *rule,
     case FREEHCA_REMARK_REFUSED:
         trace_mlx4_refused(id, text);
         break;
-    case FREEHCA_REMARK_WORK_ERROR:
-        trace_mlx4_work_error(id, text);
-        break;
-    case FREEHCA_REMARK_PACKET_DROPPED:
-        trace_mlx4_packet_dropped(id, text);
-        break;
     case FREEHCA_REMARK_EVENT:
         trace_mlx4_event(id, text);
         break;
@@ -170,15 +164,16 @@ void mlx4_remarks_add_class_properties(ObjectClass *klass)
     object_class_property_add(klass, "explanations", "strList",
                               get_explanations, NULL, NULL, NULL);
     object_class_property_set_description(klass, "explanations",
-        "why the last hundred commands, requests and packets went wrong: "
-        "number, seconds, kind and text");
+        "the last hundred commands that were refused and complaints: number, "
+        "seconds, kind and text");
     object_class_property_add_str(klass, "dump", get_dump, set_dump);
     object_class_property_set_description(klass, "dump",
         "write KIND:NUMBER (kinds: qp cq eq srq mpt), as in qp:0x41; read: "
         "the fields of its context that are not zero");
     object_class_property_add_bool(klass, "strict", get_strict, set_strict);
     object_class_property_set_description(klass, "strict",
-        "on: refuses, too, what no source says that cards refuse");
+        "on: refuses opcode modifiers and mailboxes, too, of which no source "
+        "says that cards refuse them");
     object_class_property_add_str(klass, "x-rules-off", get_rules_off,
                                   set_rules_off);
     object_class_property_set_description(klass, "x-rules-off",

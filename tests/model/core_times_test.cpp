@@ -25,6 +25,16 @@ struct core_times : ::testing::Test {
   void software_reset() { driver.write(layouts::bar0::reset, layouts::bar0::reset_value); }
 };
 
+TEST_F(core_times, a_reset_of_the_bus_ends_one_that_goes_on) {
+  reset_takes(environment::never - 1);
+  const std::uint32_t id = driver.read(layouts::bar0::hardware_id);
+  software_reset();
+  ASSERT_TRUE(hca.in_reset());
+  hca.reset();
+  EXPECT_FALSE(hca.in_reset());
+  EXPECT_EQ(driver.read(layouts::bar0::hardware_id), id);
+}
+
 TEST_F(core_times, nobody_is_there_while_a_reset_goes_on) {
   reset_takes(1'000'000);
   ASSERT_TRUE(driver.bring_up());

@@ -121,6 +121,28 @@ TEST_F(explained, a_refused_command_says_which_rule_it_broke) {
       << n.text;
 }
 
+TEST_F(explained, what_no_source_forbids_is_taken_unless_the_adapter_is_strict) {
+  ASSERT_TRUE(driver.bring_up());
+  hca.set_strict(false);
+  EXPECT_EQ(driver.command(opcode::nop, 0, 0, 15).status, command_status::ok);
+  ASSERT_EQ(host.complaints.size(), 1u);
+  EXPECT_NE(host.complaints[0].find("opcode modifier 15; wanted: "), std::string::npos);
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output + 8).status,
+            command_status::ok);
+  EXPECT_EQ(hca.complaints(), 2u);
+  hca.set_strict(true);
+  EXPECT_EQ(driver.command(opcode::nop, 0, 0, 15).status, command_status::bad_operation);
+  EXPECT_STREQ(host.remarks.back().rule, "opcode-modifier");
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output + 8).status,
+            command_status::bad_parameter);
+  EXPECT_STREQ(host.remarks.back().rule, "mailbox-alignment");
+  EXPECT_EQ(hca.complaints(), 2u);
+  // Where it chooses the operation, there is none to take.
+  hca.set_strict(false);
+  EXPECT_EQ(driver.command(opcode::mad_demux, 0, 1, 15).status, command_status::bad_operation);
+  EXPECT_STREQ(host.remarks.back().rule, "opcode-modifier-chooses");
+}
+
 TEST_F(explained, what_goes_well_is_told_to_those_who_listen) {
   ASSERT_TRUE(driver.bring_up());
   EXPECT_TRUE(host.remarks.empty());

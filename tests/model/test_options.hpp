@@ -14,6 +14,7 @@ namespace freehca::model::test {
 
 inline options test_options() {
   options how;
+  how.strict = true;  // what is taken by default has tests of its own
   const char* without = std::getenv("FREEHCA_WITHOUT");
   if (without == nullptr) return how;
   const auto set = capability_set::named(without);

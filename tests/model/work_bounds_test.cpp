@@ -163,6 +163,61 @@ TEST_F(work_bounds, a_command_of_many_slices_keeps_its_object_and_lets_others_pa
   EXPECT_EQ(ended, wanted);
 }
 
+TEST_F(work_bounds, a_command_in_slices_ends_with_the_hca_that_it_began_in) {
+  test_driver::queue q;
+  q.number = 41;
+  q.log_entries = 18;
+  q.where = make_large_buffer((std::size_t{32} << q.log_entries) / 4096);
+  host->store(driver->input, driver->eq_context(q, 0));
+  driver->post(opcode::sw2hw_eq, driver->input, q.number, 0, 0, 0x1111, true);
+  hca->on_timer();
+  ASSERT_EQ(driver->counter_named("commands_in_flight"), 1u);
+  // Both are accepted before the next slice.
+  host->store(driver->input, driver->profile());
+  driver->post(opcode::close_hca, 0, 0, 0, 0, 0x2222, true);
+  driver->post(opcode::init_hca, driver->input, 0, 0, 0, 0x3333, true);
+  host->run();
+  EXPECT_EQ(driver->counter_named("commands_in_flight"), 0u);
+  layouts::image<layouts::eqc> now;
+  EXPECT_EQ(driver->query(opcode::query_eq, now, q.number).status,
+            command_status::bad_resource_state);
+}
+
+TEST_F(work_bounds, closing_forgets_the_packets_that_wait_for_a_group) {
+  std::vector<test_qp> members;
+  for (std::uint32_t i = 0; i < 100; ++i) members.push_back(make_ud(0x180 + i));
+  make_group(members);
+  test_qp from = make_ud(0x140);
+  for (std::uint32_t i = 0; i < test_qp::entries; ++i) post_to_group(from);
+  ring(from);
+  for (unsigned turn = 0; turn < 1000 && hca->inside().work.aside() == 0; ++turn) hca->on_timer();
+  ASSERT_GT(hca->inside().work.aside(), 0u);
+  driver->post(opcode::close_hca, 0, 0, 0, 0, 0x2222, true);
+  host->run();
+  EXPECT_EQ(hca->inside().work.aside(), 0u);
+}
+
+TEST(lent_memory, that_was_given_back_counts_no_more) {
+  test_host host{std::size_t{256} << 20};
+  device hca{host, test_options()};
+  test_driver driver{host, hca};
+  host.attach(hca);
+  constexpr unsigned log_pages = 14;
+  const std::uint64_t at =
+      host.allocate(std::size_t{1} << log_pages, std::size_t{4096} << log_pages);
+  ASSERT_EQ(driver.map(opcode::map_fa, 0, host.allocate(), 0), command_status::ok);
+  layouts::image<layouts::map_entry> chunk;
+  chunk.set<&layouts::map_entry::pa>(at).set<&layouts::map_entry::log2size>(log_pages);
+  host.store(driver.input, chunk);
+  driver.post(opcode::map_fa, driver.input, 1, 0, 0, 0x1111, true);
+  hca.on_timer();
+  ASSERT_EQ(driver.counter_named("commands_in_flight"), 1u);
+  driver.post(opcode::unmap_fa, 0, 0, 0, 0, 0x2222, true);
+  host.run();
+  EXPECT_EQ(driver.counter_named("commands_in_flight"), 0u);
+  EXPECT_EQ(driver.command(opcode::run_fw).status, command_status::bad_system_state);
+}
+
 TEST_F(work_bounds, chains_of_the_multicast_table) {
   make_circle();
   test_qp from = make_ud(0x140);

@@ -7,7 +7,7 @@ import unittest
 from firmware import EQN, NOP, QUERY_FW, Firmware
 from machine import Machine, QemuRefused
 
-BAD_SYSTEM_STATE, OUTPUT = 0x04, 0x201000
+BAD_PARAMETER, BAD_SYSTEM_STATE, OUTPUT = 0x03, 0x04, 0x201000
 
 
 class Remarks(unittest.TestCase):
@@ -89,9 +89,15 @@ class Remarks(unittest.TestCase):
 
     def test_strictness_may_change_while_it_runs(self):
         machine = self.machine("-device", "mlx4,id=hca0,strict=on")
-        self.assertTrue(machine.get("strict"))
+        bar0, _ = machine.function().enable()
+        firmware = Firmware(machine, bar0)
+        self.assertEqual(BAD_PARAMETER, firmware.command(QUERY_FW, output=OUTPUT + 8))
+        self.assertEqual(0, machine.get("counter-complaints"))
         machine.set("strict", False)
-        self.assertFalse(machine.get("strict"))
+        self.assertEqual(0, firmware.command(QUERY_FW, output=OUTPUT + 8))
+        self.assertEqual(1, machine.get("counter-complaints"))
+        self.assertIn("rule mailbox-alignment", machine.get("explanations")[-1])
+
 
 
 if __name__ == "__main__":

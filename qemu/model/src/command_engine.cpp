@@ -3,6 +3,7 @@
 #include "command_engine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <string>
 
@@ -192,9 +193,15 @@ command_status command_engine::run(command& c, bool busy) {
         rules.refuses(rule::known_command, "opcode 0x%x", static_cast<unsigned>(c.opcode)));
     return command_status::bad_operation;
   }
-  if ((modifiers_of(c.opcode) >> c.opcode_modifier & 1) == 0 &&
-      rules.refuses(rule::opcode_modifier, "opcode modifier %u", c.opcode_modifier))
-    return command_status::bad_operation;
+  const std::uint16_t known = modifiers_of(c.opcode);
+  if ((known >> c.opcode_modifier & 1) == 0) {
+    // Where the modifier chooses the operation, there is none to do.
+    const bool chooses = !std::has_single_bit(known);
+    if (rules.refuses(chooses ? rule::opcode_modifier_chooses : rule::opcode_modifier,
+                      "opcode modifier %u", c.opcode_modifier))
+      return command_status::bad_operation;
+    c.opcode_modifier = static_cast<std::uint8_t>(std::countr_zero(known));
+  }
   const system_state least = least_state_of(c.opcode);
   if (firmware_.state() < least) {
     static_cast<void>(rules.refuses(rule::system_state,
@@ -228,6 +235,7 @@ void command_engine::explain(const command& c, command_status s) {
                 layouts::name_of(c.opcode), c.input_modifier, c.opcode_modifier, c.token,
                 layouts::name_of(s));
   if (ok) a_.rules.tell(remark_kind::command, "%s", subject);
+  else if (why.empty()) a_.rules.tell(remark_kind::refused, "%s", subject);
   else a_.rules.explain(remark_kind::refused, subject, why);
 }
 

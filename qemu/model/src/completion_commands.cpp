@@ -107,8 +107,9 @@ command_status completion_queues::sw2hw(command& c) {
                        static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::hardware_initializes);
   const auto log = static_cast<unsigned>(q.get<&cqc::log_cq_size>());
   const std::uint32_t filled = fill_it ? 0 : 1u << log;
-  return c.in_slices([this, cqn, q, log, slot = filled]() mutable -> std::optional<command_status> {
-    if (!a_.profile.running) return command_status::bad_system_state;  // CLOSE_HCA was quicker
+  return c.in_slices([this, cqn, q, log, slot = filled,
+                      epoch = epoch_]() mutable -> std::optional<command_status> {
+    if (epoch != epoch_) return command_status::bad_system_state;  // CLOSE_HCA was quicker
     if (!fill(buffer_of(q), log, 0, slot)) return command_status::icm_error;
     if (slot >> log == 0) return std::nullopt;
     if (!a_.context_memory->store(context_at(cqn), q)) return command_status::internal_error;

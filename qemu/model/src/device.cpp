@@ -50,7 +50,7 @@ struct device::parts {
         rules(surroundings, how),
         memory(surroundings, account),
         work(surroundings, account),
-        all{surroundings, how,  memory,   work,    account,  times,
+        all{surroundings, how,   memory,   work,    account,  times,
             kept,         rules, commands, profile, counters, recording.get()},
         context_memory(all),
         eqs(all),
@@ -243,11 +243,8 @@ bool device::set_link_faults(unsigned port, const link_faults& faults) {
 }
 
 void device::set_faults(const fault_options& faults) {
-  const recorded_call r(parts_->recording.get(), "set_faults", [&](json_line& l) {
-    l.number("command_acceptance_ns", faults.command_acceptance_ns)
-        .number("command_latency_ns", faults.command_latency_ns)
-        .boolean("commands_side_by_side", faults.commands_side_by_side);
-  });
+  const recorded_call r(parts_->recording.get(), "set_faults",
+                        [&](json_line& l) { write_faults(l, faults); });
   parts_->how.faults = faults;
   parts_->times.begin();
 }
@@ -272,6 +269,7 @@ void device::reset() {
   const recorded_call r(parts_->recording.get(), "reset", nothing);
   const call now(parts_->account);
   parts_->reset();
+  parts_->dead_until = 0;  // this reset ends one by the register
 }
 
 void device::end_recording() {

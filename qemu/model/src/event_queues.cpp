@@ -44,6 +44,7 @@ std::uint64_t event_queues::context_at(std::uint32_t eqn) const {
 }
 
 void event_queues::clear() {
+  ++epoch_;
   owned_.clear();
   of_type_.fill(nobody);
   clear_interrupt();
@@ -85,16 +86,16 @@ command_status event_queues::sw2hw(command& c) {
       !a_.context_memory->control_entry_mapped(layouts::cmpt_type::eq, eqn))
     return command_status::icm_error;
   q.set<&eqc::status>(eq_status::ok).set<&eqc::consumer_counter>(0).set<&eqc::producer_counter>(0);
-  return c.in_slices(
-      [this, eqn, q, at = std::uint64_t{0}]() mutable -> std::optional<command_status> {
-        if (!a_.profile.running) return command_status::bad_system_state;  // CLOSE_HCA was quicker
-        if (!fill_with_hardware_owner(q, at)) return command_status::icm_error;
-        if (at < buffer_bytes(q)) return std::nullopt;
-        if (!a_.context_memory->store(context_at(eqn), q)) return command_status::internal_error;
-        owned_.resize(std::size_t{1} << a_.profile.log_eqs);
-        owned_[eqn] = true;
-        return command_status::ok;
-      });
+  return c.in_slices([this, eqn, q, at = std::uint64_t{0},
+                      epoch = epoch_]() mutable -> std::optional<command_status> {
+    if (epoch != epoch_) return command_status::bad_system_state;  // CLOSE_HCA was quicker
+    if (!fill_with_hardware_owner(q, at)) return command_status::icm_error;
+    if (at < buffer_bytes(q)) return std::nullopt;
+    if (!a_.context_memory->store(context_at(eqn), q)) return command_status::internal_error;
+    owned_.resize(std::size_t{1} << a_.profile.log_eqs);
+    owned_[eqn] = true;
+    return command_status::ok;
+  });
 }
 
 command_status event_queues::hw2sw(command& c) {

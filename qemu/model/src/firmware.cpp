@@ -61,20 +61,24 @@ void firmware::clear() {
   firmware_pages_ = auxiliary_pages_ = icm_bytes_ = auxiliary_needed_ = 0;
   initial_ = {};
   initialising_ = false;
+  ++epoch_;
 }
 
 /// Takes the chunks of MAP_FA or MAP_ICM_AUX, and adds their pages to `count`. At the end `done` is called.
 command_status firmware::take_pages(command& c, std::uint64_t& count, void (firmware::*done)()) {
-  return c.in_slices([this, walk = map_walk(c), &count, done]() mutable {
-    const map_walk::result s = walk.step(
-        a_.memory, a_.account, [](const map_walk::chunk&) { return command_status::ok; },
-        [&count](const map_walk::chunk& taken) {
-          count += taken.pages;
-          return map_walk::result(command_status::ok);
-        });
-    if (s == command_status::ok) (this->*done)();
-    return s;
-  });
+  return c.in_slices(
+      [this, walk = map_walk(c), &count, done, epoch = epoch_]() mutable -> map_walk::result {
+        // What it adds to has been given back meanwhile.
+        if (epoch != epoch_) return command_status::bad_system_state;
+        const map_walk::result s = walk.step(
+            a_.memory, a_.account, [](const map_walk::chunk&) { return command_status::ok; },
+            [&count](const map_walk::chunk& taken) {
+              count += taken.pages;
+              return map_walk::result(command_status::ok);
+            });
+        if (s == command_status::ok) (this->*done)();
+        return s;
+      });
 }
 
 command_status firmware::map_fa(command& c) {
@@ -88,8 +92,8 @@ void firmware::firmware_area_taken() {
 }
 
 command_status firmware::unmap_fa(command&) {
-  if (state_ == system_state::hca_running || a_.context_memory->pages_mapped() != 0 ||
-      auxiliary_pages_ != 0)
+  if (state_ == system_state::hca_running || initialising_ ||
+      a_.context_memory->pages_mapped() != 0 || auxiliary_pages_ != 0)
     return command_status::bad_system_state;
   clear();
   return command_status::ok;
@@ -157,9 +161,11 @@ command_status firmware::map_icm_aux(command& c) {
 }
 
 command_status firmware::unmap_icm_aux(command&) {
-  if (state_ == system_state::hca_running || a_.context_memory->pages_mapped() != 0)
+  if (state_ == system_state::hca_running || initialising_ ||
+      a_.context_memory->pages_mapped() != 0)
     return command_status::bad_system_state;
   auxiliary_pages_ = 0;
+  ++epoch_;
   return command_status::ok;
 }
 
@@ -167,7 +173,9 @@ command_status firmware::map_icm(command& c) {
   if (icm_bytes_ == 0) return command_status::bad_system_state;
   if (auxiliary_pages_ < auxiliary_needed_) return command_status::icm_error;
   // `zeroed`: of the chunk that was lent last, how far.
-  return c.in_slices([this, walk = map_walk(c), zeroed = std::optional<std::uint64_t>()]() mutable {
+  return c.in_slices([this, walk = map_walk(c), zeroed = std::optional<std::uint64_t>(),
+                      epoch = epoch_]() mutable -> map_walk::result {
+    if (epoch != epoch_) return command_status::bad_system_state;
     icm& memory = *a_.context_memory;
     const auto may = [&memory](const map_walk::chunk& k) {
       return k.va % k.bytes() != 0 ? command_status::bad_parameter : memory.may_map(k.va, k.pages);
@@ -202,6 +210,7 @@ std::optional<command_status> firmware::empty_groups(std::uint64_t& from, std::u
 }
 
 command_status firmware::unmap_icm(command& c) {
+  if (initialising_) return command_status::bad_system_state;
   if (c.input_parameter % layouts::icm_page_size != 0) return command_status::bad_parameter;
   return c.in_slices([this, va = c.input_parameter, pages = std::uint64_t{c.input_modifier}] {
     return a_.context_memory->unmap(va, pages);

@@ -24,10 +24,14 @@ enum class system_state : std::uint8_t {
 /// The command that leads to it.
 constexpr const char* name_of(system_state s) {
   switch (s) {
-    case system_state::cold: return "a reset";
-    case system_state::firmware_mapped: return "MAP_FA";
-    case system_state::firmware_running: return "RUN_FW";
-    case system_state::hca_running: return "INIT_HCA";
+    case system_state::cold:
+      return "a reset";
+    case system_state::firmware_mapped:
+      return "MAP_FA";
+    case system_state::firmware_running:
+      return "RUN_FW";
+    case system_state::hca_running:
+      return "INIT_HCA";
   }
   return "unknown state";
 }
@@ -80,6 +84,7 @@ class firmware {
   adapter& a_;
   std::function<void()> software_reset_;
   system_state state_ = system_state::cold;
+  std::uint64_t epoch_ = 0;    ///< rises when lent memory goes back: what still takes some ends
   bool initialising_ = false;  ///< INIT_HCA is at work
   std::uint64_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   std::uint64_t icm_bytes_ = 0, auxiliary_needed_ = 0;

@@ -79,7 +79,10 @@ bool group_delivery::go_on(unsigned port, delivery& d, const packet_view& v) {
 }
 
 void group_delivery::clear() {
-  for (auto& waiting : waiting_) t_.a.work.discard(waiting);
+  for (auto& waiting : waiting_) {
+    t_.a.work.taken_up(waiting.size());
+    t_.a.work.discard(waiting);
+  }
   scheduled_ = {};
 }
 

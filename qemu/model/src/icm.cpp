@@ -197,7 +197,7 @@ void icm::map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
 bool icm::split_at(std::uint64_t page) {
   const auto e = containing(page);
   if (e == extents_.end() || e->first == page) return true;
-  if (extents_.size() >= max_extents + 2) return false;
+  if (extents_.size() >= max_extents + 2 || !a_.kept.has_room(bytes_each)) return false;
   const std::uint64_t head = page - e->first;
   const extent tail{e->second.pages - head, e->second.bus + (head << page_shift)};
   extents_[e->first].pages = head;

@@ -68,13 +68,13 @@ std::uint64_t port_sampler::now_of(unsigned counter) const {
   const traffic_counters& t = port_.traffic;
   switch (what) {
     case sampled_counter::xmit_data:
-      return t.xmit_data.wide();
+      return t.xmit_data.total();
     case sampled_counter::rcv_data:
-      return t.rcv_data.wide();
+      return t.rcv_data.total();
     case sampled_counter::xmit_packets:
-      return t.xmit_packets.wide();
+      return t.xmit_packets.total();
     case sampled_counter::rcv_packets:
-      return t.rcv_packets.wide();
+      return t.rcv_packets.total();
     // Ticks with data to send and no credits: the model's senders wait before the port, so there are none.
     case sampled_counter::xmit_wait:
     case sampled_counter::none:

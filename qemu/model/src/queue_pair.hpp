@@ -45,7 +45,7 @@ struct send_side {
   /// __mlx4_ib_modify_qp stamps kernel queue pairs only, and libmlx4 knows no queue there).
   bool rung = false;
   std::uint64_t hears_at = 0;  ///< no new request before that: its doorbell is still on the way
-  bool scheduled = false;  ///< a run is on its way
+  bool scheduled = false;      ///< a run is on its way
   bool waiting_rnr = false;
   bool response_missed = false;     ///< a gap in the responses was seen and its retry is under way
   bool second_chance = false;       ///< the acknowledgement timer has expired once without progress

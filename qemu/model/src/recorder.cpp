@@ -55,6 +55,15 @@ std::string names_of(const rule_set& rules) {
   return names;
 }
 
+void write_faults(json_line& to, const fault_options& faults) {
+  to.number("command_acceptance_ns", faults.command_acceptance_ns)
+      .number("command_latency_ns", faults.command_latency_ns)
+      .boolean("commands_side_by_side", faults.commands_side_by_side)
+      .number("work_latency_ns", faults.work_latency_ns)
+      .number("reset_latency_ns", faults.reset_latency_ns)
+      .number("time_seed", faults.time_seed);
+}
+
 recorder::recorder(environment& surroundings, const options& how) : outer_(surroundings) {
   json_line header;
   header.number("freehca_recording", recording_version)
@@ -72,10 +81,9 @@ recorder::recorder(environment& surroundings, const options& how) : outer_(surro
       .value("without", list_of(how.without))
       .boolean("strict", how.strict)
       .text("rules_off", names_of(how.rules_off))
-      .number("command_acceptance_ns", how.faults.command_acceptance_ns)
-      .number("command_latency_ns", how.faults.command_latency_ns)
-      .boolean("commands_side_by_side", how.faults.commands_side_by_side)
-      .text("label", how.record_label);
+      .number("host_memory_limit", how.host_memory_limit);
+  write_faults(header, how.faults);
+  header.text("label", how.record_label);
   pending_ = header.finish() + "\n";
   hand_over();
 }

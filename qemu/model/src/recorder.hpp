@@ -19,6 +19,9 @@ namespace freehca::model {
 /// The names of the rules, with commas between them, as rule_set::named() takes them.
 std::string names_of(const rule_set& rules);
 
+/// The fields of `faults`, as the header and the call "set_faults" have them.
+void write_faults(json_line& to, const fault_options& faults);
+
 /// Stands between the adapter and its surroundings and tells environment::record() of everything that passes, in the
 /// format of docs/recording.md. While a call into the adapter lasts, the clock that the adapter sees stands still: the
 /// recording then has one time for each call, and the same calls at the same times lead the adapter the same way again.

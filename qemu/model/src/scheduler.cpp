@@ -92,7 +92,6 @@ void scheduler::halt() {
 void scheduler::clear() {
   halted_ = false;
   counts_ = {};
-  aside_ = 0;
   for (queue& q : pending_) discard(q);
   arm();
 }

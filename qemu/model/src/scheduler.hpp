@@ -62,11 +62,12 @@ class scheduler {
 
   /// Functions that soon() and arrived() were given and that have not run, and what is set aside.
   std::size_t backlog() const { return count(reason::inside) + count(reason::arrival) + aside_; }
+  std::size_t aside() const { return aside_; }
   /// Those of arrived() alone, and what is set aside.
   std::size_t arrivals() const { return count(reason::arrival) + aside_; }
   /// Somebody keeps packets in a queue of his own, one more or one less.
   void set_aside() { ++aside_; }
-  void taken_up() { --aside_; }
+  void taken_up(std::size_t packets = 1) { aside_ -= packets; }
 
   /// What is in `container` is no longer wanted: it is given back to the host piece by piece, a slice in each turn,
   /// since a guest can make it large. Leaves `container` empty.

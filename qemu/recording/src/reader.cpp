@@ -218,6 +218,12 @@ void take_header(const json& line, recording& to) {
   how.faults.command_acceptance_ns = number_in(line, "command_acceptance_ns");
   how.faults.command_latency_ns = number_in(line, "command_latency_ns");
   how.faults.commands_side_by_side = number_in(line, "commands_side_by_side") != 0;
+  // Recordings made before these were told have none of them.
+  how.faults.work_latency_ns = number_or_zero(line, "work_latency_ns");
+  how.faults.reset_latency_ns = number_or_zero(line, "reset_latency_ns");
+  how.faults.time_seed = number_or_zero(line, "time_seed");
+  if (line.contains("host_memory_limit"))
+    how.host_memory_limit = number_in(line, "host_memory_limit");
   to.label = text_in(line, "label");
   to.usable = true;
 }

@@ -226,7 +226,10 @@ bool make(model::device& to, const record& r) {
   else if (r.name == "set_faults")
     to.set_faults({.command_acceptance_ns = of(r, "command_acceptance_ns"),
                    .command_latency_ns = of(r, "command_latency_ns"),
-                   .commands_side_by_side = of(r, "commands_side_by_side") != 0});
+                   .commands_side_by_side = of(r, "commands_side_by_side") != 0,
+                   .work_latency_ns = of(r, "work_latency_ns"),
+                   .reset_latency_ns = of(r, "reset_latency_ns"),
+                   .time_seed = of(r, "time_seed")});
   else if (r.name == "set_link_faults")
     to.set_link_faults(port, {.loss = static_cast<std::uint32_t>(of(r, "loss")),
                               .corruption = static_cast<std::uint32_t>(of(r, "corruption")),

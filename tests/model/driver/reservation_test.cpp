@@ -200,7 +200,7 @@ TEST_F(reservation, that_finds_too_little_memory_holds_nothing) {
 TEST_F(reservation, whatever_memory_there_is_all_of_it_comes_back) {
   std::mt19937 random(5);
   unsigned made = 0, refused = 0;
-  for (unsigned round = 0; round < 80; ++round) {
+  for (unsigned round = 0; round < 160; ++round) {
     // Pieces of all sizes are taken, so that those left are of all sizes too.
     for (unsigned i = 0; i < 600; ++i) {
       const result<dma_region> some = rig.adapter.arena().allocate(dma_arena::page << random() % 5);

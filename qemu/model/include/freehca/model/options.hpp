@@ -47,9 +47,9 @@ struct options {
   /// all other limits come first.
   std::uint64_t host_memory_limit = std::uint64_t{4} << 30;
   static constexpr std::uint64_t least_host_memory = 32u << 20;
-  capability_set without;                        ///< of what adapters of the kind have
-  bool strict = false;  ///< refuse, too, what no source says that hardware refuses (rules.hpp)
-  rule_set rules_off;   ///< rules that nobody is held to
+  capability_set without;  ///< of what adapters of the kind have
+  bool strict = false;     ///< refuse, too, what no source says that hardware refuses (rules.hpp)
+  rule_set rules_off;      ///< rules that nobody is held to
   fault_options faults;
   bool record = false;       ///< what passes between adapter and host goes to environment::record()
   std::string record_label;  ///< free text for the recording's header: which host, which driver

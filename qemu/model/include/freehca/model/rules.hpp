@@ -26,9 +26,9 @@ enum class rule : std::uint16_t {
   completion_by_event,
   known_command,
   opcode_modifier,
+  opcode_modifier_chooses,
   system_state,
   mailbox_alignment,
-  mailbox_reachable,
   object_busy,
   // Doorbells.
   uar_access,

@@ -119,9 +119,7 @@ class machine final : private model::environment {
   }
 
   /// Not pulled out, and no reset goes on.
-  bool there() const {
-    return !removed_ && now_ >= unreachable_until_ && !adapter_.in_reset();
-  }
+  bool there() const { return !removed_ && now_ >= unreachable_until_ && !adapter_.in_reset(); }
   bool reachable() const { return there() && configuration_.memory_decoded(); }
   bool run_adapter();  // whether there was anything to do
 
