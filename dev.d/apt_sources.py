@@ -4,8 +4,8 @@
 """Prints apt sources (deb822) derived from the system's own, with deb-src added.
 
 The system's lists may name only binary packages and only the system's release. This prints the same archives
-with source packages, for the same release or for another (--release trixie, --backports), and leaves out
-archives that are not Debian's own.
+with source packages, for the same release or for another (--release trixie, --backports), or for one suite alone
+(--suite bookworm-backports), and leaves out archives that are not Debian's own.
 """
 import argparse
 import glob
@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--etc", default="/etc", help="read the lists below this folder")
     parser.add_argument("--release", help="the release to ask for; default: the system's")
     parser.add_argument("--backports", action="store_true", help="add the release's backports")
+    parser.add_argument("--suite", help="this suite alone, of the archive that has the system's release")
     options = parser.parse_args()
 
     own = system_codename(options.etc)
@@ -84,8 +85,12 @@ def main():
             if not suite.startswith(own) or suite[len(own):] not in known or "main" not in components:
                 continue
             tail = known[suite[len(own):]]
+            # Archives for security may stand elsewhere; all other suites stand beside the release.
             targets = [wanted + tail]
-            if tail == "" and options.backports:
+            if options.suite:
+                elsewhere = known[suite[len(own):]] == "-security"
+                targets = [options.suite] if options.suite.endswith("-security") == elsewhere else []
+            elif tail == "" and options.backports:
                 targets.append(wanted + "-backports")
             for uri in uris:
                 for target in targets:

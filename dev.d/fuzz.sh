@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz.sh driver|model [SECONDS]: the driver against an adapter that lies, or the model against a hostile guest and a
-# hostile far end of its cable, under sanitizers, for so many seconds (default 60). What it learns is kept in the
-# cache; an input that finds something is left in build/fuzz-findings.
+# fuzz.sh driver|model|qemu [SECONDS [SEED]]: the driver against an adapter that lies, the model against a hostile guest
+# and a hostile far end of its cable, or the glue between QEMU and the model by random actions, under sanitizers, for so
+# many seconds (default 60). What the first two learn is kept in the cache; an input that finds something is left in
+# build/fuzz-findings. What the third does follows from its seed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -12,19 +13,38 @@ set -euo pipefail
 # shellcheck source=dev.d/cache.sh
 . "$FREEHCA_ROOT/dev.d/cache.sh"
 cd "$FREEHCA_ROOT"
-target=${1:-} seconds=${2:-60}
-[[ $target == driver || $target == model ]] || die "fuzz: say what: driver or model"
+[[ ${1:-} != corpus ]] || exec "$FREEHCA_ROOT/dev.d/fuzz_corpus.sh"
+target=${1:-} seconds=${2:-60} seed=${3:-}
+[[ $target == driver || $target == model || $target == qemu ]] || die "fuzz: say what: driver, model or qemu"
 [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "fuzz: '$seconds' is no number of seconds"
+[[ -z $seed || ($target == qemu && $seed =~ ^[0-9]+$) ]] || die "fuzz: '$seed': qemu alone takes a seed, a number"
 # Both fuzzers may be asked for at once: one builds after the other.
 mkdir -p build/fuzz
 exec 8>build/fuzz/lock
 flock 8
 need script build clang
 step "fuzz: configure" cmake --preset fuzz || die "CMake fails"
-step "fuzz: build" nice cmake --build --preset fuzz --target "freehca_${target}_fuzz" || die "it does not build"
+if [[ $target == qemu ]]; then made=freehca_model; else made=freehca_${target}_fuzz; fi
+step "fuzz: build" nice cmake --build --preset fuzz --target "$made" || die "it does not build"
 flock -u 8
 
-learned=$FREEHCA_CACHE/fuzz/$target findings=build/fuzz-findings/
+if [[ $target == qemu ]]; then
+  binary=$FREEHCA_ROOT/build/fuzz/qemu/qemu-system-x86_64
+  qemu/build/build.sh --sanitized "$(find build/fuzz -name libfreehca_model.a -print -quit)" "$binary" >/dev/null
+  say "fuzz: qemu for $seconds s"
+  log=$FREEHCA_LOGS/fuzz-qemu.log
+  # QEMU itself gives much back only by ending.
+  ASAN_OPTIONS=detect_leaks=0 /usr/bin/python3 -B tests/qom/fuzz_glue.py "$binary" --seconds "$seconds" \
+    ${seed:+--seed "$seed"} >"$log" 2>&1 || {
+    cat "$log" >&2
+    die "fuzz: qemu: something was found; the log: $log; again: tests/qom/fuzz_glue.py $binary --seed S --episode N"
+  }
+  say "fuzz: qemu: $(tr '\n' ' ' <"$log")"
+  exit 0
+fi
+
+# Of these inputs alone: another format has another folder.
+learned=$FREEHCA_CACHE/fuzz/$target-2 findings=build/fuzz-findings/
 mkdir -p "$learned" "$findings"
 cache_lock "fuzz-$target"
 log=$FREEHCA_LOGS/fuzz-$target.log status=0
@@ -34,7 +54,7 @@ say "fuzz: $target for $seconds s"
 TIMEFORMAT='%U %S'
 { time "build/fuzz/tests/fuzz/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 -timeout=60 -entropic=0 \
   -detect_leaks=0 -rss_limit_mb=4096 "-artifact_prefix=$findings" -print_final_stats=1 \
-  "$learned" "tests/fuzz/${target}_inputs" >"$log" 2>&1 || status=$?; } 2>"$log.time"
+  "$learned" "tests/fuzz/${target}_inputs" "tests/fuzz/${target}_corpus" >"$log" 2>&1 || status=$?; } 2>"$log.time"
 if [[ $status -ne 0 ]]; then
   grep -E '^finding:|^arena:|ERROR|runtime error|SUMMARY|Test unit written' "$log" >&2 || tail -n 30 "$log" >&2
   die "fuzz: $target: something was found; the log: $log; again: build/fuzz/tests/fuzz/freehca_${target}_fuzz INPUT"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# build.sh: QEMU with the mlx4 device, from Debian's source package. The last line it prints is the path of
-# the binary.
+# build.sh [--sanitized ARCHIVE BINARY]: QEMU with the mlx4 device, from Debian's source package. The last line it
+# prints is the path of the binary. With --sanitized, makes BINARY too: glue and model (ARCHIVE) with sanitizers.
 #
 # In the cache: qemu/tree-KEY is one source tree, configured and compiled, that is reused: a change of the model
 # costs a relink. qemu/bin-KEY holds one finished binary for one content of model and glue; it appears whole.
@@ -17,6 +17,11 @@ here=$FREEHCA_ROOT/qemu/build
 # shellcheck source=qemu/build/config.sh
 . "$here/config.sh"
 
+sanitized=()
+if [[ ${1:-} == --sanitized ]]; then
+  [[ $# -eq 3 ]] || die "qemu: --sanitized ARCHIVE BINARY"
+  sanitized=("$2" "$3")
+fi
 need build qemu
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/qemu"
@@ -68,6 +73,11 @@ if [[ ! -x $binary ]]; then
   prune_old 2 "$FREEHCA_CACHE"/qemu/tree-*
 fi
 touch "${binary%/*}"
+if [[ ${#sanitized[@]} -gt 0 ]]; then
+  # The tree's objects may be of another checkout's glue, or be gone.
+  step "QEMU: objects" "$here/tree.sh" "$tree" qemu-system-x86_64 || die "QEMU does not build"
+  step "QEMU: with sanitizers" "$here/sanitized.py" "$tree" "${sanitized[@]}" || die "QEMU does not build with sanitizers"
+fi
 [[ ${#archive[@]} -gt 0 ]] || device="none in this checkout (stock QEMU)"
 say "QEMU: $(cat "$tree/source/freehca-source"), device: $device"
 printf '%s\n' "$binary"

@@ -22,6 +22,8 @@ bool mlx4_listens(void *context, unsigned kind)
     switch (kind) {
     case FREEHCA_REMARK_COMMAND:
         return trace_event_get_state_backends(TRACE_MLX4_COMMAND);
+    case FREEHCA_REMARK_WORK_ERROR:
+        return trace_event_get_state_backends(TRACE_MLX4_WORK_ERROR);
     case FREEHCA_REMARK_EVENT:
         return trace_event_get_state_backends(TRACE_MLX4_EVENT);
     case FREEHCA_REMARK_DOORBELL:
@@ -54,6 +56,12 @@ void mlx4_tell(void *context, unsigned kind, const char *rule,
         break;
     case FREEHCA_REMARK_REFUSED:
         trace_mlx4_refused(id, text);
+        break;
+    case FREEHCA_REMARK_WORK_ERROR:
+        trace_mlx4_work_error(id, text);
+        break;
+    case FREEHCA_REMARK_PACKET_DROPPED:
+        trace_mlx4_packet_dropped(id, text);
         break;
     case FREEHCA_REMARK_EVENT:
         trace_mlx4_event(id, text);

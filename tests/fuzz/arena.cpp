@@ -34,9 +34,11 @@ constexpr std::size_t saved_pages_bytes = arena::most_bytes / 4096 * sizeof(std:
 constexpr std::size_t freed_bytes = arena::most_bytes / zone * sizeof(void*);
 constexpr std::size_t ahead = std::size_t{1} << 20;  // poisoned at a time
 constexpr std::size_t most_left = std::size_t{8}
-                                  << 20;  // of what inputs allocate, left to the next
-constexpr int unspecified = 0xbe;         // what a new block holds
-constexpr unsigned most_saved = 4096;     // pages; with more of them, all are found anew
+                                  << 20;   // of what inputs allocate, left to the next
+constexpr int unspecified = 0xbe;          // what a new block holds
+constexpr std::size_t most_copied = 8192;  // pages; after so many, those to be saved are found anew
+// From so many bytes on, the kernel gives zeros more cheaply than writing them does: most are never looked at.
+constexpr std::size_t given_by_kernel = std::size_t{256} << 10;
 
 thread_local arena* now = nullptr;
 std::array<arena*, arena::most_at_once> all{};
@@ -170,7 +172,10 @@ void* arena::allocate(std::size_t bytes, std::size_t alignment) {
 void* arena::allocate_zeroed(std::size_t bytes) {
   std::byte* block = take(bytes, page);
   // Before seal() nothing has been here.
-  if (sealed_ != 0) std::memset(block, 0, bytes);
+  if (sealed_ == 0) return block;
+  const std::size_t whole = bytes < given_by_kernel ? 0 : bytes / page * page;
+  if (whole != 0 && madvise(block, whole, MADV_DONTNEED) != 0) give_up("cannot empty pages");
+  std::memset(block + whole, 0, bytes - whole);
   return block;
 }
 
@@ -189,7 +194,7 @@ void arena::seal() {
 
 void arena::protect() {
   if (mprotect(base_, up(sealed_, page), PROT_READ) != 0) give_up("cannot protect pages");
-  saved_count_ = 0;
+  saved_count_ = copied_ = 0;
 }
 
 bool arena::saves(const void* address) {
@@ -210,7 +215,8 @@ void arena::restore() {
   if (const std::size_t kept = up(sealed_, page) + most_left; top_ > kept)
     madvise(base_ + kept, up(top_, page) - kept, MADV_DONTNEED);
   top_ = sealed_;
-  if (saved_count_ > most_saved) protect();
+  copied_ += saved_count_;
+  if (copied_ > most_copied) protect();
 }
 
 }  // namespace freehca::fuzz

@@ -15,12 +15,13 @@ namespace freehca::fuzz {
 /// out again before that. With the address sanitizer, what is free and what lies between two blocks is poisoned.
 ///
 /// A page is saved when it is first written to after seal() (it is write-protected until then, and a fault tells),
-/// and restored each time from then on: a reset costs what the inputs touch, not what the machine has. One thread.
+/// and restored each time from then on, until so much was copied that it is worth while to find out anew what inputs touch:
+/// a reset costs what they touch, not what the machine has. One thread.
 class arena {
  public:
   /// Bytes of address space; only what is touched costs memory.
   static constexpr std::size_t most_bytes = std::size_t{256} << 20;
-  static constexpr std::size_t most_at_once = 64;
+  static constexpr std::size_t most_at_once = 96;
 
   arena();
   ~arena();
@@ -69,6 +70,7 @@ class arena {
   std::uint32_t* saved_pages_;  // which of them there are
   void** freed_;                // since seal(), of what was there then
   std::size_t saved_count_ = 0, freed_count_ = 0;
+  std::size_t copied_ = 0;                           // pages, since they were protected
   std::size_t top_ = 0, sealed_ = 0, poisoned_ = 0;  // offsets
 };
 

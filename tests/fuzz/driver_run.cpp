@@ -4,29 +4,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <new>
+#include <optional>
 
-#include <freehca/hal/text.hpp>
 #include <freehca/hca/verbs.hpp>
 #include <freehca/in_process/detached.hpp>
 #include <freehca/in_process/machine.hpp>
-#include <freehca/layouts/hcr.hpp>
-#include <freehca/layouts/register_map.hpp>
 
 #include "digest.hpp"
+#include "finding.hpp"
+#include "idle_watch.hpp"
 #include "lies.hpp"
+#include "traffic.hpp"
 
 namespace freehca::fuzz {
 namespace {
-
-[[noreturn]] void found(const char* what, status s = {}) {
-  char text[160];
-  describe(s, text, sizeof text);
-  std::fprintf(stderr, "finding: %s (%s)\n", what, s.ok() ? "-" : text);
-  __builtin_trap();
-}
 
 struct release {
   void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
@@ -42,40 +35,71 @@ using in_process::detached;
 // No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter does.
 constexpr std::uint64_t patience = clock::seconds(600);
 
-/// Which machine it is, and how far its bring-up has come when the adapter begins to lie.
+/// Which machine it is, and how far it has come when the adapter begins to lie.
 struct beginning {
-  // Of `machine`. Without interrupts none can be lost.
+  // Without interrupts none can be lost.
   static constexpr unsigned no_function_reset = 1, no_interrupts = 2, interrupts_lost = 4,
-                            one_command = 8, no_manager = 16, connectx2 = 32, machines = 64;
-  // Commands that were sent: none; some; all, which is more than there are in a bring-up.
-  static constexpr std::array<unsigned, 8> commands{0, 3, 6, 12, 20, 32, 48, 1u << 20};
-  static constexpr unsigned all = commands.size() - 1;
+                            one_command = 8, no_manager = 16, connectx2 = 32;
+  // All of them are kept at the same time: each point of each.
+  static constexpr std::array<unsigned, 8> machines{
+      0,
+      no_function_reset | interrupts_lost | one_command,
+      no_interrupts,
+      no_function_reset,
+      interrupts_lost,
+      one_command | no_manager,
+      connectx2,
+      connectx2 | one_command | no_interrupts,
+  };
+  // Points: nothing was done; so many commands of a bring-up were sent; the device is up; queue pairs are connected.
+  static constexpr std::array<unsigned, 4> commands{0, 6, 20, 48};
+  static constexpr unsigned up = commands.size(), connected = up + 1;
 
   unsigned machine = 0;
-  unsigned point = 0;  ///< index in `commands`
+  unsigned point = 0;
+  bool goes_on =
+      true;  ///< a bring-up that the adapter lies in is carried to its end, and what it gave is used
 
-  std::uint32_t number() const { return point * machines + machine; }
-  static beginning numbered(std::uint32_t n) { return {n % machines, n / machines}; }
+  std::uint32_t number() const {
+    return static_cast<std::uint32_t>((point * machines.size() + machine) * 2 + (goes_on ? 0 : 1));
+  }
+  static beginning numbered(std::uint32_t n) {
+    const auto rest = static_cast<unsigned>(n / 2);
+    return {static_cast<unsigned>(rest % machines.size()),
+            static_cast<unsigned>(rest / machines.size()), n % 2 == 0};
+  }
 };
 
-/// The driver against an adapter that lies as the input says: bring-up, queue pairs made and used by several tasks
-/// at the same time, teardown. Afterwards the adapter is honest, and the driver has to be: everything given back,
-/// and, unless the adapter was pulled, a bring-up that works.
+/// What a task makes and uses.
+struct connection {
+  create_memory_region source, target;
+  create_completion_queue completions;
+  create_queue_pair pair;
+  bool made = false;
+};
+
+/// The driver against an adapter that lies as the input says: bring-up; regions, completion queues and queue pairs made
+/// and used by several tasks at the same time; teardown. Afterwards the adapter is honest, and the driver has to be:
+/// everything given back, and, unless the adapter was pulled, a bring-up and messages that work.
 class driver_run final : public target {
  public:
-  explicit driver_run(const beginning& where) : machine_(machine_of(where.machine)) {
+  explicit driver_run(const beginning& where)
+      : where_(where),
+        machine_(machine_of(beginning::machines[where.machine])),
+        messages_(std::make_unique<traffic>(machine_.memory())),
+        watch_(machine_, device_) {
     machine_.on_adapter_write = [this](std::uint64_t address, std::size_t bytes) {
       steps_.add(address), steps_.add(bytes);
     };
     open(false);
     if (where.point == 0) return;
-    begun_ = true;
     device_.bring_up(up_);
-    const unsigned least = beginning::commands[where.point];
+    const unsigned least = where.point < beginning::up ? beginning::commands[where.point] : ~0u;
     drive([&] { return up_.done() || device_.commands().statistics().posted >= least; },
           "an honest bring-up does not end");
-    if (where.point == beginning::all && !up_.outcome().ok())
-      found("an honest bring-up fails", up_.outcome());
+    if (where.point < beginning::up) return;
+    if (!up_.outcome().ok()) found("an honest bring-up fails", up_.outcome());
+    if (where.point == beginning::connected) connect_all_of_honest();
   }
   ~driver_run() override {
     // A machine that was made and never used.
@@ -84,19 +108,40 @@ class driver_run final : public target {
   }
 
   void go(input from) override {
-    input_ = from;
-    {
-      lies adapter(machine_, input_, [this](lies::moment when) {
-        (when == lies::moment::between_polls ? cancel_wanted_ : cancel_inside_wanted_) = true;
-      });
-      if (!begun_) device_.bring_up(up_);
-      if (await(up_, "bring-up does not end").ok()) use();
-      tear_down();
-      removed_ = adapter.removed();
+    traffic::plan what;
+    if (where_.point >= beginning::up) {
+      what.kinds = from.byte();
+      what.lengths = from.byte();
+      const unsigned how = from.byte();
+      orderly_ = how % 2 == 0;
+      what.receives_alone = how % 16 == 3;
     }
+    input_ = from;
+    lies adapter(
+        machine_, input_,
+        [this](lies::moment when) {
+          (when == lies::moment::between_polls ? cancel_wanted_ : cancel_inside_wanted_) = true;
+        },
+        [this](std::uint64_t address) { return messages_->holds(address); });
+    adapter_ = &adapter;
+    if (where_.point == 0) device_.bring_up(up_);
+    if (!where_.goes_on) cut_short(adapter);
+    const bool is_up = await(up_, "bring-up does not end").ok();
+    // Lies that a bring-up believed show later.
+    if (is_up && where_.goes_on) use(what);
+    tear_down();
+    removed_ = adapter.removed();
+    adapter.stop();
+    cancel_wanted_ = cancel_inside_wanted_ = false;
     machine_.adapter().release_held_commands();
     tear_down();
     check_nothing_left();
+    // An entry that names a later request than it should retires those before it, too, and tells of one.
+    if (!adapter.changed_structures()) {
+      if (messages_->unended() != 0) found("a request never ends");
+      if (where_.point >= beginning::up) messages_->check_memory();
+    }
+    adapter_ = nullptr;
   }
   void check_thoroughly() override {
     if (!removed_) recover();
@@ -106,6 +151,7 @@ class driver_run final : public target {
     model::counter c{};
     for (std::size_t i = 0; machine_.adapter().counter_at(i, c); ++i) all.add(c.value);
     for (const std::string& complaint : machine_.complaints()) all.add(complaint);
+    messages_->note(all);
     return all.value();
   }
 
@@ -119,6 +165,7 @@ class driver_run final : public target {
     m.model.subnet_manager = (flags & beginning::no_manager) == 0;
     m.model.kind = (flags & beginning::connectx2) != 0 ? model::variant::connectx2
                                                        : model::variant::connectx3_pro;
+    m.takes_fills = false;
     return m;
   }
 
@@ -134,20 +181,20 @@ class driver_run final : public target {
   }
 
   template <class Done>
-  void drive(Done done, const char* what) {
+  void drive(Done done, const char* what, std::uint64_t longest = patience) {
     const bool in_time = machine_.run(
         done,
         [this] {
           if (cancel_wanted_) cancel();
-          const unsigned handled = verbs_.is_open() ? verbs_.poll() : device_.poll();
-          const std::uint64_t deadline =
-              verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
-          check_not_spinning(handled, deadline);
+          const bool objects = verbs_.is_open();
+          const unsigned handled = objects ? verbs_.poll() : device_.poll();
+          const std::uint64_t deadline = objects ? verbs_.next_deadline() : device_.next_deadline();
+          const std::uint64_t until = watch_.polled(handled, deadline);
           note_step();
-          return patiently(deadline);
+          return until;
         },
-        patience);
-    if (!in_time) found(what);
+        longest);
+    if (!in_time && longest == patience) found(what);
   }
 
   void note_step() {
@@ -156,61 +203,26 @@ class driver_run final : public target {
       steps_.add(number);
   }
 
-  // "At once" is for what has just come (an adapter may interrupt without end), and for what only looking can tell:
-  // answers without an interrupt, a command register that is taken. A driver that says it again and again, and has
-  // nothing to look for, would keep a processor busy for ever.
-  void check_not_spinning(unsigned handled, std::uint64_t deadline) {
-    const bool interrupted = machine_.messages() != messages_;
-    messages_ = machine_.messages();
-    if (handled == 0 && interrupted) wait_in_storm();
-    else storm_ = 0;
-    if (deadline != 0 || handled != 0 || interrupted) {
-      idle_looks_ = 0;
-      return;
-    }
-    const channel& commands = device_.commands();
-    const bool looks = commands.queued() > 0 && register_taken();
-    idle_looks_ = looks ? 0 : idle_looks_ + 1;
-    if (idle_looks_ <= most_idle_looks || commands.in_flight() == 0) {
-      if (idle_looks_ > 2 * most_idle_looks) found("the driver spins");
-      return;
-    }
-    // Asked last: what info() tells is gathered from all parts of the device.
-    if (!commands.uses_events() || !device_.info().interrupts_work) idle_looks_ = 0;
-    else if (idle_looks_ > 2 * most_idle_looks) found("the driver spins");
-  }
-
-  // An adapter that interrupts whenever it is armed, and for nothing: for the driver time passes all the same.
-  void wait_in_storm() {
-    constexpr unsigned interrupts_each = 8, longest = 14;
-    machine_.advance(clock::microseconds(1) << std::min(storm_++ / interrupts_each, longest));
-  }
-
-  bool register_taken() {
-    layouts::image<layouts::hcr> h;
-    layouts::store_be(h.data() + (layouts::bar0::hcr_status - layouts::bar0::hcr),
-                      static_cast<std::uint32_t>(
-                          machine_.adapter().read_registers(layouts::bar0::hcr_status, 4)));
-    return h.get<&layouts::hcr::go>();
-  }
-
-  // A driver that looks again and again at an adapter that is silent: less and less often, or an input would
-  // take seconds.
-  std::uint64_t patiently(std::uint64_t deadline) {
-    constexpr unsigned looks_each = 8, longest = 14;
-    if (deadline != 0) looks_ = 0;
-    else
-      deadline =
-          machine_.time() + (clock::microseconds(1) << std::min(looks_++ / looks_each, longest));
-    return deadline;
-  }
-
   // What the user's Ctrl-C would do. Not at once: the driver is in the midst of something.
   void cancel() {
     cancel_wanted_ = cancel_inside_wanted_ = false;
     if (current_ != nullptr) current_->cancel();
     for (operation* each : pending_)
       if (each != nullptr) each->cancel();
+  }
+
+  // A bring-up is cancelled some commands behind the last lie: what comes then, an honest bring-up does too.
+  void cut_short(const lies& adapter) {
+    constexpr unsigned some = 3;
+    std::uint64_t until = 0;
+    drive(
+        [&] {
+          const std::uint64_t posted = device_.commands().statistics().posted;
+          if (until == 0 && adapter.used_up()) until = posted + some;
+          return up_.done() || (until != 0 && posted >= until);
+        },
+        "bring-up does not end");
+    up_.cancel();
   }
 
   status await(operation& op, const char* what) {
@@ -238,18 +250,68 @@ class driver_run final : public target {
     }
   }
 
-  void use() {
+  // ---- Objects
+
+  bool open_verbs() {
+    verbs_events events;
+    events.context = this;
+    events.request_ended = [](void* self, qp_handle, void*, const queues::work_completion& how,
+                              status) noexcept {
+      auto& run = *static_cast<driver_run*>(self);
+      run.messages_->take(how, run.data_is_true());
+    };
     if (!verbs_
              .open(device_, budget_, objects_, verbs_storage_.get(),
-                   verbs::storage_bytes(budget_, objects_))
+                   verbs::storage_bytes(budget_, objects_), events)
              .ok())
-      return;
+      return false;
     const result<pd_handle> domain = verbs_.create_protection_domain();
-    if (!domain.ok()) return;
-    running_ = tasks;
-    for (unsigned i = 0; i < tasks; ++i) use_queue_pair(i, domain.value());
+    if (domain.ok()) domain_ = domain.value();
+    return domain.ok();
+  }
+
+  template <class Task>
+  void run_tasks(Task task) {
+    running_ = traffic::pairs;
+    for (unsigned i = 0; i < traffic::pairs; ++i) (this->*task)(i);
     drive([this] { return running_ == 0; }, "an operation on an object does not end");
-    static_cast<void>(verbs_.destroy(domain.value()));
+  }
+
+  /// False: not all are connected, as where the port has no address.
+  bool connect_all() {
+    for (auto& c : connections_) c.emplace();
+    run_tasks(&driver_run::connect);
+    return std::all_of(connections_.begin(), connections_.end(),
+                       [](const auto& c) { return c->made; });
+  }
+  void connect_all_of_honest() {
+    if (!open_verbs() || (!connect_all() && device_.port(1).active()))
+      found("an honest adapter gives no connected queue pairs");
+  }
+
+  void use(const traffic::plan& what) {
+    if (where_.point != beginning::connected) {
+      if (!open_verbs()) return;
+      connect_all();
+    }
+    plan_ = what;
+    use_connections();
+  }
+  void use_connections() {
+    run_tasks(&driver_run::exchange);
+    // Time for what was sent; longer only where something is lost, and nobody waits for that here.
+    constexpr std::uint64_t long_enough = clock::milliseconds(20);
+    drive(
+        [this] {
+          poll();
+          return messages_->outstanding() == 0;
+        },
+        "", long_enough);
+    check_all_arrived();
+    // Else all of it is left to the teardown.
+    if (!orderly_) return;
+    run_tasks(&driver_run::disconnect);
+    static_cast<void>(verbs_.destroy(domain_));
   }
 
   // Waits for an operation that cancel() may end. What follows runs inside its completion.
@@ -258,76 +320,120 @@ class driver_run final : public target {
     if (cancel_inside_wanted_) cancel();
     return op.operator co_await();
   }
-
-  detached use_queue_pair(unsigned task, pd_handle domain) {
-    create_completion_queue completions;
-    completions.start(verbs_, {.entries = 15});
-    status s = co_await under_way(task, completions);
-    if (s.ok()) {
-      create_queue_pair pair;
-      pair.start(verbs_, {.pd = domain,
-                          .send_cq = completions.queue(),
-                          .receive_cq = completions.queue(),
-                          .sends = 4,
-                          .receives = 4,
-                          .inline_bytes = 64});
-      s = co_await under_way(task, pair);
-      if (s.ok()) {
-        const connection_attributes a = loopback(pair.qpn());
-        modify_queue_pair m;
-        for (const auto to :
-             {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
-          m.restart();
-          m.start(verbs_, pair.queue(), to, a);
-          s = co_await under_way(task, m);
-          if (!s.ok()) break;
-        }
-        if (s.ok()) exchange(pair.queue(), completions.queue());
-        query_queue_pair look;
-        for (unsigned i = 0; i < 3; ++i) {
-          look.restart();
-          look.start(verbs_, pair.queue());
-          static_cast<void>(co_await under_way(task, look));
-        }
-        poll(completions.queue());
-        destroy_queue_pair d;
-        d.start(verbs_, pair.queue());
-        static_cast<void>(co_await under_way(task, d));
-      }
-      destroy_completion_queue d;
-      d.start(verbs_, completions.queue());
-      static_cast<void>(co_await under_way(task, d));
-    }
+  void task_ends(unsigned task) {
     pending_[task] = nullptr;
     --running_;
   }
 
-  // Messages without data from a queue pair to itself: what comes back is polled later.
-  void exchange(qp_handle pair, cq_handle completions) {
-    queues::sq* send = verbs_.send_queue(pair);
-    queues::rq* receive = verbs_.receive_queue(pair);
-    if (send == nullptr || receive == nullptr) return;
-    for (unsigned i = 0; i < 4; ++i) {
-      static_cast<void>(receive->post_and_ring({}));
-      static_cast<void>(send->post_and_ring({}));
+  detached connect(unsigned task) {
+    connection& c = *connections_[task];
+    const page_list from = messages_->source(task), to = messages_->target(task);
+    c.source.start(verbs_, {.pd = domain_,
+                            .pages = from,
+                            .virtual_address = traffic::source_address(task),
+                            .access = {.remote_read = true}});
+    status s = co_await under_way(task, c.source);
+    c.target.start(verbs_, {.pd = domain_,
+                            .pages = to,
+                            .virtual_address = traffic::target_address(task),
+                            .access = {.local_write = true, .remote_write = true}});
+    if (const status t = co_await under_way(task, c.target); s.ok()) s = t;
+    c.completions.start(verbs_, {.entries = 15});
+    if (const status t = co_await under_way(task, c.completions); s.ok()) s = t;
+    if (c.completions.outcome().ok()) {
+      c.pair.start(verbs_, {.pd = domain_,
+                            .send_cq = c.completions.queue(),
+                            .receive_cq = c.completions.queue(),
+                            .sends = traffic::messages,
+                            .receives = traffic::messages,
+                            .inline_bytes = traffic::most_inline});
+      if (const status t = co_await under_way(task, c.pair); s.ok()) s = t;
     }
-    poll(completions);
+    if (s.ok()) {
+      const connection_attributes a = loopback(c.pair.qpn());
+      modify_queue_pair m;
+      for (const auto state :
+           {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
+        m.restart();
+        m.start(verbs_, c.pair.queue(), state, a);
+        s = co_await under_way(task, m);
+        if (!s.ok()) break;
+      }
+    }
+    c.made = s.ok();
+    task_ends(task);
   }
 
-  void poll(cq_handle completions) {
-    queues::work_completion w[4];
-    if (queues::cq* q = verbs_.queue(completions); q != nullptr) static_cast<void>(q->poll(w, 4));
+  detached exchange(unsigned task) {
+    connection& c = *connections_[task];
+    if (c.made) {
+      queues::sq* send = verbs_.send_queue(c.pair.queue());
+      queues::rq* receive = verbs_.receive_queue(c.pair.queue());
+      if (send != nullptr && receive != nullptr)
+        messages_->post(task, {c.source.key(), c.target.key(), c.pair.qpn()}, plan_, *send,
+                        *receive);
+      poll();
+      query_queue_pair look;
+      look.start(verbs_, c.pair.queue());
+      static_cast<void>(co_await under_way(task, look));
+    }
+    task_ends(task);
+  }
+
+  detached disconnect(unsigned task) {
+    connection& c = *connections_[task];
+    if (c.pair.done() && c.pair.outcome().ok()) {
+      // Its completions that nobody has polled are dropped.
+      messages_->leaves(task);
+      destroy_queue_pair d;
+      d.start(verbs_, c.pair.queue());
+      static_cast<void>(co_await under_way(task, d));
+    }
+    if (c.completions.outcome().ok()) {
+      destroy_completion_queue d;
+      d.start(verbs_, c.completions.queue());
+      static_cast<void>(co_await under_way(task, d));
+    }
+    for (create_memory_region* r : {&c.source, &c.target}) {
+      if (!r->outcome().ok()) continue;
+      destroy_memory_region d;
+      d.start(verbs_, r->region());
+      static_cast<void>(co_await under_way(task, d));
+    }
+    task_ends(task);
+  }
+
+  void poll() {
+    for (const auto& c : connections_) {
+      if (!c->made) continue;
+      if (queues::cq* q = verbs_.queue(c->completions.queue()); q != nullptr)
+        messages_->poll(*q, data_is_true());
+    }
+  }
+
+  bool data_is_true() const { return adapter_ == nullptr || !adapter_->changed_writes(); }
+
+  // With an adapter that was honest until now.
+  void check_all_arrived() {
+    if (plan_.receives_alone || (adapter_ != nullptr && adapter_->told() != 0)) return;
+    if (!device_.port(1).active()) return;
+    for (const auto& c : connections_)
+      if (!c->made) found("an honest adapter gives no connected queue pairs");
+    if (messages_->outstanding() != 0 || messages_->ended() != messages_->well())
+      found("messages of an honest adapter do not arrive");
   }
 
   connection_attributes loopback(std::uint32_t qpn) const {
     connection_attributes a;
-    a.remote_write = true;
+    a.remote_read = a.remote_write = true;
     a.path_mtu = layouts::ib_mtu::mtu_1024;
     a.remote_qpn = qpn;
     a.address.port = 1;
     a.address.dlid = device_.port(1).lid;
     return a;
   }
+
+  // ---- What must hold
 
   void check_nothing_left() {
     if (device_.state() != device_state::down) found("the device is not down after teardown");
@@ -345,54 +451,61 @@ class driver_run final : public target {
       s = bring_up();
     }
     if (!s.ok()) found("no bring-up after the lies", s);
+    messages_ = std::make_unique<traffic>(machine_.memory());
+    connect_all_of_honest();
+    plan_ = {};
+    use_connections();
     tear_down();
+    messages_->check_memory();
     check_nothing_left();
   }
 
-  static constexpr unsigned tasks = 3;
+  const beginning where_;
   input input_{nullptr, 0};
   digest steps_;
   in_process::machine machine_;
+  std::unique_ptr<traffic> messages_;
   const budget budget_{};
   const verbs_budget objects_{};
   const storage device_storage_ = allocate(device::storage_bytes(budget_)),
                 verbs_storage_ = allocate(verbs::storage_bytes(budget_, objects_));
   device device_;
   verbs verbs_;
+  idle_watch watch_;
   operation up_;  // the bring-up that an input begins in, or does first
-  bool begun_ = false;
+  pd_handle domain_{};
+  std::array<std::optional<connection>, traffic::pairs> connections_;
+  traffic::plan plan_;
+  bool orderly_ = true;
+  const lies* adapter_ = nullptr;  // while it lies
   operation* current_ = nullptr;
-  operation* pending_[tasks] = {};
+  operation* pending_[traffic::pairs] = {};
   unsigned running_ = 0;
-  unsigned looks_ = 0;                              // in a row
-  static constexpr unsigned most_idle_looks = 100;  // more than an input can tell lies
-  std::uint64_t messages_ = 0;
-  unsigned storm_ = 0;       // interrupts for nothing, in a row
-  unsigned idle_looks_ = 0;  // in a row
   bool cancel_wanted_ = false, cancel_inside_wanted_ = false;
   bool removed_ = false;
 };
 
 }  // namespace
 
-constexpr std::uint32_t thorough_ones = beginning::machines * beginning::commands.size();
-
 start start_of(input& from) {
+  constexpr unsigned thorough_each = 256;
+  const bool thorough = from.mark() % thorough_each == 0;
   beginning where;
-  where.machine = from.byte() % beginning::machines;
-  if ((where.machine & beginning::no_interrupts) != 0) where.machine &= ~beginning::interrupts_lost;
+  const unsigned which = from.byte();
+  where.machine = which % beginning::machines.size();
   // Most inputs begin on a device that is up: a bring-up takes as long as many of what comes after it.
-  constexpr unsigned each = 8;
-  constexpr unsigned thorough_from = 0xfe;
+  constexpr unsigned cold = 8, each = 8, connected = 80;
   const unsigned what = from.byte();
-  where.point = std::min(what / each, beginning::all);
-  // The thorough ones are states of their own: what they touch would be restored after every input.
-  const bool thorough = what == 0 || what >= thorough_from;
-  return {where.number() + (thorough ? thorough_ones : 0), thorough};
+  where.point = what < cold        ? 0
+                : what < connected ? std::min(1 + (what - cold) / each, beginning::up)
+                                   : beginning::connected;
+  // One in four of those that begin in a bring-up.
+  where.goes_on = where.point >= beginning::up || which / beginning::machines.size() % 4 == 0;
+  return {where.number(), thorough};
 }
 
 std::unique_ptr<target> make_target(std::uint32_t state) {
-  return std::make_unique<driver_run>(beginning::numbered(state % thorough_ones));
+  return std::make_unique<driver_run>(beginning::numbered(state));
 }
 
 }  // namespace freehca::fuzz

@@ -23,6 +23,13 @@ class input {
     for (unsigned i = 0; i < 4; ++i) w = w << 8 | byte();
     return w;
   }
+  /// A number of all that is left, which tells inputs apart.
+  std::uint32_t mark() const {
+    // FNV-1a, over 32 bits.
+    std::uint32_t sum = 0x811c9dc5;
+    for (std::size_t i = 0; i < left_; ++i) sum = (sum ^ at_[i]) * 0x01000193;
+    return sum ^ sum >> 16;
+  }
 
  private:
   const std::uint8_t* at_;

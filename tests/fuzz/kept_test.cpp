@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // An input does on a kept machine what it does on a new one, whatever the machine was used for before: else a finding
-// could not be replayed. Runs the inputs of the folder on new machines, and on kept ones forwards and backwards.
+// could not be replayed. Runs the inputs of the folders on new machines, and on kept ones forwards and backwards.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -73,22 +73,24 @@ void check_arena() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: %s FOLDER...\n", argv[0]);
     return EXIT_FAILURE;
   }
   check_arena();
   std::vector<sample> samples;
   std::set<std::uint64_t> traces;
-  for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    sample s{entry.path().filename().string(), {std::istreambuf_iterator<char>(file), {}}, 0};
-    s.trace = freehca::fuzz::run(data(s), s.bytes.size());
-    traces.insert(s.trace);
-    samples.push_back(std::move(s));
-  }
-  // Else the comparison could not fail.
-  expect(samples.size() > 1 && traces.size() == samples.size(), "not each its own trace", "inputs");
+  for (int folder = 1; folder < argc; ++folder)
+    for (const auto& entry : std::filesystem::directory_iterator(argv[folder])) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      sample s{entry.path().filename().string(), {std::istreambuf_iterator<char>(file), {}}, 0};
+      s.trace = freehca::fuzz::run(data(s), s.bytes.size());
+      traces.insert(s.trace);
+      samples.push_back(std::move(s));
+    }
+  // Else the comparison could not fail. Some inputs say the same by other bytes.
+  expect(samples.size() > 1 && traces.size() > samples.size() * 3 / 4, "traces do not differ",
+         "inputs");
   kept_targets kept;
   const auto check = [&kept](const sample& s) {
     expect(kept.traced(data(s), s.bytes.size()) == s.trace, "another trace on a kept machine",

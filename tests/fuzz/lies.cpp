@@ -6,11 +6,16 @@
 
 namespace freehca::fuzz {
 
-lies::lies(in_process::machine& on, input& from, canceller cancel)
-    : machine_(on), input_(from), cancel_(std::move(cancel)) {
-  next();
-  machine_.alter_adapter_write = [this](std::uint64_t, std::byte* bytes, std::size_t count) {
-    if (due()) alter(bytes, count);
+lies::lies(in_process::machine& on, input& from, canceller cancel,
+           std::function<bool(std::uint64_t address)> payload)
+    : machine_(on), input_(from), cancel_(std::move(cancel)), payload_(std::move(payload)) {
+  begin_next();
+  machine_.alter_adapter_write = [this](std::uint64_t address, std::byte* bytes,
+                                        std::size_t count) {
+    if (!due()) return;
+    changed_writes_ = true;
+    if (!payload_ || !payload_(address)) changed_structures_ = true;
+    alter(bytes, count);
   };
   machine_.alter_register_read = [this](unsigned, std::size_t, std::uint32_t value) {
     return due() ? alter(value) : value;
@@ -28,6 +33,11 @@ void lies::stop() {
 }
 
 void lies::next() {
+  ++told_;
+  begin_next();
+}
+
+void lies::begin_next() {
   on_ = !input_.empty();
   gap_ = input_.byte();
   // Most chances in a bring-up are reads of registers: some gaps have to be long.

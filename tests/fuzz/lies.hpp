@@ -22,7 +22,9 @@ class lies {
   /// driver at the adapter, or from inside the next completion.
   enum class moment : std::uint8_t { between_polls, at_a_completion };
   using canceller = std::function<void(moment)>;
-  lies(in_process::machine& on, input& from, canceller cancel);
+  /// `payload` says which addresses the lies change no more than data with.
+  lies(in_process::machine& on, input& from, canceller cancel,
+       std::function<bool(std::uint64_t address)> payload = {});
   ~lies() { stop(); }
   lies(const lies&) = delete;
   lies& operator=(const lies&) = delete;
@@ -31,6 +33,14 @@ class lies {
   void stop();
   /// Whether the adapter was pulled.
   bool removed() const { return removed_; }
+  /// No lie is left: the adapter is honest from now on.
+  bool used_up() const { return !on_; }
+  /// How many lies were told.
+  unsigned told() const { return told_; }
+  /// Whether what the adapter wrote to memory was changed, and whether other memory than payload was: the adapter's own
+  /// contexts stand there too, and it does anything when they are not what it wrote.
+  bool changed_writes() const { return changed_writes_; }
+  bool changed_structures() const { return changed_structures_; }
 
  private:
   enum class kind : std::uint8_t {
@@ -58,6 +68,7 @@ class lies {
 
   bool due();
   void next();
+  void begin_next();
   void alter(std::byte* bytes, std::size_t count);
   std::uint32_t alter(std::uint32_t value);
   model::command_verdict judge();
@@ -66,6 +77,9 @@ class lies {
   in_process::machine& machine_;
   input& input_;
   canceller cancel_;
+  std::function<bool(std::uint64_t)> payload_;
+  unsigned told_ = 0;
+  bool changed_writes_ = false, changed_structures_ = false;
   kind kind_{};
   std::uint32_t gap_ = 0;
   std::uint32_t place_ = 0;

@@ -11,8 +11,9 @@ namespace {
 
 constexpr unsigned kinds = 3, choices = std::size(model::capability_names) + 1,
                    states = kinds * choices;
-// Bytes from here on ask for the thorough check.
-constexpr unsigned thorough = 252;
+// Bytes from here on name adapters that lack nothing.
+constexpr unsigned whole = 252;
+constexpr unsigned thorough_each = 256;
 
 /// An adapter of one kind, and without one capability or none.
 model::options adapter_of(std::uint32_t state) {
@@ -43,15 +44,14 @@ class model_run final : public target {
 }  // namespace
 
 start start_of(input& from) {
+  const bool thorough = from.mark() % thorough_each == 0;
   const unsigned what = from.byte();
-  // The thorough ones are states of their own: what they touch would be restored after every input.
-  if (what >= thorough) return {states + what % kinds, true};
-  return {what % states, false};
+  return {what >= whole ? what % kinds * choices : what % states, thorough};
 }
 
 std::unique_ptr<target> make_target(std::uint32_t state) {
   testing::FLAGS_gtest_break_on_failure = true;  // an expectation that fails is a finding
-  return std::make_unique<model_run>(state < states ? state : (state - states) * choices);
+  return std::make_unique<model_run>(state);
 }
 
 }  // namespace freehca::fuzz

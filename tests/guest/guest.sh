@@ -52,9 +52,10 @@ need script guest
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
 
-# What the two halves of the image depend on. The archive's state is not among it: a cached image stays.
-tools_key=$({ echo "$release"; cd "$here" && files_key packages.txt tools.sh image_tools.py elf.py cpio.py; } | key_of)
-kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key modules.txt kernel.sh image_modules.py vmlinux.py cpio.py; } | key_of)
+# What the two halves of the image depend on. The state of the archive is not among it: a cached image stays.
+apt=("../../dev.d/apt_sources.py" "../../dev.d/private_apt.sh")
+tools_key=$({ echo "$release"; cd "$here" && files_key packages.txt tools.sh image_tools.py elf.py cpio.py "${apt[@]}"; } | key_of)
+kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key modules.txt kernel.sh image_modules.py vmlinux.py cpio.py "${apt[@]}"; } | key_of)
 tools=$FREEHCA_CACHE/guest/tools-$tools_key
 kernel=$FREEHCA_CACHE/guest/kernel-$kernel_key
 if [[ ! -e $tools || ! -e $kernel ]]; then
@@ -62,6 +63,7 @@ if [[ ! -e $tools || ! -e $kernel ]]; then
   "$here/image.sh" "$tools" "$kernel" "$release" "$kernel_version"
 fi
 touch "$tools" "$kernel"
+[[ -z $kernel_version ]] || say "guest: kernel $(<"$kernel/release.txt")"
 [[ $prepare == no ]] || exit 0
 
 if [[ $device == default ]]; then

@@ -2,30 +2,18 @@
 # Copyright the freehca authors
 # shellcheck shell=dash
 # For cases: SIGKILL at instants that are spread over hcactl ping's bring-up, traffic and teardown, on a card that resets
-# its function (0000:00:08.0, hca0) and on one that does not (0000:00:09.0, hca1). Wants linux_traffic.sh and
-# hcactl_outcomes.sh. In bring-up and teardown the instants are commands, so that it does not matter how fast the
-# machine is.
+# its function (0000:00:08.0, hca0) and on one that does not (0000:00:09.0, hca1). Wants linux_traffic.sh,
+# hcactl_outcomes.sh and hcactl_instants.sh.
+# shellcheck disable=SC2154 # what hcactl_instants.sh sets
 
-# Commands that take this long, one after the other, leave time to kill between one and the next.
-slowly() {
-  host set x-fault-commands-side-by-side false "$device" && host set x-fault-command-latency 20000000 "$device"
+# killed_at COMMANDS SECONDS MESSAGES: false when the run was over before.
+killed_at() {
+  signalled_at KILL "$@"
+  [ "$ended_status" = 0 ] || [ "$ended_status" = 137 ] || fail "killed: status $ended_status: $(cat /run/signalled)"
+  [ "$ended_status" = 137 ]
 }
-quickly() { host set x-fault-command-latency 0 "$device"; }
-commands() { host get commands "$device"; }
+
 iommu_refused() { dmesg | grep -q 'DMAR: \[DMA'; }
-endless=100000
-
-# record: which commands of a run begin its parts. Objects are made ahead of the traffic and destroyed behind it.
-record() {
-  record_commands=$(commands)
-  hcactl ping "$hca" --messages 1 >/run/output 2>&1 || fail "the run to be recorded: status $?: $(cat /run/output)"
-  whole=$(($(commands) - record_commands))
-  at_objects=$(sed -n 's/^commands *\([0-9]*\) issued, .*/\1/p' /run/output)
-  at_teardown=$(sed -n 's/^commands *\([0-9]*\) issued by now.*/\1/p' /run/output)
-  [ "$at_objects" -gt 0 ] && [ "$at_teardown" -gt "$at_objects" ] && [ "$whole" -gt "$at_teardown" ] ||
-    fail "no parts of a run in: $(cat /run/output)"
-  say "$hca: of a run's $whole commands $at_objects bring up, $((at_teardown - at_objects)) make objects and destroy them"
-}
 
 # next_owner: gets the adapter, after hcactl reset where the dead one's semaphore is still held.
 next_owner() {
@@ -37,26 +25,6 @@ next_owner() {
   elif [ $next_status != 0 ]; then
     fail "the next hcactl up: status $next_status: $(cat /run/output)"
   fi
-}
-
-# killed_at COMMANDS SECONDS MESSAGES: a run that is killed so long after it has issued so many commands; how many it
-# had issued by then is in killed_commands. False when it was over before.
-killed_at() {
-  killed_commands=$(commands)
-  hcactl ping "$hca" --messages "$3" >/run/killed 2>&1 &
-  killed_process=$!
-  killed_looks=0
-  while kill -0 $killed_process 2>/dev/null && [ $(($(commands) - killed_commands)) -lt "$1" ]; do
-    killed_looks=$((killed_looks + 1))
-    [ $killed_looks -lt 20000 ] || fail "a run that does not come to command $1"
-  done
-  sleep "$2"
-  kill -KILL $killed_process 2>/dev/null
-  killed_status=0
-  wait $killed_process || killed_status=$?
-  killed_commands=$(($(commands) - killed_commands))
-  [ $killed_status = 0 ] || [ $killed_status = 137 ] || fail "killed: status $killed_status: $(cat /run/killed)"
-  [ $killed_status = 137 ]
 }
 
 # kill_between PART FIRST LAST: once each time, at the instants of the part, of all that there are.
@@ -71,7 +39,7 @@ kill_between() {
     done
     quickly
     next_owner
-    say "$hca: well after SIGKILL in $1, at command $killed_commands of $whole"
+    say "$hca: well after SIGKILL in $1, at command $ended_commands of $whole"
     instant=$((instant + 1))
   done
 }
@@ -80,9 +48,9 @@ kill_in_traffic() {
   instant=0
   while [ $instant -lt "$instants" ]; do
     # What is left of the making of objects is over in no time.
-    killed_at $((at_objects + 4)) 0.$((50 + instant)) $endless || fail "endless traffic is over: $(cat /run/killed)"
+    killed_at $((at_objects + 4)) 0.$((50 + instant)) "$endless" || fail "endless traffic is over: $(cat /run/signalled)"
     next_owner
-    say "$hca: well after SIGKILL in traffic, command $killed_commands"
+    say "$hca: well after SIGKILL in traffic, command $ended_commands"
     instant=$((instant + 1))
   done
 }
@@ -108,7 +76,7 @@ killed_often() {
 
   # The log does tell of such a reach: what is left of a killed run gets power and bus mastering back, and an event to
   # write.
-  killed_at $((at_objects + 4)) 0.7 $endless || fail "endless traffic is over: $(cat /run/killed)"
+  killed_at $((at_objects + 4)) 0.7 "$endless" || fail "endless traffic is over: $(cat /run/signalled)"
   echo on >/sys/bus/pci/devices/"$hca"/power/control
   setpci -s "$hca" COMMAND=6:6
   host set x-fault-catastrophic true "$device"

@@ -19,20 +19,6 @@ refused() {
 # shellcheck disable=SC2154 # hca is the case's
 works() { hcactl up "$hca" >/run/output 2>&1 || fail "after $1: hcactl up: status $?: $(cat /run/output)"; }
 
-# signalled SIGNAL SECONDS COMMAND...: starts the command and sends it the signal so much later; its exit status is in
-# signalled_status, its output in /run/signalled.
-signalled() {
-  signalled_signal=$1 signalled_delay=$2
-  shift 2
-  "$@" >/run/signalled 2>&1 &
-  signalled_process=$!
-  sleep "$signalled_delay"
-  kill "-$signalled_signal" $signalled_process 2>/dev/null
-  signalled_status=0
-  # shellcheck disable=SC2034 # for the case
-  wait $signalled_process || signalled_status=$?
-}
-
 # linux_works [ADDRESS...]: the adapters (hca) go from vfio-pci to Linux's driver, which brings them up and lets them
 # go. Wants linux_traffic.sh.
 linux_works() {

@@ -4,7 +4,8 @@
 # kernel.sh FOLDER RELEASE [VERSION]: makes FOLDER (whole or not at all) with a Debian kernel: vmlinux,
 # modules.cpio and release.txt.
 # Without VERSION: the kernel of the release. With it (say 6.12 or 6.1.0-37): the newest Debian kernel whose
-# version begins so, from the release, its backports or a later release.
+# version begins so, from the release, its backports or a later release. With SUITE/VERSION (bookworm-backports/6.12):
+# from that suite alone.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/console.sh
@@ -15,7 +16,8 @@ here=$FREEHCA_ROOT/tests/guest
 . "$FREEHCA_ROOT/dev.d/private_apt.sh"
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
-folder=$1 release=$2 version=${3:-}
+folder=$1 release=$2 version=${3:-} suite=''
+[[ $version != */* ]] || { suite=${version%%/*} version=${version#*/}; }
 scratch=$folder.scratch.$$
 trap 'rm -rf "$scratch"' EXIT
 rm -rf "$folder".scratch.*
@@ -43,7 +45,11 @@ get_kernel() {
   return 1
 }
 
-if ! get_kernel "$release" --release "$release"; then
+if [[ -n $suite ]]; then
+  get_kernel "$suite-alone" --suite "$suite" ||
+    { private_apt_update fresh && get_kernel "$suite-alone" --suite "$suite"; } ||
+    die "no kernel $version can be had from the archive's $suite"
+elif ! get_kernel "$release" --release "$release"; then
   private_apt_update fresh || true
   found=no
   get_kernel "$release" --release "$release" && found=yes

@@ -42,7 +42,7 @@ two_hosts_up() {
 }
 
 # both SERVER... -- CLIENT...: the first on host 1, and when it listens, the second on host 2. True when this host's ended
-# well; its output is in /run/server or /run/client.
+# well; its exit status is in both_status, its output in /run/server or /run/client.
 both() {
   both_server=
   while [ "$1" != -- ]; do
@@ -60,11 +60,14 @@ both() {
       *) wait_for 20 listening ;;
     esac || fail "$both_server: is not ready: $(cat /run/server)"
     host sync listening
-    wait $both_pid
+    both_status=0
+    wait $both_pid || both_status=$?
   else
     host sync listening
-    "$@" >/run/client 2>&1
+    both_status=0
+    "$@" >/run/client 2>&1 || both_status=$?
   fi
+  [ $both_status = 0 ]
 }
 
 # pair COMMAND...: as in linux_traffic.sh, but the server on host 1 and the client on host 2.

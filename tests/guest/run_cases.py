@@ -12,11 +12,13 @@ A case is a script in cases/ that runs in the guest; comment lines at its head s
     # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is missing
     # mostly: waits           it leaves the processors idle for most of its time
     # then: COMMAND           on the host, relative to the checkout, when the guest has passed; the case fails with it
+    # again: NAME TIER ARGUMENTS   once more, as CASE_NAME in that tier, with these arguments too
 In options and in this command FILE stands for the path of a file that both share.
 Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.
 Results go to FREEHCA_RESULTS/own.tsv; output and kernel log of each case to build/logs.
 """
 import concurrent.futures
+import copy
 import fnmatch
 import glob
 import os
@@ -54,12 +56,12 @@ class Case:
         self.path = path
         self.name = os.path.splitext(os.path.basename(path))[0]
         self.options, self.needs, self.programs, self.timeout, self.tier, self.waits = [], [], [], 120, "guest", False
-        self.then = []
+        self.then, self.again = [], []
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if not line.startswith("#"):
                     break
-                match = re.match(r"# (options|timeout|tier|needs|program|mostly|then): (.*)", line)
+                match = re.match(r"# (options|timeout|tier|needs|program|mostly|then|again): (.*)", line)
                 if not match:
                     continue
                 key, value = match.groups()
@@ -69,6 +71,8 @@ class Case:
                     self.needs += shlex.split(value)
                 elif key == "program":
                     self.programs += shlex.split(value)
+                elif key == "again":
+                    self.again.append(shlex.split(value))
                 elif key == "then":
                     self.then = shlex.split(value)
                 elif key == "timeout":
@@ -77,6 +81,15 @@ class Case:
                     self.waits = value.strip() == "waits"
                 else:
                     self.tier = value.strip()
+
+    def variants(self):
+        """The case itself, and those that it is run as again."""
+        yield self
+        for name, tier, *arguments in self.again:
+            case = copy.copy(self)
+            case.name, case.tier, case.options = f"{self.name}_{name}", tier, [*arguments, *self.options]
+            case.needs = list(self.needs)
+            yield case
 
     @staticmethod
     def with_file(word, path):
@@ -128,7 +141,8 @@ class Case:
 def main():
     tier = sys.argv[1] if len(sys.argv) > 1 else "guest"
     patterns = sys.argv[2:] or ["*"]
-    cases = [Case(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests", "guest", "cases", "*.sh")))]
+    paths = sorted(glob.glob(os.path.join(ROOT, "tests", "guest", "cases", "*.sh")))
+    cases = [case for path in paths for case in Case(path).variants()]
     cases = [case for case in cases
              if case.tier == tier and any(fnmatch.fnmatch(case.name, pattern) for pattern in patterns)]
     os.makedirs(LOGS, exist_ok=True)

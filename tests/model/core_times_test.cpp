@@ -147,6 +147,24 @@ TEST_F(slow_work, a_driver_that_reads_the_completion_at_once_finds_none) {
   EXPECT_EQ(hca->complaints(), 0u);
 }
 
+TEST_F(slow_work, a_doorbell_on_its_way_is_no_doorbell_that_was_forgotten) {
+  send(a, write());
+  host->run();
+  work_takes(50'000);
+  send(a, write());
+  constexpr auto no_output = static_cast<unsigned>(layouts::to_rst_qp_modifier::no_output);
+  EXPECT_EQ(driver->command(opcode::to_rst_qp, 0, a.number, no_output).status, command_status::ok);
+  EXPECT_EQ(hca->complaints(), 0u);
+}
+
+TEST_F(slow_work, a_driver_that_died_with_a_command_under_way_is_not_blamed_for_its_event) {
+  driver->post(opcode::nop, 0, 0, 0, 0, 0x1111, true);
+  host->bus_master_on = false;
+  host->run();
+  EXPECT_EQ(driver->counter_named("commands_in_flight"), 0u);
+  EXPECT_EQ(hca->complaints(), 0u);
+}
+
 TEST_F(slow_work, requests_are_not_taken_early_for_another_reason) {
   send(a, write());
   EXPECT_TRUE(driver->counter_named("cqes") == 0);

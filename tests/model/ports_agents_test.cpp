@@ -83,7 +83,7 @@ TEST_F(ports_agents, what_is_no_request_is_a_bad_packet) {
   ASSERT_EQ(mad_ifc(m), status::ok);
   EXPECT_EQ(m.get<&smp::status>(), mad_status::bad_version);
   m = request(mad_method::get, smp_attribute::node_info);
-  EXPECT_EQ(mad_ifc(m, 3), status::bad_parameter);
+  EXPECT_EQ(mad_ifc(m, 3), status::bad_index);
 }
 
 TEST_F(ports_agents, the_answer_keeps_what_the_request_said) {

@@ -66,12 +66,12 @@ TEST_F(ports_bring_up, both_ports) {
   bring_to_active(1);
   bring_to_active(2);
   EXPECT_EQ(info(2).get<&port_info::local_port_num>(), 2u);
-  EXPECT_EQ(init_port(3), status::bad_parameter);
-  EXPECT_EQ(init_port(0), status::bad_parameter);
+  EXPECT_EQ(init_port(3), status::bad_index);
+  EXPECT_EQ(init_port(0), status::bad_index);
 }
 
 TEST_F(ports_bring_up, without_a_manager_it_polls) {
-  options how = test_options();
+  options how = strict_options();
   how.subnet_manager = false;
   start(how);
   ASSERT_EQ(init_port(), status::ok);
@@ -121,8 +121,8 @@ TEST_F(ports_bring_up, reset_forgets) {
 
 TEST_F(ports_bring_up, sensing_finds_infiniband_where_a_peer_is) {
   EXPECT_EQ(driver->command(opcode::sense_port, 0, 1).output, static_cast<unsigned>(port_type::ib));
-  EXPECT_EQ(driver->command(opcode::sense_port, 0, 3).status, status::bad_parameter);
-  options how = test_options();
+  EXPECT_EQ(driver->command(opcode::sense_port, 0, 3).status, status::bad_index);
+  options how = strict_options();
   how.subnet_manager = false;
   start(how);
   EXPECT_EQ(driver->command(opcode::sense_port, 0, 1).output,
@@ -130,7 +130,7 @@ TEST_F(ports_bring_up, sensing_finds_infiniband_where_a_peer_is) {
 }
 
 TEST_F(ports_bring_up, an_ethernet_port_says_what_it_is_and_stays_closed) {
-  options how = test_options();
+  options how = strict_options();
   how.link[1] = link_layer::ethernet;
   start(how);
   image<layouts::query_port> q;
@@ -146,10 +146,10 @@ TEST_F(ports_bring_up, an_ethernet_port_says_what_it_is_and_stays_closed) {
 }
 
 TEST_F(ports_bring_up, a_single_port_adapter_has_no_second_port) {
-  options how = test_options();
+  options how = strict_options();
   how.ports = 1;
   start(how);
-  EXPECT_EQ(init_port(2), status::bad_parameter);
+  EXPECT_EQ(init_port(2), status::bad_index);
   EXPECT_EQ(get<node_info>(smp_attribute::node_info).get<&node_info::num_ports>(), 1u);
   bring_to_active();
 }
@@ -216,7 +216,7 @@ TEST_F(set_port, refuses_what_no_port_can_have) {
   EXPECT_EQ(set(limits(3)), status::bad_parameter);
   EXPECT_EQ(set(limits(15)), status::exceeds_limits);
   EXPECT_EQ(set(limits(8, static_cast<ib_mtu>(6))), status::bad_parameter);
-  EXPECT_EQ(set(limits(8), 3), status::bad_parameter);
+  EXPECT_EQ(set(limits(8), 3), status::bad_index);
   EXPECT_EQ(set(image<set_port_ib>{}.set<&set_port_ib::mp>(true).set<&set_port_ib::max_pkey>(129)),
             status::exceeds_limits);
   image<set_port_ib> reserved;
@@ -227,7 +227,7 @@ TEST_F(set_port, refuses_what_no_port_can_have) {
 }
 
 TEST_F(set_port, connectx2_has_no_buffers_for_eight_lanes_of_4096_bytes) {
-  options how = test_options();
+  options how = strict_options();
   how.kind = variant::connectx2;
   start(how);
   EXPECT_EQ(set(limits(8)), status::bad_size);  // captures, 8

@@ -140,7 +140,7 @@ TEST_F(explained, what_no_source_forbids_is_taken_unless_the_adapter_is_strict) 
   // Where it chooses the operation, there is none to take.
   hca.set_strict(false);
   EXPECT_EQ(driver.command(opcode::mad_demux, 0, 1, 15).status, command_status::bad_operation);
-  EXPECT_STREQ(host.remarks.back().rule, "opcode-modifier-chooses");
+  EXPECT_STREQ(host.remarks.back().rule, "known-operation");
 }
 
 TEST_F(explained, what_goes_well_is_told_to_those_who_listen) {

@@ -2,6 +2,9 @@
 // Copyright the freehca authors
 #include "strict_calls.hpp"
 
+#include <map>
+#include <string>
+
 #include <freehca/layouts/diag_rprt.hpp>
 #include <freehca/layouts/flow_rule.hpp>
 #include <freehca/layouts/mad_ifc.hpp>
@@ -14,6 +17,29 @@
 namespace freehca::model::test {
 
 using namespace layouts;
+
+namespace {
+
+/// All that the adapter counts but its commands and complaints.
+/// Without what every command moves.
+std::map<std::string, std::uint64_t> counters_of(const device& hca) {
+  std::map<std::string, std::uint64_t> all;
+  counter c;
+  for (std::size_t i = 0; hca.counter_at(i, c); ++i) {
+    const std::string_view name = c.name;
+    if (!name.starts_with("command") && !name.starts_with("turns") &&
+        !name.starts_with("work_units") && name != "complaints")
+      all.emplace(name, c.value);
+  }
+  return all;
+}
+
+}  // namespace
+
+void strict_world::begin(bool strict) {
+  how.strict = strict;
+  start(how, std::make_unique<test_host>(96u << 20));
+}
 
 void strict_world::go_to(stage s) {
   driver->write(bar0::reset, 1);
@@ -50,8 +76,12 @@ command_status strict_world::issue(const call& c, std::uint64_t& output) {
     std::memset(host->at(c.in / mailbox_bytes * mailbox_bytes), 0, mailbox_bytes);
     std::copy(c.mailbox.begin(), c.mailbox.end(), host->at(c.in));
   }
+  const auto before = counters_of(*hca);
   const outcome o = driver->command(c.what, c.mailbox.empty() ? c.immediate : c.in, c.modifier,
                                     c.opcode_modifier, c.out);
+  if (o.status != command_status::ok && !refused_in_part) {
+    EXPECT_EQ(counters_of(*hca), before);
+  }
   output = o.output;
   return o.status;
 }

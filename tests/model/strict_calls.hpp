@@ -61,9 +61,15 @@ class strict_world : public transport_fixture {
 
   strict_world() : transport_fixture(test_options(), std::make_unique<test_host>(96u << 20)) {}
 
+  /// Begins anew; options::strict.
+  void begin(bool strict);
+  /// The options that it began with.
+  options how = test_options();
+
   void go_to(stage s);
   void steer_by_rules();
-  /// Posts it; the answer's status.
+  /// Posts it; the answer's status. One that is refused changes none of the adapter's counters, but those of commands
+  /// and complaints, unless `refused_in_part`.
   layouts::command_status issue(const call& c);
   layouts::command_status issue(const call& c, std::uint64_t& output);
 
@@ -85,6 +91,7 @@ class strict_world : public transport_fixture {
   using transport_fixture::modify, transport_fixture::key, transport_fixture::state_of;
   using transport_fixture::no_completion, transport_fixture::post_receive, transport_fixture::start;
 
+  bool refused_in_part = false;
   test_driver::queue other_eq, other_cq;
   test_srq srq;
   test_qp qp;

@@ -91,7 +91,7 @@ TEST_P(strict_context_memory, of_a_completion_queue) {
   send(a, write());
   EXPECT_TRUE(no_completion());
   EXPECT_GT(hca->complaints(), before);
-  EXPECT_EQ(state_of(a), qp_state::rts);
+  EXPECT_EQ(state_of(a), qp_state::error);
 }
 
 TEST_P(strict_context_memory, of_an_event_queue) {
@@ -287,7 +287,7 @@ TEST_F(strict_memory, a_refused_completion_entry_fails_the_queue) {
   for (const std::uint64_t page : cq.where.pages) refuse(page);
   send(a, write());
   EXPECT_EQ(events(event_type::cq_error), 1u);
-  EXPECT_EQ(state_of(a), qp_state::rts);
+  EXPECT_EQ(state_of(a), qp_state::error);
 }
 
 TEST_F(strict_memory, a_refused_doorbell_record_of_a_full_completion_queue_fails_it) {

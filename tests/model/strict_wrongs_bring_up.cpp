@@ -80,6 +80,7 @@ void add_maps(std::vector<wrong_call>& to) {
   to.push_back({icm, "page_twice_in_one_command",
                 [](strict_world& w, call& c) {
                   const auto first = image<e>::from_bytes(c.mailbox.data());
+                  w.refused_in_part = true;  // the first stays
                   return w.issue(c.with(first, e::bytes).numbered(2));
                 },
                 false});

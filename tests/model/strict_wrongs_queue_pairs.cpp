@@ -46,7 +46,7 @@ command_status context_bit(w& world, call& c) {
 /// On an adapter of one port.
 template <class Path, std::uint32_t Mask = 0>
 command_status by_port_2(w& world, call& c) {
-  options how = test_options();
+  options how = world.how;
   how.ports = 1;
   world.start(how, std::make_unique<test_host>(96u << 20));
   c = good_call_of(c.what).make(world);

@@ -1,20 +1,37 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""strictness_page.py PROGRAM: shows that the tables of docs/strictness.md are true.
+"""strictness_page.py PROGRAM [--write]: shows that the tables of docs/strictness.md are true.
 
-Each row names a test that exists (ctest runs them all beside this), and a source or the words "no source: chosen". Every
-test of a suite "strict_*" has its row, and every command that docs/model.md marks as done has rows for a wrong time, a wrong opcode
-modifier, and a parameter: a field of its mailbox, or of the modifier and the immediate where it has none.
+The rows of "Commands" are made of what the tests every/strict_commands.* record: the status, the rule, and what the model says.
+The page must be what they make; with --write it becomes so. What is accepted keeps its words, which no test knows.
+
+In the other sections each row names a test that exists (ctest runs them all beside this), and a source or the words "no source:
+chosen". Every test of a suite "strict_*" has its row, and every command that docs/model.md marks as done has rows for a wrong
+time, a wrong opcode modifier, and a parameter: a field of its mailbox, or of the modifier and the immediate where it has none.
 """
+import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 
 from model_page import PAGE, Program, patterns, tables
 
 STRICTNESS = os.path.join(os.path.dirname(PAGE), "strictness.md")
+MADE, BY_HAND = "Commands", "Commands: rows of other tests"
 CHOSEN = "no source: chosen"
+TAKEN = "no source: taken, complained of; refused with strict=on"
+SUITE = "every/strict_commands"
+# Beside which status Linux's driver has words for what it is for (mlx4/cmd.c).
+WORDS = {
+    "internal error": "INTERNAL_ERR", "bad operation": "BAD_OP", "bad parameter": "BAD_PARAM",
+    "bad system state": "BAD_SYS_STATE", "bad resource": "BAD_RESOURCE", "resource busy": "RESOURCE_BUSY",
+    "exceeds limits": "EXCEED_LIM", "bad resource state": "BAD_RES_STATE", "bad index": "BAD_INDEX",
+    "context memory error": "ICM_ERROR", "bad QP state": "BAD_QP_STATE", "region bound": "REG_BOUND",
+    "bad management packet": "BAD_PKT", "bad size": "BAD_SIZE",
+}
 # Taken before anything else is: no time is too early.
 AT_ANY_TIME = {"QUERY_FW", "MAP_FA"}
 # Its mailbox is a GID, and each is one.
@@ -27,19 +44,85 @@ NO_PARAMETER = re.compile(r"""before |after |while |without |opcode\ modifier |o
 NO_MODIFIER = "input modifier that it has not"
 
 
-def main():
-    program = Program(sys.argv[1])
+def recorded(program):
+    """What each test of the suite records, by its name, in their order."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "rows.json")
+        subprocess.run([program, f"--gtest_filter={SUITE}.*", "--gtest_brief=1", f"--gtest_output=json:{out}"],
+                       check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+        with open(out, encoding="utf-8") as file:
+            suites = json.load(file)["testsuites"]
+    return {f"{SUITE}.{test['name']}": test for suite in suites for test in suite["testsuite"]}
+
+
+def steady(text):
+    """Addresses of the test's memory say nothing."""
+    return re.sub(r"0x1[0-9a-f]{8}\b", "0x1...", text)
+
+
+def made_row(command, how, test, seen, old):
+    """The cells of a row; `old`: those that the page has."""
+    if "answer" not in seen:
+        return [command, how, "nothing was recorded", "", "", "", f"`{test}`"]
+    if seen["answer"] == "accepted":
+        kept = old if old and old[2].startswith("accepted") else [command, how, "accepted", "", "", CHOSEN]
+        return [command, how, kept[2], "", "", kept[5], f"`{test}`"]
+    takes = seen["reaction"] == "takes"
+    because = TAKEN if takes else seen["source"]
+    return [command, how, ("taken; strict: " if takes else "") + seen["answer"], steady(seen["says"]),
+            f"Linux mlx4/cmd.c CMD_STAT_{WORDS[seen['answer']]}", f"{seen['rule']}: {because}", f"`{test}`"]
+
+
+def made_section(rows, old, commands):
+    """The lines of the table, the commands in the order that the page has."""
+    def split(test):
+        name = test.split("/")[-1]
+        command = max((c for c in commands if name.startswith(c + "_")), key=len)
+        return command, name[len(command) + 1:].replace("_", " ")
+    made = []
+    for test, seen in rows.items():
+        command, how = split(test)
+        made.append(made_row(command, how, test, seen, old.get(test)))
+    order = {command: i for i, command in enumerate(dict.fromkeys(row[0] for row in made))}
+    made.sort(key=lambda row: order[row[0]])
+    head = ["command", "what is wrong", "answer", "says", "status from", "refused because", "test"]
+    return ["| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head)] + made]
+
+
+def with_made_rows(program):
+    """The page as it should be."""
+    with open(STRICTNESS, encoding="utf-8") as page:
+        lines = page.read().split("\n")
+    found = tables(STRICTNESS)
+    old = {patterns(row[-1])[0]: row for row in found[MADE] if patterns(row[-1])}
+    commands = {row[0] for row in tables(PAGE)["Commands"]}
+    begin = lines.index(f"## {MADE}")
+    first = next(i for i in range(begin, len(lines)) if lines[i].startswith("|"))
+    last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
+    return "\n".join(lines[:first] + made_section(recorded(program), old, commands) + lines[last:])
+
+
+def check_page(program_path):
+    program = Program(program_path)
     rows = [(section, row) for section, found in tables(STRICTNESS).items() for row in found]
-    wrong, named = [], set()
-    chosen = 0
-    by_command = {}
+    wrong, named, by_command = [], set(), {}
+    refused = taken = 0
     for section, row in rows:
-        if len(row) != (5 if section == "Commands" else 4):
+        of_commands = section in (MADE, BY_HAND)
+        if len(row) != (7 if of_commands else 4):
             wrong.append(f"{section}: {row[0]}: {len(row)} cells")
             continue
         source, cell = row[-2], row[-1]
-        what = ": ".join(row[:-3])
-        chosen += source == CHOSEN
+        what = ": ".join(row[:2])
+        if of_commands:
+            accepted = row[2].startswith("accepted")
+            taken += TAKEN in source
+            refused += not accepted and TAKEN not in source
+            if not accepted and (CHOSEN in source or source.endswith(": ")):
+                wrong.append(f"{what}: refused, and no source says so")
+            if not accepted and not row[3]:
+                wrong.append(f"{what}: refused without a word")
+            by_command.setdefault(row[0], set()).add(row[1])
         if not source:
             wrong.append(f"{what}: no source")
         if not patterns(cell):
@@ -49,8 +132,6 @@ def main():
             named.update(tests)
             if not tests:
                 wrong.append(f"{what}: no test {pattern}")
-        if section == "Commands":
-            by_command.setdefault(row[0], set()).add(row[1])
     strict = [test for test in program.tests if test.split(".")[0].split("/")[-1].startswith("strict_")]
     wrong.extend(f"{test} has no row" for test in strict if test not in named)
     done = [name for name, _, what, _ in tables(PAGE)["Commands"] if not what.startswith("refused")]
@@ -66,9 +147,27 @@ def main():
         if not about:
             wrong.append(f"{name}: no row for a parameter")
     wrong.extend(f"{name} is no command that is done" for name in by_command if name not in done)
+    print(f"{len(rows)} rows with {len(named)} tests; commands: {refused} refused by a source, {taken} taken without one; "
+          f"{len(wrong)} wrong")
+    return wrong
+
+
+def main():
+    page = with_made_rows(sys.argv[1])
+    with open(STRICTNESS, encoding="utf-8") as file:
+        committed = file.read()
+    wrong = []
+    if "--write" in sys.argv[2:]:
+        with open(STRICTNESS, "w", encoding="utf-8") as file:
+            file.write(page)
+    else:
+        lines = set(committed.split("\n"))
+        wrong = [f"not on the page: {line}" for line in page.split("\n") if line not in lines]
+        if page != committed:
+            wrong.append("the page is not what the tests make: strictness_page.py PROGRAM --write")
+    wrong += check_page(sys.argv[1])
     for line in wrong:
         print(line)
-    print(f"{len(rows)} rows with {len(named)} tests: {len(rows) - chosen} with a source, {chosen} chosen; {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

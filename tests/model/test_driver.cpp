@@ -221,6 +221,11 @@ void test_driver::arm_cq(queue& cq, layouts::cq_arm what) {
   d.set<&layouts::cq_doorbell::cmd_sn>(cq.arm_sn & 3).set<&layouts::cq_doorbell::cmd>(what);
   d.set<&layouts::cq_doorbell::cqn>(cq.number).set<&layouts::cq_doorbell::ci>(cq.consumer &
                                                                               0xffffff);
+  using record = layouts::cq_doorbell_record;
+  host.store(cq.doorbell_record, host.load<record>(cq.doorbell_record)
+                                     .set<&record::cmd_sn>(cq.arm_sn & 3)
+                                     .set<&record::cmd>(what)
+                                     .set<&record::arm_ci>(cq.consumer & 0xffffff));
   hca.write_uar(std::uint64_t{uar} * 4096 + layouts::uar::cq_doorbell,
                 layouts::load_be<std::uint64_t>(d.data()), 8);
 }

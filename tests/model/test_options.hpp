@@ -27,4 +27,11 @@ inline options test_options() {
   return how;
 }
 
+/// The same, and it refuses, too, what no source says that hardware refuses: for tests of which status stands for what.
+inline options strict_options() {
+  options how = test_options();
+  how.strict = true;
+  return how;
+}
+
 }  // namespace freehca::model::test

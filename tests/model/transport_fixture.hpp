@@ -71,8 +71,9 @@ class transport_fixture : public testing::Test {
   static constexpr std::uint16_t pkey_index = 0;
 
   transport_fixture() { start(test_options()); }
-  explicit transport_fixture(const options& how, std::unique_ptr<test_host> on = nullptr) {
-    start(how, std::move(on));
+  explicit transport_fixture(const options& how, std::unique_ptr<test_host> on = nullptr,
+                             steering multicast = steering::by_groups) {
+    start(how, std::move(on), multicast);
   }
   explicit transport_fixture(steering how) { start(test_options(), nullptr, how); }
   explicit transport_fixture(std::endian of_the_host) {
@@ -93,7 +94,7 @@ class transport_fixture : public testing::Test {
     // All asynchronous events to the one queue.
     ASSERT_EQ(driver->command(layouts::opcode::map_eq, ~std::uint64_t{1 << 10}, eqn).status,
               layouts::command_status::ok);
-    ASSERT_EQ(driver->make_cq(cq, cqn, eqn, 10).status, layouts::command_status::ok);
+    ASSERT_EQ(driver->make_cq(cq, cqn, eqn, 13).status, layouts::command_status::ok);
     data = make_large_buffer(region_pages);
     key = driver->make_region(300, pd, data, region_start, region_pages * 4096);
     // What hangs on a cable has no manager of its own.

@@ -139,7 +139,7 @@ TEST_F(xrc, memory_is_managed_in_the_senders_domain) {
   post_send(a, s);
   put(a, begin + 16, layouts::image<w>{}.set<&w::mem_key>(key));
   auto control = layouts::image<layouts::wqe_ctrl>::from_bytes(driver->bytes_of(a.ring, begin));
-  put(a, begin, control.set<&layouts::wqe_ctrl::ds>(3));
+  put(a, begin, control.set<&layouts::wqe_ctrl::ds>(3).set<&layouts::wqe_ctrl::strong_order>(true));
   ring(a);
   expect_done(a, true, static_cast<unsigned>(wqe_opcode::local_invalidate));
 }

@@ -78,7 +78,7 @@ class Firmware:
             self.lend(CMPT + (kind << CMPT_TYPE_SHIFT) * CMPT_BYTES)
         profile = bytearray(0x200)
         profile[0] = 2
-        for at, base, log in ((0x30, QPC, 8), (0x48, SRQC, 6), (0x50, CQC, 7), (0x80, EQC, 6), (0x90, RDMARC, 1),
+        for at, base, log in ((0x30, QPC, 8), (0x48, SRQC, 6), (0x50, CQC, 8), (0x80, EQC, 6), (0x90, RDMARC, 1),
                               (0x60, ALTC, 0), (0x70, AUXC, 0), (0xC0, MC, 0), (0xF0, DMPT, 0), (0x100, MTT, 0),
                               (0x108, CMPT, 0)):
             profile[at:at + 8] = (base | log).to_bytes(8, "big")

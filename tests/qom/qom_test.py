@@ -16,7 +16,7 @@ import machine
 
 NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers", "test_hotplug",
          "test_hostile", "test_faults", "test_unplug", "test_links", "test_captures", "test_recordings",
-         "test_ipxe", "test_remarks"]
+          "test_ipxe", "test_remarks", "test_debugging", "test_glue"]
 
 
 # A test that takes so long hangs.

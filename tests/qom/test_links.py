@@ -181,16 +181,7 @@ class Links(unittest.TestCase):
         peer = wire.Peer(self.path)
         self.addCleanup(peer.close)
         adapter.open()
-
-        def said(op):
-            while peer.receive(0.01):
-                pass
-            return op in peer.ops
-        wire.until(lambda: said(wire.TRAINING_1), machine)
-        peer.send(wire.link_packet(wire.TRAINING_1))
-        wire.until(lambda: said(wire.TRAINING_2), machine)
-        peer.send(wire.link_packet(wire.TRAINING_2))
-        wire.until(lambda: said(wire.FLOW_CONTROL_INIT), machine)
+        peer.train(machine)
         self.assertTrue(adapter.up())
         return adapter, peer
 

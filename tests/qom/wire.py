@@ -77,11 +77,12 @@ class Peer:
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
         self.socket.connect(path)
         self.rest, self.packets, self.ops = b"", [], []
 
-    def send(self, data):
-        self.socket.settimeout(30)
+    def send(self, data, seconds=30):
+        self.socket.settimeout(seconds)
         self.socket.sendall(struct.pack(">I", len(data)) + data)
 
     def receive(self, seconds):
@@ -109,6 +110,18 @@ class Peer:
 
     def close(self):
         self.socket.close()
+
+    def train(self, machine):
+        """Brings the link up with a port that has been opened."""
+        def said(op):
+            while self.receive(0.01):
+                pass
+            return op in self.ops
+        until(lambda: said(TRAINING_1), machine)
+        self.send(link_packet(TRAINING_1))
+        until(lambda: said(TRAINING_2), machine)
+        self.send(link_packet(TRAINING_2))
+        until(lambda: said(FLOW_CONTROL_INIT), machine)
 
 
 def until(condition, *machines, step=20_000_000, seconds=60):

@@ -3,168 +3,43 @@
 //
 // Linux 6.1 on the model, recorded by make.sh. What Linux wrote is decoded by the layout tables and compared with what the
 // tools in the guest printed of themselves, and with what their sources fix: the tables' authors had no hand in either.
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <fstream>
-#include <map>
 #include <optional>
 #include <regex>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
-#include <freehca/layouts/cqe.hpp>
-#include <freehca/layouts/eqe.hpp>
 #include <freehca/layouts/mpt.hpp>
 #include <freehca/layouts/wqe.hpp>
-#include <freehca/recording/structures.hpp>
+
+#include "fixture.hpp"
 
 namespace freehca {
 namespace {
 
 using namespace layouts;
-using recording::field;
+using namespace testing;
 using recording::placed;
-using recording::record;
-using recording::record_kind;
 
-const recording::recording& linux_recording() {
-  static const recording::recording r = [] {
-    FILE* xz = popen("xz -dc " FREEHCA_RECORDINGS "/linux.jsonl.xz", "r");
-    std::string text;
-    std::array<char, 1 << 16> part;
-    for (std::size_t n; (n = std::fread(part.data(), 1, part.size(), xz)) != 0;)
-      text.append(part.data(), n);
-    EXPECT_EQ(pclose(xz), 0);
-    std::istringstream from(text);
-    return recording::load(from, "linux.jsonl");
-  }();
-  return r;
+const fixture& linux_61() {
+  return fixture::named("linux");
 }
-
-std::string printed() {
-  std::ifstream file(FREEHCA_RECORDINGS "/linux.txt");
-  return {std::istreambuf_iterator<char>(file), {}};
+const std::string& printed() {
+  return linux_61().printed();
 }
-
-/// Bytes that the adapter read or wrote, and which table's they are.
-struct found {
-  const record* where;
-  const record* command;  ///< of a mailbox
-  std::vector<std::byte> bytes;
-  std::vector<placed> parts;
-};
-
-struct queue_pair_shape {
-  qp_service service;
-  unsigned log_sq_size;
-};
-
-/// What stands in the recording, in its order: mailboxes, entries, work requests, doorbell records.
-class collection {
- public:
-  explicit collection(const recording::recording& from) {
-    for (const record& r : from.records) take(r);
-  }
-  std::vector<found> all;
-
- private:
-  void take(const record& r) {
-    if (r.kind == record_kind::command) last_[r.opcode] = &r;
-    if (r.refused || (r.kind != record_kind::read && r.kind != record_kind::write)) return;
-    if (r.what == "input_mailbox" || r.what == "output_mailbox") return mailbox(r);
-    if (r.what == "eqe" || r.what == "cqe") return entry(r);
-    if (r.what == "send_wqe") return send_wqe(r);
-    if (r.what == "receive_wqe" || r.what == "srq_wqe" ||
-        r.what.find("_record") != std::string::npos)
-      add(r, nullptr, r.data, recording::entry_of(r.what, r.data));
-  }
-  void mailbox(const record& r) {
-    const record* c = last_[static_cast<opcode>(r.of)];
-    if (c == nullptr) return;
-    const bool output = r.what == "output_mailbox";
-    const std::uint64_t begin = r.at - (output ? c->output : c->input);
-    std::vector<placed> parts;
-    for (placed p : recording::mailbox_of(*c, output)) {
-      if (p.offset < begin || p.offset + p.what.bytes > begin + r.data.size()) continue;
-      p.offset -= begin;
-      parts.push_back(p);
-    }
-    if (c->opcode == opcode::rst2init_qp && !parts.empty()) {
-      const auto context = image<qpc>::from_bytes(r.data.data() + parts.back().offset);
-      shapes_[c->input_modifier & 0xffffff] = {
-          context.get<&qpc::service>(), static_cast<unsigned>(context.get<&qpc::log_sq_size>())};
-    }
-    add(r, c, r.data, std::move(parts));
-  }
-  /// An entry comes in two writes.
-  void entry(const record& r) {
-    if (r.data.size() == eqe::bytes - 8) head_ = r.data;
-    if (r.data.size() != 8) return;
-    std::vector<std::byte> whole = head_;
-    whole.insert(whole.end(), r.data.begin(), r.data.end());
-    add(r, nullptr, whole, recording::entry_of(r.what, whole));
-  }
-  /// As many bytes as the WQE has, and only if it was software's to give.
-  void send_wqe(const record& r) {
-    const auto shape = shapes_.find(static_cast<std::uint32_t>(r.of));
-    if (shape == shapes_.end() || r.data.size() < wqe_ctrl::bytes) return;
-    const auto control = image<wqe_ctrl>::from_bytes(r.data.data());
-    const bool pass = (r.index >> shape->second.log_sq_size & 1) != 0;
-    const std::size_t size = control.get<&wqe_ctrl::ds>() * wqe_unit;
-    if (control.get<&wqe_ctrl::owner>() != pass || size > r.data.size()) return;
-    std::vector<std::byte> wqe(r.data.begin(), r.data.begin() + static_cast<std::ptrdiff_t>(size));
-    std::vector<placed> parts = recording::entry_of(r.what, wqe, shape->second.service);
-    add(r, nullptr, std::move(wqe), std::move(parts));
-  }
-  void add(const record& r, const record* c, std::vector<std::byte> bytes,
-           std::vector<placed> parts) {
-    all.push_back({&r, c, std::move(bytes), std::move(parts)});
-  }
-  std::map<opcode, const record*> last_;
-  std::map<std::uint32_t, queue_pair_shape> shapes_;
-  std::vector<std::byte> head_;
-};
-
 const std::vector<found>& everything() {
-  static const collection c(linux_recording());
-  return c.all;
+  return linux_61().all();
 }
 
-/// The structures T of the mailboxes of `command` for object `number`.
 template <class T>
 std::vector<image<T>> given(opcode command, std::uint32_t number, const char* name) {
-  std::vector<image<T>> all;
-  for (const found& f : everything())
-    if (f.command != nullptr && f.command->opcode == command &&
-        (f.command->input_modifier & 0xffffff) == number && f.where->what == "input_mailbox")
-      for (const placed& p : f.parts)
-        if (std::string(p.what.name) == name)
-          all.push_back(image<T>::from_bytes(f.bytes.data() + p.offset));
-  return all;
+  return linux_61().given<T>(command, name, number);
 }
-
-/// The segments T of the work requests of a queue pair.
 template <class T>
 std::vector<image<T>> posted(const char* what, std::uint32_t qpn, const char* name) {
-  std::vector<image<T>> all;
-  for (const found& f : everything())
-    if (f.where->what == what && f.where->of == qpn)
-      for (const placed& p : f.parts)
-        if (std::string(p.what.name) == name)
-          all.push_back(image<T>::from_bytes(f.bytes.data() + p.offset));
-  return all;
+  return linux_61().posted<T>(what, qpn, name);
 }
-
 std::vector<image<cqe>> completed(std::uint32_t qpn, bool send) {
-  std::vector<image<cqe>> all;
-  for (const found& f : everything()) {
-    if (f.where->what != "cqe") continue;
-    const auto e = image<cqe>::from_bytes(f.bytes.data());
-    if (e.get<&cqe::qpn>() == qpn && e.get<&cqe::is_send>() == send) all.push_back(e);
-  }
-  return all;
+  return linux_61().completed(qpn, send);
 }
 
 /// One side of a test program, as it printed itself.
@@ -173,7 +48,7 @@ struct side {
   std::uint64_t address = 0;
 };
 std::vector<side> sides(const std::string& program) {
-  const std::string text = printed();
+  const std::string& text = printed();
   std::vector<side> all;
   const std::regex form(
       program +
@@ -189,43 +64,6 @@ std::vector<side> sides(const std::string& program) {
   EXPECT_EQ(all.size(), 2u) << program << " printed no addresses";
   all.resize(2);
   return all;
-}
-
-TEST(linux_recording, is_whole_and_its_commands_have_their_answers) {
-  const recording::recording& from = linux_recording();
-  ASSERT_EQ(from.problem, "");
-  std::size_t accepted = 0, answered = 0;
-  for (const record& r : from.records) {
-    accepted += r.kind == record_kind::command;
-    answered += r.kind == record_kind::answer;
-  }
-  EXPECT_GT(accepted, 1000u);
-  EXPECT_EQ(accepted, answered);
-}
-
-// A bit that the tables do not know would be lost here.
-TEST(linux_recording, every_structure_decodes_and_encodes_to_the_same_bytes) {
-  std::map<std::string, std::size_t> seen;
-  std::map<std::string, std::string> lost;
-  for (const found& f : everything()) {
-    for (const placed& p : f.parts) {
-      ASSERT_LE(p.offset + p.what.bytes, f.bytes.size()) << p.what.name;
-      const std::byte* from = f.bytes.data() + p.offset;
-      std::vector<std::byte> again(p.what.bytes);
-      recording::encode(recording::decode(p.what, from), again.data());
-      ++seen[p.what.name];
-      const auto different = std::mismatch(again.begin(), again.end(), from).first;
-      if (different != again.end())
-        lost[std::string(p.what.name) + (f.command != nullptr ? " of " + f.command->name : "")] =
-            "byte " + std::to_string(different - again.begin()) + ", line " +
-            std::to_string(f.where->line);
-    }
-  }
-  for (const auto& [name, where] : lost) ADD_FAILURE() << name << ": " << where;
-  for (const char* name : {"query_fw", "query_dev_cap", "init_hca", "map_entry", "eqc", "cqc",
-                           "mpt", "qpc", "mad", "eqe_command", "eqe_completion", "cqe", "wqe_ctrl",
-                           "wqe_data", "wqe_remote_address", "wqe_datagram", "rq_doorbell_record"})
-    EXPECT_GT(seen[name], 0u) << name << " does not occur";
 }
 
 // rdma-core libibverbs/examples/rc_pingpong.c: MTU 1024, min_rnr_timer 12, timeout 14, both retries 7; -s 300 -n 5.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <freehca/layouts/hcr.hpp>
+#include <freehca/layouts/register_map.hpp>
 #include <freehca/recording/compare.hpp>
 #include <freehca/recording/replay.hpp>
 
@@ -45,6 +47,42 @@ TEST_P(of_each_variant, replays_to_the_same_answers) {
 INSTANTIATE_TEST_SUITE_P(recordings, of_each_variant,
                          ::testing::Values(model::variant::connectx3_pro, model::variant::connectx3,
                                            model::variant::connectx2));
+
+/// The adapter looks at the host's settings when it is to write the output.
+void ask_for_firmware(in_process::machine& m) {
+  layouts::image<layouts::hcr> command;
+  command.set<&layouts::hcr::opcode>(layouts::opcode::query_fw)
+      .set<&layouts::hcr::out_param>(0x10000)
+      .set<&layouts::hcr::go>(true);
+  for (unsigned at = 0; at < layouts::hcr::bytes; at += 4)
+    m.adapter().write_registers(layouts::bar0::hcr + at,
+                                layouts::load_be<std::uint32_t>(command.data() + at), 4);
+  m.advance(1000);
+}
+
+// In a replay both are off behind a wipe: what the host puts back before the adapter looks is told again.
+TEST(recording, a_host_that_puts_its_configuration_space_back_is_told_of) {
+  std::string text;
+  in_process::machine_options how;
+  how.model.record = true;
+  how.record = [&](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+  {
+    in_process::machine m(how);
+    m.configuration().set_bus_master(true);
+    ask_for_firmware(m);
+    m.adapter().write_registers(layouts::bar0::reset, layouts::bar0::reset_value, 4);
+    m.configuration().set_bus_master(true);
+    ask_for_firmware(m);
+  }
+  std::string told;
+  for (const record& r : read(text).records)
+    if (r.kind == record_kind::wipe || r.kind == record_kind::bus_master)
+      told += r.kind == record_kind::wipe ? "wipe " : r.value != 0 ? "on " : "off ";
+  EXPECT_EQ(told, "on wipe on ");
+}
 
 TEST(recording, a_recorded_run_is_the_run_that_is_not_recorded) {
   rig_options plain = exact();

@@ -43,7 +43,7 @@ void answers::acknowledge(queue_pair& qp, std::uint32_t psn) {
   add(qp, r);
 }
 
-void answers::add(queue_pair& qp, response r) {
+void answers::add(queue_pair& qp, const response& r) {
   auto& queue = qp.rq.responses;
   const bool plain = r.what != response::kind::read;
   if (queue.empty() && plain) {
@@ -98,7 +98,9 @@ void answers::send_plain(queue_pair& qp, const response& r) {
   const std::size_t at = f.put(0, answer_header(r));
   if (atomic) f.put(at, image<atomic_ack_eth>{}.set<&atomic_ack_eth::original_data>(r.original));
   t_.transmit(qp.way, std::move(f.p));
-  if (r.last) t_.errors.enter_error(qp, r.event);
+  if (!r.last) return;
+  if (r.why) t_.a.rules.again(*r.why);
+  t_.errors.enter_error(qp, r.event);
 }
 
 bool answers::send_read_packet(queue_pair& qp, response& r) {
@@ -114,6 +116,7 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   if (payload != 0 && t_.a.regions->read(r.rkey, r.owner, access::remote_read, r.address,
                                          f.payload_bytes(), payload) != access_result::ok) {
     if (r.repeated) {
+      t_.a.rules.take_reason();
       r.begun = true;
       r.left = 0;
       return true;
@@ -125,6 +128,7 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
     no.type = aeth_type::nak;
     no.value = static_cast<std::uint8_t>(nak_code::remote_access_error);
     no.last = true;
+    no.why = std::make_shared<rule_book::reason>(t_.a.rules.take_reason());
     no.event = event_type::wq_access_violation;
     qp.rq.responses.clear();
     send_plain(qp, no);

@@ -16,7 +16,7 @@ class answers {
   explicit answers(transport::parts& t) : t_(t) {}
 
   /// Sends `r` now if nothing is before it, else in its turn. An acknowledgement swallows the one before it.
-  void add(queue_pair& qp, response r);
+  void add(queue_pair& qp, const response& r);
   void acknowledge(queue_pair& qp, std::uint32_t psn);
   /// What waited for room on a cable.
   void go_on(queue_pair& qp) {

@@ -288,6 +288,14 @@ void cable::drop_waiting() {
 void cable::count_error(std::uint64_t& kind) {
   ++kind;
   port_.managed().traffic.rcv_errors.add(1);
+  const char* const why = &kind == &malformed_  ? "lengths or lanes that contradict each other"
+                          : &kind == &bad_vcrc_ ? "its variant CRC is wrong (IBTA 7.8.2)"
+                          : &kind == &bad_icrc_ ? "its invariant CRC is wrong (IBTA 7.8.1)"
+                                                : "a link packet of no known form (IBTA 7.9.4)";
+  a_.rules.explain(
+      remark_kind::packet_dropped,
+      "port " + std::to_string(number_) + ": a packet from the cable was dropped, PortRcvErrors",
+      {"", why});
 }
 
 }  // namespace freehca::model

@@ -9,6 +9,7 @@
 
 #include <freehca/layouts/eqe.hpp>
 
+#include "command_checks.hpp"
 #include "command_rules.hpp"
 #include "event_queues.hpp"
 #include "memory_regions.hpp"
@@ -38,8 +39,10 @@ void command_engine::clear() {
   ++generation_;
   in_flight_.clear();
   register_ = {};
+  toggle_.reset();
   waiting_ = stopped_ = false;
   last_due_ = 0;
+  in_slices_ = 0;
 }
 
 void command_engine::stop() {
@@ -47,6 +50,7 @@ void command_engine::stop() {
   in_flight_.clear();
   waiting_ = false;
   stopped_ = true;
+  in_slices_ = 0;
 }
 
 std::uint32_t command_engine::read_word(std::uint32_t offset) const {
@@ -66,6 +70,11 @@ void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
     a_.rules.complain(rule::command_go, "command 0x%x written without GO", value);
     return;
   }
+  const bool toggle = register_.get<&hcr::t>();
+  if (toggle_ == toggle)
+    a_.rules.complain(rule::command_toggle, "command 0x%x: T is %u, as in the command before",
+                      static_cast<unsigned>(register_.get<&hcr::opcode>()), unsigned{toggle});
+  toggle_ = toggle;
   register_.set<&hcr::status>(command_status::ok);
   const std::uint64_t acceptance = a_.times.acceptance();
   if (acceptance == 0) return start();
@@ -98,10 +107,11 @@ void command_engine::start() {
   if (f.verdict.what == command_verdict::fate::keep_go) return;
   if (c.event) register_.set<&hcr::go>(false);
 
+  f.takes = a_.times.command();
   const auto where = in_flight_.insert(in_flight_.end(), f);
   std::uint64_t begins = a_.work.now();
   if (!a_.how.faults.commands_side_by_side) begins = std::max(begins, last_due_);
-  const std::uint64_t due = scheduler::later(begins, a_.times.command());
+  const std::uint64_t due = scheduler::later(begins, f.takes);
   last_due_ = due;
   a_.work.at(due, [this, where, generation = generation_] {
     if (generation == generation_) finish(where);
@@ -109,6 +119,27 @@ void command_engine::start() {
 }
 
 void command_engine::finish(std::list<flight>::iterator which) {
+  // What one is run in slices for is no part of its latency: those behind it cannot know its end beforehand.
+  which->next = in_slices_ != 0 && !a_.how.faults.commands_side_by_side;
+  if (!which->next) finish_now(which);
+}
+
+void command_engine::pass_on() {
+  const auto next =
+      std::find_if(in_flight_.begin(), in_flight_.end(), [](const flight& f) { return f.next; });
+  if (in_slices_ > 1 || next == in_flight_.end()) {
+    --in_slices_;
+    return;
+  }
+  next->next = false;
+  a_.work.after(next->takes, [this, next, generation = generation_] {
+    if (generation != generation_) return;
+    finish_now(next);
+    if (generation == generation_) pass_on();
+  });
+}
+
+void command_engine::finish_now(std::list<flight>::iterator which) {
   using fate = command_verdict::fate;
   which->held = which->verdict.what == fate::hold || which->verdict.what == fate::hold_and_refuse;
   if (!which->held) end(which);
@@ -150,11 +181,15 @@ void command_engine::end(std::list<flight>::iterator which) {
   const bool refused = verdict.what == fate::refuse || verdict.what == fate::hold_and_refuse;
   a_.rules.take_reason();
   if (refused) a_.rules.because("a fault on request");
+  a_.rules.about(layouts::name_of(c.opcode));
   const command_status s = refused ? verdict.status : run(c, busy);
+  a_.rules.about(nullptr);
   if (generation != generation_) return;  // the command reset the adapter
   which->what = std::move(c);
-  if (which->what.rest) go_on(which);
-  else ended(which, s);
+  which->era = firmware_.era();
+  if (!which->what.rest) return ended(which, s);
+  ++in_slices_;
+  go_on(which);
 }
 
 void command_engine::go_on(std::list<flight>::iterator which) {
@@ -162,13 +197,27 @@ void command_engine::go_on(std::list<flight>::iterator which) {
     if (generation != generation_) return;
     auto rest = std::move(which->what.rest);
     a_.rules.take_reason();
+    a_.rules.about(layouts::name_of(which->what.opcode));
     a_.regions->forget_entries();
-    const std::optional<command_status> s = rest();
+    const std::optional<command_status> s = which->era == firmware_.era() ? rest() : swept_away();
+    a_.rules.about(nullptr);
     if (generation != generation_) return;
-    if (s) return ended(which, *s);
+    if (s) {
+      ended(which, *s);
+      if (generation == generation_) pass_on();
+      return;
+    }
     which->what.rest = std::move(rest);
     go_on(which);
   });
+}
+
+/// What a command worked on is gone, or may be.
+command_status command_engine::swept_away() {
+  command_checks is(a_.rules);
+  is.must(false, rule::command_order, command_status::bad_system_state,
+          "CLOSE_HCA, UNMAP_FA, UNMAP_ICM_AUX or INIT_HCA came while the command was at work");
+  return is.status();
 }
 
 void command_engine::ended(std::list<flight>::iterator which, command_status s) {
@@ -193,14 +242,14 @@ command_status command_engine::run(command& c, bool busy) {
         rules.refuses(rule::known_command, "opcode 0x%x", static_cast<unsigned>(c.opcode)));
     return command_status::bad_operation;
   }
-  const std::uint16_t known = modifiers_of(c.opcode);
-  if ((known >> c.opcode_modifier & 1) == 0) {
-    // Where the modifier chooses the operation, there is none to do.
-    const bool chooses = !std::has_single_bit(known);
-    if (rules.refuses(chooses ? rule::opcode_modifier_chooses : rule::opcode_modifier,
-                      "opcode modifier %u", c.opcode_modifier))
+  if (const std::uint16_t has = modifiers_of(c.opcode); (has >> c.opcode_modifier & 1) == 0) {
+    // Where the modifier chooses what is to be done, there is nothing to do.
+    const rule which = chooses_operation(c.opcode) ? rule::known_operation : rule::opcode_modifier;
+    if (rules.refuses(which, "opcode modifier %u", c.opcode_modifier) ||
+        which == rule::known_operation)
       return command_status::bad_operation;
-    c.opcode_modifier = static_cast<std::uint8_t>(std::countr_zero(known));
+    // Taken as the first that there is.
+    c.opcode_modifier = static_cast<std::uint8_t>(std::countr_zero(has));
   }
   const system_state least = least_state_of(c.opcode);
   if (firmware_.state() < least) {
@@ -209,7 +258,7 @@ command_status command_engine::run(command& c, bool busy) {
                                     name_of(least), name_of(firmware_.state())));
     return command_status::bad_system_state;
   }
-  const mailboxes m = mailboxes_of(c);
+  const layouts::mailboxes m = mailboxes_of(c);
   const auto off = [](std::uint64_t address) { return address % layouts::mailbox_bytes != 0; };
   if (m.input && off(c.input_parameter) &&
       rules.refuses(rule::mailbox_alignment, "input mailbox at 0x%llx",

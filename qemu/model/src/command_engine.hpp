@@ -50,15 +50,23 @@ class command_engine {
     bool busy;  ///< the object was taken when the command came
     command_verdict verdict;
     bool held = false;
+    std::uint64_t era = 0;    ///< of the firmware, when the command began
+    bool next = false;        ///< it waits for one that is run in slices
+    std::uint64_t takes = 0;  ///< its latency
   };
 
   void start();
+  /// Its latency is over.
   void finish(std::list<flight>::iterator which);
+  void finish_now(std::list<flight>::iterator which);
   void end(std::list<flight>::iterator which);
   layouts::command_status run(command& c, bool busy);
   void explain(const command& c, layouts::command_status s);
   /// In a later slice: what is left of it.
   void go_on(std::list<flight>::iterator which);
+  layouts::command_status swept_away();
+  /// One that was run in slices has ended: the one that has waited longest has the firmware.
+  void pass_on();
   void ended(std::list<flight>::iterator which, layouts::command_status s);
   void report(const command& c, layouts::command_status s);
 
@@ -68,8 +76,11 @@ class command_engine {
   command_judge judge_;
   std::list<flight> in_flight_;
   bool stopped_ = false;
-  bool waiting_ = false;  ///< a command stands in the register and does not fit yet
+  std::optional<bool> toggle_;  ///< T of the last command since the reset
+  bool waiting_ = false;        ///< a command stands in the register and does not fit yet
   std::uint64_t last_due_ = 0;
+  /// Commands that are run in slices, and the one that waited for them until it begins.
+  std::size_t in_slices_ = 0;
   std::uint64_t generation_ = 0;  ///< rises with each reset
   std::uint64_t commands_ = 0, failed_ = 0;
   std::array<std::uint64_t, 0x1000> by_opcode_{};

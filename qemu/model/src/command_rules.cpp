@@ -8,75 +8,8 @@ namespace freehca::model {
 
 using layouts::opcode;
 
-// Sources: which of mlx4_cmd, mlx4_cmd_box and mlx4_cmd_imm the Linux 6.1 driver calls, and with what.
-mailboxes mailboxes_of(const command& c) {
-  const unsigned m = c.opcode_modifier;
-  switch (c.opcode) {
-    case opcode::query_fw:
-    case opcode::query_dev_cap:
-    case opcode::query_adapter:
-    case opcode::query_hca:
-    case opcode::query_func:
-    case opcode::query_port:
-    case opcode::query_mpt:
-    case opcode::query_eq:
-    case opcode::query_cq:
-    case opcode::query_srq:
-    case opcode::query_qp:
-    case opcode::read_mcg:
-    case opcode::read_mtt:
-    case opcode::query_if_stat:
-    case opcode::dump_eth_stats:
-    case opcode::diag_rprt:
-      return {false, true};
-    case opcode::map_fa:
-    case opcode::map_icm_aux:
-    case opcode::map_icm:
-    case opcode::init_hca:
-    case opcode::set_node:
-    case opcode::sw2hw_mpt:
-    case opcode::write_mtt:
-    case opcode::sw2hw_eq:
-    case opcode::sw2hw_cq:
-    case opcode::modify_cq:
-    case opcode::sw2hw_srq:
-    case opcode::rst2init_qp:
-    case opcode::init2init_qp:
-    case opcode::init2rtr_qp:
-    case opcode::rtr2rts_qp:
-    case opcode::rts2rts_qp:
-    case opcode::sqerr2rts_qp:
-    case opcode::sqd2sqd_qp:
-    case opcode::sqd2rts_qp:
-    case opcode::update_qp:
-    case opcode::write_mcg:
-    case opcode::mgid_hash:
-    case opcode::qp_flow_steering_attach:
-      return {true, false};
-    case opcode::mad_ifc:
-    case opcode::access_reg:
-      return {true, true};
-    case opcode::hw2sw_mpt:
-    case opcode::hw2sw_eq:
-    case opcode::hw2sw_cq:
-    case opcode::hw2sw_srq:
-      return {false, m == static_cast<unsigned>(layouts::hw2sw_modifier::write_context)};
-    case opcode::to_rst_qp:
-      return {false, m == static_cast<unsigned>(layouts::to_rst_qp_modifier::write_context)};
-    case opcode::mod_stat_cfg:
-      return {m == 0, m == 2};
-    case opcode::mad_demux:
-      return {m == static_cast<unsigned>(layouts::mad_demux_modifier::config),
-              m != static_cast<unsigned>(layouts::mad_demux_modifier::config)};
-    case opcode::config_dev:
-      return {m == 0, m == 1};
-    case opcode::set_port:
-      return {m <= static_cast<unsigned>(layouts::set_port_modifier::ethernet), false};
-    case opcode::get_op_req:
-      return {false, m == 0};
-    default:
-      return {};
-  }
+layouts::mailboxes mailboxes_of(const command& c) {
+  return layouts::mailboxes_of(c.opcode, c.opcode_modifier);
 }
 
 bool writes_context(const command& c) {
@@ -109,6 +42,11 @@ std::uint16_t modifiers_of(opcode o) {
     default:
       return none;
   }
+}
+
+bool chooses_operation(opcode o) {
+  return o == opcode::mod_stat_cfg || o == opcode::modify_cq || o == opcode::mad_demux ||
+         o == opcode::set_port;
 }
 
 system_state least_state_of(opcode o) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <freehca/layouts/mailboxes.hpp>
 #include <freehca/layouts/opcode.hpp>
 
 #include "command.hpp"
@@ -12,13 +13,7 @@
 
 namespace freehca::model {
 
-/// What the HCR's two parameters mean to a command.
-struct mailboxes {
-  bool input = false, output = false;
-};
-
-/// Which parameters of `c` are mailbox addresses (some commands: by opcode modifier).
-mailboxes mailboxes_of(const command& c);
+layouts::mailboxes mailboxes_of(const command& c);
 
 /// Does HW2SW_* write the context out? iPXE (hermon.c hermon_cmd_hw2sw_mpt) and Linux (resource_tracker.c
 /// rem_slave_mrs) take regions back without saying that they have no mailbox: nothing goes to address 0.
@@ -26,6 +21,8 @@ bool writes_context(const command& c);
 
 /// The opcode modifiers that a command has, bit n for modifier n.
 std::uint16_t modifiers_of(layouts::opcode o);
+/// Do its opcode modifiers stand for operations of their own, and not for variants of one?
+bool chooses_operation(layouts::opcode o);
 
 /// The least state of the system in which firmware takes the command.
 system_state least_state_of(layouts::opcode o);

@@ -84,22 +84,37 @@ bool completion_queues::fill(const queue_buffer& where, unsigned log_entries, st
 
 command_status completion_queues::sw2hw(command& c) {
   const std::uint32_t cqn = c.input_modifier;
-  if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
-  if (cqn < a_.limits().reserved_cqs()) return command_status::bad_resource;
-  if (exists(cqn)) return command_status::bad_resource_state;
-  if (owned_.size() >= limits::objects || !a_.kept.has_room(bytes_each))
-    return command_status::exceeds_limits;
   context q;
-  if (!c.read_input(q)) return command_status::internal_error;
-  if (!q.reserved_clear() || q.get<&cqc::log_cq_size>() > a_.limits().log_cq_entries ||
-      !has_good_page_size(q) || !can_begin_in(q.get<&cqc::state>()) || !has_uar_page(a_, q) ||
-      (q.get<&cqc::timestamp>() && !offers(a_.how, capability::clock)))
-    return command_status::bad_parameter;
-  if (!a_.eqs->exists(static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>())))
-    return command_status::bad_resource;
-  if (!a_.context_memory->mapped(context_at(cqn), entry_bytes::cqc) ||
-      !a_.context_memory->control_entry_mapped(layouts::cmpt_type::cq, cqn))
-    return command_status::icm_error;
+  command_checks is(a_.rules);
+  is.in_table("CQ", cqn, a_.profile.log_cqs)
+      .not_reserved("CQ", cqn, a_.limits().reserved_cqs())
+      .software_owns(!exists(cqn), "CQ", cqn)
+      .room_for_one_more(a_, "CQs", owned_.size(), bytes_each)
+      .read(c, q);
+  const auto eqn = static_cast<std::uint32_t>(q.get<&cqc::comp_eqn>());
+  const bool can_begin = can_begin_in(q.get<&cqc::state>());
+  const bool has_clock = offers(a_.how, capability::clock);
+  const bool is_lent =
+      !is.refused() && a_.context_memory->mapped(context_at(cqn), entry_bytes::cqc);
+  is.no_reserved_bits(q, "context")
+      .at_most<&cqc::log_cq_size>(rule::cq_size, q, a_.limits().log_cq_entries)
+      .at_most<&cqc::log_page_size>(rule::page_size, q, log_page_size_max)
+      .that(can_begin, rule::cq_state, command_status::bad_parameter, "state 0x%x",
+            static_cast<unsigned>(q.get<&cqc::state>()))
+      .in_uar(a_, q)
+      .that(has_clock || !q.get<&cqc::timestamp>(), rule::capability_reported,
+            command_status::bad_parameter, "timestamp, and there is no clock")
+      .that(a_.eqs->exists(eqn), rule::eq_exists, command_status::bad_resource,
+            "comp_eqn: EQ 0x%x is not in hardware's hands", eqn)
+      .lent(is_lent, "context of CQ", cqn)
+      .lent(a_.context_memory->control_entry_mapped(layouts::cmpt_type::cq, cqn),
+            "control entry of CQ", cqn);
+  if (is.refused()) return is.status();
+  // What is taken though it is above the most is taken as the most.
+  take_at_most<&cqc::log_cq_size>(q, a_.limits().log_cq_entries);
+  take_at_most<&cqc::log_page_size>(q, log_page_size_max);
+  if (!can_begin) q.set<&cqc::state>(cq_state::disarmed);
+  if (!has_clock) q.set<&cqc::timestamp>(false);
   q.set<&cqc::status>(cq_status::ok);
   q.set<&cqc::last_notified_index>(0).set<&cqc::solicit_producer_index>(0);
   q.set<&cqc::consumer_counter>(0).set<&cqc::producer_counter>(0);
@@ -107,64 +122,71 @@ command_status completion_queues::sw2hw(command& c) {
                        static_cast<std::uint8_t>(layouts::sw2hw_cq_modifier::hardware_initializes);
   const auto log = static_cast<unsigned>(q.get<&cqc::log_cq_size>());
   const std::uint32_t filled = fill_it ? 0 : 1u << log;
-  return c.in_slices([this, cqn, q, log, slot = filled,
-                      epoch = epoch_]() mutable -> std::optional<command_status> {
-    if (epoch != epoch_) return command_status::bad_system_state;  // CLOSE_HCA was quicker
-    if (!fill(buffer_of(q), log, 0, slot)) return command_status::icm_error;
-    if (slot >> log == 0) return std::nullopt;
-    if (!a_.context_memory->store(context_at(cqn), q)) return command_status::internal_error;
-    owned_.emplace(cqn, queue{});
-    return command_status::ok;
-  });
+  return c.in_slices(
+      [this, cqn, q, log, is_lent, slot = filled]() mutable -> std::optional<command_status> {
+        command_checks still(a_.rules);
+        const bool written = fill(buffer_of(q), log, 0, slot);
+        still.that(written, rule::buffer_lent, command_status::icm_error,
+                   "mtt_base_addr 0x%llx: the buffer of CQ 0x%x cannot be written",
+                   static_cast<unsigned long long>(q.get<&cqc::mtt_base_addr>()), cqn);
+        if (written && slot >> log == 0) return std::nullopt;
+        if (is_lent) still.lent(a_.context_memory->store(context_at(cqn), q), "context of CQ", cqn);
+        if (!still.refused()) owned_.emplace(cqn, queue{});
+        return still.status();
+      });
 }
 
 command_status completion_queues::hw2sw(command& c) {
   const std::uint32_t cqn = c.input_modifier;
-  if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
   const auto known = owned_.find(cqn);
-  if (known == owned_.end()) return command_status::bad_resource_state;
-  if (writes_context(c)) {
-    const auto q = a_.context_memory->load<cqc>(context_at(cqn));
-    if (!q) return command_status::icm_error;
-    if (!c.write_output(*q)) return command_status::internal_error;
-  }
+  command_checks is(a_.rules);
+  is.in_table("CQ", cqn, a_.profile.log_cqs).hardware_owns(known != owned_.end(), "CQ", cqn);
+  if (is.refused()) return is.status();
+  const auto users = users_.find(cqn);
+  is.that(users == users_.end(), rule::cq_in_use, command_status::resource_busy,
+          "CQ 0x%x is the queue of %u work queues", cqn, users == users_.end() ? 0 : users->second);
+  if (writes_context(c))
+    answer_context(is, c, a_.context_memory->load<cqc>(context_at(cqn)), "context of CQ");
+  if (is.refused()) return is.status();
   a_.work.cancel(known->second.moderation);
   owned_.erase(known);
   return command_status::ok;
 }
 
 command_status completion_queues::query(command& c) {
-  if (c.input_modifier >= 1u << a_.profile.log_cqs) return command_status::bad_index;
-  if (!exists(c.input_modifier)) return command_status::bad_resource_state;
-  const auto q = a_.context_memory->load<cqc>(context_at(c.input_modifier));
-  if (!q) return command_status::icm_error;
-  return c.write_output(*q) ? command_status::ok : command_status::internal_error;
+  const std::uint32_t cqn = c.input_modifier;
+  command_checks is(a_.rules);
+  is.in_table("CQ", cqn, a_.profile.log_cqs).hardware_owns(exists(cqn), "CQ", cqn);
+  if (is.refused()) return is.status();
+  answer_context(is, c, a_.context_memory->load<cqc>(context_at(cqn)), "context of CQ");
+  return is.status();
 }
 
 command_status completion_queues::modify(command& c) {
   const std::uint32_t cqn = c.input_modifier;
-  if (cqn >= 1u << a_.profile.log_cqs) return command_status::bad_index;
-  if (!exists(cqn)) return command_status::bad_resource_state;
+  command_checks is(a_.rules);
+  is.in_table("CQ", cqn, a_.profile.log_cqs).hardware_owns(exists(cqn), "CQ", cqn);
+  if (is.refused()) return is.status();
   auto q = a_.context_memory->load<cqc>(context_at(cqn));
-  if (!q) return command_status::icm_error;
-  switch (static_cast<layouts::modify_cq_modifier>(c.opcode_modifier)) {
-    case layouts::modify_cq_modifier::resize:
-      return resize(c);
-    case layouts::modify_cq_modifier::moderation: {
-      context in;
-      if (!c.read_input(in)) return command_status::internal_error;
-      q->set<&cqc::cq_max_count>(in.get<&cqc::cq_max_count>())
-          .set<&cqc::cq_period>(in.get<&cqc::cq_period>());
-      return a_.context_memory->store(context_at(cqn), *q) ? command_status::ok
-                                                           : command_status::internal_error;
-    }
-  }
-  return command_status::bad_operation;
+  is.lent(q.has_value(), "context of CQ", cqn);
+  context in;
+  is.read(c, in);
+  if (is.refused() || !q) return is.status();
+  if (c.opcode_modifier == static_cast<unsigned>(layouts::modify_cq_modifier::resize))
+    return resize(c, in);
+  q->set<&cqc::cq_max_count>(in.get<&cqc::cq_max_count>())
+      .set<&cqc::cq_period>(in.get<&cqc::cq_period>());
+  is.lent(a_.context_memory->store(context_at(cqn), *q), "context of CQ", cqn);
+  return is.status();
 }
 
-command_status completion_queues::resize(command& c) {
-  context in;
-  if (!c.read_input(in)) return command_status::internal_error;
+command_status completion_queues::resize(command& c, context in) {
+  command_checks is(a_.rules);
+  is.at_most<&cqc::log_cq_size>(rule::cq_size, in, a_.limits().log_cq_entries)
+      .at_most<&cqc::log_page_size>(rule::page_size, in, log_page_size_max);
+  if (is.refused()) return is.status();
+  take_at_most<&cqc::log_cq_size>(in, a_.limits().log_cq_entries);
+  take_at_most<&cqc::log_page_size>(in, log_page_size_max);
   // `first`: the number for which the new buffer is filled; completions that come meanwhile move it on.
   return c.in_slices(
       [this, cqn = c.input_modifier, in, slot = 0u,
@@ -176,46 +198,59 @@ command_status completion_queues::resize(command& c) {
 std::optional<command_status> completion_queues::resize(std::uint32_t cqn, const context& in,
                                                         std::uint32_t& slot,
                                                         std::optional<std::uint32_t>& first) {
-  if (!exists(cqn)) return command_status::bad_resource_state;  // HW2SW_CQ was quicker
+  command_checks is(a_.rules);
+  is.hardware_owns(exists(cqn), "CQ", cqn);  // HW2SW_CQ may have been quicker
+  if (is.refused()) return is.status();
   auto loaded = a_.context_memory->load<cqc>(context_at(cqn));
-  if (!loaded) return command_status::icm_error;
+  is.lent(loaded.has_value(), "context of CQ", cqn);
+  if (!loaded) return is.status();
   context& q = *loaded;
+  const bool sound = q.get<&cqc::status>() == cq_status::ok &&
+                     q.get<&cqc::log_cq_size>() <= a_.limits().log_cq_entries;
+  is.must(sound, rule::cq_has_no_error, command_status::bad_resource_state,
+          "status 0x%x of CQ 0x%x", static_cast<unsigned>(q.get<&cqc::status>()), cqn);
   const auto log = static_cast<unsigned>(in.get<&cqc::log_cq_size>());
-  if (log > a_.limits().log_cq_entries || !has_good_page_size(in))
-    return command_status::bad_parameter;
-  if (q.get<&cqc::status>() != cq_status::ok ||
-      q.get<&cqc::log_cq_size>() > a_.limits().log_cq_entries)
-    return command_status::bad_resource_state;
 
+  const std::uint64_t record_at = q.get<&cqc::db_rec_addr>();
   layouts::image<layouts::cq_doorbell_record> record;
   const host_memory::about what(a_.memory, {dma_kind::cq_record, cqn});
-  if (!a_.memory.read(q.get<&cqc::db_rec_addr>(), record.data(), record.size()))
-    return command_status::internal_error;
+  is.must(a_.memory.read(record_at, record.data(), record.size()), rule::record_readable,
+          command_status::internal_error, "db_rec_addr 0x%llx of CQ 0x%x",
+          static_cast<unsigned long long>(record_at), cqn);
   const auto consumer =
       static_cast<std::uint32_t>(record.get<&layouts::cq_doorbell_record::update_ci>());
   const auto producer = static_cast<std::uint32_t>(q.get<&cqc::producer_counter>());
   // The resize entry takes a number of its own.
-  if (((producer + 1 - consumer) & counter_mask) > 1u << log) return command_status::bad_size;
+  const std::uint32_t held = (producer + 1 - consumer) & counter_mask;
+  is.that(held <= 1u << log, rule::cq_room, command_status::bad_size,
+          "log_cq_size %u has %u entries; %u are not consumed yet, with the one of the resize", log,
+          1u << log, held);
+  if (is.refused()) return is.status();
   const std::uint32_t wanted = (producer + 1) & counter_mask;
   if (!first) first = wanted;
-  if (!fill(buffer_of(in), log, *first, slot)) return command_status::icm_error;
-  if (slot >> log == 0) return std::nullopt;
+  bool written = fill(buffer_of(in), log, *first, slot);
+  if (written && slot >> log == 0) return std::nullopt;
   // Numbers that have been given away meanwhile: their slots come round again.
-  for (; first != wanted; first = (*first + 1) & counter_mask) {
+  for (; written && first != wanted; first = (*first + 1) & counter_mask) {
     if (a_.account.slice_over()) return std::nullopt;
     std::uint32_t one = *first & ((1u << log) - 1);
-    if (!fill(buffer_of(in), log, (*first + 1) & counter_mask, one, one + 1))
-      return command_status::icm_error;
+    written = fill(buffer_of(in), log, (*first + 1) & counter_mask, one, one + 1);
   }
+  is.that(written, rule::buffer_lent, command_status::icm_error,
+          "mtt_base_addr 0x%llx: the new buffer cannot be written",
+          static_cast<unsigned long long>(in.get<&cqc::mtt_base_addr>()));
+  if (is.refused()) return is.status();
 
   layouts::image<layouts::cqe> last;
   last.set<&layouts::cqe::opcode>(static_cast<std::uint64_t>(layouts::cqe_opcode::resize));
-  if (!append(cqn, q, last)) return command_status::bad_resource_state;
+  is.must(append(cqn, q, last), rule::cq_has_no_error, command_status::bad_resource_state,
+          "CQ 0x%x is full or cannot be written", cqn);
+  if (is.refused()) return is.status();
   q.set<&cqc::log_cq_size>(log).set<&cqc::log_page_size>(in.get<&cqc::log_page_size>());
   q.set<&cqc::mtt_base_addr>(in.get<&cqc::mtt_base_addr>())
       .set<&cqc::page_offset>(in.get<&cqc::page_offset>());
-  return a_.context_memory->store(context_at(cqn), q) ? command_status::ok
-                                                      : command_status::internal_error;
+  is.lent(a_.context_memory->store(context_at(cqn), q), "context of CQ", cqn);
+  return is.status();
 }
 
 }  // namespace freehca::model

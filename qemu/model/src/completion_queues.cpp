@@ -4,6 +4,7 @@
 // Completion queues at work: entries, overrun, arming, events. The commands: completion_commands.cpp.
 #include "completion_queues.hpp"
 
+#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -28,6 +29,7 @@ std::uint64_t completion_queues::context_at(std::uint32_t cqn) const {
 
 void completion_queues::clear() {
   ++epoch_;
+  a_.work.discard(users_);
   auto all = std::make_shared<decltype(owned_)>(std::exchange(owned_, {}));
   a_.work.discard_by([this, all] {
     if (all->empty()) return false;
@@ -49,11 +51,27 @@ bool completion_queues::make_room(std::uint32_t cqn, context& q) {
   layouts::image<layouts::cq_doorbell_record> record;
   const host_memory::about what(a_.memory, {dma_kind::cq_record, cqn});
   if (!a_.memory.read(q.get<&cqc::db_rec_addr>(), record.data(), record.size())) {
+    a_.rules.complain(rule::cq_reachable, "CQ %u: its doorbell record at 0x%llx cannot be read",
+                      cqn, static_cast<unsigned long long>(q.get<&cqc::db_rec_addr>()));
     fail(cqn, q, layouts::cq_error_syndrome::access_violation);
     return false;
   }
-  q.set<&cqc::consumer_counter>(record.get<&layouts::cq_doorbell_record::update_ci>());
+  const auto consumer =
+      static_cast<std::uint32_t>(record.get<&layouts::cq_doorbell_record::update_ci>());
+  const auto known = static_cast<std::uint32_t>(q.get<&cqc::consumer_counter>());
+  const bool past = counter_distance(producer, consumer) < 0;
+  if (past)
+    a_.rules.complain(rule::cq_record,
+                      "CQ %u: consumer index %u in its record, and the producer is at %u", cqn,
+                      consumer, producer);
+  // Who has consumed more than there was has consumed all. No source: chosen. The record may be behind the doorbell
+  // of another thread, which armed the queue.
+  const bool behind = counter_distance(consumer, known) < 0;
+  q.set<&cqc::consumer_counter>(past ? producer : behind ? known : consumer);
   if (taken() < entries) return true;
+  if (!a_.rules.complain(rule::cq_has_room, "CQ %u: producer %u, consumer %u, and %u entries", cqn,
+                         producer, consumer, entries))
+    return true;
   fail(cqn, q, layouts::cq_error_syndrome::overrun);
   return false;
 }
@@ -63,6 +81,15 @@ void completion_queues::fail(std::uint32_t cqn, context& q, layouts::cq_error_sy
                                                                  : cq_status::write_failure);
   a_.context_memory->store(context_at(cqn), q);
   if (why == layouts::cq_error_syndrome::overrun) ++overruns_;
+  char subject[60];
+  std::snprintf(subject, sizeof subject, "CQ %u: completion queue error", cqn);
+  const bool overrun = why == layouts::cq_error_syndrome::overrun;
+  const rule_entry& broken = entry_of(overrun ? rule::cq_has_room : rule::cq_reachable);
+  a_.rules.explain(
+      remark_kind::work_error, subject,
+      {broken.name.data(),
+       overrun ? "it is full, and takes no completion any more (IBTA 11.6.3)"
+               : "it cannot be written, and takes no completion any more (IBTA 11.6.3)"});
   layouts::image<layouts::eqe_cq_error> e;
   e.set<&layouts::eqe_cq_error::cqn>(cqn).set<&layouts::eqe_cq_error::syndrome>(why);
   a_.eqs->post_asynchronous(layouts::event_type::cq_error, e);
@@ -91,6 +118,7 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
   const host_memory::about what(a_.memory, {dma_kind::cqe, cqn, producer});
   if (!a_.regions->write_queue(where, at, e.data(), e.size() - tail) ||
       !a_.regions->write_queue(where, at + e.size() - tail, e.data() + e.size() - tail, tail)) {
+    a_.rules.complain(rule::cq_reachable, "CQ %u: entry %u cannot be written", cqn, producer);
     fail(cqn, q, layouts::cq_error_syndrome::access_violation);
     return false;
   }
@@ -102,17 +130,25 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
 bool completion_queues::complete(std::uint32_t cqn, layouts::image<cqe> e, bool solicited,
                                  unsigned port) {
   const auto known = owned_.find(cqn);
-  if (known == owned_.end()) return false;
+  if (known == owned_.end()) {
+    a_.rules.because("CQ %u is not in hardware's hands (IBTA 11.6.3)", cqn);
+    return false;
+  }
   auto q = a_.context_memory->load<cqc>(context_at(cqn));
   if (!q || q->get<&cqc::log_cq_size>() > a_.limits().log_cq_entries) {
     a_.rules.complain(rule::context_stays_mapped,
                       "the context of CQ %u is not mapped any more, or was written over", cqn);
+    a_.rules.because("the context of CQ %u is not mapped", cqn);
     return false;
   }
-  if (q->get<&cqc::status>() != cq_status::ok) return false;
+  const auto inaccessible = [&] {
+    a_.rules.because("CQ %u is full or cannot be written (IBTA 11.6.3)", cqn);
+    return false;
+  };
+  if (q->get<&cqc::status>() != cq_status::ok) return inaccessible();
   const bool error =
       e.get<&cqe::opcode>() == static_cast<std::uint64_t>(layouts::cqe_opcode::error);
-  if (!append(cqn, *q, e)) return false;
+  if (!append(cqn, *q, e)) return inaccessible();
   if (error) {
     const auto why = layouts::image<layouts::cqe_error>::from_bytes(e.data());
     const unsigned side = why.get<&layouts::cqe_error::is_send>() ? 1 : 0;
@@ -165,6 +201,32 @@ void completion_queues::fire(std::uint32_t cqn, queue& known, context& q) {
                       static_cast<unsigned>(q.get<&cqc::comp_eqn>()));
 }
 
+/// Is the request in the doorbell record too, and is its number the next? Two threads may arm one queue at once, which
+/// verbs permit: then the record is that of the other, with the same number or the next.
+void completion_queues::check_arm(std::uint32_t cqn, const queue& known, const context& q,
+                                  const layouts::image<layouts::cq_doorbell>& d) {
+  using layouts::cq_doorbell;
+  using record = layouts::cq_doorbell_record;
+  const auto sn = static_cast<unsigned>(d.get<&cq_doorbell::cmd_sn>());
+  layouts::image<record> r;
+  const host_memory::about what(a_.memory, {dma_kind::cq_record, cqn});
+  const bool there = a_.memory.read(q.get<&cqc::db_rec_addr>(), r.data(), r.size());
+  const auto ahead = (static_cast<unsigned>(r.get<&record::cmd_sn>()) - sn) & 3;
+  if (there && (ahead > 1 || r.get<&record::cmd>() == layouts::cq_arm::none))
+    a_.rules.complain(rule::cq_arm_record,
+                      "CQ %u: command %u, number %u, consumer %u in the doorbell; command %u, "
+                      "number %u, consumer %u in its record",
+                      cqn, static_cast<unsigned>(d.get<&cq_doorbell::cmd>()), sn,
+                      static_cast<unsigned>(d.get<&cq_doorbell::ci>()),
+                      static_cast<unsigned>(r.get<&record::cmd>()),
+                      static_cast<unsigned>(r.get<&record::cmd_sn>()),
+                      static_cast<unsigned>(r.get<&record::arm_ci>()));
+  // The number of the last event is that of a request which the event crossed.
+  const unsigned next = known.fired ? (known.fired_sn + 1) & 3 : 1;
+  if (sn != next && !(known.fired && sn == known.fired_sn))
+    a_.rules.complain(rule::cq_arm_number, "CQ %u: number %u; wanted: %u", cqn, sn, next);
+}
+
 void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second) {
   using layouts::cq_doorbell;
   layouts::image<cq_doorbell> d;
@@ -183,24 +245,26 @@ void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::ui
                       cqn);
     return;
   }
-  if (q->get<&cqc::usr_page>() != uar) {
-    a_.rules.complain(rule::doorbell_of_own_uar,
-                      "doorbell of CQ %u in UAR page %u, which is not its own", cqn, uar);
+  const auto own = static_cast<std::uint32_t>(q->get<&cqc::usr_page>());
+  if (own != uar &&
+      a_.rules.complain(rule::doorbell_of_own_uar,
+                        "doorbell of CQ %u in UAR page %u; its own is %u", cqn, uar, own))
     return;
-  }
   const layouts::cq_arm what = d.get<&cq_doorbell::cmd>();
   const auto sn = static_cast<std::uint8_t>(d.get<&cq_doorbell::cmd_sn>());
   const auto producer = static_cast<std::uint32_t>(q->get<&cqc::producer_counter>());
   const auto consumer = static_cast<std::uint32_t>(d.get<&cq_doorbell::ci>());
-  if (counter_distance(producer, consumer) < 0) {
-    a_.rules.complain(rule::cq_consumer_index, "doorbell of CQ %u: consumer %u is past producer %u",
-                      cqn, consumer, producer);
+  if (counter_distance(producer, consumer) < 0 &&
+      a_.rules.complain(rule::cq_consumer_index,
+                        "doorbell of CQ %u: consumer %u is past producer %u", cqn, consumer,
+                        producer))
     return;
-  }
+  const bool arms = what == layouts::cq_arm::next || what == layouts::cq_arm::solicited;
+  if (arms) check_arm(cqn, known->second, *q, d);
   q->set<&cqc::consumer_counter>(consumer);
   // A request that was answered already: the event is on its way to the host (doorbell.hpp, cmd_sn).
   const bool stale = known->second.fired && sn == known->second.fired_sn;
-  if (!stale && (what == layouts::cq_arm::next || what == layouts::cq_arm::solicited)) {
+  if (!stale && arms) {
     known->second.armed_sn = sn;
     const bool any = what == layouts::cq_arm::next;
     q->set<&cqc::state>(any ? cq_state::armed : cq_state::armed_solicited);

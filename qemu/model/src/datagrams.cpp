@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "explanations.hpp"
 #include "ports.hpp"
 #include "transport_parts.hpp"
+#include "wire_form.hpp"
 
 namespace freehca::model {
 
@@ -49,11 +51,25 @@ std::optional<failure> datagrams::send(queue_pair& qp, const send_request& r) {
 
 std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_request& r) {
   const path way = way_of(qp, r);
-  if (way.port < 1 || way.port > t_.a.how.ports) return failures::local_qp_operation;
+  rule_book& rules = t_.a.rules;
+  if (way.port < 1 || way.port > t_.a.how.ports) {
+    rules.because("port %u in the address vector; wanted: 1 to %u", way.port, t_.a.how.ports);
+    return failures::local_qp_operation;
+  }
   // The address handle belongs to a protection domain (IBTA vol. 1, 11.4.1.1).
-  if (r.datagram.get<&wqe_datagram::pd>() != qp.owner.pd) return failures::local_qp_operation;
-  if (r.data.size() > std::min(qp.mtu, t_.a.links->mtu_bytes(way.port)))
+  const auto domain = static_cast<std::uint32_t>(r.datagram.get<&wqe_datagram::pd>());
+  if (domain != qp.owner.pd &&
+      rules.refuses(rule::address_domain,
+                    "protection domain %u in the address vector, %u of the "
+                    "queue pair",
+                    domain, qp.owner.pd))
+    return failures::local_qp_operation;
+  const unsigned most = std::min(qp.mtu, t_.a.links->mtu_bytes(way.port));
+  if (r.data.size() > most) {
+    rules.because("%llu bytes; wanted: at most the MTU, %u",
+                  static_cast<unsigned long long>(r.data.size()), most);
     return failures::local_length;
+  }
 
   const bool immediate = r.opcode == wqe_opcode::send_imm;
   const auto wanted = static_cast<std::uint32_t>(r.datagram.get<&wqe_datagram::qkey>());
@@ -83,20 +99,50 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
   return std::nullopt;
 }
 
+bool datagrams::breaks_mlx_rule(const queue_pair& qp, const send_request& r,
+                                const image<lrh>& headers) {
+  rule_book& rules = t_.a.rules;
+  const auto number = [](std::uint64_t value) { return static_cast<unsigned>(value); };
+  const unsigned rlid = number(r.mlx.get<&wqe_ctrl_mlx::rlid>()),
+                 dlid = number(headers.get<&lrh::dlid>());
+  if (rlid != dlid && rules.refuses(rule::mlx_rlid, "QP 0x%06x send %u: rlid 0x%x, LRH 0x%x",
+                                    qp.number(), unsigned{r.index}, rlid, dlid))
+    return true;
+  const unsigned sl = number(r.mlx.get<&wqe_ctrl_mlx::sl>()),
+                 level = number(headers.get<&lrh::service_level>());
+  if (sl != level && rules.refuses(rule::mlx_sl, "QP 0x%06x send %u: sl %u, LRH %u", qp.number(),
+                                   unsigned{r.index}, sl, level))
+    return true;
+  constexpr unsigned management_lane = 15;
+  const bool management = qp.special == 1, lane_15 = r.mlx.get<&wqe_ctrl_mlx::vl15>();
+  const unsigned lane = number(headers.get<&lrh::virtual_lane>());
+  return (lane_15 != management || (lane == management_lane) != management) &&
+         rules.refuses(rule::mlx_vl15, "QP 0x%06x send %u of QP%u: vl15 %u, LRH lane %u",
+                       qp.number(), unsigned{r.index}, management ? 0u : 1u, unsigned{lane_15},
+                       lane);
+}
+
 std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_request& r) {
   // The gathered bytes are the packet from its LRH to the word where the ICRC goes.
   constexpr std::size_t most =
       lrh::bytes + grh::bytes + bth::bytes + deth::bytes + immdt::bytes + 4096 + icrc_bytes;
   const auto bytes = static_cast<std::size_t>(r.data.size());
-  if (bytes < lrh::bytes + bth::bytes + icrc_bytes || r.data.size() > most)
+  if (bytes < lrh::bytes + bth::bytes + icrc_bytes || r.data.size() > most) {
+    t_.a.rules.because("%llu bytes with their headers; wanted: %zu to %zu",
+                       static_cast<unsigned long long>(r.data.size()),
+                       lrh::bytes + bth::bytes + icrc_bytes, most);
     return failures::local_length;
+  }
   packet p;
   p.bytes.resize(bytes);
   if (r.data.gather(*t_.a.regions, qp.owner, 0, p.bytes.data(), bytes) != access_result::ok)
     return failures::local_protection;
+  std::array<std::byte, icrc_bytes> last;
+  std::copy_n(p.bytes.end() - icrc_bytes, icrc_bytes, last.begin());
   p.bytes.resize(bytes - icrc_bytes);
 
   auto local = image<lrh>::from_bytes(p.bytes.data());
+  if (breaks_mlx_rule(qp, r, local)) return failures::local_qp_operation;
   const path way = way_of(qp, r);
   // Without `slr` the LRH holds path bits only, and hardware adds the port's LID (Linux hw/mlx4/qp.c
   // build_mlx_header).
@@ -110,7 +156,18 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   if (!packet_view::of(p)) {
     t_.a.rules.complain(rule::mlx_headers,
                         "QP 0x%06x: the headers of an MLX send contradict its length", qp.qpn);
+    t_.a.rules.because("the headers of the packet contradict its length of %zu bytes", bytes);
     return failures::local_length;
+  }
+  if (r.mlx.get<&wqe_ctrl_mlx::icrc>() && !is_icrc_of(p, last.data())) {
+    // With the bit the word leaves as it is, and whoever receives it throws the packet away (IBTA 7.8.1).
+    if (t_.a.rules.refuses(rule::mlx_icrc, "QP 0x%06x send %u: icrc, and its last word is another",
+                           qp.number(), unsigned{r.index}))
+      return failures::local_qp_operation;
+    if (!t_.a.rules.is_off(rule::mlx_icrc)) {
+      t_.drop(way.port, *packet_view::of(p), "the invariant CRC that the driver gave it is wrong");
+      return std::nullopt;
+    }
   }
   t_.transmit(way, std::move(p));
   return std::nullopt;
@@ -139,19 +196,22 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   // to receive it.
   if ((opcode != bth_opcode::ud_send_only && !immediate) || !extended || !data ||
       v.rest_bytes > t_.a.links->mtu_bytes(port)) {
-    ++t_.packets_dropped;
+    t_.drop(port, v, "%zu bytes of payload; wanted: a whole UD send of at most the port's MTU, %u",
+            v.rest_bytes, t_.a.links->mtu_bytes(port));
     return;
   }
   const auto pkey_index = admit(qp, port, static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()));
   if (!pkey_index) {
-    ++t_.packets_dropped;
+    t_.drop(port, v, "P_Key 0x%04x; wanted: %s", static_cast<unsigned>(v.bth.get<&bth::pkey>()),
+            qp.special == 2 ? "one of the port's table" : "the one of the context's pkey_index");
     t_.a.links->count_pkey_violation(port);
     return;
   }
   const auto source = static_cast<std::uint32_t>(extended->get<&deth::source_qp>());
   const auto qkey = static_cast<std::uint32_t>(extended->get<&deth::qkey>());
   if (qp.special != 1 && qkey != qp.context.get<&qpc::qkey>()) {
-    ++t_.packets_dropped;
+    t_.drop(port, v, "Q_Key 0x%08x; wanted: 0x%08x of the context", qkey,
+            static_cast<unsigned>(qp.context.get<&qpc::qkey>()));
     t_.a.links->count_qkey_violation(port, qkey, source);
     return;
   }
@@ -177,6 +237,9 @@ void datagrams::place(queue_pair& qp, const packet_view& v, const receive_report
   switch (t_.receives.take(qp, r)) {
     case take_result::empty:
       ++t_.datagrams_dropped;
+      t_.a.rules.because("no receive was posted");
+      t_.a.rules.explain(remark_kind::packet_dropped, words_for(qp.way.port, v) + ": dropped",
+                         t_.a.rules.take_reason());
       return;
     case take_result::fault:
       t_.errors.enter_error(qp, std::nullopt);
@@ -185,6 +248,10 @@ void datagrams::place(queue_pair& qp, const packet_view& v, const receive_report
       break;
   }
   if (grh_area + v.rest_bytes > r.data.size()) {
+    t_.a.rules.because(
+        "a datagram of %zu bytes and %zu for its GRH; wanted: at most the %llu bytes "
+        "of the receive",
+        v.rest_bytes, grh_area, static_cast<unsigned long long>(r.data.size()));
     t_.errors.receive_failed(qp, r, failures::local_length);
     return;
   }

@@ -27,6 +27,9 @@ class datagrams {
 
  private:
   std::optional<failure> send_addressed(queue_pair& qp, const send_request& r);
+  /// Does an MLX send contradict its headers, and is that refused?
+  bool breaks_mlx_rule(const queue_pair& qp, const send_request& r,
+                       const layouts::image<layouts::lrh>& headers);
   std::optional<failure> send_prepared(queue_pair& qp, const send_request& r);
   /// The index of the P_Key that admits the packet; nothing when none does.
   std::optional<unsigned> admit(const queue_pair& qp, unsigned port, std::uint16_t pkey) const;

@@ -7,6 +7,7 @@
 #include <freehca/layouts/diag_rprt.hpp>
 
 #include "capabilities.hpp"
+#include "command_checks.hpp"
 #include "completion_queues.hpp"
 
 namespace freehca::model {
@@ -20,8 +21,12 @@ diagnostics::diagnostics(adapter& a) : a_(a) {
 command_status diagnostics::report(command& c) {
   using l = layouts::diag_rprt;
   using s = layouts::cqe_syndrome;
-  const std::uint32_t port = c.input_modifier;
-  if (port > (counts_by_port(a_.how.kind) ? a_.how.ports : 0)) return command_status::bad_parameter;
+  const std::uint32_t asked = c.input_modifier;
+  const unsigned ports = counts_by_port(a_.how.kind) ? a_.how.ports : 0;
+  command_checks is(a_.rules);
+  is.at_most(rule::input_modifier, "input modifier: port", asked, ports);
+  if (is.refused()) return is.status();
+  const std::uint32_t port = asked <= ports ? asked : 0;
 
   constexpr std::uint64_t all = 0xffffffff;
   const completion_queues& cqs = *a_.cqs;
@@ -53,7 +58,7 @@ command_status diagnostics::report(command& c) {
   if (port == 0)
     out.set<&l::rq_num_udsdprd>(counted("datagrams_without_receive"))
         .set<&l::num_cqovf>(cqs.overruns() & all);
-  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+  return is.answer(c, out).status();
 }
 
 }  // namespace freehca::model

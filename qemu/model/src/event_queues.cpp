@@ -10,6 +10,7 @@
 #include <freehca/layouts/register_map.hpp>
 
 #include "adapter_limits.hpp"
+#include "command_checks.hpp"
 #include "command_rules.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
@@ -44,7 +45,6 @@ std::uint64_t event_queues::context_at(std::uint32_t eqn) const {
 }
 
 void event_queues::clear() {
-  ++epoch_;
   owned_.clear();
   of_type_.fill(nobody);
   clear_interrupt();
@@ -72,41 +72,57 @@ std::uint64_t event_queues::buffer_bytes(const context& q) const {
 
 command_status event_queues::sw2hw(command& c) {
   const std::uint32_t eqn = c.input_modifier;
-  if (eqn >= 1u << a_.profile.log_eqs) return command_status::bad_index;
-  if (eqn < a_.limits().reserved_eqs()) return command_status::bad_resource;
-  if (exists(eqn)) return command_status::bad_resource_state;
   context q;
-  if (!c.read_input(q)) return command_status::internal_error;
+  command_checks is(a_.rules);
+  is.in_table("EQ", eqn, a_.profile.log_eqs)
+      .not_reserved("EQ", eqn, a_.limits().reserved_eqs())
+      .software_owns(!exists(eqn), "EQ", eqn)
+      .read(c, q);
   const eq_state s = q.get<&eqc::state>();
-  if (!q.reserved_clear() || q.get<&eqc::log_eq_size>() > a_.limits().log_eq_entries ||
-      q.get<&eqc::intr>() >= layouts::bar0::msix_vectors || !has_good_page_size(q) ||
-      (s != eq_state::armed && s != eq_state::fired && s != eq_state::always_armed))
-    return command_status::bad_parameter;
-  if (!a_.context_memory->mapped(context_at(eqn), entry_bytes::eqc) ||
-      !a_.context_memory->control_entry_mapped(layouts::cmpt_type::eq, eqn))
-    return command_status::icm_error;
+  const bool can_begin =
+      s == eq_state::armed || s == eq_state::fired || s == eq_state::always_armed;
+  const bool is_lent =
+      !is.refused() && a_.context_memory->mapped(context_at(eqn), entry_bytes::eqc);
+  is.no_reserved_bits(q, "context")
+      .at_most<&eqc::log_eq_size>(rule::eq_size, q, a_.limits().log_eq_entries)
+      .at_most<&eqc::intr>(rule::eq_vector, q, layouts::bar0::msix_vectors - 1)
+      .at_most<&eqc::log_page_size>(rule::page_size, q, log_page_size_max)
+      .that(can_begin, rule::eq_state, command_status::bad_parameter, "state 0x%x",
+            static_cast<unsigned>(s))
+      .lent(is_lent, "context of EQ", eqn)
+      .lent(a_.context_memory->control_entry_mapped(layouts::cmpt_type::eq, eqn),
+            "control entry of EQ", eqn);
+  if (is.refused()) return is.status();
+  // What is taken though it is above the most is taken as the most.
+  take_at_most<&eqc::log_eq_size>(q, a_.limits().log_eq_entries);
+  take_at_most<&eqc::log_page_size>(q, log_page_size_max);
+  if (!can_begin) q.set<&eqc::state>(eq_state::armed);
   q.set<&eqc::status>(eq_status::ok).set<&eqc::consumer_counter>(0).set<&eqc::producer_counter>(0);
-  return c.in_slices([this, eqn, q, at = std::uint64_t{0},
-                      epoch = epoch_]() mutable -> std::optional<command_status> {
-    if (epoch != epoch_) return command_status::bad_system_state;  // CLOSE_HCA was quicker
-    if (!fill_with_hardware_owner(q, at)) return command_status::icm_error;
-    if (at < buffer_bytes(q)) return std::nullopt;
-    if (!a_.context_memory->store(context_at(eqn), q)) return command_status::internal_error;
-    owned_.resize(std::size_t{1} << a_.profile.log_eqs);
-    owned_[eqn] = true;
-    return command_status::ok;
-  });
+  return c.in_slices(
+      [this, eqn, q, is_lent, at = std::uint64_t{0}]() mutable -> std::optional<command_status> {
+        command_checks still(a_.rules);
+        const bool written = fill_with_hardware_owner(q, at);
+        still.that(written, rule::buffer_lent, command_status::icm_error,
+                   "mtt_base_addr 0x%llx: the buffer of EQ 0x%x cannot be written",
+                   static_cast<unsigned long long>(q.get<&eqc::mtt_base_addr>()), eqn);
+        if (written && at < buffer_bytes(q)) return std::nullopt;
+        if (is_lent) still.lent(a_.context_memory->store(context_at(eqn), q), "context of EQ", eqn);
+        if (still.refused()) return still.status();
+        owned_.resize(std::size_t{1} << a_.profile.log_eqs);
+        owned_[eqn] = true;
+        return command_status::ok;
+      });
 }
 
 command_status event_queues::hw2sw(command& c) {
   const std::uint32_t eqn = c.input_modifier;
-  if (eqn >= 1u << a_.profile.log_eqs) return command_status::bad_index;
-  if (!exists(eqn)) return command_status::bad_resource_state;
+  command_checks is(a_.rules);
+  is.in_table("EQ", eqn, a_.profile.log_eqs).hardware_owns(exists(eqn), "EQ", eqn);
+  if (is.refused()) return is.status();
   // illumos reads the context back (hermon_cmd.c hermon_cmn_ownership_cmd_post), Linux never.
   if (writes_context(c)) {
-    const auto q = a_.context_memory->load<eqc>(context_at(eqn));
-    if (!q) return command_status::icm_error;
-    if (!c.write_output(*q)) return command_status::internal_error;
+    answer_context(is, c, a_.context_memory->load<eqc>(context_at(eqn)), "context of EQ");
+    if (is.refused()) return is.status();
   }
   owned_[eqn] = false;
   for (std::uint32_t& e : of_type_)
@@ -115,16 +131,20 @@ command_status event_queues::hw2sw(command& c) {
 }
 
 command_status event_queues::query(command& c) {
-  if (c.input_modifier >= 1u << a_.profile.log_eqs) return command_status::bad_index;
-  if (!exists(c.input_modifier)) return command_status::bad_resource_state;
-  const auto q = a_.context_memory->load<eqc>(context_at(c.input_modifier));
-  if (!q) return command_status::icm_error;
-  return c.write_output(*q) ? command_status::ok : command_status::internal_error;
+  const std::uint32_t eqn = c.input_modifier;
+  command_checks is(a_.rules);
+  is.in_table("EQ", eqn, a_.profile.log_eqs).hardware_owns(exists(eqn), "EQ", eqn);
+  if (is.refused()) return is.status();
+  answer_context(is, c, a_.context_memory->load<eqc>(context_at(eqn)), "context of EQ");
+  return is.status();
 }
 
 command_status event_queues::map(command& c) {
   const std::uint32_t eqn = c.input_modifier & 0x3ff;
-  if (!exists(eqn)) return command_status::bad_resource;
+  command_checks is(a_.rules);
+  is.that(exists(eqn), rule::eq_exists_for_events, command_status::bad_resource,
+          "EQ 0x%x is not in hardware's hands", eqn);
+  if (is.refused()) return is.status();
   const bool unmap = (c.input_modifier & layouts::map_eq_unmap) != 0;
   for (unsigned t = 0; t < types; ++t) {
     if ((c.input_parameter >> t & 1) == 0) continue;
@@ -211,7 +231,8 @@ void event_queues::fire(std::uint32_t, context& q) {
   if (q.get<&eqc::state>() == eq_state::armed) q.set<&eqc::state>(eq_state::fired);
   ++interrupts_;
   if (a_.surroundings.msix_enabled()) {
-    if (a_.surroundings.bus_master())
+    // The vector was complained of by SW2HW_EQ.
+    if (a_.surroundings.bus_master() && q.get<&eqc::intr>() < layouts::bar0::msix_vectors)
       a_.surroundings.msix(static_cast<unsigned>(q.get<&eqc::intr>()));
     return;
   }

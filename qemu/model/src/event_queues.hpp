@@ -69,7 +69,6 @@ class event_queues {
   static constexpr std::uint32_t nobody = ~0u;
 
   adapter& a_;
-  std::uint64_t epoch_ = 0;  ///< rises with clear(): commands of before mean nothing
   std::vector<bool> owned_;
   std::array<std::uint32_t, types> of_type_;  ///< the EQ that takes each type of event
   event_judge judge_;                         ///< empty: every event is delivered

@@ -13,6 +13,8 @@
 
 namespace freehca::model {
 
+class command_checks;
+
 /// How far the host has brought the adapter up. Each state includes the ones before it.
 enum class system_state : std::uint8_t {
   cold,              ///< after reset: QUERY_FW and MAP_FA only
@@ -53,6 +55,9 @@ class firmware {
   void on_software_reset(std::function<void()> what) { software_reset_ = std::move(what); }
   void software_reset() { software_reset_(); }
 
+  /// Rises when what commands work on goes away: CLOSE_HCA, the firmware area or auxiliary memory taken back.
+  std::uint64_t era() const { return era_; }
+
   void clear();
 
  private:
@@ -76,15 +81,21 @@ class firmware {
   layouts::command_status take_pages(command& c, std::uint64_t& count, void (firmware::*done)());
   void firmware_area_taken();
   void auxiliary_area_taken() {}
-  std::optional<layouts::command_status> empty_groups(std::uint64_t& from, std::uint64_t end);
+  bool empty_groups(command_checks& is, std::uint64_t& from, std::uint64_t end);
+  void check_nothing_lent(command_checks& is) const;
+  bool running() const { return state_ == system_state::hca_running || initialising_; }
+  /// What INIT_HCA began has an end.
+  void stop();
   void count_profile();
-  layouts::command_status take_profile(const layouts::image<layouts::init_hca>& in);
-  bool reserved_entries_mapped() const;
+  void take_profile(command_checks& is, const layouts::image<layouts::init_hca>& in);
+  void check_reserved_entries(command_checks& is) const;
+  /// `good`, or the command comes out of its order.
+  static void check_order(command_checks& is, bool good, const char* state);
 
   adapter& a_;
   std::function<void()> software_reset_;
   system_state state_ = system_state::cold;
-  std::uint64_t epoch_ = 0;    ///< rises when lent memory goes back: what still takes some ends
+  std::uint64_t era_ = 0;
   bool initialising_ = false;  ///< INIT_HCA is at work
   std::uint64_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   std::uint64_t icm_bytes_ = 0, auxiliary_needed_ = 0;

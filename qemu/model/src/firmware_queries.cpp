@@ -10,6 +10,7 @@
 
 #include "adapter_limits_fit.hpp"
 #include "capabilities.hpp"
+#include "command_checks.hpp"
 #include "firmware.hpp"
 #include "icm.hpp"
 #include "identity.hpp"
@@ -35,7 +36,7 @@ command_status firmware::query_fw(command& c) {
   out.set<&l::error_buf_size>(places::error_buffer_words);
   out.set<&l::comm_base>(places::comm_channel);
   if (clock_mhz() != 0) out.set<&l::clock_offset>(places::clock);
-  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+  return command_checks(a_.rules).answer(c, out).status();
 }
 
 command_status firmware::query_adapter(command& c) {
@@ -49,7 +50,7 @@ command_status firmware::query_adapter(command& c) {
   for (std::size_t i = 0; i < std::strlen(id) && i < sizeof psid; ++i)
     psid[i ^ 3] = static_cast<std::byte>(id[i]);
   out.set_bytes<&l::psid>(psid);
-  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+  return command_checks(a_.rules).answer(c, out).status();
 }
 
 namespace {
@@ -161,7 +162,7 @@ command_status firmware::query_dev_cap(command& c) {
   if (counts_by_port(a_.how.kind))
     out.set<&l::ext_3_flags>(all_of(layouts::dev_cap_ext_3_flag::diag_per_port));
   out.set<&l::max_icm_sz>(have.icm_bytes);
-  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+  return command_checks(a_.rules).answer(c, out).status();
 }
 
 }  // namespace freehca::model

@@ -67,14 +67,18 @@ flow flow::of(packet_view v) {
   return f;
 }
 
-std::optional<flow_rule> flow_rule::read(const std::byte* from, std::size_t bytes) {
+flow_rule flow_rule::read(const std::byte* from, std::size_t bytes) {
   flow_rule r;
-  if (bytes < flow_rule_control::bytes) return std::nullopt;
+  const auto wrong = [&r](const char* what) {
+    r.malformed = what;
+    return r;
+  };
+  if (bytes < flow_rule_control::bytes) return wrong("input modifier: words without a whole rule");
   r.control = image<flow_rule_control>::from_bytes(from);
+  if (!r.control.reserved_clear()) return wrong("reserved bit of the control header");
   // Sniffers, mirrors and defaults belong to Ethernet ports. No source: chosen.
-  if (!r.control.reserved_clear() ||
-      r.control.get<&flow_rule_control::type>() != flow_rule_type::regular)
-    return std::nullopt;
+  if (r.control.get<&flow_rule_control::type>() != flow_rule_type::regular)
+    return wrong("type, which is one of Ethernet ports");
   const std::byte* at = from + flow_rule_control::bytes;
   std::size_t left = bytes - flow_rule_control::bytes;
 
@@ -85,21 +89,23 @@ std::optional<flow_rule> flow_rule::read(const std::byte* from, std::size_t byte
     return left >= flow_header::bytes &&
            image<flow_header>::from_bytes(at).get<&flow_header::id>() == flow_header_id::infiniband;
   };
-  if (!link_follows()) return std::nullopt;
+  if (!link_follows()) return wrong("id of the first header, which is not InfiniBand's");
   while (link_follows()) {
     const auto link = take_header<flow_header_infiniband>(at, left);
-    if (!link) return std::nullopt;
+    if (!link) return wrong("words or a reserved bit of the header for InfiniBand");
     r.infiniband_ = *link;
   }
   if (left == 0) return r;
   r.ipv4_ = take_header<flow_header_ipv4>(at, left);
   if (!r.ipv4_ || r.ipv4_->get<&flow_header_ipv4::id>() != flow_header_id::ipv4)
-    return std::nullopt;
+    return wrong("id, words or a reserved bit of the header for IPv4");
   if (left == 0) return r;
   r.ports_ = take_header<flow_header_ports>(at, left);
-  if (!r.ports_ || left != 0) return std::nullopt;
+  if (!r.ports_) return wrong("words or a reserved bit of the header for TCP or UDP");
+  if (left != 0) return wrong("words behind the last header");
   const flow_header_id id = r.ports_->get<&flow_header_ports::id>();
-  if (id != flow_header_id::tcp && id != flow_header_id::udp) return std::nullopt;
+  if (id != flow_header_id::tcp && id != flow_header_id::udp)
+    return wrong("id of the last header, which is not TCP's or UDP's");
   return r;
 }
 
@@ -107,6 +113,7 @@ bool flow_rule::takes(const flow& f) const {
   using ib = flow_header_infiniband;
   using ip = flow_header_ipv4;
   using l4 = flow_header_ports;
+  if (malformed != nullptr) return false;
   if (!fits(f.qpn, infiniband_.get<&ib::qpn>(), infiniband_.get<&ib::qpn_mask>())) return false;
   const std::byte* mask = infiniband_.bytes_of<&ib::dgid_mask>();
   if (!is_empty(mask)) {

@@ -26,17 +26,18 @@ struct flow {
   static flow of(packet_view v);
 };
 
-/// A rule of device-managed steering, decoded and found sound.
+/// A rule of device-managed steering, decoded.
 class flow_rule {
  public:
-  /// Nothing when the rule is malformed, or asks for what an InfiniBand port does not steer by.
-  static std::optional<flow_rule> read(const std::byte* from, std::size_t bytes);
+  static flow_rule read(const std::byte* from, std::size_t bytes);
 
   bool takes(const flow& f) const;
   /// Does it tell datagrams of IP over InfiniBand apart?
   bool looks_at_ip() const { return ipv4_.has_value(); }
 
   layouts::image<layouts::flow_rule_control> control;
+  /// What is malformed, or asked for and not what an InfiniBand port steers by; null: nothing. Such a rule takes no packet.
+  const char* malformed = nullptr;
 
   /// The one value that a packet must have for this rule, where there is one: by it the rule is found.
   struct key {

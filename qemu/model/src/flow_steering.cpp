@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/headers.hpp>
 
-#include "adapter_limits.hpp"
 #include "capabilities.hpp"
+#include "command_checks.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -22,8 +21,10 @@ flow_steering::flow_steering(transport::parts& t) : t_(t) {
   using handler = command_status (flow_steering::*)(command&);
   const auto on_command = [this](opcode o, handler h) {
     t_.a.commands.on(o, [this, h](command& c) {
-      if (!on()) return command_status::bad_system_state;
-      return (this->*h)(c);
+      command_checks is(t_.a.rules);
+      is.must(on(), rule::steering_on, command_status::bad_system_state,
+              "dmfs was not set in INIT_HCA");
+      return is.refused() ? is.status() : (this->*h)(c);
     });
   };
   on_command(opcode::qp_flow_steering_attach, &flow_steering::attach);
@@ -49,34 +50,46 @@ void flow_steering::clear() {
 }
 
 // Linux reads "bad system state" as "device-managed steering is off", and "exceeds limits" as "the table is full"
-// (mcg.c mlx4_flow_attach, by cmd.c mlx4_status_to_errno). The other statuses: no source, chosen.
+// (mcg.c mlx4_flow_attach, by cmd.c mlx4_status_to_errno). A rule that is taken though nothing can be made of it takes
+// no packet.
 command_status flow_steering::attach(command& c) {
   std::array<std::byte, mailbox_bytes> text;
-  if (c.input_modifier > text.size() / 4) return command_status::bad_parameter;
-  const std::size_t bytes = std::size_t{c.input_modifier} * 4;
-  if (!t_.a.memory.read(c.input_parameter, text.data(), bytes))
-    return command_status::internal_error;
-  const std::optional<flow_rule> rule = flow_rule::read(text.data(), bytes);
-  if (!rule || (rule->looks_at_ip() && !offers(t_.a.how, capability::ipoib_steering)))
-    return command_status::bad_parameter;
+  command_checks is(t_.a.rules);
+  is.at_most(rule::input_modifier, "input modifier: words", c.input_modifier, text.size() / 4);
+  const std::size_t bytes = std::min<std::size_t>(c.input_modifier, text.size() / 4) * 4;
+  is.was_read(t_.a.memory.read(c.input_parameter, text.data(), bytes), c);
+  if (is.refused()) return is.status();
+  const flow_rule rule = flow_rule::read(text.data(), bytes);
+  is.that(rule.malformed == nullptr, rule::steering_rule, command_status::bad_parameter, "%s",
+          rule.malformed == nullptr ? "" : rule.malformed)
+      .that(!rule.looks_at_ip() || offers(t_.a.how, capability::ipoib_steering),
+            rule::capability_reported, command_status::bad_parameter,
+            "a header of IPv4, and steering of IPoIB is not reported");
   using head = flow_rule_control;
-  const auto port = rule->control.get<&head::port>();
-  if (port < 1 || port > t_.a.how.ports || t_.a.how.link[port - 1] != link_layer::infiniband ||
-      rule->control.get<&head::function>() != 0)
-    return command_status::bad_parameter;
-  if (rule->control.get<&head::qpn>() >> t_.a.profile.log_qps != 0)
-    return command_status::bad_index;
-  const flow_rule::key where = rule->found_by();
+  const auto port = rule.control.get<&head::port>();
+  const auto priority = rule.control.get<&head::priority>();
+  const bool infiniband =
+      port >= 1 && port <= t_.a.how.ports && t_.a.how.link[port - 1] == link_layer::infiniband;
+  const flow_rule::key where = rule.found_by();
   const auto beside = rules_.find(where);
-  if (places_.size() >> t_.a.profile.log_mc_table != 0 || !t_.a.kept.has_room(bytes_each) ||
-      (beside != rules_.end() && beside->second.size() >= t_.a.limits().rules_per_group))
-    return command_status::exceeds_limits;
+  const std::size_t in_group = beside == rules_.end() ? 0 : beside->second.size();
+  is.port(rule.malformed != nullptr || infiniband, "port", port, t_.a.how.ports)
+      .that(rule.control.get<&head::function>() == 0, rule::steering_rule,
+            command_status::bad_parameter, "function %u; there is function 0 alone",
+            static_cast<unsigned>(rule.control.get<&head::function>()))
+      .in_table("qpn", rule.control.get<&head::qpn>(), t_.a.profile.log_qps)
+      .must(places_.size() >> t_.a.profile.log_mc_table == 0, rule::steering_room,
+            command_status::exceeds_limits, "%zu rules; the table has 0x%x", places_.size(),
+            1u << t_.a.profile.log_mc_table)
+      .must(in_group < t_.a.limits().rules_per_group, rule::steering_room,
+            command_status::exceeds_limits, "%zu rules for this group or queue pair; at most %u",
+            in_group, t_.a.limits().rules_per_group)
+      .host_memory(t_.a, bytes_each);
+  if (is.refused()) return is.status();
 
   const auto number = static_cast<std::int64_t>(++last_number_);
-  const place p{
-      where,
-      {rule->control.get<&head::priority>(), rule->control.get<&head::lifo>() ? -number : number}};
-  rules_[p.where].emplace(p.when, *rule);
+  const place p{where, {priority, rule.control.get<&head::lifo>() ? -number : number}};
+  rules_[p.where].emplace(p.when, rule);
   places_.emplace(last_number_, p);
   c.output_parameter = last_number_;
   return command_status::ok;
@@ -84,7 +97,10 @@ command_status flow_steering::attach(command& c) {
 
 command_status flow_steering::detach(command& c) {
   const auto found = places_.find(c.input_parameter);
-  if (found == places_.end()) return command_status::bad_index;
+  command_checks is(t_.a.rules);
+  is.must(found != places_.end(), rule::steering_rule_exists, command_status::bad_index,
+          "immediate: there is no rule 0x%llx", static_cast<unsigned long long>(c.input_parameter));
+  if (is.refused()) return is.status();
   const auto where = rules_.find(found->second.where);
   where->second.erase(found->second.when);
   if (where->second.empty()) rules_.erase(where);
@@ -93,15 +109,23 @@ command_status flow_steering::detach(command& c) {
 }
 
 command_status flow_steering::set_range(command& c) {
-  if (!offers(t_.a.how, capability::ipoib_steering)) return command_status::bad_operation;
+  command_checks is(t_.a.rules);
+  is.must(offers(t_.a.how, capability::ipoib_steering), rule::known_command,
+          command_status::bad_operation, "steering of IPoIB is not reported");
   image<steered_qp_range> range;
   store_be(range.data(), c.input_parameter);
   const std::uint64_t first = range.get<&steered_qp_range::first>(),
                       last = range.get<&steered_qp_range::last>();
-  if (last < first) return command_status::bad_parameter;
-  if (last >> t_.a.profile.log_qps != 0) return command_status::bad_index;
-  if (first < t_.a.limits().reserved_qps()) return command_status::bad_resource;
-  if ((last - first) >> t_.a.limits().log_steered_qps != 0) return command_status::exceeds_limits;
+  using ull = unsigned long long;
+  is.that(last >= first, rule::steered_range, command_status::bad_parameter,
+          "last 0x%llx is before first 0x%llx", ull{last}, ull{first})
+      .in_table("last", last, t_.a.profile.log_qps)
+      .not_reserved("first", first, t_.a.limits().reserved_qps())
+      .that(last < first || (last - first) >> t_.a.limits().log_steered_qps == 0,
+            rule::steered_range, command_status::exceeds_limits,
+            "first 0x%llx to last 0x%llx; at most 0x%x", ull{first}, ull{last},
+            1u << t_.a.limits().log_steered_qps);
+  if (is.refused() || last < first) return is.status();
   first_steered_ = static_cast<std::uint32_t>(first);
   steered_ = static_cast<std::uint32_t>(last - first + 1);
   return command_status::ok;

@@ -8,6 +8,7 @@
 #include <freehca/layouts/map.hpp>
 
 #include "adapter_limits.hpp"
+#include "command_checks.hpp"
 
 namespace freehca::model {
 
@@ -15,6 +16,9 @@ namespace {
 
 constexpr unsigned page_shift = layouts::icm_page_shift;
 constexpr std::uint64_t page_bytes = layouts::icm_page_size;
+
+using layouts::command_status;
+using ull = unsigned long long;
 
 // A guest that maps single pages for ever must not grow the host without bound. A driver that lends 4 KB
 // pieces only reaches this at 4 GB of context memory.
@@ -178,52 +182,83 @@ bool icm::any_mapped(std::uint64_t va, std::uint64_t pages) const {
   return e != extents_.end() && e->first < (va >> page_shift) + pages;
 }
 
-layouts::command_status icm::may_map(std::uint64_t va, std::uint64_t pages) const {
-  using layouts::command_status;
-  if (va >= a_.limits().icm_bytes || pages > (a_.limits().icm_bytes - va) >> page_shift)
-    return command_status::exceeds_limits;
-  if (extents_.size() >= max_extents || !a_.kept.has_room(bytes_each))
-    return command_status::exceeds_limits;
-  // No source: chosen.
-  return any_mapped(va, pages) ? command_status::bad_parameter : command_status::ok;
+/// There is room for one more extent.
+void icm::check_room(command_checks& is) const {
+  is.must(extents_.size() < max_extents, rule::objects_at_once, command_status::exceeds_limits,
+          "%zu pieces of context memory are lent; at most %zu", extents_.size(), max_extents)
+      .host_memory(a_, bytes_each);
 }
 
-void icm::map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
-  extents_.emplace(va >> page_shift, extent{pages, pa});
-  pages_mapped_ += pages;
+bool icm::may_map(command_checks& is, std::uint64_t va, std::uint64_t pages) const {
+  const bool fits =
+      va < a_.limits().icm_bytes && pages <= (a_.limits().icm_bytes - va) >> page_shift;
+  is.that(fits, rule::icm_range, command_status::exceeds_limits,
+          "va 0x%llx with 0x%llx pages; context memory has 0x%llx bytes", ull{va}, ull{pages},
+          ull{a_.limits().icm_bytes});
+  check_room(is);
+  is.that(!fits || !any_mapped(va, pages), rule::icm_page_free, command_status::bad_parameter,
+          "va 0x%llx: of its 0x%llx pages some are lent already", ull{va}, ull{pages});
+  return fits && !is.refused();
 }
 
-/// Makes `page` the first page of an extent, when it is mapped. False: too many extents.
-bool icm::split_at(std::uint64_t page) {
+bool icm::map(command_checks& is, std::uint64_t va, std::uint64_t pa, std::uint64_t pages) {
+  check_room(is);
+  const std::uint64_t first = va >> page_shift;
+  split_at(is, first);
+  split_at(is, first + pages);
+  if (is.refused()) return false;
+  // What another command has lent there meanwhile goes.
+  pages_mapped_ += pages - pages_in(va, pages << page_shift);
+  extents_.erase(extents_.lower_bound(first), extents_.lower_bound(first + pages));
+  extents_.emplace(first, extent{pages, pa});
+  return true;
+}
+
+/// Makes `page` the first page of an extent, when it is mapped.
+void icm::split_at(command_checks& is, std::uint64_t page) {
   const auto e = containing(page);
-  if (e == extents_.end() || e->first == page) return true;
-  if (extents_.size() >= max_extents + 2 || !a_.kept.has_room(bytes_each)) return false;
+  if (e == extents_.end() || e->first == page) return;
+  is.must(extents_.size() < max_extents + 2, rule::objects_at_once, command_status::exceeds_limits,
+          "%zu pieces of context memory are lent; at most %zu", extents_.size(), max_extents + 2)
+      .host_memory(a_, bytes_each);
+  if (is.refused()) return;
   const std::uint64_t head = page - e->first;
   const extent tail{e->second.pages - head, e->second.bus + (head << page_shift)};
   extents_[e->first].pages = head;
   extents_.emplace(page, tail);
-  return true;
 }
 
-std::optional<layouts::command_status> icm::unmap(std::uint64_t va, std::uint64_t pages) {
-  using layouts::command_status;
-  if (pages == 0 || va >= a_.limits().icm_bytes ||
-      pages > (a_.limits().icm_bytes - va) >> page_shift)
-    return command_status::bad_parameter;
-  // Linux takes back its tables in whole chunks, also where it lent less (icm.c mlx4_cleanup_icm_table):
-  // pages that are not mapped are passed over. That none at all is an error has no source: chosen.
-  if (!any_mapped(va, pages)) return command_status::bad_parameter;
+bool icm::may_unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) const {
+  const bool fits =
+      va < a_.limits().icm_bytes && pages <= (a_.limits().icm_bytes - va) >> page_shift;
+  is.that(va % page_bytes == 0, rule::chunk_alignment, command_status::bad_parameter,
+          "immediate 0x%llx is no address of a page", ull{va})
+      .that(pages != 0, rule::icm_page_lent, command_status::bad_parameter,
+            "input modifier: no page")
+      .that(fits, rule::icm_range, command_status::bad_parameter,
+            "immediate 0x%llx with 0x%llx pages; context memory has 0x%llx bytes", ull{va},
+            ull{pages}, ull{a_.limits().icm_bytes});
+  if (is.refused() || pages == 0 || !fits) return false;
+  // Linux takes back its tables in whole chunks, also where it lent less (icm.c mlx4_cleanup_icm_table): pages that
+  // are not mapped are passed over.
+  is.that(any_mapped(va, pages), rule::icm_page_lent, command_status::bad_parameter,
+          "immediate 0x%llx: none of 0x%llx pages is lent", ull{va}, ull{pages});
+  return !is.refused();
+}
+
+bool icm::unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) {
   const std::uint64_t first = va >> page_shift;
-  if (!split_at(first) || !split_at(first + pages)) return command_status::exceeds_limits;
+  split_at(is, first);
+  split_at(is, first + pages);
+  if (is.refused()) return true;
   auto e = extents_.lower_bound(first);
   while (e != extents_.end() && e->first < first + pages) {
     pages_mapped_ -= e->second.pages;
     e = extents_.erase(e);
     a_.account.charge(work_account::entry);
-    if (a_.account.slice_over() && e != extents_.end() && e->first < first + pages)
-      return std::nullopt;
+    if (a_.account.slice_over() && e != extents_.end() && e->first < first + pages) return false;
   }
-  return command_status::ok;
+  return true;
 }
 
 bool icm::zero(std::uint64_t& at, std::uint64_t end) {

@@ -14,6 +14,8 @@
 
 namespace freehca::model {
 
+class command_checks;
+
 /// The ICM address space: which pages of host memory stand behind the context tables. Contexts stand in
 /// host memory, where hardware keeps them: nothing is cached here.
 class icm {
@@ -42,14 +44,18 @@ class icm {
   /// and cannot take the object without it.
   bool control_entry_mapped(layouts::cmpt_type type, std::uint32_t number) const;
 
-  /// May `pages` pages be mapped at ICM address `va` (page-aligned)?
-  layouts::command_status may_map(std::uint64_t va, std::uint64_t pages) const;
-  /// Maps bus memory at `pa` there. The caller has asked may_map(), and has overwritten it.
-  void map(std::uint64_t va, std::uint64_t pa, std::uint64_t pages);
+  /// May `pages` pages be mapped at ICM address `va` (page-aligned)? False when `is` has refused it, or it was taken and
+  /// cannot be mapped.
+  bool may_map(command_checks& is, std::uint64_t va, std::uint64_t pages) const;
+  /// Maps bus memory at `pa` there, in the place of what was mapped there before. The caller has asked may_map(), and
+  /// has overwritten it. False: no room.
+  bool map(command_checks& is, std::uint64_t va, std::uint64_t pa, std::uint64_t pages);
   /// Is any page of these mapped?
   bool any_mapped(std::uint64_t va, std::uint64_t pages) const;
-  /// Takes back what is mapped of the `pages` pages from `va` on, as far as a slice goes: nothing when there is more.
-  std::optional<layouts::command_status> unmap(std::uint64_t va, std::uint64_t pages);
+  /// May the `pages` pages from `va` on be taken back? As may_map().
+  bool may_unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) const;
+  /// Takes back what is mapped of them, as far as a slice goes: false when there is more.
+  bool unmap(command_checks& is, std::uint64_t va, std::uint64_t pages);
   /// Writes zeros to every mapped byte of [at, end) as far as a slice goes, and moves `at` on to where it goes on: to
   /// `end` when it is done. False: the bus refuses.
   bool zero(std::uint64_t& at, std::uint64_t end);
@@ -69,7 +75,8 @@ class icm {
   using extents = std::map<std::uint64_t, extent>;  // by ICM page number
 
   extents::const_iterator containing(std::uint64_t page) const;
-  bool split_at(std::uint64_t page);
+  void check_room(command_checks& is) const;
+  void split_at(command_checks& is, std::uint64_t page);
   /// The first extent that ends behind the start of `page`.
   extents::const_iterator first_from(std::uint64_t page) const;
   template <class Move>

@@ -2,29 +2,35 @@
 // Copyright the freehca authors
 #include "mad_demultiplexer.hpp"
 
+#include "command_checks.hpp"
+
 namespace freehca::model {
 
 using namespace layouts;
 
-command_status mad_demultiplexer::command(model::command& c) {
-  if (c.input_modifier != mad_demux_subnet_management) return command_status::bad_parameter;
+command_status mad_demultiplexer::command(rule_book& rules, model::command& c) {
+  command_checks is(rules);
+  is.that(c.input_modifier == mad_demux_subnet_management, rule::input_modifier,
+          command_status::bad_parameter,
+          "input modifier 0x%x; subnet management, 0x%x, is demultiplexed alone", c.input_modifier,
+          mad_demux_subnet_management);
   switch (static_cast<mad_demux_modifier>(c.opcode_modifier)) {
     case mad_demux_modifier::config: {
       image<mad_demux> wanted;
-      if (!c.read_input(wanted)) return command_status::internal_error;
-      if (!wanted.reserved_clear()) return command_status::bad_parameter;
-      taken_ = wanted;
-      return command_status::ok;
+      is.read(c, wanted).no_reserved_bits(wanted);
+      if (!is.refused()) taken_ = wanted;
+      break;
     }
     case mad_demux_modifier::query_state:
-      return c.write_output(taken_) ? command_status::ok : command_status::internal_error;
+      is.answer(c, taken_);
+      break;
     case mad_demux_modifier::query_restrictions:
       // Nothing is kept from the host: the card is not in secure-host mode (Linux 6.1 fw.c
       // mlx4_check_smp_firewall_active).
-      return c.write_output(image<mad_demux>{}) ? command_status::ok
-                                                : command_status::internal_error;
+      is.answer(c, image<mad_demux>{});
+      break;
   }
-  return command_status::bad_operation;
+  return is.status();
 }
 
 bool mad_demultiplexer::firmware_takes(mad_method method, std::uint64_t attribute_id) const {

@@ -9,11 +9,13 @@
 
 namespace freehca::model {
 
+class rule_book;
+
 /// MAD_DEMUX: which subnet management packets the firmware answers although the host has a QP0. A port whose
 /// QP0 nobody has configured is the firmware's own in any case.
 class mad_demultiplexer {
  public:
-  layouts::command_status command(model::command& c);
+  layouts::command_status command(rule_book& rules, model::command& c);
 
   /// Does the firmware's agent take this packet?
   bool firmware_takes(layouts::mad_method method, std::uint64_t attribute_id) const;

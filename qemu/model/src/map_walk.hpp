@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include <freehca/layouts/map.hpp>
 
 #include "command.hpp"
+#include "command_checks.hpp"
 #include "icm.hpp"
 #include "limits.hpp"
 
@@ -22,54 +22,74 @@ class map_walk {
     std::uint64_t va = 0, pa = 0, pages = 0;
     std::uint64_t bytes() const { return pages << layouts::icm_page_shift; }
   };
-  using result = std::optional<layouts::command_status>;
 
   explicit map_walk(const command& c) : command_(c) {}
 
-  /// As far as the slice goes: the command's status, or nothing when there is more. `may(chunk)` gives a status before
-  /// a chunk is overwritten; `lent(chunk)` one behind it, or nothing: then it is called again in the next slice.
+  /// As far as the slice goes: false when there is more. `may(chunk)` is asked before a chunk is overwritten, and false
+  /// passes over it; `lent(chunk)` is told behind that, and again in the next slice while it says false.
   template <class May, class Lent>
-  result step(host_memory& memory, const work_account& account, May&& may, Lent&& lent) {
-    using layouts::command_status;
-    for (;;) {
+  bool step(command_checks& is, host_memory& memory, const work_account& account, May&& may,
+            Lent&& lent) {
+    if (next_ == 0) check_count(is);
+    while (!is.refused()) {
       if (!begun_) {
-        if (next_ == command_.input_modifier && next_ != 0) return command_status::ok;
-        command_status s = begin();
-        if (s == command_status::ok) s = may(at_hand_);
-        if (s != command_status::ok) return s;
-        begun_ = true;
+        if (next_ == std::min(command_.input_modifier, most)) return true;
+        begun_ = begin(is) && may(at_hand_);
+        if (!begun_) continue;
       }
       while (overwritten_ < at_hand_.bytes()) {
         const auto now = static_cast<std::size_t>(
             std::min<std::uint64_t>(at_hand_.bytes() - overwritten_, fill_bytes));
-        if (!fill_with_pattern(memory, at_hand_.pa + overwritten_, now))
-          return command_status::internal_error;
-        overwritten_ += now;
-        if (account.slice_over()) return std::nullopt;
+        const bool written = fill_with_pattern(memory, at_hand_.pa + overwritten_, now);
+        is.that(written, rule::chunk_writable, layouts::command_status::internal_error,
+                "pa 0x%llx cannot be written", ull{at_hand_.pa + overwritten_});
+        if (is.refused()) return true;
+        overwritten_ = written ? overwritten_ + now : at_hand_.bytes();
+        if (account.slice_over()) return false;
       }
-      const result s = lent(at_hand_);
-      if (!s || *s != command_status::ok) return s;
+      if (!lent(at_hand_)) return is.refused();
       begun_ = false;
     }
+    return true;
   }
 
  private:
-  /// Takes the next chunk from the mailbox.
-  layouts::command_status begin() {
+  using ull = unsigned long long;
+  static constexpr std::uint32_t most = layouts::map_entries_per_mailbox;
+
+  void check_count(command_checks& is) const {
+    is.that(command_.input_modifier >= 1 && command_.input_modifier <= most, rule::chunk_count,
+            layouts::command_status::bad_parameter, "input modifier: %u chunks; 1 to %u",
+            command_.input_modifier, most);
+  }
+
+  /// Takes the next chunk from the mailbox. False: it is refused, or cannot be lent.
+  bool begin(command_checks& is) {
     using layouts::command_status;
     using layouts::map_entry;
-    if (command_.input_modifier == 0 || command_.input_modifier > layouts::map_entries_per_mailbox)
-      return command_status::bad_parameter;
+    constexpr unsigned log_most = 24;
     layouts::image<map_entry> e;
-    if (!command_.read_input(e, next_ * e.size())) return command_status::internal_error;
-    ++next_;
+    const std::uint32_t number = next_++;
+    is.read(command_, e, number * e.size())
+        .at_most<&map_entry::log2size>(rule::chunk_size, e, log_most);
     const auto log = static_cast<unsigned>(e.get<&map_entry::log2size>());
-    if (log > 24) return command_status::bad_parameter;
+    if (is.refused() || log > log_most) return false;
     at_hand_ = {e.get<&map_entry::va>(), e.get<&map_entry::pa>(), std::uint64_t{1} << log};
     overwritten_ = 0;
+    check_alignment(is, "pa", at_hand_.pa, number);
+    if (command_.opcode == layouts::opcode::map_icm) check_alignment(is, "va", at_hand_.va, number);
     total_ += at_hand_.pages;
-    if (total_ > limits::pages_per_map) return command_status::exceeds_limits;
-    return at_hand_.pa % at_hand_.bytes() != 0 ? command_status::bad_parameter : command_status::ok;
+    is.that(total_ <= limits::pages_per_map, rule::pages_per_map, command_status::exceeds_limits,
+            "log2size: %llu pages with chunk %u; at most %llu", ull{total_}, number,
+            ull{limits::pages_per_map});
+    return !is.refused() && total_ <= limits::pages_per_map;
+  }
+
+  void check_alignment(command_checks& is, const char* field, std::uint64_t at,
+                       std::uint32_t number) const {
+    is.that(at % at_hand_.bytes() == 0, rule::chunk_alignment,
+            layouts::command_status::bad_parameter, "%s 0x%llx of chunk %u; its size is 0x%llx",
+            field, ull{at}, number, ull{at_hand_.bytes()});
   }
 
   command command_;

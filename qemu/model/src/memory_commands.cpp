@@ -2,14 +2,18 @@
 // Copyright the freehca authors
 //
 // The commands on memory regions and their translation tables.
+#include <algorithm>
+
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/mtt.hpp>
 
 #include "adapter_limits.hpp"
 #include "capabilities.hpp"
+#include "command_checks.hpp"
 #include "command_rules.hpp"
 #include "icm.hpp"
 #include "memory_regions.hpp"
+#include "queue_context.hpp"
 
 namespace freehca::model {
 
@@ -38,78 +42,115 @@ std::uint64_t memory_regions::entry_at(std::uint32_t index) const {
   return a_.profile.dmpt_base + std::uint64_t{index} * entry_bytes::dmpt;
 }
 
-command_status memory_regions::refuse_index(std::uint32_t index) const {
-  if (index >= 1u << a_.profile.log_mpts) return command_status::bad_index;
-  if (index < a_.limits().reserved_mpts()) return command_status::bad_resource;
-  return command_status::ok;
+/// The entry that the command names; `is` refuses it where it is none.
+std::uint64_t memory_regions::named_entry(command_checks& is, std::uint32_t index) const {
+  is.in_table("MPT index", index, a_.profile.log_mpts)
+      .not_reserved("MPT index", index, a_.limits().reserved_mpts());
+  return entry_at(index);
 }
 
 namespace {
 
 /// A region that begins free waits for its first fast registration (Linux mr.c mlx4_mr_enable).
-bool is_region(const layouts::image<mpt>& e, bool free, unsigned log_least_page) {
-  const std::uint64_t log_page = e.get<&mpt::entity_size>();
-  if (e.get<&mpt::bqp>() || e.get<&mpt::qpn>() != 0) return false;
-  if (free) return e.get<&mpt::fast_register_enable>() && !e.get<&mpt::physical>();
-  return e.get<&mpt::physical>() || (log_page >= log_least_page && log_page <= log_most_page_bytes);
+void check_region(command_checks& is, const layouts::image<mpt>& e, bool free, bool fast,
+                  unsigned least_log_page) {
+  const auto log_page = static_cast<unsigned>(e.get<&mpt::entity_size>());
+  const auto form = [&is](bool good, const char* field) {
+    is.that(good, rule::region_form, command_status::bad_parameter, "%s of a region", field);
+  };
+  is.that(!free || fast, rule::capability_reported, command_status::bad_parameter,
+          "status free of a region, and there is no fast registration");
+  form(!e.get<&mpt::bqp>(), "bqp set");
+  form(e.get<&mpt::qpn>() == 0, "qpn set");
+  form(!free || e.get<&mpt::fast_register_enable>(), "status free without fast_register_enable");
+  form(!free || !e.get<&mpt::physical>(), "status free with physical");
+  is.that(free || e.get<&mpt::physical>() ||
+              (log_page >= least_log_page && log_page <= log_most_page_bytes),
+          rule::region_page_size, command_status::bad_parameter, "entity_size %u; %u to %u",
+          log_page, least_log_page, log_most_page_bytes);
 }
 
 /// Not bound yet. Type 2 begins free, type 1 does not (Linux mr.c mlx4_mw_enable).
-bool is_window(const layouts::image<mpt>& e, bool free) {
-  return free == e.get<&mpt::bqp>() && e.get<&mpt::qpn>() == 0 &&
-         !e.get<&mpt::fast_register_enable>() && !e.get<&mpt::physical>();
+void check_window(command_checks& is, const layouts::image<mpt>& e, bool free, bool enabled) {
+  const auto form = [&is](bool good, const char* field) {
+    is.that(good, rule::window_form, command_status::bad_parameter, "%s of a window", field);
+  };
+  is.that(enabled, rule::capability_reported, command_status::bad_parameter,
+          "region not set: a window, and INIT_HCA did not enable windows");
+  form(free == e.get<&mpt::bqp>(), free ? "status free without bqp" : "bqp without status free");
+  form(e.get<&mpt::qpn>() == 0, "qpn set");
+  form(!e.get<&mpt::fast_register_enable>(), "fast_register_enable set");
+  form(!e.get<&mpt::physical>(), "physical set");
+}
+
+bool is_hardwares(const layouts::image<mpt>& e) {
+  const mpt_status s = e.get<&mpt::status>();
+  return s == mpt_status::hardware || s == mpt_status::free;
 }
 
 }  // namespace
 
 command_status memory_regions::sw2hw(command& c) {
-  if (const command_status s = refuse_index(c.input_modifier); s != command_status::ok) return s;
+  const std::uint32_t index = c.input_modifier;
   layouts::image<mpt> e;
-  if (!c.read_input(e)) return command_status::internal_error;
+  command_checks is(a_.rules);
+  const std::uint64_t at = named_entry(is, index);
+  is.read(c, e);
+  const auto key = static_cast<std::uint32_t>(e.get<&mpt::mem_key>());
   const std::uint32_t mask = (1u << a_.profile.log_mpts) - 1;
-  if (!e.reserved_clear() || (e.get<&mpt::mem_key>() & mask) != c.input_modifier ||
-      e.get<&mpt::lkey>() != 0 || e.get<&mpt::win_cnt>() != 0)
-    return command_status::bad_parameter;
-  // Block mode and repeated MTTs are not among the reported capabilities.
-  if (e.get<&mpt::block_mode>() || e.get<&mpt::mtt_rep>() != 0)
-    return command_status::bad_parameter;
   const bool free = e.get<&mpt::status>() == mpt_status::free;
-  if (free && e.get<&mpt::region>() && !offers(a_.how, capability::memory_management))
-    return command_status::bad_parameter;
-  if (e.get<&mpt::region>() ? !is_region(e, free, a_.limits().log_least_page_bytes)
-                            : !a_.profile.memory_windows || !is_window(e, free))
-    return command_status::bad_parameter;
+  is.no_reserved_bits(e, "entry")
+      .that((key & mask) == index, rule::region_key, command_status::bad_parameter,
+            "mem_key 0x%x names entry 0x%x; the command names 0x%x", key, key & mask, index)
+      .that(e.get<&mpt::lkey>() == 0, rule::region_unbound, command_status::bad_parameter,
+            "lkey is 0x%llx", static_cast<unsigned long long>(e.get<&mpt::lkey>()))
+      .that(e.get<&mpt::win_cnt>() == 0, rule::region_unbound, command_status::bad_parameter,
+            "win_cnt is %u", static_cast<unsigned>(e.get<&mpt::win_cnt>()))
+      .that(!e.get<&mpt::block_mode>(), rule::capability_reported, command_status::bad_parameter,
+            "block_mode, which is not reported")
+      .that(e.get<&mpt::mtt_rep>() == 0, rule::capability_reported, command_status::bad_parameter,
+            "mtt_rep, which is not reported");
+  if (e.get<&mpt::region>())
+    check_region(is, e, free, offers(a_.how, capability::memory_management),
+                 a_.limits().log_least_page_bytes);
+  else check_window(is, e, free, a_.profile.memory_windows);
+  if (is.refused()) return is.status();
 
-  const auto old = a_.context_memory->load<mpt>(entry_at(c.input_modifier));
-  if (!old) return command_status::icm_error;
-  const mpt_status was = old->get<&mpt::status>();
-  if (was == mpt_status::hardware || was == mpt_status::free)
-    return command_status::bad_resource_state;
+  const auto old = a_.context_memory->load<mpt>(at);
+  is.lent(old.has_value(), "entry of MPT", index)
+      .software_owns(!old || !is_hardwares(*old), "MPT", index);
+  if (is.refused() || !old) return is.status();
   e.set<&mpt::status>(free ? mpt_status::free : mpt_status::hardware);
-  return a_.context_memory->store(entry_at(c.input_modifier), e) ? command_status::ok
-                                                                 : command_status::internal_error;
+  is.lent(a_.context_memory->store(at, e), "entry of MPT", index);
+  return is.status();
 }
 
 command_status memory_regions::hw2sw(command& c) {
-  if (const command_status s = refuse_index(c.input_modifier); s != command_status::ok) return s;
-  auto e = a_.context_memory->load<mpt>(entry_at(c.input_modifier));
-  if (!e) return command_status::icm_error;
-  const mpt_status was = e->get<&mpt::status>();
-  if (was != mpt_status::hardware && was != mpt_status::free)
-    return command_status::bad_resource_state;
-  if (e->get<&mpt::win_cnt>() != 0) return command_status::region_bound;
-  if (!e->get<&mpt::region>() && !release(*e)) return command_status::icm_error;
+  const std::uint32_t index = c.input_modifier;
+  command_checks is(a_.rules);
+  const std::uint64_t at = named_entry(is, index);
+  if (is.refused()) return is.status();
+  auto e = a_.context_memory->load<mpt>(at);
+  is.lent(e.has_value(), "entry of MPT", index);
+  if (is.refused() || !e) return is.status();
+  is.hardware_owns(is_hardwares(*e), "MPT", index)
+      .that(e->get<&mpt::win_cnt>() == 0, rule::region_has_no_windows, command_status::region_bound,
+            "win_cnt of MPT 0x%x is %u", index, static_cast<unsigned>(e->get<&mpt::win_cnt>()));
+  if (is.refused()) return is.status();
+  if (!e->get<&mpt::region>()) is.lent(release(*e), "region of window MPT", index);
   e->set<&mpt::status>(mpt_status::software);
-  if (writes_context(c) && !c.write_output(*e)) return command_status::internal_error;
-  return a_.context_memory->store(entry_at(c.input_modifier), *e) ? command_status::ok
-                                                                  : command_status::internal_error;
+  if (writes_context(c)) is.answer(c, *e);
+  if (is.refused()) return is.status();
+  is.lent(a_.context_memory->store(at, *e), "entry of MPT", index);
+  return is.status();
 }
 
 command_status memory_regions::query(command& c) {
-  if (const command_status s = refuse_index(c.input_modifier); s != command_status::ok) return s;
-  const auto e = a_.context_memory->load<mpt>(entry_at(c.input_modifier));
-  if (!e) return command_status::icm_error;
-  return c.write_output(*e) ? command_status::ok : command_status::internal_error;
+  command_checks is(a_.rules);
+  const std::uint64_t at = named_entry(is, c.input_modifier);
+  if (is.refused()) return is.status();
+  answer_context(is, c, a_.context_memory->load<mpt>(at), "entry of MPT");
+  return is.status();
 }
 
 namespace {
@@ -118,38 +159,51 @@ namespace {
 constexpr std::uint32_t mtts_per_command =
     (layouts::mailbox_bytes - layouts::write_mtt_header::bytes) / layouts::mtt::bytes;
 
+/// How many entries, and where; no entry where none can stand.
+std::uint32_t checked_mtts(command_checks& is, std::uint32_t count, const char* field,
+                           std::uint64_t& at, std::uint64_t icm_bytes) {
+  using ull = unsigned long long;
+  is.that(count >= 1 && count <= mtts_per_command, rule::mtt_count, command_status::bad_parameter,
+          "input modifier: %u entries; 1 to %u", count, mtts_per_command)
+      .that(at % layouts::mtt::bytes == 0 && at < icm_bytes, rule::mtt_place,
+            command_status::bad_parameter, "%s 0x%llx; below 0x%llx", field, ull{at},
+            ull{icm_bytes});
+  at -= at % layouts::mtt::bytes;
+  return at < icm_bytes ? std::min(count, mtts_per_command) : 0;
+}
+
 }  // namespace
 
 command_status memory_regions::write_mtt(command& c) {
   layouts::image<layouts::write_mtt_header> head;
-  if (c.input_modifier == 0 || c.input_modifier > mtts_per_command)
-    return command_status::bad_parameter;
-  if (!c.read_input(head)) return command_status::internal_error;
-  const std::uint64_t at = head.get<&layouts::write_mtt_header::mtt_base_addr>();
-  if (at % layouts::mtt::bytes != 0 || at >= a_.limits().icm_bytes)
-    return command_status::bad_parameter;
+  command_checks is(a_.rules);
+  is.read(c, head);
+  std::uint64_t at = head.get<&layouts::write_mtt_header::mtt_base_addr>();
+  const std::uint32_t count =
+      checked_mtts(is, c.input_modifier, "mtt_base_addr", at, a_.limits().icm_bytes);
+  if (is.refused() || count == 0) return is.status();
   std::byte block[mtts_per_command * layouts::mtt::bytes];
-  const std::size_t bytes = c.input_modifier * layouts::mtt::bytes;
-  if (!c.memory->read(c.input_parameter + head.size(), block, bytes))
-    return command_status::internal_error;
-  return a_.context_memory->write(a_.profile.mtt_base + at, block, bytes)
-             ? command_status::ok
-             : command_status::icm_error;
+  const std::size_t bytes = count * layouts::mtt::bytes;
+  is.was_read(c.memory->read(c.input_parameter + head.size(), block, bytes), c);
+  if (is.refused()) return is.status();
+  is.lent(a_.context_memory->write(a_.profile.mtt_base + at, block, bytes), "mtt_base_addr", at);
+  return is.status();
 }
 
 command_status memory_regions::read_mtt(command& c) {
   // The first entry's offset is the immediate input, their number the input modifier (MT25408 PRM by way of
   // illumos); no driver here uses it.
-  if (c.input_modifier == 0 || c.input_modifier > mtts_per_command)
-    return command_status::bad_parameter;
-  if (c.input_parameter % layouts::mtt::bytes != 0 || c.input_parameter >= a_.limits().icm_bytes)
-    return command_status::bad_parameter;
-  std::byte block[mtts_per_command * layouts::mtt::bytes];
-  const std::size_t bytes = c.input_modifier * layouts::mtt::bytes;
-  if (!a_.context_memory->read(a_.profile.mtt_base + c.input_parameter, block, bytes))
-    return command_status::icm_error;
-  return c.memory->write(c.output_parameter, block, bytes) ? command_status::ok
-                                                           : command_status::internal_error;
+  command_checks is(a_.rules);
+  std::uint64_t at = c.input_parameter;
+  const std::uint32_t count =
+      checked_mtts(is, c.input_modifier, "immediate", at, a_.limits().icm_bytes);
+  if (is.refused()) return is.status();
+  std::byte block[mtts_per_command * layouts::mtt::bytes] = {};
+  const std::size_t bytes = count * layouts::mtt::bytes;
+  is.lent(a_.context_memory->read(a_.profile.mtt_base + at, block, bytes), "immediate", at);
+  if (is.refused()) return is.status();
+  is.was_written(c.memory->write(c.output_parameter, block, bytes), c);
+  return is.status();
 }
 
 /// That a command runs has made the adapter forget what it kept.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 #include <freehca/layouts/mtt.hpp>
 
@@ -20,6 +21,24 @@ namespace {
 
 /// Entries read from ICM at a time.
 constexpr std::size_t mtt_batch = 32;
+
+const char* name_of(access kind) {
+  switch (kind) {
+    case access::local_read:
+      return "local read";
+    case access::local_write:
+      return "local write";
+    case access::remote_read:
+      return "remote read";
+    case access::remote_write:
+      return "remote write";
+    case access::remote_atomic:
+      return "atomic";
+    case access::bind:
+      break;
+  }
+  return "bind";
+}
 
 bool permitted(const layouts::image<mpt>& e, access kind) {
   switch (kind) {
@@ -123,7 +142,57 @@ access_result memory_regions::translate(std::uint32_t key, const data_owner& own
   if (by_what_is_kept == access_result::ok) return access_result::ok;
   // What is kept may allow, and never refuses: a driver may change an entry without a word to the adapter.
   forget_entries();
-  return judge(key, owner, kind, at, bytes, now);
+  const access_result by_what_is_true = judge(key, owner, kind, at, bytes, now);
+  if (by_what_is_true != access_result::ok) say_why(by_what_is_true, key, owner, kind, at, bytes);
+  return by_what_is_true;
+}
+
+void memory_regions::say_why(access_result refused, std::uint32_t key, const data_owner& owner,
+                             access kind, std::uint64_t at, std::size_t bytes) const {
+  const auto e = load(key);
+  char what[160];
+  std::snprintf(what, sizeof what, "%s of %zu bytes at 0x%llx under key 0x%x", name_of(kind), bytes,
+                static_cast<unsigned long long>(at), key);
+  rule_book& rules = a_.rules;
+  switch (refused) {
+    case access_result::ok:
+    case access_result::unfinished:
+      return;
+    case access_result::bad_key:
+      if (key == a_.limits().reserved_lkey)
+        rules.because("%s: the reserved key, and the queue pair has no right to it", what);
+      else if (!e) rules.because("%s: there is no entry %u", what, index_of(key));
+      else
+        rules.because(
+            "%s: entry %u is %s and has key 0x%x", what, index_of(key),
+            e->get<&mpt::status>() == mpt_status::hardware ? "hardware's" : "not hardware's",
+            layouts::key_of_mpt(static_cast<std::uint32_t>(e->get<&mpt::mem_key>())));
+      return;
+    case access_result::bad_pd:
+      rules.because(
+          "%s: the key's protection domain is %u, of QP %u if it is bound; wanted: %u, "
+          "QP %u",
+          what, e ? static_cast<unsigned>(e->get<&mpt::pd>()) : 0,
+          e ? static_cast<unsigned>(e->get<&mpt::qpn>()) : 0, owner.pd, owner.qpn);
+      return;
+    case access_result::bad_permission:
+      rules.because("%s: the key does not give that right", what);
+      return;
+    case access_result::out_of_bounds:
+      rules.because("%s: the key covers 0x%llx bytes at 0x%llx", what,
+                    e ? static_cast<unsigned long long>(e->get<&mpt::length>()) : 0,
+                    e ? static_cast<unsigned long long>(e->get<&mpt::start>()) : 0);
+      return;
+    case access_result::not_present:
+      rules.because(
+          "%s: its translation is not there: an MTT that is not present, or context "
+          "memory that is not mapped",
+          what);
+      return;
+    case access_result::bus_refused:
+      break;
+  }
+  rules.because("%s: the bus refuses it", what);
 }
 
 access_result memory_regions::judge(std::uint32_t key, const data_owner& owner, access kind,
@@ -181,7 +250,10 @@ access_result memory_regions::read(std::uint32_t key, const data_owner& owner, a
   const host_memory::about what(a_.memory, {dma_kind::data, key});
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
-    if (!a_.memory.read(one.bus, p, one.bytes)) return access_result::bus_refused;
+    if (!a_.memory.read(one.bus, p, one.bytes)) {
+      say_why(access_result::bus_refused, key, owner, kind, at, bytes);
+      return access_result::bus_refused;
+    }
     p += one.bytes;
   }
   return r;
@@ -194,7 +266,10 @@ access_result memory_regions::write(std::uint32_t key, const data_owner& owner, 
   const host_memory::about what(a_.memory, {dma_kind::data, key});
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
-    if (!a_.memory.write(one.bus, p, one.bytes)) return access_result::bus_refused;
+    if (!a_.memory.write(one.bus, p, one.bytes)) {
+      say_why(access_result::bus_refused, key, owner, kind, at, bytes);
+      return access_result::bus_refused;
+    }
     p += one.bytes;
   }
   return r;

@@ -14,6 +14,8 @@
 
 namespace freehca::model {
 
+class command_checks;
+
 /// The largest page of a region or buffer, as no driver asks for more. No source: chosen.
 inline constexpr unsigned log_most_page_bytes = 31;
 
@@ -36,6 +38,29 @@ enum class access_result : std::uint8_t {
   bus_refused,
   unfinished,  ///< fast_register: there is more to do
 };
+
+/// What is wrong, in words.
+constexpr const char* name_of(access_result r) {
+  switch (r) {
+    case access_result::ok:
+      return "nothing is wrong";
+    case access_result::bad_key:
+      return "a key that names no region or window of that kind in hardware's hands";
+    case access_result::bad_pd:
+      return "of another protection domain or queue pair";
+    case access_result::bad_permission:
+      return "the region does not give that right";
+    case access_result::out_of_bounds:
+      return "out of the region's bounds";
+    case access_result::not_present:
+      return "context memory or a translation is not there";
+    case access_result::unfinished:
+      return "it is not done yet";
+    case access_result::bus_refused:
+      break;
+  }
+  return "the bus refuses the address";
+}
 
 /// On whose behalf memory is touched: a protection domain, and the queue pair for windows that are bound to one.
 struct data_owner {
@@ -106,7 +131,7 @@ class memory_regions {
   layouts::command_status sync(command& c);
 
   std::uint64_t entry_at(std::uint32_t index) const;
-  layouts::command_status refuse_index(std::uint32_t index) const;
+  std::uint64_t named_entry(command_checks& is, std::uint32_t index) const;
 
   static bool within(const entry& e, std::uint64_t at, std::uint64_t bytes);
   std::uint32_t index_of(std::uint32_t key) const;
@@ -129,6 +154,9 @@ class memory_regions {
   /// Checks key, rights and bounds of [at, at + bytes), and fills runs_ with where its first `now` bytes are.
   access_result translate(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
                           std::size_t bytes, std::size_t now);
+  /// Tells why an access was refused.
+  void say_why(access_result refused, std::uint32_t key, const data_owner& owner, access kind,
+               std::uint64_t at, std::size_t bytes) const;
   /// The same by what is kept, which may be out of date.
   access_result judge(std::uint32_t key, const data_owner& owner, access kind, std::uint64_t at,
                       std::size_t bytes, std::size_t now);

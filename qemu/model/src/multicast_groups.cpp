@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "capabilities.hpp"
+#include "command_checks.hpp"
 #include "icm.hpp"
 #include "transport_parts.hpp"
 
@@ -44,27 +45,39 @@ bool multicast_groups::load(std::uint32_t index, std::vector<std::byte>& to) {
   return t_.a.context_memory->read(address(index), to.data(), to.size());
 }
 
+void multicast_groups::check_index(command_checks& is, std::uint32_t index) const {
+  is.must(valid(index), rule::number_in_table, command_status::bad_index,
+          "group index 0x%x; the table has 0x%x", index,
+          t_.a.profile.device_managed_steering ? 0u : 1u << t_.a.profile.log_mc_table);
+}
+
 command_status multicast_groups::read(command& c) {
-  if (!valid(c.input_modifier)) return command_status::bad_index;
+  command_checks is(t_.a.rules);
+  check_index(is, c.input_modifier);
+  if (is.refused()) return is.status();
   std::vector<std::byte> entry;
-  if (!load(c.input_modifier, entry)) return command_status::icm_error;
-  return t_.a.memory.write(c.output_parameter, entry.data(), entry.size())
-             ? command_status::ok
-             : command_status::internal_error;
+  if (!load(c.input_modifier, entry)) {
+    is.lent(false, "group", c.input_modifier);
+    entry.assign(entry_bytes(), {});
+  }
+  if (is.refused()) return is.status();
+  is.was_written(t_.a.memory.write(c.output_parameter, entry.data(), entry.size()), c);
+  return is.status();
 }
 
 command_status multicast_groups::write(command& c) {
-  if (!valid(c.input_modifier)) return command_status::bad_index;
+  command_checks is(t_.a.rules);
+  check_index(is, c.input_modifier);
+  if (is.refused()) return is.status();
   std::vector<std::byte> entry(entry_bytes());
-  if (!t_.a.memory.read(c.input_parameter, entry.data(), entry.size()))
-    return command_status::internal_error;
+  is.was_read(t_.a.memory.read(c.input_parameter, entry.data(), entry.size()), c);
   const auto head = image<mcg_header>::from_bytes(entry.data());
-  if (head.get<&mcg_header::members_count>() >
-      mcg_members_per_entry(t_.a.profile.log_mc_entry_bytes))
-    return command_status::bad_parameter;
-  return t_.a.context_memory->write(address(c.input_modifier), entry.data(), entry.size())
-             ? command_status::ok
-             : command_status::icm_error;
+  is.at_most<&mcg_header::members_count>(rule::group_members, head,
+                                         mcg_members_per_entry(t_.a.profile.log_mc_entry_bytes));
+  if (is.refused()) return is.status();
+  is.lent(t_.a.context_memory->write(address(c.input_modifier), entry.data(), entry.size()),
+          "group", c.input_modifier);
+  return is.status();
 }
 
 std::uint32_t multicast_groups::hash_of(const std::byte* mgid) const {
@@ -80,8 +93,9 @@ std::uint32_t multicast_groups::hash_of(const std::byte* mgid) const {
 
 command_status multicast_groups::hash(command& c) {
   std::byte mgid[mgid_bytes];
-  if (!t_.a.memory.read(c.input_parameter, mgid, sizeof mgid))
-    return command_status::internal_error;
+  command_checks is(t_.a.rules);
+  is.was_read(t_.a.memory.read(c.input_parameter, mgid, sizeof mgid), c);
+  if (is.refused()) return is.status();
   c.output_parameter = hash_of(mgid);
   return command_status::ok;
 }

@@ -14,6 +14,8 @@
 
 namespace freehca::model {
 
+class command_checks;
+
 /// Multicast groups: READ_MCG, WRITE_MCG, MGID_HASH, and who gets a packet. Entries stand in ICM.
 class multicast_groups {
  public:
@@ -42,6 +44,7 @@ class multicast_groups {
   std::size_t entry_bytes() const;
   std::uint64_t address(std::uint32_t index) const;
   bool valid(std::uint32_t index) const;
+  void check_index(command_checks& is, std::uint32_t index) const;
   bool load(std::uint32_t index, std::vector<std::byte>& to);
   void take_members(std::uint32_t index, std::size_t count, member_list& to);
   transport::parts& t_;

@@ -86,6 +86,8 @@ class port final : private change_listener {
   /// Sets the virtual lane that the service level leads to; false: there is none.
   bool choose_lane(packet& p) const;
   bool too_long(const packet& p) const;
+  /// Tells of a packet that goes no further.
+  void discarded(const char* which, const packet_summary& s, const char* why);
   bool may_pass(const packet_summary& s, bool outward) const;
   void loop_back(packet p);
   void arrive(const packet& p);

@@ -9,6 +9,7 @@
 #include <freehca/layouts/set_node.hpp>
 #include <freehca/layouts/set_port.hpp>
 
+#include "command_checks.hpp"
 #include "port.hpp"
 #include "ports.hpp"
 
@@ -49,53 +50,82 @@ vl_code code_of(std::uint64_t vls) {
 /// May the port have that many VLs with buffers for that MTU? Linux tries 8, 4, 2, 1 (port.c mlx4_SET_PORT);
 /// ConnectX-2 has refused the first with bad_size (captures, section 8). From which product on: no source,
 /// chosen.
-command_status buffers_for(variant kind, std::uint64_t mtu_code, std::uint64_t vls) {
-  if (mtu_code < 1 || mtu_code > limits_of(kind).mtu_code) return command_status::bad_parameter;
-  if (vls > limits_of(kind).vls()) return command_status::exceeds_limits;
-  if (code_of(vls) == vl_code::no_change) return command_status::bad_parameter;
-  const bool too_much =
-      kind == variant::connectx2 && mtu_code == static_cast<unsigned>(ib_mtu::mtu_4096) && vls > 4;
-  return too_much ? command_status::bad_size : command_status::ok;
+void check_buffers(command_checks& is, variant kind, std::uint64_t mtu_code, std::uint64_t vls) {
+  const unsigned greatest_mtu = limits_of(kind).mtu_code;
+  is.that(mtu_code >= 1 && mtu_code <= greatest_mtu, rule::port_shape,
+          command_status::bad_parameter, "mtu_cap %u; 1 to %u", static_cast<unsigned>(mtu_code),
+          greatest_mtu)
+      .at_most(rule::port_lanes, "vl_cap", vls, limits_of(kind).vls(),
+               command_status::exceeds_limits)
+      .must(code_of(vls) != vl_code::no_change, rule::port_lanes, command_status::bad_parameter,
+            "vl_cap %u; 1, 2, 4 or 8", static_cast<unsigned>(vls))
+      .that(kind != variant::connectx2 || mtu_code != greatest_mtu || vls <= 4, rule::port_buffers,
+            command_status::bad_size, "vl_cap %u at an MTU of 4096; at most 4",
+            static_cast<unsigned>(vls));
+}
+
+/// Why the firmware's agents discarded a packet (management_agent.cpp, performance_agent.cpp).
+void explain_discarded(command_checks& is, const image<mad>& m) {
+  const auto version = static_cast<unsigned>(m.get<&mad::base_version>());
+  const auto wrong = [&is](bool good, const char* format_field, unsigned value) {
+    is.must(good, rule::management_packet, command_status::bad_management_packet, "%s 0x%02x",
+            format_field, value);
+  };
+  const mad_class c = m.get<&mad::mgmt_class>();
+  const bool has_agent = c == mad_class::subnet_lid_routed ||
+                         c == mad_class::subnet_directed_route || c == mad_class::performance;
+  const mad_method method = m.get<&mad::method>();
+  wrong(version == mad_base_version, "base_version", version);
+  wrong(has_agent, "mgmt_class has no agent:", static_cast<unsigned>(c));
+  wrong(
+      method == mad_method::get || method == mad_method::set || method == mad_method::trap_repress,
+      "method is no request:", static_cast<unsigned>(method));
+  wrong(false, "mkey or hops do not fit the port; class", static_cast<unsigned>(c));
 }
 
 std::uint64_t number_of(vl_code code) {
   return std::uint64_t{1} << (static_cast<unsigned>(code) - 1);
 }
 
-command_status check(const image<set_port_ib>& in, const managed_port& p, bool open, variant kind) {
+void check(command_checks& is, const image<set_port_ib>& in, const managed_port& p, bool open,
+           variant kind) {
   using l = set_port_ib;
-  // Limits of a port in use, and its names, cannot change. no source: chosen
   const bool shapes = in.get<&l::mmc>() || in.get<&l::mvc>() || in.get<&l::mp>() ||
                       in.get<&l::mg>() || in.get<&l::lss>() || in.get<&l::lws>() ||
                       in.get<&l::g0>() || in.get<&l::ng>() || in.get<&l::sig>();
-  if (shapes && open) return command_status::bad_resource_state;
+  is.that(!shapes || !open, rule::port_shape, command_status::bad_resource_state,
+          "limits or names, and the port is open");
   const std::uint64_t mtu = in.get<&l::mmc>()
                                 ? in.get<&l::mtu_cap>()
                                 : static_cast<unsigned>(p.info.get<&port_info::mtu_cap>());
   const std::uint64_t vls =
       in.get<&l::mvc>() ? in.get<&l::vl_cap>() : number_of(p.info.get<&port_info::vl_cap>());
-  if (in.get<&l::mmc>() || in.get<&l::mvc>())
-    if (const auto s = buffers_for(kind, mtu, vls); s != command_status::ok) return s;
-  if (in.get<&l::mp>() &&
-      (in.get<&l::max_pkey>() == 0 || in.get<&l::max_pkey>() > managed_port::pkeys_at_most))
-    return command_status::exceeds_limits;
-  if (in.get<&l::mg>() &&
-      (in.get<&l::max_gid>() == 0 || in.get<&l::max_gid>() > managed_port::guids_at_most))
-    return command_status::exceeds_limits;
-  if (in.get<&l::lss>() &&
-      (in.get<&l::link_speed_supported>() & p.info.get<&port_info::link_speed_supported>()) == 0)
-    return command_status::bad_parameter;
-  if (in.get<&l::lws>() &&
-      (in.get<&l::link_width_supported>() & p.info.get<&port_info::link_width_supported>()) == 0)
-    return command_status::bad_parameter;
-  return command_status::ok;
+  if (in.get<&l::mmc>() || in.get<&l::mvc>()) check_buffers(is, kind, mtu, vls);
+  const auto entries = [&is](const char* field, std::uint64_t value, unsigned most) {
+    is.must(value >= 1 && value <= most, rule::port_tables, command_status::exceeds_limits,
+            "%s %u; 1 to %u", field, static_cast<unsigned>(value), most);
+  };
+  if (in.get<&l::mp>()) entries("max_pkey", in.get<&l::max_pkey>(), managed_port::pkeys_at_most);
+  if (in.get<&l::mg>()) entries("max_gid", in.get<&l::max_gid>(), managed_port::guids_at_most);
+  const auto some_of = [&is](const char* field, std::uint64_t wanted, std::uint64_t has) {
+    is.that((wanted & has) != 0, rule::port_shape, command_status::bad_parameter,
+            "%s 0x%x; some of 0x%x", field, static_cast<unsigned>(wanted),
+            static_cast<unsigned>(has));
+  };
+  if (in.get<&l::lss>())
+    some_of("link_speed_supported", in.get<&l::link_speed_supported>(),
+            p.info.get<&port_info::link_speed_supported>());
+  if (in.get<&l::lws>())
+    some_of("link_width_supported", in.get<&l::link_width_supported>(),
+            p.info.get<&port_info::link_width_supported>());
 }
 
 void apply_limits(const image<set_port_ib>& in, managed_port& p) {
   using l = set_port_ib;
   image<port_info>& i = p.info;
   if (in.get<&l::mmc>()) {
-    const auto mtu = static_cast<ib_mtu>(in.get<&l::mtu_cap>());
+    const auto mtu =
+        std::clamp(static_cast<ib_mtu>(in.get<&l::mtu_cap>()), ib_mtu::mtu_256, ib_mtu::mtu_4096);
     i.set<&port_info::mtu_cap>(mtu).set<&port_info::neighbor_mtu>(mtu);
   }
   if (in.get<&l::mvc>()) {
@@ -107,31 +137,46 @@ void apply_limits(const image<set_port_ib>& in, managed_port& p) {
   if (in.get<&l::lss>()) {
     const auto speeds =
         in.get<&l::link_speed_supported>() & i.get<&port_info::link_speed_supported>();
-    i.set<&port_info::link_speed_supported>(speeds).set<&port_info::link_speed_enabled>(speeds);
+    if (speeds != 0)
+      i.set<&port_info::link_speed_supported>(speeds).set<&port_info::link_speed_enabled>(speeds);
   }
   if (in.get<&l::lws>()) {
     const auto widths =
         in.get<&l::link_width_supported>() & i.get<&port_info::link_width_supported>();
-    i.set<&port_info::link_width_supported>(widths).set<&port_info::link_width_enabled>(widths);
+    if (widths != 0)
+      i.set<&port_info::link_width_supported>(widths).set<&port_info::link_width_enabled>(widths);
   }
 }
 
 }  // namespace
 
+port* ports::named(command_checks& is, std::uint64_t number) const {
+  port* p = at(number);
+  is.port(p != nullptr, "input modifier: port", number, a_.how.ports);
+  return p;
+}
+
+/// The Ethernet half of the model is still to come.
+void ports::check_infiniband(command_checks& is, const port& p, unsigned number) const {
+  is.must(!ethernet(p), rule::known_operation, command_status::bad_operation,
+          "the link of port %u is Ethernet", number);
+}
+
 command_status ports::init_port(command& c) {
-  port* p = at(c.input_modifier);
-  if (p == nullptr) return command_status::bad_parameter;
-  // The Ethernet half of the model is still to come.
-  if (ethernet(*p)) return command_status::bad_operation;
-  // no source: chosen (Linux never initialises a port twice)
-  if (p->is_open()) return command_status::bad_resource_state;
-  p->open();
-  return command_status::ok;
+  command_checks is(a_.rules);
+  port* p = named(is, c.input_modifier);
+  if (is.refused()) return is.status();
+  check_infiniband(is, *p, c.input_modifier);
+  is.that(!p->is_open(), rule::port_closed, command_status::bad_resource_state,
+          "port %u is open already", c.input_modifier);
+  if (!is.refused() && !p->is_open()) p->open();
+  return is.status();
 }
 
 command_status ports::close_port(command& c) {
-  port* p = at(c.input_modifier);
-  if (p == nullptr) return command_status::bad_parameter;
+  command_checks is(a_.rules);
+  port* p = named(is, c.input_modifier);
+  if (is.refused()) return is.status();
   // Linux closes ports that are closed already (hw/mlx4/main.c mlx4_ib_remove after QP0's end).
   p->close();
   return command_status::ok;
@@ -139,16 +184,17 @@ command_status ports::close_port(command& c) {
 
 command_status ports::set_port(command& c) {
   using l = set_port_ib;
-  port* p = at(c.input_modifier & 0xff);
-  if (p == nullptr) return command_status::bad_parameter;
-  if (c.input_modifier > 0xff) return command_status::bad_parameter;
-  // What an Ethernet port takes has another modifier, which is refused too.
-  if (ethernet(*p)) return command_status::bad_operation;
+  command_checks is(a_.rules);
+  port* p = named(is, c.input_modifier & 0xff);
+  if (is.refused()) return is.status();
   image<l> in;
-  if (!c.read_input(in)) return command_status::internal_error;
-  if (!in.reserved_clear()) return command_status::bad_parameter;
+  check_infiniband(is, *p, c.input_modifier & 0xff);
+  is.at_most(rule::input_modifier, "input modifier", c.input_modifier, 0xff)
+      .read(c, in)
+      .no_reserved_bits(in);
   managed_port& m = p->managed();
-  if (const auto s = check(in, m, p->is_open(), a_.how.kind); s != command_status::ok) return s;
+  check(is, in, m, p->is_open(), a_.how.kind);
+  if (is.refused()) return is.status();
 
   apply_limits(in, m);
   if (in.get<&l::sig>()) node_.system_image_guid = in.get<&l::system_image_guid>();
@@ -166,8 +212,9 @@ command_status ports::set_port(command& c) {
 
 command_status ports::query_port(command& c) {
   using l = layouts::query_port;
-  const port* p = at(c.input_modifier);
-  if (p == nullptr) return command_status::bad_parameter;
+  command_checks is(a_.rules);
+  const port* p = named(is, c.input_modifier);
+  if (is.refused()) return is.status();
   constexpr unsigned eth_mtu = 1522, sdr_ddr_qdr = 7;
   const adapter_limits& have = a_.limits();
   const bool eth = ethernet(*p);
@@ -186,12 +233,13 @@ command_status ports::query_port(command& c) {
       .set<&l::max_tc_eth>(8)
       .set<&l::max_vl>(have.vls())
       .set<&l::mac>((a_.how.mac + c.input_modifier - 1) & 0xffffffffffff);
-  return c.write_output(out) ? command_status::ok : command_status::internal_error;
+  return is.answer(c, out).status();
 }
 
 command_status ports::sense_port(command& c) {
-  const port* p = at(c.input_modifier);
-  if (p == nullptr) return command_status::bad_parameter;
+  command_checks is(a_.rules);
+  const port* p = named(is, c.input_modifier);
+  if (is.refused()) return is.status();
   image<layouts::sense_port> out;
   if (p->has_peer())
     out.set<&layouts::sense_port::port_type>(ethernet(*p) ? port_type::ethernet : port_type::ib);
@@ -200,9 +248,13 @@ command_status ports::sense_port(command& c) {
 }
 
 command_status ports::set_node(command& c) {
-  if (c.input_modifier != set_node_input_modifier) return command_status::bad_parameter;
   image<layouts::set_node> in;
-  if (!c.read_input(in)) return command_status::internal_error;
+  command_checks is(a_.rules);
+  is.that(c.input_modifier == set_node_input_modifier, rule::input_modifier,
+          command_status::bad_parameter, "input modifier 0x%x; wanted 0x%x", c.input_modifier,
+          set_node_input_modifier)
+      .read(c, in);
+  if (is.refused()) return is.status();
   std::copy_n(in.data(), node_.description.size(), node_.description.begin());
   for (const auto& p : ports_)
     if (p != nullptr) p->local_change(true);
@@ -212,24 +264,25 @@ command_status ports::set_node(command& c) {
 command_status ports::mad_ifc(command& c) {
   image<mad_ifc_input_modifier> where;
   store_be<std::uint32_t>(where.data(), c.input_modifier);
-  port* p = at(where.get<&mad_ifc_input_modifier::port>());
-  if (p == nullptr) return command_status::bad_parameter;
+  command_checks is(a_.rules);
+  port* p = named(is, where.get<&mad_ifc_input_modifier::port>());
   image<mad> m;
-  if (!c.read_input(m)) return command_status::internal_error;
+  is.read(c, m);
+  if (is.refused()) return is.status();
   mad_buffer buffer;
   std::copy_n(m.data(), buffer.size(), buffer.begin());
   const bool check_mkey =
       (c.opcode_modifier & static_cast<unsigned>(mad_ifc_modifier::ignore_mkey)) == 0;
   switch (p->local_mad(buffer, check_mkey)) {
     case mad_result::discarded:
-      return command_status::bad_management_packet;
+      explain_discarded(is, m);
+      return is.status();
     case mad_result::consumed:
       return command_status::ok;
     case mad_result::answered:
       break;
   }
-  return c.write_output(image<mad>::from_bytes(buffer.data())) ? command_status::ok
-                                                               : command_status::internal_error;
+  return is.answer(c, image<mad>::from_bytes(buffer.data())).status();
 }
 
 }  // namespace freehca::model

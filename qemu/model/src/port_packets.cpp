@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include <algorithm>
+#include <cstdio>
+#include <string>
 
 #include "directed_route.hpp"
 #include "port.hpp"
@@ -62,6 +64,14 @@ bool port::too_long(const packet& p) const {
   return p.bytes.size() + icrc_bytes + vcrc_bytes > greatest_packet_bytes(mtu);
 }
 
+void port::discarded(const char* which, const packet_summary& s, const char* why) {
+  char subject[120];
+  std::snprintf(subject, sizeof subject,
+                "port %u: a packet %s, to LID 0x%x and QP 0x%06x, was dropped", number_, which,
+                unsigned{s.dlid}, unsigned{s.dest_qp});
+  a_.rules.explain(remark_kind::packet_dropped, subject, {"", why});
+}
+
 void port::transmit(packet p) {
   const auto s = summarise(p);
   if (!s) {
@@ -73,8 +83,17 @@ void port::transmit(packet p) {
   // IBTA vol. 1, 7.6.6 and 16.1.3.5: a packet whose service level leads to no lane of the link is discarded, and one
   // that is longer than the link's MTU allows.
   const bool data = s->dest_qp != qp0_smi;
-  if (!open_ || (!to_itself && !may_pass(*s, true)) || (data && (too_long(p) || !choose_lane(p)))) {
+  const char* const why = !open_ ? "the port is not initialised (INIT_PORT)"
+                          : !to_itself && !may_pass(*s, true)
+                              ? "the port's state lets no such packet out; wanted: Active, or "
+                                "Initialize for subnet management (IBTA 7.2.7)"
+                          : data && too_long(p) ? "longer than the link's MTU (IBTA 7.6.6)"
+                          : data && !choose_lane(p)
+                              ? "its service level leads to no lane of the link (IBTA 7.6.6)"
+                              : nullptr;
+  if (why != nullptr) {
     managed_.traffic.xmit_discards.add(1);
+    discarded("to be sent", *s, why);
     return;
   }
   ++sent_;
@@ -107,12 +126,21 @@ void port::arrive(const packet& p) {
   const auto s = summarise(p);
   if (!s) {
     managed_.traffic.rcv_errors.add(1);
+    a_.rules.explain(remark_kind::packet_dropped,
+                     "port " + std::to_string(number_) + ": a packet was dropped, PortRcvErrors",
+                     {"", "its headers contradict its length, or it has no transport header"});
     return;
   }
   const bool permissive = s->dlid == permissive_lid && s->dest_qp == qp0_smi;
-  if (!may_pass(*s, false) && !(permissive && open_)) return;
+  if (!may_pass(*s, false) && !(permissive && open_)) {
+    discarded("that came", *s,
+              "the port's state takes no such packet; wanted: Armed or Active, or Initialize for "
+              "subnet management (IBTA 7.2.7)");
+    return;
+  }
   if (!permissive && !own_lid(s->dlid) && !multicast(s->dlid)) {
     managed_.traffic.rcv_errors.add(1);
+    discarded("that came, PortRcvErrors", *s, "no LID of the port");
     return;
   }
   // IBTA vol. 1, 7.2.7: who sends data has been told that this link is ready (Linux hfi1/driver.c set_armed_to_active).

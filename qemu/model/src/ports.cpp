@@ -42,7 +42,7 @@ ports::ports(adapter& a) : a_(a) {
   on(opcode::sense_port, &ports::sense_port);
   on(opcode::set_node, &ports::set_node);
   on(opcode::mad_ifc, &ports::mad_ifc);
-  a.commands.on(opcode::mad_demux, [this](command& c) { return demux_.command(c); });
+  a.commands.on(opcode::mad_demux, [this](command& c) { return demux_.command(a_.rules, c); });
 }
 
 ports::~ports() = default;

@@ -13,6 +13,8 @@
 
 namespace freehca::model {
 
+class command_checks;
+
 /// The far end of a port's link: the built-in subnet manager, or the cable to another adapter.
 class link_peer {
  public:
@@ -95,6 +97,9 @@ class ports {
   layouts::command_status set_node(command& c);
   layouts::command_status mad_ifc(command& c);
   port* at(std::uint64_t number) const;
+  /// The port that a command names; `is` refuses it where there is none.
+  port* named(command_checks& is, std::uint64_t number) const;
+  void check_infiniband(command_checks& is, const port& p, unsigned number) const;
   bool ethernet(const port& p) const;
   void name_node();
   /// Lets each port's agent tell of the others (IBTA vol. 1, 14.2.5.6).

@@ -4,6 +4,7 @@
 
 #include "adapter_limits.hpp"
 #include "capabilities.hpp"
+#include "command_checks.hpp"
 #include "completion_queues.hpp"
 #include "icm.hpp"
 #include "limits.hpp"
@@ -41,63 +42,95 @@ qp_commands::qp_commands(transport::parts& t) : t_(t) {
 
 command_status qp_commands::modify(command& c, const qp_transition& transition) {
   image<qp_mailbox> mailbox;
-  if (transition.command != opcode::rts2sqd_qp && !c.read_input(mailbox))
-    return command_status::internal_error;
+  command_checks is(t_.a.rules);
+  if (transition.command != opcode::rts2sqd_qp) is.read(c, mailbox);
+  if (is.refused()) return is.status();
   const image<qpc> given = context_of(mailbox);
   if (transition.command == opcode::rst2init_qp) return create(c, given);
 
-  queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask);
-  if (qp == nullptr || qp->state != transition.from) return command_status::bad_qp_state;
-  t_.pairs.store(*qp);
+  const std::uint32_t qpn = c.input_modifier & qpn_mask;
+  queue_pair* qp = t_.pairs.find(qpn);
+  check_state(is, qpn, qp, transition.from);
+  if (is.refused()) return is.status();
+  is.lent(t_.pairs.store(*qp), "context of QP", qpn);
+  if (is.refused()) return is.status();
   const image<qpc> before = qp->context;
   const std::uint32_t mask =
       transition.optional & static_cast<std::uint32_t>(mailbox.get<&qp_mailbox::opt_param_mask>());
   const bool migrates = qp->connected() && (mask & qp_optpar::pm_state) != 0;
-  if (migrates && !t_.migration.may_ask(*qp, given.get<&qpc::pm_state>(), transition.to))
-    return command_status::bad_parameter;
+  is.must(!migrates || t_.migration.may_ask(*qp, given.get<&qpc::pm_state>(), transition.to),
+          rule::qp_migration, command_status::bad_parameter,
+          "pm_state %u is asked for; QP 0x%x has %u",
+          static_cast<unsigned>(given.get<&qpc::pm_state>()), qpn,
+          static_cast<unsigned>(qp->migration()));
+  if (is.refused()) return is.status();
   apply(transition, mask, given, qp->context);
   qp->refresh();
-  const command_status verdict = check(*qp, mask);
-  if (verdict != command_status::ok) {
+  check(is, *qp, mask);
+  if (is.refused()) {
     qp->context = before;
     qp->refresh();
-    return verdict;
+    return is.status();
   }
   if (migrates) ask_migration(*qp, before.get<&qpc::pm_state>());
   entered(*qp, transition, c);
-  return t_.pairs.store(*qp) ? command_status::ok : command_status::icm_error;
+  t_.pairs.store(*qp);
+  return command_status::ok;
 }
 
-command_status qp_commands::create(command& c, const image<qpc>& given) {
-  const std::uint32_t qpn = c.input_modifier & qpn_mask;
-  const std::uint32_t index = t_.pairs.index_of(qpn);
-  if (t_.pairs.find(qpn) != nullptr) return command_status::bad_qp_state;
-  if (index < t_.a.limits().reserved_qps()) return command_status::bad_resource;
-  if (t_.pairs.count() >= limits::objects || !t_.a.kept.has_room(queue_pairs::bytes_each))
-    return command_status::exceeds_limits;
-  switch (given.get<&qpc::service>()) {
+void qp_commands::check_state(command_checks& is, std::uint32_t qpn, const queue_pair* qp,
+                              qp_state wanted) {
+  // Numbers of the IBTA's states and the adapter's own between them (qpc.hpp).
+  const auto now = static_cast<unsigned>(qp == nullptr ? qp_state::reset : qp->state);
+  is.must(qp != nullptr, rule::qp_state, command_status::bad_qp_state,
+          "state of QP 0x%x is %u, reset; wanted %u", qpn, now, static_cast<unsigned>(wanted))
+      .that(qp == nullptr || qp->state == wanted, rule::qp_state, command_status::bad_qp_state,
+            "state of QP 0x%x is %u; wanted %u", qpn, now, static_cast<unsigned>(wanted));
+}
+
+bool qp_commands::has_service(qp_service s) const {
+  switch (s) {
     case qp_service::rc:
     case qp_service::ud:
     case qp_service::mlx:
-      break;
+      return true;
     case qp_service::uc:
-      if (offers(t_.a.how, capability::unreliable_connection)) break;
-      return command_status::bad_parameter;
+      return offers(t_.a.how, capability::unreliable_connection);
     case qp_service::xrc:
-      if (offers(t_.a.how, capability::extended_reliable_connection)) break;
-      return command_status::bad_parameter;
+      return offers(t_.a.how, capability::extended_reliable_connection);
     default:
-      return command_status::bad_parameter;
+      return false;
   }
+}
+
+command_status qp_commands::create(command& c, const image<qpc>& given) {
+  command_checks is(t_.a.rules);
+  const std::uint32_t qpn = c.input_modifier & qpn_mask;
+  const std::uint32_t index = t_.pairs.index_of(qpn);
+  const qp_service service = given.get<&qpc::service>();
   const auto send_cqn = static_cast<std::uint32_t>(given.get<&qpc::cqn_send>());
   const auto receive_cqn = static_cast<std::uint32_t>(given.get<&qpc::cqn_recv>());
-  if (!t_.a.cqs->exists(send_cqn) || !t_.a.cqs->exists(receive_cqn))
-    return command_status::bad_resource_state;
   const auto srqn = static_cast<std::uint32_t>(given.get<&qpc::srqn>());
   const bool shared = given.get<&qpc::srq>() != 0;
-  if (shared && !t_.shared.exists(srqn)) return command_status::bad_resource_state;
-  if (!t_.a.context_memory->control_entry_mapped(cmpt_type::qp, index))
-    return command_status::icm_error;
+  const auto cq_exists = [this, &is](std::uint32_t cqn, const char* field) {
+    is.must(t_.a.cqs->exists(cqn), rule::qp_cq, command_status::bad_resource_state,
+            "%s: CQ 0x%x is not in hardware's hands", field, cqn);
+  };
+  is.must(t_.pairs.find(qpn) == nullptr, rule::qp_state, command_status::bad_qp_state,
+          "state of QP 0x%x is not reset; wanted %u", qpn, static_cast<unsigned>(qp_state::reset))
+      .not_reserved("QP", index, t_.a.limits().reserved_qps())
+      .room_for_one_more(t_.a, "QPs", t_.pairs.count(), queue_pairs::bytes_each)
+      .must(has_service(service), rule::qp_service, command_status::bad_parameter, "service %u",
+            static_cast<unsigned>(service))
+      .that(!given.get<&qpc::rss>(), rule::rss_reported, command_status::bad_parameter,
+            "rss in the context of QP 0x%x", qpn);
+  cq_exists(send_cqn, "cqn_send");
+  cq_exists(receive_cqn, "cqn_recv");
+  is.must(!shared || t_.shared.exists(srqn), rule::qp_srq, command_status::bad_resource_state,
+          "srqn: SRQ 0x%x is not in hardware's hands", srqn)
+      .lent(t_.a.context_memory->control_entry_mapped(cmpt_type::qp, index), "control entry of QP",
+            qpn);
+  if (is.refused()) return is.status();
 
   queue_pair& qp = t_.pairs.create(qpn);
   apply(*transition_of(opcode::rst2init_qp), 0, given, qp.context);
@@ -105,31 +138,41 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   qp.context.set<&qpc::local_qpn>(qpn);
   qp.special = t_.pairs.special_kind(qpn, qp.special_port);
   qp.refresh();
-  if (!can_be(qp)) {
+  check_new(is, qp);
+  // What is taken though it is above the most is taken as the most.
+  if (!given.get<&qpc::rss>()) take_at_most<&qpc::log_page_size>(qp.context, log_page_size_max);
+  qp.refresh();
+  if (!is.refused()) is.lent(t_.pairs.store(qp), "context of QP", qpn);
+  if (is.refused()) {
     t_.pairs.destroy(qp);
-    return command_status::bad_parameter;
-  }
-  if (!t_.pairs.store(qp)) {
-    t_.pairs.destroy(qp);
-    return command_status::icm_error;
+    return is.status();
   }
   if (shared) t_.shared.attach(srqn);
+  t_.a.cqs->attach(send_cqn);
+  t_.a.cqs->attach(receive_cqn);
   return command_status::ok;
 }
 
-bool qp_commands::can_be(const queue_pair& qp) const {
+void qp_commands::check_new(command_checks& is, const queue_pair& qp) const {
   const image<qpc>& c = qp.context;
-  if (!has_uar_page(t_.a, c) || qp.way.port > t_.a.how.ports) return false;
+  is.in_uar(t_.a, c);
+  check_port(is, "sched_queue", qp.way.port);
   // The parameters of RSS stand over the alternate path and more, and all ones where sizes are: it has no queues
   // (Linux hw/mlx4/qp.c fill_qp_rss_context).
-  if (c.get<&qpc::rss>()) return true;
-  if (!c.reserved_clear() || qp.alternate.port > t_.a.how.ports) return false;
+  if (c.get<&qpc::rss>()) return;
+  is.no_reserved_bits(c, "context");
+  check_port(is, "sched_queue of the alternate path", qp.alternate.port);
   const work_queue &sq = qp.sq.ring, &rq = qp.rq.ring;
   // An entry of the send queue has a basic block at least (layouts/wqe.hpp).
-  if (sq.present && (sq.log_stride < 6 || sq.log_entries > t_.a.limits().log_work_queue_entries))
-    return false;
-  if (rq.present && rq.log_entries > t_.a.limits().log_work_queue_entries) return false;
-  return (!sq.present && !rq.present) || has_good_page_size(c);
+  constexpr unsigned log_basic_block = 6;
+  if (sq.present)
+    is.at_most<&qpc::log_sq_size>(rule::qp_queue_size, c, t_.a.limits().log_work_queue_entries)
+        .that(sq.log_stride >= log_basic_block, rule::qp_send_stride, command_status::bad_parameter,
+              "log_sq_stride %u: %u bytes; at least 64", sq.log_stride - 4, 1u << sq.log_stride);
+  if (rq.present)
+    is.at_most<&qpc::log_rq_size>(rule::qp_queue_size, c, t_.a.limits().log_work_queue_entries);
+  if (sq.present || rq.present)
+    is.at_most<&qpc::log_page_size>(rule::page_size, c, log_page_size_max);
 }
 
 void qp_commands::ask_migration(queue_pair& qp, path_migration before) {
@@ -139,16 +182,24 @@ void qp_commands::ask_migration(queue_pair& qp, path_migration before) {
   t_.migration.migrate(qp);
 }
 
-command_status qp_commands::check(const queue_pair& qp, std::uint32_t mask) const {
-  if (qp.way.port > t_.a.how.ports) return command_status::bad_parameter;
-  if ((mask & qp_optpar::alternate_path) != 0 && qp.alternate.port > t_.a.how.ports)
-    return command_status::bad_parameter;
-  if (qp.state == qp_state::init) return command_status::ok;
+void qp_commands::check_port(command_checks& is, const char* field, unsigned port) const {
+  is.must(port <= t_.a.how.ports, rule::qp_port, command_status::bad_parameter,
+          "%s: port %u; the adapter has %u", field, port, t_.a.how.ports);
+}
+
+void qp_commands::check(command_checks& is, const queue_pair& qp, std::uint32_t mask) const {
+  check_port(is, "sched_queue", qp.way.port);
+  if ((mask & qp_optpar::alternate_path) != 0)
+    check_port(is, "sched_queue of the alternate path", qp.alternate.port);
+  if (qp.state == qp_state::init) return;
   // Beyond its own resources stand those of the next queue pair.
-  if (qp.reliable() && qp.context.get<&qpc::rra_max>() > t_.a.profile.log_rd_per_qp)
-    return command_status::bad_parameter;
+  if (qp.reliable())
+    is.must(qp.context.get<&qpc::rra_max>() <= t_.a.profile.log_rd_per_qp,
+            rule::qp_responder_resources, command_status::bad_parameter, "rra_max %u; at most %u",
+            static_cast<unsigned>(qp.context.get<&qpc::rra_max>()), t_.a.profile.log_rd_per_qp);
   const bool raw = qp.service == qp_service::mlx && qp.special == 0;
-  return qp.mtu == 0 && !raw ? command_status::bad_parameter : command_status::ok;
+  is.must(qp.mtu != 0 || raw, rule::qp_mtu, command_status::bad_parameter, "mtu %u; 1 to 5",
+          static_cast<unsigned>(qp.context.get<&qpc::mtu>()));
 }
 
 void qp_commands::entered(queue_pair& qp, const qp_transition& transition, const command& c) {
@@ -177,42 +228,59 @@ void qp_commands::entered(queue_pair& qp, const qp_transition& transition, const
 }
 
 command_status qp_commands::to_error(command& c) {
-  queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask);
-  if (qp == nullptr) return command_status::bad_qp_state;
+  const std::uint32_t qpn = c.input_modifier & qpn_mask;
+  queue_pair* qp = t_.pairs.find(qpn);
+  command_checks is(t_.a.rules);
+  is.must(qp != nullptr, rule::qp_state, command_status::bad_qp_state,
+          "state of QP 0x%x is reset; any other would do", qpn);
+  if (is.refused()) return is.status();
+  t_.sends.check_unrung(*qp);
   t_.errors.enter_error(*qp, std::nullopt);
   t_.watch.touched(*qp);
-  return t_.pairs.store(*qp) ? command_status::ok : command_status::icm_error;
+  is.lent(t_.pairs.store(*qp), "context of QP", qpn);
+  return is.status();
 }
 
 command_status qp_commands::to_reset(command& c) {
   queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask);
   if (qp == nullptr) return command_status::ok;
-  bool written = true;
+  command_checks is(t_.a.rules);
+  t_.sends.check_unrung(*qp);
   if (c.opcode_modifier == static_cast<std::uint8_t>(to_rst_qp_modifier::write_context)) {
     t_.pairs.store(*qp);
-    written = write_context(c, qp->context);
+    is.was_written(write_context(c, qp->context), c);
+    if (is.refused()) return is.status();
   }
   if (qp->shared_receive) t_.shared.detach(qp->srqn);
+  t_.a.cqs->detach(qp->send_cqn);
+  t_.a.cqs->detach(qp->receive_cqn);
+  t_.blueflames.forget(qp->number());
   t_.pairs.destroy(*qp);
-  return written ? command_status::ok : command_status::internal_error;
+  return is.status();
 }
 
 command_status qp_commands::query(command& c) {
   // In the reset state there is nothing to tell but the state, 0.
+  const std::uint32_t qpn = c.input_modifier & qpn_mask;
+  command_checks is(t_.a.rules);
   image<qpc> context;
-  if (queue_pair* qp = t_.pairs.find(c.input_modifier & qpn_mask)) {
-    if (!t_.pairs.store(*qp)) return command_status::icm_error;
+  if (queue_pair* qp = t_.pairs.find(qpn)) {
+    is.lent(t_.pairs.store(*qp), "context of QP", qpn);
     context = qp->context;
   }
-  return write_context(c, context) ? command_status::ok : command_status::internal_error;
+  if (!is.refused()) is.was_written(write_context(c, context), c);
+  return is.status();
 }
 
 command_status qp_commands::configure_special(command& c) {
   const std::uint32_t base = c.input_modifier & qpn_mask;
-  // Linux aligns the block to 8 (mlx4/qp.c mlx4_init_qp_table).
-  if (base % 8 != 0) return command_status::bad_parameter;
-  if (base != 0 && (base < t_.a.limits().reserved_qps() || base >> t_.a.profile.log_qps != 0))
-    return command_status::bad_index;
+  command_checks is(t_.a.rules);
+  is.that(base % 8 == 0, rule::special_qps, command_status::bad_parameter,
+          "input modifier: QP 0x%x is no multiple of 8", base);
+  if (base != 0)
+    is.not_reserved("input modifier: QP", base, t_.a.limits().reserved_qps())
+        .in_table("input modifier: QP", base, t_.a.profile.log_qps);
+  if (is.refused()) return is.status();
   t_.pairs.set_special_base(base);
   return command_status::ok;
 }

@@ -2,11 +2,14 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include <freehca/layouts/layout.hpp>
 
 #include "adapter.hpp"
+#include "command_checks.hpp"
 #include "memory_regions.hpp"
 
 namespace freehca::model {
@@ -31,16 +34,19 @@ queue_buffer buffer_of(const layouts::image<Context>& c) {
 }
 
 /// log_page_size counts from 4 KB.
-template <class Context>
-bool has_good_page_size(const layouts::image<Context>& c) {
-  return c.template get<&Context::log_page_size>() <= log_most_page_bytes - 12;
+inline constexpr unsigned log_page_size_max = log_most_page_bytes - 12;
+
+template <auto Field, class T>
+void take_at_most(layouts::image<T>& m, std::uint64_t most) {
+  m.template set<Field>(std::min<std::uint64_t>(m.template get<Field>(), most));
 }
 
-/// Does the UAR page of a queue's doorbells lie in the BAR? BlueFlame has the other half.
-template <class Context>
-bool has_uar_page(const adapter& a, const layouts::image<Context>& c) {
-  return c.template get<&Context::usr_page>() < a.how.uar_bar_bytes / 2 >>
-         a.profile.log_uar_page_bytes;
+/// Writes the context of the object that the command names, which `q` is, to the output mailbox. A context that
+/// cannot be read is told by the rules; what is taken then reads as zeros.
+template <class T>
+void answer_context(command_checks& is, const command& c, const std::optional<layouts::image<T>>& q,
+                    const char* what) {
+  is.lent(q.has_value(), what, c.input_modifier).answer(c, q ? *q : layouts::image<T>{});
 }
 
 }  // namespace freehca::model

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include <freehca/layouts/eqe.hpp>
@@ -45,13 +46,28 @@ struct send_side {
   /// __mlx4_ib_modify_qp stamps kernel queue pairs only, and libmlx4 knows no queue there).
   bool rung = false;
   std::uint64_t hears_at = 0;  ///< no new request before that: its doorbell is still on the way
-  bool scheduled = false;      ///< a run is on its way
+  /// A doorbell came since the last look found an entry that is the software's: until then entries are taken.
+  bool armed = false;
+  /// Since the reset state: doorbells, and requests fetched. A driver rings behind one entry or many. What is behind a
+  /// doorbell may have been fetched for the one before, and no more than that: it rings before it gives the next.
+  std::uint64_t doorbells = 0, taken = 0;
+  std::uint16_t covered = 0;  ///< the counter behind the last request that a completion told of
+  unsigned looks = 0;         ///< at an entry that should be hardware's, without the rule for it
+  bool scheduled = false;     ///< a run is on its way
   bool waiting_rnr = false;
   bool response_missed = false;     ///< a gap in the responses was seen and its retry is under way
   bool second_chance = false;       ///< the acknowledgement timer has expired once without progress
   bool drain_event = false;         ///< tell when the queue has drained
   std::uint64_t last_progress = 0;  ///< time
   scheduler::ticket timer, rnr_timer;
+
+  /// Doorbells have been served: the next entry is the software's. One that comes for what is taken already is owed
+  /// no entry.
+  void served() {
+    armed = false;
+    if (doorbells + 1 < taken) doorbells = taken - 1;
+    if (doorbells > taken) doorbells = taken;
+  }
 };
 
 /// What a responder still has to send, in order.
@@ -69,7 +85,8 @@ struct response {
   bool begun = false;                ///< read: the first packet has left
   bool repeated = false;  ///< read or atomic: asked for again, uses no resource of its own
   bool last = false;      ///< a refusal: the queue pair errs when it has left ...
-  std::optional<layouts::event_type> event;  ///< ... with this event
+  std::optional<layouts::event_type> event;      ///< ... with this event
+  std::shared_ptr<const rule_book::reason> why;  ///< of the event
 };
 
 /// A read or an atomic that was executed, in case the request comes again.
@@ -122,6 +139,7 @@ struct queue_pair {
   unsigned special = 0;  ///< 0: none; 1: QP0; 2: QP1 of port special_port
   unsigned special_port = 0;
   bool flushing = false;
+  bool flush_told = false;         ///< that work is flushed was explained, since the last error
   bool migration_refused = false;  ///< a request to migrate was, since the queue pair was armed
 
   send_side sq;

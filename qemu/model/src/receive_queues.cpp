@@ -3,9 +3,11 @@
 #include "receive_queues.hpp"
 
 #include <array>
+#include <cstdio>
 
 #include <freehca/layouts/doorbell.hpp>
 
+#include "explanations.hpp"
 #include "transport_parts.hpp"
 #include "wqe_reader.hpp"
 
@@ -17,9 +19,12 @@ namespace {
 constexpr std::size_t stride_max = 16u << 7;
 }
 
-take_result receive_queues::broken(queue_pair& qp, const char* why) {
+take_result receive_queues::broken(queue_pair& qp, rule r, const char* why) {
   qp.rq.ring.present = false;  // one event is enough: nothing more is taken from it
-  t_.a.rules.complain(rule::receive_queue, "QP 0x%06x: %s", qp.qpn, why);
+  t_.a.rules.complain(r, "QP 0x%06x: %s", qp.number(), why);
+  t_.a.rules.because("%s", why);
+  t_.a.rules.explain(remark_kind::work_error, words_for(qp, event_type::wq_catastrophic_error),
+                     {entry_of(r).name.data(), why});
   t_.pairs.post_event(qp, event_type::wq_catastrophic_error);
   return take_result::fault;
 }
@@ -49,11 +54,18 @@ take_result receive_queues::take(queue_pair& qp, receive_request& to) {
   receive_side& side = qp.rq;
   if (!side.ring.present) return take_result::empty;
   if (side.posted == side.counter) {
-    if (!read_record(qp)) return broken(qp, "its doorbell record cannot be read");
+    if (!read_record(qp))
+      return broken(qp, rule::receive_queue, "its doorbell record cannot be read");
     if (side.posted == side.counter) return take_result::empty;
   }
-  if (static_cast<std::uint16_t>(side.posted - side.counter) > side.ring.entries())
-    return broken(qp, "more receives posted than its queue has room for");
+  const auto waiting = static_cast<std::uint16_t>(side.posted - side.counter);
+  if (waiting > side.ring.entries()) {
+    char why[120];
+    std::snprintf(why, sizeof why,
+                  "its doorbell record counts %u receives, %u of them taken; the queue holds %u",
+                  unsigned{side.posted}, unsigned{side.counter}, side.ring.entries());
+    return broken(qp, rule::receive_record, why);
+  }
 
   std::array<std::byte, stride_max> wqe;
   const std::size_t stride = std::size_t{1} << side.ring.log_stride;
@@ -61,14 +73,14 @@ take_result receive_queues::take(queue_pair& qp, receive_request& to) {
                            << side.ring.log_stride;
   const host_memory::about what(t_.a.memory, {dma_kind::receive_wqe, qp.qpn, side.counter});
   if (!t_.a.regions->read_queue(qp.buffer, side.ring.first + at, wqe.data(), stride))
-    return broken(qp, "its receive queue cannot be read");
+    return broken(qp, rule::receive_queue, "its receive queue cannot be read");
   to = receive_request{};
   to.index = side.counter;
   to.owner = qp.owner;
   ++side.counter;
   t_.pairs.touch(qp);
   if (!parse_receive(wqe.data(), stride, to.data))
-    return broken(qp, "a receive WQE has an inline segment");
+    return broken(qp, rule::receive_segments, "a receive WQE has an inline segment");
   return take_result::taken;
 }
 

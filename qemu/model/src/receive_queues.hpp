@@ -23,7 +23,7 @@ class receive_queues {
 
  private:
   bool read_record(queue_pair& qp);
-  take_result broken(queue_pair& qp, const char* why);
+  take_result broken(queue_pair& qp, rule r, const char* why);
   transport::parts& t_;
 };
 

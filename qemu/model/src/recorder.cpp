@@ -217,6 +217,8 @@ std::uint64_t recorder::now() {
 void recorder::wipe_configuration_space() {
   json_line line;
   add(line.boolean("wipe", true));
+  // A wiped function has both off: what the host puts back is told again, also where it is what was there before.
+  bus_master_ = msix_enabled_ = known::nothing;
   outer_.wipe_configuration_space();
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "explanations.hpp"
 #include "host_order.hpp"
 #include "transport_parts.hpp"
 
@@ -80,12 +81,17 @@ void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answe
       retry(qp, psn);
       break;
     case nak_code::invalid_request:
+      t_.a.rules.because("%s with PSN 0x%06x came back", name_of(nak_code::invalid_request), psn);
       fail_head(qp, failures::remote_invalid_request);
       break;
     case nak_code::remote_access_error:
+      t_.a.rules.because("%s with PSN 0x%06x came back", name_of(nak_code::remote_access_error),
+                         psn);
       fail_head(qp, failures::remote_access);
       break;
     case nak_code::remote_operational_error:
+      t_.a.rules.because("%s with PSN 0x%06x came back",
+                         name_of(nak_code::remote_operational_error), psn);
       fail_head(qp, failures::remote_operation);
       break;
     default:
@@ -141,6 +147,11 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
   // An operation that does not belong there is a bad response too (IBTA vol. 1, 11.6.2).
   if (!is_next_response(r, operation) || v.rest_bytes != due) {
+    t_.a.rules.because(
+        "response packet %u with operation 0x%x and %zu bytes; wanted: %llu bytes, "
+        "and the operation of its place",
+        r.responses, static_cast<unsigned>(operation), v.rest_bytes,
+        static_cast<unsigned long long>(due));
     fail_head(qp, failures::bad_response);
     return;
   }
@@ -192,6 +203,8 @@ void requester::retry(queue_pair& qp, std::uint32_t from) {
   } else if (t_.migration.migrate(qp)) {
     qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
   } else {
+    t_.a.rules.because("no acknowledgement of PSN 0x%06x, nor after retry_count %u retries", from,
+                       static_cast<unsigned>(qp.context.get<&qpc::retry_count>()));
     fail_head(qp, failures::retry_exceeded);
     return;
   }
@@ -228,6 +241,8 @@ void requester::rewind(queue_pair& qp, std::uint32_t from) {
 
 void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code) {
   if (qp.sq.rnr_retries_left == 0) {
+    t_.a.rules.because("the peer has no receive for PSN 0x%06x, nor after rnr_retry %u retries",
+                       from, static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>()));
     fail_head(qp, failures::rnr_retry_exceeded);
     return;
   }
@@ -252,7 +267,7 @@ void requester::fail_head(queue_pair& qp, failure why) {
   // What was acknowledged before it completes first.
   for (send_request& r : qp.sq.requests) {
     if (r.done) continue;
-    r.wrong = why;
+    r.blame(why, t_.a.rules);
     break;
   }
   t_.sends.settle(qp);

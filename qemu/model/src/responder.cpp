@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "responder.hpp"
 
+#include "explanations.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
@@ -28,7 +29,7 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
   if (qp.service == qp_service::xrc) {
     const auto extended = p.view.take<xrceth>();
     if (!extended) {
-      ++t_.packets_dropped;
+      t_.drop(qp.way.port, v, "it ends before its XRC header");
       return;
     }
     qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
@@ -71,6 +72,8 @@ bool responder::in_sequence(queue_pair& qp, request_packet& p) {
     r.msn = rq.msn;
     r.type = aeth_type::nak;
     r.value = static_cast<std::uint8_t>(nak_code::psn_sequence_error);
+    t_.a.rules.because("wanted: PSN 0x%06x (IBTA 9.7.5.1)", rq.expected_psn);
+    tell(qp, p, nak_code::psn_sequence_error);
     t_.replies.add(qp, r);
   }
   return false;
@@ -98,14 +101,25 @@ void responder::duplicate(queue_pair& qp, request_packet& p) {
   t_.replies.acknowledge(qp, psn_before(qp.rq.expected_psn));
 }
 
-void responder::refuse(queue_pair& qp, std::uint32_t psn, nak_code code,
+rule_book::reason responder::tell(const queue_pair& qp, const request_packet& p, nak_code code) {
+  rule_book::reason why = t_.a.rules.take_reason();
+  const bool dropped = qp.service == qp_service::uc;
+  t_.a.rules.explain(remark_kind::packet_dropped,
+                     words_for(qp.way.port, p.view) + ": " + (dropped ? "dropped" : name_of(code)),
+                     why);
+  return why;
+}
+
+void responder::refuse(queue_pair& qp, const request_packet& p, nak_code code,
                        std::optional<event_type> event) {
+  rule_book::reason why = tell(qp, p, code);
   if (qp.service == qp_service::uc) {
     qp.rq.in_progress = message::skip;
     return;
   }
   response r;
-  r.psn = psn;
+  r.why = std::make_shared<rule_book::reason>(std::move(why));
+  r.psn = p.view.psn();
   r.msn = qp.rq.msn;
   r.type = aeth_type::nak;
   r.value = static_cast<std::uint8_t>(code);

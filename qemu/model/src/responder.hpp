@@ -49,8 +49,11 @@ class responder {
   /// What was executed, if this asks for it once more.
   static const responder_resource* known(const queue_pair& qp, const request_packet& p);
   static bool asks_for_the_same(const queue_pair& qp, const request_packet& p, const response& r);
-  void refuse(queue_pair& qp, std::uint32_t psn, layouts::nak_code code,
+  /// With the reason that the rule book was last told.
+  void refuse(queue_pair& qp, const request_packet& p, layouts::nak_code code,
               std::optional<layouts::event_type> event);
+  /// Explains what became of the packet; the reason, for what else it did.
+  rule_book::reason tell(const queue_pair& qp, const request_packet& p, layouts::nak_code code);
   transport::parts& t_;
 };
 

@@ -3,6 +3,7 @@
 //
 // The responder: sends and RDMA writes.
 #include "capabilities.hpp"
+#include "explanations.hpp"
 #include "responder.hpp"
 #include "transport_parts.hpp"
 
@@ -41,16 +42,25 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
       qp.rq.request = std::move(r);
       return true;
     case take_result::fault:
-      refuse(qp, p.view.psn(), nak_code::remote_operational_error, std::nullopt);
+      if (!t_.a.rules.has_reason())
+        t_.a.rules.because(
+            "SRQ 0x%06x of the packet is not of the queue pair's XRC domain, or is "
+            "broken",
+            qp.rq.xrc_srqn);
+      refuse(qp, p, nak_code::remote_operational_error, std::nullopt);
       if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
       return false;
     case take_result::empty:
       break;
   }
   if (qp.service == qp_service::uc) {
+    t_.drop(qp.way.port, p.view, "no receive was posted");
     qp.rq.in_progress = message::skip;
     return false;
   }
+  t_.a.rules.because("no receive was posted");
+  t_.a.rules.explain(remark_kind::packet_dropped, words_for(qp.way.port, p.view) + ": RNR NAK",
+                     t_.a.rules.take_reason());
   response wait;
   wait.psn = p.view.psn();
   wait.msn = qp.rq.msn;
@@ -65,7 +75,8 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
 bool responder::begin_write(queue_pair& qp, request_packet& p) {
   const auto range = p.view.take<reth>();
   if (!range) {
-    refuse(qp, p.view.psn(), nak_code::invalid_request, event_type::wq_invalid_request_error);
+    t_.a.rules.because("it ends before its RETH");
+    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return false;
   }
   const auto bytes = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
@@ -76,7 +87,11 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
       (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote, access::remote_write, address, bytes,
                                          qp.mtu) == access_result::ok);
   if (!allowed) {
-    refuse(qp, p.view.psn(), nak_code::remote_access_error, event_type::wq_access_violation);
+    if (!t_.a.rules.has_reason())
+      t_.a.rules.because("%u bytes, rwe %u in the context; wanted: rwe 1, and at most %llu bytes",
+                         bytes, static_cast<unsigned>(qp.context.get<&qpc::rwe>()),
+                         static_cast<unsigned long long>(qp.message_bytes_max));
+    refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
     return false;
   }
   qp.rq.write_address = address;
@@ -104,14 +119,24 @@ void responder::execute(queue_pair& qp, request_packet& p) {
   receive_side& rq = qp.rq;
   const std::uint32_t psn = p.view.psn();
   if (!fits_message(qp, p)) {
+    t_.a.rules.because(
+        "operation 0x%x while %s is in progress; wanted: the next of that message, "
+        "or else a first one (IBTA 9.7.4.1)",
+        static_cast<unsigned>(p.operation),
+        rq.in_progress == message::none   ? "no message"
+        : rq.in_progress == message::send ? "a send"
+                                          : "a write");
     rq.in_progress = message::none;
-    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
   if (p.first && p.write && !begin_write(qp, p)) return;
   const bool invalidates = qp.reliable() && offers(t_.a.how, capability::memory_management);
   if (!take_argument(p) || (p.invalidate && !invalidates)) {
-    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    t_.a.rules.because("%s", p.invalidate && !invalidates
+                                 ? "a send that invalidates, which QUERY_DEV_CAP does not report"
+                                 : "it ends before its immediate or its key");
+    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
   // All packets but the last are full, and the last is not empty unless it is the only one.
@@ -119,7 +144,9 @@ void responder::execute(queue_pair& qp, request_packet& p) {
                                ? p.view.rest_bytes <= qp.mtu && (p.first || p.view.rest_bytes != 0)
                                : p.view.rest_bytes == qp.mtu;
   if (!length_fits) {
-    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    t_.a.rules.because("%zu bytes of payload; wanted: %s the MTU, %u (IBTA 9.7.4.1.6)",
+                       p.view.rest_bytes, p.last ? "1 to" : "exactly", qp.mtu);
+    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
   if (p.first && p.send) rq.received = 0;
@@ -128,6 +155,10 @@ void responder::execute(queue_pair& qp, request_packet& p) {
   if (p.invalidate && t_.a.regions->invalidate(rq.remote, p.argument, true) != access_result::ok) {
     // Class J of the responder's errors: the receive says it, and the requester hears nothing (IBTA vol. 1, 9.9.3,
     // read through Linux sw/rxe/rxe_resp.c).
+    t_.a.rules.because(
+        "it invalidates key 0x%x: no key of this domain that may be invalidated "
+        "from afar",
+        p.argument);
     const receive_request request = std::move(*rq.request);
     t_.errors.receive_failed(qp, request, failures::remote_invalid_request);
     return;
@@ -141,18 +172,18 @@ void responder::execute(queue_pair& qp, request_packet& p) {
 
 bool responder::place_payload(queue_pair& qp, const request_packet& p) {
   receive_side& rq = qp.rq;
-  const std::uint32_t psn = p.view.psn();
   const std::size_t bytes = p.view.rest_bytes;
   if (p.write) {
     const bool fits = bytes <= rq.write_left && (!p.last || bytes == rq.write_left);
     if (!fits) {
-      refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+      t_.a.rules.because("%zu bytes of payload, %u of the message are left", bytes, rq.write_left);
+      refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
       return false;
     }
     if (bytes != 0 &&
         t_.a.regions->write(rq.write_rkey, qp.rq.remote, access::remote_write, rq.write_address,
                             p.view.rest, bytes) != access_result::ok) {
-      refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+      refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
       return false;
     }
     rq.write_address += bytes;
@@ -164,6 +195,9 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
   std::optional<failure> why;
   nak_code code = nak_code::invalid_request;
   if (rq.received + bytes > request.data.size()) {
+    t_.a.rules.because("a message of more than %llu bytes; wanted: at most the %llu of the receive",
+                       static_cast<unsigned long long>(rq.received + bytes - 1),
+                       static_cast<unsigned long long>(request.data.size()));
     why = failures::local_length;
   } else if (bytes != 0 && request.data.scatter(*t_.a.regions, request.owner, rq.received,
                                                 p.view.rest, bytes) != access_result::ok) {
@@ -172,8 +206,10 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
   }
   if (why) {
     rq.request.reset();
-    t_.completions.receive_failed(qp, request, *why);
-    refuse(qp, psn, code, std::nullopt);
+    const rule_book::reason reason = t_.a.rules.take_reason();
+    t_.completions.receive_failed(qp, request, *why, reason);
+    t_.a.rules.again(reason);
+    refuse(qp, p, code, std::nullopt);
     if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
     return false;
   }

@@ -120,11 +120,16 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   const std::uint32_t psn = p.view.psn();
   const auto range = p.view.take<reth>();
   if (!range || (!repeated && rq.in_progress != message::none) || !qp.reliable()) {
-    if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    t_.a.rules.because("a read %s", !range           ? "that ends before its RETH"
+                                    : !qp.reliable() ? "over an unreliable connection"
+                                                     : "while a message is in progress");
+    if (!repeated) refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
   if (exhausted(qp, repeated)) {
-    if (!repeated) refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    t_.a.rules.because("more reads and atomics at once than rra_max allows, %u",
+                       1u << qp.context.get<&qpc::rra_max>());
+    if (!repeated) refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
   response r;
@@ -136,14 +141,19 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   r.rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   if (repeated && !asks_for_the_same(qp, p, r)) return;
+  t_.a.rules.take_reason();
   const bool allowed =
       qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
       (r.left == 0 || t_.a.regions->check(r.rkey, rq.remote, access::remote_read, r.address, r.left,
                                           qp.mtu) == access_result::ok);
   if (!allowed) {
+    if (!t_.a.rules.has_reason())
+      t_.a.rules.because("%u bytes, rre %u in the context; wanted: rre 1, and at most %llu bytes",
+                         r.left, static_cast<unsigned>(qp.context.get<&qpc::rre>()),
+                         static_cast<unsigned long long>(qp.message_bytes_max));
     // What is asked again was allowed once; the requester may have its answer and the region be gone (as in Linux
     // qib_rc.c, qib_rc_rcv_error).
-    if (!repeated) refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+    if (!repeated) refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
   if (!repeated) {
@@ -162,14 +172,25 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
   const auto operands = atomic_operands::take(p);
   if (!operands || operands->address % 8 != 0 || rq.in_progress != message::none ||
       !qp.reliable() || exhausted(qp, false)) {
-    refuse(qp, psn, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    if (!operands) t_.a.rules.because("an atomic that ends before its operands");
+    else if (operands->address % 8 != 0)
+      t_.a.rules.because("an atomic at 0x%llx; wanted: a multiple of 8 (IBTA 9.4.5)",
+                         static_cast<unsigned long long>(operands->address));
+    else
+      t_.a.rules.because(
+          "an atomic while a message is in progress, over an unreliable connection, "
+          "or more at once than rra_max allows, %u",
+          1u << qp.context.get<&qpc::rra_max>());
+    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
     return;
   }
   operand_bytes bytes;
   if (qp.context.get<&qpc::rae>() == 0 ||
       t_.a.regions->read(operands->rkey, rq.remote, access::remote_atomic, operands->address,
                          bytes.data(), bytes.size()) != access_result::ok) {
-    refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+    if (!t_.a.rules.has_reason())
+      t_.a.rules.because("an atomic, rae 0 in the context; wanted: rae 1");
+    refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
   const bool big_endian = t_.a.profile.big_endian_host;
@@ -177,7 +198,7 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
   bytes = to_host_order(operands->result(original), big_endian);
   if (t_.a.regions->write(operands->rkey, rq.remote, access::remote_atomic, operands->address,
                           bytes.data(), bytes.size()) != access_result::ok) {
-    refuse(qp, psn, nak_code::remote_access_error, event_type::wq_access_violation);
+    refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
   rq.expected_psn = psn_add(psn, 1);

@@ -16,6 +16,14 @@ std::string with_rule(const std::string& found, const rule_entry& e) {
   return text;
 }
 
+/// Rules that stand for memory which the adapter must reach. Without bus mastering it reaches none, and asks for none
+/// (PCIe 7.5.1.1.3): that is how Linux's VFIO ends a driver that died with commands under way
+/// (vfio_pci_core.c vfio_pci_core_disable), and nobody's fault.
+constexpr bool needs_memory(rule r) {
+  return r == rule::context_stays_mapped || r == rule::eq_reachable || r == rule::cq_reachable ||
+         r == rule::completion_by_event;
+}
+
 }  // namespace
 
 std::string rule_book::formatted(const char* format, va_list arguments) {
@@ -40,7 +48,7 @@ bool rule_book::refuses(rule r, const char* format, ...) {
 }
 
 bool rule_book::complain(rule r, const char* format, ...) {
-  if (is_off(r)) return false;
+  if (is_off(r) || (needs_memory(r) && !environment_.bus_master())) return false;
   va_list arguments;
   va_start(arguments, format);
   complain_of(r, formatted(format, arguments));
@@ -59,6 +67,12 @@ void rule_book::explain(remark_kind k, const std::string& subject, const reason&
   pass_on({0, 0, k, why.rule, subject + ": " + why.text});
 }
 
+void rule_book::mention(remark_kind k, const std::string& subject, const reason& why) {
+  remark n{0, environment_.now(), k, why.rule, subject + ": " + why.text};
+  if (n.text.size() > text_bytes) n.text.resize(text_bytes);
+  environment_.tell(n);
+}
+
 void rule_book::tell(remark_kind k, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -69,7 +83,8 @@ void rule_book::tell(remark_kind k, const char* format, ...) {
 void rule_book::complain_of(rule r, const std::string& text) {
   ++complaints_;
   const rule_entry& e = entry_of(r);
-  pass_on({0, 0, remark_kind::complaint, e.name.data(), with_rule(text, e)});
+  const std::string found = subject_ == nullptr ? text : std::string(subject_) + ": " + text;
+  pass_on({0, 0, remark_kind::complaint, e.name.data(), with_rule(found, e)});
 }
 
 void rule_book::pass_on(remark n) {

@@ -36,18 +36,30 @@ class rule_book {
   [[gnu::format(printf, 3, 4)]] [[nodiscard]] bool refuses(rule r, const char* format, ...);
 
   /// `r` is broken, and the adapter can only complain. What it then does about it is the caller's, who need not ask
-  /// whether the rule is switched off. True: it was complained of.
+  /// whether the rule is switched off, or excused for want of bus mastering. True: it was complained of.
   [[gnu::format(printf, 3, 4)]] bool complain(rule r, const char* format, ...);
+
+  bool is_off(rule r) const { return how_.rules_off.has(r); }
 
   /// A reason that is no driver's fault, or follows from what was told before ("the queue pair is in error").
   [[gnu::format(printf, 2, 3)]] void because(const char* format, ...);
 
+  /// Whose doings are judged from now on: stands before complaints. Null: nobody's in particular. Lent until the next call.
+  void about(const char* subject) { subject_ = subject; }
+
+  bool has_reason() const { return !reason_.empty(); }
+  /// A reason that was taken stands for one thing more.
+  void again(const reason& why) { reason_ = why; }
   /// Takes the reason, so that it is told once.
   reason take_reason() { return std::exchange(reason_, {}); }
 
   /// Tells a line of a kind that explains something, with the reason behind it. `subject` says whose it is and what
   /// became of it.
   void explain(remark_kind k, const std::string& subject, const reason& why);
+  /// The same for what follows by the hundred from one that was explained: for those who listen, not kept.
+  void mention(remark_kind k, const std::string& subject, const reason& why);
+  /// Does mention() reach anybody?
+  bool is_heard(remark_kind k) { return environment_.listens(k); }
 
   /// Is anybody listening to lines of this kind? Ask before you make one that costs.
   bool listened_to(remark_kind k) { return explains(k) || environment_.listens(k); }
@@ -65,13 +77,13 @@ class rule_book {
  private:
   static constexpr std::size_t text_bytes = 400;
   static std::string formatted(const char* format, va_list arguments);
-  bool is_off(rule r) const { return how_.rules_off.has(r); }
   void complain_of(rule r, const std::string& text);
   void pass_on(remark n);
 
   environment& environment_;
   const options& how_;
   reason reason_;
+  const char* subject_ = nullptr;
   std::uint64_t complaints_ = 0, told_ = 0;
   std::array<remark, remarks_kept> ring_;
 };

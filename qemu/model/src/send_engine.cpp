@@ -23,6 +23,11 @@ constexpr unsigned run_budget = 32;
 /// waiting inside the model stay small.
 constexpr std::uint32_t window = 128;
 
+/// Without the rule that a doorbell stands behind its entry: how often the entry is looked at, and how long apart,
+/// before it is taken whatever its owner bit says.
+constexpr unsigned looks_most = 8;
+constexpr std::uint64_t look_interval_ns = 1'000'000;
+
 /// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1, 9.7.2).
 constexpr std::uint32_t psn_span_max = 1u << 22;
 // So the longest message fits alone, with the smallest MTU.
@@ -45,17 +50,18 @@ bool is_offered(const options& how, wqe_opcode opcode) {
 
 void send_engine::rung(queue_pair& qp) {
   const std::uint64_t now = t_.a.work.now();
+  ++qp.sq.doorbells;
   if (qp.sq.hears_at > now) return;
   const std::uint64_t latency = t_.a.times.work();
   if (latency == 0) {
-    qp.sq.rung = true;
+    qp.sq.rung = qp.sq.armed = true;
     return kick(qp);
   }
   qp.sq.hears_at = scheduler::later(now, latency);
   t_.a.work.at(qp.sq.hears_at, [this, qpn = qp.qpn, due = qp.sq.hears_at] {
     queue_pair* again = t_.pairs.find(qpn);
     if (again == nullptr || again->sq.hears_at != due) return;
-    again->sq.rung = true;
+    again->sq.rung = again->sq.armed = true;
     kick(*again);
   });
 }
@@ -96,27 +102,96 @@ void send_engine::run(std::uint32_t qpn) {
   if (more) kick(*qp);
 }
 
+void send_engine::check_fetched(const queue_pair& qp, send_request& r) {
+  rule_book& rules = t_.a.rules;
+  const auto bytes = static_cast<unsigned long long>(r.data.size());
+  if (r.data.size() > qp.message_bytes_max) {
+    rules.because("%llu bytes; wanted: at most %llu, by the context's msg_max and QUERY_DEV_CAP",
+                  bytes, static_cast<unsigned long long>(qp.message_bytes_max));
+    r.blame(failures::local_length, rules);
+  } else if (r.is_atomic() && r.data.size() != 8) {
+    rules.because("%llu bytes; wanted: 8, the operand of an atomic", bytes);
+    r.blame(failures::local_length, rules);
+  } else if (!is_offered(t_.a.how, r.opcode)) {
+    rules.because("opcode %s, which QUERY_DEV_CAP does not report", name_of(r.opcode));
+    r.blame(failures::local_qp_operation, rules);
+  } else if (r.manages_memory() && !r.strong_order &&
+             rules.refuses(rule::strong_order, "QP 0x%06x send %u (%s) without it", qp.number(),
+                           unsigned{r.index}, name_of(r.opcode))) {
+    r.blame(failures::local_qp_operation, rules);
+  } else if (judge_ && !judge_(r.opcode)) {
+    rules.because("a fault on request");
+    r.blame(failures::local_qp_operation, rules);
+  }
+}
+
+/// The next entry is the software's: the doorbells have been served.
+void send_engine::found_none(queue_pair& qp) {
+  send_side& sq = qp.sq;
+  const bool early = sq.armed && sq.doorbells > sq.taken;
+  if (early && t_.a.rules.is_off(rule::send_doorbell_entry)) {
+    if (++sq.looks <= looks_most + 1)
+      t_.a.work.after(look_interval_ns, [this, qpn = qp.qpn] {
+        if (queue_pair* again = t_.pairs.find(qpn)) kick(*again);
+      });
+    return;
+  }
+  if (early)
+    t_.a.rules.complain(rule::send_doorbell_entry,
+                        "QP 0x%06x: a doorbell, and entry %u has the software's owner bit, %u",
+                        qp.number(), unsigned{sq.counter},
+                        (sq.counter >> sq.ring.log_entries & 1) ^ 1u);
+  sq.served();
+}
+
+void send_engine::check_unrung(const queue_pair& qp) {
+  const bool works = qp.state == qp_state::rts || qp.state == qp_state::sq_draining ||
+                     qp.state == qp_state::sq_drained;
+  const bool on_its_way = qp.sq.hears_at > t_.a.work.now();
+  if (!works || !qp.sq.rung || qp.sq.armed || on_its_way || !is_hardwares(t_.a, qp, qp.sq.counter))
+    return;
+  t_.a.rules.complain(rule::send_doorbell_rung,
+                      "QP 0x%06x: entry %u was given to the send queue, and no doorbell came",
+                      qp.number(), unsigned{qp.sq.counter});
+}
+
 bool send_engine::fetch(queue_pair& qp) {
   if (!qp.sq.rung || qp.state == qp_state::sq_draining) return false;
+  if (!qp.sq.armed && !t_.a.rules.is_off(rule::send_doorbell_rung)) return false;
   if (qp.sq.hears_at > t_.a.work.now()) return false;
   // One that has none may always take one: none waits for the others for ever.
   if (!qp.sq.requests.empty() && t_.pairs.requests_held >= t_.a.kept.requests) return false;
   send_request r;
+  rule_book& rules = t_.a.rules;
   const host_memory::about what(t_.a.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
-  switch (fetch_send(*t_.a.regions, qp, qp.sq.counter, r)) {
+  switch (fetch_send(t_.a, qp, qp.sq.counter, r, qp.sq.looks > looks_most)) {
     case fetch_result::none:
+      found_none(qp);
       return false;
     case fetch_result::fault:
+      rules.because(
+          "entry %u of the send queue cannot be read: an MTT that is not present, or the "
+          "bus refuses it",
+          unsigned{qp.sq.counter});
       t_.errors.enter_error(qp, event_type::wq_catastrophic_error);
       return false;
     case fetch_result::fetched:
       break;
   }
   qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
-  if (!r.wrong && r.data.size() > qp.message_bytes_max) r.wrong = failures::local_length;
-  if (!r.wrong && r.is_atomic() && r.data.size() != 8) r.wrong = failures::local_length;
-  if (!r.wrong && (!is_offered(t_.a.how, r.opcode) || (judge_ && !judge_(r.opcode))))
-    r.wrong = failures::local_qp_operation;
+  ++qp.sq.taken;
+  qp.sq.looks = 0;
+  const auto uncovered = static_cast<std::uint16_t>(qp.sq.counter - qp.sq.covered);
+  if (uncovered > qp.sq.ring.entries()) {
+    rules.complain(rule::send_entry_free,
+                   "QP 0x%06x: send %u stands in an entry of send %u, of which no completion has "
+                   "told",
+                   qp.number(), unsigned{r.index},
+                   static_cast<unsigned>(r.index - qp.sq.ring.entries()) & 0xffff);
+    qp.sq.covered = static_cast<std::uint16_t>(qp.sq.counter - qp.sq.ring.entries());
+  }
+  r.turn = t_.a.work.turns();
+  if (!r.wrong) check_fetched(qp, r);
   qp.sq.requests.push_back(std::move(r));
   ++t_.pairs.requests_held;
   t_.pairs.touch(qp);
@@ -175,9 +250,10 @@ bool send_engine::manage_memory(const queue_pair& qp, send_request& r) {
   }
   if (did == access_result::unfinished) return false;
   if (did == access_result::ok) return true;
+  t_.a.rules.because("%s: %s", name_of(r.opcode), name_of(did));
   // No source says what a fault of the page list or of context memory is called: chosen.
   const bool fault = did == access_result::not_present || did == access_result::bus_refused;
-  r.wrong = fault ? failures::local_protection : failures::memory_management;
+  r.blame(fault ? failures::local_protection : failures::memory_management, t_.a.rules);
   return true;
 }
 
@@ -200,8 +276,9 @@ send_engine::step send_engine::advance(queue_pair& qp) {
     if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most)
       return step::blocked;
   }
-  r.wrong = qp.connected() ? t_.requests.send_packet(qp, r) : t_.datagrams.send(qp, r);
-  if (r.wrong) {
+  if (const auto wrong =
+          qp.connected() ? t_.requests.send_packet(qp, r) : t_.datagrams.send(qp, r)) {
+    r.blame(*wrong, t_.a.rules);
     settle(qp);
     return step::blocked;
   }
@@ -212,21 +289,32 @@ send_engine::step send_engine::advance(queue_pair& qp) {
   return step::sent;
 }
 
+void send_engine::tell_done(queue_pair& qp, const send_request& r) {
+  // What is done in the turn that fetched it was not given to the driver meanwhile: there is nothing to look for.
+  if (r.turn != t_.a.work.turns() && !is_as_fetched(t_.a, qp, r))
+    t_.a.rules.complain(rule::send_entry_kept,
+                        "QP 0x%06x: the entry of send %u (%s) is not as it was fetched",
+                        qp.number(), unsigned{r.index}, name_of(r.opcode));
+  t_.completions.sent(qp, r);
+  if (r.signaled) qp.sq.covered = static_cast<std::uint16_t>(r.index + r.blocks);
+}
+
 void send_engine::settle(queue_pair& qp) {
   send_side& sq = qp.sq;
   for (bool one = false; !sq.requests.empty() && sq.requests.front().done; one = true) {
     if (one && t_.a.account.slice_over()) return kick(qp);
-    t_.completions.sent(qp, sq.requests.front());
+    const send_request r = std::move(sq.requests.front());
     sq.requests.pop_front();
     --t_.pairs.requests_held;
     if (sq.cursor != 0) --sq.cursor;
     t_.pairs.touch(qp);
+    tell_done(qp, r);
   }
   // Behind a request that failed it is flushed, whatever is wrong with it; a queue that drains ends what it has begun.
   const bool failed = !sq.requests.empty() && sq.requests.front().wrong;
   if (failed && (qp.state == qp_state::rts ||
                  (qp.state == qp_state::sq_draining && sq.requests.front().started)))
-    t_.errors.send_failed(qp, *sq.requests.front().wrong);
+    t_.errors.send_failed(qp);
   check_drained(qp);
 }
 

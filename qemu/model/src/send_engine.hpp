@@ -24,8 +24,14 @@ class send_engine {
 
   void judge(request_judge by) { judge_ = std::move(by); }
 
+  /// The queue leaves the states in which it works: is there an entry whose doorbell never came?
+  void check_unrung(const queue_pair& qp);
+
   /// Completes the finished requests at the head of the queue, or fails the head if it has gone wrong.
   void settle(queue_pair& qp);
+
+  /// Completes a request that went well, and was taken from the queue.
+  void tell_done(queue_pair& qp, const send_request& r);
 
  private:
   enum class step : std::uint8_t { sent, skipped, unfinished, blocked };
@@ -33,6 +39,8 @@ class send_engine {
   void run(std::uint32_t qpn);
   bool may_run(const queue_pair& qp) const;
   bool fetch(queue_pair& qp);
+  void found_none(queue_pair& qp);
+  void check_fetched(const queue_pair& qp, send_request& r);
   step advance(queue_pair& qp);
   step execute_locally(queue_pair& qp, send_request& r);
   /// Sets r.wrong if it has gone wrong. False: there is more of it to do.

@@ -3,6 +3,7 @@
 #include "shared_receive_queues.hpp"
 
 #include <array>
+#include <cstdio>
 
 #include <freehca/layouts/doorbell.hpp>
 
@@ -11,6 +12,7 @@
 #include "command_rules.hpp"
 #include "completion_queues.hpp"
 #include "event_queues.hpp"
+#include "explanations.hpp"
 #include "icm.hpp"
 #include "limits.hpp"
 #include "queue_context.hpp"
@@ -52,20 +54,27 @@ bool shared_receive_queues::store(std::uint32_t srqn, queue& q) {
 
 command_status shared_receive_queues::software_to_hardware(command& c) {
   const std::uint32_t srqn = c.input_modifier;
-  if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
-  if (srqn < t_.a.limits().reserved_srqs()) return command_status::bad_resource;
-  if (find(srqn) != nullptr) return command_status::bad_resource_state;
-  static_assert(sizeof(queue) + 64 <= bytes_each);
-  if (table_.size() >= limits::objects || !t_.a.kept.has_room(bytes_each))
-    return command_status::exceeds_limits;
   queue q;
-  if (!c.read_input(q.context)) return command_status::internal_error;
-  if (!q.context.reserved_clear() || q.context.get<&srqc::srqn>() != srqn ||
-      q.context.get<&srqc::log_srq_size>() > t_.a.limits().log_work_queue_entries ||
-      !has_good_page_size(q.context))
-    return command_status::bad_parameter;
-  if (!t_.a.context_memory->control_entry_mapped(cmpt_type::srq, srqn))
-    return command_status::icm_error;
+  command_checks is(t_.a.rules);
+  is.in_table("SRQ", srqn, t_.a.profile.log_srqs)
+      .not_reserved("SRQ", srqn, t_.a.limits().reserved_srqs())
+      .software_owns(find(srqn) == nullptr, "SRQ", srqn)
+      .room_for_one_more(t_.a, "SRQs", table_.size(), bytes_each)
+      .read(c, q.context)
+      .no_reserved_bits(q.context, "context")
+      .that(q.context.get<&srqc::srqn>() == srqn, rule::own_number, command_status::bad_parameter,
+            "srqn 0x%x; the command names 0x%x",
+            static_cast<unsigned>(q.context.get<&srqc::srqn>()), srqn)
+      .at_most<&srqc::log_srq_size>(rule::srq_size, q.context, t_.a.limits().log_work_queue_entries)
+      .at_most<&srqc::log_page_size>(rule::page_size, q.context, log_page_size_max)
+      .that(q.context.get<&srqc::log_srq_stride>() != 0, rule::srq_stride,
+            command_status::bad_parameter, "log_srq_stride 0: 16 bytes, which the link takes")
+      .lent(t_.a.context_memory->control_entry_mapped(cmpt_type::srq, srqn), "control entry of SRQ",
+            srqn);
+  if (is.refused()) return is.status();
+  q.context.set<&srqc::srqn>(srqn);
+  take_at_most<&srqc::log_srq_size>(q.context, t_.a.limits().log_work_queue_entries);
+  take_at_most<&srqc::log_page_size>(q.context, log_page_size_max);
   q.buffer.mtt_base = q.context.get<&srqc::mtt_base_addr>();
   q.buffer.log_page_bytes = static_cast<unsigned>(q.context.get<&srqc::log_page_size>()) + 12;
   q.buffer.page_offset = static_cast<std::uint32_t>(q.context.get<&srqc::page_offset>() * 64);
@@ -73,47 +82,58 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
   q.log_stride = static_cast<unsigned>(q.context.get<&srqc::log_srq_stride>()) + 4;
   q.owner.pd = static_cast<std::uint32_t>(q.context.get<&srqc::pd>());
   q.record = q.context.get<&srqc::db_rec_addr>();
-  // A WQE holds its link and one entry at least.
-  if (q.log_stride < 5) return command_status::bad_parameter;
   q.context.set<&srqc::state>(srq_state::hardware);
-  if (!store(srqn, q)) return command_status::icm_error;
+  is.lent(store(srqn, q), "context of SRQ", srqn);
+  if (is.refused()) return is.status();
   table_.emplace(srqn, q);
   return command_status::ok;
 }
 
+/// The queue that a command names; `is` refuses it where hardware has none.
+shared_receive_queues::queue* shared_receive_queues::owned(command_checks& is, std::uint32_t srqn) {
+  queue* q = find(srqn);
+  is.in_table("SRQ", srqn, t_.a.profile.log_srqs).hardware_owns(q != nullptr, "SRQ", srqn);
+  return q;
+}
+
 command_status shared_receive_queues::hardware_to_software(command& c) {
   const std::uint32_t srqn = c.input_modifier;
-  if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
-  queue* q = find(srqn);
-  if (q == nullptr) return command_status::bad_resource_state;
-  if (q->users != 0) return command_status::resource_busy;
+  command_checks is(t_.a.rules);
+  queue* q = owned(is, srqn);
+  if (is.refused()) return is.status();
+  is.that(q->users == 0, rule::srq_unused, command_status::resource_busy,
+          "SRQ 0x%x has %u queue pairs", srqn, q->users);
+  if (is.refused()) return is.status();
   q->context.set<&srqc::state>(srq_state::software);
-  if (!store(srqn, *q)) return command_status::icm_error;
-  if (writes_context(c) && !c.write_output(q->context)) return command_status::internal_error;
+  is.lent(store(srqn, *q), "context of SRQ", srqn);
+  if (writes_context(c)) is.answer(c, q->context);
+  if (is.refused()) return is.status();
   table_.erase(srqn);
   return command_status::ok;
 }
 
 command_status shared_receive_queues::query(command& c) {
   const std::uint32_t srqn = c.input_modifier;
-  if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
-  queue* q = find(srqn);
-  if (q == nullptr) return command_status::bad_resource_state;
+  command_checks is(t_.a.rules);
+  queue* q = owned(is, srqn);
+  if (is.refused()) return is.status();
   read_record(srqn, *q);
-  if (!store(srqn, *q)) return command_status::icm_error;
-  return c.write_output(q->context) ? command_status::ok : command_status::internal_error;
+  is.lent(store(srqn, *q), "context of SRQ", srqn).answer(c, q->context);
+  return is.status();
 }
 
 command_status shared_receive_queues::arm(command& c) {
   const std::uint32_t srqn = c.input_modifier;
-  if (srqn >> t_.a.profile.log_srqs != 0) return command_status::bad_index;
-  queue* q = find(srqn);
-  if (q == nullptr) return command_status::bad_resource_state;
+  command_checks is(t_.a.rules);
+  queue* q = owned(is, srqn);
+  if (is.refused()) return is.status();
   // Linux passes the watermark as the immediate (srq.c mlx4_ARM_SRQ).
   const std::uint64_t limit = c.input_parameter;
-  if (limit >= (std::uint64_t{1} << q->log_entries)) return command_status::bad_parameter;
+  is.at_most(rule::srq_limit, "limit", limit, (std::uint64_t{1} << q->log_entries) - 1);
+  if (is.refused()) return is.status();
   q->limit = static_cast<std::uint16_t>(limit);
-  if (!store(srqn, *q)) return command_status::icm_error;
+  is.lent(store(srqn, *q), "context of SRQ", srqn);
+  if (is.refused()) return is.status();
   check_limit(srqn, *q);
   return command_status::ok;
 }
@@ -132,11 +152,16 @@ void shared_receive_queues::post_event(std::uint32_t srqn, event_type type) {
   t_.a.eqs->post_asynchronous(type, image<eqe>::from_bytes(e.data()));
 }
 
-take_result shared_receive_queues::broken(std::uint32_t srqn, queue& q, const char* why) {
+take_result shared_receive_queues::broken(std::uint32_t srqn, queue& q, rule r, const char* why) {
   q.broken = true;
   q.context.set<&srqc::state>(srq_state::error);
   store(srqn, q);
-  t_.a.rules.complain(rule::receive_queue, "SRQ 0x%06x: %s", srqn, why);
+  t_.a.rules.complain(r, "SRQ 0x%06x: %s", srqn, why);
+  t_.a.rules.because("SRQ 0x%06x: %s", srqn, why);
+  char subject[80];
+  std::snprintf(subject, sizeof subject, "SRQ 0x%06x: %s", srqn,
+                name_of(event_type::srq_catastrophic_error));
+  t_.a.rules.explain(remark_kind::work_error, subject, {entry_of(r).name.data(), why});
   post_event(srqn, event_type::srq_catastrophic_error);
   return take_result::fault;
 }
@@ -154,22 +179,36 @@ take_result shared_receive_queues::take(std::uint32_t srqn, receive_request& to)
   queue* q = find(srqn);
   if (q == nullptr || q->broken) return take_result::fault;
   if (q->posted == q->counter) {
-    if (!read_record(srqn, *q)) return broken(srqn, *q, "its doorbell record cannot be read");
+    if (!read_record(srqn, *q))
+      return broken(srqn, *q, rule::receive_queue, "its doorbell record cannot be read");
     if (q->posted == q->counter) return take_result::empty;
   }
-  if (static_cast<std::uint16_t>(q->posted - q->counter) > (1u << q->log_entries))
-    return broken(srqn, *q, "more receives posted than it has room for");
+  if (static_cast<std::uint16_t>(q->posted - q->counter) > (1u << q->log_entries)) {
+    char why[120];
+    std::snprintf(why, sizeof why,
+                  "its doorbell record counts %u receives, %u of them taken; it holds %u",
+                  unsigned{q->posted}, unsigned{q->counter}, 1u << q->log_entries);
+    return broken(srqn, *q, rule::receive_record, why);
+  }
 
   std::array<std::byte, stride_max> wqe;
   const std::size_t stride = std::size_t{1} << q->log_stride;
   const host_memory::about what(t_.a.memory, {dma_kind::srq_wqe, srqn, q->head});
   if (!t_.a.regions->read_queue(q->buffer, std::uint64_t{q->head} << q->log_stride, wqe.data(),
                                 stride))
-    return broken(srqn, *q, "its buffer cannot be read");
+    return broken(srqn, *q, rule::receive_queue, "its buffer cannot be read");
   const auto next =
       image<wqe_srq_next>::from_bytes(wqe.data()).get<&wqe_srq_next::next_wqe_index>();
-  if (next >> q->log_entries != 0)
-    return broken(srqn, *q, "a WQE links to an index past the queue");
+  if (next >> q->log_entries != 0) {
+    char why[80];
+    std::snprintf(why, sizeof why, "entry %u links to %u, past the queue's %u", unsigned{q->head},
+                  static_cast<unsigned>(next), 1u << q->log_entries);
+    return broken(srqn, *q, rule::receive_chain, why);
+  }
+  // The entry is being taken: it is not free, and cannot be the next one.
+  if (next == q->head && q->log_entries != 0)
+    t_.a.rules.complain(rule::receive_chain, "SRQ 0x%06x: entry %u links to itself", srqn,
+                        unsigned{q->head});
 
   to = receive_request{};
   to.index = q->head;
@@ -177,7 +216,7 @@ take_result shared_receive_queues::take(std::uint32_t srqn, receive_request& to)
   to.srqn = srqn;
   to.owner = q->owner;
   if (!parse_receive(wqe.data() + wqe_srq_next::bytes, stride - wqe_srq_next::bytes, to.data))
-    return broken(srqn, *q, "a receive WQE has an inline segment");
+    return broken(srqn, *q, rule::receive_segments, "a receive WQE has an inline segment");
   q->head = static_cast<std::uint16_t>(next);
   ++q->counter;
   check_limit(srqn, *q);

@@ -15,6 +15,8 @@
 
 namespace freehca::model {
 
+class command_checks;
+
 enum class take_result : std::uint8_t {
   taken,
   empty,
@@ -63,9 +65,10 @@ class shared_receive_queues {
   layouts::command_status arm(command& c);
 
   queue* find(std::uint32_t srqn);
+  queue* owned(command_checks& is, std::uint32_t srqn);
   bool store(std::uint32_t srqn, queue& q);
   bool read_record(std::uint32_t srqn, queue& q);
-  take_result broken(std::uint32_t srqn, queue& q, const char* why);
+  take_result broken(std::uint32_t srqn, queue& q, rule r, const char* why);
   void check_limit(std::uint32_t srqn, queue& q);
   void post_event(std::uint32_t srqn, layouts::event_type type);
 

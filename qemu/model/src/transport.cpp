@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include <freehca/layouts/wqe.hpp>
 
+#include "explanations.hpp"
 #include "ports.hpp"
 #include "transport_parts.hpp"
 
@@ -16,9 +20,6 @@ namespace freehca::model {
 using namespace layouts;
 
 namespace {
-
-/// Half of a BlueFlame register: QUERY_DEV_CAP's log_bf_reg_sz is 9.
-constexpr std::uint32_t blueflame_half = 1u << (limits_connectx3_pro.log_blueflame_bytes - 1);
 
 bool is_response(bth_operation o) {
   return o >= bth_operation::rdma_read_response_first && o <= bth_operation::atomic_acknowledge;
@@ -63,6 +64,7 @@ transport::parts::parts(adapter& whole)
       groups(*this),
       rules(*this),
       deliveries(*this),
+      blueflames(*this),
       commands(*this) {
   a.kept.add_objects(queue_pairs::bytes_each, [this] { return pairs.count(); });
   a.kept.add_objects(shared_receive_queues::bytes_each, [this] { return shared.count(); });
@@ -101,13 +103,17 @@ void transport::parts::receive(unsigned port, const packet& p) {
   const auto v = packet_view::of(p);
   if (!v) {
     ++packets_dropped;
+    a.rules.because("%zu bytes whose headers contradict each other", p.bytes.size());
+    a.rules.explain(remark_kind::packet_dropped,
+                    "port " + std::to_string(port) + ": a packet was dropped",
+                    a.rules.take_reason());
     return;
   }
   ++packets_received;
   std::uint32_t number = v->destination();
   if (number == multicast_qpn) {
     if (v->global) deliveries.deliver(port, p, rules.on());
-    else ++packets_dropped;
+    else drop(port, *v, "a multicast packet without a GRH (IBTA 10.5.1)");
     return;
   }
   if (rules.steers(pairs.index_of(number)) &&
@@ -118,8 +124,12 @@ void transport::parts::receive(unsigned port, const packet& p) {
   if (number <= qp1_gsi) number = pairs.special(port, number);
   queue_pair* qp = number == 0 ? nullptr : pairs.find(number);
   // A connected queue pair may be reached by its alternate path.
-  if (qp == nullptr || (qp->way.port != port && !qp->connected())) {
-    ++packets_dropped;
+  if (qp == nullptr) {
+    drop(port, *v, "there is no such queue pair, or it is in the reset state");
+    return;
+  }
+  if (qp->way.port != port && !qp->connected()) {
+    drop(port, *v, "the queue pair's port is %u", qp->way.port);
     return;
   }
   deliver(*qp, port, *v);
@@ -127,8 +137,19 @@ void transport::parts::receive(unsigned port, const packet& p) {
 
 void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view& v) {
   const auto opcode = v.bth.get<&bth::opcode>();
-  if (!qp.can_receive() || !serves(qp.service, opcode) || v.bth.get<&bth::version>() != 0) {
-    ++packets_dropped;
+  if (!qp.can_receive()) {
+    drop(port, v, "the queue pair is in state %u; wanted: RTR, RTS or SQD (IBTA 10.3.1)",
+         static_cast<unsigned>(qp.state));
+    return;
+  }
+  if (!serves(qp.service, opcode)) {
+    drop(port, v, "opcode 0x%02x; wanted: one of service %u (IBTA 9.6.1)",
+         static_cast<unsigned>(opcode), static_cast<unsigned>(qp.service));
+    return;
+  }
+  if (v.bth.get<&bth::version>() != 0) {
+    drop(port, v, "transport header version %u; wanted: 0 (IBTA 9.2.4)",
+         static_cast<unsigned>(v.bth.get<&bth::version>()));
     return;
   }
   if (!qp.connected()) {
@@ -136,12 +157,26 @@ void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view&
     return;
   }
   if (!migration.admits(qp, port, v)) {
-    ++packets_dropped;
+    drop(port, v,
+         "it does not come by the queue pair's path: port %u, LID 0x%x, GRH %s, P_Key of "
+         "index %u; wanted of it: the same port, source LID, GIDs and P_Key (IBTA 9.6.1)",
+         qp.way.port, unsigned{qp.way.dlid}, qp.way.global ? "yes" : "no",
+         static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>()));
     return;
   }
   const bth_operation operation = operation_of(opcode);
   if (is_response(operation)) requests.receive(qp, v, operation);
   else responses.receive(qp, v, operation);
+}
+
+void transport::parts::drop(unsigned port, const packet_view& v, const char* format, ...) {
+  ++packets_dropped;
+  std::array<char, 240> text;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  va_end(arguments);
+  a.rules.explain(remark_kind::packet_dropped, words_for(port, v) + ": dropped", {"", text.data()});
 }
 
 bool transport::parts::held_up(const queue_pair& qp, const path& way) {
@@ -181,6 +216,7 @@ void transport::parts::clear() {
   shared.clear();
   rules.clear();
   deliveries.clear();
+  blueflames.clear();
 }
 
 transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {}
@@ -193,25 +229,17 @@ void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
                              "send doorbell of QP 0x%06x, which is in the reset state", qpn);
     return;
   }
-  if (qp->context.get<&qpc::usr_page>() != uar) {
-    parts_->a.rules.complain(rule::doorbell_of_own_uar,
-                             "send doorbell of QP 0x%06x in UAR page %u, which is not its own", qpn,
-                             uar);
+  const auto own = static_cast<std::uint32_t>(qp->context.get<&qpc::usr_page>());
+  if (own != uar && parts_->a.rules.complain(
+                        rule::doorbell_of_own_uar,
+                        "send doorbell of QP 0x%06x in UAR page %u; its own is %u", qpn, uar, own))
     return;
-  }
   parts_->sends.rung(*qp);
 }
 
 void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from,
                           std::size_t bytes) {
-  // The WQE stands in the queue too (layouts/doorbell.hpp): what is copied here only says whose it is.
-  constexpr std::uint32_t number_at = 4;
-  const std::uint32_t begin = offset % blueflame_half;
-  if (begin > number_at || begin + bytes < number_at + 4) return;
-  std::array<std::byte, wqe_ctrl_blueflame::bytes> control{};
-  std::copy_n(from + (number_at - begin), 4, control.begin() + number_at);
-  const auto decoded = image<wqe_ctrl_blueflame>::from_bytes(control.data());
-  send_doorbell(uar, static_cast<std::uint32_t>(decoded.get<&wqe_ctrl_blueflame::qpn>()));
+  if (const auto qpn = parts_->blueflames.write(uar, offset, from, bytes)) send_doorbell(uar, *qpn);
 }
 
 void transport::receive(unsigned port, const packet& p) {

@@ -8,6 +8,7 @@
 
 #include "adapter.hpp"
 #include "answers.hpp"
+#include "blueflame_registers.hpp"
 #include "datagrams.hpp"
 #include "error_watch.hpp"
 #include "flow_steering.hpp"
@@ -40,6 +41,9 @@ struct transport::parts {
   /// Must `qp` wait with a packet by `way`? Then it goes on when the port has room.
   bool held_up(const queue_pair& qp, const path& way);
   void port_has_room(unsigned port);
+  /// A packet that came by `port` goes no further: counted, and told why.
+  [[gnu::format(printf, 4, 5)]] void drop(unsigned port, const packet_view& v, const char* format,
+                                          ...);
   void clear();
 
   adapter& a;
@@ -58,6 +62,7 @@ struct transport::parts {
   multicast_groups groups;
   flow_steering rules;
   group_delivery deliveries;
+  blueflame_registers blueflames;
   qp_commands commands;
 
   // counters

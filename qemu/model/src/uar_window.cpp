@@ -72,6 +72,12 @@ void uar_window::rung(std::uint32_t page, std::uint32_t offset, std::uint32_t va
     a_.rules.tell(remark_kind::doorbell, "UAR page %u, offset 0x%x: 0x%08x", page, offset, value);
 }
 
+bool uar_window::is_reserved(std::uint32_t page) {
+  return page < a_.limits().reserved_uars &&
+         a_.rules.complain(rule::uar_reserved, "doorbell in UAR page %u; the first %u are reserved",
+                           page, a_.limits().reserved_uars);
+}
+
 void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value) {
   const auto uar_page = static_cast<std::uint32_t>(page);
   constexpr std::uint32_t eq_end =
@@ -84,6 +90,7 @@ void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint3
       return;
     }
     rung(uar_page, offset, value);
+    if (is_reserved(uar_page)) return;
     a_.cqs->doorbell(uar_page, first.mapped(), value);
     return;
   }
@@ -93,6 +100,7 @@ void uar_window::write_word(std::uint64_t page, std::uint32_t offset, std::uint3
   }
   if (offset == uar::send_doorbell) {
     rung(uar_page, offset, value);
+    if (is_reserved(uar_page)) return;
     layouts::image<layouts::send_doorbell> d;
     layouts::store_be(d.data(), value);
     a_.queue_pairs->send_doorbell(

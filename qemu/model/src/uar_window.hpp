@@ -21,6 +21,8 @@ class uar_window {
   void clear() { first_halves_.clear(); }
 
  private:
+  /// Complains of a queue's doorbell in a page that is the firmware's. True: it is not taken.
+  bool is_reserved(std::uint32_t page);
   void rung(std::uint32_t page, std::uint32_t offset, std::uint32_t value);
   void write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value);
 

@@ -68,4 +68,8 @@ arrival from_wire(std::span<const std::byte> bytes, packet& p) {
   return arrival::good;
 }
 
+bool is_icrc_of(const packet& p, const std::byte* at) {
+  return stands_at(at, invariant_crc(p.bytes));
+}
+
 }  // namespace freehca::model

@@ -27,4 +27,7 @@ std::vector<std::byte> to_wire(const packet& p);
 /// have no ICRC, and nobody here takes them: malformed. No source: chosen
 arrival from_wire(std::span<const std::byte> bytes, packet& p);
 
+/// Is the word at `at`, as it stands on the link, the invariant CRC of the packet before it?
+bool is_icrc_of(const packet& p, const std::byte* at);
+
 }  // namespace freehca::model

@@ -2,14 +2,27 @@
 // Copyright the freehca authors
 #include "work_completions.hpp"
 
+#include <utility>
+
 #include "completion_queues.hpp"
+#include "explanations.hpp"
 #include "transport_parts.hpp"
 
 namespace freehca::model {
 
 using namespace layouts;
 
-void work_completions::sent(const queue_pair& qp, const send_request& r) {
+/// A queue pair whose completion finds no room goes to the error state (Linux rxe_resp.c RESPST_ERR_CQ_OVERFLOW, a class G
+/// error), and with the event of its work queue: so T. Shanley, InfiniBand Network Architecture, affiliated asynchronous
+/// errors, has it.
+void work_completions::complete(queue_pair& qp, std::uint32_t cqn, const image<cqe>& e,
+                                bool solicited) {
+  if (t_.a.cqs->complete(cqn, e, solicited, qp.way.port)) return;
+  if (qp.state == qp_state::error) t_.a.rules.take_reason();
+  else t_.errors.enter_error(qp, event_type::wq_catastrophic_error);
+}
+
+void work_completions::sent(queue_pair& qp, const send_request& r) {
   if (!r.signaled) return;
   image<cqe> e;
   e.set<&cqe::qpn>(qp.number())
@@ -18,7 +31,7 @@ void work_completions::sent(const queue_pair& qp, const send_request& r) {
       .set<&cqe::is_send>(true)
       .set<&cqe::opcode>(static_cast<std::uint64_t>(r.opcode));
   if (r.expects_response()) e.set<&cqe::byte_count>(r.data.size() & 0xffffffff);
-  t_.a.cqs->complete(qp.send_cqn, e, false);
+  complete(qp, qp.send_cqn, e, false);
 }
 
 std::uint32_t work_completions::receive_cq(const queue_pair& qp, const receive_request& r) {
@@ -26,7 +39,7 @@ std::uint32_t work_completions::receive_cq(const queue_pair& qp, const receive_r
   return qp.service == qp_service::xrc ? t_.shared.completion_queue(r.srqn) : qp.receive_cqn;
 }
 
-void work_completions::received(const queue_pair& qp, const receive_request& r,
+void work_completions::received(queue_pair& qp, const receive_request& r,
                                 const receive_report& report) {
   image<cqe> e;
   e.set<&cqe::qpn>(qp.number())
@@ -39,11 +52,11 @@ void work_completions::received(const queue_pair& qp, const receive_request& r,
       .set<&cqe::byte_count>(report.byte_count)
       .set<&cqe::wqe_index>(r.index)
       .set<&cqe::opcode>(static_cast<std::uint64_t>(report.opcode));
-  t_.a.cqs->complete(receive_cq(qp, r), e, report.solicited);
+  complete(qp, receive_cq(qp, r), e, report.solicited);
 }
 
-void work_completions::failed(const queue_pair& qp, std::uint32_t cqn, std::uint16_t index,
-                              bool send, std::uint32_t srqn, failure why) {
+void work_completions::failed(queue_pair& qp, std::uint32_t cqn, std::uint16_t index, bool send,
+                              std::uint32_t srqn, failure why) {
   image<cqe_error> e;
   e.set<&cqe_error::qpn>(qp.number())
       .set<&cqe_error::wqe_index>(index)
@@ -54,15 +67,39 @@ void work_completions::failed(const queue_pair& qp, std::uint32_t cqn, std::uint
   auto entry = image<cqe>::from_bytes(e.data());
   // Linux finds an XRC receive's queue by this field in error entries too (hw/mlx4/cq.c mlx4_ib_poll_one).
   entry.set<&cqe::remote_qpn>(srqn);
-  t_.a.cqs->complete(cqn, entry, true, qp.way.port);
+  complete(qp, cqn, entry, true);
 }
 
-void work_completions::send_failed(const queue_pair& qp, const send_request& r, failure why) {
-  if (!r.no_error_completion) failed(qp, qp.send_cqn, r.index, true, 0, why);
+void work_completions::send_failed(queue_pair& qp, const send_request& r, failure what,
+                                   const rule_book::reason& why) {
+  t_.a.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
+  if (!r.no_error_completion) failed(qp, qp.send_cqn, r.index, true, 0, what);
 }
 
-void work_completions::receive_failed(const queue_pair& qp, const receive_request& r, failure why) {
-  failed(qp, receive_cq(qp, r), r.index, false, qp.service == qp_service::xrc ? r.srqn : 0, why);
+void work_completions::receive_failed(queue_pair& qp, const receive_request& r, failure what,
+                                      const rule_book::reason& why) {
+  t_.a.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
+  failed(qp, receive_cq(qp, r), r.index, false, qp.service == qp_service::xrc ? r.srqn : 0, what);
+}
+
+template <class Request>
+void work_completions::tell_of_flush(const Request& r, failure what, queue_pair& qp) {
+  static const rule_book::reason why{"", "the queue pair is in error, and so is what follows"};
+  if (!std::exchange(qp.flush_told, true))
+    t_.a.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
+  else if (t_.a.rules.is_heard(remark_kind::work_error))
+    t_.a.rules.mention(remark_kind::work_error, words_for(qp, r, what), why);
+}
+
+void work_completions::send_flushed(queue_pair& qp, const send_request& r) {
+  tell_of_flush(r, failures::flush_send, qp);
+  if (!r.no_error_completion) failed(qp, qp.send_cqn, r.index, true, 0, failures::flush_send);
+}
+
+void work_completions::receive_flushed(queue_pair& qp, const receive_request& r) {
+  tell_of_flush(r, failures::flush_receive, qp);
+  failed(qp, receive_cq(qp, r), r.index, false, qp.service == qp_service::xrc ? r.srqn : 0,
+         failures::flush_receive);
 }
 
 }  // namespace freehca::model

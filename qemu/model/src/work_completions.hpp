@@ -28,14 +28,23 @@ class work_completions {
   explicit work_completions(transport::parts& t) : t_(t) {}
 
   /// A send that went well, if it asked for a completion.
-  void sent(const queue_pair& qp, const send_request& r);
-  void received(const queue_pair& qp, const receive_request& r, const receive_report& report);
-  void send_failed(const queue_pair& qp, const send_request& r, failure why);
-  void receive_failed(const queue_pair& qp, const receive_request& r, failure why);
+  void sent(queue_pair& qp, const send_request& r);
+  void received(queue_pair& qp, const receive_request& r, const receive_report& report);
+  void send_failed(queue_pair& qp, const send_request& r, failure what,
+                   const rule_book::reason& why);
+  void receive_failed(queue_pair& qp, const receive_request& r, failure what,
+                      const rule_book::reason& why);
+  /// The same for what is flushed behind a failure: told to those who listen, and the first of a queue kept.
+  void send_flushed(queue_pair& qp, const send_request& r);
+  void receive_flushed(queue_pair& qp, const receive_request& r);
 
  private:
-  void failed(const queue_pair& qp, std::uint32_t cqn, std::uint16_t index, bool send,
-              std::uint32_t srqn, failure why);
+  void complete(queue_pair& qp, std::uint32_t cqn, const layouts::image<layouts::cqe>& e,
+                bool solicited);
+  void failed(queue_pair& qp, std::uint32_t cqn, std::uint16_t index, bool send, std::uint32_t srqn,
+              failure why);
+  template <class Request>
+  void tell_of_flush(const Request& r, failure what, queue_pair& qp);
   std::uint32_t receive_cq(const queue_pair& qp, const receive_request& r);
   transport::parts& t_;
 };

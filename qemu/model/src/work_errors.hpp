@@ -19,12 +19,14 @@ class work_errors {
 
   /// The oldest request of the send queue has failed: its error completion, then the queue pair goes to the
   /// error state (RC) or the send queue error state (the others), and what is behind it is flushed.
-  void send_failed(queue_pair& qp, failure why);
+  void send_failed(queue_pair& qp);
 
-  /// The receive in progress, or just taken, has failed: its completion, then the error state.
-  void receive_failed(queue_pair& qp, const receive_request& r, failure why);
+  /// The receive in progress, or just taken, has failed: its completion, with the reason that the rule book was last
+  /// told, then the error state.
+  void receive_failed(queue_pair& qp, const receive_request& r, failure what);
 
-  /// To the error state, with an affiliated event if there is one to tell.
+  /// To the error state, with an affiliated event if there is one to tell, and then the reason that the rule book was
+  /// last told.
   void enter_error(queue_pair& qp, std::optional<layouts::event_type> event);
 
   /// There is, or may be, new work in a queue pair that is in an error state: flushed too.

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include <freehca/layouts/cqe.hpp>
 #include <freehca/layouts/wqe.hpp>
 
 #include "data_list.hpp"
+#include "rule_book.hpp"
 
 namespace freehca::model {
 
@@ -50,8 +52,11 @@ struct send_request {
   std::uint16_t index = 0;   ///< the queue's WQE counter at this WQE: what the completion reports
   std::uint16_t blocks = 1;  ///< entries of the queue that it fills
   layouts::wqe_opcode opcode = layouts::wqe_opcode::nop;
-  bool signaled = false, solicited = false, fence = false, force_loopback = false,
-       no_error_completion = false;
+  bool signaled = false, solicited = false, fence = false, strong_order = false,
+       force_loopback = false, no_error_completion = false;
+  std::uint16_t bytes = 0;        ///< of the WQE; 0: it made no sense
+  std::uint64_t digest = 0;       ///< of those bytes, as they were fetched
+  std::uint64_t turn = 0;         ///< the turn of work in which they were
   std::uint32_t immediate = 0;    ///< or the R_Key to invalidate, at the peer or here
   std::uint32_t remote_srqn = 0;  ///< XRC
   std::uint32_t rkey = 0;
@@ -66,6 +71,13 @@ struct send_request {
   data_list data;
   std::optional<failure>
       wrong;  ///< found in the WQE or while sending; completes when all before it have
+  std::unique_ptr<rule_book::reason> why;  ///< of `wrong`
+
+  /// It ends in error: with what the rule book was last told as its reason.
+  void blame(failure f, rule_book& rules) {
+    wrong = f;
+    why = std::make_unique<rule_book::reason>(rules.take_reason());
+  }
 
   std::size_t copied = 0;  ///< fast registration: bytes of its page list
   bool started = false;    ///< has its packet sequence numbers

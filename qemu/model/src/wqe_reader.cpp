@@ -116,23 +116,29 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
 }
 
 /// Takes gather entries and inline segments until the WQE ends. False: a segment that cannot be.
-bool take_data(wqe_bytes& wqe, data_list& to) {
+bool take_data(wqe_bytes& wqe, data_list& to, rule_book& rules) {
   while (wqe.position < wqe.size) {
-    if (wqe.size - wqe.position < wqe_inline::bytes) return false;
     const auto head = image<wqe_inline>::from_bytes(wqe.at.data() + wqe.position);
     if (head.get<&wqe_inline::inline_data>()) {
       const auto n = static_cast<std::size_t>(head.get<&wqe_inline::byte_count>());
       const std::size_t begin = wqe.position + wqe_inline::bytes;
-      // No source says what hardware does with an inline segment that crosses a basic block: refused.
-      if (n > wqe.size - begin ||
-          (n != 0 && begin / wqe_basic_block != (begin + n - 1) / wqe_basic_block))
+      if (n > wqe.size - begin) {
+        rules.because(
+            "an inline segment of %zu bytes at byte %zu; wanted: within the %zu bytes of "
+            "the work request",
+            n, wqe.position, wqe.size);
+        return false;
+      }
+      if (n != 0 && begin / wqe_basic_block != (begin + n - 1) / wqe_basic_block &&
+          rules.refuses(rule::inline_segment, "an inline segment of %zu bytes at byte %zu", n,
+                        wqe.position))
         return false;
       to.add_inline(wqe.at.data() + begin, n);
       wqe.position = (begin + n + wqe_unit - 1) / wqe_unit * wqe_unit;
       continue;
     }
     image<wqe_data> entry;
-    if (!wqe.take(entry)) return false;
+    wqe.take(entry);  // a WQE is whole units, as is what stands before its data
     // libmlx4 writes an empty entry as an empty inline segment, Linux's own post as byte count 0. No source
     // says what 0 does to hardware. Chosen: nothing, which is what Linux means by it.
     to.add(static_cast<std::uint32_t>(entry.get<&wqe_data::byte_count>()),
@@ -149,6 +155,7 @@ void decode_control(const queue_pair& qp, const std::byte* at, send_request& r) 
   r.signaled = control.get<&wqe_ctrl::cq_update>() == wqe_completion::always;
   r.force_loopback = control.get<&wqe_ctrl::force_loopback>();
   r.fence = control.get<&wqe_ctrl::fence>();
+  r.strong_order = control.get<&wqe_ctrl::strong_order>();
   if (qp.service == qp_service::mlx) {
     r.mlx = image<wqe_ctrl_mlx>::from_bytes(at);
     return;
@@ -160,8 +167,43 @@ void decode_control(const queue_pair& qp, const std::byte* at, send_request& r) 
 
 }  // namespace
 
-fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint16_t counter,
-                        send_request& to) {
+std::uint64_t digest_of(const std::byte* from, std::size_t bytes) {
+  constexpr std::uint64_t prime = 0x100000001b3;
+  std::uint64_t sum = 0xcbf29ce484222325;
+  // libmlx4 writes the index and number that BlueFlame wants when the entry is hardware's already (providers/mlx4/qp.c
+  // mlx4_post_send).
+  image<wqe_ctrl_blueflame> head;
+  if (bytes >= head.size())
+    head = image<wqe_ctrl_blueflame>::from_bytes(from)
+               .set<&wqe_ctrl_blueflame::wqe_index>(0)
+               .set<&wqe_ctrl_blueflame::qpn>(0);
+  for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, (at < head.size() ? head.data() : from) + at, sizeof word);
+    sum = (sum ^ word) * prime;
+    sum ^= sum >> 32;
+  }
+  return sum;
+}
+
+bool read_entry(adapter& a, const queue_pair& qp, std::uint16_t counter, std::byte* to,
+                std::size_t bytes) {
+  const work_queue& ring = qp.sq.ring;
+  const std::uint64_t offset = std::uint64_t{counter & (ring.entries() - 1)} << ring.log_stride;
+  const host_memory::about what(a.memory, {dma_kind::send_wqe, qp.qpn, counter});
+  return bytes <= ring.bytes() && read_ring(*a.regions, qp, offset, to, bytes);
+}
+
+bool is_hardwares(adapter& a, const queue_pair& qp, std::uint16_t counter) {
+  const work_queue& ring = qp.sq.ring;
+  image<wqe_ctrl> control;
+  return ring.present && read_entry(a, qp, counter, control.data(), wqe_ctrl::bytes) &&
+         control.get<&wqe_ctrl::owner>() == ((counter >> ring.log_entries & 1) != 0);
+}
+
+fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter, send_request& to,
+                        bool whosever) {
+  memory_regions& regions = *a.regions;
   const work_queue& ring = qp.sq.ring;
   const std::uint64_t offset = std::uint64_t{counter & (ring.entries() - 1)} << ring.log_stride;
   wqe_bytes wqe;
@@ -170,7 +212,7 @@ fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint
   if (!read_ring(regions, qp, offset, wqe.at.data(), have)) return fetch_result::fault;
 
   const auto control = image<wqe_ctrl>::from_bytes(wqe.at.data());
-  if (control.get<&wqe_ctrl::owner>() != ((counter >> ring.log_entries & 1) != 0))
+  if (!whosever && control.get<&wqe_ctrl::owner>() != ((counter >> ring.log_entries & 1) != 0))
     return fetch_result::none;
 
   to = send_request{};
@@ -178,18 +220,38 @@ fetch_result fetch_send(memory_regions& regions, const queue_pair& qp, std::uint
   decode_control(qp, wqe.at.data(), to);
   wqe.size = static_cast<std::size_t>(control.get<&wqe_ctrl::ds>()) * wqe_unit;
   to.blocks = static_cast<std::uint16_t>(std::max<std::size_t>(1, (wqe.size + entry - 1) / entry));
-  if (wqe.size < wqe_ctrl::bytes || to.blocks > ring.entries() || !may_use(qp.service, to.opcode)) {
-    to.wrong = failures::local_qp_operation;
+  const bool fits = wqe.size >= wqe_ctrl::bytes && to.blocks <= ring.entries();
+  if (!fits || !may_use(qp.service, to.opcode)) {
+    if (!fits)
+      a.rules.because("ds %zu; wanted: 1 at least, and no more than the queue holds",
+                      wqe.size / wqe_unit);
+    else
+      a.rules.because("opcode 0x%x (%s), which service %u does not have",
+                      static_cast<unsigned>(to.opcode), name_of(to.opcode),
+                      static_cast<unsigned>(qp.service));
+    to.blame(failures::local_qp_operation, a.rules);
     to.blocks = 1;
     return fetch_result::fetched;
   }
   if (wqe.size > have && !read_ring(regions, qp, offset, wqe.at.data(), wqe.size))
     return fetch_result::fault;
 
+  to.bytes = static_cast<std::uint16_t>(wqe.size);
+  to.digest = digest_of(wqe.at.data(), wqe.size);
   wqe.position = wqe_ctrl::bytes;
-  if (!take_operands(wqe, qp, to) || (!to.is_local() && !take_data(wqe, to.data)))
-    to.wrong = failures::local_qp_operation;
+  if (!take_operands(wqe, qp, to)) {
+    a.rules.because("ds %zu, which does not fit the segments of its opcode", wqe.size / wqe_unit);
+    to.blame(failures::local_qp_operation, a.rules);
+  } else if (!to.is_local() && !take_data(wqe, to.data, a.rules)) {
+    to.blame(failures::local_qp_operation, a.rules);
+  }
   return fetch_result::fetched;
+}
+
+bool is_as_fetched(adapter& a, const queue_pair& qp, const send_request& r) {
+  std::array<std::byte, wqe_bytes_max> now;
+  return r.bytes == 0 || !read_entry(a, qp, r.index, now.data(), r.bytes) ||
+         digest_of(now.data(), r.bytes) == r.digest;
 }
 
 bool parse_receive(const std::byte* from, std::size_t bytes, data_list& to) {

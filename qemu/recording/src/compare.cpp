@@ -224,7 +224,12 @@ differences compare(const recording& recorded, const recording& again, closeness
                     std::size_t limit) {
   differences found;
   comparison c(found, limit, how == closeness::exact);
-  const auto one = by_call(recorded), two = by_call(again);
+  const auto one = by_call(recorded);
+  auto two = by_call(again);
+  // The rest of the call in which a recording is cut off is lost, not different.
+  if (!recorded.problem.empty() && two.size() >= one.size())
+    if (auto& last = two[one.size() - 1]; last.size() > one.back().size())
+      last.resize(one.back().size());
   if (how == closeness::exact) {
     for (std::size_t i = 0; i < std::min(one.size(), two.size()); ++i) c.lists("", one[i], two[i]);
     if (one.size() != two.size())

@@ -16,6 +16,7 @@
 #include <freehca/layouts/init_hca.hpp>
 #include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/mad_ifc.hpp>
+#include <freehca/layouts/mailboxes.hpp>
 #include <freehca/layouts/map.hpp>
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/mod_stat_cfg.hpp>
@@ -87,29 +88,50 @@ std::vector<placed> set_port_input(const record& c) {
   }
 }
 
-std::vector<placed> input_of(const record& c) {
+/// What stands in a mailbox of the command, the input or the output: QUERY and HW2SW commands put out the table that the
+/// command which makes the object takes in.
+std::vector<placed> contents_of(const record& c, bool output) {
   switch (c.opcode) {
+    case opcode::query_fw:
+      return {at<query_fw>(0, "query_fw")};
+    case opcode::query_dev_cap:
+      return {at<query_dev_cap>(0, "query_dev_cap")};
+    case opcode::query_adapter:
+      return {at<query_adapter>(0, "query_adapter")};
+    case opcode::query_func:
+      return {at<query_func>(0, "query_func")};
+    case opcode::query_port:
+      return {at<query_port>(0, "query_port")};
     case opcode::map_fa:
     case opcode::map_icm:
     case opcode::map_icm_aux:
       return sequence<map_entry>(0, c.input_modifier, "map_entry");
     case opcode::init_hca:
+    case opcode::query_hca:
       return {at<init_hca>(0, "init_hca")};
     case opcode::set_node:
       return {at<set_node>(0, "set_node")};
     case opcode::set_port:
       return set_port_input(c);
     case opcode::sw2hw_mpt:
+    case opcode::query_mpt:
+    case opcode::hw2sw_mpt:
       return {at<mpt>(0, "mpt")};
     case opcode::write_mtt:
       return with({at<write_mtt_header>(0, "write_mtt_header")},
                   sequence<mtt>(write_mtt_header::bytes, c.input_modifier, "mtt"));
     case opcode::sw2hw_eq:
+    case opcode::query_eq:
+    case opcode::hw2sw_eq:
       return {at<eqc>(0, "eqc")};
     case opcode::sw2hw_cq:
     case opcode::modify_cq:
+    case opcode::query_cq:
+    case opcode::hw2sw_cq:
       return {at<cqc>(0, "cqc")};
     case opcode::sw2hw_srq:
+    case opcode::query_srq:
+    case opcode::hw2sw_srq:
       return {at<srqc>(0, "srqc")};
     case opcode::rst2init_qp:
     case opcode::init2init_qp:
@@ -119,61 +141,20 @@ std::vector<placed> input_of(const record& c) {
     case opcode::sqerr2rts_qp:
     case opcode::sqd2sqd_qp:
     case opcode::sqd2rts_qp:
+    case opcode::query_qp:
+    case opcode::to_rst_qp:
       return qp_command();
+    case opcode::read_mcg:
     case opcode::write_mcg:
       return with({at<mcg_header>(0, "mcg_header")},
                   sequence<mcg_member>(mcg_header::bytes, 8, "mcg_member"));
     case opcode::mad_ifc: {
       std::vector<placed> all{at<mad>(0, "mad")};
-      if ((c.opcode_modifier & static_cast<unsigned>(mad_ifc_modifier::extended_info)) != 0)
+      const auto extended = static_cast<unsigned>(mad_ifc_modifier::extended_info);
+      if (!output && (c.opcode_modifier & extended) != 0)
         all.push_back(at<mad_ifc_extended_info>(mad_ifc_extended_info_offset, "mad_ifc_extended"));
       return all;
     }
-    case opcode::mad_demux:
-      return {at<mad_demux>(0, "mad_demux")};
-    case opcode::access_reg:
-      return {at<access_reg>(0, "access_reg")};
-    case opcode::mod_stat_cfg:
-      return {at<mod_stat_cfg>(0, "mod_stat_cfg")};
-    default:
-      return {};
-  }
-}
-
-std::vector<placed> output_of(const record& c) {
-  switch (c.opcode) {
-    case opcode::query_fw:
-      return {at<query_fw>(0, "query_fw")};
-    case opcode::query_dev_cap:
-      return {at<query_dev_cap>(0, "query_dev_cap")};
-    case opcode::query_adapter:
-      return {at<query_adapter>(0, "query_adapter")};
-    case opcode::query_hca:
-      return {at<init_hca>(0, "init_hca")};
-    case opcode::query_func:
-      return {at<query_func>(0, "query_func")};
-    case opcode::query_port:
-      return {at<query_port>(0, "query_port")};
-    case opcode::query_mpt:
-    case opcode::hw2sw_mpt:
-      return {at<mpt>(0, "mpt")};
-    case opcode::query_eq:
-    case opcode::hw2sw_eq:
-      return {at<eqc>(0, "eqc")};
-    case opcode::query_cq:
-    case opcode::hw2sw_cq:
-      return {at<cqc>(0, "cqc")};
-    case opcode::query_srq:
-    case opcode::hw2sw_srq:
-      return {at<srqc>(0, "srqc")};
-    case opcode::query_qp:
-    case opcode::to_rst_qp:
-      return qp_command();
-    case opcode::read_mcg:
-      return with({at<mcg_header>(0, "mcg_header")},
-                  sequence<mcg_member>(mcg_header::bytes, 8, "mcg_member"));
-    case opcode::mad_ifc:
-      return {at<mad>(0, "mad")};
     case opcode::mad_demux:
       return {at<mad_demux>(0, "mad_demux")};
     case opcode::access_reg:
@@ -298,7 +279,9 @@ std::uint64_t word_of(const bits& row, const std::byte* from) {
 }  // namespace
 
 std::vector<placed> mailbox_of(const record& command, bool output) {
-  return output ? output_of(command) : input_of(command);
+  const mailboxes has = mailboxes_of(command.opcode, command.opcode_modifier);
+  if (!(output ? has.output : has.input)) return {};
+  return contents_of(command, output);
 }
 
 std::vector<placed> entry_of(const std::string& what, const std::vector<std::byte>& bytes,

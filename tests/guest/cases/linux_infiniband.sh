@@ -5,6 +5,7 @@
 # traffic in loopback, and the drivers go again. With MSI-X, with INTx, and with small event and completion entries.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # timeout: 400
+# again: 6.12 long --kernel bookworm-backports/6.12
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -3,7 +3,8 @@
 //
 // numbered_messages: moves messages that carry their number from one host to another, by sends, RDMA writes, RDMA reads
 // or atomics, and says what became of them: each once and in order, or some lost, and none changed. Exit status 0 when
-// the service has kept what it promises, also where a reliable connection has ended because its retries were over.
+// the service has kept what it promises, also where a reliable connection has ended because its retries were over; 3, on
+// both hosts, when that was before --least of its messages were through.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -26,12 +27,13 @@ constexpr std::uint32_t datagram_bytes_max = 2048;
 constexpr unsigned requests_under_way = 16;
 constexpr std::chrono::seconds answer_patience{60};
 constexpr std::chrono::milliseconds quiet{500};
+constexpr int ended_too_soon = 3;
 
 struct settings {
   std::string device = "mlx4_0", server;
   ibv_qp_type type = IBV_QPT_RC;
   ibv_wr_opcode operation = IBV_WR_SEND;
-  unsigned messages = 400;
+  unsigned messages = 400, least = 0;
   std::uint32_t bytes_max = 16384;
   bool all = false;
 
@@ -61,6 +63,13 @@ struct outcome {
     return good() || (end.reliable() && !s.all && status == IBV_WC_RETRY_EXC_ERR);
   }
 };
+
+/// A link on which next to nothing arrives shows nothing of the rest.
+bool enough(std::uint64_t arrived, const settings& s) {
+  if (arrived >= s.least) return true;
+  fmt::print("{} messages have arrived, fewer than {}\n", arrived, s.least);
+  return false;
+}
 
 bool read_back_right(link_end& end, const settings& s, std::uint32_t n) {
   const std::vector<std::byte> wanted = message(n, s.bytes_max);
@@ -100,7 +109,8 @@ int be_client(link_end& end, exchange& peer, const settings& s) {
   peer.swap({o.completed, static_cast<std::uint32_t>(o.status), 0, 0, 0});
   fmt::print("{} of {} requests completed, {} changed; {}\n", o.completed, s.messages, changed,
              ibv_wc_status_str(o.status));
-  return changed == 0 && o.allowed(end, s) ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (changed != 0 || !o.allowed(end, s)) return EXIT_FAILURE;
+  return end.reliable() && !enough(o.completed, s) ? ended_too_soon : EXIT_SUCCESS;
 }
 
 int check_sum(link_end& end, const outcome& o, const settings& s) {
@@ -146,19 +156,28 @@ int check_messages(link_end& end, const outcome& o, const settings& s) {
              received, s.messages, s.messages - distinct, changed, twice, out_of_order,
              ibv_wc_status_str(o.status));
   if (changed != 0 || failed != 0 || !o.allowed(end, s)) return EXIT_FAILURE;
-  if (!end.reliable()) return EXIT_SUCCESS;
+  if (!end.reliable()) return enough(distinct, s) ? EXIT_SUCCESS : EXIT_FAILURE;
   const bool once_and_in_order = twice == 0 && out_of_order == 0 && expected == distinct;
   const bool whole = o.good() ? distinct == s.messages : distinct >= o.completed;
   return once_and_in_order && whole ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+int check_reads(link_end& end, const outcome& o, const settings& s) {
+  fmt::print("{} of {} messages read; {}\n", o.completed, s.messages, ibv_wc_status_str(o.status));
+  return o.allowed(end, s) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int judge(link_end& end, const outcome& o, const settings& s) {
+  if (s.atomic()) return check_sum(end, o, s);
+  return s.operation == IBV_WR_RDMA_READ ? check_reads(end, o, s) : check_messages(end, o, s);
+}
+
 int be_server(link_end& end, exchange& peer, const settings& s) {
   const endpoint told = peer.swap({});
   const outcome o{told.qpn, static_cast<ibv_wc_status>(told.first_psn)};
-  if (s.atomic()) return check_sum(end, o, s);
-  if (s.operation != IBV_WR_RDMA_READ) return check_messages(end, o, s);
-  fmt::print("{} of {} messages read; {}\n", o.completed, s.messages, ibv_wc_status_str(o.status));
-  return o.allowed(end, s) ? EXIT_SUCCESS : EXIT_FAILURE;
+  const int verdict = judge(end, o, s);
+  return verdict == EXIT_SUCCESS && end.reliable() && !enough(o.completed, s) ? ended_too_soon
+                                                                              : verdict;
 }
 
 /// Each receive is there before the first message is sent, so that none is lost for want of one.
@@ -199,6 +218,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   options.add_option("-s,--bytes", s.bytes_max, "the most bytes of a message, up to 2048 over UD")
       ->check(CLI::Range(8, 1 << 20))
+      ->capture_default_str();
+  options
+      .add_option("-l,--least", s.least,
+                  "fail too when fewer messages than that come through, each counted once")
       ->capture_default_str();
   options.add_flag("-a,--all", s.all,
                    "fail too when a connection ends because its retries are over");

@@ -28,6 +28,9 @@ std::byte* reserve(std::size_t bytes) {
 constexpr std::uint64_t idle_poll = clock::microseconds(100);
 constexpr std::uint64_t glance = clock::microseconds(1);
 
+// No structure and no packet is longer than a page: what is, fills lent memory.
+constexpr std::size_t longest_but_fills = 4096;
+
 }  // namespace
 
 machine::machine(const machine_options& how)
@@ -131,6 +134,7 @@ bool machine::dma_read(std::uint64_t address, void* to, std::size_t bytes) {
 bool machine::dma_write(std::uint64_t address, const void* from, std::size_t bytes) {
   std::byte* to = memory_.find(address, bytes);
   if (to == nullptr) return false;
+  if (!how_.takes_fills && bytes > longest_but_fills) return true;
   if (on_adapter_write) on_adapter_write(address, bytes);
   std::memcpy(to, from, bytes);
   if (alter_adapter_write) alter_adapter_write(address, to, bytes);

@@ -26,10 +26,94 @@ enum class rule : std::uint16_t {
   completion_by_event,
   known_command,
   opcode_modifier,
-  opcode_modifier_chooses,
   system_state,
   mailbox_alignment,
   object_busy,
+  // Commands: the interface.
+  known_operation,
+  mailbox_readable,
+  mailbox_writable,
+  command_order,
+  reserved_bits,
+  capability_reported,
+  input_modifier,
+  // Commands: numbers, ownership, context memory.
+  number_in_table,
+  number_not_reserved,
+  hardware_owns,
+  software_owns,
+  own_number,
+  objects_at_once,
+  host_memory,
+  context_lent,
+  buffer_lent,
+  record_readable,
+  // Commands: lending memory.
+  chunk_count,
+  chunk_size,
+  chunk_alignment,
+  chunk_writable,
+  pages_per_map,
+  icm_range,
+  icm_page_free,
+  icm_page_lent,
+  icm_size,
+  auxiliary_pages,
+  firmware_pages,
+  profile_limits,
+  profile_reserves,
+  table_place,
+  // Commands: queues.
+  page_size,
+  uar_page,
+  eq_size,
+  eq_vector,
+  eq_state,
+  eq_exists,
+  eq_exists_for_events,
+  cq_size,
+  cq_state,
+  cq_has_no_error,
+  cq_room,
+  srq_size,
+  srq_stride,
+  srq_limit,
+  srq_unused,
+  // Commands: regions.
+  region_key,
+  region_unbound,
+  region_page_size,
+  region_form,
+  window_form,
+  region_has_no_windows,
+  mtt_count,
+  mtt_place,
+  // Commands: queue pairs.
+  qp_state,
+  qp_service,
+  qp_cq,
+  qp_srq,
+  qp_queue_size,
+  qp_send_stride,
+  qp_port,
+  qp_mtu,
+  qp_responder_resources,
+  qp_migration,
+  special_qps,
+  // Commands: ports, groups, steering.
+  port_number,
+  port_closed,
+  port_shape,
+  port_lanes,
+  port_tables,
+  port_buffers,
+  management_packet,
+  group_members,
+  steering_on,
+  steering_rule,
+  steering_rule_exists,
+  steering_room,
+  steered_range,
   // Doorbells.
   uar_access,
   uar_before_init_hca,
@@ -50,6 +134,34 @@ enum class rule : std::uint16_t {
   receive_queue,
   mlx_headers,
   packet_has_transport,
+  // Work requests and their doorbells.
+  send_doorbell_rung,
+  send_doorbell_entry,
+  send_entry_free,
+  send_entry_kept,
+  blueflame_whole,
+  blueflame_as_in_ring,
+  blueflame_half,
+  uar_reserved,
+  command_toggle,
+  inline_segment,
+  strong_order,
+  address_domain,
+  mlx_rlid,
+  mlx_sl,
+  mlx_vl15,
+  mlx_icrc,
+  receive_record,
+  receive_chain,
+  receive_segments,
+  // Completion queues, and what stands beneath others.
+  cq_arm_record,
+  cq_arm_number,
+  cq_record,
+  cq_has_room,
+  cq_reachable,
+  cq_in_use,
+  rss_reported,
   count
 };
 
@@ -60,10 +172,10 @@ enum class reaction : std::uint8_t {
 };
 
 struct rule_entry {
-  rule what;
+  rule what{};
   std::string_view name;    ///< what properties, texts and documentation call it
   std::string_view demand;  ///< what is wanted, as a sentence without a full stop
-  reaction hardware;
+  reaction hardware = reaction::takes;
   std::string_view source;  ///< of the rule, or of the refusal where there is one; empty: chosen
 };
 

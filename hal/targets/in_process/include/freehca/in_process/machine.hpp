@@ -19,8 +19,13 @@ namespace freehca::in_process {
 
 /// How a machine is made.
 struct machine_options {
-  model::options model;
-  bool function_level_reset = true;  ///< false: the driver resets through the register
+  static model::options strict_model() {
+    model::options o;
+    o.strict = true;
+    return o;
+  }
+  model::options model = strict_model();  ///< our driver asks for nothing that no source permits
+  bool function_level_reset = true;       ///< false: the driver resets through the register
   /// How long the adapter is deaf after a reset through the register. No source: chosen, well below the second
   /// that drivers wait.
   std::uint64_t reset_takes = 100'000'000;
@@ -30,6 +35,8 @@ struct machine_options {
   std::uint64_t seed = 1;                          ///< of the order of scattered pages
   /// With model.record: takes the recording (environment::record).
   std::function<bool(const char* from, std::size_t bytes)> record;
+  /// false: what the adapter fills lent memory with does not arrive, which is quicker.
+  bool takes_fills = true;
   std::uint64_t post_ns = 0;  ///< what it costs the processor to hand a command to the adapter
 };
 
