@@ -82,12 +82,15 @@ void work_completions::receive_failed(queue_pair& qp, const receive_request& r, 
   failed(qp, receive_cq(qp, r), r.index, false, qp.service == qp_service::xrc ? r.srqn : 0, what);
 }
 
+// The reason is made anew each time: a machine of the fuzzers takes back all that was allocated while it ran.
 template <class Request>
 void work_completions::tell_of_flush(const Request& r, failure what, queue_pair& qp) {
-  static const rule_book::reason why{"", "the queue pair is in error, and so is what follows"};
-  if (!std::exchange(qp.flush_told, true))
+  const bool first = !std::exchange(qp.flush_told, true);
+  if (!first && !t_.a.rules.is_heard(remark_kind::work_error)) return;
+  const rule_book::reason why{"", "the queue pair is in error, and so is what follows"};
+  if (first)
     t_.a.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
-  else if (t_.a.rules.is_heard(remark_kind::work_error))
+  else
     t_.a.rules.mention(remark_kind::work_error, words_for(qp, r, what), why);
 }
 
