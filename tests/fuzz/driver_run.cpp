@@ -13,6 +13,7 @@
 #include <freehca/in_process/machine.hpp>
 
 #include "digest.hpp"
+#include "driver_beginning.hpp"
 #include "finding.hpp"
 #include "idle_watch.hpp"
 #include "lies.hpp"
@@ -34,41 +35,6 @@ using in_process::detached;
 
 // No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter does.
 constexpr std::uint64_t patience = clock::seconds(600);
-
-/// Which machine it is, and how far it has come when the adapter begins to lie.
-struct beginning {
-  // Without interrupts none can be lost.
-  static constexpr unsigned no_function_reset = 1, no_interrupts = 2, interrupts_lost = 4,
-                            one_command = 8, no_manager = 16, connectx2 = 32;
-  // All of them are kept at the same time: each point of each.
-  static constexpr std::array<unsigned, 8> machines{
-      0,
-      no_function_reset | interrupts_lost | one_command,
-      no_interrupts,
-      no_function_reset,
-      interrupts_lost,
-      one_command | no_manager,
-      connectx2,
-      connectx2 | one_command | no_interrupts,
-  };
-  // Points: nothing was done; so many commands of a bring-up were sent; the device is up; queue pairs are connected.
-  static constexpr std::array<unsigned, 4> commands{0, 6, 20, 48};
-  static constexpr unsigned up = commands.size(), connected = up + 1;
-
-  unsigned machine = 0;
-  unsigned point = 0;
-  bool goes_on =
-      true;  ///< a bring-up that the adapter lies in is carried to its end, and what it gave is used
-
-  std::uint32_t number() const {
-    return static_cast<std::uint32_t>((point * machines.size() + machine) * 2 + (goes_on ? 0 : 1));
-  }
-  static beginning numbered(std::uint32_t n) {
-    const auto rest = static_cast<unsigned>(n / 2);
-    return {static_cast<unsigned>(rest % machines.size()),
-            static_cast<unsigned>(rest / machines.size()), n % 2 == 0};
-  }
-};
 
 /// What a task makes and uses.
 struct connection {
@@ -486,23 +452,6 @@ class driver_run final : public target {
 };
 
 }  // namespace
-
-start start_of(input& from) {
-  constexpr unsigned thorough_each = 256;
-  const bool thorough = from.mark() % thorough_each == 0;
-  beginning where;
-  const unsigned which = from.byte();
-  where.machine = which % beginning::machines.size();
-  // Most inputs begin on a device that is up: a bring-up takes as long as many of what comes after it.
-  constexpr unsigned cold = 8, each = 8, connected = 80;
-  const unsigned what = from.byte();
-  where.point = what < cold        ? 0
-                : what < connected ? std::min(1 + (what - cold) / each, beginning::up)
-                                   : beginning::connected;
-  // One in four of those that begin in a bring-up.
-  where.goes_on = where.point >= beginning::up || which / beginning::machines.size() % 4 == 0;
-  return {where.number(), thorough};
-}
 
 std::unique_ptr<target> make_target(std::uint32_t state) {
   return std::make_unique<driver_run>(beginning::numbered(state));

@@ -21,7 +21,7 @@ using layouts::opcode;
 
 struct core_commands : ::testing::Test {
   test_host host;
-  options how = strict_options();
+  options how = test_options();
   device hca{host, how};
   test_driver driver{host, hca};
 };
@@ -164,7 +164,7 @@ TEST_F(core_commands, b0_steering_is_taken) {
 
 TEST(core_commands_of, connectx2_keeps_sixteen_regions_back) {
   using l = layouts::query_dev_cap;
-  options how = strict_options();
+  options how = test_options();
   how.kind = variant::connectx2;
   test_host host(std::size_t{192} << 20);
   device hca{host, how};
@@ -184,7 +184,7 @@ TEST(core_commands_of, connectx2_keeps_sixteen_regions_back) {
 TEST(core_commands_of, each_variant_takes_the_multicast_table_that_it_reports_and_no_larger) {
   using l = layouts::init_hca;
   for (const variant v : {variant::connectx2, variant::connectx3, variant::connectx3_pro}) {
-    options how = strict_options();
+    options how = test_options();
     how.kind = v;
     test_host host(std::size_t{192} << 20);
     device hca{host, how};

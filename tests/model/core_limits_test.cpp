@@ -114,7 +114,7 @@ TEST_F(core_limits, queue_pairs) {
 
 TEST(core_limits_map, what_one_command_lends_has_an_end) {
   test_host host;
-  device hca{host, strict_options()};
+  device hca{host, test_options()};
   test_driver driver{host, hca};
   unsigned log = 0;
   while (std::uint64_t{1} << log < limits::pages_per_map) ++log;

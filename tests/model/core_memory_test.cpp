@@ -19,7 +19,7 @@ using layouts::opcode;
 
 struct core_memory : ::testing::Test {
   test_host host;
-  options how = strict_options();
+  options how = test_options();
   device hca{host, how};
   test_driver driver{host, hca};
   memory_regions& regions = *hca.inside().regions;

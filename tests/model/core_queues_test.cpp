@@ -22,7 +22,7 @@ using layouts::opcode;
 /// With 32-byte entries, and with 64-byte entries.
 struct core_queues : ::testing::TestWithParam<bool> {
   test_host host;
-  options how = strict_options();
+  options how = test_options();
   device hca{host, how};
   test_driver driver{host, hca};
   test_driver::queue eq, cq;

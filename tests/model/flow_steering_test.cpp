@@ -35,7 +35,7 @@ class steered : public transport_fixture {
  protected:
   static constexpr std::uint64_t to = region_start + 0x10000;
   steered()
-      : transport_fixture(strict_options(), nullptr, steering::by_rules),
+      : transport_fixture(test_options(), nullptr, steering::by_rules),
         a(make_qp(0x140, qp_service::ud)),
         b(make_qp(0x141, qp_service::ud)),
         c(make_qp(0x142, qp_service::ud)) {
@@ -359,7 +359,7 @@ TEST_F(by_groups, rules_are_refused_where_steering_is_not_device_managed) {
 
 TEST(device_managed_steering, wants_its_table_lent_whole) {
   test_host host;
-  device hca{host, strict_options()};
+  device hca{host, test_options()};
   test_driver driver{host, hca};
   driver.multicast = steering::by_rules;
   ASSERT_TRUE(driver.start_firmware() && driver.prepare_context_memory());

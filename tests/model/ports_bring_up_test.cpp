@@ -71,7 +71,7 @@ TEST_F(ports_bring_up, both_ports) {
 }
 
 TEST_F(ports_bring_up, without_a_manager_it_polls) {
-  options how = strict_options();
+  options how = test_options();
   how.subnet_manager = false;
   start(how);
   ASSERT_EQ(init_port(), status::ok);
@@ -122,7 +122,7 @@ TEST_F(ports_bring_up, reset_forgets) {
 TEST_F(ports_bring_up, sensing_finds_infiniband_where_a_peer_is) {
   EXPECT_EQ(driver->command(opcode::sense_port, 0, 1).output, static_cast<unsigned>(port_type::ib));
   EXPECT_EQ(driver->command(opcode::sense_port, 0, 3).status, status::bad_index);
-  options how = strict_options();
+  options how = test_options();
   how.subnet_manager = false;
   start(how);
   EXPECT_EQ(driver->command(opcode::sense_port, 0, 1).output,
@@ -130,7 +130,7 @@ TEST_F(ports_bring_up, sensing_finds_infiniband_where_a_peer_is) {
 }
 
 TEST_F(ports_bring_up, an_ethernet_port_says_what_it_is_and_stays_closed) {
-  options how = strict_options();
+  options how = test_options();
   how.link[1] = link_layer::ethernet;
   start(how);
   image<layouts::query_port> q;
@@ -146,7 +146,7 @@ TEST_F(ports_bring_up, an_ethernet_port_says_what_it_is_and_stays_closed) {
 }
 
 TEST_F(ports_bring_up, a_single_port_adapter_has_no_second_port) {
-  options how = strict_options();
+  options how = test_options();
   how.ports = 1;
   start(how);
   EXPECT_EQ(init_port(2), status::bad_index);
@@ -227,7 +227,7 @@ TEST_F(set_port, refuses_what_no_port_can_have) {
 }
 
 TEST_F(set_port, connectx2_has_no_buffers_for_eight_lanes_of_4096_bytes) {
-  options how = strict_options();
+  options how = test_options();
   how.kind = variant::connectx2;
   start(how);
   EXPECT_EQ(set(limits(8)), status::bad_size);  // captures, 8

@@ -27,7 +27,7 @@ class ports_fixture : public testing::Test {
   static constexpr std::uint32_t eqn = 35;
   static constexpr unsigned ignore_keys = 3;  ///< MAD_IFC: M_Key and B_Key
 
-  ports_fixture() { start(strict_options()); }
+  ports_fixture() { start(test_options()); }
 
   void start(options how) {
     how.capture[0] = how.capture[0] || capture_wanted();

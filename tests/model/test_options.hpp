@@ -2,7 +2,8 @@
 // Copyright the freehca authors
 //
 // The adapter that tests of the model run on: all that it can be, but for the capabilities that FREEHCA_WITHOUT
-// names. So is shown which tests a capability has (tests/model/model_page.py).
+// names. So is shown which tests a capability has (tests/model/model_page.py). It refuses, too, what no source says
+// that hardware refuses: so tests see which status stands for what.
 #pragma once
 
 #include <cstdio>
@@ -24,13 +25,6 @@ inline options test_options() {
     std::abort();
   }
   how.without = *set;
-  return how;
-}
-
-/// The same, and it refuses, too, what no source says that hardware refuses: for tests of which status stands for what.
-inline options strict_options() {
-  options how = test_options();
-  how.strict = true;
   return how;
 }
 

@@ -313,7 +313,7 @@ TEST_F(memory_windows, a_request_behind_a_bind_finds_the_window_bound) {
 
 TEST(memory_window_variants, ConnectX_2_reports_and_makes_none) {
   test_host host;
-  options how = strict_options();
+  options how = test_options();
   how.kind = variant::connectx2;
   device hca(host, how);
   test_driver driver(host, hca);
@@ -334,7 +334,7 @@ TEST(memory_window_variants, ConnectX_2_reports_and_makes_none) {
 
 TEST(memory_window_variants, without_a_word_in_INIT_HCA_there_are_none) {
   test_host host;
-  const options how = strict_options();
+  const options how = test_options();
   device hca(host, how);
   test_driver driver(host, hca);
   driver.windows = false;

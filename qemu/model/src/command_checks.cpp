@@ -3,7 +3,7 @@
 #include "command_checks.hpp"
 
 #include <cstdarg>
-#include <cstdio>
+#include <string>
 
 #include "limits.hpp"
 
@@ -19,23 +19,21 @@ using ull = unsigned long long;
 
 command_checks& command_checks::that(bool good, rule r, command_status s, const char* format, ...) {
   if (good || refused()) return *this;
-  char found[200];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(found, sizeof found, format, arguments);
+  const std::string found = rule_book::formatted(format, arguments);
   va_end(arguments);
-  if (rules_.refuses(r, "%s", found)) status_ = s;
+  if (rules_.refuses(r, "%s", found.c_str())) status_ = s;
   return *this;
 }
 
 command_checks& command_checks::must(bool good, rule r, command_status s, const char* format, ...) {
   if (good || refused()) return *this;
-  char found[200];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(found, sizeof found, format, arguments);
+  const std::string found = rule_book::formatted(format, arguments);
   va_end(arguments);
-  if (!rules_.refuses(r, "%s", found)) rules_.because("%s: cannot be done", found);
+  if (!rules_.refuses(r, "%s", found.c_str())) rules_.because("%s: cannot be done", found.c_str());
   status_ = s;
   return *this;
 }

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -43,12 +44,19 @@ class command_checks {
   command_checks& software_owns(bool owns, const char* name, std::uint64_t number);
   command_checks& at_most(rule r, const char* field, std::uint64_t value, std::uint64_t most,
                           status_code s = status_code::bad_parameter);
-  /// The same of a field of the mailbox.
+  /// The same of a field of a mailbox.
   template <auto Field, class T>
   command_checks& at_most(rule r, const layouts::image<T>& m, std::uint64_t most,
                           status_code s = status_code::bad_parameter) {
     return at_most(r, (T{}.*Field).name, static_cast<std::uint64_t>(m.template get<Field>()), most,
                    s);
+  }
+  /// The same where the adapter can do no more: a value that is taken though it is above `most` is taken as `most`.
+  template <auto Field, class T>
+  command_checks& clamp(rule r, layouts::image<T>& m, std::uint64_t most) {
+    at_most<Field>(r, m, most);
+    m.template set<Field>(std::min<std::uint64_t>(m.template get<Field>(), most));
+    return *this;
   }
   /// The UAR page of a queue lies in the BAR.
   template <class T>

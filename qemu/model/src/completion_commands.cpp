@@ -97,8 +97,8 @@ command_status completion_queues::sw2hw(command& c) {
   const bool is_lent =
       !is.refused() && a_.context_memory->mapped(context_at(cqn), entry_bytes::cqc);
   is.no_reserved_bits(q, "context")
-      .at_most<&cqc::log_cq_size>(rule::cq_size, q, a_.limits().log_cq_entries)
-      .at_most<&cqc::log_page_size>(rule::page_size, q, log_page_size_max)
+      .clamp<&cqc::log_cq_size>(rule::cq_size, q, a_.limits().log_cq_entries)
+      .clamp<&cqc::log_page_size>(rule::page_size, q, log_page_size_max)
       .that(can_begin, rule::cq_state, command_status::bad_parameter, "state 0x%x",
             static_cast<unsigned>(q.get<&cqc::state>()))
       .in_uar(a_, q)
@@ -110,9 +110,6 @@ command_status completion_queues::sw2hw(command& c) {
       .lent(a_.context_memory->control_entry_mapped(layouts::cmpt_type::cq, cqn),
             "control entry of CQ", cqn);
   if (is.refused()) return is.status();
-  // What is taken though it is above the most is taken as the most.
-  take_at_most<&cqc::log_cq_size>(q, a_.limits().log_cq_entries);
-  take_at_most<&cqc::log_page_size>(q, log_page_size_max);
   if (!can_begin) q.set<&cqc::state>(cq_state::disarmed);
   if (!has_clock) q.set<&cqc::timestamp>(false);
   q.set<&cqc::status>(cq_status::ok);
@@ -182,11 +179,9 @@ command_status completion_queues::modify(command& c) {
 
 command_status completion_queues::resize(command& c, context in) {
   command_checks is(a_.rules);
-  is.at_most<&cqc::log_cq_size>(rule::cq_size, in, a_.limits().log_cq_entries)
-      .at_most<&cqc::log_page_size>(rule::page_size, in, log_page_size_max);
+  is.clamp<&cqc::log_cq_size>(rule::cq_size, in, a_.limits().log_cq_entries)
+      .clamp<&cqc::log_page_size>(rule::page_size, in, log_page_size_max);
   if (is.refused()) return is.status();
-  take_at_most<&cqc::log_cq_size>(in, a_.limits().log_cq_entries);
-  take_at_most<&cqc::log_page_size>(in, log_page_size_max);
   // `first`: the number for which the new buffer is filled; completions that come meanwhile move it on.
   return c.in_slices(
       [this, cqn = c.input_modifier, in, slot = 0u,

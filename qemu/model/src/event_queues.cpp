@@ -84,18 +84,15 @@ command_status event_queues::sw2hw(command& c) {
   const bool is_lent =
       !is.refused() && a_.context_memory->mapped(context_at(eqn), entry_bytes::eqc);
   is.no_reserved_bits(q, "context")
-      .at_most<&eqc::log_eq_size>(rule::eq_size, q, a_.limits().log_eq_entries)
+      .clamp<&eqc::log_eq_size>(rule::eq_size, q, a_.limits().log_eq_entries)
       .at_most<&eqc::intr>(rule::eq_vector, q, layouts::bar0::msix_vectors - 1)
-      .at_most<&eqc::log_page_size>(rule::page_size, q, log_page_size_max)
+      .clamp<&eqc::log_page_size>(rule::page_size, q, log_page_size_max)
       .that(can_begin, rule::eq_state, command_status::bad_parameter, "state 0x%x",
             static_cast<unsigned>(s))
       .lent(is_lent, "context of EQ", eqn)
       .lent(a_.context_memory->control_entry_mapped(layouts::cmpt_type::eq, eqn),
             "control entry of EQ", eqn);
   if (is.refused()) return is.status();
-  // What is taken though it is above the most is taken as the most.
-  take_at_most<&eqc::log_eq_size>(q, a_.limits().log_eq_entries);
-  take_at_most<&eqc::log_page_size>(q, log_page_size_max);
   if (!can_begin) q.set<&eqc::state>(eq_state::armed);
   q.set<&eqc::status>(eq_status::ok).set<&eqc::consumer_counter>(0).set<&eqc::producer_counter>(0);
   return c.in_slices(

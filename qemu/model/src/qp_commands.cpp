@@ -139,8 +139,7 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   qp.special = t_.pairs.special_kind(qpn, qp.special_port);
   qp.refresh();
   check_new(is, qp);
-  // What is taken though it is above the most is taken as the most.
-  if (!given.get<&qpc::rss>()) take_at_most<&qpc::log_page_size>(qp.context, log_page_size_max);
+  // A page size may have been clamped.
   qp.refresh();
   if (!is.refused()) is.lent(t_.pairs.store(qp), "context of QP", qpn);
   if (is.refused()) {
@@ -153,8 +152,8 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   return command_status::ok;
 }
 
-void qp_commands::check_new(command_checks& is, const queue_pair& qp) const {
-  const image<qpc>& c = qp.context;
+void qp_commands::check_new(command_checks& is, queue_pair& qp) const {
+  image<qpc>& c = qp.context;
   is.in_uar(t_.a, c);
   check_port(is, "sched_queue", qp.way.port);
   // The parameters of RSS stand over the alternate path and more, and all ones where sizes are: it has no queues
@@ -172,7 +171,7 @@ void qp_commands::check_new(command_checks& is, const queue_pair& qp) const {
   if (rq.present)
     is.at_most<&qpc::log_rq_size>(rule::qp_queue_size, c, t_.a.limits().log_work_queue_entries);
   if (sq.present || rq.present)
-    is.at_most<&qpc::log_page_size>(rule::page_size, c, log_page_size_max);
+    is.clamp<&qpc::log_page_size>(rule::page_size, c, log_page_size_max);
 }
 
 void qp_commands::ask_migration(queue_pair& qp, path_migration before) {

@@ -28,7 +28,7 @@ class qp_commands {
                           layouts::qp_state wanted);
   void check_port(command_checks& is, const char* field, unsigned port) const;
   /// The place, the size and the doorbells of a new queue pair's queues.
-  void check_new(command_checks& is, const queue_pair& qp) const;
+  void check_new(command_checks& is, queue_pair& qp) const;
   /// What a transition has given the queue pair, where `mask` chose it.
   void check(command_checks& is, const queue_pair& qp, std::uint32_t mask) const;
   layouts::command_status to_error(command& c);

@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -35,11 +34,6 @@ queue_buffer buffer_of(const layouts::image<Context>& c) {
 
 /// log_page_size counts from 4 KB.
 inline constexpr unsigned log_page_size_max = log_most_page_bytes - 12;
-
-template <auto Field, class T>
-void take_at_most(layouts::image<T>& m, std::uint64_t most) {
-  m.template set<Field>(std::min<std::uint64_t>(m.template get<Field>(), most));
-}
 
 /// Writes the context of the object that the command names, which `q` is, to the output mailbox. A context that
 /// cannot be read is told by the rules; what is taken then reads as zeros.

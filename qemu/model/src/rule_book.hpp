@@ -65,6 +65,9 @@ class rule_book {
   bool listened_to(remark_kind k) { return explains(k) || environment_.listens(k); }
   [[gnu::format(printf, 3, 4)]] void tell(remark_kind k, const char* format, ...);
 
+  /// As printf would write it, up to the length of a remark's text.
+  static std::string formatted(const char* format, va_list arguments);
+
   std::uint64_t complaints() const { return complaints_; }
 
   /// Calls out(remark) for each remark that is kept, oldest first.
@@ -76,7 +79,6 @@ class rule_book {
 
  private:
   static constexpr std::size_t text_bytes = 400;
-  static std::string formatted(const char* format, va_list arguments);
   void complain_of(rule r, const std::string& text);
   void pass_on(remark n);
 

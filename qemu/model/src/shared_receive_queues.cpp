@@ -65,16 +65,14 @@ command_status shared_receive_queues::software_to_hardware(command& c) {
       .that(q.context.get<&srqc::srqn>() == srqn, rule::own_number, command_status::bad_parameter,
             "srqn 0x%x; the command names 0x%x",
             static_cast<unsigned>(q.context.get<&srqc::srqn>()), srqn)
-      .at_most<&srqc::log_srq_size>(rule::srq_size, q.context, t_.a.limits().log_work_queue_entries)
-      .at_most<&srqc::log_page_size>(rule::page_size, q.context, log_page_size_max)
+      .clamp<&srqc::log_srq_size>(rule::srq_size, q.context, t_.a.limits().log_work_queue_entries)
+      .clamp<&srqc::log_page_size>(rule::page_size, q.context, log_page_size_max)
       .that(q.context.get<&srqc::log_srq_stride>() != 0, rule::srq_stride,
             command_status::bad_parameter, "log_srq_stride 0: 16 bytes, which the link takes")
       .lent(t_.a.context_memory->control_entry_mapped(cmpt_type::srq, srqn), "control entry of SRQ",
             srqn);
   if (is.refused()) return is.status();
   q.context.set<&srqc::srqn>(srqn);
-  take_at_most<&srqc::log_srq_size>(q.context, t_.a.limits().log_work_queue_entries);
-  take_at_most<&srqc::log_page_size>(q.context, log_page_size_max);
   q.buffer.mtt_base = q.context.get<&srqc::mtt_base_addr>();
   q.buffer.log_page_bytes = static_cast<unsigned>(q.context.get<&srqc::log_page_size>()) + 12;
   q.buffer.page_offset = static_cast<std::uint32_t>(q.context.get<&srqc::page_offset>() * 64);
