@@ -4,6 +4,7 @@
 // What one call from outside costs has a bound, whatever a guest asks for: the dearest requests, one by one.
 #include <freehca/layouts/eqc.hpp>
 #include <freehca/layouts/mcg.hpp>
+#include <freehca/layouts/wqe.hpp>
 
 #include "error_watch.hpp"
 #include "limits.hpp"
@@ -232,6 +233,24 @@ TEST_F(work_bounds, closing_forgets_the_packets_that_wait_for_a_group) {
   EXPECT_EQ(hca->inside().work.aside(), 0u);
 }
 
+TEST_F(work_bounds, a_queue_pair_that_goes_takes_its_copies_to_blueflame_registers_along) {
+  const test_qp gone = make_ud(0x140), stays = make_ud(0x141);
+  layouts::image<layouts::wqe_ctrl_blueflame> head;
+  head.set<&layouts::wqe_ctrl_blueflame::qpn>(stays.number)
+      .set<&layouts::wqe_ctrl_blueflame::ds>(4);
+  // The head of a copy, and no more of it, to every register of the BAR.
+  const std::uint64_t half = options{}.uar_bar_bytes / 2;
+  for (std::uint64_t at = half; at < 2 * half; at += 512)
+    hca->write_uar(at, layouts::load_be<std::uint64_t>(head.data()), 8);
+  host->run();
+  const work_account::units before = account().used();
+  ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, gone.number, 2).status,
+            layouts::command_status::ok);
+  const work_account::units cost = account().used() - before;
+  EXPECT_GE(cost, 400u) << "not charged";
+  EXPECT_LE(cost, 1000u);
+}
+
 TEST(lent_memory, that_was_given_back_counts_no_more) {
   test_host host{std::size_t{256} << 20};
   device hca{host, test_options()};
@@ -251,6 +270,38 @@ TEST(lent_memory, that_was_given_back_counts_no_more) {
   host.run();
   EXPECT_EQ(driver.counter_named("commands_in_flight"), 0u);
   EXPECT_EQ(driver.command(opcode::run_fw).status, command_status::bad_system_state);
+}
+
+TEST(unmapped_auxiliary_memory, ends_the_init_hca_that_is_at_work) {
+  test_host host{std::size_t{256} << 20};
+  options how = test_options();
+  // It is taken, and complained of.
+  how.strict = false;
+  device hca{host, how};
+  test_driver driver{host, hca};
+  host.attach(hca);
+  ASSERT_TRUE(driver.start_firmware() && driver.read_capabilities() &&
+              driver.prepare_context_memory());
+  // A table of groups that takes many slices to empty, behind all that is lent.
+  constexpr std::uint64_t table = std::uint64_t{1} << 38;
+  constexpr unsigned log_pages = 13;
+  ASSERT_EQ(driver.lend(table, log_pages), command_status::ok);
+  using l = layouts::init_hca;
+  layouts::image<l> p = driver.profile();
+  const unsigned log_entries = 12 + log_pages - test_driver::log_mc_entry;
+  p.set<&l::mc_base>(table).set<&l::log_mc_table_sz>(log_entries);
+  p.set<&l::log_mc_hash_sz>(log_entries - 1);
+  host.store(driver.input, p);
+  driver.post(opcode::init_hca, driver.input, 0, 0, 0, 0x1111, true);
+  hca.on_timer();
+  ASSERT_EQ(driver.counter_named("commands_in_flight"), 1u);
+  driver.post(opcode::unmap_icm_aux, 0, 0, 0, 0, 0x2222, true);
+  host.run();
+  EXPECT_EQ(driver.counter_named("commands_in_flight"), 0u);
+  // No half of a start is left: the adapter is as before INIT_HCA.
+  const std::uint64_t before = hca.complaints();
+  EXPECT_EQ(driver.command_with(opcode::init_hca, driver.profile()).status, command_status::ok);
+  EXPECT_EQ(hca.complaints(), before);
 }
 
 TEST_F(work_bounds, chains_of_the_multicast_table) {

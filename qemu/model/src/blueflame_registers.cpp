@@ -32,9 +32,9 @@ void blueflame_registers::begin(copy& c, std::uint32_t page, std::uint32_t half)
 std::optional<std::uint32_t> blueflame_registers::write(std::uint32_t page, std::uint32_t offset,
                                                         const std::byte* from, std::size_t bytes) {
   const std::uint32_t half = offset / half_bytes % 2, at = offset % half_bytes;
-  // Who writes to more registers than there can be queue pairs begins anew: a copy that was cut off goes untold.
   const std::uint64_t key = std::uint64_t{page} << 32 | offset / (2 * half_bytes);
-  if (registers_.size() > limits::objects) registers_.clear();
+  if (registers_.size() >= limits::blueflame_registers && !registers_.contains(key))
+    registers_.clear();
   copy& c = registers_[key];
   if (at == 0) begin(c, page, half);
   if (at != c.written || half != c.half) {
@@ -78,6 +78,7 @@ void blueflame_registers::judge(copy& c, std::uint32_t page) {
 }
 
 void blueflame_registers::forget(std::uint32_t qpn) {
+  t_.a.account.charge(registers_.size() * work_account::entry);
   std::erase_if(registers_, [&](const auto& r) { return r.second.qpn == qpn; });
 }
 

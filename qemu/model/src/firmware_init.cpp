@@ -186,9 +186,14 @@ void firmware::check_reserved_entries(command_checks& is) const {
   lent("eqc_base: reserved entry", p.eqc_base, own.reserved_eqs() * entry_bytes::eqc);
   lent("dmpt_base: reserved entry", p.dmpt_base, own.reserved_mpts() * entry_bytes::dmpt);
   lent("mtt_base: reserved entry", p.mtt_base, own.reserved_mtts() * entry_bytes::mtt);
-  // Rules can come to stand anywhere in their table. No source: chosen (Linux lends it whole in either mode).
-  if (p.device_managed_steering)
-    lent("dmfs_base: entry", p.mc_base, std::size_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
+  // Rules can come to stand anywhere in their table, which may have a piece of memory for each page: a look at its ends
+  // has a bound. No source: chosen (Linux lends it whole in either mode).
+  if (p.device_managed_steering) {
+    const std::uint64_t rules = std::uint64_t{1} << p.log_mc_table;
+    const std::size_t bytes = std::size_t{1} << p.log_mc_entry_bytes;
+    lent("dmfs_base: first entry", p.mc_base, bytes);
+    lent("dmfs_base: last entry", p.mc_base + (rules - 1) * bytes, bytes);
+  }
   for (const auto& [type, name] : {std::pair{cmpt_type::qp, "cmpt_base: control entry of QP"},
                                    {cmpt_type::srq, "cmpt_base: control entry of SRQ"},
                                    {cmpt_type::cq, "cmpt_base: control entry of CQ"},

@@ -22,6 +22,10 @@ inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
 /// chosen.
 inline constexpr std::uint64_t fast_register_pages = std::uint64_t{1} << 16;
 
+/// BlueFlame registers whose last copy is remembered. A driver has two for each queue that it posts to at once; who
+/// writes to more begins anew, and a copy that was cut off goes untold. No source: chosen.
+inline constexpr std::size_t blueflame_registers = 512;
+
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.
 inline constexpr std::size_t requests = std::size_t{1} << 15;
 
