@@ -114,6 +114,7 @@ struct Mlx4State {
     char *without;
     char *dumped;                   /* KIND:NUMBER of the property "dump" */
     bool strict;
+    bool prefetch;                  /* x-prefetch */
     char *rules_off;
     char *record_label;
     uint32_t ports;

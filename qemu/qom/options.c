@@ -31,6 +31,7 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_UINT32("class-code", Mlx4State, class_code, DEFAULT_CLASS_CODE),
     DEFINE_PROP_STRING("guid", Mlx4State, guid_text),
     DEFINE_PROP_STRING("mac", Mlx4State, mac_text),
+    DEFINE_PROP_BOOL("x-prefetch", Mlx4State, prefetch, false),
     DEFINE_PROP_STRING("x-without", Mlx4State, without),
     DEFINE_PROP_STRING("x-record", Mlx4State, recording.path),
     DEFINE_PROP_STRING("x-record-label", Mlx4State, record_label),
@@ -57,6 +58,8 @@ static const char *const descriptions[][2] = {
     { "class-code", "24 bits; default by variant" },
     { "guid", "node GUID; ports have the next ones" },
     { "mac", "of port 1; default from the GUID" },
+    { "x-prefetch", "on: send queues are read ahead, and what was read too early "
+                    "is executed, as cards may" },
     { "x-record", "file for what passes between adapter and guest "
                   "(docs/recording.md)" },
     { "x-record-label", "free text for its header: which guest, which driver" },
@@ -203,6 +206,7 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
     options->subnet_manager = s->subnet_manager;
     options->without = s->without;
     options->strict = s->strict;
+    options->prefetch = s->prefetch;
     options->rules_off = s->rules_off;
     options->command_acceptance_ns = s->command_acceptance;
     options->command_latency_ns = s->command_latency;

@@ -33,6 +33,7 @@ using layouts::wqe_opcode;
 struct test_qp {
   static constexpr std::uint32_t log_entries = 6, entries = 1u << log_entries, stride = 128,
                                  receive_stride = 64;
+  static constexpr std::uint32_t spare = 2048 / stride + 1;  ///< entries of headroom
   std::uint32_t number = 0;
   layouts::qp_service service = layouts::qp_service::rc;
   test_driver::buffer ring;
@@ -84,6 +85,7 @@ class transport_fixture : public testing::Test {
              steering multicast = steering::by_groups,
              std::endian of_the_host = std::endian::little) {
     how.capture[0] = how.capture[0] || capture_wanted();
+    reads_ahead = how.prefetch;
     host = on != nullptr ? std::move(on) : std::make_unique<test_host>(192u << 20);
     hca = std::make_unique<device>(*host, how);
     driver = std::make_unique<test_driver>(*host, *hca);
@@ -191,10 +193,22 @@ class transport_fixture : public testing::Test {
     qp.record = host->allocate();
     for (std::uint32_t i = 0; i < test_qp::entries; ++i) {
       layouts::image<layouts::wqe_ctrl> empty;
-      empty.set<&layouts::wqe_ctrl::owner>(true);
+      empty.set<&layouts::wqe_ctrl::owner>(true).set<&layouts::wqe_ctrl::ds>(test_qp::stride / 16);
       put(qp, i * test_qp::stride, empty);
+      stamp(qp, i);
     }
     return qp;
+  }
+  /// Makes the entry at counter `n` invalid for who reads ahead, but for its first block, whose
+  /// owner bit says so.
+  void stamp(const test_qp& qp, std::uint32_t n) {
+    const std::size_t begin = std::size_t{n % test_qp::entries} * test_qp::stride;
+    const auto before =
+        layouts::image<layouts::wqe_ctrl>::from_bytes(driver->bytes_of(qp.ring, begin));
+    const std::size_t bytes = before.get<&layouts::wqe_ctrl::ds>() * layouts::wqe_unit;
+    for (std::size_t at = layouts::wqe_basic_block; at < std::min<std::size_t>(bytes, qp.stride);
+         at += layouts::wqe_basic_block)
+      layouts::store_be(driver->bytes_of(qp.ring, begin + at), layouts::wqe_stamp);
   }
   layouts::image<layouts::qpc> ready_context(const test_qp& qp, std::uint32_t remote) {
     using q = layouts::qpc;
@@ -283,9 +297,11 @@ class transport_fixture : public testing::Test {
   void put(const test_qp& qp, std::size_t at, const layouts::image<T>& part) {
     put(qp.ring, at, part);
   }
-  /// Writes a send into the queue; ring() starts it.
+  /// Writes a send into the queue; ring() starts it. What hardware may read ahead of it is stamped,
+  /// if this one does: then `entries - spare` may be under way, and otherwise all entries.
   void post_send(test_qp& qp, const test_send& s) {
     using c = layouts::wqe_ctrl;
+    if (reads_ahead) stamp(qp, qp.sent + test_qp::spare);
     const std::size_t begin = std::size_t{qp.sent % test_qp::entries} * test_qp::stride;
     std::size_t at = begin + c::bytes;
     if (qp.service == layouts::qp_service::ud) {
@@ -435,6 +451,7 @@ class transport_fixture : public testing::Test {
   test_driver::queue eq, cq;
   test_driver::buffer data;
   std::uint32_t key = 0;
+  bool reads_ahead = false;  ///< options::prefetch
 };
 
 }  // namespace freehca::model::test

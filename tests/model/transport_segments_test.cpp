@@ -41,15 +41,24 @@ class long_requests : public transport_fixture {
     qp.number = number;
     qp.ring = driver->make_buffer(6);
     qp.record = host->allocate();
-    for (std::uint32_t i = 0; i < entries; ++i)
+    for (std::uint32_t i = 0; i < entries; ++i) {
       put(qp, std::size_t{i} * stride, layouts::image<wqe_ctrl>{}.set<&wqe_ctrl::owner>(true));
+      stamp(qp, i);
+    }
     return qp;
+  }
+
+  void stamp(const test_qp& qp, std::uint32_t n) {
+    for (std::uint32_t at = 64; at < stride; at += 64)
+      layouts::store_be(driver->bytes_of(qp.ring, std::size_t{n % entries} * stride + at),
+                        layouts::wqe_stamp);
   }
 
   /// The next send of `a`, taken together piece by piece.
   std::size_t begin() const { return std::size_t{a.sent % entries} * stride; }
   void open(wqe_opcode what) {
     what_ = what;
+    stamp(a, a.sent + 3);
     at_ = begin() + wqe_ctrl::bytes;
     if (what == wqe_opcode::send) return;
     using r = layouts::wqe_remote_address;

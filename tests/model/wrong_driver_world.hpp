@@ -4,13 +4,14 @@
 
 #include <functional>
 
+#include "completion_queues.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {
 
 using namespace layouts;
 
-/// Two connected queue pairs, and what wrong drivers do with them.
+/// Two connected queue pairs of an adapter that reads ahead, and what wrong drivers do with them.
 struct world : transport_fixture {
   static constexpr std::uint64_t from = region_start, to = region_start + 0x100000;
   static constexpr std::uint64_t page = std::uint64_t{test_driver::uar} * 4096;
@@ -22,10 +23,16 @@ struct world : transport_fixture {
       transport_fixture::post_receive, transport_fixture::post_send, transport_fixture::put,
       transport_fixture::qkey, transport_fixture::ready_context, transport_fixture::ring,
       transport_fixture::send, transport_fixture::to_rts, transport_fixture::transfer,
-      transport_fixture::data_segment, transport_fixture::links, transport_fixture::make_srq,
-      transport_fixture::post_shared;
+      transport_fixture::data_segment, transport_fixture::byte_at, transport_fixture::reads_ahead,
+      transport_fixture::links, transport_fixture::make_srq, transport_fixture::post_shared;
 
-  world() : transport_fixture(test_options(), std::make_unique<test_host>(64u << 20)) {
+  static options reading_ahead() {
+    options how = test_options();
+    how.prefetch = true;
+    return how;
+  }
+  explicit world(const options& how = reading_ahead())
+      : transport_fixture(how, std::make_unique<test_host>(64u << 20)) {
     a = make_qp(0x100);
     b = make_qp(0x101);
     to_rts(a, b.number);
@@ -34,6 +41,62 @@ struct world : transport_fixture {
   void TestBody() override {}
 
   test_send small() const { return transfer(wqe_opcode::rdma_write, 64, from, to); }
+  // A long write: three pieces, of which the third stands in the second block of its entry.
+  static constexpr std::uint32_t piece = 64, third_at = 64;
+  void put_third(std::uint32_t n, std::uint64_t third) {
+    put(a, std::size_t{n % test_qp::entries} * test_qp::stride + third_at,
+        data_segment(third, piece, key));
+  }
+  void post_pieces(std::uint64_t third) {
+    const std::uint32_t n = a.sent;
+    put_third(n, third);
+    post_send(a, transfer(wqe_opcode::rdma_write, piece, from, to));
+    put(a, std::size_t{n % test_qp::entries} * test_qp::stride + 48,
+        data_segment(from + piece, piece, key));
+    change<&wqe_ctrl::ds>(n, 5u);
+  }
+  /// The second block of entry `n` as a driver begins it that writes its first word, the byte
+  /// count, before the rest: that is from another time.
+  void begin_block(std::uint32_t n, std::uint64_t another) { put_third(n, another); }
+  /// Entry 1 is begun so, and finished when hardware has read ahead behind entry 0.
+  bool write_first_word_first(
+      std::uint64_t early, std::uint64_t late, const std::function<void()>& meanwhile = [] {}) {
+    begin_block(1, early);
+    send_one();
+    if (!completed()) return false;
+    meanwhile();
+    post_pieces(late);
+    ring(a);
+    return completed();
+  }
+  /// Entry 1 is given to hardware behind a long one, and changed before its turn comes.
+  bool give_away_early(std::uint64_t early, std::uint64_t late) {
+    constexpr std::uint32_t whole_window = 512u << 10;
+    post_send(a, transfer(wqe_opcode::rdma_write, whole_window, from, to + whole_window));
+    test_send s = transfer(wqe_opcode::rdma_write, piece, early, to + 2 * piece);
+    post_send(a, s);
+    ring(a);
+    host->run(1);
+    put(a, test_qp::stride + 32, data_segment(late, piece, key));
+    ring(a);
+    return completed() && completed();
+  }
+  /// All entries are used, each stamped when it is written and no sooner; then the first one again.
+  bool use_every_entry(std::uint64_t before, std::uint64_t then) {
+    reads_ahead = false;
+    for (std::uint32_t i = 0; i < test_qp::entries; ++i) {
+      stamp(a, i);
+      post_pieces(before);
+      ring(a);
+      if (!completed()) return false;
+    }
+    stamp(a, a.sent);
+    post_pieces(then);
+    ring(a);
+    return completed();
+  }
+  /// The index of the region that sends are in.
+  std::uint32_t region() const { return mpt_key_of(key) & 0xffffff; }
   std::byte* entry(std::uint32_t n) {
     return driver->bytes_of(a.ring, std::size_t{n % test_qp::entries} * test_qp::stride);
   }

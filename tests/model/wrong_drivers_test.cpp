@@ -215,6 +215,12 @@ const wrong_driver drivers[] = {
        w.host->advance(100'000'000);
        return w.completed();
      }},
+    {"writes_the_first_word_of_a_block_before_the_rest", rule::prefetched_stale,
+     [](world& w) { return w.write_first_word_first(world::from + 0x4000, world::from + 0x8000); }},
+    {"gives_an_entry_away_before_it_is_whole", rule::prefetched_stale,
+     [](world& w) { return w.give_away_early(world::from + 0x4000, world::from + 0x8000); }},
+    {"leaves_a_send_queue_no_headroom", rule::prefetched_stale,
+     [](world& w) { return w.use_every_entry(world::from + 0x4000, world::from + 0x8000); }},
     {"writes_half_a_request_to_BlueFlame", rule::blueflame_whole,
      [](world& w) {
        w.post_send(w.a, w.small());
@@ -380,6 +386,12 @@ const wrong_driver drivers[] = {
      [](world& w) {
        return w.driver->command(opcode::hw2sw_cq, 0, w.cq.number, 1).status == command_status::ok;
      }},
+    {"takes_a_region_from_a_send_under_way", rule::region_in_use,
+     [](world& w) {
+       w.send(w.a, w.transfer(send, 64, world::from, 0));
+       w.host->run();  // it waits for a receive
+       return w.driver->command(opcode::hw2sw_mpt, 0, w.region(), 1).status == command_status::ok;
+     }},
     {"takes_the_event_queue_from_a_completion_queue", rule::cq_reports_to_eq,
      [](world& w) {
        w.driver->arm_cq(w.cq, cq_arm::next);
@@ -438,6 +450,23 @@ TEST_P(wrong_drivers, pass_without_that_rule) {
 
 INSTANTIATE_TEST_SUITE_P(every, wrong_drivers, testing::ValuesIn(drivers),
                          [](const auto& i) { return std::string(i.param.name); });
+
+TEST(right_driver, takes_a_region_back_when_no_request_that_works_names_it) {
+  world w;
+  ASSERT_TRUE(w.works());
+  // Another region's request is under way.
+  const auto other = w.driver->make_region(301, world::pd, w.driver->make_buffer(1), 0x1000, 4096);
+  test_send s = w.transfer(send, 64, 0x1000, 0);
+  s.lkey = other;
+  w.send(w.a, s);
+  w.host->run();
+  EXPECT_EQ(w.driver->command(opcode::hw2sw_mpt, 0, w.region(), 1).status, command_status::ok);
+  EXPECT_EQ(w.hca->complaints(), 0u);
+  // What names this one is flushed.
+  EXPECT_EQ(w.driver->command(opcode::to_err_qp, 0, w.a.number).status, command_status::ok);
+  EXPECT_EQ(w.driver->command(opcode::hw2sw_mpt, 0, 301, 1).status, command_status::ok);
+  EXPECT_EQ(w.hca->complaints(), 0u);
+}
 
 TEST(right_driver, breaks_no_rule) {
   world w;

@@ -33,6 +33,7 @@ REFUSED = {
     "mac=00-02-c9-f0-ca-01": "unicast Ethernet address",
     "x-fault-command-acceptance=soon": "x-fault-command-acceptance",
     "x-fault-command-latency=soon": "x-fault-command-latency",
+    "x-prefetch=far": "x-prefetch",
     "x-without=xrc,,wheels": "the capabilities are uc xrc srq",
     "no-such=1": "no-such",
 }
@@ -51,7 +52,8 @@ class Properties(unittest.TestCase):
     def test_good_values(self):
         for given in ("variant=connectx3-pro", "variant=connectx3", "variant=connectx2", "ports=1", "link1=eth",
                       "link1=ib,link2=eth", "sm=off", "flr=off", "max-commands=1", "max-commands=128",
-                      "class-code=0x020700", "x-without=xrc,,srq", "guid=0002:c903:00f0:ca10", "mac=00:02:c9:f0:ca:10"):
+                      "class-code=0x020700", "x-prefetch=on", "x-without=xrc,,srq", "guid=0002:c903:00f0:ca10",
+                      "mac=00:02:c9:f0:ca:10"):
             with self.subTest(given), Machine("-device", "mlx4,id=hca0," + given) as machine:
                 self.assertEqual(0, machine.get("counter-complaints"))
 

@@ -197,6 +197,23 @@ TEST(recording, memory_that_the_recording_does_not_hold_is_told) {
   EXPECT_NE(all(result.remarks).find("which the recording does not hold"), std::string::npos);
 }
 
+TEST(recording, one_of_an_adapter_that_reads_ahead_is_replayed_on_such_a_one) {
+  std::string text;
+  rig_options how = exact();
+  how.machine.model.record = true;
+  how.machine.model.prefetch = true;
+  how.machine.record = [&](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+  run_session(how);
+  const recording::recording from = read(text);
+  ASSERT_TRUE(from.usable);
+  EXPECT_TRUE(from.how.prefetch);
+  EXPECT_EQ(all(recording::replay(from).remarks), "");
+  EXPECT_FALSE(read(the_session().text).how.prefetch);
+}
+
 // A disk that is full, at any moment: the driver notices nothing, and what was written is whole.
 TEST(recording, one_that_cannot_be_kept_costs_the_driver_nothing) {
   const std::string& whole = the_session().text;

@@ -124,6 +124,7 @@ options to_options(const freehca_model_options& c) {
   o.faults.time_seed = c.time_seed;
   o.without = capability_set::named(without(c)).value_or(capability_set{});
   o.strict = c.strict;
+  o.prefetch = c.prefetch;
   o.rules_off = rule_set::named(rules_off(c)).value_or(rule_set{});
   o.record = c.record;
   if (c.record_label != nullptr) o.record_label = c.record_label;
@@ -159,6 +160,7 @@ void freehca_model_default_options(freehca_model_options* to) {
       o.faults.command_latency_ns,
       o.faults.commands_side_by_side,
       o.strict,
+      o.prefetch,
       nullptr,
       o.faults.work_latency_ns,
       o.faults.reset_latency_ns,

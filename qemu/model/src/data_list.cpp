@@ -20,6 +20,11 @@ void data_list::add_inline(const std::byte* from, std::size_t bytes) {
   size_ += bytes;
 }
 
+bool data_list::names(std::uint32_t lkey) const {
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [lkey](const segment& s) { return !s.is_inline && s.lkey == lkey; });
+}
+
 template <class Piece>
 access_result data_list::for_range(std::uint64_t offset, std::size_t bytes, Piece&& piece) const {
   std::size_t done = 0;

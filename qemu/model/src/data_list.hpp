@@ -18,6 +18,8 @@ class data_list {
 
   /// Bytes in the whole list.
   std::uint64_t size() const { return size_; }
+  /// Does a piece of it stand under that local key?
+  bool names(std::uint32_t lkey) const;
 
   /// Copies bytes [offset, offset + bytes) of the message out of memory, or into it. The range must lie
   /// within size(). Inline bytes cannot be written: bad_permission.

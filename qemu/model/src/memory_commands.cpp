@@ -14,6 +14,7 @@
 #include "icm.hpp"
 #include "memory_regions.hpp"
 #include "queue_context.hpp"
+#include "transport.hpp"
 
 namespace freehca::model {
 
@@ -137,6 +138,13 @@ command_status memory_regions::hw2sw(command& c) {
       .that(e->get<&mpt::win_cnt>() == 0, rule::region_has_no_windows, command_status::region_bound,
             "win_cnt of MPT 0x%x is %u", index, static_cast<unsigned>(e->get<&mpt::win_cnt>()));
   if (is.refused()) return is.status();
+  // The verb succeeds, and the requests fail (IBTA 11.2.8): nothing is refused, whoever is strict.
+  const std::uint32_t key =
+      layouts::key_of_mpt(static_cast<std::uint32_t>(e->get<&mpt::mem_key>()));
+  if (const auto user = a_.queue_pairs->send_under(key))
+    a_.rules.complain(rule::region_in_use,
+                      "MPT 0x%x: send %u of QP 0x%06x names its key, 0x%x, and has not completed",
+                      index, unsigned{user->index}, user->qpn, key);
   if (!e->get<&mpt::region>()) is.lent(release(*e), "region of window MPT", index);
   e->set<&mpt::status>(mpt_status::software);
   if (writes_context(c)) is.answer(c, *e);

@@ -72,6 +72,9 @@ command_status qp_commands::modify(command& c, const qp_transition& transition) 
     qp->refresh();
     return is.status();
   }
+  // No source says whether hardware holds on to what it has read ahead. Chosen: what begins anew
+  // reads anew.
+  qp->sq.ahead.reset();
   if (migrates) ask_migration(*qp, before.get<&qpc::pm_state>());
   entered(*qp, transition, c);
   t_.pairs.store(*qp);
@@ -119,7 +122,7 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   is.must(t_.pairs.find(qpn) == nullptr, rule::qp_state, command_status::bad_qp_state,
           "state of QP 0x%x is not reset; wanted %u", qpn, static_cast<unsigned>(qp_state::reset))
       .not_reserved("QP", index, t_.a.limits().reserved_qps())
-      .room_for_one_more(t_.a, "QPs", t_.pairs.count(), queue_pairs::bytes_each)
+      .room_for_one_more(t_.a, "QPs", t_.pairs.count(), t_.pairs.bytes_of_one())
       .must(has_service(service), rule::qp_service, command_status::bad_parameter, "service %u",
             static_cast<unsigned>(service))
       .that(!given.get<&qpc::rss>(), rule::rss_reported, command_status::bad_parameter,

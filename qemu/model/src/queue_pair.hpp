@@ -14,6 +14,7 @@
 #include "memory_regions.hpp"
 #include "psn.hpp"
 #include "scheduler.hpp"
+#include "send_prefetch.hpp"
 #include "wire.hpp"
 #include "work_request.hpp"
 
@@ -27,6 +28,8 @@ struct work_queue {
   unsigned log_entries = 0, log_stride = 6;
 
   std::uint32_t entries() const { return 1u << log_entries; }
+  /// The owner bit with which the entry at `counter` is hardware's: it changes each time round.
+  bool hardware_owner(std::uint16_t counter) const { return (counter >> log_entries & 1) != 0; }
   std::uint64_t bytes() const { return std::uint64_t{1} << (log_entries + log_stride); }
 };
 
@@ -55,16 +58,20 @@ struct send_side {
   unsigned looks = 0;         ///< at an entry that should be hardware's, without the rule for it
   bool scheduled = false;     ///< a run is on its way
   bool waiting_rnr = false;
-  bool response_missed = false;     ///< a gap in the responses was seen and its retry is under way
-  bool second_chance = false;       ///< the acknowledgement timer has expired once without progress
-  bool drain_event = false;         ///< tell when the queue has drained
+  bool response_missed = false;  ///< a gap in the responses was seen and its retry is under way
+  bool second_chance = false;    ///< the acknowledgement timer has expired once without progress
+  bool drain_event = false;      ///< tell when the queue has drained
+  std::unique_ptr<send_prefetch> ahead;  ///< what was read ahead; made when it is first needed
+  /// Doorbells that are being served told of the queue alone: hardware reads it, and ahead in it.
+  /// What comes by BlueFlame it has already.
+  bool reads_ahead = false;
   std::uint64_t last_progress = 0;  ///< time
   scheduler::ticket timer, rnr_timer;
 
   /// Doorbells have been served: the next entry is the software's. One that comes for what is taken already is owed
   /// no entry.
   void served() {
-    armed = false;
+    armed = reads_ahead = false;
     if (doorbells + 1 < taken) doorbells = taken - 1;
     if (doorbells > taken) doorbells = taken;
   }

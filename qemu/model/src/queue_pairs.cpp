@@ -93,6 +93,7 @@ void queue_pairs::write_back() {
 
 void queue_pairs::set_state(queue_pair& qp, qp_state state) {
   qp.state = state;
+  qp.sq.ahead.reset();
   qp.context.set<&qpc::state>(state);
   touch(qp);
 }
@@ -113,6 +114,22 @@ unsigned queue_pairs::special_kind(std::uint32_t qpn, unsigned& port) const {
   if (special_base_ == 0 || offset > 3) return 0;
   port = offset % 2 + 1;
   return offset / 2 + 1;
+}
+
+std::optional<request_place> queue_pairs::send_under(std::uint32_t lkey) const {
+  if (requests_held == 0) return std::nullopt;
+  for (const auto& [index, qp] : table_) {
+    a_.account.charge(work_account::entry);
+    const bool works = qp->state == qp_state::rts || qp->state == qp_state::sq_draining ||
+                       qp->state == qp_state::sq_drained;
+    for (const send_request& r : qp->sq.requests) {
+      if (!works || a_.account.slice_over()) break;
+      a_.account.charge(work_account::entry);
+      if (!r.done && r.data.names(lkey)) return request_place{qp->number(), r.index};
+    }
+    if (a_.account.slice_over()) break;
+  }
+  return std::nullopt;
 }
 
 void queue_pairs::clear() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include <freehca/layouts/eqe.hpp>
@@ -23,6 +24,11 @@ class queue_pairs {
   /// What one takes at most: its answers and the receive at hand are as many and as long as they can be.
   static constexpr std::size_t bytes_each = sizeof(queue_pair) + responses_held * sizeof(response) +
                                             128 * sizeof(responder_resource) + 4096;
+
+  /// The same of this adapter's, which may read ahead.
+  std::size_t bytes_of_one() const {
+    return bytes_each + (a_.how.prefetch ? sizeof(send_prefetch) : 0);
+  }
 
   /// The queue pair whose number is `qpn`, its bits above the table's size ignored (captures, section 10);
   /// nullptr when it is in the reset state.
@@ -51,6 +57,10 @@ class queue_pairs {
   std::uint32_t special(unsigned port, unsigned qp) const;
   /// 0, or 1 for a QP0 and 2 for a QP1; `port` is set then.
   unsigned special_kind(std::uint32_t qpn, unsigned& port) const;
+
+  /// A send that is under way and names the local key `lkey`, of a queue pair that works: in RTS or
+  /// SQD. Looks at as many as a slice goes; what stands further is not found.
+  std::optional<request_place> send_under(std::uint32_t lkey) const;
 
   std::uint64_t count() const { return table_.size(); }
   /// Rises with clear(): timers of before mean nothing.

@@ -80,6 +80,7 @@ recorder::recorder(environment& surroundings, const options& how) : outer_(surro
       .number("uar_bar_bytes", how.uar_bar_bytes)
       .value("without", list_of(how.without))
       .boolean("strict", how.strict)
+      .boolean("prefetch", how.prefetch)
       .text("rules_off", names_of(how.rules_off))
       .number("host_memory_limit", how.host_memory_limit);
   write_faults(header, how.faults);

@@ -48,9 +48,10 @@ bool is_offered(const options& how, wqe_opcode opcode) {
 
 }  // namespace
 
-void send_engine::rung(queue_pair& qp) {
+void send_engine::rung(queue_pair& qp, bool pushed) {
   const std::uint64_t now = t_.a.work.now();
   ++qp.sq.doorbells;
+  qp.sq.reads_ahead = qp.sq.reads_ahead || !pushed;
   if (qp.sq.hears_at > now) return;
   const std::uint64_t latency = t_.a.times.work();
   if (latency == 0) {
@@ -140,7 +141,7 @@ void send_engine::found_none(queue_pair& qp) {
     t_.a.rules.complain(rule::send_doorbell_entry,
                         "QP 0x%06x: a doorbell, and entry %u has the software's owner bit, %u",
                         qp.number(), unsigned{sq.counter},
-                        (sq.counter >> sq.ring.log_entries & 1) ^ 1u);
+                        sq.ring.hardware_owner(sq.counter) ? 0u : 1u);
   sq.served();
 }
 
@@ -153,6 +154,16 @@ void send_engine::check_unrung(const queue_pair& qp) {
   t_.a.rules.complain(rule::send_doorbell_rung,
                       "QP 0x%06x: entry %u was given to the send queue, and no doorbell came",
                       qp.number(), unsigned{qp.sq.counter});
+}
+
+/// `r` was fetched: as silicon may, hardware reads on in the queue, beyond what doorbells have told
+/// of.
+void send_engine::read_ahead(queue_pair& qp, const send_request& r) {
+  std::unique_ptr<send_prefetch>& ahead = qp.sq.ahead;
+  if (ahead != nullptr) ahead->forget(qp.sq.ring, r.index, r.blocks);
+  if (!qp.sq.reads_ahead || qp.context.get<&qpc::sq_no_prefetch>()) return;
+  if (ahead == nullptr) ahead = std::make_unique<send_prefetch>();
+  ahead->read(t_.a, qp, static_cast<std::uint16_t>(r.index + r.blocks));
 }
 
 bool send_engine::fetch(queue_pair& qp) {
@@ -178,6 +189,7 @@ bool send_engine::fetch(queue_pair& qp) {
     case fetch_result::fetched:
       break;
   }
+  if (t_.a.how.prefetch) read_ahead(qp, r);
   qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
   ++qp.sq.taken;
   qp.sq.looks = 0;

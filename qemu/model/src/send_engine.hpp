@@ -17,8 +17,9 @@ class send_engine {
  public:
   explicit send_engine(transport::parts& t) : t_(t) {}
 
-  /// The doorbell: heard at once, or when the fault of slow work says.
-  void rung(queue_pair& qp);
+  /// The doorbell: heard at once, or when the fault of slow work says. `pushed`: a BlueFlame
+  /// register brought the entry along.
+  void rung(queue_pair& qp, bool pushed);
   /// There may be work: a doorbell, an acknowledgement, a timer.
   void kick(queue_pair& qp);
 
@@ -40,6 +41,7 @@ class send_engine {
   bool may_run(const queue_pair& qp) const;
   bool fetch(queue_pair& qp);
   void found_none(queue_pair& qp);
+  void read_ahead(queue_pair& qp, const send_request& r);
   void check_fetched(const queue_pair& qp, send_request& r);
   step advance(queue_pair& qp);
   step execute_locally(queue_pair& qp, send_request& r);

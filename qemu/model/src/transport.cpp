@@ -66,7 +66,7 @@ transport::parts::parts(adapter& whole)
       deliveries(*this),
       blueflames(*this),
       commands(*this) {
-  a.kept.add_objects(queue_pairs::bytes_each, [this] { return pairs.count(); });
+  a.kept.add_objects(pairs.bytes_of_one(), [this] { return pairs.count(); });
   a.kept.add_objects(shared_receive_queues::bytes_each, [this] { return shared.count(); });
   a.kept.add_traffic(kept_memory::request_bytes, [this] { return pairs.requests_held; });
   a.counters.add("queue_pairs", [this] { return pairs.count(); });
@@ -223,6 +223,10 @@ transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {}
 transport::~transport() = default;
 
 void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
+  ring(uar, qpn, false);
+}
+
+void transport::ring(std::uint32_t uar, std::uint32_t qpn, bool pushed) {
   queue_pair* qp = parts_->pairs.find(qpn);
   if (qp == nullptr) {
     parts_->a.rules.complain(rule::send_doorbell_state,
@@ -234,12 +238,12 @@ void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
                         rule::doorbell_of_own_uar,
                         "send doorbell of QP 0x%06x in UAR page %u; its own is %u", qpn, uar, own))
     return;
-  parts_->sends.rung(*qp);
+  parts_->sends.rung(*qp, pushed);
 }
 
 void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from,
                           std::size_t bytes) {
-  if (const auto qpn = parts_->blueflames.write(uar, offset, from, bytes)) send_doorbell(uar, *qpn);
+  if (const auto qpn = parts_->blueflames.write(uar, offset, from, bytes)) ring(uar, *qpn, true);
 }
 
 void transport::receive(unsigned port, const packet& p) {
@@ -256,6 +260,10 @@ void transport::write_back(std::uint32_t qpn) {
 
 std::uint32_t transport::special_qp(unsigned port, unsigned qp) const {
   return parts_->pairs.special(port, qp);
+}
+
+std::optional<request_place> transport::send_under(std::uint32_t lkey) const {
+  return parts_->pairs.send_under(lkey);
 }
 
 void transport::judge(request_judge by) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <freehca/model/request_fault.hpp>
 
@@ -12,6 +13,12 @@
 #include "packet.hpp"
 
 namespace freehca::model {
+
+/// Which work request of which queue pair.
+struct request_place {
+  std::uint32_t qpn = 0;
+  std::uint16_t index = 0;
+};
 
 /// Queue pairs and shared receive queues: their commands, work queue engines, the RC, UC and UD state
 /// machines, and the special queue pairs. Packets leave through ports::transmit and arrive by receive().
@@ -39,12 +46,16 @@ class transport {
 
   /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.
   std::uint32_t special_qp(unsigned port, unsigned qp) const;
+  /// A send that is under way and names the local key `lkey` (queue_pairs::send_under()).
+  std::optional<request_place> send_under(std::uint32_t lkey) const;
   void judge(request_judge by);
   void clear();
 
   struct parts;
 
  private:
+  void ring(std::uint32_t uar, std::uint32_t qpn, bool pushed);
+
   std::unique_ptr<parts> parts_;
 };
 

@@ -165,6 +165,51 @@ void decode_control(const queue_pair& qp, const std::byte* at, send_request& r) 
   r.remote_srqn = static_cast<std::uint32_t>(control.get<&wqe_ctrl::remote_srqn>());
 }
 
+/// The bytes of a block, but for those that a right driver writes when the entry is hardware's
+/// already: libmlx4 sets the index and number that BlueFlame wants behind the owner bit
+/// (providers/mlx4/qp.c mlx4_post_send).
+void without_blueflame_fields(std::byte* first_block) {
+  const auto head = image<wqe_ctrl_blueflame>::from_bytes(first_block)
+                        .set<&wqe_ctrl_blueflame::wqe_index>(0)
+                        .set<&wqe_ctrl_blueflame::qpn>(0);
+  std::memcpy(first_block, head.data(), wqe_ctrl_blueflame::bytes);
+}
+
+const std::byte* held_block(const queue_pair& qp, std::uint16_t counter, std::size_t block) {
+  return qp.sq.ahead == nullptr ? nullptr : qp.sq.ahead->held(qp.sq.ring, counter, block);
+}
+
+/// Puts the blocks of `r` that were read ahead over `bytes` bytes of its WQE as memory has them
+/// now, and tells where the first difference is.
+void lay_over(adapter& a, const queue_pair& qp, const send_request& r, std::byte* wqe,
+              std::size_t bytes) {
+  constexpr std::size_t whole = wqe_basic_block;
+  bool told = false;
+  for (std::size_t at = 0; at < bytes; at += whole) {
+    const std::byte* ahead = held_block(qp, r.index, at / whole);
+    if (ahead == nullptr) continue;
+    std::array<std::byte, whole> now{}, then{};
+    const std::size_t n = std::min(whole, bytes - at);
+    std::copy_n(wqe + at, n, now.begin());
+    std::copy_n(ahead, n, then.begin());
+    std::copy_n(ahead, n, wqe + at);
+    if (at == 0) {
+      without_blueflame_fields(now.data());
+      without_blueflame_fields(then.data());
+    }
+    const auto [is, was] = std::mismatch(now.begin(), now.end(), then.begin());
+    if (is == now.end() || told) continue;
+    told = true;
+    a.rules.complain(rule::prefetched_stale,
+                     "QP 0x%06x send %u (%s): block %zu of its entry was read ahead when it looked "
+                     "valid, and byte %zu of the entry was 0x%02x; it is 0x%02x now, and what was "
+                     "read is executed",
+                     qp.number(), unsigned{r.index}, name_of(r.opcode), at / whole,
+                     at + static_cast<std::size_t>(is - now.begin()), static_cast<unsigned>(*was),
+                     static_cast<unsigned>(*is));
+  }
+}
+
 }  // namespace
 
 std::uint64_t digest_of(const std::byte* from, std::size_t bytes) {
@@ -198,7 +243,7 @@ bool is_hardwares(adapter& a, const queue_pair& qp, std::uint16_t counter) {
   const work_queue& ring = qp.sq.ring;
   image<wqe_ctrl> control;
   return ring.present && read_entry(a, qp, counter, control.data(), wqe_ctrl::bytes) &&
-         control.get<&wqe_ctrl::owner>() == ((counter >> ring.log_entries & 1) != 0);
+         control.get<&wqe_ctrl::owner>() == ring.hardware_owner(counter);
 }
 
 fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter, send_request& to,
@@ -211,17 +256,20 @@ fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter,
   std::size_t have = std::min(entry, wqe_basic_block);
   if (!read_ring(regions, qp, offset, wqe.at.data(), have)) return fetch_result::fault;
 
-  const auto control = image<wqe_ctrl>::from_bytes(wqe.at.data());
-  if (!whosever && control.get<&wqe_ctrl::owner>() != ((counter >> ring.log_entries & 1) != 0))
+  const std::byte* ahead = held_block(qp, counter, 0);
+  const std::byte* head = ahead != nullptr ? ahead : wqe.at.data();
+  const auto control = image<wqe_ctrl>::from_bytes(head);
+  if (!whosever && control.get<&wqe_ctrl::owner>() != ring.hardware_owner(counter))
     return fetch_result::none;
 
   to = send_request{};
   to.index = counter;
-  decode_control(qp, wqe.at.data(), to);
+  decode_control(qp, head, to);
   wqe.size = static_cast<std::size_t>(control.get<&wqe_ctrl::ds>()) * wqe_unit;
   to.blocks = static_cast<std::uint16_t>(std::max<std::size_t>(1, (wqe.size + entry - 1) / entry));
   const bool fits = wqe.size >= wqe_ctrl::bytes && to.blocks <= ring.entries();
   if (!fits || !may_use(qp.service, to.opcode)) {
+    if (ahead != nullptr) lay_over(a, qp, to, wqe.at.data(), have);
     if (!fits)
       a.rules.because("ds %zu; wanted: 1 at least, and no more than the queue holds",
                       wqe.size / wqe_unit);
@@ -237,7 +285,9 @@ fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter,
     return fetch_result::fault;
 
   to.bytes = static_cast<std::uint16_t>(wqe.size);
+  // Of what stands in memory: what was read too early is told of once.
   to.digest = digest_of(wqe.at.data(), wqe.size);
+  if (qp.sq.ahead != nullptr) lay_over(a, qp, to, wqe.at.data(), wqe.size);
   wqe.position = wqe_ctrl::bytes;
   if (!take_operands(wqe, qp, to)) {
     a.rules.because("ds %zu, which does not fit the segments of its opcode", wqe.size / wqe_unit);

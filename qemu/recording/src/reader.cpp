@@ -209,6 +209,7 @@ void take_header(const json& line, recording& to) {
       if (set->has(c.what)) how.without.add(c.what);
   }
   how.strict = number_or_zero(line, "strict") != 0;
+  how.prefetch = number_or_zero(line, "prefetch") != 0;
   if (line.contains("rules_off")) {
     const std::string rules = text_in(line, "rules_off");
     const auto set = model::rule_set::named(rules);

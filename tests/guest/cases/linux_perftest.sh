@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Pingpongs and a cross-section of perftest's matrix in loopback: each verb, service and figure once at least.
-# linux_perftest_all has the whole.
+# linux_perftest_all has the whole. The adapter reads send queues ahead: what is not stamped would
+# be a complaint.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_perftest.sh:/guest/linux_perftest.sh
+# options: --device mlx4,x-prefetch=on
 # timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

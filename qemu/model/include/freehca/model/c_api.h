@@ -65,6 +65,7 @@ typedef struct freehca_model_options {
     uint64_t command_latency_ns;
     bool commands_side_by_side;
     bool strict;
+    bool prefetch;        /* options::prefetch */
     const char *rules_off; /* names of rules.hpp with commas between them; read by create alone; may be NULL */
     uint64_t work_latency_ns;
     uint64_t reset_latency_ns;

@@ -50,6 +50,9 @@ struct options {
   capability_set without;  ///< of what adapters of the kind have
   bool strict = false;     ///< refuse, too, what no source says that hardware refuses (rules.hpp)
   rule_set rules_off;      ///< rules that nobody is held to
+  /// Send queues are read ahead, and what was read too early is executed, as cards may
+  /// (docs/qemu-device.md).
+  bool prefetch = false;
   fault_options faults;
   bool record = false;       ///< what passes between adapter and host goes to environment::record()
   std::string record_label;  ///< free text for the recording's header: which host, which driver

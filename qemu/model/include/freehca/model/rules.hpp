@@ -139,6 +139,7 @@ enum class rule : std::uint16_t {
   send_doorbell_entry,
   send_entry_free,
   send_entry_kept,
+  prefetched_stale,
   blueflame_whole,
   blueflame_as_in_ring,
   blueflame_half,
@@ -161,6 +162,7 @@ enum class rule : std::uint16_t {
   cq_has_room,
   cq_reachable,
   cq_in_use,
+  region_in_use,
   rss_reported,
   count
 };
