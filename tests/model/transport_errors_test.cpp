@@ -214,14 +214,14 @@ TEST_F(rc_errors, remote_rights_of_the_queue_pair_are_checked) {
   ASSERT_EQ(modify(opcode::init2rtr_qp, d.number, ready_context(d, c.number)), command_status::ok);
   to_rts(c, d.number);
   send(c, write());
-  expect_error(c, true, cqe_syndrome::remote_access, 0x88);
+  expect_error(c, true, cqe_syndrome::remote_invalid_request, 0x8a);
 }
 
 TEST_F(rc_errors, an_atomic_off_its_alignment_is_a_remote_invalid_request) {
   auto s = transfer(wqe_opcode::atomic_fa, 8, region_start, region_start + 4);
   send(a, s);
   expect_error(a, true, cqe_syndrome::remote_invalid_request, 0x8a);
-  EXPECT_EQ(events(event_type::wq_invalid_request_error), 1u);
+  EXPECT_EQ(events(event_type::wq_access_violation), 1u);
 }
 
 TEST_F(rc_errors, the_error_command_flushes_sends_and_receives_in_order) {
