@@ -57,11 +57,11 @@ class onlooker {
 
 /// What a row of a test's table expects: nothing, but for what it names.
 struct wanted_answer {
-  std::vector<completed> completions;
-  std::vector<layouts::event_type> events;
+  std::vector<completed> completions{};
+  std::vector<layouts::event_type> events{};
   /// DIAG_RPRT's counters of error completions follow from the completions, and need not stand here.
-  std::map<std::string, std::int64_t> counted;
-  std::vector<std::string> complaints;
+  std::map<std::string, std::int64_t> counted{};
+  std::vector<std::string> complaints{};
   /// Stands in an explanation, or in the complaint: the field, and its value where it has one. Null: nothing is explained.
   const char* says = nullptr;
 };

@@ -104,6 +104,7 @@ void responder::duplicate(queue_pair& qp, request_packet& p) {
 rule_book::reason responder::tell(const queue_pair& qp, const request_packet& p, nak_code code) {
   rule_book::reason why = t_.a.rules.take_reason();
   const bool dropped = qp.service == qp_service::uc;
+  if (dropped) ++t_.packets_dropped;
   t_.a.rules.explain(remark_kind::packet_dropped,
                      words_for(qp.way.port, p.view) + ": " + (dropped ? "dropped" : name_of(code)),
                      why);
