@@ -202,9 +202,9 @@ TEST_P(strict_answers, bring_about) {
   peer_fixture::transport_fixture::send(b, transfer(w.request, w.bytes, region_start, to));
   host->run();
   const crafted wrong = w.make(*this);
-  onlooker looks(*driver, eq, cq);
+  watch();
   deliver(wrong);
-  const whole_answer came = looks.look();
+  const whole_answer came = looks->look();
 
   wanted_answer wanted;
   wanted.says = w.says;

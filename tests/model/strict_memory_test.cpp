@@ -65,11 +65,6 @@ class strict_memory : public transport_fixture {
                                      {"port1_packets_sent", 1},
                                      {"transport_packets_received", 1},
                                      {"transport_packets_sent", 1}};
-  /// From now on everything is looked at.
-  void watch() { looks.emplace(*driver, eq, cq); }
-  void came(const wanted_answer& wanted, const std::string& more = "") {
-    expect(wanted, looks->look(), more);
-  }
   completed done(const test_qp& qp, bool is_send = true) const {
     return {qp.number, is_send, std::nullopt};
   }
@@ -90,7 +85,6 @@ class strict_memory : public transport_fixture {
   }
   test_qp a, b;
   test_srq shared;
-  std::optional<onlooker> looks;
 };
 
 /// Context memory that is lost in one of two ways.

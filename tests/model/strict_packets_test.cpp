@@ -402,9 +402,9 @@ TEST_P(strict_packets, bring_about) {
   const bool ends = nak && w.comes.code != nak_code::psn_sequence_error;
   const bool answered = nak || (w.comes.what == kind::taken && reliable);
   byte_at(to) = std::byte{0x11};
-  onlooker looks(*driver, eq, cq);
+  watch();
   deliver(wrong);
-  const whole_answer came = looks.look();
+  const whole_answer came = looks->look();
 
   wanted_answer wanted;
   wanted.says = w.says;

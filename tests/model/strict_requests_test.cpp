@@ -242,7 +242,7 @@ TEST_P(strict_requests, complete) {
   byte_at(from) = std::byte{0x5a};
   post_send(a, s);
   w.change(driver->bytes_of(a.ring, 0));
-  onlooker looks(*driver, eq, cq);
+  watch();
   ring(a);
 
   const bool received = w.arrives && w.service == ud;
@@ -256,7 +256,7 @@ TEST_P(strict_requests, complete) {
     wanted.completions.push_back({b.number, false, failures::flush_receive});
     wanted.events = {event_type::wq_access_violation};
   }
-  const whole_answer came = looks.look();
+  const whole_answer came = looks->look();
   const bool reliable = w.service == rc;
   EXPECT_EQ(state_of(a), !w.comes   ? qp_state::rts
                          : reliable ? qp_state::error
@@ -346,9 +346,9 @@ class strict_prepared_packets : public transport_fixture,
     p.lkey = key;
     GetParam().change(p);
     post(p);
-    onlooker looks(*driver, eq, cq);
+    watch();
     ring(gsi);
-    return looks.look();
+    return looks->look();
   }
   void expect_whole(bool strict) {
     const wrong_packet& w = GetParam();

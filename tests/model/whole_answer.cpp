@@ -20,7 +20,8 @@ using namespace layouts;
 
 namespace {
 
-/// They count what tests do all the time, or how the model goes about it; "eqes", "cqes" and "complaints" are looked at one by one.
+/// They count what tests do all the time, or how the model goes about it; "eqes", "cqes" and
+/// "complaints" are looked at one by one.
 constexpr std::string_view unsteady[] = {
     "commands",   "command_",         "turns", "work_units", "doorbells",
     "interrupts", "host_memory_kept", "eqes",  "cqes",       "complaints"};

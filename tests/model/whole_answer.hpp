@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// All that an adapter shows when something is wrong, so that a test can say what is to change, and that nothing else does.
+// All that an adapter shows when something is wrong, so that a test can say what is to change, and
+// that nothing else does.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@ struct completed {
 };
 void PrintTo(const completed& c, std::ostream* to);
 
-/// What came of something wrong. Counters stand by their names: those of the model; "PortCounters1 ..." and "PortInfo1
-/// ..." of a port; "DIAG_RPRT ...". Those that stay as they were do not stand there, nor those that count commands, doorbells and
-/// the model's own work.
+/// What came of something wrong. Counters stand by their names: those of the model; "PortCounters1
+/// ..." and "PortInfo1 ..." of a port; "DIAG_RPRT ...". Those that stay as they were do not stand
+/// there, nor those that count commands, doorbells and the model's own work.
 struct whole_answer {
   std::vector<completed> completions;
   std::vector<layouts::event_type> events;
@@ -59,14 +60,15 @@ class onlooker {
 struct wanted_answer {
   std::vector<completed> completions{};
   std::vector<layouts::event_type> events{};
-  /// DIAG_RPRT's counters of error completions follow from the completions, and need not stand here.
+  /// DIAG_RPRT's counters of error completions follow from the completions: they do not stand here.
   std::map<std::string, std::int64_t> counted{};
   std::vector<std::string> complaints{};
-  /// Stands in an explanation, or in the complaint: the field, and its value where it has one. Null: nothing is explained.
+  /// Stands in an explanation, or in the complaint: the field, and its value where it has one.
+  /// Null: nothing is explained.
   const char* says = nullptr;
 };
-/// Fails the test where the two differ. Records both for docs/strictness.md, with `more` behind: what packets were sent
-/// and which states were entered.
+/// Fails the test where the two differ. Records what came for docs/strictness.md, and `more`: what
+/// was sent in answer, and which states were entered.
 void expect(const wanted_answer& wanted, const whole_answer& came, const std::string& more);
 
 }  // namespace freehca::model::test

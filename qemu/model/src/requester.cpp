@@ -158,7 +158,7 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   }
   if (due != 0 &&
       r.data.scatter(*t_.a.regions, qp.owner, offset, v.rest, v.rest_bytes) != access_result::ok) {
-    fail_head(qp, failures::local_protection);
+    fail_for_want_of_place(qp);
     return;
   }
   ++r.responses;
@@ -187,7 +187,7 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
       to_host_order(original->get<&atomic_ack_eth::original_data>(), t_.a.profile.big_endian_host);
   if (found->data.scatter(*t_.a.regions, qp.owner, 0, value.data(), value.size()) !=
       access_result::ok) {
-    fail_head(qp, failures::local_protection);
+    fail_for_want_of_place(qp);
     return;
   }
   found->done = true;
@@ -262,6 +262,13 @@ void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned time
                         again->sq.last_progress = t_.a.work.now();
                         t_.sends.kick(*again);
                       });
+}
+
+void requester::fail_for_want_of_place(queue_pair& qp) {
+  // Data that are inline are in the work request: no region to write to.
+  if (!t_.a.rules.has_reason())
+    t_.a.rules.because("an inline segment; wanted: a region for what the response brings");
+  fail_head(qp, failures::local_protection);
 }
 
 void requester::fail_head(queue_pair& qp, failure why) {

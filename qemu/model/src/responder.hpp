@@ -57,8 +57,9 @@ class responder {
     refuse(qp, p, layouts::nak_code::invalid_request,
            layouts::event_type::wq_invalid_request_error);
   }
-  /// A wrong length, an atomic off its alignment, or too many requests at once: an invalid request too, and the event is
-  /// that of an access violation (NVIDIA, RDMA Aware Networks Programming, IBV_EVENT_QP_ACCESS_ERR).
+  /// A wrong length, an atomic off its alignment, or too many requests at once: an invalid request
+  /// too, and the event is that of an access violation (NVIDIA, RDMA Aware Networks Programming,
+  /// IBV_EVENT_QP_ACCESS_ERR).
   void refuse_size(queue_pair& qp, const request_packet& p) {
     refuse(qp, p, layouts::nak_code::invalid_request, layouts::event_type::wq_access_violation);
   }

@@ -88,10 +88,8 @@ void work_completions::tell_of_flush(const Request& r, failure what, queue_pair&
   const bool first = !std::exchange(qp.flush_told, true);
   if (!first && !t_.a.rules.is_heard(remark_kind::work_error)) return;
   const rule_book::reason why{"", "the queue pair is in error, and so is what follows"};
-  if (first)
-    t_.a.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
-  else
-    t_.a.rules.mention(remark_kind::work_error, words_for(qp, r, what), why);
+  if (first) t_.a.rules.explain(remark_kind::work_error, words_for(qp, r, what), why);
+  else t_.a.rules.mention(remark_kind::work_error, words_for(qp, r, what), why);
 }
 
 void work_completions::send_flushed(queue_pair& qp, const send_request& r) {
