@@ -15,7 +15,8 @@ namespace {
 
 /// What the packet must bring about.
 struct outcome_of_packet {
-  /// malformed: it gets as far as the transport, which can make nothing of it; left_to_firmware: not even there.
+  /// malformed: it gets as far as the transport, which can make nothing of it; left_to_firmware: not
+  /// even there.
   enum class kind : std::uint8_t {
     dropped,
     malformed,
@@ -63,7 +64,7 @@ crafted shortened(crafted c, std::size_t bytes) {
   return c;
 }
 
-/// A trap, and what the subnet manager and its port have to say about it: three packets each way, twice.
+/// A trap, and what the subnet manager and its port have to say about it: six packets each way.
 using counts = std::map<std::string, std::int64_t>;
 const counts bad_pkey{
     {"PortInfo1 pkey_violations", 1}, {"port1_packets_received", 6}, {"port1_packets_sent", 6}};

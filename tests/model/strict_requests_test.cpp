@@ -86,7 +86,7 @@ const counts answer_to_a_read = [] {
   all.insert({{"rc_read_requests", 1}, {"rc_read_responses", 1}});
   return all;
 }();
-/// A trap, and what the subnet manager and its port have to say about it: three packets each way, twice.
+/// A trap, and what the subnet manager and its port have to say about it: six packets each way.
 const counts bad_qkey{{"PortInfo1 qkey_violations", 1},
                       {"transport_packets_dropped", 1},
                       {"port1_packets_received", 6},

@@ -82,8 +82,8 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
   const auto bytes = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   const auto rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
   const std::uint64_t address = range->get<&reth::virtual_address>();
-  // What the queue pair does not serve, and what is too long, is an invalid request (IBTA vol. 1, 11.6.2; Linux qib_rc.c
-  // qib_rc_rcv, nack_inv); the key is asked behind that.
+  // What the queue pair does not serve, and what is too long, is an invalid request (IBTA vol. 1,
+  // 11.6.2; Linux qib_rc.c qib_rc_rcv, nack_inv); the key is asked behind that.
   if (qp.context.get<&qpc::rwe>() == 0 || bytes > qp.message_bytes_max) {
     t_.a.rules.because(
         "RETH length of %u bytes, rwe %u in the context; wanted: rwe 1, and at most %llu bytes",

@@ -144,8 +144,8 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   if (repeated && !asks_for_the_same(qp, p, r)) return;
   t_.a.rules.take_reason();
-  // What is asked again was allowed once; the requester may have its answer and the region be gone (as in Linux
-  // qib_rc.c, qib_rc_rcv_error).
+  // What is asked again was allowed once; the requester may have its answer and the region be gone
+  // (as in Linux qib_rc.c, qib_rc_rcv_error).
   if (qp.context.get<&qpc::rre>() == 0 || r.left > qp.message_bytes_max) {
     t_.a.rules.because(
         "RETH length of %u bytes, rre %u in the context; wanted: rre 1, and at most %llu bytes",
