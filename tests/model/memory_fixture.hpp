@@ -134,9 +134,14 @@ class memory_fixture : public transport_fixture {
     invalidate(qp, which);
     expect_done(qp, true, static_cast<unsigned>(layouts::wqe_opcode::local_invalidate));
   }
-  void expect_refused(test_qp& qp) {
-    expect_error(qp, true, layouts::cqe_syndrome::mw_bind, 0);
-    EXPECT_EQ(state_of(qp), layouts::qp_state::error);
+  static std::string text_of(const char* format, unsigned value) {
+    char text[60];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+  }
+  /// What was posted since watch().
+  void expect_refused(test_qp& qp, const char* says) {
+    failed_alone(qp, failures::memory_management, says);
   }
   test_send write(std::uint32_t rkey, std::uint64_t to = remote, std::uint32_t bytes = 64) const {
     test_send s = transfer(layouts::wqe_opcode::rdma_write, bytes, region_start, to);

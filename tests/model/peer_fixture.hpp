@@ -71,6 +71,7 @@ class peer_fixture : public transport_fixture {
   static constexpr std::uint32_t number = 0x160, peer = 0x222, first_psn = 0xfffff0;
   static constexpr std::uint16_t far_lid = 0x55;
   static constexpr std::uint32_t srqn = 71, xrcd = 9;
+  static constexpr unsigned receives = 4;  ///< posted
 
   explicit peer_fixture(layouts::qp_service service)
       : transport_fixture(capturing(), std::make_unique<test_host>(64u << 20)),
@@ -90,7 +91,7 @@ class peer_fixture : public transport_fixture {
     }
     connect();
     if (b.service != layouts::qp_service::xrc)
-      for (unsigned i = 0; i < 4; ++i) post_receive(b, to, 2000, key);
+      for (unsigned i = 0; i < receives; ++i) post_receive(b, to, 2000, key);
     events(layouts::event_type::none);
   }
 

@@ -3,6 +3,7 @@
 //
 // Answers that are wrong. One that is ignored leaves the request waiting, and the good answer behind it completes it.
 #include "peer_fixture.hpp"
+#include "whole_answer.hpp"
 
 namespace freehca::model::test {
 
@@ -12,11 +13,14 @@ namespace {
 
 struct wrong_answer {
   const char* name;
+  const char* says;  ///< in the explanation: the field and its value
   wqe_opcode request;
   crafted (*make)(peer_fixture&);
   std::optional<cqe_syndrome> comes;  ///< nothing: ignored
   unsigned vendor = 0;
   std::uint32_t bytes = 8;  ///< of the request
+  /// Beside the packet that came.
+  std::map<std::string, std::int64_t> counted{};
 };
 void PrintTo(const wrong_answer& w, std::ostream* to) {
   *to << w.name;
@@ -60,70 +64,105 @@ crafted good_answer(p& x, wqe_opcode to) {
 }
 
 const wrong_answer wrongs[] = {
-    {"AETH_cut_short", write, [](p& x) { return x.of(op::acknowledge); }, {}},
+    {"AETH_cut_short", nullptr, write, [](p& x) { return x.of(op::acknowledge); }, {}},
     {"AETH_type_reserved",
+     nullptr,
      write,
      [](p& x) { return x.of(op::acknowledge).add(header(aeth_type::reserved, 0)); },
      {}},
-    {"AETH_code_reserved", write, [](p& x) { return nak(x, 9); }, {}},
+    {"AETH_code_reserved", nullptr, write, [](p& x) { return nak(x, 9); }, {}},
     {"AETH_code_of_reliable_datagrams",
+     nullptr,
      write,
      [](p& x) { return nak(x, nak_code::invalid_rd_request); },
      {}},
-    {"AETH_invalid_request", write, [](p& x) { return nak(x, nak_code::invalid_request); },
-     cqe_syndrome::remote_invalid_request, vendor_syndrome::remote_invalid_request},
-    {"AETH_remote_access", write, [](p& x) { return nak(x, nak_code::remote_access_error); },
-     cqe_syndrome::remote_access, vendor_syndrome::remote_access},
-    {"AETH_remote_operation", write,
+    {"AETH_invalid_request", "NAK: invalid request", write,
+     [](p& x) { return nak(x, nak_code::invalid_request); }, cqe_syndrome::remote_invalid_request,
+     vendor_syndrome::remote_invalid_request},
+    {"AETH_remote_access", "NAK: remote access error", write,
+     [](p& x) { return nak(x, nak_code::remote_access_error); }, cqe_syndrome::remote_access,
+     vendor_syndrome::remote_access},
+    {"AETH_remote_operation", "NAK: remote operational error", write,
      [](p& x) { return nak(x, nak_code::remote_operational_error); }, cqe_syndrome::remote_op},
     {"PSN_of_no_request",
+     nullptr,
      write,
      [](p& x) { return acknowledge(x).in_base<&bth::psn>(psn_add(p::first_psn, 1)); },
      {}},
     {"PSN_before_all_requests",
+     nullptr,
      write,
      [](p& x) { return nak(x, nak_code::invalid_request).in_base<&bth::psn>(p::first_psn - 1); },
      {}},
     {"source_of_another_port",
+     "source LID 0x56",
      write,
      [](p& x) {
        auto c = nak(x, nak_code::invalid_request);
        c.link.set<&lrh::slid>(p::far_lid + 1);
        return c;
      },
+     {},
+     0,
+     bytes_asked,
+     {{"transport_packets_dropped", 1}}},
+    {"response_to_a_write", nullptr, write, [](p& x) { return response(x, bytes_asked); }, {}},
+    {"acknowledgement_of_a_read",
+     nullptr,
+     read,
+     acknowledge,
+     {},
+     0,
+     bytes_asked,
+     {{"rc_read_requests", 1},
+      {"port1_packets_sent", 1},
+      {"transport_packets_sent", 1},
+      {"transport_retries", 1}}},
+    {"acknowledgement_of_an_atomic",
+     nullptr,
+     fetch,
+     acknowledge,
+     {},
+     0,
+     bytes_asked,
+     {{"port1_packets_sent", 1}, {"transport_packets_sent", 1}, {"transport_retries", 1}}},
+    {"response_without_AETH",
+     nullptr,
+     read,
+     [](p& x) { return x.of(op::rdma_read_response_only); },
      {}},
-    {"response_to_a_write", write, [](p& x) { return response(x, bytes_asked); }, {}},
-    {"acknowledgement_of_a_read", read, acknowledge, {}},
-    {"acknowledgement_of_an_atomic", fetch, acknowledge, {}},
-    {"response_without_AETH", read, [](p& x) { return x.of(op::rdma_read_response_only); }, {}},
-    {"response_above_what_was_asked", read, [](p& x) { return response(x, bytes_asked + 4); },
-     cqe_syndrome::bad_response},
-    {"response_below_what_was_asked", read, [](p& x) { return response(x, bytes_asked - 4); },
-     cqe_syndrome::bad_response},
-    {"response_first_of_one", read,
+    {"response_above_what_was_asked", "12 bytes of payload", read,
+     [](p& x) { return response(x, bytes_asked + 4); }, cqe_syndrome::local_length,
+     vendor_syndrome::length_requester},
+    {"response_below_what_was_asked", "4 bytes of payload", read,
+     [](p& x) { return response(x, bytes_asked - 4); }, cqe_syndrome::local_length,
+     vendor_syndrome::length_requester},
+    {"response_first_of_one", "operation 0xd", read,
      [](p& x) { return part(x, 0, op::rdma_read_response_first, bytes_asked); },
      cqe_syndrome::bad_response},
-    {"response_last_of_one", read,
+    {"response_last_of_one", "operation 0xf", read,
      [](p& x) { return part(x, 0, op::rdma_read_response_last, bytes_asked); },
      cqe_syndrome::bad_response},
-    {"response_only_of_more", read, [](p& x) { return part(x, 0, op::rdma_read_response_only); },
-     cqe_syndrome::bad_response, 0, 3 * mtu},
-    {"response_middle_without_first", read,
+    {"response_only_of_more", "packet 0 with operation 0x10", read,
+     [](p& x) { return part(x, 0, op::rdma_read_response_only); }, cqe_syndrome::bad_response, 0,
+     3 * mtu},
+    {"response_middle_without_first", "packet 0 with operation 0xe", read,
      [](p& x) { return part(x, 0, op::rdma_read_response_middle); }, cqe_syndrome::bad_response, 0,
      3 * mtu},
-    {"response_first_twice", read,
+    {"response_first_twice", "packet 1 with operation 0xd", read,
      [](p& x) { return after_the_first(x, op::rdma_read_response_first); },
      cqe_syndrome::bad_response, 0, 3 * mtu},
-    {"response_last_in_the_middle", read,
+    {"response_last_in_the_middle", "packet 1 with operation 0xf", read,
      [](p& x) { return after_the_first(x, op::rdma_read_response_last); },
      cqe_syndrome::bad_response, 0, 3 * mtu},
-    {"response_middle_at_the_end", read,
+    {"response_middle_at_the_end", "packet 1 with operation 0xe", read,
      [](p& x) { return after_the_first(x, op::rdma_read_response_middle); },
      cqe_syndrome::bad_response, 0, 2 * mtu},
-    {"response_only_at_the_end", read,
+    {"response_only_at_the_end", "packet 1 with operation 0x10", read,
      [](p& x) { return after_the_first(x, op::rdma_read_response_only); },
      cqe_syndrome::bad_response, 0, 2 * mtu},
     {"atomic_response_cut_short",
+     nullptr,
      fetch,
      [](p& x) {
        auto c = atomic_response(x);
@@ -162,14 +201,26 @@ TEST_P(strict_answers, bring_about) {
   const wrong_answer& w = GetParam();
   peer_fixture::transport_fixture::send(b, transfer(w.request, w.bytes, region_start, to));
   host->run();
-  deliver(w.make(*this));
+  const crafted wrong = w.make(*this);
+  watch();
+  deliver(wrong);
+  const whole_answer came = looks->look();
+
+  wanted_answer wanted;
+  wanted.says = w.says;
+  wanted.counted = w.counted;
+  ++wanted.counted["port1_packets_received"];
+  ++wanted.counted["transport_packets_received"];
   if (w.comes) {
-    expect_error(b, true, *w.comes, w.vendor);
-    EXPECT_EQ(state_of(b), qp_state::error);
-    return;
+    --wanted.counted["send_requests_held"];
+    const failure why{*w.comes, static_cast<std::uint8_t>(w.vendor)};
+    wanted.completions.push_back({b.number, true, why});
+    for (unsigned i = 0; i < receives; ++i)
+      wanted.completions.push_back({b.number, false, failures::flush_receive});
   }
-  EXPECT_TRUE(no_completion());
-  EXPECT_EQ(state_of(b), qp_state::rts);
+  EXPECT_EQ(state_of(b), w.comes ? qp_state::error : qp_state::rts);
+  expect(wanted, came, w.comes ? "the error state" : "the request waits on");
+  if (w.comes) return;
   deliver(good_answer(*this, w.request));
   expect_done(b, true, static_cast<unsigned>(w.request));
 }

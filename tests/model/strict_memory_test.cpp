@@ -7,6 +7,7 @@
 
 #include "adapter_limits.hpp"
 #include "transport_fixture.hpp"
+#include "whole_answer.hpp"
 #include "work_request.hpp"
 
 namespace freehca::model::test {
@@ -45,14 +46,34 @@ class strict_memory : public transport_fixture {
     auto c = host->load<T>(bus_address(va));
     host->store(bus_address(va), c.template set<Field>(value));
   }
+  using counts = std::map<std::string, std::int64_t>;
+  /// What one request and its answer count, beside `more`.
+  static counts round_trip(const char* request, counts more = {}) {
+    for (const char* name :
+         {"port1_packets_looped_back", "port1_packets_received", "port1_packets_sent",
+          "transport_packets_received", "transport_packets_sent"})
+      more[name] += 2;
+    if (request != nullptr) ++more[request];
+    if (request == nullptr || std::string(request) != "rc_read_requests") ++more["rc_acknowledges"];
+    return more;
+  }
+  static counts written(counts more = {}) {
+    return round_trip("rc_write_packets", std::move(more));
+  }
+  inline static const counts one_way{{"port1_packets_looped_back", 1},
+                                     {"port1_packets_received", 1},
+                                     {"port1_packets_sent", 1},
+                                     {"transport_packets_received", 1},
+                                     {"transport_packets_sent", 1}};
+  completed done(const test_qp& qp, bool is_send = true) const {
+    return {qp.number, is_send, std::nullopt};
+  }
+  completed failed(const test_qp& qp, failure why, bool is_send = true) const {
+    return {qp.number, is_send, why};
+  }
   test_send write() { return transfer(wqe_opcode::rdma_write, 8, from, to); }
   test_send message() { return transfer(wqe_opcode::send, 8, from, 0); }
-  void expect_written() {
-    send(a, write());
-    expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
-  }
   void refuse(std::uint64_t address) { host->refuse(address, 4096); }
-  void expect_requester(const failure& why) { expect_error(a, true, why.syndrome, why.vendor); }
   void use_shared_queue() {
     shared = make_srq(srqn);
     ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, b.number, 2).status, command_status::ok);
@@ -80,42 +101,58 @@ class strict_context_memory : public strict_memory, public testing::WithParamInt
 
 TEST_P(strict_context_memory, of_a_queue_pair) {
   lose(test_driver::qpc + a.number * entry_bytes::qpc);
-  const std::uint64_t before = hca->complaints();
-  expect_written();
-  EXPECT_GT(hca->complaints(), before);
+  watch();
+  send(a, write());
+  came({{done(a)},
+        {},
+        written(),
+        {"context-stays-mapped", "context-stays-mapped"},
+        "QP 0x000100: its context"});
 }
 
 TEST_P(strict_context_memory, of_a_completion_queue) {
   lose(test_driver::cqc + cqn * entry_bytes::cqc);
-  const std::uint64_t before = hca->complaints();
+  watch();
   send(a, write());
-  EXPECT_TRUE(no_completion());
-  EXPECT_GT(hca->complaints(), before);
+  came({{},
+        {event_type::wq_catastrophic_error},
+        written(),
+        {"context-stays-mapped"},
+        "the context of CQ 200"},
+       "the error state");
   EXPECT_EQ(state_of(a), qp_state::error);
+  EXPECT_EQ(state_of(b), qp_state::rts);
 }
 
 TEST_P(strict_context_memory, of_an_event_queue) {
   lose(test_driver::eqc + eqn * entry_bytes::eqc);
-  const std::uint64_t before = driver->counter_named("eqes_dropped");
   driver->arm_cq(cq, cq_arm::next);
-  expect_written();
-  EXPECT_EQ(driver->counter_named("eqes_dropped"), before + 1);
+  watch();
+  send(a, write());
+  came({{done(a)},
+        {},
+        written({{"eqes_dropped", 1}, {"completion_events", 1}}),
+        {"context-stays-mapped", "cq-reports-to-eq"},
+        "the context of EQ 35"});
 }
 
 TEST_P(strict_context_memory, of_a_shared_receive_queue) {
   use_shared_queue();
   lose(test_driver::srqc + srqn * entry_bytes::srqc);
   post_shared(shared, to, 64);
+  watch();
   send(a, message());
-  host->run();
-  expect_done(b, false, static_cast<unsigned>(cqe_opcode::recv_send));
-  expect_done(a, true, static_cast<unsigned>(wqe_opcode::send));
+  came({{done(b, false), done(a)},
+        {event_type::communication_established},
+        round_trip("rc_send_packets")});
 }
 
 TEST_P(strict_context_memory, of_a_region) {
   lose(test_driver::dmpt + 300 * entry_bytes::dmpt);
+  watch();
   send(a, write());
-  expect_requester(failures::local_protection);
+  came({{failed(a, failures::local_protection)}, {}, {}, {}, "under key 0x"}, "the error state");
+  EXPECT_EQ(state_of(a), qp_state::error);
   EXPECT_EQ(state_of(b), qp_state::rts);
 }
 
@@ -124,8 +161,16 @@ TEST_P(strict_context_memory, of_the_translations_of_a_region) {
   const std::uint64_t first = (data.mtt + 4095) / 4096 * 4096;
   const std::uint64_t there = from + (first - data.mtt) / mtt::bytes * 4096;
   lose(test_driver::mtt + first);
+  watch();
   send(a, transfer(wqe_opcode::rdma_write, 8, from, there));
-  expect_requester(failures::remote_access);
+  came({{failed(a, failures::remote_access)},
+        {event_type::wq_access_violation},
+        written(),
+        {},
+        "its translation is not there"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(a), qp_state::error);
+  EXPECT_EQ(state_of(b), qp_state::error);
   EXPECT_EQ(byte_at(there), std::byte{0});
 }
 
@@ -137,17 +182,18 @@ TEST_P(strict_context_memory, of_groups) {
   s.dqpn = multicast_qpn;
   s.global = true;
   s.qkey = qkey;
+  watch();
   send(c, s);
-  expect_done(c, true, static_cast<unsigned>(wqe_opcode::send));
-  EXPECT_TRUE(no_completion());
+  came({{done(c)}, {}, one_way});
 }
 
 /// Read resources, alternate and auxiliary contexts are hardware's own: the model keeps nothing there.
 TEST_P(strict_context_memory, that_holds_nothing) {
   for (const std::uint64_t table : {test_driver::rdmarc, test_driver::altc, test_driver::auxc})
     lose(table);
+  watch();
   send(a, transfer(wqe_opcode::rdma_read, 8, from, to));
-  expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_read));
+  came({{done(a)}, {}, round_trip("rc_read_requests", {{"rc_read_responses", 1}})});
 }
 
 INSTANTIATE_TEST_SUITE_P(every, strict_context_memory,
@@ -160,66 +206,99 @@ INSTANTIATE_TEST_SUITE_P(every, strict_context_memory,
 TEST_F(strict_memory, a_queue_pairs_context_is_written_back_as_it_was) {
   const std::uint64_t at = test_driver::qpc + a.number * entry_bytes::qpc;
   std::memset(host->at(bus_address(at)), 0xff, entry_bytes::qpc);
-  expect_written();
+  watch();
+  send(a, write());
+  came({{done(a)}, {}, written()});
   EXPECT_EQ(host->load<qpc>(bus_address(at)).get<&qpc::remote_qpn>(), b.number);
 }
 
 TEST_F(strict_memory, a_completion_queue_of_an_impossible_size_takes_nothing) {
   const std::uint64_t at = test_driver::cqc + cqn * entry_bytes::cqc;
+  watch();
   write_over<cqc, &cqc::log_cq_size>(at, 31u);
   send(a, write());
-  EXPECT_TRUE(no_completion());
-  EXPECT_GT(hca->complaints(), 0u);
+  came({{},
+        {event_type::wq_catastrophic_error},
+        written(),
+        {"context-stays-mapped"},
+        "the context of CQ 200"},
+       "the error state");
+  EXPECT_EQ(state_of(a), qp_state::error);
 }
 
 TEST_F(strict_memory, a_completion_queue_that_lies_elsewhere_fails) {
   const std::uint64_t at = test_driver::cqc + cqn * entry_bytes::cqc;
+  watch();
   write_over<cqc, &cqc::mtt_base_addr>(at, 0x400000u);
   send(a, write());
-  EXPECT_TRUE(no_completion());
-  EXPECT_EQ(events(event_type::cq_error), 1u);
+  came({{},
+        {event_type::cq_error, event_type::wq_catastrophic_error},
+        written(),
+        {"cq-reachable"},
+        "CQ 200: entry 0 cannot be written"},
+       "the error state");
+  EXPECT_EQ(state_of(a), qp_state::error);
 }
 
 TEST_F(strict_memory, a_completion_queue_may_tell_nobody) {
   const std::uint64_t at = test_driver::cqc + cqn * entry_bytes::cqc;
   driver->arm_cq(cq, cq_arm::next);
+  watch();
   write_over<cqc, &cqc::comp_eqn>(at, 9u);
-  expect_written();
-  EXPECT_EQ(events(event_type::completion), 0u);
-  EXPECT_GT(hca->complaints(), 0u);
+  send(a, write());
+  came({{done(a)},
+        {},
+        written({{"eqes_dropped", 1}, {"completion_events", 1}}),
+        {"cq-reports-to-eq"},
+        "CQ 200 tells its completions to EQ 9"});
 }
 
 TEST_F(strict_memory, an_event_queue_of_an_impossible_size_takes_nothing) {
   const std::uint64_t at = test_driver::eqc + eqn * entry_bytes::eqc;
-  write_over<eqc, &eqc::log_eq_size>(at, 31u);
   driver->arm_cq(cq, cq_arm::next);
-  expect_written();
-  EXPECT_EQ(events(event_type::completion), 0u);
+  watch();
+  write_over<eqc, &eqc::log_eq_size>(at, 31u);
+  send(a, write());
+  came({{done(a)},
+        {},
+        written({{"eqes_dropped", 1}, {"completion_events", 1}}),
+        {"cq-reports-to-eq"},
+        "to EQ 35"});
 }
 
 TEST_F(strict_memory, an_event_queue_that_lies_elsewhere_fails) {
   const std::uint64_t at = test_driver::eqc + eqn * entry_bytes::eqc;
-  write_over<eqc, &eqc::mtt_base_addr>(at, 0x400000u);
   driver->arm_cq(cq, cq_arm::next);
-  expect_written();
-  EXPECT_EQ(events(event_type::completion), 0u);
+  watch();
+  write_over<eqc, &eqc::mtt_base_addr>(at, 0x400000u);
+  send(a, write());
+  came({{done(a)},
+        {},
+        written({{"eqes_dropped", 1}, {"completion_events", 1}}),
+        {"eq-reachable", "cq-reports-to-eq"},
+        "an entry of EQ 35"},
+       "status \"write failure\"");
   EXPECT_EQ(host->load<eqc>(bus_address(at)).get<&eqc::status>(), eq_status::write_failure);
 }
 
 TEST_F(strict_memory, a_shared_receive_queue_goes_by_what_it_was_given) {
   use_shared_queue();
   const std::uint64_t at = test_driver::srqc + srqn * entry_bytes::srqc;
+  watch();
   std::memset(host->at(bus_address(at)), 0xff, entry_bytes::srqc);
   post_shared(shared, to, 64);
   send(a, message());
-  host->run();
-  expect_done(b, false, static_cast<unsigned>(cqe_opcode::recv_send));
+  came({{done(b, false), done(a)},
+        {event_type::communication_established},
+        round_trip("rc_send_packets")});
 }
 
 TEST_F(strict_memory, a_region_of_an_impossible_page_size_opens_nothing) {
+  watch();
   write_over<mpt, &mpt::entity_size>(test_driver::dmpt + 300 * entry_bytes::dmpt, 5u);
   send(a, write());
-  expect_requester(failures::local_protection);
+  came({{failed(a, failures::local_protection)}, {}, {}, {}, "under key 0x"}, "the error state");
+  EXPECT_EQ(state_of(b), qp_state::rts);
 }
 
 TEST_F(strict_memory, groups_in_a_circle_come_to_an_end) {
@@ -234,9 +313,9 @@ TEST_F(strict_memory, groups_in_a_circle_come_to_an_end) {
   s.dqpn = multicast_qpn;
   s.global = true;
   s.qkey = qkey;
+  watch();
   send(c, s);
-  expect_done(c, true, static_cast<unsigned>(wqe_opcode::send));
-  EXPECT_TRUE(no_completion());
+  came({{done(c)}, {}, one_way});
 }
 
 // Host memory that the bus refuses.
@@ -244,8 +323,11 @@ TEST_F(strict_memory, groups_in_a_circle_come_to_an_end) {
 TEST_F(strict_memory, a_refused_send_queue_is_a_catastrophic_error) {
   post_send(a, write());
   refuse(a.ring.pages[0]);
+  watch();
   ring(a);
-  EXPECT_EQ(events(event_type::wq_catastrophic_error), 1u);
+  came(
+      {{}, {event_type::wq_catastrophic_error}, {}, {}, "entry 0 of the send queue cannot be read"},
+      "the error state");
   EXPECT_EQ(state_of(a), qp_state::error);
   EXPECT_EQ(state_of(b), qp_state::rts);
 }
@@ -253,40 +335,75 @@ TEST_F(strict_memory, a_refused_send_queue_is_a_catastrophic_error) {
 TEST_F(strict_memory, a_refused_receive_queue_is_a_catastrophic_error) {
   post_receive(b, to, 64, key);
   refuse(b.ring.pages[test_qp::entries * test_qp::stride / 4096]);
+  watch();
   send(a, message());
-  expect_requester(failures::remote_operation);
-  EXPECT_EQ(events(event_type::wq_catastrophic_error), 1u);
+  came({{failed(a, failures::remote_operation)},
+        {event_type::wq_catastrophic_error},
+        round_trip("rc_send_packets"),
+        {"receive-queue"},
+        "receive queue cannot be read"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(a), qp_state::error);
   EXPECT_EQ(state_of(b), qp_state::error);
 }
 
 TEST_F(strict_memory, a_refused_doorbell_record_of_receives_is_a_catastrophic_error) {
   refuse(b.record);
+  watch();
   send(a, message());
-  expect_requester(failures::remote_operation);
-  EXPECT_EQ(events(event_type::wq_catastrophic_error), 1u);
+  came({{failed(a, failures::remote_operation)},
+        {event_type::wq_catastrophic_error},
+        round_trip("rc_send_packets"),
+        {"receive-queue"},
+        "doorbell record cannot be read"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(a), qp_state::error);
+  EXPECT_EQ(state_of(b), qp_state::error);
 }
 
 TEST_F(strict_memory, a_refused_shared_queue_is_a_catastrophic_error) {
   use_shared_queue();
   post_shared(shared, to, 64);
   refuse(shared.ring.pages[0]);
+  watch();
   send(a, message());
-  expect_requester(failures::remote_operation);
-  EXPECT_EQ(events(event_type::srq_catastrophic_error), 1u);
+  came({{failed(a, failures::remote_operation)},
+        {event_type::communication_established, event_type::srq_catastrophic_error,
+         event_type::srq_last_wqe},
+        round_trip("rc_send_packets"),
+        {"receive-queue"},
+        "buffer cannot be read"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(a), qp_state::error);
+  EXPECT_EQ(state_of(b), qp_state::error);
 }
 
 TEST_F(strict_memory, a_refused_doorbell_record_of_a_shared_queue_is_a_catastrophic_error) {
   use_shared_queue();
   refuse(shared.record);
+  watch();
   send(a, message());
-  expect_requester(failures::remote_operation);
-  EXPECT_EQ(events(event_type::srq_catastrophic_error), 1u);
+  came({{failed(a, failures::remote_operation)},
+        {event_type::communication_established, event_type::srq_catastrophic_error,
+         event_type::srq_last_wqe},
+        round_trip("rc_send_packets"),
+        {"receive-queue"},
+        "doorbell record cannot be read"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(a), qp_state::error);
+  EXPECT_EQ(state_of(b), qp_state::error);
 }
 
 TEST_F(strict_memory, a_refused_completion_entry_fails_the_queue) {
+  watch();
   for (const std::uint64_t page : cq.where.pages) refuse(page);
   send(a, write());
-  EXPECT_EQ(events(event_type::cq_error), 1u);
+  came({{},
+        {event_type::cq_error, event_type::wq_catastrophic_error},
+        written(),
+        {"cq-reachable"},
+        "CQ 200: entry 0 cannot be written"},
+       "the error state");
   EXPECT_EQ(state_of(a), qp_state::error);
 }
 
@@ -299,38 +416,63 @@ TEST_F(strict_memory, a_refused_doorbell_record_of_a_full_completion_queue_fails
   ASSERT_EQ(modify(opcode::init2rtr_qp, c.number, ready_context(c, c.number)), command_status::ok);
   ASSERT_EQ(modify(opcode::rtr2rts_qp, c.number, ready_context(c, c.number)), command_status::ok);
   refuse(tiny.doorbell_record);
+  looks.emplace(*driver, eq, tiny);
   for (unsigned i = 0; i < 2; ++i) send(c, write());
-  EXPECT_EQ(events(event_type::cq_error), 1u);
+  came({{done(c)},
+        {event_type::cq_error, event_type::wq_catastrophic_error},
+        written(written()),
+        {"cq-reachable"},
+        "CQ 300: its doorbell record"},
+       "the error state");
+  EXPECT_EQ(state_of(c), qp_state::error);
 }
 
 TEST_F(strict_memory, a_refused_event_entry_fails_the_queue) {
-  refuse(eq.where.pages[0]);
   driver->arm_cq(cq, cq_arm::next);
-  const std::uint64_t before = driver->counter_named("eqes_dropped");
-  expect_written();
-  EXPECT_EQ(driver->counter_named("eqes_dropped"), before + 1);
-  EXPECT_GT(hca->complaints(), 0u);
+  watch();
+  refuse(eq.where.pages[0]);
+  send(a, write());
+  came({{done(a)},
+        {},
+        written({{"eqes_dropped", 1}, {"completion_events", 1}}),
+        {"eq-reachable", "cq-reports-to-eq"},
+        "an entry of EQ 35"});
 }
 
 TEST_F(strict_memory, refused_bytes_to_send_are_a_local_protection_error) {
   refuse(data.pages[0]);
+  watch();
   send(a, write());
-  expect_requester(failures::local_protection);
+  came({{failed(a, failures::local_protection)}, {}, {}, {}, "the bus refuses it"},
+       "the error state");
+  EXPECT_EQ(state_of(a), qp_state::error);
   EXPECT_EQ(state_of(b), qp_state::rts);
 }
 
 TEST_F(strict_memory, refused_bytes_of_a_receive_are_a_remote_operation_error) {
   post_receive(b, to, 64, key);
   refuse(data.pages[0x100]);
+  watch();
   send(a, message());
-  expect_error(b, false, cqe_syndrome::local_protection, vendor_syndrome::protection_transmit);
-  expect_requester(failures::remote_operation);
+  came({{failed(b, failures::local_protection, false), failed(a, failures::remote_operation)},
+        {},
+        round_trip("rc_send_packets"),
+        {},
+        "the bus refuses it"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(b), qp_state::error);
 }
 
 TEST_F(strict_memory, refused_bytes_that_a_read_brings_are_a_local_protection_error) {
   refuse(data.pages[0]);
+  watch();
   send(a, transfer(wqe_opcode::rdma_read, 8, from, to));
-  expect_requester(failures::local_protection);
+  came({{failed(a, failures::local_protection)},
+        {},
+        round_trip("rc_read_requests", {{"rc_read_responses", 1}}),
+        {},
+        "the bus refuses it"},
+       "the error state");
   EXPECT_EQ(state_of(b), qp_state::rts);
 }
 
@@ -338,9 +480,19 @@ TEST_F(strict_memory, refused_remote_bytes_are_a_remote_access_error) {
   refuse(data.pages[0x100]);
   for (const wqe_opcode what :
        {wqe_opcode::rdma_write, wqe_opcode::rdma_read, wqe_opcode::atomic_fa}) {
+    watch();
     send(a, transfer(what, 8, from, to));
-    expect_requester(failures::remote_access);
-    EXPECT_EQ(events(event_type::wq_access_violation), 1u);
+    const char* const request = what == wqe_opcode::rdma_write  ? "rc_write_packets"
+                                : what == wqe_opcode::rdma_read ? "rc_read_requests"
+                                                                : nullptr;
+    counts counted = round_trip(request);
+    counted["rc_acknowledges"] = 1;
+    came({{failed(a, failures::remote_access)},
+          {event_type::wq_access_violation},
+          counted,
+          {},
+          "the bus refuses it"},
+         "NAK, and the error state at both ends");
     for (test_qp* qp : {&a, &b}) {
       ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, qp->number, 2).status, command_status::ok);
       *qp = make_qp(qp->number);
@@ -355,38 +507,39 @@ TEST_F(strict_memory, refused_remote_bytes_are_a_remote_access_error) {
 
 TEST_F(strict_memory, doorbells_of_what_is_not_there_are_complaints_and_nothing_more) {
   const std::uint64_t page = std::uint64_t{test_driver::uar} * 4096;
-  std::uint64_t before = hca->complaints();
-  const auto complained = [&] {
-    return hca->complaints() - std::exchange(before, hca->complaints());
+  const auto complains_alone = [&](const char* rule, const char* says) {
+    SCOPED_TRACE(says);
+    came({{}, {}, {}, {rule}, says});
+    watch();
   };
+  watch();
   const auto send_doorbell = [&](std::uint64_t of, std::uint32_t qpn) {
     hca->write_uar(of + uar::send_doorbell, send_doorbell_word(qpn), 4);
-    return complained();
   };
-  EXPECT_EQ(send_doorbell(page, 0x3f0), 1u) << "a queue pair that does not exist";
+  send_doorbell(page, 0x3f0);
+  complains_alone("send-doorbell-state", "send doorbell of QP 0x0003f0");
   post_send(a, write());
-  EXPECT_EQ(send_doorbell(page + 4096, a.number), 1u) << "of another UAR page";
-  EXPECT_TRUE(no_completion());
+  send_doorbell(page + 4096, a.number);
+  complains_alone("doorbell-of-own-uar", "send doorbell of QP 0x000100 in UAR page 201");
   const auto cq_doorbell_of = [&](std::uint32_t number, std::uint32_t consumer) {
     image<cq_doorbell> d;
     d.set<&cq_doorbell::cmd>(cq_arm::next)
         .set<&cq_doorbell::cqn>(number)
         .set<&cq_doorbell::ci>(consumer);
     hca->write_uar(page + uar::cq_doorbell, load_be<std::uint64_t>(d.data()), 8);
-    return complained();
   };
-  EXPECT_EQ(cq_doorbell_of(333, 0), 1u) << "a completion queue that does not exist";
-  EXPECT_EQ(cq_doorbell_of(cqn, 5), 1u) << "a consumer that is ahead";
-  EXPECT_EQ(events(event_type::completion), 0u);
-  before = hca->complaints();
+  cq_doorbell_of(333, 0);
+  complains_alone("cq-doorbell-owner", "doorbell of CQ 333");
+  cq_doorbell_of(cqn, 5);
+  complains_alone("cq-consumer-index", "doorbell of CQ 200: consumer 5");
   hca->write_uar(uar::eq_doorbell_of(33), 0x80000000, 4);
-  EXPECT_EQ(complained(), 1u) << "an event queue that does not exist";
+  complains_alone("eq-doorbell-owner", "doorbell of EQ 33");
   hca->write_uar(uar::eq_doorbell_of(eqn), 0x80000500, 4);
-  EXPECT_EQ(complained(), 1u) << "a consumer that is ahead";
+  complains_alone("eq-consumer-index", "doorbell of EQ 35: consumer");
   hca->write_uar(page + 0x100, 0, 4);
-  EXPECT_EQ(complained(), 1u) << "no doorbell stands there";
+  complains_alone("uar-place", "0x100");
   hca->write_uar(page + uar::cq_doorbell + 4, 0, 4);
-  EXPECT_EQ(complained(), 1u) << "half of a doorbell";
+  complains_alone("cq-doorbell-halves", "half");
   // All that was real still works.
   ring(a);
   expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));

@@ -6,8 +6,10 @@
 The rows of "Commands" are made of what the tests every/strict_commands.* record: the status, the rule, and what the model says.
 The page must be what they make; with --write it becomes so. What is accepted keeps its words, which no test knows.
 
-In the other sections each row names a test that exists (ctest runs them all beside this), and a source or the words "no source:
-chosen". Every test of a suite "strict_*" has its row, and every command that docs/model.md marks as done has rows for a wrong
+In the other sections each row names a test that exists (ctest runs them all beside this). What such a test records, the whole
+answer and what the model says of it, is made into its row too; the rows of tests that record nothing are written by hand. By
+default nothing is refused there without a source: a row whose answer is a refusal does not say "no source: chosen".
+Every test of a suite "strict_*" has its row, and every command that docs/model.md marks as done has rows for a wrong
 time, a wrong opcode modifier, and a parameter: a field of its mailbox, or of the modifier and the immediate where it has none.
 """
 import json
@@ -21,9 +23,14 @@ from model_page import PAGE, Program, patterns, tables
 
 STRICTNESS = os.path.join(os.path.dirname(PAGE), "strictness.md")
 MADE, BY_HAND = "Commands", "Commands: rows of other tests"
+COLUMNS_OF_COMMANDS, COLUMNS = 7, 5
 CHOSEN = "no source: chosen"
 TAKEN = "no source: taken, complained of; refused with strict=on"
 SUITE = "every/strict_commands"
+# An answer that refuses: an error completion, an error event, a NAK, or a packet that is lost. What `strict=on` alone refuses is
+# taken by default.
+REFUSAL = re.compile(r'"(local|remote|bad|memory|completion queue|work queue|shared receive queue)|NAK|catastrophic|queue error|'
+                     r'packets_dropped|rcv_errors|"path migration failed"|\bdropped\b|is lost|internal error|bad parameter')
 # Beside which status Linux's driver has words for what it is for (mlx4/cmd.c).
 WORDS = {
     "internal error": "INTERNAL_ERR", "bad operation": "BAD_OP", "bad parameter": "BAD_PARAM",
@@ -45,14 +52,16 @@ NO_MODIFIER = "input modifier that it has not"
 
 
 def recorded(program):
-    """What each test of the suite records, by its name, in their order."""
+    """What each test that the page names records, by its name, in their order."""
+    named = {pattern for rows in tables(STRICTNESS).values() for row in rows for pattern in patterns(row[-1])}
+    others = ":".join(sorted(pattern for pattern in named if not pattern.startswith(SUITE + ".")))
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "rows.json")
-        subprocess.run([program, f"--gtest_filter={SUITE}.*", "--gtest_brief=1", f"--gtest_output=json:{out}"],
+        subprocess.run([program, f"--gtest_filter={SUITE}.*:{others}", "--gtest_brief=1", f"--gtest_output=json:{out}"],
                        check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
         with open(out, encoding="utf-8") as file:
             suites = json.load(file)["testsuites"]
-    return {f"{SUITE}.{test['name']}": test for suite in suites for test in suite["testsuite"]}
+    return {f"{suite['name']}.{test['name']}": test for suite in suites for test in suite["testsuite"]}
 
 
 def steady(text):
@@ -89,6 +98,23 @@ def made_section(rows, old, commands):
     return ["| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head)] + made]
 
 
+def with_recorded_answers(lines, tests):
+    """The rows that name one test, which no other row names, with what it recorded."""
+    def test_of(line):
+        found = patterns(line.split(" | ")[-1]) if line.startswith("| ") else []
+        return found[0] if len(found) == 1 else None
+    named = [test_of(line) for line in lines]
+    made = []
+    for line, test in zip(lines, named):
+        seen = tests.get(test, {}) if test and not test.startswith(SUITE + ".") else {}
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if "answer" in seen and named.count(test) == 1 and len(cells) == COLUMNS:
+            cells[1:3] = [seen["answer"], steady(seen["says"])]
+            line = "| " + " | ".join(cells) + " |"
+        made.append(line)
+    return made
+
+
 def with_made_rows(program):
     """The page as it should be."""
     with open(STRICTNESS, encoding="utf-8") as page:
@@ -99,21 +125,27 @@ def with_made_rows(program):
     begin = lines.index(f"## {MADE}")
     first = next(i for i in range(begin, len(lines)) if lines[i].startswith("|"))
     last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
-    return "\n".join(lines[:first] + made_section(recorded(program), old, commands) + lines[last:])
+    tests = recorded(program)
+    of_commands = {test: seen for test, seen in tests.items() if test.startswith(SUITE + ".")}
+    return "\n".join(lines[:first] + made_section(of_commands, old, commands) + with_recorded_answers(lines[last:], tests))
 
 
 def check_page(program_path):
     program = Program(program_path)
     rows = [(section, row) for section, found in tables(STRICTNESS).items() for row in found]
     wrong, named, by_command = [], set(), {}
-    refused = taken = 0
+    refused = taken = others = 0
     for section, row in rows:
         of_commands = section in (MADE, BY_HAND)
-        if len(row) != (7 if of_commands else 4):
+        if len(row) != (COLUMNS_OF_COMMANDS if of_commands else COLUMNS):
             wrong.append(f"{section}: {row[0]}: {len(row)} cells")
             continue
         source, cell = row[-2], row[-1]
         what = ": ".join(row[:2])
+        if not of_commands and REFUSAL.search(row[1]) and not row[1].startswith("taken"):
+            others += 1
+            if CHOSEN in source:
+                wrong.append(f"{section}: {what}: refused, and no source says so")
         if of_commands:
             accepted = row[2].startswith("accepted")
             taken += TAKEN in source
@@ -148,7 +180,7 @@ def check_page(program_path):
             wrong.append(f"{name}: no row for a parameter")
     wrong.extend(f"{name} is no command that is done" for name in by_command if name not in done)
     print(f"{len(rows)} rows with {len(named)} tests; commands: {refused} refused by a source, {taken} taken without one; "
-          f"{len(wrong)} wrong")
+          f"other refusals: {others}; {len(wrong)} wrong")
     return wrong
 
 

@@ -159,14 +159,16 @@ TEST_F(masked_atomics, queue_pairs_without_remote_atomics_refuse_them) {
   const auto ready = ready_context(d, c.number);
   ASSERT_EQ(modify(layouts::opcode::init2rtr_qp, d.number, ready), layouts::command_status::ok);
   send(c, transfer(wqe_opcode::masked_atomic_fa, 8, result, target));
-  expect_error(c, true, cqe_syndrome::remote_access, layouts::vendor_syndrome::remote_access);
+  expect_error(c, true, cqe_syndrome::remote_invalid_request,
+               layouts::vendor_syndrome::remote_invalid_request);
 }
 
 TEST_F(masked_atomics, unreliable_services_have_none) {
   test_qp c = make_qp(0x110, qp_service::uc);
   to_rts(c, 0x111);
+  watch();
   send(c, transfer(wqe_opcode::masked_atomic_cs, 8, result, target));
-  expect_error(c, true, cqe_syndrome::local_qp_op, layouts::vendor_syndrome::qp_op_requester);
+  failed_alone(c, failures::local_qp_operation, "opcode 0x14 (MASKED_ATOMIC_CS)");
 }
 
 }  // namespace freehca::model::test

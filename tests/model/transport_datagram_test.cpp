@@ -375,9 +375,20 @@ TEST_F(srq, a_link_out_of_the_queue_is_a_catastrophic_error) {
   layouts::image<layouts::wqe_srq_next> next;
   next.set<&layouts::wqe_srq_next::next_wqe_index>(999);
   std::memcpy(driver->bytes_of(shared.ring, 0), next.data(), next.size());
+  watch();
   send(a, message(1));
-  expect_error(a, true, cqe_syndrome::remote_op, 0);
-  EXPECT_EQ(events(event_type::srq_catastrophic_error), 1u);
+  came({{{a.number, true, failures::remote_operation}},
+        {event_type::srq_catastrophic_error, event_type::srq_last_wqe},
+        {{"port1_packets_looped_back", 2},
+         {"port1_packets_received", 2},
+         {"port1_packets_sent", 2},
+         {"rc_acknowledges", 1},
+         {"rc_send_packets", 1},
+         {"transport_packets_received", 2},
+         {"transport_packets_sent", 2}},
+        {"receive-chain"},
+        "entry 0 links to 999"},
+       "NAK, and the error state at both ends");
 }
 
 }  // namespace freehca::model::test

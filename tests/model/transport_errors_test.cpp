@@ -28,6 +28,15 @@ class rc_errors : public transport_fixture {
     s.opcode = wqe_opcode::send;
     return s;
   }
+  /// A request of so many packets, and one that answers.
+  static std::map<std::string, std::int64_t> exchanged(const char* request, std::int64_t n = 1) {
+    std::map<std::string, std::int64_t> counted{{request, n}, {"rc_acknowledges", 1}};
+    for (const char* name :
+         {"port1_packets_looped_back", "port1_packets_received", "port1_packets_sent",
+          "transport_packets_received", "transport_packets_sent"})
+      counted[name] = n + 1;
+    return counted;
+  }
   void lose_page(std::size_t page);
   test_qp a, b;
 };
@@ -66,8 +75,16 @@ void rc_errors::lose_page(std::size_t page) {
 TEST_F(rc_errors, a_write_goes_as_far_as_its_packets_find_pages) {
   fill(region_start, 5 * 4096, 3);
   lose_page(0x100 + 3);
+  watch();
   send(a, write(5 * 4096));
-  expect_error(a, true, cqe_syndrome::remote_access, 0x88);
+  auto counted = exchanged("rc_write_packets", 20);
+  counted["transport_packets_dropped"] = 7;  // they come to a queue pair in the error state
+  came({{{a.number, true, failures::remote_access}},
+        {event_type::wq_access_violation},
+        counted,
+        {},
+        "its translation is not there"},
+       "NAK, and the error state at both ends");
   EXPECT_EQ(state_of(b), qp_state::error);
   expect_pattern(region_start + 0x100000, 3 * 4096, 3);
   for (std::size_t i = 3 * 4096; i < 5 * 4096; ++i)
@@ -79,8 +96,17 @@ TEST_F(rc_errors, a_read_is_answered_as_far_as_its_packets_find_pages) {
   lose_page(0x100 + 3);
   test_send s = write(5 * 4096);
   s.opcode = wqe_opcode::rdma_read;
+  watch();
   send(a, s);
-  expect_error(a, true, cqe_syndrome::remote_access, 0x88);
+  auto counted = exchanged("rc_read_requests", 13);
+  counted["rc_read_requests"] = 1;
+  counted["rc_read_responses"] = 12;
+  came({{{a.number, true, failures::remote_access}},
+        {event_type::wq_access_violation},
+        counted,
+        {},
+        "its translation is not there"},
+       "NAK, and the error state at both ends");
   EXPECT_EQ(state_of(b), qp_state::error);
   expect_pattern(region_start, 3 * 4096, 4);
 }
@@ -156,16 +182,30 @@ TEST_F(rc_errors, a_packet_longer_than_the_links_mtu_is_discarded) {
 
 TEST_F(rc_errors, a_receive_that_is_too_short_fails_on_both_sides) {
   post_receive(b, region_start, 100, key);
+  watch();
   send(a, message(101));
-  expect_error(b, false, cqe_syndrome::local_length, 0x69);
-  expect_error(a, true, cqe_syndrome::remote_invalid_request, 0x8a);
+  came({{{b.number, false, failures::local_length},
+         {a.number, true, failures::remote_invalid_request}},
+        {},
+        exchanged("rc_send_packets"),
+        {},
+        "at most the 100 of the receive"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(b), qp_state::error);
 }
 
 TEST_F(rc_errors, a_receive_under_a_wrong_key_is_a_remote_operation_error) {
   post_receive(b, region_start, 100, 0x77777777);
+  watch();
   send(a, message(10));
-  expect_error(b, false, cqe_syndrome::local_protection, 0x57);
-  expect_error(a, true, cqe_syndrome::remote_op, 0);
+  came({{{b.number, false, failures::local_protection},
+         {a.number, true, failures::remote_operation}},
+        {},
+        exchanged("rc_send_packets"),
+        {},
+        "under key 0x77777777"},
+       "NAK, and the error state at both ends");
+  EXPECT_EQ(state_of(b), qp_state::error);
 }
 
 TEST_F(rc_errors, retries_end_in_an_error_when_nobody_answers) {
@@ -214,14 +254,14 @@ TEST_F(rc_errors, remote_rights_of_the_queue_pair_are_checked) {
   ASSERT_EQ(modify(opcode::init2rtr_qp, d.number, ready_context(d, c.number)), command_status::ok);
   to_rts(c, d.number);
   send(c, write());
-  expect_error(c, true, cqe_syndrome::remote_access, 0x88);
+  expect_error(c, true, cqe_syndrome::remote_invalid_request, 0x8a);
 }
 
 TEST_F(rc_errors, an_atomic_off_its_alignment_is_a_remote_invalid_request) {
   auto s = transfer(wqe_opcode::atomic_fa, 8, region_start, region_start + 4);
   send(a, s);
   expect_error(a, true, cqe_syndrome::remote_invalid_request, 0x8a);
-  EXPECT_EQ(events(event_type::wq_invalid_request_error), 1u);
+  EXPECT_EQ(events(event_type::wq_access_violation), 1u);
 }
 
 TEST_F(rc_errors, the_error_command_flushes_sends_and_receives_in_order) {
@@ -274,10 +314,15 @@ TEST_F(rc_errors, a_receive_count_past_the_ring_is_a_catastrophic_error) {
   layouts::image<layouts::rq_doorbell_record> r;
   r.set<&layouts::rq_doorbell_record::wqe_counter>(test_qp::entries + 1);
   host->store(b.record, r);
+  watch();
   send(a, message());
-  expect_error(a, true, cqe_syndrome::remote_op, 0);
+  came({{{a.number, true, failures::remote_operation}},
+        {event_type::wq_catastrophic_error},
+        exchanged("rc_send_packets"),
+        {"receive-record"},
+        "its doorbell record counts 65 receives"},
+       "NAK, and the error state at both ends");
   EXPECT_EQ(state_of(b), qp_state::error);
-  EXPECT_EQ(events(event_type::wq_catastrophic_error), 1u);
 }
 
 TEST_F(rc_errors, a_drained_send_queue_says_so_and_goes_on) {

@@ -66,8 +66,10 @@ class fast_registration : public memory_fixture {
     expect_done(qp, true, static_cast<unsigned>(wqe_opcode::fast_register));
   }
   void expect_registration_refused(const registration& s) {
+    watch();
     post(b, s);
-    expect_refused(b);
+    const auto named = static_cast<unsigned>(s.get<&wqe_fast_register::mem_key>());
+    expect_refused(b, text_of("FMR of key 0x%x: ", named).c_str());
     EXPECT_EQ(entry(fast_index).get<&mpt::status>(), mpt_status::free);
     reconnect();
   }
@@ -143,21 +145,24 @@ TEST_F(fast_registration, invalidation_needs_the_entrys_permission) {
   auto e = driver->mpt_context(fixed, pd, data, region_start, 4096);
   e.set<&mpt::enable_invalidate>(false);
   ASSERT_EQ(own(340, e), command_status::ok);
+  watch();
   invalidate(b, fixed);
-  expect_refused(b);
+  expect_refused(b, text_of("LOCAL_INVAL of key 0x%x: ", fixed).c_str());
 }
 
 TEST_F(fast_registration, keys_that_nobody_may_invalidate) {
   for (const std::uint32_t wrong : {key ^ 1u, 0x5u, layouts::key_of_mpt(341), 0x500u}) {
+    watch();
     invalidate(b, wrong);
-    expect_refused(b);
+    expect_refused(b, text_of("LOCAL_INVAL of key 0x%x: ", wrong).c_str());
     reconnect();
   }
   auto e = free_region();
   e.set<&mpt::mem_key>(342).set<&mpt::pd>(pd + 1);
   ASSERT_EQ(own(342, e), command_status::ok);
+  watch();
   invalidate(b, layouts::key_of_mpt(342));
-  expect_refused(b);
+  expect_refused(b, text_of("LOCAL_INVAL of key 0x%x: ", layouts::key_of_mpt(342)).c_str());
 }
 
 TEST_F(fast_registration, rights_are_those_of_the_request) {
@@ -183,8 +188,9 @@ TEST_F(fast_registration, requests_that_break_a_rule) {
   expect_registration_refused(good().set<&w::first_byte_offset>(8));
   expect_registration_refused(good().set<&w::local_write>(false));
   expect_registered(b, good().set<&w::length>(pages_max * 4096 - 0x200));
+  watch();
   post(b, good());  // registered already
-  expect_refused(b);
+  expect_refused(b, "FMR of key 0x");
 }
 
 TEST_F(fast_registration, entries_that_do_not_allow_it) {
@@ -206,17 +212,18 @@ TEST_F(fast_registration, entries_that_do_not_allow_it) {
 TEST_F(fast_registration, only_queue_pairs_that_the_driver_trusts) {
   test_qp c = make_qp(0x110), d = make_qp(0x111);
   connect(c, d, false);
+  watch();
   post(c, request(1, {data.pages[256]}, 100));
-  expect_refused(c);
+  expect_refused(c, "FMR of key 0x");
   EXPECT_EQ(entry(fast_index).get<&mpt::status>(), mpt_status::free);
 }
 
 TEST_F(fast_registration, a_page_list_that_cannot_be_read) {
   auto s = request(1, {data.pages[256]}, 100);
   s.set<&wqe_fast_register::page_list>(0x40);  // outside of the host's memory
+  watch();
   post(b, s);
-  expect_error(b, true, cqe_syndrome::local_protection,
-               layouts::vendor_syndrome::protection_transmit);
+  failed_alone(b, failures::local_protection, "the bus refuses the address");
 }
 
 TEST_F(fast_registration, a_long_page_list_lets_another_queue_pass) {

@@ -18,6 +18,7 @@
 #include "adapter.hpp"
 #include "ports.hpp"
 #include "test_driver.hpp"
+#include "whole_answer.hpp"
 
 namespace freehca::model::test {
 
@@ -445,6 +446,21 @@ class transport_fixture : public testing::Test {
     return found;
   }
 
+  // all that comes of something wrong
+  /// From now on everything is looked at.
+  void watch() { looks.emplace(*driver, eq, cq); }
+  void came(const wanted_answer& wanted, const std::string& more = "") {
+    expect(wanted, looks->look(), more);
+  }
+  /// Since watch() one request has failed where it was posted, and nothing else has changed.
+  void failed_alone(const test_qp& qp, failure why, const char* says) {
+    const bool reliable = qp.service != qp_service::uc && qp.service != qp_service::ud;
+    came({{{qp.number, true, why}}, {}, {}, {}, says},
+         reliable ? "the error state" : "the send queue's error state");
+    EXPECT_EQ(state_of(qp), reliable ? qp_state::error : qp_state::sq_error);
+  }
+
+  std::optional<onlooker> looks;
   std::unique_ptr<test_host> host;
   std::unique_ptr<device> hca;
   std::unique_ptr<test_driver> driver;

@@ -105,9 +105,6 @@ class long_requests : public transport_fixture {
     EXPECT_EQ(e.get<&layouts::cqe::opcode>(), static_cast<unsigned>(cqe_opcode::recv_send));
     EXPECT_EQ(e.get<&layouts::cqe::byte_count>(), bytes);
   }
-  void expect_refused(cqe_syndrome syndrome, unsigned vendor) {
-    expect_error(a, true, syndrome, vendor);
-  }
 
   test_qp a, b;
   std::uint32_t rkey = key;
@@ -184,8 +181,10 @@ TEST_F(long_requests, inline_segments_that_cannot_be) {
   const auto refused = [this](std::uint32_t bytes, std::uint32_t claimed) {
     open(wqe_opcode::send);
     add_inline(0, bytes, claimed);
+    watch();
     close();
-    expect_refused(cqe_syndrome::local_qp_op, layouts::vendor_syndrome::qp_op_requester);
+    failed_alone(a, failures::local_qp_operation,
+                 ("an inline segment of " + std::to_string(claimed) + " bytes").c_str());
     for (test_qp* qp : {&a, &b})
       ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, qp->number, 2).status, command_status::ok);
     a = make(a.number);
@@ -204,8 +203,20 @@ TEST_F(long_requests, inline_segments_that_cannot_be) {
 TEST_F(long_requests, a_read_has_no_place_in_inline_data) {
   open(wqe_opcode::rdma_read);
   add_inline(0, 8);
+  watch();
   close();
-  expect_refused(cqe_syndrome::local_protection, layouts::vendor_syndrome::protection_transmit);
+  came({{{a.number, true, failures::local_protection}},
+        {},
+        {{"port1_packets_looped_back", 2},
+         {"port1_packets_received", 2},
+         {"port1_packets_sent", 2},
+         {"rc_read_requests", 1},
+         {"rc_read_responses", 1},
+         {"transport_packets_received", 2},
+         {"transport_packets_sent", 2}},
+        {},
+        "an inline segment; wanted: a region"},
+       "the error state");
 }
 
 TEST_F(long_requests, messages_of_no_bytes_are_messages) {

@@ -25,8 +25,10 @@ class memory_windows : public memory_fixture {
   /// Binds refused one after the other, each on fresh queue pairs; the window stays as it was.
   void expect_bind_refused(const layouts::image<wqe_bind>& s) {
     const auto before = entry(window_index);
+    watch();
     bind(b, s);
-    expect_refused(b);
+    const auto named = static_cast<unsigned>(s.get<&wqe_bind::new_rkey>());
+    expect_refused(b, text_of("BIND_MW of key 0x%x: ", named).c_str());
     const auto after = entry(window_index);
     EXPECT_EQ(std::memcmp(before.data(), after.data(), mpt::bytes), 0);
     reconnect();
@@ -160,9 +162,20 @@ TEST_F(memory_windows, a_message_that_may_not_invalidate_fails_the_receive_and_i
   make_window(true);
   expect_bound(a, binding(window_key(7), true));  // a's, not b's
   post_receive(b, remote + 0x10000, 4096, key);
+  watch();
   send(a, with_invalidate(window_key(7), 8));
-  expect_error(b, false, cqe_syndrome::remote_invalid_request,
-               layouts::vendor_syndrome::remote_invalid_request);
+  came({{{b.number, false, failures::remote_invalid_request}},
+        {},
+        {{"port1_packets_looped_back", 1},
+         {"port1_packets_received", 1},
+         {"port1_packets_sent", 1},
+         {"rc_send_packets", 1},
+         {"send_requests_held", 1},
+         {"transport_packets_received", 1},
+         {"transport_packets_sent", 1}},
+        {},
+        text_of("it invalidates key 0x%x", window_key(7)).c_str()},
+       "the error state; not answered: the sender's retries run out");
   EXPECT_EQ(state_of(b), qp_state::error);
   EXPECT_EQ(entry(window_index).get<&mpt::status>(), mpt_status::hardware);
   for (unsigned i = 0; i < 100 && state_of(a) != qp_state::error; ++i) host->advance(200'000'000);
@@ -173,15 +186,17 @@ TEST_F(memory_windows, a_message_that_may_not_invalidate_fails_the_receive_and_i
 TEST_F(memory_windows, type_1_is_invalidated_by_nobody) {
   make_window(false);
   expect_bound(b, binding(window_key(7), false));
+  watch();
   invalidate(b, window_key(7));
-  expect_refused(b);
+  expect_refused(b, "LOCAL_INVAL of key 0x");
 }
 
 TEST_F(memory_windows, only_the_binding_queue_pair_invalidates) {
   make_window(true);
   expect_bound(b, binding(window_key(7), true));
+  watch();
   invalidate(a, window_key(7));
-  expect_refused(a);
+  expect_refused(a, "LOCAL_INVAL of key 0x");
   EXPECT_EQ(entry(window_index).get<&mpt::status>(), mpt_status::hardware);
 }
 
@@ -224,8 +239,9 @@ TEST_F(memory_windows, a_region_with_windows_is_not_taken_back) {
   make_window(true);
   expect_bound(b, binding(window_key(1), true));
   EXPECT_EQ(disown(other_index), command_status::region_bound);
+  watch();
   invalidate(b, bindable);
-  expect_refused(b);
+  expect_refused(b, "LOCAL_INVAL of key 0x");
   // A window that is taken back lets its region go.
   EXPECT_EQ(disown(window_index), command_status::ok);
   EXPECT_EQ(disown(other_index), command_status::ok);
@@ -279,23 +295,24 @@ TEST_F(memory_windows, services_without_them_refuse_the_work_request) {
   make_window(false);
   test_qp datagrams = make_qp(0x110, qp_service::ud);
   to_rts(datagrams, ready_context(datagrams, 0));
+  watch();
   bind(datagrams, binding(window_key(1), false));
-  expect_error(datagrams, true, cqe_syndrome::local_qp_op,
-               layouts::vendor_syndrome::qp_op_requester);
+  failed_alone(datagrams, failures::local_qp_operation, "opcode 0x18 (BIND_MW)");
   test_qp unreliable = make_qp(0x111, qp_service::uc);
   to_rts(unreliable, ready_context(unreliable, 0x112));
   expect_bound(unreliable, binding(window_key(1), false));
+  watch();
   send(unreliable, with_invalidate(window_key(1), 8));
-  expect_error(unreliable, true, cqe_syndrome::local_qp_op,
-               layouts::vendor_syndrome::qp_op_requester);
+  failed_alone(unreliable, failures::local_qp_operation, "opcode 0x1 (SEND_INVAL)");
 }
 
 TEST_F(memory_windows, a_segment_that_is_cut_short_or_followed_by_more) {
   make_window(false);
   for (const std::size_t bytes : {std::size_t{16}, std::size_t{48}}) {
     post_local(b, wqe_opcode::bind_mw, binding(window_key(1), false), bytes);
+    watch();
     ring(b);
-    expect_error(b, true, cqe_syndrome::local_qp_op, layouts::vendor_syndrome::qp_op_requester);
+    failed_alone(b, failures::local_qp_operation, bytes == 16 ? "ds 2," : "ds 4,");
     reconnect();
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "explanations.hpp"
 #include "ports.hpp"
@@ -122,21 +123,39 @@ bool datagrams::breaks_mlx_rule(const queue_pair& qp, const send_request& r,
                        lane);
 }
 
+std::optional<failure> datagrams::is_no_packet(const queue_pair& qp, const send_request& r,
+                                               const packet& p) {
+  const std::string why = packet_view::why_not(p);
+  if (t_.a.rules.refuses(rule::mlx_headers, "QP 0x%06x send %u: %s", qp.number(), unsigned{r.index},
+                         why.c_str()))
+    return failures::local_length;
+  // Who receives it can make nothing of it: it is lost here, where the driver can read why.
+  ++t_.packets_dropped;
+  t_.a.rules.explain(
+      remark_kind::packet_dropped,
+      "port " + std::to_string(way_of(qp, r).port) + ": a packet to be sent was dropped",
+      {"", why});
+  return std::nullopt;
+}
+
 std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_request& r) {
   // The gathered bytes are the packet from its LRH to the word where the ICRC goes.
   constexpr std::size_t most =
       lrh::bytes + grh::bytes + bth::bytes + deth::bytes + immdt::bytes + 4096 + icrc_bytes;
   const auto bytes = static_cast<std::size_t>(r.data.size());
-  if (bytes < lrh::bytes + bth::bytes + icrc_bytes || r.data.size() > most) {
-    t_.a.rules.because("%llu bytes with their headers; wanted: %zu to %zu",
-                       static_cast<unsigned long long>(r.data.size()),
-                       lrh::bytes + bth::bytes + icrc_bytes, most);
+  if (r.data.size() > most) {
+    t_.a.rules.because("packet of %llu bytes; wanted: at most %zu, headers and the largest MTU",
+                       static_cast<unsigned long long>(r.data.size()), most);
     return failures::local_length;
   }
   packet p;
   p.bytes.resize(bytes);
   if (r.data.gather(*t_.a.regions, qp.owner, 0, p.bytes.data(), bytes) != access_result::ok)
     return failures::local_protection;
+  if (bytes < lrh::bytes + bth::bytes + icrc_bytes) {
+    p.bytes.resize(bytes - std::min(bytes, icrc_bytes));
+    return is_no_packet(qp, r, p);
+  }
   std::array<std::byte, icrc_bytes> last;
   std::copy_n(p.bytes.end() - icrc_bytes, icrc_bytes, last.begin());
   p.bytes.resize(bytes - icrc_bytes);
@@ -153,12 +172,7 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   // Padding that the headers announce and the list leaves out.
   const auto announced = static_cast<std::size_t>(local.get<&lrh::packet_length>() * 4);
   if (announced > bytes && announced - bytes < 4) p.bytes.resize(announced - icrc_bytes);
-  if (!packet_view::of(p)) {
-    t_.a.rules.complain(rule::mlx_headers,
-                        "QP 0x%06x: the headers of an MLX send contradict its length", qp.qpn);
-    t_.a.rules.because("the headers of the packet contradict its length of %zu bytes", bytes);
-    return failures::local_length;
-  }
+  if (!packet_view::of(p)) return is_no_packet(qp, r, p);
   if (r.mlx.get<&wqe_ctrl_mlx::icrc>() && !is_icrc_of(p, last.data())) {
     // With the bit the word leaves as it is, and whoever receives it throws the packet away (IBTA 7.8.1).
     if (t_.a.rules.refuses(rule::mlx_icrc, "QP 0x%06x send %u: icrc, and its last word is another",
@@ -194,10 +208,17 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   const auto data = immediate ? v.take<immdt>() : image<immdt>{};
   // What is longer than the port's MTU goes no further than the port (Linux qib_iba7322.c: MaxPktLen), whatever there is
   // to receive it.
-  if ((opcode != bth_opcode::ud_send_only && !immediate) || !extended || !data ||
-      v.rest_bytes > t_.a.links->mtu_bytes(port)) {
-    t_.drop(port, v, "%zu bytes of payload; wanted: a whole UD send of at most the port's MTU, %u",
-            v.rest_bytes, t_.a.links->mtu_bytes(port));
+  if (opcode != bth_opcode::ud_send_only && !immediate) {
+    t_.drop(port, v, "opcode 0x%02x; wanted: a UD send", static_cast<unsigned>(opcode));
+    return;
+  }
+  if (!extended || !data) {
+    t_.drop(port, v, "it ends before the end of its %s", extended ? "ImmDt" : "DETH");
+    return;
+  }
+  if (v.rest_bytes > t_.a.links->mtu_bytes(port)) {
+    t_.drop(port, v, "%zu bytes of payload; wanted: at most the port's MTU, %u", v.rest_bytes,
+            t_.a.links->mtu_bytes(port));
     return;
   }
   const auto pkey_index = admit(qp, port, static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()));

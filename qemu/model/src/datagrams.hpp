@@ -31,6 +31,8 @@ class datagrams {
   bool breaks_mlx_rule(const queue_pair& qp, const send_request& r,
                        const layouts::image<layouts::lrh>& headers);
   std::optional<failure> send_prepared(queue_pair& qp, const send_request& r);
+  /// The bytes of an MLX send are no packet: dropped, or refused where the adapter is strict.
+  std::optional<failure> is_no_packet(const queue_pair& qp, const send_request& r, const packet& p);
   /// The index of the P_Key that admits the packet; nothing when none does.
   std::optional<unsigned> admit(const queue_pair& qp, unsigned port, std::uint16_t pkey) const;
   void place(queue_pair& qp, const packet_view& v, const struct receive_report& report);

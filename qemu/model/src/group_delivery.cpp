@@ -56,7 +56,10 @@ bool group_delivery::find_members(unsigned port, delivery& d, const packet_view&
       t_.a.links->own_lid(port, static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>()));
   // What the adapter sends to a group comes back whether it has members or not: no loss.
   if (d.members.empty() && !(from_here && v.destination() == multicast_qpn))
-    t_.drop(port, v, "no queue pair is attached to its group");
+    t_.drop(port, v,
+            d.steered ? "no rule of flow steering takes QP 0x%06x"
+                      : "no queue pair is attached to its group, by QP 0x%06x",
+            v.destination());
   return true;
 }
 

@@ -48,21 +48,37 @@ bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_stat
 
 bool path_migration_machine::comes_by(const path& way, unsigned pkey_index, unsigned port,
                                       const packet_view& v) const {
-  if (v.global != way.global) return false;
+  rule_book& rules = t_.a.rules;
+  if (v.global != way.global) {
+    rules.because("%s; wanted: %s", v.global ? "a GRH" : "no GRH", way.global ? "one" : "none");
+    return false;
+  }
   if (v.global) {
     const auto global = image<grh>::from_bytes(v.grh);
     std::array<std::byte, 16> own;
     if (!t_.a.links->gid(way.port, way.sgid_index, own.data()) ||
-        !is_gid(global.bytes_of<&grh::dgid>(), own.data()) ||
-        !is_gid(global.bytes_of<&grh::sgid>(), way.dgid.data()))
+        !is_gid(global.bytes_of<&grh::dgid>(), own.data())) {
+      rules.because("GRH destination GID; wanted: that of index %u", way.sgid_index);
       return false;
+    }
+    if (!is_gid(global.bytes_of<&grh::sgid>(), way.dgid.data())) {
+      rules.because("GRH source GID; wanted: that of the path");
+      return false;
+    }
   }
-  if (!pkeys_match(static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()),
-                   t_.a.links->pkey(port, pkey_index))) {
+  const auto pkey = static_cast<std::uint16_t>(v.bth.get<&bth::pkey>());
+  const std::uint16_t own_pkey = t_.a.links->pkey(port, pkey_index);
+  if (!pkeys_match(pkey, own_pkey)) {
+    rules.because("P_Key 0x%04x; wanted: 0x%04x, of index %u", unsigned{pkey}, unsigned{own_pkey},
+                  pkey_index);
     t_.a.links->count_pkey_violation(port);
     return false;
   }
-  return v.lrh.get<&lrh::slid>() == way.dlid && port == way.port;
+  const auto source = static_cast<unsigned>(v.lrh.get<&lrh::slid>());
+  if (source == way.dlid && port == way.port) return true;
+  rules.because("source LID 0x%x, port %u; wanted: LID 0x%x, port %u", source, port,
+                unsigned{way.dlid}, way.port);
+  return false;
 }
 
 bool path_migration_machine::admits(queue_pair& qp, unsigned port, const packet_view& v) {

@@ -22,6 +22,7 @@ class path_migration_machine {
 
   /// Does a packet come by the path of the queue pair, with its P_Key? Only such a one arms. A request to migrate is heard by the alternate path alone, and
   /// migrates; one that names another path is dropped, with an event for the first.
+  /// Of what it does not admit the rule book is told the reason.
   bool admits(queue_pair& qp, unsigned port, const packet_view& v);
 
   /// To the alternate path, with its event; false when not armed.

@@ -7,6 +7,7 @@
 #include "directed_route.hpp"
 #include "port.hpp"
 #include "transport.hpp"
+#include "wire.hpp"
 
 namespace freehca::model {
 
@@ -128,7 +129,7 @@ void port::arrive(const packet& p) {
     managed_.traffic.rcv_errors.add(1);
     a_.rules.explain(remark_kind::packet_dropped,
                      "port " + std::to_string(number_) + ": a packet was dropped, PortRcvErrors",
-                     {"", "its headers contradict its length, or it has no transport header"});
+                     {"", packet_view::why_not(p)});
     return;
   }
   const bool permissive = s->dlid == permissive_lid && s->dest_qp == qp0_smi;
@@ -157,7 +158,10 @@ bool port::taken_by_firmware(const packet& p, const packet_summary& s) {
   const auto m = decode(p);
   // The firmware owns the special QPs that the host has not configured (iPXE commit cd5a21359).
   const bool unowned = !host_owns(s.dest_qp);
-  if (!m) return unowned;
+  if (!m) {
+    if (unowned) discarded("that came", s, "it is for the firmware's agent, and holds no MAD");
+    return unowned;
+  }
   if (s.dest_qp == qp1_gsi) {
     if (unowned) answer_gmp(*m);
     return unowned;

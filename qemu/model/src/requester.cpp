@@ -145,19 +145,20 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
   const bool last = r.responses + 1 == r.psns;
   const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
-  // An operation that does not belong there is a bad response too (IBTA vol. 1, 11.6.2).
-  if (!is_next_response(r, operation) || v.rest_bytes != due) {
+  // An operation that does not belong there is a bad response (IBTA vol. 1, 11.6.2), one that does and
+  // has another length is a length error (Linux qib_rc.c qib_rc_rcv_resp, ack_len_err; hfi1/rc.c).
+  if (const bool belongs = is_next_response(r, operation); !belongs || v.rest_bytes != due) {
     t_.a.rules.because(
-        "response packet %u with operation 0x%x and %zu bytes; wanted: %llu bytes, "
+        "response packet %u with operation 0x%x and %zu bytes of payload; wanted: %llu bytes, "
         "and the operation of its place",
         r.responses, static_cast<unsigned>(operation), v.rest_bytes,
         static_cast<unsigned long long>(due));
-    fail_head(qp, failures::bad_response);
+    fail_head(qp, belongs ? failures::local_length : failures::bad_response);
     return;
   }
   if (due != 0 &&
       r.data.scatter(*t_.a.regions, qp.owner, offset, v.rest, v.rest_bytes) != access_result::ok) {
-    fail_head(qp, failures::local_protection);
+    fail_for_want_of_place(qp);
     return;
   }
   ++r.responses;
@@ -186,7 +187,7 @@ void requester::atomic_response(queue_pair& qp, packet_view& v) {
       to_host_order(original->get<&atomic_ack_eth::original_data>(), t_.a.profile.big_endian_host);
   if (found->data.scatter(*t_.a.regions, qp.owner, 0, value.data(), value.size()) !=
       access_result::ok) {
-    fail_head(qp, failures::local_protection);
+    fail_for_want_of_place(qp);
     return;
   }
   found->done = true;
@@ -261,6 +262,13 @@ void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned time
                         again->sq.last_progress = t_.a.work.now();
                         t_.sends.kick(*again);
                       });
+}
+
+void requester::fail_for_want_of_place(queue_pair& qp) {
+  // Data that are inline are in the work request: no region to write to.
+  if (!t_.a.rules.has_reason())
+    t_.a.rules.because("an inline segment; wanted: a region for what the response brings");
+  fail_head(qp, failures::local_protection);
 }
 
 void requester::fail_head(queue_pair& qp, failure why) {

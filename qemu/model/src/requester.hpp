@@ -36,6 +36,7 @@ class requester {
   void rewind(queue_pair& qp, std::uint32_t from);
   void wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code);
   void fail_head(queue_pair& qp, failure why);
+  void fail_for_want_of_place(queue_pair& qp);
   void timer_expired(std::uint32_t qpn);
   transport::parts& t_;
 };

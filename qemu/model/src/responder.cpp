@@ -29,7 +29,7 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
   if (qp.service == qp_service::xrc) {
     const auto extended = p.view.take<xrceth>();
     if (!extended) {
-      t_.drop(qp.way.port, v, "it ends before its XRC header");
+      t_.drop(qp.way.port, v, "it ends before the end of its XRCETH");
       return;
     }
     qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
@@ -104,6 +104,7 @@ void responder::duplicate(queue_pair& qp, request_packet& p) {
 rule_book::reason responder::tell(const queue_pair& qp, const request_packet& p, nak_code code) {
   rule_book::reason why = t_.a.rules.take_reason();
   const bool dropped = qp.service == qp_service::uc;
+  if (dropped) ++t_.packets_dropped;
   t_.a.rules.explain(remark_kind::packet_dropped,
                      words_for(qp.way.port, p.view) + ": " + (dropped ? "dropped" : name_of(code)),
                      why);
@@ -112,6 +113,10 @@ rule_book::reason responder::tell(const queue_pair& qp, const request_packet& p,
 
 void responder::refuse(queue_pair& qp, const request_packet& p, nak_code code,
                        std::optional<event_type> event) {
+  if (qp.service == qp_service::xrc && code == nak_code::remote_access_error &&
+      !names_queue_of_domain(qp))
+    t_.a.rules.because("XRCETH: SRQ 0x%06x; wanted: one of the queue pair's XRC domain",
+                       qp.rq.xrc_srqn);
   rule_book::reason why = tell(qp, p, code);
   if (qp.service == qp_service::uc) {
     qp.rq.in_progress = message::skip;

@@ -52,6 +52,17 @@ class responder {
   /// With the reason that the rule book was last told.
   void refuse(queue_pair& qp, const request_packet& p, layouts::nak_code code,
               std::optional<layouts::event_type> event);
+  /// An operation that the queue pair does not serve, or that comes out of its turn.
+  void refuse_operation(queue_pair& qp, const request_packet& p) {
+    refuse(qp, p, layouts::nak_code::invalid_request,
+           layouts::event_type::wq_invalid_request_error);
+  }
+  /// A wrong length, an atomic off its alignment, or too many requests at once: an invalid request
+  /// too, and the event is that of an access violation (NVIDIA, RDMA Aware Networks Programming,
+  /// IBV_EVENT_QP_ACCESS_ERR).
+  void refuse_size(queue_pair& qp, const request_packet& p) {
+    refuse(qp, p, layouts::nak_code::invalid_request, layouts::event_type::wq_access_violation);
+  }
   /// Explains what became of the packet; the reason, for what else it did.
   rule_book::reason tell(const queue_pair& qp, const request_packet& p, layouts::nak_code code);
   transport::parts& t_;

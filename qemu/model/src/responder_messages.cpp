@@ -75,22 +75,26 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
 bool responder::begin_write(queue_pair& qp, request_packet& p) {
   const auto range = p.view.take<reth>();
   if (!range) {
-    t_.a.rules.because("it ends before its RETH");
-    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    t_.a.rules.because("it ends before the end of its RETH");
+    refuse_size(qp, p);
     return false;
   }
   const auto bytes = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   const auto rkey = static_cast<std::uint32_t>(range->get<&reth::rkey>());
   const std::uint64_t address = range->get<&reth::virtual_address>();
-  const bool allowed =
-      qp.context.get<&qpc::rwe>() != 0 && bytes <= qp.message_bytes_max &&
-      (bytes == 0 || t_.a.regions->check(rkey, qp.rq.remote, access::remote_write, address, bytes,
-                                         qp.mtu) == access_result::ok);
-  if (!allowed) {
-    if (!t_.a.rules.has_reason())
-      t_.a.rules.because("%u bytes, rwe %u in the context; wanted: rwe 1, and at most %llu bytes",
-                         bytes, static_cast<unsigned>(qp.context.get<&qpc::rwe>()),
-                         static_cast<unsigned long long>(qp.message_bytes_max));
+  // What the queue pair does not serve, and what is too long, is an invalid request (IBTA vol. 1,
+  // 11.6.2; Linux qib_rc.c qib_rc_rcv, nack_inv); the key is asked behind that.
+  if (qp.context.get<&qpc::rwe>() == 0 || bytes > qp.message_bytes_max) {
+    t_.a.rules.because(
+        "RETH length of %u bytes, rwe %u in the context; wanted: rwe 1, and at most %llu bytes",
+        bytes, static_cast<unsigned>(qp.context.get<&qpc::rwe>()),
+        static_cast<unsigned long long>(qp.message_bytes_max));
+    if (bytes > qp.message_bytes_max) refuse_size(qp, p);
+    else refuse_operation(qp, p);
+    return false;
+  }
+  if (bytes != 0 && t_.a.regions->check(rkey, qp.rq.remote, access::remote_write, address, bytes,
+                                        qp.mtu) != access_result::ok) {
     refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
     return false;
   }
@@ -127,16 +131,18 @@ void responder::execute(queue_pair& qp, request_packet& p) {
         : rq.in_progress == message::send ? "a send"
                                           : "a write");
     rq.in_progress = message::none;
-    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    refuse_operation(qp, p);
     return;
   }
   if (p.first && p.write && !begin_write(qp, p)) return;
   const bool invalidates = qp.reliable() && offers(t_.a.how, capability::memory_management);
   if (!take_argument(p) || (p.invalidate && !invalidates)) {
-    t_.a.rules.because("%s", p.invalidate && !invalidates
-                                 ? "a send that invalidates, which QUERY_DEV_CAP does not report"
-                                 : "it ends before its immediate or its key");
-    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    t_.a.rules.because("%s", p.immediate   ? "it ends before the end of its ImmDt"
+                             : invalidates ? "it ends before the end of its IETH"
+                                           : "a send that invalidates, which QUERY_DEV_CAP does "
+                                             "not report");
+    if (p.immediate || invalidates) refuse_size(qp, p);
+    else refuse_operation(qp, p);
     return;
   }
   // All packets but the last are full, and the last is not empty unless it is the only one.
@@ -146,7 +152,7 @@ void responder::execute(queue_pair& qp, request_packet& p) {
   if (!length_fits) {
     t_.a.rules.because("%zu bytes of payload; wanted: %s the MTU, %u (IBTA 9.7.4.1.6)",
                        p.view.rest_bytes, p.last ? "1 to" : "exactly", qp.mtu);
-    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    refuse_size(qp, p);
     return;
   }
   if (p.first && p.send) rq.received = 0;
@@ -177,7 +183,7 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
     const bool fits = bytes <= rq.write_left && (!p.last || bytes == rq.write_left);
     if (!fits) {
       t_.a.rules.because("%zu bytes of payload, %u of the message are left", bytes, rq.write_left);
-      refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+      refuse_size(qp, p);
       return false;
     }
     if (bytes != 0 &&

@@ -120,16 +120,18 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   const std::uint32_t psn = p.view.psn();
   const auto range = p.view.take<reth>();
   if (!range || (!repeated && rq.in_progress != message::none) || !qp.reliable()) {
-    t_.a.rules.because("a read %s", !range           ? "that ends before its RETH"
+    t_.a.rules.because("a read %s", !range           ? "that ends before the end of its RETH"
                                     : !qp.reliable() ? "over an unreliable connection"
                                                      : "while a message is in progress");
-    if (!repeated) refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    if (repeated) return;
+    if (range) refuse_operation(qp, p);
+    else refuse_size(qp, p);
     return;
   }
   if (exhausted(qp, repeated)) {
     t_.a.rules.because("more reads and atomics at once than rra_max allows, %u",
                        1u << qp.context.get<&qpc::rra_max>());
-    if (!repeated) refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    if (!repeated) refuse_size(qp, p);
     return;
   }
   response r;
@@ -142,17 +144,20 @@ void responder::read(queue_pair& qp, request_packet& p, bool repeated) {
   r.left = static_cast<std::uint32_t>(range->get<&reth::dma_length>());
   if (repeated && !asks_for_the_same(qp, p, r)) return;
   t_.a.rules.take_reason();
-  const bool allowed =
-      qp.context.get<&qpc::rre>() != 0 && r.left <= qp.message_bytes_max &&
-      (r.left == 0 || t_.a.regions->check(r.rkey, rq.remote, access::remote_read, r.address, r.left,
-                                          qp.mtu) == access_result::ok);
-  if (!allowed) {
-    if (!t_.a.rules.has_reason())
-      t_.a.rules.because("%u bytes, rre %u in the context; wanted: rre 1, and at most %llu bytes",
-                         r.left, static_cast<unsigned>(qp.context.get<&qpc::rre>()),
-                         static_cast<unsigned long long>(qp.message_bytes_max));
-    // What is asked again was allowed once; the requester may have its answer and the region be gone (as in Linux
-    // qib_rc.c, qib_rc_rcv_error).
+  // What is asked again was allowed once; the requester may have its answer and the region be gone
+  // (as in Linux qib_rc.c, qib_rc_rcv_error).
+  if (qp.context.get<&qpc::rre>() == 0 || r.left > qp.message_bytes_max) {
+    t_.a.rules.because(
+        "RETH length of %u bytes, rre %u in the context; wanted: rre 1, and at most %llu bytes",
+        r.left, static_cast<unsigned>(qp.context.get<&qpc::rre>()),
+        static_cast<unsigned long long>(qp.message_bytes_max));
+    if (repeated) return;
+    if (r.left > qp.message_bytes_max) refuse_size(qp, p);
+    else refuse_operation(qp, p);
+    return;
+  }
+  if (r.left != 0 && t_.a.regions->check(r.rkey, rq.remote, access::remote_read, r.address, r.left,
+                                         qp.mtu) != access_result::ok) {
     if (!repeated) refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }
@@ -172,7 +177,7 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
   const auto operands = atomic_operands::take(p);
   if (!operands || operands->address % 8 != 0 || rq.in_progress != message::none ||
       !qp.reliable() || exhausted(qp, false)) {
-    if (!operands) t_.a.rules.because("an atomic that ends before its operands");
+    if (!operands) t_.a.rules.because("an atomic that ends before the end of its AtomicETH");
     else if (operands->address % 8 != 0)
       t_.a.rules.because("an atomic at 0x%llx; wanted: a multiple of 8 (IBTA 9.4.5)",
                          static_cast<unsigned long long>(operands->address));
@@ -181,15 +186,19 @@ void responder::atomic(queue_pair& qp, request_packet& p) {
           "an atomic while a message is in progress, over an unreliable connection, "
           "or more at once than rra_max allows, %u",
           1u << qp.context.get<&qpc::rra_max>());
-    refuse(qp, p, nak_code::invalid_request, event_type::wq_invalid_request_error);
+    if (operands && operands->address % 8 == 0 && rq.in_progress != message::none)
+      refuse_operation(qp, p);
+    else refuse_size(qp, p);
+    return;
+  }
+  if (qp.context.get<&qpc::rae>() == 0) {
+    t_.a.rules.because("an atomic, rae 0 in the context; wanted: rae 1");
+    refuse_operation(qp, p);
     return;
   }
   operand_bytes bytes;
-  if (qp.context.get<&qpc::rae>() == 0 ||
-      t_.a.regions->read(operands->rkey, rq.remote, access::remote_atomic, operands->address,
+  if (t_.a.regions->read(operands->rkey, rq.remote, access::remote_atomic, operands->address,
                          bytes.data(), bytes.size()) != access_result::ok) {
-    if (!t_.a.rules.has_reason())
-      t_.a.rules.because("an atomic, rae 0 in the context; wanted: rae 1");
     refuse(qp, p, nak_code::remote_access_error, event_type::wq_access_violation);
     return;
   }

@@ -248,11 +248,14 @@ send_engine::step send_engine::execute_locally(queue_pair& qp, send_request& r) 
 bool send_engine::manage_memory(const queue_pair& qp, send_request& r) {
   memory_regions& regions = *t_.a.regions;
   access_result did = access_result::bad_permission;
+  std::uint64_t rkey = r.immediate;
   switch (r.opcode) {
     case wqe_opcode::bind_mw:
+      rkey = r.binding.get<&wqe_bind::new_rkey>();
       did = regions.bind(qp.owner, r.binding);
       break;
     case wqe_opcode::fast_register:
+      rkey = r.registration.get<&wqe_fast_register::mem_key>();
       // Linux enables it for the kernel's own queue pairs (hw/mlx4/qp.c, params1).
       if (qp.context.get<&qpc::fre>())
         did = regions.fast_register(qp.owner, r.registration, r.copied);
@@ -262,7 +265,8 @@ bool send_engine::manage_memory(const queue_pair& qp, send_request& r) {
   }
   if (did == access_result::unfinished) return false;
   if (did == access_result::ok) return true;
-  t_.a.rules.because("%s: %s", name_of(r.opcode), name_of(did));
+  t_.a.rules.because("%s of key 0x%x: %s", name_of(r.opcode), static_cast<unsigned>(rkey),
+                     name_of(did));
   // No source says what a fault of the page list or of context memory is called: chosen.
   const bool fault = did == access_result::not_present || did == access_result::bus_refused;
   r.blame(fault ? failures::local_protection : failures::memory_management, t_.a.rules);

@@ -103,7 +103,7 @@ void transport::parts::receive(unsigned port, const packet& p) {
   const auto v = packet_view::of(p);
   if (!v) {
     ++packets_dropped;
-    a.rules.because("%zu bytes whose headers contradict each other", p.bytes.size());
+    a.rules.because("%s", packet_view::why_not(p).c_str());
     a.rules.explain(remark_kind::packet_dropped,
                     "port " + std::to_string(port) + ": a packet was dropped",
                     a.rules.take_reason());
@@ -157,11 +157,8 @@ void transport::parts::deliver(queue_pair& qp, unsigned port, const packet_view&
     return;
   }
   if (!migration.admits(qp, port, v)) {
-    drop(port, v,
-         "it does not come by the queue pair's path: port %u, LID 0x%x, GRH %s, P_Key of "
-         "index %u; wanted of it: the same port, source LID, GIDs and P_Key (IBTA 9.6.1)",
-         qp.way.port, unsigned{qp.way.dlid}, qp.way.global ? "yes" : "no",
-         static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>()));
+    drop(port, v, "it does not come by the queue pair's path: %s (IBTA 9.6.1)",
+         a.rules.take_reason().text.c_str());
     return;
   }
   const bth_operation operation = operation_of(opcode);

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "wire.hpp"
 
+#include <cstdio>
+
 namespace freehca::model {
 
 using namespace layouts;
@@ -75,6 +77,41 @@ std::optional<packet_view> packet_view::of(const packet& p) {
   v.rest = at + bth::bytes;
   v.rest_bytes = left - bth::bytes - pad;
   return v;
+}
+
+std::string packet_view::why_not(const packet& p) {
+  const auto said = [](const char* format, auto... values) {
+    std::array<char, 120> text;
+    std::snprintf(text.data(), text.size(), format, values...);
+    return std::string(text.data());
+  };
+  const std::byte* at = p.bytes.data();
+  const std::size_t bytes = p.bytes.size();
+  if (bytes < lrh::bytes + bth::bytes)
+    return said("%zu bytes; wanted: an LRH and a BTH, %zu at least", bytes,
+                lrh::bytes + bth::bytes);
+  const auto link = image<layouts::lrh>::from_bytes(at);
+  const link_next_header next = link.get<&lrh::lnh>();
+  if (next != link_next_header::iba_local && next != link_next_header::iba_global)
+    return said("LRH next header %u; wanted: 2 or 3, a BTH or a GRH (IBTA 5.2)",
+                static_cast<unsigned>(next));
+  const auto words = static_cast<unsigned>(link.get<&lrh::packet_length>());
+  if (words * std::size_t{4} != bytes + icrc_bytes)
+    return said("LRH length of %u words; wanted: of %zu bytes with the ICRC", words,
+                bytes + icrc_bytes);
+  if (next == link_next_header::iba_global) {
+    if (bytes < lrh::bytes + grh::bytes + bth::bytes)
+      return said("LRH next header 3, and %zu bytes; wanted: a GRH and a BTH", bytes);
+    const auto global = image<layouts::grh>::from_bytes(at + lrh::bytes);
+    const auto version = static_cast<unsigned>(global.get<&layouts::grh::ip_version>());
+    if (version != grh_ip_version)
+      return said("GRH version %u; wanted: %u (IBTA 8.3)", version, unsigned{grh_ip_version});
+    const auto header = static_cast<unsigned>(global.get<&layouts::grh::next_header>());
+    if (header != grh_next_header_bth)
+      return said("GRH next header 0x%02x; wanted: 0x%02x (IBTA 8.3)", header,
+                  unsigned{grh_next_header_bth});
+  }
+  return "BTH pad count above the payload (IBTA 9.2)";
 }
 
 }  // namespace freehca::model

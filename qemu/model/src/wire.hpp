@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 
 #include <freehca/layouts/headers.hpp>
 
@@ -60,6 +61,8 @@ struct packet_view {
 
   /// Nothing when lengths contradict each other or the packet is no InfiniBand transport packet.
   static std::optional<packet_view> of(const packet& p);
+  /// Which field says that; for a packet that of() does not take.
+  static std::string why_not(const packet& p);
 
   /// Takes header T off the front of the rest; nothing when the packet is too short.
   template <class T>
