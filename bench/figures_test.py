@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""figures_test.py commands|context_memory PROGRAM [ARGUMENT...]: runs a measurement in virtual time, whose figures are the
-same on every machine, and compares them with what they were when they were last looked at, with a margin. A change for the
-better that leaves the margin is an error too: then the figures here, and in docs, are to be made true again.
+"""figures_test.py commands|context_memory PROGRAM [ARGUMENT...]: runs a measurement in virtual
+time, whose figures are the same on every machine, and compares them with what they were when they
+were last looked at, with a margin. A change for the better that leaves the margin is an error too:
+then the figures here, and in docs, are to be made true again.
 """
 import re
 import subprocess
@@ -14,11 +15,26 @@ FIGURES = {
     "commands": [
         ("commands for 4096 queue pairs", r"^ +1  side by side +(\d+)", 12400, 12700),
         ("gain of 16 commands side by side", r"^ +16  side by side .* ([\d.]+)$", 15.5, 16.0),
-        ("gain of 16 commands one after the other", r"^ +16  one after the other .* ([\d.]+)$", 1.0, 1.05),
+        (
+            "gain of 16 commands one after the other",
+            r"^ +16  one after the other .* ([\d.]+)$",
+            1.0,
+            1.05,
+        ),
     ],
     "context_memory": [
-        ("lent for what is occupied, 16384 queue pairs", r"for 16384 queue pairs.*: ([\d.]+)$", 1.0, 1.01),
-        ("lent for what is occupied, 1000 queue pairs", r"for 1000 queue pairs.*: ([\d.]+)$", 1.0, 1.06),
+        (
+            "lent for what is occupied, 16384 queue pairs",
+            r"for 16384 queue pairs.*: ([\d.]+)$",
+            1.0,
+            1.01,
+        ),
+        (
+            "lent for what is occupied, 1000 queue pairs",
+            r"for 1000 queue pairs.*: ([\d.]+)$",
+            1.0,
+            1.06,
+        ),
         ("blocks lent for nothing", r"^  lent for nothing +(\d+) pages", 0, 32),
     ],
 }

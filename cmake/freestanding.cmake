@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# What every file of the core is compiled with: no OS, no exceptions, no RTTI, no hidden thread-safety
-# locks around statics.
+# What every file of the core is compiled with: no OS, no exceptions, no RTTI, no hidden
+# thread-safety locks around statics.
 add_library(freehca_freestanding INTERFACE)
 target_compile_options(freehca_freestanding INTERFACE
   -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics)

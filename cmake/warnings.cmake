@@ -6,14 +6,16 @@ target_compile_options(freehca_warnings INTERFACE
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror)
 
 if(FREEHCA_SANITIZE)
-  # The model has no RTTI, so a test that looks at an object of its by the type of the vptr finds none.
+  # The model has no RTTI, so a test that looks at an object of its by the type of the vptr finds
+  # none.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=vptr
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
 if(FREEHCA_FUZZ)
-  # What inputs are compared with is not followed: it took a third of the time, and the inputs name the numbers that matter
-  # by themselves. Checks of each pointer that is used, but for the address sanitizer's, are left to the replay of the corpus.
+  # What inputs are compared with is not followed: it took a third of the time, and the inputs name
+  # the numbers that matter by themselves. Checks of each pointer that is used, but for the address
+  # sanitizer's, are left to the replay of the corpus.
   add_compile_options(-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp,indirect-calls
                       -fno-sanitize=alignment,null,object-size,pointer-overflow)
 endif()

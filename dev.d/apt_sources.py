@@ -3,9 +3,10 @@
 # Copyright the freehca authors
 """Prints apt sources (deb822) derived from the system's own, with deb-src added.
 
-The system's lists may name only binary packages and only the system's release. This prints the same archives
-with source packages, for the same release or for another (--release trixie, --backports), or for one suite alone
-(--suite bookworm-backports), and leaves out archives that are not Debian's own.
+The system's lists may name only binary packages and only the system's release. This prints the same
+archives with source packages, for the same release or for another (--release trixie, --backports),
+or for one suite alone (--suite bookworm-backports), and leaves out archives that are not Debian's
+own.
 """
 import argparse
 import glob
@@ -52,14 +53,24 @@ def read_deb822_style(path):
                 fields[name] = value.strip()
         if "Uris" not in fields or fields.get("Enabled", "yes").lower() in ("no", "false"):
             continue
-        options = {key: fields[key] for key in ("Signed-By", "Trusted", "Check-Valid-Until") if key in fields}
-        yield (fields["Uris"].split(), fields.get("Suites", "").split(),
-               fields.get("Components", "").split(), options)
+        options = {
+            key: fields[key]
+            for key in ("Signed-By", "Trusted", "Check-Valid-Until")
+            if key in fields
+        }
+        yield (
+            fields["Uris"].split(),
+            fields.get("Suites", "").split(),
+            fields.get("Components", "").split(),
+            options,
+        )
 
 
 def entries(etc):
     apt = os.path.join(etc, "apt")
-    lists = [os.path.join(apt, "sources.list")] + sorted(glob.glob(os.path.join(apt, "sources.list.d", "*.list")))
+    lists = [os.path.join(apt, "sources.list")] + sorted(
+        glob.glob(os.path.join(apt, "sources.list.d", "*.list"))
+    )
     for path in lists:
         if os.path.exists(path):
             yield from read_one_line_style(path)
@@ -72,24 +83,33 @@ def main():
     parser.add_argument("--etc", default="/etc", help="read the lists below this folder")
     parser.add_argument("--release", help="the release to ask for; default: the system's")
     parser.add_argument("--backports", action="store_true", help="add the release's backports")
-    parser.add_argument("--suite", help="this suite alone, of the archive that has the system's release")
+    parser.add_argument(
+        "--suite", help="this suite alone, of the archive that has the system's release"
+    )
     options = parser.parse_args()
 
     own = system_codename(options.etc)
     wanted = options.release or own
-    # Debian's own archives, told by the suite; what stands behind the codename is kept for the wanted release.
+    # Debian's own archives, told by the suite; what stands behind the codename is kept for the
+    # wanted release.
     known = {"": "", "-updates": "-updates", "-security": "-security", "/updates": "-security"}
     seen = set()
     for uris, suites, components, settings in entries(options.etc):
         for suite in suites:
-            if not suite.startswith(own) or suite[len(own):] not in known or "main" not in components:
+            if (
+                not suite.startswith(own)
+                or suite[len(own) :] not in known
+                or "main" not in components
+            ):
                 continue
-            tail = known[suite[len(own):]]
+            tail = known[suite[len(own) :]]
             # Archives for security may stand elsewhere; all other suites stand beside the release.
             targets = [wanted + tail]
             if options.suite:
-                elsewhere = known[suite[len(own):]] == "-security"
-                targets = [options.suite] if options.suite.endswith("-security") == elsewhere else []
+                elsewhere = known[suite[len(own) :]] == "-security"
+                targets = (
+                    [options.suite] if options.suite.endswith("-security") == elsewhere else []
+                )
             elif tail == "" and options.backports:
                 targets.append(wanted + "-backports")
             for uri in uris:
@@ -102,7 +122,9 @@ def main():
                         print(f"{name}: {value}")
                     print()
     if not seen:
-        sys.exit(f"apt_sources: the system's apt lists name no archive for '{own}' with the component main")
+        sys.exit(
+            f"apt_sources: the system's apt lists name no archive for '{own}' with the component main"
+        )
 
 
 if __name__ == "__main__":

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # bench.sh WHAT [OPTION...]: builds and runs a measurement.
-#   commands [--in-process] [--queue-pairs N] [--json FILE]: what many firmware commands in flight bring: in process, in
-#     virtual time; then, unless --in-process, in the test guest, against Linux's mlx4_ib. With --in-process also
+#   commands [--in-process] [--queue-pairs N] [--json FILE]: what many firmware commands in flight
+#   bring: in process, in
+#     virtual time; then, unless --in-process, in the test guest, against Linux's mlx4_ib. With
+#       --in-process also
 #     --at-a-time N, --latency-ns N, --post-ns N.
-#   context_memory [--queue-pairs N] [--alive N] [--seed N]: how closely lent memory follows the queue pairs that are
+#   context_memory [--queue-pairs N] [--alive N] [--seed N]: how closely lent memory follows the
+#   queue pairs that are
 #     alive, in process
-#   lateness [--seconds N]: how late a timer of the test guest is while another process has the adapter do what costs it
+#   lateness [--seconds N]: how late a timer of the test guest is while another process has the
+#   adapter do what costs it
 #     most, and while it is idle
-#   rdma_write [--rounds N]: RDMA writes of 64 KiB and 1 MiB in the test guest, by Linux's mlx4_ib on the model against
+#   rdma_write [--rounds N]: RDMA writes of 64 KiB and 1 MiB in the test guest, by Linux's mlx4_ib
+#   on the model against
 #     Soft-RoCE
 #   --help: this
 set -euo pipefail

@@ -2,8 +2,8 @@
 # Copyright the freehca authors
 # shellcheck shell=bash
 # The cache outside the checkout. Sourced, never run.
-# Rules: a finished thing appears under its final name by one rename; whatever is being made lies under a name
-# that nobody looks up; only the holder of a lock makes things.
+# Rules: a finished thing appears under its final name by one rename; whatever is being made lies
+# under a name that nobody looks up; only the holder of a lock makes things.
 
 FREEHCA_CACHE=${FREEHCA_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/freehca}
 export FREEHCA_CACHE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=bash
-# What every part of ./dev prints with: messages, and steps that show how far they are and for how long.
-# Sourced, never run. Expects FREEHCA_ROOT (the checkout).
+# What every part of ./dev prints with: messages, and steps that show how far they are and for how
+# long. Sourced, never run. Expects FREEHCA_ROOT (the checkout).
 
 : "${FREEHCA_ROOT:?}"
 FREEHCA_LOGS=${FREEHCA_LOGS:-$FREEHCA_ROOT/build/logs}
@@ -31,10 +31,11 @@ step_progress() {
   printf '%s' "${note:-$(tail -n 1 <<<"$lines" | cut -c 1-70)}"
 }
 
-# step LABEL COMMAND...: runs the command with its whole output in a log file. Says what is done, how far it
-# is (about every half minute; each second on a terminal) and how long it took. On failure it names the log,
-# shows its end and returns the command's status.
-# The command must be a program, not a function: `set -e` does not work in a function called from a condition.
+# step LABEL COMMAND...: runs the command with its whole output in a log file. Says what is done,
+# how far it is (about every half minute; each second on a terminal) and how long it took. On
+# failure it names the log, shows its end and returns the command's status.
+# The command must be a program, not a function: `set -e` does not work in a function called from a
+# condition.
 step() {
   local label=$1 log began pid status=0 waited=0 note
   shift
@@ -43,7 +44,8 @@ step() {
   began=$(date +%s)
   say "$label ..."
   printf '+ %s\n' "$*" >"$log"
-  # A process group of its own, ended as a whole when we are: a build left alone would work on, lock and all.
+  # A process group of its own, ended as a whole when we are: a build left alone would work on, lock
+  # and all.
   setsid "$@" >>"$log" 2>&1 </dev/null &
   pid=$!
   # shellcheck disable=SC2064 # this step's process, not a later one's

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# demo.sh [--in-process]: our driver brings the modelled adapter up and moves verified data: over VFIO in a guest
-# in QEMU, behind a virtual IOMMU; or, with --in-process, in one process with the model, without QEMU.
+# demo.sh [--in-process]: our driver brings the modelled adapter up and moves verified data: over
+# VFIO in a guest in QEMU, behind a virtual IOMMU; or, with --in-process, in one process with the
+# model, without QEMU.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

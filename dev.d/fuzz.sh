@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz.sh driver|model|qemu [SECONDS [SEED]]: the driver against an adapter that lies, the model against a hostile guest
-# and a hostile far end of its cable, or the glue between QEMU and the model by random actions, under sanitizers, for so
-# many seconds (default 60). What the first two learn is kept in the cache; an input that finds something is left in
-# build/fuzz-findings. What the third does follows from its seed.
+# fuzz.sh driver|model|qemu [SECONDS [SEED]]: the driver against an adapter that lies, the model
+# against a hostile guest and a hostile far end of its cable, or the glue between QEMU and the model
+# by random actions, under sanitizers, for so many seconds (default 60). What the first two learn is
+# kept in the cache; an input that finds something is left in build/fuzz-findings. What the third
+# does follows from its seed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -49,8 +50,9 @@ mkdir -p "$learned" "$findings"
 cache_lock "fuzz-$target"
 log=$FREEHCA_LOGS/fuzz-$target.log status=0
 say "fuzz: $target for $seconds s"
-# What follows which features are rare costs more than running an input does; what an input has allocated goes with the
-# reset of its machine, so that there are no leaks to look for (the replay in ./dev test looks for them).
+# What follows which features are rare costs more than running an input does; what an input has
+# allocated goes with the reset of its machine, so that there are no leaks to look for (the replay
+# in ./dev test looks for them).
 TIMEFORMAT='%U %S'
 { time "build/fuzz/tests/fuzz/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 -timeout=60 -entropic=0 \
   -detect_leaks=0 -rss_limit_mb=4096 "-artifact_prefix=$findings" -print_final_stats=1 \
@@ -61,7 +63,8 @@ if [[ $status -ne 0 ]]; then
 fi
 executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
-# By the clock, and by the time that a processor spent on it, which does not depend on what else the machine does.
+# By the clock, and by the time that a processor spent on it, which does not depend on what else the
+# machine does.
 rates=$(awk -v n="$executions" -v s="$seconds" '{ printf "%d a second, %d a second of processor time", n / s, n / ($1 + $2) }' \
   "$log.time")
 say "fuzz: $target: no finding in $executions executions ($rates), $coverage edges covered"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz_corpus.sh: of all inputs that the fuzzers have learned and that the tree has, the few that cover as much: they
-# become tests/fuzz/driver_corpus and tests/fuzz/model_corpus, which ./dev fuzz begins with.
+# fuzz_corpus.sh: of all inputs that the fuzzers have learned and that the tree has, the few that
+# cover as much: they become tests/fuzz/driver_corpus and tests/fuzz/model_corpus, which ./dev fuzz
+# begins with.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# lint.sh [--all] [CHECK...]: licences, scripts (shellcheck), format (clang-format), tidy (clang-tidy); default:
-# all four. clang-tidy looks at the sources that differ from the commit before the last, or, with --all, at every
-# one. All checks run; the exit status is 1 if one failed.
+# lint.sh [--all] [CHECK...]: licences, lines (their length), scripts (shellcheck), format
+# (clang-format, and black for Python), tidy (clang-tidy); default: all five. clang-tidy looks at
+# the sources that differ from the commit before the last, or, with --all, at every one. All checks
+# run; the exit status is 1 if one failed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -12,6 +13,8 @@ set -euo pipefail
 cd "$FREEHCA_ROOT"
 
 licences() { step "lint: licence lines" dev.d/lint_licences.py; }
+
+lines() { step "lint: columns" dev.d/lint_lines.py; }
 
 scripts() {
   local files
@@ -22,7 +25,9 @@ scripts() {
 format() {
   local files
   mapfile -t files < <(git ls-files '*.cpp' '*.hpp')
-  step "lint: clang-format (${#files[@]} files)" clang-format --dry-run -Werror "${files[@]}"
+  step "lint: clang-format (${#files[@]} files)" clang-format --dry-run -Werror "${files[@]}" || return 1
+  mapfile -t files < <(git ls-files '*.py')
+  step "lint: black (${#files[@]} files)" black --check "${files[@]}"
 }
 
 changed_sources() {
@@ -45,11 +50,11 @@ all=no checks=()
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
-    licences | scripts | format | tidy) checks+=("$argument") ;;
-    *) die "lint: unknown argument '$argument'; there are --all, licences, scripts, format, tidy" ;;
+    licences | lines | scripts | format | tidy) checks+=("$argument") ;;
+    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, scripts, format, tidy" ;;
   esac
 done
-[[ ${#checks[@]} -gt 0 ]] || checks=(licences scripts format tidy)
+[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines scripts format tidy)
 need script build clang lint
 failed=0
 for check in "${checks[@]}"; do "$check" || failed=1; done

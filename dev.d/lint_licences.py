@@ -7,7 +7,18 @@ import os
 import subprocess
 import sys
 
-SUFFIXES = (".cpp", ".hpp", ".c", ".h", ".py", ".sh", ".cmake", "CMakeLists.txt", "meson.build", "Kconfig")
+SUFFIXES = (
+    ".cpp",
+    ".hpp",
+    ".c",
+    ".h",
+    ".py",
+    ".sh",
+    ".cmake",
+    "CMakeLists.txt",
+    "meson.build",
+    "Kconfig",
+)
 COPYRIGHT = "Copyright the freehca authors"
 
 
@@ -19,9 +30,14 @@ def is_source(path):
 
 
 def main():
-    wrong = [f"LICENSES/{name}.txt is missing" for name in ("BSD-2-Clause", "GPL-2.0-or-later")
-             if not os.path.exists(f"LICENSES/{name}.txt")]
-    tracked = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True, text=True).stdout
+    wrong = [
+        f"LICENSES/{name}.txt is missing"
+        for name in ("BSD-2-Clause", "GPL-2.0-or-later")
+        if not os.path.exists(f"LICENSES/{name}.txt")
+    ]
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], check=True, capture_output=True, text=True
+    ).stdout
     count = 0
     for path in tracked.split("\0"):
         if not path or not os.path.isfile(path) or not is_source(path):

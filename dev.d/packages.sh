@@ -18,8 +18,9 @@ packages_missing() {
   done
 }
 
-# apt_get LABEL COMMAND...: a step that is a run of apt-get. While another process holds one of apt's locks (of the
-# packages, of the lists, of the archive files), it waits, says so, and tries again; for half an hour at most.
+# apt_get LABEL COMMAND...: a step that is a run of apt-get. While another process holds one of
+# apt's locks (of the packages, of the lists, of the archive files), it waits, says so, and tries
+# again; for half an hour at most.
 apt_get() {
   local label=$1 log until held pause=${FREEHCA_LOCK_PAUSE:-5}
   shift
@@ -50,7 +51,8 @@ need() {
   fi
   run+=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8)
   say "installing ${#missing[@]} packages: ${missing[*]}"
-  # An index that is missing or old names files that the archive no longer has: refresh and try again.
+  # An index that is missing or old names files that the archive no longer has: refresh and try
+  # again.
   if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
     apt_get "apt-get update" "${run[@]}" apt-get update || true
   fi

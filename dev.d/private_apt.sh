@@ -17,8 +17,8 @@ private_apt_use() {
   fi
 }
 
-# private_apt TOOL ARGUMENTS...: apt-get or apt-cache. The package status is an empty one, so that what is
-# installed on this machine does not change what is chosen.
+# private_apt TOOL ARGUMENTS...: apt-get or apt-cache. The package status is an empty one, so that
+# what is installed on this machine does not change what is chosen.
 private_apt() {
   local tool=$1
   shift
@@ -38,12 +38,14 @@ private_apt() {
     "$@"
 }
 
-# private_apt_update [fresh]: gets the lists when they are missing or older than a day (always, with `fresh`).
+# private_apt_update [fresh]: gets the lists when they are missing or older than a day (always, with
+# `fresh`).
 private_apt_update() {
   if [[ "${1-}" != fresh && -n "$(find "$PRIVATE_APT/updated" -mtime -1 2>/dev/null)" ]]; then
     return 0
   fi
-  # apt-get update succeeds with a warning when an archive could not be reached: make that a failure.
+  # apt-get update succeeds with a warning when an archive could not be reached: make that a
+  # failure.
   private_apt apt-get update --error-on=any || return 1
   touch "$PRIVATE_APT/updated"
 }

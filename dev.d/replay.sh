@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# replay.sh [OPTIONS] FILE: feeds a recording (docs/recording.md) to the model and prints where the answers differ.
+# replay.sh [OPTIONS] FILE: feeds a recording (docs/recording.md) to the model and prints where the
+# answers differ.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

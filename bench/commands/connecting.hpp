@@ -16,8 +16,8 @@ struct driven {
   pd_handle domain{};
   cq_handle completions{};             ///< of all queue pairs, sends and receives
   std::function<std::uint64_t()> now;  ///< nanoseconds, of the clock that is measured with
-  /// Runs the driver until it says true. Each command has a time limit, so that it does; fails when nothing is left
-  /// that could change it.
+  /// Runs the driver until it says true. Each command has a time limit, so that it does; fails when
+  /// nothing is left that could change it.
   std::function<status(const std::function<bool()>& done)> until;
 };
 
@@ -32,8 +32,9 @@ struct connecting_result {
   std::uint64_t nanoseconds = 0;
 };
 
-/// RC queue pairs from nothing to RTS: creates each with room for one request of one entry either way, and connects it
-/// to itself on port 1, which is active. Measures that; then destroys them. linux_ibverbs.cpp does the same.
+/// RC queue pairs from nothing to RTS: creates each with room for one request of one entry either
+/// way, and connects it to itself on port 1, which is active. Measures that; then destroys them.
+/// linux_ibverbs.cpp does the same.
 connecting_result connect_queue_pairs(const driven& by, const connecting_options& how);
 
 }  // namespace freehca::bench

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What many commands in flight bring: RC queue pairs from nothing to RTS, on the adapter's virtual clock, with
-// firmware that takes one command at a time and firmware that takes sixteen, and works on them side by side or
-// one after the other.
+// What many commands in flight bring: RC queue pairs from nothing to RTS, on the adapter's virtual
+// clock, with firmware that takes one command at a time and firmware that takes sixteen, and works
+// on them side by side or one after the other.
 #include <cstdlib>
 #include <fstream>
 

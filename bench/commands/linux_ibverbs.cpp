@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// RC queue pairs from nothing to RTS by Linux's mlx4_ib, through libibverbs, from one thread: what connecting.cpp
-// does, call by call and attribute by attribute. Prints one line of JSON.
+// RC queue pairs from nothing to RTS by Linux's mlx4_ib, through libibverbs, from one thread: what
+// connecting.cpp does, call by call and attribute by attribute. Prints one line of JSON.
 #include <infiniband/verbs.h>
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// RC queue pairs from nothing to RTS by our driver over VFIO, on the clock of the machine: the peer of
-// linux_ibverbs.cpp.
+// RC queue pairs from nothing to RTS by our driver over VFIO, on the clock of the machine: the peer
+// of linux_ibverbs.cpp.
 #include <cstdlib>
 
 #include <fmt/format.h>

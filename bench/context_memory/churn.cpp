@@ -181,7 +181,8 @@ class churning {
     return each * alive_.size();
   }
 
-  // Blocks that others than our queue pairs need: the firmware, and the queues of the driver itself.
+  // Blocks that others than our queue pairs need: the firmware, and the queues of the driver
+  // itself.
   void remember_others() {
     const context_tables& tables = rig_.adapter.contexts();
     const context_layout::group_shape s = context_layout::shape(context_group::qp);

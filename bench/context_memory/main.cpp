@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How closely the memory that is lent for contexts follows the queue pairs that are alive, and whether all of it
-// comes back; once with memory in plenty, and once with pages to lend that run out now and then.
+// How closely the memory that is lent for contexts follows the queue pairs that are alive, and
+// whether all of it comes back; once with memory in plenty, and once with pages to lend that run
+// out now and then.
 #include <cstdlib>
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# How late a timer of the guest is while another process has the adapter do what costs it most. SECONDS_EACH for each.
-# The guest's clock is QEMU's: it runs with the host's.
+# How late a timer of the guest is while another process has the adapter do what costs it most.
+# SECONDS_EACH for each. The guest's clock is QEMU's: it runs with the host's.
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

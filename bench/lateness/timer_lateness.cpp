@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// timer_lateness SECONDS: wakes up every millisecond, and prints by how many microseconds it was late: the median, the
-// 99th in a hundred, and the greatest.
+// timer_lateness SECONDS: wakes up every millisecond, and prints by how many microseconds it was
+// late: the median, the 99th in a hundred, and the greatest.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>

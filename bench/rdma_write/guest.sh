@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# ib_write_bw within one guest, by mlx4_ib on the modelled adapter and by Soft-RoCE (rdma_rxe on a veth interface), in
-# turns. ROUNDS of 64 MiB each; prints the median of each in MB/s, and their ratio.
+# ib_write_bw within one guest, by mlx4_ib on the modelled adapter and by Soft-RoCE (rdma_rxe on a
+# veth interface), in turns. ROUNDS of 64 MiB each; prints the median of each in MB/s, and their
+# ratio.
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

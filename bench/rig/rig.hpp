@@ -12,8 +12,8 @@
 
 namespace freehca::bench {
 
-/// A machine with a modelled adapter and the driver on it, with room for so many small queue pairs, a protection
-/// domain and a completion queue for all of them.
+/// A machine with a modelled adapter and the driver on it, with room for so many small queue pairs,
+/// a protection domain and a completion queue for all of them.
 class rig {
  public:
   rig(const in_process::machine_options& how, unsigned queue_pairs);

@@ -9,8 +9,8 @@
 
 namespace freehca::verified_traffic {
 
-/// Surroundings with the modelled adapter in this very process. Driver and adapter share one virtual clock, which
-/// moves only here.
+/// Surroundings with the modelled adapter in this very process. Driver and adapter share one
+/// virtual clock, which moves only here.
 class in_process_host : public surroundings {
  public:
   explicit in_process_host(const in_process::machine_options& how = {}) : machine(how) {}

@@ -184,8 +184,8 @@ void channel::free_slot(command_slot& s) {
 }
 
 unsigned channel::deliver() {
-  // Only what has ended by now: a callback that restarts a command which is refused at once must not keep
-  // this loop alive.
+  // Only what has ended by now: a callback that restarts a command which is refused at once must
+  // not keep this loop alive.
   list<command> batch;
   while (command* c = ended_.pop_front()) batch.push_back(*c);
   unsigned completed = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How commands end: answers in the command register, completion events, deadlines, a device that is gone.
+// How commands end: answers in the command register, completion events, deadlines, a device that is
+// gone.
 #include <freehca/firmware_cmds/channel.hpp>
 
 #include <freehca/hal/barrier.hpp>
@@ -13,12 +14,14 @@ namespace {
 constexpr std::uint32_t all_ones = ~std::uint32_t{0};
 }
 
-/// Reads the last word of the register: taken until the firmware has cleared `go`, and while `t` shows that
-/// the word read is not yet the answer to the last command (Linux 6.1 cmd.c cmd_pending).
+/// Reads the last word of the register: taken until the firmware has cleared `go`, and while `t`
+/// shows that the word read is not yet the answer to the last command (Linux 6.1 cmd.c
+/// cmd_pending).
 channel::register_state channel::look(std::uint8_t* raw_status) {
   constexpr std::size_t last = layouts::hcr{}.go.offset;
   const std::uint32_t word = mmio::read_32(hcr_, last);
-  // The word with the token has sixteen reserved bits: only a device that is gone reads as all ones there.
+  // The word with the token has sixteen reserved bits: only a device that is gone reads as all ones
+  // there.
   if (word == all_ones && mmio::read_32(hcr_, layouts::hcr{}.token.offset) == all_ones)
     return register_state::gone;
   layouts::image<layouts::hcr> seen;

@@ -19,8 +19,8 @@ void channel::post_what_may(std::uint64_t now) {
   }
 }
 
-/// Whether one more command fits beside those under way. Where waiting cannot help, because unanswered
-/// commands hold everything, the queue ends.
+/// Whether one more command fits beside those under way. Where waiting cannot help, because
+/// unanswered commands hold everything, the queue ends.
 bool channel::may_post(std::uint64_t now) {
   if (!failure_.ok()) return false;
   if (events_ != want_events_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Who waits and where: what may be posted with its client, what works on an object that another has first behind that
-// one.
+// Who waits and where: what may be posted with its client, what works on an object that another has
+// first behind that one.
 #include <freehca/firmware_cmds/channel.hpp>
 
 namespace freehca {

@@ -80,8 +80,8 @@ status context_layout::plan(const budget& b, const capabilities& c) {
       return transport_error::bad_reply;
   }
 
-  // Each table is aligned to its size (Linux 6.1 profile.c): placed by size, largest first, none leaves a gap.
-  // The four cMPT tables are one, of a fixed number of entries.
+  // Each table is aligned to its size (Linux 6.1 profile.c): placed by size, largest first, none
+  // leaves a gap. The four cMPT tables are one, of a fixed number of entries.
   struct item {
     std::uint64_t bytes;
     unsigned table;  // context_tables_count: all cMPTs

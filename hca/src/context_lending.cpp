@@ -58,8 +58,8 @@ void context_tables::send(block& b) {
   mapping_.push_back(b);
 }
 
-/// Finds pages that lie together for the most blocks from `b` on that are wanted and may go together; returns the
-/// logarithm of their number, 0 when it is for none but itself.
+/// Finds pages that lie together for the most blocks from `b` on that are wanted and may go
+/// together; returns the logarithm of their number, 0 when it is for none but itself.
 unsigned context_tables::lend_run(block& b) {
   if (!b.together || !b.pages.empty() || layout_->block_pages(b.table) != 1) return 0;
   const std::uint32_t blocks = layout_->blocks(b.table);
@@ -93,7 +93,8 @@ status context_tables::lend(block& b) {
   return {};
 }
 
-/// Writes the entries of a block behind the `at` there are; returns their number, 0 when they do not fit.
+/// Writes the entries of a block behind the `at` there are; returns their number, 0 when they do
+/// not fit.
 unsigned context_tables::write_entries(const block& b, unsigned at) {
   unsigned runs = 0;
   for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next) ++runs;
@@ -107,8 +108,9 @@ unsigned context_tables::write_entries(const block& b, unsigned at) {
   return runs;
 }
 
-/// 2^log pages from the start of `run` on, for the context memory `skip` bytes behind the start of `b`. The size that an
-/// entry may have is bounded by the alignment of both addresses (Linux 6.1 fw.c mlx4_map_cmd).
+/// 2^log pages from the start of `run` on, for the context memory `skip` bytes behind the start of
+/// `b`. The size that an entry may have is bounded by the alignment of both addresses (Linux 6.1
+/// fw.c mlx4_map_cmd).
 void context_tables::write_entry(const block& b, std::uint64_t skip, const page_run& run,
                                  unsigned log, unsigned place) {
   using entry = layouts::map_entry;

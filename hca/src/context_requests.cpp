@@ -6,7 +6,8 @@
 
 namespace freehca {
 
-/// Calls f for each block that the request's objects lie in, while it gives true; whether it always did.
+/// Calls f for each block that the request's objects lie in, while it gives true; whether it always
+/// did.
 template <class F>
 bool context_tables::each_block(const context_request& r, F f) const {
   if (r.first_ == r.end_) return true;
@@ -117,7 +118,8 @@ void context_tables::release(block& b) {
   if (b.state == block_state::mapped) give_up(b);
 }
 
-/// Calls f for each block that was lent by the same entry, while it gives true; whether it always did.
+/// Calls f for each block that was lent by the same entry, while it gives true; whether it always
+/// did.
 template <class F>
 bool context_tables::each_of_run(const block& b, F f) const {
   const std::uint32_t first = b.index >> b.log_run << b.log_run;
@@ -127,7 +129,8 @@ bool context_tables::each_of_run(const block& b, F f) const {
   return true;
 }
 
-/// No source says that a part of what one entry lent can be taken back: it waits for the last of its blocks.
+/// No source says that a part of what one entry lent can be taken back: it waits for the last of
+/// its blocks.
 void context_tables::give_up_run(block& b) {
   const bool all = each_of_run(b, [](const block& other) {
     return other.state == block_state::mapped && other.references == 0;
@@ -140,7 +143,8 @@ void context_tables::give_up_run(block& b) {
   });
 }
 
-/// Nobody needs a block that is mapped: it is kept, and for that the one that was kept longest may have to go.
+/// Nobody needs a block that is mapped: it is kept, and for that the one that was kept longest may
+/// have to go.
 void context_tables::give_up(block& b) {
   if (b.log_run != 0) return give_up_run(b);
   if (most_spares_ == 0) {

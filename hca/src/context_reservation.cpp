@@ -34,7 +34,8 @@ void context_reservation::reserve(device& on, context_group group, std::uint32_t
   if (!on.up() || holds) return on.refuse(*this, driver_error::bad_state);
   const number_allocator* const numbers = numbers_of(on.numbers(), group);
   if (numbers == nullptr) return on.refuse(*this, driver_error::unsupported);
-  // The lowest free number is given out: with so many taken or resting it lies below the sum of all.
+  // The lowest free number is given out: with so many taken or resting it lies below the sum of
+  // all.
   const std::uint64_t wanted = std::uint64_t{objects} + numbers->out() + numbers->most_resting();
   from_ = numbers->first();
   count_ = wanted < numbers->total() ? static_cast<std::uint32_t>(wanted) : numbers->total();

@@ -123,8 +123,8 @@ void device::fail(status why) {
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
-/// The first word of the error buffer is nonzero after an internal error; a device that is gone reads as all
-/// ones (Linux 6.1 catas.c).
+/// The first word of the error buffer is nonzero after an internal error; a device that is gone
+/// reads as all ones (Linux 6.1 catas.c).
 void device::check_health() {
   if (!watches_health()) return;
   if (!channel_.failure().ok()) return fail(channel_.failure());
@@ -234,7 +234,8 @@ device_holdings device::holdings() const {
 void device::lent_area::settled(lease&, const settlement& how, void* of) noexcept {
   auto& area = *static_cast<lent_area*>(of);
   if (how.by_reset) return;
-  // The step that sent the command may see it after this, when the answer came right behind a cancel().
+  // The step that sent the command may see it after this, when the answer came right behind a
+  // cancel().
   if (how.answer.ok()) area.lent_before = area.lent;
   else area.lent = area.lent_before;
 }

@@ -35,7 +35,8 @@ void event_context::close() {
 
 unsigned event_context::poll(unsigned limit) {
   if (!is_open()) return 0;
-  // A note that is lost between the two is of an event that the ring shows already, or that arm() reports anew.
+  // A note that is lost between the two is of an event that the ring shows already, or that arm()
+  // reports anew.
   const bool fired = notified_.load(std::memory_order_acquire);
   if (fired) notified_.store(false, std::memory_order_relaxed);
   unsigned count = 0;

@@ -45,8 +45,8 @@ image<mpt> entry_for(const memory_region_attributes& a, std::uint32_t key, std::
 }  // namespace
 
 std::uint32_t verbs::next_key(std::uint32_t index) {
-  // Another low byte at each use of an index: keys of the region before do not open this one. The reserved key
-  // opens all of memory, and invalid_lkey ends a scatter list.
+  // Another low byte at each use of an index: keys of the region before do not open this one. The
+  // reserved key opens all of memory, and invalid_lkey ends a scatter list.
   for (;;) {
     const std::uint32_t key = index << 8 | ++key_bytes_[index & mpt_mask_];
     if (key != invalid_lkey && key != device_->capabilities().reserved_lkey) return key;

@@ -41,8 +41,8 @@ status page_lender::fill(std::uint32_t pages, lent_pages& to, unsigned most_runs
   return grow(to, pages - to.pages, log, most_runs);
 }
 
-/// Appends runs of 2^log pages or smaller ones, none larger than the one before: each run is then as aligned in
-/// what it stands for as in memory.
+/// Appends runs of 2^log pages or smaller ones, none larger than the one before: each run is then
+/// as aligned in what it stands for as in memory.
 status page_lender::grow(lent_pages& to, std::uint32_t pages, unsigned log, unsigned most_runs) {
   for (std::uint32_t left = pages; left > 0 && most_runs > 0;) {
     while (std::uint32_t{1} << log > left) --log;

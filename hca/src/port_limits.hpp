@@ -8,8 +8,9 @@
 
 namespace freehca {
 
-/// What the driver asks of an InfiniBand port before INIT_PORT: the capability mask that it has (every SET_PORT replaces
-/// it), the largest MTU, and as many lanes as it takes (Linux 6.1 port.c mlx4_SET_PORT).
+/// What the driver asks of an InfiniBand port before INIT_PORT: the capability mask that it has
+/// (every SET_PORT replaces it), the largest MTU, and as many lanes as it takes (Linux 6.1 port.c
+/// mlx4_SET_PORT).
 struct port_limits {
   static constexpr unsigned tries = 4;  // 8, 4, 2, 1 lanes
 

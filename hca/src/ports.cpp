@@ -9,7 +9,8 @@ using layouts::smp;
 void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribute attribute,
                          std::uint32_t modifier) {
   begin(&on_cancel, this);
-  // The keys are checked for who comes over the wire, not for the host itself (Linux 6.1 hw/mlx4/mad.c).
+  // The keys are checked for who comes over the wire, not for the host itself (Linux 6.1
+  // hw/mlx4/mad.c).
   const auto flags = static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_mkey) |
                      static_cast<std::uint32_t>(layouts::mad_ifc_modifier::ignore_bkey);
   mad_.restart();

@@ -35,7 +35,8 @@ result<shapes> shapes_for(const queue_pair_attributes& a, const capabilities& ca
 
 }  // namespace
 
-/// Gets what a queue pair is made of; what it got so far stands in the object, from where it is released.
+/// Gets what a queue pair is made of; what it got so far stands in the object, from where it is
+/// released.
 struct queue_pair_builder {
   verbs& owner;
   queue_pair& pair;

@@ -57,8 +57,9 @@ void device::tear_down(operation& done) {
   if (state_ == device_state::closed || done_ != nullptr)
     return refuse(done, driver_error::bad_state);
   if (direction_ == direction::down) {
-    // It is being undone already, after an answer that came late: why the bring-up failed, its caller was told.
-    // recover() joins here too, and needs no reset: the undo gives everything back.
+    // It is being undone already, after an answer that came late: why the bring-up failed, its
+    // caller was told. recover() joins here too, and needs no reset: the undo gives everything
+    // back.
     outcome_ = {};
     failure_ = {};
     done_ = &done;
@@ -86,7 +87,8 @@ void device::recover(operation& done) {
   if (!undone_already && !resetting_) begin_reset();
 }
 
-/// Objects, context memory, or commands in doubt: step by step the device could not be taken from them.
+/// Objects, context memory, or commands in doubt: step by step the device could not be taken from
+/// them.
 bool device::held_by_users() const {
   const number_spaces& n = numbers_;
   for (const port_control& p : port_control_)
@@ -118,8 +120,8 @@ bool device::told_to_reset() const {
          phase_ >= steps::rest;
 }
 
-/// Bring-up stops at once, but for a reset: a command that the firmware has is detached. A teardown is never
-/// broken off, but one that is overdue goes on by a reset.
+/// Bring-up stops at once, but for a reset: a command that the firmware has is detached. A teardown
+/// is never broken off, but one that is overdue goes on by a reset.
 void device::on_cancel(operation&, void* self) noexcept {
   auto& d = *static_cast<device*>(self);
   if (d.resetting_ || (d.direction_ != direction::up && !d.overdue_)) return;

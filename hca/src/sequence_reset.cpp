@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the sequences do beside their steps: the reset that takes everything back, late answers, and closing.
+// What the sequences do beside their steps: the reset that takes everything back, late answers, and
+// closing.
 #include <freehca/hal/barrier.hpp>
 #include <freehca/layouts/register_map.hpp>
 
@@ -25,8 +26,9 @@ void device::reset_done(status outcome) {
   resetting_ = false;
   phase_ = item_ = 0;
   wake_ = 0;
-  // A device that may not master the bus reaches no memory either. One that is gone is told all the same:
-  // its registers may be deaf while the rest of it lives. Whether that one hears it does not matter.
+  // A device that may not master the bus reaches no memory either. One that is gone is told all the
+  // same: its registers may be deaf while the rest of it lives. Whether that one hears it does not
+  // matter.
   const bool quiet = outcome.ok() || steps::set_bus_master(*this, false).ok();
   if (!quiet && !outcome.is(transport_error::gone)) {
     if (outcome_.ok()) {
@@ -70,8 +72,8 @@ void device::wait_for_late_answers() {
   wake_ = 0;
 }
 
-/// Whatever the device was about to do must not reach memory that is given back. Without waiting: a reset
-/// through the register would need a second before configuration space can be restored.
+/// Whatever the device was about to do must not reach memory that is given back. Without waiting: a
+/// reset through the register would need a second before configuration space can be restored.
 void device::keep_from_memory() {
   const platform_operations& p = *setup_.platform.operations;
   if (p.reset_function != nullptr && p.reset_function(setup_.platform.context).ok()) {

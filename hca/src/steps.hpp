@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The steps of bring-up. Each is a function that the sequence calls again and again until it says that it is
-// done or failed; between calls it keeps its place in phase_ and item_. An undo function takes back what flags
-// say is there, so that it serves a step that was done, one that failed half way, and one that never began.
+// The steps of bring-up. Each is a function that the sequence calls again and again until it says
+// that it is done or failed; between calls it keeps its place in phase_ and item_. An undo function
+// takes back what flags say is there, so that it serves a step that was done, one that failed half
+// way, and one that never began.
 #pragma once
 
 #include <new>
@@ -28,7 +29,8 @@ struct device::steps {
   };
   static const step table[bring_up_steps];
 
-  /// Makes the command that the step waits for. It lives until the next one, or the end of the step.
+  /// Makes the command that the step waits for. It lives until the next one, or the end of the
+  /// step.
   template <class F, class... Target>
   static firmware_command<F>& make(device& d, Target... target) {
     static_assert(sizeof(firmware_command<F>) <= sizeof d.command_space_);
@@ -56,8 +58,8 @@ struct device::steps {
     d.channel_.submit(*d.command_);
     return wait;
   }
-  /// The same for one that gives the device something to take back: `*effect` is true from now on, unless the
-  /// firmware refuses.
+  /// The same for one that gives the device something to take back: `*effect` is true from now on,
+  /// unless the firmware refuses.
   static outcome send_with_effect(device& d, unsigned phase, bool& effect) {
     effect = true;
     d.effect_ = &effect;

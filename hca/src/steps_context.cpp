@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Context memory and INIT_HCA. Order and arithmetic: Linux 6.1 main.c mlx4_init_icm, profile.c, fw.c
-// mlx4_INIT_HCA.
+// Context memory and INIT_HCA. Order and arithmetic: Linux 6.1 main.c mlx4_init_icm, profile.c,
+// fw.c mlx4_INIT_HCA.
 #include <bit>
 
 #include <freehca/firmware_cmds/hca.hpp>
@@ -40,9 +40,10 @@ auto device::steps::set_icm_size(device& d) -> outcome {
   return done;
 }
 
-/// How many objects of a group have their context memory from the start: those of the firmware and those of the
-/// driver itself. The multicast table gets the rest of its memory with its groups: without device-managed steering nothing wants
-/// it whole (Linux 6.1 main.c mlx4_init_icm says so, and maps it whole for simplicity).
+/// How many objects of a group have their context memory from the start: those of the firmware and
+/// those of the driver itself. The multicast table gets the rest of its memory with its groups:
+/// without device-managed steering nothing wants it whole (Linux 6.1 main.c mlx4_init_icm says so,
+/// and maps it whole for simplicity).
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
   switch (g) {
@@ -122,7 +123,8 @@ auto device::steps::unmap_reserved(device& d) -> outcome {
 
 namespace {
 
-/// The steering of a card that can do it both ways: as Linux 6.1 main.c choose_steering_mode chooses.
+/// The steering of a card that can do it both ways: as Linux 6.1 main.c choose_steering_mode
+/// chooses.
 bool has_b0_steering(const freehca::capabilities& can) {
   return can.has(layouts::dev_cap_flag::vep_uc_steering) &&
          can.has(layouts::dev_cap_flag::vep_mc_steering);

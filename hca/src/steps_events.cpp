@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Numbers, interrupts, event queues, and the switch of the command channel to completion events. Sources:
-// Linux 6.1 eq.c, main.c mlx4_setup_hca (the NOP self-test).
+// Numbers, interrupts, event queues, and the switch of the command channel to completion events.
+// Sources: Linux 6.1 eq.c, main.c mlx4_setup_hca (the NOP self-test).
 #include <freehca/firmware_cmds/eq.hpp>
 #include <freehca/firmware_cmds/nop.hpp>
 #include <freehca/hal/barrier.hpp>
@@ -75,8 +75,8 @@ auto device::steps::disarm_interrupts(device& d) -> outcome {
   return done;
 }
 
-/// Writes the translation of a ring into the memory behind the MTT table, where hardware's contract has the
-/// driver write it.
+/// Writes the translation of a ring into the memory behind the MTT table, where hardware's contract
+/// has the driver write it.
 status device::steps::write_translation(device& d, const event_queue_parts& q) {
   using layouts::mtt;
   for (std::uint32_t i = 0; i < q.mtts; ++i) {
@@ -258,7 +258,8 @@ auto device::steps::use_events(device& d) -> outcome {
       d.phase_ = fired;
       [[fallthrough]];
     default:
-      // The answer was found in the ring; whether the interrupt works is another question, and not needed.
+      // The answer was found in the ring; whether the interrupt works is another question, and not
+      // needed.
       d.info_.interrupts_work = d.interrupts_armed_ && d.events_[0].statistics().interrupts > 0;
       if (!d.info_.interrupts_work && d.interrupts_armed_ && d.setup_.platform.now() < d.patience_)
         return later(d, interrupt_poll);

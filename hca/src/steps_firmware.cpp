@@ -44,8 +44,8 @@ auto device::steps::query_fw(device& d) -> outcome {
   return done;
 }
 
-/// Without the buffer an internal error shows only in commands that are not answered: the device is usable,
-/// but somebody has to know.
+/// Without the buffer an internal error shows only in commands that are not answered: the device is
+/// usable, but somebody has to know.
 void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
                                       std::uint64_t words) {
   const mmio_region& in = bar == 0 ? d.bar0_ : d.bar2_;
@@ -178,7 +178,8 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_dev_cap;
   const auto& o = c.output;
-  // Right after a start, firmware may answer with nothing sensible, such as no context memory (Theseus mlx4).
+  // Right after a start, firmware may answer with nothing sensible, such as no context memory
+  // (Theseus mlx4).
   const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
                         o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
                         o.get<&l::max_icm_sz>() != 0 && o.get<&l::log_page_sz>() <= 12 &&

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Ports: what they are, their limits, INIT_PORT, and waiting until a subnet manager has made them active.
-// Sources: Linux 6.1 port.c mlx4_SET_PORT, fw.c mlx4_INIT_PORT and mlx4_config_mad_demux, main.c.
+// Ports: what they are, their limits, INIT_PORT, and waiting until a subnet manager has made them
+// active. Sources: Linux 6.1 port.c mlx4_SET_PORT, fw.c mlx4_INIT_PORT and mlx4_config_mad_demux,
+// main.c.
 #include <freehca/firmware_cmds/mad.hpp>
 #include <freehca/firmware_cmds/port.hpp>
 #include <freehca/firmware_cmds/query.hpp>
@@ -14,7 +15,8 @@ namespace freehca {
 
 namespace {
 
-// No source: chosen. Changes are reported by events as well; this is for the first LID of a slow manager.
+// No source: chosen. Changes are reported by events as well; this is for the first LID of a slow
+// manager.
 constexpr std::uint64_t port_poll = clock::milliseconds(20);
 
 layouts::port_type link_layer_of(const layouts::image<layouts::query_port>& o) {
@@ -110,8 +112,9 @@ auto device::steps::close_ports(device& d) -> outcome {
   return send(d, 1);
 }
 
-/// The driver leaves subnet management to the firmware's agent, which is how it is after INIT_HCA: without
-/// CONF_SPECIAL_QP nobody else answers. What is asked is only whether the host could ever have it otherwise.
+/// The driver leaves subnet management to the firmware's agent, which is how it is after INIT_HCA:
+/// without CONF_SPECIAL_QP nobody else answers. What is asked is only whether the host could ever
+/// have it otherwise.
 auto device::steps::mad_demux(device& d) -> outcome {
   if (d.phase_ == 0) {
     if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return done;

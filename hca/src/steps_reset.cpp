@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Ownership, reset, bus mastering, and the command channel. Sources: Linux 6.1 main.c mlx4_get_ownership and
-// reset.c, illumos hermon.c for the dwords that are not saved; registers in register_map.hpp.
+// Ownership, reset, bus mastering, and the command channel. Sources: Linux 6.1 main.c
+// mlx4_get_ownership and reset.c, illumos hermon.c for the dwords that are not saved; registers in
+// register_map.hpp.
 #include <freehca/hal/barrier.hpp>
 #include <freehca/layouts/register_map.hpp>
 
@@ -45,8 +46,8 @@ status device::steps::set_bus_master(device& d, bool on) {
     FREEHCA_TRY(p.operations->write_configuration(p.context, pci_command,
                                                   v | (on ? pci_command_master : 0)));
   }
-  // What the device wrote before it was stopped arrives ahead of the answer to a read (PCI Express ordering:
-  // a completion does not pass posted writes).
+  // What the device wrote before it was stopped arrives ahead of the answer to a read (PCI Express
+  // ordering: a completion does not pass posted writes).
   return on ? status() : p.operations->read_configuration(p.context, pci_command, &v);
 }
 
@@ -93,8 +94,8 @@ status device::steps::save_configuration(device& d) {
   return {};
 }
 
-/// Everything but the gateway and the address of vital product data, whose flag would start a write; the
-/// command register last, when all that it switches on is in place.
+/// Everything but the gateway and the address of vital product data, whose flag would start a
+/// write; the command register last, when all that it switches on is in place.
 status device::steps::restore_configuration(device& d) {
   const freehca::platform& p = d.setup_.platform;
   const auto byte = [&d](unsigned at) {
@@ -139,7 +140,8 @@ auto device::steps::reset(device& d) -> outcome {
           return again(d, registers_answer);
         }
       }
-      // Ahead of the semaphore: a process that dies while it holds it leaves a card that only a takeover resets.
+      // Ahead of the semaphore: a process that dies while it holds it leaves a card that only a
+      // takeover resets.
       if (!d.configuration_wiped_)
         if (const status s = save_configuration(d); !s.ok()) return fail(s);
       d.patience_ = clock::after(now, flash_semaphore_limit);
@@ -151,8 +153,8 @@ auto device::steps::reset(device& d) -> outcome {
       if (held == all_ones) return fail(transport_error::gone);
       if (held != 0) {
         if (now < d.patience_) return later(d, poll_interval);
-        // Whoever takes the device over says that nobody is at its flash either; only a reset frees the semaphore
-        // of a tool that died.
+        // Whoever takes the device over says that nobody is at its flash either; only a reset frees
+        // the semaphore of a tool that died.
         if (!d.setup_.take_over) return fail(driver_error::busy);
       }
       d.configuration_wiped_ = true;

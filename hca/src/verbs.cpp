@@ -23,7 +23,8 @@ class divider {
   std::byte* at_;
 };
 
-/// Numbers in a block of context memory that is in doubt, or that the device would not give back, are passed over.
+/// Numbers in a block of context memory that is in doubt, or that the device would not give back,
+/// are passed over.
 template <context_group group>
 number_filter usable_in(const context_tables& tables) {
   return {[](const void* of, std::uint32_t first, std::uint32_t count) {

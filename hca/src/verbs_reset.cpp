@@ -55,8 +55,8 @@ void verbs::forget_all(Objects& objects) {
   for (std::uint32_t i = 0; i < objects.count(); ++i) {
     object_record& object = objects.at(i);
     if (object.state == object_record::phase::free) continue;
-    // An operation at work ends by the reset too, and a lease in doubt settles by it: both release the record, but
-    // perhaps when the device has other uses for the numbers.
+    // An operation at work ends by the reset too, and a lease in doubt settles by it: both release
+    // the record, but perhaps when the device has other uses for the numbers.
     strip(object);
     if (object.under_change) object.forgotten = true;
     else if (!object.at_risk()) release(object);

@@ -8,7 +8,8 @@ mkdir -p "$build"
 exec 9>"$build/lock"
 flock 9
 if [[ ! -e $build/build.ninja ]]; then
-  # Nothing here may depend on where the checkout lies: the archive's content is part of a cache key.
+  # Nothing here may depend on where the checkout lies: the archive's content is part of a cache
+  # key.
   cmake -S "$FREEHCA_ROOT" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=g++ \
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DFREEHCA_TESTS=OFF \
     -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$FREEHCA_ROOT=." >&2

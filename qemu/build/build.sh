@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# build.sh [--sanitized ARCHIVE BINARY]: QEMU with the mlx4 device, from Debian's source package. The last line it
-# prints is the path of the binary. With --sanitized, makes BINARY too: glue and model (ARCHIVE) with sanitizers.
+# build.sh [--sanitized ARCHIVE BINARY]: QEMU with the mlx4 device, from Debian's source package.
+# The last line it prints is the path of the binary. With --sanitized, makes BINARY too: glue and
+# model (ARCHIVE) with sanitizers.
 #
-# In the cache: qemu/tree-KEY is one source tree, configured and compiled, that is reused: a change of the model
-# costs a relink. qemu/bin-KEY holds one finished binary for one content of model and glue; it appears whole.
+# In the cache: qemu/tree-KEY is one source tree, configured and compiled, that is reused: a change
+# of the model costs a relink. qemu/bin-KEY holds one finished binary for one content of model and
+# glue; it appears whole.
 set -euo pipefail
 here=$FREEHCA_ROOT/qemu/build
 # shellcheck source=dev.d/console.sh
@@ -54,7 +56,8 @@ if [[ ! -e $tree/source ]]; then
   fi
 fi
 
-# 3. The binary, unless this very one was built before. The key is taken from the copies in the tree, which are
+# 3. The binary, unless this very one was built before. The key is taken from the copies in the
+#    tree, which are
 # what is compiled: the checkout may change meanwhile.
 "$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "${archive[@]}"
 device=$(files_key "$tree/source/hw/freehca")

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# check_trixie.sh [--link]: does the device's glue also compile against the QEMU of Debian's next release? With
-# --link the whole emulator is built with it. Exit status 77: cannot be told here, and why.
+# check_trixie.sh [--link]: does the device's glue also compile against the QEMU of Debian's next
+# release? With --link the whole emulator is built with it. Exit status 77: cannot be told here, and
+# why.
 set -euo pipefail
 here=$FREEHCA_ROOT/qemu/build
 # shellcheck source=dev.d/console.sh

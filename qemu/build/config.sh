@@ -3,10 +3,12 @@
 # shellcheck shell=bash
 # How QEMU is configured, and where its trees lie in the cache. Sourced, never run.
 
-# The system's own tools, whatever else stands first in the user's PATH (QEMU's configure is picky about Python).
+# The system's own tools, whatever else stands first in the user's PATH (QEMU's configure is picky
+# about Python).
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
-# One target, TCG (and KVM for those who have it), no user interface, none of the optional libraries.
+# One target, TCG (and KVM for those who have it), no user interface, none of the optional
+# libraries.
 QEMU_CONFIGURE=(
   --target-list=x86_64-softmmu --without-default-features --enable-tcg --enable-kvm --enable-fdt=system
   --disable-docs --disable-tools --disable-guest-agent --disable-install-blobs --disable-debug-info

@@ -3,9 +3,10 @@
 # Copyright the freehca authors
 """graft.py QEMU_SOURCE CHECKOUT [ARCHIVE]: puts the device's glue into a QEMU source tree.
 
-The tree gains hw/freehca: our generated meson.build and Kconfig, qom/ (the checkout's qemu/qom) with its trace events, include/
-(the model's public headers) and the model's archive. With no qemu/qom/meson.build or no archive it gains an empty
-folder. Files that are unchanged are left alone, so that ninja rebuilds only what changed.
+The tree gains hw/freehca: our generated meson.build and Kconfig, qom/ (the checkout's qemu/qom)
+with its trace events, include/ (the model's public headers) and the model's archive. With no
+qemu/qom/meson.build or no archive it gains an empty folder. Files that are unchanged are left
+alone, so that ninja rebuilds only what changed.
 """
 import os
 import shutil
@@ -57,7 +58,8 @@ def add_line(path, line):
 
 MESON = """\
 # Generated. qom/meson.build finds here:
-#   freehca_model: a dependency that brings the model's headers and links its archive (C++ inside, C outside).
+#   freehca_model: a dependency that brings the model's headers and links its archive (C++ inside, C
+#   outside).
 # The archive goes in as link arguments because QEMU's own build has no C++ from 10.0 on.
 freehca_model = declare_dependency(
   include_directories: include_directories('include'),
@@ -87,7 +89,9 @@ def main():
     add_line(os.path.join(tree, "hw", "meson.build"), "subdir('freehca')")
     # QEMU's build makes the trace events of each folder in this list; the file has to be there.
     trace_events = os.path.join(glue, "trace-events")
-    with open(trace_events if archive and os.path.exists(trace_events) else os.devnull, "rb") as file:
+    with open(
+        trace_events if archive and os.path.exists(trace_events) else os.devnull, "rb"
+    ) as file:
         write_if_changed(os.path.join(ours, "trace-events"), file.read())
     add_below(os.path.join(tree, "meson.build"), "trace_events_subdirs = [", "  'hw/freehca',")
     add_line(os.path.join(tree, "hw", "Kconfig"), "source freehca/Kconfig")

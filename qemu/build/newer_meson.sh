@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# newer_meson.sh FOLDER RELEASE OTHER: unpacks a meson of at least 1.5 into FOLDER (whole or not at all): from
-# the backports of RELEASE, or the one of the later release OTHER. It is a pure Python package, so that
-# neither the system nor a package manager has to know of it.
+# newer_meson.sh FOLDER RELEASE OTHER: unpacks a meson of at least 1.5 into FOLDER (whole or not at
+# all): from the backports of RELEASE, or the one of the later release OTHER. It is a pure Python
+# package, so that neither the system nor a package manager has to know of it.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

@@ -3,7 +3,8 @@
 # Copyright the freehca authors
 # source.sh debian RELEASE FOLDER | source.sh user PATH FOLDER
 # Unpacks QEMU's source into FOLDER (which appears whole or not at all).
-#   debian: Debian's source package of that release; every version that the archive lists, newest first,
+#   debian: Debian's source package of that release; every version that the archive lists, newest
+#   first,
 #           because archives drop files between point releases.
 #   user:   a source tree or a tarball that the user names.
 set -euo pipefail

@@ -104,7 +104,7 @@ static bool parse_link(const char *name, const char *text, uint8_t *link,
 }
 
 /* Cards of one machine differ: the next default lies 16 further on (a card
- * takes four GUIDs from its own on: captures, section 6). */
+ * takes four GUIDs from its own on: captures). */
 static uint64_t default_guid(uint64_t first)
 {
     static unsigned cards;

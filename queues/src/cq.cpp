@@ -38,8 +38,8 @@ status cq::open(const cq_resources& r) {
   consumer_ = 0;
   arm_number_ = 1;
   dropped_ = 0;
-  // The device does this too unless SW2HW_CQ says otherwise; a ring that is right from the start needs no
-  // trust in that.
+  // The device does this too unless SW2HW_CQ says otherwise; a ring that is right from the start
+  // needs no trust in that.
   fill(ring_.host, ring_bytes(r.log_entries, entry_bytes_), cq_initial_byte);
   dma::store_be64(record_.host, 0);
   return {};
@@ -91,8 +91,8 @@ void cq::forget(std::uint32_t qpn) {
   while (producer - consumer_ < entries_ && is_mine(entry_at(producer), producer)) ++producer;
   barrier::dma_load_to_dma_load();
 
-  // From the newest to the oldest: what stays moves up over what goes, and keeps the owner bit of its new
-  // place (Linux 6.1 hw/mlx4/cq.c __mlx4_ib_cq_clean).
+  // From the newest to the oldest: what stays moves up over what goes, and keeps the owner bit of
+  // its new place (Linux 6.1 hw/mlx4/cq.c __mlx4_ib_cq_clean).
   std::uint32_t gone = 0;
   for (std::uint32_t i = producer; i-- != consumer_;) {
     entry e;

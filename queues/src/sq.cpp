@@ -75,8 +75,8 @@ status sq::check(const send_request& r, std::uint64_t bytes) const {
 }
 
 status sq::post(const send_request& r) {
-  // The list is looked through before anything is written; entries of no bytes are left out, so that the
-  // limits count what remains.
+  // The list is looked through before anything is written; entries of no bytes are left out, so
+  // that the limits count what remains.
   std::uint64_t bytes = r.inline_length;
   unsigned entries = 0;
   for (unsigned i = 0; i < r.entries; ++i) {

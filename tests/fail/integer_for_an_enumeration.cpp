@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-// EXPECT: cannot convert|invalid conversion|no viable conversion|no known conversion|cannot initialize
+// EXPECT: cannot convert|invalid conversion|no viable conversion|no known conversion|cannot
+// initialize
 #include <freehca/layouts/eqc.hpp>
 using namespace freehca::layouts;
 void f() {

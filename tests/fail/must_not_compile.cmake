@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 #
-# cmake -DCOMPILER= -DFILE= -DFLAGS= -P: see CMakeLists.txt. Debug builds and release builds both refuse, so
-# the file is compiled with and without NDEBUG.
+# cmake -DCOMPILER= -DFILE= -DFLAGS= -P: see CMakeLists.txt. Debug builds and release builds both
+# refuse, so the file is compiled with and without NDEBUG.
 file(STRINGS ${FILE} lines REGEX "^// EXPECT: ")
 list(LENGTH lines count)
 if(NOT count EQUAL 1)

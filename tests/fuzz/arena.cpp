@@ -37,7 +37,8 @@ constexpr std::size_t most_left = std::size_t{8}
                                   << 20;   // of what inputs allocate, left to the next
 constexpr int unspecified = 0xbe;          // what a new block holds
 constexpr std::size_t most_copied = 8192;  // pages; after so many, those to be saved are found anew
-// From so many bytes on, the kernel gives zeros more cheaply than writing them does: most are never looked at.
+// From so many bytes on, the kernel gives zeros more cheaply than writing them does: most are never
+// looked at.
 constexpr std::size_t given_by_kernel = std::size_t{256} << 10;
 
 thread_local arena* now = nullptr;
@@ -73,7 +74,8 @@ std::size_t up(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
 }
 
-// Poisoned bytes too, so not with memcpy, which the sanitizer watches; and the compiler must not make it one.
+// Poisoned bytes too, so not with memcpy, which the sanitizer watches; and the compiler must not
+// make it one.
 __attribute__((no_sanitize("address"))) void copy_page(std::byte* to, const std::byte* from) {
   using words = std::uint64_t __attribute__((vector_size(32), may_alias));
   for (std::size_t at = 0; at < 4096; at += sizeof(words)) {

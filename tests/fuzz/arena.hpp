@@ -9,14 +9,16 @@
 
 namespace freehca::fuzz {
 
-/// A heap of its own. While it is the current one, all that the process allocates with `new` or calloc comes from it; so a
-/// machine that is made there stands there whole, however its parts are built. seal() notes what there is, and
-/// restore() brings back every byte of it and forgets what has been allocated since. What has been freed is not given
-/// out again before that. With the address sanitizer, what is free and what lies between two blocks is poisoned.
+/// A heap of its own. While it is the current one, all that the process allocates with `new` or
+/// calloc comes from it; so a machine that is made there stands there whole, however its parts are
+/// built. seal() notes what there is, and restore() brings back every byte of it and forgets what
+/// has been allocated since. What has been freed is not given out again before that. With the
+/// address sanitizer, what is free and what lies between two blocks is poisoned.
 ///
-/// A page is saved when it is first written to after seal() (it is write-protected until then, and a fault tells),
-/// and restored each time from then on, until so much was copied that it is worth while to find out anew what inputs touch:
-/// a reset costs what they touch, not what the machine has. One thread.
+/// A page is saved when it is first written to after seal() (it is write-protected until then, and
+/// a fault tells), and restored each time from then on, until so much was copied that it is worth
+/// while to find out anew what inputs touch: a reset costs what they touch, not what the machine
+/// has. One thread.
 class arena {
  public:
   /// Bytes of address space; only what is touched costs memory.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// `new`, `delete`, calloc and free of programs that keep machines: from the arena that is current, else from the
-// process's heap. calloc and free stand here under the names that the linker's option --wrap has for them.
+// `new`, `delete`, calloc and free of programs that keep machines: from the arena that is current,
+// else from the process's heap. calloc and free stand here under the names that the linker's option
+// --wrap has for them.
 #include <cstdlib>
 #include <new>
 

@@ -9,7 +9,8 @@
 
 namespace freehca::fuzz {
 
-/// Numbers and bytes, one after the other, made into one number that is another when any of them is.
+/// Numbers and bytes, one after the other, made into one number that is another when any of them
+/// is.
 class digest {
  public:
   void add(std::uint64_t number) {

@@ -14,7 +14,8 @@ start start_of(input& from) {
   beginning where;
   const unsigned which = from.byte();
   where.machine = which % beginning::machines.size();
-  // Most inputs begin on a device that is up: a bring-up takes as long as many of what comes after it.
+  // Most inputs begin on a device that is up: a bring-up takes as long as many of what comes after
+  // it.
   constexpr unsigned cold = 8, each = 8, connected = 80;
   const unsigned what = from.byte();
   where.point = what < cold        ? 0

@@ -33,7 +33,8 @@ storage allocate(std::size_t bytes) {
 
 using in_process::detached;
 
-// No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter does.
+// No sequence of the driver may take longer than this on the adapter's clock, whatever the adapter
+// does.
 constexpr std::uint64_t patience = clock::seconds(600);
 
 /// What a task makes and uses.
@@ -44,9 +45,10 @@ struct connection {
   bool made = false;
 };
 
-/// The driver against an adapter that lies as the input says: bring-up; regions, completion queues and queue pairs made
-/// and used by several tasks at the same time; teardown. Afterwards the adapter is honest, and the driver has to be:
-/// everything given back, and, unless the adapter was pulled, a bring-up and messages that work.
+/// The driver against an adapter that lies as the input says: bring-up; regions, completion queues
+/// and queue pairs made and used by several tasks at the same time; teardown. Afterwards the
+/// adapter is honest, and the driver has to be: everything given back, and, unless the adapter was
+/// pulled, a bring-up and messages that work.
 class driver_run final : public target {
  public:
   explicit driver_run(const beginning& where)
@@ -102,7 +104,8 @@ class driver_run final : public target {
     machine_.adapter().release_held_commands();
     tear_down();
     check_nothing_left();
-    // An entry that names a later request than it should retires those before it, too, and tells of one.
+    // An entry that names a later request than it should retires those before it, too, and tells of
+    // one.
     if (!adapter.changed_structures()) {
       if (messages_->unended() != 0) found("a request never ends");
       if (where_.point >= beginning::up) messages_->check_memory();
@@ -177,7 +180,8 @@ class driver_run final : public target {
       if (each != nullptr) each->cancel();
   }
 
-  // A bring-up is cancelled some commands behind the last lie: what comes then, an honest bring-up does too.
+  // A bring-up is cancelled some commands behind the last lie: what comes then, an honest bring-up
+  // does too.
   void cut_short(const lies& adapter) {
     constexpr unsigned some = 3;
     std::uint64_t until = 0;
@@ -411,7 +415,8 @@ class driver_run final : public target {
   void recover() {
     status s = bring_up();
     if (s.is(driver_error::busy)) {
-      // It was told that somebody else has a semaphore, when the very read had given it the semaphore.
+      // It was told that somebody else has a semaphore, when the very read had given it the
+      // semaphore.
       device_.close();
       open(true);
       s = bring_up();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The far end of the cable of port 2: packets for queue pairs that live, nearly right, and what is no packet at all.
+// The far end of the cable of port 2: packets for queue pairs that live, nearly right, and what is
+// no packet at all.
 #include <cstring>
 #include <iterator>
 
@@ -97,7 +98,8 @@ void hostile_guest::lay_cable() {
   ASSERT_TRUE(links().active(cabled_port));
 }
 
-// What the queue pair would receive by itself is its record's page: a shared queue has one of its own.
+// What the queue pair would receive by itself is its record's page: a shared queue has one of its
+// own.
 void hostile_guest::make_shared_queue(const test_qp& qp) {
   using layouts::srqc;
   const auto where = driver->make_buffer(1);
@@ -319,7 +321,8 @@ void hostile_guest::change_cable() {
   }
 }
 
-// As a far end that trains, and its subnet manager, do. Of no effect where the guest has no open port.
+// As a far end that trains, and its subnet manager, do. Of no effect where the guest has no open
+// port.
 void hostile_guest::raise_link() {
   using layouts::dr_smp, layouts::port_info;
   using model::test::link_packet_of;

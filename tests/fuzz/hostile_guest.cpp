@@ -187,7 +187,8 @@ void hostile_guest::write_noise() {
       to = host->at(cq.doorbell_record);
       break;
     default:
-      // Contexts: in tables whose entries are 64 to 256 bytes, those of the queues in use and those beside them.
+      // Contexts: in tables whose entries are 64 to 256 bytes, those of the queues in use and those
+      // beside them.
       to = host->at(driver->lent[kind / 8 % driver->lent.size()] + number() % 1024 * 64);
   }
   damage(to, 64, 16);
@@ -220,7 +221,8 @@ void hostile_guest::break_down() {
   }
 }
 
-// Enough for a request to be given up for lost (seven times 2^14 * 4.096 us), and for a link to train.
+// Enough for a request to be given up for lost (seven times 2^14 * 4.096 us), and for a link to
+// train.
 void hostile_guest::let_pass(std::uint64_t nanoseconds) {
   constexpr std::uint64_t most = 2'000'000'000;
   const std::uint64_t now = std::min(nanoseconds, most - std::min(passed_, most));

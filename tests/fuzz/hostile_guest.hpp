@@ -16,9 +16,10 @@
 
 namespace freehca::fuzz {
 
-/// A guest on a modelled adapter that is up, with queue pairs that work. From there on it does what an input says:
-/// accesses to registers and doorbells, commands, work requests and contexts that are nearly right, noise where the
-/// adapter reads, a bus that refuses. From port 2 a cable leads to a far end that is no better.
+/// A guest on a modelled adapter that is up, with queue pairs that work. From there on it does what
+/// an input says: accesses to registers and doorbells, commands, work requests and contexts that
+/// are nearly right, noise where the adapter reads, a bus that refuses. From port 2 a cable leads
+/// to a far end that is no better.
 class hostile_guest : public model::test::transport_fixture {
  public:
   explicit hostile_guest(const model::options& how);
@@ -48,7 +49,8 @@ class hostile_guest : public model::test::transport_fixture {
 
   void act();
   void note_step();
-  /// In all, no more than an input needs: adapters with work to look at are looked at all the while.
+  /// In all, no more than an input needs: adapters with work to look at are looked at all the
+  /// while.
   void let_pass(std::uint64_t nanoseconds);
 
   void access_registers();

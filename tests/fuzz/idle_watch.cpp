@@ -12,8 +12,8 @@
 
 namespace freehca::fuzz {
 
-// "At once" is for what has just come (an adapter may interrupt without end), and for what only looking can tell:
-// answers without an interrupt, a command register that is taken.
+// "At once" is for what has just come (an adapter may interrupt without end), and for what only
+// looking can tell: answers without an interrupt, a command register that is taken.
 void idle_watch::check(unsigned handled, std::uint64_t deadline) {
   const bool interrupted = machine_.messages() != messages_;
   messages_ = machine_.messages();
@@ -36,7 +36,8 @@ void idle_watch::check(unsigned handled, std::uint64_t deadline) {
   else if (idle_looks_ > 2 * most_idle_looks) found("the driver spins");
 }
 
-// An adapter that interrupts whenever it is armed, and for nothing: for the driver time passes all the same.
+// An adapter that interrupts whenever it is armed, and for nothing: for the driver time passes all
+// the same.
 void idle_watch::wait_in_storm() {
   constexpr unsigned interrupts_each = 8, longest = 20;
   machine_.advance(clock::microseconds(1) << std::min(storm_++ / interrupts_each, longest));
@@ -50,8 +51,9 @@ bool idle_watch::register_taken() const {
   return h.get<&layouts::hcr::go>();
 }
 
-// A driver that looks again and again at an adapter that is silent: less and less often, up to once a second, also when it
-// asked for an earlier look, as on a host that is busy. Or an input would take as long as thousands.
+// A driver that looks again and again at an adapter that is silent: less and less often, up to once
+// a second, also when it asked for an earlier look, as on a host that is busy. Or an input would
+// take as long as thousands.
 std::uint64_t idle_watch::patiently(std::uint64_t deadline) {
   constexpr unsigned looks_each = 4, longest = 20, in_time = 24;
   const unsigned late = deadline == 0 ? looks_ : looks_ < in_time ? 0 : looks_ - in_time;

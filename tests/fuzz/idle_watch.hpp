@@ -9,14 +9,14 @@
 
 namespace freehca::fuzz {
 
-/// Watches how often a driver looks at its adapter: one that says again and again that it wants to look at once, and
-/// has nothing to look for, would keep a processor busy for ever.
+/// Watches how often a driver looks at its adapter: one that says again and again that it wants to
+/// look at once, and has nothing to look for, would keep a processor busy for ever.
 class idle_watch {
  public:
   idle_watch(in_process::machine& on, device& of) : machine_(on), device_(of) {}
 
-  /// After a poll that found `handled` things, and the deadline that the driver gave: the one that the machine is to
-  /// wait for. Traps when the driver spins.
+  /// After a poll that found `handled` things, and the deadline that the driver gave: the one that
+  /// the machine is to wait for. Traps when the driver spins.
   std::uint64_t polled(unsigned handled, std::uint64_t deadline) {
     check(handled, deadline);
     return patiently(deadline);

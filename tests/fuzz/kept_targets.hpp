@@ -11,8 +11,8 @@
 
 namespace freehca::fuzz {
 
-/// Runs inputs on machines that are made once for each state and brought back to it after each input. For programs
-/// that arena_new.cpp is part of.
+/// Runs inputs on machines that are made once for each state and brought back to it after each
+/// input. For programs that arena_new.cpp is part of.
 class kept_targets {
  public:
   kept_targets() = default;

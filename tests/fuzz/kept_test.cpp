@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// An input does on a kept machine what it does on a new one, whatever the machine was used for before: else a finding
-// could not be replayed. Runs the inputs of the folders on kept machines forwards, on new ones, and on the kept ones
-// backwards. Kept machines come first: what code keeps for good from its first run would else be there already, outside
-// of what a reset takes back.
+// An input does on a kept machine what it does on a new one, whatever the machine was used for
+// before: else a finding could not be replayed. Runs the inputs of the folders on kept machines
+// forwards, on new ones, and on the kept ones backwards. Kept machines come first: what code keeps
+// for good from its first run would else be there already, outside of what a reset takes back.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -12,14 +12,15 @@
 
 namespace freehca::fuzz {
 
-/// Makes an adapter lie as the input says. The input is a list of lies: how many chances to tell it pass first,
-/// what kind, where, and with which value. A chance is a register that the driver reads or a write of the
-/// adapter to memory, which is where all that it says to a driver goes through: outputs of commands, event and
-/// completion entries, contexts. When the list is used up the adapter is honest.
+/// Makes an adapter lie as the input says. The input is a list of lies: how many chances to tell it
+/// pass first, what kind, where, and with which value. A chance is a register that the driver reads
+/// or a write of the adapter to memory, which is where all that it says to a driver goes through:
+/// outputs of commands, event and completion entries, contexts. When the list is used up the
+/// adapter is honest.
 class lies {
  public:
-  /// `cancel` is called when the input wants what the driver is doing to be cancelled: between two looks of the
-  /// driver at the adapter, or from inside the next completion.
+  /// `cancel` is called when the input wants what the driver is doing to be cancelled: between two
+  /// looks of the driver at the adapter, or from inside the next completion.
   enum class moment : std::uint8_t { between_polls, at_a_completion };
   using canceller = std::function<void(moment)>;
   /// `payload` says which addresses the lies change no more than data with.
@@ -37,8 +38,9 @@ class lies {
   bool used_up() const { return !on_; }
   /// How many lies were told.
   unsigned told() const { return told_; }
-  /// Whether what the adapter wrote to memory was changed, and whether other memory than payload was: the adapter's own
-  /// contexts stand there too, and it does anything when they are not what it wrote.
+  /// Whether what the adapter wrote to memory was changed, and whether other memory than payload
+  /// was: the adapter's own contexts stand there too, and it does anything when they are not what
+  /// it wrote.
   bool changed_writes() const { return changed_writes_; }
   bool changed_structures() const { return changed_structures_; }
 

@@ -15,17 +15,19 @@ constexpr unsigned kinds = 3, choices = std::size(model::capability_names) + 1,
 constexpr unsigned whole = 252;
 constexpr unsigned thorough_each = 256;
 
-/// An adapter of one kind, and without one capability or none.
+/// An adapter of one kind, and without one capability or none. Every other one reads send queues
+/// ahead.
 model::options adapter_of(std::uint32_t state) {
   model::options how;
   how.kind = static_cast<model::variant>(state / choices % kinds);
   if (state % choices != 0) how.without.add(model::capability_names[state % choices - 1].what);
   how.cable[1] = true;
+  how.prefetch = state % 2 != 0;
   return how;
 }
 
-/// The model against a guest that does what the input says, all of it allowed by the bus and little of it by the
-/// hardware's rules. Whatever was done, a reset makes the adapter as new.
+/// The model against a guest that does what the input says, all of it allowed by the bus and little
+/// of it by the hardware's rules. Whatever was done, a reset makes the adapter as new.
 class model_run final : public target {
  public:
   explicit model_run(std::uint32_t state) : guest_(adapter_of(state)) {}

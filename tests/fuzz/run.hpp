@@ -10,8 +10,8 @@
 
 namespace freehca::fuzz {
 
-/// A machine in a state in which inputs begin, and what they do to it (driver_run.cpp, model_run.cpp). Traps when
-/// something is found, and says what.
+/// A machine in a state in which inputs begin, and what they do to it (driver_run.cpp,
+/// model_run.cpp). Traps when something is found, and says what.
 class target {
  public:
   target() = default;
@@ -23,16 +23,17 @@ class target {
   virtual void go(input from) = 0;
   /// After go(): what must hold too, and takes longer to see: that the machine works again.
   virtual void check_thoroughly() = 0;
-  /// After go(): a digest of all that the machine did, step by step, and of what it left. The same input has the same
-  /// on every machine.
+  /// After go(): a digest of all that the machine did, step by step, and of what it left. The same
+  /// input has the same on every machine.
   virtual std::uint64_t trace() = 0;
 };
 
-/// The state in which an input begins, which is how its machine is made; taken from the input's front.
+/// The state in which an input begins, which is how its machine is made; taken from the input's
+/// front.
 struct start {
   std::uint32_t state;
-  /// Whether a kept machine is to be checked thoroughly, which takes as long as many inputs: one input in some dozens,
-  /// by a mark of its bytes, so that inputs do not breed those that are.
+  /// Whether a kept machine is to be checked thoroughly, which takes as long as many inputs: one
+  /// input in some dozens, by a mark of its bytes, so that inputs do not breed those that are.
   bool thorough;
 };
 start start_of(input& from);

@@ -14,7 +14,8 @@ namespace {
 using queues::send_opcode;
 
 constexpr std::byte nobodys{0x5a}, untouched{0xa5};
-// Of each pair: a page that is nobody's, its source, one that is nobody's, its target; one more at the end.
+// Of each pair: a page that is nobody's, its source, one that is nobody's, its target; one more at
+// the end.
 constexpr std::size_t pages_each = 4, pages_in_all = traffic::pairs * pages_each + 1;
 
 std::byte sent_byte(unsigned pair, std::size_t at) {

@@ -17,9 +17,10 @@
 
 namespace freehca::fuzz {
 
-/// Messages of queue pairs that are each connected to itself, from a registered page to another, with pages between
-/// them that are nobody's. Traps when a request completes that was not posted, or a second time, when data that arrived
-/// is not what was sent, and when a byte changes that no message may change.
+/// Messages of queue pairs that are each connected to itself, from a registered page to another,
+/// with pages between them that are nobody's. Traps when a request completes that was not posted,
+/// or a second time, when data that arrived is not what was sent, and when a byte changes that no
+/// message may change.
 class traffic {
  public:
   static constexpr unsigned pairs = 3, messages = 4;
@@ -49,7 +50,8 @@ class traffic {
   /// Posts all messages of a pair. What the queues refuse is not outstanding.
   void post(unsigned pair, const keys& with, const plan& what, queues::sq& send,
             queues::rq& receive);
-  /// Takes what stands in a completion queue. `true_data`: nothing has changed what the adapter writes.
+  /// Takes what stands in a completion queue. `true_data`: nothing has changed what the adapter
+  /// writes.
   void poll(queues::cq& completions, bool true_data);
   void take(const queues::work_completion& w, bool true_data);
 

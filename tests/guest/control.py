@@ -110,8 +110,10 @@ class Control:
 
     def get(self, name, device):
         """A property, or one of the model's counters by its short name."""
+
         def read(name):
             return self.qmp({"execute": "qom-get", "arguments": {"path": device, "property": name}})
+
         try:
             return read(name)
         except ValueError:
@@ -132,7 +134,12 @@ class Control:
                 value = json.loads(value)
             except ValueError:
                 pass
-            self.qmp({"execute": "qom-set", "arguments": {"path": device, "property": name, "value": value}})
+            self.qmp(
+                {
+                    "execute": "qom-set",
+                    "arguments": {"path": device, "property": name, "value": value},
+                }
+            )
             return ""
         if command == "qmp":
             return json.dumps(self.qmp(json.loads(rest)))

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""cpio.py FOLDER ARCHIVE: writes the folder as a "newc" cpio archive, as an initramfs wants it, without root.
+"""cpio.py FOLDER ARCHIVE: writes the folder as a "newc" cpio archive, as an initramfs wants it,
+without root.
 
-All owners are root; times are zero, so that the same files give the same archive. The kernel unpacks several
-archives that follow each other: each is padded to 512 bytes, so that they can be concatenated.
+All owners are root; times are zero, so that the same files give the same archive. The kernel
+unpacks several archives that follow each other: each is padded to 512 bytes, so that they can be
+concatenated.
 """
 import os
 import stat
@@ -26,9 +28,24 @@ class Writer:
 
     def add(self, name, mode, data=b"", device=(0, 0)):
         self.count += 1
-        fields = (self.count, mode, 0, 0, 2 if stat.S_ISDIR(mode) else 1, 0, len(data), 0, 0,
-                  device[0], device[1], len(name.encode()) + 1, 0)
-        self._write(b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0")
+        fields = (
+            self.count,
+            mode,
+            0,
+            0,
+            2 if stat.S_ISDIR(mode) else 1,
+            0,
+            len(data),
+            0,
+            0,
+            device[0],
+            device[1],
+            len(name.encode()) + 1,
+            0,
+        )
+        self._write(
+            b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+        )
         self._pad(4)
         self._write(data)
         self._pad(4)
@@ -42,7 +59,9 @@ class Writer:
             self.add(name, stat.S_IFDIR | 0o755)
         elif stat.S_ISREG(status.st_mode):
             with open(path, "rb") as file:
-                self.add(name, stat.S_IFREG | (0o755 if status.st_mode & 0o100 else 0o644), file.read())
+                self.add(
+                    name, stat.S_IFREG | (0o755 if status.st_mode & 0o100 else 0o644), file.read()
+                )
 
     def close(self):
         self.add("TRAILER!!!", 0)

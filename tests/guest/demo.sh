@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# What `./dev demo` runs in the guest, with the adapter bound to vfio-pci: our driver's own report, and whether the
-# model counted the packets that the driver's messages must have made.
+# What `./dev demo` runs in the guest, with the adapter bound to vfio-pci: our driver's own report,
+# and whether the model counted the packets that the driver's messages must have made.
 . /usr/lib/guest/lib.sh
 log_mark
 

@@ -6,7 +6,8 @@ import struct
 
 
 def needed(path):
-    """The names of the libraries (and the interpreter's path, as it stands) that an ELF file asks for.
+    """The names of the libraries (and the interpreter's path, as it stands) that an ELF file asks
+    for.
 
     An empty list for whatever is not a 64-bit little-endian ELF file.
     """
@@ -14,9 +15,11 @@ def needed(path):
         data = file.read()
     if data[:6] != b"\x7fELF\x02\x01":
         return []
-    header_offset, = struct.unpack_from("<Q", data, 32)
+    (header_offset,) = struct.unpack_from("<Q", data, 32)
     entry_size, count = struct.unpack_from("<HH", data, 54)
-    segments = [struct.unpack_from("<IIQQQQ", data, header_offset + entry_size * i) for i in range(count)]
+    segments = [
+        struct.unpack_from("<IIQQQQ", data, header_offset + entry_size * i) for i in range(count)
+    ]
     loads = [(address, size, offset) for kind, _, offset, address, _, size in segments if kind == 1]
 
     def offset_of(address):
@@ -26,7 +29,7 @@ def needed(path):
         raise ValueError(f"{path}: address {address:#x} is in no segment")
 
     def text_at(offset):
-        return data[offset:data.index(b"\0", offset)].decode()
+        return data[offset : data.index(b"\0", offset)].decode()
 
     names, strings, result = [], None, []
     for kind, _, offset, _, _, size in segments:
@@ -44,7 +47,14 @@ def needed(path):
     return result + [text_at(strings + name) for name in names]
 
 
-LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib64", "lib64", "usr/lib", "lib")
+LIBRARY_FOLDERS = (
+    "usr/lib/x86_64-linux-gnu",
+    "lib/x86_64-linux-gnu",
+    "usr/lib64",
+    "lib64",
+    "usr/lib",
+    "lib",
+)
 
 
 def find_library(name, root="/"):

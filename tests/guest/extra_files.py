@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""The archive that is made for one run: our own part of the image (init, the library for scripts), settings, the
-script, and the user's files with their libraries."""
+"""The archive that is made for one run: our own part of the image (init, the library for scripts),
+settings, the script, and the user's files with their libraries."""
 import os
 import stat
 import sys
@@ -70,6 +70,8 @@ def write(archive, options, settings):
         path, _, rest = spec.partition(":")
         name, _, mode = rest.partition(":")
         if not name.startswith("/") or not os.path.exists(path):
-            sys.exit(f"guest: --file wants HOST:GUEST[:mode] with a path that exists here, not '{spec}'")
+            sys.exit(
+                f"guest: --file wants HOST:GUEST[:mode] with a path that exists here, not '{spec}'"
+            )
         extra.add_host_file(path, name, int(mode, 8) if mode else None)
     extra.writer.close()

@@ -52,7 +52,8 @@ need script guest
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
 
-# What the two halves of the image depend on. The state of the archive is not among it: a cached image stays.
+# What the two halves of the image depend on. The state of the archive is not among it: a cached
+# image stays.
 apt=("../../dev.d/apt_sources.py" "../../dev.d/private_apt.sh")
 tools_key=$({ echo "$release"; cd "$here" && files_key packages.txt tools.sh image_tools.py elf.py cpio.py "${apt[@]}"; } | key_of)
 kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key modules.txt kernel.sh image_modules.py vmlinux.py cpio.py "${apt[@]}"; } | key_of)
@@ -71,7 +72,8 @@ if [[ $device == default ]]; then
   [[ -e $FREEHCA_ROOT/qemu/qom/meson.build ]] || device=''
 fi
 log=${log:-$FREEHCA_LOGS/guest-kernel.log}
-# The binary may be pruned from the cache by a later build; a run keeps going with the file it has opened.
+# The binary may be pruned from the cache by a later build; a run keeps going with the file it has
+# opened.
 exec "$here/run_guest.py" --qemu "$qemu" --kernel "$kernel/vmlinux" --modules "$kernel/modules.cpio" \
   --tools "$tools/tools.cpio" --tools-files "$tools/files.txt" --allowed "$here/allowed-kernel-messages" \
   --hosts "$hosts" --log "$log" --device "$device" "${pass[@]}" -- "$@"

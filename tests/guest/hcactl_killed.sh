@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=dash
-# For cases: SIGKILL at instants that are spread over hcactl ping's bring-up, traffic and teardown, on a card that resets
-# its function (0000:00:08.0, hca0) and on one that does not (0000:00:09.0, hca1). Wants linux_traffic.sh,
-# hcactl_outcomes.sh and hcactl_instants.sh.
+# For cases: SIGKILL at instants that are spread over hcactl ping's bring-up, traffic and teardown,
+# on a card that resets its function (0000:00:08.0, hca0) and on one that does not (0000:00:09.0,
+# hca1). Wants linux_traffic.sh, hcactl_outcomes.sh and hcactl_instants.sh.
 # shellcheck disable=SC2154 # what hcactl_instants.sh sets
 
 # killed_at COMMANDS SECONDS MESSAGES: false when the run was over before.
@@ -74,8 +74,8 @@ killed_often() {
   log_clean || fail "the kernel's log"
   ! iommu_refused || fail "the adapter reached for memory that it does not have"
 
-  # The log does tell of such a reach: what is left of a killed run gets power and bus mastering back, and an event to
-  # write.
+  # The log does tell of such a reach: what is left of a killed run gets power and bus mastering
+  # back, and an event to write.
   killed_at $((at_objects + 4)) 0.7 "$endless" || fail "endless traffic is over: $(cat /run/signalled)"
   echo on >/sys/bus/pci/devices/"$hca"/power/control
   setpci -s "$hca" COMMAND=6:6

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=dash
-# For cases: what becomes of a run of hcactl. They set `hca`, the address of the adapter. Put into the guest with
+# For cases: what becomes of a run of hcactl. They set `hca`, the address of the adapter. Put into
+# the guest with
 #   # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
 
 # refused CODE WORDS COMMAND...: ends with the exit code, and its message has the words.
@@ -19,8 +20,8 @@ refused() {
 # shellcheck disable=SC2154 # hca is the case's
 works() { hcactl up "$hca" >/run/output 2>&1 || fail "after $1: hcactl up: status $?: $(cat /run/output)"; }
 
-# linux_works [ADDRESS...]: the adapters (hca) go from vfio-pci to Linux's driver, which brings them up and lets them
-# go. Wants linux_traffic.sh.
+# linux_works [ADDRESS...]: the adapters (hca) go from vfio-pci to Linux's driver, which brings them
+# up and lets them go. Wants linux_traffic.sh.
 linux_works() {
   [ $# -gt 0 ] || set -- "$hca"
   for linux_address in "$@"; do

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# image.sh TOOLS KERNEL RELEASE [VERSION]: makes the two halves of the guest's image where they are missing.
+# image.sh TOOLS KERNEL RELEASE [VERSION]: makes the two halves of the guest's image where they are
+# missing.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/console.sh

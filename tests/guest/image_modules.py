@@ -3,9 +3,10 @@
 # Copyright the freehca authors
 """image_modules.py MODULES MODULES_TXT STAGE: lays out the kernel modules that the guest gets.
 
-MODULES is the lib/modules/VERSION of an unpacked kernel package. The wanted ones and all they depend on are
-copied, and indexed by depmod (kmod reads only the binary index, which Debian's package does not contain).
-A name that this kernel does not have is left out with a message: kernels differ.
+MODULES is the lib/modules/VERSION of an unpacked kernel package. The wanted ones and all they
+depend on are copied, and indexed by depmod (kmod reads only the binary index, which Debian's
+package does not contain). A name that this kernel does not have is left out with a message: kernels
+differ.
 """
 import os
 import re
@@ -42,7 +43,11 @@ def main():
     with open(os.path.join(modules, "modules.builtin"), encoding="utf-8") as file:
         builtin = {module_name(line.strip()) for line in file}
     with open(modules_txt, encoding="utf-8") as file:
-        wanted = [line.strip().replace("-", "_") for line in file if line.strip() and not line.startswith("#")]
+        wanted = [
+            line.strip().replace("-", "_")
+            for line in file
+            if line.strip() and not line.startswith("#")
+        ]
 
     chosen = set()
     for name in wanted:
@@ -55,7 +60,8 @@ def main():
         if os.path.exists(os.path.join(modules, path)):
             os.makedirs(os.path.dirname(os.path.join(target, path)), exist_ok=True)
             shutil.copy2(os.path.join(modules, path), os.path.join(target, path))
-    # Not a link in the stage: the archive is unpacked over the one that holds the link lib -> usr/lib.
+    # Not a link in the stage: the archive is unpacked over the one that holds the link lib ->
+    # usr/lib.
     os.symlink("usr/lib", os.path.join(stage, "lib"))
     depmod(stage, version)
     os.remove(os.path.join(stage, "lib"))

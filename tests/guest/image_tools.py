@@ -3,8 +3,8 @@
 # Copyright the freehca authors
 """image_tools.py DEBS PACKAGES_TXT STAGE: lays out the guest's user space in the folder STAGE.
 
-DEBS holds the packages with all that they depend on. Taken are the files that packages.txt names and the
-libraries that those need; the rest (perl, package management, documentation) stays out.
+DEBS holds the packages with all that they depend on. Taken are the files that packages.txt names
+and the libraries that those need; the rest (perl, package management, documentation) stays out.
 """
 import fnmatch
 import glob
@@ -17,13 +17,33 @@ import elf
 
 # Debian's packages still use both spellings; the guest has one, with links for the other.
 MERGED = ("bin", "sbin", "lib", "lib64")
-RUNS_OR_CONFIGURES = ("usr/bin/*", "usr/sbin/*", "usr/lib/*", "etc/*", "usr/share/misc/*", "usr/lib64/*")
-NEVER = ("*.a", "*.la", "*/systemd/*", "etc/init.d/*", "etc/default/*", "etc/cron*", "etc/logrotate.d/*",
-         "etc/udev/*", "usr/lib/udev/*", "*/bash-completion/*", "etc/network/*", "*/pkgconfig/*")
+RUNS_OR_CONFIGURES = (
+    "usr/bin/*",
+    "usr/sbin/*",
+    "usr/lib/*",
+    "etc/*",
+    "usr/share/misc/*",
+    "usr/lib64/*",
+)
+NEVER = (
+    "*.a",
+    "*.la",
+    "*/systemd/*",
+    "etc/init.d/*",
+    "etc/default/*",
+    "etc/cron*",
+    "etc/logrotate.d/*",
+    "etc/udev/*",
+    "usr/lib/udev/*",
+    "*/bash-completion/*",
+    "etc/network/*",
+    "*/pkgconfig/*",
+)
 
 
 def unpack(debs, folder):
-    """Unpacks each package into a folder of its own, all in the merged layout; returns name -> folder."""
+    """Unpacks each package into a folder of its own, all in the merged layout; returns name ->
+    folder."""
     result = {}
     for deb in sorted(glob.glob(os.path.join(debs, "*.deb"))):
         name = os.path.basename(deb).split("_")[0]
@@ -32,7 +52,9 @@ def unpack(debs, folder):
         for top in MERGED:
             old = os.path.join(target, top)
             if os.path.isdir(old) and not os.path.islink(old):
-                shutil.copytree(old, os.path.join(target, "usr", top), symlinks=True, dirs_exist_ok=True)
+                shutil.copytree(
+                    old, os.path.join(target, "usr", top), symlinks=True, dirs_exist_ok=True
+                )
                 shutil.rmtree(old)
         result[name] = target
     return result
@@ -42,8 +64,9 @@ def files_of(folder, patterns):
     for path, _, names in os.walk(folder):
         for name in names:
             file = os.path.relpath(os.path.join(path, name), folder)
-            if any(fnmatch.fnmatch(file, pattern) for pattern in patterns) and \
-                    not any(fnmatch.fnmatch(file, pattern) for pattern in NEVER):
+            if any(fnmatch.fnmatch(file, pattern) for pattern in patterns) and not any(
+                fnmatch.fnmatch(file, pattern) for pattern in NEVER
+            ):
                 yield file
 
 
@@ -97,8 +120,12 @@ class Stage:
 def add_busybox(stage):
     """A link for each of busybox's tools that nothing else in the image provides."""
     busybox = os.path.join(stage, "usr/bin/busybox")
-    for name in subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split():
-        if not any(os.path.lexists(os.path.join(stage, "usr", folder, name)) for folder in ("bin", "sbin")):
+    for name in subprocess.run(
+        [busybox, "--list"], check=True, capture_output=True, text=True
+    ).stdout.split():
+        if not any(
+            os.path.lexists(os.path.join(stage, "usr", folder, name)) for folder in ("bin", "sbin")
+        ):
             os.symlink("busybox", os.path.join(stage, "usr/bin", name))
 
 
@@ -109,8 +136,23 @@ def main():
     os.makedirs(scratch)
     folders = unpack(debs, scratch)
     os.makedirs(stage)
-    for folder in ("dev", "proc", "sys", "run", "tmp", "root", "etc", "mnt", "usr/bin", "usr/sbin", "usr/lib",
-                   "usr/lib64", "var/log", "var/cache", "var/lib"):
+    for folder in (
+        "dev",
+        "proc",
+        "sys",
+        "run",
+        "tmp",
+        "root",
+        "etc",
+        "mnt",
+        "usr/bin",
+        "usr/sbin",
+        "usr/lib",
+        "usr/lib64",
+        "var/log",
+        "var/cache",
+        "var/lib",
+    ):
         os.makedirs(os.path.join(stage, folder), exist_ok=True)
     for top in MERGED:
         os.symlink("usr/" + top, os.path.join(stage, top))

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# kernel.sh FOLDER RELEASE [VERSION]: makes FOLDER (whole or not at all) with a Debian kernel: vmlinux,
-# modules.cpio and release.txt.
-# Without VERSION: the kernel of the release. With it (say 6.12 or 6.1.0-37): the newest Debian kernel whose
-# version begins so, from the release, its backports or a later release. With SUITE/VERSION (bookworm-backports/6.12):
-# from that suite alone.
+# kernel.sh FOLDER RELEASE [VERSION]: makes FOLDER (whole or not at all) with a Debian kernel:
+# vmlinux, modules.cpio and release.txt.
+# Without VERSION: the kernel of the release. With it (say 6.12 or 6.1.0-37): the newest Debian
+# kernel whose version begins so, from the release, its backports or a later release. With
+# SUITE/VERSION (bookworm-backports/6.12): from that suite alone.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/console.sh

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=dash
-# For cases: IPoIB, rdma_cm's test programs and infiniband-diags with Linux's own drivers. Needs linux_traffic.sh. Put
-# into the guest with
+# For cases: IPoIB, rdma_cm's test programs and infiniband-diags with Linux's own drivers. Needs
+# linux_traffic.sh. Put into the guest with
 #   # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 
 link_running() { ip link show "$1" | grep -q LOWER_UP; }
 
-# ipoib_up INTERFACE ADDRESS: loads IPoIB and rdma_cm, and waits until the interface has joined its broadcast group.
+# ipoib_up INTERFACE ADDRESS: loads IPoIB and rdma_cm, and waits until the interface has joined its
+# broadcast group.
 ipoib_up() {
   modprobe ib_ipoib && modprobe rdma_ucm || fail "modprobe ib_ipoib rdma_ucm"
   wait_for 10 [ -e "/sys/class/net/$1" ] || fail "no interface $1"

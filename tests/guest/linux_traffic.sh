@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=dash
-# For cases: Linux's own driver and rdma-core's tools on the modelled adapter, in loopback. Put into the guest with
+# For cases: Linux's own driver and rdma-core's tools on the modelled adapter, in loopback. Put into
+# the guest with
 #   # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 
 # Both pingpongs and perftest exchange their addresses by this TCP port.
 listening() { ss -Hltn 'sport = 18515' | grep -q .; }
 
-# pair COMMAND...: the test program as server, and again, with localhost, as client. Its output is in /run/client.
-# pair_side says which of them this host had: client, or (linux_two_hosts.sh) server.
+# pair COMMAND...: the test program as server, and again, with localhost, as client. Its output is
+# in /run/client. pair_side says which of them this host had: client, or (linux_two_hosts.sh)
+# server.
 # shellcheck disable=SC2034 # read by linux_perftest.sh
 pair_side=client
 pair() {

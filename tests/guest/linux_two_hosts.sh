@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=dash
-# For cases: two guests with Linux's own drivers, cabled port to port, OpenSM and IPoIB. Server and subnet manager: host
+# For cases: two guests with Linux's own drivers, cabled port to port, OpenSM and IPoIB. Server and
+# subnet manager: host
 # 1. Needs linux_traffic.sh and linux_ipoib.sh. Put into the guest with
 #   # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # shellcheck disable=SC2034 # read by cases
@@ -41,8 +42,9 @@ two_hosts_up() {
   host sync "addresses"
 }
 
-# both SERVER... -- CLIENT...: the first on host 1, and when it listens, the second on host 2. True when this host's ended
-# well; its exit status is in both_status, its output in /run/server or /run/client.
+# both SERVER... -- CLIENT...: the first on host 1, and when it listens, the second on host 2. True
+# when this host's ended well; its exit status is in both_status, its output in /run/server or
+# /run/client.
 both() {
   both_server=
   while [ "$1" != -- ]; do

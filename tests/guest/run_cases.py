@@ -1,17 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""run_cases.py [TIER] [PATTERN...]: runs the guest cases of a tier (guest, long), one after the other, and those that
-mostly wait beside them.
+"""run_cases.py [TIER] [PATTERN...]: runs the guest cases of a tier (guest, long), one after the
+other, and those that mostly wait beside them.
 
 A case is a script in cases/ that runs in the guest; comment lines at its head say how:
-    # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines add up
+    # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines
+                              add up
     # timeout: SECONDS        default 120
     # tier: long              default guest
-    # program: NAME           of the host build, for the guest's /usr/bin; the case is skipped when it is missing
-    # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is missing
+    # program: NAME           of the host build, for the guest's /usr/bin; the case is skipped when
+                              it is missing
+    # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is
+                              missing
     # mostly: waits           it leaves the processors idle for most of its time
-    # then: COMMAND           on the host, relative to the checkout, when the guest has passed; the case fails with it
+    # then: COMMAND           on the host, relative to the checkout, when the guest has passed; the
+                              case fails with it
     # again: NAME TIER ARGUMENTS   once more, as CASE_NAME in that tier, with these arguments too
 In options and in this command FILE stands for the path of a file that both share.
 Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.
@@ -55,13 +59,22 @@ class Case:
     def __init__(self, path):
         self.path = path
         self.name = os.path.splitext(os.path.basename(path))[0]
-        self.options, self.needs, self.programs, self.timeout, self.tier, self.waits = [], [], [], 120, "guest", False
+        self.options, self.needs, self.programs, self.timeout, self.tier, self.waits = (
+            [],
+            [],
+            [],
+            120,
+            "guest",
+            False,
+        )
         self.then, self.again = [], []
         with open(path, encoding="utf-8") as file:
             for line in file:
                 if not line.startswith("#"):
                     break
-                match = re.match(r"# (options|timeout|tier|needs|program|mostly|then|again): (.*)", line)
+                match = re.match(
+                    r"# (options|timeout|tier|needs|program|mostly|then|again): (.*)", line
+                )
                 if not match:
                     continue
                 key, value = match.groups()
@@ -87,7 +100,11 @@ class Case:
         yield self
         for name, tier, *arguments in self.again:
             case = copy.copy(self)
-            case.name, case.tier, case.options = f"{self.name}_{name}", tier, [*arguments, *self.options]
+            case.name, case.tier, case.options = (
+                f"{self.name}_{name}",
+                tier,
+                [*arguments, *self.options],
+            )
             case.needs = list(self.needs)
             yield case
 
@@ -110,20 +127,48 @@ class Case:
         log = os.path.join(LOGS, f"guest-{self.name}.log")
         ours, qemus = [self.with_file(option, shared) for option in self.options], []
         if "--" in ours:
-            ours, qemus = ours[:ours.index("--")], ours[ours.index("--") + 1:]
+            ours, qemus = ours[: ours.index("--")], ours[ours.index("--") + 1 :]
         for name in self.programs:
             ours = [*ours, "--program", name]
-        command = [os.path.join(ROOT, "dev"), "guest", "--qemu", qemu, "--script", self.path, "--timeout", f"{self.timeout:g}",
-                   "--log", os.path.join(LOGS, f"guest-{self.name}-kernel.log"), *ours, "--", *qemus]
+        command = [
+            os.path.join(ROOT, "dev"),
+            "guest",
+            "--qemu",
+            qemu,
+            "--script",
+            self.path,
+            "--timeout",
+            f"{self.timeout:g}",
+            "--log",
+            os.path.join(LOGS, f"guest-{self.name}-kernel.log"),
+            *ours,
+            "--",
+            *qemus,
+        ]
         began = time.monotonic()
         with open(log, "w", encoding="utf-8") as file:
-            status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file,
-                                    stderr=subprocess.STDOUT, check=False).returncode
+            status = subprocess.run(
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                check=False,
+            ).returncode
             if status == 0 and self.then:
                 then = [self.with_file(word, shared) for word in self.then]
                 file.flush()
-                if subprocess.run(then, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
-                                  check=False).returncode != 0:
+                if (
+                    subprocess.run(
+                        then,
+                        cwd=ROOT,
+                        stdin=subprocess.DEVNULL,
+                        stdout=file,
+                        stderr=subprocess.STDOUT,
+                        check=False,
+                    ).returncode
+                    != 0
+                ):
                     # Never skipped: what the command needs is installed with the tier.
                     status = 1
         seconds = time.monotonic() - began
@@ -143,12 +188,17 @@ def main():
     patterns = sys.argv[2:] or ["*"]
     paths = sorted(glob.glob(os.path.join(ROOT, "tests", "guest", "cases", "*.sh")))
     cases = [case for path in paths for case in Case(path).variants()]
-    cases = [case for case in cases
-             if case.tier == tier and any(fnmatch.fnmatch(case.name, pattern) for pattern in patterns)]
+    cases = [
+        case
+        for case in cases
+        if case.tier == tier and any(fnmatch.fnmatch(case.name, pattern) for pattern in patterns)
+    ]
     os.makedirs(LOGS, exist_ok=True)
     os.makedirs(RESULTS, exist_ok=True)
     # One QEMU for all of them, also when the checkout changes meanwhile.
-    qemu = subprocess.run([os.path.join(ROOT, "dev"), "qemu"], stdout=subprocess.PIPE, text=True, check=True)
+    qemu = subprocess.run(
+        [os.path.join(ROOT, "dev"), "qemu"], stdout=subprocess.PIPE, text=True, check=True
+    )
     qemu = qemu.stdout.strip().split("\n")[-1]
     written = threading.Lock()
 

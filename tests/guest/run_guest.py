@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""run_guest.py: boots one test guest, or a pair, runs the script inside and returns its exit status.
+"""run_guest.py: boots one test guest, or a pair, runs the script inside and returns its exit
+status.
 
-Status 124: it took longer than the timeout. Status 125: the guest ended, or could not start, without giving a
-status. Called by guest.sh, which sees to QEMU and the image.
+Status 124: it took longer than the timeout. Status 125: the guest ended, or could not start,
+without giving a status. Called by guest.sh, which sees to QEMU and the image.
 """
 import argparse
 import os
@@ -21,8 +22,10 @@ import extra_files
 from control import Control, Rendezvous
 
 TIMED_OUT, NO_STATUS = 124, 125
-KERNEL_WORDS = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check "
-                "cryptomgr.notests log_buf_len=4M rdinit=/init")
+KERNEL_WORDS = (
+    "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check "
+    "cryptomgr.notests log_buf_len=4M rdinit=/init"
+)
 
 
 class Guest:
@@ -42,10 +45,18 @@ class Guest:
     def initrd(self):
         """The cached archives, and one made for this run, in one file."""
         options = self.options
-        settings = {"GUEST_DRIVER": options.driver, "HOST_INDEX": self.index, "HOST_COUNT": options.hosts}
+        settings = {
+            "GUEST_DRIVER": options.driver,
+            "HOST_INDEX": self.index,
+            "HOST_COUNT": options.hosts,
+        }
         if not options.script and sys.stdout.isatty():
-            settings["GUEST_COLUMNS"], settings["GUEST_ROWS"] = os.get_terminal_size(sys.stdout.fileno())
-        text = "".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in settings.items())
+            settings["GUEST_COLUMNS"], settings["GUEST_ROWS"] = os.get_terminal_size(
+                sys.stdout.fileno()
+            )
+        text = "".join(
+            f"export {name}={shlex.quote(str(value))}\n" for name, value in settings.items()
+        )
         text += "".join(f"export {shlex.quote(assignment)}\n" for assignment in options.env)
         path = os.path.join(self.folder, "initrd")
         with open(path, "wb") as file:
@@ -58,31 +69,66 @@ class Guest:
     def command(self, initrd):
         options = self.options
         smp = options.smp or (1 if options.hosts == 2 or options.icount else 2)
-        command = [options.qemu, "-M", "q35", "-cpu", options.cpu, "-m", options.memory, "-nodefaults",
-                   "-no-user-config", "-display", "none", "-no-reboot",
-                   "-L", "/usr/share/seabios", "-L", "/usr/share/qemu"]
+        command = [
+            options.qemu,
+            "-M",
+            "q35",
+            "-cpu",
+            options.cpu,
+            "-m",
+            options.memory,
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-L",
+            "/usr/share/seabios",
+            "-L",
+            "/usr/share/qemu",
+        ]
         if options.icount:
-            command += ["-smp", str(smp), "-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+            command += [
+                "-smp",
+                str(smp),
+                "-accel",
+                "tcg,thread=single",
+                "-icount",
+                "shift=0,sleep=off",
+            ]
         else:
             command += ["-smp", str(smp), "-accel", "tcg,thread=multi"]
         if not options.no_iommu:
             # The IOMMU first: devices that stand before it are not behind it.
             command += ["-device", "intel-iommu,intremap=on"]
-        command += ["-kernel", options.kernel, "-initrd", initrd,
-                    "-append", " ".join([KERNEL_WORDS, *options.append])]
-        for name, backend in (("kernel", f"file,path={self.log}"), ("output", "stdio,signal=off"),
-                              ("control", f"socket,path={self.folder}/control,server=on,wait=off")):
+        command += [
+            "-kernel",
+            options.kernel,
+            "-initrd",
+            initrd,
+            "-append",
+            " ".join([KERNEL_WORDS, *options.append]),
+        ]
+        for name, backend in (
+            ("kernel", f"file,path={self.log}"),
+            ("output", "stdio,signal=off"),
+            ("control", f"socket,path={self.folder}/control,server=on,wait=off"),
+        ):
             command += ["-chardev", f"{backend},id={name}", "-serial", f"chardev:{name}"]
         command += ["-qmp", f"unix:{self.folder}/qmp,server=on,wait=off"]
         if options.hosts == 2:
             role = "on" if self.index == 1 else "off"
-            command += ["-netdev", f"stream,id=wire,server={role},addr.type=unix,addr.path={self.scratch}/wire"]
+            command += [
+                "-netdev",
+                f"stream,id=wire,server={role},addr.type=unix,addr.path={self.scratch}/wire",
+            ]
         if options.device:
             command += ["-device", options.device + self.cable() + ",id=hca0"]
         return command + options.qemu_arguments
 
     def cable(self):
-        """Two hosts: port 1 of the one adapter is cabled to port 1 of the other; each has its own GUIDs."""
+        """Two hosts: port 1 of the one adapter is cabled to port 1 of the other; each has its own
+        GUIDs."""
         device = self.options.device
         if self.options.hosts == 1 or not device.startswith("mlx4"):
             return ""
@@ -97,8 +143,9 @@ class Guest:
         open(self.log, "w", encoding="utf-8").close()
         if self.options.script:
             # A group of its own: an interrupt from the terminal is for us, and we end the guest.
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                            start_new_session=True)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
+            )
             self.reader = threading.Thread(target=self.copy_output, daemon=True)
             self.reader.start()
         else:
@@ -112,13 +159,19 @@ class Guest:
             sys.stdout.buffer.flush()
 
     def finish(self, deadline):
-        """Waits until QEMU ends; a guest that gave its status gets a few seconds for powering off."""
+        """Waits until QEMU ends; a guest that gave its status gets a few seconds for powering
+        off."""
         while self.process.poll() is None:
             now = time.monotonic()
             if deadline is not None and now > deadline:
                 self.status = TIMED_OUT if self.status is None else self.status
                 break
-            if self.ended.is_set() and deadline is None or self.ended.is_set() and deadline > now + 15:
+            if (
+                self.ended.is_set()
+                and deadline is None
+                or self.ended.is_set()
+                and deadline > now + 15
+            ):
                 deadline = now + 15
             time.sleep(0.02)
         self.stop()
@@ -159,8 +212,10 @@ def explain(guest, status):
     if status == TIMED_OUT:
         print(f"guest: not done after {guest.options.timeout:g} s, ended", file=sys.stderr)
     elif status == NO_STATUS:
-        print(f"guest: QEMU ended (status {guest.process.returncode}) and the guest gave no status",
-              file=sys.stderr)
+        print(
+            f"guest: QEMU ended (status {guest.process.returncode}) and the guest gave no status",
+            file=sys.stderr,
+        )
     if status in (TIMED_OUT, NO_STATUS):
         print(f"guest: the end of its kernel's log, {guest.log}:", file=sys.stderr)
         with open(guest.log, encoding="utf-8", errors="replace") as file:
@@ -179,8 +234,11 @@ def main():
         for guest in guests:
             guest.start()
             # The second guest's end of the wire connects once, when it starts.
-            while guest.index < options.hosts and guest.process.poll() is None and \
-                    not os.path.exists(os.path.join(scratch, "wire")):
+            while (
+                guest.index < options.hosts
+                and guest.process.poll() is None
+                and not os.path.exists(os.path.join(scratch, "wire"))
+            ):
                 time.sleep(0.02)
         statuses = [guest.finish(deadline) for guest in guests]
     except KeyboardInterrupt:

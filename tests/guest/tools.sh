@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# tools.sh FOLDER RELEASE: makes FOLDER (whole or not at all) with the guest's user space: tools.cpio, and
-# manifest.txt with the versions of the packages it was made of.
+# tools.sh FOLDER RELEASE: makes FOLDER (whole or not at all) with the guest's user space:
+# tools.cpio, and manifest.txt with the versions of the packages it was made of.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/console.sh

@@ -3,7 +3,8 @@
 # Copyright the freehca authors
 """vmlinux.py BZIMAGE VMLINUX: takes the uncompressed kernel out of a bzImage.
 
-QEMU boots it by PVH in less than half the time that the bzImage takes to unpack itself under emulation.
+QEMU boots it by PVH in less than half the time that the bzImage takes to unpack itself under
+emulation.
 """
 import lzma
 import struct
@@ -25,9 +26,11 @@ def unpack(payload):
 
 
 def by_program(command, payload):
-    # What follows the packed data (its length, to us rubbish) makes some programs fail after all is written.
-    return subprocess.run(command, input=payload, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          check=False).stdout
+    # What follows the packed data (its length, to us rubbish) makes some programs fail after all is
+    # written.
+    return subprocess.run(
+        command, input=payload, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+    ).stdout
 
 
 def main():
@@ -39,7 +42,7 @@ def main():
     setup = (image[0x1F1] or 4) + 1
     offset, length = struct.unpack_from("<II", image, 0x248)
     start = setup * 512 + offset
-    kernel = unpack(image[start:start + length])
+    kernel = unpack(image[start : start + length])
     if kernel[:4] != b"\x7fELF":
         sys.exit("vmlinux: what came out is no ELF file")
     with open(sys.argv[2], "wb") as file:

@@ -3,8 +3,9 @@
 # Copyright the freehca authors
 """core_stands_alone.py ROOT COMPILER release|debug FOLDER
 
-The core's libraries, every public template, a user of co_await and a port that does nothing, linked by ld -r:
-no undefined symbol but the four memory functions; no constructors before main, no thread-local storage."""
+The core's libraries, every public template, a user of co_await and a port that does nothing, linked
+by ld -r: no undefined symbol but the four memory functions; no constructors before main, no
+thread-local storage."""
 import os
 import pathlib
 import re
@@ -17,8 +18,12 @@ MEMORY = {"memcpy", "memmove", "memset", "memcmp"}
 FORBIDDEN_SECTIONS = re.compile(r"\s(\.init_array|\.ctors|\.tdata|\.tbss|\.preinit_array)\S*\s")
 OPTIMISATION = {"release": ["-O2", "-DNDEBUG"], "debug": ["-O0"]}
 LAYOUT = re.compile(r"^struct (\w+)(?: : [^{]*)?\{\s*\n\s*static constexpr std::size_t bytes", re.M)
-FAMILY = re.compile(r"^struct (\w+) \{\s*\n(?:\s*static_assert.*\n)*\s*static constexpr auto code", re.M)
-TEMPLATE = re.compile(r"^template <[^\n]*>\s*\n(?:\s*requires [^\n]*\n)?\s*(?:class|struct) (\w+)(?! *<)", re.M)
+FAMILY = re.compile(
+    r"^struct (\w+) \{\s*\n(?:\s*static_assert.*\n)*\s*static constexpr auto code", re.M
+)
+TEMPLATE = re.compile(
+    r"^template <[^\n]*>\s*\n(?:\s*requires [^\n]*\n)?\s*(?:class|struct) (\w+)(?! *<)", re.M
+)
 
 
 def public_headers(root, library):
@@ -28,7 +33,12 @@ def public_headers(root, library):
 
 def without_details(text):
     """The text without what stands in a namespace detail."""
-    return re.sub(r"^namespace (?:\w+::)*detail \{.*?^\}  // namespace (?:\w+::)*detail", "", text, flags=re.M | re.S)
+    return re.sub(
+        r"^namespace (?:\w+::)*detail \{.*?^\}  // namespace (?:\w+::)*detail",
+        "",
+        text,
+        flags=re.M | re.S,
+    )
 
 
 def name_in(header):
@@ -39,14 +49,19 @@ def instances(root):
     """A source file that instantiates every table and every command family."""
     lines, count = [], 0
     for library, pattern, shape in (
-            ("layouts", LAYOUT, "template class freehca::layouts::image<freehca::layouts::{}>;"),
-            ("firmware_cmds", FAMILY, "template class freehca::firmware_command<freehca::commands::{}>;")):
+        ("layouts", LAYOUT, "template class freehca::layouts::image<freehca::layouts::{}>;"),
+        (
+            "firmware_cmds",
+            FAMILY,
+            "template class freehca::firmware_command<freehca::commands::{}>;",
+        ),
+    ):
         for header in public_headers(root, library):
             lines.append(f"#include <{name_in(header)}>")
         for header in public_headers(root, library):
             text = without_details(header.read_text(encoding="utf-8"))
             for match in pattern.finditer(text):
-                if text[:match.start()].rstrip().endswith(">"):
+                if text[: match.start()].rstrip().endswith(">"):
                     continue  # a template itself: every_template.cpp has it
                 if library == "layouts" and enclosed(text, match.start()):
                     continue
@@ -75,8 +90,12 @@ def main():
     root, compiler, build, folder = sys.argv[1:]
     toolchain.need(compiler)
     os.makedirs(folder, exist_ok=True)
-    stamp = toolchain.Stamp(f"{folder}/passed", compiler,
-                            [pathlib.Path(root, library) for library in toolchain.CORE], build)
+    stamp = toolchain.Stamp(
+        f"{folder}/passed",
+        compiler,
+        [pathlib.Path(root, library) for library in toolchain.CORE],
+        build,
+    )
     stamp.leave_if_passed()
     here = pathlib.Path(__file__).parent
     generated, count = instances(root)
@@ -86,31 +105,46 @@ def main():
     covered = generated + "".join(c.read_text(encoding="utf-8") for c in companions)
     missing = templates_left_out(root, covered)
     if missing:
-        sys.exit("templates that tests/layering/core/every_template.cpp leaves out:\n" + "\n".join(missing))
+        sys.exit(
+            "templates that tests/layering/core/every_template.cpp leaves out:\n"
+            + "\n".join(missing)
+        )
 
-    sources = [s for library in toolchain.CORE for s in sorted(pathlib.Path(root, library, "src").glob("*.cpp"))]
+    sources = [
+        s
+        for library in toolchain.CORE
+        for s in sorted(pathlib.Path(root, library, "src").glob("*.cpp"))
+    ]
     objects, commands = [], []
     flags = toolchain.freestanding(compiler) + OPTIMISATION[build] + toolchain.includes(root)
     for source in [*sources, *companions, instance_file]:
         objects.append(f"{folder}/{source.parent.parent.name}.{source.stem}.o")
-        commands.append([*toolchain.cached(root), compiler, *flags, "-c", "-o", objects[-1], str(source)])
+        commands.append(
+            [*toolchain.cached(root), compiler, *flags, "-c", "-o", objects[-1], str(source)]
+        )
     toolchain.run_all(commands)
 
-    prefix = compiler[:-len("g++")] if compiler.endswith("-g++") else ""
+    prefix = compiler[: -len("g++")] if compiler.endswith("-g++") else ""
     whole = f"{folder}/core.o"
     subprocess.run([f"{prefix}ld", "-r", "-o", whole, *objects], check=True)
-    undefined = subprocess.run([f"{prefix}nm", "-u", "-C", whole], capture_output=True, text=True, check=True).stdout
+    undefined = subprocess.run(
+        [f"{prefix}nm", "-u", "-C", whole], capture_output=True, text=True, check=True
+    ).stdout
     wanted = {line.split(None, 1)[1].strip() for line in undefined.splitlines() if line.strip()}
     # The table of addresses of position-independent code, which the final link makes.
     wanted.discard("_GLOBAL_OFFSET_TABLE_")
     too_much = wanted - MEMORY
-    sections = subprocess.run([f"{prefix}objdump", "-h", "-w", whole], capture_output=True, text=True, check=True).stdout
+    sections = subprocess.run(
+        [f"{prefix}objdump", "-h", "-w", whole], capture_output=True, text=True, check=True
+    ).stdout
     if too_much:
         sys.exit("the core needs: " + ", ".join(sorted(too_much)))
     if FORBIDDEN_SECTIONS.search(sections):
         sys.exit("constructors before main, or thread-local storage:\n" + sections)
-    stamp.passed(f"{compiler} {build}: {len(sources)} sources, {count} tables and command families, "
-                 f"undefined: {' '.join(sorted(wanted)) or 'nothing'}")
+    stamp.passed(
+        f"{compiler} {build}: {len(sources)} sources, {count} tables and command families, "
+        f"undefined: {' '.join(sorted(wanted)) or 'nothing'}"
+    )
 
 
 main()

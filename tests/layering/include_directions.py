@@ -1,17 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""include_directions.py ROOT: every #include of the tree points the way that docs/design.md allows."""
+"""include_directions.py ROOT: every #include of the tree points the way that docs/design.md
+allows."""
 import pathlib
 import re
 import sys
 
 CORE = ["hal", "layouts"]
 # The C++ headers that a freestanding implementation has (C++20, [compliance]).
-FREESTANDING = set("atomic bit cfloat climits compare concepts coroutine cstdarg cstddef cstdint initializer_list "
-                   "limits new source_location type_traits version".split())
-# Path prefix: the owners it may include, and whether its standard headers are held to the list above.
-# The longest prefix that fits counts.
+FREESTANDING = set(
+    "atomic bit cfloat climits compare concepts coroutine cstdarg cstddef cstdint initializer_list "
+    "limits new source_location type_traits version".split()
+)
+# Path prefix: the owners it may include, and whether its standard headers are held to the list
+# above. The longest prefix that fits counts.
 RULES = {
     "hal/layouts": (["layouts"], True),
     "hal": (CORE, True),
@@ -20,11 +23,20 @@ RULES = {
     "hca": (CORE + ["firmware_cmds", "queues", "hca"], True),
     "hal/targets": (CORE, False),
     # The one that sees both sides: driver and model in one process.
-    "hal/targets/in_process": (CORE + ["firmware_cmds", "queues", "hca", "model", "in_process"], False),
+    "hal/targets/in_process": (
+        CORE + ["firmware_cmds", "queues", "hca", "model", "in_process"],
+        False,
+    ),
     "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),
     # The tool stands in the uppermost layer, beside the examples, whose traffic it runs.
-    "vfio_host/hcactl": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host", "verified_traffic"], False),
-    "examples/verified_traffic": (CORE + ["firmware_cmds", "queues", "hca", "verified_traffic"], False),
+    "vfio_host/hcactl": (
+        CORE + ["firmware_cmds", "queues", "hca", "vfio_host", "verified_traffic"],
+        False,
+    ),
+    "examples/verified_traffic": (
+        CORE + ["firmware_cmds", "queues", "hca", "verified_traffic"],
+        False,
+    ),
     "examples/demo_in_process": (CORE + ["hca", "in_process", "verified_traffic"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
@@ -32,8 +44,20 @@ RULES = {
     "qemu/recording": (["layouts", "model", "recording"], False),
     "qemu/qom": (["model"], False),
 }
-QEMU_FOLDERS = ("qemu/", "hw/", "exec/", "qapi/", "qom/", "migration/", "sysemu/", "system/", "standard-headers/")
-OPERATING_SYSTEM = re.compile(r"^(sys/|linux/|unistd\.h|pthread\.h|fcntl\.h|poll\.h|glib|thread$|mutex$|chrono$)")
+QEMU_FOLDERS = (
+    "qemu/",
+    "hw/",
+    "exec/",
+    "qapi/",
+    "qom/",
+    "migration/",
+    "sysemu/",
+    "system/",
+    "standard-headers/",
+)
+OPERATING_SYSTEM = re.compile(
+    r"^(sys/|linux/|unistd\.h|pthread\.h|fcntl\.h|poll\.h|glib|thread$|mutex$|chrono$)"
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 SUFFIXES = {".hpp", ".cpp", ".h", ".c"}
 
@@ -92,7 +116,9 @@ def check_the_checker():
         ("qemu/model/src/a.cpp", "<", "vector"),
         ("hca/src/a.cpp", "<", "cstdint"),
     ]
-    wrong = [c for c in refused if complaint(*c) is None] + [c for c in allowed if complaint(*c) is not None]
+    wrong = [c for c in refused if complaint(*c) is None] + [
+        c for c in allowed if complaint(*c) is not None
+    ]
     if wrong:
         sys.exit(f"the checker itself is wrong about {wrong}")
 
@@ -102,7 +128,16 @@ def main():
     root = pathlib.Path(sys.argv[1])
     found = []
     files = 0
-    for top in ("hal", "firmware_cmds", "queues", "hca", "vfio_host", "qemu/model", "qemu/recording", "qemu/qom"):
+    for top in (
+        "hal",
+        "firmware_cmds",
+        "queues",
+        "hca",
+        "vfio_host",
+        "qemu/model",
+        "qemu/recording",
+        "qemu/qom",
+    ):
         for path in sorted((root / top).rglob("*")):
             relative = path.relative_to(root).as_posix()
             if path.suffix not in SUFFIXES or "/build/" in relative:

@@ -10,8 +10,10 @@ import subprocess
 import sys
 
 CORE = ("hal", "firmware_cmds", "queues", "hca")
-WARNINGS = ("-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wundef "
-            "-Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror").split()
+WARNINGS = (
+    "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wundef "
+    "-Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror"
+).split()
 SKIPPED = 77
 
 
@@ -29,7 +31,10 @@ def freestanding(compiler):
 
 
 def includes(root, *more):
-    folders = [f"{root}/{library}/include" for library in CORE] + [f"{root}/hal/layouts/include", *more]
+    folders = [f"{root}/{library}/include" for library in CORE] + [
+        f"{root}/hal/layouts/include",
+        *more,
+    ]
     return [flag for folder in folders for flag in ("-I", folder)]
 
 
@@ -44,7 +49,11 @@ def cached(root):
 def run_all(commands):
     """Runs them side by side; ends the program with what the first failures said."""
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1))) as pool:
-        done = list(pool.map(lambda c: subprocess.run(c, capture_output=True, text=True, check=False), commands))
+        done = list(
+            pool.map(
+                lambda c: subprocess.run(c, capture_output=True, text=True, check=False), commands
+            )
+        )
     failed = [(c, d) for c, d in zip(commands, done) if d.returncode != 0]
     for command, result in failed[:3]:
         said = (result.stdout + result.stderr).splitlines()
@@ -54,12 +63,15 @@ def run_all(commands):
 
 
 class Stamp:
-    """Remembers in a file that this test passed with these inputs: compiling the same again tells nothing new.
-    The inputs are the scripts of this folder, the compiler, and all files below the given folders."""
+    """Remembers in a file that this test passed with these inputs: compiling the same again tells
+    nothing new. The inputs are the scripts of this folder, the compiler, and all files below the
+    given folders."""
 
     def __init__(self, path, compiler, folders, *more):
         digest = hashlib.sha256(repr(more).encode())
-        digest.update(subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout)
+        digest.update(
+            subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
+        )
         for folder in [pathlib.Path(__file__).parent, *map(pathlib.Path, folders)]:
             for file in sorted(f for f in folder.rglob("*") if f.suffix in (".hpp", ".cpp", ".py")):
                 digest.update(file.as_posix().encode())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The command interface against bytes worked out from Linux 6.1 mlx4: each piece is a store that the driver
-// makes, with the offset its own constants give.
+// The command interface against bytes worked out from Linux 6.1 mlx4: each piece is a store that
+// the driver makes, with the offset its own constants give.
 #include <gtest/gtest.h>
 
 #include <cstring>

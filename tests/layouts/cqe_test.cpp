@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Golden bytes by the masks of include/linux/mlx4/cq.h and providers/mlx4/mlx4dv.h; the error entry's last
-// byte is one that real cards were seen to write.
+// Golden bytes by the masks of include/linux/mlx4/cq.h and providers/mlx4/mlx4dv.h; the error
+// entry's last byte is one that real cards were seen to write.
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/cqe.hpp>

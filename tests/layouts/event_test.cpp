@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Event queue entries against bytes worked out from struct mlx4_eqe of Linux 6.1 device.h: the event's
-// members start at 4, the owner is the last byte.
+// Event queue entries against bytes worked out from struct mlx4_eqe of Linux 6.1 device.h: the
+// event's members start at 4, the owner is the last byte.
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/eqe.hpp>

@@ -11,7 +11,8 @@
 
 namespace hex_bytes {
 
-/// The image whose bytes are `hex` (spaces are ignored), from byte `offset` on; all other bytes are zero.
+/// The image whose bytes are `hex` (spaces are ignored), from byte `offset` on; all other bytes are
+/// zero.
 template <class T>
 freehca::layouts::image<T> bytes(std::string_view hex, std::size_t offset = 0) {
   freehca::layouts::image<T> i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Management datagrams, by libibmad/fields.c, include/rdma/ib_smi.h, ib_pma.h and sa_query.c; values of a
-// real ConnectX-3 where the captures have them.
+// Management datagrams, by libibmad/fields.c, include/rdma/ib_smi.h, ib_pma.h and sa_query.c;
+// values of a real ConnectX-3 where the captures have them.
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/mad.hpp>

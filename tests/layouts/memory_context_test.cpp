@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Contexts and tables that live in context memory, against bytes worked out from the structures of Linux
-// 6.1 mlx4.h: each piece is a member of such a structure at its offset.
+// Contexts and tables that live in context memory, against bytes worked out from the structures of
+// Linux 6.1 mlx4.h: each piece is a member of such a structure at its offset.
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/cmpt.hpp>
@@ -112,7 +112,8 @@ TEST(mcg, head_and_members) {
   EXPECT_TRUE(holds(m, {be32(0, 0x48u | 1u << 30)}));
 }
 
-// What Linux stores for a multicast group under device-managed steering (mcg.c mlx4_trans_to_dmfs_attach).
+// What Linux stores for a multicast group under device-managed steering (mcg.c
+// mlx4_trans_to_dmfs_attach).
 TEST(flow_rule, control_and_headers) {
   using c = flow_rule_control;
   image<c> control;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Comparison of a structure with stores that were worked out by hand from the sources: what is listed must
-// stand at its offset, and every other byte must be zero.
+// Comparison of a structure with stores that were worked out by hand from the sources: what is
+// listed must stand at its offset, and every other byte must be zero.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ inline piece be16(std::size_t offset, std::uint16_t v) { return number(offset, v
 inline piece be32(std::size_t offset, std::uint32_t v) { return number(offset, v, 4); }
 inline piece be64(std::size_t offset, std::uint64_t v) { return number(offset, v, 8); }
 
-/// The structure that consists of these pieces. They are or-ed into zeros, so that flags of one word can be
-/// listed one by one.
+/// The structure that consists of these pieces. They are or-ed into zeros, so that flags of one
+/// word can be listed one by one.
 template <class T>
 freehca::layouts::image<T> made_of(std::initializer_list<piece> list) {
   std::vector<std::byte> all(T::bytes);

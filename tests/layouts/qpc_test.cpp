@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The words below are those that Linux's mlx4_ib writes for the attributes named (hw/mlx4/qp.c), computed by
-// hand from its shifts and masks.
+// The words below are those that Linux's mlx4_ib writes for the attributes named (hw/mlx4/qp.c),
+// computed by hand from its shifts and masks.
 #include <array>
 
 #include <gtest/gtest.h>
@@ -135,7 +135,8 @@ TEST(qpc, reserved_bits_are_known) {
 }
 
 TEST(qpc, ethernet_transmit_queue_as_linux_writes_it) {
-  // mlx4_en_fill_qp_context: 7 << 16, mtu_msgmax 0xff, ackto 1, sched_queue 0x83 | port - 1 << 6, VSD
+  // mlx4_en_fill_qp_context: 7 << 16, mtu_msgmax 0xff, ackto 1, sched_queue 0x83 | port - 1 << 6,
+  // VSD
   image<qpc> c;
   c.set<&qpc::service>(qp_service::mlx)
       .set<&qpc::mtu>(ib_mtu::raw_ethernet)

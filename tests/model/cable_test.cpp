@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Two adapters on one cable: how the link comes and goes, management across it, and what is no packet.
+// Two adapters on one cable: how the link comes and goes, management across it, and what is no
+// packet.
 #include <random>
 
 #include <freehca/layouts/pma.hpp>
@@ -276,7 +277,8 @@ TEST_F(cabled, flow_control_packets_tell_the_state_and_the_lanes) {
   test_qp left = a.make_qp(0x100), right = b.make_qp(0x100);
   a.connect(left, 0x100, lid_b);
   b.connect(right, 0x100, lid_a);
-  // 10 packets of 16 blocks and a little: 17 blocks each; one acknowledgement of 1 block comes back.
+  // 10 packets of 16 blocks and a little: 17 blocks each; one acknowledgement of 1 block comes
+  // back.
   a.send(left, a.transfer(wqe_opcode::rdma_write, 10240, a.region_start, b.region_start));
   a.expect_done(left, true, static_cast<unsigned>(wqe_opcode::rdma_write));
   init = 0;

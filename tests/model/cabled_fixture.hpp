@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Two started adapters whose ports 1 are cabled to each other, or one whose two ports are. The test is the subnet
-// manager.
+// Two started adapters whose ports 1 are cabled to each other, or one whose two ports are. The test
+// is the subnet manager.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// With FREEHCA_CAPTURE=FILE, all packets of port 1 of all adapters of a run of tests go to one file of libpcap's
-// format, link type 247: for the test that has them decoded (check_captures.py).
+// With FREEHCA_CAPTURE=FILE, all packets of port 1 of all adapters of a run of tests go to one file
+// of libpcap's format, link type 247: for the test that has them decoded (check_captures.py).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A host that does anything: the model neither crashes nor hangs, touches no memory that does not exist,
-// and works again after a reset. Seeded, so that a failure repeats.
+// A host that does anything: the model neither crashes nor hangs, touches no memory that does not
+// exist, and works again after a reset. Seeded, so that a failure repeats.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -18,8 +18,8 @@ using layouts::cmpt_type;
 using layouts::command_status;
 using layouts::opcode;
 
-/// Tables for twice as many objects as the model takes on; every piece of them is the same pages of the host, so
-/// that it costs the guest nothing.
+/// Tables for twice as many objects as the model takes on; every piece of them is the same pages of
+/// the host, so that it costs the guest nothing.
 struct core_limits : ::testing::Test {
   static constexpr unsigned log_entries = 17, log_chunk = 6;
   static_assert(limits::objects < 1u << log_entries);
@@ -79,7 +79,8 @@ struct core_limits : ::testing::Test {
     m.set_bytes<&layouts::qp_mailbox::context>(context.data());
     return driver.command_with(opcode::rst2init_qp, m, number).status;
   }
-  /// Makes as many as there may be, `have` of them there already, then one more; and one after another has gone.
+  /// Makes as many as there may be, `have` of them there already, then one more; and one after
+  /// another has gone.
   template <class Make, class Take>
   void expect_limit(std::size_t have, Make&& make, Take&& take) {
     std::uint32_t number = 256;

@@ -159,7 +159,8 @@ TEST_F(core_memory, what_is_kept_of_entries_goes_with_every_command_that_may_cha
     std::byte b[2];
     return regions.read(by, {pd}, access::local_read, start, b, 2);
   };
-  // A translation that the host rewrites, as it may between HW2SW_MPT and SW2HW_MPT, or before SYNC_TPT.
+  // A translation that the host rewrites, as it may between HW2SW_MPT and SW2HW_MPT, or before
+  // SYNC_TPT.
   const auto pages = driver.make_buffer(1);
   *host.at(pages.pages[0] + 0x123) = std::byte{0x77};
   *driver.bytes_of(where, 0x123) = std::byte{0x11};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What each variant reports fits together: tables that are as large as the reported numbers ask for are enough.
+// What each variant reports fits together: tables that are as large as the reported numbers ask for
+// are enough.
 #include <algorithm>
 #include <bit>
 
@@ -42,7 +43,8 @@ struct core_reported_limits : ::testing::TestWithParam<variant> {
   }
 };
 
-/// Sizes, EQ and region as iPXE has them (hermon.c hermon_map_icm, hermon_create_eq, hermon_setup_mpt).
+/// Sizes, EQ and region as iPXE has them (hermon.c hermon_map_icm, hermon_create_eq,
+/// hermon_setup_mpt).
 TEST_P(core_reported_limits, tables_as_large_as_iPXEs_hold_its_event_queue_and_its_region) {
   using p = layouts::init_hca;
   const std::uint64_t qps = 1u << have.get<&l::log_rsvd_qps>(),

@@ -286,8 +286,8 @@ TEST_F(steered, malformed_rules_are_refused) {
   using s = command_status;
   const auto mgid = group(1);
   const std::vector<std::byte> good = bytes_of({.to = a.number, .mgid = mgid});
-  // {byte, value}: not a type of InfiniBand ports, reserved flag, no port, Ethernet's port, function, size of the
-  // header, its id, reserved bytes.
+  // {byte, value}: not a type of InfiniBand ports, reserved flag, no port, Ethernet's port,
+  // function, size of the header, its id, reserved bytes.
   const struct {
     std::size_t at;
     unsigned value;

@@ -26,7 +26,8 @@ class host_memory_limit : public transport_fixture {
     qp.number = number;
     return modify(opcode::rst2init_qp, number, first_context(qp));
   }
-  /// Takes room from the queue pairs: single pages of context memory, all of them the same page of the host.
+  /// Takes room from the queue pairs: single pages of context memory, all of them the same page of
+  /// the host.
   void lend_single_pages(std::uint32_t commands) {
     const std::uint64_t page = host->allocate();
     for (std::uint64_t n = 0; n < commands; ++n) {

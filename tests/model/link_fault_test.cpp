@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A bad cable between two adapters: what is reliable arrives once and in order or fails by its retry counters; what is
-// not may be lost and is never wrong.
+// A bad cable between two adapters: what is reliable arrives once and in order or fails by its
+// retry counters; what is not may be lost and is never wrong.
 #include "cabled_fixture.hpp"
 #include "link_fault_source.hpp"
 #include "psn.hpp"
@@ -70,7 +70,8 @@ class bad_link : public cabled, public testing::WithParamInterface<bad_cable> {
     }
     return false;
   }
-  /// Did it end well? With seven retries none of these seeds ends a connection, at 10 % of each fault neither.
+  /// Did it end well? With seven retries none of these seeds ends a connection, at 10 % of each
+  /// fault neither.
   static bool good(const layouts::image<layouts::cqe>& e) {
     const auto error = layouts::image<layouts::cqe_error>::from_bytes(e.data());
     return error.get<&layouts::cqe_error::opcode>() != cqe_opcode::error;
@@ -139,7 +140,8 @@ TEST_P(bad_link, reads_writes_and_atomics_happen_once) {
 }
 
 TEST_P(bad_link, reads_that_are_under_way_together_are_all_answered) {
-  // More than the responder's resources, so that each is asked for again beside others that are new.
+  // More than the responder's resources, so that each is asked for again beside others that are
+  // new.
   constexpr unsigned messages = 60;
   test_qp left = a.make_qp(0x100), right = b.make_qp(0x120);
   pair(left, right);
@@ -190,8 +192,9 @@ TEST_P(bad_link, unreliable_messages_are_whole_or_lost) {
           if (b.byte_at(at(came) + headers + n) != station::pattern(n, i)) return false;
         return true;
       };
-      // Datagrams may come late; a connection's messages come in order. Twice may come what is a single packet:
-      // IBTA vol. 1, 9.8.2, has no memory of what came before a first or only packet.
+      // Datagrams may come late; a connection's messages come in order. Twice may come what is a
+      // single packet: IBTA vol. 1, 9.8.2, has no memory of what came before a first or only
+      // packet.
       unsigned which = connected ? last : 0;
       while (which < messages && !is(which)) ++which;
       EXPECT_LT(which, messages) << "message " << came << " was never sent like that";
@@ -212,8 +215,8 @@ TEST_P(bad_link, faults_are_counted_and_seen) {
   }
   pass(1'000'000);
   const auto expect_rate = [&](const char* kind, std::uint32_t rate) {
-    // Of 8192 packets; two thirds to five quarters, and a little for small rates. What is lost is not overtaken too, and
-    // one packet at a time is.
+    // Of 8192 packets; two thirds to five quarters, and a little for small rates. What is lost is
+    // not overtaken too, and one packet at a time is.
     const double wanted = 8192.0 * rate / link_faults::always;
     EXPECT_GE(static_cast<double>(faults(kind)), wanted * 0.66 - 5) << kind;
     EXPECT_LE(static_cast<double>(faults(kind)), wanted * 1.25 + 5) << kind;

@@ -3,10 +3,10 @@
 # Copyright the freehca authors
 """model_page.py PROGRAM [--whole]: shows that the tables of docs/model.md are true.
 
-Each test that a row of "Commands", "Events", "Work requests" or "Capabilities" names must pass, and fail when the command is
-refused, the event is lost, the request is refused, or the capability is taken away; each event and capability that the model's
-sources name has a row. With --whole, every other test must pass without the capability; those that skip themselves are counted
-apart.
+Each test that a row of "Commands", "Events", "Work requests" or "Capabilities" names must pass, and
+fail when the command is refused, the event is lost, the request is refused, or the capability is
+taken away; each event and capability that the model's sources name has a row. With --whole, every
+other test must pass without the capability; those that skip themselves are counted apart.
 """
 import fnmatch
 import glob
@@ -45,7 +45,11 @@ def events_of_the_model():
     """The types, in hexadecimal, that its sources name."""
     types = re.search(r"enum class event_type[^{]*{(.*?)}", text_of(EVENTS), re.DOTALL).group(1)
     codes = dict(re.findall(r"(\w+) = (0x[0-9a-f]+)", types))
-    named = {name for path in glob.glob(SOURCES) for name in re.findall(r"event_type::(\w+)", text_of(path))}
+    named = {
+        name
+        for path in glob.glob(SOURCES)
+        for name in re.findall(r"event_type::(\w+)", text_of(path))
+    }
     return {codes[name] for name in named}
 
 
@@ -63,7 +67,9 @@ class Program:
         self.tests = []
         self.skipped = 0
         suite = ""
-        for line in subprocess.run([path, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout.splitlines():
+        for line in subprocess.run(
+            [path, "--gtest_list_tests"], check=True, capture_output=True, text=True
+        ).stdout.splitlines():
             name = line.split("#")[0].strip()
             if not line.startswith(" "):
                 suite = name
@@ -74,7 +80,8 @@ class Program:
         return [test for test in self.tests if any(fnmatch.fnmatchcase(test, p) for p in wanted)]
 
     def failing(self, tests, variable, value):
-        """Which of the tests fail with the variable set; how many skip themselves is added to `skipped`."""
+        """Which of the tests fail with the variable set; how many skip themselves is added to
+        `skipped`."""
         if not tests:
             return set()
         # In a file: the names of them all are longer than an argument may be.
@@ -82,9 +89,15 @@ class Program:
             flags.write("--gtest_brief=1\n--gtest_filter=" + ":".join(tests) + "\n")
             flags.flush()
             try:
-                output = subprocess.run([self.path, "--gtest_flagfile=" + flags.name], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True, env={**os.environ, variable: value}, check=False,
-                                        timeout=TIMEOUT).stdout
+                output = subprocess.run(
+                    [self.path, "--gtest_flagfile=" + flags.name],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                    env={**os.environ, variable: value},
+                    check=False,
+                    timeout=TIMEOUT,
+                ).stdout
             except subprocess.TimeoutExpired:
                 output = ""
         failed = set(re.findall(r"^\[  FAILED  \] (\S+?),? ", output, re.MULTILINE)) & set(tests)
@@ -93,7 +106,10 @@ class Program:
             if len(tests) == 1:
                 return set(tests)
             return {test for test in tests if self.failing([test], variable, value)}
-        self.skipped += sum(int(count) for count in re.findall(r"^\[  SKIPPED \] (\d+) tests?\.", output, re.MULTILINE))
+        self.skipped += sum(
+            int(count)
+            for count in re.findall(r"^\[  SKIPPED \] (\d+) tests?\.", output, re.MULTILINE)
+        )
         return failed
 
 
@@ -101,7 +117,10 @@ def main():
     program, whole = Program(sys.argv[1]), "--whole" in sys.argv[2:]
     page = tables(PAGE)
     wrong, counts = [], {}
-    for column, section, there in ((1, "Events", events_of_the_model()), (0, "Capabilities", capabilities_of_the_model())):
+    for column, section, there in (
+        (1, "Events", events_of_the_model()),
+        (0, "Capabilities", capabilities_of_the_model()),
+    ):
         told = {row[column] for row in page[section]}
         wrong.extend(f"{section}: {name} is not on the page" for name in sorted(there - told))
         wrong.extend(f"{section}: the model has no {name}" for name in sorted(told - there))
@@ -134,15 +153,30 @@ def main():
         if whole:
             others = [test for test in program.tests if test not in own]
             program.skipped = 0
-            wrong.extend(f"{name}: {test} fails without it, and is not named"
-                         for test in sorted(program.failing(others, "FREEHCA_WITHOUT", name)))
-            print(f"{name}: {len(own)} tests fail without it, {len(others) - program.skipped} others tried, "
-                  f"{program.skipped} skipped", flush=True)
-    named = {test for rows in page.values() for cells in rows for test in program.matching(patterns(cells[-1]))}
-    wrong.extend(f"{test} fails" for test in sorted(program.failing(sorted(named), "FREEHCA_WITHOUT", "")))
+            wrong.extend(
+                f"{name}: {test} fails without it, and is not named"
+                for test in sorted(program.failing(others, "FREEHCA_WITHOUT", name))
+            )
+            print(
+                f"{name}: {len(own)} tests fail without it, {len(others) - program.skipped} others tried, "
+                f"{program.skipped} skipped",
+                flush=True,
+            )
+    named = {
+        test
+        for rows in page.values()
+        for cells in rows
+        for test in program.matching(patterns(cells[-1]))
+    }
+    wrong.extend(
+        f"{test} fails" for test in sorted(program.failing(sorted(named), "FREEHCA_WITHOUT", ""))
+    )
     for line in wrong:
         print(line, file=sys.stderr)
-    print(", ".join(f"{n} {kind} with {tests} tests" for kind, (n, tests) in counts.items()) + f"; {len(wrong)} wrong")
+    print(
+        ", ".join(f"{n} {kind} with {tests} tests" for kind, (n, tests) in counts.items())
+        + f"; {len(wrong)} wrong"
+    )
     return 1 if wrong else 0
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// CRCs of packets: the sample of the specification, other people's constants, and a computation bit by bit that shares
-// nothing with the model's.
+// CRCs of packets: the sample of the specification, other people's constants, and a computation bit
+// by bit that shares nothing with the model's.
 #include <algorithm>
 #include <initializer_list>
 #include <random>
@@ -32,8 +32,8 @@ std::vector<std::byte> sample() {
                    0x85, 0xfd, 0x5c, 0xfb, 0xa4, 0x72, 0x8b, 0xc0, 0x69, 0x0e, 0xd4, 0x00, 0x00});
 }
 
-/// A shift register as the specification draws it: most significant coefficient first, bits of each byte from the
-/// least significant on.
+/// A shift register as the specification draws it: most significant coefficient first, bits of each
+/// byte from the least significant on.
 std::uint64_t shift_register(const std::vector<std::byte>& over, unsigned width,
                              std::uint64_t polynomial) {
   const std::uint64_t ones = (std::uint64_t{1} << width) - 1;
@@ -45,7 +45,8 @@ std::uint64_t shift_register(const std::vector<std::byte>& over, unsigned width,
       r = r << 1 & ones;
       if (in != out) r ^= polynomial;
     }
-  // Shifted out from the most significant coefficient, complemented, into bytes from their least significant bit on.
+  // Shifted out from the most significant coefficient, complemented, into bytes from their least
+  // significant bit on.
   std::uint64_t sent = 0;
   for (unsigned bit = 0; bit < width; ++bit) sent |= ((r >> (width - 1 - bit) & 1) ^ 1) << bit;
   return sent;
@@ -83,7 +84,8 @@ TEST(packet_crc, the_specifications_sample) {
 }
 
 TEST(packet_crc, a_masked_route_header_is_soft_roces_seed) {
-  // Soft-RoCE begins the ICRC of a frame without LRH with 0xdebb20e3 (rxe_icrc.c): the state after 8 bytes of ones.
+  // Soft-RoCE begins the ICRC of a frame without LRH with 0xdebb20e3 (rxe_icrc.c): the state after
+  // 8 bytes of ones.
   const std::vector<std::byte> masked(8, std::byte{0xff});
   EXPECT_EQ(shift_register(masked, 32, 0x04c11db7) ^ 0xffffffff, 0xdebb20e3u);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A queue pair whose peer is the test: it makes each packet by hand and reads the answers from the port.
+// A queue pair whose peer is the test: it makes each packet by hand and reads the answers from the
+// port.
 #pragma once
 
 #include <optional>

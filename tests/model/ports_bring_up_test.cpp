@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A port from INIT_PORT to Active, managed by the built-in subnet manager while the firmware answers for QP0.
+// A port from INIT_PORT to Active, managed by the built-in subnet manager while the firmware
+// answers for QP0.
 #include <freehca/layouts/query_port.hpp>
 #include <freehca/layouts/set_port.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Packets at a port: directed routes, loopback, who answers, traps; against a peer that keeps what it gets.
+// Packets at a port: directed routes, loopback, who answers, traps; against a peer that keeps what
+// it gets.
 #include <freehca/layouts/notice.hpp>
 #include <freehca/layouts/pma.hpp>
 #include <freehca/layouts/set_port.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Answers that are wrong. One that is ignored leaves the request waiting, and the good answer behind it completes it.
+// Answers that are wrong. One that is ignored leaves the request waiting, and the good answer
+// behind it completes it.
 #include "peer_fixture.hpp"
 #include "whole_answer.hpp"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Every command in a call that is good, each with what must be there before it: what tests of strictness spoil.
+// Every command in a call that is good, each with what must be there before it: what tests of
+// strictness spoil.
 #pragma once
 
 #include <span>
@@ -68,8 +69,8 @@ class strict_world : public transport_fixture {
 
   void go_to(stage s);
   void steer_by_rules();
-  /// Posts it; the answer's status. One that is refused changes none of the adapter's counters, but those of commands
-  /// and complaints, unless `refused_in_part`.
+  /// Posts it; the answer's status. One that is refused changes none of the adapter's counters, but
+  /// those of commands and complaints, unless `refused_in_part`.
   layouts::command_status issue(const call& c);
   layouts::command_status issue(const call& c, std::uint64_t& output);
 

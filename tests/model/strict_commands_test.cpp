@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Every command in each way of being wrong, on an adapter as it is by default and on a strict one. What each brings
-// stands in docs/strictness.md, whose rows are made from what these tests record (strictness_page.py --write) and
-// compared with it. A call that was refused is good afterwards as if nothing had been.
+// Every command in each way of being wrong, on an adapter as it is by default and on a strict one.
+// What each brings stands in docs/strictness.md, whose rows are made from what these tests record
+// (strictness_page.py --write) and compared with it. A call that was refused is good afterwards as
+// if nothing had been.
 #include <fstream>
 #include <optional>
 

@@ -6,8 +6,8 @@
 
 namespace freehca::model::test {
 
-/// Does what was found begin with the name of a field of the layout tables, of a parameter of the command, or of the
-/// object that is wrong?
+/// Does what was found begin with the name of a field of the layout tables, of a parameter of the
+/// command, or of the object that is wrong?
 bool names_a_field(const std::string& found);
 
 }  // namespace freehca::model::test

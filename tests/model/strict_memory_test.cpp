@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Memory that is not what the adapter expects while objects live in it: context memory that is taken back, that the
-// bus refuses or that the guest has written over, and host memory that the bus refuses.
+// Memory that is not what the adapter expects while objects live in it: context memory that is
+// taken back, that the bus refuses or that the guest has written over, and host memory that the bus
+// refuses.
 #include <freehca/layouts/mcg.hpp>
 
 #include "adapter_limits.hpp"
@@ -31,7 +32,8 @@ class strict_memory : public transport_fixture {
     to_rts(b, a.number);
     events(event_type::none);
   }
-  /// The bus address of a byte of context memory: the tables were lent in this order, 64 pages each.
+  /// The bus address of a byte of context memory: the tables were lent in this order, 64 pages
+  /// each.
   std::uint64_t bus_address(std::uint64_t va) const {
     const std::uint64_t tables[] = {test_driver::qpc,  test_driver::rdmarc, test_driver::altc,
                                     test_driver::auxc, test_driver::srqc,   test_driver::cqc,
@@ -187,7 +189,8 @@ TEST_P(strict_context_memory, of_groups) {
   came({{done(c)}, {}, one_way});
 }
 
-/// Read resources, alternate and auxiliary contexts are hardware's own: the model keeps nothing there.
+/// Read resources, alternate and auxiliary contexts are hardware's own: the model keeps nothing
+/// there.
 TEST_P(strict_context_memory, that_holds_nothing) {
   for (const std::uint64_t table : {test_driver::rdmarc, test_driver::altc, test_driver::auxc})
     lose(table);

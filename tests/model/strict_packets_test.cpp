@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Requests that are wrong in one field of one header. After a packet that is dropped the next good one is taken as if
-// there had been none.
+// Requests that are wrong in one field of one header. After a packet that is dropped the next good
+// one is taken as if there had been none.
 #include "explanations.hpp"
 #include "peer_fixture.hpp"
 #include "whole_answer.hpp"
@@ -15,8 +15,8 @@ namespace {
 
 /// What the packet must bring about.
 struct outcome_of_packet {
-  /// malformed: it gets as far as the transport, which can make nothing of it; left_to_firmware: not
-  /// even there.
+  /// malformed: it gets as far as the transport, which can make nothing of it; left_to_firmware:
+  /// not even there.
   enum class kind : std::uint8_t {
     dropped,
     malformed,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Work requests that are wrong in one field. What is found before a packet leaves harms the sender alone.
+// Work requests that are wrong in one field. What is found before a packet leaves harms the sender
+// alone.
 #include <freehca/layouts/headers.hpp>
 
 #include <vector>
@@ -275,7 +276,8 @@ INSTANTIATE_TEST_SUITE_P(every, strict_requests, testing::ValuesIn(wrongs),
 
 namespace {
 
-/// The packet that software makes for QP1 to send: headers, payload, and the word where the ICRC goes.
+/// The packet that software makes for QP1 to send: headers, payload, and the word where the ICRC
+/// goes.
 struct prepared_packet {
   image<lrh> local;
   std::uint32_t headers = lrh::bytes + bth::bytes + deth::bytes, payload = 256;

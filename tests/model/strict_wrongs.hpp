@@ -24,7 +24,8 @@ inline void PrintTo(const wrong_call& w, std::ostream* to) {
   *to << w.name();
 }
 
-// What several commands have wrong in one way: another number, a field of the mailbox, the same once more.
+// What several commands have wrong in one way: another number, a field of the mailbox, the same
+// once more.
 
 template <std::uint32_t Number>
 layouts::command_status numbered(strict_world& world, call& c) {

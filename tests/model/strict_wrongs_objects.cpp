@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the commands on event, completion and shared receive queues, regions and translations can have wrong.
+// What the commands on event, completion and shared receive queues, regions and translations can
+// have wrong.
 #include <freehca/layouts/cmpt.hpp>
 
 #include "adapter_limits.hpp"

@@ -80,7 +80,8 @@ command_status without_control(w& world, call& c) {
   return world.issue(c);
 }
 
-/// In every state but the one that the transition starts from: the same answer, and the state stays.
+/// In every state but the one that the transition starts from: the same answer, and the state
+/// stays.
 command_status from_other_states(w& world, call& c) {
   const qp_state right = transition_of(c.what)->from;
   command_status first = command_status::ok;

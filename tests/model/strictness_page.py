@@ -3,14 +3,17 @@
 # Copyright the freehca authors
 """strictness_page.py PROGRAM [--write]: shows that the tables of docs/strictness.md are true.
 
-The rows of "Commands" are made of what the tests every/strict_commands.* record: the status, the rule, and what the model says.
-The page must be what they make; with --write it becomes so. What is accepted keeps its words, which no test knows.
+The rows of "Commands" are made of what the tests every/strict_commands.* record: the status, the
+rule, and what the model says. The page must be what they make; with --write it becomes so. What is
+accepted keeps its words, which no test knows.
 
-In the other sections each row names a test that exists (ctest runs them all beside this). What such a test records, the whole
-answer and what the model says of it, is made into its row too; the rows of tests that record nothing are written by hand. By
-default nothing is refused there without a source: a row whose answer is a refusal does not say "no source: chosen".
-Every test of a suite "strict_*" has its row, and every command that docs/model.md marks as done has rows for a wrong
-time, a wrong opcode modifier, and a parameter: a field of its mailbox, or of the modifier and the immediate where it has none.
+In the other sections each row names a test that exists (ctest runs them all beside this). What such
+a test records, the whole answer and what the model says of it, is made into its row too; the rows
+of tests that record nothing are written by hand. By default nothing is refused there without a
+source: a row whose answer is a refusal does not say "no source: chosen". Every test of a suite
+"strict_*" has its row, and every command that docs/model.md marks as done has rows for a wrong
+time, a wrong opcode modifier, and a parameter: a field of its mailbox, or of the modifier and the
+immediate where it has none.
 """
 import json
 import os
@@ -27,41 +30,73 @@ COLUMNS_OF_COMMANDS, COLUMNS = 7, 5
 CHOSEN = "no source: chosen"
 TAKEN = "no source: taken, complained of; refused with strict=on"
 SUITE = "every/strict_commands"
-# An answer that refuses: an error completion, an error event, a NAK, or a packet that is lost. What `strict=on` alone refuses is
-# taken by default.
-REFUSAL = re.compile(r'"(local|remote|bad|memory|completion queue|work queue|shared receive queue)|NAK|catastrophic|queue error|'
-                     r'packets_dropped|rcv_errors|"path migration failed"|\bdropped\b|is lost|internal error|bad parameter')
+# An answer that refuses: an error completion, an error event, a NAK, or a packet that is lost. What
+# `strict=on` alone refuses is taken by default.
+REFUSAL = re.compile(
+    r'"(local|remote|bad|memory|completion queue|work queue|shared receive queue)|NAK|catastrophic|queue error|'
+    r'packets_dropped|rcv_errors|"path migration failed"|\bdropped\b|is lost|internal error|bad parameter'
+)
 # Beside which status Linux's driver has words for what it is for (mlx4/cmd.c).
 WORDS = {
-    "internal error": "INTERNAL_ERR", "bad operation": "BAD_OP", "bad parameter": "BAD_PARAM",
-    "bad system state": "BAD_SYS_STATE", "bad resource": "BAD_RESOURCE", "resource busy": "RESOURCE_BUSY",
-    "exceeds limits": "EXCEED_LIM", "bad resource state": "BAD_RES_STATE", "bad index": "BAD_INDEX",
-    "context memory error": "ICM_ERROR", "bad QP state": "BAD_QP_STATE", "region bound": "REG_BOUND",
-    "bad management packet": "BAD_PKT", "bad size": "BAD_SIZE",
+    "internal error": "INTERNAL_ERR",
+    "bad operation": "BAD_OP",
+    "bad parameter": "BAD_PARAM",
+    "bad system state": "BAD_SYS_STATE",
+    "bad resource": "BAD_RESOURCE",
+    "resource busy": "RESOURCE_BUSY",
+    "exceeds limits": "EXCEED_LIM",
+    "bad resource state": "BAD_RES_STATE",
+    "bad index": "BAD_INDEX",
+    "context memory error": "ICM_ERROR",
+    "bad QP state": "BAD_QP_STATE",
+    "region bound": "REG_BOUND",
+    "bad management packet": "BAD_PKT",
+    "bad size": "BAD_SIZE",
 }
 # Taken before anything else is: no time is too early.
 AT_ANY_TIME = {"QUERY_FW", "MAP_FA"}
 # Its mailbox is a GID, and each is one.
 ANY_MAILBOX = {"MGID_HASH"}
-# What says nothing about a parameter: states and times, places of mailboxes, memory, what others do at the same time.
-NO_PARAMETER = re.compile(r"""before |after |while |without |opcode\ modifier |object\ busy$ |twice$ |too\ little\ memory$ |
+# What says nothing about a parameter: states and times, places of mailboxes, memory, what others do
+# at the same time.
+NO_PARAMETER = re.compile(
+    r"""before |after |while |without |opcode\ modifier |object\ busy$ |twice$ |too\ little\ memory$ |
     (in|out)put\ mailbox |no\ output\ mailbox | .*not\ lent | .*in\ hardwares\ hands | from\ another\ state |
     in\ the\ reset\ state | steering\ by | port\ that\ is | shape\ of\ an\ open |
-    .*than\ there\ may\ be""", re.VERBOSE)
+    .*than\ there\ may\ be""",
+    re.VERBOSE,
+)
 NO_MODIFIER = "input modifier that it has not"
 
 
 def recorded(program):
     """What each test that the page names records, by its name, in their order."""
-    named = {pattern for rows in tables(STRICTNESS).values() for row in rows for pattern in patterns(row[-1])}
+    named = {
+        pattern
+        for rows in tables(STRICTNESS).values()
+        for row in rows
+        for pattern in patterns(row[-1])
+    }
     others = ":".join(sorted(pattern for pattern in named if not pattern.startswith(SUITE + ".")))
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "rows.json")
-        subprocess.run([program, f"--gtest_filter={SUITE}.*:{others}", "--gtest_brief=1", f"--gtest_output=json:{out}"],
-                       check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+        subprocess.run(
+            [
+                program,
+                f"--gtest_filter={SUITE}.*:{others}",
+                "--gtest_brief=1",
+                f"--gtest_output=json:{out}",
+            ],
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=300,
+        )
         with open(out, encoding="utf-8") as file:
             suites = json.load(file)["testsuites"]
-    return {f"{suite['name']}.{test['name']}": test for suite in suites for test in suite["testsuite"]}
+    return {
+        f"{suite['name']}.{test['name']}": test for suite in suites for test in suite["testsuite"]
+    }
 
 
 def steady(text):
@@ -74,20 +109,33 @@ def made_row(command, how, test, seen, old):
     if "answer" not in seen:
         return [command, how, "nothing was recorded", "", "", "", f"`{test}`"]
     if seen["answer"] == "accepted":
-        kept = old if old and old[2].startswith("accepted") else [command, how, "accepted", "", "", CHOSEN]
+        kept = (
+            old
+            if old and old[2].startswith("accepted")
+            else [command, how, "accepted", "", "", CHOSEN]
+        )
         return [command, how, kept[2], "", "", kept[5], f"`{test}`"]
     takes = seen["reaction"] == "takes"
     because = TAKEN if takes else seen["source"]
-    return [command, how, ("taken; strict: " if takes else "") + seen["answer"], steady(seen["says"]),
-            f"Linux mlx4/cmd.c CMD_STAT_{WORDS[seen['answer']]}", f"{seen['rule']}: {because}", f"`{test}`"]
+    return [
+        command,
+        how,
+        ("taken; strict: " if takes else "") + seen["answer"],
+        steady(seen["says"]),
+        f"Linux mlx4/cmd.c CMD_STAT_{WORDS[seen['answer']]}",
+        f"{seen['rule']}: {because}",
+        f"`{test}`",
+    ]
 
 
 def made_section(rows, old, commands):
     """The lines of the table, the commands in the order that the page has."""
+
     def split(test):
         name = test.split("/")[-1]
         command = max((c for c in commands if name.startswith(c + "_")), key=len)
-        return command, name[len(command) + 1:].replace("_", " ")
+        return command, name[len(command) + 1 :].replace("_", " ")
+
     made = []
     for test, seen in rows.items():
         command, how = split(test)
@@ -100,9 +148,11 @@ def made_section(rows, old, commands):
 
 def with_recorded_answers(lines, tests):
     """The rows that name one test, which no other row names, with what it recorded."""
+
     def test_of(line):
         found = patterns(line.split(" | ")[-1]) if line.startswith("| ") else []
         return found[0] if len(found) == 1 else None
+
     named = [test_of(line) for line in lines]
     made = []
     for line, test in zip(lines, named):
@@ -127,7 +177,11 @@ def with_made_rows(program):
     last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
     tests = recorded(program)
     of_commands = {test: seen for test, seen in tests.items() if test.startswith(SUITE + ".")}
-    return "\n".join(lines[:first] + made_section(of_commands, old, commands) + with_recorded_answers(lines[last:], tests))
+    return "\n".join(
+        lines[:first]
+        + made_section(of_commands, old, commands)
+        + with_recorded_answers(lines[last:], tests)
+    )
 
 
 def check_page(program_path):
@@ -164,7 +218,9 @@ def check_page(program_path):
             named.update(tests)
             if not tests:
                 wrong.append(f"{what}: no test {pattern}")
-    strict = [test for test in program.tests if test.split(".")[0].split("/")[-1].startswith("strict_")]
+    strict = [
+        test for test in program.tests if test.split(".")[0].split("/")[-1].startswith("strict_")
+    ]
     wrong.extend(f"{test} has no row" for test in strict if test not in named)
     done = [name for name, _, what, _ in tables(PAGE)["Commands"] if not what.startswith("refused")]
     for name in done:
@@ -179,8 +235,10 @@ def check_page(program_path):
         if not about:
             wrong.append(f"{name}: no row for a parameter")
     wrong.extend(f"{name} is no command that is done" for name in by_command if name not in done)
-    print(f"{len(rows)} rows with {len(named)} tests; commands: {refused} refused by a source, {taken} taken without one; "
-          f"other refusals: {others}; {len(wrong)} wrong")
+    print(
+        f"{len(rows)} rows with {len(named)} tests; commands: {refused} refused by a source, {taken} taken without one; "
+        f"other refusals: {others}; {len(wrong)} wrong"
+    )
     return wrong
 
 

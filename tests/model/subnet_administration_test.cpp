@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Subnet administration as its clients use it: one request in, one answer or a table of segments out.
+// Subnet administration as its clients use it: one request in, one answer or a table of segments
+// out.
 #include <cstring>
 
 #include <gtest/gtest.h>

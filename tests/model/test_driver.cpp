@@ -23,8 +23,9 @@ using layouts::opcode;
 
 namespace {
 
-/// Has the adapter misbehave as an environment variable asks for, in the words of the x-fault properties: so is shown
-/// which tests fail without a command, an event or a work request (tests/model/model_page.py).
+/// Has the adapter misbehave as an environment variable asks for, in the words of the x-fault
+/// properties: so is shown which tests fail without a command, an event or a work request
+/// (tests/model/model_page.py).
 template <class Judge>
 Judge asked_for(const char* variable, const char* (*parse)(std::string_view, Judge&)) {
   Judge judge;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The least driver that a test of the model needs: commands through the HCR, bring-up, queues, regions.
+// The least driver that a test of the model needs: commands through the HCR, bring-up, queues,
+// regions.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ struct outcome {
   std::uint64_t output = 0;
 };
 
-/// Who finds the members of a multicast group: B0 or A0 by what QUERY_DEV_CAP says, or device-managed.
+/// Who finds the members of a multicast group: B0 or A0 by what QUERY_DEV_CAP says, or
+/// device-managed.
 enum class steering : std::uint8_t { by_groups, by_rules };
 
 class test_driver {
@@ -120,7 +122,8 @@ class test_driver {
            command_with(layouts::opcode::init_hca, profile()).status == layouts::command_status::ok;
   }
 
-  /// A buffer of `pages` pages in reverse order on the bus, so that none is contiguous, with its MTTs.
+  /// A buffer of `pages` pages in reverse order on the bus, so that none is contiguous, with its
+  /// MTTs.
   struct buffer {
     std::uint64_t mtt = 0;             ///< offset of the first MTT entry
     std::vector<std::uint64_t> pages;  ///< bus addresses

@@ -74,8 +74,8 @@ class test_host final : public environment {
     append_to_capture(clock, from, bytes);
   }
 
-  /// Lays a cable from `port` to `far_port` of `far`, which may be the same host. From then on the two share their
-  /// clock, and run() and advance() of either run both.
+  /// Lays a cable from `port` to `far_port` of `far`, which may be the same host. From then on the
+  /// two share their clock, and run() and advance() of either run both.
   void lay_cable(unsigned port, test_host& far, unsigned far_port) {
     wires_[port - 1] = {&far, far_port};
     far.wires_[far_port - 1] = {this, port};

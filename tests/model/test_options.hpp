@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The adapter that tests of the model run on: all that it can be, but for the capabilities that FREEHCA_WITHOUT
-// names. So is shown which tests a capability has (tests/model/model_page.py). It refuses, too, what no source says
-// that hardware refuses: so tests see which status stands for what.
+// The adapter that tests of the model run on: all that it can be, but for the capabilities that
+// FREEHCA_WITHOUT names. So is shown which tests a capability has (tests/model/model_page.py). It
+// refuses, too, what no source says that hardware refuses: so tests see which status stands for
+// what.
 #pragma once
 
 #include <cstdio>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What goes wrong on a connection: each wrong ends in the completion and the event that hardware gives.
+// What goes wrong on a connection: each wrong ends in the completion and the event that hardware
+// gives.
 #include "memory_regions.hpp"
 #include "transport_fixture.hpp"
 

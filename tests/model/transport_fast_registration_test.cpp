@@ -258,7 +258,8 @@ TEST_F(fast_registration, pages_that_are_not_present_are_found_when_they_are_use
 }
 
 TEST_F(fast_registration, request_use_and_invalidation_follow_each_other_in_one_queue) {
-  // As storage drivers chain them; the send under the key comes after the registration, and before its end.
+  // As storage drivers chain them; the send under the key comes after the registration, and before
+  // its end.
   fill(region_start, 64, 6);
   std::memcpy(host->at(data.pages[256] + 0x200), &byte_at(region_start), 64);
   post_receive(b, remote, 64, key);

@@ -278,7 +278,8 @@ class transport_fixture : public testing::Test {
   }
 
   // work requests
-  /// A request under the region's key for `bytes` bytes at `from`, to or from `to` of the other side.
+  /// A request under the region's key for `bytes` bytes at `from`, to or from `to` of the other
+  /// side.
   test_send transfer(layouts::wqe_opcode opcode, std::uint32_t bytes, std::uint64_t from,
                      std::uint64_t to) const {
     test_send s;

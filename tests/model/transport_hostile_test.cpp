@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A host that writes noise where queue pairs look: the model neither crashes nor hangs, and serves the
-// queue pairs that are in order. Seeded, so that a failure repeats.
+// A host that writes noise where queue pairs look: the model neither crashes nor hangs, and serves
+// the queue pairs that are in order. Seeded, so that a failure repeats.
 #include <random>
 
 #include "transport_fixture.hpp"

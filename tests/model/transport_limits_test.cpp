@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Many queue pairs at work at once: what they have under way stays within bounds, and all of it arrives.
+// Many queue pairs at work at once: what they have under way stays within bounds, and all of it
+// arrives.
 #include "limits.hpp"
 #include "transport_fixture.hpp"
 
@@ -44,7 +45,8 @@ TEST_F(transport_limits, senders_wait_while_too_much_is_under_way) {
     if (work.backlog() == 0) host->advance(limits::backlog_pause_ns);
   }
   EXPECT_GT(most, limits::backlog) << "never so much that anybody had to wait";
-  // One run of 32 packets may begin below the bound; the runs of the queue pairs themselves are due too.
+  // One run of 32 packets may begin below the bound; the runs of the queue pairs themselves are due
+  // too.
   EXPECT_LE(most, limits::backlog + 32 + 2 * queue_pairs);
   layouts::image<layouts::cqe> e;
   for (std::uint32_t i = 0; i < queue_pairs; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Automatic path migration: both paths of a queue pair lead to the port itself; one that is to fail leads to a LID
-// that nobody has.
+// Automatic path migration: both paths of a queue pair lead to the port itself; one that is to fail
+// leads to a LID that nobody has.
 #include <freehca/layouts/query_dev_cap.hpp>
 
 #include "transport_fixture.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Work requests at the limits of what they hold: gather and scatter entries, inline data, nothing at all; and queues
-// at the wrap of their counters.
+// Work requests at the limits of what they hold: gather and scatter entries, inline data, nothing
+// at all; and queues at the wrap of their counters.
 #include <freehca/layouts/query_dev_cap.hpp>
 
 #include "transport_fixture.hpp"
@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint64_t from = 0x7000'0000'0000, to = from + 0x100000;
 
-/// Queue pairs whose entries are as long as hardware takes them: 16 sends of 1024 bytes, 16 receives of 512.
+/// Queue pairs whose entries are as long as hardware takes them: 16 sends of 1024 bytes, 16
+/// receives of 512.
 class long_requests : public transport_fixture {
  protected:
   static constexpr std::uint32_t entries = 16, stride = 1024, receive_stride = 512;
@@ -149,7 +150,8 @@ TEST_F(long_requests, as_many_pieces_are_gathered_and_scattered_as_the_card_repo
 
 TEST_F(long_requests, inline_data_fill_a_request_to_its_end) {
   open(wqe_opcode::rdma_write);
-  // Behind the control and the address segment 32 bytes are left of the first block; 48 of the last.
+  // Behind the control and the address segment 32 bytes are left of the first block; 48 of the
+  // last.
   std::size_t bytes = 0;
   const auto add = [&](std::uint32_t n) {
     add_inline(bytes, n);

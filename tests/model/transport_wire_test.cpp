@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Reliable connections over a wire that loses, doubles and reorders packets: everything arrives all the
-// same, once and in order, or the connection ends with an error.
+// Reliable connections over a wire that loses, doubles and reorders packets: everything arrives all
+// the same, once and in order, or the connection ends with an error.
 #include <random>
 
 #include <freehca/layouts/headers.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What one call from outside costs has a bound, whatever a guest asks for: the dearest requests, one by one.
+// What one call from outside costs has a bound, whatever a guest asks for: the dearest requests,
+// one by one.
 #include <freehca/layouts/eqc.hpp>
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/wqe.hpp>

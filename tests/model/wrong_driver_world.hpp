@@ -135,7 +135,8 @@ struct world : transport_fixture {
                                         .set<&r::cmd>(what)
                                         .set<&r::arm_ci>(ci));
   }
-  /// Copies `bytes` bytes of a's entry n to half `half` of the BlueFlame register, with the fields that it wants.
+  /// Copies `bytes` bytes of a's entry n to half `half` of the BlueFlame register, with the fields
+  /// that it wants.
   void blueflame(std::uint32_t n, unsigned half, std::size_t bytes,
                  const std::function<void(std::byte*)>& alter = {}) {
     auto c = image<wqe_ctrl_blueflame>::from_bytes(entry(n));
@@ -155,8 +156,9 @@ struct world : transport_fixture {
   bool complete(const test_driver::queue& q) {
     return hca->inside().cqs->complete(q.number, image<cqe>{}, false);
   }
-  /// An MLX send of QP1: LRH, BTH and DETH inline, 64 bytes of payload and the word of the ICRC, as Linux has them.
-  /// `alter` changes its control segment and its LRH. Whether it went well at both ends.
+  /// An MLX send of QP1: LRH, BTH and DETH inline, 64 bytes of payload and the word of the ICRC, as
+  /// Linux has them. `alter` changes its control segment and its LRH. Whether it went well at both
+  /// ends.
   bool send_prepared(const std::function<void(image<wqe_ctrl_mlx>&, image<lrh>&)>& alter) {
     constexpr std::uint32_t base = 0x180, payload = 64;
     EXPECT_EQ(driver->command(opcode::conf_special_qp, 0, base).status, command_status::ok);
@@ -199,7 +201,8 @@ struct world : transport_fixture {
       came += e.get<&cqe::opcode>() != static_cast<std::uint64_t>(cqe_opcode::error);
     return came == 2;
   }
-  /// b takes its receives from a shared queue whose first entry links to `next`; two messages come to it.
+  /// b takes its receives from a shared queue whose first entry links to `next`; two messages come
+  /// to it.
   bool follow_link(std::uint32_t next) {
     constexpr std::uint32_t srqn = 100;
     test_srq shared = make_srq(srqn);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Drivers that are wrong in one thing: each is caught by the rule that names it, and goes uncaught without that rule.
+// Drivers that are wrong in one thing: each is caught by the rule that names it, and goes uncaught
+// without that rule.
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/headers.hpp>

@@ -30,8 +30,15 @@ class Firmware:
 
     def words(self, opcode, given=0, modifier=0, output=0, token=POLLED, event=False):
         toggle = (self.last_word() & TOGGLE) ^ TOGGLE
-        return [given >> 32, given & 0xFFFFFFFF, modifier, output >> 32, output & 0xFFFFFFFF, token << 16,
-                GO | toggle | opcode | (EVENT if event else 0)]
+        return [
+            given >> 32,
+            given & 0xFFFFFFFF,
+            modifier,
+            output >> 32,
+            output & 0xFFFFFFFF,
+            token << 16,
+            GO | toggle | opcode | (EVENT if event else 0),
+        ]
 
     def last_word(self):
         return swap(self.machine.read(self.bar0 + HCR + 24))
@@ -54,7 +61,9 @@ class Firmware:
         return self.command(opcode, MAILBOX, modifier)
 
     def map(self, opcode, virtual, physical, log_pages):
-        return self.with_mailbox(opcode, virtual.to_bytes(8, "big") + (physical | log_pages).to_bytes(8, "big"), 1)
+        return self.with_mailbox(
+            opcode, virtual.to_bytes(8, "big") + (physical | log_pages).to_bytes(8, "big"), 1
+        )
 
     def lend(self, virtual):
         """Where in the guest's memory the 16 pages stand that context memory has from now on."""
@@ -73,15 +82,28 @@ class Firmware:
         self.start()
         assert self.command(SET_ICM_SIZE, 1 << 30) == 0
         assert self.map(MAP_ICM_AUX, 0, AREA + 0x400000, 9) == 0
-        places = {table: self.lend(table) for table in (QPC, RDMARC, ALTC, AUXC, SRQC, CQC, EQC, DMPT, MC, MTT)}
+        places = {
+            table: self.lend(table)
+            for table in (QPC, RDMARC, ALTC, AUXC, SRQC, CQC, EQC, DMPT, MC, MTT)
+        }
         for kind in range(4):
             self.lend(CMPT + (kind << CMPT_TYPE_SHIFT) * CMPT_BYTES)
         profile = bytearray(0x200)
         profile[0] = 2
-        for at, base, log in ((0x30, QPC, 8), (0x48, SRQC, 6), (0x50, CQC, 8), (0x80, EQC, 6), (0x90, RDMARC, 1),
-                              (0x60, ALTC, 0), (0x70, AUXC, 0), (0xC0, MC, 0), (0xF0, DMPT, 0), (0x100, MTT, 0),
-                              (0x108, CMPT, 0)):
-            profile[at:at + 8] = (base | log).to_bytes(8, "big")
+        for at, base, log in (
+            (0x30, QPC, 8),
+            (0x48, SRQC, 6),
+            (0x50, CQC, 8),
+            (0x80, EQC, 6),
+            (0x90, RDMARC, 1),
+            (0x60, ALTC, 0),
+            (0x70, AUXC, 0),
+            (0xC0, MC, 0),
+            (0xF0, DMPT, 0),
+            (0x100, MTT, 0),
+            (0x108, CMPT, 0),
+        ):
+            profile[at : at + 8] = (base | log).to_bytes(8, "big")
         for at, log in ((0xD3, 9), (0xD7, 3), (0xDB, 4), (0xFB, 8), (0x12A, 10)):
             profile[at] = log
         profile[0xD8] |= 0x08
@@ -95,7 +117,8 @@ class Firmware:
         assert self.command(MAP_EQ, 0xFFFFFFFFFFFFFFFF, EQN) == 0
 
     def event(self, index):
-        """The entry of the event queue: 32 bytes, the first round's owner bit clear when it is there."""
+        """The entry of the event queue: 32 bytes, the first round's owner bit clear when it is
+        there."""
         entry = self.machine.read_bytes(EQ_BUFFER + 32 * index, 32)
         return None if entry[31] & 0x80 else entry
 

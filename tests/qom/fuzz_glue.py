@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""The glue between QEMU and the model, by random actions on a real QEMU (glue.py), in episodes of one machine each.
-What an episode does follows from the seed and the episode's number; when QEMU does what a socket brings is QEMU's to
-choose, and a repetition may differ there."""
+"""The glue between QEMU and the model, by random actions on a real QEMU (glue.py), in episodes of
+one machine each. What an episode does follows from the seed and the episode's number; when QEMU
+does what a socket brings is QEMU's to choose, and a repetition may differ there."""
 import argparse
 import re
 import signal
@@ -17,7 +17,9 @@ from glue import Play
 ACTIONS = 150
 # An episode that takes so long hangs.
 EPISODE_SECONDS = 120
-SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:|Assertion|assertion|ERROR:.*:\d+:")
+SANITIZER = re.compile(
+    r"AddressSanitizer|LeakSanitizer|runtime error:|Assertion|assertion|ERROR:.*:\d+:"
+)
 
 
 def ring(*_):
@@ -44,8 +46,11 @@ def episode(seed, number, actions=ACTIONS):
         why = "QEMU wrote of an error"
     if why is None:
         return None
-    return (f"{why}\nwhat was done last:\n  " + "\n  ".join(play.did[-30:]) +
-            f"\nQEMU ended with {play.machine.process and play.machine.process.returncode} and wrote:\n{errors[-6000:]}")
+    return (
+        f"{why}\nwhat was done last:\n  "
+        + "\n  ".join(play.did[-30:])
+        + f"\nQEMU ended with {play.machine.process and play.machine.process.returncode} and wrote:\n{errors[-6000:]}"
+    )
 
 
 def main():
@@ -65,7 +70,10 @@ def main():
         number += 1
         if given.episode is not None or time.monotonic() > end:
             break
-    print(f"glue: {number - (given.episode or 0)} episodes of {ACTIONS} actions, no finding", flush=True)
+    print(
+        f"glue: {number - (given.episode or 0)} episodes of {ACTIONS} actions, no finding",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

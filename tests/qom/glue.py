@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""A guest, an administrator and a far end that do at random what reaches the glue between QEMU and the model: cards
-are plugged and pulled, also by their own DMA and interrupt messages; backends come and go; resets of every kind."""
+"""A guest, an administrator and a far end that do at random what reaches the glue between QEMU and
+the model: cards are plugged and pulled, also by their own DMA and interrupt messages; backends come
+and go; resets of every kind."""
 import os
 import random
 import shutil
@@ -29,9 +30,24 @@ FAULTS = {
     "x-fault-reset-latency": (0, 1000000, 1 << 62),
     "x-fault-time-seed": (0, 7),
     "x-fault-commands-side-by-side": (False, True),
-    "x-fault-command": ("", "any:silent", "QUERY_FW:0x0b:2", "NOP:stuck", "INIT_PORT:silent", "any:7:3", "any", ":"),
+    "x-fault-command": (
+        "",
+        "any:silent",
+        "QUERY_FW:0x0b:2",
+        "NOP:stuck",
+        "INIT_PORT:silent",
+        "any:7:3",
+        "any",
+        ":",
+    ),
     "x-fault-event": ("", "any:lost", "any:twice", "command:lost:2", "no:way"),
-    "x-fault-link1": ("", "loss:500000", "reordering:300000:duplication:300000", "corruption:9:seed:2", "loss"),
+    "x-fault-link1": (
+        "",
+        "loss:500000",
+        "reordering:300000:duplication:300000",
+        "corruption:9:seed:2",
+        "loss",
+    ),
     "x-fault-link2": ("", "loss:1000000", "duplication:1000000"),
     "x-fault-held-commands": (0, 1),
     "x-fault-removed": (False, True),
@@ -84,7 +100,8 @@ class Slot:
 
 
 class Play:
-    """One machine and what a seed does with it. with Play("1/0") as play: play.act(); play.expect_order()"""
+    """One machine and what a seed does with it. with Play("1/0") as play: play.act();
+    play.expect_order()"""
 
     def __init__(self, seed):
         self.dice = random.Random(seed)
@@ -92,15 +109,44 @@ class Play:
         self.folder = tempfile.mkdtemp(prefix="freehca-glue-")
         self.path = os.path.join(self.folder, "wire")
         self.machine = Machine(
-            "-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
-            *(word for n in (1, 2) for word in ("-device", f"pcie-root-port,id=port{n},slot={n},chassis={n},addr={n}")),
-            *(word for name, hub in HUBPORTS.items() for word in ("-netdev", f"hubport,id={name},hubid={hub}")),
-            "-netdev", f"stream,id=wire,server=on,addr.type=unix,addr.path={self.path}",
-            "-d", "guest_errors", "-D", "/dev/null")
-        weighted = ((self.plug, 6), (self.unplug, 4), (self.change_property, 8), (self.look, 2), (self.set_link, 5),
-                    (self.change_backend, 3), (self.reset, 4), (self.configure, 3), (self.aim, 5), (self.command, 10),
-                    (self.command_into_registers, 5), (self.gateway, 3), (self.access, 6), (self.pass_time, 8),
-                    (self.far_end, 6), (self.monitor, 1), (self.set_up, 6))
+            "-global",
+            "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+            *(
+                word
+                for n in (1, 2)
+                for word in ("-device", f"pcie-root-port,id=port{n},slot={n},chassis={n},addr={n}")
+            ),
+            *(
+                word
+                for name, hub in HUBPORTS.items()
+                for word in ("-netdev", f"hubport,id={name},hubid={hub}")
+            ),
+            "-netdev",
+            f"stream,id=wire,server=on,addr.type=unix,addr.path={self.path}",
+            "-d",
+            "guest_errors",
+            "-D",
+            "/dev/null",
+        )
+        weighted = (
+            (self.plug, 6),
+            (self.unplug, 4),
+            (self.change_property, 8),
+            (self.look, 2),
+            (self.set_link, 5),
+            (self.change_backend, 3),
+            (self.reset, 4),
+            (self.configure, 3),
+            (self.aim, 5),
+            (self.command, 10),
+            (self.command_into_registers, 5),
+            (self.gateway, 3),
+            (self.access, 6),
+            (self.pass_time, 8),
+            (self.far_end, 6),
+            (self.monitor, 1),
+            (self.set_up, 6),
+        )
         self.actions = [action for action, weight in weighted for _ in range(weight)]
 
     def __enter__(self):
@@ -128,7 +174,9 @@ class Play:
         self.machine.events.clear()
 
     def is_there(self, slot):
-        return slot.name in {found["name"] for found in self.machine.qmp("qom-list", path="/machine/peripheral")}
+        return slot.name in {
+            found["name"] for found in self.machine.qmp("qom-list", path="/machine/peripheral")
+        }
 
     def note(self, *what):
         self.did.append(" ".join(str(word) for word in what))
@@ -148,21 +196,36 @@ class Play:
         dice, given = self.dice, {}
         for port in (1, 2):
             if dice.random() < 0.6:
-                # The two ports of a card lead to the same two hubs as those of the other, or one to this program.
+                # The two ports of a card lead to the same two hubs as those of the other, or one to
+                # this program.
                 own = [f"n{slot.number + 2 * hub}" for hub in (0, 1)]
-                given[f"netdev{port}"] = dice.choice((*own, own[port - 1], own[port - 1], "wire", "wire"))
+                given[f"netdev{port}"] = dice.choice(
+                    (*own, own[port - 1], own[port - 1], "wire", "wire")
+                )
             if dice.random() < 0.1:
-                given[f"capture{port}"] = dice.choice((os.path.join(self.folder, f"c{port}"), "/dev/full"))
-        for name, values in (("variant", ("connectx2", "connectx3", "connectx3-pro")), ("ports", (1, 2)),
-                             ("flr", (False, True)), ("sm", (False, True)), ("max-commands", (1, 4, 128)),
-                             ("link2", ("ib", "eth")), ("host-memory-limit", (32 << 20, 1)),
-                             ("x-record", (os.path.join(self.folder, "r"), "/dev/full")),
-                             ("x-fault-reset-latency", (1000000,)), ("x-fault-command", ("any:silent", "no")),
-                             ("cable1", (False,)), ("bar2-size", (8 << 20, 128 << 20, 3))):
+                given[f"capture{port}"] = dice.choice(
+                    (os.path.join(self.folder, f"c{port}"), "/dev/full")
+                )
+        for name, values in (
+            ("variant", ("connectx2", "connectx3", "connectx3-pro")),
+            ("ports", (1, 2)),
+            ("flr", (False, True)),
+            ("sm", (False, True)),
+            ("max-commands", (1, 4, 128)),
+            ("link2", ("ib", "eth")),
+            ("host-memory-limit", (32 << 20, 1)),
+            ("x-record", (os.path.join(self.folder, "r"), "/dev/full")),
+            ("x-fault-reset-latency", (1000000,)),
+            ("x-fault-command", ("any:silent", "no")),
+            ("cable1", (False,)),
+            ("bar2-size", (8 << 20, 128 << 20, 3)),
+        ):
             if dice.random() < 0.05:
                 given[name] = dice.choice(values)
         self.machine.write(slot.control, POWER_ON, 2)
-        added = self.ask("device_add", driver="mlx4", id=slot.name, bus=f"port{slot.number}", **given)
+        added = self.ask(
+            "device_add", driver="mlx4", id=slot.name, bus=f"port{slot.number}", **given
+        )
         slot.place()
         slot.enable()
         if added is not None and dice.random() < 0.7:
@@ -177,13 +240,19 @@ class Play:
 
     def change_property(self, slot):
         name = self.dice.choice(list(FAULTS))
-        self.ask("qom-set", path=f"/machine/peripheral/{slot.name}", property=name,
-                 value=self.dice.choice(FAULTS[name]))
+        self.ask(
+            "qom-set",
+            path=f"/machine/peripheral/{slot.name}",
+            property=name,
+            value=self.dice.choice(FAULTS[name]),
+        )
 
     def look(self, slot):
         path = f"/machine/peripheral/{slot.name}"
         for found in self.ask("qom-list", path=path) or ():
-            if found["name"].startswith(("counter", "x-", "dump", "explanations", "cable", "strict")):
+            if found["name"].startswith(
+                ("counter", "x-", "dump", "explanations", "cable", "strict")
+            ):
                 self.ask("qom-get", path=path, property=found["name"])
 
     def set_link(self, _):
@@ -195,16 +264,24 @@ class Play:
         if self.dice.random() < 0.5:
             self.ask("netdev_del", id=name)
         elif name == "wire":
-            if self.ask("netdev_add", type="stream", id=name, server=True,
-                        addr={"type": "unix", "path": self.path}) is not None:
+            if (
+                self.ask(
+                    "netdev_add",
+                    type="stream",
+                    id=name,
+                    server=True,
+                    addr={"type": "unix", "path": self.path},
+                )
+                is not None
+            ):
                 self.connect()
         else:
             self.ask("netdev_add", type="hubport", id=name, hubid=HUBPORTS[name])
 
     def connect(self):
-        """QEMU's stream backend begins to listen in a thread, and crashes when it is deleted before that (QEMU 7.2,
-        net/stream.c: net_stream_cleanup() does not end what qio_channel_socket_listen_async() began). Who has been
-        accepted knows that it is done."""
+        """QEMU's stream backend begins to listen in a thread, and crashes when it is deleted before
+        that (QEMU 7.2, net/stream.c: net_stream_cleanup() does not end what
+        qio_channel_socket_listen_async() began). Who has been accepted knows that it is done."""
         self.hang_up()
         deadline = time.monotonic() + 30
         while self.peer is None:
@@ -221,8 +298,14 @@ class Play:
             self.peer = None
 
     def monitor(self, _):
-        self.ask("human-monitor-command", **{"command-line": self.dice.choice(
-            ("info qtree", "info network", "info pci", "info mtree -f", "stop", "cont"))})
+        self.ask(
+            "human-monitor-command",
+            **{
+                "command-line": self.dice.choice(
+                    ("info qtree", "info network", "info pci", "info mtree -f", "stop", "cont")
+                )
+            },
+        )
         self.ask("cont")
 
     # ---- The guest
@@ -257,10 +340,14 @@ class Play:
         slot.bring_up()
 
     def configure(self, slot):
-        at, value, size = self.dice.choice((
-            (0x04, self.dice.randrange(8), 2), (MSIX_CONTROL, self.dice.choice((0, 0x8000, 0xC000)), 2),
-            (0x10, self.dice.choice((0, slot.bar0, slot.bar2, slot.port.WINDOW, 0x200000)), 4),
-            (self.dice.randrange(0x28, 0x100) & ~3, self.dice.randrange(1 << 32), 4)))
+        at, value, size = self.dice.choice(
+            (
+                (0x04, self.dice.randrange(8), 2),
+                (MSIX_CONTROL, self.dice.choice((0, 0x8000, 0xC000)), 2),
+                (0x10, self.dice.choice((0, slot.bar0, slot.bar2, slot.port.WINDOW, 0x200000)), 4),
+                (self.dice.randrange(0x28, 0x100) & ~3, self.dice.randrange(1 << 32), 4),
+            )
+        )
         self.note("configure", slot.number, hex(at), hex(value))
         slot.card.write(at, value, size)
         if self.dice.random() < 0.7:
@@ -276,13 +363,24 @@ class Play:
         """An address and a word: what a card's write there does concerns this card or the other."""
         of = self.dice.choice(self.slots)
         control = of.control & ~3
-        return self.dice.choice((
-            (control, POWER_OFF), (control, POWER_OFF), (control, POWER_ON | ATTENTION_OFF),
-            (of.port.WINDOW + (of.number << 15) + BRIDGE_CONTROL, SECONDARY_RESET),
-            (of.configuration(DEVCTL), FUNCTION_LEVEL_RESET), (of.configuration(PMCSR), 3), (of.configuration(0x04), 0),
-            (of.configuration(GATEWAY_DATA), 1), (of.configuration(MSIX_CONTROL & ~3), 0x80000000),
-            (of.bar0 + SOFT_RESET, swap(1)), (of.bar0 + HCR + 24, swap(1 << 23 | NOP)), (of.bar0 + FLASH_SEMAPHORE, 0),
-            (of.bar2 + 0x8000 + 0x14, 1 << 8), (OUTPUT, 0)))
+        return self.dice.choice(
+            (
+                (control, POWER_OFF),
+                (control, POWER_OFF),
+                (control, POWER_ON | ATTENTION_OFF),
+                (of.port.WINDOW + (of.number << 15) + BRIDGE_CONTROL, SECONDARY_RESET),
+                (of.configuration(DEVCTL), FUNCTION_LEVEL_RESET),
+                (of.configuration(PMCSR), 3),
+                (of.configuration(0x04), 0),
+                (of.configuration(GATEWAY_DATA), 1),
+                (of.configuration(MSIX_CONTROL & ~3), 0x80000000),
+                (of.bar0 + SOFT_RESET, swap(1)),
+                (of.bar0 + HCR + 24, swap(1 << 23 | NOP)),
+                (of.bar0 + FLASH_SEMAPHORE, 0),
+                (of.bar2 + 0x8000 + 0x14, 1 << 8),
+                (OUTPUT, 0),
+            )
+        )
 
     def aim(self, slot):
         """The card's interrupt message, and something that makes it send one."""
@@ -292,7 +390,12 @@ class Play:
         slot.firmware.aim(slot.card, address, data)
         kind = self.dice.randrange(4)
         if kind == 0:
-            self.ask("qom-set", path=f"/machine/peripheral/{slot.name}", property="x-fault-catastrophic", value=True)
+            self.ask(
+                "qom-set",
+                path=f"/machine/peripheral/{slot.name}",
+                property="x-fault-catastrophic",
+                value=True,
+            )
         elif kind == 1:
             self.set_link(slot)
         else:
@@ -304,13 +407,20 @@ class Play:
         if kind == 0:
             post(self.machine, slot.card, self.dice, slot.bar0)
         elif kind == 1:
-            slot.firmware.post(self.dice.choice((INIT_PORT, CLOSE_PORT)), 0, self.dice.choice((1, 2)))
+            slot.firmware.post(
+                self.dice.choice((INIT_PORT, CLOSE_PORT)), 0, self.dice.choice((1, 2))
+            )
         else:
-            slot.firmware.post(self.dice.choice((NOP, QUERY_FW)), output=OUTPUT, token=1,
-                               event=self.dice.random() < 0.5)
+            slot.firmware.post(
+                self.dice.choice((NOP, QUERY_FW)),
+                output=OUTPUT,
+                token=1,
+                event=self.dice.random() < 0.5,
+            )
 
     def command_into_registers(self, slot):
-        """The card's DMA reaches registers: by a mailbox, or by an event queue that stands there."""
+        """The card's DMA reaches registers: by a mailbox, or by an event queue that stands
+        there."""
         self.revive(slot)
         address, _ = self.mischief()
         self.note("DMA", slot.number, hex(address))
@@ -324,8 +434,14 @@ class Play:
             slot.firmware.post(NOP, token=7, event=True)
 
     def gateway(self, slot):
-        at, value = self.dice.choice(((SOFT_RESET, swap(1)), (HCR + 24, 1 << 23 | NOP), (MSIX_TABLE, 0xFEE00000),
-                                      (self.dice.randrange(1 << 20) & ~3, self.dice.randrange(1 << 32))))
+        at, value = self.dice.choice(
+            (
+                (SOFT_RESET, swap(1)),
+                (HCR + 24, 1 << 23 | NOP),
+                (MSIX_TABLE, 0xFEE00000),
+                (self.dice.randrange(1 << 20) & ~3, self.dice.randrange(1 << 32)),
+            )
+        )
         self.note("gateway", slot.number, hex(at), hex(value))
         slot.card.write(GATEWAY_ADDRESS, at)
         slot.card.write(GATEWAY_DATA, value)
@@ -333,7 +449,9 @@ class Play:
 
     def access(self, slot):
         size = self.dice.choice((1, 2, 4, 4, 8))
-        bar, bytes_ = self.dice.choice(((slot.bar0, 1 << 20), (slot.bar2, 8 << 20), (slot.bar0 + MSIX_TABLE, 0x1800)))
+        bar, bytes_ = self.dice.choice(
+            ((slot.bar0, 1 << 20), (slot.bar2, 8 << 20), (slot.bar0 + MSIX_TABLE, 0x1800))
+        )
         at = bar + self.dice.randrange(bytes_) // size * size
         value = self.dice.choice((0, 1, self.dice.randrange(1 << 32))) & ((1 << 8 * size) - 1)
         self.note("access", hex(at), hex(value), size)
@@ -361,10 +479,24 @@ class Play:
             for _ in range(dice.randrange(1, 12)):
                 kind = dice.randrange(8)
                 if kind < 4:
-                    self.peer.send(wire.link_packet(dice.choice((wire.TRAINING_1, wire.TRAINING_2, wire.NO_SIGNAL,
-                                                                 wire.FLOW_CONTROL_INIT, dice.randrange(16)))), 1)
+                    self.peer.send(
+                        wire.link_packet(
+                            dice.choice(
+                                (
+                                    wire.TRAINING_1,
+                                    wire.TRAINING_2,
+                                    wire.NO_SIGNAL,
+                                    wire.FLOW_CONTROL_INIT,
+                                    dice.randrange(16),
+                                )
+                            )
+                        ),
+                        1,
+                    )
                 elif kind < 6:
-                    self.peer.send(wire.directed_request(wire.NODE_INFO, dice.randrange(1 << 64)), 1)
+                    self.peer.send(
+                        wire.directed_request(wire.NODE_INFO, dice.randrange(1 << 64)), 1
+                    )
                 elif kind < 7:
                     self.peer.send(dice.randbytes(dice.randrange(1, 5000)), 1)
                 else:
@@ -373,7 +505,8 @@ class Play:
                 self.peer.socket.sendall(b"\0\0\1\0half")
                 raise ConnectionError
         except (OSError, ValueError):
-            # The backend was deleted, or has another connection. QEMU itself answers on other lines.
+            # The backend was deleted, or has another connection. QEMU itself answers on other
+            # lines.
             self.hang_up()
 
     # ---- What must hold
@@ -399,7 +532,9 @@ class Play:
             firmware = Firmware(self.machine, slot.bar0)
             firmware.bring_up()
             assert firmware.command(QUERY_FW, output=OUTPUT) == 0, "QUERY_FW fails on a new card"
-            assert self.machine.get("counter-complaints", slot.name) == 0, "complaints of a new card"
+            assert (
+                self.machine.get("counter-complaints", slot.name) == 0
+            ), "complaints of a new card"
         self.machine.qmp("quit")
         status = self.machine.process.wait(60)
         assert status == 0, f"QEMU ended with status {status}"

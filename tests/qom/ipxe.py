@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""A QEMU machine that boots iPXE with a script. What iPXE says is read from the memory of its text screen; the script
-stops at prompts until a key is pressed through QMP."""
+"""A QEMU machine that boots iPXE with a script. What iPXE says is read from the memory of its text
+screen; the script stops at prompts until a key is pressed through QMP."""
 import os
 import re
 import time
@@ -9,7 +9,8 @@ import time
 from machine import Machine
 
 COLUMNS, ROWS, SCREEN = 80, 25, 0xB8000
-# A machine that has not come there after so long never will: on an idle machine each wait takes some seconds.
+# A machine that has not come there after so long never will: on an idle machine each wait takes
+# some seconds.
 WAIT_SECONDS = 90
 
 
@@ -32,13 +33,13 @@ class Ipxe(Machine):
         with open(path, "rb") as file:
             # Every other byte is a colour.
             text = file.read()[::2].replace(b"\0", b" ").decode("cp437")
-        rows = [text[at:at + COLUMNS] for at in range(0, len(text), COLUMNS)]
+        rows = [text[at : at + COLUMNS] for at in range(0, len(text), COLUMNS)]
         return "".join(row if row[-1] != " " else row.rstrip() + "\n" for row in rows).rstrip()
 
     def wait_for(self, *patterns, after=""):
-        """Waits until all patterns match what the screen has after the last `after`, or all of it when that has been
-        scrolled away; the text. AssertionError, with the screen, when that does not happen, or when it has a line that
-        begins with "broken"."""
+        """Waits until all patterns match what the screen has after the last `after`, or all of it
+        when that has been scrolled away; the text. AssertionError, with the screen, when that does
+        not happen, or when it has a line that begins with "broken"."""
         text, end = "", time.monotonic() + WAIT_SECONDS
         while time.monotonic() < end:
             text = self.screen()

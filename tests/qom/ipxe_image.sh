@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# ipxe_image.sh RELEASE: gets the iPXE that a release of Debian ships. The last line it prints is the path of its
-# ipxe.lkrn. The image is taken out of the package, which is not installed; it stays in the cache.
+# ipxe_image.sh RELEASE: gets the iPXE that a release of Debian ships. The last line it prints is
+# the path of its ipxe.lkrn. The image is taken out of the package, which is not installed; it stays
+# in the cache.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

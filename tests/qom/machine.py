@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""A QEMU machine without a processor: the test is the guest. QEMU's qtest protocol gives port I/O, memory and
-the virtual clock; QMP gives the monitor."""
+"""A QEMU machine without a processor: the test is the guest. QEMU's qtest protocol gives port I/O,
+memory and the virtual clock; QMP gives the monitor."""
 import json
 import os
 import shutil
@@ -58,17 +58,31 @@ class Machine:
 
     def __init__(self, *arguments):
         self.folder = tempfile.mkdtemp(prefix="freehca-qom-")
-        self.command = [BINARY, *BASE, *FIRMWARE, "-accel", "qtest",
-                        "-qtest", f"unix:{self.folder}/qtest,server=on,wait=off",
-                        "-qmp", f"unix:{self.folder}/qmp,server=on,wait=off",
-                        "-qtest-log", "/dev/null", *arguments]
+        self.command = [
+            BINARY,
+            *BASE,
+            *FIRMWARE,
+            "-accel",
+            "qtest",
+            "-qtest",
+            f"unix:{self.folder}/qtest,server=on,wait=off",
+            "-qmp",
+            f"unix:{self.folder}/qmp,server=on,wait=off",
+            "-qtest-log",
+            "/dev/null",
+            *arguments,
+        ]
         self.process = self.qtest = self.monitor = None
         self.events = []
         self.errors = ""
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         try:
             self.monitor = Line(f"{self.folder}/qmp", self.process)
             self.monitor.receive()
@@ -151,8 +165,9 @@ class Machine:
 
 
 class Function:
-    """A PCI function, through the ports 0xcf8 and 0xcfc (256 bytes) and, once open_window() was called, through
-    the memory window that PCI Express gives (4096 bytes)."""
+    """A PCI function, through the ports 0xcf8 and 0xcfc (256 bytes) and, once open_window() was
+    called, through the memory window that PCI Express gives (4096 bytes)."""
+
     WINDOW = 0xB0000000
     COMMAND, BAR0, BAR2 = 0x04, 0x10, 0x18
 
@@ -173,7 +188,9 @@ class Function:
         self.machine.write(self.WINDOW + (self.bus << 20) + (self.slot << 15) + offset, value, size)
 
     def select(self, offset):
-        self.machine.ask("outl", "0xcf8", hex(0x80000000 | self.bus << 16 | self.slot << 11 | offset & 0xFC))
+        self.machine.ask(
+            "outl", "0xcf8", hex(0x80000000 | self.bus << 16 | self.slot << 11 | offset & 0xFC)
+        )
 
     def read(self, offset, size=4):
         self.select(offset)
@@ -182,7 +199,9 @@ class Function:
 
     def write(self, offset, value, size=4):
         self.select(offset)
-        self.machine.ask("out" + {1: "b", 2: "w", 4: "l"}[size], hex(0xCFC + offset % 4), hex(value))
+        self.machine.ask(
+            "out" + {1: "b", 2: "w", 4: "l"}[size], hex(0xCFC + offset % 4), hex(value)
+        )
 
     def capabilities(self):
         """Pairs of offset and number, in the order of the chain."""

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""qom_test.py QEMU [TEST...]: the QEMU device as a PCI function, seen by a guest that is this program.
+"""qom_test.py QEMU [TEST...]: the QEMU device as a PCI function, seen by a guest that is this
+program.
 
-With FREEHCA_RESULTS set, each test adds its line to own.tsv there, and the exit status no longer tells of
-failed tests.
+With FREEHCA_RESULTS set, each test adds its line to own.tsv there, and the exit status no longer
+tells of failed tests.
 """
 import os
 import signal
@@ -14,9 +15,24 @@ import unittest
 
 import machine
 
-NAMES = ["test_properties", "test_identity", "test_vpd", "test_reset", "test_registers", "test_hotplug",
-         "test_hostile", "test_faults", "test_unplug", "test_links", "test_captures", "test_recordings",
-          "test_ipxe", "test_remarks", "test_debugging", "test_glue"]
+NAMES = [
+    "test_properties",
+    "test_identity",
+    "test_vpd",
+    "test_reset",
+    "test_registers",
+    "test_hotplug",
+    "test_hostile",
+    "test_faults",
+    "test_unplug",
+    "test_links",
+    "test_captures",
+    "test_recordings",
+    "test_ipxe",
+    "test_remarks",
+    "test_debugging",
+    "test_glue",
+]
 
 
 # A test that takes so long hangs.
@@ -32,7 +48,11 @@ class Recorder(unittest.TextTestResult):
 
     def startTest(self, test):
         signal.alarm(TEST_SECONDS)
-        self.began, self.bad_before, self.skipped_before = time.monotonic(), self.bad(), len(self.skipped)
+        self.began, self.bad_before, self.skipped_before = (
+            time.monotonic(),
+            self.bad(),
+            len(self.skipped),
+        )
         super().startTest(test)
 
     def bad(self):
@@ -49,7 +69,9 @@ class Recorder(unittest.TextTestResult):
             outcome, note = "skipped", self.skipped[-1][1]
         else:
             outcome, note = "passed", ""
-        with open(os.path.join(os.environ["FREEHCA_RESULTS"], "own.tsv"), "a", encoding="utf-8") as file:
+        with open(
+            os.path.join(os.environ["FREEHCA_RESULTS"], "own.tsv"), "a", encoding="utf-8"
+        ) as file:
             name = test.id().split(".")[-1]
             file.write(f"{outcome}\t{time.monotonic() - self.began:.0f}\tqom: {name}\t{note}\n")
 
@@ -60,7 +82,8 @@ def main():
     machine.BINARY = sys.argv[1]
     signal.signal(signal.SIGALRM, ring)
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=Recorder).run(
-        unittest.defaultTestLoader.loadTestsFromNames(sys.argv[2:] or NAMES))
+        unittest.defaultTestLoader.loadTestsFromNames(sys.argv[2:] or NAMES)
+    )
     sys.exit("FREEHCA_RESULTS" not in os.environ and not result.wasSuccessful())
 
 

@@ -24,7 +24,7 @@ def packets_of(path):
     while at < len(data):
         seconds, nanoseconds, kept, length = struct.unpack_from("<4I", data, at)
         assert kept == length and at + 16 + kept <= len(data)
-        found.append((seconds * 1_000_000_000 + nanoseconds, data[at + 16:at + 16 + kept]))
+        found.append((seconds * 1_000_000_000 + nanoseconds, data[at + 16 : at + 16 + kept]))
         at += 16 + kept
     return found
 
@@ -36,9 +36,12 @@ class Captures(unittest.TestCase):
         self.path = os.path.join(folder.name, "one.pcap")
 
     def test_a_file_that_cannot_be_is_refused_at_start(self):
-        for given, expected in ((f"capture1={self.path}/no/such", "No such file"), ("capture1=/", "directory"),
-                                ("capture1=/dev/full", "No space left"),
-                                ("capture2=x.pcap,ports=1", "capture2= needs ports=2")):
+        for given, expected in (
+            (f"capture1={self.path}/no/such", "No such file"),
+            ("capture1=/", "directory"),
+            ("capture1=/dev/full", "No space left"),
+            ("capture2=x.pcap,ports=1", "capture2= needs ports=2"),
+        ):
             with self.subTest(given):
                 with self.assertRaises(QemuRefused) as refused:
                     with Machine("-device", "mlx4," + given):
@@ -50,7 +53,9 @@ class Captures(unittest.TestCase):
             adapter = Adapter(machine)
             adapter.open()
             wire.until(lambda: machine.get("counter-port1_packets_sent") > 5, machine)
-            counted = machine.get("counter-port1_packets_sent") + machine.get("counter-port1_packets_received")
+            counted = machine.get("counter-port1_packets_sent") + machine.get(
+                "counter-port1_packets_received"
+            )
             self.assertEqual(0, machine.get("capture-errors"))
             machine.process.kill()
         packets = packets_of(self.path)
@@ -59,7 +64,9 @@ class Captures(unittest.TestCase):
         self.assertEqual(sorted(times), times)
         for _, packet in packets:
             self.assertTrue(wire.is_sealed(packet))
-        self.assertEqual(0x11, packets[0][1][28 + 17] | packets[2][1][28 + 17])  # NodeDescription, then NodeInfo
+        self.assertEqual(
+            0x11, packets[0][1][28 + 17] | packets[2][1][28 + 17]
+        )  # NodeDescription, then NodeInfo
 
     def test_a_file_that_takes_no_more_is_counted_and_the_rest_goes_on(self):
         os.mkfifo(self.path)
@@ -73,13 +80,17 @@ class Captures(unittest.TestCase):
         self.assertEqual(1, machine.errors.count("is only counted"))
 
     def test_a_bad_cable_is_asked_for_while_the_machine_runs(self):
-        for given, expected in (("x-fault-link1=loss:1", "must have a cable"),
-                                ("netdev1=n1,x-fault-link1=los:1", "'loss', 'corruption'")):
+        for given, expected in (
+            ("x-fault-link1=loss:1", "must have a cable"),
+            ("netdev1=n1,x-fault-link1=los:1", "'loss', 'corruption'"),
+        ):
             with self.assertRaises(QemuRefused) as refused:
                 with Machine(*HUB, "-device", "mlx4," + given):
                     pass
             self.assertIn(expected, str(refused.exception))
-        with Machine(*HUB, "-device", "mlx4,id=hca0,netdev1=n1,netdev2=n2,x-fault-link1=loss:5:seed:9") as machine:
+        with Machine(
+            *HUB, "-device", "mlx4,id=hca0,netdev1=n1,netdev2=n2,x-fault-link1=loss:5:seed:9"
+        ) as machine:
             self.assertEqual("loss:5:seed:9", machine.get("x-fault-link1"))
             self.assertEqual("", machine.get("x-fault-link2"))
             machine.set("x-fault-link1", "")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""docs/debugging.md shows what planted bugs of a driver look like: here each is planted, and what the device says must
-be what stands on the page. To add a kind: a method of Planted, and a block on the page for each view of it."""
+"""docs/debugging.md shows what planted bugs of a driver look like: here each is planted, and what
+the device says must be what stands on the page. To add a kind: a method of Planted, and a block on
+the page for each view of it."""
 import os
 import re
 import struct
@@ -9,8 +10,20 @@ import tempfile
 import unittest
 
 import wire
-from firmware import (EQN, FIRST_MTT, MAP_EQ, MAP_FA, AREA, NOP, OUTPUT, QUERY_FW, SET_ICM_SIZE, SW2HW_EQ, Firmware,
-                      swap)
+from firmware import (
+    EQN,
+    FIRST_MTT,
+    MAP_EQ,
+    MAP_FA,
+    AREA,
+    NOP,
+    OUTPUT,
+    QUERY_FW,
+    SET_ICM_SIZE,
+    SW2HW_EQ,
+    Firmware,
+    swap,
+)
 from machine import Machine
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "debugging.md")
@@ -67,7 +80,8 @@ class Planted:
         self.look()
 
     def event(self):
-        """An event queue of 64 entries whose consumer index is never told; a second one takes errors."""
+        """An event queue of 64 entries whose consumer index is never told; a second one takes
+        errors."""
         self.firmware.bring_up()
         self.machine.write_bytes(MTT + 8 * (FIRST_MTT + 1), (SECOND_BUFFER | 1).to_bytes(8, "big"))
         context = bytearray(0x40)
@@ -88,7 +102,9 @@ class Planted:
         self.make_queue_pair()
         send = bytearray(128)
         send[0:16] = bytes((0, 0, 0, 0x0A, 0, 0, 0, 2, 0, 0, 0, 0x0C, 0, 0, 0, 0))
-        send[16:32] = (64).to_bytes(4, "big") + (0xDEAD00).to_bytes(4, "big") + (0x300000).to_bytes(8, "big")
+        send[16:32] = (
+            (64).to_bytes(4, "big") + (0xDEAD00).to_bytes(4, "big") + (0x300000).to_bytes(8, "big")
+        )
         send[64] = 0x80
         self.machine.write_bytes(SENDS, bytes(send))
         self.watch()
@@ -100,7 +116,9 @@ class Planted:
         """An RC queue pair that may send, with two entries of 64 bytes."""
         firmware = self.firmware
         for number, buffer in ((2, COMPLETIONS), (3, SENDS)):
-            self.machine.write_bytes(MTT + 8 * (FIRST_MTT + number), (buffer | 1).to_bytes(8, "big"))
+            self.machine.write_bytes(
+                MTT + 8 * (FIRST_MTT + number), (buffer | 1).to_bytes(8, "big")
+            )
         self.machine.write_bytes(COMPLETIONS, b"\xff" * 4096)
         queue = bytearray(0x40)
         queue[0x0C:0x10] = (6 << 24 | UAR_PAGE).to_bytes(4, "big")
@@ -111,7 +129,8 @@ class Planted:
         mailbox = bytearray(0x100 + 8)
 
         def put(offset, value, size=4):
-            mailbox[8 + offset:8 + offset + size] = value.to_bytes(size, "big")
+            mailbox[8 + offset : 8 + offset + size] = value.to_bytes(size, "big")
+
         put(0x00, 3 << 11)
         put(0x08, 5 << 29 | 30 << 24 | 1 << 11 | 2 << 8)
         put(0x0C, UAR_PAGE)
@@ -126,7 +145,8 @@ class Planted:
             assert firmware.with_mailbox(step, mailbox, QPN) == 0
 
     def packet(self):
-        """The driver opens its port and takes it for ready; no subnet manager has made it active."""
+        """The driver opens its port and takes it for ready; no subnet manager has made it
+        active."""
         peer = wire.Peer(self.cable)
         self.firmware.bring_up()
         assert self.firmware.command(INIT_PORT, 0, 1) == 0
@@ -153,7 +173,9 @@ class Planted:
 def shown():
     """(kind, view) -> the block on the page that says it is that."""
     with open(PAGE, encoding="utf-8") as file:
-        blocks = re.findall(r"<!-- planted: (\w+), (.*?) -->\n+```\n(.*?)\n```\n", file.read(), re.DOTALL)
+        blocks = re.findall(
+            r"<!-- planted: (\w+), (.*?) -->\n+```\n(.*?)\n```\n", file.read(), re.DOTALL
+        )
     return {(kind, view): text for kind, view, text in blocks}
 
 
@@ -163,7 +185,9 @@ class Debugging(unittest.TestCase):
     def check(self, kind):
         with tempfile.TemporaryDirectory(prefix="freehca-debugging-") as folder:
             cable = f"stream,id=wire,server=on,addr.type=unix,addr.path={cable_in(folder)}"
-            with Machine("-netdev", cable, "-device", "mlx4,id=hca0,netdev1=wire", "-D", log_in(folder)) as machine:
+            with Machine(
+                "-netdev", cable, "-device", "mlx4,id=hca0,netdev1=wire", "-D", log_in(folder)
+            ) as machine:
                 planted = Planted(machine, folder)
                 getattr(planted, kind)()
         page = {view: text for (of, view), text in shown().items() if of == kind}
@@ -190,7 +214,11 @@ class Debugging(unittest.TestCase):
         self.check("hang")
 
     def test_the_page_shows_nothing_else(self):
-        tried = {name for name in vars(Planted) if not name.startswith("_")} - {"watch", "look", "make_queue_pair"}
+        tried = {name for name in vars(Planted) if not name.startswith("_")} - {
+            "watch",
+            "look",
+            "make_queue_pair",
+        }
         self.assertEqual({kind for kind, _ in shown()}, tried)
 
 

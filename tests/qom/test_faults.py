@@ -25,8 +25,12 @@ class Faults(unittest.TestCase):
         self.function.enable()
 
     def test_words_that_make_no_sense(self):
-        for given, expected in (("MAP_FA", "'stuck' or a status"), ("any:0", "from 1 to 255"),
-                                ("no:1", "MAP_FA"), ("any:1:0", "from 1 on")):
+        for given, expected in (
+            ("MAP_FA", "'stuck' or a status"),
+            ("any:0", "from 1 to 255"),
+            ("no:1", "MAP_FA"),
+            ("any:1:0", "from 1 on"),
+        ):
             with self.subTest(given):
                 with self.assertRaises(QemuRefused) as refused:
                     with Machine("-device", "mlx4,x-fault-command=" + given):
@@ -41,7 +45,9 @@ class Faults(unittest.TestCase):
     def test_a_status_for_the_second_of_a_command(self):
         firmware = self.start(",x-fault-command=QUERY_FW:0x0b:2")
         self.assertEqual("QUERY_FW:0x0b:2", self.machine.get("x-fault-command"))
-        self.assertEqual([0, 0x0B, 0], [firmware.command(QUERY_FW, output=OUTPUT) for _ in range(3)])
+        self.assertEqual(
+            [0, 0x0B, 0], [firmware.command(QUERY_FW, output=OUTPUT) for _ in range(3)]
+        )
 
     def test_a_status_for_all_of_a_command_until_it_is_taken_back(self):
         firmware = self.start()
@@ -77,7 +83,9 @@ class Faults(unittest.TestCase):
         self.function.write(0x10, self.bar0)
         self.machine.step_clock(1000000)
         self.assertEqual(identity, self.function.read(0))
-        self.assertEqual(0, self.function.read(0x10) & ~0xF, "what was written in the reset is there")
+        self.assertEqual(
+            0, self.function.read(0x10) & ~0xF, "what was written in the reset is there"
+        )
         # One that waits comes up.
         self.function.enable()
         self.firmware.bring_up()
@@ -101,7 +109,9 @@ class Faults(unittest.TestCase):
         self.assertFalse(firmware.last_word() & GO)
         self.assertIsNone(firmware.event(2))
         self.machine.step_clock(50000)
-        self.assertEqual([1, 2, 3], [int.from_bytes(firmware.event(n)[6:8], "big") for n in range(3)])
+        self.assertEqual(
+            [1, 2, 3], [int.from_bytes(firmware.event(n)[6:8], "big") for n in range(3)]
+        )
         self.assertEqual(0, self.machine.get("counter-complaints"))
 
     def test_silence_lasts_until_a_reset(self):
@@ -199,8 +209,13 @@ class Faults(unittest.TestCase):
         self.assertEqual(vendor, self.function.read(0))
         self.assertNotEqual(bar, self.function.read(0x10))
         self.bar0, _ = self.function.enable()
-        self.assertEqual([0, 1, 0], [self.machine.read(self.bar0 + place) for place in
-                                     (MSIX_TABLE, MSIX_TABLE + VECTOR_CONTROL, MSIX_PENDING)])
+        self.assertEqual(
+            [0, 1, 0],
+            [
+                self.machine.read(self.bar0 + place)
+                for place in (MSIX_TABLE, MSIX_TABLE + VECTOR_CONTROL, MSIX_PENDING)
+            ],
+        )
         Firmware(self.machine, self.bar0).bring_up()
 
     def test_it_cannot_be_asked_for_before_the_machine_runs(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""A guest that writes nonsense everywhere: QEMU lives, answers, and the card works after a reset."""
+"""A guest that writes nonsense everywhere: QEMU lives, answers, and the card works after a
+reset."""
 import random
 import unittest
 
@@ -13,12 +14,23 @@ LANDMARKS = (0x1F000, 0x7C000, 0x7D000, 0x80680, 0x8069C, 0xF0000, 0xF0010, 0xF0
 
 def post(machine, function, dice, bar0):
     """A command of any opcode, most of them real ones, with a mailbox of random words."""
-    inside, outside = (dice.choice((0, OUTPUT, OUTPUT + 0x1000, dice.randrange(1 << 64))) for _ in range(2))
+    inside, outside = (
+        dice.choice((0, OUTPUT, OUTPUT + 0x1000, dice.randrange(1 << 64))) for _ in range(2)
+    )
     machine.write_bytes(OUTPUT, dice.randbytes(256))
-    words = [inside >> 32, inside & 0xFFFFFFFF, dice.choice((0, 1, 2, dice.randrange(1 << 32))), outside >> 32,
-             outside & 0xFFFFFFFF, dice.randrange(1 << 32),
-             GO | dice.choice((0, EVENT)) | dice.choice((0, 1)) << 21 | dice.randrange(4) << 12 |
-             dice.randrange(1 << 12 if dice.random() < 0.1 else 0x70)]
+    words = [
+        inside >> 32,
+        inside & 0xFFFFFFFF,
+        dice.choice((0, 1, 2, dice.randrange(1 << 32))),
+        outside >> 32,
+        outside & 0xFFFFFFFF,
+        dice.randrange(1 << 32),
+        GO
+        | dice.choice((0, EVENT))
+        | dice.choice((0, 1)) << 21
+        | dice.randrange(4) << 12
+        | dice.randrange(1 << 12 if dice.random() < 0.1 else 0x70),
+    ]
     for index, word in enumerate(words):
         machine.write(bar0 + HCR + 4 * index, swap(word))
 
@@ -32,7 +44,9 @@ class Hostile(unittest.TestCase):
             for _ in range(ROUNDS):
                 kind = dice.randrange(20)
                 size = dice.choice((1, 2, 4, 4, 4, 8))
-                value = dice.choice((0, 1, 0x01000000, dice.randrange(1 << 32), (1 << 64) - 1)) & ((1 << 8 * size) - 1)
+                value = dice.choice((0, 1, 0x01000000, dice.randrange(1 << 32), (1 << 64) - 1)) & (
+                    (1 << 8 * size) - 1
+                )
                 if kind < 6:
                     post(machine, function, dice, bar0)
                 elif kind < 8:
@@ -48,7 +62,9 @@ class Hostile(unittest.TestCase):
                     machine.read(bar2 + dice.randrange(8 << 20) // size * size, size)
                 elif kind < 18:
                     # Not the BARs and the command: they would hide the rest.
-                    function.write_extended(dice.randrange(0x28, 0x1000) // 4 * 4, dice.randrange(1 << 32))
+                    function.write_extended(
+                        dice.randrange(0x28, 0x1000) // 4 * 4, dice.randrange(1 << 32)
+                    )
                 elif kind < 19:
                     machine.step_clock(dice.choice((1, 1000, 1000000, 1000000000)))
                 else:

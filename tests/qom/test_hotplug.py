@@ -15,8 +15,12 @@ def slot_control(port):
 
 class Hotplug(unittest.TestCase):
     def test_twenty_times(self):
-        with Machine("-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
-                     "-device", "pcie-root-port,id=port1,slot=1,chassis=1") as machine:
+        with Machine(
+            "-global",
+            "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+            "-device",
+            "pcie-root-port,id=port1,slot=1,chassis=1",
+        ) as machine:
             port = machine.function(1)
             control = slot_control(port)
             port.write(0x18, 0x010100)

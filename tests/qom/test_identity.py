@@ -5,17 +5,39 @@ import unittest
 
 from machine import Machine
 
-GEN3 = {"chain": [(0x40, 0x01), (0x48, 0x03), (0x9C, 0x11), (0x60, 0x10), (0xC0, 0x09)],
-        "extended": [(0x100, 0x0E, 1), (0x148, 0x03, 1), (0x154, 0x01, 2), (0x18C, 0x19, 1)]}
-GEN2 = {"chain": [(0x40, 0x01), (0x48, 0x03), (0x9C, 0x11), (0x60, 0x10)],
-        "extended": [(0x100, 0x0E, 1), (0x148, 0x03, 1)]}
+GEN3 = {
+    "chain": [(0x40, 0x01), (0x48, 0x03), (0x9C, 0x11), (0x60, 0x10), (0xC0, 0x09)],
+    "extended": [(0x100, 0x0E, 1), (0x148, 0x03, 1), (0x154, 0x01, 2), (0x18C, 0x19, 1)],
+}
+GEN2 = {
+    "chain": [(0x40, 0x01), (0x48, 0x03), (0x9C, 0x11), (0x60, 0x10)],
+    "extended": [(0x100, 0x0E, 1), (0x148, 0x03, 1)],
+}
 VARIANTS = {
-    "connectx3-pro": {"id": 0x100715B3, "class": 0x02800000, "power": 8, "devcap": 0x10008E02,
-                      "lnkcap": 0x0843F483, **GEN3},
-    "connectx3": {"id": 0x100315B3, "class": 0x02800000, "power": 8, "devcap": 0x10008E02,
-                  "lnkcap": 0x0843F483, **GEN3},
-    "connectx2": {"id": 0x673C15B3, "class": 0x0C0600B0, "power": 0, "devcap": 0x10008E01,
-                  "lnkcap": 0x0803F482, **GEN2},
+    "connectx3-pro": {
+        "id": 0x100715B3,
+        "class": 0x02800000,
+        "power": 8,
+        "devcap": 0x10008E02,
+        "lnkcap": 0x0843F483,
+        **GEN3,
+    },
+    "connectx3": {
+        "id": 0x100315B3,
+        "class": 0x02800000,
+        "power": 8,
+        "devcap": 0x10008E02,
+        "lnkcap": 0x0843F483,
+        **GEN3,
+    },
+    "connectx2": {
+        "id": 0x673C15B3,
+        "class": 0x0C0600B0,
+        "power": 0,
+        "devcap": 0x10008E01,
+        "lnkcap": 0x0803F482,
+        **GEN2,
+    },
 }
 
 
@@ -40,8 +62,11 @@ class Identity(unittest.TestCase):
                 self.assertEqual(0x1F, function.read(0x84))
 
     def test_subsystem_goes_by_the_number_of_ports(self):
-        for given, expected in (("variant=connectx3,ports=2", 0x005015B3), ("variant=connectx3,ports=1", 0x005115B3),
-                                ("variant=connectx2,ports=1", 0x002215B3)):
+        for given, expected in (
+            ("variant=connectx3,ports=2", 0x005015B3),
+            ("variant=connectx3,ports=1", 0x005115B3),
+            ("variant=connectx2,ports=1", 0x002215B3),
+        ):
             with self.subTest(given), Machine("-device", "mlx4," + given) as machine:
                 self.assertEqual(expected, machine.function().read(0x2C))
 
@@ -83,8 +108,10 @@ class Identity(unittest.TestCase):
     def test_error_reporting_after_reset(self):
         with Machine("-device", "mlx4") as machine:
             function = machine.function().open_window()
-            self.assertEqual([0, 0, 0x00062010, 0, 0x2000, 0xA0],
-                             [function.extended(0x154 + offset) for offset in range(4, 0x1C, 4)])
+            self.assertEqual(
+                [0, 0, 0x00062010, 0, 0x2000, 0xA0],
+                [function.extended(0x154 + offset) for offset in range(4, 0x1C, 4)],
+            )
 
     def test_flr_is_a_setting(self):
         with Machine("-device", "mlx4,flr=off") as machine:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""netdev1= and netdev2=: what is refused, two machines on one cable, two ports of one device, a cable that is pulled,
-a device that is, and a peer that is this program."""
+"""netdev1= and netdev2=: what is refused, two machines on one cable, two ports of one device, a
+cable that is pulled, a device that is, and a peer that is this program."""
 import os
 import random
 import tempfile
@@ -17,7 +17,11 @@ OUTPUT = 0x201000
 
 REFUSED = {
     ("-netdev", "hubport,id=n1,hubid=0", "netdev2=n1,ports=1"): "netdev2= needs ports=2",
-    ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,link1=eth"): "Ethernet ports carry nothing yet",
+    (
+        "-netdev",
+        "hubport,id=n1,hubid=0",
+        "netdev1=n1,link1=eth",
+    ): "Ethernet ports carry nothing yet",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,netdev2=n1"): "in use",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n2"): "netdev1",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,cable1=off"): "use set_link",
@@ -52,8 +56,12 @@ class Links(unittest.TestCase):
         self.path = os.path.join(folder.name, "wire")
 
     def stream(self, role, device="mlx4,id=hca0,netdev1=wire"):
-        return Machine("-netdev", f"stream,id=wire,server={role},addr.type=unix,addr.path={self.path}",
-                       "-device", device)
+        return Machine(
+            "-netdev",
+            f"stream,id=wire,server={role},addr.type=unix,addr.path={self.path}",
+            "-device",
+            device,
+        )
 
     def test_what_cannot_be_is_refused(self):
         for (option, backend, given), expected in REFUSED.items():
@@ -63,22 +71,35 @@ class Links(unittest.TestCase):
                         pass
                 self.assertIn(expected, str(refused.exception))
 
-    @unittest.skipUnless(os.access("/dev/net/tun", os.R_OK | os.W_OK), "no /dev/net/tun to make a tap device with")
+    @unittest.skipUnless(
+        os.access("/dev/net/tun", os.R_OK | os.W_OK), "no /dev/net/tun to make a tap device with"
+    )
     def test_a_backend_for_ethernet_frames_is_refused(self):
         with self.assertRaises(QemuRefused) as refused:
-            with Machine("-netdev", "tap,id=n1,script=no,downscript=no", "-device", "mlx4,netdev1=n1"):
+            with Machine(
+                "-netdev", "tap,id=n1,script=no,downscript=no", "-device", "mlx4,netdev1=n1"
+            ):
                 pass
-        self.assertIn("type 'tap' cannot carry InfiniBand packets; use -netdev stream, dgram, socket or hubport",
-                      str(refused.exception))
+        self.assertIn(
+            "type 'tap' cannot carry InfiniBand packets; use -netdev stream, dgram, socket or hubport",
+            str(refused.exception),
+        )
 
     def test_two_ports_of_one_device_are_one_link_through_a_hub_or_two_sockets(self):
         hub = ("-netdev", "hubport,id=n1,hubid=0", "-netdev", "hubport,id=n2,hubid=0")
-        sockets = tuple(word for own, far in ((1, 2), (2, 1)) for word in (
-            "-netdev", f"dgram,id=n{own},local.type=unix,local.path={self.path}{own},"
-                       f"remote.type=unix,remote.path={self.path}{far}"))
+        sockets = tuple(
+            word
+            for own, far in ((1, 2), (2, 1))
+            for word in (
+                "-netdev",
+                f"dgram,id=n{own},local.type=unix,local.path={self.path}{own},"
+                f"remote.type=unix,remote.path={self.path}{far}",
+            )
+        )
         for backends in (hub, sockets):
-            with self.subTest(backends[1]), \
-                    Machine(*backends, "-device", "mlx4,id=hca0,netdev1=n1,netdev2=n2") as machine:
+            with self.subTest(backends[1]), Machine(
+                *backends, "-device", "mlx4,id=hca0,netdev1=n1,netdev2=n2"
+            ) as machine:
                 adapter = Adapter(machine)
                 adapter.open(1)
                 machine.step_clock(2_000_000_000)
@@ -90,13 +111,16 @@ class Links(unittest.TestCase):
                 self.assertEqual(0, machine.get("counter-complaints"))
 
     def test_two_machines_are_one_link_and_set_link_pulls_the_cable(self):
-        with self.stream("on") as one, self.stream("off", "mlx4,id=hca0,netdev1=wire,guid=0x0002c90300f0cb00") as two:
+        with self.stream("on") as one, self.stream(
+            "off", "mlx4,id=hca0,netdev1=wire,guid=0x0002c90300f0cb00"
+        ) as two:
             left, right = Adapter(one), Adapter(two)
             left.open()
             right.open()
 
             def both():
                 return left.up() and right.up()
+
             wire.until(both, one, two)
             one.qmp("set_link", name="hca0.1", up=False)
             self.assertFalse(left.up())
@@ -141,12 +165,22 @@ class Links(unittest.TestCase):
             wire.until(lambda: not left.up(), one, step=1_000_000_000)
 
     def test_an_adapter_that_is_unplugged_takes_the_link_with_it(self):
-        port = ("-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
-                "-device", "pcie-root-port,id=port1,slot=1,chassis=1")
-        with self.stream("on") as one, \
-                Machine(*port, "-netdev", f"stream,id=wire,server=off,addr.type=unix,addr.path={self.path}") as two:
+        port = (
+            "-global",
+            "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+            "-device",
+            "pcie-root-port,id=port1,slot=1,chassis=1",
+        )
+        with self.stream("on") as one, Machine(
+            *port, "-netdev", f"stream,id=wire,server=off,addr.type=unix,addr.path={self.path}"
+        ) as two:
             root = two.function(1)
-            for at, value, size in ((0x18, 0x010100, 4), (0x20, 0xE1F0E000, 4), (0x24, 0xE9F1E801, 4), (0x04, 6, 2)):
+            for at, value, size in (
+                (0x18, 0x010100, 4),
+                (0x20, 0xE1F0E000, 4),
+                (0x24, 0xE9F1E801, 4),
+                (0x04, 6, 2),
+            ):
                 root.write(at, value, size)
             control = next(at for at, number in root.capabilities() if number == 0x10) + 0x18
             left = Adapter(one)
@@ -193,13 +227,16 @@ class Links(unittest.TestCase):
             def answered():
                 peer.receive(0.01)
                 return peer.packets
+
             wire.until(answered, machine, step=1)
             answer = peer.packets[0]
             self.assertEqual(8 + 12 + 8 + 256 + 6, len(answer))
             self.assertTrue(wire.is_sealed(answer))
             mad = answer[28:284]
-            self.assertEqual((wire.GET_RESPONSE, 0x1234), (mad[3], int.from_bytes(mad[8:16], "big")))
-            self.assertEqual(0x0002C90300F0CA00, int.from_bytes(mad[64 + 12:64 + 20], "big"))
+            self.assertEqual(
+                (wire.GET_RESPONSE, 0x1234), (mad[3], int.from_bytes(mad[8:16], "big"))
+            )
+            self.assertEqual(0x0002C90300F0CA00, int.from_bytes(mad[64 + 12 : 64 + 20], "big"))
 
     def test_noise_does_no_harm(self):
         with self.stream("on") as machine:

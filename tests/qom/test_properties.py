@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""The device's properties: what is refused and with which words, what can be read and set through QMP."""
+"""The device's properties: what is refused and with which words, what can be read and set through
+QMP."""
 import unittest
 
 from machine import Machine, QemuRefused
@@ -50,10 +51,23 @@ class Properties(unittest.TestCase):
                 self.assertEqual(1, str(refused.exception).strip().count("\n") + 1)
 
     def test_good_values(self):
-        for given in ("variant=connectx3-pro", "variant=connectx3", "variant=connectx2", "ports=1", "link1=eth",
-                      "link1=ib,link2=eth", "sm=off", "flr=off", "max-commands=1", "max-commands=128",
-                      "class-code=0x020700", "x-prefetch=on", "x-without=xrc,,srq", "guid=0002:c903:00f0:ca10",
-                      "mac=00:02:c9:f0:ca:10"):
+        for given in (
+            "variant=connectx3-pro",
+            "variant=connectx3",
+            "variant=connectx2",
+            "ports=1",
+            "link1=eth",
+            "link1=ib,link2=eth",
+            "sm=off",
+            "flr=off",
+            "max-commands=1",
+            "max-commands=128",
+            "class-code=0x020700",
+            "x-prefetch=on",
+            "x-without=xrc,,srq",
+            "guid=0002:c903:00f0:ca10",
+            "mac=00:02:c9:f0:ca:10",
+        ):
             with self.subTest(given), Machine("-device", "mlx4,id=hca0," + given) as machine:
                 self.assertEqual(0, machine.get("counter-complaints"))
 
@@ -70,7 +84,9 @@ class Properties(unittest.TestCase):
                 machine.set("counters", {})
 
     def test_faults_are_set_while_the_machine_runs(self):
-        with Machine("-device", "mlx4,id=hca0,x-fault-command-acceptance=3,x-fault-command-latency=7") as machine:
+        with Machine(
+            "-device", "mlx4,id=hca0,x-fault-command-acceptance=3,x-fault-command-latency=7"
+        ) as machine:
             self.assertEqual(3, machine.get("x-fault-command-acceptance"))
             self.assertEqual(7, machine.get("x-fault-command-latency"))
             self.assertTrue(machine.get("x-fault-commands-side-by-side"))

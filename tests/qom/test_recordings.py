@@ -21,9 +21,12 @@ class Recordings(unittest.TestCase):
             return [json.loads(line) for line in file]
 
     def test_a_file_that_cannot_be_is_refused_at_start(self):
-        for given, expected in ((f"x-record={self.path}/no/such", "No such file"), ("x-record=/", "directory"),
-                                ("x-record=/dev/full", "No space left"),
-                                ("x-record-label=lost", "x-record-label= needs x-record=")):
+        for given, expected in (
+            (f"x-record={self.path}/no/such", "No such file"),
+            ("x-record=/", "directory"),
+            ("x-record=/dev/full", "No space left"),
+            ("x-record-label=lost", "x-record-label= needs x-record="),
+        ):
             with self.subTest(given):
                 with self.assertRaises(QemuRefused) as refused:
                     with Machine("-device", "mlx4," + given):
@@ -31,14 +34,18 @@ class Recordings(unittest.TestCase):
                 self.assertIn(expected, str(refused.exception))
 
     def test_header_and_commands_are_there_with_their_answers(self):
-        with Machine("-device", f"mlx4,id=hca0,variant=connectx3,ports=1,x-record={self.path},"
-                                "x-record-label=a test") as machine:
+        with Machine(
+            "-device",
+            f"mlx4,id=hca0,variant=connectx3,ports=1,x-record={self.path}," "x-record-label=a test",
+        ) as machine:
             Adapter(machine).open()
             machine.qmp("quit")
             machine.process.wait()
         header, *records, last = self.lines()
-        self.assertEqual((1, "connectx3", 1, "a test"), tuple(
-            header[key] for key in ("freehca_recording", "variant", "ports", "label")))
+        self.assertEqual(
+            (1, "connectx3", 1, "a test"),
+            tuple(header[key] for key in ("freehca_recording", "variant", "ports", "label")),
+        )
         self.assertEqual({"end": len(records)}, last)
         accepted = [record["command"] for record in records if "command" in record]
         self.assertIn("INIT_PORT", accepted)

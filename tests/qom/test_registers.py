@@ -74,7 +74,7 @@ class Registers(unittest.TestCase):
         self.machine.write_bytes(OUTPUT, bytes(256))
         self.assertEqual(0, command(self.machine, self.bar0, QUERY_FW, OUTPUT))
         answer = self.machine.read_bytes(OUTPUT, 256)
-        major, subminor, minor = (int.from_bytes(answer[at:at + 2], "big") for at in (2, 4, 6))
+        major, subminor, minor = (int.from_bytes(answer[at : at + 2], "big") for at in (2, 4, 6))
         self.assertEqual((2, 42, 5700), (major, minor, subminor))
         self.assertEqual(1, self.machine.get("counters")["commands"])
         self.assertEqual(0, self.machine.get("counter-complaints"))
@@ -86,8 +86,13 @@ class Registers(unittest.TestCase):
         self.assertEqual(bytes(256), self.machine.read_bytes(OUTPUT, 256))
 
     def test_dma_to_its_own_registers_harms_nothing(self):
-        for target in (self.bar0 + 0x80000, self.bar0 + 0xF0000, self.bar0 + 0x7C000, self.bar2,
-                       self.function.WINDOW + (1 << 15)):
+        for target in (
+            self.bar0 + 0x80000,
+            self.bar0 + 0xF0000,
+            self.bar0 + 0x7C000,
+            self.bar2,
+            self.function.WINDOW + (1 << 15),
+        ):
             with self.subTest(hex(target)):
                 self.function.open_window()
                 command(self.machine, self.bar0, QUERY_FW, target)

@@ -23,9 +23,21 @@ class Remarks(unittest.TestCase):
         self.assertEqual(BAD_SYSTEM_STATE, Firmware(machine, bar0).command(NOP))
         machine.write(bar0 + 0x4, 1)
         refused, complaint = machine.get("explanations")
-        for part in ("1 ", " refused: NOP modifier 0x0", "bad system state", "comes after RUN_FW", "rule system-state"):
+        for part in (
+            "1 ",
+            " refused: NOP modifier 0x0",
+            "bad system state",
+            "comes after RUN_FW",
+            "rule system-state",
+        ):
             self.assertIn(part, refused)
-        for part in ("2 ", " complaint: ", "at 0x4 of BAR0", "rule register-place", "no source: chosen"):
+        for part in (
+            "2 ",
+            " complaint: ",
+            "at 0x4 of BAR0",
+            "rule register-place",
+            "no source: chosen",
+        ):
             self.assertIn(part, complaint)
 
     def test_only_the_last_hundred_are_kept(self):
@@ -40,7 +52,9 @@ class Remarks(unittest.TestCase):
 
     def test_trace_events_can_be_switched_on_while_it_runs(self):
         with tempfile.NamedTemporaryFile() as log:
-            with Machine("-device", "mlx4,id=hca0", "-trace", "mlx4_refused", "-D", log.name) as machine:
+            with Machine(
+                "-device", "mlx4,id=hca0", "-trace", "mlx4_refused", "-D", log.name
+            ) as machine:
                 bar0, _ = machine.function().enable()
                 firmware = Firmware(machine, bar0)
                 self.assertEqual(0, firmware.command(QUERY_FW, output=OUTPUT))
@@ -67,8 +81,13 @@ class Remarks(unittest.TestCase):
         self.assertEqual("0x0", dump.get("status", "0x0"))
         self.assertIn("log_eq_size", dump)
         self.assertIn("mtt_base_addr", dump)
-        for wrong, why in (("eq:0x10000", "2\\^"), ("wheel:1", "the kinds are"), ("qp", "KIND:NUMBER"),
-                           ("qp:0x", "KIND:NUMBER"), ("qp:1x", "KIND:NUMBER")):
+        for wrong, why in (
+            ("eq:0x10000", "2\\^"),
+            ("wheel:1", "the kinds are"),
+            ("qp", "KIND:NUMBER"),
+            ("qp:0x", "KIND:NUMBER"),
+            ("qp:1x", "KIND:NUMBER"),
+        ):
             machine.set("dump", wrong)
             with self.assertRaisesRegex(RuntimeError, why):
                 machine.get("dump")
@@ -97,7 +116,6 @@ class Remarks(unittest.TestCase):
         self.assertEqual(0, firmware.command(QUERY_FW, output=OUTPUT + 8))
         self.assertEqual(1, machine.get("counter-complaints"))
         self.assertIn("rule mailbox-alignment", machine.get("explanations")[-1])
-
 
 
 if __name__ == "__main__":

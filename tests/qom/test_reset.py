@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""What the resets return to power-on values: the card's own (a register), function-level, and of the machine."""
+"""What the resets return to power-on values: the card's own (a register), function-level, and of
+the machine."""
 import unittest
 
 from machine import Machine
@@ -85,7 +86,9 @@ class Resets(unittest.TestCase):
 
     def test_sleep_keeps_a_connectx3_and_resets_a_connectx2(self):
         for variant, kept in (("connectx3", True), ("connectx2", False)):
-            with self.subTest(variant), Machine("-device", f"mlx4,id=hca0,variant={variant}") as machine:
+            with self.subTest(variant), Machine(
+                "-device", f"mlx4,id=hca0,variant={variant}"
+            ) as machine:
                 function = machine.function()
                 bar0 = disturb(machine, function)
                 function.write(0x44, 3, 2)

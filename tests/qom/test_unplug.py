@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""The device is unplugged while it works, once by its own hand: a guest may point an interrupt message at the
-slot's registers. QEMU lives, and the slot takes another card."""
+"""The device is unplugged while it works, once by its own hand: a guest may point an interrupt
+message at the slot's registers. QEMU lives, and the slot takes another card."""
 import unittest
 
 import test_hotplug
@@ -14,9 +14,14 @@ GATEWAY_ADDRESS, GATEWAY_DATA = 0x58, 0x5C
 
 class Unplug(unittest.TestCase):
     def setUp(self):
-        self.machine = Machine("-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
-                               "-device", "pcie-root-port,id=port1,slot=1,chassis=1",
-                               "-device", "mlx4,id=hca0,bus=port1").__enter__()
+        self.machine = Machine(
+            "-global",
+            "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+            "-device",
+            "pcie-root-port,id=port1,slot=1,chassis=1",
+            "-device",
+            "mlx4,id=hca0,bus=port1",
+        ).__enter__()
         self.addCleanup(self.machine.__exit__)
         self.port = self.machine.function(1)
         self.control = slot_control(self.port)
@@ -34,7 +39,9 @@ class Unplug(unittest.TestCase):
 
     def aim_at_slot(self):
         self.port.open_window()
-        self.firmware.aim(self.function, self.port.WINDOW + (1 << 15) + self.control, POWER_OFF | INDICATOR_OFF)
+        self.firmware.aim(
+            self.function, self.port.WINDOW + (1 << 15) + self.control, POWER_OFF | INDICATOR_OFF
+        )
 
     def expect_gone_and_another_works(self):
         self.assertEqual("hca0", test_hotplug.Hotplug.deleted(self.machine))

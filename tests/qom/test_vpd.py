@@ -18,21 +18,22 @@ def read_vpd(function, count=4096):
 
 
 def fields(data):
-    """A list of tags: (tag, list of (keyword, bytes) or bytes), and the offset of the checksum's byte."""
+    """A list of tags: (tag, list of (keyword, bytes) or bytes), and the offset of the checksum's
+    byte."""
     tags, at, checksum = [], 0, None
     while data[at] != 0x78:
-        tag, size = data[at], int.from_bytes(data[at + 1:at + 3], "little")
-        body, start = data[at + 3:at + 3 + size], at + 3
+        tag, size = data[at], int.from_bytes(data[at + 1 : at + 3], "little")
+        body, start = data[at + 3 : at + 3 + size], at + 3
         if tag == 0x82:
             tags.append((tag, body))
         else:
             found, inner = [], 0
             while inner < size:
                 length = body[inner + 2]
-                keyword = body[inner:inner + 2].decode()
+                keyword = body[inner : inner + 2].decode()
                 if keyword == "RV":
                     checksum = start + inner + 3
-                found.append((keyword, body[inner + 3:inner + 3 + length]))
+                found.append((keyword, body[inner + 3 : inner + 3 + length]))
                 inner += 3 + length
             tags.append((tag, found))
         at = start + size
@@ -51,7 +52,7 @@ class Vpd(unittest.TestCase):
             self.assertEqual(b"AC", named["EC"])
             self.assertEqual(24, len(named["SN"]))
             self.assertEqual(b"PCIe Gen3 x8".ljust(16), named["V0"])
-            self.assertEqual(0, sum(data[:checksum + 1]) % 256)
+            self.assertEqual(0, sum(data[: checksum + 1]) % 256)
             free = [len(value) for keyword, value in tags[2][1] if keyword == "RW"]
             self.assertEqual([105] + [253] * 14 + [252], free)
 
@@ -61,8 +62,10 @@ class Vpd(unittest.TestCase):
             tags, checksum, _ = fields(data)
             self.assertEqual((0x82, b"KESTREL QDR"), tags[0])
             self.assertEqual(b"MHQH19B-XTR".ljust(21), dict(tags[1][1])["PN"])
-            self.assertEqual(0, sum(data[:checksum + 1]) % 256)
-            self.assertEqual([109], [len(value) for keyword, value in tags[2][1] if keyword == "RW"])
+            self.assertEqual(0, sum(data[: checksum + 1]) % 256)
+            self.assertEqual(
+                [109], [len(value) for keyword, value in tags[2][1] if keyword == "RW"]
+            )
 
     def test_only_the_read_write_part_is_writable(self):
         with Machine("-device", "mlx4") as machine:

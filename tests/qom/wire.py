@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""InfiniBand as bytes on a cable, put together and taken apart with nothing of the model's: CRCs by zlib and by a
-bitwise register (IBTA vol. 1, 7.8), link packets, directed-route management datagrams, and the length-prefixed
-stream of QEMU's socket backends."""
+"""InfiniBand as bytes on a cable, put together and taken apart with nothing of the model's: CRCs by
+zlib and by a bitwise register (IBTA vol. 1, 7.8), link packets, directed-route management
+datagrams, and the length-prefixed stream of QEMU's socket backends."""
 import socket
 import struct
 import time
@@ -86,7 +86,8 @@ class Peer:
         self.socket.sendall(struct.pack(">I", len(data)) + data)
 
     def receive(self, seconds):
-        """Takes what comes: packets go to `packets`, ops of link packets to `ops`. False: nothing came."""
+        """Takes what comes: packets go to `packets`, ops of link packets to `ops`. False: nothing
+        came."""
         self.socket.settimeout(seconds)
         try:
             more = self.socket.recv(1 << 20)
@@ -99,7 +100,7 @@ class Peer:
             length = int.from_bytes(self.rest[:4], "big")
             if len(self.rest) < 4 + length:
                 break
-            data, self.rest = self.rest[4:4 + length], self.rest[4 + length:]
+            data, self.rest = self.rest[4 : 4 + length], self.rest[4 + length :]
             if length != LINK_PACKET_BYTES:
                 self.packets.append(data)
             elif data[4:] == vcrc(data[:4]):
@@ -113,10 +114,12 @@ class Peer:
 
     def train(self, machine):
         """Brings the link up with a port that has been opened."""
+
         def said(op):
             while self.receive(0.01):
                 pass
             return op in self.ops
+
         until(lambda: said(TRAINING_1), machine)
         self.send(link_packet(TRAINING_1))
         until(lambda: said(TRAINING_2), machine)

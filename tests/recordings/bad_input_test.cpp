@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Recordings that are none, or not whole: the message names what is wrong and where, and what can be read is there.
+// Recordings that are none, or not whole: the message names what is wrong and where, and what can
+// be read is there.
 #include <sys/wait.h>
 #include <unistd.h>
 

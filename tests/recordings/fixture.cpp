@@ -22,8 +22,9 @@ using recording::record_kind;
 
 namespace {
 
-/// Queue pairs are named by what their number has below the table's size; iPXE puts random bits above it
-/// (hermon.h HERMON_QPN_RANDOM_MASK), which commands repeat and the adapter's subjects do not.
+/// Queue pairs are named by what their number has below the table's size; iPXE puts random bits
+/// above it (hermon.h HERMON_QPN_RANDOM_MASK), which commands repeat and the adapter's subjects do
+/// not.
 constexpr std::uint32_t table_index(std::uint32_t qpn) {
   return qpn & 0xfff;
 }

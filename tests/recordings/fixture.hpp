@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A recording that stands in the tree (make.sh), decoded by the layout tables, and what the recorded machine's tools
-// printed of themselves meanwhile.
+// A recording that stands in the tree (make.sh), decoded by the layout tables, and what the
+// recorded machine's tools printed of themselves meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ class fixture {
 
   const recording::recording& whole() const { return whole_; }
   const std::string& printed() const { return printed_; }
-  /// What stands in the recording, in its order: mailboxes, entries, work requests, doorbell records. An entry that the
-  /// adapter read more than once stands here once, as long as it is the same.
+  /// What stands in the recording, in its order: mailboxes, entries, work requests, doorbell
+  /// records. An entry that the adapter read more than once stands here once, as long as it is the
+  /// same.
   const std::vector<found>& all() const { return all_; }
 
   /// The structures T of the input mailboxes of `command`, for object `number` where one is given.

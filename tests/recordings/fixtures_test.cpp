@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What holds for each recording in the tree: it is whole, the layout tables lose nothing of it, and the model of today
-// answers as the recorded one did.
+// What holds for each recording in the tree: it is whole, the layout tables lose nothing of it, and
+// the model of today answers as the recorded one did.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -78,8 +78,8 @@ std::string lines(const std::vector<std::string>& all) {
   return text;
 }
 
-// A model that leads the driver another way, or that reads what the recorded one did not read, differs here: then the
-// fixture is made again (make.sh), after a look at what differs and why.
+// A model that leads the driver another way, or that reads what the recorded one did not read,
+// differs here: then the fixture is made again (make.sh), after a look at what differs and why.
 TEST_P(recorded, the_model_answers_as_it_did) {
   const recording::replay_result result = recording::replay(of.whole());
   EXPECT_EQ(lines(result.remarks), "");

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""ipxe.py QEMU IMAGE VARIANT RECORDING: what make.sh records of iPXE: a port is opened, IPoIB joins the broadcast group
-and sends into it, and the port is closed. Prints what iPXE says of itself meanwhile (ibstat, ifstat): the test compares
-the recording with that."""
+"""ipxe.py QEMU IMAGE VARIANT RECORDING: what make.sh records of iPXE: a port is opened, IPoIB joins
+the broadcast group and sends into it, and the port is closed. Prints what iPXE says of itself
+meanwhile (ibstat, ifstat): the test compares the recording with that."""
 import os
 import sys
 
@@ -35,11 +35,20 @@ prompt --key c
 def main():
     qemu.BINARY, image, variant, recording = sys.argv[1:]
     label = f"iPXE of Debian's {os.path.basename(os.path.dirname(image))} in QEMU"
-    with Ipxe(image, SCRIPT, "-device",
-              f"mlx4,id=hca0,variant={variant},x-record={recording},x-record-label={label}") as machine:
+    with Ipxe(
+        image,
+        SCRIPT,
+        "-device",
+        f"mlx4,id=hca0,variant={variant},x-record={recording},x-record-label={label}",
+    ) as machine:
         machine.wait_for("ready", "step 0")
         machine.press("a")
-        up = machine.wait_for("step 1", r"\[Link:up LID", r"net0: [^\[]*(\(open\)|\[open\])\s+\[Link:up", after="begin 1")
+        up = machine.wait_for(
+            "step 1",
+            r"\[Link:up LID",
+            r"net0: [^\[]*(\(open\)|\[open\])\s+\[Link:up",
+            after="begin 1",
+        )
         machine.press("b")
         down = machine.wait_for("step 2", r"net0: [^\[]*(\(closed\)|\[closed\])", after="begin 2")
         for name in ("complaints", "commands_failed", "eqes_dropped"):
@@ -48,7 +57,7 @@ def main():
         machine.qmp("quit")
         machine.process.wait()
     # The last look alone: ones before it found the port still coming up.
-    for name, text in (("up", up[up.rindex("inf0:"):]), ("down", down)):
+    for name, text in (("up", up[up.rindex("inf0:") :]), ("down", down)):
         print("\n".join(f"{name}: {line}".rstrip() for line in text.splitlines() if line.strip()))
 
 

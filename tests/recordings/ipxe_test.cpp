@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// iPXE on the model, as Debian ships it, recorded by make.sh: what it wrote is compared with what its ibstat and ifstat
-// printed, and with what its sources fix (drivers/infiniband/hermon.c and hermon.h, the same lines in 2019 and 2025).
+// iPXE on the model, as Debian ships it, recorded by make.sh: what it wrote is compared with what
+// its ibstat and ifstat printed, and with what its sources fix (drivers/infiniband/hermon.c and
+// hermon.h, the same lines in 2019 and 2025).
 #include <cstring>
 #include <regex>
 #include <set>
@@ -38,7 +39,8 @@ struct queue_pair {
   std::uint32_t qpn;
   unsigned send, receive;
   std::string owner;
-  /// As the adapter's subjects name it: hermon.h HERMON_QPN_RANDOM_MASK is out of the table's range.
+  /// As the adapter's subjects name it: hermon.h HERMON_QPN_RANDOM_MASK is out of the table's
+  /// range.
   std::uint32_t index() const { return qpn & ~0xfff000u; }
 };
 
@@ -81,7 +83,8 @@ TEST_P(ipxe_recording, queue_pairs_have_the_shape_that_ibstat_prints) {
     ASSERT_EQ(init.size(), 1u) << q.owner;
     EXPECT_EQ(init[0].get<&qpc::service>(), q.owner == "net0" ? qp_service::ud : qp_service::mlx);
     EXPECT_EQ(1u << init[0].get<&qpc::log_rq_size>(), q.receive);
-    // The send ring has room for the entries asked for, one, and what the adapter may read ahead: 2048 bytes.
+    // The send ring has room for the entries asked for, one, and what the adapter may read ahead:
+    // 2048 bytes.
     const std::uint64_t stride = std::uint64_t{wqe_unit} << init[0].get<&qpc::log_sq_stride>();
     const std::uint64_t least = q.send + 1 + 2048 / stride;
     EXPECT_GE(1u << init[0].get<&qpc::log_sq_size>(), least);
@@ -130,7 +133,8 @@ TEST_P(ipxe_recording, the_one_region_is_all_of_memory_with_the_key_of_the_sourc
   for (const auto& d : sent) EXPECT_EQ(d.get<&wqe_data::lkey>(), lkey);
 }
 
-// What net0 sends is DHCP's first message, to everybody; ifstat counts what was sent and what came back by the group.
+// What net0 sends is DHCP's first message, to everybody; ifstat counts what was sent and what came
+// back by the group.
 TEST_P(ipxe_recording, datagrams_go_to_the_broadcast_group) {
   const queue_pair net = of_owner("net0");
   const auto to = of.posted<wqe_datagram>("send_wqe", net.index(), "wqe_datagram");
@@ -176,7 +180,8 @@ TEST_P(ipxe_recording, the_group_has_the_queue_pair_that_ibstat_prints) {
   EXPECT_EQ(left, groups.size() / 2) << "what was joined is left when the port is closed";
 }
 
-// A GRH's place and the packet's (hermon.c hermon_post_recv); of management datagrams both lengths are known.
+// A GRH's place and the packet's (hermon.c hermon_post_recv); of management datagrams both lengths
+// are known.
 TEST_P(ipxe_recording, receives_begin_with_the_place_of_a_grh) {
   for (const queue_pair& q : shown()) {
     const auto entries = of.posted<wqe_data>("receive_wqe", q.index(), "wqe_data");
@@ -186,7 +191,8 @@ TEST_P(ipxe_recording, receives_begin_with_the_place_of_a_grh) {
   }
 }
 
-// hermon.c hermon_start and hermon_create_eq; ipoib.c IPOIB_NUM_CQES is 16, ib_mi.c IB_MI_NUM_CQES 8.
+// hermon.c hermon_start and hermon_create_eq; ipoib.c IPOIB_NUM_CQES is 16, ib_mi.c IB_MI_NUM_CQES
+// 8.
 TEST_P(ipxe_recording, the_sizes_are_those_of_the_source) {
   const auto profiles = of.given<init_hca>(opcode::init_hca, "init_hca");
   ASSERT_EQ(profiles.size(), 2u);

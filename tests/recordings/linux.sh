@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# What make.sh records: Linux's mlx4_core and mlx4_ib from nothing, both pingpongs, perftest, subnet management
-# datagrams, IPoIB, and down again. It prints what the tools say of themselves: the test compares the recording with that.
+# What make.sh records: Linux's mlx4_core and mlx4_ib from nothing, both pingpongs, perftest, subnet
+# management datagrams, IPoIB, and down again. It prints what the tools say of themselves: the test
+# compares the recording with that.
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Linux 6.1 on the model, recorded by make.sh. What Linux wrote is decoded by the layout tables and compared with what the
-// tools in the guest printed of themselves, and with what their sources fix: the tables' authors had no hand in either.
+// Linux 6.1 on the model, recorded by make.sh. What Linux wrote is decoded by the layout tables and
+// compared with what the tools in the guest printed of themselves, and with what their sources fix:
+// the tables' authors had no hand in either.
 #include <optional>
 #include <regex>
 
@@ -66,7 +67,8 @@ std::vector<side> sides(const std::string& program) {
   return all;
 }
 
-// rdma-core libibverbs/examples/rc_pingpong.c: MTU 1024, min_rnr_timer 12, timeout 14, both retries 7; -s 300 -n 5.
+// rdma-core libibverbs/examples/rc_pingpong.c: MTU 1024, min_rnr_timer 12, timeout 14, both retries
+// 7; -s 300 -n 5.
 TEST(linux_recording, queue_pairs_of_rc_pingpong_have_what_it_printed) {
   const std::vector<side> s = sides("rc_pingpong");
   for (unsigned i = 0; i < 2; ++i) {
@@ -113,7 +115,8 @@ TEST(linux_recording, messages_of_rc_pingpong_have_its_length_and_number) {
   }
 }
 
-// rdma-core libibverbs/examples/ud_pingpong.c: Q_Key 0x11111111; the receive has 40 bytes of GRH more; -s 200 -n 3.
+// rdma-core libibverbs/examples/ud_pingpong.c: Q_Key 0x11111111; the receive has 40 bytes of GRH
+// more; -s 200 -n 3.
 TEST(linux_recording, datagrams_of_ud_pingpong_go_where_it_printed) {
   const std::vector<side> s = sides("ud_pingpong");
   for (unsigned i = 0; i < 2; ++i) {
@@ -163,7 +166,8 @@ TEST(linux_recording, writes_of_ib_write_bw_name_the_key_and_address_that_it_pri
   const side &server = s[0], &client = s[1];
   const auto remote = posted<wqe_remote_address>("send_wqe", client.qpn, "wqe_remote_address");
   ASSERT_EQ(remote.size(), 5u);
-  // The next write goes behind the last, rounded up to a cache line (perftest src/perftest_resources.h INC).
+  // The next write goes behind the last, rounded up to a cache line (perftest
+  // src/perftest_resources.h INC).
   for (unsigned i = 0; i < 5; ++i) {
     EXPECT_EQ(remote[i].get<&wqe_remote_address::rkey>(), server.rkey);
     EXPECT_EQ(remote[i].get<&wqe_remote_address::remote_address>(), server.address + i * 704);
@@ -186,8 +190,9 @@ TEST(linux_recording, writes_of_ib_write_bw_name_the_key_and_address_that_it_pri
   }
 }
 
-// Linux 6.1 include/rdma/ib_mad.h IB_QP1_QKEY (core/mad.c gives it to QP1); Q_Key 0xb1b is IPoIB's: the broadcast group's
-// in the fabric, which Linux takes over (ulp/ipoib/ipoib_multicast.c ipoib_mcast_join_finish).
+// Linux 6.1 include/rdma/ib_mad.h IB_QP1_QKEY (core/mad.c gives it to QP1); Q_Key 0xb1b is IPoIB's:
+// the broadcast group's in the fabric, which Linux takes over (ulp/ipoib/ipoib_multicast.c
+// ipoib_mcast_join_finish).
 TEST(linux_recording, well_known_queue_keys_stand_where_linux_puts_them) {
   std::map<std::uint64_t, unsigned> keys;
   for (const found& f : everything())

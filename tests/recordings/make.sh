@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# make.sh [NAME...]: records the fixtures anew, or those that are named: linux, ipxe_bookworm, ipxe_trixie. Each is
-# NAME.jsonl.xz, and NAME.txt with what the tools of the machine printed meanwhile.
+# make.sh [NAME...]: records the fixtures anew, or those that are named: linux, ipxe_bookworm,
+# ipxe_trixie. Each is NAME.jsonl.xz, and NAME.txt with what the tools of the machine printed
+# meanwhile.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 FREEHCA_ROOT=$(cd "$here/../.." && pwd)

@@ -60,7 +60,8 @@ void ask_for_firmware(in_process::machine& m) {
   m.advance(1000);
 }
 
-// In a replay both are off behind a wipe: what the host puts back before the adapter looks is told again.
+// In a replay both are off behind a wipe: what the host puts back before the adapter looks is told
+// again.
 TEST(recording, a_host_that_puts_its_configuration_space_back_is_told_of) {
   std::string text;
   in_process::machine_options how;

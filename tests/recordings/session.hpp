@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A recording of our driver on the model, in one process: bring-up, two connected queue pairs, one RDMA write, teardown.
+// A recording of our driver on the model, in one process: bring-up, two connected queue pairs, one
+// RDMA write, teardown.
 #pragma once
 
 #include <memory>

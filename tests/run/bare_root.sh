@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# bare_root.sh FOLDER COMMAND...: makes FOLDER a bare Debian root (debootstrap, smallest variant) when it is not
-# one yet, puts the last commit into its /freehca, and runs the command there, as root, with nothing of this
-# machine's environment. For: bare_root.sh /var/tmp/bare ./dev demo
+# bare_root.sh FOLDER COMMAND...: makes FOLDER a bare Debian root (debootstrap, smallest variant)
+# when it is not one yet, puts the last commit into its /freehca, and runs the command there, as
+# root, with nothing of this machine's environment. For: bare_root.sh /var/tmp/bare ./dev demo
 set -euo pipefail
 FREEHCA_ROOT=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
 export FREEHCA_ROOT

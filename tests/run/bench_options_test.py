@@ -10,10 +10,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def bench(*words):
-    """Exit code, standard output, standard error. A step would fail: there is no place for its log."""
-    done = subprocess.run(["/bin/bash", str(ROOT / "dev.d/bench.sh"), *words], capture_output=True, text=True,
-                          timeout=30, check=False,
-                          env={**os.environ, "FREEHCA_ROOT": str(ROOT), "FREEHCA_LOGS": "/dev/null/none"})
+    """Exit code, standard output, standard error. A step would fail: there is no place for its
+    log."""
+    done = subprocess.run(
+        ["/bin/bash", str(ROOT / "dev.d/bench.sh"), *words],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env={**os.environ, "FREEHCA_ROOT": str(ROOT), "FREEHCA_LOGS": "/dev/null/none"},
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -26,16 +32,17 @@ class BenchOptions(unittest.TestCase):
                 self.assertIn("--queue-pairs N", out)
 
     def test_what_it_does_not_understand_is_refused_by_name(self):
-        for words, expected in (([], "say which one"),
-                                (["speed"], "no measurement 'speed'"),
-                                (["commands", "--alive", "3"], "no option '--alive'"),
-                                (["commands", "3"], "no option '3'"),
-                                (["context_memory", "--json=x"], "no option '--json'"),
-                                (["commands", "--json"], "--json wants a value"),
-                                (["commands", "--queue-pairs", "5", "--queue-pairs=6"],
-                                 "--queue-pairs is given twice"),
-                                (["commands", "--latency-ns=5"], "add --in-process"),
-                                (["rdma_write", "--rounds", "0"], "--rounds is a number from 1 to 99")):
+        for words, expected in (
+            ([], "say which one"),
+            (["speed"], "no measurement 'speed'"),
+            (["commands", "--alive", "3"], "no option '--alive'"),
+            (["commands", "3"], "no option '3'"),
+            (["context_memory", "--json=x"], "no option '--json'"),
+            (["commands", "--json"], "--json wants a value"),
+            (["commands", "--queue-pairs", "5", "--queue-pairs=6"], "--queue-pairs is given twice"),
+            (["commands", "--latency-ns=5"], "add --in-process"),
+            (["rdma_write", "--rounds", "0"], "--rounds is a number from 1 to 99"),
+        ):
             with self.subTest(words):
                 code, out, error = bench(*words)
                 self.assertEqual((1, ""), (code, out))

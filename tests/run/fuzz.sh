@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz.sh: one minute of each fuzzer, one test each, which begins with the inputs that stand in the tree; each keeps one
-# processor busy.
+# fuzz.sh: one minute of each fuzzer, one test each, which begins with the inputs that stand in the
+# tree; each keeps one processor busy.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# prepare_guest.sh: what the guest cases need: QEMU (one test: it builds), the image, the host build's programs.
+# prepare_guest.sh: what the guest cases need: QEMU (one test: it builds), the image, the host
+# build's programs.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/run
 # shellcheck source=dev.d/console.sh

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# preset.sh PRESET [LABEL]: configures, builds and tests one CMake preset. A build that fails is one failed test.
+# preset.sh PRESET [LABEL]: configures, builds and tests one CMake preset. A build that fails is one
+# failed test.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -22,8 +23,8 @@ record passed "$(($(date +%s) - began))" "$preset: build"
 
 arguments=(--preset "$preset" --no-tests=error -j "$(nproc)" --output-junit "$FREEHCA_RESULTS/$run.xml")
 [[ -z $label ]] || arguments+=(-L "^$label\$")
-# Failed tests are counted from ctest's own report. Its status is kept beside it, since a ctest that fails without a
-# failed test in its report (it crashed, or was ended) must fail the run too.
+# Failed tests are counted from ctest's own report. Its status is kept beside it, since a ctest that
+# fails without a failed test in its report (it crashed, or was ended) must fail the run too.
 status=0
 step "$preset: ctest ${label:-(all)}" ctest "${arguments[@]}" || status=$?
 printf '%s\n' "$status" >"$FREEHCA_RESULTS/$run.status"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=bash
-# What the tiers write and the summary reads: one line per test, "outcome <tab> seconds <tab> name <tab> note".
-# Sourced, never run.
+# What the tiers write and the summary reads: one line per test, "outcome <tab> seconds <tab> name
+# <tab> note". Sourced, never run.
 
 # Each run of ./dev test has a folder of its own.
 FREEHCA_RESULTS=${FREEHCA_RESULTS:-$FREEHCA_ROOT/build/results/run-$$}
@@ -17,8 +17,8 @@ record() {
   esac
 }
 
-# check NAME COMMAND...: one test that is a command; exit status 77 says skipped, with the reason as the last
-# line that has "SKIPPED: ".
+# check NAME COMMAND...: one test that is a command; exit status 77 says skipped, with the reason as
+# the last line that has "SKIPPED: ".
 check() {
   local name=$1 began status=0 log
   shift

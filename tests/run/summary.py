@@ -3,8 +3,9 @@
 # Copyright the freehca authors
 """summary.py RESULTS [SKIPS]: sums up ctest's runs (*.status, *.xml) and our own tests (own.tsv).
 
-Lists what failed and what was skipped, the time of each stage, and ends with the one line that counts. A test that is
-skipped and does not stand in skips.txt has failed: what nobody runs, nobody knows to work.
+Lists what failed and what was skipped, the time of each stage, and ends with the one line that
+counts. A test that is skipped and does not stand in skips.txt has failed: what nobody runs, nobody
+knows to work.
 """
 import fnmatch
 import glob
@@ -14,7 +15,8 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
-# How ctest words that a test asked to be skipped, or is disabled; every other test that did not run is broken.
+# How ctest words that a test asked to be skipped, or is disabled; every other test that did not run
+# is broken.
 SKIPS = ("SKIP_", "Disabled", "disabled")
 
 
@@ -39,11 +41,19 @@ def of_ctest(folder, preset):
         status = int(file.read())
     report = os.path.join(folder, f"{preset}.xml")
     try:
-        tests = [of_case(preset, case) for case in ElementTree.parse(report).getroot().iter("testcase")]
+        tests = [
+            of_case(preset, case) for case in ElementTree.parse(report).getroot().iter("testcase")
+        ]
     except (OSError, ElementTree.ParseError) as error:
         return [("failed", f"{preset}: ctest", f"its report cannot be read: {error}")]
     if status and not any(outcome == "failed" for outcome, _, _ in tests):
-        tests.append(("failed", f"{preset}: ctest", f"it ended with status {status} and names no failed test"))
+        tests.append(
+            (
+                "failed",
+                f"{preset}: ctest",
+                f"it ended with status {status} and names no failed test",
+            )
+        )
     return tests
 
 
@@ -62,7 +72,9 @@ def may_be_skipped(path):
                 continue
             pattern, *reason = re.split(r"\s{2,}", line, maxsplit=1)
             if not reason:
-                sys.exit(f"{path}:{number}: '{pattern}' has no reason; write one behind it, two spaces apart")
+                sys.exit(
+                    f"{path}:{number}: '{pattern}' has no reason; write one behind it, two spaces apart"
+                )
             allowed.append((pattern, reason[0]))
     return allowed
 
@@ -77,8 +89,14 @@ def judged(test, allowed):
 
 def main():
     folder = sys.argv[1]
-    skips = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "skips.txt")
-    tests = [(outcome, name, note) for outcome, _, name, note in rows(os.path.join(folder, "own.tsv"))]
+    skips = (
+        sys.argv[2]
+        if len(sys.argv) > 2
+        else os.path.join(os.path.dirname(os.path.abspath(__file__)), "skips.txt")
+    )
+    tests = [
+        (outcome, name, note) for outcome, _, name, note in rows(os.path.join(folder, "own.tsv"))
+    ]
     for path in sorted(glob.glob(os.path.join(folder, "*.status"))):
         tests += of_ctest(folder, os.path.splitext(os.path.basename(path))[0])
     allowed = may_be_skipped(skips)
@@ -90,7 +108,10 @@ def main():
     print("seconds by stage:")
     for seconds, name in rows(os.path.join(folder, "stages.tsv")):
         print(f"{seconds:>8}  {name}")
-    count = {outcome: sum(test[0] == outcome for test in tests) for outcome in ("passed", "failed", "skipped")}
+    count = {
+        outcome: sum(test[0] == outcome for test in tests)
+        for outcome in ("passed", "failed", "skipped")
+    }
     # A run in which nothing was tested has not succeeded.
     if not tests:
         print("no test ran")

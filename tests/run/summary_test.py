@@ -20,17 +20,23 @@ def not_run(message):
 class Summary(unittest.TestCase):
     def run_summary(self, *, cases=None, status=0, own="", skips=""):
         with tempfile.TemporaryDirectory() as folder:
+
             def write(name, text):
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     file.write(text)
+
             write("own.tsv", own)
             write("stages.tsv", "")
             write("host.status", f"{status}\n")
             if cases is not None:
                 write("host.xml", f"<testsuite>{''.join(cases)}</testsuite>")
             write("skips.txt", skips)
-            return subprocess.run([sys.executable, "-B", SUMMARY, folder, os.path.join(folder, "skips.txt")],
-                                  capture_output=True, text=True, check=False)
+            return subprocess.run(
+                [sys.executable, "-B", SUMMARY, folder, os.path.join(folder, "skips.txt")],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
 
     def summarise(self, **results):
         """The summary's last line and exit status; no cases: ctest left no report."""
@@ -41,20 +47,34 @@ class Summary(unittest.TestCase):
         self.assertEqual(self.summarise(cases=[PASSED]), ("1 passed, 0 failed, 0 skipped", 0))
 
     def test_failed(self):
-        self.assertEqual(self.summarise(cases=[PASSED, FAILED], status=8), ("1 passed, 1 failed, 0 skipped", 1))
+        self.assertEqual(
+            self.summarise(cases=[PASSED, FAILED], status=8), ("1 passed, 1 failed, 0 skipped", 1)
+        )
 
     def test_a_skipped_test_on_the_list(self):
         case = not_run("SKIP_RETURN_CODE=77")
-        self.assertEqual(self.summarise(cases=[PASSED, case], skips="# why not\n\nhost: abs*  there is no card here\n"),
-                         ("1 passed, 0 failed, 1 skipped", 0))
+        self.assertEqual(
+            self.summarise(
+                cases=[PASSED, case], skips="# why not\n\nhost: abs*  there is no card here\n"
+            ),
+            ("1 passed, 0 failed, 1 skipped", 0),
+        )
 
     def test_a_skipped_test_that_is_not_on_the_list_has_failed(self):
         # As ctest words what a return code, GTEST_SKIP() and a property say.
         for message in ("SKIP_RETURN_CODE=77", "SKIP_REGULAR_EXPRESSION_MATCHED", "Disabled"):
             with self.subTest(message):
-                run = self.run_summary(cases=[PASSED, not_run(message)], skips="host: other  for a reason\n")
-                self.assertIn(f"FAILED: host: absent: skipped ({message}), and not in tests/run/skips.txt", run.stdout)
-                self.assertEqual((run.stdout.splitlines()[-1], run.returncode), ("1 passed, 1 failed, 0 skipped", 1))
+                run = self.run_summary(
+                    cases=[PASSED, not_run(message)], skips="host: other  for a reason\n"
+                )
+                self.assertIn(
+                    f"FAILED: host: absent: skipped ({message}), and not in tests/run/skips.txt",
+                    run.stdout,
+                )
+                self.assertEqual(
+                    (run.stdout.splitlines()[-1], run.returncode),
+                    ("1 passed, 1 failed, 0 skipped", 1),
+                )
 
     def test_a_list_without_a_reason_is_an_error(self):
         run = self.run_summary(cases=[PASSED], skips="host: absent\n")
@@ -66,23 +86,33 @@ class Summary(unittest.TestCase):
             for name, text in (("own.tsv", "passed\t1\ta\t\n"), ("stages.tsv", "")):
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     file.write(text)
-            run = subprocess.run([sys.executable, "-B", SUMMARY, folder], capture_output=True, text=True, check=False)
-        self.assertEqual((run.stdout.splitlines()[-1], run.returncode), ("1 passed, 0 failed, 0 skipped", 0))
+            run = subprocess.run(
+                [sys.executable, "-B", SUMMARY, folder], capture_output=True, text=True, check=False
+            )
+        self.assertEqual(
+            (run.stdout.splitlines()[-1], run.returncode), ("1 passed, 0 failed, 0 skipped", 0)
+        )
 
     def test_a_program_that_is_missing_has_failed(self):
         case = not_run("Unable to find executable: /nowhere")
-        self.assertEqual(self.summarise(cases=[PASSED, case], status=8), ("1 passed, 1 failed, 0 skipped", 1))
+        self.assertEqual(
+            self.summarise(cases=[PASSED, case], status=8), ("1 passed, 1 failed, 0 skipped", 1)
+        )
 
     def test_ctest_that_fails_without_a_failed_test(self):
-        self.assertEqual(self.summarise(cases=[PASSED], status=1), ("1 passed, 1 failed, 0 skipped", 1))
+        self.assertEqual(
+            self.summarise(cases=[PASSED], status=1), ("1 passed, 1 failed, 0 skipped", 1)
+        )
 
     def test_ctest_that_leaves_no_report(self):
         self.assertEqual(self.summarise(status=1), ("0 passed, 1 failed, 0 skipped", 1))
 
     def test_own_tests_count_too(self):
         own = "passed\t1\ta\t\nskipped\t0\tb\tno reason\nfailed\t2\tc\twhy\n"
-        self.assertEqual(self.summarise(cases=[PASSED], own=own, skips="b  for a reason\n"),
-                         ("2 passed, 1 failed, 1 skipped", 1))
+        self.assertEqual(
+            self.summarise(cases=[PASSED], own=own, skips="b  for a reason\n"),
+            ("2 passed, 1 failed, 1 skipped", 1),
+        )
 
     def test_nothing_ran(self):
         self.assertEqual(self.summarise(cases=[]), ("0 passed, 1 failed, 0 skipped", 1))

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# test.sh [TIER...]: runs the tiers, and sums everything up in one last line, "N passed, N failed, N skipped".
-# Exit status: 0 when nothing failed, 1 when something did, 2 for a tier that does not exist.
+# test.sh [TIER...]: runs the tiers, and sums everything up in one last line, "N passed, N failed, N
+# skipped". Exit status: 0 when nothing failed, 1 when something did, 2 for a tier that does not
+# exist.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/run
 # shellcheck source=dev.d/console.sh

@@ -133,7 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
                     trouble::firmware_error, "refuses"},
         expectation{"firmware_silent", at_step(bring_up_step::query_fw, transport_error::timeout),
                     trouble::firmware_silent, "bring-up, QUERY_FW"},
-        // A step may consist of several commands, and traffic does: which one it was is told by name.
+        // A step may consist of several commands, and traffic does: which one it was is told by
+        // name.
         expectation{
             "silent_command",
             at_step(bring_up_step::create_event_queues,

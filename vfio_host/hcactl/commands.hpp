@@ -26,8 +26,8 @@ struct up_options {
   bool hold = false;    ///< stays up until SIGINT or SIGTERM
 };
 
-// Each prints its result to standard output, or one message to standard error, and returns the exit code: 0, or a
-// vfio_host::trouble.
+// Each prints its result to standard output, or one message to standard error, and returns the exit
+// code: 0, or a vfio_host::trouble.
 int list(const common_options& how);
 int info(const common_options& how);
 int up(const common_options& how, const up_options& what);

@@ -6,8 +6,8 @@
 
 namespace freehca::hcactl {
 
-/// SIGINT and SIGTERM as something to look at, so that an adapter is never left half way: the signals are blocked
-/// while one of these lives.
+/// SIGINT and SIGTERM as something to look at, so that an adapter is never left half way: the
+/// signals are blocked while one of these lives.
 class interruption {
  public:
   interruption();

@@ -12,8 +12,8 @@ namespace freehca::hcactl {
 nlohmann::json to_json(const vfio_host::pci_function& f);
 std::string to_text(const vfio_host::pci_function& f);
 
-/// Says what is wrong, to people on standard error, as JSON on standard output; gives the exit code. `document`: an
-/// object with what was found out all the same; it gets "error" and "code".
+/// Says what is wrong, to people on standard error, as JSON on standard output; gives the exit
+/// code. `document`: an object with what was found out all the same; it gets "error" and "code".
 int report(const vfio_host::failure& why, bool json,
            nlohmann::json document = nlohmann::json::object());
 

@@ -9,8 +9,8 @@
 namespace freehca::hcactl {
 namespace {
 
-// What the hardware's fields hold, and the firmware's own objects of captures leave room in; what the adapter at hand
-// allows, bring-up says. `item`: which budget::item bring-up names then.
+// What the hardware's fields hold, and the firmware's own objects of captures leave room in; what
+// the adapter at hand allows, bring-up says. `item`: which budget::item bring-up names then.
 struct table {
   const char* name;
   unsigned budget::*log;

@@ -8,8 +8,9 @@
 
 namespace freehca::hcactl {
 
-/// Makes one table of context memory as large as the user says: "qps=18" is room for 2^18 queue pairs, those that the
-/// firmware keeps for itself included. Empty, or a message that says what is allowed.
+/// Makes one table of context memory as large as the user says: "qps=18" is room for 2^18 queue
+/// pairs, those that the firmware keeps for itself included. Empty, or a message that says what is
+/// allowed.
 std::string set_size(budget& of, const std::string& text);
 
 /// The NAME that makes more or fewer of these; empty: none does.

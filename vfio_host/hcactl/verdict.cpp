@@ -30,9 +30,10 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
 
 namespace {
 
-// The library leaves a transport error's place a number, since only the caller knows what it counts. Here it is a
-// command: causes of sequences have the opcode (sequence_failure), and so have operations in traffic; what the
-// platform refused has a code of its own.
+// The library leaves a transport error's place a number, since only the caller knows what it
+// counts. Here it is a
+// command: causes of sequences have the opcode (sequence_failure), and so have operations in
+// traffic; what the platform refused has a code of its own.
 std::string words(status cause) {
   if (cause.who() != origin::transport || cause.is(transport_error::refused) || cause.where() == 0)
     return verified_traffic::words(cause);
@@ -40,7 +41,8 @@ std::string words(status cause) {
          layouts::name_of(static_cast<layouts::opcode>(cause.where()));
 }
 
-// Only two steps look at a semaphore. Anywhere else the driver finds that the device has not let go of something.
+// Only two steps look at a semaphore. Anywhere else the driver finds that the device has not let go
+// of something.
 failure held(bring_up_step step, const std::string& at, const std::string& address) {
   const bool flash = step == bring_up_step::reset;
   if (flash || step == bring_up_step::take_ownership)
@@ -57,7 +59,8 @@ failure held(bring_up_step step, const std::string& at, const std::string& addre
                       : "something that an earlier command should have ended")};
 }
 
-// What follows from how large the driver is to be made, for which the user may have asked; empty: nothing of that.
+// What follows from how large the driver is to be made, for which the user may have asked; empty:
+// nothing of that.
 std::string too_large_or_small(const circumstances& of, status cause, const std::string& at,
                                const std::string& address) {
   const auto what = static_cast<budget::item>(cause.where());
@@ -78,7 +81,8 @@ std::string too_large_or_small(const circumstances& of, status cause, const std:
                        address, cause.where() == 0 ? "all together" : name_of(what));
   }
   if (!of.sized) return {};
-  // The firmware's own area does not depend on the tables' sizes: what it wants is the firmware's doing.
+  // The firmware's own area does not depend on the tables' sizes: what it wants is the firmware's
+  // doing.
   if (cause.is(driver_error::exceeds_limits) && what == budget::item::auxiliary_area)
     return fmt::format(
         "{}: for tables of these sizes {} wants {} {}, and this program has {}; smaller --size "

@@ -15,7 +15,8 @@
 
 namespace freehca::hcactl {
 
-/// What a command works with. Nothing of it is tied to VFIO, so that tests bring an adapter of their own.
+/// What a command works with. Nothing of it is tied to VFIO, so that tests bring an adapter of
+/// their own.
 struct workplace {
   verified_traffic::session& on;
   std::string address;  ///< in messages
@@ -28,7 +29,8 @@ struct workplace {
 using findings = vfio_host::outcome<nlohmann::json>;
 using work = std::function<findings(workplace&)>;
 
-/// Opens the session, has the work done, takes everything back, says how it went; returns the exit code.
+/// Opens the session, has the work done, takes everything back, says how it went; returns the exit
+/// code.
 int run(workplace& at, bool take_over, const work& doing);
 
 /// Brings the adapter up ahead of the work.

@@ -20,8 +20,8 @@ struct known_device {
   std::uint16_t device;
   const char* model;
 };
-// Linux 6.1 mlx4 main.c, mlx4_pci_table; names as pci.ids has them. The ConnectX of the first generation and the
-// virtual functions (1002, 1004) are not ours to drive.
+// Linux 6.1 mlx4 main.c, mlx4_pci_table; names as pci.ids has them. The ConnectX of the first
+// generation and the virtual functions (1002, 1004) are not ours to drive.
 constexpr known_device known_devices[] = {
     {0x6368, "ConnectX-2 EN"},  {0x6372, "ConnectX-2 EN"}, {0x6732, "ConnectX-2"},
     {0x673c, "ConnectX-2"},     {0x6746, "ConnectX-2"},    {0x6750, "ConnectX-2 EN"},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The cold half of the HAL over an open VFIO function. Facts from the kernel's include/uapi/linux/vfio.h.
+// The cold half of the HAL over an open VFIO function. Facts from the kernel's
+// include/uapi/linux/vfio.h.
 #include <freehca/vfio_host/vfio_device.hpp>
 
 #include <linux/pci_regs.h>
@@ -133,8 +134,9 @@ status vfio_device::set_bus_master(void* context, bool on) {
   return of(context).write_command(on ? 0 : PCI_COMMAND_MASTER, on ? PCI_COMMAND_MASTER : 0);
 }
 
-// The register reset has wiped the BARs behind the kernel's back. vfio-pci notices that when memory decoding is
-// switched on while the function shows it off, and restores them (Linux 6.1 vfio_pci_config.c, vfio_bar_restore).
+// The register reset has wiped the BARs behind the kernel's back. vfio-pci notices that when memory
+// decoding is switched on while the function shows it off, and restores them (Linux 6.1
+// vfio_pci_config.c, vfio_bar_restore).
 status vfio_device::restore_after_reset(void* context) {
   return of(context).write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
 }

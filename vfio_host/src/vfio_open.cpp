@@ -165,8 +165,8 @@ std::optional<failure> vfio_device::read_iova_ranges() {
     }
     at = header.next;
   }
-  // A kernel older than 5.4 does not tell. What it then does not map is the window of x86's interrupt messages,
-  // 0xfee00000 to 0xfeefffff.
+  // A kernel older than 5.4 does not tell. What it then does not map is the window of x86's
+  // interrupt messages, 0xfee00000 to 0xfeefffff.
   if (ranges.empty()) ranges = {{0, 0xfedfffff}, {0xfef00000, (std::uint64_t{1} << 39) - 1}};
   iova_.emplace(ranges);
   return std::nullopt;

@@ -14,8 +14,9 @@ namespace {
 constexpr std::size_t chunk = 4096;
 using buffer = std::array<std::byte, chunk>;
 
-// Eight bytes at a time: different for each message and each place, and cheap, as a megabyte of it is made and
-// compared for each large message. The constants are odd, so that no two numbers or places share a word.
+// Eight bytes at a time: different for each message and each place, and cheap, as a megabyte of it
+// is made and compared for each large message. The constants are odd, so that no two numbers or
+// places share a word.
 void make_payload(std::uint64_t number, std::size_t from, std::size_t bytes, std::byte* to) {
   for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
     std::uint64_t word = (number + 1) * 0x9e3779b97f4a7c15u + (from + i) * 0xd1342543de82ef95u;

@@ -9,8 +9,8 @@
 
 namespace freehca::verified_traffic {
 
-/// Two connected RC queue pairs of one port, each with memory, a region over it, and a completion queue. Addresses
-/// of the regions count from 0.
+/// Two connected RC queue pairs of one port, each with memory, a region over it, and a completion
+/// queue. Addresses of the regions count from 0.
 class rc_loopback {
  public:
   static constexpr unsigned sides = 2;
@@ -18,8 +18,9 @@ class rc_loopback {
   rc_loopback(session& on, unsigned port) : session_(on), port_(port) {}
 
   status open(std::size_t bytes, unsigned requests);
-  /// Takes everything back, also what a failed open() left. Stops at the first error: what the firmware does not
-  /// give back then, and what a device that failed holds, is session::tear_down()'s to end.
+  /// Takes everything back, also what a failed open() left. Stops at the first error: what the
+  /// firmware does not give back then, and what a device that failed holds, is
+  /// session::tear_down()'s to end.
   status close();
 
   unsigned mtu() const;
@@ -34,7 +35,8 @@ class rc_loopback {
     return *session_.objects().receive_queue(sides_[side].queue);
   }
 
-  /// The next completion of a side. transport_error::timeout: none came in ten seconds; ::gone; cancelled.
+  /// The next completion of a side. transport_error::timeout: none came in ten seconds; ::gone;
+  /// cancelled.
   status next(unsigned side, queues::work_completion& to);
 
  private:

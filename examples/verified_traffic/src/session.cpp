@@ -74,8 +74,8 @@ status session::reset() {
 
 status session::tear_down() {
   if (device_.state() == device_state::closed) return {};
-  // Objects that the firmware has not taken back keep this from closing. The device is reset then, and has them
-  // forgotten.
+  // Objects that the firmware has not taken back keep this from closing. The device is reset then,
+  // and has them forgotten.
   static_cast<void>(verbs_.close());
   operation down;
   device_.tear_down(down);

@@ -26,8 +26,8 @@ class memory_regions;
 class transport;
 class ports;
 
-/// What INIT_HCA told the adapter: where each context table starts in ICM and how many entries it has.
-/// All zero before INIT_HCA and after CLOSE_HCA.
+/// What INIT_HCA told the adapter: where each context table starts in ICM and how many entries it
+/// has. All zero before INIT_HCA and after CLOSE_HCA.
 struct hca_profile {
   bool running = false;
   std::uint64_t qpc_base = 0, rdmarc_base = 0, altc_base = 0, auxc_base = 0, srqc_base = 0,
@@ -40,8 +40,8 @@ struct hca_profile {
   bool device_managed_steering = false;
 };
 
-/// The rooms of the adapter, as each sees the others. Owned by device; every part keeps a reference.
-/// Parts call each other only through the public functions of the classes named here.
+/// The rooms of the adapter, as each sees the others. Owned by device; every part keeps a
+/// reference. Parts call each other only through the public functions of the classes named here.
 struct adapter {
   environment& surroundings;
   const options& how;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the adapter says that it has, and how much of it is firmware's: one table for each variant. QUERY_DEV_CAP and
-// QUERY_PORT report from here, and every check of what a driver asks for looks here, so that the two cannot
-// contradict each other. What the numbers must be to each other: adapter_limits_fit.hpp.
+// What the adapter says that it has, and how much of it is firmware's: one table for each variant.
+// QUERY_DEV_CAP and QUERY_PORT report from here, and every check of what a driver asks for looks
+// here, so that the two cannot contradict each other. What the numbers must be to each other:
+// adapter_limits_fit.hpp.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +14,11 @@
 
 namespace freehca::model {
 
-/// Numbers of one variant; log_* is a logarithm to base 2. A number without a source beside it is given by captures,
-/// section 2 (docs/hardware-model-core.md has those that were chosen).
+/// Numbers of one variant; log_* is a logarithm to base 2. A number without a source beside it is
+/// given by captures (docs/hardware-model-core.md has those that were chosen).
 struct adapter_limits {
-  // Entries of the context tables: the most that INIT_HCA may ask for (chosen, but for the multicast groups), and
-  // firmware's own at the start of each.
+  // Entries of the context tables: the most that INIT_HCA may ask for (chosen, but for the
+  // multicast groups), and firmware's own at the start of each.
   unsigned log_qps = 24, log_reserved_qps = 6;
   unsigned log_srqs = 24, log_reserved_srqs = 6;
   unsigned log_cqs = 24, log_reserved_cqs = 7;
@@ -38,7 +39,8 @@ struct adapter_limits {
   unsigned log_cq_entries = 22;
   unsigned log_eq_entries = 22;          ///< chosen
   unsigned log_work_queue_entries = 14;  ///< SRQs too
-  /// Send WQEs: 63 blocks of 16 bytes, since the control segment's ds has six bits; one is the control segment.
+  /// Send WQEs: 63 blocks of 16 bytes, since the control segment's ds has six bits; one is the
+  /// control segment.
   unsigned send_segments = 62, send_wqe_bytes = 1008;
   unsigned receive_segments = 32, receive_wqe_bytes = 512;
   unsigned log_read_resources = 7;  ///< reads and atomics of one queue pair, asked and answered
@@ -91,9 +93,9 @@ inline constexpr unsigned log_message_bytes = limits_connectx3_pro.log_message_b
 static_assert(log_message_bytes == limits_connectx3.log_message_bytes &&
               log_message_bytes == limits_connectx2.log_message_bytes);
 
-/// Bytes of one entry of each context table, which are the same in every variant. No capture gives these sizes. Each
-/// is the smallest power of two that holds the layout's fields, but for the dMPT, where illumos hermon_hw.h has 0x80.
-/// Chosen.
+/// Bytes of one entry of each context table, which are the same in every variant. No capture gives
+/// these sizes. Each is the smallest power of two that holds the layout's fields, but for the dMPT,
+/// where illumos hermon_hw.h has 0x80. Chosen.
 namespace entry_bytes {
 inline constexpr std::size_t qpc = 256;
 inline constexpr std::size_t rdmarc = 32;

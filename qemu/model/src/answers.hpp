@@ -10,12 +10,14 @@
 
 namespace freehca::model {
 
-/// Sends what a responder owes, in the order of the requests. Long read responses go out in portions.
+/// Sends what a responder owes, in the order of the requests. Long read responses go out in
+/// portions.
 class answers {
  public:
   explicit answers(transport::parts& t) : t_(t) {}
 
-  /// Sends `r` now if nothing is before it, else in its turn. An acknowledgement swallows the one before it.
+  /// Sends `r` now if nothing is before it, else in its turn. An acknowledgement swallows the one
+  /// before it.
   void add(queue_pair& qp, const response& r);
   void acknowledge(queue_pair& qp, std::uint32_t psn);
   /// What waited for room on a cable.

@@ -13,14 +13,14 @@
 
 namespace freehca::model {
 
-/// What is written to BlueFlame registers, held against the rules for it (layouts/doorbell.hpp). The request itself is
-/// taken from the send queue, where it stands too: a copy is its doorbell.
+/// What is written to BlueFlame registers, held against the rules for it (layouts/doorbell.hpp).
+/// The request itself is taken from the send queue, where it stands too: a copy is its doorbell.
 class blueflame_registers {
  public:
   explicit blueflame_registers(transport::parts& t) : t_(t) {}
 
-  /// `bytes` bytes, in bus order, at `offset` of the page. The queue pair whose doorbell this is: told once for each
-  /// copy, by the write that completes its number.
+  /// `bytes` bytes, in bus order, at `offset` of the page. The queue pair whose doorbell this is:
+  /// told once for each copy, by the write that completes its number.
   std::optional<std::uint32_t> write(std::uint32_t page, std::uint32_t offset,
                                      const std::byte* from, std::size_t bytes);
   /// The queue pair is gone: who is given its register begins anew.

@@ -18,8 +18,9 @@ using namespace layouts;
 
 namespace {
 
-// Hardware sends flow control every few microseconds and sees the loss of a signal at once. Here each costs the
-// host work, and an adapter whose virtual machine stands still is silent. no source: chosen
+// Hardware sends flow control every few microseconds and sees the loss of a signal at once. Here
+// each costs the host work, and an adapter whose virtual machine stands still is silent. no source:
+// chosen
 constexpr std::uint64_t beat_ns = 250'000'000, silence_ns = 10'000'000'000;
 
 // How long a packet that is to be overtaken waits for the one that does it. no source: chosen
@@ -125,8 +126,8 @@ void cable::plug(bool plugged) {
 
 void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
-  // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever has brought the packet
-  // is still at work with the cable.
+  // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever
+  // has brought the packet is still at work with the cable.
   a_.work.arrived(number_, [this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
     if (!plugged_ || !on_) return;
     if (kept.size() == link_packet::bytes) link_packet_arrived(kept);

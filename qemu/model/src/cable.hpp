@@ -17,16 +17,18 @@
 
 namespace freehca::model {
 
-/// A port's end of a cable to a port of another adapter, or of this one. Packets get their CRCs here, and lose them.
+/// A port's end of a cable to a port of another adapter, or of this one. Packets get their CRCs
+/// here, and lose them.
 ///
-/// Whether somebody is at the other end is told by link packets. An open port that has no link sends training_1, and
-/// training_2 when it has heard the other end for as long as training takes; it is up when it has heard training_2
-/// or flow control too. From then on it sends flow control packets, for each data lane one, as a sign of life. A
-/// port whose transmitter goes off says so. The link is lost when the other end says that, begins to train anew, or
-/// is not heard for long.
+/// Whether somebody is at the other end is told by link packets. An open port that has no link
+/// sends training_1, and training_2 when it has heard the other end for as long as training takes;
+/// it is up when it has heard training_2 or flow control too. From then on it sends flow control
+/// packets, for each data lane one, as a sign of life. A port whose transmitter goes off says so.
+/// The link is lost when the other end says that, begins to train anew, or is not heard for long.
 ///
-/// Flow control is told but not obeyed: the lane's buffers are the queue before link_send, which never loses. While that
-/// is full, senders that use the port wait. Lane 15 has no flow control and goes before all others (IBTA vol. 1, 7.6.9).
+/// Flow control is told but not obeyed: the lane's buffers are the queue before link_send, which
+/// never loses. While that is full, senders that use the port wait. Lane 15 has no flow control and
+/// goes before all others (IBTA vol. 1, 7.6.9).
 class cable final : public link_peer {
  public:
   cable(adapter& a, port& end, unsigned number);

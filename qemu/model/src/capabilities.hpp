@@ -9,7 +9,8 @@
 
 namespace freehca::model {
 
-/// Has the adapter this capability? Whatever depends on one asks here: what is reported, and what is refused.
+/// Has the adapter this capability? Whatever depends on one asks here: what is reported, and what
+/// is refused.
 constexpr bool offers(const options& how, capability c) {
   if (how.without.has(c)) return false;
   const identity& who = identity_of(how.kind);
@@ -21,7 +22,7 @@ constexpr bool offers(const options& how, capability c) {
     case capability::device_managed_steering:
       return who.device_managed_steering;
     case capability::memory_windows:
-      return how.kind != variant::connectx2;  // captures, section 3.2
+      return how.kind != variant::connectx2;  // captures
     case capability::ipoib_steering:
       return offers(how, capability::device_managed_steering);
     default:
@@ -29,8 +30,8 @@ constexpr bool offers(const options& how, capability c) {
   }
 }
 
-/// Does DIAG_RPRT count by port? No capture tells (QUERY_DEV_CAP, diag_per_port): chosen, that the firmware of the third
-/// generation does.
+/// Does DIAG_RPRT count by port? No capture tells (QUERY_DEV_CAP, diag_per_port): chosen, that the
+/// firmware of the third generation does.
 constexpr bool counts_by_port(variant v) {
   return v != variant::connectx2;
 }

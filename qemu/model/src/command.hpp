@@ -27,12 +27,13 @@ struct command {
   std::uint16_t token = 0;
   bool event = false;  ///< E bit: complete by a command-completion EQE
   host_memory* memory = nullptr;
-  /// What is left of a command that is too long for one slice: called in later ones, until it gives a status. Set by
-  /// in_slices() alone.
+  /// What is left of a command that is too long for one slice: called in later ones, until it gives
+  /// a status. Set by in_slices() alone.
   std::function<std::optional<layouts::command_status>()> rest;
 
-  /// For a handler to return: does `step`, and again in later slices until it gives a status. It does what a slice
-  /// allows, and lives on its own: other commands, also CLOSE_HCA, may run in between.
+  /// For a handler to return: does `step`, and again in later slices until it gives a status. It
+  /// does what a slice allows, and lives on its own: other commands, also CLOSE_HCA, may run in
+  /// between.
   template <class Step>
   layouts::command_status in_slices(Step step) {
     if (const std::optional<layouts::command_status> s = step()) return *s;
@@ -52,8 +53,8 @@ struct command {
   }
 };
 
-/// Opcode to handler. Every part of the adapter registers its own commands at construction; an opcode
-/// without a handler is answered with bad_operation.
+/// Opcode to handler. Every part of the adapter registers its own commands at construction; an
+/// opcode without a handler is answered with bad_operation.
 class command_table {
  public:
   using handler = std::function<layouts::command_status(command&)>;

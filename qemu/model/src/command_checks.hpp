@@ -15,8 +15,9 @@
 
 namespace freehca::model {
 
-/// What one command is held to, one rule after the other, as far as the first that refuses it: those behind that one
-/// are not looked at. What the rules let pass has been complained of, and the command goes on.
+/// What one command is held to, one rule after the other, as far as the first that refuses it:
+/// those behind that one are not looked at. What the rules let pass has been complained of, and the
+/// command goes on.
 ///
 /// Texts begin with the field, parameter or object that is wrong, and the value found.
 class command_checks {
@@ -32,7 +33,8 @@ class command_checks {
   /// `good`, or `r` is broken as the text says, and a refusal has status `s`.
   [[gnu::format(printf, 5, 6)]] command_checks& that(bool good, rule r, status_code s,
                                                      const char* format, ...);
-  /// The same where there is nothing that the adapter could do instead: it refuses with the rule switched off, too.
+  /// The same where there is nothing that the adapter could do instead: it refuses with the rule
+  /// switched off, too.
   [[gnu::format(printf, 5, 6)]] command_checks& must(bool good, rule r, status_code s,
                                                      const char* format, ...);
 
@@ -51,7 +53,8 @@ class command_checks {
     return at_most(r, (T{}.*Field).name, static_cast<std::uint64_t>(m.template get<Field>()), most,
                    s);
   }
-  /// The same where the adapter can do no more: a value that is taken though it is above `most` is taken as `most`.
+  /// The same where the adapter can do no more: a value that is taken though it is above `most` is
+  /// taken as `most`.
   template <auto Field, class T>
   command_checks& clamp(rule r, layouts::image<T>& m, std::uint64_t most) {
     at_most<Field>(r, m, most);

@@ -119,7 +119,8 @@ void command_engine::start() {
 }
 
 void command_engine::finish(std::list<flight>::iterator which) {
-  // What one is run in slices for is no part of its latency: those behind it cannot know its end beforehand.
+  // What one is run in slices for is no part of its latency: those behind it cannot know its end
+  // beforehand.
   which->next = in_slices_ != 0 && !a_.how.faults.commands_side_by_side;
   if (!which->next) finish_now(which);
 }

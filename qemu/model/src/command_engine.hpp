@@ -17,9 +17,9 @@ namespace freehca::model {
 
 class firmware;
 
-/// The host command register: takes commands, runs them after their latency, reports how they ended.
-/// Polled commands leave GO set until status and immediate output stand in the register; with the E bit
-/// GO drops when the command is accepted, and the end is told by an event.
+/// The host command register: takes commands, runs them after their latency, reports how they
+/// ended. Polled commands leave GO set until status and immediate output stand in the register;
+/// with the E bit GO drops when the command is accepted, and the end is told by an event.
 class command_engine {
  public:
   command_engine(adapter& a, const firmware& f);
@@ -42,7 +42,8 @@ class command_engine {
   void stop();
 
  private:
-  /// A number that tells what object a command works on; none for commands that work on no single object.
+  /// A number that tells what object a command works on; none for commands that work on no single
+  /// object.
   using object = std::optional<std::uint64_t>;
   struct flight {
     command what;

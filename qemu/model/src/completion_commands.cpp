@@ -182,7 +182,8 @@ command_status completion_queues::resize(command& c, context in) {
   is.clamp<&cqc::log_cq_size>(rule::cq_size, in, a_.limits().log_cq_entries)
       .clamp<&cqc::log_page_size>(rule::page_size, in, log_page_size_max);
   if (is.refused()) return is.status();
-  // `first`: the number for which the new buffer is filled; completions that come meanwhile move it on.
+  // `first`: the number for which the new buffer is filled; completions that come meanwhile move it
+  // on.
   return c.in_slices(
       [this, cqn = c.input_modifier, in, slot = 0u,
        first = std::optional<std::uint32_t>()]() mutable { return resize(cqn, in, slot, first); });

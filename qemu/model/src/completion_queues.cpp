@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Completion queues at work: entries, overrun, arming, events. The commands: completion_commands.cpp.
+// Completion queues at work: entries, overrun, arming, events. The commands:
+// completion_commands.cpp.
 #include "completion_queues.hpp"
 
 #include <cstdio>
@@ -64,8 +65,8 @@ bool completion_queues::make_room(std::uint32_t cqn, context& q) {
     a_.rules.complain(rule::cq_record,
                       "CQ %u: consumer index %u in its record, and the producer is at %u", cqn,
                       consumer, producer);
-  // Who has consumed more than there was has consumed all. No source: chosen. The record may be behind the doorbell
-  // of another thread, which armed the queue.
+  // Who has consumed more than there was has consumed all. No source: chosen. The record may be
+  // behind the doorbell of another thread, which armed the queue.
   const bool behind = counter_distance(consumer, known) < 0;
   q.set<&cqc::consumer_counter>(past ? producer : behind ? known : consumer);
   if (taken() < entries) return true;
@@ -201,8 +202,9 @@ void completion_queues::fire(std::uint32_t cqn, queue& known, context& q) {
                       static_cast<unsigned>(q.get<&cqc::comp_eqn>()));
 }
 
-/// Is the request in the doorbell record too, and is its number the next? Two threads may arm one queue at once, which
-/// verbs permit: then the record is that of the other, with the same number or the next.
+/// Is the request in the doorbell record too, and is its number the next? Two threads may arm one
+/// queue at once, which verbs permit: then the record is that of the other, with the same number or
+/// the next.
 void completion_queues::check_arm(std::uint32_t cqn, const queue& known, const context& q,
                                   const layouts::image<layouts::cq_doorbell>& d) {
   using layouts::cq_doorbell;
@@ -262,14 +264,16 @@ void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::ui
   const bool arms = what == layouts::cq_arm::next || what == layouts::cq_arm::solicited;
   if (arms) check_arm(cqn, known->second, *q, d);
   q->set<&cqc::consumer_counter>(consumer);
-  // A request that was answered already: the event is on its way to the host (doorbell.hpp, cmd_sn).
+  // A request that was answered already: the event is on its way to the host (doorbell.hpp,
+  // cmd_sn).
   const bool stale = known->second.fired && sn == known->second.fired_sn;
   if (!stale && arms) {
     known->second.armed_sn = sn;
     const bool any = what == layouts::cq_arm::next;
     q->set<&cqc::state>(any ? cq_state::armed : cq_state::armed_solicited);
-    // Completions that came behind the host's back since the last event are told at once. Inferred: that is
-    // what the consumer index in the doorbell and last_notified_index in the context are good for.
+    // Completions that came behind the host's back since the last event are told at once. Inferred:
+    // that is what the consumer index in the doorbell and last_notified_index in the context are
+    // good for.
     const auto newest = static_cast<std::uint32_t>(any ? q->get<&cqc::producer_counter>()
                                                        : q->get<&cqc::solicit_producer_index>());
     const auto told = static_cast<std::uint32_t>(q->get<&cqc::last_notified_index>());

@@ -28,16 +28,18 @@ class completion_queues {
   /// Does CQ `cqn` exist in hardware's hands?
   bool exists(std::uint32_t cqn) const { return owned_.contains(cqn); }
 
-  /// Queue pairs that complete to the queue: each counts once for its sends and once for its receives.
+  /// Queue pairs that complete to the queue: each counts once for its sends and once for its
+  /// receives.
   void attach(std::uint32_t cqn) { ++users_[cqn]; }
   void detach(std::uint32_t cqn) {
     if (const auto u = users_.find(cqn); u != users_.end() && --u->second == 0) users_.erase(u);
   }
 
-  /// Appends a CQE (owner bit and stride are set here) and raises the completion event if the CQ is armed
-  /// for it. An error counts for `port` too (0: none). `solicited`: an armed-for-solicited CQ fires for it (errors
-  /// always do). On overrun: the CQ goes to error state and raises a CQ-error event; the caller's QP gets no
-  /// completion. False then, as for a CQ that is not there: the rule book has been told why.
+  /// Appends a CQE (owner bit and stride are set here) and raises the completion event if the CQ is
+  /// armed for it. An error counts for `port` too (0: none). `solicited`: an armed-for-solicited CQ
+  /// fires for it (errors always do). On overrun: the CQ goes to error state and raises a CQ-error
+  /// event; the caller's QP gets no completion. False then, as for a CQ that is not there: the rule
+  /// book has been told why.
   bool complete(std::uint32_t cqn, layouts::image<layouts::cqe> e, bool solicited,
                 unsigned port = 0);
   template <class T>

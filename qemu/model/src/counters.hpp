@@ -22,8 +22,8 @@ struct counter_by_port {
   }
 };
 
-/// The counters of one adapter, by name. A part registers its own at construction and keeps the storage;
-/// registered counters live as long as the adapter and survive resets.
+/// The counters of one adapter, by name. A part registers its own at construction and keeps the
+/// storage; registered counters live as long as the adapter and survive resets.
 class counter_registry {
  public:
   using reader = std::function<std::uint64_t()>;

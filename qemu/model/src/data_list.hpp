@@ -10,7 +10,8 @@
 
 namespace freehca::model {
 
-/// The message of a work request: pieces of host memory under local keys, and bytes that stood in the WQE.
+/// The message of a work request: pieces of host memory under local keys, and bytes that stood in
+/// the WQE.
 class data_list {
  public:
   void add(std::uint32_t bytes, std::uint32_t lkey, std::uint64_t address);
@@ -21,8 +22,8 @@ class data_list {
   /// Does a piece of it stand under that local key?
   bool names(std::uint32_t lkey) const;
 
-  /// Copies bytes [offset, offset + bytes) of the message out of memory, or into it. The range must lie
-  /// within size(). Inline bytes cannot be written: bad_permission.
+  /// Copies bytes [offset, offset + bytes) of the message out of memory, or into it. The range must
+  /// lie within size(). Inline bytes cannot be written: bad_permission.
   access_result gather(memory_regions& regions, data_owner owner, std::uint64_t offset,
                        std::byte* to, std::size_t bytes) const;
   access_result scatter(memory_regions& regions, data_owner owner, std::uint64_t offset,

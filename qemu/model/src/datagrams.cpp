@@ -17,7 +17,7 @@ using namespace layouts;
 
 namespace {
 
-/// The first 40 bytes of a datagram's receive buffer belong to the GRH, present or not (captures, section 10).
+/// The first 40 bytes of a datagram's receive buffer belong to the GRH, present or not (captures).
 constexpr std::size_t grh_area = grh::bytes;
 
 path path_of(const image<wqe_datagram>& d, bool force_loopback) {
@@ -163,8 +163,8 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   auto local = image<lrh>::from_bytes(p.bytes.data());
   if (breaks_mlx_rule(qp, r, local)) return failures::local_qp_operation;
   const path way = way_of(qp, r);
-  // Without `slr` the LRH holds path bits only, and hardware adds the port's LID (Linux hw/mlx4/qp.c
-  // build_mlx_header).
+  // Without `slr` the LRH holds path bits only, and hardware adds the port's LID (Linux
+  // hw/mlx4/qp.c build_mlx_header).
   if (!r.mlx.get<&wqe_ctrl_mlx::slr>())
     local.set<&lrh::slid>(
         t_.a.links->source_lid(way.port, static_cast<unsigned>(local.get<&lrh::slid>())));
@@ -174,7 +174,8 @@ std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_reque
   if (announced > bytes && announced - bytes < 4) p.bytes.resize(announced - icrc_bytes);
   if (!packet_view::of(p)) return is_no_packet(qp, r, p);
   if (r.mlx.get<&wqe_ctrl_mlx::icrc>() && !is_icrc_of(p, last.data())) {
-    // With the bit the word leaves as it is, and whoever receives it throws the packet away (IBTA 7.8.1).
+    // With the bit the word leaves as it is, and whoever receives it throws the packet away (IBTA
+    // 7.8.1).
     if (t_.a.rules.refuses(rule::mlx_icrc, "QP 0x%06x send %u: icrc, and its last word is another",
                            qp.number(), unsigned{r.index}))
       return failures::local_qp_operation;
@@ -206,8 +207,8 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   const bool immediate = opcode == bth_opcode::ud_send_only_imm;
   const auto extended = v.take<deth>();
   const auto data = immediate ? v.take<immdt>() : image<immdt>{};
-  // What is longer than the port's MTU goes no further than the port (Linux qib_iba7322.c: MaxPktLen), whatever there is
-  // to receive it.
+  // What is longer than the port's MTU goes no further than the port (Linux qib_iba7322.c:
+  // MaxPktLen), whatever there is to receive it.
   if (opcode != bth_opcode::ud_send_only && !immediate) {
     t_.drop(port, v, "opcode 0x%02x; wanted: a UD send", static_cast<unsigned>(opcode));
     return;

@@ -11,13 +11,14 @@
 
 namespace freehca::model {
 
-/// Unreliable datagrams: UD queue pairs, and the special queue pairs, whose sends carry headers that
-/// software made.
+/// Unreliable datagrams: UD queue pairs, and the special queue pairs, whose sends carry headers
+/// that software made.
 class datagrams {
  public:
   explicit datagrams(transport::parts& t) : t_(t) {}
 
-  /// Where a packet of a request of any service goes; for headers that software made, by which port.
+  /// Where a packet of a request of any service goes; for headers that software made, by which
+  /// port.
   path way_of(const queue_pair& qp, const send_request& r) const;
   /// Sends the one packet of a request.
   std::optional<failure> send(queue_pair& qp, const send_request& r);

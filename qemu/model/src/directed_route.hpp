@@ -14,8 +14,8 @@ namespace freehca::model {
 
 inline constexpr unsigned greatest_hop_count = 63;
 
-/// A request has come in by port `port`. False: it is not for this node, or the route makes no sense.
-/// On true the hop pointer and the return path say that the route has ended here.
+/// A request has come in by port `port`. False: it is not for this node, or the route makes no
+/// sense. On true the hop pointer and the return path say that the route has ended here.
 inline bool ends_here(layouts::image<layouts::dr_smp>& m, unsigned port) {
   using layouts::dr_smp;
   const auto count = m.get<&dr_smp::hop_count>();

@@ -12,14 +12,16 @@
 
 namespace freehca::model {
 
-/// Looks for receives that are posted in the error state. They have no doorbell, and are flushed all the same: the
-/// kernel's ib_drain_rq posts one there and waits for it. How hardware notices has no source: chosen.
+/// Looks for receives that are posted in the error state. They have no doorbell, and are flushed
+/// all the same: the kernel's ib_drain_rq posts one there and waits for it. How hardware notices
+/// has no source: chosen.
 ///
-/// All queue pairs in the error state share one timer. Those that a driver has just shown to be at work with (a
-/// transition to the error state, a doorbell) are looked at soon, and again in times that double; when these are over, or more
-/// come than are remembered, a queue pair is one of the many, of which a fixed number is looked at in each period. So the
-/// cost of a second does not grow with the number of queue pairs; what grows, beyond that number, is how long a receive
-/// that is posted much later waits for its flush (docs/hardware-transport.md).
+/// All queue pairs in the error state share one timer. Those that a driver has just shown to be at
+/// work with (a transition to the error state, a doorbell) are looked at soon, and again in times
+/// that double; when these are over, or more come than are remembered, a queue pair is one of the
+/// many, of which a fixed number is looked at in each period. So the cost of a second does not grow
+/// with the number of queue pairs; what grows, beyond that number, is how long a receive that is
+/// posted much later waits for its flush (docs/hardware-transport.md).
 class error_watch {
  public:
   explicit error_watch(transport::parts& t) : t_(t) {}

@@ -15,8 +15,8 @@
 
 namespace freehca::model {
 
-/// Event queues: SW2HW_EQ, HW2SW_EQ, QUERY_EQ, MAP_EQ, the EQ doorbells in the UAR pages, interrupts.
-/// Their contexts stand in ICM; here stands only which of them hardware owns.
+/// Event queues: SW2HW_EQ, HW2SW_EQ, QUERY_EQ, MAP_EQ, the EQ doorbells in the UAR pages,
+/// interrupts. Their contexts stand in ICM; here stands only which of them hardware owns.
 class event_queues {
  public:
   explicit event_queues(adapter& a);
@@ -24,17 +24,17 @@ class event_queues {
   /// Does EQ `eqn` exist in hardware's hands?
   bool exists(std::uint32_t eqn) const { return eqn < owned_.size() && owned_[eqn]; }
 
-  /// Writes an EQE to EQ `eqn` (owner bit and stride are set here) and interrupts if the EQ is armed.
-  /// False: no such EQ in hardware's hands, or it is full. An overrun turns the EQ into overflow state, as
-  /// hardware does, and raises an event about it.
+  /// Writes an EQE to EQ `eqn` (owner bit and stride are set here) and interrupts if the EQ is
+  /// armed. False: no such EQ in hardware's hands, or it is full. An overrun turns the EQ into
+  /// overflow state, as hardware does, and raises an event about it.
   bool post(std::uint32_t eqn, const layouts::image<layouts::eqe>& e);
   template <class T>
   bool post(std::uint32_t eqn, const layouts::image<T>& e) {
     return post(eqn, layouts::image<layouts::eqe>::from_bytes(e.data()));
   }
 
-  /// Posts to the EQ that MAP_EQ chose for this type of event, which is set here; dropped silently, with
-  /// false, when none is mapped.
+  /// Posts to the EQ that MAP_EQ chose for this type of event, which is set here; dropped silently,
+  /// with false, when none is mapped.
   bool post_asynchronous(layouts::event_type type, layouts::image<layouts::eqe> e);
   template <class T>
   bool post_asynchronous(layouts::event_type type, const layouts::image<T>& e) {
@@ -58,8 +58,8 @@ class event_queues {
 
   bool put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e);
   std::uint64_t context_at(std::uint32_t eqn) const;
-  /// From byte `at` on as far as a slice goes, and moves `at` on; at the buffer's end it is done. False: it cannot be
-  /// written.
+  /// From byte `at` on as far as a slice goes, and moves `at` on; at the buffer's end it is done.
+  /// False: it cannot be written.
   bool fill_with_hardware_owner(const context& q, std::uint64_t& at);
   std::uint64_t buffer_bytes(const context& q) const;
   void fire(std::uint32_t eqn, context& q);

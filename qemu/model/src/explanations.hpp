@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What explanations call packets, requests and failures: the first half of a line, before its reason.
+// What explanations call packets, requests and failures: the first half of a line, before its
+// reason.
 #pragma once
 
 #include <string>

@@ -11,8 +11,8 @@
 
 namespace freehca::model {
 
-/// The judge that `text` describes, in the words of freehca_model_set_command_fault (c_api.h). Returns nullptr, or
-/// why the text describes none; `to` is then left alone.
+/// The judge that `text` describes, in the words of freehca_model_set_command_fault (c_api.h).
+/// Returns nullptr, or why the text describes none; `to` is then left alone.
 const char* parse_command_fault(std::string_view text, command_judge& to);
 
 /// The same for the words of freehca_model_set_event_fault.

@@ -8,8 +8,9 @@
 
 namespace freehca::model {
 
-/// How long the next thing takes that fault_options slows down: as long as it says, or, with a seed, a time drawn from
-/// nothing up to that. The same seed and the same calls give the same times.
+/// How long the next thing takes that fault_options slows down: as long as it says, or, with a
+/// seed, a time drawn from nothing up to that. The same seed and the same calls give the same
+/// times.
 class fault_times {
  public:
   explicit fault_times(const fault_options& how) : how_(how), state_(how.time_seed) {}

@@ -65,7 +65,8 @@ void firmware::clear() {
   ++era_;
 }
 
-/// Takes the chunks of MAP_FA or MAP_ICM_AUX, and adds their pages to `count`. At the end `done` is called.
+/// Takes the chunks of MAP_FA or MAP_ICM_AUX, and adds their pages to `count`. At the end `done` is
+/// called.
 command_status firmware::take_pages(command& c, std::uint64_t& count, void (firmware::*done)()) {
   return c.in_slices(
       [this, walk = map_walk(c), &count, done]() mutable -> std::optional<command_status> {
@@ -135,7 +136,8 @@ command_status firmware::mod_stat_cfg(command& c) {
     case modifier::set: {
       layouts::image<layouts::mod_stat_cfg> in;
       is.read(c, in);
-      // The smallest page is what it is: 512 bytes work whatever is asked for, and 4 KB is the default.
+      // The smallest page is what it is: 512 bytes work whatever is asked for, and 4 KB is the
+      // default.
       const auto log = static_cast<unsigned>(in.get<&layouts::mod_stat_cfg::log_pg_sz>());
       is.that(!in.get<&layouts::mod_stat_cfg::log_pg_sz_m>() || log == 0, rule::capability_reported,
               command_status::bad_parameter, "log_pg_sz %u; the smallest page stays", log);
@@ -234,8 +236,8 @@ command_status firmware::map_icm(command& c) {
       });
 }
 
-/// Multicast entries read as empty from INIT_HCA on, those that are lent later too: those in [from, end), as far as the
-/// slice goes. False when there is more.
+/// Multicast entries read as empty from INIT_HCA on, those that are lent later too: those in [from,
+/// end), as far as the slice goes. False when there is more.
 bool firmware::empty_groups(command_checks& is, std::uint64_t& from, std::uint64_t end) {
   const hca_profile& p = a_.profile;
   const std::uint64_t groups =

@@ -38,8 +38,8 @@ constexpr const char* name_of(system_state s) {
   return "unknown state";
 }
 
-/// The firmware's own life: its memory, its context memory, INIT_HCA and CLOSE_HCA, what it tells about
-/// itself (QUERY_FW, QUERY_DEV_CAP, QUERY_ADAPTER, QUERY_HCA), and software reset.
+/// The firmware's own life: its memory, its context memory, INIT_HCA and CLOSE_HCA, what it tells
+/// about itself (QUERY_FW, QUERY_DEV_CAP, QUERY_ADAPTER, QUERY_HCA), and software reset.
 class firmware {
  public:
   explicit firmware(adapter& a);
@@ -55,7 +55,8 @@ class firmware {
   void on_software_reset(std::function<void()> what) { software_reset_ = std::move(what); }
   void software_reset() { software_reset_(); }
 
-  /// Rises when what commands work on goes away: CLOSE_HCA, the firmware area or auxiliary memory taken back.
+  /// Rises when what commands work on goes away: CLOSE_HCA, the firmware area or auxiliary memory
+  /// taken back.
   std::uint64_t era() const { return era_; }
 
   void clear();

@@ -25,7 +25,8 @@ using layouts::command_status;
 
 namespace {
 
-/// What INIT_HCA asks for beyond the capabilities that are reported; what is taken all the same has no effect.
+/// What INIT_HCA asks for beyond the capabilities that are reported; what is taken all the same has
+/// no effect.
 void check_capabilities(command_checks& is, const options& how,
                         const layouts::image<layouts::init_hca>& in) {
   using l = layouts::init_hca;
@@ -167,7 +168,8 @@ void firmware::count_profile() {
   });
 }
 
-/// Firmware keeps its reserved objects in the first entries of each table, so those must be lent by now.
+/// Firmware keeps its reserved objects in the first entries of each table, so those must be lent by
+/// now.
 void firmware::check_reserved_entries(command_checks& is) const {
   using layouts::cmpt_type;
   const hca_profile& p = a_.profile;
@@ -186,8 +188,8 @@ void firmware::check_reserved_entries(command_checks& is) const {
   lent("eqc_base: reserved entry", p.eqc_base, own.reserved_eqs() * entry_bytes::eqc);
   lent("dmpt_base: reserved entry", p.dmpt_base, own.reserved_mpts() * entry_bytes::dmpt);
   lent("mtt_base: reserved entry", p.mtt_base, own.reserved_mtts() * entry_bytes::mtt);
-  // Rules can come to stand anywhere in their table, which may have a piece of memory for each page: a look at its ends
-  // has a bound. No source: chosen (Linux lends it whole in either mode).
+  // Rules can come to stand anywhere in their table, which may have a piece of memory for each
+  // page: a look at its ends has a bound. No source: chosen (Linux lends it whole in either mode).
   if (p.device_managed_steering) {
     const std::uint64_t rules = std::uint64_t{1} << p.log_mc_table;
     const std::size_t bytes = std::size_t{1} << p.log_mc_entry_bytes;

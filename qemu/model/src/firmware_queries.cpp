@@ -44,7 +44,8 @@ command_status firmware::query_adapter(command& c) {
   layouts::image<l> out;
   out.set<&l::inta_pin>(places::interrupt_pin);
   out.set<&l::vsd_vendor_id>(0x15b3);
-  // Firmware swaps the bytes of each word of the identifier; drivers swap them back (Linux get_board_id).
+  // Firmware swaps the bytes of each word of the identifier; drivers swap them back (Linux
+  // get_board_id).
   std::byte psid[decltype(l::psid)::length]{};
   const char* id = identity_of(a_.how.kind).board_id;
   for (std::size_t i = 0; i < std::strlen(id) && i < sizeof psid; ++i)
@@ -88,7 +89,7 @@ std::uint64_t offered_bmme_flags(const options& how) {
   const auto when = [&how](capability c, std::uint64_t flags) {
     return offers(how, c) ? flags : 0;
   };
-  // Windows of type 2 are 2B: captures, section 3.2.
+  // Windows of type 2 are 2B: captures.
   return when(capability::reserved_lkey, all_of(flag::reserved_lkey)) |
          when(capability::memory_windows, all_of(flag::window_type_2, flag::window_type_2b)) |
          when(capability::memory_management,

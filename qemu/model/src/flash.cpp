@@ -10,9 +10,11 @@ using namespace layouts;
 
 namespace {
 
-// A chip of 2 MiB that firmware tools know (mstflint mflash.c g_flash_info_arr): which one cards have differs; chosen.
+// A chip of 2 MiB that firmware tools know (mstflint mflash.c g_flash_info_arr): which one cards
+// have differs; chosen.
 constexpr unsigned winbond = 0xef, w25q = 0x40, log_size = 21;
-// All blocks are protected (bits 4:2), nothing is under way (bit 0): W25Q16 data sheet, status register 1.
+// All blocks are protected (bits 4:2), nothing is under way (bit 0): W25Q16 data sheet, status
+// register 1.
 constexpr std::uint32_t status = 0x1c;
 constexpr std::uint32_t erased = 0xffffffff;
 

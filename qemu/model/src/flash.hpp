@@ -13,8 +13,9 @@
 
 namespace freehca::model {
 
-/// The gateway to the flash in BAR 0, and the SPI flash behind it: one chip, protected against writing, as its status
-/// says. What it is told to write or to erase it leaves alone, as such a chip does.
+/// The gateway to the flash in BAR 0, and the SPI flash behind it: one chip, protected against
+/// writing, as its status says. What it is told to write or to erase it leaves alone, as such a
+/// chip does.
 class flash {
  public:
   explicit flash(adapter& a);

@@ -80,7 +80,8 @@ bytes info_of(const options& how) {
   return all;
 }
 
-/// Node, port 1, port 2, system image, then the MACs of the ports; single-port cards reserve all (captures, section 6).
+/// Node, port 1, port 2, system image, then the MACs of the ports; single-port cards reserve all
+/// (captures).
 bytes guids_of(const options& how) {
   bytes all;
   for (const std::uint64_t one : {how.node_guid, how.node_guid + 1, how.node_guid + 2,

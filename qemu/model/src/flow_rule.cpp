@@ -82,9 +82,10 @@ flow_rule flow_rule::read(const std::byte* from, std::size_t bytes) {
   const std::byte* at = from + flow_rule_control::bytes;
   std::size_t left = bytes - flow_rule_control::bytes;
 
-  // Outermost first: the link's header, IPv4, TCP or UDP. Linux begins every rule of an InfiniBand port with the
-  // link's header (mlx4_ib main.c default_table). For a queue pair of IPoIB it puts one with QP 0 before its own (same
-  // file, __mlx4_ib_create_default_rules), and the rule must do all the same: the last one counts. Inferred.
+  // Outermost first: the link's header, IPv4, TCP or UDP. Linux begins every rule of an InfiniBand
+  // port with the link's header (mlx4_ib main.c default_table). For a queue pair of IPoIB it puts
+  // one with QP 0 before its own (same file, __mlx4_ib_create_default_rules), and the rule must do
+  // all the same: the last one counts. Inferred.
   const auto link_follows = [&] {
     return left >= flow_header::bytes &&
            image<flow_header>::from_bytes(at).get<&flow_header::id>() == flow_header_id::infiniband;

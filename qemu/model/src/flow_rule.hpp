@@ -36,10 +36,12 @@ class flow_rule {
   bool looks_at_ip() const { return ipv4_.has_value(); }
 
   layouts::image<layouts::flow_rule_control> control;
-  /// What is malformed, or asked for and not what an InfiniBand port steers by; null: nothing. Such a rule takes no packet.
+  /// What is malformed, or asked for and not what an InfiniBand port steers by; null: nothing. Such
+  /// a rule takes no packet.
   const char* malformed = nullptr;
 
-  /// The one value that a packet must have for this rule, where there is one: by it the rule is found.
+  /// The one value that a packet must have for this rule, where there is one: by it the rule is
+  /// found.
   struct key {
     enum class kind : std::uint8_t { none, dgid, qpn };
     kind what = kind::none;

@@ -49,9 +49,9 @@ void flow_steering::clear() {
   first_steered_ = steered_ = 0;
 }
 
-// Linux reads "bad system state" as "device-managed steering is off", and "exceeds limits" as "the table is full"
-// (mcg.c mlx4_flow_attach, by cmd.c mlx4_status_to_errno). A rule that is taken though nothing can be made of it takes
-// no packet.
+// Linux reads "bad system state" as "device-managed steering is off", and "exceeds limits" as "the
+// table is full" (mcg.c mlx4_flow_attach, by cmd.c mlx4_status_to_errno). A rule that is taken
+// though nothing can be made of it takes no packet.
 command_status flow_steering::attach(command& c) {
   std::array<std::byte, mailbox_bytes> text;
   command_checks is(t_.a.rules);

@@ -15,9 +15,9 @@
 
 namespace freehca::model {
 
-/// Device-managed flow steering: QP_FLOW_STEERING_ATTACH and _DETACH, FLOW_STEERING_IB_UC_QP_RANGE, and who gets
-/// a packet when INIT_HCA has chosen it. Rules are not kept in the table that the host lends, since nothing tells
-/// how a card lays them out there: the table only bounds their number.
+/// Device-managed flow steering: QP_FLOW_STEERING_ATTACH and _DETACH, FLOW_STEERING_IB_UC_QP_RANGE,
+/// and who gets a packet when INIT_HCA has chosen it. Rules are not kept in the table that the host
+/// lends, since nothing tells how a card lays them out there: the table only bounds their number.
 class flow_steering {
  public:
   explicit flow_steering(transport::parts& t);
@@ -26,8 +26,8 @@ class flow_steering {
   bool on() const;
   /// Is InfiniBand unicast to this queue pair given by rules alone?
   bool steers(std::uint32_t qpn) const;
-  /// To whom the rules give a datagram that came in by `port`: unicast to the first that takes it, multicast to all
-  /// of them as far as an exclusive one.
+  /// To whom the rules give a datagram that came in by `port`: unicast to the first that takes it,
+  /// multicast to all of them as far as an exclusive one.
   std::vector<multicast_groups::member> takers(unsigned port, const packet_view& v) const;
   void clear();
 
@@ -36,7 +36,8 @@ class flow_steering {
   layouts::command_status detach(command& c);
   layouts::command_status set_range(command& c);
 
-  /// Priority, and the order in which rules of one priority came: negative for those that go before the others.
+  /// Priority, and the order in which rules of one priority came: negative for those that go before
+  /// the others.
   using order = std::pair<std::uint64_t, std::int64_t>;
   using rules = std::map<order, flow_rule>;
   struct place {

@@ -14,14 +14,16 @@
 
 namespace freehca::model {
 
-/// Packets that several queue pairs get: those to a group, and those that rules steer. Who is in the group, and each copy,
-/// costs as much as a packet does, so that a delivery is done in slices. Packets that come by the same port wait for
+/// Packets that several queue pairs get: those to a group, and those that rules steer. Who is in
+/// the group, and each copy, costs as much as a packet does, so that a delivery is done in slices.
+/// Packets that come by the same port wait for
 /// it: the order in which they came is the order in which each member gets them.
 class group_delivery {
  public:
   explicit group_delivery(transport::parts& t) : t_(t) {}
 
-  /// A packet that came by `port` (1 or 2). `steered`: its takers are found by rules, not by its group's entry.
+  /// A packet that came by `port` (1 or 2). `steered`: its takers are found by rules, not by its
+  /// group's entry.
   void deliver(unsigned port, const packet& p, bool steered);
   void clear();
 

@@ -12,8 +12,8 @@
 
 namespace freehca::model {
 
-/// The host's memory as the adapter sees it: DMA through the environment, refused while the host has bus
-/// mastering off. Each access is charged to the account.
+/// The host's memory as the adapter sees it: DMA through the environment, refused while the host
+/// has bus mastering off. Each access is charged to the account.
 class host_memory {
  public:
   host_memory(environment& surroundings, work_account& account)
@@ -27,7 +27,8 @@ class host_memory {
     return environment_.bus_master() && environment_.dma_write(address, from, bytes);
   }
 
-  /// What the DMA of the moment is about: the innermost `about` that lives. Of no effect on the DMA.
+  /// What the DMA of the moment is about: the innermost `about` that lives. Of no effect on the
+  /// DMA.
   const dma_subject& subject() const { return subject_; }
   class about {
    public:

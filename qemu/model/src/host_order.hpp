@@ -13,7 +13,8 @@ namespace freehca::model {
 
 using operand_bytes = std::array<std::byte, 8>;
 
-/// A 64-bit operand of an atomic as it stands in the memory of the host, whose byte order INIT_HCA told, and back.
+/// A 64-bit operand of an atomic as it stands in the memory of the host, whose byte order INIT_HCA
+/// told, and back.
 constexpr operand_bytes to_host_order(std::uint64_t value, bool big_endian) {
   operand_bytes bytes{};
   layouts::store_be(bytes.data(), value);

@@ -20,8 +20,8 @@ constexpr std::uint64_t page_bytes = layouts::icm_page_size;
 using layouts::command_status;
 using ull = unsigned long long;
 
-// A guest that maps single pages for ever must not grow the host without bound. A driver that lends 4 KB
-// pieces only reaches this at 4 GB of context memory.
+// A guest that maps single pages for ever must not grow the host without bound. A driver that lends
+// 4 KB pieces only reaches this at 4 GB of context memory.
 constexpr std::size_t max_extents = 1u << 20;
 
 using chunk = std::array<std::byte, fill_bytes>;
@@ -239,8 +239,8 @@ bool icm::may_unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) c
             "immediate 0x%llx with 0x%llx pages; context memory has 0x%llx bytes", ull{va},
             ull{pages}, ull{a_.limits().icm_bytes});
   if (is.refused() || pages == 0 || !fits) return false;
-  // Linux takes back its tables in whole chunks, also where it lent less (icm.c mlx4_cleanup_icm_table): pages that
-  // are not mapped are passed over.
+  // Linux takes back its tables in whole chunks, also where it lent less (icm.c
+  // mlx4_cleanup_icm_table): pages that are not mapped are passed over.
   is.that(any_mapped(va, pages), rule::icm_page_lent, command_status::bad_parameter,
           "immediate 0x%llx: none of 0x%llx pages is lent", ull{va}, ull{pages});
   return !is.refused();

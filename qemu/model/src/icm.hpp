@@ -16,15 +16,15 @@ namespace freehca::model {
 
 class command_checks;
 
-/// The ICM address space: which pages of host memory stand behind the context tables. Contexts stand in
-/// host memory, where hardware keeps them: nothing is cached here.
+/// The ICM address space: which pages of host memory stand behind the context tables. Contexts
+/// stand in host memory, where hardware keeps them: nothing is cached here.
 class icm {
  public:
   explicit icm(adapter& a);
   static constexpr std::size_t bytes_each = 96;  ///< that an extent takes
 
-  /// Reads or writes ICM at virtual address `at`. False when a page is not mapped or the bus refuses; the
-  /// caller reports that as hardware does.
+  /// Reads or writes ICM at virtual address `at`. False when a page is not mapped or the bus
+  /// refuses; the caller reports that as hardware does.
   bool read(std::uint64_t at, void* to, std::size_t bytes);
   bool write(std::uint64_t at, const void* from, std::size_t bytes);
   bool mapped(std::uint64_t at, std::size_t bytes) const;
@@ -40,15 +40,15 @@ class icm {
     return write(at, i.data(), i.size());
   }
 
-  /// Is the control entry (cMPT) of object `number` mapped? Hardware keeps its own protection state there
-  /// and cannot take the object without it.
+  /// Is the control entry (cMPT) of object `number` mapped? Hardware keeps its own protection state
+  /// there and cannot take the object without it.
   bool control_entry_mapped(layouts::cmpt_type type, std::uint32_t number) const;
 
-  /// May `pages` pages be mapped at ICM address `va` (page-aligned)? False when `is` has refused it, or it was taken and
-  /// cannot be mapped.
+  /// May `pages` pages be mapped at ICM address `va` (page-aligned)? False when `is` has refused
+  /// it, or it was taken and cannot be mapped.
   bool may_map(command_checks& is, std::uint64_t va, std::uint64_t pages) const;
-  /// Maps bus memory at `pa` there, in the place of what was mapped there before. The caller has asked may_map(), and
-  /// has overwritten it. False: no room.
+  /// Maps bus memory at `pa` there, in the place of what was mapped there before. The caller has
+  /// asked may_map(), and has overwritten it. False: no room.
   bool map(command_checks& is, std::uint64_t va, std::uint64_t pa, std::uint64_t pages);
   /// Is any page of these mapped?
   bool any_mapped(std::uint64_t va, std::uint64_t pages) const;
@@ -56,8 +56,8 @@ class icm {
   bool may_unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) const;
   /// Takes back what is mapped of them, as far as a slice goes: false when there is more.
   bool unmap(command_checks& is, std::uint64_t va, std::uint64_t pages);
-  /// Writes zeros to every mapped byte of [at, end) as far as a slice goes, and moves `at` on to where it goes on: to
-  /// `end` when it is done. False: the bus refuses.
+  /// Writes zeros to every mapped byte of [at, end) as far as a slice goes, and moves `at` on to
+  /// where it goes on: to `end` when it is done. False: the bus refuses.
   bool zero(std::uint64_t& at, std::uint64_t end);
 
   /// Forgets everything lent (reset).
@@ -87,8 +87,8 @@ class icm {
   std::uint64_t pages_mapped_ = 0;
 };
 
-/// What the adapter leaves in memory that it is lent: drivers report this pattern in entries that nobody
-/// wrote; that it is the initialisation pattern is inferred.
+/// What the adapter leaves in memory that it is lent: drivers report this pattern in entries that
+/// nobody wrote; that it is the initialisation pattern is inferred.
 inline constexpr std::uint32_t lent_pattern = 0x9130a470;
 
 /// Bytes that are overwritten by one access.

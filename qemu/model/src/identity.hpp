@@ -20,7 +20,7 @@ struct identity {
   bool device_managed_steering;
 };
 
-// Board identifiers: captures, sections 3.1 and 6; none was captured of a ConnectX-3 Pro, which borrows the
+// Board identifiers: captures; none was captured of a ConnectX-3 Pro, which borrows the
 // one of its predecessor.
 inline constexpr identity identity_connectx3_pro{
     2, 42, 5700, 0x1f7, 0x1007, 0x00, "MT_1090120019", 427, true, true};

@@ -13,11 +13,12 @@
 
 namespace freehca::model {
 
-/// How much of the host's memory the adapter takes for what its guest makes, each thing counted at the most that it can
-/// come to. options::host_memory_limit is shared out: three quarters for objects (a command that would go past them has
-/// the status "exceeds limits"), a sixteenth each for work requests that were fetched and packets under way inside
-/// (senders wait), and for the packets that wait for either cable (what is more is discarded). So objects never take
-/// what traffic needs to go on.
+/// How much of the host's memory the adapter takes for what its guest makes, each thing counted at
+/// the most that it can come to. options::host_memory_limit is shared out: three quarters for
+/// objects (a command that would go past them has the status "exceeds limits"), a sixteenth each
+/// for work requests that were fetched and packets under way inside (senders wait), and for the
+/// packets that wait for either cable (what is more is discarded). So objects never take what
+/// traffic needs to go on.
 class kept_memory {
  public:
   /// A packet of the greatest length, its place in the schedule, and what it brings about.

@@ -21,7 +21,8 @@ class link_fault_source {
   };
 
   void set(const link_faults& how);
-  /// Damages `bytes`, a packet from LRH to VCRC, where that is its fate. `can_hold`: one more may be held back.
+  /// Damages `bytes`, a packet from LRH to VCRC, where that is its fate. `can_hold`: one more may
+  /// be held back.
   fate decide(std::vector<std::byte>& bytes, bool can_hold);
   /// Counters "NAME_fault_lost" and so on.
   void count_in(counter_registry& registry, const std::string& name) const;

@@ -11,8 +11,8 @@ namespace freehca::model {
 
 class rule_book;
 
-/// MAD_DEMUX: which subnet management packets the firmware answers although the host has a QP0. A port whose
-/// QP0 nobody has configured is the firmware's own in any case.
+/// MAD_DEMUX: which subnet management packets the firmware answers although the host has a QP0. A
+/// port whose QP0 nobody has configured is the firmware's own in any case.
 class mad_demultiplexer {
  public:
   layouts::command_status command(rule_book& rules, model::command& c);

@@ -21,8 +21,8 @@ managed_port managed_port::at_power_on(unsigned number, std::uint64_t guid,
   p.guid = guid;
   p.guids[0] = guid;
   p.pkeys[0] = default_pkey_full;
-  // Where no capture names a value (VL arbitration capacities, error thresholds, response time): no source,
-  // chosen. The rest is what CX-3 cards report: captures, sections 2, 3.3 and 4.4.
+  // Where no capture names a value (VL arbitration capacities, error thresholds, response time): no
+  // source, chosen. The rest is what CX-3 cards report: captures.
   p.info.set<&port_info::gid_prefix>(default_subnet_prefix)
       .set<&port_info::capability_mask>(capability_mask)
       .set<&port_info::local_port_num>(number)

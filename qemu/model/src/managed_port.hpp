@@ -31,8 +31,8 @@ struct node_identity {
   void describe(const char* text);
 };
 
-/// Everything that management can see or set of one port, of the adapter or of another node. PortInfo is
-/// kept as the attribute that it is.
+/// Everything that management can see or set of one port, of the adapter or of another node.
+/// PortInfo is kept as the attribute that it is.
 struct managed_port {
   static constexpr unsigned pkeys_at_most = 128, guids_at_most = 128, vl_arbitration_entries = 8;
 

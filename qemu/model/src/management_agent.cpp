@@ -157,7 +157,8 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
       break;
     }
     case smp_attribute::vendor_diag: {
-      // IBTA vol. 1, 14.2.5.10: with index 0 the answer tells where vendor data begin; there are none.
+      // IBTA vol. 1, 14.2.5.10: with index 0 the answer tells where vendor data begin; there are
+      // none.
       static constexpr std::array<std::byte, 64> nothing{};
       m.set_bytes<&smp::data>(nothing.data());
       break;
@@ -167,8 +168,8 @@ std::uint16_t management_agent::get(image<smp>& m, const view& shown) {
       if (!own_port(modifier)) return mad_status::invalid_attribute_value;
       answer(m, port_.extended_info);
       break;
-    // The port's SM answers SMInfo, if there is one, and not its SMA; notices are sent as traps only
-    // (IsNoticeSupported is clear); switches have the forwarding tables.
+    // The port's SM answers SMInfo, if there is one, and not its SMA; notices are sent as traps
+    // only (IsNoticeSupported is clear); switches have the forwarding tables.
     default:
       return mad_status::unsupported_method_attribute;
   }

@@ -16,9 +16,10 @@ enum class mad_result : std::uint8_t {
   discarded,  ///< dropped silently, as a MAD that is no request, or that fails a key check
 };
 
-/// The subnet management agent of one port (IBTA vol. 1, 14.2). It knows nothing of packets and routes: it
-/// turns a request into its answer and changes the port. The direction bit of a directed-route answer is
-/// left to the caller, as firmware leaves it to the driver (Linux 6.1 hw/mlx4/mad.c ib_process_mad).
+/// The subnet management agent of one port (IBTA vol. 1, 14.2). It knows nothing of packets and
+/// routes: it turns a request into its answer and changes the port. The direction bit of a
+/// directed-route answer is left to the caller, as firmware leaves it to the driver (Linux 6.1
+/// hw/mlx4/mad.c ib_process_mad).
 class management_agent {
  public:
   /// `listener` may be null. All must outlive the agent.

@@ -14,8 +14,8 @@
 
 namespace freehca::model {
 
-/// The chunks of a MAP command, overwritten one after another in slices. A chunk that is refused ends the command; those
-/// before it stay lent.
+/// The chunks of a MAP command, overwritten one after another in slices. A chunk that is refused
+/// ends the command; those before it stay lent.
 class map_walk {
  public:
   struct chunk {
@@ -25,8 +25,9 @@ class map_walk {
 
   explicit map_walk(const command& c) : command_(c) {}
 
-  /// As far as the slice goes: false when there is more. `may(chunk)` is asked before a chunk is overwritten, and false
-  /// passes over it; `lent(chunk)` is told behind that, and again in the next slice while it says false.
+  /// As far as the slice goes: false when there is more. `may(chunk)` is asked before a chunk is
+  /// overwritten, and false passes over it; `lent(chunk)` is told behind that, and again in the
+  /// next slice while it says false.
   template <class May, class Lent>
   bool step(command_checks& is, host_memory& memory, const work_account& account, May&& may,
             Lent&& lent) {

@@ -199,8 +199,8 @@ command_status memory_regions::write_mtt(command& c) {
 }
 
 command_status memory_regions::read_mtt(command& c) {
-  // The first entry's offset is the immediate input, their number the input modifier (MT25408 PRM by way of
-  // illumos); no driver here uses it.
+  // The first entry's offset is the immediate input, their number the input modifier (MT25408 PRM
+  // by way of illumos); no driver here uses it.
   command_checks is(a_.rules);
   std::uint64_t at = c.input_parameter;
   const std::uint32_t count =

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What work requests do to regions and windows: bind, fast registration, invalidation. The rules are those of IBTA
-// vol. 1, 10.6.6 and 10.6.7 (memory management extensions), read through Linux sw/rxe/rxe_mw.c and rxe_mr.c.
+// What work requests do to regions and windows: bind, fast registration, invalidation. The rules
+// are those of IBTA vol. 1, 10.6.6 and 10.6.7 (memory management extensions), read through Linux
+// sw/rxe/rxe_mw.c and rxe_mr.c.
 #include <algorithm>
 #include <array>
 
@@ -101,7 +102,8 @@ access_result memory_regions::fast_register(
       (writes && !wanted.get<&w::local_write>()))
     return access_result::bad_permission;
 
-  // An offset serves zero-based regions, which QUERY_DEV_CAP does not report (Linux qp.c set_reg_seg leaves it 0).
+  // An offset serves zero-based regions, which QUERY_DEV_CAP does not report (Linux qp.c
+  // set_reg_seg leaves it 0).
   const auto log_page = static_cast<unsigned>(wanted.get<&w::log_page_size>());
   const std::uint64_t start = wanted.get<&w::start_address>(), length = wanted.get<&w::length>();
   if (log_page < 9 || length == 0 || start + (length - 1) < start ||

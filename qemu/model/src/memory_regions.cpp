@@ -140,7 +140,8 @@ access_result memory_regions::translate(std::uint32_t key, const data_owner& own
                                         std::uint64_t at, std::size_t bytes, std::size_t now) {
   const access_result by_what_is_kept = judge(key, owner, kind, at, bytes, now);
   if (by_what_is_kept == access_result::ok) return access_result::ok;
-  // What is kept may allow, and never refuses: a driver may change an entry without a word to the adapter.
+  // What is kept may allow, and never refuses: a driver may change an entry without a word to the
+  // adapter.
   forget_entries();
   const access_result by_what_is_true = judge(key, owner, kind, at, bytes, now);
   if (by_what_is_true != access_result::ok) say_why(by_what_is_true, key, owner, kind, at, bytes);
@@ -212,7 +213,8 @@ access_result memory_regions::judge(std::uint32_t key, const data_owner& owner, 
   if (window) {
     const bool local = kind == access::local_read || kind == access::local_write;
     if (local || e->get<&mpt::lkey>() == 0) return access_result::bad_key;
-    // Type 2B: for the queue pair that bound it alone (IBTA vol. 1, 10.6.7.2.2; rxe_mw.c rxe_lookup_mw).
+    // Type 2B: for the queue pair that bound it alone (IBTA vol. 1, 10.6.7.2.2; rxe_mw.c
+    // rxe_lookup_mw).
     if (e->get<&mpt::bqp>() && e->get<&mpt::qpn>() != owner.qpn) return access_result::bad_pd;
   }
   if (!permitted(*e, kind)) return access_result::bad_permission;
@@ -231,8 +233,8 @@ access_result memory_regions::place(const entry& region, std::uint64_t at, std::
   const auto log_page = static_cast<unsigned>(region.get<&mpt::entity_size>());
   if (log_page < a_.limits().log_least_page_bytes || log_page > log_most_page_bytes)
     return access_result::not_present;
-  // The region starts where its first byte lies within the first page: the low bits of `start`, or what
-  // first_byte_offset says.
+  // The region starts where its first byte lies within the first page: the low bits of `start`, or
+  // what first_byte_offset says.
   const std::uint64_t start = region.get<&mpt::start>();
   const std::uint64_t page_mask = (std::uint64_t{1} << log_page) - 1;
   const std::uint64_t first =

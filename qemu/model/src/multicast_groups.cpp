@@ -81,7 +81,8 @@ command_status multicast_groups::write(command& c) {
 }
 
 std::uint32_t multicast_groups::hash_of(const std::byte* mgid) const {
-  // The real function is not known; drivers ask for it and depend on nothing else. No source: chosen.
+  // The real function is not known; drivers ask for it and depend on nothing else. No source:
+  // chosen.
   std::uint32_t h = 0xffff;
   for (unsigned i = 0; i < mgid_bytes; ++i) {
     h ^= static_cast<std::uint32_t>(mgid[i]) << 8;

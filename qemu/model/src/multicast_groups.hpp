@@ -33,7 +33,8 @@ class multicast_groups {
     unsigned hops = 0;
   };
   search begin_search(const std::byte* mgid) const;
-  /// As far as the slice goes; true: it has ended, and the queue pairs attached to the group are in `found`.
+  /// As far as the slice goes; true: it has ended, and the queue pairs attached to the group are in
+  /// `found`.
   bool search_on(search& s, member_list& found);
 
  private:

@@ -14,12 +14,13 @@ namespace {
 
 constexpr std::uint64_t packet_life = 18;  // OpenSM's default, 4.096 us * 2^18
 
-// OpenSM's default partition: the group of IPoIB's broadcasts over IPv4 (RFC 4391, section 4) with the Q_Key,
-// MTU and rate that its manual names.
+// OpenSM's default partition: the group of IPoIB's broadcasts over IPv4 (RFC 4391, section 4) with
+// the Q_Key, MTU and rate that its manual names.
 constexpr std::uint64_t broadcast_high = 0xff12401bffff0000, broadcast_low = 0x00000000ffffffff;
 constexpr std::uint32_t ipoib_qkey = 0x0b1b;
 
-// Where this manager makes up a multicast GID: transient, link-local scope, then a signature (OpenSM's).
+// Where this manager makes up a multicast GID: transient, link-local scope, then a signature
+// (OpenSM's).
 constexpr std::uint64_t made_up_high = 0xff12a01cfe800000;
 
 bool same_gid(const std::byte* a, const std::byte* b) {

@@ -11,8 +11,8 @@
 
 namespace freehca::model {
 
-/// The multicast groups of the subnet (IBTA vol. 1, 15.2.5.17): creation, joining, leaving, queries. The group
-/// that IPoIB broadcasts in exists from the start, as subnet managers make it.
+/// The multicast groups of the subnet (IBTA vol. 1, 15.2.5.17): creation, joining, leaving,
+/// queries. The group that IPoIB broadcasts in exists from the start, as subnet managers make it.
 class multicast_registry {
  public:
   using record = layouts::image<layouts::mcmember_record>;

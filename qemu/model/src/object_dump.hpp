@@ -15,9 +15,9 @@ struct object_dump {
       text;  ///< "name: value" for each field of the context that is not zero, or why there is nothing
 };
 
-/// What the adapter has in its context memory of one object, decoded by the layout tables. `which` is KIND:NUMBER
-/// with the kinds qp, cq, eq, srq and mpt; the number is decimal or, behind 0x, hexadecimal. Of an mpt it is the index,
-/// which is the key without its lowest byte.
+/// What the adapter has in its context memory of one object, decoded by the layout tables. `which`
+/// is KIND:NUMBER with the kinds qp, cq, eq, srq and mpt; the number is decimal or, behind 0x,
+/// hexadecimal. Of an mpt it is the index, which is the key without its lowest byte.
 object_dump dump_object(adapter& a, std::string_view which);
 
 }  // namespace freehca::model

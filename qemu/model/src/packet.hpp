@@ -7,9 +7,10 @@
 
 namespace freehca::model {
 
-/// An InfiniBand packet as it stands on the wire from the first byte of the LRH to the last byte of the
-/// payload and its padding, without ICRC and VCRC: those are computed where a packet leaves the process.
-/// One format everywhere inside the model, so that what is tested in loopback is what a peer receives.
+/// An InfiniBand packet as it stands on the wire from the first byte of the LRH to the last byte of
+/// the payload and its padding, without ICRC and VCRC: those are computed where a packet leaves the
+/// process. One format everywhere inside the model, so that what is tested in loopback is what a
+/// peer receives.
 struct packet {
   std::vector<std::byte> bytes;
 };

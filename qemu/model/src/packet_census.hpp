@@ -10,8 +10,9 @@
 
 namespace freehca::model {
 
-/// Counts the packets of reliable connections by what they carry, so that a driver's own count of messages
-/// can be compared: a message of n bytes is ceil(n / MTU) packets of its kind, at least one; retries count anew.
+/// Counts the packets of reliable connections by what they carry, so that a driver's own count of
+/// messages can be compared: a message of n bytes is ceil(n / MTU) packets of its kind, at least
+/// one; retries count anew.
 class packet_census {
  public:
   explicit packet_census(counter_registry& registry) {

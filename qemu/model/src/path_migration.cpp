@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The rules are those of IBTA vol. 1, 17.2.8, read through Linux hw/qib and hw/hfi1 (ruc.c: *_ruc_check_hdr,
-// *_migrate_qp; rc.c: *_restart_rc) and sw/rdmavt/qp.c (rvt_modify_qp).
+// The rules are those of IBTA vol. 1, 17.2.8, read through Linux hw/qib and hw/hfi1 (ruc.c:
+// *_ruc_check_hdr, *_migrate_qp; rc.c: *_restart_rc) and sw/rdmavt/qp.c (rvt_modify_qp).
 #include "path_migration.hpp"
 
 #include <array>

@@ -10,14 +10,14 @@ using namespace layouts;
 
 namespace {
 
-// CX-3: 0x1400 (captures, section 4.5).
+// CX-3: 0x1400 (captures).
 constexpr std::uint16_t capability_mask =
     pma_capability::extended_width_no_ietf | pma_capability::xmit_wait;
 // no source: chosen (4.096 us * 2^16, as the port's own response time)
 constexpr unsigned response_time = 16;
 
-/// counter_select of PortCountersExtended: bits in the order of the rows. Without the IETF counters there
-/// are the first four.
+/// counter_select of PortCountersExtended: bits in the order of the rows. Without the IETF counters
+/// there are the first four.
 constexpr unsigned ext_xmit_data = 1, ext_rcv_data = 2, ext_xmit_packets = 4, ext_rcv_packets = 8;
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 namespace freehca::model {
 
-/// The performance management agent of one port (IBTA vol. 1, 16.1): ClassPortInfo, PortSamplesControl and
-/// PortSamplesResult, PortCounters and PortCountersExtended.
+/// The performance management agent of one port (IBTA vol. 1, 16.1): ClassPortInfo,
+/// PortSamplesControl and PortSamplesResult, PortCounters and PortCountersExtended.
 class performance_agent {
  public:
   /// Both must outlive the agent.

@@ -10,7 +10,7 @@
 
 namespace freehca::model::places {
 
-// Captures, section 1.7 (the page) and 8 (sixteen words); the offset in the page is chosen.
+// Captures (the page, and that there are sixteen words); the offset in the page is chosen.
 inline constexpr std::uint32_t error_buffer = layouts::bar0::error_buffer_area + 0x20;
 inline constexpr std::uint32_t error_buffer_words = 16;
 

@@ -12,15 +12,16 @@ using namespace layouts;
 
 namespace {
 
-// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen. Real links take longer; Linux needs
-// the time between INIT_PORT and the registration of its port agent, before which it answers no SMP and
-// complains of each (core/mad.c ib_mad_init_device, core/agent.c agent_send_response).
+// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen. Real links take longer;
+// Linux needs the time between INIT_PORT and the registration of its port agent, before which it
+// answers no SMP and complains of each (core/mad.c ib_mad_init_device, core/agent.c
+// agent_send_response).
 constexpr std::uint64_t training_ns = 500'000'000;
-// From a Set(PortInfo) that takes the link down to its fall: the answer, which the host may have to send
-// itself, gets away first. no source: chosen
+// From a Set(PortInfo) that takes the link down to its fall: the answer, which the host may have to
+// send itself, gets away first. no source: chosen
 constexpr std::uint64_t linger_ns = 100'000'000;
 
-// What CX-3 and CX-2 firmware report before the host adds bits 1, 16 and 19: captures, section 4.2.
+// What CX-3 and CX-2 firmware report before the host adds bits 1, 16 and 19: captures.
 constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
 constexpr std::uint32_t capabilities_of_connectx3 = 0x02504868;
 
@@ -53,7 +54,7 @@ managed_port port::at_power_on() const {
   managed_port p = managed_port::at_power_on(
       number_, a_.how.node_guid + number_,
       second_generation ? capabilities_of_connectx2 : capabilities_of_connectx3);
-  // The vendor's extended PortInfo: captures, section 4.4 (CX-3; CX-2: no source: chosen).
+  // The vendor's extended PortInfo: captures (CX-3; CX-2: no source: chosen).
   p.vendor_port_info = !second_generation;
   p.extended_info.set<&mlnx_ext_port_info::link_speed_supported>(1)
       .set<&mlnx_ext_port_info::link_speed_enabled>(1);
@@ -152,7 +153,7 @@ void port::lose_link(port_physical_state next) {
   ++generation_;
   const bool was_active = managed_.state() == layouts::port_state::active;
   managed_.traffic.link_downed.add(1);
-  // The LIDs stay, and the width is the widest that is enabled: captures, sections 3.3 and 4.1 (with both enabled
+  // The LIDs stay, and the width is the widest that is enabled: captures (with both enabled
   // 4X, with 1X alone the rate of 1X).
   managed_.info.set<&port_info::link_width_active>(widest_enabled(managed_.info))
       .set<&port_info::physical_state>(next)
@@ -177,7 +178,7 @@ void port::state_wanted(layouts::port_state state, port_physical_state physical)
   using layouts::port_state;
   if (physical == port_physical_state::disabled || physical == port_physical_state::sleep ||
       physical == port_physical_state::polling || state == port_state::down) {
-    // The answer goes out first, and tells the old states: captures, section 4.4. A later "enable" does not
+    // The answer goes out first, and tells the old states: captures. A later "enable" does not
     // bring a disabled port back.
     const port_physical_state next =
         physical == port_physical_state::no_change ? port_physical_state::polling : physical;

@@ -18,7 +18,8 @@
 
 namespace freehca::model {
 
-/// One InfiniBand port: its link, its packets, the firmware's agents on it, and the events that tell the host.
+/// One InfiniBand port: its link, its packets, the firmware's agents on it, and the events that
+/// tell the host.
 class port final : private change_listener {
  public:
   port(adapter& a, const node_identity& node, const mad_demultiplexer& demux, unsigned number);

@@ -26,7 +26,7 @@ constexpr bool tables_hold(const adapter_limits& have) {
 static_assert(tables_hold(limits_connectx3_pro) && tables_hold(limits_connectx3) &&
               tables_hold(limits_connectx2));
 
-// The bits that the host's own agents stand behind; firmware keeps the others (captures, section 4.2).
+// The bits that the host's own agents stand behind; firmware keeps the others (captures).
 constexpr std::uint32_t capabilities_of_the_host =
     port_capability::sm | port_capability::communication_management |
     port_capability::snmp_tunneling | port_capability::device_management |
@@ -47,9 +47,9 @@ vl_code code_of(std::uint64_t vls) {
   }
 }
 
-/// May the port have that many VLs with buffers for that MTU? Linux tries 8, 4, 2, 1 (port.c mlx4_SET_PORT);
-/// ConnectX-2 has refused the first with bad_size (captures, section 8). From which product on: no source,
-/// chosen.
+/// May the port have that many VLs with buffers for that MTU? Linux tries 8, 4, 2, 1 (port.c
+/// mlx4_SET_PORT); ConnectX-2 has refused the first with bad_size (captures). From which product
+/// on: no source, chosen.
 void check_buffers(command_checks& is, variant kind, std::uint64_t mtu_code, std::uint64_t vls) {
   const unsigned greatest_mtu = limits_of(kind).mtu_code;
   is.that(mtu_code >= 1 && mtu_code <= greatest_mtu, rule::port_shape,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What a port tells: the host by events (Linux 6.1 eq.c, hw/mlx4/mad.c handle_port_mgmt_change_event), the
-// subnet manager by traps (IBTA vol. 1, 14.2.5.1).
+// What a port tells: the host by events (Linux 6.1 eq.c, hw/mlx4/mad.c
+// handle_port_mgmt_change_event), the subnet manager by traps (IBTA vol. 1, 14.2.5.1).
 #include <algorithm>
 
 #include "capabilities.hpp"
@@ -120,7 +120,8 @@ void port::mkey_checked(const image<dr_smp>& request, bool passed) {
   }
   i.set<&port_info::mkey_violations>(
       std::min(i.get<&port_info::mkey_violations>() + 1, greatest_violations));
-  // The lease runs out unless the manager who knows the key comes by; then nothing is protected any more.
+  // The lease runs out unless the manager who knows the key comes by; then nothing is protected any
+  // more.
   if (const auto lease = i.get<&port_info::mkey_lease_period>(); lease != 0 && !mkey_lease_)
     mkey_lease_ = a_.work.after(lease * 1'000'000'000, [this] {
       mkey_lease_ = {};
@@ -195,7 +196,8 @@ void port::send_trap(const mad_buffer& mad) {
   m.service_level = static_cast<std::uint8_t>(managed_.info.get<&port_info::master_sm_sl>());
   m.mad = mad;
   if (host_owns(0)) {
-    // A trap with no source LID on its own QP0: the host sends it on (Linux 6.1 hw/mlx4/mad.c forward_trap).
+    // A trap with no source LID on its own QP0: the host sends it on (Linux 6.1 hw/mlx4/mad.c
+    // forward_trap).
     a_.work.soon(number_, [this, p = encode(m)] { a_.queue_pairs->receive(number_, p); });
     return;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Set(PortInfo): which values a port takes (IBTA vol. 1, 14.2.5.6). A Set with one bad field changes nothing.
+// Set(PortInfo): which values a port takes (IBTA vol. 1, 14.2.5.6). A Set with one bad field
+// changes nothing.
 #include "management_agent.hpp"
 
 namespace freehca::model {

@@ -39,8 +39,8 @@ bool port::returns_at_once(const packet& p, const packet_summary& s) const {
 
 bool port::may_pass(const packet_summary& s, bool outward) const {
   using layouts::port_state;
-  // IBTA vol. 1, 7.2.7: subnet management passes from Initialize on; other packets are sent in Active, and
-  // received in Armed too.
+  // IBTA vol. 1, 7.2.7: subnet management passes from Initialize on; other packets are sent in
+  // Active, and received in Armed too.
   const port_state least = s.dest_qp == qp0_smi ? port_state::initialize
                            : outward            ? port_state::active
                                                 : port_state::armed;
@@ -81,8 +81,8 @@ void port::transmit(packet p) {
     return;
   }
   const bool to_itself = returns_at_once(p, *s);
-  // IBTA vol. 1, 7.6.6 and 16.1.3.5: a packet whose service level leads to no lane of the link is discarded, and one
-  // that is longer than the link's MTU allows.
+  // IBTA vol. 1, 7.6.6 and 16.1.3.5: a packet whose service level leads to no lane of the link is
+  // discarded, and one that is longer than the link's MTU allows.
   const bool data = s->dest_qp != qp0_smi;
   const char* const why = !open_ ? "the port is not initialised (INIT_PORT)"
                           : !to_itself && !may_pass(*s, true)
@@ -144,7 +144,8 @@ void port::arrive(const packet& p) {
     discarded("that came, PortRcvErrors", *s, "no LID of the port");
     return;
   }
-  // IBTA vol. 1, 7.2.7: who sends data has been told that this link is ready (Linux hfi1/driver.c set_armed_to_active).
+  // IBTA vol. 1, 7.2.7: who sends data has been told that this link is ready (Linux hfi1/driver.c
+  // set_armed_to_active).
   if (managed_.state() == layouts::port_state::armed && s->dest_qp != qp0_smi)
     change_state(layouts::port_state::active);
   ++received_;

@@ -10,7 +10,8 @@ namespace {
 
 // The length of a tick: no source, chosen.
 constexpr std::uint64_t tick_ns = 4;
-// Five counters, as many as there are to sample (Linux qib_mad.c COUNTER_MASK0_9); cards: no source, chosen.
+// Five counters, as many as there are to sample (Linux qib_mad.c COUNTER_MASK0_9); cards: no
+// source, chosen.
 constexpr unsigned counters_offered = 5, bits_per_mask = 3, masks_in_first_field = 10;
 
 constexpr std::uint64_t masks_0_9() {
@@ -75,7 +76,8 @@ std::uint64_t port_sampler::now_of(unsigned counter) const {
       return t.xmit_packets.total();
     case sampled_counter::rcv_packets:
       return t.rcv_packets.total();
-    // Ticks with data to send and no credits: the model's senders wait before the port, so there are none.
+    // Ticks with data to send and no credits: the model's senders wait before the port, so there
+    // are none.
     case sampled_counter::xmit_wait:
     case sampled_counter::none:
       break;

@@ -12,8 +12,8 @@
 
 namespace freehca::model {
 
-/// The sampling mechanism of one port (IBTA vol. 1, 16.1.3.2 and 16.1.3.3): after a wait it counts for an
-/// interval, and then tells what it counted.
+/// The sampling mechanism of one port (IBTA vol. 1, 16.1.3.2 and 16.1.3.3): after a wait it counts
+/// for an interval, and then tells what it counted.
 class port_sampler {
  public:
   using control = layouts::image<layouts::port_samples_control>;
@@ -22,8 +22,8 @@ class port_sampler {
   /// Both must outlive the object.
   port_sampler(const managed_port& port, scheduler& work) : port_(port), work_(work) {}
 
-  /// Get and Set of PortSamplesControl; a Set while a sample is under way changes nothing (Linux qib_mad.c
-  /// pma_set_portsamplescontrol). The port is the one of this sampler.
+  /// Get and Set of PortSamplesControl; a Set while a sample is under way changes nothing (Linux
+  /// qib_mad.c pma_set_portsamplescontrol). The port is the one of this sampler.
   control settings() const;
   void set(const control& wanted);
   result counted() const;

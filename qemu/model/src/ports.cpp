@@ -52,7 +52,7 @@ void ports::name_node() {
   node_.node_guid = a_.how.node_guid;
   node_.system_image_guid = a_.how.node_guid + 3;
   node_.ports = a_.how.ports;
-  // Device identifier and revision: captures, sections 3.1 and 4.3. Descriptions: CX-2 has a capture; those
+  // Device identifier and revision: captures. Descriptions: CX-2 has a capture; those
   // of the later cards: no source, chosen.
   switch (a_.how.kind) {
     case variant::connectx3_pro:

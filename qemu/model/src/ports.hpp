@@ -36,9 +36,10 @@ class cable;
 class port;
 class subnet_manager;
 
-/// The ports: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT, SENSE_PORT, SET_NODE, MAD_IFC, MAD_DEMUX, the
-/// subnet management agent and performance management agent of the firmware, port state, GID and P_Key
-/// tables, counters, events. Port numbers are 1-based; a number that is no port's is a port that is down.
+/// The ports: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT, SENSE_PORT, SET_NODE, MAD_IFC,
+/// MAD_DEMUX, the subnet management agent and performance management agent of the firmware, port
+/// state, GID and P_Key tables, counters, events. Port numbers are 1-based; a number that is no
+/// port's is a port that is down.
 class ports {
  public:
   explicit ports(adapter& a);
@@ -46,14 +47,15 @@ class ports {
   ports(const ports&) = delete;
   ports& operator=(const ports&) = delete;
 
-  /// Puts `peer` at the far end of a port's link, in place of whoever is there; null: nobody. The peer must
-  /// outlive this object, or be replaced before it ends.
+  /// Puts `peer` at the far end of a port's link, in place of whoever is there; null: nobody. The
+  /// peer must outlive this object, or be replaced before it ends.
   void connect(unsigned port, link_peer* peer);
 
-  /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed to the
-  /// peer otherwise. Always asynchronous: never calls transport::receive from inside.
+  /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed
+  /// to the peer otherwise. Always asynchronous: never calls transport::receive from inside.
   void transmit(unsigned port, packet p);
-  /// Must a packet to `dlid` wait, because the port's cable is full? Then transport::port_has_room() is called later.
+  /// Must a packet to `dlid` wait, because the port's cable is full? Then
+  /// transport::port_has_room() is called later.
   bool held_up(unsigned port, std::uint16_t dlid) const;
   /// A packet that a queue pair sends to its own adapter, past the port: only a capture sees it.
   void capture(unsigned port, const packet& p);
@@ -74,7 +76,8 @@ class ports {
   std::uint16_t base_lid(unsigned port) const;
   /// Is it one of the port's 2^LMC LIDs?
   bool own_lid(unsigned port, std::uint16_t lid) const;
-  /// Where a packet with these path bits comes from: those that the LMC leaves count (Linux qib_ud.c qib_make_ud_req).
+  /// Where a packet with these path bits comes from: those that the LMC leaves count (Linux
+  /// qib_ud.c qib_make_ud_req).
   std::uint16_t source_lid(unsigned port, unsigned path_bits) const;
   /// The P_Key at `index`; 0 past the table.
   std::uint16_t pkey(unsigned port, unsigned index) const;

@@ -6,7 +6,8 @@
 
 namespace freehca::model {
 
-// Packet sequence numbers: 24 bits, compared by their distance around the circle (IBTA vol. 1, 9.7.1).
+// Packet sequence numbers: 24 bits, compared by their distance around the circle (IBTA vol. 1,
+// 9.7.1).
 inline constexpr std::uint32_t psn_mask = 0xffffff;
 
 constexpr std::uint32_t psn_add(std::uint32_t a, std::uint32_t n) {

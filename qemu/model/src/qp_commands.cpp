@@ -159,8 +159,8 @@ void qp_commands::check_new(command_checks& is, queue_pair& qp) const {
   image<qpc>& c = qp.context;
   is.in_uar(t_.a, c);
   check_port(is, "sched_queue", qp.way.port);
-  // The parameters of RSS stand over the alternate path and more, and all ones where sizes are: it has no queues
-  // (Linux hw/mlx4/qp.c fill_qp_rss_context).
+  // The parameters of RSS stand over the alternate path and more, and all ones where sizes are: it
+  // has no queues (Linux hw/mlx4/qp.c fill_qp_rss_context).
   if (c.get<&qpc::rss>()) return;
   is.no_reserved_bits(c, "context");
   check_port(is, "sched_queue of the alternate path", qp.alternate.port);

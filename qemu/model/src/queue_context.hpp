@@ -13,7 +13,8 @@
 
 namespace freehca::model {
 
-/// Consumer and producer counters of EQs and CQs are 24 bits wide and count on past the queue's size.
+/// Consumer and producer counters of EQs and CQs are 24 bits wide and count on past the queue's
+/// size.
 inline constexpr std::uint32_t counter_mask = 0xffffff;
 
 /// How far `ahead` is in front of `behind`, as a signed distance of 24-bit counters.
@@ -35,8 +36,8 @@ queue_buffer buffer_of(const layouts::image<Context>& c) {
 /// log_page_size counts from 4 KB.
 inline constexpr unsigned log_page_size_max = log_most_page_bytes - 12;
 
-/// Writes the context of the object that the command names, which `q` is, to the output mailbox. A context that
-/// cannot be read is told by the rules; what is taken then reads as zeros.
+/// Writes the context of the object that the command names, which `q` is, to the output mailbox. A
+/// context that cannot be read is told by the rules; what is taken then reads as zeros.
 template <class T>
 void answer_context(command_checks& is, const command& c, const std::optional<layouts::image<T>>& q,
                     const char* what) {

@@ -52,13 +52,15 @@ void queue_pair::refresh() {
   shared_receive = context.get<&qpc::srq>() != 0;
   srqn = static_cast<std::uint32_t>(context.get<&qpc::srqn>());
 
-  // The queue with the larger stride comes first in the buffer, the send queue when they are equal (Linux
-  // hw/mlx4/qp.c set_kernel_sq_size, libmlx4 mlx4_alloc_qp_buf). With an SRQ, and with XRC, there is no
-  // receive queue, whatever the size field says: Linux leaves all ones there. A send queue of one entry
-  // cannot be (the headroom needs 2 KiB), and mlx4_en's receive rings say log 0 for none.
+  // The queue with the larger stride comes first in the buffer, the send queue when they are equal
+  // (Linux hw/mlx4/qp.c set_kernel_sq_size, libmlx4 mlx4_alloc_qp_buf). With an SRQ, and with XRC,
+  // there is no receive queue, whatever the size field says: Linux leaves all ones there. A send
+  // queue of one entry cannot be (the headroom needs 2 KiB), and mlx4_en's receive rings say log 0
+  // for none.
   sq.ring.log_entries = static_cast<unsigned>(context.get<&qpc::log_sq_size>());
   sq.ring.log_stride = static_cast<unsigned>(context.get<&qpc::log_sq_stride>()) + 4;
-  // An XRC target never sends; the kernel's own have a stride below a basic block (set_kernel_sq_size).
+  // An XRC target never sends; the kernel's own have a stride below a basic block
+  // (set_kernel_sq_size).
   const bool target = service == qp_service::xrc && sq.ring.log_stride < 6;
   sq.ring.present = sq.ring.log_entries != 0 && !target;
   rq.ring.log_entries = static_cast<unsigned>(context.get<&qpc::log_rq_size>());

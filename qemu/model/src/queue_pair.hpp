@@ -20,8 +20,8 @@
 
 namespace freehca::model {
 
-/// Where a work queue's entries stand: 2^log_entries of 2^log_stride bytes, from `first` bytes into the
-/// queue pair's buffer on.
+/// Where a work queue's entries stand: 2^log_entries of 2^log_stride bytes, from `first` bytes into
+/// the queue pair's buffer on.
 struct work_queue {
   bool present = false;
   std::uint64_t first = 0;
@@ -44,15 +44,17 @@ struct send_side {
   unsigned responses_awaited = 0;   ///< reads and atomics sent and not answered
   std::uint32_t response_psns = 0;  ///< packets of reads awaited
   unsigned retries_left = 0, rnr_retries_left = 0;
-  /// A doorbell came since the reset state; until then the entries are not looked at: Linux never stamps
-  /// the send queue of a user's XRC target, which goes to RTS nevertheless (hw/mlx4/qp.c
+  /// A doorbell came since the reset state; until then the entries are not looked at: Linux never
+  /// stamps the send queue of a user's XRC target, which goes to RTS nevertheless (hw/mlx4/qp.c
   /// __mlx4_ib_modify_qp stamps kernel queue pairs only, and libmlx4 knows no queue there).
   bool rung = false;
   std::uint64_t hears_at = 0;  ///< no new request before that: its doorbell is still on the way
-  /// A doorbell came since the last look found an entry that is the software's: until then entries are taken.
+  /// A doorbell came since the last look found an entry that is the software's: until then entries
+  /// are taken.
   bool armed = false;
-  /// Since the reset state: doorbells, and requests fetched. A driver rings behind one entry or many. What is behind a
-  /// doorbell may have been fetched for the one before, and no more than that: it rings before it gives the next.
+  /// Since the reset state: doorbells, and requests fetched. A driver rings behind one entry or
+  /// many. What is behind a doorbell may have been fetched for the one before, and no more than
+  /// that: it rings before it gives the next.
   std::uint64_t doorbells = 0, taken = 0;
   std::uint16_t covered = 0;  ///< the counter behind the last request that a completion told of
   unsigned looks = 0;         ///< at an entry that should be hardware's, without the rule for it
@@ -68,8 +70,8 @@ struct send_side {
   std::uint64_t last_progress = 0;  ///< time
   scheduler::ticket timer, rnr_timer;
 
-  /// Doorbells have been served: the next entry is the software's. One that comes for what is taken already is owed
-  /// no entry.
+  /// Doorbells have been served: the next entry is the software's. One that comes for what is taken
+  /// already is owed no entry.
   void served() {
     armed = reads_ahead = false;
     if (doorbells + 1 < taken) doorbells = taken - 1;
@@ -126,8 +128,8 @@ struct receive_side {
   bool scheduled = false;
 };
 
-/// A queue pair that is not in the reset state: its context, and the execution state that hardware keeps
-/// beside it. `context` is written back to ICM by queue_pairs::store.
+/// A queue pair that is not in the reset state: its context, and the execution state that hardware
+/// keeps beside it. `context` is written back to ICM by queue_pairs::store.
 struct queue_pair {
   std::uint32_t qpn = 0;  ///< place in the table; the number that completions carry is number()
   layouts::image<layouts::qpc> context;

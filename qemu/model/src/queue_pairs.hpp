@@ -16,12 +16,13 @@
 
 namespace freehca::model {
 
-/// The queue pairs that are not in the reset state. Their contexts stand in ICM: what execution changes is
-/// written back soon after, and before every command that shows it.
+/// The queue pairs that are not in the reset state. Their contexts stand in ICM: what execution
+/// changes is written back soon after, and before every command that shows it.
 class queue_pairs {
  public:
   explicit queue_pairs(adapter& a) : a_(a) {}
-  /// What one takes at most: its answers and the receive at hand are as many and as long as they can be.
+  /// What one takes at most: its answers and the receive at hand are as many and as long as they
+  /// can be.
   static constexpr std::size_t bytes_each = sizeof(queue_pair) + responses_held * sizeof(response) +
                                             128 * sizeof(responder_resource) + 4096;
 
@@ -30,7 +31,7 @@ class queue_pairs {
     return bytes_each + (a_.how.prefetch ? sizeof(send_prefetch) : 0);
   }
 
-  /// The queue pair whose number is `qpn`, its bits above the table's size ignored (captures, section 10);
+  /// The queue pair whose number is `qpn`, its bits above the table's size ignored (captures);
   /// nullptr when it is in the reset state.
   queue_pair* find(std::uint32_t qpn);
   /// A new queue pair in the reset state.
@@ -51,8 +52,8 @@ class queue_pairs {
 
   void post_event(const queue_pair& qp, layouts::event_type type);
 
-  /// Special queue pairs: port p's QP0 is base + p - 1, its QP1 base + 2 + p - 1 (Linux hw/mlx4/qp.c
-  /// get_sqp_num). 0: none.
+  /// Special queue pairs: port p's QP0 is base + p - 1, its QP1 base + 2 + p - 1 (Linux
+  /// hw/mlx4/qp.c get_sqp_num). 0: none.
   void set_special_base(std::uint32_t qpn) { special_base_ = qpn; }
   std::uint32_t special(unsigned port, unsigned qp) const;
   /// 0, or 1 for a QP0 and 2 for a QP1; `port` is set then.

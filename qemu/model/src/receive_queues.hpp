@@ -13,10 +13,11 @@ class receive_queues {
  public:
   explicit receive_queues(transport::parts& t) : t_(t) {}
 
-  /// The next receive of the queue pair. `fault`: its queue makes no sense; the catastrophic event has been
-  /// posted and the caller moves the queue pair to the error state.
+  /// The next receive of the queue pair. `fault`: its queue makes no sense; the catastrophic event
+  /// has been posted and the caller moves the queue pair to the error state.
   take_result take(queue_pair& qp, receive_request& to);
-  /// Looks at the doorbell record of its own receive queue: is there something to take (also a fault)?
+  /// Looks at the doorbell record of its own receive queue: is there something to take (also a
+  /// fault)?
   bool has_some(queue_pair& qp);
   /// The same as take() from a shared queue that the packet names (XRC).
   take_result take_shared(queue_pair& qp, std::uint32_t srqn, receive_request& to);

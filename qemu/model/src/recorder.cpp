@@ -92,7 +92,8 @@ recorder::recorder(environment& surroundings, const options& how) : outer_(surro
 json_line recorder::call(const char* name) {
   json_line line;
   line.text("call", name);
-  // The adapter's host may enter it again from inside, in a test; such a recording is to be read, not to be replayed.
+  // The adapter's host may enter it again from inside, in a test; such a recording is to be read,
+  // not to be replayed.
   if (depth_ != 0) line.boolean("inside", true);
   return line;
 }
@@ -218,7 +219,8 @@ std::uint64_t recorder::now() {
 void recorder::wipe_configuration_space() {
   json_line line;
   add(line.boolean("wipe", true));
-  // A wiped function has both off: what the host puts back is told again, also where it is what was there before.
+  // A wiped function has both off: what the host puts back is told again, also where it is what was
+  // there before.
   bus_master_ = msix_enabled_ = known::nothing;
   outer_.wipe_configuration_space();
 }

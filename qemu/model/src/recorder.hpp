@@ -22,9 +22,10 @@ std::string names_of(const rule_set& rules);
 /// The fields of `faults`, as the header and the call "set_faults" have them.
 void write_faults(json_line& to, const fault_options& faults);
 
-/// Stands between the adapter and its surroundings and tells environment::record() of everything that passes, in the
-/// format of docs/recording.md. While a call into the adapter lasts, the clock that the adapter sees stands still: the
-/// recording then has one time for each call, and the same calls at the same times lead the adapter the same way again.
+/// Stands between the adapter and its surroundings and tells environment::record() of everything
+/// that passes, in the format of docs/recording.md. While a call into the adapter lasts, the clock
+/// that the adapter sees stands still: the recording then has one time for each call, and the same
+/// calls at the same times lead the adapter the same way again.
 class recorder final : public environment {
  public:
   /// Writes the header. `surroundings` must outlive the recorder.
@@ -36,8 +37,8 @@ class recorder final : public environment {
   /// Whose subject() each DMA has.
   void label_by(const host_memory& memory) { memory_ = &memory; }
 
-  /// A call into the adapter begins: `name` as in docs/recording.md. The caller adds what it was given, and gives the
-  /// line to begin(). Each begin() has its end_call().
+  /// A call into the adapter begins: `name` as in docs/recording.md. The caller adds what it was
+  /// given, and gives the line to begin(). Each begin() has its end_call().
   json_line call(const char* name);
   void begin(json_line& line);
   void end_call();

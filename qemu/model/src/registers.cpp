@@ -60,8 +60,8 @@ void registers::write(std::uint64_t offset, std::uint64_t value, unsigned bytes)
   const auto at = static_cast<std::uint32_t>(offset);
   if (bytes == 4) return write_word(at, static_cast<std::uint32_t>(value));
   if (within(at, bar0::hcr, bar0::hcr_size)) {
-    // The register takes 32-bit accesses only (Linux mlx4_cmd_post); what a real card makes of others is
-    // not known.
+    // The register takes 32-bit accesses only (Linux mlx4_cmd_post); what a real card makes of
+    // others is not known.
     a_.rules.complain(rule::command_register_words, "64-bit write at 0x%x of the command register",
                       at - bar0::hcr);
     return;
@@ -76,7 +76,7 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
   if (tools_commands::has_register(offset)) return tools_.read_word(offset);
   if (within(offset, layouts::running_version_place, layouts::running_version::bytes))
     return running_version_word(a_.how.kind, offset - layouts::running_version_place);
-  // The one buffer that was seen of a card that still answered: captures, section 8.
+  // The one buffer that was seen of a card that still answered: captures.
   if (offset == places::error_buffer) return internal_error_ ? 0x0fffffff : 0;
   switch (offset) {
     case bar0::ownership: {
@@ -131,7 +131,7 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
     case bar0::flush:
       return;
     case bar0::reset:
-      // iPXE writes 0x01000001, everybody else 1 (captures, section 10).
+      // iPXE writes 0x01000001, everybody else 1 (captures).
       if ((value & bar0::reset_value) == 0) {
         a_.rules.complain(rule::reset_value, "write of 0x%x to the software reset register", value);
         return;
@@ -150,8 +150,8 @@ void registers::write_word(std::uint32_t offset, std::uint32_t value) {
 }
 
 void registers::clear() {
-  // That a reset clears the ownership semaphore has no source: chosen. The flash semaphore is freed by it
-  // (register_map.hpp).
+  // That a reset clears the ownership semaphore has no source: chosen. The flash semaphore is freed
+  // by it (register_map.hpp).
   owned_ = flash_owned_ = tools_owned_ = programming_owned_ = internal_error_ = false;
   flash_.clear();
   tools_.clear();

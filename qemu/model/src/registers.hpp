@@ -13,8 +13,8 @@ namespace freehca::model {
 class command_engine;
 class firmware;
 
-/// BAR0: command registers, semaphores, software reset, interrupt clearing, error buffer, clock, the gateway to the
-/// flash.
+/// BAR0: command registers, semaphores, software reset, interrupt clearing, error buffer, clock,
+/// the gateway to the flash.
 class registers {
  public:
   registers(adapter& a, command_engine& e, firmware& f);

@@ -17,8 +17,9 @@ using namespace layouts;
 
 namespace {
 
-/// Is this the operation of the response packet that `read` waits for? Who asks for the rest gets a response that begins
-/// there (Linux rxe_comp.c check_ack), and the answer to the time before may still be under way.
+/// Is this the operation of the response packet that `read` waits for? Who asks for the rest gets a
+/// response that begins there (Linux rxe_comp.c check_ack), and the answer to the time before may
+/// still be under way.
 bool is_next_response(const send_request& read, bth_operation operation) {
   const bool last = read.responses + 1 == read.psns;
   switch (operation) {
@@ -100,8 +101,8 @@ void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answe
 }
 
 bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
-  // Everything before `psn` is acknowledged, but a read or atomic needs its response: that it is passed
-  // over means that the response was lost (IBTA vol. 1, 9.7.5.1.4, implied NAK).
+  // Everything before `psn` is acknowledged, but a read or atomic needs its response: that it is
+  // passed over means that the response was lost (IBTA vol. 1, 9.7.5.1.4, implied NAK).
   for (send_request& r : qp.sq.requests) {
     if (!r.started || psn_distance(psn, r.first_psn) <= 0) break;
     if (r.done || r.is_local()) continue;
@@ -145,8 +146,9 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
   const bool last = r.responses + 1 == r.psns;
   const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
-  // An operation that does not belong there is a bad response (IBTA vol. 1, 11.6.2), one that does and
-  // has another length is a length error (Linux qib_rc.c qib_rc_rcv_resp, ack_len_err; hfi1/rc.c).
+  // An operation that does not belong there is a bad response (IBTA vol. 1, 11.6.2), one that does
+  // and has another length is a length error (Linux qib_rc.c qib_rc_rcv_resp, ack_len_err;
+  // hfi1/rc.c).
   if (const bool belongs = is_next_response(r, operation); !belongs || v.rest_bytes != due) {
     t_.a.rules.because(
         "response packet %u with operation 0x%x and %zu bytes of payload; wanted: %llu bytes, "
@@ -302,9 +304,9 @@ void requester::timer_expired(std::uint32_t qpn) {
   const auto exponent = static_cast<unsigned>(qp->context.get<&primary_path::ack_timeout>());
   if (!active || !outstanding || exponent == 0) return;
 
-  // 4.096 us * 2^n, and up to four times that is allowed (IBTA vol. 1, 9.7.6.1.3). The first expiry without
-  // progress only starts the wait again: when the host was held up, the answer may stand behind the timer
-  // in the schedule.
+  // 4.096 us * 2^n, and up to four times that is allowed (IBTA vol. 1, 9.7.6.1.3). The first expiry
+  // without progress only starts the wait again: when the host was held up, the answer may stand
+  // behind the timer in the schedule.
   const std::uint64_t period = std::uint64_t{4096} << exponent;
   const std::uint64_t now = t_.a.work.now();
   std::uint64_t due = qp->sq.last_progress + period;

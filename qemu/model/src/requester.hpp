@@ -11,8 +11,8 @@
 
 namespace freehca::model {
 
-/// The requester of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): request packets, acknowledgements,
-/// responses, retries and their timers.
+/// The requester of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): request packets,
+/// acknowledgements, responses, retries and their timers.
 class requester {
  public:
   explicit requester(transport::parts& t) : t_(t) {}

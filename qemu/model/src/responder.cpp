@@ -33,8 +33,8 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
       return;
     }
     qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
-    // Remote access too is by the domain of the SRQ that the packet names (IBTA annex A14): the QP itself
-    // serves processes that share nothing.
+    // Remote access too is by the domain of the SRQ that the packet names (IBTA annex A14): the QP
+    // itself serves processes that share nothing.
     qp.rq.remote.pd =
         names_queue_of_domain(qp) ? t_.shared.protection_domain(qp.rq.xrc_srqn) : no_pd;
   }
@@ -50,7 +50,8 @@ bool responder::in_sequence(queue_pair& qp, request_packet& p) {
   receive_side& rq = qp.rq;
   const std::int32_t ahead = psn_distance(p.view.psn(), rq.expected_psn);
   if (qp.service == qp_service::uc) {
-    // A gap ends the message in progress, and so does the beginning of another (IBTA vol. 1, 9.8.2; Linux qib_uc.c).
+    // A gap ends the message in progress, and so does the beginning of another (IBTA vol. 1, 9.8.2;
+    // Linux qib_uc.c).
     if (ahead != 0 || p.first) rq.in_progress = message::none;
     if (ahead != 0 && !p.first) rq.in_progress = message::skip;
     rq.expected_psn = psn_add(p.view.psn(), 1);

@@ -15,12 +15,12 @@ namespace freehca::model {
 /// Reads and atomics that wait for their turn because their requests came again, at most: more are
 /// dropped, and come once more.
 inline constexpr std::size_t responses_max = 64;
-/// Answers of one queue pair that wait, of any kind: more than log_max_ra_res_qp lets a requester ask for. No source:
-/// chosen.
+/// Answers of one queue pair that wait, of any kind: more than log_max_ra_res_qp lets a requester
+/// ask for. No source: chosen.
 inline constexpr std::size_t responses_held = 256;
 
-/// The responder of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): executes requests in order and hands
-/// what they call for to the answers.
+/// The responder of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): executes requests in order
+/// and hands what they call for to the answers.
 class responder {
  public:
   explicit responder(transport::parts& t) : t_(t) {}
@@ -40,8 +40,9 @@ class responder {
   bool begin_write(queue_pair& qp, request_packet& p);
   bool place_payload(queue_pair& qp, const request_packet& p);
   void finish_message(queue_pair& qp, const request_packet& p);
-  /// Is a read or an atomic too much for the responder's resources? A requester that asks again does not know what of
-  /// the first answer is still here, and may ask for something new when it has had either.
+  /// Is a read or an atomic too much for the responder's resources? A requester that asks again
+  /// does not know what of the first answer is still here, and may ask for something new when it
+  /// has had either.
   static bool exhausted(const queue_pair& qp, bool repeated);
   void read(queue_pair& qp, request_packet& p, bool repeated);
   void atomic(queue_pair& qp, request_packet& p);

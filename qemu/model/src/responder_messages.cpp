@@ -159,8 +159,8 @@ void responder::execute(queue_pair& qp, request_packet& p) {
   if (needs_receive(p) && !take_receive(qp, p)) return;
   if (!place_payload(qp, p)) return;
   if (p.invalidate && t_.a.regions->invalidate(rq.remote, p.argument, true) != access_result::ok) {
-    // Class J of the responder's errors: the receive says it, and the requester hears nothing (IBTA vol. 1, 9.9.3,
-    // read through Linux sw/rxe/rxe_resp.c).
+    // Class J of the responder's errors: the receive says it, and the requester hears nothing (IBTA
+    // vol. 1, 9.9.3, read through Linux sw/rxe/rxe_resp.c).
     t_.a.rules.because(
         "it invalidates key 0x%x: no key of this domain that may be invalidated "
         "from afar",
@@ -226,7 +226,8 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
 void responder::finish_message(queue_pair& qp, const request_packet& p) {
   receive_side& rq = qp.rq;
   rq.msn = psn_add(rq.msn, 1);
-  // An unreliable send that was cut off leaves its receive to the next send: a write may come between.
+  // An unreliable send that was cut off leaves its receive to the next send: a write may come
+  // between.
   if (!rq.request || (p.write && !p.immediate)) return;
   receive_report report;
   report.opcode = p.write        ? cqe_opcode::recv_rdma_write_imm

@@ -17,7 +17,8 @@ using message = receive_side::message;
 
 namespace {
 
-/// An atomic's operands. A plain one is a masked one: compare and swap of all bits, fetch and add of one field.
+/// An atomic's operands. A plain one is a masked one: compare and swap of all bits, fetch and add
+/// of one field.
 struct atomic_operands {
   bool swaps;
   std::uint64_t address;
@@ -87,8 +88,8 @@ void responder::remember(queue_pair& qp, const responder_resource& executed) {
 }
 
 const responder_resource* responder::known(const queue_pair& qp, const request_packet& p) {
-  // A resource begins at its PSN; of another operation than the one that was executed there nothing is known (Linux
-  // qib_rc.c qib_rc_rcv_error; rxe_resp.c duplicate_request).
+  // A resource begins at its PSN; of another operation than the one that was executed there nothing
+  // is known (Linux qib_rc.c qib_rc_rcv_error; rxe_resp.c duplicate_request).
   const auto& kept = qp.rq.executed;
   const auto found =
       std::find_if(kept.rbegin(), kept.rend(), [&](const responder_resource& executed) {
@@ -101,9 +102,9 @@ const responder_resource* responder::known(const queue_pair& qp, const request_p
 
 bool responder::asks_for_the_same(const queue_pair& qp, const request_packet& p,
                                   const response& r) {
-  // From its place of the original, by the same key, as far as the end or in whole packets: what was answered by a PSN
-  // is what is answered by it again (IBTA vol. 1, 9.4.4: any part may be read again; rxe_resp.c duplicate_request; Linux
-  // qib_rc.c qib_rc_rcv_error takes the end alone).
+  // From its place of the original, by the same key, as far as the end or in whole packets: what
+  // was answered by a PSN is what is answered by it again (IBTA vol. 1, 9.4.4: any part may be read
+  // again; rxe_resp.c duplicate_request; Linux qib_rc.c qib_rc_rcv_error takes the end alone).
   const responder_resource* const first = known(qp, p);
   if (first == nullptr) return false;
   const std::uint64_t skipped =

@@ -50,7 +50,8 @@ void rmpp_sender::send_segment(const transfer& t, std::uint64_t number) {
   const std::size_t bytes = std::min(segment_bytes, t.payload.size() - from);
   const bool first = number == 1, last = number == t.segments;
   image<sa_mad> m = t.header;
-  // The first segment tells the length of all, with each one's class header; the last tells its own.
+  // The first segment tells the length of all, with each one's class header; the last tells its
+  // own.
   const std::size_t length = first  ? t.payload.size() + t.segments * header_bytes
                              : last ? bytes + header_bytes
                                     : 0;

@@ -16,8 +16,9 @@
 
 namespace freehca::model {
 
-/// The sending side of the reliable multi-packet protocol (IBTA vol. 1, 13.6) for subnet administration:
-/// tables of records of any length, a window at a time, sent again when nobody acknowledges.
+/// The sending side of the reliable multi-packet protocol (IBTA vol. 1, 13.6) for subnet
+/// administration: tables of records of any length, a window at a time, sent again when nobody
+/// acknowledges.
 class rmpp_sender {
  public:
   rmpp_sender(scheduler& work, std::function<void(const mad_packet&)> send)

@@ -16,9 +16,9 @@ std::string with_rule(const std::string& found, const rule_entry& e) {
   return text;
 }
 
-/// Rules that stand for memory which the adapter must reach. Without bus mastering it reaches none, and asks for none
-/// (PCIe 7.5.1.1.3): that is how Linux's VFIO ends a driver that died with commands under way
-/// (vfio_pci_core.c vfio_pci_core_disable), and nobody's fault.
+/// Rules that stand for memory which the adapter must reach. Without bus mastering it reaches none,
+/// and asks for none (PCIe 7.5.1.1.3): that is how Linux's VFIO ends a driver that died with
+/// commands under way (vfio_pci_core.c vfio_pci_core_disable), and nobody's fault.
 constexpr bool needs_memory(rule r) {
   return r == rule::context_stays_mapped || r == rule::eq_reachable || r == rule::cq_reachable ||
          r == rule::completion_by_event;

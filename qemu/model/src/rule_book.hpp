@@ -17,8 +17,9 @@ namespace freehca::model {
 
 /// Judges what a driver does against the rules, and tells why. One for each adapter.
 ///
-/// Whoever finds a rule broken asks refuses(); when the answer is yes, it refuses in the way of its place (a status, an
-/// error completion, a packet dropped), and whoever reports that takes the reason and tells it.
+/// Whoever finds a rule broken asks refuses(); when the answer is yes, it refuses in the way of its
+/// place (a status, an error completion, a packet dropped), and whoever reports that takes the
+/// reason and tells it.
 class rule_book {
  public:
   rule_book(environment& surroundings, const options& how)
@@ -31,20 +32,24 @@ class rule_book {
     bool empty() const { return text.empty(); }
   };
 
-  /// `r` is broken, as the text says: the place or field, the value found and the value wanted. True: refuse it, the
-  /// reason is kept for take_reason(). False: take it; the rule is switched off, or it was complained of.
+  /// `r` is broken, as the text says: the place or field, the value found and the value wanted.
+  /// True: refuse it, the reason is kept for take_reason(). False: take it; the rule is switched
+  /// off, or it was complained of.
   [[gnu::format(printf, 3, 4)]] [[nodiscard]] bool refuses(rule r, const char* format, ...);
 
-  /// `r` is broken, and the adapter can only complain. What it then does about it is the caller's, who need not ask
-  /// whether the rule is switched off, or excused for want of bus mastering. True: it was complained of.
+  /// `r` is broken, and the adapter can only complain. What it then does about it is the caller's,
+  /// who need not ask whether the rule is switched off, or excused for want of bus mastering. True:
+  /// it was complained of.
   [[gnu::format(printf, 3, 4)]] bool complain(rule r, const char* format, ...);
 
   bool is_off(rule r) const { return how_.rules_off.has(r); }
 
-  /// A reason that is no driver's fault, or follows from what was told before ("the queue pair is in error").
+  /// A reason that is no driver's fault, or follows from what was told before ("the queue pair is
+  /// in error").
   [[gnu::format(printf, 2, 3)]] void because(const char* format, ...);
 
-  /// Whose doings are judged from now on: stands before complaints. Null: nobody's in particular. Lent until the next call.
+  /// Whose doings are judged from now on: stands before complaints. Null: nobody's in particular.
+  /// Lent until the next call.
   void about(const char* subject) { subject_ = subject; }
 
   bool has_reason() const { return !reason_.empty(); }
@@ -53,10 +58,11 @@ class rule_book {
   /// Takes the reason, so that it is told once.
   reason take_reason() { return std::exchange(reason_, {}); }
 
-  /// Tells a line of a kind that explains something, with the reason behind it. `subject` says whose it is and what
-  /// became of it.
+  /// Tells a line of a kind that explains something, with the reason behind it. `subject` says
+  /// whose it is and what became of it.
   void explain(remark_kind k, const std::string& subject, const reason& why);
-  /// The same for what follows by the hundred from one that was explained: for those who listen, not kept.
+  /// The same for what follows by the hundred from one that was explained: for those who listen,
+  /// not kept.
   void mention(remark_kind k, const std::string& subject, const reason& why);
   /// Does mention() reach anybody?
   bool is_heard(remark_kind k) { return environment_.listens(k); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The rules for commands, in the order of the enumeration in rules.hpp. A rule whose reaction is "refuses" names who says
-// that hardware refuses it: a driver that acts on that very status, or the IBTA, whose verb fails there. A rule that is
-// "taken" names who says what is wanted. docs/strictness.md says what the short names of the sources mean.
+// The rules for commands, in the order of the enumeration in rules.hpp. A rule whose reaction is
+// "refuses" names who says that hardware refuses it: a driver that acts on that very status, or the
+// IBTA, whose verb fails there. A rule that is "taken" names who says what is wanted.
+// docs/strictness.md says what the short names of the sources mean.
 #pragma once
 
 #include <array>
@@ -177,10 +178,10 @@ inline constexpr auto rules_of_commands = [] {
       {rule::port_tables, "port-tables", "a port's tables have 1 to 128 P_Keys and GIDs", refuses,
        "Linux mlx4/port.c mlx4_SET_PORT: without the table's size after ENOMEM"},
       {rule::port_buffers, "port-buffers", "the lanes' buffers hold the port's MTU", refuses,
-       "captures, section 8: SET_PORT refused with 0x40"},
+       "captures: SET_PORT refused with 0x40"},
       {rule::management_packet, "management-packet",
        "a management packet is a request of a class and version that the firmware's agents have",
-       refuses, "captures, section 8: MAD_IFC refused with 0x30; thh tqpm.c"},
+       refuses, "captures: MAD_IFC refused with 0x30; thh tqpm.c"},
       {rule::group_members, "group-members", "a group has as many members as its entry holds",
        takes, "Linux mlx4/mcg.c mlx4_qp_attach_common"},
       {rule::steering_on, "steering-on", "INIT_HCA chose device-managed steering", refuses,

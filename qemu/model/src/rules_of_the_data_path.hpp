@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The rules for doorbells, queues, work requests and packets, in the order of the enumeration in rules.hpp.
+// The rules for doorbells, queues, work requests and packets, in the order of the enumeration in
+// rules.hpp.
 #pragma once
 
 #include <array>

@@ -18,12 +18,13 @@
 
 namespace freehca::model {
 
-/// All work that the adapter does by itself: functions due at a time, run in order of time and, at the
-/// same time, of scheduling. Never runs anything from inside at(): only from run_due().
+/// All work that the adapter does by itself: functions due at a time, run in order of time and, at
+/// the same time, of scheduling. Never runs anything from inside at(): only from run_due().
 ///
-/// A turn is bounded by what its functions cost (work_account), and shared: each port has a share of its own, and so
-/// has the adapter (commands). While more than one has work due, none gets a slice ahead of another. What a function
-/// schedules belongs to the same share unless a port is named.
+/// A turn is bounded by what its functions cost (work_account), and shared: each port has a share
+/// of its own, and so has the adapter (commands). While more than one has work due, none gets a
+/// slice ahead of another. What a function schedules belongs to the same share unless a port is
+/// named.
 class scheduler {
  public:
   using work = std::function<void()>;
@@ -69,8 +70,8 @@ class scheduler {
   void set_aside() { ++aside_; }
   void taken_up(std::size_t packets = 1) { aside_ -= packets; }
 
-  /// What is in `container` is no longer wanted: it is given back to the host piece by piece, a slice in each turn,
-  /// since a guest can make it large. Leaves `container` empty.
+  /// What is in `container` is no longer wanted: it is given back to the host piece by piece, a
+  /// slice in each turn, since a guest can make it large. Leaves `container` empty.
   template <class Container>
   void discard(Container& container) {
     auto all = std::make_shared<Container>(std::move(container));
@@ -83,7 +84,8 @@ class scheduler {
   /// The same for what is not a container: `one` gives back a piece, and false with the last.
   void discard_by(std::function<bool()> one);
 
-  /// Runs what is due until the account says that the turn is over, then arms the timer for the rest.
+  /// Runs what is due until the account says that the turn is over, then arms the timer for the
+  /// rest.
   void run_due();
   /// Forgets everything (reset).
   void clear();

@@ -19,16 +19,17 @@ namespace {
 /// Packets (or packetless requests) per run, if its slice goes so far.
 constexpr unsigned run_budget = 32;
 
-/// Packets sent and not acknowledged, per queue pair: enough to keep the loop busy, few enough that packets
-/// waiting inside the model stay small.
+/// Packets sent and not acknowledged, per queue pair: enough to keep the loop busy, few enough that
+/// packets waiting inside the model stay small.
 constexpr std::uint32_t window = 128;
 
-/// Without the rule that a doorbell stands behind its entry: how often the entry is looked at, and how long apart,
-/// before it is taken whatever its owner bit says.
+/// Without the rule that a doorbell stands behind its entry: how often the entry is looked at, and
+/// how long apart, before it is taken whatever its owner bit says.
 constexpr unsigned looks_most = 8;
 constexpr std::uint64_t look_interval_ns = 1'000'000;
 
-/// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1, 9.7.2).
+/// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1,
+/// 9.7.2).
 constexpr std::uint32_t psn_span_max = 1u << 22;
 // So the longest message fits alone, with the smallest MTU.
 static_assert((std::uint64_t{1} << log_message_bytes) / 256 <= psn_span_max);
@@ -306,7 +307,8 @@ send_engine::step send_engine::advance(queue_pair& qp) {
 }
 
 void send_engine::tell_done(queue_pair& qp, const send_request& r) {
-  // What is done in the turn that fetched it was not given to the driver meanwhile: there is nothing to look for.
+  // What is done in the turn that fetched it was not given to the driver meanwhile: there is
+  // nothing to look for.
   if (r.turn != t_.a.work.turns() && !is_as_fetched(t_.a, qp, r))
     t_.a.rules.complain(rule::send_entry_kept,
                         "QP 0x%06x: the entry of send %u (%s) is not as it was fetched",
@@ -326,7 +328,8 @@ void send_engine::settle(queue_pair& qp) {
     t_.pairs.touch(qp);
     tell_done(qp, r);
   }
-  // Behind a request that failed it is flushed, whatever is wrong with it; a queue that drains ends what it has begun.
+  // Behind a request that failed it is flushed, whatever is wrong with it; a queue that drains ends
+  // what it has begun.
   const bool failed = !sq.requests.empty() && sq.requests.front().wrong;
   if (failed && (qp.state == qp_state::rts ||
                  (qp.state == qp_state::sq_draining && sq.requests.front().started)))

@@ -11,8 +11,9 @@
 
 namespace freehca::model {
 
-/// Executes send queues: fetches WQEs, hands each packet's turn to the service that makes it, completes
-/// requests in order. A run sends a bounded number of packets and comes back later for more.
+/// Executes send queues: fetches WQEs, hands each packet's turn to the service that makes it,
+/// completes requests in order. A run sends a bounded number of packets and comes back later for
+/// more.
 class send_engine {
  public:
   explicit send_engine(transport::parts& t) : t_(t) {}
@@ -28,7 +29,8 @@ class send_engine {
   /// The queue leaves the states in which it works: is there an entry whose doorbell never came?
   void check_unrung(const queue_pair& qp);
 
-  /// Completes the finished requests at the head of the queue, or fails the head if it has gone wrong.
+  /// Completes the finished requests at the head of the queue, or fails the head if it has gone
+  /// wrong.
   void settle(queue_pair& qp);
 
   /// Completes a request that went well, and was taken from the queue.

@@ -11,8 +11,8 @@
 
 namespace freehca::model {
 
-/// The services that hosts have registered with subnet administration (IBTA vol. 1, 15.2.5.14), until their
-/// leases end.
+/// The services that hosts have registered with subnet administration (IBTA vol. 1, 15.2.5.14),
+/// until their leases end.
 class service_registry {
  public:
   using record = layouts::image<layouts::service_record>;

@@ -23,8 +23,8 @@ enum class take_result : std::uint8_t {
   fault,  ///< the queue's memory or its doorbell record makes no sense; an event has been posted
 };
 
-/// Shared receive queues: SW2HW_SRQ, HW2SW_SRQ, QUERY_SRQ, ARM_SRQ, and the chain of free WQEs that hardware
-/// follows. Contexts stand in ICM.
+/// Shared receive queues: SW2HW_SRQ, HW2SW_SRQ, QUERY_SRQ, ARM_SRQ, and the chain of free WQEs that
+/// hardware follows. Contexts stand in ICM.
 class shared_receive_queues {
  public:
   explicit shared_receive_queues(transport::parts& t);
@@ -33,7 +33,8 @@ class shared_receive_queues {
   bool exists(std::uint32_t srqn) const { return table_.count(srqn) != 0; }
   /// The next WQE. Raises the limit event when the queue falls below its watermark.
   take_result take(std::uint32_t srqn, receive_request& to);
-  /// XRC: the CQ of the queue's receives, its domain, its protection domain; 0 when there is no such queue.
+  /// XRC: the CQ of the queue's receives, its domain, its protection domain; 0 when there is no
+  /// such queue.
   std::uint32_t completion_queue(std::uint32_t srqn) const;
   std::uint32_t protection_domain(std::uint32_t srqn) const;
   std::uint32_t xrc_domain(std::uint32_t srqn) const;

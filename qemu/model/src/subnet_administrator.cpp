@@ -18,8 +18,8 @@ constexpr std::uint16_t of_class(sa_status s) {
 
 // OpenSM's default SM_Key: who knows it is shown everything.
 constexpr std::uint64_t trusted_key = 1;
-// ClassPortInfo of subnet administration: multicast is supported (IBTA vol. 1, 15.2.5.1); a full member may
-// be one that only sends (Linux 6.1 ib_sa.h IB_SA_CAP_MASK2_SENDONLY_FULL_MEM_SUPPORT).
+// ClassPortInfo of subnet administration: multicast is supported (IBTA vol. 1, 15.2.5.1); a full
+// member may be one that only sends (Linux 6.1 ib_sa.h IB_SA_CAP_MASK2_SENDONLY_FULL_MEM_SUPPORT).
 constexpr unsigned ud_multicast = 1u << 9, send_only_full_members = 1u << 12;
 constexpr unsigned response_time = 16;
 

@@ -41,9 +41,10 @@ class record_table {
   unsigned offset_ = 0;
 };
 
-/// Subnet administration, class 3 (IBTA vol. 1, chapter 15), as far as the hosts of one small subnet ask:
-/// ClassPortInfo, NodeRecord, PortInfoRecord, GuidInfoRecord, P_KeyTableRecord, SMInfoRecord, PathRecord,
-/// MCMemberRecord, ServiceRecord, LinkRecord, InformInfo, InformInfoRecord. Anything else gets the status that says so.
+/// Subnet administration, class 3 (IBTA vol. 1, chapter 15), as far as the hosts of one small
+/// subnet ask: ClassPortInfo, NodeRecord, PortInfoRecord, GuidInfoRecord, P_KeyTableRecord,
+/// SMInfoRecord, PathRecord, MCMemberRecord, ServiceRecord, LinkRecord, InformInfo,
+/// InformInfoRecord. Anything else gets the status that says so.
 class subnet_administrator {
  public:
   /// `send` puts a packet on the link. All must outlive the object.

@@ -11,9 +11,9 @@ using namespace layouts;
 namespace {
 
 constexpr std::uint16_t managed_lid = 2;
-// OpenSM's defaults (rdma-core and OpenSM manuals: transaction_timeout 200 ms, transaction_retries 3,
-// subnet_timeout 18). What it does when nobody answers is to come back at its next sweep, after 10 s; here
-// sooner. no source: chosen
+// OpenSM's defaults (rdma-core and OpenSM manuals: transaction_timeout 200 ms, transaction_retries
+// 3, subnet_timeout 18). What it does when nobody answers is to come back at its next sweep, after
+// 10 s; here sooner. no source: chosen
 constexpr std::uint64_t answer_within_ns = 200'000'000, pause_ns = 1'000'000'000;
 constexpr unsigned tries_at_most = 4;
 constexpr unsigned subnet_timeout = 18;

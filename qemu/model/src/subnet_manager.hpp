@@ -16,9 +16,10 @@
 
 namespace freehca::model {
 
-/// The built-in subnet manager: a node with a GUID and LID 1 at the far end of one port's link. It manages the
-/// port by subnet management packets alone, as a manager on a real fabric does, and answers queries to subnet
-/// administration. It sweeps when the link comes up and when a trap tells of a change; it does not poll.
+/// The built-in subnet manager: a node with a GUID and LID 1 at the far end of one port's link. It
+/// manages the port by subnet management packets alone, as a manager on a real fabric does, and
+/// answers queries to subnet administration. It sweeps when the link comes up and when a trap tells
+/// of a change; it does not poll.
 class subnet_manager final : public link_peer {
  public:
   subnet_manager(adapter& a, ports& link, unsigned port);

@@ -20,8 +20,9 @@ bool has(std::uint64_t components, std::uint64_t bit) {
   return (components & bit) != 0;
 }
 
-/// The components of node_info_at and port_info_at that a query can name besides those in record_component are
-/// not looked at one by one: a query that names them gets what its LID and GUIDs select.
+/// The components of node_info_at and port_info_at that a query can name besides those in
+/// record_component are not looked at one by one: a query that names them gets what its LID and
+/// GUIDs select.
 template <class T>
 image<T> with_lid(const known_port& p);
 template <>
@@ -97,7 +98,8 @@ subnet_administrator::outcome subnet_administrator::port_infos(const image<sa_ma
   outcome o;
   const auto q = attribute<&sa_mad::data, port_info_record>(request);
   const auto components = request.get<&sa_mad::component_mask>();
-  // Bit 31 of the modifier: the capability mask is a set of bits that must be there (IBTA vol. 1, 15.2.5.3).
+  // Bit 31 of the modifier: the capability mask is a set of bits that must be there (IBTA vol. 1,
+  // 15.2.5.3).
   const bool any_with_bits = (request.get<&sa_mad::attribute_modifier>() >> 31) != 0;
   for (const known_port* p : subnet_.ports()) {
     const auto mask = p->info.get<&port_info::capability_mask>();

@@ -36,8 +36,8 @@ struct known_port {
   bool has_gid(const std::byte* gid) const;
 };
 
-/// The subnet: what subnet administration answers from. The manager's own port is always part of it; the
-/// managed port while it is known.
+/// The subnet: what subnet administration answers from. The manager's own port is always part of
+/// it; the managed port while it is known.
 struct subnet_topology {
   known_port manager, managed;
   bool managed_known = false;

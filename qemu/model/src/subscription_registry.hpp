@@ -12,7 +12,8 @@
 
 namespace freehca::model {
 
-/// Who has asked subnet administration to be told of which notices (IBTA vol. 1, 13.4.11 and 15.2.5.12).
+/// Who has asked subnet administration to be told of which notices (IBTA vol. 1, 13.4.11 and
+/// 15.2.5.12).
 class subscription_registry {
  public:
   using wish = layouts::image<layouts::inform_info>;

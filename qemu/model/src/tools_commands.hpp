@@ -9,8 +9,9 @@
 
 namespace freehca::model {
 
-/// The command register of firmware tools. The firmware that is modelled knows none of their commands (configuration,
-/// registers by mailbox): each is answered at once, with the status that says so.
+/// The command register of firmware tools. The firmware that is modelled knows none of their
+/// commands (configuration, registers by mailbox): each is answered at once, with the status that
+/// says so.
 class tools_commands {
  public:
   static bool has_register(std::uint32_t offset) {

@@ -11,10 +11,11 @@ namespace freehca::model {
 
 class icm;
 
-/// What the adapter keeps of the translation and protection tables: MPTs, and MTTs under the key that they were read
-/// for. All of it goes with each command and each work request that changes an entry, so that what SYNC_TPT and HW2SW
-/// promise holds; a driver that rewrites entries without one gives them a new key (illumos hermon_fmr.c, Linux 5.7
-/// mlx4/mr.c mlx4_map_phys_fmr). Bus addresses are kept, never what an IOMMU makes of them.
+/// What the adapter keeps of the translation and protection tables: MPTs, and MTTs under the key
+/// that they were read for. All of it goes with each command and each work request that changes an
+/// entry, so that what SYNC_TPT and HW2SW promise holds; a driver that rewrites entries without one
+/// gives them a new key (illumos hermon_fmr.c, Linux 5.7 mlx4/mr.c mlx4_map_phys_fmr). Bus
+/// addresses are kept, never what an IOMMU makes of them.
 class tpt_cache {
  public:
   /// Reads `bytes` bytes of context memory at `at`, as icm::read does; `key`: for whom, 0 for MPTs.

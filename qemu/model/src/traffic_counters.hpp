@@ -7,8 +7,9 @@
 
 namespace freehca::model {
 
-/// A counter with two faces: a 64-bit one that wraps, and a narrow one that stops at its greatest value.
-/// Each is set by management by itself (IBTA vol. 1, 16.1.3.5 and 16.1.4.11); the event total stays.
+/// A counter with two faces: a 64-bit one that wraps, and a narrow one that stops at its greatest
+/// value. Each is set by management by itself (IBTA vol. 1, 16.1.3.5 and 16.1.4.11); the event
+/// total stays.
 class dual_counter {
  public:
   void add(std::uint64_t n) { total_ += n; }

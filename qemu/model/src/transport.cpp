@@ -100,6 +100,7 @@ void transport::parts::transmit(const path& way, packet p) {
 
 void transport::parts::receive(unsigned port, const packet& p) {
   a.account.charge(work_account::packet);
+  a.rules.take_reason();  // what nobody asked for explains nothing of this packet
   const auto v = packet_view::of(p);
   if (!v) {
     ++packets_dropped;
@@ -177,7 +178,8 @@ void transport::parts::drop(unsigned port, const packet_view& v, const char* for
 }
 
 bool transport::parts::held_up(const queue_pair& qp, const path& way) {
-  // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when there is no room.
+  // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when
+  // there is no room.
   const bool waits = !way.force_loopback && qp.special != 1 && a.links->held_up(way.port, way.dlid);
   if (waits) held_up_[way.port - 1].insert(qp.qpn);
   return waits;

@@ -20,8 +20,9 @@ struct request_place {
   std::uint16_t index = 0;
 };
 
-/// Queue pairs and shared receive queues: their commands, work queue engines, the RC, UC and UD state
-/// machines, and the special queue pairs. Packets leave through ports::transmit and arrive by receive().
+/// Queue pairs and shared receive queues: their commands, work queue engines, the RC, UC and UD
+/// state machines, and the special queue pairs. Packets leave through ports::transmit and arrive by
+/// receive().
 class transport {
  public:
   explicit transport(adapter& a);
@@ -31,7 +32,8 @@ class transport {
 
   /// The send doorbell in a UAR page: QP `qpn` has new work requests.
   void send_doorbell(std::uint32_t uar, std::uint32_t qpn);
-  /// A write into a BlueFlame page: `bytes` bytes of a WQE at `offset` in the register pair, in bus order.
+  /// A write into a BlueFlame page: `bytes` bytes of a WQE at `offset` in the register pair, in bus
+  /// order.
   void blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from, std::size_t bytes);
 
   /// A packet has arrived on port `port` (1-based).
@@ -40,8 +42,8 @@ class transport {
   /// What waits for the cable of port `port` (ports::held_up()) goes on.
   void port_has_room(unsigned port);
 
-  /// Writes what hardware has changed in the context of queue pair `qpn` to context memory, as it does from time to
-  /// time by itself. A queue pair in the reset state has nothing to write.
+  /// Writes what hardware has changed in the context of queue pair `qpn` to context memory, as it
+  /// does from time to time by itself. A queue pair in the reset state has nothing to write.
   void write_back(std::uint32_t qpn);
 
   /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.

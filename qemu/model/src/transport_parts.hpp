@@ -29,7 +29,8 @@
 
 namespace freehca::model {
 
-/// The rooms of the transport. Each keeps a reference to the whole and uses the others' public functions.
+/// The rooms of the transport. Each keeps a reference to the whole and uses the others' public
+/// functions.
 struct transport::parts {
   explicit parts(adapter& whole);
 

@@ -13,7 +13,8 @@
 
 namespace freehca::model {
 
-/// Sends notices to the subnet manager until it says that it has heard (IBTA vol. 1, 13.4.9, 14.3.6).
+/// Sends notices to the subnet manager until it says that it has heard (IBTA vol. 1, 13.4.9,
+/// 14.3.6).
 class trap_sender {
  public:
   /// `send` puts a trap on its way; it is called from the scheduler and from raise().
@@ -28,8 +29,8 @@ class trap_sender {
   void clear();
 
  private:
-  // Traps are not sent faster than 5 a second (PortInfo:SubnetTimeout 18 is 1 s); how often the firmware
-  // repeats one that nobody represses: no source: chosen.
+  // Traps are not sent faster than 5 a second (PortInfo:SubnetTimeout 18 is 1 s); how often the
+  // firmware repeats one that nobody represses: no source: chosen.
   static constexpr std::uint64_t repeat_after_ns = 1'000'000'000;
   static constexpr unsigned sent_at_most = 5, pending_at_most = 32;
 

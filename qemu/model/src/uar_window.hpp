@@ -28,7 +28,8 @@ class uar_window {
 
   adapter& a_;
   std::uint64_t doorbells_ = 0, blueflame_writes_ = 0;
-  /// A CQ doorbell may come as two 32-bit writes in order: the first half waits here, under its page.
+  /// A CQ doorbell may come as two 32-bit writes in order: the first half waits here, under its
+  /// page.
   std::unordered_map<std::uint32_t, std::uint32_t> first_halves_;
 };
 

@@ -36,11 +36,13 @@ mad_result vendor_agent::process(mad_buffer& mad) {
 
 std::uint16_t vendor_agent::answer(image<vendor_mad>& m, bool is_set) {
   const auto what = static_cast<vendor_attribute>(m.get<&vendor_mad::attribute_id>());
-  // IBTA vol. 1, 13.4.8.1: every class has ClassPortInfo. What else class 0x09 has: no source, so nothing. Access to
-  // the registers by MADs (0x50) is not offered: chosen, a card of which it is known grants it to whom it trusts.
+  // IBTA vol. 1, 13.4.8.1: every class has ClassPortInfo. What else class 0x09 has: no source, so
+  // nothing. Access to the registers by MADs (0x50) is not offered: chosen, a card of which it is
+  // known grants it to whom it trusts.
   if (is_set) return mad_status::unsupported_method_attribute;
   if (what == vendor_attribute::class_port_info) {
-    // The attribute stands where the class's data begin, as its clients read it (rdma-core libibmad/vendor.c).
+    // The attribute stands where the class's data begin, as its clients read it (rdma-core
+    // libibmad/vendor.c).
     const std::array<std::byte, decltype(vendor_mad::data)::length> nothing{};
     const auto info = image<class_port_info>{}
                           .set<&class_port_info::base_version>(mad_base_version)
@@ -63,8 +65,10 @@ image<layouts::general_info> vendor_agent::general_info() {
   const identity& who = identity_of(a_.how.kind);
   std::byte psid[decltype(l::psid)::length]{};
   std::memcpy(psid, who.board_id, std::min(std::strlen(who.board_id), sizeof psid));
-  // The device is the one of configuration space: vendstat.c lists 0x1003 to 0x101b as ConnectX. The unit of the
-  // uptime: no source, chosen (seconds). Build, date and the number of the configuration file: no source, zero.
+  // The device is the one of configuration space: vendstat.c lists 0x1003 to 0x101b as ConnectX.
+  // The unit of the
+  // uptime: no source, chosen (seconds). Build, date and the number of the configuration file: no
+  // source, zero.
   return image<l>{}
       .set<&l::hw_revision>(who.hardware_version)
       .set<&l::device_id>(who.device_id)

@@ -10,8 +10,8 @@
 
 namespace freehca::model {
 
-/// The firmware's agent of the vendor classes 0x09 and 0x0a, which drivers hand to it: ClassPortInfo of both,
-/// GeneralInfo of the second. Everything else gets the status that says so.
+/// The firmware's agent of the vendor classes 0x09 and 0x0a, which drivers hand to it:
+/// ClassPortInfo of both, GeneralInfo of the second. Everything else gets the status that says so.
 class vendor_agent {
  public:
   /// `a` must outlive the agent.

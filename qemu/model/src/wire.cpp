@@ -63,7 +63,8 @@ std::optional<packet_view> packet_view::of(const packet& p) {
     if (left < grh::bytes + bth::bytes) return std::nullopt;
     v.global = true;
     v.grh = at;
-    // qib_verbs.c qib_ib_rcv drops what is no IBA transport; neither it nor rxe looks at the other fields here.
+    // qib_verbs.c qib_ib_rcv drops what is no IBA transport; neither it nor rxe looks at the other
+    // fields here.
     const auto global = image<layouts::grh>::from_bytes(at);
     if (global.get<&layouts::grh::ip_version>() != grh_ip_version ||
         global.get<&layouts::grh::next_header>() != grh_next_header_bth)

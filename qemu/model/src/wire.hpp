@@ -37,7 +37,8 @@ struct frame {
   std::size_t extended = 0;  ///< where the extended transport headers begin
   std::size_t payload = 0;   ///< where the payload begins
 
-  /// Writes header T at `offset` past the start of the extended headers, and gives the offset behind it.
+  /// Writes header T at `offset` past the start of the extended headers, and gives the offset
+  /// behind it.
   template <class T>
   std::size_t put(std::size_t offset, const layouts::image<T>& header) {
     std::memcpy(p.bytes.data() + extended + offset, header.data(), T::bytes);

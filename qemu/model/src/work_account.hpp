@@ -8,18 +8,21 @@
 
 namespace freehca::model {
 
-/// What the adapter's own work costs the host, counted where the cost arises. The unit is about 50 ns of a processor of
-/// today; the prices below were measured and rounded (docs/qemu-device.md). Counts, not clocks, decide how long a turn
+/// What the adapter's own work costs the host, counted where the cost arises. The unit is about 50
+/// ns of a processor of today; the prices below were measured and rounded (docs/qemu-device.md).
+/// Counts, not clocks, decide how long a turn
 /// is: the same calls give the same turns.
 ///
-/// A turn is one call of scheduler::run_due(). It ends with the first function after which `turn` units are used up. A
-/// function that has much to do asks slice_over() between its steps, and is scheduled again for the rest.
+/// A turn is one call of scheduler::run_due(). It ends with the first function after which `turn`
+/// units are used up. A function that has much to do asks slice_over() between its steps, and is
+/// scheduled again for the rest.
 class work_account {
  public:
   using units = std::uint64_t;
   static constexpr units turn = 4096;   ///< about 0.2 ms
   static constexpr units slice = 1024;  ///< of one function, while others wait
-  /// The most that one step of a function costs: a datagram, scattered over as many regions as a request can name.
+  /// The most that one step of a function costs: a datagram, scattered over as many regions as a
+  /// request can name.
   static constexpr units step = 2560;
 
   static constexpr units function = 2;                  ///< taken from the schedule and called
@@ -42,7 +45,8 @@ class work_account {
   /// What it has used up so far.
   units in_slice() const { return used_ - slice_began_; }
 
-  /// Whoever is outside calls the adapter, and is let go: a turn, a register access, a packet from a cable.
+  /// Whoever is outside calls the adapter, and is let go: a turn, a register access, a packet from
+  /// a cable.
   void begin_call() { call_began_ = slice_began_ = used_; }
   void end_call() { greatest_ = std::max(greatest_, used_ - call_began_); }
 

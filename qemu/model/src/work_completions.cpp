@@ -12,9 +12,9 @@ namespace freehca::model {
 
 using namespace layouts;
 
-/// A queue pair whose completion finds no room goes to the error state (Linux rxe_resp.c RESPST_ERR_CQ_OVERFLOW, a class G
-/// error), and with the event of its work queue: so T. Shanley, InfiniBand Network Architecture, affiliated asynchronous
-/// errors, has it.
+/// A queue pair whose completion finds no room goes to the error state (Linux rxe_resp.c
+/// RESPST_ERR_CQ_OVERFLOW, a class G error), and with the event of its work queue: so T. Shanley,
+/// InfiniBand Network Architecture, affiliated asynchronous errors, has it.
 void work_completions::complete(queue_pair& qp, std::uint32_t cqn, const image<cqe>& e,
                                 bool solicited) {
   if (t_.a.cqs->complete(cqn, e, solicited, qp.way.port)) return;
@@ -65,7 +65,8 @@ void work_completions::failed(queue_pair& qp, std::uint32_t cqn, std::uint16_t i
       .set<&cqe_error::is_send>(send)
       .set<&cqe_error::opcode>(cqe_opcode::error);
   auto entry = image<cqe>::from_bytes(e.data());
-  // Linux finds an XRC receive's queue by this field in error entries too (hw/mlx4/cq.c mlx4_ib_poll_one).
+  // Linux finds an XRC receive's queue by this field in error entries too (hw/mlx4/cq.c
+  // mlx4_ib_poll_one).
   entry.set<&cqe::remote_qpn>(srqn);
   complete(qp, cqn, entry, true);
 }
@@ -82,7 +83,8 @@ void work_completions::receive_failed(queue_pair& qp, const receive_request& r, 
   failed(qp, receive_cq(qp, r), r.index, false, qp.service == qp_service::xrc ? r.srqn : 0, what);
 }
 
-// The reason is made anew each time: a machine of the fuzzers takes back all that was allocated while it ran.
+// The reason is made anew each time: a machine of the fuzzers takes back all that was allocated
+// while it ran.
 template <class Request>
 void work_completions::tell_of_flush(const Request& r, failure what, queue_pair& qp) {
   const bool first = !std::exchange(qp.flush_told, true);

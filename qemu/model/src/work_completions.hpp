@@ -34,7 +34,8 @@ class work_completions {
                    const rule_book::reason& why);
   void receive_failed(queue_pair& qp, const receive_request& r, failure what,
                       const rule_book::reason& why);
-  /// The same for what is flushed behind a failure: told to those who listen, and the first of a queue kept.
+  /// The same for what is flushed behind a failure: told to those who listen, and the first of a
+  /// queue kept.
   void send_flushed(queue_pair& qp, const send_request& r);
   void receive_flushed(queue_pair& qp, const receive_request& r);
 

@@ -17,16 +17,17 @@ class work_errors {
  public:
   explicit work_errors(transport::parts& t) : t_(t) {}
 
-  /// The oldest request of the send queue has failed: its error completion, then the queue pair goes to the
-  /// error state (RC) or the send queue error state (the others), and what is behind it is flushed.
+  /// The oldest request of the send queue has failed: its error completion, then the queue pair
+  /// goes to the error state (RC) or the send queue error state (the others), and what is behind it
+  /// is flushed.
   void send_failed(queue_pair& qp);
 
-  /// The receive in progress, or just taken, has failed: its completion, with the reason that the rule book was last
-  /// told, then the error state.
+  /// The receive in progress, or just taken, has failed: its completion, with the reason that the
+  /// rule book was last told, then the error state.
   void receive_failed(queue_pair& qp, const receive_request& r, failure what);
 
-  /// To the error state, with an affiliated event if there is one to tell, and then the reason that the rule book was
-  /// last told.
+  /// To the error state, with an affiliated event if there is one to tell, and then the reason that
+  /// the rule book was last told.
   void enter_error(queue_pair& qp, std::optional<layouts::event_type> event);
 
   /// There is, or may be, new work in a queue pair that is in an error state: flushed too.

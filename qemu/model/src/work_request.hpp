@@ -20,8 +20,8 @@ struct failure {
   std::uint8_t vendor = 0;
 };
 
-/// The failures that real cards were seen with keep their vendor byte (captures/README.md, section 7). For
-/// the others: no source, chosen: the vendor byte of protection errors at the transmitter wherever memory
+/// The failures that real cards were seen with keep their vendor byte (captures). For the others:
+/// no source, chosen: the vendor byte of protection errors at the transmitter wherever memory
 /// refused, and 0 where nothing was seen.
 namespace failures {
 inline constexpr failure local_length{layouts::cqe_syndrome::local_length,

@@ -139,8 +139,8 @@ bool take_data(wqe_bytes& wqe, data_list& to, rule_book& rules) {
     }
     image<wqe_data> entry;
     wqe.take(entry);  // a WQE is whole units, as is what stands before its data
-    // libmlx4 writes an empty entry as an empty inline segment, Linux's own post as byte count 0. No source
-    // says what 0 does to hardware. Chosen: nothing, which is what Linux means by it.
+    // libmlx4 writes an empty entry as an empty inline segment, Linux's own post as byte count 0.
+    // No source says what 0 does to hardware. Chosen: nothing, which is what Linux means by it.
     to.add(static_cast<std::uint32_t>(entry.get<&wqe_data::byte_count>()),
            static_cast<std::uint32_t>(entry.get<&wqe_data::lkey>()),
            entry.get<&wqe_data::address>());
@@ -215,8 +215,8 @@ void lay_over(adapter& a, const queue_pair& qp, const send_request& r, std::byte
 std::uint64_t digest_of(const std::byte* from, std::size_t bytes) {
   constexpr std::uint64_t prime = 0x100000001b3;
   std::uint64_t sum = 0xcbf29ce484222325;
-  // libmlx4 writes the index and number that BlueFlame wants when the entry is hardware's already (providers/mlx4/qp.c
-  // mlx4_post_send).
+  // libmlx4 writes the index and number that BlueFlame wants when the entry is hardware's already
+  // (providers/mlx4/qp.c mlx4_post_send).
   image<wqe_ctrl_blueflame> head;
   if (bytes >= head.size())
     head = image<wqe_ctrl_blueflame>::from_bytes(from)

@@ -17,8 +17,8 @@ enum class fetch_result : std::uint8_t {
   fault,  ///< the queue's memory cannot be read
 };
 
-/// Reads the send WQE at counter `counter` of the queue pair's ring and takes it apart. A WQE that hardware
-/// would refuse is fetched too, with `wrong` set. `whosever`: whatever the owner bit says.
+/// Reads the send WQE at counter `counter` of the queue pair's ring and takes it apart. A WQE that
+/// hardware would refuse is fetched too, with `wrong` set. `whosever`: whatever the owner bit says.
 fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter, send_request& to,
                         bool whosever = false);
 
@@ -35,8 +35,8 @@ bool is_as_fetched(adapter& a, const queue_pair& qp, const send_request& r);
 /// Of the bytes of a WQE.
 std::uint64_t digest_of(const std::byte* from, std::size_t bytes);
 
-/// Takes the data segments of a receive WQE (`bytes` bytes at `from`) apart: up to the terminating segment.
-/// False: a segment that no receive may have.
+/// Takes the data segments of a receive WQE (`bytes` bytes at `from`) apart: up to the terminating
+/// segment. False: a segment that no receive may have.
 bool parse_receive(const std::byte* from, std::size_t bytes, data_list& to);
 
 }  // namespace freehca::model

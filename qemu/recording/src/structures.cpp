@@ -62,8 +62,8 @@ std::vector<placed> with(std::vector<placed> first, const std::vector<placed>& t
   return first;
 }
 
-/// A table whose fields a union of the mailbox decides: qp_mailbox names its context by a byte string, which is here
-/// told field by field.
+/// A table whose fields a union of the mailbox decides: qp_mailbox names its context by a byte
+/// string, which is here told field by field.
 struct opt_param_mask_word {
   static constexpr std::size_t bytes = 4;
   bits opt_param_mask{0x00, 31, 0, "opt_param_mask"};
@@ -88,8 +88,8 @@ std::vector<placed> set_port_input(const record& c) {
   }
 }
 
-/// What stands in a mailbox of the command, the input or the output: QUERY and HW2SW commands put out the table that the
-/// command which makes the object takes in.
+/// What stands in a mailbox of the command, the input or the output: QUERY and HW2SW commands put
+/// out the table that the command which makes the object takes in.
 std::vector<placed> contents_of(const record& c, bool output) {
   switch (c.opcode) {
     case opcode::query_fw:
@@ -201,7 +201,8 @@ std::vector<placed> completion_entry(const std::byte* from) {
   return {at<cqe>(0, "cqe")};
 }
 
-/// Gather entries and inline segments from `position` to the end; the bytes of an inline segment are data.
+/// Gather entries and inline segments from `position` to the end; the bytes of an inline segment
+/// are data.
 void add_data(std::vector<placed>& to, const std::vector<std::byte>& wqe, std::size_t position) {
   while (position + wqe_data::bytes <= wqe.size()) {
     const auto head = image<wqe_inline>::from_bytes(wqe.data() + position);

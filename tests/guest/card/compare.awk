@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# compare.awk SHOWN FIELDS DIFFERENCES: what the model shows, what real cards show, and why the two differ, in files
-# whose names begin with "shown", "fields" and "differences". Prints what is wrong and a count; exit status 1 when
-# anything is.
+# compare.awk SHOWN FIELDS DIFFERENCES: what the model shows, what real cards show, and why the two
+# differ, in files whose names begin with "shown", "fields" and "differences". Prints what is wrong
+# and a count; exit status 1 when anything is.
 #   SHOWN        CARD TOOL FIELD = VALUE
-#   FIELDS       the same of cards. "*": printed, but the value is of one place (GUIDs, LIDs, serial numbers). Cards that
+#   FIELDS       the same of cards. "*": printed, but the value is of one place (GUIDs, LIDs, serial
+#                numbers). Cards that
 #                differ among themselves have a line each, and the model's value is one of them.
 #   DIFFERENCES  CARD TOOL FIELD = VALUE   the model's value where no card's is it
 #                - PATTERN                 fields of cards that the model does not show
-#                + PATTERN                 fields that the model shows and of which no card's value is known
+#                + PATTERN                 fields that the model shows and of which no card's value
+#                                          is known
 #                In a pattern "* " at the front stands for any card, a * at the end for any end.
-# So every field of a capture, and every field that the model shows, stands in one of the two lists; and a line of
-# DIFFERENCES that stands for nothing is wrong too.
+# So every field of a capture, and every field that the model shows, stands in one of the two lists;
+# and a line of DIFFERENCES that stands for nothing is wrong too.
 function wrong_is(text) {
   print text
   wrong++

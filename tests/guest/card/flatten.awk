@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# flatten.awk -v as="VARIANT TOOL": the output of ibv_devinfo, ibstat, ibportstate, smpquery or perfquery on standard
-# input as lines "VARIANT TOOL FIELD = VALUE". Fields of a second port begin with "port 2", those of ibportstate's
-# vendor section and of its answer to a Set with the section's name; a line that has no value has "(said)".
+# flatten.awk -v as="VARIANT TOOL": the output of ibv_devinfo, ibstat, ibportstate, smpquery or
+# perfquery on standard input as lines "VARIANT TOOL FIELD = VALUE". Fields of a second port begin
+# with "port 2", those of ibportstate's vendor section and of its answer to a Set with the section's
+# name; a line that has no value has "(said)".
 function tell(name, value) { print as, section name " = " value }
 # A header's value may stand alone in the next line.
 function header_alone() {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# The guest itself, without the adapter: what the other cases stand on works, and leaves the kernel's log clean.
+# The guest itself, without the adapter: what the other cases stand on works, and leaves the
+# kernel's log clean.
 # options: --no-device
 # timeout: 60
 . /usr/lib/guest/lib.sh

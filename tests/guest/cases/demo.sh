@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# What `./dev demo` runs in the guest, with fewer messages: the report names everything, and the model counted what
-# the driver says it did.
+# What `./dev demo` runs in the guest, with fewer messages: the report names everything, and the
+# model counted what the driver says it did.
 # program: hcactl
 # options: --driver vfio --env MESSAGES=4 --file tests/guest/demo.sh:/guest/demo.sh
 # timeout: 150

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# What stands between a user and an adapter: each obstacle has its message and exit code, and leaves the adapter and
-# the kernel clean. On a card that cannot reset its function, so that a dead owner's semaphore stays held.
+# What stands between a user and an adapter: each obstacle has its message and exit code, and leaves
+# the adapter and the kernel clean. On a card that cannot reset its function, so that a dead owner's
+# semaphore stays held.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# An adapter that has an internal error under traffic, one that is pulled out under it, and one whose ports are not
+# An adapter that has an internal error under traffic, one that is pulled out under it, and one
+# whose ports are not
 # active: each has its message and exit code, and the next run finds the adapter in order.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Firmware that answers with an error, or never, in bring-up and in traffic: hcactl says which and of what, with an
-# exit code of its own for each, and the next run, and Linux's driver, find the adapter in order. On a card that
-# cannot reset its function, so that only its reset register ends the silence.
+# Firmware that answers with an error, or never, in bring-up and in traffic: hcactl says which and
+# of what, with an exit code of its own for each, and the next run, and Linux's driver, find the
+# adapter in order. On a card that cannot reset its function, so that only its reset register ends
+# the silence.
 # program: hcactl
 # mostly: waits
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh

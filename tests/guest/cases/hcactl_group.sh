@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# An adapter that shares its IOMMU group with another function of its slot: while another driver has that one, the
-# group is not viable, and hcactl names it. Without a driver, or with vfio-pci, all is well. And VFIO without the
-# driver of its IOMMU.
+# An adapter that shares its IOMMU group with another function of its slot: while another driver has
+# that one, the group is not viable, and hcactl names it. Without a driver, or with vfio-pci, all is
+# well. And VFIO without the driver of its IOMMU.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh

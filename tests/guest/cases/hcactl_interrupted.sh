@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# SIGINT at instants of bring-up, of the making of objects, of traffic, and of teardown, on a card that resets its function
-# and on one that does not: each time the adapter is given back, and works. Each of these parts is struck as often as it
-# is meant to be: what a signal found is told by the commands that were issued before it.
+# SIGINT at instants of bring-up, of the making of objects, of traffic, and of teardown, on a card
+# that resets its function and on one that does not: each time the adapter is given back, and works.
+# Each of these parts is struck as often as it is meant to be: what a signal found is told by the
+# commands that were issued before it.
 # mostly: waits
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
 # options: --file tests/guest/hcactl_instants.sh:/guest/hcactl_instants.sh
-# One processor: QEMU before 8.2 can crash when one maps a BAR while another reads a register (its tcg_commit).
+# One processor: QEMU before 8.2 can crash when one maps a BAR while another reads a register (its
+# tcg_commit).
 # options: --smp 1 --device mlx4,flr=on,addr=8 -- -device mlx4,flr=off,addr=9,id=hca1
 # timeout: 400
 . /usr/lib/guest/lib.sh
@@ -21,7 +23,8 @@
 . /guest/hcactl_instants.sh
 instants=3
 
-# cut_short LAST: the signal came before that command; the run stopped for it, and says that the adapter was given back.
+# cut_short LAST: the signal came before that command; the run stopped for it, and says that the
+# adapter was given back.
 cut_short() {
   [ "$signalled_commands" -lt "$1" ] && [ "$ended_status" = 130 ] &&
     grep -q 'interrupted; .* was given back' /run/signalled
@@ -34,14 +37,16 @@ in_making() {
   cut_short "$1" && [ "${up:-10000}" -le "$signalled_commands" ]
 }
 
-# gives_back: the signal met a run that had begun to give things back, by its own count, and that went on with it.
+# gives_back: the signal met a run that had begun to give things back, by its own count, and that
+# went on with it.
 gives_back() {
   begun=$(sed -n 's/^commands *\([0-9]*\) issued by now.*/\1/p' /run/signalled)
   [ "${begun:-10000}" -le "$signalled_commands" ] && [ $((ended_commands - signalled_commands)) -ge 4 ]
 }
 
-# interrupt PART FIRST LAST JUDGE...: once at each instant of the part. A signal that the judge says came at another
-# time (polls make runs a few commands longer or shorter) does not count, and is sent again.
+# interrupt PART FIRST LAST JUDGE...: once at each instant of the part. A signal that the judge says
+# came at another time (polls make runs a few commands longer or shorter) does not count, and is
+# sent again.
 interrupt() {
   part=$1 first=$2 last=$3
   shift 3
@@ -85,7 +90,8 @@ for hca in 0000:00:08.0 0000:00:09.0; do
   slowly || fail "the fault cannot be set"
   record
   interrupt bring-up 1 $((at_objects - 3)) in_bring_up
-  # The first half of what objects cost is their making. There are few of those commands: a busy machine misses some.
+  # The first half of what objects cost is their making. There are few of those commands: a busy
+  # machine misses some.
   made=$((at_objects + (at_teardown - at_objects) / 2))
   interrupt "the making of objects" $((at_objects - 1)) $((made - 4)) in_making $made
   quickly

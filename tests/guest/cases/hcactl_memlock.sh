@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# The limit of locked memory: the number of bytes that the message names is enough, and a page less is not.
+# The limit of locked memory: the number of bytes that the message names is enough, and a page less
+# is not.
 # program: hcactl
 # options: --driver vfio
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Two processes that want one adapter at the same moment: one gets it, the other says that it is in use and by whom to
-# find that out; the first does not notice.
+# Two processes that want one adapter at the same moment: one gets it, the other says that it is in
+# use and by whom to find that out; the first does not notice.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh

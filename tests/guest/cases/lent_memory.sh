@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# What an idle adapter costs: pages of context memory lent, and commands issued from the reset on, by Linux's
-# mlx4_core and mlx4_ib and by our driver, both in the same state: the same sizes in INIT_HCA and the same steering,
-# as many event queues, interrupts, both ports active, their GID and P_Key tables read. The firmware's own area and its
-# auxiliary area are not counted: the model chose their sizes.
+# What an idle adapter costs: pages of context memory lent, and commands issued from the reset on,
+# by Linux's mlx4_core and mlx4_ib and by our driver, both in the same state: the same sizes in
+# INIT_HCA and the same steering, as many event queues, interrupts, both ports active, their GID and
+# P_Key tables read. The firmware's own area and its auxiliary area are not counted: the model chose
+# their sizes.
 #
-# mlx4_ib takes part because mlx4_core alone starts no InfiniBand port and reads no table; it loads it anyway. The pages
-# of the multicast table, which Linux maps whole and we with the first group, are left out, which is the harder way.
+# mlx4_ib takes part because mlx4_core alone starts no InfiniBand port and reads no table; it loads
+# it anyway. The pages of the multicast table, which Linux maps whole and we with the first group,
+# are left out, which is the harder way.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # timeout: 150

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Two guests on a cable that loses, overtakes, doubles and damages packets in both directions: what reliable connections
-# deliver is whole and in order, or they end because their retries are over; what is unreliable loses and never changes.
-# rdma-core's pingpongs are no measure here: the one that is done first goes, and when its last acknowledgement was lost,
-# the other's retries are over, as they should be.
+# Two guests on a cable that loses, overtakes, doubles and damages packets in both directions: what
+# reliable connections deliver is whole and in order, or they end because their retries are over;
+# what is unreliable loses and never changes. rdma-core's pingpongs are no measure here: the one
+# that is done first goes, and when its last acknowledgement was lost, the other's retries are over,
+# as they should be.
 # options: --hosts 2 --memory 768M
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
@@ -36,9 +37,10 @@ faulty() {
   echo $faulty_sum
 }
 
-# least SERVICE RATE: how many of 400 messages must arrive, however bad the link. At 10 % of each fault one packet in five
-# is lost or changed: of datagrams, which are one packet each, about 325 arrive, of messages of UC, all of whose packets
-# must, about 180. A reliable connection that ends before it has moved a tenth shows nothing.
+# least SERVICE RATE: how many of 400 messages must arrive, however bad the link. At 10 % of each
+# fault one packet in five is lost or changed: of datagrams, which are one packet each, about 325
+# arrive, of messages of UC, all of whose packets must, about 180. A reliable connection that ends
+# before it has moved a tenth shows nothing.
 least() {
   case "$1 $2" in
     "rc 100000") echo 40 ;;
@@ -59,7 +61,8 @@ for rate in 1000 10000 100000; do
     set -- numbered_messages -c "${run% *}" -o "${run#* }" --least "$(least "${run% *}" $rate)"
     # Up to 1 % of each fault, eight times in a row the same packet's is once in 10^11.
     [ "$rate" -gt 10000 ] || set -- "$@" --all
-    # At 10 % a connection may end at its first message (one in some thousand does): then another is made, three in all.
+    # At 10 % a connection may end at its first message (one in some thousand does): then another is
+    # made, three in all.
     tries=1
     until both "$@" -- "$@" 10.0.1.1; do
       [ "$both_status" = 3 ] && [ $tries -lt 3 ] || fail "$run: $(cat /run/server /run/client)"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # What Linux's driver and the tools say of each variant, field by field against what real cards say
-# (tests/guest/card/fields.txt); what differs, what only cards say and what only the model says is listed with its reason
-# (differences.txt). All tools run on all variants, whether there is a capture or not; the captures have second ports
-# without a cable.
+# (tests/guest/card/fields.txt); what differs, what only cards say and what only the model says is
+# listed with its reason (differences.txt). All tools run on all variants, whether there is a
+# capture or not; the captures have second ports without a cable.
 # options: --no-device --file tests/guest/card:/guest/card
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: -- -netdev hubport,id=loose0,hubid=0 -netdev hubport,id=loose1,hubid=1
@@ -49,8 +49,8 @@ shown() {
   tool "$2" perfquery perfquery -C "$1" -P 1 2 1
 }
 
-# logged NUMBER CARD ADDRESS: the driver's lines of one adapter; mlx4_ib's come in the order of the adapters. A line that
-# has no name here is shown whole, so that it stands in a list.
+# logged NUMBER CARD ADDRESS: the driver's lines of one adapter; mlx4_ib's come in the order of the
+# adapters. A line that has no name here is shown whole, so that it stands in a list.
 logged() {
   dmesg | sed -n 's/^\[[^]]*\] \(.*mlx4.*\|.*renamed from.*\)/\1/p' >/run/log
   sed -n "s/^mlx4_core $3: //p; s/^mlx4_core: Initializing $3/Initializing = $3/p; s/^mlx4_core: Mellanox/Mellanox/p
@@ -98,7 +98,8 @@ ibportstate -C mlx4_1 -P 1 2 1 width 1 >/run/tool || fail "ibportstate width: $(
   tool connectx3 ibstat-disabled ibstat mlx4_1
 } >>/run/shown
 
-# Where no capture of a ConnectX-3 Pro exists it is as the ConnectX-3, but for its names and firmware.
+# Where no capture of a ConnectX-3 Pro exists it is as the ConnectX-3, but for its names and
+# firmware.
 as_three() { sed -n "s/^$1 \(devinfo\|ibstat\|ibportstate\|nodeinfo\|portinfo\|perfquery\) /\1 /p" /run/shown; }
 as_three connectx3 >/run/three
 as_three connectx3-pro >/run/pro

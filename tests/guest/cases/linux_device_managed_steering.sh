@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Device-managed steering: Linux's drivers make a rule for each multicast group of a queue pair and for the unicast of
-# IPoIB's, and IPoIB, rdma_cm's datagrams and multicast go by them.
+# Device-managed steering: Linux's drivers make a rule for each multicast group of a queue pair and
+# for the unicast of IPoIB's, and IPoIB, rdma_cm's datagrams and multicast go by them.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # timeout: 300

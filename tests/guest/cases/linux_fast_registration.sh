@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Linux's NVMe over Fabrics, both ends in one guest, over the modelled adapter: its reads and writes register memory by
-# work requests, and the target's answers invalidate it. What is written is read back and compared.
+# Linux's NVMe over Fabrics, both ends in one guest, over the modelled adapter: its reads and writes
+# register memory by work requests, and the target's answers invalidate it. What is written is read
+# back and compared.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh --memory 768M
 # timeout: 400
 . /usr/lib/guest/lib.sh

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Linux's own mlx4_core and mlx4_ib, unmodified, on the bare device: two active InfiniBand ports, RC, UD and SRQ
-# traffic in loopback, and the drivers go again. With MSI-X, with INTx, and with small event and completion entries.
+# Linux's own mlx4_core and mlx4_ib, unmodified, on the bare device: two active InfiniBand ports,
+# RC, UD and SRQ traffic in loopback, and the drivers go again. With MSI-X, with INTx, and with
+# small event and completion entries.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # timeout: 400
 # again: 6.12 long --kernel bookworm-backports/6.12
@@ -10,7 +11,8 @@
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
 
-# round NAME EXPECTED [OPTIONS...]: EXPECTED is a line of the kernel's log that a card gives too, or empty.
+# round NAME EXPECTED [OPTIONS...]: EXPECTED is a line of the kernel's log that a card gives too, or
+# empty.
 round() {
   round_name=$1
   round_expected=$2
@@ -37,7 +39,7 @@ round() {
 round "MSI-X" ""
 cat /run/devinfo
 round "INTx" "" msi_x=0
-# mlx4_core says so at level warn whenever the user turns the option off on a card that has it (Linux 6.1 main.c
-# mlx4_dev_cap).
+# mlx4_core says so at level warn whenever the user turns the option off on a card that has it
+# (Linux 6.1 main.c mlx4_dev_cap).
 round "32-byte entries" '64B EQEs/CQEs supported by the device but not enabled$' enable_64b_cqe_eqe=0
 say "all done: $(host get commands) commands"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Pingpongs and a cross-section of perftest's matrix in loopback: each verb, service and figure once at least.
-# linux_perftest_all has the whole. The adapter reads send queues ahead: what is not stamped would
-# be a complaint.
+# Pingpongs and a cross-section of perftest's matrix in loopback: each verb, service and figure once
+# at least. linux_perftest_all has the whole. The adapter reads send queues ahead: what is not
+# stamped would be a complaint.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_perftest.sh:/guest/linux_perftest.sh
 # options: --device mlx4,x-prefetch=on

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# IPoIB, connections by rdma_cm over it, and the tools that manage a subnet, with Linux's own drivers and the built-in
-# subnet manager: what IPoIB and the connection manager ask of the subnet administrator, and answers from agents.
-# Every packet of port 1 decodes, with both CRCs right.
+# IPoIB, connections by rdma_cm over it, and the tools that manage a subnet, with Linux's own
+# drivers and the built-in subnet manager: what IPoIB and the connection manager ask of the subnet
+# administrator, and answers from agents. Every packet of port 1 decodes, with both CRCs right.
 # options: --device mlx4,capture1=FILE
 # then: tests/model/check_captures.py --file FILE
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
@@ -27,7 +27,8 @@ for address in 10.0.1.1 10.0.2.1; do
   connection "return status 0" mckey -m 224.0.1.5 -b $address -- mckey -m 224.0.1.5 -b $address -s
 done
 
-# An interface of the same port in another network namespace: what they send each other passes the adapter.
+# An interface of the same port in another network namespace: what they send each other passes the
+# adapter.
 ip netns add far || fail "ip netns"
 ip link add link ib0 name ib0far type ipoib && ip link set ib0far netns far || fail "a second interface of port 1"
 ip netns exec far ip link set ib0far up && ip netns exec far ip addr add 10.0.1.2/24 dev ib0far || fail "ib0far"

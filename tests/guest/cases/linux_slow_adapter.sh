@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# An adapter that takes its time, each time another: Linux's driver comes up, moves data and goes, and has nothing to say.
+# An adapter that takes its time, each time another: Linux's driver comes up, moves data and goes,
+# and has nothing to say.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # timeout: 150
 . /usr/lib/guest/lib.sh

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# A technician's tools, firmware's and the fabric's, on the three variants under Linux's own driver: what each says of an
-# adapter is compared with what the others, the driver and configuration space say of it. mstflint 4.21 does not know a
-# ConnectX-2.
+# A technician's tools, firmware's and the fabric's, on the three variants under Linux's own driver:
+# what each says of an adapter is compared with what the others, the driver and configuration space
+# say of it. mstflint 4.21 does not know a ConnectX-2.
 # options: --no-device --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: -- -device mlx4,id=hca0 -device mlx4,id=hca1,variant=connectx3 -device mlx4,id=hca2,variant=connectx2
 # timeout: 400
@@ -38,8 +38,8 @@ image() {
   is PSID "$(sys board_id)"
   node=$(guid node_guid)
   low=$(printf %d "0x$node")
-  # Node, port 1, port 2 and system image follow each other; the MACs are the low parts of the ports' GUIDs.
-  # (captures, section 6)
+  # Node, port 1, port 2 and system image follow each other; the MACs are the low parts of the
+  # ports' GUIDs. (captures)
   [ "$(guid sys_image_guid)" = "$(printf %016x $((low + 3)))" ] || fail "$device: system image GUID"
   has "^GUIDs: +$node $(printf %016x $((low + 1))) $(printf %016x $((low + 2))) $(guid sys_image_guid)"
   vendor_part=$((low >> 40))
@@ -64,14 +64,14 @@ firmware_tools() {
   run mstflint -i /run/image q
   image
   run mstflint -i /run/image v
-  # What runs is told apart from what is in the flash (captures, section 6): it is the same.
+  # What runs is told apart from what is in the flash (captures): it is the same.
   run mstmcra "$address" 0x1f064.16:16
   has "^$(printf 0x%08x "${version%%.*}")\$"
 
   run mstmcra "$address" 0xf0014
   has "^$hardware\$"
-  # The table of MSI-X by configuration space, which tools use while a driver has BAR 0: the first vector has an address
-  # below 4 GiB, since the driver runs, in the bytes' order of BAR 0.
+  # The table of MSI-X by configuration space, which tools use while a driver has BAR 0: the first
+  # vector has an address below 4 GiB, since the driver runs, in the bytes' order of BAR 0.
   run mstmcra "/sys/bus/pci/devices/$address/config" 0x7c000
   has "^0x[0-9a-f]{6}fe\$"
   run mstmcra "/sys/bus/pci/devices/$address/config" 0x7c004
@@ -95,8 +95,8 @@ firmware_tools() {
 fabric_tools() {
   lid=$(printf %d "$(sys ports/1/lid)")
   run vendstat -C "$device" -P 1 -N "$lid"
-  # Of a ConnectX-2 the tool reads the version's short form, whose last part has one byte (infiniband-diags vendstat.c,
-  # ext_fw_info_device).
+  # Of a ConnectX-2 the tool reads the version's short form, whose last part has one byte
+  # (infiniband-diags vendstat.c, ext_fw_info_device).
   short=$(echo "$version" | awk -F. -v device="$device" '
     device == "mlx4_2" { $3 %= 256 }
     { printf "%02d\\.%02d\\.%02d", $1, $2, $3 }')

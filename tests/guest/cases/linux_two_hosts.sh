@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Two guests with Linux's own drivers, cabled port to port, and OpenSM in one of them: both ports become Active, traffic
-# crosses, OpenSM dies and the other host's takes over, a LID changes under traffic.
+# Two guests with Linux's own drivers, cabled port to port, and OpenSM in one of them: both ports
+# become Active, traffic crosses, OpenSM dies and the other host's takes over, a LID changes under
+# traffic.
 # options: --hosts 2 --memory 768M
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# The whole of perftest's matrix between two guests (linux_perftest.sh says what it is), and the pingpongs with events.
+# The whole of perftest's matrix between two guests (linux_perftest.sh says what it is), and the
+# pingpongs with events.
 # options: --hosts 2 --memory 768M
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# Function-level reset by the guest's kernel: offered only where the card has it, and Linux's driver comes up
-# after it.
+# Function-level reset by the guest's kernel: offered only where the card has it, and Linux's driver
+# comes up after it.
 # options: --device mlx4,flr=on -- -device mlx4,flr=off,addr=9
 # timeout: 120
 . /usr/lib/guest/lib.sh

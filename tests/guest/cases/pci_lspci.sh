@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# What lspci prints of cards that are set up as four captured ones, field by field against the captures
-# (tests/guest/pci/fields.txt); what differs is listed with its reason (differences.txt). Behind root ports, as cards are:
-# of a device that is built into the chipset lspci leaves LnkCap2 and LnkCtl2 out.
+# What lspci prints of cards that are set up as four captured ones, field by field against the
+# captures (tests/guest/pci/fields.txt); what differs is listed with its reason (differences.txt).
+# Behind root ports, as cards are: of a device that is built into the chipset lspci leaves LnkCap2
+# and LnkCtl2 out.
 # options: --no-device --file tests/guest/pci:/guest/pci --file tests/guest/card/compare.awk:/guest/compare.awk
 # options: -- -device pcie-root-port,id=slot1,chassis=1 -device mlx4,bus=slot1,class-code=0x020000
 # options: -device pcie-root-port,id=slot2,chassis=2 -device mlx4,bus=slot2,variant=connectx3,class-code=0x020700
@@ -27,7 +28,8 @@ shown() {
   awk -v as="$shown_as lspci" -f /guest/pci/flatten.awk /run/tool
 }
 
-# enumerated NUMBER CARD: what the kernel says when it finds the card; sizes for addresses, which are the system's.
+# enumerated NUMBER CARD: what the kernel says when it finds the card; sizes for addresses, which
+# are the system's.
 enumerated() {
   dmesg | sed -n "s/^\[[^]]*\] pci $(address "$1"): //p" | while IFS= read -r line; do
     case $line in
@@ -56,7 +58,8 @@ modprobe mlx4_core || fail "modprobe mlx4_core"
 } >/run/shown
 awk -f /guest/compare.awk /run/shown /guest/pci/fields.txt /guest/pci/differences.txt || fail "not as on real cards"
 
-# No capture has more than lspci -v of a ConnectX-3 Pro: beyond that it is as the ConnectX-3, but for its names.
+# No capture has more than lspci -v of a ConnectX-3 Pro: beyond that it is as the ConnectX-3, but
+# for its names.
 shown 1 card -vvv >/run/pro
 shown 2 card -vvv >/run/three
 grep -vxF -f /run/three /run/pro | sed 's/^card lspci //' >/run/others

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# VFIO in the guest, shown with a simple device of QEMU's own: its group behind the virtual IOMMU is viable.
+# VFIO in the guest, shown with a simple device of QEMU's own: its group behind the virtual IOMMU is
+# viable.
 # options: --no-device -- -device edu
 # timeout: 60
 . /usr/lib/guest/lib.sh

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# flatten.awk -v as="CARD lspci": what lspci -v or -vvv -x prints of one device, on standard input, as lines
-# "CARD lspci FIELD = VALUE". Names begin with the capability and the register; releases of lspci break lines at
-# different places, so each flag and each part between commas is a field of its own. Where the BARs are, and the
-# interrupt's number, is left out: the system's choice.
+# flatten.awk -v as="CARD lspci": what lspci -v or -vvv -x prints of one device, on standard input,
+# as lines "CARD lspci FIELD = VALUE". Names begin with the capability and the register; releases of
+# lspci break lines at different places, so each flag and each part between commas is a field of its
+# own. Where the BARs are, and the interrupt's number, is left out: the system's choice.
 function tell(name, value) {
   if (seen[name]++) name = name " (" seen[name] ")"
   print as, name " = " value

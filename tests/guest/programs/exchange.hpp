@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <string>
 
-/// What a peer needs to know of a queue pair and its memory. Hosts of one kind: no byte order of its own.
+/// What a peer needs to know of a queue pair and its memory. Hosts of one kind: no byte order of
+/// its own.
 struct endpoint {
   std::uint32_t qpn = 0, first_psn = 0;
   std::uint16_t lid = 0;

@@ -12,13 +12,15 @@
 
 #include "exchange.hpp"
 
-/// A queue pair with its memory, in slots of equal size. Every failure of a verb ends the program with a message.
+/// A queue pair with its memory, in slots of equal size. Every failure of a verb ends the program
+/// with a message.
 class link_end {
  public:
   /// Room before a received datagram, for its GRH.
   static constexpr std::uint32_t grh_bytes = 40;
 
-  /// A queue pair of port 1 with `slots` slots for up to `bytes_max` bytes, and as many work requests on either queue.
+  /// A queue pair of port 1 with `slots` slots for up to `bytes_max` bytes, and as many work
+  /// requests on either queue.
   link_end(const std::string& device, ibv_qp_type type, unsigned slots, std::uint32_t bytes_max);
 
   bool datagrams() const { return type_ == IBV_QPT_UD; }
@@ -31,8 +33,8 @@ class link_end {
   std::byte* slot(std::uint64_t n) { return memory_.data() + n * slot_bytes_; }
   /// Posts slot `n` for a message.
   void receive_into(std::uint64_t n);
-  /// Posts a request for message `n`, its first bytes in slot `n % slots`, to or from slot `n` of the peer; an atomic is
-  /// for the peer's slot 0. The completion bears `n`.
+  /// Posts a request for message `n`, its first bytes in slot `n % slots`, to or from slot `n` of
+  /// the peer; an atomic is for the peer's slot 0. The completion bears `n`.
   void request(ibv_wr_opcode operation, std::uint32_t n, std::size_t bytes);
   /// False: nothing completed for so long.
   bool next(ibv_wc& completion, std::chrono::milliseconds patience);

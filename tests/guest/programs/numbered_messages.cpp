@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// numbered_messages: moves messages that carry their number from one host to another, by sends, RDMA writes, RDMA reads
-// or atomics, and says what became of them: each once and in order, or some lost, and none changed. Exit status 0 when
-// the service has kept what it promises, also where a reliable connection has ended because its retries were over; 3, on
-// both hosts, when that was before --least of its messages were through.
+// numbered_messages: moves messages that carry their number from one host to another, by sends,
+// RDMA writes, RDMA reads or atomics, and says what became of them: each once and in order, or some
+// lost, and none changed. Exit status 0 when the service has kept what it promises, also where a
+// reliable connection has ended because its retries were over; 3, on both hosts, when that was
+// before --least of its messages were through.
 #include <arpa/inet.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Every class template of the core's public headers, instantiated whole. Tables and command families come
-// from a generated file beside this one.
+// Every class template of the core's public headers, instantiated whole. Tables and command
+// families come from a generated file beside this one.
 #include <freehca/firmware_cmds/mad.hpp>
 #include <freehca/firmware_cmds/mr.hpp>
 #include <freehca/firmware_cmds/port.hpp>

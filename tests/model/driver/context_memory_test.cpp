@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Context memory on demand: growth, joining, batches, giving back, running out, and a device that fails while up.
+// Context memory on demand: growth, joining, batches, giving back, running out, and a device that
+// fails while up.
 #include <map>
 #include <set>
 
@@ -228,7 +229,8 @@ TEST_F(context_memory, running_out_of_pages_is_an_error_that_names_the_budget) {
   EXPECT_TRUE(unmap(4 * far).ok());
 }
 
-/// Pages that UNMAP_ICM could not ask for come back when the command in doubt is answered, whoever sent it.
+/// Pages that UNMAP_ICM could not ask for come back when the command in doubt is answered, whoever
+/// sent it.
 TEST_F(context_memory, what_a_command_in_doubt_held_up_comes_back_behind_its_answer) {
   using fate = model::command_verdict::fate;
   ASSERT_TRUE(map(12 * far, far).ok());

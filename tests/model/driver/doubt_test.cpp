@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// While a command of bring-up is in doubt, somebody takes all that the device has left: nothing that the command
-// named may be among it, and the late answer, with all that it writes, must land in nothing of it.
+// While a command of bring-up is in doubt, somebody takes all that the device has left: nothing
+// that the command named may be among it, and the late answer, with all that it writes, must land
+// in nothing of it.
 #include <memory>
 #include <set>
 

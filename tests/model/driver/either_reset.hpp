@@ -6,8 +6,8 @@
 
 namespace freehca::testing {
 
-/// A device that is open, tried with function level reset and with the reset through the register. Commands time
-/// out soon: virtual time costs polls.
+/// A device that is open, tried with function level reset and with the reset through the register.
+/// Commands time out soon: virtual time costs polls.
 class either_reset : public ::testing::TestWithParam<bool> {
  protected:
   either_reset() : rig(options()) {}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// When an event queue asks for an interrupt: once it is empty, and not for each event on the way there.
+// When an event queue asks for an interrupt: once it is empty, and not for each event on the way
+// there.
 #include <freehca/firmware_cmds/nop.hpp>
 
 #include "device_rig.hpp"

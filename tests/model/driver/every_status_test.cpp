@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Every command of every sequence fails once: refused with every status that there is, answered late in both ways,
-// never answered. No status is left out: nothing says which of them a command of real firmware cannot give.
+// Every command of every sequence fails once: refused with every status that there is, answered
+// late in both ways, never answered. No status is left out: nothing says which of them a command of
+// real firmware cannot give.
 #include <iostream>
 
 #include "hoard.hpp"
@@ -37,8 +38,8 @@ constexpr command_status statuses[] = {
     command_status::multi_function_required,
 };
 
-/// Bring-up goes on after these: firmware that does not know a command that changes nothing, and a port that
-/// is asked for fewer lanes next.
+/// Bring-up goes on after these: firmware that does not know a command that changes nothing, and a
+/// port that is asked for fewer lanes next.
 bool is_tolerated(opcode code, command_status s) {
   return (code == opcode::mod_stat_cfg && s == command_status::bad_operation) ||
          (code == opcode::set_port &&

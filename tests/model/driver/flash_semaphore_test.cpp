@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The semaphore of the flash, which a reset through the register takes: held by a tool, or by one that died.
+// The semaphore of the flash, which a reset through the register takes: held by a tool, or by one
+// that died.
 #include <freehca/layouts/register_map.hpp>
 
 #include "device_rig.hpp"

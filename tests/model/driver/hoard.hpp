@@ -12,8 +12,8 @@
 
 namespace freehca::testing {
 
-/// All that a device has left: pages, doorbell records and object numbers, taken by somebody else while commands
-/// are in doubt. What the firmware may still touch must not be among it.
+/// All that a device has left: pages, doorbell records and object numbers, taken by somebody else
+/// while commands are in doubt. What the firmware may still touch must not be among it.
 class hoard {
  public:
   explicit hoard(device& from) : device_(from) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Firmware whose answers make no sense: it asks for memory that nobody has, or names registers that are not there.
+// Firmware whose answers make no sense: it asks for memory that nobody has, or names registers that
+// are not there.
 #include <cstring>
 
 #include <freehca/layouts/hcr.hpp>
@@ -117,7 +118,8 @@ class lying_device : public ::testing::Test {
   platform_operations operations_;
 };
 
-/// Their doorbells stand in UAR pages that are reserved, so they cannot be used (Linux fw.c mlx4_QUERY_DEV_CAP).
+/// Their doorbells stand in UAR pages that are reserved, so they cannot be used (Linux fw.c
+/// mlx4_QUERY_DEV_CAP).
 TEST_F(lying_device, keeps_uar_pages_but_not_the_event_queues_of_their_doorbells) {
   using l = layouts::query_dev_cap;
   change_answer<l>(opcode::query_dev_cap, [](layouts::image<l>& a) {

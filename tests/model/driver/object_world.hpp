@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A small world for every order of events in the life of operations of several steps: three of them, two command slots, and firmware
-// that answers each command when and as the order says. One device serves all orders: after each of them nothing may
-// be left of it.
+// A small world for every order of events in the life of operations of several steps: three of
+// them, two command slots, and firmware that answers each command when and as the order says. One
+// device serves all orders: after each of them nothing may be left of it.
 //
-// The driver sees answers and the time in poll() alone. So of orders that differ only in where, between two polls, an
-// answer or a deadline stands among starts and cancels, one is played: answers, then the deadline, then the others.
+// The driver sees answers and the time in poll() alone. So of orders that differ only in where,
+// between two polls, an answer or a deadline stands among starts and cancels, one is played:
+// answers, then the deadline, then the others.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,8 @@ inline const char* name_of(happening h) {
   return names[static_cast<unsigned>(h)];
 }
 
-/// Which way the search goes at each event: the last way that has a next one is taken in the next order.
+/// Which way the search goes at each event: the last way that has a next one is taken in the next
+/// order.
 class choices {
  public:
   std::size_t among(std::size_t ways) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Opening a device and its verbs objects fails at each step once: nothing is kept, and the next try works.
+// Opening a device and its verbs objects fails at each step once: nothing is kept, and the next try
+// works.
 #include "verbs_rig.hpp"
 
 namespace freehca {
@@ -118,8 +119,8 @@ TEST_F(open_verbs, that_fails_keeps_nothing) {
     EXPECT_EQ(s.where(), static_cast<unsigned>(verbs_budget::item::requests));
     EXPECT_FALSE(objects.is_open());
     EXPECT_TRUE(objects.holdings().none());
-    // The handles that the first objects of an open one would have name nothing: no object is in the storage,
-    // which is the caller's again.
+    // The handles that the first objects of an open one would have name nothing: no object is in
+    // the storage, which is the caller's again.
     EXPECT_TRUE(objects.destroy(pd_handle{0, 1}).is(driver_error::stale_handle));
     EXPECT_EQ(objects.queue(cq_handle{0, 1}), nullptr);
     EXPECT_EQ(objects.send_queue(qp_handle{0, 1}), nullptr);

@@ -8,7 +8,8 @@
 
 namespace freehca::testing {
 
-/// Two connected queue pairs on port 1, each with a completion queue, addressed by the port's own LID.
+/// Two connected queue pairs on port 1, each with a completion queue, addressed by the port's own
+/// LID.
 class rc_pair {
  public:
   explicit rc_pair(verbs_rig& rig, const queue_pair_attributes& shape = {.sends = 16,

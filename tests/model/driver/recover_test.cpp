@@ -88,7 +88,8 @@ TEST_P(recover, from_a_bring_up_that_is_in_doubt) {
   expect_up(3);
 }
 
-/// The undo that a late answer lets begin is joined: it says how the teardown went, not why the bring-up failed.
+/// The undo that a late answer lets begin is joined: it says how the teardown went, not why the
+/// bring-up failed.
 TEST_P(recover, a_teardown_that_joins_an_undo_has_an_outcome_of_its_own) {
   unsigned joined = 0;
   for (unsigned nth = 5; nth < 25; ++nth) {
@@ -219,7 +220,8 @@ TEST(health, is_not_looked_at_when_nobody_wants_it) {
   rig.adapter.close();
 }
 
-/// While it waits for its ports, nothing but the look at the buffer tells a bring-up that the device is gone.
+/// While it waits for its ports, nothing but the look at the buffer tells a bring-up that the
+/// device is gone.
 TEST(health, is_looked_at_during_bring_up_too) {
   testing::device_rig rig;
   ASSERT_TRUE(rig.adapter.open(rig.setup).ok());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A device that dies, or whose firmware stops, in the midst of traffic and commands, again and again in one process:
-// every operation and every work request ends once, everything comes back, and the device works again.
+// A device that dies, or whose firmware stops, in the midst of traffic and commands, again and
+// again in one process: every operation and every work request ends once, everything comes back,
+// and the device works again.
 #include <algorithm>
 #include <functional>
 #include <iostream>
@@ -46,7 +47,8 @@ class recovery : public ::testing::Test {
     };
     return o;
   }
-  // A function that was reset has forgotten its queue pairs; one that is not may not master the bus.
+  // A function that was reset has forgotten its queue pairs; one that is not may not master the
+  // bus.
   bool may_write() {
     return rig.machine.counter("icm_pages") != 0 && rig.machine.configuration().bus_master();
   }
@@ -223,7 +225,8 @@ TEST_F(recovery, from_answers_that_come_twice) {
   EXPECT_GT(ignored, rounds);
 }
 
-// Commands whose answer is not told time out: the driver does not look for it. Completion queues are looked at.
+// Commands whose answer is not told time out: the driver does not look for it. Completion queues
+// are looked at.
 TEST_F(recovery, from_events_that_are_lost) {
   recovers_by_itself = true;
   std::uint64_t looks = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// An adapter without function level reset: the reset through the register wipes configuration space, and
-// whatever interrupts bring-up, the adapter is usable afterwards.
+// An adapter without function level reset: the reset through the register wipes configuration
+// space, and whatever interrupts bring-up, the adapter is usable afterwards.
 #include <array>
 
 #include "device_rig.hpp"
@@ -29,7 +29,8 @@ class register_reset : public ::testing::Test {
   }
   void SetUp() override { ASSERT_TRUE(rig.adapter.open(rig.setup).ok()); }
   void TearDown() override {
-    // What an adapter suffers whose bus mastering was switched off while it was up: its events get nowhere.
+    // What an adapter suffers whose bus mastering was switched off while it was up: its events get
+    // nowhere.
     for (const std::string& c : rig.machine.complaints())
       EXPECT_TRUE(closed_while_up && (c.find("is not mapped any more") != std::string::npos ||
                                       c.find("no event queue takes it") != std::string::npos))

@@ -9,7 +9,8 @@
 
 namespace freehca::testing {
 
-/// Every work request that was posted, by its wr_id, and how it ended: once, whatever becomes of the device.
+/// Every work request that was posted, by its wr_id, and how it ended: once, whatever becomes of
+/// the device.
 class request_account {
  public:
   /// A wr_id that no request had before.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Work requests that are out when the device is reset, in all the states that their queue pair can be in.
+// Work requests that are out when the device is reset, in all the states that their queue pair can
+// be in.
 #include <functional>
 #include <memory>
 #include <random>
@@ -267,8 +268,9 @@ TEST_F(request_end, what_is_done_when_told_leaves_nothing_behind) {
   EXPECT_TRUE(rig.objects.holdings().none());
 }
 
-// A device that writes anything into completion queues: no request ends twice, none that was not posted, and none is
-// out afterwards. One that it passes over by naming a later one counts as not signaled.
+// A device that writes anything into completion queues: no request ends twice, none that was not
+// posted, and none is out afterwards. One that it passes over by naming a later one counts as not
+// signaled.
 TEST_F(request_end, a_ring_full_of_lies_ends_no_request_twice) {
   constexpr unsigned rounds = 20, requests = 12;
   std::mt19937_64 random(3);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Context memory that is lent in advance: how few commands and entries it takes, that nothing follows, and that all of it
-// comes back.
+// Context memory that is lent in advance: how few commands and entries it takes, that nothing
+// follows, and that all of it comes back.
 #include <algorithm>
 #include <iostream>
 #include <random>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A deadline on the whole of bring-up, teardown and recovery, at every instant at which the driver had something to do.
+// A deadline on the whole of bring-up, teardown and recovery, at every instant at which the driver
+// had something to do.
 #include "either_reset.hpp"
 
 namespace freehca {
@@ -14,7 +15,8 @@ class sequence_deadline : public testing::either_reset {
  protected:
   using start = void (device::*)(operation&);
 
-  /// When the driver looked, counted from the start of a sequence that nothing disturbs, at most `most` of them.
+  /// When the driver looked, counted from the start of a sequence that nothing disturbs, at most
+  /// `most` of them.
   std::vector<std::uint64_t> instants(start sequence, std::size_t most) {
     std::vector<std::uint64_t> all{0};
     const std::uint64_t begun = rig.machine.time();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A host that sleeps by poll() and next_deadline(): not told to look at once while all there is to do waits for the
-// device, and told of everything that has ended.
+// A host that sleeps by poll() and next_deadline(): not told to look at once while all there is to
+// do waits for the device, and told of everything that has ended.
 #include <freehca/firmware_cmds/command.hpp>
 #include <freehca/hca/port_operation.hpp>
 
@@ -37,7 +37,8 @@ struct sleep : ::testing::Test {
     rig.machine.adapter().judge_commands({});
     rig.machine.adapter().release_held_commands();
   }
-  /// Of a thousand looks, a millisecond apart: how many wanted the next one at once. A few do, behind what has come.
+  /// Of a thousand looks, a millisecond apart: how many wanted the next one at once. A few do,
+  /// behind what has come.
   unsigned wide_awake() {
     unsigned at_once = 0;
     for (unsigned i = 0; i < 1000; ++i) {

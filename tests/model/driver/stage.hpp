@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A device, what stands on it, and the sequences of commands that it goes through: the tests that fail every command
-// of every sequence walk one table.
+// A device, what stands on it, and the sequences of commands that it goes through: the tests that
+// fail every command of every sequence walk one table.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@
 
 namespace freehca::testing {
 
-/// A device with at most one object of each kind. Operations under test are started by name; what leads up to them
-/// is made without fault.
+/// A device with at most one object of each kind. Operations under test are started by name; what
+/// leads up to them is made without fault.
 class stage {
  public:
   stage(bool interrupts, bool function_level_reset);
@@ -61,7 +61,8 @@ class stage {
   void must(started op);
   void run_for(std::uint64_t nanoseconds);
 
-  /// The n-th command from now on meets `verdict`, counting from 1. What the device asks by itself is not counted.
+  /// The n-th command from now on meets `verdict`, counting from 1. What the device asks by itself
+  /// is not counted.
   void fail_command(unsigned n, model::command_verdict verdict, bool counts_datagrams);
   void fail_none();
   layouts::opcode struck{};  ///< the command that it was; 0: none was the n-th

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A bring-up that is cancelled, pulled, or closed, at every one of its commands. Those that fail: every_status_test.cpp.
+// A bring-up that is cancelled, pulled, or closed, at every one of its commands. Those that fail:
+// every_status_test.cpp.
 #include "either_reset.hpp"
 
 namespace freehca {

@@ -126,7 +126,8 @@ class verbs_rig {
   storage device_storage_, verbs_storage_;
 };
 
-/// A buffer in shuffled pages, registered from an offset inside the first page on, with guard bytes around.
+/// A buffer in shuffled pages, registered from an offset inside the first page on, with guard bytes
+/// around.
 class registered_buffer {
  public:
   registered_buffer(verbs_rig& rig, pd_handle domain, std::size_t bytes, std::uint32_t offset,

@@ -10,9 +10,9 @@
 
 namespace freehca::testing {
 
-/// Sends, writes and reads in both directions of a pair, as many as the windows allow, each byte looked at when its
-/// request ends, and each request in the account. Completions are asked for by events; now and then the queues are
-/// looked at all the same, for the event that does not come.
+/// Sends, writes and reads in both directions of a pair, as many as the windows allow, each byte
+/// looked at when its request ends, and each request in the account. Completions are asked for by
+/// events; now and then the queues are looked at all the same, for the event that does not come.
 class verified_traffic {
  public:
   verified_traffic(verbs_rig& rig, request_account& account)
@@ -79,7 +79,8 @@ class verified_traffic {
  private:
   static constexpr std::size_t bytes = 96, slots = 16;
   static constexpr std::size_t area = bytes * slots, areas = 5;
-  // The areas of each buffer: sent from, received into, written into by the other side, read by it, and what was read.
+  // The areas of each buffer: sent from, received into, written into by the other side, read by it,
+  // and what was read.
   static constexpr std::size_t send_area = 0, receive_area = 1, write_area = 2, read_area = 3,
                                answer_area = 4;
   static constexpr unsigned most_sends = 12;

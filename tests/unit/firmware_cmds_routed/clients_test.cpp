@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Several clients on one channel: fair turns, one order for one object, and an end for all that one has sent.
+// Several clients on one channel: fair turns, one order for one object, and an end for all that one
+// has sent.
 #include <algorithm>
 #include <deque>
 #include <map>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Every order of events in a small world: a few commands, two slots, and a firmware that answers in time, late or
-// never. Each order is played from the start; what must hold is looked at after each event.
+// Every order of events in a small world: a few commands, two slots, and a firmware that answers in
+// time, late or never. Each order is played from the start; what must hold is looked at after each
+// event.
 #include <algorithm>
 #include <iostream>
 #include <memory>

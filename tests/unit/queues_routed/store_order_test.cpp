@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the device can see while a WQE is being written: every store is logged, and after each of them the ring
-// must be one that a prefetching device reads rightly.
+// What the device can see while a WQE is being written: every store is logged, and after each of
+// them the ring must be one that a prefetching device reads rightly.
 #include <freehca/queues/cq.hpp>
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The device's end of the command register, played by a test: the routed accessors of the HAL end here.
+// The device's end of the command register, played by a test: the routed accessors of the HAL end
+// here.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,8 @@ struct posted_command {
   }
 };
 
-/// A device that does what the test says. One at a time: the accessors are functions, and find it by a
-/// global.
+/// A device that does what the test says. One at a time: the accessors are functions, and find it
+/// by a global.
 class scripted_device {
  public:
   scripted_device();
@@ -45,8 +46,8 @@ class scripted_device {
   std::vector<posted_command> posted;
   const posted_command& last() const { return posted.back(); }
 
-  /// What the register does when a command arrives. Polled commands keep `go` until answer(); commands by
-  /// event lose it at once, or at take() when this is false.
+  /// What the register does when a command arrives. Polled commands keep `go` until answer();
+  /// commands by event lose it at once, or at take() when this is false.
   bool takes_at_once = true;
   bool all_ones = false;
   /// Polled commands are answered with ok at once.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// SIGINT in the middle of anything, as far as the process sees it: whenever the program sleeps. The adapter is left
-// so that the next one can use it.
+// SIGINT in the middle of anything, as far as the process sees it: whenever the program sleeps. The
+// adapter is left so that the next one can use it.
 #include "session_rig.hpp"
 
 namespace freehca::verified_traffic {

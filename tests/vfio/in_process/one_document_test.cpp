@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// hcactl's commands on the modelled adapter: with --json there is one document on standard output, however it went.
+// hcactl's commands on the modelled adapter: with --json there is one document on standard output,
+// however it went.
 #include <optional>
 #include <ostream>
 #include <string>

@@ -40,7 +40,8 @@ TEST(report, names_all_that_an_adapter_is) {
   EXPECT_EQ(j["internal_errors_show"], true);
   ASSERT_EQ(j["ports"].size(), 2u);
   EXPECT_EQ(j["ports"][1]["state"], "Active");
-  // What the firmware of a ConnectX-3 Pro says (captures, by way of the model), and not what the budget took.
+  // What the firmware of a ConnectX-3 Pro says (captures, by way of the model), and not what the
+  // budget took.
   const auto& limits = j["capabilities"]["limits"];
   EXPECT_EQ(limits["qps"], 1u << 24);
   EXPECT_EQ(limits["mtts"], 1u << 31);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Firmware that does not take objects back: a reset ends them, and only then does the driver forget them.
+// Firmware that does not take objects back: a reset ends them, and only then does the driver forget
+// them.
 #include <ostream>
 #include <tuple>
 

@@ -41,12 +41,12 @@ struct channel_statistics {
   std::uint32_t most_in_flight = 0;
 };
 
-/// The asynchronous command channel: runs commands through the host command register, one at a time while
-/// polled, and by completion events as many as the firmware allows.
+/// The asynchronous command channel: runs commands through the host command register, one at a time
+/// while polled, and by completion events as many as the firmware allows.
 ///
-/// One owner thread calls everything here. No call waits. Commands complete, and leases settle, from poll()
-/// and device_was_reset() only, so that a callback may submit, cancel and restart freely; it may not call
-/// poll().
+/// One owner thread calls everything here. No call waits. Commands complete, and leases settle,
+/// from poll() and device_was_reset() only, so that a callback may submit, cancel and restart
+/// freely; it may not call poll().
 class channel {
  public:
   static constexpr unsigned most_slots = 256;
@@ -69,50 +69,53 @@ class channel {
   bool is_open() const { return slots_ != nullptr; }
   void close();
 
-  /// Queues it, as a command of the channel's owner; those of others go through a command_client. Never completes
-  /// it from inside: whatever is wrong with it, poll() tells.
+  /// Queues it, as a command of the channel's owner; those of others go through a command_client.
+  /// Never completes it from inside: whatever is wrong with it, poll() tells.
   void submit(command& c) { submit(own_, c); }
-  /// Whether commands of clients are taken, as they are at first. When no longer: what they have queued ends with
-  /// driver_error::bad_state, what is in flight goes on.
+  /// Whether commands of clients are taken, as they are at first. When no longer: what they have
+  /// queued ends with driver_error::bad_state, what is in flight goes on.
   void admit_clients(bool yes);
 
-  /// Posts what may be posted, looks at the command register, enforces deadlines, then completes what ended
-  /// and settles what was answered late. Drain the asynchronous event queue first: a completion that is
-  /// there already must not be called a timeout. Returns the number of commands completed.
+  /// Posts what may be posted, looks at the command register, enforces deadlines, then completes
+  /// what ended and settles what was answered late. Drain the asynchronous event queue first: a
+  /// completion that is there already must not be called a timeout. Returns the number of commands
+  /// completed.
   unsigned poll();
 
-  /// Completion events from now on, `limit` commands at once at most (QUERY_FW's 1 << log_max_cmd), no more
-  /// than there are slots; or polling again. Takes effect as soon as nothing is in flight; what is queued
-  /// waits for that.
+  /// Completion events from now on, `limit` commands at once at most (QUERY_FW's 1 << log_max_cmd),
+  /// no more than there are slots; or polling again. Takes effect as soon as nothing is in flight;
+  /// what is queued waits for that.
   void use_events(unsigned limit);
   void use_polling();
   bool uses_events() const { return events_; }
 
-  /// A completion that was found in the asynchronous event queue, its fields as the EQE gave them. The read
-  /// of the EQE must be ordered ahead of this call by barrier::dma_load_to_dma_load().
+  /// A completion that was found in the asynchronous event queue, its fields as the EQE gave them.
+  /// The read of the EQE must be ordered ahead of this call by barrier::dma_load_to_dma_load().
   void on_completion(std::uint16_t token, std::uint8_t raw_status, std::uint64_t output_immediate);
 
-  /// The device is lost (catastrophic error, surprise removal): all commands end with `why` at the next
-  /// poll(), later ones as well, until device_was_reset(). What was in flight is in doubt.
+  /// The device is lost (catastrophic error, surprise removal): all commands end with `why` at the
+  /// next poll(), later ones as well, until device_was_reset(). What was in flight is in doubt.
   void fail_all(status why);
 
-  /// The function was reset, or can no longer reach memory for another reason: nothing that was lent is in
-  /// doubt any more. Commands in flight or queued end with transport_error::reset. Delivers and settles
-  /// before it returns; called from a callback, the poll() around it or the next one does. Polled afterwards.
+  /// The function was reset, or can no longer reach memory for another reason: nothing that was
+  /// lent is in doubt any more. Commands in flight or queued end with transport_error::reset.
+  /// Delivers and settles before it returns; called from a callback, the poll() around it or the
+  /// next one does. Polled afterwards.
   void device_was_reset();
 
-  /// The limit in nanoseconds for a class of commands, counted from the posting. operation::set_deadline()
-  /// replaces it for one command.
+  /// The limit in nanoseconds for a class of commands, counted from the posting.
+  /// operation::set_deadline() replaces it for one command.
   void set_limit(patience p, std::uint64_t nanoseconds) {
     limits_[static_cast<unsigned>(p)] = nanoseconds;
   }
   std::uint64_t limit(patience p) const { return limits_[static_cast<unsigned>(p)]; }
-  /// How long the command register may stay taken before what is queued behind it ends with a timeout.
+  /// How long the command register may stay taken before what is queued behind it ends with a
+  /// timeout.
   void set_go_limit(std::uint64_t nanoseconds) { go_limit_ = nanoseconds; }
 
-  /// When poll() is due at the latest, on the platform's clock: 0 for at once (something can be posted or
-  /// delivered, or only polling shows progress), operation::no_deadline when nothing is going on. While a
-  /// command is in doubt and could still be answered there is always one.
+  /// When poll() is due at the latest, on the platform's clock: 0 for at once (something can be
+  /// posted or delivered, or only polling shows progress), operation::no_deadline when nothing is
+  /// going on. While a command is in doubt and could still be answered there is always one.
   std::uint64_t next_deadline() const;
 
   bool idle() const { return queued_ == 0 && in_flight_ == 0 && ended_.empty(); }
@@ -218,9 +221,10 @@ class channel {
   channel_statistics statistics_;
 
   static constexpr std::uint64_t second = 1'000'000'000;
-  // Linux 6.1 waits 60 s for any command (cmd.h MLX4_CMD_TIME_CLASS_*) and 10 s for the register (cmd.c
-  // GO_BIT_TIMEOUT_MSECS): a card under load, or one that clears memory in INIT_HCA, does take long. For the
-  // probe, no source: chosen. NOP does nothing; an answer that takes longer than this is a lost interrupt.
+  // Linux 6.1 waits 60 s for any command (cmd.h MLX4_CMD_TIME_CLASS_*) and 10 s for the register
+  // (cmd.c GO_BIT_TIMEOUT_MSECS): a card under load, or one that clears memory in INIT_HCA, does
+  // take long. For the probe, no source: chosen. NOP does nothing; an answer that takes longer than
+  // this is a lost interrupt.
   std::uint64_t limits_[patience_classes] = {2 * second, 60 * second, 60 * second};
   std::uint64_t go_limit_ = 10 * second;
   // How long a late answer may lie unseen. No source: chosen; nobody waits for it but memory.

@@ -13,7 +13,8 @@
 
 namespace freehca {
 
-/// Who goes first when several commands wait. Commands with equal keys keep their order across lanes.
+/// Who goes first when several commands wait. Commands with equal keys keep their order across
+/// lanes.
 enum class lane : std::uint8_t { management, teardown, bulk };
 inline constexpr unsigned lanes = 3;
 
@@ -32,8 +33,8 @@ struct command_request {
   enum class form : std::uint8_t { none, immediate, mailbox };
   /// Writes the input mailbox at the time of posting, through the dma accessors.
   using encoder = void (*)(command& from, std::byte* box) noexcept;
-  /// Reads the output mailbox of a command that the firmware answered with ok, through the dma accessors,
-  /// before the command completes.
+  /// Reads the output mailbox of a command that the firmware answered with ok, through the dma
+  /// accessors, before the command completes.
   using decoder = void (*)(command& into, const std::byte* box) noexcept;
 
   layouts::opcode opcode{};
@@ -50,13 +51,13 @@ struct command_request {
   bool barrier = false;  ///< nothing overlaps it: INIT_HCA, CLOSE_HCA, port commands
 };
 
-/// One firmware command: an operation that a channel runs. Usually a firmware_command<F> of typed.hpp; this
-/// class itself is the raw form that can carry any opcode.
+/// One firmware command: an operation that a channel runs. Usually a firmware_command<F> of
+/// typed.hpp; this class itself is the raw form that can carry any opcode.
 ///
-/// Outcomes: ok; the firmware's status as it gave it; transport_error::timeout (it was not answered, or
-/// others before it were not and nothing more can be posted), ::gone, ::reset; driver_error::cancelled, ::busy
-/// (an earlier command on the same object is in doubt), ::bad_argument, ::bad_state (the channel is not open).
-/// `where` is the opcode.
+/// Outcomes: ok; the firmware's status as it gave it; transport_error::timeout (it was not
+/// answered, or others before it were not and nothing more can be posted), ::gone, ::reset;
+/// driver_error::cancelled, ::busy (an earlier command on the same object is in doubt),
+/// ::bad_argument, ::bad_state (the channel is not open). `where` is the opcode.
 class command : public operation {
  public:
   command() = default;

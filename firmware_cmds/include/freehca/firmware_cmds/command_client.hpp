@@ -11,14 +11,14 @@ namespace freehca {
 
 class channel;
 
-/// Somebody who sends commands, on equal terms with others: commands queue with their client, and within a lane the
-/// channel takes from one client after the other, so that ten thousand commands of one do not make another's wait
-/// for all of them. Lanes, keys, barriers, deadlines, leases and resets are the same for all; commands with equal
-/// keys run in the order in which they were submitted, whoever their clients are. The driver's own commands are a
-/// client's too.
+/// Somebody who sends commands, on equal terms with others: commands queue with their client, and
+/// within a lane the channel takes from one client after the other, so that ten thousand commands
+/// of one do not make another's wait for all of them. Lanes, keys, barriers, deadlines, leases and
+/// resets are the same for all; commands with equal keys run in the order in which they were
+/// submitted, whoever their clients are. The driver's own commands are a client's too.
 ///
-/// With raw_command this is the raw command channel: any user of a device that is up can send any firmware command.
-/// While it is not up they end with driver_error::bad_state.
+/// With raw_command this is the raw command channel: any user of a device that is up can send any
+/// firmware command. While it is not up they end with driver_error::bad_state.
 ///
 /// Caller-owned; the channel outlives it. The channel's thread only.
 class command_client {
@@ -30,8 +30,8 @@ class command_client {
 
   /// As channel::submit().
   void submit(command& c);
-  /// Cancels what is queued and detaches what is in flight: all of it ends at the next poll() of the channel. What
-  /// has ended by then no longer needs the client.
+  /// Cancels what is queued and detaches what is in flight: all of it ends at the next poll() of
+  /// the channel. What has ended by then no longer needs the client.
   void cancel_all();
 
   unsigned queued() const { return queued_; }

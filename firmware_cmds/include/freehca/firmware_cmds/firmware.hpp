@@ -9,7 +9,8 @@
 
 namespace freehca::commands {
 
-/// What the firmware is and needs: the pages for MAP_FA, how many commands at once, the error buffer.
+/// What the firmware is and needs: the pages for MAP_FA, how many commands at once, the error
+/// buffer.
 struct query_fw {
   static constexpr auto code = layouts::opcode::query_fw;
   using input = nothing;
@@ -17,7 +18,8 @@ struct query_fw {
   static void aim(command_request&) {}
 };
 
-/// Lends pages for the firmware's own code and data; repeated until all that QUERY_FW asked for are lent.
+/// Lends pages for the firmware's own code and data; repeated until all that QUERY_FW asked for are
+/// lent.
 struct map_fa {
   static constexpr auto code = layouts::opcode::map_fa;
   using input = sequence<layouts::map_entry>;

@@ -7,7 +7,8 @@
 
 namespace freehca::commands {
 
-/// Announces the size of context memory in bytes; gives the pages of auxiliary memory that it takes.
+/// Announces the size of context memory in bytes; gives the pages of auxiliary memory that it
+/// takes.
 struct set_icm_size {
   static constexpr auto code = layouts::opcode::set_icm_size;
   using input = immediate;

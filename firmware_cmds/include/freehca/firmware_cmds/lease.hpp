@@ -27,19 +27,21 @@ struct settlement {
   status answer;          ///< the late answer: ok, or the firmware's status
 };
 
-/// Something that a command puts at risk: while the firmware may still act on the command, it must not be
-/// used again. It lives with the thing it stands for (an object's slab entry, a run of pages), never with the
-/// command, because it can outlast the command. At risk through one command at a time.
+/// Something that a command puts at risk: while the firmware may still act on the command, it must
+/// not be used again. It lives with the thing it stands for (an object's slab entry, a run of
+/// pages), never with the command, because it can outlast the command. At risk through one command
+/// at a time.
 ///
-/// The owner hands it over with command::put_at_risk() before submit(). When the command completes, either
-/// in_doubt() is false, and what it stands for is the owner's again, as the outcome says; or in_doubt() is
-/// true, and the owner must not touch or reuse it until the channel calls `settle`, once. A late answer that
-/// is ok means that the firmware did the work: pages may be mapped, an object may exist, and it is the owner
-/// who takes that back (by a command, or by a reset) before reuse.
+/// The owner hands it over with command::put_at_risk() before submit(). When the command completes,
+/// either in_doubt() is false, and what it stands for is the owner's again, as the outcome says; or
+/// in_doubt() is true, and the owner must not touch or reuse it until the channel calls `settle`,
+/// once. A late answer that is ok means that the firmware did the work: pages may be mapped, an
+/// object may exist, and it is the owner who takes that back (by a command, or by a reset) before
+/// reuse.
 class lease : public list_node {
  public:
-  /// Called from poll() or device_was_reset() of the channel, after the completion of the command it belonged
-  /// to. The lease is free again at that time; may submit commands.
+  /// Called from poll() or device_was_reset() of the channel, after the completion of the command
+  /// it belonged to. The lease is free again at that time; may submit commands.
   using settler = void (*)(lease& which, const settlement& how, void* context) noexcept;
 
   /// Stands for `amount` units of `kind`. `settle` may be null for something that needs no action.

@@ -8,8 +8,9 @@
 
 namespace freehca::commands {
 
-/// Hands a datagram to the agents of the firmware and gets the answer. `port` counts from 1; `modifier` is a
-/// sum of layouts::mad_ifc_modifier. Request and Reply are layouts of mad_bytes bytes.
+/// Hands a datagram to the agents of the firmware and gets the answer. `port` counts from 1;
+/// `modifier` is a sum of layouts::mad_ifc_modifier. Request and Reply are layouts of mad_bytes
+/// bytes.
 template <class Request = layouts::mad, class Reply = Request>
 struct mad_ifc {
   static_assert(Request::bytes == layouts::mad_ifc_mad_bytes &&
@@ -26,7 +27,8 @@ struct mad_ifc {
   }
 };
 
-/// The same for a datagram that came over the wire: `extra` says how, which the agents need for traps.
+/// The same for a datagram that came over the wire: `extra` says how, which the agents need for
+/// traps.
 template <class Request = layouts::mad, class Reply = Request>
 struct mad_ifc_received {
   static_assert(Request::bytes == layouts::mad_ifc_mad_bytes &&

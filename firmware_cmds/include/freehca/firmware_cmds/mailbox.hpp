@@ -10,8 +10,8 @@
 
 namespace freehca::mailbox {
 
-/// Every slot of the channel has an input and an output mailbox of this size and alignment, zeroed before
-/// each use: firmware that reads further than a layout knows reads zeros.
+/// Every slot of the channel has an input and an output mailbox of this size and alignment, zeroed
+/// before each use: firmware that reads further than a layout knows reads zeros.
 inline constexpr std::size_t bytes = layouts::mailbox_bytes;
 
 /// Zeroes a mailbox.

@@ -35,7 +35,8 @@ struct close_port {
   }
 };
 
-/// Limits and capabilities of an InfiniBand port, before INIT_PORT, and its capability mask at any time.
+/// Limits and capabilities of an InfiniBand port, before INIT_PORT, and its capability mask at any
+/// time.
 struct set_port_ib {
   static constexpr auto code = layouts::opcode::set_port;
   using input = layouts::set_port_ib;

@@ -9,8 +9,9 @@
 
 namespace freehca {
 
-/// Any firmware command, with mailboxes of plain bytes, under the same tokens, deadlines, leases and reset
-/// rules as all others. Whoever sends one answers for what it does to the driver's own objects.
+/// Any firmware command, with mailboxes of plain bytes, under the same tokens, deadlines, leases
+/// and reset rules as all others. Whoever sends one answers for what it does to the driver's own
+/// objects.
 class raw_command : public command {
  public:
   /// `length` bytes from `bytes`, at most mailbox::bytes; stay as they are until completion.
@@ -24,7 +25,8 @@ class raw_command : public command {
       dma::store_bytes(box, self.input_, self.input_length_);
     };
   }
-  /// The first `length` bytes of the output mailbox go to `bytes` when the command was answered with ok.
+  /// The first `length` bytes of the output mailbox go to `bytes` when the command was answered
+  /// with ok.
   void set_output_mailbox(std::byte* bytes, std::size_t length) {
     FREEHCA_ASSERT(length <= mailbox::bytes);
     output_ = bytes;

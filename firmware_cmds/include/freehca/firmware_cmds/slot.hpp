@@ -12,8 +12,8 @@
 
 namespace freehca {
 
-/// The channel's record of one command that the firmware has: it outlives the command object when that is
-/// detached or times out, and keeps the mailboxes and leases of it.
+/// The channel's record of one command that the firmware has: it outlives the command object when
+/// that is detached or times out, and keeps the mailboxes and leases of it.
 struct command_slot {
   enum class use : std::uint8_t {
     free,

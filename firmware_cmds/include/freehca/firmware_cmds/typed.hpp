@@ -33,8 +33,8 @@ struct nothing {};
 /// As a family's `input` or `output`: 64 bits in the command register, set by set_input(), read by
 /// output_immediate().
 struct immediate {};
-/// As a family's `input`: an array of structures that the caller owns until completion, given by set_input().
-/// Header, if not nothing, is a structure in front of them, a member `header`.
+/// As a family's `input`: an array of structures that the caller owns until completion, given by
+/// set_input(). Header, if not nothing, is a structure in front of them, a member `header`.
 template <class Entry, class Header = nothing>
 struct sequence {
   static constexpr std::size_t header_bytes = [] {
@@ -118,8 +118,8 @@ inline constexpr bool is_sequence<sequence<Entry, Header>> = true;
 
 }  // namespace detail
 
-/// A command of family F, with room for what goes in and what comes out: members `input` and `output` are
-/// images of the family's layouts. `output` is valid once the outcome is ok.
+/// A command of family F, with room for what goes in and what comes out: members `input` and
+/// `output` are images of the family's layouts. `output` is valid once the outcome is ok.
 template <class F>
 class firmware_command : public command,
                          public detail::command_input<typename F::input>,
@@ -161,8 +161,8 @@ class firmware_command : public command,
     request.input_immediate = value;
   }
 
-  /// The entries of a sequence, at most F::input::most, which stay the caller's and as they are until
-  /// completion. Sets the input modifier to their number.
+  /// The entries of a sequence, at most F::input::most, which stay the caller's and as they are
+  /// until completion. Sets the input modifier to their number.
   template <class Entry>
   void set_input(const layouts::image<Entry>* first,
                  unsigned number) requires detail::is_sequence<typename F::input> {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Barriers named for their use; docs/memory-order.md has the table per architecture and the reasons.
+// Barriers named for their use; docs/memory-order.md has the table per architecture and the
+// reasons.
 #pragma once
 
 namespace freehca::barrier {
 
-/// Stores to DMA memory before it are seen by the device before stores to DMA memory behind it: between a
-/// WQE's body and its owner word, between WQEs and a doorbell record.
+/// Stores to DMA memory before it are seen by the device before stores to DMA memory behind it:
+/// between a WQE's body and its owner word, between WQEs and a doorbell record.
 [[gnu::always_inline]] inline void dma_store_to_dma_store() {
 #if defined(__x86_64__)
   __asm__ __volatile__("" ::: "memory");
@@ -20,8 +21,8 @@ namespace freehca::barrier {
 #endif
 }
 
-/// Loads from DMA memory before it are done before loads behind it: between reading an owner bit and reading
-/// the entry that it guards.
+/// Loads from DMA memory before it are done before loads behind it: between reading an owner bit
+/// and reading the entry that it guards.
 [[gnu::always_inline]] inline void dma_load_to_dma_load() {
 #if defined(__x86_64__)
   __asm__ __volatile__("" ::: "memory");
@@ -32,8 +33,8 @@ namespace freehca::barrier {
 #endif
 }
 
-/// Stores to DMA memory before it are seen by the device before a register store behind it: ahead of a
-/// doorbell and ahead of the GO word of a command.
+/// Stores to DMA memory before it are seen by the device before a register store behind it: ahead
+/// of a doorbell and ahead of the GO word of a command.
 [[gnu::always_inline]] inline void dma_store_to_mmio_store() {
 #if defined(__x86_64__)
   __asm__ __volatile__("" ::: "memory");
@@ -56,8 +57,8 @@ namespace freehca::barrier {
 #endif
 }
 
-/// Register loads before it are done before loads from DMA memory behind it: between GO read as clear and
-/// the output mailbox.
+/// Register loads before it are done before loads from DMA memory behind it: between GO read as
+/// clear and the output mailbox.
 [[gnu::always_inline]] inline void mmio_load_to_dma_load() {
 #if defined(__x86_64__)
   __asm__ __volatile__("" ::: "memory");
@@ -68,8 +69,9 @@ namespace freehca::barrier {
 #endif
 }
 
-/// Loads from DMA memory before it are done before any store behind it, to memory or to a register, that lets
-/// the device overwrite what was read: ahead of a consumer index and of an event queue's doorbell.
+/// Loads from DMA memory before it are done before any store behind it, to memory or to a register,
+/// that lets the device overwrite what was read: ahead of a consumer index and of an event queue's
+/// doorbell.
 [[gnu::always_inline]] inline void dma_load_to_store() {
 #if defined(__x86_64__)
   __asm__ __volatile__("" ::: "memory");

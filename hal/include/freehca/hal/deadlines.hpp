@@ -10,8 +10,9 @@
 
 namespace freehca {
 
-/// When the first of some operations is overdue: a bound, so that looking costs nothing until one may be. For the
-/// owner of operations that run in several steps; single commands have the channel's deadlines.
+/// When the first of some operations is overdue: a bound, so that looking costs nothing until one
+/// may be. For the owner of operations that run in several steps; single commands have the
+/// channel's deadlines.
 class deadlines {
  public:
   /// One that was started.

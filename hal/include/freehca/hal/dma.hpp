@@ -11,7 +11,8 @@
 
 namespace freehca {
 
-/// Memory that both sides reach: `host` for us, `device_address` for the device. Contiguous for the device.
+/// Memory that both sides reach: `host` for us, `device_address` for the device. Contiguous for the
+/// device.
 struct dma_region {
   std::byte* host = nullptr;
   std::uint64_t device_address = 0;
@@ -29,9 +30,9 @@ void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 }  // namespace routed
 #endif
 
-/// Every store to, and every load from, memory that the device can see. Words are big-endian in memory. A
-/// word is stored or loaded whole; strings of bytes in any order: what hands a structure over (owner bit,
-/// doorbell record) is stored last, as a word, behind a barrier of barrier.hpp.
+/// Every store to, and every load from, memory that the device can see. Words are big-endian in
+/// memory. A word is stored or loaded whole; strings of bytes in any order: what hands a structure
+/// over (owner bit, doorbell record) is stored last, as a word, behind a barrier of barrier.hpp.
 namespace dma {
 
 template <class W>

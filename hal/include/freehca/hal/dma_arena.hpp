@@ -10,9 +10,9 @@
 
 namespace freehca {
 
-/// Divides one large block of DMA memory into runs of units: pages (unit 4096) for queues and for what is
-/// lent to the firmware, or cache lines (unit 64) for doorbell records. First fit, one bit per unit, in
-/// storage that the caller hands over. One owner thread.
+/// Divides one large block of DMA memory into runs of units: pages (unit 4096) for queues and for
+/// what is lent to the firmware, or cache lines (unit 64) for doorbell records. First fit, one bit
+/// per unit, in storage that the caller hands over. One owner thread.
 class dma_arena {
  public:
   static constexpr std::size_t page = 4096;
@@ -26,21 +26,24 @@ class dma_arena {
   dma_arena(const dma_arena&) = delete;
   dma_arena& operator=(const dma_arena&) = delete;
 
-  /// `unit` is a power of two; a rest of `block` smaller than a unit stays unused. `storage` is aligned to 8
-  /// and, like `block`, outlives the arena. `budget` is what an allocation that fails names in `where`.
-  /// driver_error::bad_argument (too little storage, misaligned), ::bad_state (open already).
+  /// `unit` is a power of two; a rest of `block` smaller than a unit stays unused. `storage` is
+  /// aligned to 8 and, like `block`, outlives the arena. `budget` is what an allocation that fails
+  /// names in `where`. driver_error::bad_argument (too little storage, misaligned), ::bad_state
+  /// (open already).
   status open(const dma_region& block, std::size_t unit, std::byte* storage,
               std::size_t storage_bytes, unsigned budget);
   bool is_open() const { return used_ != nullptr; }
   /// Forgets the block; everything must be free again.
   void close();
 
-  /// A run of at least `bytes` bytes, contiguous for the device; its device address is a multiple of
-  /// `alignment` (a power of two). Its contents are what the last user left. The region given back has `bytes`
-  /// rounded up to the unit. driver_error::no_memory with the budget; ::bad_argument.
+  /// A run of at least `bytes` bytes, contiguous for the device; its device address is a multiple
+  /// of `alignment` (a power of two). Its contents are what the last user left. The region given
+  /// back has `bytes` rounded up to the unit. driver_error::no_memory with the budget;
+  /// ::bad_argument.
   result<dma_region> allocate(std::size_t bytes, std::size_t alignment = 1);
 
-  /// Takes back a whole run from allocate(), or an aligned part of one. The device must have let go of it.
+  /// Takes back a whole run from allocate(), or an aligned part of one. The device must have let go
+  /// of it.
   void free(const dma_region& run);
 
   /// Whether the unit at this device address is out; false outside the block.

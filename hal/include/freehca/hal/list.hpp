@@ -6,8 +6,8 @@
 
 namespace freehca {
 
-/// A place in one intrusive doubly linked list. An element of a list removes itself in constant time; a
-/// destroyed element must not be in one.
+/// A place in one intrusive doubly linked list. An element of a list removes itself in constant
+/// time; a destroyed element must not be in one.
 class list_node {
  public:
   list_node() = default;

@@ -11,8 +11,8 @@
 
 namespace freehca {
 
-/// A mapped BAR, or a part of one. In the routed flavour `base` is not dereferenced: it identifies the BAR to
-/// the functions below.
+/// A mapped BAR, or a part of one. In the routed flavour `base` is not dereferenced: it identifies
+/// the BAR to the functions below.
 struct mmio_region {
   std::byte* base = nullptr;
   std::size_t bytes = 0;
@@ -23,8 +23,8 @@ struct mmio_region {
 };
 
 #ifdef FREEHCA_ACCESS_ROUTED
-/// The routed flavour: every access is a call, defined by the target (the in-process model, the simulator).
-/// Values are what the driver means; the bus carries them big-endian.
+/// The routed flavour: every access is a call, defined by the target (the in-process model, the
+/// simulator). Values are what the driver means; the bus carries them big-endian.
 namespace routed {
 std::uint32_t mmio_read_32(const std::byte* at) noexcept;
 void mmio_write_32(std::byte* at, std::uint32_t value) noexcept;
@@ -32,9 +32,9 @@ void mmio_write_64(std::byte* at, std::uint64_t value) noexcept;
 }  // namespace routed
 #endif
 
-/// Register access. Registers of this device are big-endian and take no access narrower than 32 bits
-/// (Linux 6.1 mlx4 cmd.c). Each call is one bus access, not reordered by the compiler against other mmio
-/// calls; order against memory is barrier.hpp's.
+/// Register access. Registers of this device are big-endian and take no access narrower than 32
+/// bits (Linux 6.1 mlx4 cmd.c). Each call is one bus access, not reordered by the compiler against
+/// other mmio calls; order against memory is barrier.hpp's.
 namespace mmio {
 
 [[gnu::always_inline]] inline std::uint32_t read_32(const mmio_region& region, std::size_t offset) {

@@ -11,13 +11,13 @@
 
 namespace freehca {
 
-/// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a path
-/// query. Owned by the caller, immovable, single use until restart(); it must outlive its completion or be
-/// detached first.
+/// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a
+/// path query. Owned by the caller, immovable, single use until restart(); it must outlive its
+/// completion or be detached first.
 ///
-/// Completes exactly once, only from inside a poll() of its owner (never from the call that starts it, never
-/// from interrupt context), in one of three ways for the caller: done() to poll, then() to be called back,
-/// co_await to be resumed.
+/// Completes exactly once, only from inside a poll() of its owner (never from the call that starts
+/// it, never from interrupt context), in one of three ways for the caller: done() to poll, then()
+/// to be called back, co_await to be resumed.
 class operation : public list_node {
  public:
   using callback = void (*)(operation&, void* context) noexcept;
@@ -35,23 +35,25 @@ class operation : public list_node {
     return outcome_;
   }
 
-  /// Calls f(*this, context) at completion, as the last touch: f may destroy or restart the operation. At
-  /// most one, set before completion.
+  /// Calls f(*this, context) at completion, as the last touch: f may destroy or restart the
+  /// operation. At most one, set before completion.
   void then(callback f, void* context) {
     FREEHCA_ASSERT(callback_ == nullptr && !done());
     callback_ = f;
     context_ = context;
   }
 
-  /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set before the
-  /// start; the owner's default for its class applies otherwise. One that consists of several steps then ends
-  /// as if it were cancelled, with transport_error::timeout: what was answered is undone first.
+  /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set
+  /// before the start; the owner's default for its class applies otherwise. One that consists of
+  /// several steps then ends as if it were cancelled, with transport_error::timeout: what was
+  /// answered is undone first.
   void set_deadline(std::uint64_t at) { deadline_ = at; }
   std::uint64_t deadline() const { return deadline_; }
 
-  /// Asks the owner to end it early. A queued operation completes with driver_error::cancelled at the next
-  /// poll(); one that the firmware has is detached: it completes cancelled, and what it put at risk stays in
-  /// doubt until the late answer or a reset. No effect on one that is idle or done.
+  /// Asks the owner to end it early. A queued operation completes with driver_error::cancelled at
+  /// the next poll(); one that the firmware has is detached: it completes cancelled, and what it
+  /// put at risk stays in doubt until the late answer or a reset. No effect on one that is idle or
+  /// done.
   void cancel() { stop(driver_error::cancelled); }
 
   /// Makes a done operation startable again.
@@ -84,7 +86,8 @@ class operation : public list_node {
   using canceller = void (*)(operation&, void* owner) noexcept;
 
  public:
-  // The owner's side: called by the channel or the sequence that runs the operation, by nobody else.
+  // The owner's side: called by the channel or the sequence that runs the operation, by nobody
+  // else.
 
   /// Takes it over: idle to queued. `on_cancel` is called for cancel() with `owner`.
   void begin(canceller on_cancel, void* owner) {
@@ -101,8 +104,8 @@ class operation : public list_node {
   }
   /// Its deadline has passed: `on_cancel` is called as for cancel().
   void expire() { stop(transport_error::timeout); }
-  /// Why it was told to end early: driver_error::cancelled or transport_error::timeout, whichever came first, or why it
-  /// was refused; ok when it was not. Until it is done.
+  /// Why it was told to end early: driver_error::cancelled or transport_error::timeout, whichever
+  /// came first, or why it was refused; ok when it was not. Until it is done.
   status stop_reason() const {
     FREEHCA_ASSERT(!done());
     return outcome_;

@@ -10,8 +10,9 @@
 
 namespace freehca {
 
-/// A buffer as the device sees it: `bytes` bytes in pages of one size that lie anywhere, from `first_offset`
-/// in the first page on. Owns nothing; the array of addresses is the caller's and outlives the list.
+/// A buffer as the device sees it: `bytes` bytes in pages of one size that lie anywhere, from
+/// `first_offset` in the first page on. Owns nothing; the array of addresses is the caller's and
+/// outlives the list.
 class page_list {
  public:
   page_list() = default;
@@ -26,7 +27,8 @@ class page_list {
     FREEHCA_ASSERT(first_offset >> log2_page_bytes == 0);
   }
 
-  /// Contiguous: seen as pages of the given size, so that the first and the last may be used in part.
+  /// Contiguous: seen as pages of the given size, so that the first and the last may be used in
+  /// part.
   page_list(const dma_region& region, unsigned log2_page_bytes)
       : bytes_(region.bytes),
         first_offset_(static_cast<std::uint32_t>(region.device_address &

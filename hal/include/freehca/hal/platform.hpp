@@ -12,10 +12,10 @@
 
 namespace freehca {
 
-/// The cold half of the HAL: all that a port to a new environment implements, besides the accessors of
-/// mmio.hpp and dma.hpp. Called on the control owner's thread only, except where noted; no call may call
-/// back into the driver, except `notify` below. A function that the platform cannot offer is null, and the
-/// driver does without or says what is missing.
+/// The cold half of the HAL: all that a port to a new environment implements, besides the accessors
+/// of mmio.hpp and dma.hpp. Called on the control owner's thread only, except where noted; no call
+/// may call back into the driver, except `notify` below. A function that the platform cannot offer
+/// is null, and the driver does without or says what is missing.
 struct platform_operations {
   std::uint32_t bytes = sizeof(platform_operations);  ///< size the port was compiled with
 
@@ -26,29 +26,34 @@ struct platform_operations {
   status (*read_configuration)(void* context, unsigned offset, std::uint32_t* value) = nullptr;
   status (*write_configuration)(void* context, unsigned offset, std::uint32_t value) = nullptr;
 
-  /// Resets the function by the platform's means (FLR, VFIO_DEVICE_RESET) and restores configuration space.
-  /// driver_error::unsupported where there is none: the driver then resets through the register.
+  /// Resets the function by the platform's means (FLR, VFIO_DEVICE_RESET) and restores
+  /// configuration space. driver_error::unsupported where there is none: the driver then resets
+  /// through the register.
   status (*reset_function)(void* context) = nullptr;
 
-  /// Bus mastering on or off. Off is what makes lent memory safe to take back from a device that does not answer.
+  /// Bus mastering on or off. Off is what makes lent memory safe to take back from a device that
+  /// does not answer.
   status (*set_bus_master)(void* context, bool on) = nullptr;
 
-  /// After a register reset wiped configuration space: puts back what the platform owns of it (BARs, MSI-X).
+  /// After a register reset wiped configuration space: puts back what the platform owns of it
+  /// (BARs, MSI-X).
   status (*restore_after_reset)(void* context) = nullptr;
 
-  /// A block of zeroed memory for the device, aligned to 4096 or more (`alignment` a power of two). The driver
-  /// asks for one or a few large ones and divides them itself.
+  /// A block of zeroed memory for the device, aligned to 4096 or more (`alignment` a power of two).
+  /// The driver asks for one or a few large ones and divides them itself.
   status (*allocate_dma)(void* context, std::size_t bytes, std::size_t alignment,
                          dma_region* block) = nullptr;
   void (*free_dma)(void* context, const dma_region& block) = nullptr;
 
-  /// Makes memory of the caller visible to the device, page-aligned; `device_address` is contiguous.
+  /// Makes memory of the caller visible to the device, page-aligned; `device_address` is
+  /// contiguous.
   status (*map_memory)(void* context, std::byte* memory, std::size_t bytes,
                        std::uint64_t* device_address) = nullptr;
   status (*unmap_memory)(void* context, std::uint64_t device_address, std::size_t bytes) = nullptr;
 
-  /// Arms MSI-X vectors 0..count-1. From then on `notify(notify_context, vector)` may be called from any
-  /// thread or interrupt handler: it only takes note. Null or failing: the driver polls its event queues.
+  /// Arms MSI-X vectors 0..count-1. From then on `notify(notify_context, vector)` may be called
+  /// from any thread or interrupt handler: it only takes note. Null or failing: the driver polls
+  /// its event queues.
   status (*arm_interrupts)(void* context, unsigned count,
                            void (*notify)(void* notify_context, unsigned vector) noexcept,
                            void* notify_context) = nullptr;
@@ -62,7 +67,8 @@ struct platform_operations {
   void (*trace)(void* context, const trace_record& record) = nullptr;
 };
 
-/// A platform as the driver holds it: the table and its first argument. Both outlive the device object.
+/// A platform as the driver holds it: the table and its first argument. Both outlive the device
+/// object.
 struct platform {
   const platform_operations* operations = nullptr;
   void* context = nullptr;

@@ -33,11 +33,13 @@ enum class transport_error : std::uint8_t {
   gone,         ///< the device reads as all ones, or reported a catastrophic error
   bad_reply,    ///< an answer that no correct firmware gives
   reset,        ///< ended by a reset of the device
-  refused,  ///< the platform refused (mapping, interrupt, configuration space); `where` has its code
+  /// The platform refused (mapping, interrupt, configuration space); `where` has its code.
+  refused,
 };
 
-/// The outcome of anything: 4 bytes, travels in a register. `where` names the opcode of a firmware command,
-/// the step of a sequence, or the budget that ran out, as the function that returns it documents.
+/// The outcome of anything: 4 bytes, travels in a register. `where` names the opcode of a firmware
+/// command, the step of a sequence, or the budget that ran out, as the function that returns it
+/// documents.
 class [[nodiscard]] status {
  public:
   constexpr status() = default;

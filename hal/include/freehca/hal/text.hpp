@@ -11,8 +11,8 @@
 
 namespace freehca {
 
-/// Writes a line of text into a buffer that the caller owns. What does not fit is cut off; the text always
-/// ends with a zero byte.
+/// Writes a line of text into a buffer that the caller owns. What does not fit is cut off; the text
+/// always ends with a zero byte.
 class text_writer {
  public:
   /// `bytes` counts the final zero and is at least 1.
@@ -39,9 +39,10 @@ class text_writer {
   char* last_;
 };
 
-/// Says in English who judged, what the code means and where: "firmware: bad index (0x0a) at SW2HW_CQ". With
-/// another judge than the firmware `where` stays a number, which the caller knows the meaning of. Lives in a
-/// source file of its own that a small target leaves out. Returns the length without the final zero.
+/// Says in English who judged, what the code means and where: "firmware: bad index (0x0a) at
+/// SW2HW_CQ". With another judge than the firmware `where` stays a number, which the caller knows
+/// the meaning of. Lives in a source file of its own that a small target leaves out. Returns the
+/// length without the final zero.
 std::size_t describe(status s, char* buffer, std::size_t bytes);
 void describe(status s, text_writer& to);
 

@@ -4,8 +4,9 @@
 
 namespace freehca::in_process {
 
-// Values: the captured header of a ConnectX-3 (docs/hardware.md, "PCI identity"), with the variant's device
-// number; the capability chain 40 PM, 48 VPD, 9c MSI-X, 60 Express. What no capture shows is zero.
+// Values: the captured header of a ConnectX-3 (docs/hardware.md, "PCI identity"), with the
+// variant's device number; the capability chain 40 PM, 48 VPD, 9c MSI-X, 60 Express. What no
+// capture shows is zero.
 configuration_space::configuration_space(model::variant kind) {
   const std::uint32_t device = kind == model::variant::connectx2   ? 0x673c
                                : kind == model::variant::connectx3 ? 0x1003

@@ -21,7 +21,8 @@ void host_memory_map::free_aligned::operator()(std::byte* p) const {
   std::free(whole);
 }
 
-// From calloc, so that pages that nobody touches cost nothing. Before the bytes stands where calloc's block begins.
+// From calloc, so that pages that nobody touches cost nothing. Before the bytes stands where
+// calloc's block begins.
 host_memory_map::owned host_memory_map::allocate_host(std::size_t bytes, std::size_t alignment) {
   alignment = std::max(alignment, page);
   auto* whole = static_cast<std::byte*>(std::calloc(bytes + alignment + sizeof(void*), 1));

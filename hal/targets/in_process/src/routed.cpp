@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The routed accessors: registers are found by address among all machines of the process; memory is memory.
+// The routed accessors: registers are found by address among all machines of the process; memory is
+// memory.
 #include "routed.hpp"
 
 #include <algorithm>
@@ -25,8 +26,8 @@ struct window {
   unsigned bar;
 };
 
-// Not on the heap: a test may bring a machine's heap back to what it was (tests/fuzz). What was used last stands in
-// front, and is found at once.
+// Not on the heap: a test may bring a machine's heap back to what it was (tests/fuzz). What was
+// used last stands in front, and is found at once.
 constexpr std::size_t most_windows = 256;
 std::array<window, most_windows> windows;
 std::size_t used = 0;

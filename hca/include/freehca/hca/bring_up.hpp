@@ -45,10 +45,11 @@ const char* name_of(bring_up_step step);
 /// Where the last bring-up or teardown stopped.
 struct sequence_failure {
   bring_up_step step{};
-  /// As the function or command gave it: with a firmware or transport origin, `where` is the opcode.
+  /// As the function or command gave it: with a firmware or transport origin, `where` is the
+  /// opcode.
   status cause;
-  /// With driver_error::exceeds_limits: how many of `cause.where()` (a budget::item) the device asked for, and
-  /// how many there are.
+  /// With driver_error::exceeds_limits: how many of `cause.where()` (a budget::item) the device
+  /// asked for, and how many there are.
   std::uint64_t asked = 0, bound = 0;
 };
 

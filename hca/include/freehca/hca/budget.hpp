@@ -7,9 +7,9 @@
 
 namespace freehca {
 
-/// How large the device is made: everything that costs memory. Table sizes are logarithms of all entries,
-/// those that the firmware keeps for itself included; what is lent for a table grows with its use. Constant
-/// for the life of a device object.
+/// How large the device is made: everything that costs memory. Table sizes are logarithms of all
+/// entries, those that the firmware keeps for itself included; what is lent for a table grows with
+/// its use. Constant for the life of a device object.
 struct budget {
   unsigned log_qps = 11;   ///< firmware keeps 64 to 1088 of them
   unsigned log_srqs = 8;   ///< firmware keeps 64
@@ -18,7 +18,8 @@ struct budget {
   unsigned log_mpts = 11;  ///< memory regions; firmware keeps 16 to 256
   unsigned log_mtts = 18;  ///< translation entries, one for each page of a region or queue
   unsigned log_mcgs = 7;   ///< multicast groups, hash table and overflow entries together
-  /// Of a multicast group's entry in bytes, 6 to 12: 8 is 56 queue pairs of a group, as ConnectX-2 has them.
+  /// Of a multicast group's entry in bytes, 6 to 12: 8 is 56 queue pairs of a group, as ConnectX-2
+  /// has them.
   unsigned log_mcg_entry_bytes = 8;
   unsigned log_rdmarc_per_qp = 4;  ///< RDMA reads and atomics outstanding at a responder
 
@@ -29,13 +30,13 @@ struct budget {
   unsigned log_largest_lent_run =
       8;  ///< of pages lent in one piece where the arena has them; 0: single pages
 
-  /// Context memory that nobody needs any more is kept for this long, and at most so many blocks of it (a page
-  /// each), in case that it is needed again; the time is the platform's clock's.
+  /// Context memory that nobody needs any more is kept for this long, and at most so many blocks of
+  /// it (a page each), in case that it is needed again; the time is the platform's clock's.
   std::uint32_t spare_context_blocks = 32;
   std::uint64_t spare_context_ns = 10'000'000;
 
-  /// DMA memory, in bytes. The firmware tells only when it runs how much it needs of the first two (captures:
-  /// 6 MiB and 9 MiB); a bring-up that finds too little says so.
+  /// DMA memory, in bytes. The firmware tells only when it runs how much it needs of the first two
+  /// (captures: 6 MiB and 9 MiB); a bring-up that finds too little says so.
   std::size_t firmware_bytes = std::size_t{8} << 20;
   std::size_t auxiliary_bytes = std::size_t{12} << 20;
   std::size_t context_bytes = std::size_t{6} << 20;
@@ -44,8 +45,8 @@ struct budget {
 
   static constexpr unsigned most_completion_event_queues = 15;
 
-  /// What `where` of driver_error::no_memory and ::no_resource means when the device's own stores run out, and
-  /// of ::exceeds_limits when the firmware asks for more than they hold.
+  /// What `where` of driver_error::no_memory and ::no_resource means when the device's own stores
+  /// run out, and of ::exceeds_limits when the firmware asks for more than they hold.
   enum class item : std::uint8_t {
     storage = 1,
     dma,

@@ -11,7 +11,8 @@ namespace freehca {
 
 inline constexpr unsigned most_ports = 2;
 
-/// What the device can do, known before use: QUERY_DEV_CAP and QUERY_PORT in plain numbers. `raw` has the rest.
+/// What the device can do, known before use: QUERY_DEV_CAP and QUERY_PORT in plain numbers. `raw`
+/// has the rest.
 struct capabilities {
   layouts::image<layouts::query_dev_cap> raw;
   layouts::image<layouts::query_port> raw_port[most_ports];

@@ -12,7 +12,8 @@
 
 namespace freehca {
 
-/// The tables of context memory. Those of one group have an entry each for every object of the group.
+/// The tables of context memory. Those of one group have an entry each for every object of the
+/// group.
 enum class context_table : std::uint8_t {
   qpc,
   auxc,
@@ -40,7 +41,8 @@ constexpr const char* name_of(context_table t) {
 enum class context_group : std::uint8_t { qp, srq, cq, eq, mpt, mtt, mcg };
 inline constexpr unsigned context_groups = 7;
 
-/// Where the tables lie in context memory and how each is divided into blocks, which are lent and taken back.
+/// Where the tables lie in context memory and how each is divided into blocks, which are lent and
+/// taken back.
 struct context_layout {
   struct place {
     std::uint64_t base = 0;        ///< address in context memory
@@ -95,8 +97,9 @@ struct context_layout {
     }
     return 0;
   }
-  /// The most blocks that a table is divided into. Storage has to be there before the device tells how large its
-  /// entries are: it is made for those that the known cards have, larger ones get blocks of several pages.
+  /// The most blocks that a table is divided into. Storage has to be there before the device tells
+  /// how large its entries are: it is made for those that the known cards have, larger ones get
+  /// blocks of several pages.
   static constexpr std::size_t most_blocks(const budget& b, context_table t) {
     const unsigned objects = log_objects_for(b, group_of(t)), block = smallest_log_block(b, t);
     return objects <= block ? 1 : std::size_t{1} << (objects - block);
@@ -114,9 +117,9 @@ struct context_layout {
     return log <= log_page ? 1 : std::uint32_t{1} << (log - log_page);
   }
 
-  /// Places the tables, each aligned to its size, largest first. driver_error::bad_argument with `where` a
-  /// budget::item (a table that the firmware alone fills, or larger than the device allows),
-  /// transport_error::bad_reply (entry sizes that are no powers of two).
+  /// Places the tables, each aligned to its size, largest first. driver_error::bad_argument with
+  /// `where` a budget::item (a table that the firmware alone fills, or larger than the device
+  /// allows), transport_error::bad_reply (entry sizes that are no powers of two).
   status plan(const budget& b, const capabilities& c);
 
  private:

@@ -18,9 +18,10 @@
 
 namespace freehca {
 
-/// Asks for context memory of objects, or gives it up. Outcomes besides those of MAP_ICM and UNMAP_ICM:
-/// driver_error::no_memory (budget::item::lent_pages), ::bad_argument (numbers beyond the table), ::busy (a
-/// block is in doubt after a command that was not answered), ::cancelled, and transport_error::timeout past its
+/// Asks for context memory of objects, or gives it up. Outcomes besides those of MAP_ICM and
+/// UNMAP_ICM: driver_error::no_memory (budget::item::lent_pages), ::bad_argument (numbers beyond
+/// the table), ::busy (a block is in doubt after a command that was not answered), ::cancelled, and
+/// transport_error::timeout past its
 /// deadline: then it holds nothing.
 class context_request : public operation {
  private:
@@ -35,12 +36,13 @@ class context_request : public operation {
   bool held_ = false;      // what it mapped
 };
 
-/// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table of its group;
-/// a table is divided into blocks, a page each, and an object holds the block of each table that its entry lies
-/// in. A block is mapped when the first object asks for it. When the last gives it up it is kept for a while, in
-/// case that another comes, and then taken back: budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM
-/// takes as many waiting blocks as its mailbox holds, one UNMAP_ICM all neighbours that are due, and requests for a
-/// block that is under way join. Control owner's thread only.
+/// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table
+/// of its group; a table is divided into blocks, a page each, and an object holds the block of each
+/// table that its entry lies in. A block is mapped when the first object asks for it. When the last
+/// gives it up it is kept for a while, in case that another comes, and then taken back:
+/// budget::spare_context_blocks and ::spare_context_ns. One MAP_ICM takes as many waiting blocks as
+/// its mailbox holds, one UNMAP_ICM all neighbours that are due, and requests for a block that is
+/// under way join. Control owner's thread only.
 class context_tables {
  public:
   static constexpr std::size_t storage_bytes_for(const budget& b);
@@ -56,40 +58,44 @@ class context_tables {
   void close();
   bool is_open() const { return blocks_ != nullptr; }
 
-  /// Completes when objects [first, first + count) have context memory in all tables of the group. On any
-  /// error nothing is held.
+  /// Completes when objects [first, first + count) have context memory in all tables of the group.
+  /// On any error nothing is held.
   void map(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1);
-  /// Gives up what one map() got; completes when what is taken back at once has come back. An error of UNMAP_ICM
-  /// is told, but the objects are given up all the same: the pages stay out until a reset.
+  /// Gives up what one map() got; completes when what is taken back at once has come back. An error
+  /// of UNMAP_ICM is told, but the objects are given up all the same: the pages stay out until a
+  /// reset.
   void unmap(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1);
   /// Takes back what is kept although nobody needs it.
   void release_spares();
 
-  /// Completes what ended, starts what waits. Called by the device's poll(). Returns the number of requests that ended.
+  /// Completes what ended, starts what waits. Called by the device's poll(). Returns the number of
+  /// requests that ended.
   unsigned poll();
   bool idle() const;
-  /// When poll() is due: 0 when something can be begun or told, else when what is kept has to go; or never.
+  /// When poll() is due: 0 when something can be begun or told, else when what is kept has to go;
+  /// or never.
   std::uint64_t next_deadline() const {
     if (fresh_ || held_up_may_go()) return 0;
     return clock::earlier(spares_.empty() ? clock::never : spares_due_,
                           waiting_.empty() ? clock::never : deadlines_.next());
   }
 
-  /// The first number from `first` on behind which `count` objects may get context memory: not those of blocks that
-  /// are in doubt, or that the device would not give back.
+  /// The first number from `first` on behind which `count` objects may get context memory: not
+  /// those of blocks that are in doubt, or that the device would not give back.
   std::uint32_t first_usable(context_group group, std::uint32_t first, std::uint32_t count) const;
 
-  /// The device was reset, or the firmware's state is gone for another reason: all pages come back, requests
-  /// under way end with transport_error::reset, references count no more.
+  /// The device was reset, or the firmware's state is gone for another reason: all pages come back,
+  /// requests under way end with transport_error::reset, references count no more.
   void forget();
 
-  /// Memory behind the entry of object `number`, from there to the end of what is contiguous. The object must be
-  /// mapped. Written by the driver for the translation table (hardware's contract) and for a dMPT's status
-  /// at re-registration only, through the dma accessors.
+  /// Memory behind the entry of object `number`, from there to the end of what is contiguous. The
+  /// object must be mapped. Written by the driver for the translation table (hardware's contract)
+  /// and for a dMPT's status at re-registration only, through the dma accessors.
   dma_region memory(context_table table, std::uint32_t number) const;
   bool mapped(context_group group, std::uint32_t number) const;
 
-  /// Address in context memory of an entry, and the offset from the table's start that MTT references take.
+  /// Address in context memory of an entry, and the offset from the table's start that MTT
+  /// references take.
   std::uint64_t address(context_table table, std::uint32_t number) const {
     return layout_->table(table).base +
            (std::uint64_t{number} << layout_->table(table).log_entry_bytes);

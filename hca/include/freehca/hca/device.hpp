@@ -34,15 +34,17 @@ struct device_setup {
   std::byte* storage = nullptr;  ///< device::storage_bytes(budget), aligned to 16
   std::size_t storage_bytes = 0;
   bool use_interrupts = true;  ///< false: event queues are polled
-  /// How often poll() looks for an internal error of the device, in nanoseconds, from INIT_HCA until teardown: a
-  /// port that polls by next_deadline() learns of one at most this much later. More than 0; clock::never: not at
-  /// all. Linux looks every 5 s (6.1 catas.c); one read of a register is cheap, so oftener. No source: chosen.
+  /// How often poll() looks for an internal error of the device, in nanoseconds, from INIT_HCA
+  /// until teardown: a port that polls by next_deadline() learns of one at most this much later.
+  /// More than 0; clock::never: not at all. Linux looks every 5 s (6.1 catas.c); one read of a
+  /// register is cheap, so oftener. No source: chosen.
   std::uint64_t health_interval = clock::milliseconds(100);
-  /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no error.
+  /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no
+  /// error.
   std::uint64_t port_wait = clock::seconds(10);
-  /// Takes a device whose semaphores are held, after an owner that died without giving them back: that of
-  /// ownership at once, that of the flash after the time that a tool may hold it. Whoever says this answers for
-  /// nobody else being at the device.
+  /// Takes a device whose semaphores are held, after an owner that died without giving them back:
+  /// that of ownership at once, that of the flash after the time that a tool may hold it. Whoever
+  /// says this answers for nobody else being at the device.
   bool take_over = false;
 };
 
@@ -52,7 +54,8 @@ enum class device_state : std::uint8_t {
   bringing_up,
   up,
   tearing_down,
-  in_doubt,  ///< bring-up ended, but a command of it was not answered: what it put at risk is still held
+  /// Bring-up ended, but a command of it was not answered: what it put at risk is still held.
+  in_doubt,
   failed,  ///< the device is gone or in error: tear_down() resets it
 };
 
@@ -74,40 +77,45 @@ class device {
   /// Maps the BARs and gets the DMA memory; sends nothing to the device. driver_error::bad_argument
   /// (`where`: budget::item), ::no_memory, or what the platform said.
   status open(const device_setup& how);
-  /// Gives back what open() got. The device should be down; else it is made to leave memory alone first, by
-  /// the platform's reset or by switching bus mastering off (docs/decisions/closing.md). It waits for nothing.
+  /// Gives back what open() got. The device should be down; else it is made to leave memory alone
+  /// first, by the platform's reset or by switching bus mastering off (docs/decisions/closing.md).
+  /// It waits for nothing.
   void close();
 
-  /// Reset, firmware, context memory, event queues, ports. The device must be down. The outcome's `where` is
-  /// the bring_up_step; failure() has the cause. Refused by the firmware: everything is undone before the
-  /// operation completes. Not answered: the operation completes at once, the device is in_doubt, and undoes
-  /// the rest by itself from poll() when the answer comes late; tear_down() ends the wait by a reset.
-  /// driver_error::busy at take_ownership: somebody else owns the device. A cancelled one is undone first; a
-  /// reset that has begun is finished before that. One past its deadline ends in the same way, with
-  /// transport_error::timeout.
+  /// Reset, firmware, context memory, event queues, ports. The device must be down. The outcome's
+  /// `where` is the bring_up_step; failure() has the cause. Refused by the firmware: everything is
+  /// undone before the operation completes. Not answered: the operation completes at once, the
+  /// device is in_doubt, and undoes the rest by itself from poll() when the answer comes late;
+  /// tear_down() ends the wait by a reset. driver_error::busy at take_ownership: somebody else owns
+  /// the device. A cancelled one is undone first; a reset that has begun is finished before that.
+  /// One past its deadline ends in the same way, with transport_error::timeout.
   void bring_up(operation& done);
 
-  /// Takes everything back, in the opposite order. From any state; a device that cannot be talked to, or whose users
-  /// still hold something, perhaps in doubt, is reset, or at least kept from memory, and their objects are gone.
-  /// Ends in device_state::down. Past its deadline it asks the device no further, but resets it; the outcome says
-  /// transport_error::timeout.
+  /// Takes everything back, in the opposite order. From any state; a device that cannot be talked
+  /// to, or whose users still hold something, perhaps in doubt, is reset, or at least kept from
+  /// memory, and their objects are gone. Ends in device_state::down. Past its deadline it asks the
+  /// device no further, but resets it; the outcome says transport_error::timeout.
   void tear_down(operation& done);
 
-  /// From any state to up, by one operation: resets the device, takes everything back, and brings it up again. Objects
-  /// are gone and commands end as by a tear_down() that resets. A device that is down is brought up. Cancelled or past
-  /// its deadline it ends when a reset that has begun is over; the device is then down, or as a bring_up() that
-  /// was broken off leaves it. Outcomes as bring_up().
+  /// From any state to up, by one operation: resets the device, takes everything back, and brings
+  /// it up again. Objects are gone and commands end as by a tear_down() that resets. A device that
+  /// is down is brought up. Cancelled or past its deadline it ends when a reset that has begun is
+  /// over; the device is then down, or as a bring_up() that was broken off leaves it. Outcomes as
+  /// bring_up().
   void recover(operation& done);
 
-  /// Looks at commands, the asynchronous event queue, sequences, and now and then at the device's health.
-  /// Completion contexts are polled by their owners. Returns the number of operations and events handled.
+  /// Looks at commands, the asynchronous event queue, sequences, and now and then at the device's
+  /// health. Completion contexts are polled by their owners. Returns the number of operations and
+  /// events handled.
   unsigned poll();
   /// When poll() is due at the latest if no interrupt comes, on the platform's clock; 0: at once.
   std::uint64_t next_deadline() const;
 
-  /// From interrupt context or any thread: vector `vector` fired. Already wired when the platform arms.
+  /// From interrupt context or any thread: vector `vector` fired. Already wired when the platform
+  /// arms.
   void on_interrupt(unsigned vector) noexcept;
-  /// The platform knows that the device is lost (hot removal): everything ends with transport_error::gone.
+  /// The platform knows that the device is lost (hot removal): everything ends with
+  /// transport_error::gone.
   void lost();
 
   device_state state() const { return state_; }

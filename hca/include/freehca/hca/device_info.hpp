@@ -28,8 +28,8 @@ struct device_info {
   bool secure_host = false;  ///< firmware keeps management datagrams from the host
   bool interrupts_work =
       false;  ///< the self-test saw the vector fire; else event queues are polled
-  /// The error buffer that QUERY_FW names can be read; else an internal error of the device shows only in
-  /// commands that get no answer.
+  /// The error buffer that QUERY_FW names can be read; else an internal error of the device shows
+  /// only in commands that get no answer.
   bool internal_errors_show = false;
   std::uint64_t resets = 0;
 
@@ -45,8 +45,8 @@ struct device_holdings {
   std::uint64_t slots = 0;  ///< of the command channel: tokens and mailboxes in flight or in doubt
   std::uint64_t numbers = 0;    ///< object numbers and UAR pages
   std::uint64_t doorbells = 0;  ///< bytes of doorbell records
-  /// What waits for a late answer or a reset. A slot is a token; mailboxes are counted apart, because not every
-  /// command has any.
+  /// What waits for a late answer or a reset. A slot is a token; mailboxes are counted apart,
+  /// because not every command has any.
   std::uint64_t pages_in_doubt = 0, mappings_in_doubt = 0, numbers_in_doubt = 0,
                 buffers_in_doubt = 0, mailboxes_in_doubt = 0, slots_in_doubt = 0;
   std::uint64_t in_doubt() const {

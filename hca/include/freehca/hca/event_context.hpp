@@ -15,9 +15,9 @@
 
 namespace freehca {
 
-/// One event queue with its vector. Created and destroyed by the device; polled by one owner thread, that of
-/// the asynchronous queue by device::poll(). Every event is handed to the typed sinks; command completions go
-/// to the channel.
+/// One event queue with its vector. Created and destroyed by the device; polled by one owner
+/// thread, that of the asynchronous queue by device::poll(). Every event is handed to the typed
+/// sinks; command completions go to the channel.
 class event_context {
  public:
   event_context() = default;
@@ -29,12 +29,13 @@ class event_context {
   unsigned vector() const { return vector_; }
   bool is_open() const { return ring_.is_open(); }
 
-  /// Handles what has come, at most `limit` events. The vector is armed again by the first call that finds nothing,
-  /// which also tells the device how far; before that it is told only so often that the ring cannot run full. As long as events come as fast as they are handled, none of them interrupts.
-  /// Returns the number of events.
+  /// Handles what has come, at most `limit` events. The vector is armed again by the first call
+  /// that finds nothing, which also tells the device how far; before that it is told only so often
+  /// that the ring cannot run full. As long as events come as fast as they are handled, none of
+  /// them interrupts. Returns the number of events.
   unsigned poll(unsigned limit = ~0u);
-  /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or the vector is not
-  /// armed. Its owner's thread.
+  /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or
+  /// the vector is not armed. Its owner's thread.
   bool due() const { return (!armed_ && !ending_) || notified_.load(std::memory_order_relaxed); }
   /// From interrupt context or another thread, one at a time: only takes note.
   void notify() noexcept {
@@ -63,7 +64,8 @@ class event_context {
   status open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring,
               channel* commands);
   void close();
-  /// The queue is about to be destroyed, or the device reset: from here on the doorbell is left alone.
+  /// The queue is about to be destroyed, or the device reset: from here on the doorbell is left
+  /// alone.
   void end_arming() { ending_ = true; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
 

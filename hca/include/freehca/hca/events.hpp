@@ -13,26 +13,31 @@
 
 namespace freehca {
 
-/// Who is told of events. Any function may be null. Called from event_context::poll() of the queue that the event
-/// came in, so on its owner's thread; numbers are as the device wrote them: the receiver checks them.
+/// Who is told of events. Any function may be null. Called from event_context::poll() of the queue
+/// that the event came in, so on its owner's thread; numbers are as the device wrote them: the
+/// receiver checks them.
 struct event_sinks {
   void* context = nullptr;
   /// A completion queue that was armed has something; it must be armed again.
   void (*completion)(void* context, std::uint32_t cqn) noexcept = nullptr;
   void (*cq_error)(void* context, std::uint32_t cqn,
                    layouts::cq_error_syndrome syndrome) noexcept = nullptr;
-  /// path_migrated, communication_established, sq_drained, srq_last_wqe, wq_*, path_migration_failed
+  /// path_migrated, communication_established, sq_drained, srq_last_wqe, wq_*,
+  /// path_migration_failed
   void (*qp)(void* context, std::uint32_t qpn, layouts::event_type type) noexcept = nullptr;
   /// srq_limit, srq_catastrophic_error
   void (*srq)(void* context, std::uint32_t srqn, layouts::event_type type) noexcept = nullptr;
-  /// The device has read the port's attributes anew: state, LID, keys or GIDs changed. Ports count from 1.
+  /// The device has read the port's attributes anew: state, LID, keys or GIDs changed. Ports count
+  /// from 1.
   void (*port)(void* context, unsigned port) noexcept = nullptr;
-  /// The device stopped working (catastrophic error, removal): everything under way ends with this status.
+  /// The device stopped working (catastrophic error, removal): everything under way ends with this
+  /// status.
   void (*device_failed)(void* context, status why) noexcept = nullptr;
-  /// The function was reset, or is kept from memory: it writes nothing any more. Nothing is forgotten yet.
+  /// The function was reset, or is kept from memory: it writes nothing any more. Nothing is
+  /// forgotten yet.
   void (*was_reset)(void* context) noexcept = nullptr;
-  /// After that: the channel and the context tables have forgotten the firmware's side of every object. Called
-  /// before the number spaces close, so that objects can give their numbers back.
+  /// After that: the channel and the context tables have forgotten the firmware's side of every
+  /// object. Called before the number spaces close, so that objects can give their numbers back.
   void (*forgotten)(void* context) noexcept = nullptr;
 };
 

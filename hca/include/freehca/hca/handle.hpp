@@ -6,8 +6,9 @@
 
 namespace freehca {
 
-/// Names an object of one type. A handle whose object is gone is recognised (driver_error::stale_handle), also
-/// when its place was used again. The default handle names nothing.
+/// Names an object of one type. A handle whose object is gone is recognised
+/// (driver_error::stale_handle), also when its place was used again. The default handle names
+/// nothing.
 template <class Tag>
 struct handle {
   std::uint32_t index = 0;

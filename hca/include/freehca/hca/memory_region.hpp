@@ -22,11 +22,11 @@ struct memory_access {
 
 struct memory_region_attributes {
   pd_handle pd{};
-  /// Pages of at least 4 KiB (capabilities::log_smallest_page), anywhere. The array of addresses is the caller's
-  /// until completion; the memory is, until the region is destroyed.
+  /// Pages of at least 4 KiB (capabilities::log_smallest_page), anywhere. The array of addresses is
+  /// the caller's until completion; the memory is, until the region is destroyed.
   page_list pages{};
-  /// How data entries count addresses: of the first byte, equal to the offset in the first page modulo the page
-  /// size, as the device takes the offset from there.
+  /// How data entries count addresses: of the first byte, equal to the offset in the first page
+  /// modulo the page size, as the device takes the offset from there.
   std::uint64_t virtual_address = 0;
   memory_access access{};
 };

@@ -11,17 +11,17 @@
 
 namespace freehca {
 
-/// Who knows of numbers that are free and cannot be used all the same: the first from `first` on behind which
-/// `count` can.
+/// Who knows of numbers that are free and cannot be used all the same: the first from `first` on
+/// behind which `count` can.
 struct number_filter {
   std::uint32_t (*first_usable)(const void* context, std::uint32_t first, std::uint32_t count);
   const void* context;
 };
 
-/// Gives out object numbers, or aligned runs of them: the lowest that are free, so that the objects in use share
-/// few pages of context memory. One bit per unit, in storage that the caller hands over. What is freed rests until
-/// `resting` more were freed, so that late events of the old owner find nobody; a search that finds nothing else
-/// ends the rest. Numbers in doubt simply stay out.
+/// Gives out object numbers, or aligned runs of them: the lowest that are free, so that the objects
+/// in use share few pages of context memory. One bit per unit, in storage that the caller hands
+/// over. What is freed rests until `resting` more were freed, so that late events of the old owner
+/// find nobody; a search that finds nothing else ends the rest. Numbers in doubt simply stay out.
 class number_allocator {
  public:
   static constexpr unsigned resting = 32;
@@ -34,8 +34,8 @@ class number_allocator {
   number_allocator(const number_allocator&) = delete;
   number_allocator& operator=(const number_allocator&) = delete;
 
-  /// Numbers [first, end) in units of 2^log_unit; `storage` is for units [0, end). `first` is rounded up to a
-  /// unit.
+  /// Numbers [first, end) in units of 2^log_unit; `storage` is for units [0, end). `first` is
+  /// rounded up to a unit.
   void open(std::byte* storage, std::uint32_t first, std::uint32_t end, unsigned log_unit,
             budget::item what);
   void close() {
@@ -44,8 +44,8 @@ class number_allocator {
     rests_ = 0;
   }
 
-  /// `count` numbers in a row, the first a multiple of `alignment` (a power of two) and of the unit.
-  /// driver_error::no_resource with the budget::item.
+  /// `count` numbers in a row, the first a multiple of `alignment` (a power of two) and of the
+  /// unit. driver_error::no_resource with the budget::item.
   result<std::uint32_t> allocate(std::uint32_t count = 1, std::uint32_t alignment = 1,
                                  const number_filter* filter = nullptr);
   /// Takes back what one allocate() of `count` gave.

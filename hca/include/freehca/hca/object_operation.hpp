@@ -12,15 +12,16 @@
 
 namespace freehca {
 
-/// Brings an object into being or takes it back: context memory for its translations and for itself, then the
-/// creating command; and the opposite. What the firmware refuses is unwound to the last number before it
-/// completes. What the firmware does not answer is held, and taken back by the verbs object after the late
-/// answer or the reset. A deadline that passes does what cancel() does, and says so.
+/// Brings an object into being or takes it back: context memory for its translations and for
+/// itself, then the creating command; and the opposite. What the firmware refuses is unwound to the
+/// last number before it completes. What the firmware does not answer is held, and taken back by
+/// the verbs object after the late answer or the reset. A deadline that passes does what cancel()
+/// does, and says so.
 ///
-/// Outcomes besides those of the commands: driver_error::stale_handle, ::busy (has users, or another
-/// operation works on it, or it is in doubt), ::bad_argument, ::unsupported, ::no_memory and ::no_resource
-/// (`where`: budget::item or verbs_budget::item), ::bad_state, ::cancelled; transport_error::timeout also when the
-/// deadline of the whole has passed.
+/// Outcomes besides those of the commands: driver_error::stale_handle, ::busy (has users, or
+/// another operation works on it, or it is in doubt), ::bad_argument, ::unsupported, ::no_memory
+/// and ::no_resource (`where`: budget::item or verbs_budget::item), ::bad_state, ::cancelled;
+/// transport_error::timeout also when the deadline of the whole has passed.
 class object_operation : public operation {
  protected:
   friend class verbs;

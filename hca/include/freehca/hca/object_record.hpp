@@ -14,8 +14,8 @@ namespace freehca {
 
 class verbs;
 
-/// What all objects of the firmware have in common: the cold part of a slab entry. Everything that a command can
-/// put at risk is named here, so that it outlives the command and the operation.
+/// What all objects of the firmware have in common: the cold part of a slab entry. Everything that
+/// a command can put at risk is named here, so that it outlives the command and the operation.
 struct object_record : list_node {
   enum class phase : std::uint8_t {
     free,

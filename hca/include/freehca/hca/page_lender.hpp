@@ -28,8 +28,9 @@ struct lent_pages {
   bool empty() const { return pages == 0; }
 };
 
-/// Takes pages for the firmware out of an arena, in pieces as large as it has them, and remembers which in
-/// storage of the caller: nothing is remembered in the pages, which the firmware overwrites.
+/// Takes pages for the firmware out of an arena, in pieces as large as it has them, and remembers
+/// which in storage of the caller: nothing is remembered in the pages, which the firmware
+/// overwrites.
 class page_lender {
  public:
   static constexpr std::size_t storage_bytes_for(std::size_t pages) {
@@ -45,16 +46,16 @@ class page_lender {
             unsigned log_largest_run);
   void close();
 
-  /// Appends `pages` pages to `to`, whose offset so far must be aligned to what is taken next: powers of two
-  /// in descending order, or anything into an empty chain. driver_error::no_memory (budget::item::lent_pages);
-  /// `to` is then as it was.
+  /// Appends `pages` pages to `to`, whose offset so far must be aligned to what is taken next:
+  /// powers of two in descending order, or anything into an empty chain. driver_error::no_memory
+  /// (budget::item::lent_pages); `to` is then as it was.
   status take(std::uint32_t pages, lent_pages& to);
-  /// Goes on to fill `to` up to `pages` in all, with `most_runs` more runs at most: for figures that the
-  /// firmware chose, so that no call takes long. `to` has no other pages. Errors as take(), but then `to` keeps
-  /// what it has.
+  /// Goes on to fill `to` up to `pages` in all, with `most_runs` more runs at most: for figures
+  /// that the firmware chose, so that no call takes long. `to` has no other pages. Errors as
+  /// take(), but then `to` keeps what it has.
   status fill(std::uint32_t pages, lent_pages& to, unsigned most_runs);
-  /// 2^log pages that lie together, the first aligned to all of them, each as a chain of its own: to(i) is the i-th,
-  /// empty so far. driver_error::no_memory when there is no such run.
+  /// 2^log pages that lie together, the first aligned to all of them, each as a chain of its own:
+  /// to(i) is the i-th, empty so far. driver_error::no_memory when there is no such run.
   template <class To>
   status take_apart(unsigned log, To to) {
     const std::uint32_t pages = std::uint32_t{1} << log;

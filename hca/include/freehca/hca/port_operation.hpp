@@ -12,17 +12,19 @@ namespace freehca {
 
 class device;
 
-/// Takes a port of a device that is up down and up again; bring-up opens all InfiniBand ports. Caller-owned, one port
-/// at a time. With a deadline and a cancel on the whole: what was not posted is not posted any more.
+/// Takes a port of a device that is up down and up again; bring-up opens all InfiniBand ports.
+/// Caller-owned, one port at a time. With a deadline and a cancel on the whole: what was not posted
+/// is not posted any more.
 ///
-/// Outcomes besides those of the commands: driver_error::bad_argument (no such port), ::unsupported (not an InfiniBand
-/// port), ::bad_state (the device is not up, or the port is as wanted already), ::busy (another operation works on the
-/// port, or one that was not answered), ::cancelled, transport_error::timeout. When the last command was not answered the
-/// port is in doubt until the late answer, which settles whether it is open (device::port_open()), or a reset.
+/// Outcomes besides those of the commands: driver_error::bad_argument (no such port), ::unsupported
+/// (not an InfiniBand port), ::bad_state (the device is not up, or the port is as wanted already),
+/// ::busy (another operation works on the port, or one that was not answered), ::cancelled,
+/// transport_error::timeout. When the last command was not answered the port is in doubt until the
+/// late answer, which settles whether it is open (device::port_open()), or a reset.
 class port_operation : public operation {
  public:
-  /// SET_PORT with what bring-up asks for, then INIT_PORT. The port becomes active later, when a subnet manager has
-  /// seen it: event_sinks::port.
+  /// SET_PORT with what bring-up asks for, then INIT_PORT. The port becomes active later, when a
+  /// subnet manager has seen it: event_sinks::port.
   void open(device& on, unsigned port) { start(on, port, true); }
   /// CLOSE_PORT: the link goes down. Objects stay.
   void close(device& on, unsigned port) { start(on, port, false); }

@@ -36,9 +36,9 @@ struct gid {
   friend constexpr bool operator==(const gid&, const gid&) = default;
 };
 
-/// One SubnGet to the firmware's own agent: the base of the queries below. Outcomes besides those of MAD_IFC:
-/// transport_error::bad_reply, when the agent refused (`where` is the MAD status). An operation that is done
-/// may be restarted.
+/// One SubnGet to the firmware's own agent: the base of the queries below. Outcomes besides those
+/// of MAD_IFC: transport_error::bad_reply, when the agent refused (`where` is the MAD status). An
+/// operation that is done may be restarted.
 class subnet_query : public operation {
  public:
   /// Ports count from 1. What `modifier` means depends on the attribute.

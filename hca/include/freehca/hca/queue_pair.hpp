@@ -43,7 +43,8 @@ struct address_attributes {
   gid dgid{};
 };
 
-/// What a transition needs; all of it may be given to each. `bytes` says how much of it the caller knows.
+/// What a transition needs; all of it may be given to each. `bytes` says how much of it the caller
+/// knows.
 struct connection_attributes {
   std::uint32_t bytes = sizeof(connection_attributes);
   // INIT
@@ -94,8 +95,9 @@ class create_queue_pair : public object_operation {
   std::uint32_t qpn_ = 0;
 };
 
-/// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. driver_error::bad_state: no such transition from where it
-/// is. To RESET: its completions that nobody has polled are dropped, its rings begin anew.
+/// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. driver_error::bad_state: no such
+/// transition from where it is. To RESET: its completions that nobody has polled are dropped, its
+/// rings begin anew.
 class modify_queue_pair : public object_operation {
  public:
   void start(verbs& owner, qp_handle queue, layouts::qp_state to,

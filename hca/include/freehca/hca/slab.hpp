@@ -13,8 +13,8 @@
 
 namespace freehca {
 
-/// A fixed number of objects of type T in storage of the caller. T has the members of object_record that say
-/// where it is: index, generation, next_free, state.
+/// A fixed number of objects of type T in storage of the caller. T has the members of object_record
+/// that say where it is: index, generation, next_free, state.
 template <class T, class Handle>
 class slab {
  public:

@@ -20,7 +20,8 @@ struct uar_page {
   mmio_region blueflame;    ///< no bytes: none
 };
 
-/// Gives out the UAR pages of BAR 2. Pages that belong to EQ doorbells and to the firmware are never given.
+/// Gives out the UAR pages of BAR 2. Pages that belong to EQ doorbells and to the firmware are
+/// never given.
 class uar_pages {
  public:
   static constexpr unsigned most_pages = 1024;

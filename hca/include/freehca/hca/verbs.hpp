@@ -20,7 +20,8 @@
 
 namespace freehca {
 
-/// How many objects there can be at a time. Their numbers and context memory count in the device's budget.
+/// How many objects there can be at a time. Their numbers and context memory count in the device's
+/// budget.
 struct verbs_budget {
   std::uint32_t protection_domains = 8;
   std::uint32_t memory_regions = 32;
@@ -29,8 +30,8 @@ struct verbs_budget {
   std::uint32_t requests =
       16 * 1024;  ///< places in send and receive queues, of all queue pairs together
 
-  /// What `where` of driver_error::no_resource and ::no_memory means when one of these runs out; does not overlap
-  /// with budget::item.
+  /// What `where` of driver_error::no_resource and ::no_memory means when one of these runs out;
+  /// does not overlap with budget::item.
   enum class item : std::uint8_t {
     protection_domains = 0x40,
     memory_regions,
@@ -41,8 +42,8 @@ struct verbs_budget {
   };
 };
 
-/// Who is told of events on objects; any may be null. Called from poll() of the queue that the event came in;
-/// request_ended from verbs::poll(), or from device::close().
+/// Who is told of events on objects; any may be null. Called from poll() of the queue that the
+/// event came in; request_ended from verbs::poll(), or from device::close().
 struct verbs_events {
   void* context = nullptr;
   void (*completion)(void* context, cq_handle queue, void* cookie) noexcept = nullptr;
@@ -52,11 +53,12 @@ struct verbs_events {
              layouts::event_type type) noexcept = nullptr;
   void (*port)(void* context, unsigned port) noexcept = nullptr;
   void (*device_failed)(void* context, status why) noexcept = nullptr;
-  /// A work request whose completion nobody polled before the device was reset, or kept from memory: the buffers
-  /// that it names are the caller's again. Once for each; handles are still good, posting is over, operations end
-  /// by the reset. First what stands in the completion queues, as poll() would have given it, with `why` ok; then,
-  /// of each queue pair, the sends and the receives that are left, in the order of their posting and whether
-  /// signaled or not, with completion_status::device_reset. `why` is then what device_failed was told, or
+  /// A work request whose completion nobody polled before the device was reset, or kept from
+  /// memory: the buffers that it names are the caller's again. Once for each; handles are still
+  /// good, posting is over, operations end by the reset. First what stands in the completion
+  /// queues, as poll() would have given it, with `why` ok; then, of each queue pair, the sends and
+  /// the receives that are left, in the order of their posting and whether signaled or not, with
+  /// completion_status::device_reset. `why` is then what device_failed was told, or
   /// transport_error::reset for a device that worked.
   void (*request_ended)(void* context, qp_handle queue, void* cookie,
                         const queues::work_completion& how, status why) noexcept = nullptr;
@@ -73,9 +75,10 @@ struct verbs_holdings {
   }
 };
 
-/// The objects of one device: protection domains, memory regions, completion queues, queue pairs. They are made
-/// and changed by operations, which the caller owns and start() begins, and used through the rings that
-/// send_queue(), receive_queue() and queue() give. One owner thread, the device's.
+/// The objects of one device: protection domains, memory regions, completion queues, queue pairs.
+/// They are made and changed by operations, which the caller owns and start() begins, and used
+/// through the rings that send_queue(), receive_queue() and queue() give. One owner thread, the
+/// device's.
 class verbs {
  public:
   /// Storage for a device made from `d`, aligned to 16.
@@ -86,23 +89,25 @@ class verbs {
   verbs& operator=(const verbs&) = delete;
   ~verbs() { static_cast<void>(close()); }
 
-  /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state (not up),
-  /// ::no_memory (verbs_budget::item::storage), ::bad_argument (::requests: no room for a single one). After an
-  /// error nothing is kept of `storage`.
+  /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state
+  /// (not up), ::no_memory (verbs_budget::item::storage), ::bad_argument (::requests: no room for a
+  /// single one). After an error nothing is kept of `storage`.
   status open(device& on, const budget& d, const verbs_budget& b, std::byte* storage,
               std::size_t storage_bytes, const verbs_events& events = {});
   /// driver_error::busy: there are objects, or operations under way.
   status close();
   bool is_open() const { return device_ != nullptr; }
 
-  /// Polls the device and completes what ended. Instead of device::poll(). Completion contexts are polled too.
+  /// Polls the device and completes what ended. Instead of device::poll(). Completion contexts are
+  /// polled too.
   unsigned poll();
-  /// When poll() is due at the latest if no interrupt comes; 0: at once. Completion queues are the caller's to poll.
+  /// When poll() is due at the latest if no interrupt comes; 0: at once. Completion queues are the
+  /// caller's to poll.
   std::uint64_t next_deadline() const;
 
-  /// The device was reset, or can no longer reach memory: requests end, all objects are gone, handles are stale,
-  /// nothing is held. Operations under way end by the reset by themselves. The device calls it
-  /// (event_sinks::forgotten).
+  /// The device was reset, or can no longer reach memory: requests end, all objects are gone,
+  /// handles are stale, nothing is held. Operations under way end by the reset by themselves. The
+  /// device calls it (event_sinks::forgotten).
   void forget();
 
   /// driver_error::no_resource.
@@ -137,7 +142,8 @@ class verbs {
   friend struct object_record;
 
   enum class use : std::uint8_t { destroy, change };
-  /// stale_handle for null; busy with users (to destroy), while an operation works on it or in doubt.
+  /// stale_handle for null; busy with users (to destroy), while an operation works on it or in
+  /// doubt.
   static status check_usable(const object_record* object, use what = use::destroy);
   std::uint32_t next_key(std::uint32_t index);
   status set_up(completion_queue& cq, unsigned log_entries);
@@ -146,7 +152,8 @@ class verbs {
   void strip(queue_pair& pair);
   status take_translations(object_record& object, std::size_t pages);
   status take_number(object_record& object, context_group group);
-  /// Gives back everything that the record names; it is of no use any more, but its handle is not stale yet.
+  /// Gives back everything that the record names; it is of no use any more, but its handle is not
+  /// stale yet.
   void strip(object_record& object);
   /// Gives back everything that the record names, and the record.
   void release(object_record& object);

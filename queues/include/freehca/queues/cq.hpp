@@ -36,23 +36,27 @@ class cq {
     return std::size_t{entry_bytes} << log_entries;
   }
 
-  /// Takes the ring and makes every entry the device's: before SW2HW_CQ. driver_error::bad_argument.
+  /// Takes the ring and makes every entry the device's: before SW2HW_CQ.
+  /// driver_error::bad_argument.
   status open(const cq_resources& resources);
   void close() { ring_ = {}; }
   bool is_open() const { return ring_.host != nullptr; }
 
-  /// Takes at most `most` completions and tells the device about it. Entries that name no live queue pair or
-  /// no outstanding request are dropped and counted; fewer than `most` means that the ring was empty.
+  /// Takes at most `most` completions and tells the device about it. Entries that name no live
+  /// queue pair or no outstanding request are dropped and counted; fewer than `most` means that the
+  /// ring was empty.
   unsigned poll(work_completion* to, unsigned most);
 
   /// Is there an entry that poll() would take?
   bool pending() const { return is_open() && is_mine(entry_at(consumer_), consumer_); }
 
-  /// Asks for one event at the next completion, or the next solicited or failed one. What came since the last
-  /// poll() counts as next: poll once more after arming only where events can be lost.
+  /// Asks for one event at the next completion, or the next solicited or failed one. What came
+  /// since the last poll() counts as next: poll once more after arming only where events can be
+  /// lost.
   void arm(bool solicited_only = false);
-  /// The event that arm() asked for has come, or is given up for lost: a look at the ring found what it should
-  /// have told of. The device ignores an arm() with the number of an event that it has sent already.
+  /// The event that arm() asked for has come, or is given up for lost: a look at the ring found
+  /// what it should have told of. The device ignores an arm() with the number of an event that it
+  /// has sent already.
   void on_event() { ++arm_number_; }
 
   /// Drops the entries of a queue pair that is reset or gone, so that its number can be used again.

@@ -21,9 +21,9 @@ struct qp_rings {
   rq receive;
 };
 
-/// Finds the rings of the queue pair that a completion names. The device's numbers are not trusted: one that no
-/// live queue pair has finds nothing. Slots are storage of the caller, a power of two of them, as many as there
-/// are queue pairs in a row of numbers.
+/// Finds the rings of the queue pair that a completion names. The device's numbers are not trusted:
+/// one that no live queue pair has finds nothing. Slots are storage of the caller, a power of two
+/// of them, as many as there are queue pairs in a row of numbers.
 class qp_directory {
  public:
   void open(qp_rings** slots, std::uint32_t count) {

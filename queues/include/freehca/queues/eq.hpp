@@ -22,16 +22,16 @@ struct eq_resources {
   mmio_region doorbell;       ///< the four bytes at uar::eq_doorbell_of(eqn) of BAR 2
 };
 
-/// The ring of an event queue. Issues no command: hca hands the ring to the device after open(), with the
-/// consumer counter at 0. One owner thread.
+/// The ring of an event queue. Issues no command: hca hands the ring to the device after open(),
+/// with the consumer counter at 0. One owner thread.
 class eq {
  public:
   static constexpr std::size_t ring_bytes(unsigned log_entries, unsigned entry_bytes) {
     return std::size_t{entry_bytes} << log_entries;
   }
 
-  /// Takes the ring and makes every entry the device's. driver_error::bad_argument: too small, or a shape that
-  /// hardware does not have.
+  /// Takes the ring and makes every entry the device's. driver_error::bad_argument: too small, or a
+  /// shape that hardware does not have.
   status open(const eq_resources& resources);
   void close() { ring_ = {}; }
   bool is_open() const { return ring_.host != nullptr; }
@@ -39,8 +39,8 @@ class eq {
   /// Is there an entry that next() would take?
   bool pending() const;
 
-  /// Takes the next event, if there is one. Tells the device about the progress by itself before the ring can
-  /// run full; the last word is the caller's, with arm().
+  /// Takes the next event, if there is one. Tells the device about the progress by itself before
+  /// the ring can run full; the last word is the caller's, with arm().
   bool next(layouts::image<layouts::eqe>& to) {
     const std::byte* entry = entry_at(consumer_);
     if (!is_mine(entry)) return false;
@@ -51,8 +51,9 @@ class eq {
     return true;
   }
 
-  /// Tells the device how far the consumer got, and asks for an interrupt at the next event. Look again
-  /// afterwards only where interrupts can be lost: an event that came before is reported at once.
+  /// Tells the device how far the consumer got, and asks for an interrupt at the next event. Look
+  /// again afterwards only where interrupts can be lost: an event that came before is reported at
+  /// once.
   void arm() { tell(true); }
   /// The same without asking for an interrupt.
   void acknowledge() { tell(false); }

@@ -28,7 +28,8 @@ struct rq_shape {
   friend constexpr bool operator==(const rq_shape&, const rq_shape&) = default;
 };
 
-/// The smallest shape for `requests` receives of `scatter` entries each. driver_error::bad_argument.
+/// The smallest shape for `requests` receives of `scatter` entries each.
+/// driver_error::bad_argument.
 constexpr result<rq_shape> rq_shape_for(std::uint32_t requests, unsigned scatter) {
   if (requests > 0x8000 || scatter > 128) return status(driver_error::bad_argument);
   rq_shape shape;
@@ -55,8 +56,8 @@ struct rq_resources {
   unsigned most_scatter = 0;        ///< no more than shape.most_scatter()
 };
 
-/// The receive queue of a queue pair. Receives complete in the order of their posting. One owner thread, that
-/// of the CQ.
+/// The receive queue of a queue pair. Receives complete in the order of their posting. One owner
+/// thread, that of the CQ.
 class rq {
  public:
   /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
@@ -96,7 +97,8 @@ class rq {
     return &slots_[tail_++ & (entries_ - 1)];
   }
 
-  /// Retires the oldest outstanding receive of a device that will tell of none any more. Null: there is none.
+  /// Retires the oldest outstanding receive of a device that will tell of none any more. Null:
+  /// there is none.
   const posted_receive* retire_oldest() {
     return head_ == tail_ ? nullptr : &slots_[tail_++ & (entries_ - 1)];
   }

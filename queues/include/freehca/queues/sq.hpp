@@ -41,8 +41,8 @@ struct sq_resources {
   bool atomics = false;
 };
 
-/// The send queue of a reliable connection. Issues no command. Requests complete in order; one that is not
-/// signaled is retired by a later completion. One owner thread, that of the CQ.
+/// The send queue of a reliable connection. Issues no command. Requests complete in order; one that
+/// is not signaled is retired by a later completion. One owner thread, that of the CQ.
 class sq {
  public:
   /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
@@ -58,9 +58,10 @@ class sq {
   /// Whether post() is allowed: the queue pair is in RTS or in ERROR. Not after open() or reset().
   void accept(bool on) { accepts_ = on; }
 
-  /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was touched on an
-  /// error: driver_error::queue_full, ::bad_argument (too many entries, too much data), ::unsupported,
-  /// ::bad_state (not open, or see accept()).
+  /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was
+  /// touched on an
+  /// error: driver_error::queue_full, ::bad_argument (too many entries, too much data),
+  /// ::unsupported, ::bad_state (not open, or see accept()).
   status post(const send_request& request);
 
   /// Tells the device that there is work.
@@ -75,8 +76,8 @@ class sq {
     return posted;
   }
 
-  /// Retires the request of WQE counter `wqe_index` and all before it. Null when the device names one that is
-  /// not outstanding.
+  /// Retires the request of WQE counter `wqe_index` and all before it. Null when the device names
+  /// one that is not outstanding.
   const sent_request* retire(std::uint16_t wqe_index) {
     const auto ahead = static_cast<std::uint16_t>(wqe_index - static_cast<std::uint16_t>(tail_));
     if (ahead >= outstanding()) return nullptr;
@@ -84,7 +85,8 @@ class sq {
     return &slots_[tail_++ & (entries_ - 1)];
   }
 
-  /// Retires the oldest outstanding request of a device that will tell of none any more. Null: there is none.
+  /// Retires the oldest outstanding request of a device that will tell of none any more. Null:
+  /// there is none.
   const sent_request* retire_oldest() {
     return head_ == tail_ ? nullptr : &slots_[tail_++ & (entries_ - 1)];
   }

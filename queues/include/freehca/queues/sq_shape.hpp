@@ -11,8 +11,8 @@
 
 namespace freehca::queues {
 
-/// How a send queue is divided. Entries are powers of two of at least one basic block, and every WQE takes one
-/// entry.
+/// How a send queue is divided. Entries are powers of two of at least one basic block, and every
+/// WQE takes one entry.
 struct sq_shape {
   std::uint8_t log_entries = 0;
   std::uint8_t log_stride = 6;  ///< bytes
@@ -36,8 +36,8 @@ inline constexpr std::size_t rdma_header_bytes =
 /// `ds` has six bits.
 inline constexpr std::size_t most_wqe_bytes = 63 * layouts::wqe_unit;
 
-/// Bytes of a WQE whose inline data begin at byte `at`: an inline segment may not cross a basic block, so that
-/// each block holds one.
+/// Bytes of a WQE whose inline data begin at byte `at`: an inline segment may not cross a basic
+/// block, so that each block holds one.
 constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
   while (length != 0) {
     const std::size_t room =
@@ -49,8 +49,8 @@ constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
   return (at + layouts::wqe_unit - 1) / layouts::wqe_unit * layouts::wqe_unit;
 }
 
-/// Bytes of the longest WQE of a reliable connection with that many gather entries and inline bytes; an atomic
-/// request fits always.
+/// Bytes of the longest WQE of a reliable connection with that many gather entries and inline
+/// bytes; an atomic request fits always.
 constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes) {
   const std::size_t list = rdma_header_bytes + gather * layouts::wqe_data::bytes;
   const std::size_t data = wqe_end_of_inline(rdma_header_bytes, inline_bytes);
@@ -59,8 +59,8 @@ constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes
   return list > data ? (list > atomic ? list : atomic) : (data > atomic ? data : atomic);
 }
 
-/// The smallest shape that takes `requests` requests at once. driver_error::bad_argument: longer WQEs than the
-/// device has, or more than the 16-bit WQE counter tells apart.
+/// The smallest shape that takes `requests` requests at once. driver_error::bad_argument: longer
+/// WQEs than the device has, or more than the 16-bit WQE counter tells apart.
 constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gather,
                                         std::size_t inline_bytes) {
   if (gather > most_wqe_bytes || inline_bytes > most_wqe_bytes || requests > 0x8000)

@@ -30,7 +30,8 @@ enum class completion_status : std::uint8_t {
 /// English, without a full stop.
 const char* name_of(completion_status s);
 
-/// What completed. Of a failed send the driver's own record tells, of a failed receive nothing but `receive`.
+/// What completed. Of a failed send the driver's own record tells, of a failed receive nothing but
+/// `receive`.
 enum class work_opcode : std::uint8_t {
   send,
   rdma_write,
@@ -39,7 +40,8 @@ enum class work_opcode : std::uint8_t {
   fetch_and_add,
   nop,
   receive,
-  receive_rdma_with_immediate,  ///< byte_count counts what was written, elsewhere than into the receive's buffer
+  /// Byte_count counts what was written, elsewhere than into the receive's buffer.
+  receive_rdma_with_immediate,
 };
 
 /// An entry of a completion queue in plain numbers.

@@ -7,8 +7,8 @@
 
 namespace freehca::queues {
 
-/// One piece of registered memory: `address` as the region counts addresses, `length` in bytes, at most
-/// 2^31 - 1. An entry of length 0 is allowed and names nothing.
+/// One piece of registered memory: `address` as the region counts addresses, `length` in bytes, at
+/// most 2^31 - 1. An entry of length 0 is allowed and names nothing.
 struct data_entry {
   std::uint64_t address = 0;
   std::uint32_t length = 0;
@@ -27,8 +27,9 @@ enum class send_opcode : std::uint8_t {
   nop,
 };
 
-/// A request to a send queue. The lists are read while posting and are the caller's again afterwards; the
-/// memory that they name is the device's until the completion, but for inline data, which is copied.
+/// A request to a send queue. The lists are read while posting and are the caller's again
+/// afterwards; the memory that they name is the device's until the completion, but for inline data,
+/// which is copied.
 struct send_request {
   std::uint64_t wr_id = 0;           ///< comes back in the completion
   const data_entry* list = nullptr;  ///< gather list; for reads and atomics, where the answer goes

@@ -8,7 +8,8 @@
 
 namespace freehca::vfio_host {
 
-/// What stands between a user and a working adapter. The numbers are exit codes of hcactl and stay as they are.
+/// What stands between a user and a working adapter. The numbers are exit codes of hcactl and stay
+/// as they are.
 enum class trouble {
   malformed_address = 10,
   absent = 11,

@@ -34,8 +34,8 @@ struct sysfs {
   std::vector<pci_function> adapters() const;
 };
 
-/// Is the function one that vfio-pci has and we can drive? trouble::not_mlx4, ::wrong_driver, ::no_iommu. Each
-/// message says which commands put it right.
+/// Is the function one that vfio-pci has and we can drive? trouble::not_mlx4, ::wrong_driver,
+/// ::no_iommu. Each message says which commands put it right.
 std::optional<failure> unusable(const pci_function& f);
 
 /// The commands that give the function to vfio-pci.

@@ -20,13 +20,14 @@ namespace freehca::vfio_host {
 /// For a process that may lock less than the device needs: how much that is, and how to get it.
 std::string how_to_lock(std::size_t bytes);
 
-/// One PCI function opened through VFIO's group and container (type 1 IOMMU), as the driver's platform. One
-/// thread uses it: the one that polls the driver. Everything is given back by the destructor: mappings, vectors,
-/// group, container; the kernel then resets the function where it can.
+/// One PCI function opened through VFIO's group and container (type 1 IOMMU), as the driver's
+/// platform. One thread uses it: the one that polls the driver. Everything is given back by the
+/// destructor: mappings, vectors, group, container; the kernel then resets the function where it
+/// can.
 class vfio_device {
  public:
-  /// `locked_bytes`: how much memory the caller is going to map, so that a limit that is too low is told at once.
-  /// trouble::not_mlx4 ... ::locked_memory_limit, ::in_use, ::system.
+  /// `locked_bytes`: how much memory the caller is going to map, so that a limit that is too low is
+  /// told at once. trouble::not_mlx4 ... ::locked_memory_limit, ::in_use, ::system.
   static outcome<std::unique_ptr<vfio_device>> open(const pci_function& function,
                                                     std::size_t locked_bytes);
 
@@ -37,8 +38,8 @@ class vfio_device {
   /// For device_setup; lives as long as this.
   freehca::platform platform();
 
-  /// Sleeps until an interrupt, until `deadline` (of clock(), 0: does not sleep), or until `wake` (a file
-  /// descriptor, -1: none) can be read; tells the driver of interrupts.
+  /// Sleeps until an interrupt, until `deadline` (of clock(), 0: does not sleep), or until `wake`
+  /// (a file descriptor, -1: none) can be read; tells the driver of interrupts.
   void wait(std::uint64_t deadline, int wake);
 
   /// Nanoseconds of CLOCK_MONOTONIC.
@@ -48,7 +49,8 @@ class vfio_device {
   std::size_t locked_bytes() const { return locked_bytes_; }
   /// Can the kernel reset the function by itself?
   bool resettable() const { return resettable_; }
-  /// What the operating system refused last, for messages: "VFIO_IOMMU_MAP_DMA: ENOMEM ...". Empty: nothing.
+  /// What the operating system refused last, for messages: "VFIO_IOMMU_MAP_DMA: ENOMEM ...". Empty:
+  /// nothing.
   const std::string& last_refusal() const { return refusal_; }
 
  private:

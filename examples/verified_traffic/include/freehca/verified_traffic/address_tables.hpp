@@ -12,18 +12,20 @@
 
 namespace freehca::verified_traffic {
 
-/// The tables of a port that addresses are made of: all places, those that hold nothing (zero) as well.
+/// The tables of a port that addresses are made of: all places, those that hold nothing (zero) as
+/// well.
 struct port_tables {
   unsigned port = 0;
   std::vector<gid> gids;
   std::vector<std::uint16_t> pkeys;
 };
 
-/// Reads those of all InfiniBand ports, eight GIDs or 32 P_Keys by each datagram to the port's own agent. The session
-/// is up.
+/// Reads those of all InfiniBand ports, eight GIDs or 32 P_Keys by each datagram to the port's own
+/// agent. The session is up.
 status read_address_tables(session& on, std::vector<port_tables>& to);
 
-/// [{"port": 1, "gids": {"0": "fe80::..."}, "pkeys": {"0": "0xffff"}}]: the places that hold something.
+/// [{"port": 1, "gids": {"0": "fe80::..."}, "pkeys": {"0": "0xffff"}}]: the places that hold
+/// something.
 nlohmann::json to_json(const std::vector<port_tables>& of);
 /// The same for people, a few lines with a newline at the end.
 std::string to_text(const std::vector<port_tables>& of);

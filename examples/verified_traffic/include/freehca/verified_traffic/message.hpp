@@ -10,7 +10,8 @@
 
 namespace freehca::verified_traffic {
 
-/// One message's place in a buffer: `bytes` bytes of payload at `offset`, with guard bytes before and behind.
+/// One message's place in a buffer: `bytes` bytes of payload at `offset`, with guard bytes before
+/// and behind.
 struct message {
   static constexpr std::size_t guard = 64;
 

@@ -16,8 +16,8 @@ std::string words(status s);
 
 /// What the device is, what it can do, and what it has been lent. It has been brought up.
 nlohmann::json to_json(const device& adapter);
-/// {"limits": {...}, "reserved": {...}, "flags": [...]}: what it told in QUERY_DEV_CAP and QUERY_PORT,
-/// whatever less the driver makes of it.
+/// {"limits": {...}, "reserved": {...}, "flags": [...]}: what it told in QUERY_DEV_CAP and
+/// QUERY_PORT, whatever less the driver makes of it.
 nlohmann::json to_json(const capabilities& of);
 nlohmann::json to_json(const traffic_result& result);
 

@@ -11,8 +11,9 @@
 
 namespace freehca::verified_traffic {
 
-/// Memory whose pages are in a shuffled order: no two neighbours of the buffer are neighbours for the device, so
-/// that whoever forgets a translation is found out. Gives its block back when it goes.
+/// Memory whose pages are in a shuffled order: no two neighbours of the buffer are neighbours for
+/// the device, so that whoever forgets a translation is found out. Gives its block back when it
+/// goes.
 class scattered_memory {
  public:
   static constexpr std::size_t page = 4096;

@@ -40,7 +40,8 @@ class session {
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  /// Bytes of memory that the device will be able to reach, for limits that have to be checked before.
+  /// Bytes of memory that the device will be able to reach, for limits that have to be checked
+  /// before.
   static std::size_t dma_bytes(const session_options& how = {});
   /// Bytes of the driver's own memory, taken by the constructor; the device does not reach it.
   static std::size_t memory_bytes(const session_options& how = {});
@@ -49,21 +50,23 @@ class session {
   status open(bool take_over);
   /// `progress` is called with the name of each step that bring-up enters.
   status bring_up(const std::function<void(const char* step)>& progress = {});
-  /// Resets the device, frees its ownership, and leaves it down: the beginning of bring-up and its undoing.
+  /// Resets the device, frees its ownership, and leaves it down: the beginning of bring-up and its
+  /// undoing.
   status reset();
-  /// Ends in a device that holds nothing. Also after a failure, and after an interruption. Objects that are still
-  /// there, because the firmware did not take them back, are ended by a reset.
+  /// Ends in a device that holds nothing. Also after a failure, and after an interruption. Objects
+  /// that are still there, because the firmware did not take them back, are ended by a reset.
   status tear_down();
 
   /// Drives the device until the operation is done; cancels it when the user interrupts.
   status await(operation& op);
-  /// The same for what gives something back: the user's interruption is why it runs, not why it should stop.
+  /// The same for what gives something back: the user's interruption is why it runs, not why it
+  /// should stop.
   status await_cleanup(operation& op);
   /// Drives it once, and sleeps until something can have changed.
   void turn(bool sleep = true);
 
-  /// Memory for the device to work in. It lives until tear_down() has succeeded: an operation that failed may have
-  /// left the device with it.
+  /// Memory for the device to work in. It lives until tear_down() has succeeded: an operation that
+  /// failed may have left the device with it.
   result<scattered_memory*> allocate_memory(std::size_t bytes);
 
   device& adapter() { return device_; }

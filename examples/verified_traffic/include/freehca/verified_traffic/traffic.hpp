@@ -21,8 +21,8 @@ struct tally {
   unsigned messages = 0;  ///< arrived, and checked
 };
 
-/// What the wire must have seen for it: a message of n bytes is ceil(n / MTU) packets of its kind, at least one;
-/// a read is one request, and that many responses. Nothing is retried in loopback.
+/// What the wire must have seen for it: a message of n bytes is ceil(n / MTU) packets of its kind,
+/// at least one; a read is one request, and that many responses. Nothing is retried in loopback.
 struct packet_counts {
   std::uint64_t sends = 0, writes = 0, read_requests = 0, read_responses = 0;
   friend bool operator==(const packet_counts&, const packet_counts&) = default;
@@ -46,9 +46,10 @@ struct traffic_result {
 /// Bytes of memory that run_traffic() lets the device reach, beside session::dma_bytes().
 std::size_t traffic_bytes();
 
-/// Sends, RDMA writes and RDMA reads between two RC queue pairs of one port, which addresses itself by its LID, at
-/// sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, MTU + 1, 64 KiB, 1 MiB. Each message
-/// has bytes of its own; the receiver checks them, the length, and the bytes around. The port must be active.
+/// Sends, RDMA writes and RDMA reads between two RC queue pairs of one port, which addresses itself
+/// by its LID, at sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, MTU +
+/// 1, 64 KiB, 1 MiB. Each message has bytes of its own; the receiver checks them, the length, and
+/// the bytes around. The port must be active.
 traffic_result run_traffic(session& on, const traffic_options& how,
                            const std::function<void(const tally&)>& progress = {});
 

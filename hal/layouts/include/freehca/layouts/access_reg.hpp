@@ -11,8 +11,8 @@ namespace freehca::layouts {
 enum class access_reg_method : std::uint8_t { query = 1, write = 2 };
 enum class access_reg_id : std::uint16_t { ptys = 0x5004 };
 
-/// The head of both mailboxes; the register follows. Source: Linux 6.1 fw.c struct mlx4_access_reg: an
-/// operation TLV (type 1, four words) and a register TLV (type 3).
+/// The head of both mailboxes; the register follows. Source: Linux 6.1 fw.c struct mlx4_access_reg:
+/// an operation TLV (type 1, four words) and a register TLV (type 3).
 struct access_reg {
   static constexpr std::size_t bytes = 0x14;
   bits                  operation_tlv_type  {0x00, 31, 27, "operation_tlv_type"};  ///< 1

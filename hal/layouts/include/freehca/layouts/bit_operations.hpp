@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstdint>
 
-// A processor without instructions for these: riscv64 before the Zbb extension. There the builtins and <bit>
-// are calls into the compiler's library, which the core does without.
+// A processor without instructions for these: riscv64 before the Zbb extension. There the builtins
+// and <bit> are calls into the compiler's library, which the core does without.
 #if defined(__riscv) && !defined(__riscv_zbb)
 #define FREEHCA_BIT_INSTRUCTIONS 0
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Control memory protection table: the part of context memory in which the device protects its own queue
-// contexts. Software lends the memory and never writes it.
+// Control memory protection table: the part of context memory in which the device protects its own
+// queue contexts. Software lends the memory and never writes it.
 #pragma once
 
 #include <cstddef>

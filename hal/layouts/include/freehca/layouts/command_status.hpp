@@ -20,7 +20,8 @@ enum class command_status : std::uint8_t {
   bad_resource_state = 0x09,      ///< wrong state or wrong owner
   bad_index = 0x0a,
   bad_nvmem = 0x0b,               ///< the firmware image is corrupted
-  icm_error = 0x0c,               ///< context memory is not mapped, or there is too little auxiliary memory
+  /// Context memory is not mapped, or there is too little auxiliary memory.
+  icm_error = 0x0c,
   bad_qp_state = 0x10,            ///< the QP is not in the state that the transition starts from
   bad_segment_parameters = 0x20,  ///< address or size of a segment
   region_bound = 0x21,            ///< the region has windows bound to it

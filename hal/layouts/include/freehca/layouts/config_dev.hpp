@@ -23,9 +23,9 @@ struct config_dev {
 };
 static_assert(config_dev{}.roce_v2_udp_dport.offset == 0x14 && claimed<config_dev>().sound);
 
-/// GET_OP_REQ, output: what firmware wants done after an operation_required event. Type 0x26 adds QPs to,
-/// or removes them from, the multicast group whose mcg_header is at 0x20. Acknowledged with modifier 1 and
-/// input modifier status | token << 16. Source: Linux 6.1 fw.c mlx4_opreq_action.
+/// GET_OP_REQ, output: what firmware wants done after an operation_required event. Type 0x26 adds
+/// QPs to, or removes them from, the multicast group whose mcg_header is at 0x20. Acknowledged with
+/// modifier 1 and input modifier status | token << 16. Source: Linux 6.1 fw.c mlx4_opreq_action.
 struct get_op_req {
   static constexpr std::size_t bytes = 0x20;
   bits modifier {0x08, 31,  0, "modifier"};

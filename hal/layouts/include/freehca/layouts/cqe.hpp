@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Completion queue entries. An entry has 32 bytes; where INIT_HCA chose 64-byte entries, the 32 bytes of
-// this table are the second half (Linux hw/mlx4/cq.c, mlx4_ib_poll_one), the half with the owner byte.
+// Completion queue entries. An entry has 32 bytes; where INIT_HCA chose 64-byte entries, the 32
+// bytes of this table are the second half (Linux hw/mlx4/cq.c, mlx4_ib_poll_one), the half with the
+// owner byte.
 //
-// Ownership: entry number n of a CQ with 2^k entries is new when its owner bit equals bit k of n: the device
-// flips what it writes each time round and begins with 0; software fills a fresh CQ with owner bit 1 (Linux
-// fills 0xcc). The owner bit is read first, everything else behind a barrier.
+// Ownership: entry number n of a CQ with 2^k entries is new when its owner bit equals bit k of n:
+// the device flips what it writes each time round and begins with 0; software fills a fresh CQ with
+// owner bit 1 (Linux fills 0xcc). The owner bit is read first, everything else behind a barrier.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,10 @@
 
 namespace freehca::layouts {
 
-/// The opcode field. With is_send set it is the wqe_opcode of the send; else, and for both sides in the two
-/// last cases, one of these. Sources: rdma-core providers/mlx4/mlx4dv.h, include/linux/mlx4/device.h. The
-/// PRM of 2007 codes errors 0x1f; real cards and all drivers use 0x1e (captures: "opcode = 5e").
+/// The opcode field. With is_send set it is the wqe_opcode of the send; else, and for both sides in
+/// the two last cases, one of these. Sources: rdma-core providers/mlx4/mlx4dv.h,
+/// include/linux/mlx4/device.h. The PRM of 2007 codes errors 0x1f; real cards and all drivers use
+/// 0x1e (captures: "opcode = 5e").
 enum class cqe_opcode : std::uint8_t {
   recv_rdma_write_imm = 0x00,
   recv_send = 0x01,
@@ -28,8 +30,8 @@ enum class cqe_opcode : std::uint8_t {
   error = 0x1e,   ///< read it as cqe_error
 };
 
-/// Sources: include/linux/mlx4/cq.h (MLX4_CQE_SYNDROME_*); MT25408 PRM, completion with error, lists 0x03,
-/// 0x20, 0x21, 0x23 and 0x24 too (reliable datagrams, which no driver uses).
+/// Sources: include/linux/mlx4/cq.h (MLX4_CQE_SYNDROME_*); MT25408 PRM, completion with error,
+/// lists 0x03, 0x20, 0x21, 0x23 and 0x24 too (reliable datagrams, which no driver uses).
 enum class cqe_syndrome : std::uint8_t {
   local_length = 0x01,
   local_qp_op = 0x02,
@@ -51,22 +53,24 @@ enum class cqe_syndrome : std::uint8_t {
   invalid_eec_state = 0x24,
 };
 
-/// Vendor syndromes that real cards gave. Source: captures, section 7 ("vendor byte").
+/// Vendor syndromes that real cards gave. Source: captures ("vendor byte").
 namespace vendor_syndrome {
-inline constexpr std::uint8_t protection_transmit = 0x57;      // with local_protection, mlx4_en transmit
+// with local_protection, mlx4_en transmit
+inline constexpr std::uint8_t protection_transmit = 0x57;
 inline constexpr std::uint8_t length_requester = 0x69;         // with local_length
 inline constexpr std::uint8_t qp_op_requester = 0x6f;          // with local_qp_op
 inline constexpr std::uint8_t retry_exceeded = 0x81;           // with transport_retry_exceeded
 inline constexpr std::uint8_t rnr_retry_exceeded = 0x87;       // with rnr_retry_exceeded
-inline constexpr std::uint8_t remote_access = 0x88;            // with remote_access, at the requester
+// with remote_access, at the requester
+inline constexpr std::uint8_t remote_access = 0x88;
 inline constexpr std::uint8_t remote_invalid_request = 0x8a;   // with remote_invalid_request
 inline constexpr std::uint8_t flush_receive = 0xf9;            // with wr_flush, a receive
 }  // namespace vendor_syndrome
 
 /// The rows of an entry that all forms have.
-/// Sources: include/linux/mlx4/cq.h (struct mlx4_cqe, MLX4_CQE_*), hw/mlx4/cq.c, mlx4/en_rx.c; MT25408 PRM,
-/// completion queue entry. They differ on bits 31 and 28..24 of the first word: the tunnel rows are Linux's
-/// (ConnectX-3 Pro); the PRM of 2007 has force loopback at bit 28.
+/// Sources: include/linux/mlx4/cq.h (struct mlx4_cqe, MLX4_CQE_*), hw/mlx4/cq.c, mlx4/en_rx.c;
+/// MT25408 PRM, completion queue entry. They differ on bits 31 and 28..24 of the first word: the
+/// tunnel rows are Linux's (ConnectX-3 Pro); the PRM of 2007 has force loopback at bit 28.
 struct cqe_rows {
   as<bool> tunnel_ip_ok   {0x00, 31, 31, "tunnel_ip_ok"};
   as<bool> svlan_present  {0x00, 30, 30, "svlan_present"};
@@ -77,7 +81,8 @@ struct cqe_rows {
   as<bool> tunnel_ipv4    {0x00, 25, 25, "tunnel_ipv4"};
   bits     qpn            {0x00, 23,  0, "qpn"};
   bits     immediate      {0x04, 31,  0, "immediate"};    // or: R_Key invalidated; P_Key index
-                                                          // (bits 6:0, GSI); RSS hash (UD, Ethernet)
+                                                          // (bits 6:0, GSI); RSS hash (UD,
+                                                          // Ethernet)
   as<bool> grh            {0x08, 31, 31, "grh"};          // UD: a GRH; Ethernet: IPv6
   bits     my_lid_path    {0x08, 30, 24, "my_lid_path"};  // UD: path bits; Ethernet: MAC index
   bits     remote_qpn     {0x08, 23,  0, "remote_qpn"};   // UD: source QP; XRC: the SRQ's number
@@ -90,8 +95,9 @@ struct cqe_rows {
   bits     opcode         {0x1c,  4,  0, "opcode"};       // wqe_opcode or cqe_opcode
 };
 
-/// The rows of the status word. Sources: include/linux/mlx4/cq.h (MLX4_CQE_STATUS_*, MLX4_CQE_LLC ...),
-/// rdma-core providers/mlx4/mlx4dv.h (enum mlx4_cqe_status: the same bits of one 32-bit word).
+/// The rows of the status word. Sources: include/linux/mlx4/cq.h (MLX4_CQE_STATUS_*, MLX4_CQE_LLC
+/// ...), rdma-core providers/mlx4/mlx4dv.h (enum mlx4_cqe_status: the same bits of one 32-bit
+/// word).
 struct cqe_status_rows {
   as<bool> ip_ok           {0x10, 28, 28, "ip_ok"};
   as<bool> udp             {0x10, 27, 27, "udp"};
@@ -123,9 +129,10 @@ struct cqe_smac : cqe_rows {
   raw<6> smac {0x0e, "smac"};
 };
 
-/// An entry of a CQ with the timestamp bit in its context: 48 bits of the device's clock instead of SL, VLAN
-/// and LID. Sources: include/linux/mlx4/cq.h (struct mlx4_ts_cqe), rdma-core mlx4dv.h. When the low 16 bits
-/// read 0, Linux counts the upper part one higher (mlx4/en_clock.c, mlx4_en_get_cqe_ts).
+/// An entry of a CQ with the timestamp bit in its context: 48 bits of the device's clock instead of
+/// SL, VLAN and LID. Sources: include/linux/mlx4/cq.h (struct mlx4_ts_cqe), rdma-core mlx4dv.h.
+/// When the low 16 bits read 0, Linux counts the upper part one higher (mlx4/en_clock.c,
+/// mlx4_en_get_cqe_ts).
 struct cqe_timestamp : cqe_rows, cqe_status_rows {
   static constexpr std::size_t bytes = 0x20;
   bits timestamp_47_16 {0x0c, 31,  0, "timestamp_47_16"};
@@ -146,7 +153,8 @@ struct cqe_error {
 };
 
 inline constexpr std::size_t cqe64_bytes = 0x40;
-inline constexpr std::size_t cqe64_offset = 0x20;     ///< where the 32 bytes stand in a 64-byte entry
+/// Where the 32 bytes stand in a 64-byte entry.
+inline constexpr std::size_t cqe64_offset = 0x20;
 inline constexpr std::size_t cqe_owner_byte = 0x1f;   ///< owner, is_send and opcode
 
 static_assert(cqe{}.byte_count.offset == 0x14 && cqe{}.wqe_index.offset == 0x18);

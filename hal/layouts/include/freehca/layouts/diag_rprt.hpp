@@ -8,12 +8,13 @@
 
 namespace freehca::layouts {
 
-/// DIAG_RPRT's opcode modifier (Linux 6.1 device.h MLX4_OP_MOD_QUERY_TRANSPORT_CI_ERRORS). The input modifier
-/// is a port where the device counts by port (dev_cap_ext_3_flag::diag_per_port), else 0.
+/// DIAG_RPRT's opcode modifier (Linux 6.1 device.h MLX4_OP_MOD_QUERY_TRANSPORT_CI_ERRORS). The
+/// input modifier is a port where the device counts by port (dev_cap_ext_3_flag::diag_per_port),
+/// else 0.
 enum class diag_rprt_modifier : std::uint8_t { query_transport_ci_errors = 2 };
 
-/// Source: Linux 6.1 infiniband/hw/mlx4/main.c diag_basic, diag_ext, diag_device_only; the names are those of
-/// the PRM's errors: rq and sq, then the completion's syndrome or the reason.
+/// Source: Linux 6.1 infiniband/hw/mlx4/main.c diag_basic, diag_ext, diag_device_only; the names
+/// are those of the PRM's errors: rq and sq, then the completion's syndrome or the reason.
 struct diag_rprt {
   static constexpr std::size_t bytes = 0x200;
   bits rq_num_lle     {0x00, 31, 0, "rq_num_lle"};      ///< local length
@@ -37,7 +38,8 @@ struct diag_rprt {
   bits sq_num_rnr     {0x6c, 31, 0, "sq_num_rnr"};      ///< RNR NAKs received
   bits rq_num_oos     {0x100, 31, 0, "rq_num_oos"};     ///< out of sequence requests received
   bits sq_num_oos     {0x104, 31, 0, "sq_num_oos"};     ///< out of sequence NAKs received
-  bits rq_num_udsdprd {0x118, 31, 0, "rq_num_udsdprd"}; ///< UD packets dropped for want of a receive
+  /// UD packets dropped for want of a receive.
+  bits rq_num_udsdprd {0x118, 31, 0, "rq_num_udsdprd"};
   bits rq_num_dup     {0x130, 31, 0, "rq_num_dup"};     ///< duplicate requests received
   bits sq_num_to      {0x134, 31, 0, "sq_num_to"};      ///< time-outs
   bits num_cqovf      {0x1a0, 31, 0, "num_cqovf"};      ///< CQ overruns

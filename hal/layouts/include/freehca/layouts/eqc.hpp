@@ -15,12 +15,13 @@ enum class eq_status : std::uint8_t {
 };
 enum class eq_state : std::uint8_t { armed = 0x9, fired = 0xa, always_armed = 0xb };
 
-/// Sources: Linux 6.1 mlx4.h struct mlx4_eq_context and eq.c; iPXE MT25408_PRM.h eqc for widths. Linux has
-/// eq_period, eq_max_count and intr as single bytes, the low ones of these fields.
+/// Sources: Linux 6.1 mlx4.h struct mlx4_eq_context and eq.c; iPXE MT25408_PRM.h eqc for widths.
+/// Linux has eq_period, eq_max_count and intr as single bytes, the low ones of these fields.
 struct eqc {
   static constexpr std::size_t bytes = 0x40;
   as<eq_status> status           {0x00, 31, 28, "status"};  ///< output only
-  as<bool>      ec               {0x00, 18, 18, "ec"};  ///< coalesce: every event into the first entry
+  /// Coalesce: every event into the first entry.
+  as<bool>      ec               {0x00, 18, 18, "ec"};
   as<bool>      oi               {0x00, 17, 17, "oi"};  ///< overrun ignore
   as<eq_state>  state            {0x00, 11,  8, "state"};
   /// of the first entry in its page, in units of 32 bytes

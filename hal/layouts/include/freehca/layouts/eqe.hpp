@@ -9,8 +9,8 @@
 
 namespace freehca::layouts {
 
-/// Sources: Linux 6.1 device.h enum mlx4_event; iPXE hermon.h event_mask for 0x0b, 0x15, 0x16. Bit n of
-/// MAP_EQ's mask is type n.
+/// Sources: Linux 6.1 device.h enum mlx4_event; iPXE hermon.h event_mask for 0x0b, 0x15, 0x16. Bit
+/// n of MAP_EQ's mask is type n.
 enum class event_type : std::uint8_t {
   completion = 0x00,
   path_migrated = 0x01,
@@ -54,10 +54,11 @@ enum class port_management_subtype : std::uint8_t {
 enum class fatal_warning_subtype : std::uint8_t { temperature = 0 };
 enum class recoverable_error_subtype : std::uint8_t { bad_cable = 1, unsupported_cable = 2 };
 
-/// The entry of 32 bytes. What its data mean depends on the type; the tables below read the same bytes.
-/// The owner bit is hardware's while it differs from bit log_eq_size of the consumer counter, which counts
-/// on without wrapping at the queue's size; so the first round is written with the bit clear, and a new
-/// queue has it set in every entry (iPXE sets it; Linux leaves it to the device at SW2HW_EQ).
+/// The entry of 32 bytes. What its data mean depends on the type; the tables below read the same
+/// bytes. The owner bit is hardware's while it differs from bit log_eq_size of the consumer
+/// counter, which counts on without wrapping at the queue's size; so the first round is written
+/// with the bit clear, and a new queue has it set in every entry (iPXE sets it; Linux leaves it to
+/// the device at SW2HW_EQ).
 /// Sources: Linux 6.1 device.h struct mlx4_eqe, eq.c next_eqe_sw, mlx4_create_eq.
 struct eqe {
   static constexpr std::size_t bytes = 0x20;
@@ -69,8 +70,9 @@ struct eqe {
 };
 static_assert(claimed<eqe>().sound);
 
-/// Where the 32 bytes are in an entry of `stride` bytes. With 64-byte entries switched on in INIT_HCA
-/// (eqe_64b) they are the upper half; with any stride chosen by eqe_stride, the first 32 bytes (eq.c get_eqe).
+/// Where the 32 bytes are in an entry of `stride` bytes. With 64-byte entries switched on in
+/// INIT_HCA (eqe_64b) they are the upper half; with any stride chosen by eqe_stride, the first 32
+/// bytes (eq.c get_eqe).
 constexpr std::size_t eqe_offset_in_entry(bool eqe_64b_enabled) { return eqe_64b_enabled ? 0x20 : 0; }
 
 /// completion

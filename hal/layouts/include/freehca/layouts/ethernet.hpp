@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Ethernet, VLAN, IPv4 and UDP headers, as far as RoCE and the device model need them, and the header of IP over
-// InfiniBand. An IPv6 header has the rows of `grh`. Sources: IEEE 802.3 and 802.1Q, RFC 791, RFC 768, RFC 4391, IBTA
-// annexes A16 and A17, as read through drivers/infiniband/core/ud_header.c.
+// Ethernet, VLAN, IPv4 and UDP headers, as far as RoCE and the device model need them, and the
+// header of IP over InfiniBand. An IPv6 header has the rows of `grh`. Sources: IEEE 802.3 and
+// 802.1Q, RFC 791, RFC 768, RFC 4391, IBTA annexes A16 and A17, as read through
+// drivers/infiniband/core/ud_header.c.
 #pragma once
 
 #include <cstdint>

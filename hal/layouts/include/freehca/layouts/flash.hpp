@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The flash of the adapters as firmware tools see it: the gateway in BAR 0, and the image "FS2" in it.
+// The flash of the adapters as firmware tools see it: the gateway in BAR 0, and the image "FS2" in
+// it.
 //
-// Source: Mellanox/mstflint 4.21: mflash/mflash_pack_layer.h and mflash_gw.c (gateway), mflash/flash_int_defs.h and
-// mflash_common_structs.h (SPI), mlxfwops/lib/flint_base.h, fs2_ops.cpp, fs2_ops.h and fw_ops.cpp (image).
+// Source: Mellanox/mstflint 4.21: mflash/mflash_pack_layer.h and mflash_gw.c (gateway),
+// mflash/flash_int_defs.h and mflash_common_structs.h (SPI), mlxfwops/lib/flint_base.h,
+// fs2_ops.cpp, fs2_ops.h and fw_ops.cpp (image).
 #pragma once
 
 #include <cstdint>
@@ -14,18 +16,20 @@
 
 namespace freehca::layouts {
 
-/// The gateway: a command word, an address, and sixteen bytes of data. Its user holds bar0::flash_semaphore.
+/// The gateway: a command word, an address, and sixteen bytes of data. Its user holds
+/// bar0::flash_semaphore.
 namespace flash_gateway {
 inline constexpr std::uint32_t command = 0xf0400;
 inline constexpr std::uint32_t address = 0xf0404;
 inline constexpr std::uint32_t data = 0xf0410;
 inline constexpr std::uint32_t data_bytes = 16;
-/// A second semaphore, which tools hold while they program (tools_res_mgmt). As the first: a read of 0 takes it.
+/// A second semaphore, which tools hold while they program (tools_res_mgmt). As the first: a read
+/// of 0 takes it.
 inline constexpr std::uint32_t programming_semaphore = 0xf03a0;
 }  // namespace flash_gateway
 
-/// A write with `busy` starts what the other fields say; the gateway clears it at the end. The bytes of the flash
-/// stand in the data words from their most significant byte on.
+/// A write with `busy` starts what the other fields say; the gateway clears it at the end. The
+/// bytes of the flash stand in the data words from their most significant byte on.
 struct flash_command {
   static constexpr std::size_t bytes = 4;
   as<bool> busy          {0x00, 30, 30, "busy"};
@@ -48,7 +52,8 @@ enum class spi_opcode : std::uint8_t {
   read_identification = 0x9f,
 };
 
-/// What read_identification tells: the manufacturer, and in the two bytes that follow the kind and log2 of the size.
+/// What read_identification tells: the manufacturer, and in the two bytes that follow the kind and
+/// log2 of the size.
 struct flash_identification {
   static constexpr std::size_t bytes = 4;
   bits vendor   {0x00, 31, 24, "vendor"};
@@ -56,16 +61,16 @@ struct flash_identification {
   bits log_size {0x00, 15,  8, "log_size"};
 };
 
-/// A second command register, which firmware tools use (mtcr_ul/mtcr_tools_cif.c): layout `hcr`, with a semaphore that
-/// a read of 0 takes and a write of 0 frees.
+/// A second command register, which firmware tools use (mtcr_ul/mtcr_tools_cif.c): layout `hcr`,
+/// with a semaphore that a read of 0 takes and a write of 0 frees.
 namespace tools_command {
 inline constexpr std::uint32_t semaphore = 0xf03bc;
 inline constexpr std::uint32_t base = 0x80780;
 inline constexpr std::uint32_t size = 0x1c;
 }  // namespace tools_command
 
-/// The version of the firmware that runs: 16 bytes in BAR 0 (fs2_ops.cpp CX3_FW_VER_CR_ADDR, tools_layouts
-/// cibfw_layouts.c). The other words tell when it was built.
+/// The version of the firmware that runs: 16 bytes in BAR 0 (fs2_ops.cpp CX3_FW_VER_CR_ADDR,
+/// tools_layouts cibfw_layouts.c). The other words tell when it was built.
 inline constexpr std::uint32_t running_version_place = 0x1f064;
 struct running_version {
   static constexpr std::size_t bytes = 16;
@@ -81,9 +86,12 @@ struct fs2_header {
   static constexpr std::size_t bytes = 0x38;
   raw<16> magic           {0x00, "magic"};
   bits    revision        {0x20, 31, 24, "revision"};  ///< of the device
-  bits    image_crc       {0x20, 15,  0, "image_crc"};  ///< of all of it; 0xffff stands there meanwhile
-  bits    failsafe_sum    {0x28, 31, 24, "failsafe_sum"};  ///< makes the bytes of this word add up to 0
-  as<bool> failsafe       {0x28,  3,  3, "failsafe"};  ///< the flash has room for two images, in chunks
+  /// Of all of it; 0xffff stands there meanwhile.
+  bits    image_crc       {0x20, 15,  0, "image_crc"};
+  /// Makes the bytes of this word add up to 0.
+  bits    failsafe_sum    {0x28, 31, 24, "failsafe_sum"};
+  /// The flash has room for two images, in chunks.
+  as<bool> failsafe       {0x28,  3,  3, "failsafe"};
   bits    log_chunk       {0x28,  2,  0, "log_chunk"};  ///< 64 KiB << n
   bits    info_sum        {0x2c, 31, 24, "info_sum"};  ///< as failsafe_sum
   bits    info_place      {0x2c, 23,  0, "info_place"};
@@ -92,7 +100,8 @@ struct fs2_header {
 };
 inline constexpr std::uint32_t fs2_magic[4] = {0x4d544657, 0x8cdfd000, 0xdead9270, 0x4154beef};
 
-/// The head of the boot section: `words` more than these two and the two at the end, the last of which has the CRC.
+/// The head of the boot section: `words` more than these two and the two at the end, the last of
+/// which has the CRC.
 struct fs2_boot {
   static constexpr std::size_t bytes = 8;
   bits words {0x04, 31, 0, "words"};
@@ -101,7 +110,8 @@ inline constexpr unsigned fs2_boot_frame_words = 4;
 
 enum class fs2_section_type : std::uint32_t { guids = 6, image_info = 10 };
 
-/// The head of a section; after its words a word with the CRC of head and words. next: where the next one stands.
+/// The head of a section; after its words a word with the CRC of head and words. next: where the
+/// next one stands.
 struct fs2_section {
   static constexpr std::size_t bytes = 16;
   as<fs2_section_type> type  {0x00, 31, 0, "type"};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Device-managed flow steering: the rules of QP_FLOW_STEERING_ATTACH. The mailbox holds a flow_rule_control and
-// behind it the headers that a packet must have, outermost first; the command's input modifier counts the 32-bit
-// words of it all, and its immediate output names the rule for QP_FLOW_STEERING_DETACH.
-// Sources: Linux 6.1 device.h struct mlx4_net_trans_rule_hw_*, mcg.c (identifiers, types, flags), main.c of mlx4_ib
-// (the mask of a QP number).
+// Device-managed flow steering: the rules of QP_FLOW_STEERING_ATTACH. The mailbox holds a
+// flow_rule_control and behind it the headers that a packet must have, outermost first; the
+// command's input modifier counts the 32-bit words of it all, and its immediate output names the
+// rule for QP_FLOW_STEERING_DETACH.
+// Sources: Linux 6.1 device.h struct mlx4_net_trans_rule_hw_*, mcg.c (identifiers, types, flags),
+// main.c of mlx4_ib (the mask of a QP number).
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,11 @@ struct flow_rule_control {
   static constexpr std::size_t bytes = 0x10;
   bits               priority       {0x00, 31, 16, "priority"};  ///< smaller comes first
   as<flow_rule_type> type           {0x00, 15,  8, "type"};
-  as<bool>           allow_loopback {0x00,  3,  3, "allow_loopback"};  ///< what the QP sends comes back to it
+  /// What the QP sends comes back to it.
+  as<bool>           allow_loopback {0x00,  3,  3, "allow_loopback"};
   as<bool>           exclusive      {0x00,  2,  2, "exclusive"};
-  as<bool>           lifo           {0x00,  0,  0, "lifo"};  ///< before the others of its priority, else behind them
+  /// Before the others of its priority, else behind them.
+  as<bool>           lifo           {0x00,  0,  0, "lifo"};
   bits               function       {0x04, 23, 16, "function"};
   bits               vep            {0x04, 15,  8, "vep"};
   bits               port           {0x04,  7,  0, "port"};  ///< from 1
@@ -92,7 +95,8 @@ struct flow_header_ports {
 };
 static_assert(claimed<flow_header_ports>().sound);
 
-/// FLOW_STEERING_IB_UC_QP_RANGE, the immediate input: InfiniBand unicast to these queue pairs is steered by rules.
+/// FLOW_STEERING_IB_UC_QP_RANGE, the immediate input: InfiniBand unicast to these queue pairs is
+/// steered by rules.
 struct steered_qp_range {
   static constexpr std::size_t bytes = 0x8;
   bits first {0x00, 31,  0, "first"};

@@ -3,8 +3,8 @@
 //
 // The vendor's management class of the adapters' firmware: class 0x0a, of range 1 (mad::data).
 //
-// Source: rdma-core infiniband-diags/vendstat.c (class, attributes, structures is3_general_info_t and
-// is4_general_info_t, and the list of devices that have the second).
+// Source: rdma-core infiniband-diags/vendstat.c (class, attributes, structures is3_general_info_t
+// and is4_general_info_t, and the list of devices that have the second).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ enum class vendor_attribute : std::uint16_t {
   config_space_access = 0x0050,
 };
 
-/// GeneralInfo: what hardware and firmware of a node are. Dates in BCD. The extended version stands on
-/// devices that vendstat.c lists (of the variants: 0x1003, 0x1007); its software version follows there.
+/// GeneralInfo: what hardware and firmware of a node are. Dates in BCD. The extended version stands
+/// on devices that vendstat.c lists (of the variants: 0x1003, 0x1007); its software version follows
+/// there.
 struct general_info {
   static constexpr std::size_t bytes = 232;
   bits    hw_revision       {0x08, 31, 16, "hw_revision"};

@@ -11,8 +11,9 @@
 
 namespace freehca::layouts {
 
-/// Sources: Linux 6.1 cmd.c (HCR_* offsets and mlx4_cmd_post), iPXE MT25408_PRM.h hca_command_register.
-/// Words are written one at a time, 32 bits each; the last one, which carries `go`, after the others.
+/// Sources: Linux 6.1 cmd.c (HCR_* offsets and mlx4_cmd_post), iPXE MT25408_PRM.h
+/// hca_command_register. Words are written one at a time, 32 bits each; the last one, which carries
+/// `go`, after the others.
 struct hcr {
   static constexpr std::size_t bytes = 0x1c;
   /// immediate input, or the bus address of the input mailbox
@@ -25,13 +26,15 @@ struct hcr {
   as<bool>           go          {0x18, 23, 23, "go"};  ///< set by software, cleared by firmware
   as<bool>           e           {0x18, 22, 22, "e"};  ///< report completion by an event
   as<bool>           t           {0x18, 21, 21, "t"};  ///< toggles with each command
-  /// Four bits in the hardware's table; Linux shifts an 8-bit value to the same place but uses four bits.
+  /// Four bits in the hardware's table; Linux shifts an 8-bit value to the same place but uses four
+  /// bits.
   bits                opcode_modifier {0x18, 15, 12, "opcode_modifier"};
   as<layouts::opcode> opcode          {0x18, 11,  0, "opcode"};
 };
 static_assert(hcr{}.token.offset == 0x14 && hcr{}.go.lo == 23 && claimed<hcr>().sound);
 
-/// Command mailboxes: size and alignment (Linux 6.1 cmd.h MLX4_MAILBOX_SIZE; cmd.c's pool alignment).
+/// Command mailboxes: size and alignment (Linux 6.1 cmd.h MLX4_MAILBOX_SIZE; cmd.c's pool
+/// alignment).
 inline constexpr std::size_t mailbox_bytes = 4096;
 
 /// The token of a command that is polled for (Linux 6.1 cmd.c CMD_POLL_TOKEN).

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// InfiniBand packet headers. On an InfiniBand link: LRH, GRH if lnh says so, BTH, extended headers, payload
-// and its padding, ICRC (4 bytes), VCRC (2 bytes). RoCE v1: Ethernet header, GRH, BTH ... ICRC. RoCE v2:
-// Ethernet header, IPv4 or IPv6, UDP, BTH ... ICRC (ethernet.hpp).
+// InfiniBand packet headers. On an InfiniBand link: LRH, GRH if lnh says so, BTH, extended headers,
+// payload and its padding, ICRC (4 bytes), VCRC (2 bytes). RoCE v1: Ethernet header, GRH, BTH ...
+// ICRC. RoCE v2: Ethernet header, IPv4 or IPv6, UDP, BTH ... ICRC (ethernet.hpp).
 //
 // image<T> is padded to 8 bytes in memory: on the wire a header is T::bytes bytes at data().
 //
-// Sources: InfiniBand Architecture Specification vol. 1, chapters 5, 7, 8 and 9 and annexes A14 (XRC), A16
-// and A17 (RoCE), as read through drivers/infiniband/core/ud_header.c (bit tables), include/rdma/ib_pack.h,
-// ib_hdrs.h, and drivers/infiniband/sw/rxe/rxe_hdr.h.
+// Sources: InfiniBand Architecture Specification vol. 1, chapters 5, 7, 8 and 9 and annexes A14
+// (XRC), A16 and A17 (RoCE), as read through drivers/infiniband/core/ud_header.c (bit tables),
+// include/rdma/ib_pack.h, ib_hdrs.h, and drivers/infiniband/sw/rxe/rxe_hdr.h.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace freehca::layouts {
 /// Link next header. Source: include/rdma/ib_pack.h (IB_LNH_*).
 enum class link_next_header : std::uint8_t { raw = 0, ip_non_iba = 1, iba_local = 2, iba_global = 3 };
 
-/// Local route header. packet_length counts 4-byte words from the LRH's first byte to the one before the
-/// VCRC.
+/// Local route header. packet_length counts 4-byte words from the LRH's first byte to the one
+/// before the VCRC.
 struct lrh {
   static constexpr std::size_t bytes = 8;
   bits                 virtual_lane  {0x00, 31, 28, "virtual_lane"};
@@ -34,7 +34,8 @@ struct lrh {
   bits                 slid          {0x04, 15,  0, "slid"};
 };
 
-/// Global route header; the same bytes as an IPv6 header. payload_length counts from the BTH to the ICRC.
+/// Global route header; the same bytes as an IPv6 header. payload_length counts from the BTH to the
+/// ICRC.
 struct grh {
   static constexpr std::size_t bytes = 40;
   bits    ip_version     {0x00, 31, 28, "ip_version"};
@@ -49,8 +50,8 @@ struct grh {
 inline constexpr std::uint8_t grh_ip_version = 6;
 inline constexpr std::uint8_t grh_next_header_bth = 0x1b;
 
-/// Transport, the top three bits of a BTH opcode. Sources: include/rdma/ib_pack.h; XRC (0xa0) from IBTA
-/// annex A14 (ib_pack.h of 6.1 does not name it).
+/// Transport, the top three bits of a BTH opcode. Sources: include/rdma/ib_pack.h; XRC (0xa0) from
+/// IBTA annex A14 (ib_pack.h of 6.1 does not name it).
 enum class bth_transport : std::uint8_t {
   rc = 0x00,
   uc = 0x20,
@@ -58,8 +59,8 @@ enum class bth_transport : std::uint8_t {
   ud = 0x60,
   cnp = 0x80,
   xrc = 0xa0,
-  /// Two of the sixty-four manufacturer specific opcodes each (IBTA vol. 1, table 38): masked atomics. No source
-  /// says which hardware uses, nor with which operation: chosen.
+  /// Two of the sixty-four manufacturer specific opcodes each (IBTA vol. 1, table 38): masked
+  /// atomics. No source says which hardware uses, nor with which operation: chosen.
   rc_masked = 0xc0,
   xrc_masked = 0xe0,
 };
@@ -91,7 +92,8 @@ enum class bth_operation : std::uint8_t {
   send_only_invalidate = 0x17,
 };
 
-/// A BTH opcode: a transport with an operation. The named values are those that only one transport has.
+/// A BTH opcode: a transport with an operation. The named values are those that only one transport
+/// has.
 enum class bth_opcode : std::uint8_t { ud_send_only = 0x64, ud_send_only_imm = 0x65, cnp = 0x81 };
 
 constexpr bth_opcode make_bth_opcode(bth_transport transport, bth_operation operation) {
@@ -120,8 +122,8 @@ struct bth {
   bits           psn       {0x08, 23,  0, "psn"};
 };
 
-/// What of the BTH links may change under way, and the invariant CRC therefore takes as ones: fecn, becn and
-/// the reserved bits beside them. Source: IBTA vol. 1, 7.8.1; rxe_icrc.c (rxe_icrc_hdr).
+/// What of the BTH links may change under way, and the invariant CRC therefore takes as ones: fecn,
+/// becn and the reserved bits beside them. Source: IBTA vol. 1, 7.8.1; rxe_icrc.c (rxe_icrc_hdr).
 struct bth_variant {
   static constexpr std::size_t bytes = bth::bytes;
   bits resv8a {0x04, 31, 24, "resv8a"};
@@ -163,10 +165,10 @@ struct atomic_eth {
   bits compare         {0x14, 63,  0, "compare"};
 };
 
-/// The header of a masked compare and swap: its two masks behind what the plain one has. Masked fetch and add fits
-/// atomic_eth, with the mask of field boundaries in `compare`. That the operands stand in the extended transport
-/// header, and that the answer is the plain one, says the MLNX_OFED manual, "Enhanced Atomic Operations"; for their
-/// places there is no source: chosen.
+/// The header of a masked compare and swap: its two masks behind what the plain one has. Masked
+/// fetch and add fits atomic_eth, with the mask of field boundaries in `compare`. That the operands
+/// stand in the extended transport header, and that the answer is the plain one, says the MLNX_OFED
+/// manual, "Enhanced Atomic Operations"; for their places there is no source: chosen.
 struct masked_atomic_eth {
   static constexpr std::size_t bytes = 44;
   bits virtual_address {0x00, 63,  0, "virtual_address"};
@@ -177,8 +179,8 @@ struct masked_atomic_eth {
   bits compare_mask    {0x24, 63,  0, "compare_mask"};
 };
 
-/// What the top three bits of an AETH syndrome say; the low five are credits (ACK), the timer (RNR NAK) or
-/// the reason (NAK). Sources: IBTA vol. 1, 9.7.5.2; rxe_hdr.h (enum aeth_syndrome).
+/// What the top three bits of an AETH syndrome say; the low five are credits (ACK), the timer (RNR
+/// NAK) or the reason (NAK). Sources: IBTA vol. 1, 9.7.5.2; rxe_hdr.h (enum aeth_syndrome).
 enum class aeth_type : std::uint8_t { ack = 0, rnr_nak = 1, reserved = 2, nak = 3 };
 enum class nak_code : std::uint8_t {
   psn_sequence_error = 0,
@@ -215,22 +217,23 @@ struct ieth {
   bits rkey {0x00, 31,  0, "rkey"};
 };
 
-/// The invariant CRC goes from end to end, the variant CRC over one link. Both are shifted out least significant
-/// bit first, start as all ones, are complemented, and stand with their least significant byte first. Polynomials
-/// in that order of bits: x^32 + x^26 + ... + 1 (Ethernet's), x^16 + x^12 + x^3 + x + 1.
+/// The invariant CRC goes from end to end, the variant CRC over one link. Both are shifted out
+/// least significant bit first, start as all ones, are complemented, and stand with their least
+/// significant byte first. Polynomials in that order of bits: x^32 + x^26 + ... + 1 (Ethernet's),
+/// x^16 + x^12 + x^3 + x + 1.
 /// Sources: IBTA vol. 1, 7.8.1 and 7.8.2; rxe_icrc.c.
 inline constexpr std::size_t icrc_bytes = 4;
 inline constexpr std::size_t vcrc_bytes = 2;
 inline constexpr std::uint32_t icrc_polynomial = 0xedb88320;
 inline constexpr std::uint16_t vcrc_polynomial = 0xd008;
 
-/// The longest packet: headers of up to 126 bytes from the LRH to the VCRC around the payload. Source: IBTA
-/// vol. 1, 7.7.8 (MTU + 124 bytes without the VCRC).
+/// The longest packet: headers of up to 126 bytes from the LRH to the VCRC around the payload.
+/// Source: IBTA vol. 1, 7.7.8 (MTU + 124 bytes without the VCRC).
 constexpr std::size_t greatest_packet_bytes(std::size_t mtu) { return mtu + 124 + vcrc_bytes; }
 
-/// What a link packet says. Sources: IBTA vol. 1, 7.9.4 for the two that are flow control; the others are reserved
-/// there and stand for the ordered sets of link training (vol. 2, 5.6.4: TS1, TS2, and the end of the signal), which
-/// a channel of packets cannot carry: no source, chosen.
+/// What a link packet says. Sources: IBTA vol. 1, 7.9.4 for the two that are flow control; the
+/// others are reserved there and stand for the ordered sets of link training (vol. 2, 5.6.4: TS1,
+/// TS2, and the end of the signal), which a channel of packets cannot carry: no source, chosen.
 enum class link_packet_op : std::uint8_t {
   flow_control = 0,       ///< in Armed and Active
   flow_control_init = 1,  ///< in Initialize
@@ -239,22 +242,24 @@ enum class link_packet_op : std::uint8_t {
   no_signal = 0xf,        ///< the transmitter goes off
 };
 
-/// Flow control packet. Blocks are of 64 bytes; both counts wrap. lpcrc: the variant CRC over the bytes before it.
-/// Source: IBTA vol. 1, 7.9.4.
+/// Flow control packet. Blocks are of 64 bytes; both counts wrap. lpcrc: the variant CRC over the
+/// bytes before it. Source: IBTA vol. 1, 7.9.4.
 struct link_packet {
   static constexpr std::size_t bytes = 6;
   as<link_packet_op> op    {0x00, 31, 28, "op"};
-  bits               fctbs {0x00, 27, 16, "fctbs"};  ///< blocks sent in this lane since the link came up
+  /// Blocks sent in this lane since the link came up.
+  bits               fctbs {0x00, 27, 16, "fctbs"};
   bits               vl    {0x00, 15, 12, "vl"};
-  bits               fccl  {0x00, 11,  0, "fccl"};   ///< how many blocks the other end may have sent
+  /// How many blocks the other end may have sent.
+  bits               fccl  {0x00, 11,  0, "fccl"};
   raw<2>             lpcrc {0x04, "lpcrc"};
 };
 inline constexpr std::size_t flow_control_block_bytes = 64;
 /// The most blocks that a limit can lie ahead. Source: IBTA vol. 1, 7.9.4.
 inline constexpr unsigned flow_control_blocks_ahead = 2048;
 
-/// The wait that an RNR NAK timer code asks for, in microseconds. Source: IBTA vol. 1, table 45; the same
-/// figures are in drivers/infiniband/sw/rdmavt/qp.c (ib_rvt_rnr_table).
+/// The wait that an RNR NAK timer code asks for, in microseconds. Source: IBTA vol. 1, table 45;
+/// the same figures are in drivers/infiniband/sw/rdmavt/qp.c (ib_rvt_rnr_table).
 constexpr std::uint32_t rnr_timer_us(unsigned code) {
   constexpr std::uint32_t us[32] = {655360, 10,    20,    30,    40,    60,    80,     120,    160,    240,   320,
                                     480,    640,   960,   1280,  1920,  2560,  3840,   5120,   7680,   10240, 15360,

@@ -9,8 +9,8 @@
 namespace freehca::layouts {
 
 /// Path MTU. Sources: IBTA vol. 1, PathRecord and PortInfo; libibmad/iba_types.h (IB_MTU_LEN_*).
-/// `raw_ethernet` is no IBTA code: what Linux writes into the context of a raw Ethernet QP (hw/mlx4/qp.c,
-/// MLX4_RAW_QP_MTU), where the port's MTU counts.
+/// `raw_ethernet` is no IBTA code: what Linux writes into the context of a raw Ethernet QP
+/// (hw/mlx4/qp.c, MLX4_RAW_QP_MTU), where the port's MTU counts.
 enum class ib_mtu : std::uint8_t {
   mtu_256 = 1,
   mtu_512 = 2,
@@ -52,8 +52,8 @@ inline constexpr std::uint32_t qp0_smi = 0;
 inline constexpr std::uint32_t qp1_gsi = 1;
 inline constexpr std::uint32_t multicast_qpn = 0xffffff;
 inline constexpr std::uint32_t gsi_qkey = 0x80010000;
-/// A Q_Key in a WQE with this bit set sends the Q_Key of the QP context instead (IBTA vol. 1, 10.2.5;
-/// mlx4: MT25408 PRM, QP context, q_key).
+/// A Q_Key in a WQE with this bit set sends the Q_Key of the QP context instead (IBTA vol. 1,
+/// 10.2.5; mlx4: MT25408 PRM, QP context, q_key).
 inline constexpr std::uint32_t qkey_from_context = 0x80000000;
 inline constexpr std::uint16_t permissive_lid = 0xffff;
 inline constexpr std::uint16_t first_multicast_lid = 0xc000;

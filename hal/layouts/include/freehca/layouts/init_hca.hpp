@@ -17,14 +17,16 @@ enum class dmfs_bit : std::uint8_t { udp_unicast = 1u << 1, tcp_unicast = 1u << 
 inline constexpr std::uint8_t init_hca_version = 2;
 
 /// Addresses are in context memory; each table is aligned to its size. Sources: Linux 6.1 fw.c
-/// mlx4_INIT_HCA and mlx4_QUERY_HCA; iPXE MT25408_PRM.h (router rows, pfto); illumos hermon_hw.h (cq
-/// moderation policy). Of the byte at 0x0c, QUERY_HCA gives the upper half of the clock, while Linux writes
-/// VXLAN parser parameters, always zero, to it in INIT_HCA: the row here is QUERY_HCA's.
+/// mlx4_INIT_HCA and mlx4_QUERY_HCA; iPXE MT25408_PRM.h (router rows, pfto); illumos hermon_hw.h
+/// (cq moderation policy). Of the byte at 0x0c, QUERY_HCA gives the upper half of the clock, while
+/// Linux writes VXLAN parser parameters, always zero, to it in INIT_HCA: the row here is
+/// QUERY_HCA's.
 struct init_hca {
   static constexpr std::size_t bytes = 0x200;
   bits             version                  {0x00, 31, 24, "version"};  ///< init_hca_version
   bits             global_caps              {0x04, 31,  0, "global_caps"};  ///< QUERY_HCA only
-  bits             hca_core_clock           {0x0c, 31, 16, "hca_core_clock"};  ///< QUERY_HCA only; MHz
+  /// QUERY_HCA only; MHz.
+  bits             hca_core_clock           {0x0c, 31, 16, "hca_core_clock"};
   /// log2 of the host's cache line, less 4
   bits             log_cacheline_sz_minus_4 {0x0c, 15, 13, "log_cacheline_sz_minus_4"};
   as<bool>         cacheline_sz_valid       {0x0c, 12, 12, "cacheline_sz_valid"};
@@ -36,7 +38,8 @@ struct init_hca {
   bits             cq_moderation_policy     {0x14, 31, 30, "cq_moderation_policy"};
   bits             cqpm_short_packet_limit  {0x14, 29, 16, "cqpm_short_packet_limit"};
   as<bool>         rss_ip_fragments         {0x14, 13, 13, "rss_ip_fragments"};
-  as<bool>         dmfs                     {0x14,  6,  6, "dmfs"};  ///< device-managed flow steering
+  /// Device-managed flow steering.
+  as<bool>         dmfs                     {0x14,  6,  6, "dmfs"};
   as<bool>         counters                 {0x14,  4,  4, "counters"};
   as<bool>         checksum_enable          {0x14,  3,  3, "checksum_enable"};
   as<bool>         qos                      {0x14,  2,  2, "qos"};
@@ -63,10 +66,12 @@ struct init_hca {
   addr             rdmarc_base              {0x90, 63,  5, "rdmarc_base"};
   bits             log_rd_per_qp            {0x94,  2,  0, "log_rd_per_qp"};
   addr             mc_base                  {0xc0, 63,  0, "mc_base"};
-  bits             log_mc_entry_sz          {0xd0,  4,  0, "log_mc_entry_sz"};  ///< log2 of the bytes
+  /// Log2 of the bytes.
+  bits             log_mc_entry_sz          {0xd0,  4,  0, "log_mc_entry_sz"};
   bits             log_mc_hash_sz           {0xd4,  4,  0, "log_mc_hash_sz"};
   as<bool>         uc_steering              {0xd8, 27, 27, "uc_steering"};  ///< B0 steering
-  bits             mc_hash_fn               {0xd8, 26, 24, "mc_hash_fn"};  ///< 0: the default function
+  /// 0: the default function.
+  bits             mc_hash_fn               {0xd8, 26, 24, "mc_hash_fn"};
   /// hash table and overflow entries together
   bits             log_mc_table_sz          {0xd8,  4,  0, "log_mc_table_sz"};
   addr             dmpt_base                {0xf0, 63,  0, "dmpt_base"};
@@ -78,7 +83,8 @@ struct init_hca {
   bits             log_max_uars             {0x128, 11,  8, "log_max_uars"};
   /// log2 of the page, in units of 4 KB
   bits             uar_page_sz              {0x128,  7,  0, "uar_page_sz"};
-  raw<64>          driver_version           {0x140, "driver_version"};  ///< text that ends with a zero byte
+  /// Text that ends with a zero byte.
+  raw<64>          driver_version           {0x140, "driver_version"};
   addr             dmfs_base                {0x1d0, 63,  0, "dmfs_base"};
   bits             dmfs_log_entry_sz        {0x1e0,  4,  0, "dmfs_log_entry_sz"};
   as<dmfs_a0_mode> dmfs_a0                  {0x1e8, 31, 30, "dmfs_a0"};

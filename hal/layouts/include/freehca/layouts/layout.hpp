@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The layout engine. A hardware structure is a struct that holds nothing but rows, one per documented
-// field, in the notation of the hardware's tables: byte offset of a big-endian word, high bit, low bit,
-// name. `image<T>` is the T::bytes bytes of such a structure in device order, and its only accessors
-// take a pointer to a row, so a field of another table does not compile. Overlapping fields, fields out
-// of range and misaligned words are refused at compile time; unclaimed bits are the reserved bits.
+// The layout engine. A hardware structure is a struct that holds nothing but rows, one per
+// documented field, in the notation of the hardware's tables: byte offset of a big-endian word,
+// high bit, low bit, name. `image<T>` is the T::bytes bytes of such a structure in device order,
+// and its only accessors take a pointer to a row, so a field of another table does not compile.
+// Overlapping fields, fields out of range and misaligned words are refused at compile time;
+// unclaimed bits are the reserved bits.
 //
 //   struct eqc {
 //     static constexpr std::size_t bytes = 0x40;
@@ -28,8 +29,9 @@
 
 namespace freehca::layouts {
 
-/// One row of a table. `offset` is the byte offset of a big-endian 32-bit word (hi <= 31) or 64-bit word
-/// (hi >= 32), a multiple of four; `hi` and `lo` are bit numbers with bit 0 the least significant.
+/// One row of a table. `offset` is the byte offset of a big-endian 32-bit word (hi <= 31) or 64-bit
+/// word (hi >= 32), a multiple of four; `hi` and `lo` are bit numbers with bit 0 the least
+/// significant.
 struct bits {
   using value = std::uint64_t;
   static constexpr bool in_place = false;  ///< true: values keep their bit position (addresses)
@@ -87,7 +89,8 @@ struct rows {
 template <class T>
 inline constexpr rows<T> table = std::bit_cast<rows<T>>(T{});
 
-/// Which bits of each byte the rows of T claim, and whether every row is in range and overlaps none.
+/// Which bits of each byte the rows of T claim, and whether every row is in range and overlaps
+/// none.
 template <class T>
 struct claims {
   std::uint8_t byte[T::bytes]{};
@@ -128,8 +131,8 @@ template <class W>
   else return swap_bytes(w);
 }
 
-/// Loads a big-endian word. The loop form serves constant evaluation only: g++ 12 does not turn it into
-/// one load, hence the builtin.
+/// Loads a big-endian word. The loop form serves constant evaluation only: g++ 12 does not turn it
+/// into one load, hence the builtin.
 template <class W>
 [[gnu::always_inline]] constexpr W load_be(const std::byte* p) {
   W w = 0;
@@ -158,7 +161,8 @@ template <class F, class T>
 T table_of(F T::*);
 }  // namespace detail
 
-/// The T::bytes bytes of one structure, in device order. Trivially copyable; every constructor zeroes.
+/// The T::bytes bytes of one structure, in device order. Trivially copyable; every constructor
+/// zeroes.
 template <class T>
 class image {
   static_assert(claimed<T>().sound, "layout: a field is out of range or overlaps another");
@@ -183,7 +187,8 @@ class image {
     return static_cast<typename field<M>::value>(v << (field<M>::in_place ? b.lo : 0));
   }
 
-  /// Sets field M and leaves all others as they are. A value that does not fit is a broken precondition.
+  /// Sets field M and leaves all others as they are. A value that does not fit is a broken
+  /// precondition.
   template <auto M>
   [[gnu::always_inline]] constexpr image& set(typename field<M>::value v) {
     constexpr bits b = T{}.*M;

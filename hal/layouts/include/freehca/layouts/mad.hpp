@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Management datagrams: 256 bytes, a common header, a header per class, an attribute. The attributes:
-// smp.hpp (subnet management), sa.hpp (subnet administration), pma.hpp (performance), notice.hpp.
+// Management datagrams: 256 bytes, a common header, a header per class, an attribute. The
+// attributes: smp.hpp (subnet management), sa.hpp (subnet administration), pma.hpp (performance),
+// notice.hpp.
 //
 // Sources: InfiniBand Architecture Specification vol. 1, chapters 13 to 16, as read through
 // include/rdma/ib_mad.h, ib_smi.h, rdma-core libibmad/fields.c (bit tables), mad.h, iba_types.h and
@@ -99,8 +100,8 @@ struct smp : mad_rows, mad_status_rows {
   raw<64> data {0x40, "data"};
 };
 
-/// A subnet management packet, by directed route. direction 1: on its way back. The permissive LID in
-/// dr_slid or dr_dlid: that end is not routed by LID.
+/// A subnet management packet, by directed route. direction 1: on its way back. The permissive LID
+/// in dr_slid or dr_dlid: that end is not routed by LID.
 struct dr_smp : mad_rows {
   static constexpr std::size_t bytes = mad_bytes;
   as<bool> direction    {0x04, 31, 31, "direction"};
@@ -147,7 +148,8 @@ struct rmpp_rows {
   bits            flags            {0x18, 10,  8, "rmpp_flags"};
   as<rmpp_status> rmpp_status_code {0x18,  7,  0, "rmpp_status"};
   bits            segment_number   {0x1c, 31,  0, "rmpp_segment_number"};
-  bits            payload_length   {0x20, 31,  0, "rmpp_payload_length"};  // an ACK: new window last
+  // an ACK: new window last
+  bits            payload_length   {0x20, 31,  0, "rmpp_payload_length"};
 };
 
 /// A subnet administration MAD. attribute_offset: bytes of a record with padding, in units of 8.
@@ -200,7 +202,8 @@ struct class_port_info {
   bits    trap_qkey           {0x44, 31,  0, "trap_qkey"};
 };
 
-/// Attribute A of a MAD whose data field is M: `attribute<&smp::data, port_info>(packet)`, and back.
+/// Attribute A of a MAD whose data field is M: `attribute<&smp::data, port_info>(packet)`, and
+/// back.
 template <auto M, class A, class T>
 constexpr image<A> attribute(const image<T>& packet) {
   static_assert((T{}.*M).lo >= A::bytes, "the attribute does not fit the class's data");

@@ -8,13 +8,13 @@
 
 namespace freehca::layouts {
 
-/// Input mailbox: 256 bytes of datagram, then, with mad_ifc_modifier::extended_info, the block below.
-/// Output mailbox: 256 bytes of datagram.
+/// Input mailbox: 256 bytes of datagram, then, with mad_ifc_modifier::extended_info, the block
+/// below. Output mailbox: 256 bytes of datagram.
 inline constexpr std::size_t mad_ifc_mad_bytes = 0x100;
 inline constexpr std::size_t mad_ifc_extended_info_offset = 0x100;
 
-/// How the datagram came in: where key violation traps go. Sources: Linux 6.1 infiniband/hw/mlx4/mad.c
-/// mlx4_MAD_IFC; iPXE MT25408_PRM.h mad_ifc.
+/// How the datagram came in: where key violation traps go. Sources: Linux 6.1
+/// infiniband/hw/mlx4/mad.c mlx4_MAD_IFC; iPXE MT25408_PRM.h mad_ifc.
 struct mad_ifc_extended_info {
   static constexpr std::size_t bytes = 0x100;
   bits     my_qpn     {0x00, 23,  0, "my_qpn"};
@@ -35,11 +35,12 @@ struct mad_ifc_input_modifier {
 };
 static_assert(claimed<mad_ifc_input_modifier>().sound);
 
-/// MAD_DEMUX: which datagrams firmware's own agent takes, a bit per attribute and method; the mailbox of
-/// query_restrictions is what config is given (Linux 6.1 fw.c mlx4_config_mad_demux). With the four masks
-/// that Linux reads nonzero (set, getresp, trap, trap_repress) the device is in secure-host mode. Each method
-/// has 16 bytes, in the order of their codes; the places of get, send, report and report_resp follow from
-/// that order. Bit n of a mask is the attribute with identifier n (no source: chosen).
+/// MAD_DEMUX: which datagrams firmware's own agent takes, a bit per attribute and method; the
+/// mailbox of query_restrictions is what config is given (Linux 6.1 fw.c mlx4_config_mad_demux).
+/// With the four masks that Linux reads nonzero (set, getresp, trap, trap_repress) the device is in
+/// secure-host mode. Each method has 16 bytes, in the order of their codes; the places of get,
+/// send, report and report_resp follow from that order. Bit n of a mask is the attribute with
+/// identifier n (no source: chosen).
 struct mad_demux {
   static constexpr std::size_t bytes = 0x80;
   bits get_attr_mask          {0x00, 31,  0, "get_attr_mask"};
@@ -54,10 +55,10 @@ struct mad_demux {
 static_assert(claimed<mad_demux>().sound);
 inline constexpr std::uint32_t mad_demux_subnet_management = 1;  ///< input modifier
 
-/// CONF_SPECIAL_QP: the input modifier is the first of the special QPs, a multiple of eight, 0 to take the
-/// setting back. In order: QP0 of port 1, QP0 of port 2, QP1 of port 1, QP1 of port 2; drivers use no others
-/// of the eight (Linux 6.1 qp.c mlx4_init_qp_table). The opcode modifier is zero in all drivers; iPXE
-/// names it the set of special QPs that stay internal to firmware.
+/// CONF_SPECIAL_QP: the input modifier is the first of the special QPs, a multiple of eight, 0 to
+/// take the setting back. In order: QP0 of port 1, QP0 of port 2, QP1 of port 1, QP1 of port 2;
+/// drivers use no others of the eight (Linux 6.1 qp.c mlx4_init_qp_table). The opcode modifier is
+/// zero in all drivers; iPXE names it the set of special QPs that stay internal to firmware.
 inline constexpr unsigned special_qps = 8;
 constexpr std::uint32_t special_qp(std::uint32_t base_qpn, unsigned qp_0_or_1, unsigned port) {
   return base_qpn + 2 * qp_0_or_1 + port - 1;

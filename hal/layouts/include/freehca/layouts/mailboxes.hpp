@@ -11,8 +11,9 @@ struct mailboxes {
   bool input = false, output = false;
 };
 
-/// Which parameters of a command are mailbox addresses; of some commands the opcode modifier decides.
-/// Sources: which of mlx4_cmd, mlx4_cmd_box and mlx4_cmd_imm the Linux 6.1 driver calls, and with what.
+/// Which parameters of a command are mailbox addresses; of some commands the opcode modifier
+/// decides. Sources: which of mlx4_cmd, mlx4_cmd_box and mlx4_cmd_imm the Linux 6.1 driver calls,
+/// and with what.
 constexpr mailboxes mailboxes_of(opcode o, unsigned modifier) {
   switch (o) {
     case opcode::query_fw:

@@ -17,15 +17,18 @@ struct mcg_header {
   /// index of the next entry with this hash; 0 ends the chain
   bits             next_gid_index {0x00, 31,  6, "next_gid_index"};
   as<mcg_protocol> protocol       {0x04, 31, 30, "protocol"};
-  as<bool>         member_remove  {0x04, 24, 24, "member_remove"};  ///< GET_OP_REQ: remove, else add
+  /// GET_OP_REQ: remove, else add.
+  as<bool>         member_remove  {0x04, 24, 24, "member_remove"};
   bits             members_count  {0x04, 23,  0, "members_count"};  ///< 0: the entry is empty
-  raw<16>          gid            {0x10, "gid"};  ///< MGID; for Ethernet the MAC address in bytes 10 to 15
+  /// MGID; for Ethernet the MAC address in bytes 10 to 15.
+  raw<16>          gid            {0x10, "gid"};
 };
 static_assert(claimed<mcg_header>().sound);
 
 struct mcg_member {
   static constexpr std::size_t bytes = 4;
-  as<bool> block_loopback {0x00, 30, 30, "block_loopback"};  ///< what the QP sends does not come back to it
+  /// What the QP sends does not come back to it.
+  as<bool> block_loopback {0x00, 30, 30, "block_loopback"};
   bits     qpn            {0x00, 23,  0, "qpn"};
 };
 static_assert(claimed<mcg_member>().sound);

@@ -8,9 +8,10 @@
 
 namespace freehca::layouts {
 
-/// Its mailbox; *_m set: change the field, else the field is ignored. Before INIT_HCA Linux sets the
-/// smallest page to 4 KB by log_pg_sz = 0 (fw.c mlx4_MOD_STAT_CFG). guid_hi and guid_lo of a query are the
-/// port's uplink GUID (fw.c mlx4_get_phys_port_id). The rest: iPXE MT25408_PRM.h mod_stat_cfg.
+/// Its mailbox; *_m set: change the field, else the field is ignored. Before INIT_HCA Linux sets
+/// the smallest page to 4 KB by log_pg_sz = 0 (fw.c mlx4_MOD_STAT_CFG). guid_hi and guid_lo of a
+/// query are the port's uplink GUID (fw.c mlx4_get_phys_port_id). The rest: iPXE MT25408_PRM.h
+/// mod_stat_cfg.
 struct mod_stat_cfg {
   static constexpr std::size_t bytes = 0x100;
   as<bool> tx_options_m             {0x00, 31, 31, "tx_options_m"};
@@ -20,7 +21,8 @@ struct mod_stat_cfg {
   as<bool> dife_m                   {0x00, 15, 15, "dife_m"};
   as<bool> dife                     {0x00, 14, 14, "dife"};
   as<bool> log_pg_sz_m              {0x00,  8,  8, "log_pg_sz_m"};
-  bits     log_pg_sz                {0x00,  7,  0, "log_pg_sz"};  ///< log2 of the smallest page, in units of 4 KB
+  /// Log2 of the smallest page, in units of 4 KB.
+  bits     log_pg_sz                {0x00,  7,  0, "log_pg_sz"};
   as<bool> qdr_tx_options_m         {0x04, 31, 31, "qdr_tx_options_m"};
   bits     qdr_tx_options           {0x04, 27, 24, "qdr_tx_options"};
   as<bool> qdr_rx_options_m         {0x04, 23, 23, "qdr_rx_options_m"};
@@ -76,8 +78,8 @@ struct mod_stat_cfg {
 };
 static_assert(mod_stat_cfg{}.guid_lo.offset == 0x1c && claimed<mod_stat_cfg>().sound);
 
-/// What MOD_STAT_CFG's input modifier says, bit positions (iPXE hermon.h mod_stat_cfg_input_mod; illumos).
-/// The immediate forms read or write the eight bytes at `offset` of the mailbox above.
+/// What MOD_STAT_CFG's input modifier says, bit positions (iPXE hermon.h mod_stat_cfg_input_mod;
+/// illumos). The immediate forms read or write the eight bytes at `offset` of the mailbox above.
 struct mod_stat_cfg_input_modifier {
   static constexpr std::size_t bytes = 4;
   bits     setup_mode        {0x00, 31, 28, "setup_mode"};  ///< 5: Wake-on-LAN (Linux fw.c)

@@ -24,9 +24,9 @@ enum class mpt_access : std::uint32_t {
   bind_window = 1u << 15,
 };
 
-/// Input of SW2HW_MPT, output of QUERY_MPT and HW2SW_MPT, and the start of an entry in context memory.
-/// Sources: Linux 6.1 mlx4.h struct mlx4_mpt_entry and mr.c; iPXE MT25408_PRM.h mpt and illumos
-/// hermon_hw.h for the rows that Linux leaves at zero.
+/// Input of SW2HW_MPT, output of QUERY_MPT and HW2SW_MPT, and the start of an entry in context
+/// memory. Sources: Linux 6.1 mlx4.h struct mlx4_mpt_entry and mr.c; iPXE MT25408_PRM.h mpt and
+/// illumos hermon_hw.h for the rows that Linux leaves at zero.
 struct mpt {
   static constexpr std::size_t bytes = 0x40;
   as<mpt_status> status       {0x00, 31, 28, "status"};
@@ -40,12 +40,15 @@ struct mpt {
   as<bool>       remote_read  {0x00, 12, 12, "remote_read"};
   as<bool>       local_write  {0x00, 11, 11, "local_write"};
   as<bool>       local_read   {0x00, 10, 10, "local_read"};
-  as<bool>       physical     {0x00,  9,  9, "physical"};  ///< no translation: addresses are bus addresses
+  /// No translation: addresses are bus addresses.
+  as<bool>       physical     {0x00,  9,  9, "physical"};
   as<bool>       region       {0x00,  8,  8, "region"};  ///< set: region; clear: window
-  /// QP of a bound type 2 window. Linux sets bit 7 of this word (MLX4_MPT_QP_FLAG_BOUND_QP), that is bqp.
+  /// QP of a bound type 2 window. Linux sets bit 7 of this word (MLX4_MPT_QP_FLAG_BOUND_QP), that
+  /// is bqp.
   bits     qpn                  {0x04, 31,  8, "qpn"};
   as<bool> bqp                  {0x04,  7,  7, "bqp"};  ///< window of type 2
-  bits     mem_key              {0x08, 31,  0, "mem_key"};  ///< key rotated right by eight: {key[7:0], key[31:8]}
+  /// Key rotated right by eight: {key[7:0], key[31:8]}.
+  bits     mem_key              {0x08, 31,  0, "mem_key"};
   as<bool> m_dif                {0x0c, 30, 30, "m_dif"};
   as<bool> w_dif                {0x0c, 29, 29, "w_dif"};
   /// fast registration may grant remote rights
@@ -57,13 +60,17 @@ struct mpt {
   bits     pd                   {0x0c, 23,  0, "pd"};  ///< bits 23:17 name the virtual function
   bits     start                {0x10, 63,  0, "start"};  ///< virtual address
   bits     length               {0x18, 63,  0, "length"};
-  bits     lkey                 {0x20, 31,  0, "lkey"};  ///< of the region a window is bound to; 0 for SW2HW_MPT
-  bits     win_cnt              {0x24, 23,  0, "win_cnt"};  ///< windows bound to the region; output only
+  /// Of the region a window is bound to; 0 for SW2HW_MPT.
+  bits     lkey                 {0x20, 31,  0, "lkey"};
+  /// Windows bound to the region; output only.
+  bits     win_cnt              {0x24, 23,  0, "win_cnt"};
   as<bool> fbo_en               {0x28, 23, 23, "fbo_en"};
-  as<bool> len64                {0x28, 22, 22, "len64"};  ///< bit 64 of length: the whole address space
+  /// Bit 64 of length: the whole address space.
+  as<bool> len64                {0x28, 22, 22, "len64"};
   as<bool> block_mode           {0x28, 21, 21, "block_mode"};
   bits     mtt_rep              {0x28,  3,  0, "mtt_rep"};
-  addr     mtt_addr             {0x2c, 39,  3, "mtt_addr"};  ///< offset of the first MTT entry from mtt_base
+  /// Offset of the first MTT entry from mtt_base.
+  addr     mtt_addr             {0x2c, 39,  3, "mtt_addr"};
   bits     mtt_size             {0x34, 31,  0, "mtt_size"};  ///< entries; for fast registration
   /// log2 of the page size, as a byte count in block mode
   bits     entity_size          {0x38, 20,  0, "entity_size"};
@@ -71,8 +78,8 @@ struct mpt {
 };
 static_assert(mpt{}.mtt_addr.offset == 0x2c && mpt{}.entity_size.offset == 0x38 && claimed<mpt>().sound);
 
-/// An entry in context memory is d_mpt_entry_sz bytes (QUERY_DEV_CAP). illumos knows 0x80, the second half
-/// being the T10 protection fields, which no driver here uses.
+/// An entry in context memory is d_mpt_entry_sz bytes (QUERY_DEV_CAP). illumos knows 0x80, the
+/// second half being the T10 protection fields, which no driver here uses.
 inline constexpr std::size_t dmpt_entry_bytes_illumos = 0x80;
 
 constexpr std::uint32_t mpt_key_of(std::uint32_t key) { return key >> 8 | key << 24; }

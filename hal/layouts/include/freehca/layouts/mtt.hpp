@@ -17,9 +17,10 @@ struct mtt {
 };
 static_assert(claimed<mtt>().sound);
 
-/// The head of WRITE_MTT's input mailbox; 8-byte mtt entries follow, their number is the input modifier.
-/// Source: iPXE hermon.h write_mtt. To firmware the first word is the address of the first entry relative
-/// to mtt_base; between a virtual function and its physical function Linux puts an index there (mr.c).
+/// The head of WRITE_MTT's input mailbox; 8-byte mtt entries follow, their number is the input
+/// modifier. Source: iPXE hermon.h write_mtt. To firmware the first word is the address of the
+/// first entry relative to mtt_base; between a virtual function and its physical function Linux
+/// puts an index there (mr.c).
 struct write_mtt_header {
   static constexpr std::size_t bytes = 0x10;
   bits mtt_base_addr {0x00, 63,  0, "mtt_base_addr"};

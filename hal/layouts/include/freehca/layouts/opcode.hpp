@@ -2,7 +2,8 @@
 // Copyright the freehca authors
 //
 // The opcodes of the command interface and the meanings of their opcode modifiers.
-// Sources: Linux 6.1 include/linux/mlx4/cmd.h (the opcodes); for each modifier the caller named beside it.
+// Sources: Linux 6.1 include/linux/mlx4/cmd.h (the opcodes); for each modifier the caller named
+// beside it.
 #pragma once
 
 #include <cstdint>
@@ -254,18 +255,20 @@ enum class sw2hw_cq_modifier : std::uint8_t { hardware_initializes = 0, software
 /// MODIFY_CQ (Linux cq.c mlx4_cq_modify, mlx4_cq_resize).
 enum class modify_cq_modifier : std::uint8_t { resize = 0, moderation = 1 };
 
-/// 2RST_QP, two bits. Linux passes 2 and no mailbox (qp.c __mlx4_qp_modify), iPXE passes 3 and no mailbox
-/// (hermon.c hermon_cmd_2rst_qp): bit 1 asks for the software-owned reset state without an output mailbox.
+/// 2RST_QP, two bits. Linux passes 2 and no mailbox (qp.c __mlx4_qp_modify), iPXE passes 3 and no
+/// mailbox (hermon.c hermon_cmd_2rst_qp): bit 1 asks for the software-owned reset state without an
+/// output mailbox.
 enum class to_rst_qp_modifier : std::uint8_t { write_context = 0, no_output = 2, no_output_ipxe = 3 };
 
 /// CLOSE_HCA (Linux fw.c mlx4_CLOSE_HCA).
 enum class close_hca_modifier : std::uint8_t { normal = 0, panic = 1 };
 
-/// MOD_STAT_CFG: the low bit chooses the immediate form (Linux fw.c mlx4_MOD_STAT_CFG 0, mlx4_wol_write 1,
-/// mlx4_get_phys_port_id 2, mlx4_wol_read 3).
+/// MOD_STAT_CFG: the low bit chooses the immediate form (Linux fw.c mlx4_MOD_STAT_CFG 0,
+/// mlx4_wol_write 1, mlx4_get_phys_port_id 2, mlx4_wol_read 3).
 enum class mod_stat_cfg_modifier : std::uint8_t { set = 0, set_immediate = 1, query = 2, query_immediate = 3 };
 
-/// SET_PORT (Linux cmd.h). With `ethernet` the input modifier is set_port_selector << 8 | port, else port.
+/// SET_PORT (Linux cmd.h). With `ethernet` the input modifier is set_port_selector << 8 | port,
+/// else port.
 enum class set_port_modifier : std::uint8_t { ib = 0, ethernet = 1, beacon = 4 };
 
 /// Bits 15:8 of SET_PORT's input modifier with set_port_modifier::ethernet (Linux cmd.h).
@@ -317,8 +320,9 @@ enum class query_func_cap_modifier : std::uint8_t { general = 0, port = 1 };
 /// SET_MCAST_FLTR (Linux mlx4.h MLX4_MCAST_*).
 enum class set_mcast_fltr_modifier : std::uint8_t { config = 0, disable = 1, enable = 2 };
 
-/// MAP_EQ, UNMAP_EQ are one opcode: bit 31 of the input modifier unmaps, bits 9:0 are the EQ number; the
-/// immediate input is a mask of events, bit n for event type n (Linux eq.c mlx4_MAP_EQ).
+/// MAP_EQ, UNMAP_EQ are one opcode: bit 31 of the input modifier unmaps, bits 9:0 are the EQ
+/// number; the immediate input is a mask of events, bit n for event type n (Linux eq.c
+/// mlx4_MAP_EQ).
 inline constexpr std::uint32_t map_eq_unmap = 1u << 31;
 
 /// NOP: this input modifier means "finish as soon as possible" (Linux fw.c mlx4_NOP).

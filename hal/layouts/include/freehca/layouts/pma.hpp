@@ -4,7 +4,7 @@
 // Attributes of performance management (pma_mad::data).
 //
 // Sources: InfiniBand Architecture Specification vol. 1, chapter 16.1, as read through
-// include/rdma/ib_pma.h and rdma-core libibmad/fields.c; values of real cards: captures, section 4.5.
+// include/rdma/ib_pma.h and rdma-core libibmad/fields.c; values of real cards: captures.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ struct port_counters {
   bits xmit_wait            {0x28, 31,  0, "xmit_wait"};
 };
 
-/// Bits of counter_select: what a Set clears. Bits 5, 7 and 8 (relay and constraint errors) are of switches
-/// and partition enforcement; ib_pma.h does not name them.
+/// Bits of counter_select: what a Set clears. Bits 5, 7 and 8 (relay and constraint errors) are of
+/// switches and partition enforcement; ib_pma.h does not name them.
 namespace counter_select {
 inline constexpr std::uint16_t symbol_error = 0x0001;
 inline constexpr std::uint16_t link_error_recovery = 0x0002;
@@ -90,11 +90,12 @@ struct port_counters_ext {
   bits multicast_rcv_packets  {0x40, 63,  0, "multicast_rcv_packets"};
 };
 
-/// What a port samples, for how long and how far it has come. Sources: include/rdma/ib_pma.h (struct
-/// ib_pma_portsamplescontrol), rdma-core libibmad/fields.c.
+/// What a port samples, for how long and how far it has come. Sources: include/rdma/ib_pma.h
+/// (struct ib_pma_portsamplescontrol), rdma-core libibmad/fields.c.
 enum class sample_status : std::uint8_t { done = 0, started = 1, running = 2 };
 
-/// counter_masks_0_9 and 10_14: for each counter three bits, counter 0 first: what can be selected for it.
+/// counter_masks_0_9 and 10_14: for each counter three bits, counter 0 first: what can be selected
+/// for it.
 struct port_samples_control {
   static constexpr std::size_t bytes = 192;
   bits              opcode              {0x00, 31, 24, "opcode"};
@@ -107,8 +108,10 @@ struct port_samples_control {
   as<sample_status> status              {0x08,  1,  0, "sample_status"};
   bits              option_mask         {0x0c, 63,  0, "option_mask"};
   bits              vendor_mask         {0x14, 63,  0, "vendor_mask"};
-  bits              sample_start        {0x1c, 31,  0, "sample_start"};     // ticks from the Set to the begin
-  bits              sample_interval     {0x20, 31,  0, "sample_interval"};  // ticks from the begin to the end
+  // ticks from the Set to the begin
+  bits              sample_start        {0x1c, 31,  0, "sample_start"};
+  // ticks from the begin to the end
+  bits              sample_interval     {0x20, 31,  0, "sample_interval"};
   bits              tag                 {0x24, 31, 16, "tag"};
   raw<30>           counter_select      {0x26, "counter_select"};
 };

@@ -11,7 +11,8 @@
 
 namespace freehca::layouts {
 
-/// Sources: include/linux/mlx4/qp.h (enum mlx4_qp_state); MT25408 PRM (iPXE), QP context, state: 9 too.
+/// Sources: include/linux/mlx4/qp.h (enum mlx4_qp_state); MT25408 PRM (iPXE), QP context, state: 9
+/// too.
 enum class qp_state : std::uint8_t {
   reset = 0,
   init = 1,
@@ -24,9 +25,10 @@ enum class qp_state : std::uint8_t {
   suspended = 9,
 };
 
-/// Transport service. Sources: include/linux/mlx4/qp.h (MLX4_QP_ST_*); MT25408 PRM, st (the PRM calls
-/// XRC "SRC"; 4 and 5 are Fibre Channel over InfiniBand, unused since ConnectX-3). Sources disagree on raw
-/// Ethernet: the PRM lists 11, Linux uses `mlx` for QP0, QP1 and raw Ethernet alike.
+/// Transport service. Sources: include/linux/mlx4/qp.h (MLX4_QP_ST_*); MT25408 PRM, st (the PRM
+/// calls XRC "SRC"; 4 and 5 are Fibre Channel over InfiniBand, unused since ConnectX-3). Sources
+/// disagree on raw Ethernet: the PRM lists 11, Linux uses `mlx` for QP0, QP1 and raw Ethernet
+/// alike.
 enum class qp_service : std::uint8_t {
   rc = 0,
   uc = 1,
@@ -39,18 +41,20 @@ enum class qp_service : std::uint8_t {
   raw_ethernet = 11,
 };
 
-/// Path migration. Sources: include/linux/mlx4/qp.h (MLX4_QP_PM_*); MT25408 PRM: 2 is reserved, and a QP
-/// without path migration (UD, or none wanted) says `migrated`.
+/// Path migration. Sources: include/linux/mlx4/qp.h (MLX4_QP_PM_*); MT25408 PRM: 2 is reserved, and
+/// a QP without path migration (UD, or none wanted) says `migrated`.
 enum class path_migration : std::uint8_t { armed = 0, rearm = 1, migrated = 3 };
 
-/// What a RoCE QP puts around its packets. Source: drivers/infiniband/hw/mlx4/qp.c (MLX4_QPC_ROCE_MODE_*).
+/// What a RoCE QP puts around its packets. Source: drivers/infiniband/hw/mlx4/qp.c
+/// (MLX4_QPC_ROCE_MODE_*).
 enum class roce_mode : std::uint8_t { v1 = 0, v2 = 2 };
 
 /// Link type of an address path. Source: drivers/infiniband/hw/mlx4/qp.c (MLX4_IB_LINK_TYPE_*).
 enum class path_link : std::uint8_t { infiniband = 0, ethernet = 1 };
 
-/// Static rate of a path or an address vector: 0 is the port's rate, else ib_rate + 5 if bit (that value) of
-/// QUERY_DEV_CAP's rate support is set. Sources: MT25408 PRM, max_stat_rate; hw/mlx4/ah.c.
+/// Static rate of a path or an address vector: 0 is the port's rate, else ib_rate + 5 if bit (that
+/// value) of QUERY_DEV_CAP's rate support is set. Sources: MT25408 PRM, max_stat_rate;
+/// hw/mlx4/ah.c.
 inline constexpr unsigned static_rate_offset = 5;
 
 /// Bits of opt_param_mask: which optional fields a state transition takes from the mailbox.
@@ -75,21 +79,24 @@ inline constexpr std::uint32_t counter_index = 1u << 20;
 inline constexpr std::uint32_t vlan_stripping = 1u << 21;
 }  // namespace qp_optpar
 
-/// The rows of an address path that begins at byte Base of its table: the primary and the alternate path of
-/// a context are two uses of it (`ctx.set<&primary_path::rlid>(7)`).
+/// The rows of an address path that begins at byte Base of its table: the primary and the alternate
+/// path of a context are two uses of it (`ctx.set<&primary_path::rlid>(7)`).
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_qp_path and the flags below it), hw/mlx4/qp.c
-/// (_mlx4_set_path); MT25408 PRM, address path. They differ in two places, where Linux (which drives
-/// ConnectX-2 and -3) stands here: counter_index and vlan_index are bytes 4 and 0x21, the PRM of 2007 has
-/// them in the word at 0x24.
+/// (_mlx4_set_path); MT25408 PRM, address path. They differ in two places, where Linux (which
+/// drives ConnectX-2 and -3) stands here: counter_index and vlan_index are bytes 4 and 0x21, the
+/// PRM of 2007 has them in the word at 0x24.
 template <unsigned Base>
 struct address_path_at {
   as<bool>      force_loopback     {Base + 0x00, 31, 31, "force_loopback"};
-  as<bool>      cv                 {Base + 0x00, 30, 30, "cv"};                  // customer VLAN in QP
-  as<bool>      sv                 {Base + 0x00, 29, 29, "sv"};                  // service VLAN in QP
+  // customer VLAN in QP
+  as<bool>      cv                 {Base + 0x00, 30, 30, "cv"};
+  // service VLAN in QP
+  as<bool>      sv                 {Base + 0x00, 29, 29, "sv"};
   as<bool>      hide_cqe_vlan      {Base + 0x00, 26, 26, "hide_cqe_vlan"};
   as<bool>      src_check_mc_lb    {Base + 0x00, 25, 25, "src_check_mc_lb"};
   as<bool>      src_check_uc_lb    {Base + 0x00, 24, 24, "src_check_uc_lb"};
-  as<bool>      src_check_counter  {Base + 0x00, 23, 23, "src_check_counter"};   // compare by counter index
+  // compare by counter index
+  as<bool>      src_check_counter  {Base + 0x00, 23, 23, "src_check_counter"};
   as<bool>      tx_block_tagged    {Base + 0x00, 22, 22, "tx_block_tagged"};
   as<bool>      tx_block_prio      {Base + 0x00, 21, 21, "tx_block_prio_tagged"};
   as<bool>      tx_block_untagged  {Base + 0x00, 20, 20, "tx_block_untagged"};
@@ -99,10 +106,13 @@ struct address_path_at {
   as<bool>      disable_pkey_check {Base + 0x00, 14, 14, "disable_pkey_check"};  // SR-IOV proxy QPs
   bits          pkey_index         {Base + 0x00,  6,  0, "pkey_index"};
   bits          counter_index      {Base + 0x04, 31, 24, "counter_index"};
-  as<bool>      grh                {Base + 0x04, 23, 23, "grh"};                 // packets carry a GRH
-  bits          my_lid_smac_idx    {Base + 0x04, 22, 16, "my_lid_smac_idx"};     // IB: path bits; RoCE: MAC index
+  // packets carry a GRH
+  as<bool>      grh                {Base + 0x04, 23, 23, "grh"};
+  // IB: path bits; RoCE: MAC index
+  bits          my_lid_smac_idx    {Base + 0x04, 22, 16, "my_lid_smac_idx"};
   bits          rlid               {Base + 0x04, 15,  0, "rlid"};
-  bits          ack_timeout        {Base + 0x08, 31, 27, "ack_timeout"};         // 4.096 us * 2^n; 0: off
+  // 4.096 us * 2^n; 0: off
+  bits          ack_timeout        {Base + 0x08, 31, 27, "ack_timeout"};
   as<path_link> link_type          {Base + 0x08, 26, 24, "link_type"};
   bits          mgid_index         {Base + 0x08, 22, 16, "mgid_index"};
   bits          static_rate        {Base + 0x08, 11,  8, "static_rate"};
@@ -110,15 +120,19 @@ struct address_path_at {
   bits          tclass             {Base + 0x0c, 27, 20, "tclass"};
   bits          flow_label         {Base + 0x0c, 19,  0, "flow_label"};
   raw<16>       rgid               {Base + 0x10, "rgid"};
-  bits          sched_queue        {Base + 0x20, 31, 24, "sched_queue"};         // see sched_queue_ib
+  // see sched_queue_ib
+  bits          sched_queue        {Base + 0x20, 31, 24, "sched_queue"};
   bits          vlan_index         {Base + 0x20, 22, 16, "vlan_index"};
   as<bool>      no_force_smac      {Base + 0x20, 15, 15, "no_force_smac"};       // Linux, QP1 on Ethernet: "don't fsm"
-  as<bool>      feup               {Base + 0x20, 14, 14, "feup"};                // force Ethernet user priority
+  // force Ethernet user priority
+  as<bool>      feup               {Base + 0x20, 14, 14, "feup"};
   as<bool>      fsm                {Base + 0x20, 13, 13, "fsm"};                 // force source MAC
-  as<bool>      fsip               {Base + 0x20, 12, 12, "fsip"};                // force source IP (PRM only)
+  // force source IP (PRM only)
+  as<bool>      fsip               {Base + 0x20, 12, 12, "fsip"};
   as<bool>      fvl                {Base + 0x20, 11, 11, "fvl"};                 // force VLAN
   as<bool>      spoof_protection   {Base + 0x20,  8,  8, "spoof_protection"};    // PRM only
-  as<bool>      fvl_rx             {Base + 0x20,  0,  0, "fvl_rx"};              // enforce VLAN on receive
+  // enforce VLAN on receive
+  as<bool>      fvl_rx             {Base + 0x20,  0,  0, "fvl_rx"};
   bits          dmac               {Base + 0x24, 47,  0, "dmac"};
 };
 
@@ -130,9 +144,10 @@ struct address_path : address_path_at<0> {
 using primary_path = address_path_at<0x18>;
 using alternate_path = address_path_at<0x44>;
 
-/// A sched_queue byte: bit 7 set but for QP0, bit 6 the port (0: port 1), bits 5:2 the SL on InfiniBand; on
-/// Ethernet bits 5:3 the priority; bits 1:0 set. Sources: hw/mlx4/qp.c (_mlx4_set_path, to_rdma_ah_attr,
-/// MLX4_IB_DEFAULT_SCHED_QUEUE); what bits 7, 1 and 0 mean no source says.
+/// A sched_queue byte: bit 7 set but for QP0, bit 6 the port (0: port 1), bits 5:2 the SL on
+/// InfiniBand; on Ethernet bits 5:3 the priority; bits 1:0 set. Sources: hw/mlx4/qp.c
+/// (_mlx4_set_path, to_rdma_ah_attr, MLX4_IB_DEFAULT_SCHED_QUEUE); what bits 7, 1 and 0 mean no
+/// source says.
 constexpr std::uint8_t sched_queue_ib(unsigned port, unsigned sl) {
   return static_cast<std::uint8_t>(0x83u | (port - 1) << 6 | (sl & 0xf) << 2);
 }
@@ -145,61 +160,76 @@ constexpr unsigned sched_queue_sl(unsigned sched_queue) { return sched_queue >> 
 
 /// The queue pair context. "query" rows are what QUERY_QP reports.
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_qp_context), hw/mlx4/qp.c (__mlx4_ib_modify_qp),
-/// mlx4/en_resources.c, mlx4/qp.c (mlx4_update_qp); MT25408 PRM, QP/EE context. Linux names SRE, SWE and SAE
-/// bits 15:13 of params1; it never sets them on this hardware, and the same bits hold rnr_retry (both
-/// sources): they are left over from the generation before. The PRM's Fibre Channel fields (0xd0..0xdf)
-/// are left out: reserved here.
+/// mlx4/en_resources.c, mlx4/qp.c (mlx4_update_qp); MT25408 PRM, QP/EE context. Linux names SRE,
+/// SWE and SAE bits 15:13 of params1; it never sets them on this hardware, and the same bits hold
+/// rnr_retry (both sources): they are left over from the generation before. The PRM's Fibre Channel
+/// fields (0xd0..0xdf) are left out: reserved here.
 struct qpc : primary_path, alternate_path {
   static constexpr std::size_t bytes = 0xf8;
   as<qp_state>       state             {0x00, 31, 28, "state"};
   as<qp_service>     service           {0x00, 19, 16, "service"};
-  as<bool>           rss               {0x00, 13, 13, "rss"};                // an RSS indirection QP: see rss_context
+  // an RSS indirection QP: see rss_context
+  as<bool>           rss               {0x00, 13, 13, "rss"};
   as<path_migration> pm_state          {0x00, 12, 11, "pm_state"};
   bits               pd                {0x04, 23,  0, "pd"};
   as<ib_mtu>         mtu               {0x08, 31, 29, "mtu"};
   bits               msg_max           {0x08, 28, 24, "msg_max"};            // log2
-  as<bool>           no_rq             {0x08, 23, 23, "no_rq"};              // Linux: set where there is no receive queue
+  // Linux: set where there is no receive queue
+  as<bool>           no_rq             {0x08, 23, 23, "no_rq"};
   bits               log_rq_size       {0x08, 22, 19, "log_rq_size"};        // WQEs
   bits               log_rq_stride     {0x08, 18, 16, "log_rq_stride"};      // 16 << n bytes
   as<bool>           sq_no_prefetch    {0x08, 15, 15, "sq_no_prefetch"};
   bits               log_sq_size       {0x08, 14, 11, "log_sq_size"};
-  bits               log_sq_stride     {0x08, 10,  8, "log_sq_stride"};      // 16 << n bytes, n >= 2
+  // 16 << n bytes, n >= 2
+  bits               log_sq_stride     {0x08, 10,  8, "log_sq_stride"};
   as<roce_mode>      roce              {0x08,  7,  6, "roce_mode"};
-  as<bool>           reserved_lkey     {0x08,  4,  4, "reserved_lkey"};      // this QP may use the reserved L_Key
+  // this QP may use the reserved L_Key
+  as<bool>           reserved_lkey     {0x08,  4,  4, "reserved_lkey"};
   bits               usr_page          {0x0c, 23,  0, "usr_page"};
   bits               local_qpn         {0x10, 23,  0, "local_qpn"};
   bits               remote_qpn        {0x14, 23,  0, "remote_qpn"};
   // 0x18 the primary path, 0x44 the alternate path
-  bits               ack_req_freq      {0x70, 31, 28, "ack_req_freq"};       // log2 packets between ACK requests
-  bits               sra_max           {0x70, 23, 21, "sra_max"};            // log2 reads and atomics outstanding
+  // log2 packets between ACK requests
+  bits               ack_req_freq      {0x70, 31, 28, "ack_req_freq"};
+  // log2 reads and atomics outstanding
+  bits               sra_max           {0x70, 23, 21, "sra_max"};
   bits               retry_count       {0x70, 18, 16, "retry_count"};
   bits               rnr_retry         {0x70, 15, 13, "rnr_retry"};          // 7: for ever
-  as<bool>           fre               {0x70, 11, 11, "fre"};                // fast registration enabled
+  // fast registration enabled
+  as<bool>           fre               {0x70, 11, 11, "fre"};
   bits               cur_rnr_retry     {0x70, 10,  8, "cur_rnr_retry"};      // query
   bits               cur_retry_count   {0x70,  7,  5, "cur_retry_count"};    // query
   bits               next_send_psn     {0x78, 23,  0, "next_send_psn"};
   bits               cqn_send          {0x7c, 23,  0, "cqn_send"};
-  bits               roce_entropy      {0x80, 31, 16, "roce_entropy"};       // UDP source port of RoCE v2
+  // UDP source port of RoCE v2
+  bits               roce_entropy      {0x80, 31, 16, "roce_entropy"};
   bits               last_acked_psn    {0x88, 23,  0, "last_acked_psn"};     // query
   bits               ssn               {0x8c, 23,  0, "ssn"};                // query
   bits               physical_function {0x90, 31, 24, "physical_function"};  // PRM only
-  bits               rra_max           {0x90, 23, 21, "rra_max"};            // log2 reads and atomics as responder
+  // log2 reads and atomics as responder
+  bits               rra_max           {0x90, 23, 21, "rra_max"};
   as<bool>           rre               {0x90, 15, 15, "rre"};                // remote read enabled
   as<bool>           rwe               {0x90, 14, 14, "rwe"};                // remote write enabled
-  as<bool>           rae               {0x90, 13, 13, "rae"};                // remote atomics enabled
-  bits               page_offset       {0x90, 11,  6, "page_offset"};        // of the first WQE, 64-byte units
-  as<bool>           ric               {0x90,  4,  4, "ric"};                // ACKs carry no credits: set with an SRQ
-  as<bool>           fpp               {0x90,  3,  3, "fpp"};                // Linux: port remap (bonding)
+  // remote atomics enabled
+  as<bool>           rae               {0x90, 13, 13, "rae"};
+  // of the first WQE, 64-byte units
+  bits               page_offset       {0x90, 11,  6, "page_offset"};
+  // ACKs carry no credits: set with an SRQ
+  as<bool>           ric               {0x90,  4,  4, "ric"};
+  // Linux: port remap (bonding)
+  as<bool>           fpp               {0x90,  3,  3, "fpp"};
   bits               min_rnr_nak       {0x94, 28, 24, "min_rnr_nak"};        // timer code
   bits               next_rcv_psn      {0x94, 23,  0, "next_rcv_psn"};
   bits               xrcd              {0x98, 15,  0, "xrcd"};
   bits               cqn_recv          {0x9c, 23,  0, "cqn_recv"};
   addr               db_rec_addr       {0xa0, 63,  2, "db_rec_addr"};
   bits               qkey              {0xa8, 31,  0, "qkey"};
-  bits               rx_tunnel_mode    {0xac, 30, 28, "rx_tunnel_mode"};     // Linux: 7, VXLAN and plain
+  // Linux: 7, VXLAN and plain
+  bits               rx_tunnel_mode    {0xac, 30, 28, "rx_tunnel_mode"};
   as<bool>           srq               {0xac, 24, 24, "srq"};                // srqn is valid
   bits               srqn              {0xac, 23,  0, "srqn"};
-  bits               msn               {0xb0, 23,  0, "msn"};                // query: the responder's
+  // query: the responder's
+  bits               msn               {0xb0, 23,  0, "msn"};
   bits               rq_wqe_counter    {0xb4, 31, 16, "rq_wqe_counter"};     // query
   bits               sq_wqe_counter    {0xb4, 15,  0, "sq_wqe_counter"};     // query
   bits               rate_limit_unit   {0xbc, 31, 30, "rate_limit_unit"};
@@ -208,14 +238,16 @@ struct qpc : primary_path, alternate_path {
   as<bool>           mkey_remap        {0xc0, 31, 31, "mkey_remap"};         // PRM only
   as<bool>           vsd               {0xc0, 30, 30, "vsd"};                // VLAN strip disable
   as<bool>           scatter_fcs       {0xc0, 29, 29, "scatter_fcs"};
-  bits               rmc_mode          {0xc0, 28, 27, "rmc_mode"};           // PRM only: reliable multicast
+  // PRM only: reliable multicast
+  bits               rmc_mode          {0xc0, 28, 27, "rmc_mode"};
   as<bool>           inline_scatter    {0xc0, 25, 25, "inline_scatter"};
   as<bool>           header_separation {0xc0, 24, 24, "header_separation"};  // PRM only
   bits               rmc_parent_qpn    {0xc0, 23,  0, "rmc_parent_qpn"};     // PRM only
   bits               num_rmc_peers     {0xc4, 31, 24, "num_rmc_peers"};
   bits               base_mkey         {0xc4, 23,  0, "base_mkey"};
   bits               log_page_size     {0xc8, 29, 24, "log_page_size"};      // log2 - 12
-  addr               mtt_base          {0xc8, 39,  3, "mtt_base"};           // offset in ICM's MTT area
+  // offset in ICM's MTT area
+  addr               mtt_base          {0xc8, 39,  3, "mtt_base"};
 };
 static_assert(sizeof(rows<address_path>) == rows<address_path>::count * sizeof(bits));
 
@@ -227,8 +259,9 @@ struct qp_mailbox {
   raw<0xf8> context        {0x08, "context"};
 };
 
-/// The mailbox of UPDATE_QP: masks of what changes, and from byte 0x20 a context. Its length in Linux is
-/// 0x2e8 (the rest is zero). Source: include/linux/mlx4/qp.h (struct mlx4_update_qp_context and the masks).
+/// The mailbox of UPDATE_QP: masks of what changes, and from byte 0x20 a context. Its length in
+/// Linux is 0x2e8 (the rest is zero). Source: include/linux/mlx4/qp.h (struct
+/// mlx4_update_qp_context and the masks).
 struct update_qp_mailbox {
   static constexpr std::size_t bytes = 0x118;
   bits      qp_mask             {0x00, 63,  0, "qp_mask"};
@@ -272,12 +305,13 @@ inline constexpr std::uint64_t sv = 1ull << 54;
 /// How an RSS QP hashes. Source: include/linux/mlx4/qp.h (MLX4_RSS_*).
 enum class rss_hash : std::uint8_t { exclusive_or = 0, toeplitz = 1 };
 
-/// RSS parameters: in the context of a QP with the rss bit they stand from byte rss_context_offset on, over
-/// the end of the primary path, the alternate path and params1.
+/// RSS parameters: in the context of a QP with the rss bit they stand from byte rss_context_offset
+/// on, over the end of the primary path, the alternate path and params1.
 /// Source: include/linux/mlx4/qp.h (struct mlx4_rss_context, MLX4_RSS_OFFSET_IN_QPC_PRI_PATH).
 struct rss_context {
   static constexpr std::size_t bytes = 0x38;
-  bits         log_size      {0x00, 31, 24, "log_size"};       // log2 of the QPs that share the load
+  // log2 of the QPs that share the load
+  bits         log_size      {0x00, 31, 24, "log_size"};
   bits         base_qpn      {0x00, 23,  0, "base_qpn"};
   bits         default_qpn   {0x04, 23,  0, "default_qpn"};
   as<rss_hash> hash          {0x08, 15,  8, "hash"};

@@ -8,8 +8,8 @@
 
 namespace freehca::layouts {
 
-/// Bits of `flags`. Sources: Linux 6.1 device.h MLX4_DEV_CAP_FLAG_*; iPXE MT25408_PRM.h query_dev_cap and
-/// illumos hermon_hw.h for the bits that Linux does not name.
+/// Bits of `flags`. Sources: Linux 6.1 device.h MLX4_DEV_CAP_FLAG_*; iPXE MT25408_PRM.h
+/// query_dev_cap and illumos hermon_hw.h for the bits that Linux does not name.
 enum class dev_cap_flag : std::uint64_t {
   rc = 1ull << 0,
   uc = 1ull << 1,
@@ -60,8 +60,8 @@ enum class dev_cap_flag : std::uint64_t {
   roce_bit_63 = 1ull << 63,  ///< cleared by Linux for multi-function; meaning not told
 };
 
-/// Bits of `bmme_flags`. Sources: Linux 6.1 device.h MLX4_BMME_FLAG_*, fw.c for the four that are read as
-/// bytes of the same word, iPXE for bits 0 and 2 to 5.
+/// Bits of `bmme_flags`. Sources: Linux 6.1 device.h MLX4_BMME_FLAG_*, fw.c for the four that are
+/// read as bytes of the same word, iPXE for bits 0 and 2 to 5.
 enum class bmme_flag : std::uint32_t {
   base = 1u << 0,
   window_type_2b = 1u << 1,  ///< else 2A
@@ -107,9 +107,10 @@ enum class dev_cap_ext_3_flag : std::uint32_t {
   reassign_mac = 1u << 22,
 };
 
-/// Sources: Linux 6.1 fw.c mlx4_QUERY_DEV_CAP, every field it reads; iPXE MT25408_PRM.h query_dev_cap and
-/// illumos hermon_hw.h for num_rsvd_eqs, log_max_eq_sz, the scheduling queues, log_max_mtts, log_drain_size,
-/// log_ethtype and the FCoIB bases. log_* is a logarithm to base 2 of a number of objects; num_* a number.
+/// Sources: Linux 6.1 fw.c mlx4_QUERY_DEV_CAP, every field it reads; iPXE MT25408_PRM.h
+/// query_dev_cap and illumos hermon_hw.h for num_rsvd_eqs, log_max_eq_sz, the scheduling queues,
+/// log_max_mtts, log_drain_size, log_ethtype and the FCoIB bases. log_* is a logarithm to base 2 of
+/// a number of objects; num_* a number.
 struct query_dev_cap {
   static constexpr std::size_t bytes = 0x100;
   bits     log_max_srq_sz         {0x10, 31, 24, "log_max_srq_sz"};
@@ -120,7 +121,8 @@ struct query_dev_cap {
   bits     log_max_srqs           {0x14, 20, 16, "log_max_srqs"};
   bits     num_rsvd_scqs          {0x14, 13,  8, "num_rsvd_scqs"};
   bits     log_max_scqs           {0x14,  3,  0, "log_max_scqs"};
-  bits     num_rsvd_eqs           {0x18, 31, 24, "num_rsvd_eqs"};  ///< PRM only; Linux takes log_rsvd_eqs
+  /// PRM only; Linux takes log_rsvd_eqs.
+  bits     num_rsvd_eqs           {0x18, 31, 24, "num_rsvd_eqs"};
   bits     log_max_cq_sz          {0x18, 23, 16, "log_max_cq_sz"};
   bits     log_rsvd_cqs           {0x18, 11,  8, "log_rsvd_cqs"};
   bits     log_max_cqs            {0x18,  4,  0, "log_max_cqs"};
@@ -132,8 +134,10 @@ struct query_dev_cap {
   bits     log_max_mrw_sz         {0x20, 22, 16, "log_max_mrw_sz"};
   bits     log_rsvd_mrws          {0x20, 11,  8, "log_rsvd_mrws"};
   bits     log_max_mtts           {0x20,  5,  0, "log_max_mtts"};
-  bits     num_sys_eqs            {0x24, 11,  0, "num_sys_eqs"};  ///< 0: EQs are shared as before system EQs
-  bits     log_max_ra_req_qp      {0x28, 21, 16, "log_max_ra_req_qp"};  ///< RDMA reads and atomics as requester
+  /// 0: EQs are shared as before system EQs.
+  bits     num_sys_eqs            {0x24, 11,  0, "num_sys_eqs"};
+  /// RDMA reads and atomics as requester.
+  bits     log_max_ra_req_qp      {0x28, 21, 16, "log_max_ra_req_qp"};
   bits     log_max_ra_res_qp      {0x28,  5,  0, "log_max_ra_res_qp"};  ///< as responder
   bits     log_max_gso_sz         {0x2c, 20, 16, "log_max_gso_sz"};  ///< 0: none
   as<bool> rss_xor                {0x2c, 13, 13, "rss_xor"};
@@ -144,8 +148,8 @@ struct query_dev_cap {
   as<bool> port_beacon            {0x34, 31, 31, "port_beacon"};
   bits     cq_moderation_policies {0x34, 23, 21, "cq_moderation_policies"};
   bits     local_ca_ack_delay     {0x34, 20, 16, "local_ca_ack_delay"};
-  /// Command interfaces before revision 3, later in QUERY_PORT. The later PRM calls this byte the number
-  /// of physical functions.
+  /// Command interfaces before revision 3, later in QUERY_PORT. The later PRM calls this byte the
+  /// number of physical functions.
   bits     max_mtu_rev2             {0x34, 15, 12, "max_mtu_rev2"};
   bits     max_port_width_rev2      {0x34, 11,  8, "max_port_width_rev2"};
   bits     max_vl_rev2              {0x34,  7,  4, "max_vl_rev2"};
@@ -153,10 +157,12 @@ struct query_dev_cap {
   bits     log_max_msg_sz           {0x38, 28, 24, "log_max_msg_sz"};
   bits     log_drain_size           {0x38, 23, 16, "log_drain_size"};
   bits     log_ethtype              {0x38, 11,  8, "log_ethtype"};
-  bits     log_max_gid              {0x38,  3,  0, "log_max_gid"};  ///< before revision 3, later in QUERY_PORT
+  /// Before revision 3, later in QUERY_PORT.
+  bits     log_max_gid              {0x38,  3,  0, "log_max_gid"};
   bits     stat_rate_support        {0x3c, 31, 16, "stat_rate_support"};
   as<bool> cq_timestamp             {0x3c, 15, 15, "cq_timestamp"};
-  bits     log_max_pkey             {0x3c,  3,  0, "log_max_pkey"};  ///< before revision 3, later in QUERY_PORT
+  /// Before revision 3, later in QUERY_PORT.
+  bits     log_max_pkey             {0x3c,  3,  0, "log_max_pkey"};
   bits     flags                    {0x40, 63,  0, "flags"};  ///< dev_cap_flag
   bits     num_rsvd_uars            {0x48, 31, 28, "num_rsvd_uars"};
   bits     uar_sz                   {0x48, 21, 16, "uar_sz"};  ///< log2 of the UAR area in MB
@@ -181,7 +187,8 @@ struct query_dev_cap {
   bits     log_max_pds              {0x64, 21, 16, "log_max_pds"};
   bits     num_rsvd_xrcds           {0x64, 15, 12, "num_rsvd_xrcds"};
   bits     log_max_xrcds            {0x64,  4,  0, "log_max_xrcds"};
-  bits     max_counters             {0x68, 31,  0, "max_counters"};  ///< read when dev_cap_flag::counters is set
+  /// Read when dev_cap_flag::counters is set.
+  bits     max_counters             {0x68, 31,  0, "max_counters"};
   bits     ext_2_flags              {0x70, 31,  0, "ext_2_flags"};  ///< dev_cap_ext_2_flag
   as<bool> dmfs_ipoib               {0x74, 31, 31, "dmfs_ipoib"};
   as<bool> dmfs                     {0x74, 15, 15, "dmfs"};  ///< device-managed flow steering
@@ -213,7 +220,8 @@ struct query_dev_cap {
   as<bool> mad_demux                {0xb0,  0,  0, "mad_demux"};
   as<bool> map_clock_to_user        {0xc0, 23, 23, "map_clock_to_user"};
   bits     qp_rate_limit_num        {0xcc, 31, 16, "qp_rate_limit_num"};  ///< 0: no rate limits
-  bits     qp_rate_limit_max_unit   {0xd0, 31, 30, "qp_rate_limit_max_unit"};  ///< 1 kb/s, 2 Mb/s, 3 Gb/s
+  /// 1 kb/s, 2 Mb/s, 3 Gb/s.
+  bits     qp_rate_limit_max_unit   {0xd0, 31, 30, "qp_rate_limit_max_unit"};
   bits     qp_rate_limit_max_val    {0xd0, 27, 16, "qp_rate_limit_max_val"};
   bits     qp_rate_limit_min_unit   {0xd0, 15, 14, "qp_rate_limit_min_unit"};
   bits     qp_rate_limit_min_val    {0xd0, 11,  0, "qp_rate_limit_min_val"};

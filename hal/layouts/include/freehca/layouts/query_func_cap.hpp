@@ -8,8 +8,8 @@
 
 namespace freehca::layouts {
 
-/// Opcode modifier 0. Source: Linux 6.1 fw.c mlx4_QUERY_FUNC_CAP. With `quotas` clear the *_dep rows count;
-/// the rows from 0x6c on count with `valid_mailbox` only.
+/// Opcode modifier 0. Source: Linux 6.1 fw.c mlx4_QUERY_FUNC_CAP. With `quotas` clear the *_dep
+/// rows count; the rows from 0x6c on count with `valid_mailbox` only.
 struct query_func_cap {
   static constexpr std::size_t bytes = 0x100;
   as<bool> ethernet            {0x00, 31, 31, "ethernet"};
@@ -60,8 +60,8 @@ struct query_func_cap_port {
 };
 static_assert(claimed<query_func_cap_port>().sound);
 
-/// QUERY_FUNC; input modifier: the function. Source: Linux 6.1 fw.c mlx4_QUERY_FUNC, which masks `device`
-/// with 0xf1, a mistake for 0xf8.
+/// QUERY_FUNC; input modifier: the function. Source: Linux 6.1 fw.c mlx4_QUERY_FUNC, which masks
+/// `device` with 0xf1, a mistake for 0xf8.
 struct query_func {
   static constexpr std::size_t bytes = 0x100;
   bits bus               {0x00, 31, 24, "bus"};  ///< Linux keeps four bits

@@ -17,21 +17,25 @@ struct query_fw {
   bits     fw_rev_major            {0x00, 15,  0, "fw_rev_major"};
   bits     fw_rev_subminor         {0x04, 31, 16, "fw_rev_subminor"};
   bits     fw_rev_minor            {0x04, 15,  0, "fw_rev_minor"};
-  bits     ppf_id                  {0x08, 23, 16, "ppf_id"};  ///< number of the primary physical function
+  /// Number of the primary physical function.
+  bits     ppf_id                  {0x08, 23, 16, "ppf_id"};
   /// Linux takes 2 and 3; 3 has the new port commands
   bits     cmd_interface_rev       {0x08, 15,  0, "cmd_interface_rev"};
   as<bool> dt                      {0x0c, 31, 31, "dt"};  ///< debug trace
   bits     log_max_outstanding_cmd {0x0c,  7,  0, "log_max_outstanding_cmd"};
-  bits     fw_hour                 {0x10, 31, 24, "fw_hour"};  ///< the time stamp is in packed decimal
+  /// The time stamp is in packed decimal.
+  bits     fw_hour                 {0x10, 31, 24, "fw_hour"};
   bits     fw_minutes              {0x10, 23, 16, "fw_minutes"};
   bits     fw_seconds              {0x10, 15,  8, "fw_seconds"};
   as<bool> ccq                     {0x10,  1,  1, "ccq"};
   bits     fw_year                 {0x14, 31, 16, "fw_year"};
   bits     fw_month                {0x14, 15,  8, "fw_month"};
   bits     fw_day                  {0x14,  7,  0, "fw_day"};
-  addr     clr_int_base            {0x20, 63,  0, "clr_int_base"};  ///< offset in the BAR that clr_int_bar names
+  /// Offset in the BAR that clr_int_bar names.
+  addr     clr_int_base            {0x20, 63,  0, "clr_int_base"};
   bits     clr_int_bar             {0x28, 31, 30, "clr_int_bar"};
-  addr     error_buf_offset        {0x30, 63,  0, "error_buf_offset"};  ///< the catastrophic error buffer
+  /// The catastrophic error buffer.
+  addr     error_buf_offset        {0x30, 63,  0, "error_buf_offset"};
   bits     error_buf_size          {0x38, 31,  0, "error_buf_size"};  ///< in 32-bit words
   bits     error_buf_bar           {0x3c, 31, 30, "error_buf_bar"};
   addr     comm_base               {0x40, 63,  0, "comm_base"};  ///< communication channel

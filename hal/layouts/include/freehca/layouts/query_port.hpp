@@ -11,8 +11,8 @@ namespace freehca::layouts {
 /// Link layers, also the values of SENSE_PORT's immediate output, bits 1:0.
 enum class port_type : std::uint8_t { none = 0, ib = 1, ethernet = 2, vpi = 3 };
 
-/// Sources: Linux 6.1 fw.c mlx4_QUERY_PORT and mlx4_QUERY_PORT_wrapper (cur_max_*); illumos hermon_hw.h
-/// (link speeds, vpi); iPXE hermon.h query_port_cap.
+/// Sources: Linux 6.1 fw.c mlx4_QUERY_PORT and mlx4_QUERY_PORT_wrapper (cur_max_*); illumos
+/// hermon_hw.h (link speeds, vpi); iPXE hermon.h query_port_cap.
 struct query_port {
   static constexpr std::size_t bytes = 0x40;
   as<bool>      link_up              {0x00, 31, 31, "link_up"};
@@ -22,7 +22,8 @@ struct query_port {
   /// set: Ethernet; illumos calls this bit vpi
   as<bool>      suggested_type       {0x00, 27, 27, "suggested_type"};
   as<port_type> supported_port_type  {0x00, 25, 24, "supported_port_type"};  ///< vpi: either
-  bits          ib_mtu               {0x00, 19, 16, "ib_mtu"};  ///< IBTA code, 1 for 256 bytes to 5 for 4096
+  /// IBTA code, 1 for 256 bytes to 5 for 4096.
+  bits          ib_mtu               {0x00, 19, 16, "ib_mtu"};
   bits          eth_mtu              {0x00, 15,  0, "eth_mtu"};  ///< bytes
   bits          ib_link_speed        {0x04, 31, 24, "ib_link_speed"};  ///< bit 0 SDR, 1 DDR, 2 QDR
   /// 0 10 Gb/s XAUI, 1 10 Gb/s XFI, 2 1 Gb/s, 0xf other
@@ -34,8 +35,10 @@ struct query_port {
   bits          log_max_mac          {0x08, 11,  8, "log_max_mac"};
   bits          max_tc_eth           {0x08,  7,  4, "max_tc_eth"};
   bits          max_vl               {0x08,  3,  0, "max_vl"};  ///< without VL 15
-  bits          cur_max_pkey         {0x0c, 31, 16, "cur_max_pkey"};  ///< in answers to virtual functions
-  bits          cur_max_gid          {0x0c, 15,  0, "cur_max_gid"};  ///< in answers to virtual functions
+  /// In answers to virtual functions.
+  bits          cur_max_pkey         {0x0c, 31, 16, "cur_max_pkey"};
+  /// In answers to virtual functions.
+  bits          cur_max_gid          {0x0c, 15,  0, "cur_max_gid"};
   bits          mac                  {0x10, 47,  0, "mac"};  ///< the port's own MAC address
   bits          transceiver_type     {0x18, 31, 24, "transceiver_type"};
   bits          vendor_oui           {0x18, 23,  0, "vendor_oui"};

@@ -4,8 +4,8 @@
 // Records of subnet administration (sa_mad::data).
 //
 // Sources: InfiniBand Architecture Specification vol. 1, chapter 15, as read through
-// drivers/infiniband/core/sa_query.c (bit tables), rdma-core libibmad/fields.c, iba_types.h (component
-// masks), libibumad/umad_sa.h and umad_sa_mcm.h.
+// drivers/infiniband/core/sa_query.c (bit tables), rdma-core libibmad/fields.c, iba_types.h
+// (component masks), libibumad/umad_sa.h and umad_sa_mcm.h.
 #pragma once
 
 #include <cstdint>
@@ -222,8 +222,8 @@ struct service_record {
   raw<64> service_data  {0x70, "service_data"};
 };
 
-/// A link, seen from one of its ends: 6 bytes, on the wire 8. Sources of this and the next: rdma-core
-/// libibmad/iba_types.h.
+/// A link, seen from one of its ends: 6 bytes, on the wire 8. Sources of this and the next:
+/// rdma-core libibmad/iba_types.h.
 struct link_record {
   static constexpr std::size_t bytes = 8;
   bits from_lid  {0x00, 31, 16, "from_lid"};
@@ -232,7 +232,8 @@ struct link_record {
   bits to_lid    {0x04, 31, 16, "to_lid"};
 };
 
-/// A subscription: who has it, its number among those of one subscriber, and the InformInfo that asked for it.
+/// A subscription: who has it, its number among those of one subscriber, and the InformInfo that
+/// asked for it.
 struct inform_info_record {
   static constexpr std::size_t bytes = 64;
   raw<16> subscriber_gid  {0x00, "subscriber_gid"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The inputs of SET_PORT: the InfiniBand form and the Ethernet forms. Which one the mailbox holds is said
-// by set_port_modifier and set_port_selector (opcode.hpp).
+// The inputs of SET_PORT: the InfiniBand form and the Ethernet forms. Which one the mailbox holds
+// is said by set_port_modifier and set_port_selector (opcode.hpp).
 #pragma once
 
 #include <freehca/layouts/layout.hpp>
@@ -10,9 +10,10 @@
 namespace freehca::layouts {
 
 /// set_port_modifier::ib. Sources: Linux 6.1 port.c mlx4_SET_PORT, infiniband/hw/mlx4/main.c
-/// mlx4_ib_SET_PORT; iPXE hermon.h set_port_ib and illumos hermon_hw.h for the other rows. Every call
-/// replaces the capability mask. A vl_cap that the port cannot have is answered by exceeds_limits or by
-/// bad_size (ConnectX-2 does so at start, docs/hardware.md); Linux then tries 8, 4, 2, 1 in turn.
+/// mlx4_ib_SET_PORT; iPXE hermon.h set_port_ib and illumos hermon_hw.h for the other rows. Every
+/// call replaces the capability mask. A vl_cap that the port cannot have is answered by
+/// exceeds_limits or by bad_size (ConnectX-2 does so at start, docs/hardware.md); Linux then tries
+/// 8, 4, 2, 1 in turn.
 struct set_port_ib {
   static constexpr std::size_t bytes = 0x80;
   as<bool> lss                  {0x00, 28, 28, "lss"};  ///< set the link speed
@@ -53,8 +54,8 @@ static_assert(claimed<set_port_ib_rev2>().sound);
 
 enum class port_roce_mode : std::uint8_t { v1 = 0, v1_and_v2 = 2 };
 
-/// set_port_selector::general. Sources: Linux 6.1 mlx4.h struct mlx4_set_port_general_context, port.c,
-/// fw.c mlx4_SET_PORT_phv_bit. v_*: the field counts.
+/// set_port_selector::general. Sources: Linux 6.1 mlx4.h struct mlx4_set_port_general_context,
+/// port.c, fw.c mlx4_SET_PORT_phv_bit. v_*: the field counts.
 struct set_port_general {
   static constexpr std::size_t bytes = 0x24;
   as<bool>           v_user_mac   {0x00, 14, 14, "v_user_mac"};
@@ -80,8 +81,9 @@ static_assert(set_port_general{}.mtu.offset == 0x04 && claimed<set_port_general>
 
 enum class mcast_mode : std::uint8_t { direct_only = 0, direct = 1, standard = 2 };
 
-/// set_port_selector::rqp_calc: which QP receives a frame, with A0 steering. Sources: Linux 6.1 mlx4.h
-/// struct mlx4_set_port_rqp_calc_context, port.c; iPXE hermon.h set_port_rqp_calc for widths.
+/// set_port_selector::rqp_calc: which QP receives a frame, with A0 steering. Sources: Linux 6.1
+/// mlx4.h struct mlx4_set_port_rqp_calc_context, port.c; iPXE hermon.h set_port_rqp_calc for
+/// widths.
 struct set_port_rqp_calc {
   static constexpr std::size_t bytes = 0x20;
   bits                    base_qpn        {0x00, 23,  0, "base_qpn"};
@@ -112,8 +114,8 @@ struct set_port_mac_entry {
 static_assert(claimed<set_port_mac_entry>().sound);
 inline constexpr unsigned set_port_mac_entries = 128;
 
-/// set_port_selector::vlan_table: 128 of these; 0 (no VLAN) and 1 (VLAN not found) are reserved (Linux 6.1
-/// port.c MLX4_VLAN_VALID, device.h MLX4_VLAN_REGULAR; illumos for `intra`).
+/// set_port_selector::vlan_table: 128 of these; 0 (no VLAN) and 1 (VLAN not found) are reserved
+/// (Linux 6.1 port.c MLX4_VLAN_VALID, device.h MLX4_VLAN_REGULAR; illumos for `intra`).
 struct set_port_vlan_entry {
   static constexpr std::size_t bytes = 4;
   as<bool> valid   {0x00, 31, 31, "valid"};
@@ -137,7 +139,8 @@ struct set_port_prio_map {
 };
 static_assert(claimed<set_port_prio_map>().sound);
 
-/// set_port_selector::gid_table: 128 of these (Linux 6.1 infiniband/hw/mlx4/main.c mlx4_ib_update_gids_v1).
+/// set_port_selector::gid_table: 128 of these (Linux 6.1 infiniband/hw/mlx4/main.c
+/// mlx4_ib_update_gids_v1).
 struct set_port_gid_entry {
   static constexpr std::size_t bytes = 0x10;
   raw<16> gid {0x00, "gid"};
@@ -145,7 +148,8 @@ struct set_port_gid_entry {
 static_assert(claimed<set_port_gid_entry>().sound);
 inline constexpr unsigned set_port_gid_entries = 128;
 
-/// set_port_selector::roce_addr: 128 of these (main.c mlx4_ib_update_gids_v1_v2). RoCE v1 is all zero.
+/// set_port_selector::roce_addr: 128 of these (main.c mlx4_ib_update_gids_v1_v2). RoCE v1 is all
+/// zero.
 struct set_port_roce_addr_entry {
   static constexpr std::size_t bytes = 0x20;
   raw<16> gid     {0x00, "gid"};
@@ -189,7 +193,8 @@ struct set_port_vxlan {
 };
 static_assert(claimed<set_port_vxlan>().sound);
 
-/// set_port_modifier::beacon: seconds to blink, 0 stops, 0xffff goes on (Linux 6.1 port.c, mlx4_en).
+/// set_port_modifier::beacon: seconds to blink, 0 stops, 0xffff goes on (Linux 6.1 port.c,
+/// mlx4_en).
 struct set_port_beacon {
   static constexpr std::size_t bytes = 4;
   bits seconds {0x00, 31,  0, "seconds"};

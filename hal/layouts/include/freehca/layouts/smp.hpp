@@ -3,9 +3,10 @@
 //
 // Attributes of subnet management (smp::data, dr_smp::data; 64 bytes).
 //
-// Sources: InfiniBand Architecture Specification vol. 1, chapter 14, as read through include/rdma/ib_smi.h
-// and rdma-core libibmad/fields.c (bit tables), libibmad/dump.c (codes), libibumad/umad_sm.h; values of real
-// cards: captures, section 4.
+// Sources: InfiniBand Architecture Specification vol. 1, chapter 14, as read through
+// include/rdma/ib_smi.h and rdma-core libibmad/fields.c (bit tables), libibmad/dump.c (codes),
+// libibumad/umad_sm.h; values of real
+// cards: captures.
 #pragma once
 
 #include <cstdint>
@@ -167,15 +168,16 @@ inline constexpr std::uint32_t client_reregistration = 1u << 25;
 inline constexpr std::uint32_t other_local_changes_notice = 1u << 26;
 }  // namespace port_capability
 
-/// A block of 8 GUIDs; the attribute modifier is the block's number. Read by element<&guid_info::guids, u64>.
+/// A block of 8 GUIDs; the attribute modifier is the block's number. Read by
+/// element<&guid_info::guids, u64>.
 struct guid_info {
   static constexpr std::size_t bytes = 64;
   raw<64> guids {0x00, "guids"};
 };
 inline constexpr unsigned guids_per_block = 8;
 
-/// A block of 32 P_Keys; the attribute modifier's low half is the block's number (its high half a switch
-/// port). Read by element<&pkey_table::pkeys, u16>. Bit 15 of a P_Key: full member.
+/// A block of 32 P_Keys; the attribute modifier's low half is the block's number (its high half a
+/// switch port). Read by element<&pkey_table::pkeys, u16>. Bit 15 of a P_Key: full member.
 struct pkey_table {
   static constexpr std::size_t bytes = 64;
   raw<64> pkeys {0x00, "pkeys"};
@@ -191,8 +193,8 @@ constexpr unsigned vl_of_sl(std::uint64_t vls, unsigned sl) {
   return static_cast<unsigned>(vls >> (60 - 4 * (sl & 15)) & 15);
 }
 
-/// A block of 32 pairs of bytes: VL (low four bits) and weight. Attribute modifier, high half: 1 and 2 low
-/// priority, 3 and 4 high.
+/// A block of 32 pairs of bytes: VL (low four bits) and weight. Attribute modifier, high half: 1
+/// and 2 low priority, 3 and 4 high.
 struct vl_arbitration {
   static constexpr std::size_t bytes = 64;
   raw<64> entries {0x00, "entries"};
@@ -210,7 +212,7 @@ struct sm_info {
 };
 
 /// Vendor attribute 0xff90. Values: bit 0 FDR10. Source: rdma-core libibmad/fields.c (Mellanox
-/// ExtendedPortInfo); what real cards answer: captures, section 4.4.
+/// ExtendedPortInfo); what real cards answer: captures.
 struct mlnx_ext_port_info {
   static constexpr std::size_t bytes = 64;
   bits state_change_enable  {0x00,  7,  0, "state_change_enable"};

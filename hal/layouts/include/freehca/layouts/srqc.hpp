@@ -10,8 +10,8 @@ namespace freehca::layouts {
 
 enum class srq_state : std::uint8_t { hardware = 0x0, error = 0x1, software = 0xf };
 
-/// Sources: Linux 6.1 mlx4.h struct mlx4_srq_context and srq.c; iPXE MT25408_PRM.h srq_context and illumos
-/// hermon_hw.h for widths.
+/// Sources: Linux 6.1 mlx4.h struct mlx4_srq_context and srq.c; iPXE MT25408_PRM.h srq_context and
+/// illumos hermon_hw.h for widths.
 struct srqc {
   static constexpr std::size_t bytes = 0x30;
   as<srq_state> state          {0x00, 31, 28, "state"};  ///< output only
@@ -19,12 +19,13 @@ struct srqc {
   bits          srqn           {0x00, 23,  0, "srqn"};
   bits          log_srq_stride {0x04, 26, 24, "log_srq_stride"};  ///< in units of 16 bytes
   bits          xrcd           {0x04, 15,  0, "xrcd"};
-  /// Of the first WQE in its page, in units of 64 bytes. illumos has it here, the PRM file of iPXE two bits
-  /// lower; Linux always leaves it zero.
+  /// Of the first WQE in its page, in units of 64 bytes. illumos has it here, the PRM file of iPXE
+  /// two bits lower; Linux always leaves it zero.
   bits page_offset     {0x08, 31, 26, "page_offset"};
   bits cqn             {0x08, 23,  0, "cqn"};  ///< for XRC
   bits log_page_size   {0x10, 29, 24, "log_page_size"};  ///< in units of 4 KB
-  addr mtt_base_addr   {0x10, 39,  3, "mtt_base_addr"};  ///< offset of the first MTT entry from mtt_base
+  /// Offset of the first MTT entry from mtt_base.
+  addr mtt_base_addr   {0x10, 39,  3, "mtt_base_addr"};
   bits pd              {0x18, 23,  0, "pd"};
   bits limit_watermark {0x1c, 31, 16, "limit_watermark"};  ///< output only; set by ARM_SRQ
   bits wqe_cnt         {0x1c, 15,  0, "wqe_cnt"};  ///< output only

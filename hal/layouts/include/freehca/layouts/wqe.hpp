@@ -12,21 +12,24 @@
 //                LOCAL_INVALIDATE local invalidate
 //   UD           SEND*            datagram, data...
 //                LSO              datagram, LSO header (padded to 16 bytes), data...
-//   MLX          SEND             (wqe_ctrl_mlx) the headers inline, data..., 4 bytes inline for the ICRC
-// A receive WQE is data segments alone; a shared receive WQE begins with wqe_srq_next. A list shorter than
-// the queue's stride ends with a data segment of byte count 0 and L_Key invalid_lkey.
+//   MLX          SEND (wqe_ctrl_mlx) the headers inline, data..., 4 bytes inline for the ICRC
+// A receive WQE is data segments alone; a shared receive WQE begins with wqe_srq_next. A list
+// shorter than the queue's stride ends with a data segment of byte count 0 and L_Key invalid_lkey.
 //
 // Rules (Linux hw/mlx4/qp.c: stamp_send_wqe, build_mlx_header, _mlx4_ib_post_send; libmlx4 qp.c):
-// - A send queue entry has at least 64 bytes (log_sq_stride >= 2); a WQE is `ds` units of 16 bytes and may
-//   fill several 64-byte basic blocks.
-// - Ownership: the owner bit of WQE number n in a queue of 2^k entries is bit k of n, so that it flips each
-//   time round; the queue begins with every owner bit set (all entries the software's) and ds = stride / 16.
-//   owner and opcode are stored last, behind a barrier: the device may fetch the WQE before the doorbell.
-// - Stamping: the device prefetches. In a WQE that it may not take yet, the first word of every 64-byte
-//   block but the first holds wqe_stamp; filling such a block, that word (a byte count) goes last, behind a
-//   barrier. Blocks ahead of the producer are stamped before they can be fetched (`sq spare` entries:
-//   2 KiB and one WQE in Linux). With sq_no_prefetch in the QP context this is not needed.
-// - An inline segment may not cross a 64-byte boundary of the queue: longer inline data is several segments.
+// - A send queue entry has at least 64 bytes (log_sq_stride >= 2); a WQE is `ds` units of 16 bytes
+//   and may fill several 64-byte basic blocks.
+// - Ownership: the owner bit of WQE number n in a queue of 2^k entries is bit k of n, so that it
+//   flips each time round; the queue begins with every owner bit set (all entries the software's)
+//   and ds = stride / 16. owner and opcode are stored last, behind a barrier: the device may fetch
+//   the WQE before the doorbell.
+// - Stamping: the device prefetches. In a WQE that it may not take yet, the first word of every
+//   64-byte block but the first holds wqe_stamp; filling such a block, that word (a byte count)
+//   goes last, behind a barrier. Blocks ahead of the producer are stamped before they can be
+//   fetched (`sq spare` entries: 2 KiB and one WQE in Linux). With sq_no_prefetch in the QP context
+//   this is not needed.
+// - An inline segment may not cross a 64-byte boundary of the queue: longer inline data is several
+//   segments.
 // - Memory management (bind, fast registration, local invalidate) needs strong_order.
 #pragma once
 
@@ -89,10 +92,11 @@ inline constexpr std::uint32_t wqe_stamp = 0xffffffff;
 inline constexpr std::uint32_t invalid_lkey = 0x100;  ///< Source: include/linux/mlx4/qp.h
 
 /// The rows that every send control segment has.
-/// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_ctrl_seg, MLX4_WQE_CTRL_*), mlx4/en_tx.c; MT25408 PRM,
-/// send control segment. big_header: Linux sets it when an LSO header does not fit the first block
-/// (hw/mlx4/qp.c) or always with LSO (mlx4_en); no source names it. On raw Ethernet `solicited` means "add
-/// no ICRC" (libmlx4), and bytes 8, 9 and 12 to 15 hold the destination MAC, for loopback.
+/// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_ctrl_seg, MLX4_WQE_CTRL_*), mlx4/en_tx.c;
+/// MT25408 PRM, send control segment. big_header: Linux sets it when an LSO header does not fit the
+/// first block (hw/mlx4/qp.c) or always with LSO (mlx4_en); no source names it. On raw Ethernet
+/// `solicited` means "add no ICRC" (libmlx4), and bytes 8, 9 and 12 to 15 hold the destination MAC,
+/// for loopback.
 struct wqe_ctrl_rows {
   as<bool>           owner          {0x00, 31, 31, "owner"};
   as<bool>           nec            {0x00, 29, 29, "nec"};          // no error completion
@@ -102,7 +106,8 @@ struct wqe_ctrl_rows {
   as<bool>           big_header     {0x00,  6,  6, "big_header"};
   as<wqe_opcode>     opcode         {0x00,  4,  0, "opcode"};
   as<bool>           fence          {0x04,  6,  6, "fence"};
-  bits               ds             {0x04,  5,  0, "ds"};           // 16-byte units, control segment included
+  // 16-byte units, control segment included
+  bits               ds             {0x04,  5,  0, "ds"};
   bits               remote_srqn    {0x08, 31,  8, "remote_srqn"};  // XRC
   as<bool>           strong_order   {0x08,  7,  7, "strong_order"};
   as<bool>           l4_csum        {0x08,  5,  5, "l4_csum"};
@@ -121,17 +126,19 @@ struct wqe_ctrl : wqe_ctrl_rows {
   as<bool> ins_cvlan {0x04, 14, 14, "ins_cvlan"};
 };
 
-/// Control segment of a WQE that is written to a BlueFlame register: the QP's number where a VLAN tag else
-/// stands, and the WQE's index. Sources: rdma-core providers/mlx4/qp.c (mlx4_post_send), mlx4/en_tx.c.
+/// Control segment of a WQE that is written to a BlueFlame register: the QP's number where a VLAN
+/// tag else stands, and the WQE's index. Sources: rdma-core providers/mlx4/qp.c (mlx4_post_send),
+/// mlx4/en_tx.c.
 struct wqe_ctrl_blueflame : wqe_ctrl_rows {
   static constexpr std::size_t bytes = 0x10;
   bits qpn {0x04, 31,  8, "qpn"};
 };
 
 /// Control segment of an MLX QP on InfiniBand, which sends headers that software made (QP0, QP1).
-/// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_mlx_seg), hw/mlx4/qp.c (build_mlx_header); MT25408
-/// PRM, MLX control segment: icrc 0 replaces the packet's last word by the ICRC, 1 leaves it. On Ethernet
-/// bytes 8, 9 and 12 to 15 hold the destination MAC instead and sched_prio the priority (in its top bits).
+/// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_mlx_seg), hw/mlx4/qp.c (build_mlx_header);
+/// MT25408 PRM, MLX control segment: icrc 0 replaces the packet's last word by the ICRC, 1 leaves
+/// it. On Ethernet bytes 8, 9 and 12 to 15 hold the destination MAC instead and sched_prio the
+/// priority (in its top bits).
 struct wqe_ctrl_mlx {
   static constexpr std::size_t bytes = 0x10;
   as<bool>           owner          {0x00, 31, 31, "owner"};
@@ -148,10 +155,10 @@ struct wqe_ctrl_mlx {
   bits               rlid           {0x0c, 31, 16, "rlid"};  // must match the headers
 };
 
-/// The rows of a UD address vector. With grh clear the last word of dgid must be 2 (MT25408 PRM; Linux
-/// writes 0). Sources: include/linux/mlx4/device.h (struct mlx4_av, mlx4_eth_av), hw/mlx4/ah.c; MT25408
-/// PRM, UD address vector. On Ethernet the priority is the top three bits of sl (hw/mlx4/ah.c), and a
-/// multicast rlid (0xc000) goes with a multicast GID.
+/// The rows of a UD address vector. With grh clear the last word of dgid must be 2 (MT25408 PRM;
+/// Linux writes 0). Sources: include/linux/mlx4/device.h (struct mlx4_av, mlx4_eth_av),
+/// hw/mlx4/ah.c; MT25408 PRM, UD address vector. On Ethernet the priority is the top three bits of
+/// sl (hw/mlx4/ah.c), and a multicast rlid (0xc000) goes with a multicast GID.
 struct address_vector_rows {
   as<bool> force_loopback  {0x00, 31, 31, "force_loopback"};
   bits     port            {0x00, 25, 24, "port"};
@@ -172,7 +179,8 @@ struct address_vector : address_vector_rows {
 };
 
 /// Datagram segment: an address vector and whom it reaches there. vlan 0xffff: none.
-/// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_datagram_seg), rdma-core providers/mlx4/mlx4dv.h.
+/// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_datagram_seg), rdma-core
+/// providers/mlx4/mlx4dv.h.
 struct wqe_datagram : address_vector_rows {
   static constexpr std::size_t bytes = 0x30;
   bits dqpn {0x20, 23,  0, "dqpn"};
@@ -181,16 +189,16 @@ struct wqe_datagram : address_vector_rows {
   bits dmac {0x28, 47,  0, "dmac"};
 };
 
-/// Sources of the segments that follow: include/linux/mlx4/qp.h (struct mlx4_wqe_*_seg), hw/mlx4/qp.c
-/// (set_*_seg), MT25408 PRM.
+/// Sources of the segments that follow: include/linux/mlx4/qp.h (struct mlx4_wqe_*_seg),
+/// hw/mlx4/qp.c (set_*_seg), MT25408 PRM.
 struct wqe_remote_address {
   static constexpr std::size_t bytes = 0x10;
   bits remote_address {0x00, 63,  0, "remote_address"};
   bits rkey           {0x08, 31,  0, "rkey"};
 };
 
-/// Compare and swap: swap and compare values. Fetch and add: the addend, and 0. Masked fetch and add: the
-/// addend, and the mask of field boundaries.
+/// Compare and swap: swap and compare values. Fetch and add: the addend, and 0. Masked fetch and
+/// add: the addend, and the mask of field boundaries.
 struct wqe_atomic {
   static constexpr std::size_t bytes = 0x10;
   bits swap_add {0x00, 63,  0, "swap_add"};
@@ -206,8 +214,8 @@ struct wqe_masked_atomic {
   bits compare_mask  {0x18, 63,  0, "compare_mask"};
 };
 
-/// One scatter or gather entry. Sources disagree on an empty one in a send: libmlx4 writes byte count
-/// 0x80000000 (an inline segment of no bytes), Linux's own post writes 0.
+/// One scatter or gather entry. Sources disagree on an empty one in a send: libmlx4 writes byte
+/// count 0x80000000 (an inline segment of no bytes), Linux's own post writes 0.
 struct wqe_data {
   static constexpr std::size_t bytes = 0x10;
   as<bool> inline_data {0x00, 31, 31, "inline"};  // 0 here; 1: a wqe_inline
@@ -230,9 +238,9 @@ struct wqe_lso {
   bits header_size {0x00, 15,  0, "header_size"};
 };
 
-/// Fast registration. The page list holds MTT entries (bit 0: present), 64-byte aligned. Sources: as above,
-/// and hw/mlx4/mr.c. Sources disagree: the PRM of 2007 has the list before the key and a page size in units
-/// of 4 KiB; Linux, which works, has this order and log2 of the page's bytes.
+/// Fast registration. The page list holds MTT entries (bit 0: present), 64-byte aligned. Sources:
+/// as above, and hw/mlx4/mr.c. Sources disagree: the PRM of 2007 has the list before the key and a
+/// page size in units of 4 KiB; Linux, which works, has this order and log2 of the page's bytes.
 struct wqe_fast_register {
   static constexpr std::size_t bytes = 0x30;
   as<bool> atomic            {0x00, 31, 31, "atomic"};

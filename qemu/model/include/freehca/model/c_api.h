@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Copyright the freehca authors
  *
- * The model's face for C: what qemu/qom links against. Contracts as in environment.hpp, options.hpp and
- * device.hpp; each function here is one line around its C++ namesake. */
+ * The model's face for C: what qemu/qom links against. Contracts as in environment.hpp, options.hpp
+ * and device.hpp; each function here is one line around its C++ namesake. */
 #ifndef FREEHCA_MODEL_C_API_H
 #define FREEHCA_MODEL_C_API_H
 
@@ -78,8 +78,8 @@ typedef struct freehca_model_options {
 /* Writes the defaults. */
 void freehca_model_default_options(freehca_model_options *options);
 
-/* Returns NULL and a message in `error` (always terminated) when the options make no adapter. `environment`
- * is copied; its context must outlive the model. */
+/* Returns NULL and a message in `error` (always terminated) when the options make no adapter.
+ * `environment` is copied; its context must outlive the model. */
 freehca_model *freehca_model_create(const freehca_model_environment *environment,
                                     const freehca_model_options *options, char *error, size_t error_bytes);
 void freehca_model_destroy(freehca_model *model);
@@ -91,14 +91,15 @@ void freehca_model_write_uar(freehca_model *model, uint64_t offset, uint64_t val
 void freehca_model_on_timer(freehca_model *model);
 void freehca_model_reset(freehca_model *model);
 
-/* device::link_receive(), link_may_receive(), link_has_room() and plug_cable(); ports are 1 and 2. */
+/* device::link_receive(), link_may_receive(), link_has_room() and plug_cable(); ports are 1 and 2.
+ */
 void freehca_model_link_receive(freehca_model *model, unsigned port, const void *from, size_t bytes);
 bool freehca_model_link_may_receive(const freehca_model *model);
 void freehca_model_link_has_room(freehca_model *model, unsigned port);
 void freehca_model_plug_cable(freehca_model *model, unsigned port, bool plugged);
 
-/* Changes fault_options; holds for commands that come, or are accepted, from then on. May be called at any time that
- * no other call is inside the model. */
+/* Changes fault_options; holds for commands that come, or are accepted, from then on. May be called
+ * at any time that no other call is inside the model. */
 void freehca_model_set_work_times(freehca_model *model, uint64_t work_latency_ns, uint64_t reset_latency_ns,
                                   uint64_t seed);
 /* device::in_reset() */
@@ -106,26 +107,30 @@ bool freehca_model_in_reset(const freehca_model *model);
 void freehca_model_set_command_times(freehca_model *model, uint64_t acceptance_ns, uint64_t latency_ns,
                                      bool side_by_side);
 
-/* What becomes of some firmware commands from now on: "COMMAND:FATE" or "COMMAND:FATE:N". COMMAND is "any", a name
- * as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run, not answered but by freehca_model_answer_held_commands), "twice" (run, an
- * answer by event comes twice), "stuck" (not run, GO stays set and nothing can follow), "lost" (run,
- * never answered) or a status from 1 to 255 with which it is refused ("0x01"). With N only the N-th such command
- * from now on, else every one. "" ends it; commands that were not answered stay so until a reset. False and a
- * message that says what is allowed when it is none of these; then nothing changes. When to call it: as above. */
+/* What becomes of some firmware commands from now on: "COMMAND:FATE" or "COMMAND:FATE:N". COMMAND
+ * is "any", a name as in the counters ("MAP_FA") or an opcode ("0xfff"). FATE is "silent" (not run,
+ * not answered but by freehca_model_answer_held_commands), "twice" (run, an answer by event comes
+ * twice), "stuck" (not run, GO stays set and nothing can follow), "lost" (run, never answered) or a
+ * status from 1 to 255 with which it is refused ("0x01"). With N only the N-th such command from
+ * now on, else every one. "" ends it; commands that were not answered stay so until a reset. False
+ * and a message that says what is allowed when it is none of these; then nothing changes. When to
+ * call it: as above. */
 bool freehca_model_set_command_fault(freehca_model *model, const char *fault, char *error, size_t error_bytes);
 
-/* The same for events: "EVENT:FATE" or "EVENT:FATE:N". EVENT is "any", "completion" (of a CQ), "command" or a type
- * from 0 to 0x3f. FATE is "lost" (no entry, no interrupt) or "twice" (two entries). */
+/* The same for events: "EVENT:FATE" or "EVENT:FATE:N". EVENT is "any", "completion" (of a CQ),
+ * "command" or a type from 0 to 0x3f. FATE is "lost" (no entry, no interrupt) or "twice" (two
+ * entries). */
 bool freehca_model_set_event_fault(freehca_model *model, const char *fault, char *error, size_t error_bytes);
 
-/* What the cable of a port does to the packets that it sends (link_faults.hpp): "KIND:RATE", any number of them with
- * colons between. KIND is "loss", "corruption", "duplication", "reordering" with packets in a million, or "seed". ""
- * ends it. A port without a cable: false, and a message that says so. */
+/* What the cable of a port does to the packets that it sends (link_faults.hpp): "KIND:RATE", any
+ * number of them with colons between. KIND is "loss", "corruption", "duplication", "reordering"
+ * with packets in a million, or "seed". "" ends it. A port without a cable: false, and a message
+ * that says so. */
 bool freehca_model_set_link_fault(freehca_model *model, unsigned port, const char *fault, char *error,
                                   size_t error_bytes);
 
-/* How many commands are held by the fate "silent"; and lets them run and answers them, however late. Does DMA and
- * interrupts. */
+/* How many commands are held by the fate "silent"; and lets them run and answers them, however
+ * late. Does DMA and interrupts. */
 uint64_t freehca_model_held_commands(const freehca_model *model);
 void freehca_model_answer_held_commands(freehca_model *model);
 
@@ -133,18 +138,20 @@ void freehca_model_answer_held_commands(freehca_model *model);
 void freehca_model_fail(freehca_model *model);
 bool freehca_model_failed(const freehca_model *model);
 
-/* options::strict and options::rules_off of a living model. A name that is no rule: false, and a message that lists
- * them; then nothing changes. When to call them: as above. */
+/* options::strict and options::rules_off of a living model. A name that is no rule: false, and a
+ * message that lists them; then nothing changes. When to call them: as above. */
 void freehca_model_set_strict(freehca_model *model, bool strict);
 bool freehca_model_set_rules_off(freehca_model *model, const char *rules, char *error, size_t error_bytes);
 
-/* Calls out(context, number, time, kind, rule, text) for the last remarks that explain something, oldest first. */
+/* Calls out(context, number, time, kind, rule, text) for the last remarks that explain something,
+ * oldest first. */
 void freehca_model_remarks(const freehca_model *model,
                            void (*out)(void *context, uint64_t number, uint64_t time, const char *kind,
                                        const char *rule, const char *text),
                            void *context);
 
-/* Writes the recording's last record, and records no more; without a recording, and a second time: nothing. */
+/* Writes the recording's last record, and records no more; without a recording, and a second time:
+ * nothing. */
 void freehca_model_end_recording(freehca_model *model);
 
 /* device::dump(): as much of the text as fits in `bytes`, always terminated. */

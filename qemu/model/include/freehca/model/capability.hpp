@@ -10,8 +10,8 @@
 
 namespace freehca::model {
 
-/// What an adapter can be made without, for tests: it then reports nothing of it, and refuses it as an adapter does
-/// that never had it. Values are bits of capability_set.
+/// What an adapter can be made without, for tests: it then reports nothing of it, and refuses it as
+/// an adapter does that never had it. Values are bits of capability_set.
 enum class capability : std::uint8_t {
   unreliable_connection,
   extended_reliable_connection,
@@ -60,7 +60,8 @@ class capability_set {
   constexpr bool empty() const { return bits_ == 0; }
   constexpr bool has(capability c) const { return (bits_ >> static_cast<unsigned>(c) & 1) != 0; }
 
-  /// Names with commas between them, in any order; no text is the empty set. Nothing when a name is not known.
+  /// Names with commas between them, in any order; no text is the empty set. Nothing when a name is
+  /// not known.
   static constexpr std::optional<capability_set> named(std::string_view text) {
     capability_set set;
     while (!text.empty()) {

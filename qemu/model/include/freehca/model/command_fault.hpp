@@ -15,7 +15,8 @@ struct command_verdict {
   enum class fate : std::uint8_t {
     run,     ///< as it should
     refuse,  ///< not run, answered with `status`
-    hold,  ///< not run and not answered until device::release_held_commands(): then run, writes and all
+    /// Not run and not answered until device::release_held_commands(): then run, writes and all.
+    hold,
     hold_and_refuse,  ///< the same, but refused with `status` when it is let go
     lose_answer,      ///< run, never answered
     answer_twice,     ///< run; an answer by event comes twice

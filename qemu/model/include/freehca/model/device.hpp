@@ -20,14 +20,15 @@ namespace freehca::model {
 
 struct adapter;
 
-/// One counter of the model, by name ("commands", "complaints", "port1_packets_sent", "icm_pages_qpc" ...).
+/// One counter of the model, by name ("commands", "complaints", "port1_packets_sent",
+/// "icm_pages_qpc" ...).
 struct counter {
   const char* name;
   std::uint64_t value;
 };
 
-/// A modelled adapter: registers in, DMA and interrupts out. Not thread-safe: the caller serialises.
-/// Deterministic: the same calls at the same times give the same answers.
+/// A modelled adapter: registers in, DMA and interrupts out. Not thread-safe: the caller
+/// serialises. Deterministic: the same calls at the same times give the same answers.
 class device {
  public:
   static constexpr std::uint64_t register_bar_bytes = 1u << 20;  ///< BAR0
@@ -37,9 +38,9 @@ class device {
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
-  /// BAR0 and BAR2 accesses in device order turned to host order: a 4-byte read of a register whose first
-  /// byte on the bus is 0x12 gives 0x12...... (the bus value is big-endian; the caller that has a
-  /// little-endian bus swaps). Sizes 4 and 8; others are complained of and read as all ones.
+  /// BAR0 and BAR2 accesses in device order turned to host order: a 4-byte read of a register whose
+  /// first byte on the bus is 0x12 gives 0x12...... (the bus value is big-endian; the caller that
+  /// has a little-endian bus swaps). Sizes 4 and 8; others are complained of and read as all ones.
   std::uint64_t read_registers(std::uint64_t offset, unsigned bytes);
   void write_registers(std::uint64_t offset, std::uint64_t value, unsigned bytes);
   std::uint64_t read_uar(std::uint64_t offset, unsigned bytes);
@@ -48,24 +49,27 @@ class device {
   /// The timer that the environment was asked for has expired.
   void on_timer();
 
-  /// Function-level or conventional reset: firmware stops, everything lent is forgotten, no DMA follows.
+  /// Function-level or conventional reset: firmware stops, everything lent is forgotten, no DMA
+  /// follows.
   void reset();
 
-  /// A catastrophic error: the event for it goes to the event queue that asked, the error buffer of BAR0 tells it,
-  /// and from then on nothing is answered, moved or raised, until a reset.
+  /// A catastrophic error: the event for it goes to the event queue that asked, the error buffer of
+  /// BAR0 tells it, and from then on nothing is answered, moved or raised, until a reset.
   void fail();
   bool failed() const;
 
-  /// Bytes have arrived at port `port` (1-based) by its cable, as environment::link_send gave them at the other
-  /// end; `from` is lent for the call. Any bytes are allowed: what is no packet is dropped and counted. Bytes for a
-  /// port without options::cable are dropped.
+  /// Bytes have arrived at port `port` (1-based) by its cable, as environment::link_send gave them
+  /// at the other end; `from` is lent for the call. Any bytes are allowed: what is no packet is
+  /// dropped and counted. Bytes for a port without options::cable are dropped.
   void link_receive(unsigned port, const std::byte* from, std::size_t bytes);
-  /// Has the adapter room for more? What comes while it has none is taken all the same. Room comes with on_timer().
+  /// Has the adapter room for more? What comes while it has none is taken all the same. Room comes
+  /// with on_timer().
   bool link_may_receive() const;
   /// environment::link_send has room again for port `port`.
   void link_has_room(unsigned port);
-  /// The cable of port `port` is plugged in (as at the start) or pulled out: the link goes down at once, and comes up
-  /// again when it is back and the other end trains too. The other end is told by a last link packet.
+  /// The cable of port `port` is plugged in (as at the start) or pulled out: the link goes down at
+  /// once, and comes up again when it is back and the other end trains too. The other end is told
+  /// by a last link packet.
   void plug_cable(unsigned port, bool plugged);
 
   /// From now on the cable of port `port` is as bad as that. False: the port has no cable.
@@ -74,24 +78,26 @@ class device {
   /// Changes the faults that the adapter is asked for; holds for what it begins from then on.
   void set_faults(const fault_options& faults);
   const fault_options& faults() const;
-  /// Does a software reset go on (fault_options::reset_latency_ns)? Registers know it; whoever answers for configuration
-  /// space reads as all ones then, and takes no writes.
+  /// Does a software reset go on (fault_options::reset_latency_ns)? Registers know it; whoever
+  /// answers for configuration space reads as all ones then, and takes no writes.
   bool in_reset() const;
 
   /// From now on `judge` decides what becomes of each command; an empty one lets all of them run.
   void judge_commands(command_judge judge);
-  /// Runs and answers the commands that are held, in the order in which they came. A reset forgets them.
+  /// Runs and answers the commands that are held, in the order in which they came. A reset forgets
+  /// them.
   void release_held_commands();
   std::size_t held_commands() const;
-  /// The same for one of them, counted from 0 in that order, with a fate of its own (run or refuse); false: there are
-  /// fewer.
+  /// The same for one of them, counted from 0 in that order, with a fate of its own (run or
+  /// refuse); false: there are fewer.
   bool answer_held_command(std::size_t which, const command_verdict& how);
   /// From now on `judge` decides what becomes of each event; an empty one lets all of them through.
   void judge_events(event_judge judge);
   /// From now on `judge` decides about each work request; an empty one lets all of them be.
   void judge_requests(request_judge judge);
 
-  /// With options::record: writes the recording's last record, and records no more. The destructor does the same.
+  /// With options::record: writes the recording's last record, and records no more. The destructor
+  /// does the same.
   void end_recording();
 
   /// Calls out(counter, context) for every counter.
@@ -101,11 +107,12 @@ class device {
   std::uint64_t complaints() const;
   /// Calls out(remark, context) for the last remarks that explain something, oldest first.
   void remarks(void (*out)(const remark&, void* context), void* context) const;
-  /// What the adapter's context memory has of one object, decoded: a line "field: value" for each field that is not
-  /// zero. `which` is KIND:NUMBER, as in "qp:0x41"; the kinds are qp, cq, eq, srq and mpt. False: there is no such
-  /// object, and `text` says why. Does DMA.
+  /// What the adapter's context memory has of one object, decoded: a line "field: value" for each
+  /// field that is not zero. `which` is KIND:NUMBER, as in "qp:0x41"; the kinds are qp, cq, eq, srq
+  /// and mpt. False: there is no such object, and `text` says why. Does DMA.
   bool dump(std::string_view which, std::string& text);
-  /// Changes options::strict and options::rules_off; holds for what the adapter judges from then on.
+  /// Changes options::strict and options::rules_off; holds for what the adapter judges from then
+  /// on.
   void set_strict(bool strict);
   void set_rules_off(const rule_set& rules);
 

@@ -6,8 +6,9 @@
 
 namespace freehca::model {
 
-/// What a bad cable does to the packets that a port sends; link packets pass. Rates are packets in a million, 0 to
-/// 1,000,000, each drawn by itself in this order. The same seed and the same packets give the same faults.
+/// What a bad cable does to the packets that a port sends; link packets pass. Rates are packets in
+/// a million, 0 to 1,000,000, each drawn by itself in this order. The same seed and the same
+/// packets give the same faults.
 struct link_faults {
   static constexpr std::uint32_t always = 1'000'000;
   std::uint32_t loss = 0;

@@ -19,13 +19,15 @@ struct fault_options {
       0;  ///< from GO's being set to acceptance, when an event command's GO drops
   std::uint64_t command_latency_ns = 0;  ///< from acceptance to completion
   bool commands_side_by_side = true;     ///< false: latencies add up, one command after the other
-  /// From a send doorbell to the moment when the adapter looks at the queue for it; doorbells of the queue that come
-  /// meanwhile are heard with it.
+  /// From a send doorbell to the moment when the adapter looks at the queue for it; doorbells of
+  /// the queue that come meanwhile are heard with it.
   std::uint64_t work_latency_ns = 0;
-  /// From the write of the software reset register on, configuration space and registers are dead for so long: they
-  /// read as all ones and take no writes. Cards: about 1 ms (iPXE 410566ce); Linux waits 1 s.
+  /// From the write of the software reset register on, configuration space and registers are dead
+  /// for so long: they read as all ones and take no writes. Cards: about 1 ms (iPXE 410566ce);
+  /// Linux waits 1 s.
   std::uint64_t reset_latency_ns = 0;
-  /// 0: all these times are as they stand. Any other: each is drawn afresh, from nothing up to what stands there.
+  /// 0: all these times are as they stand. Any other: each is drawn afresh, from nothing up to what
+  /// stands there.
   std::uint64_t time_seed = 0;
 };
 
@@ -34,8 +36,8 @@ struct options {
   variant kind = variant::connectx3_pro;
   unsigned ports = 2;  ///< 1 or 2
   link_layer link[2] = {link_layer::infiniband, link_layer::infiniband};
-  /// A cable leads out of the port: what it sends goes to environment::link_send, and no built-in SM is at its end.
-  /// Of no effect on Ethernet ports yet.
+  /// A cable leads out of the port: what it sends goes to environment::link_send, and no built-in
+  /// SM is at its end. Of no effect on Ethernet ports yet.
   bool cable[2] = {false, false};
   bool capture[2] = {false, false};  ///< packets of the port go to environment::packet_passed too
   bool subnet_manager = true;  ///< built-in SM and SA on InfiniBand ports that no peer manages
@@ -43,8 +45,8 @@ struct options {
   std::uint64_t mac = 0x0002c9f0ca01;            ///< of port 1; port 2 has +1
   unsigned log_max_commands = 4;                 ///< QUERY_FW: log2 of the commands in flight
   std::uint64_t uar_bar_bytes = 8u << 20;        ///< size of BAR2, a power of two, 8 MiB to 128 MiB
-  /// Bytes of the host's memory that a guest can make the adapter take, least_host_memory or more; as long as the default
-  /// all other limits come first.
+  /// Bytes of the host's memory that a guest can make the adapter take, least_host_memory or more;
+  /// as long as the default all other limits come first.
   std::uint64_t host_memory_limit = std::uint64_t{4} << 30;
   static constexpr std::uint64_t least_host_memory = 32u << 20;
   capability_set without;  ///< of what adapters of the kind have

@@ -29,8 +29,8 @@ constexpr std::string_view name_of(remark_kind k) {
   return remark_kind_names[static_cast<std::size_t>(k)];
 }
 
-/// Does the line explain why something did not go well? Such remarks are kept by the device, the last
-/// remarks_kept of them; the others are told to those alone who listen.
+/// Does the line explain why something did not go well? Such remarks are kept by the device, the
+/// last remarks_kept of them; the others are told to those alone who listen.
 constexpr bool explains(remark_kind k) {
   return k != remark_kind::command && k != remark_kind::event && k != remark_kind::doorbell;
 }

@@ -8,7 +8,8 @@
 
 namespace freehca::model {
 
-/// Decides about each work request when a send queue takes it. False: it completes with a local QP operation error.
+/// Decides about each work request when a send queue takes it. False: it completes with a local QP
+/// operation error.
 using request_judge = std::function<bool(layouts::wqe_opcode opcode)>;
 
 }  // namespace freehca::model

@@ -12,8 +12,8 @@ namespace freehca::model {
 /// A rule that hardware has for its driver: rules.hpp lists them.
 enum class rule : std::uint16_t;
 
-/// Rules that are switched off: what breaks them is taken, and nobody is told. For tests that show that it is this
-/// rule which finds a wrong driver.
+/// Rules that are switched off: what breaks them is taken, and nobody is told. For tests that show
+/// that it is this rule which finds a wrong driver.
 class rule_set {
  public:
   static constexpr std::size_t room = 512;  ///< rules that there may be

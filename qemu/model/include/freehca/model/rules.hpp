@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The rules that hardware has for its driver, each with the source that says so. What the adapter does when one is
-// broken follows from its row.
+// The rules that hardware has for its driver, each with the source that says so. What the adapter
+// does when one is broken follows from its row.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,10 @@ namespace freehca::recording {
 enum class closeness : std::uint8_t {
   /// All that the adapter answers and does, in each call, in the same order.
   exact,
-  /// What a driver is told, in the order of each teller: how each command ended with its output, the entries of each
-  /// event and completion queue, the data of each key. Not when, not in how many pieces, and no context memory; so a
-  /// card's recording, or one of an older model, can be compared.
+  /// What a driver is told, in the order of each teller: how each command ended with its output,
+  /// the entries of each event and completion queue, the data of each key. Not when, not in how
+  /// many pieces, and no context memory; so a card's recording, or one of an older model, can be
+  /// compared.
   answers,
 };
 

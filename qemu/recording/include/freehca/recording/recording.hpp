@@ -61,7 +61,9 @@ struct record {
 struct recording {
   std::string name;  ///< of the file, for messages
   bool usable =
-      false;  ///< it has a header that this program reads; `records` are what follows, as far as they are whole
+      /// It has a header that this program reads; `records` are what follows, as far as they are
+      /// whole.
+      false;
   std::string
       problem;  ///< why it is not usable, or where it is cut off or broken; empty: it is whole
   bool of_model = true;  ///< false: of a card
@@ -70,7 +72,8 @@ struct recording {
   std::vector<record> records;
 };
 
-/// Reads until the end, or to the first line that is not a record. Never throws for what stands in the file.
+/// Reads until the end, or to the first line that is not a record. Never throws for what stands in
+/// the file.
 recording load(std::istream& from, const std::string& name);
 
 }  // namespace freehca::recording

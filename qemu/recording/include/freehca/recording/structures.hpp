@@ -35,14 +35,15 @@ struct field {
   std::vector<std::byte> bytes;  ///< of a byte string
 };
 
-/// What the input (or output) mailbox of a command holds; empty for commands without one, and for those whose mailbox
-/// has no table. `command` is the record of the command; of QUERY and HW2SW commands the output is the same table as
-/// the input of the command that makes the object.
+/// What the input (or output) mailbox of a command holds; empty for commands without one, and for
+/// those whose mailbox has no table. `command` is the record of the command; of QUERY and HW2SW
+/// commands the output is the same table as the input of the command that makes the object.
 std::vector<placed> mailbox_of(const record& command, bool output);
 
-/// What the bytes of an entry or a record in host memory are: event and completion queue entries by their type, the
-/// segments of a send WQE (`service` is that of its queue pair), the scatter entries of a receive, doorbell records.
-/// `bytes` must be the whole of it, 32 bytes for an entry of an event or completion queue.
+/// What the bytes of an entry or a record in host memory are: event and completion queue entries by
+/// their type, the segments of a send WQE (`service` is that of its queue pair), the scatter
+/// entries of a receive, doorbell records. `bytes` must be the whole of it, 32 bytes for an entry
+/// of an event or completion queue.
 std::vector<placed> entry_of(const std::string& what, const std::vector<std::byte>& bytes,
                              layouts::qp_service service = layouts::qp_service::rc);
 

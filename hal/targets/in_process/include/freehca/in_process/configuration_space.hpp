@@ -9,8 +9,8 @@
 
 namespace freehca::in_process {
 
-/// The first 256 bytes of configuration space, with what a reset wipes. Values of a real card where there is
-/// a capture (docs/hardware.md).
+/// The first 256 bytes of configuration space, with what a reset wipes. Values of a real card where
+/// there is a capture (docs/hardware.md).
 class configuration_space {
  public:
   static constexpr unsigned command = 0x04, bar0 = 0x10, bar2 = 0x18;

@@ -7,8 +7,8 @@
 
 namespace freehca::in_process {
 
-/// A coroutine that runs at once and that nobody waits for: it says itself when it is done. Its frame is on the heap,
-/// so it is for hosted programs only.
+/// A coroutine that runs at once and that nobody waits for: it says itself when it is done. Its
+/// frame is on the heap, so it is for hosted programs only.
 struct detached {
   struct promise_type {
     detached get_return_object() noexcept { return {}; }

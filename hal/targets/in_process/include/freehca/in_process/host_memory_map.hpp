@@ -13,8 +13,8 @@
 
 namespace freehca::in_process {
 
-/// The host's memory as the bus sees it. Device addresses have nothing to do with host pointers, blocks are
-/// apart from each other, and what is not mapped is not there.
+/// The host's memory as the bus sees it. Device addresses have nothing to do with host pointers,
+/// blocks are apart from each other, and what is not mapped is not there.
 class host_memory_map {
  public:
   explicit host_memory_map(std::uint64_t seed) : random_(seed) {}
@@ -30,8 +30,9 @@ class host_memory_map {
   dma_region allocate(std::size_t bytes, std::size_t alignment);
   void release(const dma_region& block);
 
-  /// `count` pages of 4 KiB whose order and place are shuffled, so that no two are neighbours for the device; the
-  /// map owns them. Page i of the host buffer `memory` (contiguous) is at addresses[i].
+  /// `count` pages of 4 KiB whose order and place are shuffled, so that no two are neighbours for
+  /// the device; the map owns them. Page i of the host buffer `memory` (contiguous) is at
+  /// addresses[i].
   struct scattered_pages {
     std::byte* memory = nullptr;
     std::vector<std::uint64_t> addresses;

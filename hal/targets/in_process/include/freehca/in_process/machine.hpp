@@ -26,8 +26,8 @@ struct machine_options {
   }
   model::options model = strict_model();  ///< our driver asks for nothing that no source permits
   bool function_level_reset = true;       ///< false: the driver resets through the register
-  /// How long the adapter is deaf after a reset through the register. No source: chosen, well below the second
-  /// that drivers wait.
+  /// How long the adapter is deaf after a reset through the register. No source: chosen, well below
+  /// the second that drivers wait.
   std::uint64_t reset_takes = 100'000'000;
   bool interrupts = true;                          ///< false: the platform cannot arm any
   bool loses_interrupts = false;                   ///< armed, but no message ever arrives
@@ -40,8 +40,8 @@ struct machine_options {
   std::uint64_t post_ns = 0;  ///< what it costs the processor to hand a command to the adapter
 };
 
-/// A driver's platform and a modelled adapter in one process, on a virtual clock that moves only by step() and
-/// advance(). One thread.
+/// A driver's platform and a modelled adapter in one process, on a virtual clock that moves only by
+/// step() and advance(). One thread.
 class machine final : private model::environment {
  public:
   explicit machine(const machine_options& how = {});
@@ -64,8 +64,8 @@ class machine final : private model::environment {
   void step(std::uint64_t deadline = model::environment::never);
   /// Moves the clock by `nanoseconds`, with all the adapter's work on the way.
   void advance(std::uint64_t nanoseconds);
-  /// Steps until `done()` or the limit of virtual time; calls `poll` before each step, which returns the
-  /// driver's next_deadline(). True: done.
+  /// Steps until `done()` or the limit of virtual time; calls `poll` before each step, which
+  /// returns the driver's next_deadline(). True: done.
   bool run(const std::function<bool()>& done, const std::function<std::uint64_t()>& poll,
            std::uint64_t limit_ns = 300'000'000'000);
 
@@ -79,7 +79,8 @@ class machine final : private model::environment {
   /// Called for each write of the adapter to host memory, before it happens.
   std::function<void(std::uint64_t address, std::size_t bytes)> on_adapter_write;
 
-  /// An adapter that lies: may change what it writes to host memory, and what a register read gives.
+  /// An adapter that lies: may change what it writes to host memory, and what a register read
+  /// gives.
   std::function<void(std::uint64_t address, std::byte* bytes, std::size_t count)>
       alter_adapter_write;
   std::function<std::uint32_t(unsigned bar, std::size_t offset, std::uint32_t value)>

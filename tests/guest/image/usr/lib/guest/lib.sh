@@ -14,7 +14,8 @@ fail() {
   exit 1
 }
 
-# ---- The adapter --------------------------------------------------------------------------------------------
+# ---- The adapter
+# --------------------------------------------------------------------------------------------
 
 # hca_address: the PCI address of the (first) Mellanox function; fails when there is none.
 hca_address() {
@@ -53,15 +54,17 @@ wait_for() {
   done
 }
 
-# ---- Clean kernel log ---------------------------------------------------------------------------------------
+# ---- Clean kernel log
+# ---------------------------------------------------------------------------------------
 
 kernel_complaints() { dmesg --level=emerg,alert,crit,err,warn; }
 
 # log_mark: from here on, the kernel's log has to stay clean.
 log_mark() { log_marked=$(kernel_complaints | wc -l); }
 
-# log_clean [PATTERN...]: fails, and shows them, when the kernel's log at levels emerg to warn has gained lines since
-# log_mark, other than those that /guest/allowed-kernel-messages and the patterns expect (extended regular expressions).
+# log_clean [PATTERN...]: fails, and shows them, when the kernel's log at levels emerg to warn has
+# gained lines since log_mark, other than those that /guest/allowed-kernel-messages and the patterns
+# expect (extended regular expressions).
 log_clean() {
   grep -vE '^(#|$)' /guest/allowed-kernel-messages >/run/allowed-messages
   [ $# = 0 ] || printf '%s\n' "$@" >>/run/allowed-messages
@@ -78,10 +81,12 @@ log_clean() {
   fi
 }
 
-# ---- The line to the host -----------------------------------------------------------------------------------
+# ---- The line to the host
+# -----------------------------------------------------------------------------------
 
 # host COMMAND...: asks the host, prints its answer, fails when the host says no. Commands:
-#   get PROPERTY [ID]          a property of the device (ID: hca0), or one of its counters (complaints)
+#   get PROPERTY [ID]          a property of the device (ID: hca0), or one of its counters
+#                              (complaints)
 #   set PROPERTY VALUE [ID]    sets it (VALUE as JSON, or a bare word)
 #   qmp JSON                   any QMP command
 #   sync NAME                  waits until the other guest of a pair says the same
