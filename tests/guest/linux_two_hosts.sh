@@ -2,8 +2,7 @@
 # Copyright the freehca authors
 # shellcheck shell=dash
 # For cases: two guests with Linux's own drivers, cabled port to port, OpenSM and IPoIB. Server and
-# subnet manager: host
-# 1. Needs linux_traffic.sh and linux_ipoib.sh. Put into the guest with
+# subnet manager: host 1. Needs linux_traffic.sh and linux_ipoib.sh. Put into the guest with
 #   # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # shellcheck disable=SC2034 # read by cases
 other=$((3 - HOST_INDEX))

@@ -366,7 +366,7 @@ TEST_F(by_groups, rules_are_refused_where_steering_is_not_device_managed) {
     EXPECT_EQ(driver->command(o, driver->input, 16).status, command_status::bad_system_state);
 }
 
-TEST(device_managed_steering, wants_its_table_lent_whole) {
+TEST(device_managed_steering, wants_its_table_lent_at_both_ends) {
   test_host host;
   device hca{host, test_options()};
   test_driver driver{host, hca};

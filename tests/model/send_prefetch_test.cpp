@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // Send queues that are read ahead (options::prefetch): what was read too early is executed, and
-// told by the name of its rule; a right driver has nothing to fear.
+// told by the name of its rule; a driver that stamps has nothing to fear.
 #include <gtest/gtest.h>
 
 #include "queue_pairs.hpp"
@@ -124,6 +124,39 @@ TEST_F(reading_ahead, a_queue_without_headroom_sends_what_it_sent_the_time_befor
 TEST_F(reading_ahead, a_queue_without_headroom_is_else_read_when_its_turn_comes) {
   make(false);
   EXPECT_TRUE(w->use_every_entry(stale, right));
+  expect_sent(std::byte{0x11});
+  expect_no_complaint();
+}
+
+TEST_F(reading_ahead, a_stamp_without_its_uppermost_bit_is_a_stamp) {
+  make();
+  w->begin_block(1, stale);
+  store_be(w->entry(1) + 64, wqe_stamp >> 1);
+  w->send_one();
+  ASSERT_TRUE(w->completed());
+  w->post_pieces(right);
+  w->ring(w->a);
+  ASSERT_TRUE(w->completed());
+  expect_sent(std::byte{0x11});
+  expect_no_complaint();
+}
+
+TEST_F(reading_ahead, a_block_that_changes_while_it_is_read_is_judged_by_what_is_kept) {
+  make();
+  w->begin_block(1, stale);
+  const std::size_t block = test_qp::stride + 64;
+  const std::uint64_t there = w->a.ring.pages[block / 4096] + block % 4096;
+  unsigned reads = 0;
+  w->host->on_read = [&](std::uint64_t address, std::size_t bytes) {
+    if (address <= there && there < address + bytes && ++reads == 2)
+      store_be(w->entry(1) + 64, wqe_stamp);
+  };
+  w->send_one();
+  ASSERT_TRUE(w->completed());
+  ASSERT_GE(reads, 2u);
+  w->post_pieces(right);
+  w->ring(w->a);
+  ASSERT_TRUE(w->completed());
   expect_sent(std::byte{0x11});
   expect_no_complaint();
 }

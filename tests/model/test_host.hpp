@@ -38,6 +38,7 @@ class test_host final : public environment {
   bool dma_read(std::uint64_t address, void* to, std::size_t bytes) override {
     ++reads;
     if (!inside(address, bytes)) return false;
+    if (on_read) on_read(address, bytes);
     std::memcpy(to, at(address), bytes);
     bytes_read += bytes;
     return true;
@@ -92,6 +93,8 @@ class test_host final : public environment {
   }
   /// Sees, and may change, what is sent by a cable. Called inside the device.
   std::function<void(unsigned port, std::vector<std::byte>& bytes)> on_wire;
+  /// The device is about to read memory, which may change first. Called inside the device.
+  std::function<void(std::uint64_t address, std::size_t bytes)> on_read;
   /// A packet has passed a port that captures.
   std::function<void(unsigned port, const std::vector<std::byte>& bytes)> on_packet;
   bool wire_full[2] = {false, false};  ///< link_send of that port takes nothing

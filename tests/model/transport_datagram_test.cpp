@@ -301,7 +301,9 @@ namespace {
 class srq : public transport_fixture {
  protected:
   static constexpr std::uint32_t number = 70;
-  srq() : a(make_qp(0x150)), b(make_qp(0x151)), shared(make_srq(number)) {
+  srq() : a(make_qp(0x150)), b(make_qp(0x151)), shared(make_srq(number)) { connect_shared(); }
+  /// From a to b, which takes its receives from the shared queue.
+  void connect_shared() {
     auto first = first_context(b);
     first.set<&layouts::qpc::srq>(1)
         .set<&layouts::qpc::srqn>(number)
@@ -389,6 +391,29 @@ TEST_F(srq, a_link_out_of_the_queue_is_a_catastrophic_error) {
         {"receive-chain"},
         "entry 0 links to 999"},
        "NAK, and the error state at both ends");
+}
+
+TEST_F(srq, a_queue_pair_that_comes_to_a_broken_one_is_told_which) {
+  post(region_start, 10);
+  layouts::image<layouts::wqe_srq_next> next;
+  next.set<&layouts::wqe_srq_next::next_wqe_index>(999);
+  std::memcpy(driver->bytes_of(shared.ring, 0), next.data(), next.size());
+  send(a, message(1));
+  host->run();
+  for (test_qp* qp : {&a, &b}) {
+    ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, qp->number, 2).status, command_status::ok);
+    *qp = make_qp(qp->number);
+  }
+  layouts::image<layouts::cqe> e;
+  while (driver->next_completion(cq, e)) driver->tell_consumer(cq);
+  connect_shared();
+  host->remarks.clear();
+  send(a, message(1));
+  host->run();
+  const auto says = [](const remark& r) {
+    return r.text.find("SRQ 0x000046 is broken") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(host->remarks.begin(), host->remarks.end(), says));
 }
 
 }  // namespace freehca::model::test

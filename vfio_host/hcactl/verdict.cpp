@@ -31,9 +31,8 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
 namespace {
 
 // The library leaves a transport error's place a number, since only the caller knows what it
-// counts. Here it is a
-// command: causes of sequences have the opcode (sequence_failure), and so have operations in
-// traffic; what the platform refused has a code of its own.
+// counts. Here it is a command: causes of sequences have the opcode (sequence_failure), and so have
+// operations in traffic; what the platform refused has a code of its own.
 std::string words(status cause) {
   if (cause.who() != origin::transport || cause.is(transport_error::refused) || cause.where() == 0)
     return verified_traffic::words(cause);

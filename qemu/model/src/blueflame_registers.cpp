@@ -33,8 +33,10 @@ std::optional<std::uint32_t> blueflame_registers::write(std::uint32_t page, std:
                                                         const std::byte* from, std::size_t bytes) {
   const std::uint32_t half = offset / half_bytes % 2, at = offset % half_bytes;
   const std::uint64_t key = std::uint64_t{page} << 32 | offset / (2 * half_bytes);
-  if (registers_.size() >= limits::blueflame_registers && !registers_.contains(key))
-    registers_.clear();
+  const auto is_full = [this] { return registers_.size() >= limits::blueflame_registers; };
+  if (is_full() && !registers_.contains(key))
+    std::erase_if(registers_, [](const auto& r) { return r.second.judged; });
+  if (is_full() && !registers_.contains(key)) registers_.clear();
   copy& c = registers_[key];
   if (at == 0) begin(c, page, half);
   if (at != c.written || half != c.half) {

@@ -16,8 +16,8 @@ namespace freehca::model {
 
 /// Packets that several queue pairs get: those to a group, and those that rules steer. Who is in
 /// the group, and each copy, costs as much as a packet does, so that a delivery is done in slices.
-/// Packets that come by the same port wait for
-/// it: the order in which they came is the order in which each member gets them.
+/// Packets that come by the same port wait for it: the order in which they came is the order in
+/// which each member gets them.
 class group_delivery {
  public:
   explicit group_delivery(transport::parts& t) : t_(t) {}

@@ -24,9 +24,10 @@ inline constexpr std::uint64_t pages_per_map = std::uint64_t{1} << 18;
 /// MLX4_MAX_FAST_REG_PAGES). No source: chosen.
 inline constexpr std::uint64_t fast_register_pages = std::uint64_t{1} << 16;
 
-/// BlueFlame registers whose last copy is remembered. A driver has two for each queue that it posts
-/// to at once; who writes to more begins anew, and a copy that was cut off goes untold. No source:
-/// chosen.
+/// BlueFlame registers whose last copy is remembered. A driver has one for each processor that
+/// posts at once. Who writes to more makes the adapter forget copies that were looked at, and, when
+/// there are none, those that are under way: one that is cut off then goes untold, and one whose
+/// number comes in two halves is no doorbell. No source: chosen.
 inline constexpr std::size_t blueflame_registers = 512;
 
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.

@@ -146,9 +146,10 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
   const bool last = r.responses + 1 == r.psns;
   const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
-  // An operation that does not belong there is a bad response (IBTA vol. 1, 11.6.2), one that does
-  // and has another length is a length error (Linux qib_rc.c qib_rc_rcv_resp, ack_len_err;
-  // hfi1/rc.c).
+  // An operation that does not belong there is a bad response (IBTA vol. 1, 11.6.2: an unexpected
+  // opcode), one that does and has another length is a length error (Linux qib_rc.c
+  // qib_rc_rcv_resp, ack_len_err; hfi1/rc.c). Where the operation contradicts how much is left, qib
+  // calls both a length error.
   if (const bool belongs = is_next_response(r, operation); !belongs || v.rest_bytes != due) {
     t_.a.rules.because(
         "response packet %u with operation 0x%x and %zu bytes of payload; wanted: %llu bytes, "

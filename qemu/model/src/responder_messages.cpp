@@ -42,11 +42,13 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
       qp.rq.request = std::move(r);
       return true;
     case take_result::fault:
-      if (!t_.a.rules.has_reason())
+      if (!t_.a.rules.has_reason() && qp.service == qp_service::xrc)
         t_.a.rules.because(
-            "SRQ 0x%06x of the packet is not of the queue pair's XRC domain, or is "
-            "broken",
+            "SRQ 0x%06x of the packet is not of the queue pair's XRC domain, or broken",
             qp.rq.xrc_srqn);
+      else if (!t_.a.rules.has_reason())
+        t_.a.rules.because("SRQ 0x%06x is broken",
+                           static_cast<unsigned>(qp.context.get<&qpc::srqn>()));
       refuse(qp, p, nak_code::remote_operational_error, std::nullopt);
       if (qp.service == qp_service::uc) t_.errors.enter_error(qp, std::nullopt);
       return false;
@@ -89,8 +91,8 @@ bool responder::begin_write(queue_pair& qp, request_packet& p) {
         "RETH length of %u bytes, rwe %u in the context; wanted: rwe 1, and at most %llu bytes",
         bytes, static_cast<unsigned>(qp.context.get<&qpc::rwe>()),
         static_cast<unsigned long long>(qp.message_bytes_max));
-    if (bytes > qp.message_bytes_max) refuse_size(qp, p);
-    else refuse_operation(qp, p);
+    if (qp.context.get<&qpc::rwe>() == 0) refuse_operation(qp, p);
+    else refuse_size(qp, p);
     return false;
   }
   if (bytes != 0 && t_.a.regions->check(rkey, qp.rq.remote, access::remote_write, address, bytes,

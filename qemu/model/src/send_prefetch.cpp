@@ -26,7 +26,10 @@ std::uint32_t place_of(const work_queue& ring, std::uint16_t counter, std::size_
 }
 
 bool looks_valid(const work_queue& ring, std::uint32_t place, const std::byte* block) {
-  if (load_be<std::uint32_t>(block) == wqe_stamp) return false;
+  // Kernels whose requests take several entries stamp every other lap with the uppermost bit clear
+  // (Linux hw/mlx4/qp.c stamp_send_wqe, sq_max_wqes_per_wr); no byte count is that either.
+  constexpr std::uint32_t known = wqe_stamp >> 1;
+  if ((load_be<std::uint32_t>(block) & known) == known) return false;
   const std::uint32_t each = blocks_of_entry(ring);
   if (place % each != 0) return true;
   return image<wqe_ctrl>::from_bytes(block).get<&wqe_ctrl::owner>() ==
@@ -53,13 +56,16 @@ void send_prefetch::read(adapter& a, const queue_pair& qp, std::uint16_t counter
   }
   if (!any) return;
   // Hardware reads a block at once, this host word by word. A right driver writes the first word
-  // last: whoever has seen it, and reads behind that, reads the rest as it is to be.
+  // last: whoever has seen it, and reads once more, finds the rest as it is to be. The fence keeps
+  // the compiler, and the processors that this runs on, from reading earlier. A block that has
+  // changed meanwhile is looked at anew.
   std::atomic_thread_fence(std::memory_order_acquire);
   if (!read_entry(a, qp, counter, there.data(), bytes)) return;
   for (std::size_t i = 0; i < bytes / block_bytes; ++i) {
-    if (!is_new[i]) continue;
-    block_held& s = slot(place_of(ring, counter, i));
-    s.place = place_of(ring, counter, i);
+    const std::uint32_t place = place_of(ring, counter, i);
+    if (!is_new[i] || !looks_valid(ring, place, &there[i * block_bytes])) continue;
+    block_held& s = slot(place);
+    s.place = place;
     std::copy_n(&there[i * block_bytes], block_bytes, s.bytes.data());
   }
 }

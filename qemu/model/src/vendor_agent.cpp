@@ -66,9 +66,8 @@ image<layouts::general_info> vendor_agent::general_info() {
   std::byte psid[decltype(l::psid)::length]{};
   std::memcpy(psid, who.board_id, std::min(std::strlen(who.board_id), sizeof psid));
   // The device is the one of configuration space: vendstat.c lists 0x1003 to 0x101b as ConnectX.
-  // The unit of the
-  // uptime: no source, chosen (seconds). Build, date and the number of the configuration file: no
-  // source, zero.
+  // The unit of the uptime: no source, chosen (seconds). Build, date and the number of the
+  // configuration file: no source, zero.
   return image<l>{}
       .set<&l::hw_revision>(who.hardware_version)
       .set<&l::device_id>(who.device_id)

@@ -10,8 +10,7 @@ namespace freehca::model {
 
 /// What the adapter's own work costs the host, counted where the cost arises. The unit is about 50
 /// ns of a processor of today; the prices below were measured and rounded (docs/qemu-device.md).
-/// Counts, not clocks, decide how long a turn
-/// is: the same calls give the same turns.
+/// Counts, not clocks, decide how long a turn is: the same calls give the same turns.
 ///
 /// A turn is one call of scheduler::run_due(). It ends with the first function after which `turn`
 /// units are used up. A function that has much to do asks slice_over() between its steps, and is

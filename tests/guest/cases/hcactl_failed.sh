@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # An adapter that has an internal error under traffic, one that is pulled out under it, and one
-# whose ports are not
-# active: each has its message and exit code, and the next run finds the adapter in order.
+# whose ports are not active: each has its message and exit code, and the next run finds the adapter
+# in order.
 # program: hcactl
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh

@@ -22,8 +22,8 @@ class device;
 class context_reservation : public context_request {
  public:
   /// Memory for `objects` more of the group beside those that exist, in all its tables, for
-  /// whatever numbers they
-  /// get: numbers that rest after their object's end are counted in. Fewer where the table ends.
+  /// whatever numbers they get: numbers that rest after their object's end are counted in. Fewer
+  /// where the table ends.
   ///
   /// For context_group::mtt this is no promise. There the objects are translation entries, of which
   /// each region or ring takes a multiple of 8 in a row, and what is lent is the memory of so many

@@ -21,8 +21,7 @@ namespace freehca {
 /// Asks for context memory of objects, or gives it up. Outcomes besides those of MAP_ICM and
 /// UNMAP_ICM: driver_error::no_memory (budget::item::lent_pages), ::bad_argument (numbers beyond
 /// the table), ::busy (a block is in doubt after a command that was not answered), ::cancelled, and
-/// transport_error::timeout past its
-/// deadline: then it holds nothing.
+/// transport_error::timeout past its deadline: then it holds nothing.
 class context_request : public operation {
  private:
   friend class context_tables;

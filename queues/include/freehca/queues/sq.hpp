@@ -59,9 +59,8 @@ class sq {
   void accept(bool on) { accepts_ = on; }
 
   /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was
-  /// touched on an
-  /// error: driver_error::queue_full, ::bad_argument (too many entries, too much data),
-  /// ::unsupported, ::bad_state (not open, or see accept()).
+  /// touched on an error: driver_error::queue_full, ::bad_argument (too many entries, too much
+  /// data), ::unsupported, ::bad_state (not open, or see accept()).
   status post(const send_request& request);
 
   /// Tells the device that there is work.

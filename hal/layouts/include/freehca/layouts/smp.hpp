@@ -5,8 +5,7 @@
 //
 // Sources: InfiniBand Architecture Specification vol. 1, chapter 14, as read through
 // include/rdma/ib_smi.h and rdma-core libibmad/fields.c (bit tables), libibmad/dump.c (codes),
-// libibumad/umad_sm.h; values of real
-// cards: captures.
+// libibumad/umad_sm.h; values of real cards: captures.
 #pragma once
 
 #include <cstdint>
