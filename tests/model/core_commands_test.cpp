@@ -94,6 +94,23 @@ TEST_F(core_commands, a_mailbox_that_the_bus_refuses_is_an_internal_error) {
             command_status::internal_error);
 }
 
+TEST(mailboxes, of_a_driver_that_died_with_a_command_under_way_are_not_complained_of) {
+  test_host host;
+  options how = test_options();
+  how.strict = false;  // a mailbox that cannot be written is taken, and complained of
+  device hca{host, how};
+  test_driver driver{host, hca};
+  host.attach(hca);
+  driver.post(opcode::query_fw, 0, 0, 0, driver.output, 0x1111, true);
+  host.bus_master_on = false;
+  host.run();
+  EXPECT_EQ(driver.counter_named("commands_in_flight"), 0u);
+  EXPECT_EQ(hca.complaints(), 0u);
+  host.bus_master_on = true;
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, 0x1000).status, command_status::ok);
+  EXPECT_EQ(hca.complaints(), 1u);
+}
+
 TEST_F(core_commands, memory_that_is_lent_is_overwritten) {
   const std::uint64_t page = host.allocate();
   ASSERT_EQ(driver.map(opcode::map_fa, 0, page, 0), command_status::ok);

@@ -34,7 +34,7 @@ class rule_book {
 
   /// `r` is broken, as the text says: the place or field, the value found and the value wanted.
   /// True: refuse it, the reason is kept for take_reason(). False: take it; the rule is switched
-  /// off, or it was complained of.
+  /// off, or excused for want of bus mastering, or it was complained of.
   [[gnu::format(printf, 3, 4)]] [[nodiscard]] bool refuses(rule r, const char* format, ...);
 
   /// `r` is broken, and the adapter can only complain. What it then does about it is the caller's,
@@ -85,6 +85,7 @@ class rule_book {
 
  private:
   static constexpr std::size_t text_bytes = 400;
+  bool is_excused(rule r) const;
   void complain_of(rule r, const std::string& text);
   void pass_on(remark n);
 
