@@ -55,6 +55,18 @@ def built(name):
     return False
 
 
+def run_into(file, command):
+    """Runs a command on the host, all of its output into the file; its exit status."""
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=file,
+        stderr=subprocess.STDOUT,
+        check=False,
+    ).returncode
+
+
 class Case:
     def __init__(self, path):
         self.path = path
@@ -147,28 +159,11 @@ class Case:
         ]
         began = time.monotonic()
         with open(log, "w", encoding="utf-8") as file:
-            status = subprocess.run(
-                command,
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                check=False,
-            ).returncode
+            status = run_into(file, command)
             if status == 0 and self.then:
                 then = [self.with_file(word, shared) for word in self.then]
                 file.flush()
-                if (
-                    subprocess.run(
-                        then,
-                        cwd=ROOT,
-                        stdin=subprocess.DEVNULL,
-                        stdout=file,
-                        stderr=subprocess.STDOUT,
-                        check=False,
-                    ).returncode
-                    != 0
-                ):
+                if run_into(file, then) != 0:
                     # Never skipped: what the command needs is installed with the tier.
                     status = 1
         seconds = time.monotonic() - began
