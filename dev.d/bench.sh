@@ -74,7 +74,7 @@ if [[ $what == lateness ]]; then
   step "bench: build the timer" nice cmake --build --preset host --target freehca_bench_timer_lateness ||
     die "the timer does not build"
   "$FREEHCA_ROOT/dev" guest --prepare
-  exec "$FREEHCA_ROOT/dev" guest --script bench/lateness/guest.sh --env "SECONDS_EACH=$seconds" \
+  exec "$FREEHCA_ROOT/dev" guest --script bench/lateness/guest.sh --smp 1 --env "SECONDS_EACH=$seconds" \
     --program freehca_bench_timer_lateness --timeout $((180 + seconds * 15)) \
     --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 fi

@@ -86,38 +86,12 @@ static uint64_t now(void *context)
     return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
 }
 
-/* A turn that ends with work still due goes on after a pause: QEMU runs a timer
- * whose deadline has passed again at once, and nobody else would get the big
- * lock. In the pause the main loop waits without it. The clock that counts
- * instructions stands still in a wait: one of them will do. A qtest's stands
- * still altogether, and it has no processors. */
-static uint64_t pause_between_turns(void)
-{
-    if (qtest_enabled()) {
-        return 0;
-    }
-    return icount_enabled() ? 1 : 20 * SCALE_US;
-}
-
 static void arm_timer(void *context, uint64_t deadline)
 {
     Mlx4State *s = context;
-    uint64_t expires = deadline;
 
-    if (s->dying) {
-        return;
-    }
-    s->deadline = deadline;
-    if (deadline == UINT64_MAX) {
-        timer_del(s->timer);
-    } else {
-        uint64_t now_ns = now(s);
-
-        if (s->in_turn && deadline <= now_ns) {
-            expires = now_ns + pause_between_turns();
-        }
-        timer_mod_ns(s->timer, MIN(expires, INT64_MAX));
-    }
+    s->deadline = s->dying ? UINT64_MAX : deadline;
+    mlx4_arm_timer(s);
 }
 
 /* The software reset came through the model, which has reset itself: the

@@ -73,6 +73,15 @@ typedef struct Mlx4Capture {
     off_t end;                      /* of the last whole packet */
 } Mlx4Capture;
 
+/* How long the adapter has worked, and when it rests (turns.c). In ns of the
+ * host's clock. */
+typedef struct Mlx4Pace {
+    int64_t credit;                 /* of work until the next rest */
+    int64_t counted;                /* when credit was counted last */
+    int64_t rest_until;
+    bool one_turn;                  /* after this rest: then it rests again */
+} Mlx4Pace;
+
 struct Mlx4State {
     PCIDevice parent_obj;
 
@@ -90,7 +99,8 @@ struct Mlx4State {
 
     /* > 0 while the model runs: it may not be entered a second time. */
     unsigned depth;
-    bool in_turn;                   /* ... its timer's work does */
+    bool in_turns;                  /* ... the work that is due is done */
+    Mlx4Pace pace;
     bool reset_pending;
     /* The function was unplugged: its configuration space, MSI-X and timer are
      * gone. The model goes when it has been left. */
@@ -177,7 +187,11 @@ void mlx4_registers_init(Mlx4State *s);
 bool mlx4_enter(Mlx4State *s);
 void mlx4_leave(Mlx4State *s);
 void mlx4_model_end(Mlx4State *s);
+
+/* turns.c: arm: after deadline has changed. finish_access: leaves. */
+void mlx4_arm_timer(Mlx4State *s);
 void mlx4_run_timer(Mlx4State *s);
+void mlx4_finish_access(Mlx4State *s);
 
 /* links.c: check: false and an error that says which backends there can be.
  * flush: whenever the model has been left. pull: as if both cables were. */

@@ -9,8 +9,6 @@
 #include "qemu/log.h"
 #include "mlx4.h"
 
-#define WORK_PER_ACCESS_NS (200 * SCALE_US)
-
 /* A guest may point the device's own DMA at its registers, or at the window
  * of its configuration space: the model is then inside a call already. */
 bool mlx4_enter(Mlx4State *s)
@@ -52,38 +50,6 @@ void mlx4_leave(Mlx4State *s)
     object_unref(OBJECT(s));
 }
 
-void mlx4_run_timer(Mlx4State *s)
-{
-    if (mlx4_enter(s)) {
-        /* The model arms the timer again only if it wants another call. */
-        timer_del(s->timer);
-        s->deadline = UINT64_MAX;
-        s->in_turn = true;
-        freehca_model_on_timer(s->model);
-        s->in_turn = false;
-        mlx4_leave(s);
-    }
-}
-
-/* Work that is due is done at once, for a while, by the processor whose access
- * caused it: waking the main loop costs much more than the work, the more so
- * on a busy host. Where the virtual clock counts instructions, all work comes
- * from its timers, so that counts repeat. */
-static void finish_access(Mlx4State *s)
-{
-    int64_t end;
-
-    object_ref(OBJECT(s));
-    mlx4_leave(s);
-    end = get_clock() + WORK_PER_ACCESS_NS;
-    while (!icount_enabled() && s->deadline != UINT64_MAX &&
-           s->deadline <= qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) &&
-           get_clock() < end) {
-        mlx4_run_timer(s);
-    }
-    object_unref(OBJECT(s));
-}
-
 static uint64_t all_ones(unsigned bytes)
 {
     return bytes == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * bytes)) - 1;
@@ -97,7 +63,7 @@ static uint64_t read_bar(Mlx4State *s,
 
     if (mlx4_in_d0(s) && mlx4_enter(s)) {
         value = read(s->model, offset, bytes);
-        finish_access(s);
+        mlx4_finish_access(s);
     }
     return value;
 }
@@ -108,7 +74,7 @@ static void write_bar(Mlx4State *s, void (*write)(freehca_model *, uint64_t,
 {
     if (mlx4_in_d0(s) && mlx4_enter(s)) {
         write(s->model, offset, value, bytes);
-        finish_access(s);
+        mlx4_finish_access(s);
     }
 }
 

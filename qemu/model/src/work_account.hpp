@@ -18,7 +18,7 @@ namespace freehca::model {
 class work_account {
  public:
   using units = std::uint64_t;
-  static constexpr units turn = 4096;   ///< about 0.2 ms
+  static constexpr units turn = 2048;   ///< about 0.1 ms
   static constexpr units slice = 1024;  ///< of one function, while others wait
   /// The most that one step of a function costs: a datagram, scattered over as many regions as a
   /// request can name.
