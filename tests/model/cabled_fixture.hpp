@@ -29,13 +29,13 @@ struct station final : transport_fixture {
   using transport_fixture::fill, transport_fixture::hca, transport_fixture::host;
   using transport_fixture::info, transport_fixture::key, transport_fixture::links;
   using transport_fixture::local, transport_fixture::make_qp, transport_fixture::port_info_request;
-  using transport_fixture::modify, transport_fixture::no_completion;
+  using transport_fixture::came, transport_fixture::modify, transport_fixture::no_completion;
   using transport_fixture::pattern, transport_fixture::post_receive, transport_fixture::post_send;
   using transport_fixture::put, transport_fixture::ring;
   using transport_fixture::qkey, transport_fixture::ready_context, transport_fixture::region_start;
   using transport_fixture::send, transport_fixture::state_of, transport_fixture::to_rts;
   using transport_fixture::set_info;
-  using transport_fixture::transfer;
+  using transport_fixture::transfer, transport_fixture::watch;
 
   /// Sets LID, state and physical state, as a subnet manager does.
   void manage(std::uint16_t lid, layouts::port_state state, unsigned port = 1,

@@ -452,6 +452,18 @@ TEST_F(strict_memory, refused_bytes_to_send_are_a_local_protection_error) {
   EXPECT_EQ(state_of(b), qp_state::rts);
 }
 
+TEST_F(strict_memory, a_translation_that_is_not_present_is_a_local_protection_error) {
+  image<write_mtt_header> head;
+  head.set<&write_mtt_header::mtt_base_addr>(data.mtt);
+  ASSERT_EQ(driver->command_with(opcode::write_mtt, head, 1).status, command_status::ok);
+  watch();
+  send(a, write());
+  came({{failed(a, failures::local_protection)}, {}, {}, {}, "its translation is not there"},
+       "the error state");
+  EXPECT_EQ(state_of(a), qp_state::error);
+  EXPECT_EQ(state_of(b), qp_state::rts);
+}
+
 TEST_F(strict_memory, refused_bytes_of_a_receive_are_a_remote_operation_error) {
   post_receive(b, to, 64, key);
   refuse(data.pages[0x100]);

@@ -106,6 +106,8 @@ const char* name_of(event_type t) {
   switch (t) {
     case event_type::cq_error:
       return "completion queue error";
+    case event_type::path_migration_failed:
+      return "path migration failed";
     case event_type::wq_catastrophic_error:
       return "work queue catastrophic error";
     case event_type::wq_invalid_request_error:

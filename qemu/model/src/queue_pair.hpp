@@ -164,10 +164,13 @@ struct queue_pair {
   }
   layouts::path_migration migration() const { return context.get<&layouts::qpc::pm_state>(); }
   bool connected() const { return reliable() || service == layouts::qp_service::uc; }
+  /// What it has sent may be under way, and be answered.
+  bool can_send() const {
+    return state == layouts::qp_state::rts || state == layouts::qp_state::sq_drained ||
+           state == layouts::qp_state::sq_draining;
+  }
   bool can_receive() const {
-    return state == layouts::qp_state::rtr || state == layouts::qp_state::rts ||
-           state == layouts::qp_state::sq_drained || state == layouts::qp_state::sq_draining ||
-           state == layouts::qp_state::sq_error;
+    return can_send() || state == layouts::qp_state::rtr || state == layouts::qp_state::sq_error;
   }
 };
 

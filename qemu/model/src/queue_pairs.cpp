@@ -120,10 +120,8 @@ std::optional<request_place> queue_pairs::send_under(std::uint32_t lkey) const {
   if (requests_held == 0) return std::nullopt;
   for (const auto& [index, qp] : table_) {
     a_.account.charge(work_account::entry);
-    const bool works = qp->state == qp_state::rts || qp->state == qp_state::sq_draining ||
-                       qp->state == qp_state::sq_drained;
     for (const send_request& r : qp->sq.requests) {
-      if (!works || a_.account.slice_over()) break;
+      if (!qp->can_send() || a_.account.slice_over()) break;
       a_.account.charge(work_account::entry);
       if (!r.done && r.data.names(lkey)) return request_place{qp->number(), r.index};
     }

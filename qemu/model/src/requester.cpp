@@ -39,9 +39,7 @@ bool is_next_response(const send_request& read, bth_operation operation) {
 }  // namespace
 
 void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) {
-  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining &&
-      qp.state != qp_state::sq_drained)
-    return;
+  if (!qp.can_send()) return;
   // An answer to nothing that is outstanding: a ghost of an earlier time.
   if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0 || psn_distance(v.psn(), qp.sq.next_psn) >= 0)
     return;

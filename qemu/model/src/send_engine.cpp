@@ -147,10 +147,9 @@ void send_engine::found_none(queue_pair& qp) {
 }
 
 void send_engine::check_unrung(const queue_pair& qp) {
-  const bool works = qp.state == qp_state::rts || qp.state == qp_state::sq_draining ||
-                     qp.state == qp_state::sq_drained;
   const bool on_its_way = qp.sq.hears_at > t_.a.work.now();
-  if (!works || !qp.sq.rung || qp.sq.armed || on_its_way || !is_hardwares(t_.a, qp, qp.sq.counter))
+  if (!qp.can_send() || !qp.sq.rung || qp.sq.armed || on_its_way ||
+      !is_hardwares(t_.a, qp, qp.sq.counter))
     return;
   t_.a.rules.complain(rule::send_doorbell_rung,
                       "QP 0x%06x: entry %u was given to the send queue, and no doorbell came",

@@ -45,8 +45,8 @@ class send_prefetch {
   static constexpr std::uint32_t nothing = ~std::uint32_t{0};
 
   struct block_held {
-    std::uint32_t place =
-        nothing;  ///< the block's number, counted as the queue's counter counts entries
+    /// The block's number, counted as the queue's counter counts entries.
+    std::uint32_t place = nothing;
     std::array<std::byte, block_bytes> bytes;
   };
   block_held& slot(std::uint32_t place) { return slots_[place % blocks]; }

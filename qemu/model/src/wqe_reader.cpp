@@ -215,13 +215,11 @@ void lay_over(adapter& a, const queue_pair& qp, const send_request& r, std::byte
 std::uint64_t digest_of(const std::byte* from, std::size_t bytes) {
   constexpr std::uint64_t prime = 0x100000001b3;
   std::uint64_t sum = 0xcbf29ce484222325;
-  // libmlx4 writes the index and number that BlueFlame wants when the entry is hardware's already
-  // (providers/mlx4/qp.c mlx4_post_send).
-  image<wqe_ctrl_blueflame> head;
-  if (bytes >= head.size())
-    head = image<wqe_ctrl_blueflame>::from_bytes(from)
-               .set<&wqe_ctrl_blueflame::wqe_index>(0)
-               .set<&wqe_ctrl_blueflame::qpn>(0);
+  std::array<std::byte, wqe_ctrl_blueflame::bytes> head{};
+  if (bytes >= head.size()) {
+    std::copy_n(from, head.size(), head.begin());
+    without_blueflame_fields(head.data());
+  }
   for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
     std::uint64_t word;
     std::memcpy(&word, (at < head.size() ? head.data() : from) + at, sizeof word);
