@@ -19,17 +19,17 @@ inline constexpr std::uint64_t second = 1'000'000'000;
 
 /// An adapter with a host, without ports that are open.
 struct station final : transport_fixture {
-  explicit station(options how) : transport_fixture(how) {}
+  explicit station(const options& how) : transport_fixture(how) {}
   void TestBody() override {}
 
   using transport_fixture::byte_at, transport_fixture::completion, transport_fixture::context_of;
+  using transport_fixture::came, transport_fixture::modify, transport_fixture::no_completion;
   using transport_fixture::cq, transport_fixture::driver, transport_fixture::eq;
   using transport_fixture::events, transport_fixture::expect_done,
       transport_fixture::expect_pattern;
   using transport_fixture::fill, transport_fixture::hca, transport_fixture::host;
   using transport_fixture::info, transport_fixture::key, transport_fixture::links;
   using transport_fixture::local, transport_fixture::make_qp, transport_fixture::port_info_request;
-  using transport_fixture::came, transport_fixture::modify, transport_fixture::no_completion;
   using transport_fixture::pattern, transport_fixture::post_receive, transport_fixture::post_send;
   using transport_fixture::put, transport_fixture::ring;
   using transport_fixture::qkey, transport_fixture::ready_context, transport_fixture::region_start;
