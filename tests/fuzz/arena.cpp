@@ -46,6 +46,7 @@ std::array<arena*, arena::most_at_once> all{};
 struct sigaction fault_before {};
 
 [[noreturn]] void give_up(const char* why) {
+  now = nullptr;  // libFuzzer, which then writes the input down, allocates too
   std::fprintf(stderr, "arena: %s\n", why);
   __builtin_trap();
 }
@@ -93,6 +94,13 @@ __attribute__((no_sanitize("address"))) void note_bytes(void* block, std::size_t
 }
 __attribute__((no_sanitize("address"))) std::size_t noted_bytes(void* block) {
   return bytes_of(block);
+}
+// In a free block stands the next one of its size.
+__attribute__((no_sanitize("address"))) void* next_of(void* block) {
+  return *static_cast<void**>(block);
+}
+__attribute__((no_sanitize("address"))) void note_next(void* block, void* next) {
+  *static_cast<void**>(block) = next;
 }
 
 }  // namespace
@@ -153,6 +161,15 @@ arena::within::~within() {
 }
 
 std::byte* arena::take(std::size_t bytes, std::size_t alignment) {
+  if (top_ > reused_from && alignment <= zone / 2 && size_class(bytes) < size_classes) {
+    void*& first_free = free_[size_class(bytes)];
+    if (void* const block = first_free; block != nullptr) {
+      first_free = next_of(block);
+      note_bytes(block, bytes);
+      ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+      return static_cast<std::byte*>(block);
+    }
+  }
   const std::size_t at = up(top_ + zone, std::max(alignment, zone / 2));
   const std::size_t end = at + up(bytes, zone / 2);
   if (bytes > most_bytes || end + ahead > most_bytes) give_up("full");
@@ -184,13 +201,18 @@ void* arena::allocate_zeroed(std::size_t bytes) {
 void arena::free(void* block) {
   if (__asan_address_is_poisoned(block)) give_up("freed twice, or never allocated");
   ASAN_POISON_MEMORY_REGION(block, noted_bytes(block));
-  if (static_cast<std::size_t>(static_cast<std::byte*>(block) - base_) < sealed_)
+  if (static_cast<std::size_t>(static_cast<std::byte*>(block) - base_) < sealed_) {
     freed_[freed_count_++] = block;
+  } else if (const std::size_t of = size_class(noted_bytes(block)); of != 0 && of < size_classes) {
+    note_next(block, free_[of]);
+    free_[of] = block;
+  }
 }
 
 void arena::seal() {
   fault_handler::install();
   sealed_ = top_;
+  free_.fill(nullptr);
   protect();
 }
 
@@ -217,6 +239,7 @@ void arena::restore() {
   if (const std::size_t kept = up(sealed_, page) + most_left; top_ > kept)
     madvise(base_ + kept, up(top_, page) - kept, MADV_DONTNEED);
   top_ = sealed_;
+  free_.fill(nullptr);
   copied_ += saved_count_;
   if (copied_ > most_copied) protect();
 }

@@ -19,7 +19,8 @@ using layouts::opcode;
 
 class work_bounds : public memory_fixture {
  protected:
-  static constexpr work_account::units most_at_once = work_account::turn + work_account::step;
+  static constexpr work_account::units most_at_once =
+      options::default_turn_units + work_account::step;
 
   work_account& account() { return hca->inside().account; }
 

@@ -90,6 +90,16 @@ TEST_P(recorded, the_model_answers_as_it_did) {
   }
 }
 
+// Their headers do not say what a turn cost. An adapter with shorter turns cuts MAP_FA, which
+// overwrites megabytes, between other calls.
+TEST_P(recorded, shorter_turns_than_the_recorded_ones_are_noticed) {
+  EXPECT_EQ(of.whole().how.turn_units, 4096u);
+  recording::recording with_others = of.whole();
+  with_others.how.turn_units = 256;
+  const recording::replay_result result = recording::replay(with_others);
+  EXPECT_GT(compare(with_others, result.again, closeness::answers).count, 0u);
+}
+
 const expectation all[] = {
     {"linux",
      model::variant::connectx3_pro,

@@ -215,6 +215,23 @@ TEST(recording, one_of_an_adapter_that_reads_ahead_is_replayed_on_such_a_one) {
   EXPECT_FALSE(read(the_session().text).how.prefetch);
 }
 
+// The cost of a turn decides where long work is cut; fixtures_test.cpp shows what that changes.
+TEST(recording, one_of_an_adapter_with_other_turns_is_replayed_with_such_turns) {
+  std::string text;
+  rig_options how = exact();
+  how.machine.model.record = true;
+  how.machine.model.turn_units = 96;
+  how.machine.record = [&](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+  run_session(how);
+  const recording::recording from = read(text);
+  ASSERT_TRUE(from.usable);
+  EXPECT_EQ(from.how.turn_units, 96u);
+  EXPECT_EQ(all(recording::replay(from).remarks), "");
+}
+
 // A disk that is full, at any moment: the driver notices nothing, and what was written is whole.
 TEST(recording, one_that_cannot_be_kept_costs_the_driver_nothing) {
   const std::string& whole = the_session().text;

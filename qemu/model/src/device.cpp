@@ -121,7 +121,7 @@ struct device::parts {
   options how;  ///< only its faults, its strictness and the rules that are off ever change
   fault_times times;
   kept_memory kept;
-  work_account account;
+  work_account account{how.turn_units};
   rule_book rules;
   host_memory memory;
   scheduler work;

@@ -82,7 +82,8 @@ recorder::recorder(environment& surroundings, const options& how) : outer_(surro
       .boolean("strict", how.strict)
       .boolean("prefetch", how.prefetch)
       .text("rules_off", names_of(how.rules_off))
-      .number("host_memory_limit", how.host_memory_limit);
+      .number("host_memory_limit", how.host_memory_limit)
+      .number("turn_units", how.turn_units);
   write_faults(header, how.faults);
   header.text("label", how.record_label);
   pending_ = header.finish() + "\n";

@@ -6,19 +6,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/model/options.hpp>
+
 namespace freehca::model {
 
 /// What the adapter's own work costs the host, counted where the cost arises. The unit is about 50
 /// ns of a processor of today; the prices below were measured and rounded (docs/qemu-device.md).
 /// Counts, not clocks, decide how long a turn is: the same calls give the same turns.
 ///
-/// A turn is one call of scheduler::run_due(). It ends with the first function after which `turn`
-/// units are used up. A function that has much to do asks slice_over() between its steps, and is
-/// scheduled again for the rest.
+/// A turn is one call of scheduler::run_due(). It ends with the first function after which
+/// options::turn_units are used up. A function that has much to do asks slice_over() between its
+/// steps, and is scheduled again for the rest.
 class work_account {
  public:
   using units = std::uint64_t;
-  static constexpr units turn = 2048;   ///< about 0.1 ms
   static constexpr units slice = 1024;  ///< of one function, while others wait
   /// The most that one step of a function costs: a datagram, scattered over as many regions as a
   /// request can name.
@@ -31,13 +32,15 @@ class work_account {
   static constexpr std::size_t checked_per_unit = 128;  ///< bytes under a CRC
   static constexpr units entry = 1;  ///< of a table of the adapter's own: compared, or given back
 
+  explicit work_account(units turn = options::default_turn_units) : turn_(turn) {}
+
   void charge(units u) { used_ += u; }
   void charge_access(std::size_t bytes) { used_ += access + bytes / bytes_per_unit; }
   void charge_check(std::size_t bytes) { used_ += bytes / checked_per_unit; }
 
   /// Should the function at hand come back later for its rest? It does one step at least.
   bool slice_over() const { return used_ - slice_began_ >= slice || turn_over(); }
-  bool turn_over() const { return used_ - call_began_ >= turn; }
+  bool turn_over() const { return used_ - call_began_ >= turn_; }
 
   /// A function begins.
   void begin_slice() { slice_began_ = used_; }
@@ -55,6 +58,7 @@ class work_account {
   void forget_greatest() { greatest_ = 0; }
 
  private:
+  units turn_;
   units used_ = 0, call_began_ = 0, slice_began_ = 0, greatest_ = 0;
 };
 

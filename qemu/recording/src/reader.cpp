@@ -164,6 +164,9 @@ std::string known_variants() {
   return list;
 }
 
+/// Of the adapters whose recordings' headers do not say it.
+constexpr std::uint64_t turn_units_before_headers_had_them = 4096;
+
 void take_header(const json& line, recording& to) {
   if (!line.is_object() || !line.contains("freehca_recording"))
     throw wrong_line(
@@ -225,6 +228,11 @@ void take_header(const json& line, recording& to) {
   how.faults.time_seed = number_or_zero(line, "time_seed");
   if (line.contains("host_memory_limit"))
     how.host_memory_limit = number_in(line, "host_memory_limit");
+  how.turn_units = line.contains("turn_units") ? number_in(line, "turn_units")
+                                               : turn_units_before_headers_had_them;
+  if (how.turn_units < model::options::least_turn_units)
+    throw wrong_line("\"turn_units\" is " + std::to_string(how.turn_units) + ": " +
+                     std::to_string(model::options::least_turn_units) + " or more");
   to.label = text_in(line, "label");
   to.usable = true;
 }

@@ -55,6 +55,10 @@ struct options {
   /// Send queues are read ahead, and what was read too early is executed, as cards may
   /// (docs/qemu-device.md).
   bool prefetch = false;
+  /// What one turn of the adapter's own work may cost before it ends, in units of about 50 ns
+  /// (docs/qemu-device.md). It decides between which calls work is cut, so a recording has it.
+  std::uint64_t turn_units = default_turn_units;
+  static constexpr std::uint64_t default_turn_units = 2048, least_turn_units = 64;
   fault_options faults;
   bool record = false;       ///< what passes between adapter and host goes to environment::record()
   std::string record_label;  ///< free text for the recording's header: which host, which driver
