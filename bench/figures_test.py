@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""figures_test.py commands|context_memory PROGRAM [ARGUMENT...]: runs a measurement in virtual
+"""figures_test.py commands|context_memory|rings PROGRAM [ARGUMENT...]: runs a measurement in virtual
 time, whose figures are the same on every machine, and compares them with what they were when they
 were last looked at, with a margin. A change for the better that leaves the margin is an error too:
 then the figures here, and in docs, are to be made true again.
@@ -36,6 +36,17 @@ FIGURES = {
             1.06,
         ),
         ("blocks lent for nothing", r"^  lent for nothing +(\d+) pages", 0, 32),
+    ],
+    # Instructions of g++ 12 at -O2, and 3 % more.
+    "rings": [
+        ("post and ring", r"^post and ring +([\d.]+)", 58, 64.9),
+        ("post of 64 bytes inline", r"^post and ring, 64 bytes inline +([\d.]+)", 150, 161.6),
+        ("post, opcode of run time", r"^post and ring, opcode known.* +([\d.]+)", 110, 123.7),
+        ("poll", r"^poll +([\d.]+)", 90, 98.9),
+        ("poll of nothing", r"^poll of an empty queue +([\d.]+)", 8, 8.2),
+        ("post, each of 32", r"^post, each of 32 +([\d.]+)", 48, 53.7),
+        ("poll, each of 32", r"^poll, each of 32 +([\d.]+)", 50, 55.0),
+        ("drain, each of 32", r"^drain, each of 32 +([\d.]+)", 63, 69.5),
     ],
 }
 

@@ -46,8 +46,8 @@ struct queue_pair_builder {
   status build() {
     device& on = *owner.device_;
     FREEHCA_TRY(owner.take_number(pair, context_group::qp));
-    const std::size_t slots = (std::size_t{shape.send.entries()} * sizeof(queues::sent_request)) +
-                              shape.receive.entries() * sizeof(queues::posted_receive);
+    const std::size_t slots = (std::size_t{shape.send.entries()} * sizeof(queues::posted_request)) +
+                              shape.receive.entries() * sizeof(queues::posted_request);
     FREEHCA_TRY(get(owner.requests_.allocate(slots), pair.slots));
     FREEHCA_TRY(
         get(on.arena().allocate(shape.send.bytes() + shape.receive.bytes(), dma_arena::page),
@@ -70,21 +70,22 @@ struct queue_pair_builder {
     const bool receive_first = shape.receive.log_stride > shape.send.log_stride;
     const std::size_t send_at = receive_first ? shape.receive.bytes() : 0;
     const std::size_t receive_at = receive_first ? 0 : shape.send.bytes();
-    auto* const sent = storage_for<queues::sent_request>(pair.slots.host);
+    auto* const sent = storage_for<queues::posted_request>(pair.slots.host);
     auto* const received =
-        static_cast<queues::posted_receive*>(static_cast<void*>(sent + shape.send.entries()));
+        static_cast<queues::posted_request*>(static_cast<void*>(sent + shape.send.entries()));
     const device& on = *owner.device_;
     pair.rings.qpn = pair.number;
     pair.rings.owner = &pair;
-    FREEHCA_TRY(pair.rings.send.open({.ring = pair.ring.part(send_at, shape.send.bytes()),
-                                      .shape = shape.send,
-                                      .slots = sent,
-                                      .uar = on.uar().doorbells,
-                                      .qpn = pair.number,
-                                      .most_gather = asked.gather,
-                                      .most_inline = asked.inline_bytes,
-                                      .most_message_bytes = on.capabilities().most_message_bytes,
-                                      .atomics = on.capabilities().has(dev_cap_flag::atomic)}));
+    FREEHCA_TRY(pair.rings.send.open(
+        {.ring = pair.ring.part(send_at, shape.send.bytes()),
+         .shape = shape.send,
+         .slots = sent,
+         .uar = on.uar().doorbells,
+         .qpn = pair.number,
+         .most_gather = asked.gather,
+         .most_inline = asked.inline_bytes,
+         .most_message_bytes = on.capabilities().most_message_bytes,
+         .opcodes = queues::opcodes_of_a_connection(on.capabilities().has(dev_cap_flag::atomic))}));
     return pair.rings.receive.open({.ring = pair.ring.part(receive_at, shape.receive.bytes()),
                                     .shape = shape.receive,
                                     .slots = received,

@@ -63,7 +63,7 @@ status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte
 
   // The arena divides any block by its addresses; the device never hears of these.
   const std::size_t requests =
-      std::size_t{b.requests} * sizeof(queues::sent_request) + detail::request_unit;
+      std::size_t{b.requests} * sizeof(queues::posted_request) + detail::request_unit;
   std::byte* const block = parts.take(requests);
   const std::size_t skip =
       (detail::request_unit - reinterpret_cast<std::uintptr_t>(block) % detail::request_unit) %

@@ -18,8 +18,7 @@ void verbs::hand_over_completions() {
     queues::work_completion how;
     // A ring has so many entries at most, whatever stands in them.
     for (std::uint32_t n = 0; n < cq.entries() && cq.poll(&how, 1) == 1; ++n)
-      if (const queues::qp_rings* const rings = directory_.find(how.qpn))
-        tell_ended(*static_cast<const queue_pair*>(rings->owner), how, {});
+      tell_ended(*static_cast<const queue_pair*>(how.queue->owner), how, {});
   }
 }
 
@@ -36,14 +35,15 @@ void verbs::end_requests() {
     queue_pair& pair = queue_pairs_.at(i);
     queues::work_completion how;
     how.status = queues::completion_status::device_reset;
-    how.qpn = pair.rings.qpn;
-    while (const queues::sent_request* const sent = pair.rings.send.retire_oldest()) {
+    how.queue = &pair.rings;
+    how.set_qpn(pair.rings.qpn);
+    while (const queues::posted_request* const sent = pair.rings.send.retire_oldest()) {
       how.wr_id = sent->wr_id;
       how.opcode = sent->opcode;
       tell_ended(pair, how, why);
     }
     how.opcode = queues::work_opcode::receive;
-    while (const queues::posted_receive* const posted = pair.rings.receive.retire_oldest()) {
+    while (const queues::posted_request* const posted = pair.rings.receive.retire_oldest()) {
       how.wr_id = posted->wr_id;
       tell_ended(pair, how, why);
     }

@@ -3,8 +3,7 @@
 #include <freehca/queues/cq.hpp>
 
 #include <freehca/layouts/cqc.hpp>
-
-#include "cqe_decoder.hpp"
+#include <freehca/layouts/doorbell.hpp>
 
 namespace freehca::queues {
 
@@ -12,11 +11,52 @@ using namespace layouts;
 
 namespace {
 
-void fill(std::byte* to, std::size_t bytes, std::uint8_t value) {
+void set_all(std::byte* to, std::size_t bytes, std::uint8_t value) {
   std::byte pattern[64];
   for (std::byte& b : pattern) b = std::byte{value};
   for (std::size_t at = 0; at < bytes; at += sizeof pattern)
     dma::store_bytes(to + at, pattern, bytes - at < sizeof pattern ? bytes - at : sizeof pattern);
+}
+
+completion_status status_of(cqe_syndrome s) {
+  using c = completion_status;
+  switch (s) {
+    case cqe_syndrome::local_length:
+      return c::local_length;
+    case cqe_syndrome::local_qp_op:
+      return c::local_qp_operation;
+    case cqe_syndrome::local_protection:
+      return c::local_protection;
+    case cqe_syndrome::wr_flush:
+      return c::flushed;
+    case cqe_syndrome::mw_bind:
+      return c::window_bind;
+    case cqe_syndrome::bad_response:
+      return c::bad_response;
+    case cqe_syndrome::local_access:
+      return c::local_access;
+    case cqe_syndrome::remote_invalid_request:
+      return c::remote_invalid_request;
+    case cqe_syndrome::remote_access:
+      return c::remote_access;
+    case cqe_syndrome::remote_op:
+      return c::remote_operation;
+    case cqe_syndrome::transport_retry_exceeded:
+      return c::transport_retry_exceeded;
+    case cqe_syndrome::rnr_retry_exceeded:
+      return c::rnr_retry_exceeded;
+    case cqe_syndrome::remote_aborted:
+      return c::remote_aborted;
+    default:
+      return c::unknown_syndrome;
+  }
+}
+
+/// What the device says of a request that brought data, against the room that there was.
+void take_byte_count(work_completion& to) {
+  const auto bytes = static_cast<std::uint32_t>(to.get<&cqe::byte_count>());
+  if (bytes > to.byte_count) to.status = completion_status::implausible;
+  to.byte_count = to.ok() ? bytes : 0;
 }
 
 }  // namespace
@@ -27,52 +67,81 @@ status cq::open(const cq_resources& r) {
       r.record.host == nullptr || r.record.bytes < cq_doorbell_record::bytes ||
       r.record.device_address % 8 != 0 || r.uar.bytes < uar::page_size || r.queue_pairs == nullptr)
     return driver_error::bad_argument;
-  ring_ = r.ring;
+  *this = cq{};
+  const bool large = r.entry_bytes == cqe64_bytes;
+  log_stride_ = large ? 6 : 5;
+  stride_ = 1u << log_stride_;
+  mask_ = (1u << r.log_entries) - 1;
+  ring_ = r.ring.host;
+  begin_ = ring_ + (large ? cqe64_offset : 0);
+  last_ = entry_at(mask_);
+  go_to(0);
   record_ = r.record;
   uar_ = r.uar;
   queue_pairs_ = r.queue_pairs;
   cqn_ = r.cqn;
-  entries_ = 1u << r.log_entries;
-  entry_bytes_ = r.entry_bytes;
-  offset_ = entry_bytes_ == cqe64_bytes ? static_cast<std::uint32_t>(cqe64_offset) : 0;
-  consumer_ = 0;
-  arm_number_ = 1;
-  dropped_ = 0;
   // The device does this too unless SW2HW_CQ says otherwise; a ring that is right from the start
   // needs no trust in that.
-  fill(ring_.host, ring_bytes(r.log_entries, entry_bytes_), cq_initial_byte);
+  set_all(ring_, ring_bytes(r.log_entries, r.entry_bytes), cq_initial_byte);
   dma::store_be64(record_.host, 0);
   return {};
 }
 
-unsigned cq::poll(work_completion* to, unsigned most) {
-  if (!is_open()) return 0;
-  unsigned taken = 0;
-  const std::uint32_t before = consumer_;
-  while (taken < most) {
-    const std::byte* at = entry_at(consumer_);
-    if (!is_mine(at, consumer_)) break;
-    barrier::dma_load_to_dma_load();
-    entry e;
-    dma::load_bytes(e.data(), at, cqe::bytes);
-    ++consumer_;
-    if (decode(e, to[taken])) ++taken;
-    else ++dropped_;
+bool cq::look_up(std::uint32_t qpn_in_memory) {
+  last_pair_ = queue_pairs_->find(swap_be(qpn_in_memory));
+  last_qpn_ = last_pair_ == nullptr ? nobody : qpn_in_memory;
+  return last_pair_ != nullptr || drop();
+}
+
+bool cq::decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                        work_completion& to) {
+  const posted_request* const posted =
+      pair.receive.retire(static_cast<std::uint16_t>(from_word<&rows::wqe_index>(swap_be(word))));
+  if (posted == nullptr) return drop();
+  fill(to, *posted, pair, entry, word);
+  switch (static_cast<cqe_opcode>(to.get<&rows::opcode>())) {
+    case cqe_opcode::recv_rdma_write_imm:
+      // The bytes went to the address of the write: the receive's buffer is no measure for them.
+      to.opcode = work_opcode::receive_rdma_with_immediate;
+      to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
+      break;
+    case cqe_opcode::recv_send:
+    case cqe_opcode::recv_send_imm:
+    case cqe_opcode::recv_send_inval:
+      take_byte_count(to);
+      break;
+    default:
+      to.byte_count = 0;
+      to.status = completion_status::implausible;
+      break;
   }
-  if (consumer_ != before) tell_consumer();
-  return taken;
+  return true;
 }
 
-bool cq::decode(const entry& e, work_completion& to) {
-  qp_rings* const pair = queue_pairs_->find(static_cast<std::uint32_t>(e.get<&cqe::qpn>()));
-  return pair != nullptr && decode_cqe(e, *pair, to);
-}
-
-void cq::tell_consumer() {
-  image<cq_doorbell_record> record;
-  record.set<&cq_doorbell_record::update_ci>(consumer_counter());
-  barrier::dma_load_to_store();
-  dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
+bool cq::decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                        work_completion& to) {
+  const std::uint64_t last = swap_be(word);
+  const auto opcode = static_cast<cqe_opcode>(from_word<&rows::opcode>(last));
+  if (opcode == cqe_opcode::resize) return drop();
+  const auto index = static_cast<std::uint16_t>(from_word<&rows::wqe_index>(last));
+  const bool is_send = (word & sent) != 0;
+  const posted_request* const request =
+      is_send ? pair.send.retire(index) : pair.receive.retire(index);
+  if (request == nullptr) return drop();
+  fill(to, *request, pair, entry, word);
+  if (opcode == cqe_opcode::error) {
+    const auto syndrome = static_cast<cqe_syndrome>(to.get<&cqe_error::syndrome>());
+    to.byte_count = 0;
+    to.status = status_of(syndrome);
+    to.syndrome = static_cast<std::uint8_t>(syndrome);
+    to.vendor_syndrome = static_cast<std::uint8_t>(to.get<&cqe_error::vendor_syndrome>());
+  } else if (!is_send) {
+    to.byte_count = 0;
+    to.status = completion_status::implausible;
+  } else if (to.opcode == work_opcode::rdma_read) {
+    take_byte_count(to);
+  }
+  return true;
 }
 
 void cq::arm(bool solicited_only) {
@@ -87,28 +156,54 @@ void cq::arm(bool solicited_only) {
 
 void cq::forget(std::uint32_t qpn) {
   if (!is_open()) return;
-  std::uint32_t producer = consumer_;
-  while (producer - consumer_ < entries_ && is_mine(entry_at(producer), producer)) ++producer;
+  last_pair_ = nullptr;
+  last_qpn_ = nobody;
+  const std::uint32_t consumer = this->consumer();
+  std::uint32_t producer = consumer;
+  while (producer - consumer <= mask_ &&
+         is_mine(last_word_of(entry_at(producer)), lap_of(producer)))
+    ++producer;
   barrier::dma_load_to_dma_load();
 
   // From the newest to the oldest: what stays moves up over what goes, and keeps the owner bit of
   // its new place (Linux 6.1 hw/mlx4/cq.c __mlx4_ib_cq_clean).
   std::uint32_t gone = 0;
-  for (std::uint32_t i = producer; i-- != consumer_;) {
-    entry e;
+  for (std::uint32_t i = producer; i-- != consumer;) {
+    image<cqe> e;
     dma::load_bytes(e.data(), entry_at(i), cqe::bytes);
     if (e.get<&cqe::qpn>() == qpn) {
       ++gone;
     } else if (gone != 0) {
-      std::byte* const to = entry_at(i + gone);
-      e.set<&cqe::owner>(load_owner_word(to).get<&cqe::owner>());
-      dma::store_bytes(to, e.data(), cqe::bytes);
+      e.set<&cqe::owner>(lap_of(i + gone) != 0);
+      dma::store_bytes(entry_at(i + gone), e.data(), cqe::bytes);
     }
   }
   if (gone == 0) return;
-  consumer_ += gone;
+  go_to(consumer + gone);
   barrier::dma_store_to_dma_store();
   tell_consumer();
+}
+
+const char* name_of(completion_status s) {
+  constexpr const char* names[] = {"ok",
+                                   "local length error",
+                                   "local queue pair operation error",
+                                   "local protection error",
+                                   "flushed",
+                                   "memory window bind error",
+                                   "bad response",
+                                   "local access error",
+                                   "remote invalid request",
+                                   "remote access error",
+                                   "remote operation error",
+                                   "transport retry count exceeded",
+                                   "receiver-not-ready retry count exceeded",
+                                   "remote aborted",
+                                   "unknown syndrome",
+                                   "implausible completion",
+                                   "unknown, for the device was reset"};
+  const auto i = static_cast<std::size_t>(s);
+  return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
 
 }  // namespace freehca::queues

@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/queues/rq.hpp>
 
-#include "wqe_writer.hpp"
+#include <freehca/queues/wqe_stores.hpp>
 
 namespace freehca::queues {
 
@@ -43,22 +43,19 @@ status rq::post(const receive_request& r) {
   }
   if (entries > most_scatter_) return driver_error::bad_argument;
 
-  std::byte* to = entry_at(head_);
-  image<wqe_data> segment;
+  std::byte* const wqe = entry_at(head_);
+  std::uint32_t at = 0;
   for (unsigned i = 0; i < r.entries; ++i) {
     if (r.list[i].length == 0) continue;
-    segment.set<&wqe_data::byte_count>(r.list[i].length);
-    segment.set<&wqe_data::lkey>(r.list[i].lkey);
-    segment.set<&wqe_data::address>(r.list[i].address);
-    dma::store_bytes(to, segment.data(), wqe_data::bytes);
-    to += wqe_data::bytes;
+    store_entry(wqe + at, r.list[i]);
+    at += static_cast<std::uint32_t>(wqe_data::bytes);
   }
-  if (entries < 1u << (log_stride_ - 4)) {
-    image<wqe_data> end;
-    end.set<&wqe_data::lkey>(invalid_lkey);
-    dma::store_bytes(to, end.data(), wqe_data::bytes);
-  }
-  slots_[head_ & (entries_ - 1)] = {r.wr_id, bytes};
+  // The list ends before the WQE does.
+  if (at < 1u << log_stride_) store_entry(wqe + at, {.lkey = invalid_lkey});
+  constexpr std::uint32_t most = ~std::uint32_t{0};
+  slots_[head_ & (entries_ - 1)] = {r.wr_id,
+                                    bytes < most ? static_cast<std::uint32_t>(bytes) : most,
+                                    work_opcode::receive, completion_status::ok, 0};
   ++head_;
   return {};
 }

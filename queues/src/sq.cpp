@@ -2,8 +2,6 @@
 // Copyright the freehca authors
 #include <freehca/queues/sq.hpp>
 
-#include "wqe_writer.hpp"
-
 namespace freehca::queues {
 
 using namespace layouts;
@@ -16,107 +14,145 @@ status sq::open(const sq_resources& r) {
       wqe_bytes_for(r.most_gather, r.most_inline) > stride ||
       wqe_bytes_for(r.most_gather, r.most_inline) > most_wqe_bytes)
     return driver_error::bad_argument;
-  ring_ = r.ring;
+  ring_ = r.ring.host;
   slots_ = r.slots;
   uar_ = r.uar;
   most_message_bytes_ = r.most_message_bytes;
-  qpn_ = r.qpn;
-  entries_ = r.shape.entries();
+  if (r.most_gather != 0)
+    most_bytes_ = static_cast<std::uint32_t>(
+        r.most_message_bytes < most_data_bytes ? r.most_message_bytes : most_data_bytes);
+  doorbell_ = send_doorbell_word(r.qpn);
+  mask_ = r.shape.entries() - 1;
+  stride_ = static_cast<std::uint32_t>(stride);
   spare_ = r.shape.spare();
   most_posted_ = r.shape.most_posted();
-  most_inline_ = r.most_inline;
+  most_inline_ = static_cast<std::uint16_t>(r.most_inline);
   most_gather_ = static_cast<std::uint16_t>(r.most_gather);
-  log_stride_ = r.shape.log_stride;
-  atomics_ = r.atomics;
+  opcodes_ = r.opcodes;
   reset();
   return {};
 }
 
 void sq::reset() {
+  FREEHCA_ASSERT(open_batch_ == 0);
   accepts_ = false;
+  open_batch_ = 0;
   head_ = tail_ = 0;
-  const auto whole = static_cast<unsigned>((std::size_t{1} << log_stride_) / wqe_unit);
-  const unsigned units = whole > 63 ? 63 : whole;
-  image<wqe_ctrl> unused;
-  unused.set<&wqe_ctrl::owner>(true).set<&wqe_ctrl::ds>(units);
-  for (std::uint32_t i = 0; i < entries_; ++i) {
-    dma::clear(entry_at(i), std::size_t{1} << log_stride_);
-    dma::store_bytes(entry_at(i), unused.data(), wqe_ctrl::bytes);
+  next_ = {ring_, 0, slots_, 0};
+  const std::uint32_t whole = stride_ / wqe_unit, units = whole > 63 ? 63 : whole;
+  const std::uint64_t unused = in_word<&wqe_ctrl::owner>(1) | in_word<&wqe_ctrl::ds>(units);
+  for (std::uint32_t i = 0; i <= mask_; ++i) {
+    std::byte* const entry = ring_ + std::size_t{i} * stride_;
+    dma::clear(entry, stride_);
+    for (std::uint32_t at = wqe_basic_block; at < stride_; at += wqe_basic_block)
+      dma::store_be32(entry + at, wqe_stamp);
+    dma::store_be64(entry, unused);
     slots_[i] = {};
-    slots_[i].units = static_cast<std::uint8_t>(units);
-    stamp(i);
   }
 }
 
-void sq::stamp(std::uint32_t counter) {
-  sent_request& slot = slots_[counter & (entries_ - 1)];
-  std::byte* entry = entry_at(counter);
-  for (std::size_t at = wqe_basic_block; at < std::size_t{slot.units} * wqe_unit;
-       at += wqe_basic_block)
-    dma::store_be32(entry + at, wqe_stamp);
-  slot.units = 0;
+status sq::prepare(std::uint32_t asker) {
+  if (!is_open() || !accepts_) return driver_error::bad_state;
+  if (asker != open_batch_) return driver_error::busy;
+  const std::uint32_t room = most_posted_ - outstanding(), place = head_ & mask_;
+  if (room == 0) return driver_error::queue_full;
+  std::uint32_t run = mask_ + 1 - place;
+  if (run > room) run = room;
+  if (run > most_prepared) run = most_prepared;
+  const bool odd_lap = (head_ & (mask_ + 1)) != 0;
+  prepared_ = {ring_ + std::size_t{place} * stride_, odd_lap ? in_word<&wqe_ctrl::owner>(1) : 0,
+               slots_ + place, run};
+  // What the headroom grows by: the WQEs there are retired, and the device does not look at them
+  // before those that come now. An entry of one block has no stamp but its owner bit.
+  if (stride_ == wqe_basic_block) return {};
+  for (std::uint32_t n = head_ + spare_; n != head_ + spare_ + run; ++n)
+    for (std::uint32_t block = wqe_basic_block; block < stride_; block += wqe_basic_block)
+      dma::store_be32(ring_ + std::size_t{n & mask_} * stride_ + block, wqe_stamp);
+  return {};
 }
 
-status sq::check(const send_request& r, std::uint64_t bytes) const {
-  if (!is_open() || !accepts_) return driver_error::bad_state;
-  if (outstanding() >= most_posted_) return driver_error::queue_full;
-  const bool is_atomic =
-      r.opcode == send_opcode::compare_and_swap || r.opcode == send_opcode::fetch_and_add;
-  if (is_atomic && !atomics_) return driver_error::unsupported;
-  if (bytes > most_message_bytes_ || (is_atomic && bytes != 8)) return driver_error::bad_argument;
+namespace {
+
+constexpr request_flags flags_of(const send_request& r) {
+  return (r.signaled ? request_flags::signaled : request_flags::none) |
+         (r.solicited ? request_flags::solicited : request_flags::none) |
+         (r.fence ? request_flags::fence : request_flags::none);
+}
+
+/// `one` entry, many of them, or inline data: whichever the request has.
+template <class One, class Many, class Inline>
+status post_with(sq& queue, const send_request& r, One one, Many many, Inline inlined) {
+  const auto common = [&r](auto& to) {
+    to.wr_id = r.wr_id;
+    to.flags = flags_of(r);
+    if constexpr (requires { to.remote; }) to.remote = {r.remote_address, r.rkey};
+    if constexpr (requires { to.immediate; }) to.immediate = r.immediate;
+  };
   if (r.inline_bytes != nullptr) {
-    if (r.opcode == send_opcode::rdma_read || is_atomic || r.entries != 0 ||
-        r.inline_length > most_inline_)
+    if (r.entries != 0) return driver_error::bad_argument;
+    if constexpr (requires { inlined.data; }) {
+      common(inlined);
+      inlined.data = {r.inline_bytes, r.inline_length};
+      return queue.post(inlined);
+    } else {
       return driver_error::bad_argument;
-  } else if (r.inline_length != 0) {
+    }
+  }
+  if (r.inline_length != 0) return driver_error::bad_argument;
+  if constexpr (requires { one.operand; }) {
+    // Entries of no bytes name nothing.
+    const data_entry* only = nullptr;
+    for (unsigned i = 0; i < r.entries; ++i) {
+      if (r.list[i].length == 0) continue;
+      if (only != nullptr) return driver_error::bad_argument;
+      only = &r.list[i];
+    }
+    common(one);
+    if (only != nullptr) one.data = *only;
+    return queue.post(one);
+  }
+  if (r.entries == 1) {
+    common(one);
+    one.data = r.list[0];
+    return queue.post(one);
+  }
+  if constexpr (requires { many.data; }) {
+    common(many);
+    many.data = {r.list, r.entries};
+    return queue.post(many);
+  } else {
     return driver_error::bad_argument;
   }
-  return {};
 }
+
+struct none {};
+
+}  // namespace
 
 status sq::post(const send_request& r) {
-  // The list is looked through before anything is written; entries of no bytes are left out, so
-  // that the limits count what remains.
-  std::uint64_t bytes = r.inline_length;
-  unsigned entries = 0;
-  for (unsigned i = 0; i < r.entries; ++i) {
-    if (r.list[i].length > most_data_bytes) return driver_error::bad_argument;
-    if (r.list[i].length != 0) ++entries;
-    bytes += r.list[i].length;
+  switch (r.opcode) {
+    case send_opcode::send:
+      return post_with(*this, r, send{}, send_list{}, send_inline{});
+    case send_opcode::send_with_immediate:
+      return post_with(*this, r, send_with_immediate{}, send_with_immediate_list{},
+                       send_with_immediate_inline{});
+    case send_opcode::rdma_write:
+      return post_with(*this, r, rdma_write{}, rdma_write_list{}, rdma_write_inline{});
+    case send_opcode::rdma_write_with_immediate:
+      return post_with(*this, r, rdma_write_with_immediate{}, rdma_write_with_immediate_list{},
+                       rdma_write_with_immediate_inline{});
+    case send_opcode::rdma_read:
+      return post_with(*this, r, rdma_read{}, rdma_read_list{}, none{});
+    case send_opcode::compare_and_swap:
+      return post_with(*this, r, compare_and_swap{.operand = r.swap_or_add, .compare = r.compare},
+                       none{}, none{});
+    case send_opcode::fetch_and_add:
+      return post_with(*this, r, fetch_and_add{.operand = r.swap_or_add}, none{}, none{});
+    case send_opcode::nop:
+      if (r.entries != 0 || r.inline_length != 0) return driver_error::bad_argument;
+      return post(nop{.wr_id = r.wr_id, .flags = flags_of(r)});
   }
-  if (entries > most_gather_) return driver_error::bad_argument;
-  FREEHCA_TRY(check(r, bytes));
-
-  // The entry that the headroom grows by: its old WQE was retired before this post was allowed.
-  stamp(head_ + spare_);
-
-  wqe_writer wqe;
-  sent_request& slot = slots_[head_ & (entries_ - 1)];
-  slot.opcode = wqe.begin(r, (head_ & entries_) != 0);
-  if (r.inline_bytes != nullptr) wqe.add_inline(r.inline_bytes, r.inline_length);
-  for (unsigned i = 0; i < r.entries; ++i)
-    if (r.list[i].length != 0) wqe.add(r.list[i]);
-  const unsigned units = wqe.end();
-  store(head_, wqe.bytes(), units);
-  slot.wr_id = r.wr_id;
-  slot.bytes = static_cast<std::uint32_t>(bytes);
-  slot.units = static_cast<std::uint8_t>(units);
-  ++head_;
-  return {};
-}
-
-void sq::store(std::uint32_t counter, const std::byte* wqe, unsigned units) {
-  // Later blocks first, the first word of each last: it replaces the stamp, or gives the WQE away.
-  constexpr std::size_t word = sizeof(std::uint32_t);
-  std::byte* entry = entry_at(counter);
-  const std::size_t length = std::size_t{units} * wqe_unit;
-  std::size_t at = (length - 1) / wqe_basic_block * wqe_basic_block;
-  for (std::size_t end = length;; end = at, at -= wqe_basic_block) {
-    dma::store_bytes(entry + at + word, wqe + at + word, end - at - word);
-    barrier::dma_store_to_dma_store();
-    dma::store_be32(entry + at, layouts::load_be<std::uint32_t>(wqe + at));
-    if (at == 0) return;
-  }
+  return driver_error::unsupported;
 }
 
 }  // namespace freehca::queues

@@ -122,7 +122,7 @@ void traffic::take(const queues::work_completion& w, bool true_data) {
              m = static_cast<unsigned>(w.wr_id & 0xf);
   if (pair >= pairs || m >= messages || w.wr_id != id(receive, pair, m))
     found("a completion names no request");
-  if (w.qpn != qpns_[pair]) found("a completion names another queue pair");
+  if (w.qpn() != qpns_[pair]) found("a completion names another queue pair");
   message& of = messages_[pair][m];
   bool& posted = receive ? of.receive_posted : of.send_posted;
   if (!posted) found("a request completes that is not outstanding");

@@ -76,7 +76,7 @@ TEST_F(rc_test, sends_of_all_sizes_arrive_whole_and_alone) {
     EXPECT_EQ(sent.opcode, work_opcode::send);
     EXPECT_EQ(received.wr_id, 7u);
     EXPECT_EQ(received.byte_count, size);
-    EXPECT_EQ(received.qpn, rig.objects.qpn(pair.queue[1]));
+    EXPECT_EQ(received.qpn(), rig.objects.qpn(pair.queue[1]));
     expect_arrived(target, size);
   }
 }
@@ -104,8 +104,8 @@ TEST_F(rc_test, writes_with_immediate_also_complete_a_receive) {
     const work_completion received = pair.next(1);
     ASSERT_TRUE(received.ok()) << name_of(received.status);
     EXPECT_EQ(received.opcode, work_opcode::receive_rdma_with_immediate);
-    EXPECT_TRUE(received.has_immediate);
-    EXPECT_EQ(received.immediate, 0x12345678u);
+    EXPECT_TRUE(received.has_immediate());
+    EXPECT_EQ(received.immediate(), 0x12345678u);
     EXPECT_EQ(received.byte_count, size);
     expect_arrived(target, size);
   }

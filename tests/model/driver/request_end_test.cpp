@@ -36,7 +36,7 @@ struct request_end : ::testing::Test {
     o.events.request_ended = [](void* self, qp_handle queue, void* cookie,
                                 const queues::work_completion& w, status why) noexcept {
       auto& t = *static_cast<request_end*>(self);
-      EXPECT_EQ(t.rig.objects.qpn(queue), w.qpn) << "a handle that is stale, or another's";
+      EXPECT_EQ(t.rig.objects.qpn(queue), w.qpn()) << "a handle that is stale, or another's";
       EXPECT_EQ(cookie, nullptr);
       t.ended.push_back({w.wr_id, w.status, w.opcode, why.code()});
       if (t.when_told) t.when_told(queue);

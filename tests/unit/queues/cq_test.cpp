@@ -29,8 +29,8 @@ struct cq_test : ::testing::TestWithParam<unsigned> {
   ring_memory sends[2] = {ring_memory(1 << 14), ring_memory(1 << 14)};
   ring_memory receives[2] = {ring_memory(1 << 12), ring_memory(1 << 12)};
   ring_memory records[2] = {ring_memory(64), ring_memory(64)};
-  std::vector<sent_request> sent[2];
-  std::vector<posted_receive> posted[2];
+  std::vector<posted_request> sent[2];
+  std::vector<posted_request> posted[2];
   cq queue;
   std::uint32_t produced = 0;
 
@@ -45,7 +45,7 @@ struct cq_test : ::testing::TestWithParam<unsigned> {
       ASSERT_TRUE(pair[i]
                       .send
                       .open({sends[i].region(s.bytes()), s, sent[i].data(), doorbells.region(),
-                             qpn[i], 1, 0, 1u << 30, true})
+                             qpn[i], 1, 0, 1u << 30, opcodes_of_a_connection(true)})
                       .ok());
       ASSERT_TRUE(
           pair[i]
@@ -139,11 +139,11 @@ TEST_P(cq_test, receives_report_bytes_source_and_immediate) {
   work_completion w = one();
   EXPECT_EQ(w.wr_id, 70u);
   EXPECT_EQ(w.byte_count, 100u);
-  EXPECT_TRUE(w.has_immediate);
-  EXPECT_EQ(w.immediate, 0xdeadbeefu);
-  EXPECT_EQ(w.source_qpn, 0x77u);
-  EXPECT_EQ(w.slid, 5);
-  EXPECT_EQ(w.sl, 3);
+  EXPECT_TRUE(w.has_immediate());
+  EXPECT_EQ(w.immediate(), 0xdeadbeefu);
+  EXPECT_EQ(w.source_qpn(), 0x77u);
+  EXPECT_EQ(w.slid(), 5);
+  EXPECT_EQ(w.sl(), 3);
   produce(received(qpn[1], 1, 1 << 20, cqe_opcode::recv_rdma_write_imm));
   w = one();
   EXPECT_EQ(w.opcode, work_opcode::receive_rdma_with_immediate);
@@ -151,6 +151,77 @@ TEST_P(cq_test, receives_report_bytes_source_and_immediate) {
   produce(received(qpn[1], 2, 101));
   w = one();
   EXPECT_EQ(w.status, completion_status::implausible) << "more than was posted";
+  EXPECT_EQ(w.byte_count, 0u);
+}
+
+TEST_P(cq_test, the_rest_of_an_entry_is_read_on_demand) {
+  for (std::uint64_t id = 1; id <= 2; ++id) ASSERT_TRUE(pair[0].receive.post({.wr_id = id}).ok());
+  produce(received(qpn[0], 0, 0, cqe_opcode::recv_send_inval)
+              .set<&cqe::immediate>(0x8765'4300)
+              .set<&cqe::sl>(5));
+  work_completion w = one();
+  EXPECT_FALSE(w.has_immediate());
+  EXPECT_TRUE(w.has_invalidated());
+  EXPECT_EQ(w.immediate(), 0x8765'4300u);
+  EXPECT_FALSE(w.has_grh());
+  EXPECT_EQ(w.sl(), 5);
+  produce(received(qpn[0], 1, 0).set<&cqe::grh>(true).set<&cqe::immediate>(0x7f));
+  w = one();
+  EXPECT_TRUE(w.has_grh());
+  EXPECT_EQ(w.pkey_index(), 0x7fu);
+}
+
+TEST_P(cq_test, a_sink_takes_completions_and_posts_again) {
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    ASSERT_TRUE(pair[i % 2].send.post(send{.wr_id = i}).ok());
+    produce(send_done(qpn[i % 2], i / 2));
+  }
+  std::vector<std::uint64_t> seen;
+  const auto sink = [&](const work_completion& w) {
+    seen.push_back(w.wr_id);
+    EXPECT_TRUE(pair[0].send.post(send{.wr_id = 100 + w.wr_id}).ok());
+  };
+  EXPECT_EQ(queue.drain(3, sink), 3u);
+  EXPECT_EQ(queue.drain(8, sink), 2u);
+  EXPECT_EQ(queue.drain(8, sink), 0u);
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(record.word(0), 5u);
+  EXPECT_EQ(pair[0].send.outstanding(), 5u);
+}
+
+TEST_P(cq_test, the_device_hears_of_each_completion_before_a_sink_posts) {
+  // The CQ has a place for each request, and no more.
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    ASSERT_TRUE(pair[0].send.post(send{.wr_id = i}).ok());
+    produce(send_done(qpn[0], i));
+  }
+  std::uint32_t told = 0;
+  EXPECT_EQ(queue.drain(16, [&](const work_completion&) { EXPECT_EQ(record.word(0), ++told); }),
+            16u);
+}
+
+TEST_P(cq_test, a_queue_pair_that_has_gone_is_not_remembered) {
+  // A forged entry names pair 1, which completes elsewhere; then its number is another's.
+  produce(send_done(qpn[1], 0));
+  work_completion w;
+  EXPECT_EQ(queue.poll(&w, 1), 0u);
+  directory.remove(pair[1]);
+  qp_rings other = pair[1];
+  pair[1].qpn = 0x99;
+  ASSERT_TRUE(directory.add(other).ok());
+  ASSERT_TRUE(other.send.post(send{.wr_id = 7}).ok());
+  produce(send_done(qpn[1], 0));
+  w = one();
+  EXPECT_EQ(w.wr_id, 7u);
+  EXPECT_EQ(w.queue, &other);
+  EXPECT_EQ(w.qpn(), qpn[1]);
+}
+
+TEST_P(cq_test, a_read_that_ends_as_something_else_is_implausible) {
+  ASSERT_TRUE(pair[0].send.post(rdma_read{.data = {0, 4096, 1}}).ok());
+  produce(send_done(qpn[0], 0, wqe_opcode::send).set<&cqe::byte_count>(16));
+  const work_completion w = one();
+  EXPECT_EQ(w.status, completion_status::implausible);
   EXPECT_EQ(w.byte_count, 0u);
 }
 

@@ -16,7 +16,7 @@ using testing::ring_memory;
 
 struct rq_test : ::testing::Test {
   ring_memory memory{4096}, record{64};
-  std::vector<posted_receive> slots;
+  std::vector<posted_request> slots;
   rq_shape shape;
   rq queue;
   void make(std::uint32_t requests, unsigned scatter) {

@@ -19,7 +19,7 @@ using testing::ring_memory;
 struct sq_test : ::testing::Test {
   ring_memory memory{1 << 16};
   doorbell_page doorbells;
-  std::vector<sent_request> slots;
+  std::vector<posted_request> slots;
   sq_shape shape;
   sq queue;
 
@@ -27,10 +27,11 @@ struct sq_test : ::testing::Test {
             bool atomics = true) {
     shape = sq_shape_for(requests, gather, inline_bytes).value();
     slots.resize(shape.entries());
-    ASSERT_TRUE(queue
-                    .open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(),
-                           0x123456, gather, inline_bytes, 1u << 20, atomics})
-                    .ok());
+    ASSERT_TRUE(
+        queue
+            .open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(), 0x123456,
+                   gather, inline_bytes, 1u << 20, opcodes_of_a_connection(atomics)})
+            .ok());
     queue.accept(true);
   }
   std::size_t entry(std::uint32_t n) const {
@@ -189,7 +190,7 @@ TEST_F(sq_test, full_is_full_and_room_comes_with_completions) {
   const auto before = ring_bytes();
   EXPECT_TRUE(queue.post({}).is(driver_error::queue_full));
   EXPECT_EQ(ring_bytes(), before);
-  const sent_request* const oldest = queue.retire(0);
+  const posted_request* const oldest = queue.retire(0);
   ASSERT_NE(oldest, nullptr);
   EXPECT_EQ(oldest->wr_id, 0u);
   EXPECT_TRUE(queue.post({}).ok());
@@ -211,7 +212,7 @@ TEST_F(sq_test, owner_bits_turn_with_each_round_and_blocks_ahead_are_stamped) {
       for (std::size_t at = 64; at < 192; at += 64)
         ASSERT_EQ(memory.word(entry(n + ahead) + at), wqe_stamp) << n << " " << ahead;
     }
-    const sent_request* const done = queue.retire(static_cast<std::uint16_t>(n));
+    const posted_request* const done = queue.retire(static_cast<std::uint16_t>(n));
     ASSERT_NE(done, nullptr);
     ASSERT_EQ(done->wr_id, n);
   }
@@ -221,7 +222,7 @@ TEST_F(sq_test, the_sixteen_bit_counter_wraps) {
   make(3, 1, 0);
   for (std::uint32_t n = 0; n < 0x10000 + 100; ++n) {
     ASSERT_TRUE(queue.post({.wr_id = n}).ok());
-    const sent_request* const done = queue.retire(static_cast<std::uint16_t>(n));
+    const posted_request* const done = queue.retire(static_cast<std::uint16_t>(n));
     ASSERT_NE(done, nullptr);
     ASSERT_EQ(done->wr_id, n);
   }

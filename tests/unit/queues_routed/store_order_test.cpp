@@ -22,6 +22,7 @@ struct access {
 };
 std::vector<access> accesses;
 std::function<void()> after_store;
+std::function<void(const std::byte* from, std::size_t bytes)> before_load;
 
 }  // namespace
 
@@ -33,6 +34,7 @@ void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept
   if (after_store) after_store();
 }
 void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (before_load) before_load(from, bytes);
   std::memcpy(to, from, bytes);
 }
 std::uint32_t mmio_read_32(const std::byte*) noexcept {
@@ -61,19 +63,28 @@ struct store_order_test : ::testing::Test {
     accesses.clear();
     after_store = nullptr;
   }
-  void TearDown() override { after_store = nullptr; }
+  void TearDown() override {
+    after_store = nullptr;
+    before_load = nullptr;
+  }
 };
 
 TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
   const sq_shape shape = sq_shape_for(4, 14, 200).value();
   ASSERT_EQ(shape.log_stride, 8);
-  std::vector<sent_request> slots(shape.entries());
+  std::vector<posted_request> slots(shape.entries());
   sq queue;
-  ASSERT_TRUE(
-      queue
-          .open(
-              {{ring, 0x1000, shape.bytes()}, shape, slots.data(), uar, 7, 14, 200, 1 << 30, true})
-          .ok());
+  ASSERT_TRUE(queue
+                  .open({{ring, 0x1000, shape.bytes()},
+                         shape,
+                         slots.data(),
+                         uar,
+                         7,
+                         14,
+                         200,
+                         1 << 30,
+                         opcodes_of_a_connection(true)})
+                  .ok());
   queue.accept(true);
   std::vector<data_entry> list(14, {0x1111'2222'3333'4444, 0x55, 0x66});
   std::vector<std::byte> payload(200, std::byte{0x77});
@@ -120,7 +131,7 @@ TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
     EXPECT_GE(moments, 8u);
     ASSERT_EQ(accesses.back().at,
               ring + ((std::size_t{n} & (shape.entries() - 1)) << shape.log_stride));
-    ASSERT_EQ(accesses.back().bytes, 4u) << "the owner word goes last, and alone";
+    ASSERT_EQ(accesses.back().bytes, 8u) << "the owner's word goes last, in one store";
     queue.ring();
     ASSERT_TRUE(accesses.back().is_register);
     ASSERT_NE(queue.retire(static_cast<std::uint16_t>(n)), nullptr);
@@ -129,7 +140,7 @@ TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
 
 TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
   const rq_shape shape = rq_shape_for(4, 2).value();
-  std::vector<posted_receive> slots(shape.entries());
+  std::vector<posted_request> slots(shape.entries());
   std::uint64_t record = 0;
   auto* const record_at = reinterpret_cast<std::byte*>(&record);
   rq queue;
@@ -140,9 +151,13 @@ TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
   accesses.clear();
   const data_entry entry{1, 2, 3};
   ASSERT_TRUE(queue.post_and_ring({.list = &entry, .entries = 1}).ok());
-  ASSERT_EQ(accesses.size(), 3u);
-  EXPECT_EQ(accesses[0].at, ring);
-  EXPECT_EQ(accesses[2].at, record_at);
+  // Each entry of the list, and its end, takes two words.
+  ASSERT_EQ(accesses.size(), 5u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_GE(accesses[i].at, ring);
+    EXPECT_LT(accesses[i].at, ring + shape.bytes());
+  }
+  EXPECT_EQ(accesses[4].at, record_at);
 }
 
 TEST_F(store_order_test, the_arm_record_is_there_before_the_doorbell) {
@@ -160,6 +175,39 @@ TEST_F(store_order_test, the_arm_record_is_there_before_the_doorbell) {
   EXPECT_EQ(accesses[0].at, record_at + 4);
   EXPECT_TRUE(accesses[1].is_register);
   EXPECT_EQ(accesses[1].bytes, 8u) << "one store";
+}
+
+TEST_F(store_order_test, forged_entries_do_not_keep_a_poll_going) {
+  constexpr unsigned log_entries = 4;
+  std::uint64_t record = 0;
+  qp_rings* slots[1];
+  qp_directory directory;
+  directory.open(slots, 1);
+  cq queue;
+  ASSERT_TRUE(queue
+                  .open({{ring, 0x1000, 32u << log_entries},
+                         log_entries,
+                         32,
+                         {reinterpret_cast<std::byte*>(&record), 0x2000, 8},
+                         uar,
+                         1,
+                         &directory})
+                  .ok());
+  // A device that has always just written the entry that is looked at, for nobody's queue pair.
+  unsigned looks = 0;
+  before_load = [&](const std::byte* from, std::size_t bytes) {
+    const auto offset = static_cast<std::size_t>(from - ring);
+    if (bytes != 8 || offset % 32 != 24) return;
+    ASSERT_LT(++looks, 1000u);
+    image<cqe> e;
+    e.set<&cqe::qpn>(0x42).set<&cqe::is_send>(true);
+    e.set<&cqe::owner>((queue.consumer_counter() >> log_entries & 1) != 0);
+    std::memcpy(ring + offset - 24, e.data(), cqe::bytes);
+  };
+  work_completion w;
+  EXPECT_EQ(queue.poll(&w, 1), 0u);
+  EXPECT_LE(looks, 20u);
+  EXPECT_EQ(queue.dropped(), 16u);
 }
 
 }  // namespace

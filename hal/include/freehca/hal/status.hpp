@@ -52,34 +52,30 @@ class [[nodiscard]] status {
       : status(c == layouts::command_status::ok ? origin::none : origin::firmware,
                static_cast<unsigned>(c), at) {}
 
-  constexpr bool ok() const { return who_ == origin::none; }
-  constexpr origin who() const { return who_; }
-  constexpr std::uint8_t code() const {
-    return code_;
-  }  ///< raw: of the enumeration that who() selects
-  constexpr std::uint16_t where() const { return where_; }
+  constexpr bool ok() const { return who() == origin::none; }
+  constexpr origin who() const { return static_cast<origin>(bits_ & 0xff); }
+  /// raw: of the enumeration that who() selects
+  constexpr std::uint8_t code() const { return static_cast<std::uint8_t>(bits_ >> 8); }
+  constexpr std::uint16_t where() const { return static_cast<std::uint16_t>(bits_ >> 16); }
   constexpr status at(unsigned place) const {
-    status s = *this;
-    s.where_ = static_cast<std::uint16_t>(place);
-    return s;
+    return status(who(), code(), static_cast<std::uint16_t>(place));
   }
   constexpr bool is(driver_error c) const {
-    return who_ == origin::driver && code_ == static_cast<std::uint8_t>(c);
+    return who() == origin::driver && code() == static_cast<std::uint8_t>(c);
   }
   constexpr bool is(transport_error c) const {
-    return who_ == origin::transport && code_ == static_cast<std::uint8_t>(c);
+    return who() == origin::transport && code() == static_cast<std::uint8_t>(c);
   }
   constexpr bool is(layouts::command_status c) const {
-    return who_ == origin::firmware && code_ == static_cast<std::uint8_t>(c);
+    return who() == origin::firmware && code() == static_cast<std::uint8_t>(c);
   }
   friend constexpr bool operator==(const status&, const status&) = default;
 
  private:
   constexpr status(origin w, unsigned c, unsigned at)
-      : who_(w), code_(static_cast<std::uint8_t>(c)), where_(static_cast<std::uint16_t>(at)) {}
-  origin who_ = origin::none;
-  std::uint8_t code_ = 0;
-  std::uint16_t where_ = 0;
+      : bits_(static_cast<std::uint32_t>(w) | (c & 0xff) << 8 | at << 16) {}
+  // One number, so that a constant is one instruction: who, 8 bits of code, 16 of place.
+  std::uint32_t bits_ = 0;
 };
 static_assert(sizeof(status) == 4 && std::is_trivially_copyable_v<status>);
 

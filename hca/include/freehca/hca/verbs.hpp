@@ -209,7 +209,7 @@ inline constexpr std::size_t request_unit = 64;
 constexpr std::size_t verbs::storage_bytes(const budget& d, const verbs_budget& b) {
   using detail::up_to_16;
   const std::size_t requests =
-      up_to_16(std::size_t{b.requests} * sizeof(queues::sent_request)) + detail::request_unit;
+      up_to_16(std::size_t{b.requests} * sizeof(queues::posted_request)) + detail::request_unit;
   return up_to_16(b.protection_domains * sizeof(protection_domain)) +
          up_to_16(b.memory_regions * sizeof(memory_region)) +
          up_to_16(b.completion_queues * sizeof(completion_queue)) +

@@ -12,15 +12,15 @@
 #include <freehca/layouts/cqe.hpp>
 #include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/register_map.hpp>
+#include <freehca/layouts/word.hpp>
 
 #include <freehca/queues/directory.hpp>
 #include <freehca/queues/work_completion.hpp>
 
 namespace freehca::queues {
 
-/// What a completion queue stands on; outlives it.
 struct cq_resources {
-  dma_region ring;            ///< cq::ring_bytes(...)
+  dma_region ring;            ///< cq::ring_bytes(...), aligned to 64
   unsigned log_entries = 0;   ///< at most 22
   unsigned entry_bytes = 32;  ///< 32, or 64 where INIT_HCA chose that
   dma_region record;          ///< the doorbell record: 8 bytes, aligned to 8
@@ -29,7 +29,11 @@ struct cq_resources {
   const qp_directory* queue_pairs = nullptr;
 };
 
-/// The ring of a completion queue. Issues no command. One owner thread.
+/// A completion queue. Issues no command. One owner thread, that of the queue pairs whose requests
+/// complete here.
+///
+/// An entry's last 64-bit word has its owner bit; one load of it sees that bit and, with it, which
+/// WQE it is and how it ended.
 class cq {
  public:
   static constexpr std::size_t ring_bytes(unsigned log_entries, unsigned entry_bytes) {
@@ -39,16 +43,31 @@ class cq {
   /// Takes the ring and makes every entry the device's: before SW2HW_CQ.
   /// driver_error::bad_argument.
   status open(const cq_resources& resources);
-  void close() { ring_ = {}; }
-  bool is_open() const { return ring_.host != nullptr; }
+  void close() { *this = cq{}; }
+  bool is_open() const { return ring_ != nullptr; }
 
   /// Takes at most `most` completions and tells the device about it. Entries that name no live
   /// queue pair or no outstanding request are dropped and counted; fewer than `most` means that the
-  /// ring was empty.
-  unsigned poll(work_completion* to, unsigned most);
+  /// ring was empty, or held as many such entries as it has places.
+  unsigned poll(work_completion* to, unsigned most) {
+    if (!pending() || most == 0) return 0;
+    return take(to, most);
+  }
+
+  /// The same, each given to sink(const work_completion&): for whoever keeps none of them. The
+  /// device is told of each first, so that the sink may post; it may remove queue pairs too. It
+  /// neither polls nor closes this queue.
+  template <class Sink>
+  [[gnu::always_inline]] unsigned drain(unsigned most, Sink&& sink) {
+    if (!pending() || most == 0) return 0;
+    work_completion each;
+    return walk<0>(&each, most, sink);
+  }
 
   /// Is there an entry that poll() would take?
-  bool pending() const { return is_open() && is_mine(entry_at(consumer_), consumer_); }
+  [[gnu::always_inline]] bool pending() const {
+    return is_open() && is_mine(last_word_of(at_), lap_);
+  }
 
   /// Asks for one event at the next completion, or the next solicited or failed one. What came
   /// since the last poll() counts as next: poll once more after arming only where events can be
@@ -63,42 +82,164 @@ class cq {
   void forget(std::uint32_t qpn);
 
   std::uint32_t cqn() const { return cqn_; }
-  std::uint32_t entries() const { return entries_; }
-  std::uint32_t consumer_counter() const { return consumer_ & counter_mask; }
+  std::uint32_t entries() const { return mask_ + 1; }
+  std::uint32_t consumer_counter() const { return consumer() & counter_mask; }
   /// Entries that made no sense, since open().
   std::uint64_t dropped() const { return dropped_; }
 
  private:
+  using rows = layouts::cqe_rows;
   static constexpr std::uint32_t counter_mask = 0xffffff;
-  using entry = layouts::image<layouts::cqe>;
+  static constexpr std::size_t last_word = layouts::cqe::bytes - 8;
+  // Of words as they stand in memory: what is only tested needs no swap.
+  static constexpr std::uint64_t owner = layouts::bit_in_memory<&rows::owner>;
+  static constexpr std::uint64_t sent = layouts::bit_in_memory<&rows::is_send>;
+  /// Bit 4 of the opcode sets errors, the mark of a resize, reads, atomics and memory management
+  /// apart.
+  static constexpr std::uint64_t special = layouts::swap_be(layouts::in_word<&rows::opcode>(0x10));
 
+  [[gnu::always_inline]] static std::uint64_t last_word_of(const std::byte* entry) {
+    return layouts::swap_be(dma::load_be64(entry + last_word));
+  }
+  [[gnu::always_inline]] static bool is_mine(std::uint64_t word, std::uint64_t lap) {
+    return ((word ^ lap) & owner) == 0;
+  }
   std::byte* entry_at(std::uint32_t counter) const {
-    return ring_.host + std::size_t{counter & (entries_ - 1)} * entry_bytes_ + offset_;
+    return begin_ + (std::size_t{counter & mask_} << log_stride_);
   }
-  static entry load_owner_word(const std::byte* at) {
-    constexpr std::size_t word = layouts::cqe{}.owner.offset;
-    entry e;
-    layouts::store_be(e.data() + word, dma::load_be32(at + word));
-    return e;
+  std::uint64_t lap_of(std::uint32_t counter) const {
+    return (counter & (mask_ + 1)) != 0 ? owner : 0;
   }
-  bool is_mine(const std::byte* at, std::uint32_t counter) const {
-    return load_owner_word(at).get<&layouts::cqe::owner>() == ((counter & entries_) != 0);
+  /// Entries taken since open().
+  std::uint32_t consumer() const {
+    return laps_ + static_cast<std::uint32_t>((at_ - begin_) >> log_stride_);
   }
-  bool decode(const entry& e, work_completion& to);
-  void tell_consumer();
+  void go_to(std::uint32_t counter) {
+    at_ = entry_at(counter);
+    lap_ = lap_of(counter);
+    laps_ = counter & ~mask_;
+  }
 
-  dma_region ring_;
+  [[gnu::noinline]] unsigned take(work_completion* to, unsigned most) {
+    return walk<1>(to, most, [](const work_completion&) {});
+  }
+  /// Goes through the ring from where it stands, `Step` completions of `to` further with each.
+  template <unsigned Step, class Sink>
+  [[gnu::always_inline]] unsigned walk(work_completion* to, unsigned most, Sink&& sink);
+  [[gnu::always_inline]] bool decode(const std::byte* entry, std::uint64_t word,
+                                     work_completion& to);
+  bool decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                      work_completion& to);
+  bool decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                      work_completion& to);
+  /// Forgets the queue pair of the entry before when it may have gone.
+  [[gnu::always_inline]] void look_at_changes() {
+    if (last_change_ != queue_pairs_->changes()) [[unlikely]] {
+      last_change_ = queue_pairs_->changes();
+      last_qpn_ = nobody;
+    }
+  }
+  /// The head of the completion and the entry, whose last word was loaded already: what was judged
+  /// by it is what the completion has.
+  [[gnu::always_inline]] static void fill(work_completion& to, const posted_request& request,
+                                          const qp_rings& pair, const std::byte* entry,
+                                          std::uint64_t word) {
+    __builtin_memcpy(static_cast<void*>(&to), &request, sizeof request);
+    to.queue = &pair;
+    dma::load_bytes(reinterpret_cast<std::byte*>(to.entry), entry, last_word);
+    to.entry[last_word / 8] = word;
+  }
+  [[gnu::noinline, gnu::cold]] bool look_up(std::uint32_t qpn_in_memory);
+  [[gnu::cold]] bool drop() {
+    ++dropped_;
+    return false;
+  }
+  [[gnu::always_inline]] void tell_consumer() {
+    layouts::image<layouts::cq_doorbell_record> record;
+    record.set<&layouts::cq_doorbell_record::update_ci>(consumer_counter());
+    barrier::dma_load_to_store();
+    dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
+  }
+
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};  // numbers have 24 bits
+
+  std::byte* at_ = nullptr;
+  std::uint64_t lap_ = 0;            // the owner bit that makes an entry ours
+  std::byte* last_ = nullptr;        // entry of the ring
+  qp_rings* last_pair_ = nullptr;    // that of the entry before
+  std::uint64_t last_change_ = 0;    // the directory's, when it was looked up
+  std::uint32_t last_qpn_ = nobody;  // its number as it stands in memory; with last_pair_
+  std::uint32_t laps_ = 0;           // entries of whole laps
+  std::uint32_t mask_ = 0;
+  std::uint32_t stride_ = 32;
+  std::uint32_t log_stride_ = 5;
+  std::byte* begin_ = nullptr;  // of the first entry, in its second half where it has 64 bytes
+  std::byte* ring_ = nullptr;
   dma_region record_;
   mmio_region uar_;
   const qp_directory* queue_pairs_ = nullptr;
   std::uint64_t dropped_ = 0;
   std::uint32_t cqn_ = 0;
-  std::uint32_t entries_ = 0;
-  std::uint32_t entry_bytes_ = 0;
-  std::uint32_t offset_ = 0;      // of the 32 bytes in an entry
-  std::uint32_t consumer_ = 0;    // counts on; the device has 24 bits of it
   std::uint32_t arm_number_ = 1;  // Linux begins with 1 (hw/mlx4/cq.c mlx4_cq_alloc)
 };
-static_assert(sizeof(void*) != 8 || sizeof(cq) <= 112);
+
+template <unsigned Step, class Sink>
+inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
+  look_at_changes();
+  const std::byte* entry = at_;
+  std::uint64_t word = last_word_of(entry);
+  unsigned left = most;
+  // Forged entries could keep this going for as long as the device makes them.
+  for (std::uint32_t senseless = 0;;) {
+    barrier::dma_load_to_dma_load();
+    if (entry != last_) [[likely]] {
+      at_ += stride_;
+    } else {
+      at_ = begin_;
+      lap_ ^= owner;
+      laps_ += mask_ + 1;
+    }
+    if (decode(entry, word, *to)) [[likely]] {
+      --left;
+      if constexpr (Step == 0) {
+        // What the sink posts may complete into the place of this entry.
+        tell_consumer();
+        sink(static_cast<const work_completion&>(*to));
+        look_at_changes();
+      }
+      to += Step;
+      if (left == 0) break;
+    } else if (++senseless > mask_) {
+      break;
+    }
+    entry = at_;
+    word = last_word_of(entry);
+    if (!is_mine(word, lap_)) break;
+  }
+  tell_consumer();
+  return most - left;
+}
+
+inline bool cq::decode(const std::byte* entry, std::uint64_t word, work_completion& to) {
+  constexpr std::uint32_t number = layouts::swap_be(static_cast<std::uint32_t>(rows{}.qpn.mask()));
+  const std::uint32_t qpn = layouts::swap_be(dma::load_be32(entry)) & number;
+  if (last_qpn_ != qpn) [[unlikely]]
+    if (!look_up(qpn)) return false;
+  qp_rings& pair = *last_pair_;
+  if ((word & special) != 0) [[unlikely]]
+    return decode_special(entry, word, pair, to);
+  if ((word & sent) == 0) return decode_receive(entry, word, pair, to);
+  const posted_request* const request = pair.send.retire(
+      static_cast<std::uint16_t>(layouts::from_word<&rows::wqe_index>(layouts::swap_be(word))));
+  if (request == nullptr) [[unlikely]]
+    return drop();
+  fill(to, *request, pair, entry, word);
+  if (brings_data(to.opcode)) [[unlikely]] {
+    // Reads and atomics complete with opcodes of their own.
+    to.byte_count = 0;
+    to.status = completion_status::implausible;
+  }
+  return true;
+}
 
 }  // namespace freehca::queues

@@ -43,16 +43,22 @@ class qp_directory {
     qp_rings*& slot = slots_[rings.qpn & mask_];
     if (slot != nullptr) return driver_error::busy;
     slot = &rings;
+    ++changes_;
     return {};
   }
   void remove(const qp_rings& rings) {
+    ++changes_;
     if (slots_ != nullptr && slots_[rings.qpn & mask_] == &rings)
       slots_[rings.qpn & mask_] = nullptr;
   }
 
+  /// Another number after each change: what was found before may be gone.
+  std::uint64_t changes() const { return changes_; }
+
  private:
   qp_rings** slots_ = nullptr;
   std::uint32_t mask_ = 0;
+  std::uint64_t changes_ = 1;
 };
 
 }  // namespace freehca::queues

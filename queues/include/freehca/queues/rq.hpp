@@ -12,6 +12,7 @@
 #include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include <freehca/queues/work_completion.hpp>
 #include <freehca/queues/work_request.hpp>
 
 namespace freehca::queues {
@@ -41,17 +42,11 @@ constexpr result<rq_shape> rq_shape_for(std::uint32_t requests, unsigned scatter
 }
 static_assert(rq_shape_for(3, 3).value() == rq_shape{2, 6});
 
-/// What the driver keeps of a posted receive.
-struct posted_receive {
-  std::uint64_t wr_id = 0;
-  std::uint64_t bytes = 0;
-};
-
 /// What a receive queue stands on; outlives it.
 struct rq_resources {
   dma_region ring;  ///< shape.bytes()
   rq_shape shape;
-  posted_receive* slots = nullptr;  ///< shape.entries() of them
+  posted_request* slots = nullptr;  ///< shape.entries() of them
   dma_region record;                ///< the doorbell record: 4 bytes, aligned to 4
   unsigned most_scatter = 0;        ///< no more than shape.most_scatter()
 };
@@ -92,14 +87,14 @@ class rq {
   }
 
   /// Retires the oldest receive; null unless it is the one that the device names.
-  const posted_receive* retire(std::uint16_t wqe_index) {
+  const posted_request* retire(std::uint16_t wqe_index) {
     if (head_ == tail_ || ((wqe_index ^ tail_) & (entries_ - 1)) != 0) return nullptr;
     return &slots_[tail_++ & (entries_ - 1)];
   }
 
   /// Retires the oldest outstanding receive of a device that will tell of none any more. Null:
   /// there is none.
-  const posted_receive* retire_oldest() {
+  const posted_request* retire_oldest() {
     return head_ == tail_ ? nullptr : &slots_[tail_++ & (entries_ - 1)];
   }
 
@@ -114,7 +109,7 @@ class rq {
 
   dma_region ring_;
   dma_region record_;
-  posted_receive* slots_ = nullptr;
+  posted_request* slots_ = nullptr;
   std::uint32_t entries_ = 0;
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;

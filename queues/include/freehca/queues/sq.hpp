@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include <freehca/hal/assert.hpp>
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
@@ -13,81 +15,147 @@
 #include <freehca/layouts/register_map.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq_shape.hpp>
 #include <freehca/queues/work_completion.hpp>
 #include <freehca/queues/work_request.hpp>
+#include <freehca/queues/wqe_stores.hpp>
 
 namespace freehca::queues {
 
-/// What the driver keeps of a posted send request.
-struct sent_request {
-  std::uint64_t wr_id = 0;
-  std::uint32_t bytes = 0;  ///< of data
-  std::uint8_t units = 0;   ///< of the WQE that was last written here: what has to be stamped again
-  work_opcode opcode = work_opcode::send;
-};
-static_assert(sizeof(sent_request) == 16);
-
 /// What a send queue stands on; outlives it.
 struct sq_resources {
-  dma_region ring;  ///< shape.bytes()
+  dma_region ring;  ///< shape.bytes(), aligned to 64
   sq_shape shape;
-  sent_request* slots = nullptr;  ///< shape.entries() of them
-  mmio_region uar;                ///< the UAR page that the queue pair was created with
+  posted_request* slots = nullptr;  ///< shape.entries() of them
+  mmio_region uar;                  ///< the UAR page that the queue pair was created with
   std::uint32_t qpn = 0;
   unsigned most_gather = 0;       ///< no more than fit the stride
   std::uint32_t most_inline = 0;  ///< bytes, no more than fit the stride
   std::uint64_t most_message_bytes = 0;
-  bool atomics = false;
+  /// opcode_bit() of each opcode that the service has and the device offers.
+  std::uint32_t opcodes = 0;
 };
 
-/// The send queue of a reliable connection. Issues no command. Requests complete in order; one that
-/// is not signaled is retired by a later completion. One owner thread, that of the CQ.
+/// The opcodes of a reliable connection.
+constexpr std::uint32_t opcodes_of_a_connection(bool atomics) {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::nop) | opcode_bit(o::send) | opcode_bit(o::send_imm) |
+         opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm) | opcode_bit(o::rdma_read) |
+         (atomics ? opcode_bit(o::atomic_cs) | opcode_bit(o::atomic_fa) : 0);
+}
+
+/// The send queue of a queue pair. Issues no command. Requests complete in order; one that is not
+/// signaled is retired by a later completion. One owner thread, that of the CQ.
+///
+/// A post is a check and stores, straight into the ring. Whatever else can stop or delay one (the
+/// state, the room, the end of the ring, the stamps ahead of the producer) is settled for a run of
+/// entries at a time: see prepare().
 class sq {
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};  // the number of no batch
+  /// Where the next request goes. `left` requests follow each other from here; at 0 prepare() is
+  /// asked. The order of the members matters to g++ 12, which else packs the pointers into a vector
+  /// register and out of it.
+  struct cursor {
+    std::byte* at = nullptr;
+    std::uint64_t owner = 0;  // the owner bit of this lap, in the word of the control segment
+    posted_request* slot = nullptr;
+    std::uint32_t left = 0;
+  };
+
  public:
   /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
   status open(const sq_resources& resources);
   void close() {
-    ring_ = {};
-    head_ = tail_ = 0;
+    FREEHCA_ASSERT(open_batch_ == 0);
+    *this = sq{};
   }
-  bool is_open() const { return ring_.host != nullptr; }
+  bool is_open() const { return ring_ != nullptr; }
   /// Makes every entry the software's and forgets what was posted: before RST2INIT.
   void reset();
 
   /// Whether post() is allowed: the queue pair is in RTS or in ERROR. Not after open() or reset().
-  void accept(bool on) { accepts_ = on; }
+  void accept(bool on) {
+    FREEHCA_ASSERT(open_batch_ == 0);
+    accepts_ = on;
+    next_.left = 0;
+  }
 
   /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was
   /// touched on an error: driver_error::queue_full, ::bad_argument (too many entries, too much
-  /// data), ::unsupported, ::bad_state (not open, or see accept()).
+  /// data), ::unsupported (an opcode that the service or the device does not have), ::bad_state
+  /// (not open, or see accept()), ::busy (a batch is open).
+  template <class Request>
+  [[gnu::always_inline]] status post(const Request& request) {
+    return post_at(next_, 0, request);
+  }
+  /// The same of a request whose opcode is known at run time alone.
   status post(const send_request& request);
 
   /// Tells the device that there is work.
   void ring() {
     barrier::dma_store_to_mmio_store();
-    mmio::write_32(uar_, layouts::uar::send_doorbell, layouts::send_doorbell_word(qpn_));
+    mmio::write_32(uar_, layouts::uar::send_doorbell, doorbell_);
   }
 
-  status post_and_ring(const send_request& request) {
+  template <class Request>
+  [[gnu::always_inline]] status post_and_ring(const Request& request) {
     const status posted = post(request);
-    if (posted.ok()) ring();
+    if (posted.ok()) [[likely]]
+      ring();
     return posted;
   }
+  status post_and_ring(const send_request& request) { return post_and_ring<send_request>(request); }
+
+  /// Posts and one ring() behind them, when the batch ends. Meanwhile the place in the ring is the
+  /// batch's: cq::poll() is allowed, posting past it and a second batch are driver_error::busy.
+  /// Lives no longer than the queue, and over no reset(), close() or accept().
+  class batch {
+   public:
+    [[gnu::always_inline]] explicit batch(sq& queue) : queue_(queue), head_(queue.head_) {
+      if (queue.open_batch_ != 0) [[unlikely]]
+        return;
+      next_ = queue.next_;
+      queue.next_.left = 0;
+      number_ = queue.open_batch_ = queue.batches_ = queue.batches_ % (nobody - 1) + 1;
+    }
+    batch(const batch&) = delete;
+    batch& operator=(const batch&) = delete;
+    template <class Request>
+    [[gnu::always_inline]] status post(const Request& request) {
+      return queue_.post_at(next_, number_, request);
+    }
+    [[gnu::always_inline]] ~batch() {
+      if (queue_.open_batch_ != number_) [[unlikely]]
+        return;
+      queue_.open_batch_ = 0;
+      queue_.next_ = next_;
+      if (!queue_.accepts_) [[unlikely]]
+        queue_.next_.left = 0;
+      if (queue_.head_ != head_) queue_.ring();
+    }
+
+   private:
+    sq& queue_;
+    cursor next_;
+    std::uint32_t head_;
+    std::uint32_t number_ = nobody;
+  };
 
   /// Retires the request of WQE counter `wqe_index` and all before it. Null when the device names
   /// one that is not outstanding.
-  const sent_request* retire(std::uint16_t wqe_index) {
+  const posted_request* retire(std::uint16_t wqe_index) {
     const auto ahead = static_cast<std::uint16_t>(wqe_index - static_cast<std::uint16_t>(tail_));
-    if (ahead >= outstanding()) return nullptr;
-    tail_ += ahead;
-    return &slots_[tail_++ & (entries_ - 1)];
+    if (ahead >= outstanding()) [[unlikely]]
+      return nullptr;
+    tail_ += ahead + 1u;
+    return slots_ + (wqe_index & mask_);
   }
 
   /// Retires the oldest outstanding request of a device that will tell of none any more. Null:
   /// there is none.
-  const sent_request* retire_oldest() {
-    return head_ == tail_ ? nullptr : &slots_[tail_++ & (entries_ - 1)];
+  const posted_request* retire_oldest() {
+    return head_ == tail_ ? nullptr : slots_ + (tail_++ & mask_);
   }
 
   std::uint32_t outstanding() const { return head_ - tail_; }
@@ -97,29 +165,148 @@ class sq {
   std::uint32_t most_inline() const { return most_inline_; }
 
  private:
-  status check(const send_request& request, std::uint64_t bytes) const;
-  void stamp(std::uint32_t counter);
-  void store(std::uint32_t counter, const std::byte* wqe, unsigned units);
-  std::byte* entry_at(std::uint32_t counter) const {
-    return ring_.host + (std::size_t{counter & (entries_ - 1)} << log_stride_);
-  }
+  /// The most that are prepared at once, so that no post takes much longer than others.
+  static constexpr std::uint32_t most_prepared = 64;
 
-  dma_region ring_;
-  sent_request* slots_ = nullptr;
-  mmio_region uar_;
-  std::uint64_t most_message_bytes_ = 0;
-  std::uint32_t qpn_ = 0;
-  std::uint32_t entries_ = 0;
-  std::uint32_t spare_ = 0;
-  std::uint32_t most_posted_ = 0;
+  /// Settles what a run of requests needs that begins at head_, and leaves it in prepared_.
+  /// `asker`: the number of the batch that asks, or 0.
+  [[gnu::noinline, gnu::cold]] status prepare(std::uint32_t asker);
+  template <class Request>
+  [[gnu::always_inline]] status check(const Request& request, std::uint64_t& bytes,
+                                      unsigned& entries) const;
+  template <class Request>
+  [[gnu::always_inline]] status post_at(cursor& next, std::uint32_t asker, const Request& request);
+  /// A request whose one entry has no bytes, or too many. Leaves in prepared_ where the next one
+  /// goes. The cursor by its members, so that a batch's stays in registers.
+  template <class Request>
+  [[gnu::noinline, gnu::cold]] status post_empty(std::byte* at, posted_request* slot,
+                                                 std::uint64_t owner, std::uint32_t left,
+                                                 std::uint32_t asker, const Request& request);
+
+  cursor next_;
+  posted_request* slots_ = nullptr;
+  std::uint32_t mask_ = 0;
+  std::uint32_t stride_ = 64;
   std::uint32_t head_ = 0;  // counts on; the device has 16 bits of it
   std::uint32_t tail_ = 0;
-  std::uint32_t most_inline_ = 0;
+  std::uint32_t opcodes_ = 0;
+  std::uint32_t most_bytes_ = 0;  // of a request with one entry
+  std::uint32_t doorbell_ = 0;
   std::uint16_t most_gather_ = 0;
-  std::uint8_t log_stride_ = 0;
-  bool atomics_ = false;
+  std::uint16_t most_inline_ = 0;
+  mmio_region uar_;
+  // From here on: what prepare() and the others need that are not called for each request.
+  cursor prepared_;
+  std::uint64_t most_message_bytes_ = 0;
+  std::uint32_t open_batch_ = 0;  // its number; 0: none
+  std::uint32_t batches_ = 0;
+  std::byte* ring_ = nullptr;
+  std::uint32_t spare_ = 0;
+  std::uint32_t most_posted_ = 0;
   bool accepts_ = false;
 };
-static_assert(sizeof(void*) != 8 || sizeof(sq) <= 112);
+
+// What the device could not do is refused before the ring is touched.
+template <class Request>
+inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entries) const {
+  if ((opcodes_ & opcode_bit(Request::opcode)) == 0) [[unlikely]]
+    return next_.slot == nullptr ? driver_error::bad_state : driver_error::unsupported;
+  if constexpr (requires { r.data; }) {
+    using data = std::remove_cvref_t<decltype(r.data)>;
+    if constexpr (std::is_same_v<data, data_entry>) {
+      bytes = r.data.length;
+    } else if constexpr (std::is_same_v<data, inline_data>) {
+      bytes = r.data.length;
+      if (bytes > most_inline_ || (r.data.from == nullptr && bytes != 0)) [[unlikely]]
+        return driver_error::bad_argument;
+    } else {
+      if (r.data.first == nullptr && r.data.count != 0) [[unlikely]]
+        return driver_error::bad_argument;
+      for (std::uint32_t i = 0; i < r.data.count; ++i) {
+        const std::uint32_t length = r.data.first[i].length;
+        if (length > most_data_bytes) [[unlikely]]
+          return driver_error::bad_argument;
+        bytes += length;
+        entries += length != 0;
+      }
+      if (entries > most_gather_ || bytes > most_message_bytes_) [[unlikely]]
+        return driver_error::bad_argument;
+    }
+  }
+  if constexpr (requires { r.operand; })
+    if (bytes != 8) [[unlikely]]
+      return driver_error::bad_argument;
+  return {};
+}
+
+template <class Request>
+status sq::post_empty(std::byte* at, posted_request* slot, std::uint64_t owner, std::uint32_t left,
+                      std::uint32_t asker, const Request& r) {
+  cursor next{at, owner, slot, left};
+  status s = driver_error::bad_argument;
+  if constexpr (requires { without_data(r); })
+    if (r.data.length == 0) s = post_at(next, asker, without_data(r));
+  prepared_ = next;
+  return s;
+}
+
+template <class Request>
+inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
+  using namespace layouts;
+  std::uint64_t bytes = 0;
+  unsigned entries = 0;
+  if (const status s = check(r, bytes, entries); !s.ok()) [[unlikely]]
+    return s;
+  if constexpr (requires { r.data.lkey; })
+    if (r.data.length - 1u >= most_bytes_) [[unlikely]] {
+      const status s = post_empty(next.at, next.slot, next.owner, next.left, asker, r);
+      next = prepared_;
+      return s;
+    }
+  if (next.left == 0) [[unlikely]] {
+    const status s = prepare(asker);
+    if (!s.ok()) return s;
+    next = prepared_;
+  }
+  --next.left;
+  std::byte* const wqe = next.at;
+  posted_request* const slot = next.slot;
+  next.at = wqe + stride_;
+  next.slot = slot + 1;
+  ++head_;
+  *slot = {r.wr_id, brings_data(Request::completes_as) ? static_cast<std::uint32_t>(bytes) : 0,
+           Request::completes_as, completion_status::ok, 0};
+
+  std::uint32_t at = wqe_ctrl::bytes;
+  if constexpr (requires { r.remote; }) {
+    store_remote(wqe + at, r.remote);
+    at += wqe_remote_address::bytes;
+  }
+  if constexpr (requires { r.operand; }) {
+    dma::store_be64(wqe + at + wqe_atomic{}.swap_add.offset, r.operand);
+    std::uint64_t compare = 0;
+    if constexpr (requires { r.compare; }) compare = r.compare;
+    dma::store_be64(wqe + at + wqe_atomic{}.compare.offset, compare);
+    at += wqe_atomic::bytes;
+  }
+  if constexpr (requires { r.data; }) {
+    using data = std::remove_cvref_t<decltype(r.data)>;
+    if constexpr (std::is_same_v<data, data_entry>) {
+      store_data(wqe, at, r.data);
+      at += wqe_data::bytes;
+    } else if constexpr (std::is_same_v<data, inline_data>) {
+      at = store_inline(wqe, at, r.data);
+    } else {
+      at = store_list(wqe, at, r.data, entries);
+    }
+  }
+  std::uint32_t immediate = 0;
+  if constexpr (requires { r.immediate; }) immediate = r.immediate;
+  give_away(wqe,
+            next.owner | in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
+                in_word<&wqe_ctrl::ds>(at / wqe_unit),
+            r.flags, immediate);
+  return {};
+}
 
 }  // namespace freehca::queues

@@ -2,11 +2,19 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+
+#include <freehca/layouts/cqe.hpp>
+#include <freehca/layouts/word.hpp>
+
+#include <freehca/queues/requests.hpp>
 
 namespace freehca::queues {
 
-/// How a work request ended. The device's own code is in work_completion::syndrome.
+struct qp_rings;
+
 enum class completion_status : std::uint8_t {
   ok,
   local_length,
@@ -27,40 +35,92 @@ enum class completion_status : std::uint8_t {
   device_reset,  ///< the device was reset before it told: carried out, or in part, or not at all
 };
 
-/// English, without a full stop.
+/// The status in words: never null, lives for ever.
 const char* name_of(completion_status s);
 
-/// What completed. Of a failed send the driver's own record tells, of a failed receive nothing but
-/// `receive`.
-enum class work_opcode : std::uint8_t {
-  send,
-  rdma_write,
-  rdma_read,
-  compare_and_swap,
-  fetch_and_add,
-  nop,
-  receive,
-  /// Byte_count counts what was written, elsewhere than into the receive's buffer.
-  receive_rdma_with_immediate,
+/// What the driver keeps of a posted request, 16 bytes: the head of its completion, written when it
+/// is posted and copied when it completes.
+struct posted_request {
+  std::uint64_t wr_id = 0;
+  /// Of data: those that come back, or that there is room for.
+  std::uint32_t bytes = 0;
+  work_opcode opcode = work_opcode::send;
+  completion_status status = completion_status::ok;
+  std::uint16_t unused = 0;  ///< where a completion has its syndromes
 };
 
-/// An entry of a completion queue in plain numbers.
+/// A request that ended. Its fields that come from the device are read from the entry on demand.
 struct work_completion {
   std::uint64_t wr_id = 0;
-  std::uint32_t qpn = 0;         ///< of the queue pair that the request was posted to
-  std::uint32_t byte_count = 0;  ///< of reads, atomics and receives
-  std::uint32_t immediate = 0;   ///< with has_immediate
-  std::uint32_t source_qpn = 0;  ///< receives
-  std::uint16_t slid = 0;        ///< receives
-  completion_status status = completion_status::ok;
+  std::uint32_t byte_count = 0;  ///< of reads, atomics and receives; else 0
   work_opcode opcode = work_opcode::send;
+  completion_status status = completion_status::ok;
   std::uint8_t syndrome = 0;         ///< raw; 0 unless the device reported an error
   std::uint8_t vendor_syndrome = 0;  ///< raw
-  std::uint8_t sl = 0;               ///< receives
-  bool has_immediate = false;
+  /// The queue pair that the request was posted to; not to be followed when that may have gone
+  /// since.
+  const qp_rings* queue = nullptr;
+  /// The entry as the device wrote it, which get() reads. When the device told of nothing
+  /// (completion_status::device_reset) it names the queue pair, and the rest is zero. But for that
+  /// number, the functions below that read it mean something only with ok().
+  std::uint64_t entry[layouts::cqe::bytes / 8] = {};
 
   bool ok() const { return status == completion_status::ok; }
+  /// The number of that queue pair.
+  std::uint32_t qpn() const { return static_cast<std::uint32_t>(get<&layouts::cqe_rows::qpn>()); }
+  void set_qpn(std::uint32_t n) {
+    entry[0] = layouts::swap_be(layouts::in_word<&layouts::cqe_rows::qpn>(n));
+  }
+
+  /// Field M of the entry, whatever it means there: layouts::cqe, cqe_timestamp, cqe_error.
+  template <auto M>
+  std::uint64_t get() const {
+    constexpr layouts::bits b = decltype(layouts::detail::table_of(M)){}.*M;
+    static_assert(b.offset < layouts::cqe::bytes);
+    return layouts::from_word<M>(layouts::swap_be(entry[b.offset / 8]));
+  }
+
+  /// Does the receive have immediate data? Never without ok().
+  bool has_immediate() const;
+  /// The immediate data, with has_immediate().
+  std::uint32_t immediate() const {
+    return static_cast<std::uint32_t>(get<&layouts::cqe_rows::immediate>());
+  }
+  /// Did the sender invalidate a key of ours? Then immediate() is that key. Never without ok().
+  bool has_invalidated() const;
+  /// Receives: who sent.
+  std::uint32_t source_qpn() const {
+    return static_cast<std::uint32_t>(get<&layouts::cqe_rows::remote_qpn>());
+  }
+  std::uint16_t slid() const { return static_cast<std::uint16_t>(get<&layouts::cqe::slid>()); }
+  std::uint8_t sl() const { return static_cast<std::uint8_t>(get<&layouts::cqe::sl>()); }
+  /// Receives of datagrams: the first 40 bytes of the buffer hold a GRH.
+  bool has_grh() const { return get<&layouts::cqe_rows::grh>() != 0; }
+  /// Receives of QP1: the index of the P_Key that admitted the packet.
+  unsigned pkey_index() const { return immediate() & 0x7f; }
 };
-static_assert(sizeof(work_completion) == 32);
+static_assert(sizeof(posted_request) == 16 && sizeof(work_completion) == 56 &&
+              offsetof(work_completion, wr_id) == offsetof(posted_request, wr_id) &&
+              offsetof(work_completion, byte_count) == offsetof(posted_request, bytes) &&
+              offsetof(work_completion, opcode) == offsetof(posted_request, opcode) &&
+              offsetof(work_completion, status) == offsetof(posted_request, status) &&
+              offsetof(work_completion, syndrome) == offsetof(posted_request, unused) &&
+              offsetof(work_completion, queue) == sizeof(posted_request) &&
+              std::is_trivially_copyable_v<work_completion>);
+
+inline bool work_completion::has_immediate() const {
+  using layouts::cqe_opcode;
+  if (!ok()) return false;
+  if (opcode == work_opcode::receive_rdma_with_immediate) return true;
+  if (opcode != work_opcode::receive) return false;
+  const auto code = static_cast<cqe_opcode>(get<&layouts::cqe_rows::opcode>());
+  return code == cqe_opcode::recv_send_imm;
+}
+
+inline bool work_completion::has_invalidated() const {
+  using layouts::cqe_opcode;
+  return ok() && opcode == work_opcode::receive &&
+         static_cast<cqe_opcode>(get<&layouts::cqe_rows::opcode>()) == cqe_opcode::recv_send_inval;
+}
 
 }  // namespace freehca::queues

@@ -5,15 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace freehca::queues {
+#include <freehca/queues/data_entry.hpp>
 
-/// One piece of registered memory: `address` as the region counts addresses, `length` in bytes, at
-/// most 2^31 - 1. An entry of length 0 is allowed and names nothing.
-struct data_entry {
-  std::uint64_t address = 0;
-  std::uint32_t length = 0;
-  std::uint32_t lkey = 0;
-};
+namespace freehca::queues {
 
 /// What a send request asks for. `nop` does nothing but complete.
 enum class send_opcode : std::uint8_t {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// freehca_bench_rings CASE TIMES [BATCH]: posts and polls TIMES times, BATCH requests each, for
+// valgrind to count the instructions of the functions "counted_...". What makes the requests and
+// what stands in for the adapter is outside of them.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "stand_in.hpp"
+
+using namespace freehca;
+using namespace freehca::queues;
+
+namespace {
+
+constexpr unsigned most_batch = 64;
+
+/// The compiler knows nothing of the value.
+template <class T>
+T unknown(T value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+/// ... nor of the memory.
+void unknown_memory(const void* at) {
+  asm volatile("" : : "r"(at) : "memory");
+}
+
+int wrong(const char* what) {
+  std::fprintf(stderr, "rings: %s\n", what);
+  return 1;
+}
+
+}  // namespace
+
+// Not in the unnamed namespace, so that valgrind finds their names.
+[[gnu::noinline]] status counted_post(sq& queue, const rdma_write& r) {
+  return queue.post_and_ring(r);
+}
+[[gnu::noinline]] status counted_post_inline(sq& queue, const rdma_write_inline& r) {
+  return queue.post_and_ring(r);
+}
+[[gnu::noinline]] status counted_post_any(sq& queue, const send_request& r) {
+  return queue.post_and_ring(r);
+}
+[[gnu::noinline]] bool counted_post_batch(sq& queue, const rdma_write* r, unsigned count) {
+  sq::batch batch(queue);
+  for (unsigned i = 0; i < count; ++i)
+    if (!batch.post(r[i]).ok()) return false;
+  return true;
+}
+[[gnu::noinline]] unsigned counted_poll(cq& queue, work_completion* to, unsigned most) {
+  return queue.poll(to, most);
+}
+[[gnu::noinline]] std::uint64_t counted_drain(cq& queue, unsigned most) {
+  std::uint64_t sum = 0;
+  queue.drain(most, [&sum](const work_completion& c) { sum += c.wr_id; });
+  return sum;
+}
+
+int main(int count, char** words) {
+  const std::string_view which = count > 1 ? words[1] : "";
+  const auto times = count > 2 ? static_cast<unsigned>(std::strtoul(words[2], nullptr, 10)) : 0;
+  const auto batch = count > 3 ? static_cast<unsigned>(std::strtoul(words[3], nullptr, 10)) : 1;
+  if (times == 0 || batch == 0 || batch > most_batch) {
+    std::fprintf(
+        stderr,
+        "freehca_bench_rings post|inline|any|batch|drain|empty TIMES [BATCH]: BATCH from 1 "
+        "to %u\n",
+        most_batch);
+    return 2;
+  }
+  bench::stand_in hca(which == "inline" ? 64 : 0);
+  hca.open();
+  static std::byte data[64];
+  static rdma_write requests[most_batch];
+  static work_completion done[most_batch];
+  std::uint64_t id = 0;
+  for (unsigned i = 0; i < times; ++i, id += batch) {
+    if (which == "empty") {
+      if (counted_poll(hca.cq, done, 1) != 0) return wrong("a completion of nothing");
+      continue;
+    }
+    for (unsigned k = 0; k < batch; ++k)
+      requests[k] = {.wr_id = id + k,
+                     .remote = {unknown(std::uint64_t{0x1000}), unknown(0x77u)},
+                     .data = {unknown(std::uint64_t{0x2000}), unknown(64u), unknown(0x55u)}};
+    unknown_memory(requests);
+    bool posted = false;
+    if (which == "post") {
+      posted = counted_post(hca.pair.send, requests[0]).ok();
+    } else if (which == "inline") {
+      const rdma_write_inline r{
+          .wr_id = id, .remote = requests[0].remote, .data = {data, unknown(64u)}};
+      unknown_memory(&r);
+      posted = counted_post_inline(hca.pair.send, r).ok();
+    } else if (which == "any") {
+      const send_request r{.wr_id = id,
+                           .list = &requests[0].data,
+                           .entries = 1,
+                           .opcode = unknown(send_opcode::rdma_write),
+                           .rkey = 0x77,
+                           .remote_address = 0x1000};
+      unknown_memory(&r);
+      posted = counted_post_any(hca.pair.send, r).ok();
+    } else if (which == "batch" || which == "drain") {
+      posted = counted_post_batch(hca.pair.send, requests, batch);
+    } else {
+      return wrong("no such case");
+    }
+    if (!posted) return wrong("a post was refused");
+    hca.complete(batch);
+    if (which == "drain") {
+      if (counted_drain(hca.cq, batch) != batch * id + batch * (batch - 1) / 2)
+        return wrong("other completions than posts");
+      continue;
+    }
+    if (counted_poll(hca.cq, done, batch) != batch) return wrong("completions are missing");
+    for (unsigned k = 0; k < batch; ++k)
+      if (!done[k].ok() || done[k].wr_id != id + k) return wrong("a wrong completion");
+  }
+  return hca.cq.dropped() == 0 ? 0 : wrong("entries were dropped");
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Work requests as types. The members of a request say which segments its WQE has: `remote` a
+// remote address segment, `to` a datagram segment, `operand` an atomic segment, `immediate` the
+// immediate of the control segment, `data` a data segment for each entry, or inline ones. A new
+// opcode is a new struct.
+//
+// A request, its lists and its inline bytes are the caller's again when the post returns. The
+// memory that data entries name is the device's until the request completes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/layouts/word.hpp>
+#include <freehca/layouts/wqe.hpp>
+
+#include <freehca/queues/data_entry.hpp>
+#include <freehca/queues/work_request.hpp>
+
+namespace freehca::queues {
+
+/// Memory of the peer.
+struct remote_memory {
+  std::uint64_t address = 0;
+  std::uint32_t rkey = 0;
+};
+
+/// What a request asks for beside its opcode, as the control segment has it: a bit of the byte that
+/// ends its first word stands in the lowest byte, bits of its second word stand where they are
+/// there. So a post moves them with two instructions.
+enum class request_flags : std::uint64_t {
+  none = 0,
+  /// Starts when earlier reads and atomics are done.
+  fence = layouts::in_word<&layouts::wqe_ctrl_rows::fence>(1),
+  /// The receiver's completion wakes who waits for solicited ones.
+  solicited = layouts::in_word<&layouts::wqe_ctrl_rows::solicited>(1),
+  /// Completes with an entry in the CQ; an error completes in any case.
+  signaled = layouts::in_word<&layouts::wqe_ctrl_rows::cq_update>(
+      static_cast<std::uint64_t>(layouts::wqe_completion::always)),
+};
+constexpr request_flags operator|(request_flags a, request_flags b) {
+  return static_cast<request_flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
+}
+/// In the word of the control segment that begins at byte 0x00, and in the one at 0x08.
+constexpr std::uint64_t in_first_word(request_flags f) {
+  return static_cast<std::uint64_t>(f) & 0xff;
+}
+constexpr std::uint64_t in_second_word(request_flags f) {
+  return static_cast<std::uint64_t>(f) & ~std::uint64_t{0xff};
+}
+static_assert(in_first_word(request_flags::fence) != 0 &&
+              in_second_word(request_flags::fence) == 0 &&
+              in_first_word(request_flags::signaled | request_flags::solicited) == 0);
+
+/// What a completed request was.
+enum class work_opcode : std::uint8_t {
+  rdma_read,
+  compare_and_swap,
+  fetch_and_add,
+  send,
+  rdma_write,
+  nop,
+  receive,
+  /// The byte count is of what was written, elsewhere than into the receive's buffer.
+  receive_rdma_with_immediate,
+};
+/// Does a request of this kind bring data back?
+constexpr bool brings_data(work_opcode o) {
+  return o < work_opcode::send;
+}
+
+template <class Data>
+struct send_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;  ///< comes back in the completion
+  Data data{};
+  request_flags flags = request_flags::signaled;
+};
+using send = send_of<data_entry>;
+using send_list = send_of<data_list>;
+using send_inline = send_of<inline_data>;
+
+template <class Data>
+struct send_with_immediate_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send_imm;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;
+  Data data{};
+  std::uint32_t immediate = 0;  ///< as a number; big-endian on the wire
+  request_flags flags = request_flags::signaled;
+};
+using send_with_immediate = send_with_immediate_of<data_entry>;
+using send_with_immediate_list = send_with_immediate_of<data_list>;
+using send_with_immediate_inline = send_with_immediate_of<inline_data>;
+
+template <class Data>
+struct rdma_write_of {
+  static constexpr auto opcode = layouts::wqe_opcode::rdma_write;
+  static constexpr auto completes_as = work_opcode::rdma_write;
+  std::uint64_t wr_id = 0;
+  remote_memory remote{};
+  Data data{};
+  request_flags flags = request_flags::signaled;
+};
+using rdma_write = rdma_write_of<data_entry>;
+using rdma_write_list = rdma_write_of<data_list>;
+using rdma_write_inline = rdma_write_of<inline_data>;
+
+template <class Data>
+struct rdma_write_with_immediate_of {
+  static constexpr auto opcode = layouts::wqe_opcode::rdma_write_imm;
+  static constexpr auto completes_as = work_opcode::rdma_write;
+  std::uint64_t wr_id = 0;
+  remote_memory remote{};
+  Data data{};
+  std::uint32_t immediate = 0;
+  request_flags flags = request_flags::signaled;
+};
+using rdma_write_with_immediate = rdma_write_with_immediate_of<data_entry>;
+using rdma_write_with_immediate_list = rdma_write_with_immediate_of<data_list>;
+using rdma_write_with_immediate_inline = rdma_write_with_immediate_of<inline_data>;
+
+template <class Data>
+struct rdma_read_of {
+  static constexpr auto opcode = layouts::wqe_opcode::rdma_read;
+  static constexpr auto completes_as = work_opcode::rdma_read;
+  std::uint64_t wr_id = 0;
+  remote_memory remote{};
+  Data data{};  ///< where the answer goes
+  request_flags flags = request_flags::signaled;
+};
+using rdma_read = rdma_read_of<data_entry>;
+using rdma_read_list = rdma_read_of<data_list>;
+
+/// The same request of no bytes: an entry of length 0 names nothing, and has no segment.
+template <template <class> class Of>
+constexpr Of<data_list> without_data(const Of<data_entry>& r) {
+  Of<data_list> to;
+  to.wr_id = r.wr_id;
+  to.flags = r.flags;
+  if constexpr (requires { r.remote; }) to.remote = r.remote;
+  if constexpr (requires { r.immediate; }) to.immediate = r.immediate;
+  return to;
+}
+
+/// 8 bytes, atomic among this device's own atomics. `data`: where the value before goes.
+struct compare_and_swap {
+  static constexpr auto opcode = layouts::wqe_opcode::atomic_cs;
+  static constexpr auto completes_as = work_opcode::compare_and_swap;
+  std::uint64_t wr_id = 0;
+  remote_memory remote{};
+  std::uint64_t operand = 0;  ///< what is stored where `compare` stands
+  std::uint64_t compare = 0;
+  data_entry data{};
+  request_flags flags = request_flags::signaled;
+};
+
+struct fetch_and_add {
+  static constexpr auto opcode = layouts::wqe_opcode::atomic_fa;
+  static constexpr auto completes_as = work_opcode::fetch_and_add;
+  std::uint64_t wr_id = 0;
+  remote_memory remote{};
+  std::uint64_t operand = 0;  ///< what is added
+  data_entry data{};
+  request_flags flags = request_flags::signaled;
+};
+
+/// Does nothing but complete.
+struct nop {
+  static constexpr auto opcode = layouts::wqe_opcode::nop;
+  static constexpr auto completes_as = work_opcode::nop;
+  std::uint64_t wr_id = 0;
+  request_flags flags = request_flags::signaled;
+};
+
+/// The bit of an opcode in a set of opcodes.
+constexpr std::uint32_t opcode_bit(layouts::wqe_opcode o) {
+  return std::uint32_t{1} << static_cast<unsigned>(o);
+}
+
+}  // namespace freehca::queues

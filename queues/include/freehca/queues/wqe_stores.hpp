@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Segments of a WQE, stored straight into the ring. The first word of each 64-byte block but the
+// first replaces the stamp and goes last of its block, behind a barrier: the device may read the
+// ring ahead (layouts/wqe.hpp). The first block is given away by its first word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/barrier.hpp>
+#include <freehca/hal/dma.hpp>
+#include <freehca/layouts/word.hpp>
+#include <freehca/layouts/wqe.hpp>
+
+#include <freehca/queues/requests.hpp>
+
+namespace freehca::queues {
+
+/// The byte count of a data segment has 31 bits.
+inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
+
+[[gnu::always_inline]] inline void store_remote(std::byte* to, const remote_memory& r) {
+  using l = layouts::wqe_remote_address;
+  dma::store_be64(to + l{}.remote_address.offset, r.address);
+  dma::store_be64(to + l{}.rkey.offset, layouts::in_word<&l::rkey>(r.rkey));
+}
+
+/// A data segment; its first word goes last.
+[[gnu::always_inline]] inline void store_entry(std::byte* to, const data_entry& d) {
+  using l = layouts::wqe_data;
+  dma::store_be64(to + l{}.address.offset, d.address);
+  dma::store_be64(to,
+                  layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
+}
+
+/// A data segment at byte `at` of a send WQE.
+[[gnu::always_inline]] inline void store_data(std::byte* wqe, std::uint32_t at,
+                                              const data_entry& d) {
+  using l = layouts::wqe_data;
+  dma::store_be64(wqe + at + l{}.address.offset, d.address);
+  if (at % layouts::wqe_basic_block == 0) barrier::dma_store_to_dma_store();
+  dma::store_be64(wqe + at,
+                  layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
+}
+
+/// Data segments from byte `at` on, `entries` of which are not empty; from the last to the first,
+/// as the stamps want it. The WQE's length.
+[[gnu::always_inline]] inline std::uint32_t store_list(std::byte* wqe, std::uint32_t at,
+                                                       const data_list& list, unsigned entries) {
+  const auto each = static_cast<std::uint32_t>(layouts::wqe_data::bytes);
+  const std::uint32_t end = at + entries * each;
+  std::uint32_t to = end;
+  for (std::uint32_t i = list.count; i-- != 0;) {
+    if (list.first[i].length == 0) continue;
+    to -= each;
+    store_data(wqe, to, list.first[i]);
+  }
+  return end;
+}
+
+/// Inline segments from byte `at` on, one for each block; the WQE's length, in whole units.
+inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline_data& data) {
+  using l = layouts::wqe_inline;
+  const auto block = static_cast<std::uint32_t>(layouts::wqe_basic_block),
+             head = static_cast<std::uint32_t>(l::bytes),
+             unit = static_cast<std::uint32_t>(layouts::wqe_unit);
+  const std::byte* from = data.from;
+  for (std::uint32_t left = data.length; left != 0;) {
+    const std::uint32_t room = block - at % block - head, taken = left < room ? left : room;
+    dma::store_bytes(wqe + at + head, from, taken);
+    if (at % block == 0) barrier::dma_store_to_dma_store();
+    layouts::image<l> segment;
+    segment.set<&l::inline_data>(true).set<&l::byte_count>(taken);
+    dma::store_be32(wqe + at, layouts::load_be<std::uint32_t>(segment.data()));
+    at += head + taken;
+    from += taken;
+    left -= taken;
+  }
+  return (at + unit - 1) / unit * unit;
+}
+
+/// The control segment, whose first word gives the WQE to the device. `first`: that word, but for
+/// what the flags say.
+[[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint64_t first,
+                                             request_flags flags, std::uint32_t immediate) {
+  using l = layouts::wqe_ctrl;
+  dma::store_be64(wqe + l{}.cq_update.offset,
+                  in_second_word(flags) | layouts::in_word<&l::immediate>(immediate));
+  barrier::dma_store_to_dma_store();
+  dma::store_be64(wqe, first | in_first_word(flags));
+}
+
+}  // namespace freehca::queues

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Requests as types, against the same requests with an opcode that is known at run time alone; and
+// batches of them.
+#include <freehca/queues/sq.hpp>
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "ring_fixture.hpp"
+
+namespace freehca::queues {
+namespace {
+
+using namespace layouts;
+using testing::doorbell_page;
+using testing::ring_memory;
+
+constexpr std::uint32_t qpn = 0x123456;
+
+/// A send queue with memory of its own.
+struct made_queue {
+  sq_shape shape = sq_shape_for(8, 4, 100).value();
+  ring_memory memory{shape.bytes()};
+  doorbell_page doorbells;
+  std::vector<posted_request> slots = std::vector<posted_request>(shape.entries());
+  sq queue;
+
+  explicit made_queue(bool atomics = true) {
+    EXPECT_TRUE(queue
+                    .open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(),
+                           qpn, 4, 100, 1u << 20, opcodes_of_a_connection(atomics)})
+                    .ok());
+    queue.accept(true);
+  }
+  std::vector<std::byte> ring() { return {memory.at(0), memory.at(shape.bytes())}; }
+  bool rang() { return doorbells.word(uar::send_doorbell) != 0; }
+};
+
+/// Any of them, of `bytes` bytes of inline data or in the entries of `list`.
+struct any_request {
+  send_request as_known_at_run_time;
+  data_list list;
+  inline_data bytes;
+
+  template <class Request>
+  status post(sq& queue, Request r) const {
+    const send_request& from = as_known_at_run_time;
+    r.wr_id = from.wr_id;
+    r.flags = (from.signaled ? request_flags::signaled : request_flags::none) |
+              (from.solicited ? request_flags::solicited : request_flags::none) |
+              (from.fence ? request_flags::fence : request_flags::none);
+    if constexpr (requires { r.remote; }) r.remote = {from.remote_address, from.rkey};
+    if constexpr (requires { r.immediate; }) r.immediate = from.immediate;
+    if constexpr (requires { r.data.lkey; }) r.data = list.first[0];
+    if constexpr (requires { r.data.count; }) r.data = list;
+    if constexpr (requires { r.data.from; }) r.data = bytes;
+    return queue.post(r);
+  }
+  template <template <class> class Of>
+  status post_as(sq& queue) const {
+    if (bytes.from != nullptr) return post(queue, Of<inline_data>{});
+    return list.count == 1 ? post(queue, Of<data_entry>{}) : post(queue, Of<data_list>{});
+  }
+  status post_typed(sq& queue) const {
+    const send_request& r = as_known_at_run_time;
+    switch (r.opcode) {
+      case send_opcode::send:
+        return post_as<send_of>(queue);
+      case send_opcode::send_with_immediate:
+        return post_as<send_with_immediate_of>(queue);
+      case send_opcode::rdma_write:
+        return post_as<rdma_write_of>(queue);
+      case send_opcode::rdma_write_with_immediate:
+        return post_as<rdma_write_with_immediate_of>(queue);
+      case send_opcode::rdma_read:
+        return list.count == 1 ? post(queue, rdma_read{}) : post(queue, rdma_read_list{});
+      case send_opcode::compare_and_swap:
+        return post(queue, compare_and_swap{.operand = r.swap_or_add, .compare = r.compare});
+      case send_opcode::fetch_and_add:
+        return post(queue, fetch_and_add{.operand = r.swap_or_add});
+      case send_opcode::nop:
+        return post(queue, nop{});
+    }
+    return driver_error::unsupported;
+  }
+};
+
+TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
+  std::mt19937_64 random(20261123);
+  const auto below = [&random](std::uint64_t most) { return random() % most; };
+  made_queue typed, known_at_run_time;
+  std::vector<std::byte> bytes(128);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+  unsigned posted = 0, refused = 0;
+  for (unsigned i = 0; i < 20'000; ++i) {
+    std::vector<data_entry> list(below(7));
+    for (data_entry& e : list) {
+      const std::uint32_t lengths[] = {0, 8, 64, 4096, 1u << 20, (1u << 20) + 1, 0xffffffff};
+      e = {random(), lengths[below(std::size(lengths))], static_cast<std::uint32_t>(random())};
+    }
+    any_request any;
+    send_request& r = any.as_known_at_run_time;
+    r = {.wr_id = random(),
+         .opcode = static_cast<send_opcode>(below(8)),
+         .signaled = below(2) == 0,
+         .solicited = below(2) == 0,
+         .fence = below(2) == 0,
+         .immediate = static_cast<std::uint32_t>(random()),
+         .rkey = static_cast<std::uint32_t>(random()),
+         .remote_address = random(),
+         .swap_or_add = random(),
+         .compare = random()};
+    const bool atomic =
+        r.opcode == send_opcode::compare_and_swap || r.opcode == send_opcode::fetch_and_add;
+    if (atomic) list.resize(1);
+    if (r.opcode == send_opcode::nop) list.clear();
+    if (!atomic && r.opcode != send_opcode::rdma_read && r.opcode != send_opcode::nop &&
+        below(3) == 0) {
+      any.bytes = {bytes.data(), static_cast<std::uint32_t>(below(bytes.size()))};
+      r.inline_bytes = any.bytes.from;
+      r.inline_length = any.bytes.length;
+    } else {
+      any.list = {list.data(), static_cast<std::uint32_t>(list.size())};
+      r.list = list.data();
+      r.entries = static_cast<unsigned>(list.size());
+    }
+    const status one = any.post_typed(typed.queue), other = known_at_run_time.queue.post(r);
+    ASSERT_EQ(one.code(), other.code()) << i;
+    ASSERT_EQ(one.who(), other.who()) << i;
+    ++(one.ok() ? posted : refused);
+    ASSERT_EQ(typed.ring(), known_at_run_time.ring()) << i;
+    for (made_queue* q : {&typed, &known_at_run_time})
+      while (q->queue.outstanding() > 6) ASSERT_NE(q->queue.retire_oldest(), nullptr);
+  }
+  EXPECT_GT(posted, 8'000u);
+  EXPECT_GT(refused, 2'000u);
+}
+
+TEST(requests_test, what_the_device_has_not_is_refused) {
+  made_queue without(false);
+  const auto before = without.ring();
+  EXPECT_TRUE(without.queue.post(fetch_and_add{.data = {0, 8, 1}}).is(driver_error::unsupported));
+  EXPECT_EQ(without.ring(), before);
+  sq closed;
+  EXPECT_TRUE(closed.post(send{}).is(driver_error::bad_state));
+}
+
+TEST(requests_test, a_batch_rings_once_behind_its_last_request) {
+  made_queue q;
+  for (unsigned round = 0; round < 100; ++round) {
+    q.doorbells.clear();
+    {
+      sq::batch batch(q.queue);
+      for (unsigned i = 0; i < 5; ++i)
+        ASSERT_TRUE(batch.post(send{.wr_id = 5 * round + i, .data = {1, 2, 3}}).ok());
+      EXPECT_FALSE(q.rang());
+    }
+    EXPECT_TRUE(q.rang());
+    ASSERT_EQ(q.queue.outstanding(), 5u);
+    for (unsigned i = 0; i < 5; ++i) EXPECT_EQ(q.queue.retire_oldest()->wr_id, 5 * round + i);
+  }
+}
+
+TEST(requests_test, an_open_batch_has_the_queue_to_itself) {
+  made_queue q;
+  {
+    sq::batch batch(q.queue);
+    EXPECT_TRUE(q.queue.post(send{}).is(driver_error::busy));
+    EXPECT_TRUE(batch.post(send{.wr_id = 1}).ok());
+    EXPECT_TRUE(q.queue.post(send_request{}).is(driver_error::busy));
+    EXPECT_EQ(q.queue.retire_oldest()->wr_id, 1u);  // polling is allowed
+  }
+  EXPECT_TRUE(q.queue.post(send{.wr_id = 2}).ok());
+  EXPECT_EQ(q.queue.retire_oldest()->wr_id, 2u);
+  q.doorbells.clear();
+  { sq::batch nothing(q.queue); }
+  EXPECT_FALSE(q.rang());
+  EXPECT_TRUE(q.queue.post(send{}).ok());
+}
+
+TEST(requests_test, a_second_batch_has_to_wait) {
+  made_queue q;
+  {
+    sq::batch batch(q.queue);
+    ASSERT_TRUE(batch.post(send{.wr_id = 1}).ok());
+    {
+      sq::batch second(q.queue);
+      EXPECT_TRUE(second.post(send{}).is(driver_error::busy));
+    }
+    ASSERT_TRUE(batch.post(send{.wr_id = 2}).ok());
+  }
+  ASSERT_TRUE(q.queue.post(send{.wr_id = 3}).ok());
+  for (std::uint64_t id = 1; id <= 3; ++id) EXPECT_EQ(q.queue.retire_oldest()->wr_id, id);
+}
+
+TEST(requests_test, a_list_may_be_as_long_as_a_message) {
+  made_queue q;
+  ASSERT_TRUE(
+      q.queue
+          .open({q.memory.region(q.shape.bytes()), q.shape, q.slots.data(), q.doorbells.region(),
+                 qpn, 4, 100, std::uint64_t{1} << 31, opcodes_of_a_connection(true)})
+          .ok());
+  q.queue.accept(true);
+  const data_entry halves[3] = {{0, 1u << 30, 1}, {1u << 30, 1u << 30, 1}, {0, 1, 1}};
+  EXPECT_TRUE(q.queue.post(send_list{.data = {halves, 2}}).ok());
+  EXPECT_TRUE(q.queue.post(send_list{.data = {halves, 3}}).is(driver_error::bad_argument));
+}
+
+TEST(requests_test, an_atomic_may_have_entries_of_no_bytes) {
+  made_queue q;
+  const data_entry list[2] = {{1, 8, 2}, {3, 0, 4}};
+  EXPECT_TRUE(
+      q.queue.post({.list = list, .entries = 2, .opcode = send_opcode::fetch_and_add}).ok());
+  EXPECT_TRUE(q.queue.post({.list = list + 1, .entries = 1, .opcode = send_opcode::fetch_and_add})
+                  .is(driver_error::bad_argument));
+}
+
+TEST(requests_test, lists_of_nothing_at_nowhere_are_refused) {
+  made_queue q;
+  EXPECT_TRUE(q.queue.post(send_list{.data = {nullptr, 1}}).is(driver_error::bad_argument));
+  EXPECT_TRUE(q.queue.post(send_inline{.data = {nullptr, 1}}).is(driver_error::bad_argument));
+}
+
+TEST(requests_test, a_batch_fills_the_queue_and_no_more) {
+  made_queue q;
+  sq::batch batch(q.queue);
+  for (std::uint32_t i = 0; i < q.queue.most_outstanding(); ++i)
+    ASSERT_TRUE(batch.post(send{.wr_id = i}).ok());
+  EXPECT_TRUE(batch.post(send{}).is(driver_error::queue_full));
+  ASSERT_NE(q.queue.retire_oldest(), nullptr);
+  EXPECT_TRUE(batch.post(send{}).ok());
+}
+
+}  // namespace
+}  // namespace freehca::queues
