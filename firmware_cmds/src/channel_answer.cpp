@@ -37,8 +37,10 @@ void channel::look_for_polled_answer() {
   std::uint8_t raw_status = 0;
   const register_state state = look(&raw_status);
   if (state == register_state::gone) return fail_all(transport_error::gone);
-  if (state == register_state::taken) return;
+  if (state == register_state::free) take_polled_answer(raw_status);
+}
 
+void channel::take_polled_answer(std::uint8_t raw_status) {
   command_slot& s = slots_[register_owner_];
   register_taken_since_ = operation::no_deadline;
   if (s.state == command_slot::use::in_doubt) {
@@ -125,8 +127,12 @@ void channel::expire_in_flight(std::uint64_t now) {
   earliest_in_flight_ = earliest;
   if (!overdue) return;
 
-  std::uint8_t ignored = 0;
-  if (look(&ignored) == register_state::gone) return fail_all(transport_error::gone);
+  std::uint8_t raw_status = 0;
+  const register_state state = look(&raw_status);
+  if (state == register_state::gone) return fail_all(transport_error::gone);
+  // The firmware may have answered since this poll() looked first.
+  if (state == register_state::free && register_owner_ != command::no_slot)
+    take_polled_answer(raw_status);
   for (unsigned i = 0; i < slot_count_; ++i) {
     command_slot& s = slots_[i];
     if (s.state != command_slot::use::in_flight || s.deadline > now) continue;

@@ -45,9 +45,11 @@ bool channel::answer_may_come(std::uint64_t now) const {
 
 /// Whether the firmware has taken the last command out of the register.
 bool channel::register_allows(std::uint64_t now) {
-  std::uint8_t ignored = 0;
-  switch (look(&ignored)) {
+  std::uint8_t raw_status = 0;
+  switch (look(&raw_status)) {
     case register_state::free:
+      // The answer to a command in doubt goes with the next command's words, and would never come.
+      if (register_owner_ != command::no_slot) take_polled_answer(raw_status);
       register_taken_since_ = operation::no_deadline;
       return true;
     case register_state::gone:

@@ -118,6 +118,46 @@ TEST_F(doubt, a_host_that_sleeps_until_the_deadline_sees_the_late_answer) {
   finish();
 }
 
+TEST_F(doubt, an_answer_that_comes_between_two_looks_at_a_deadline_counts) {
+  watched_lease pages;
+  sw2hw_cq_command c{1u};
+  c.put_at_risk(pages.it);
+  commands.submit(c);
+  commands.poll();
+  pass(60 * second);
+  device.answers_before_read = device.reads + 2;
+  commands.poll();
+  ASSERT_TRUE(c.done());
+  EXPECT_TRUE(c.outcome().ok());
+  EXPECT_FALSE(pages.it.in_doubt());
+  EXPECT_EQ(commands.statistics().timed_out, 0u);
+  finish();
+}
+
+// The next command overwrites the register: the answer to the one in doubt is taken first.
+TEST_F(doubt, a_late_answer_that_comes_between_two_looks_is_not_lost) {
+  watched_lease pages;
+  sw2hw_cq_command c{1u};
+  nop_command next;
+  c.put_at_risk(pages.it);
+  commands.submit(c);
+  commands.poll();
+  c.cancel();
+  commands.submit(next);
+  commands.poll();
+  ASSERT_TRUE(pages.it.in_doubt());
+  device.answers_before_read = device.reads + 2;
+  commands.poll();
+  EXPECT_EQ(device.posted.size(), 2u) << "the register was not free";
+  device.answer();
+  commands.poll();
+  EXPECT_TRUE(next.outcome().ok());
+  EXPECT_EQ(pages.settled, 1u);
+  EXPECT_TRUE(!pages.how.by_reset && pages.how.answer.ok());
+  EXPECT_EQ(commands.statistics().late, 1u);
+  finish();
+}
+
 TEST_F(doubt, the_mailbox_of_a_command_in_doubt_is_not_used_again) {
   use_events(4);
   firmware_command<commands::query_port> lost{1u};

@@ -40,7 +40,7 @@ std::byte* scripted_device::host_of(std::uint64_t address) {
 }
 
 std::uint32_t scripted_device::read(std::size_t offset) {
-  ++reads;
+  if (++reads == answers_before_read) answer();
   return all_ones ? ~std::uint32_t{0} : layouts::load_be<std::uint32_t>(register_ + offset);
 }
 

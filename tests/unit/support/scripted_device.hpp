@@ -53,6 +53,9 @@ class scripted_device {
   /// Polled commands are answered with ok at once.
   bool answers_at_once = false;
 
+  /// The firmware answers just before this read of the register, counted from 1; 0: not so.
+  unsigned answers_before_read = 0;
+
   /// Answers the command in the register.
   void answer(std::uint8_t status = 0, std::uint64_t output_immediate = 0);
   void take() { clear_go(0); }

@@ -172,6 +172,7 @@ class channel {
   // channel_answer.cpp: the register, answers, deadlines
   register_state look(std::uint8_t* raw_status);
   void look_for_polled_answer();
+  void take_polled_answer(std::uint8_t raw_status);
   void answer(command_slot& s, std::uint8_t raw_status, std::uint64_t output_immediate);
   void answer_late(command_slot& s, const settlement& how);
   void enforce_deadlines(std::uint64_t now);
