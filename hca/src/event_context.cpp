@@ -22,7 +22,7 @@ status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_
   commands_ = commands;
   statistics_ = {};
   interrupts_.store(0, std::memory_order_relaxed);
-  notified_.store(false, std::memory_order_relaxed);
+  interrupts_seen_ = 0;
   armed_ = true;
   ending_ = false;
   return {};
@@ -35,10 +35,11 @@ void event_context::close() {
 
 unsigned event_context::poll(unsigned limit) {
   if (!is_open()) return 0;
-  // A note that is lost between the two is of an event that the ring shows already, or that arm()
-  // reports anew.
-  const bool fired = notified_.load(std::memory_order_acquire);
-  if (fired) notified_.store(false, std::memory_order_relaxed);
+  // Ahead of the ring: an interrupt from here on is of an event that the next call looks for.
+  const std::uint64_t interrupts = interrupts_.load(std::memory_order_acquire);
+  const bool fired = interrupts != interrupts_seen_;
+  interrupts_seen_ = interrupts;
+  if (limit > ring_.entries()) limit = ring_.entries();
   unsigned count = 0;
   layouts::image<layouts::eqe> e;
   while (count < limit && ring_.next(e)) {

@@ -3,6 +3,8 @@
 //
 // When an event queue asks for an interrupt: once it is empty, and not for each event on the way
 // there.
+#include <cstring>
+
 #include <freehca/firmware_cmds/nop.hpp>
 
 #include "device_rig.hpp"
@@ -59,6 +61,75 @@ TEST_F(event_queue, misses_nothing_that_comes_before_it_is_armed) {
   EXPECT_EQ(queue.poll(), 1u);
   EXPECT_TRUE(rig.await(first).ok());
   EXPECT_TRUE(rig.await(second).ok());
+}
+
+/// A device that writes the next event as soon as one is taken.
+class tireless_device {
+ public:
+  /// Knows the place and the owner bit of the last event that the adapter wrote.
+  tireless_device(device_rig& rig, std::uint64_t last_event, unsigned log_entries)
+      : entry_bytes_(rig.adapter.capabilities().eqe_bytes), entries_(1u << log_entries) {
+    const std::uint64_t ring = last_event & ~std::uint64_t{4095};
+    memory_ = rig.machine.memory().find(ring, std::size_t{entry_bytes_} << log_entries);
+    at_ = static_cast<unsigned>((last_event - ring) / entry_bytes_);
+    owner_ = layouts::image<layouts::eqe>::from_bytes(entry()).get<&layouts::eqe::owner>();
+  }
+  void write_one() {
+    if (++at_ == entries_) {
+      at_ = 0;
+      owner_ = !owner_;
+    }
+    layouts::image<layouts::eqe> e;
+    e.set<&layouts::eqe::event_type>(layouts::event_type::sq_drained)
+        .set<&layouts::eqe::owner>(owner_);
+    std::memcpy(entry(), e.data(), layouts::eqe::bytes);
+  }
+  unsigned taken = 0;
+
+ private:
+  std::byte* entry() const {
+    return memory_ + std::size_t{at_} * entry_bytes_ +
+           layouts::eqe_offset_in_entry(entry_bytes_ == 64);
+  }
+  std::byte* memory_;
+  unsigned entry_bytes_, entries_, at_;
+  bool owner_;
+};
+
+TEST(tireless_events, end_a_poll_after_as_many_as_the_ring_has_places) {
+  constexpr unsigned log_entries = 5, most = 1000;
+  budget small;
+  small.log_asynchronous_eq_entries = log_entries;
+  device_rig rig({}, small);
+  ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+  ASSERT_TRUE(rig.bring_up().ok()) << rig.failure();
+  std::uint64_t last_event = 0;
+  rig.machine.on_adapter_write = [&](std::uint64_t address, std::size_t bytes) {
+    // The word with the owner bit goes last, by itself.
+    if (bytes == 8) last_event = address;
+  };
+  firmware_command<commands::nop> n;
+  rig.adapter.commands().submit(n);
+  EXPECT_TRUE(rig.await(n).ok());
+  rig.machine.on_adapter_write = {};
+  ASSERT_NE(last_event, 0u);
+  tireless_device device(rig, last_event, log_entries);
+  event_sinks sinks;
+  sinks.context = &device;
+  sinks.qp = [](void* self, std::uint32_t, layouts::event_type) noexcept {
+    auto& d = *static_cast<tireless_device*>(self);
+    if (++d.taken < most) d.write_one();
+  };
+  rig.adapter.set_sinks(sinks);
+  device.write_one();
+  event_context& queue = rig.adapter.asynchronous_context();
+  EXPECT_EQ(queue.poll(), 1u << log_entries);
+  EXPECT_TRUE(queue.due()) << "there is more, and no interrupt tells of it";
+  while (queue.poll() != 0) {
+  }
+  EXPECT_EQ(device.taken, most);
+  rig.adapter.set_sinks({});
+  static_cast<void>(rig.tear_down());
 }
 
 }  // namespace

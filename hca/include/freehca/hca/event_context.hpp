@@ -29,19 +29,19 @@ class event_context {
   unsigned vector() const { return vector_; }
   bool is_open() const { return ring_.is_open(); }
 
-  /// Handles what has come, at most `limit` events. The vector is armed again by the first call
+  /// Handles what has come, at most `limit` events and no more than the ring has places: a device
+  /// that never stops does not keep its owner in the call, and due() says that there is more. The vector is armed again by the first call
   /// that finds nothing, which also tells the device how far; before that it is told only so often
   /// that the ring cannot run full. As long as events come as fast as they are handled, none of
   /// them interrupts. Returns the number of events.
   unsigned poll(unsigned limit = ~0u);
   /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or
   /// the vector is not armed. Its owner's thread.
-  bool due() const { return (!armed_ && !ending_) || notified_.load(std::memory_order_relaxed); }
+  bool due() const { return (!armed_ && !ending_) || fired(); }
   /// From interrupt context or another thread, one at a time: only takes note.
   void notify() noexcept {
     // Plain loads and stores: a read-modify-write is a library call on some machines.
-    interrupts_.store(interrupts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    notified_.store(true, std::memory_order_release);
+    interrupts_.store(interrupts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
   /// Before the queue's owner polls for the first time.
@@ -67,6 +67,7 @@ class event_context {
   /// The queue is about to be destroyed, or the device reset: from here on the doorbell is left
   /// alone.
   void end_arming() { ending_ = true; }
+  bool fired() const { return interrupts_.load(std::memory_order_relaxed) != interrupts_seen_; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
 
   queues::eq ring_;
@@ -74,8 +75,9 @@ class event_context {
   event_sinks sinks_;
   internal_sinks device_;
   event_statistics statistics_;
+  // Each has one writer, notify() and poll(), so that no note can be overwritten.
   std::atomic<std::uint64_t> interrupts_{0};
-  std::atomic<bool> notified_{false};
+  std::uint64_t interrupts_seen_ = 0;
   bool armed_ = true;  // the device will interrupt for the next event, or has
   bool ending_ = false;
   std::uint32_t eqn_ = 0;

@@ -58,6 +58,7 @@ class eq {
   /// The same without asking for an interrupt.
   void acknowledge() { tell(false); }
 
+  std::uint32_t entries() const { return entries_; }
   std::uint32_t consumer_counter() const { return consumer_ & counter_mask; }
 
  private:
