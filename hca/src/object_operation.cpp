@@ -256,6 +256,7 @@ void object_record::settled(lease&, const settlement& how, void* self) noexcept 
     case phase::doubtful_destruction:
       if (!done) {
         object.state = phase::live;
+        if (object.group == context_group::qp) static_cast<queue_pair&>(object).open_queues();
         return;
       }
       object.exists = false;

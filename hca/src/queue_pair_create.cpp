@@ -153,7 +153,13 @@ void destroy_queue_pair::start(verbs& owner, qp_handle h) {
   if (const status s = verbs::check_usable(pair); !s.ok()) return refuse(owner, s);
   pair->rings.send.accept(false);
   pair->rings.receive.accept(false);
-  start_destruction(owner, *pair, nullptr);
+  start_destruction(owner, *pair, &finished);
+}
+
+void destroy_queue_pair::finished(object_operation& op, status) noexcept {
+  auto& self = static_cast<destroy_queue_pair&>(op);
+  if (self.object().state == object_record::phase::live)
+    static_cast<queue_pair&>(self.object()).open_queues();
 }
 
 void verbs::strip(queue_pair& pair) {

@@ -79,8 +79,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
     pair.rings.send.reset();
     pair.rings.receive.reset();
   }
-  pair.rings.send.accept(self.to_ == qp_state::rts || self.to_ == qp_state::error);
-  pair.rings.receive.accept(self.to_ != qp_state::reset);
+  pair.open_queues();
 }
 
 void query_queue_pair::start(verbs& owner, qp_handle h) {

@@ -257,6 +257,58 @@ TEST_F(rc_test, the_error_state_flushes_what_is_posted) {
   }
 }
 
+/// A queue pair that was not destroyed after all works on, and can be destroyed later.
+struct not_destroyed : rc_test {
+  using fate = model::command_verdict::fate;
+  status destroy(const std::function<void(destroy_queue_pair&)>& meanwhile = {}) {
+    destroy_queue_pair op;
+    op.start(rig.objects, pair.queue[0]);
+    EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state));
+    if (meanwhile) meanwhile(op);
+    return rig.await(op);
+  }
+  void let_resets_be(fate what) {
+    rig.machine.adapter().judge_commands([what](layouts::opcode code, std::uint32_t) {
+      return model::command_verdict{code == layouts::opcode::to_rst_qp ? what : fate::run,
+                                    layouts::command_status::bad_system_state};
+    });
+  }
+  void expect_working() {
+    prepare(source, 4000);
+    const auto from = source.entry(0, 4000), to = target.entry(0, 4000);
+    ASSERT_TRUE(pair.receive(0).post_and_ring({.wr_id = 7, .list = &to, .entries = 1}).ok());
+    ASSERT_TRUE(pair.send(1).post_and_ring({.wr_id = 8, .list = &from, .entries = 1}).ok());
+    EXPECT_TRUE(pair.next(0).ok() && pair.next(1).ok());
+    expect_arrived(target, 4000);
+    ASSERT_TRUE(pair.send(0).post_and_ring(at_target(send_opcode::rdma_write, from)).ok());
+    EXPECT_TRUE(pair.next(0).ok());
+  }
+};
+
+TEST_F(not_destroyed, because_the_firmware_refused) {
+  let_resets_be(fate::refuse);
+  EXPECT_TRUE(destroy().is(layouts::command_status::bad_system_state));
+  rig.machine.adapter().judge_commands({});
+  expect_working();
+}
+
+TEST_F(not_destroyed, because_it_was_cancelled) {
+  EXPECT_TRUE(
+      destroy([](destroy_queue_pair& op) { op.cancel(); }).is(driver_error::cancelled));
+  expect_working();
+}
+
+TEST_F(not_destroyed, because_the_firmware_refused_late) {
+  let_resets_be(fate::hold_and_refuse);
+  EXPECT_TRUE(destroy().is(transport_error::timeout));
+  EXPECT_EQ(rig.objects.holdings().in_doubt, 1u);
+  EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state)) << "it may be gone";
+  rig.machine.adapter().judge_commands({});
+  rig.machine.adapter().release_held_commands();
+  ASSERT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, clock::seconds(1)));
+  expect_working();
+}
+
 TEST_F(rc_test, completions_of_a_destroyed_pair_are_gone) {
   ASSERT_TRUE(pair.receive(0).post_and_ring({.wr_id = 1}).ok());
   ASSERT_TRUE(pair.move(0, qp_state::error).ok());

@@ -78,6 +78,12 @@ struct queue_pair : object_record {
   void* cookie = nullptr;
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;  ///< a transition was not answered
+
+  /// As the state permits; not while it is being destroyed.
+  void open_queues() {
+    rings.send.accept(qp_state == layouts::qp_state::rts || qp_state == layouts::qp_state::error);
+    rings.receive.accept(qp_state != layouts::qp_state::reset);
+  }
 };
 
 /// Makes a queue pair in the RESET state.
@@ -122,10 +128,15 @@ class query_queue_pair : public object_operation {
   firmware_command<commands::query_qp> query_{std::uint32_t{0}};
 };
 
-/// Resets a queue pair and takes it back. Completions that nobody has polled are dropped.
+/// Resets a queue pair and takes it back. Completions that nobody has polled are dropped. Posts
+/// are refused from the start on; where the firmware refuses the reset, or the operation is
+/// cancelled before the firmware has it, the queue pair is there as before, and takes them again.
 class destroy_queue_pair : public object_operation {
  public:
   void start(verbs& owner, qp_handle queue);
+
+ private:
+  static void finished(object_operation& op, status outcome) noexcept;
 };
 
 }  // namespace freehca
