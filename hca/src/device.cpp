@@ -31,17 +31,22 @@ unsigned end_all(list<operation>& refused) {
 
 status device::open(const device_setup& how) {
   if (state_ != device_state::closed) return driver_error::bad_state;
-  const platform_operations* p = how.platform.operations;
-  if (p == nullptr || p->map_bar == nullptr || p->read_configuration == nullptr ||
+  if (how.platform.operations == nullptr) return driver_error::bad_argument;
+  const platform_operations known = known_part_of(*how.platform.operations);
+  const platform_operations* const p = &known;
+  if (p->map_bar == nullptr || p->read_configuration == nullptr ||
       p->write_configuration == nullptr || p->allocate_dma == nullptr || p->free_dma == nullptr ||
       p->now == nullptr || how.health_interval == 0 || !device_plan::sound(how.budget) ||
       how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
     return driver_error::bad_argument;
   if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
   // What a reset wiped belongs to that one function.
-  if (how.platform.context != setup_.platform.context || p != setup_.platform.operations)
+  if (how.platform.context != setup_.platform.context || how.platform.operations != port_)
     configuration_wiped_ = false;
+  port_ = how.platform.operations;
+  operations_ = known;
   setup_ = how;
+  setup_.platform.operations = &operations_;
   FREEHCA_TRY(p->map_bar(how.platform.context, 0, &bar0_));
   FREEHCA_TRY(p->map_bar(how.platform.context, 2, &bar2_));
   if (bar0_.bytes < layouts::bar0::size) return transport_error::bad_reply;
@@ -72,6 +77,7 @@ status device::open_memory() {
     p.free_dma(setup_.platform.context, block_);
     return s;
   }
+  numbers_.keys.open(storage + plan.keys, 1u << b.log_mpts);
   lender_.open(arena_, storage + plan.runs, plan.lent_pages, b.log_largest_lent_run);
   using entry = layouts::image<layouts::map_entry>;
   area_entries_ = storage_for<entry>(storage + plan.area_entries);

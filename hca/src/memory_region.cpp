@@ -44,15 +44,6 @@ image<mpt> entry_for(const memory_region_attributes& a, std::uint32_t key, std::
 
 }  // namespace
 
-std::uint32_t verbs::next_key(std::uint32_t index) {
-  // Another low byte at each use of an index: keys of the region before do not open this one. The
-  // reserved key opens all of memory, and invalid_lkey ends a scatter list.
-  for (;;) {
-    const std::uint32_t key = index << 8 | ++key_bytes_[index & mpt_mask_];
-    if (key != invalid_lkey && key != device_->capabilities().reserved_lkey) return key;
-  }
-}
-
 void create_memory_region::start(verbs& owner, const memory_region_attributes& a) {
   region_ = {};
   if (!owner.is_open() || !owner.on().up()) return refuse(owner, driver_error::bad_state);
@@ -72,7 +63,8 @@ void create_memory_region::start(verbs& owner, const memory_region_attributes& a
     owner.release(*region);
     return refuse(owner, s);
   }
-  region->key = key_ = owner.next_key(region->number);
+  region->key = key_ = owner.device_->numbers().keys.next(
+      region->number, owner.device_->capabilities().reserved_lkey);
   pages_ = a.pages;
   create_.restart();
   create_.aim(region->number);

@@ -3,6 +3,7 @@
 #include <freehca/hca/numbers.hpp>
 
 #include <freehca/hal/storage.hpp>
+#include <freehca/layouts/wqe.hpp>
 
 namespace freehca {
 
@@ -98,6 +99,19 @@ void number_allocator::free(std::uint32_t first, std::uint32_t count) {
   end_rest(longest);
   longest = {unit, units};
   out_ -= units;
+}
+
+void memory_keys::open(std::byte* storage, std::uint32_t indexes) {
+  used_ = reinterpret_cast<std::uint8_t*>(storage);
+  mask_ = indexes - 1;
+  for (std::uint32_t i = 0; i < indexes; ++i) used_[i] = 0;
+}
+
+std::uint32_t memory_keys::next(std::uint32_t index, std::uint32_t reserved_lkey) {
+  for (;;) {
+    const std::uint32_t key = index << 8 | ++used_[index & mask_];
+    if (key != layouts::invalid_lkey && key != reserved_lkey) return key;
+  }
 }
 
 }  // namespace freehca

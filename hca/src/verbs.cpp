@@ -52,14 +52,11 @@ status verbs::open(device& on, const budget& d, const verbs_budget& b, std::byte
                           b.completion_queues);
   queue_pairs_.open(parts.take(b.queue_pairs * sizeof(queue_pair)), b.queue_pairs);
 
-  const std::uint32_t qps = 1u << d.log_qps, cqs = 1u << d.log_cqs, mpts = 1u << d.log_mpts;
+  const std::uint32_t qps = 1u << d.log_qps, cqs = 1u << d.log_cqs;
   directory_.open(storage_for<queues::qp_rings*>(parts.take(qps * sizeof(void*))), qps);
   cq_by_number_ = storage_for<completion_queue*>(parts.take(cqs * sizeof(void*)));
   cq_mask_ = cqs - 1;
   for (std::uint32_t i = 0; i < cqs; ++i) cq_by_number_[i] = nullptr;
-  key_bytes_ = reinterpret_cast<std::uint8_t*>(parts.take(mpts));
-  mpt_mask_ = mpts - 1;
-  for (std::uint32_t i = 0; i < mpts; ++i) key_bytes_[i] = 0;
 
   // The arena divides any block by its addresses; the device never hears of these.
   const std::size_t requests =
@@ -90,6 +87,11 @@ void verbs::close_slabs() {
   regions_.close();
   completion_queues_.close();
   queue_pairs_.close();
+}
+
+verbs::~verbs() {
+  // Events of objects that are left find nobody.
+  if (!close().ok()) disconnect_events();
 }
 
 status verbs::close() {

@@ -112,6 +112,23 @@ TEST_F(objects_test, a_key_is_new_at_each_use_and_never_a_reserved_one) {
   EXPECT_EQ(keys.size(), rounds);
 }
 
+// A peer may still hold a key from before.
+TEST_F(objects_test, a_key_does_not_come_again_when_the_objects_were_closed_and_opened) {
+  std::set<std::uint32_t> keys;
+  const unsigned rounds = 2 * number_allocator::resting;  // each index comes again
+  for (unsigned i = 0; i < rounds; ++i) {
+    mr_handle region;
+    ASSERT_TRUE(create(region, region_attributes(4096)).ok());
+    keys.insert(rig.objects.key(region));
+    ASSERT_TRUE(destroy<destroy_memory_region>(region).ok());
+    ASSERT_TRUE(rig.objects.destroy(domain).ok());
+    ASSERT_TRUE(rig.objects.close().ok());
+    ASSERT_TRUE(rig.reopen().ok());
+    domain = rig.objects.create_protection_domain().value();
+  }
+  EXPECT_EQ(keys.size(), rounds);
+}
+
 TEST_F(objects_test, users_keep_what_they_use) {
   rc_pair pair(rig);
   EXPECT_TRUE(rig.objects.destroy(pair.domain).is(driver_error::busy));

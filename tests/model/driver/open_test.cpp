@@ -3,6 +3,11 @@
 //
 // Opening a device and its verbs objects fails at each step once: nothing is kept, and the next try
 // works.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
 #include "verbs_rig.hpp"
 
 namespace freehca {
@@ -98,6 +103,33 @@ TEST_F(open_device, on_memory_that_is_not_aligned_as_asked_gives_it_back) {
   EXPECT_TRUE(adapter.open(setup).ok());
 }
 
+// A port that was compiled with an older table, or with a newer one.
+TEST_F(open_device, with_a_platform_table_of_another_size) {
+  platform_operations whole = *setup.platform.operations;
+  whole.trace = [](void*, const trace_record&) {};
+  const std::size_t needed = offsetof(platform_operations, now) + sizeof whole.now;
+  struct table {
+    std::size_t size;
+    bool opens;
+  };
+  for (const table t : {table{sizeof whole + 64, true}, table{sizeof whole, true},
+                        table{needed, true}, table{needed - sizeof whole.now, false},
+                        table{sizeof whole.bytes, false}}) {
+    std::vector<std::byte> room(t.size, std::byte{0xa5});
+    std::memcpy(room.data(), &whole, std::min(t.size, sizeof whole));
+    const auto told = static_cast<std::uint32_t>(t.size);
+    std::memcpy(room.data() + offsetof(platform_operations, bytes), &told, sizeof told);
+    setup.platform.operations = reinterpret_cast<const platform_operations*>(room.data());
+    const status s = adapter.open(setup);
+    EXPECT_TRUE(t.opens ? s.ok() : s.is(driver_error::bad_argument)) << t.size << words(s);
+    if (t.opens) {
+      EXPECT_EQ(adapter.platform().operations->disarm_interrupts, whole.disarm_interrupts);
+      EXPECT_EQ(adapter.platform().operations->trace, t.size == needed ? nullptr : whole.trace);
+    }
+    adapter.close();
+  }
+}
+
 struct open_verbs : ::testing::Test {
   testing::verbs_rig rig;
   verbs objects;
@@ -138,6 +170,20 @@ TEST_F(open_verbs, that_fails_keeps_nothing) {
   ASSERT_TRUE(domain.ok());
   EXPECT_TRUE(objects.destroy(domain.value()).ok());
   EXPECT_TRUE(objects.close().ok());
+}
+
+TEST_F(open_verbs, that_go_with_objects_in_them_hear_of_no_event_any_more) {
+  ASSERT_TRUE(rig.objects.close().ok());
+  alignas(verbs) std::byte place[sizeof(verbs)];
+  auto* const mine = new (place) verbs;
+  storage room{verbs::storage_bytes({}, {})};
+  ASSERT_TRUE(mine->open(rig.adapter, {}, {}, room.at(), room.bytes()).ok());
+  ASSERT_TRUE(mine->create_protection_domain().ok());
+  mine->~verbs();
+  std::memset(place, 0xff, sizeof place);  // whoever is called there falls
+  rig.adapter.lost();
+  rig.run([] { return false; }, clock::milliseconds(1));
+  EXPECT_EQ(rig.adapter.state(), device_state::failed);
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ namespace freehca {
 /// may call back into the driver, except `notify` below. A function that the platform cannot offer
 /// is null, and the driver does without or says what is missing.
 struct platform_operations {
-  std::uint32_t bytes = sizeof(platform_operations);  ///< size the port was compiled with
+  /// Size that the port was compiled with. The driver takes what is behind as null, and does not
+  /// look at what a newer port has beyond the driver's own table.
+  std::uint32_t bytes = sizeof(platform_operations);
 
   /// Maps BAR `bar` (0 or 2) whole, uncached (BAR 2 may be write-combining in its second half).
   status (*map_bar)(void* context, unsigned bar, mmio_region* mapped) = nullptr;
@@ -66,6 +68,15 @@ struct platform_operations {
   void (*log)(void* context, severity level, const char* text) = nullptr;
   void (*trace)(void* context, const trace_record& record) = nullptr;
 };
+
+/// The port's table in the driver's size.
+inline platform_operations known_part_of(const platform_operations& port) {
+  platform_operations known;
+  const std::size_t bytes = port.bytes < sizeof known ? port.bytes : sizeof known;
+  __builtin_memcpy(&known, &port, bytes);
+  known.bytes = static_cast<std::uint32_t>(bytes);
+  return known;
+}
 
 /// A platform as the driver holds it: the table and its first argument. Both outlive the device
 /// object.

@@ -216,7 +216,9 @@ class device {
   static void on_notify(void* self, unsigned vector) noexcept;
   static void effect_settled(lease& which, const settlement& how, void* self) noexcept;
 
-  device_setup setup_;
+  device_setup setup_;              // with the table below
+  platform_operations operations_;  // what the driver knows of the port's
+  const platform_operations* port_ = nullptr;
   device_state state_ = device_state::closed;
   mmio_region bar0_, bar2_;
   dma_region block_;

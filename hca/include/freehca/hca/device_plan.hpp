@@ -19,8 +19,8 @@ namespace freehca {
 /// How a device divides its storage and its DMA block: offsets in bytes.
 struct device_plan {
   // storage
-  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, uars,
-      arena, doorbell_arena, storage_bytes;
+  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, keys,
+      uars, arena, doorbell_arena, storage_bytes;
   std::uint32_t lent_pages;
   // DMA block
   std::size_t arena_bytes, mailboxes, doorbells, dma_bytes;
@@ -39,6 +39,7 @@ struct device_plan {
         mpts{},
         mtts{},
         pds{},
+        keys{},
         uars{},
         arena{},
         doorbell_arena{},
@@ -82,6 +83,7 @@ struct device_plan {
     mpts = take(numbers(b.log_mpts));
     mtts = take(numbers(b.log_mtts - number_spaces::log_mtt_unit));
     pds = take(numbers(log_pds));
+    keys = take(std::size_t{1} << b.log_mpts);
     uars = take(uar_pages::storage_bytes());
     arena = take(dma_arena::storage_bytes_for(arena_bytes));
     doorbell_arena = take(dma_arena::storage_bytes_for(b.doorbell_bytes, 64));

@@ -77,12 +77,29 @@ class number_allocator {
   budget::item what_ = budget::item::storage;
 };
 
+/// Keys of memory regions. The low byte of a key is another one at each use of its index, until the
+/// device is closed: the key of the region before does not open the one of today, whatever was
+/// opened, reset or brought up anew between them. After 256 uses of an index keys come again.
+class memory_keys {
+ public:
+  /// A byte for each index; `indexes` is a power of two.
+  void open(std::byte* storage, std::uint32_t indexes);
+  /// The next key of an index. Never the invalid L_Key, which ends a scatter list, nor
+  /// `reserved_lkey`, which opens all of memory.
+  std::uint32_t next(std::uint32_t index, std::uint32_t reserved_lkey);
+
+ private:
+  std::uint8_t* used_ = nullptr;
+  std::uint32_t mask_ = 0;
+};
+
 /// All number spaces of a device. EQ numbers and UAR pages are the device's own business.
 struct number_spaces {
   number_allocator qps, srqs, cqs, eqs, mpts, pds;
   /// Translation entries, in units of 8: one cache line of 64 bytes (Linux 6.1 log_mtts_per_seg).
   number_allocator mtts;
   static constexpr unsigned log_mtt_unit = 3;
+  memory_keys keys;  ///< open as long as the device, the others as long as it is up
 };
 
 }  // namespace freehca

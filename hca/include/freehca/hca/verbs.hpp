@@ -87,7 +87,9 @@ class verbs {
   verbs() = default;
   verbs(const verbs&) = delete;
   verbs& operator=(const verbs&) = delete;
-  ~verbs() { static_cast<void>(close()); }
+  /// close() has succeeded, or there is no operation under way. Objects that are still there stay
+  /// the adapter's until the device is torn down or reset: their memory must outlive that.
+  ~verbs();
 
   /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state
   /// (not up), ::no_memory (verbs_budget::item::storage), ::bad_argument (::requests: no room for a
@@ -145,7 +147,6 @@ class verbs {
   /// stale_handle for null; busy with users (to destroy), while an operation works on it or in
   /// doubt.
   static status check_usable(const object_record* object, use what = use::destroy);
-  std::uint32_t next_key(std::uint32_t index);
   status set_up(completion_queue& cq, unsigned log_entries);
   void strip(memory_region& region);
   void strip(completion_queue& cq);
@@ -188,8 +189,6 @@ class verbs {
   queues::qp_directory directory_;
   completion_queue** cq_by_number_ = nullptr;
   std::uint32_t cq_mask_ = 0;
-  std::uint8_t* key_bytes_ = nullptr;  // by MPT index
-  std::uint32_t mpt_mask_ = 0;
   dma_arena requests_;       // plain memory, divided
   list<operation> ended_;    // refused before they began
   list<operation> limited_;  // under way, with a deadline
@@ -216,8 +215,7 @@ constexpr std::size_t verbs::storage_bytes(const budget& d, const verbs_budget& 
          up_to_16(b.queue_pairs * sizeof(queue_pair)) +
          up_to_16((std::size_t{1} << d.log_qps) * sizeof(void*)) +
          up_to_16((std::size_t{1} << d.log_cqs) * sizeof(void*)) +
-         up_to_16(std::size_t{1} << d.log_mpts) + up_to_16(requests) +
-         up_to_16(dma_arena::storage_bytes_for(requests, detail::request_unit));
+         up_to_16(requests) + up_to_16(dma_arena::storage_bytes_for(requests, detail::request_unit));
 }
 
 }  // namespace freehca
