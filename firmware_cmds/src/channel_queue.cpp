@@ -21,8 +21,7 @@ command& command_client::lane_queue::first() {
 }
 
 void channel::submit(command_client& by, command& c) {
-  FREEHCA_ASSERT(c.where() == operation::phase::idle);
-  if (c.where() != operation::phase::idle) return;
+  if (!c.startable()) return;
   c.begin(&on_cancel, this);
   c.ended_ = false;
   c.slot_ = command::no_slot;

@@ -10,6 +10,7 @@ namespace freehca {
 using namespace layouts;
 
 void create_completion_queue::start(verbs& owner, const completion_queue_attributes& a) {
+  if (!startable()) return;
   queue_ = {};
   if (!owner.is_open() || !owner.on().up()) return refuse(owner, driver_error::bad_state);
   device& on = *owner.device_;
@@ -76,6 +77,7 @@ void create_completion_queue::finished(object_operation& op, status outcome) noe
 }
 
 void destroy_completion_queue::start(verbs& owner, cq_handle h) {
+  if (!startable()) return;
   completion_queue* const cq = owner.completion_queues_.find(h);
   if (const status s = verbs::check_usable(cq); !s.ok()) return refuse(owner, s);
   start_destruction(owner, *cq, nullptr);

@@ -33,6 +33,7 @@ void context_tables::unmap(context_request& r, context_group group, std::uint32_
 
 void context_tables::start(context_request& r, context_group group, std::uint32_t first,
                            std::uint32_t count, bool maps) {
+  if (!r.startable()) return;
   r.begin(&on_cancel, this);
   r.group_ = group;
   r.maps_ = maps;

@@ -45,6 +45,7 @@ image<mpt> entry_for(const memory_region_attributes& a, std::uint32_t key, std::
 }  // namespace
 
 void create_memory_region::start(verbs& owner, const memory_region_attributes& a) {
+  if (!startable()) return;
   region_ = {};
   if (!owner.is_open() || !owner.on().up()) return refuse(owner, driver_error::bad_state);
   protection_domain* const domain = owner.domains_.find(a.pd);
@@ -86,6 +87,7 @@ void create_memory_region::finished(object_operation& op, status outcome) noexce
 }
 
 void destroy_memory_region::start(verbs& owner, mr_handle h) {
+  if (!startable()) return;
   memory_region* const region = owner.regions_.find(h);
   if (const status s = verbs::check_usable(region); !s.ok()) return refuse(owner, s);
   start_destruction(owner, *region, nullptr);

@@ -19,6 +19,7 @@ status port_operation::check() const {
 }
 
 void port_operation::start(device& on, unsigned port, bool open) {
+  if (!startable()) return;
   device_ = &on;
   port_ = port;
   open_ = open;

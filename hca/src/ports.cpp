@@ -8,6 +8,7 @@ using layouts::smp;
 
 void subnet_query::start(channel& commands, unsigned port, layouts::smp_attribute attribute,
                          std::uint32_t modifier) {
+  if (!startable()) return;
   begin(&on_cancel, this);
   // The keys are checked for who comes over the wire, not for the host itself (Linux 6.1
   // hw/mlx4/mad.c).

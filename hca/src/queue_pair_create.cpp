@@ -95,6 +95,7 @@ struct queue_pair_builder {
 };
 
 void create_queue_pair::start(verbs& owner, const queue_pair_attributes& a) {
+  if (!startable()) return;
   queue_ = {};
   if (!owner.is_open() || !owner.on().up()) return refuse(owner, driver_error::bad_state);
   if (a.service != qp_service::rc) return refuse(owner, driver_error::unsupported);
@@ -149,6 +150,7 @@ void create_queue_pair::finished(object_operation& op, status outcome) noexcept 
 }
 
 void destroy_queue_pair::start(verbs& owner, qp_handle h) {
+  if (!startable()) return;
   queue_pair* const pair = owner.queue_pairs_.find(h);
   if (const status s = verbs::check_usable(pair); !s.ok()) return refuse(owner, s);
   pair->rings.send.accept(false);

@@ -35,6 +35,7 @@ opcode command_for(qp_state to) {
 
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
                               const connection_attributes& a) {
+  if (!startable()) return;
   queue_pair* const pair = owner.queue_pairs_.find(h);
   if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok())
     return refuse(owner, s);
@@ -83,6 +84,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
 }
 
 void query_queue_pair::start(verbs& owner, qp_handle h) {
+  if (!startable()) return;
   queue_pair* const pair = owner.queue_pairs_.find(h);
   if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok())
     return refuse(owner, s);

@@ -44,6 +44,7 @@ const char* name_of(bring_up_step step) {
 }
 
 void device::bring_up(operation& done) {
+  if (!done.startable()) return;
   if (state_ != device_state::down || done_ != nullptr)
     return refuse(done, driver_error::bad_state);
   failure_ = {};
@@ -54,6 +55,7 @@ void device::bring_up(operation& done) {
 }
 
 void device::tear_down(operation& done) {
+  if (!done.startable()) return;
   if (state_ == device_state::closed || done_ != nullptr)
     return refuse(done, driver_error::bad_state);
   if (direction_ == direction::down) {
@@ -78,6 +80,7 @@ void device::tear_down(operation& done) {
 }
 
 void device::recover(operation& done) {
+  if (!done.startable()) return;
   if (state_ == device_state::down) return bring_up(done);
   if (state_ == device_state::closed || done_ != nullptr)
     return refuse(done, driver_error::bad_state);

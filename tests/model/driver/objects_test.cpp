@@ -129,6 +129,58 @@ TEST_F(objects_test, a_key_does_not_come_again_when_the_objects_were_closed_and_
   EXPECT_EQ(keys.size(), rounds);
 }
 
+/// A second start of what is under way: a debug build traps, any other goes on with the first.
+#ifdef NDEBUG
+#define EXPECT_NO_SECOND_START(start) start
+#else
+#define EXPECT_NO_SECOND_START(start) EXPECT_DEATH(start, "")
+#endif
+
+TEST_F(objects_test, a_second_start_of_what_is_under_way_leaves_it_alone) {
+  create_memory_region region;
+  region.start(rig.objects, region_attributes());
+  EXPECT_NO_SECOND_START(region.start(rig.objects, region_attributes(4096)));
+  create_completion_queue queue;
+  queue.start(rig.objects, {.entries = 15});
+  EXPECT_NO_SECOND_START(queue.start(rig.objects, {.entries = 0}));
+  ASSERT_TRUE(rig.await(region).ok());
+  ASSERT_TRUE(rig.await(queue).ok());
+  ASSERT_TRUE(region.region() && queue.queue());
+  EXPECT_NE(region.key(), 0u);
+
+  create_queue_pair pair;
+  pair.start(rig.objects, {.pd = domain,
+                           .send_cq = queue.queue(),
+                           .receive_cq = queue.queue(),
+                           .sends = 4,
+                           .receives = 4});
+  EXPECT_NO_SECOND_START(pair.start(rig.objects, {}));
+  ASSERT_TRUE(rig.await(pair).ok());
+  modify_queue_pair modify;
+  modify.start(rig.objects, pair.queue(), qp_state::init);
+  EXPECT_NO_SECOND_START(modify.start(rig.objects, pair.queue(), qp_state::reset));
+  ASSERT_TRUE(rig.await(modify).ok());
+  EXPECT_EQ(rig.objects.state(pair.queue()), qp_state::init);
+  query_queue_pair query;
+  query.start(rig.objects, pair.queue());
+  EXPECT_NO_SECOND_START(query.start(rig.objects, {}));
+  ASSERT_TRUE(rig.await(query).ok());
+  EXPECT_EQ(query.context().get<&layouts::qpc::state>(), qp_state::init);
+
+  destroy_queue_pair no_pair;
+  no_pair.start(rig.objects, pair.queue());
+  EXPECT_NO_SECOND_START(no_pair.start(rig.objects, {}));
+  EXPECT_TRUE(rig.await(no_pair).ok());
+  destroy_completion_queue no_queue;
+  no_queue.start(rig.objects, queue.queue());
+  EXPECT_NO_SECOND_START(no_queue.start(rig.objects, {}));
+  EXPECT_TRUE(rig.await(no_queue).ok());
+  destroy_memory_region no_region;
+  no_region.start(rig.objects, region.region());
+  EXPECT_NO_SECOND_START(no_region.start(rig.objects, {}));
+  EXPECT_TRUE(rig.await(no_region).ok());
+}
+
 TEST_F(objects_test, users_keep_what_they_use) {
   rc_pair pair(rig);
   EXPECT_TRUE(rig.objects.destroy(pair.domain).is(driver_error::busy));

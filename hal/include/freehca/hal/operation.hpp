@@ -12,8 +12,8 @@
 namespace freehca {
 
 /// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a
-/// path query. Owned by the caller, immovable, single use until restart(); it must outlive its
-/// completion or be detached first.
+/// path query. Owned by the caller, immovable, single use until restart(): a second start has no
+/// effect. It must outlive its completion or be detached first.
 ///
 /// Completes exactly once, only from inside a poll() of its owner (never from the call that starts
 /// it, never from interrupt context), in one of three ways for the caller: done() to poll, then()
@@ -89,6 +89,12 @@ class operation : public list_node {
   // The owner's side: called by the channel or the sequence that runs the operation, by nobody
   // else.
 
+  /// For whatever starts it, ahead of all else: false for one that is under way, or done and not
+  /// restarted. It is left alone then; a debug build traps.
+  bool startable() const {
+    FREEHCA_ASSERT(state_ == phase::idle);
+    return state_ == phase::idle;
+  }
   /// Takes it over: idle to queued. `on_cancel` is called for cancel() with `owner`.
   void begin(canceller on_cancel, void* owner) {
     FREEHCA_ASSERT(state_ == phase::idle);
