@@ -112,9 +112,9 @@ TEST_F(open_device, with_a_platform_table_of_another_size) {
     std::size_t size;
     bool opens;
   };
-  for (const table t : {table{sizeof whole + 64, true}, table{sizeof whole, true},
-                        table{needed, true}, table{needed - sizeof whole.now, false},
-                        table{sizeof whole.bytes, false}}) {
+  for (const table t :
+       {table{sizeof whole + 64, true}, table{sizeof whole, true}, table{needed, true},
+        table{needed - sizeof whole.now, false}, table{sizeof whole.bytes, false}}) {
     std::vector<std::byte> room(t.size, std::byte{0xa5});
     std::memcpy(room.data(), &whole, std::min(t.size, sizeof whole));
     const auto told = static_cast<std::uint32_t>(t.size);

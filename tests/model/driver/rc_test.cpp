@@ -293,8 +293,7 @@ TEST_F(not_destroyed, because_the_firmware_refused) {
 }
 
 TEST_F(not_destroyed, because_it_was_cancelled) {
-  EXPECT_TRUE(
-      destroy([](destroy_queue_pair& op) { op.cancel(); }).is(driver_error::cancelled));
+  EXPECT_TRUE(destroy([](destroy_queue_pair& op) { op.cancel(); }).is(driver_error::cancelled));
   expect_working();
 }
 

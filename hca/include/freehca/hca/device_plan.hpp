@@ -19,8 +19,8 @@ namespace freehca {
 /// How a device divides its storage and its DMA block: offsets in bytes.
 struct device_plan {
   // storage
-  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, keys,
-      uars, arena, doorbell_arena, storage_bytes;
+  std::size_t slots, contexts, area_entries, runs, qps, srqs, cqs, eqs, mpts, mtts, pds, keys, uars,
+      arena, doorbell_arena, storage_bytes;
   std::uint32_t lent_pages;
   // DMA block
   std::size_t arena_bytes, mailboxes, doorbells, dma_bytes;

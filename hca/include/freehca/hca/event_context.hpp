@@ -30,10 +30,10 @@ class event_context {
   bool is_open() const { return ring_.is_open(); }
 
   /// Handles what has come, at most `limit` events and no more than the ring has places: a device
-  /// that never stops does not keep its owner in the call, and due() says that there is more. The vector is armed again by the first call
-  /// that finds nothing, which also tells the device how far; before that it is told only so often
-  /// that the ring cannot run full. As long as events come as fast as they are handled, none of
-  /// them interrupts. Returns the number of events.
+  /// that never stops does not keep its owner in the call, and due() says that there is more. The
+  /// vector is armed again by the first call that finds nothing, which also tells the device how
+  /// far; before that it is told only so often that the ring cannot run full. As long as events
+  /// come as fast as they are handled, none of them interrupts. Returns the number of events.
   unsigned poll(unsigned limit = ~0u);
   /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or
   /// the vector is not armed. Its owner's thread.

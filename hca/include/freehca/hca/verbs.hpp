@@ -214,8 +214,8 @@ constexpr std::size_t verbs::storage_bytes(const budget& d, const verbs_budget& 
          up_to_16(b.completion_queues * sizeof(completion_queue)) +
          up_to_16(b.queue_pairs * sizeof(queue_pair)) +
          up_to_16((std::size_t{1} << d.log_qps) * sizeof(void*)) +
-         up_to_16((std::size_t{1} << d.log_cqs) * sizeof(void*)) +
-         up_to_16(requests) + up_to_16(dma_arena::storage_bytes_for(requests, detail::request_unit));
+         up_to_16((std::size_t{1} << d.log_cqs) * sizeof(void*)) + up_to_16(requests) +
+         up_to_16(dma_arena::storage_bytes_for(requests, detail::request_unit));
 }
 
 }  // namespace freehca
