@@ -42,6 +42,10 @@ circumstances interrupted(circumstances c) {
   c.interrupted = true;
   return c;
 }
+circumstances wanted_back(circumstances c) {
+  c.interrupted = c.wanted_back = true;
+  return c;
+}
 circumstances too_much() {
   circumstances c =
       at_step(bring_up_step::map_fa,
@@ -152,6 +156,10 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{"interrupted",
                     interrupted(at_step(bring_up_step::query_fw, driver_error::cancelled)),
                     trouble::interrupted, "given back"},
+        expectation{"wanted_back", wanted_back(in_traffic(driver_error::cancelled)),
+                    trouble::wanted_back, "unbound from vfio-pci or unplugged"},
+        expectation{"wanted_back_and_gone", wanted_back(in_traffic(transport_error::gone)),
+                    trouble::device_gone, "is gone or broken"},
         // Somebody else's cancellation is a defect, and not the user's wish.
         expectation{"cancelled", in_traffic(driver_error::cancelled), trouble::system, "cancelled"},
         // What was interrupted may have failed all the same.

@@ -21,7 +21,9 @@ class vfio_surroundings final : public verified_traffic::surroundings {
     if (deadline == 0) return device_->wait(0, -1);
     device_->wait(deadline, interruption_.descriptor());
   }
-  bool interrupted() const override { return interruption_.requested(); }
+  bool interrupted() const override { return interruption_.requested() || wanted_back(); }
+  bool wanted_back() const override { return device_->wanted_back(); }
+  bool lost() const override { return device_->failed(); }
   const vfio_host::vfio_device& device() const { return *device_; }
 
  private:

@@ -18,8 +18,9 @@ int main(int argc, char** argv) {
       "18 in use by another\n"
       "process; 19 owned (semaphore held); 20 firmware refused; 21 firmware silent; 22 device "
       "gone; 23 wrong data;\n"
-      "24 port not active; 25 refused by the system; 130 interrupted. Above 100 otherwise: wrong "
-      "usage.");
+      "24 port not active; 25 refused by the system; 26 wanted back by the kernel; 130 "
+      "interrupted.\n"
+      "Above 100 otherwise: wrong usage.");
   common_options how;
   ping_options traffic;
   app.add_flag("--json", how.json, "machine-readable output");

@@ -21,6 +21,7 @@ failure verdict(const vfio_surroundings& host, verified_traffic::session& on, st
   return verdict({.outcome = s,
                   .failed = on.adapter().failure(),
                   .interrupted = host.interrupted(),
+                  .wanted_back = host.wanted_back(),
                   .refusal = host.device().last_refusal(),
                   .locked_bytes = host.device().locked_bytes(),
                   .memory_bytes = verified_traffic::session::memory_bytes(on.options()),
@@ -106,6 +107,12 @@ failure verdict(const circumstances& of, const char* doing, const std::string& a
   const status cause = in_sequence ? of.failed.cause : of.outcome;
   const std::string at =
       in_sequence ? fmt::format("{}, {}", doing, device::step_name(of.failed.step)) : doing;
+  if (of.outcome.is(driver_error::cancelled) && of.wanted_back)
+    return {
+        trouble::wanted_back,
+        fmt::format("the kernel wants {0} back, since it is unbound from vfio-pci or unplugged; "
+                    "{0} was given back",
+                    address)};
   if (of.outcome.is(driver_error::cancelled) && of.interrupted)
     return {trouble::interrupted, fmt::format("interrupted; {} was given back", address)};
   if (in_sequence && cause.is(driver_error::busy)) return held(of.failed.step, at, address);

@@ -17,6 +17,7 @@ struct circumstances {
   status outcome;
   sequence_failure failed;       ///< where a sequence of the device stopped; ok: none did
   bool interrupted = false;      ///< the user wants it to end
+  bool wanted_back = false;      ///< the kernel wants the function back
   std::string refusal;           ///< what the operating system refused last
   std::size_t locked_bytes = 0;  ///< that have to be locked for the device
   std::size_t memory_bytes = 0;  ///< that the driver takes for itself (session::memory_bytes)

@@ -73,6 +73,8 @@ findings stay_up(workplace& at, const up_options& what) {
     if (at.on.adapter().state() != device_state::up)
       return at.verdict(transport_error::gone, "holding the adapter up");
   }
+  if (at.on.host().wanted_back())
+    return at.verdict(driver_error::cancelled, "holding the adapter up");
   return document;
 }
 

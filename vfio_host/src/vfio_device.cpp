@@ -211,13 +211,13 @@ status vfio_device::unmap_memory(void* context, std::uint64_t device_address, st
   return of(context).unmap_dma(device_address, bytes);
 }
 
-status vfio_device::set_vectors(const std::vector<int>& descriptors) {
+status vfio_device::set_interrupts(unsigned index, const std::vector<int>& descriptors) {
   std::vector<std::byte> request(sizeof(vfio_irq_set) + descriptors.size() * sizeof(int));
   vfio_irq_set set{};
   set.argsz = static_cast<std::uint32_t>(request.size());
   set.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
               (descriptors.empty() ? VFIO_IRQ_SET_DATA_NONE : VFIO_IRQ_SET_DATA_EVENTFD);
-  set.index = VFIO_PCI_MSIX_IRQ_INDEX;
+  set.index = index;
   set.count = static_cast<std::uint32_t>(descriptors.size());
   std::memcpy(request.data(), &set, sizeof set);
   if (!descriptors.empty())
@@ -239,7 +239,7 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
     descriptors.push_back(event.get());
     d.events_.push_back(std::move(event));
   }
-  if (const status s = d.set_vectors(descriptors); !s.ok()) {
+  if (const status s = d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, descriptors); !s.ok()) {
     d.events_.clear();
     return s;
   }
@@ -251,14 +251,37 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
 void vfio_device::disarm_interrupts(void* context) {
   vfio_device& d = of(context);
   if (d.events_.empty()) return;
-  static_cast<void>(d.set_vectors({}));
+  static_cast<void>(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, {}));
   d.notify_ = nullptr;
   d.events_.clear();
 }
 
+file vfio_device::notice_of(unsigned index) {
+  vfio_irq_info about{};
+  about.argsz = sizeof about;
+  about.index = index;
+  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &about) != 0 || about.count == 0) return {};
+  file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (event.open() && !set_interrupts(index, {event.get()}).ok()) return {};
+  return event;
+}
+
+namespace {
+
+/// Something was written to it since the last look.
+bool fired(const pollfd& watched) {
+  std::uint64_t count = 0;
+  return (watched.revents & POLLIN) != 0 && read(watched.fd, &count, sizeof count) == sizeof count;
+}
+
+}  // namespace
+
 void vfio_device::wait(std::uint64_t deadline, int wake) {
   std::vector<pollfd> watched;
   for (const file& e : events_) watched.push_back({e.get(), POLLIN, 0});
+  // poll() passes over a descriptor of -1.
+  watched.push_back({removal_.get(), POLLIN, 0});
+  watched.push_back({error_.get(), POLLIN, 0});
   if (wake >= 0) watched.push_back({wake, POLLIN, 0});
   timespec time{};
   const std::uint64_t now = clock();
@@ -269,12 +292,11 @@ void vfio_device::wait(std::uint64_t deadline, int wake) {
     time.tv_nsec = static_cast<long>(sleep % 1'000'000'000);
   }
   if (ppoll(watched.data(), watched.size(), &time, nullptr) <= 0) return;
-  for (unsigned i = 0; i < events_.size(); ++i) {
-    if ((watched[i].revents & POLLIN) == 0) continue;
-    std::uint64_t count = 0;
-    if (read(events_[i].get(), &count, sizeof count) == sizeof count && notify_ != nullptr)
-      notify_(notify_context_, i);
-  }
+  const auto vectors = static_cast<unsigned>(events_.size());
+  for (unsigned i = 0; i < vectors; ++i)
+    if (fired(watched[i]) && notify_ != nullptr) notify_(notify_context_, i);
+  if (fired(watched[vectors])) wanted_back_ = true;
+  if (fired(watched[vectors + 1])) failed_ = true;
 }
 
 }  // namespace freehca::vfio_host

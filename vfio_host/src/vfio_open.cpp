@@ -192,6 +192,8 @@ std::optional<failure> vfio_device::open_function(const pci_function& function) 
   interrupts.index = VFIO_PCI_MSIX_IRQ_INDEX;
   if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &interrupts) == 0)
     vectors_ = interrupts.count;
+  removal_ = notice_of(VFIO_PCI_REQ_IRQ_INDEX);
+  error_ = notice_of(VFIO_PCI_ERR_IRQ_INDEX);
   return std::nullopt;
 }
 

@@ -113,6 +113,10 @@ result<scattered_memory*> session::allocate_memory(std::size_t bytes) {
 }
 
 void session::turn(bool sleep) {
+  if (host_.lost() && !told_lost_) {
+    told_lost_ = true;
+    device_.lost();
+  }
   const unsigned handled = verbs_.is_open() ? verbs_.poll() : device_.poll();
   // What was handled may be what the caller waits for.
   if (handled > 0) sleep = false;

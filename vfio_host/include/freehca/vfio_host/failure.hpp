@@ -26,7 +26,8 @@ enum class trouble {
   device_gone = 22,
   wrong_data = 23,  ///< the traffic arrived, but not as it was sent
   port_down = 24,
-  system = 25,  ///< the operating system refused something else
+  system = 25,       ///< the operating system refused something else
+  wanted_back = 26,  ///< the kernel takes the function away: unbound or unplugged
   interrupted = 130,
 };
 

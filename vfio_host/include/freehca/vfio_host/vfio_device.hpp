@@ -42,6 +42,14 @@ class vfio_device {
   /// (a file descriptor, -1: none) can be read; tells the driver of interrupts.
   void wait(std::uint64_t deadline, int wake);
 
+  /// The kernel wants the function back: it is being unbound from vfio-pci, or unplugged, and
+  /// whoever asked for that waits until this object is gone. wait() notices it
+  /// (VFIO_PCI_REQ_IRQ_INDEX; Linux 6.1 vfio_pci_core.c, vfio_pci_core_request).
+  bool wanted_back() const { return wanted_back_; }
+  /// The PCI bus reported an error of the function that was not corrected: device::lost() is due.
+  /// wait() notices it (VFIO_PCI_ERR_IRQ_INDEX; vfio_pci_core_aer_err_detected).
+  bool failed() const { return failed_; }
+
   /// Nanoseconds of CLOCK_MONOTONIC.
   static std::uint64_t clock();
 
@@ -72,7 +80,10 @@ class vfio_device {
   status refused(const char* what);
   status map_dma(std::byte* at, std::size_t bytes, std::size_t alignment, std::uint64_t* iova);
   status unmap_dma(std::uint64_t iova, std::size_t bytes);
-  status set_vectors(const std::vector<int>& descriptors);
+  /// None: the index is silent from then on.
+  status set_interrupts(unsigned index, const std::vector<int>& descriptors);
+  /// An event for what is not an interrupt of the device. Not open where the kernel has none.
+  file notice_of(unsigned index);
   status write_command(std::uint32_t clear, std::uint32_t set);
 
   static const platform_operations operations;
@@ -103,6 +114,8 @@ class vfio_device {
   std::optional<iova_allocator> iova_;
   std::vector<block> blocks_;
   std::vector<file> events_;
+  file removal_, error_;
+  bool wanted_back_ = false, failed_ = false;
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
   std::string refusal_;

@@ -24,6 +24,10 @@ class surroundings {
   virtual void wait(std::uint64_t deadline) = 0;
   /// The user wants it to end: what is under way is cancelled and everything given back.
   virtual bool interrupted() const = 0;
+  /// The platform wants the device back; interrupted() then too.
+  virtual bool wanted_back() const { return false; }
+  /// The platform knows that the device is lost.
+  virtual bool lost() const { return false; }
 };
 
 /// How large the driver is made in a session.
@@ -87,6 +91,7 @@ class session {
   device device_;
   verbs verbs_;
   std::vector<std::unique_ptr<scattered_memory>> memory_;
+  bool told_lost_ = false;
 };
 
 }  // namespace freehca::verified_traffic
