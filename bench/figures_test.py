@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""figures_test.py commands|context_memory|rings PROGRAM [ARGUMENT...]: runs a measurement in virtual
-time, whose figures are the same on every machine, and compares them with what they were when they
-were last looked at, with a margin. A change for the better that leaves the margin is an error too:
-then the figures here, and in docs, are to be made true again.
+"""figures_test.py commands|context_memory|rings PROGRAM [ARGUMENT...]: runs a measurement in
+virtual time, whose figures are the same on every machine, and compares them with what they were
+when they were last looked at, with a margin. A change for the better that leaves the margin is an
+error too: then the figures here, and in docs, are to be made true again.
 """
 import re
 import subprocess

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""count.py PROGRAM: the instructions that a post, a poll and their like take, by valgrind: between a
-function's entry and its return, callees included. Each is counted over some calls and over twice as
-many; the difference is printed, for one request.
+"""count.py PROGRAM: the instructions that a post, a poll and their like take, by valgrind: between
+a function's entry and its return, callees included. Each is counted over some calls and over twice
+as many; the difference is printed, for one request.
 """
 import re
 import subprocess
