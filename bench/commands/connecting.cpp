@@ -48,8 +48,8 @@ class measurement {
                                   .sends = 1,
                                   .receives = 1});
       status s = co_await created;
-      queues_[mine] = created.queue();
-      const connection_attributes a = loopback(created.qpn());
+      queues_[mine] = created.made();
+      const connection_attributes a = loopback(qpn_of(by_.objects, created.made()));
       for (const auto to :
            {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
         if (!s.ok()) break;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/every_kind.hpp>
 
 namespace freehca::bench {
 

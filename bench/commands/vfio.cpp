@@ -24,7 +24,7 @@ using vfio_host::vfio_device;
 status connect_in(session& s, const bench::connecting_options& how, bench::connecting_result& r) {
   FREEHCA_TRY(s.open(false));
   FREEHCA_TRY(s.bring_up());
-  const auto domain = s.objects().create_protection_domain();
+  const auto domain = s.objects().create<protection_domain>();
   if (!domain.ok()) return domain.error();
   create_completion_queue c;
   c.start(s.objects(), {.entries = 64});
@@ -32,7 +32,7 @@ status connect_in(session& s, const bench::connecting_options& how, bench::conne
   r = connect_queue_pairs({.adapter = s.adapter(),
                            .objects = s.objects(),
                            .domain = domain.value(),
-                           .completions = c.queue(),
+                           .completions = c.made(),
                            .now = vfio_device::clock,
                            .until =
                                [&s](const auto& done) {
@@ -42,7 +42,7 @@ status connect_in(session& s, const bench::connecting_options& how, bench::conne
                           how);
   FREEHCA_TRY(r.outcome);
   destroy_completion_queue d;
-  d.start(s.objects(), c.queue());
+  d.start(s.objects(), c.made());
   FREEHCA_TRY(s.await(d));
   return s.objects().destroy(domain.value());
 }

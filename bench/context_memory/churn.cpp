@@ -101,13 +101,13 @@ class churning {
     } else {
       // The firmware has its context from here on.
       modify_queue_pair m;
-      m.start(rig_.objects, created.queue(), layouts::qp_state::init);
+      m.start(rig_.objects, created.made(), layouts::qp_state::init);
       note(co_await m);
       // Where the translations of its rings are, only the context tells.
       query_queue_pair look;
-      look.start(rig_.objects, created.queue());
+      look.start(rig_.objects, created.made());
       note(co_await look);
-      alive_.push_back({created.queue(), look.context().get<&layouts::qpc::mtt_base>()});
+      alive_.push_back({created.made(), look.context().get<&layouts::qpc::mtt_base>()});
       ++result_.made;
     }
     --running_;
@@ -153,7 +153,7 @@ class churning {
     for (unsigned i = 0; i < s.tables; ++i) {
       const auto t = static_cast<context_table>(static_cast<unsigned>(s.first) + i);
       const unsigned log = tables.layout().table(t).log_block;
-      for (const live_one& q : alive_) needed.insert({t, rig_.objects.qpn(q.queue) >> log});
+      for (const live_one& q : alive_) needed.insert({t, qpn_of(rig_.objects, q.queue) >> log});
     }
     for (const live_one& q : alive_)
       needed.insert({context_table::mtt, static_cast<std::uint32_t>(q.translations >> log_page)});

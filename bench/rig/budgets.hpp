@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstddef>
 
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/every_kind.hpp>
 
 namespace freehca::bench {
 
@@ -21,8 +21,7 @@ inline budget budget_for(unsigned queue_pairs) {
 }
 
 inline verbs_budget objects_for(unsigned queue_pairs) {
-  verbs_budget b;
-  b.queue_pairs = queue_pairs;
+  verbs_budget b = every_kind().with<queue_pair>(queue_pairs);
   b.requests += queue_pairs * 160;
   return b;
 }

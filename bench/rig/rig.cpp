@@ -34,13 +34,13 @@ status rig::open() {
   FREEHCA_TRY(await(up));
   FREEHCA_TRY(objects.open(adapter, budget_, objects_budget_, verbs_storage_.get(),
                            verbs::storage_bytes(budget_, objects_budget_)));
-  const auto made = objects.create_protection_domain();
+  const auto made = objects.create<protection_domain>();
   if (!made.ok()) return made.error();
   domain = made.value();
   create_completion_queue c;
   c.start(objects, {.entries = 64});
   FREEHCA_TRY(await(c));
-  completions = c.queue();
+  completions = c.made();
   return {};
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/every_kind.hpp>
 #include <freehca/in_process/machine.hpp>
 
 namespace freehca::bench {

@@ -8,7 +8,7 @@
 #include <new>
 #include <optional>
 
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/every_kind.hpp>
 #include <freehca/in_process/detached.hpp>
 #include <freehca/in_process/machine.hpp>
 
@@ -235,7 +235,7 @@ class driver_run final : public target {
                    verbs::storage_bytes(budget_, objects_), events)
              .ok())
       return false;
-    const result<pd_handle> domain = verbs_.create_protection_domain();
+    const result<pd_handle> domain = verbs_.create<protection_domain>();
     if (domain.ok()) domain_ = domain.value();
     return domain.ok();
   }
@@ -312,20 +312,20 @@ class driver_run final : public target {
     if (const status t = co_await under_way(task, c.completions); s.ok()) s = t;
     if (c.completions.outcome().ok()) {
       c.pair.start(verbs_, {.pd = domain_,
-                            .send_cq = c.completions.queue(),
-                            .receive_cq = c.completions.queue(),
+                            .send_cq = c.completions.made(),
+                            .receive_cq = c.completions.made(),
                             .sends = traffic::messages,
                             .receives = traffic::messages,
                             .inline_bytes = traffic::most_inline});
       if (const status t = co_await under_way(task, c.pair); s.ok()) s = t;
     }
     if (s.ok()) {
-      const connection_attributes a = loopback(c.pair.qpn());
+      const connection_attributes a = loopback(qpn_of(verbs_, c.pair.made()));
       modify_queue_pair m;
       for (const auto state :
            {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
         m.restart();
-        m.start(verbs_, c.pair.queue(), state, a);
+        m.start(verbs_, c.pair.made(), state, a);
         s = co_await under_way(task, m);
         if (!s.ok()) break;
       }
@@ -337,14 +337,13 @@ class driver_run final : public target {
   detached exchange(unsigned task) {
     connection& c = *connections_[task];
     if (c.made) {
-      queues::sq* send = verbs_.send_queue(c.pair.queue());
-      queues::rq* receive = verbs_.receive_queue(c.pair.queue());
-      if (send != nullptr && receive != nullptr)
-        messages_->post(task, {c.source.key(), c.target.key(), c.pair.qpn()}, plan_, *send,
-                        *receive);
+      if (queue_pair* const pair = verbs_.find(c.pair.made()); pair != nullptr)
+        messages_->post(
+            task, {key_of(verbs_, c.source.made()), key_of(verbs_, c.target.made()), pair->number},
+            plan_, pair->rings.send, pair->rings.receive);
       poll();
       query_queue_pair look;
-      look.start(verbs_, c.pair.queue());
+      look.start(verbs_, c.pair.made());
       static_cast<void>(co_await under_way(task, look));
     }
     task_ends(task);
@@ -356,18 +355,18 @@ class driver_run final : public target {
       // Its completions that nobody has polled are dropped.
       messages_->leaves(task);
       destroy_queue_pair d;
-      d.start(verbs_, c.pair.queue());
+      d.start(verbs_, c.pair.made());
       static_cast<void>(co_await under_way(task, d));
     }
     if (c.completions.outcome().ok()) {
       destroy_completion_queue d;
-      d.start(verbs_, c.completions.queue());
+      d.start(verbs_, c.completions.made());
       static_cast<void>(co_await under_way(task, d));
     }
     for (create_memory_region* r : {&c.source, &c.target}) {
       if (!r->outcome().ok()) continue;
       destroy_memory_region d;
-      d.start(verbs_, r->region());
+      d.start(verbs_, r->made());
       static_cast<void>(co_await under_way(task, d));
     }
     task_ends(task);
@@ -376,8 +375,8 @@ class driver_run final : public target {
   void poll() {
     for (const auto& c : connections_) {
       if (!c->made) continue;
-      if (queues::cq* q = verbs_.queue(c->completions.queue()); q != nullptr)
-        messages_->poll(*q, data_is_true());
+      if (completion_queue* const q = verbs_.find(c->completions.made()); q != nullptr)
+        messages_->poll(q->rings, data_is_true());
     }
   }
 
@@ -437,7 +436,7 @@ class driver_run final : public target {
   in_process::machine machine_;
   std::unique_ptr<traffic> messages_;
   const budget budget_{};
-  const verbs_budget objects_{};
+  const verbs_budget objects_ = every_kind();
   const storage device_storage_ = allocate(device::storage_bytes(budget_)),
                 verbs_storage_ = allocate(verbs::storage_bytes(budget_, objects_));
   device device_;

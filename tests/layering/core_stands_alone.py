@@ -22,7 +22,7 @@ FAMILY = re.compile(
     r"^struct (\w+) \{\s*\n(?:\s*static_assert.*\n)*\s*static constexpr auto code", re.M
 )
 TEMPLATE = re.compile(
-    r"^template <[^\n]*>\s*\n(?:\s*requires [^\n]*\n)?\s*(?:class|struct) (\w+)(?! *<)", re.M
+    r"^template <[^\n]*>\s*\n(?:\s*requires [^\n]*\n)?\s*(?:class|struct) (\w+)\b(?! *<)", re.M
 )
 
 
@@ -113,7 +113,7 @@ def main():
     sources = [
         s
         for library in toolchain.CORE
-        for s in sorted(pathlib.Path(root, library, "src").glob("*.cpp"))
+        for s in sorted(pathlib.Path(root, library, "src").rglob("*.cpp"))
     ]
     objects, commands = [], []
     flags = toolchain.freestanding(compiler) + OPTIMISATION[build] + toolchain.includes(root)

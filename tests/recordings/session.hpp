@@ -45,7 +45,7 @@ inline asked run_session(rig_options how) {
                                   .remote_address = target.address()})
                   .ok());
   EXPECT_TRUE(pair.next(0).ok());
-  for (unsigned i = 0; i < 2; ++i) told.qpn[i] = rig.objects.qpn(pair.queue[i]);
+  for (unsigned i = 0; i < 2; ++i) told.qpn[i] = qpn_of(rig.objects, pair.queue[i]);
   told.rkey = target.key;
   told.lkey = source.key;
   told.source = source.address();

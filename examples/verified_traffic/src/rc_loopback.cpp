@@ -17,7 +17,7 @@ unsigned rc_loopback::mtu() const {
 }
 
 status rc_loopback::open(std::size_t bytes, unsigned requests) {
-  const auto made = session_.objects().create_protection_domain();
+  const auto made = session_.objects().create<protection_domain>();
   if (!made.ok()) return made.error();
   domain_ = made.value();
   for (unsigned i = 0; i < sides; ++i) FREEHCA_TRY(open_side(i, bytes, requests));
@@ -38,12 +38,12 @@ status rc_loopback::open_side(unsigned i, std::size_t bytes, unsigned requests) 
                 .virtual_address = 0,
                 .access = {.local_write = true, .remote_read = true, .remote_write = true}});
   FREEHCA_TRY(session_.await(region));
-  s.region = region.region();
-  s.key = region.key();
+  s.region = region.made();
+  s.key = key_of(objects, s.region);
   create_completion_queue completions;
   completions.start(objects, {.entries = 2 * requests});
   FREEHCA_TRY(session_.await(completions));
-  s.completions = completions.queue();
+  s.completions = completions.made();
   create_queue_pair queue;
   queue.start(objects, {.pd = domain_,
                         .send_cq = s.completions,
@@ -51,7 +51,7 @@ status rc_loopback::open_side(unsigned i, std::size_t bytes, unsigned requests) 
                         .sends = requests,
                         .receives = requests});
   FREEHCA_TRY(session_.await(queue));
-  s.queue = queue.queue();
+  s.queue = queue.made();
   return {};
 }
 
@@ -61,7 +61,7 @@ status rc_loopback::connect(unsigned i) {
   a.remote_read = a.remote_write = true;
   a.path_mtu = port.active_mtu;
   a.min_rnr_timer = 12;
-  a.remote_qpn = session_.objects().qpn(sides_[1 - i].queue);
+  a.remote_qpn = qpn_of(session_.objects(), sides_[1 - i].queue);
   a.receive_psn = 0x100 + i;
   a.send_psn = 0x101 - i;
   a.reads_as_responder = a.reads_as_requester = 4;
@@ -98,7 +98,7 @@ status rc_loopback::close() {
 }
 
 status rc_loopback::next(unsigned i, queues::work_completion& to) {
-  queues::cq& completions = *session_.objects().queue(sides_[i].completions);
+  queues::cq& completions = session_.objects().find(sides_[i].completions)->rings;
   const std::uint64_t limit = clock::after(session_.host().platform().now(), completion_limit);
   for (unsigned looks = 0; completions.poll(&to, 1) == 0; ++looks) {
     session_.turn(false);

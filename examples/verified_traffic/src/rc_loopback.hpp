@@ -30,9 +30,11 @@ class rc_loopback {
   queues::data_entry entry(unsigned side, std::size_t offset, std::size_t bytes) const {
     return {offset, static_cast<std::uint32_t>(bytes), sides_[side].key};
   }
-  queues::sq& sends(unsigned side) { return *session_.objects().send_queue(sides_[side].queue); }
+  queues::sq& sends(unsigned side) {
+    return session_.objects().find(sides_[side].queue)->rings.send;
+  }
   queues::rq& receives(unsigned side) {
-    return *session_.objects().receive_queue(sides_[side].queue);
+    return session_.objects().find(sides_[side].queue)->rings.receive;
   }
 
   /// The next completion of a side. transport_error::timeout: none came in ten seconds; ::gone;

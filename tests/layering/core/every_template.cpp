@@ -11,9 +11,7 @@
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
-#include <freehca/hca/handle.hpp>
-#include <freehca/hca/queue_pair.hpp>
-#include <freehca/hca/slab.hpp>
+#include <freehca/hca/every_kind.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
 
@@ -22,7 +20,9 @@ namespace freehca {
 template class list<operation>;
 template class result<std::uint64_t>;
 template struct handle<queue_pair>;
-template class slab<queue_pair, qp_handle>;
+template class create_object<queue_pair>;
+template class destroy_object<queue_pair>;
+template struct creation<commands::sw2hw_cq>;
 template class firmware_command<commands::modify_qp<layouts::opcode::rtr2rts_qp>>;
 template class firmware_command<commands::mad_ifc<>>;
 template class firmware_command<commands::mad_ifc_received<>>;

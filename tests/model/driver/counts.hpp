@@ -24,10 +24,10 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           d.buffers_in_doubt,
           d.mailboxes_in_doubt,
           d.slots_in_doubt,
-          v.protection_domains,
-          v.memory_regions,
-          v.completion_queues,
-          v.queue_pairs,
+          rig.objects.held<protection_domain>(),
+          rig.objects.held<memory_region>(),
+          rig.objects.held<completion_queue>(),
+          rig.objects.held<queue_pair>(),
           v.in_doubt,
           v.request_bytes};
 }

@@ -20,11 +20,11 @@ rig_options slow() {
 class object_deadlines : public ::testing::Test {
  protected:
   object_deadlines() {
-    domain = rig.objects.create_protection_domain().value();
+    domain = rig.objects.create<protection_domain>().value();
     create_completion_queue cq;
     cq.start(rig.objects, {.entries = 100});
     EXPECT_TRUE(rig.await(cq).ok());
-    completion = cq.queue();
+    completion = cq.made();
     // So that the queue pair needs pages of its own in every table.
     number_spaces& n = rig.adapter.numbers();
     translations = n.mtts.allocate(taken).value();
@@ -51,7 +51,7 @@ class object_deadlines : public ::testing::Test {
   template <class Destroy, class Create>
   status destroy(const Create& made) {
     Destroy gone;
-    gone.start(rig.objects, made.queue());
+    gone.start(rig.objects, made.made());
     return rig.await(gone);
   }
   struct tally {
@@ -74,7 +74,7 @@ class object_deadlines : public ::testing::Test {
       } else {
         ++seen.too_late;
         EXPECT_TRUE(s.is(transport_error::timeout)) << after << ": " << words(s);
-        EXPECT_FALSE(create.queue()) << after;
+        EXPECT_FALSE(create.made()) << after;
         // What is under way is detached; an answered MAP_ICM is taken back by UNMAP_ICM.
         EXPECT_LE(rig.machine.time(), due + 3 * latency) << after;
         if (rig.objects.holdings().in_doubt != 0) ++seen.in_doubt;
@@ -164,9 +164,9 @@ TEST_F(object_deadlines, a_destruction_that_has_not_begun_leaves_the_object) {
   ASSERT_TRUE(rig.await(create).ok());
   destroy_completion_queue gone;
   gone.set_deadline(rig.machine.time());
-  gone.start(rig.objects, create.queue());
+  gone.start(rig.objects, create.made());
   EXPECT_TRUE(rig.await(gone).is(transport_error::timeout));
-  EXPECT_NE(rig.objects.queue(create.queue()), nullptr);
+  EXPECT_NE(rig.objects.find(create.made()), nullptr);
   EXPECT_TRUE(destroy<destroy_completion_queue>(create).ok());
   EXPECT_TRUE(as_before());
 }

@@ -88,7 +88,7 @@ class object_world {
   std::shared_ptr<object_operation> create_cq() {
     auto op = std::make_shared<create_completion_queue>();
     op->start(rig.objects, {.entries = 100});
-    keep_.push_back([this, made = op.get()] { cqs.push_back(made->queue()); });
+    keep_.push_back([this, made = op.get()] { cqs.push_back(made->made()); });
     return op;
   }
   std::shared_ptr<object_operation> destroy_cq(std::size_t i) {
@@ -102,20 +102,20 @@ class object_world {
     op->start(rig.objects, {.pd = domain,
                             .pages = page_list(pages.addresses.data(), 12, 8, 9000),
                             .virtual_address = 8});
-    keep_.push_back([this, made = op.get()] { mrs.push_back(made->region()); });
+    keep_.push_back([this, made = op.get()] { mrs.push_back(made->made()); });
     return op;
   }
   std::shared_ptr<object_operation> create_qp() {
     auto op = std::make_shared<create_queue_pair>();
     op->start(rig.objects,
               {.pd = domain, .send_cq = cqs[0], .receive_cq = cqs[0], .sends = 4, .receives = 4});
-    keep_.push_back([this, made = op.get()] { qps.push_back(made->queue()); });
+    keep_.push_back([this, made = op.get()] { qps.push_back(made->made()); });
     return op;
   }
   std::shared_ptr<object_operation> move_qp(std::size_t i, qp_state to) {
     auto op = std::make_shared<modify_queue_pair>();
     connection_attributes a;
-    a.remote_qpn = rig.objects.qpn(qps[i]);
+    a.remote_qpn = qpn_of(rig.objects, qps[i]);
     a.address.dlid = rig.adapter.port(1).lid;
     op->start(rig.objects, qps[i], to, a);
     keep_.emplace_back([] {});
@@ -140,7 +140,7 @@ class object_world {
     stirred_ = false;
     check(rig.objects.is_open(), "no device");
     end_rests();
-    const result<pd_handle> made = rig.objects.create_protection_domain();
+    const result<pd_handle> made = rig.objects.create<protection_domain>();
     check(made.ok(), "no protection domain");
     domain = made.value();
     s.prepare(*this);
@@ -352,10 +352,9 @@ class object_world {
     for (const auto& [n, keep] : kept_)
       if (actors_[n].op->outcome().ok()) keep();
     kept_.clear();
-    for (const qp_handle h : qps) gone<destroy_queue_pair>(h, rig.objects.qpn(h) != 0);
-    for (const cq_handle h : cqs)
-      gone<destroy_completion_queue>(h, rig.objects.queue(h) != nullptr);
-    for (const mr_handle h : mrs) gone<destroy_memory_region>(h, rig.objects.key(h) != 0);
+    for (const qp_handle h : qps) gone<destroy_queue_pair>(h, qpn_of(rig.objects, h) != 0);
+    for (const cq_handle h : cqs) gone<destroy_completion_queue>(h, rig.objects.find(h) != nullptr);
+    for (const mr_handle h : mrs) gone<destroy_memory_region>(h, key_of(rig.objects, h) != 0);
     mrs.clear(), cqs.clear(), qps.clear();
     const bool clean = rig.objects.destroy(domain).ok() && counts(rig) == empty_;
     if (clean) return;

@@ -20,7 +20,7 @@ using layouts::qp_state;
 
 struct objects_test : ::testing::Test {
   verbs_rig rig{exact()};
-  pd_handle domain = rig.objects.create_protection_domain().value();
+  pd_handle domain = rig.objects.create<protection_domain>().value();
   in_process::host_memory_map::scattered_pages pages = rig.machine.memory().allocate_scattered(8);
 
   ~objects_test() override {
@@ -38,21 +38,21 @@ struct objects_test : ::testing::Test {
     create_memory_region op;
     op.start(rig.objects, a);
     const status s = rig.await(op);
-    to = op.region();
+    to = op.made();
     return s;
   }
   status create(cq_handle& to, std::uint32_t entries = 15) {
     create_completion_queue op;
     op.start(rig.objects, {.entries = entries});
     const status s = rig.await(op);
-    to = op.queue();
+    to = op.made();
     return s;
   }
   status create(qp_handle& to, queue_pair_attributes a) {
     create_queue_pair op;
     op.start(rig.objects, a);
     const status s = rig.await(op);
-    to = op.queue();
+    to = op.made();
     return s;
   }
   template <class Destroy, class Handle>
@@ -85,12 +85,12 @@ TEST_F(objects_test, everything_made_and_destroyed_leaves_nothing) {
 TEST_F(objects_test, a_handle_dies_with_its_object) {
   mr_handle first, second;
   ASSERT_TRUE(create(first, region_attributes()).ok());
-  const std::uint32_t key = rig.objects.key(first);
+  const std::uint32_t key = key_of(rig.objects, first);
   EXPECT_NE(key, 0u);
   ASSERT_TRUE(destroy<destroy_memory_region>(first).ok());
   ASSERT_TRUE(create(second, region_attributes()).ok());
   EXPECT_EQ(first.index, second.index) << "the same place";
-  EXPECT_EQ(rig.objects.key(first), 0u);
+  EXPECT_EQ(key_of(rig.objects, first), 0u);
   EXPECT_TRUE(destroy<destroy_memory_region>(first).is(driver_error::stale_handle));
   EXPECT_TRUE(destroy<destroy_memory_region>(mr_handle{}).is(driver_error::stale_handle));
   EXPECT_TRUE(destroy<destroy_queue_pair>(qp_handle{77, 1}).is(driver_error::stale_handle));
@@ -103,7 +103,7 @@ TEST_F(objects_test, a_key_is_new_at_each_use_and_never_a_reserved_one) {
   for (unsigned i = 0; i < rounds; ++i) {
     mr_handle region;
     ASSERT_TRUE(create(region, region_attributes(4096)).ok());
-    const std::uint32_t key = rig.objects.key(region);
+    const std::uint32_t key = key_of(rig.objects, region);
     EXPECT_NE(key, rig.adapter.capabilities().reserved_lkey);
     EXPECT_NE(key, layouts::invalid_lkey);
     keys.insert(key);
@@ -119,12 +119,12 @@ TEST_F(objects_test, a_key_does_not_come_again_when_the_objects_were_closed_and_
   for (unsigned i = 0; i < rounds; ++i) {
     mr_handle region;
     ASSERT_TRUE(create(region, region_attributes(4096)).ok());
-    keys.insert(rig.objects.key(region));
+    keys.insert(key_of(rig.objects, region));
     ASSERT_TRUE(destroy<destroy_memory_region>(region).ok());
     ASSERT_TRUE(rig.objects.destroy(domain).ok());
     ASSERT_TRUE(rig.objects.close().ok());
     ASSERT_TRUE(rig.reopen().ok());
-    domain = rig.objects.create_protection_domain().value();
+    domain = rig.objects.create<protection_domain>().value();
   }
   EXPECT_EQ(keys.size(), rounds);
 }
@@ -145,38 +145,38 @@ TEST_F(objects_test, a_second_start_of_what_is_under_way_leaves_it_alone) {
   EXPECT_NO_SECOND_START(queue.start(rig.objects, {.entries = 0}));
   ASSERT_TRUE(rig.await(region).ok());
   ASSERT_TRUE(rig.await(queue).ok());
-  ASSERT_TRUE(region.region() && queue.queue());
-  EXPECT_NE(region.key(), 0u);
+  ASSERT_TRUE(region.made() && queue.made());
+  EXPECT_NE(key_of(rig.objects, region.made()), 0u);
 
   create_queue_pair pair;
   pair.start(rig.objects, {.pd = domain,
-                           .send_cq = queue.queue(),
-                           .receive_cq = queue.queue(),
+                           .send_cq = queue.made(),
+                           .receive_cq = queue.made(),
                            .sends = 4,
                            .receives = 4});
   EXPECT_NO_SECOND_START(pair.start(rig.objects, {}));
   ASSERT_TRUE(rig.await(pair).ok());
   modify_queue_pair modify;
-  modify.start(rig.objects, pair.queue(), qp_state::init);
-  EXPECT_NO_SECOND_START(modify.start(rig.objects, pair.queue(), qp_state::reset));
+  modify.start(rig.objects, pair.made(), qp_state::init);
+  EXPECT_NO_SECOND_START(modify.start(rig.objects, pair.made(), qp_state::reset));
   ASSERT_TRUE(rig.await(modify).ok());
-  EXPECT_EQ(rig.objects.state(pair.queue()), qp_state::init);
+  EXPECT_EQ(rig.objects.find(pair.made())->qp_state, qp_state::init);
   query_queue_pair query;
-  query.start(rig.objects, pair.queue());
+  query.start(rig.objects, pair.made());
   EXPECT_NO_SECOND_START(query.start(rig.objects, {}));
   ASSERT_TRUE(rig.await(query).ok());
   EXPECT_EQ(query.context().get<&layouts::qpc::state>(), qp_state::init);
 
   destroy_queue_pair no_pair;
-  no_pair.start(rig.objects, pair.queue());
+  no_pair.start(rig.objects, pair.made());
   EXPECT_NO_SECOND_START(no_pair.start(rig.objects, {}));
   EXPECT_TRUE(rig.await(no_pair).ok());
   destroy_completion_queue no_queue;
-  no_queue.start(rig.objects, queue.queue());
+  no_queue.start(rig.objects, queue.made());
   EXPECT_NO_SECOND_START(no_queue.start(rig.objects, {}));
   EXPECT_TRUE(rig.await(no_queue).ok());
   destroy_memory_region no_region;
-  no_region.start(rig.objects, region.region());
+  no_region.start(rig.objects, region.made());
   EXPECT_NO_SECOND_START(no_region.start(rig.objects, {}));
   EXPECT_TRUE(rig.await(no_region).ok());
 }
@@ -232,7 +232,7 @@ TEST_F(objects_test, queues_that_cannot_be_are_refused_without_a_command) {
   elsewhere.start(rig.objects, {.entries = 1, .completion_context = 99});
   EXPECT_TRUE(rig.await(elsewhere).is(driver_error::bad_argument));
   ASSERT_TRUE(create(cq).ok());
-  EXPECT_EQ(rig.objects.queue(cq)->entries(), 16u);
+  EXPECT_EQ(rig.objects.find(cq)->rings.entries(), 16u);
 
   const auto before = counts(rig);
   const queue_pair_attributes good{
@@ -303,12 +303,12 @@ TEST_F(objects_test, the_context_is_what_was_asked_for) {
 }
 
 TEST_F(objects_test, what_runs_out_is_named) {
-  std::vector<mr_handle> regions(verbs_budget{}.memory_regions);
+  std::vector<mr_handle> regions(every_kind().count<memory_region>());
   for (mr_handle& r : regions) ASSERT_TRUE(create(r, region_attributes()).ok());
   mr_handle one_more;
   const status s = create(one_more, region_attributes());
   EXPECT_TRUE(s.is(driver_error::no_resource));
-  EXPECT_EQ(s.where(), static_cast<unsigned>(verbs_budget::item::memory_regions));
+  EXPECT_EQ(s.where(), memory_region::facts.item);
   for (const mr_handle r : regions) ASSERT_TRUE(destroy<destroy_memory_region>(r).ok());
 
   rc_pair pair(rig);
@@ -327,7 +327,7 @@ TEST_F(objects_test, what_runs_out_is_named) {
 TEST_F(objects_test, a_refused_region_is_unwound) {
   mr_handle first;
   ASSERT_TRUE(create(first, region_attributes()).ok());
-  const std::uint32_t index = (rig.objects.key(first) >> 8) + 1;
+  const std::uint32_t index = (key_of(rig.objects, first) >> 8) + 1;
   // Somebody else's region where the next one will stand.
   layouts::image<layouts::mpt> squatter;
   squatter.set<&layouts::mpt::region>(true)
@@ -400,30 +400,30 @@ TEST_F(objects_test, an_overrun_is_told_and_the_queue_can_be_destroyed) {
   ASSERT_TRUE(small.await(tiny).ok());
   create_queue_pair third;
   third.start(small.objects,
-              {.pd = pair.domain, .send_cq = tiny.queue(), .receive_cq = tiny.queue(), .sends = 8});
+              {.pd = pair.domain, .send_cq = tiny.made(), .receive_cq = tiny.made(), .sends = 8});
   ASSERT_TRUE(small.await(third).ok());
   connection_attributes a = pair.attributes(0);
-  a.remote_qpn = small.objects.qpn(pair.queue[1]);
+  a.remote_qpn = qpn_of(small.objects, pair.queue[1]);
   a.address.force_loopback = true;
   for (const auto to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
     modify_queue_pair change;
-    change.start(small.objects, third.queue(), to, a);
+    change.start(small.objects, third.made(), to, a);
     ASSERT_TRUE(small.await(change).ok());
   }
   modify_queue_pair flush;
-  queues::sq& queue = *small.objects.send_queue(third.queue());
+  queues::sq& queue = small.objects.find(third.made())->rings.send;
   for (unsigned i = 0; i < 4; ++i) ASSERT_TRUE(queue.post({}).ok());
   queue.ring();
-  flush.start(small.objects, third.queue(), qp_state::error, a);
+  flush.start(small.objects, third.made(), qp_state::error, a);
   ASSERT_TRUE(small.await(flush).ok());
   ASSERT_TRUE(small.run([&] { return seen.count != 0; }, 10'000'000'000));
   EXPECT_EQ(seen.cookie, &cookie);
   EXPECT_EQ(seen.why, layouts::cq_error_syndrome::overrun);
   destroy_queue_pair away;
-  away.start(small.objects, third.queue());
+  away.start(small.objects, third.made());
   ASSERT_TRUE(small.await(away).ok());
   destroy_completion_queue gone;
-  gone.start(small.objects, tiny.queue());
+  gone.start(small.objects, tiny.made());
   ASSERT_TRUE(small.await(gone).ok());
 }
 
@@ -446,7 +446,7 @@ TEST_F(objects_test, operations_can_be_awaited_by_a_coroutine) {
     make.start(rig.objects, region_attributes());
     EXPECT_TRUE((co_await make).ok());
     destroy_memory_region away;
-    away.start(rig.objects, make.region());
+    away.start(rig.objects, make.made());
     EXPECT_TRUE((co_await away).ok());
     create_memory_region refused;
     refused.start(rig.objects, {});
@@ -540,7 +540,7 @@ TEST(reset_test, a_reset_takes_every_object) {
   faults.command_latency_ns = 400'000'000'000;
   rig.machine.adapter().set_faults(faults);
   destroy_memory_region doubtful;
-  doubtful.start(rig.objects, region.region());
+  doubtful.start(rig.objects, region.made());
   ASSERT_TRUE(rig.await(doubtful).is(transport_error::timeout));
   destroy_queue_pair under_way;
   under_way.start(rig.objects, pair->queue[0]);
@@ -551,10 +551,11 @@ TEST(reset_test, a_reset_takes_every_object) {
   rig.adapter.tear_down(down);
   ASSERT_TRUE(rig.run([&] { return down.done() && under_way.done(); }));
   EXPECT_FALSE(under_way.outcome().ok());
-  const verbs_holdings left = rig.objects.holdings();
-  EXPECT_EQ(left.memory_regions + left.completion_queues + left.queue_pairs, 0u);
-  EXPECT_EQ(left.protection_domains, 0u);
-  EXPECT_EQ(rig.objects.send_queue(pair->queue[1]), nullptr);
+  const verbs& left = rig.objects;
+  EXPECT_EQ(left.held<memory_region>() + left.held<completion_queue>() + left.held<queue_pair>(),
+            0u);
+  EXPECT_EQ(left.held<protection_domain>(), 0u);
+  EXPECT_EQ(rig.objects.find(pair->queue[1]), nullptr);
   EXPECT_TRUE(rig.adapter.holdings().none());
   pair->queue[0] = pair->queue[1] = {};
   pair->completion[0] = pair->completion[1] = {};

@@ -133,8 +133,15 @@ TEST_F(open_device, with_a_platform_table_of_another_size) {
 struct open_verbs : ::testing::Test {
   testing::verbs_rig rig;
   verbs objects;
-  verbs_budget none{.requests = 0};
+  const verbs_budget every = every_kind();
+  verbs_budget none = without_requests();
   storage bytes{verbs::storage_bytes({}, none) + 16};
+
+  static verbs_budget without_requests() {
+    verbs_budget b = every_kind();
+    b.requests = 0;
+    return b;
+  }
 };
 
 TEST_F(open_verbs, that_fails_keeps_nothing) {
@@ -154,19 +161,19 @@ TEST_F(open_verbs, that_fails_keeps_nothing) {
     // The handles that the first objects of an open one would have name nothing: no object is in
     // the storage, which is the caller's again.
     EXPECT_TRUE(objects.destroy(pd_handle{0, 1}).is(driver_error::stale_handle));
-    EXPECT_EQ(objects.queue(cq_handle{0, 1}), nullptr);
-    EXPECT_EQ(objects.send_queue(qp_handle{0, 1}), nullptr);
-    EXPECT_EQ(objects.key(mr_handle{0, 1}), 0u);
+    EXPECT_EQ(objects.find(cq_handle{0, 1}), nullptr);
+    EXPECT_EQ(objects.find(qp_handle{0, 1}), nullptr);
+    EXPECT_EQ(key_of(objects, mr_handle{0, 1}), 0u);
   }
   EXPECT_GT(failed, 0u);
 
   const status small =
-      objects.open(rig.adapter, {}, {}, bytes.at(), verbs::storage_bytes({}, {}) - 1);
+      objects.open(rig.adapter, {}, every, bytes.at(), verbs::storage_bytes({}, every) - 1);
   EXPECT_TRUE(small.is(driver_error::no_memory));
   EXPECT_EQ(small.where(), static_cast<unsigned>(verbs_budget::item::storage));
-  storage enough(verbs::storage_bytes({}, {}));
-  EXPECT_TRUE(objects.open(rig.adapter, {}, {}, enough.at(), enough.bytes()).ok());
-  const auto domain = objects.create_protection_domain();
+  storage enough(verbs::storage_bytes({}, every));
+  EXPECT_TRUE(objects.open(rig.adapter, {}, every, enough.at(), enough.bytes()).ok());
+  const auto domain = objects.create<protection_domain>();
   ASSERT_TRUE(domain.ok());
   EXPECT_TRUE(objects.destroy(domain.value()).ok());
   EXPECT_TRUE(objects.close().ok());
@@ -176,9 +183,9 @@ TEST_F(open_verbs, that_go_with_objects_in_them_hear_of_no_event_any_more) {
   ASSERT_TRUE(rig.objects.close().ok());
   alignas(verbs) std::byte place[sizeof(verbs)];
   auto* const mine = new (place) verbs;
-  storage room{verbs::storage_bytes({}, {})};
-  ASSERT_TRUE(mine->open(rig.adapter, {}, {}, room.at(), room.bytes()).ok());
-  ASSERT_TRUE(mine->create_protection_domain().ok());
+  storage room{verbs::storage_bytes({}, every)};
+  ASSERT_TRUE(mine->open(rig.adapter, {}, every, room.at(), room.bytes()).ok());
+  ASSERT_TRUE(mine->create<protection_domain>().ok());
   mine->~verbs();
   std::memset(place, 0xff, sizeof place);  // whoever is called there falls
   rig.adapter.lost();

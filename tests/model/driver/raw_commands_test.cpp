@@ -42,7 +42,7 @@ class raw_commands : public ::testing::Test {
 };
 
 TEST_F(raw_commands, work_beside_the_drivers_own) {
-  const pd_handle domain = rig.objects.create_protection_domain().value();
+  const pd_handle domain = rig.objects.create<protection_domain>().value();
   const auto before = counts(rig);
   std::deque<capabilities_query> queries;
   for (unsigned i = 0; i < 200; ++i) user.submit(queries.emplace_back());
@@ -55,7 +55,7 @@ TEST_F(raw_commands, work_beside_the_drivers_own) {
     EXPECT_EQ(std::memcmp(each.bytes, rig.adapter.capabilities().raw.data(), sizeof each.bytes), 0);
   for (create_completion_queue& each : made) {
     destroy_completion_queue gone;
-    gone.start(rig.objects, each.queue());
+    gone.start(rig.objects, each.made());
     EXPECT_TRUE(rig.await(gone).ok());
   }
   EXPECT_EQ(counts(rig), before);
@@ -107,7 +107,7 @@ TEST_F(raw_commands, end_by_the_reset_and_are_refused_while_the_device_is_not_up
   rig.run([&] { return user.in_flight() == 1; });
   rig.machine.adapter().judge_commands({});
   // Somebody holds a number: the teardown resets.
-  const pd_handle domain = rig.objects.create_protection_domain().value();
+  const pd_handle domain = rig.objects.create<protection_domain>().value();
   operation down;
   rig.adapter.tear_down(down);
   user.submit(overdue);

@@ -18,7 +18,7 @@ class rc_pair {
                                                                          .scatter = 4,
                                                                          .inline_bytes = 400})
       : rig_(rig) {
-    const auto made = rig.objects.create_protection_domain();
+    const auto made = rig.objects.create<protection_domain>();
     EXPECT_TRUE(made.ok());
     domain = made.value();
     for (unsigned i = 0; i < 2; ++i) {
@@ -26,7 +26,7 @@ class rc_pair {
       cq.start(rig.objects, {.entries = 63});
       const status s = rig.await(cq);
       EXPECT_TRUE(s.ok()) << words(s);
-      completion[i] = cq.queue();
+      completion[i] = cq.made();
       queue_pair_attributes a = shape;
       a.pd = domain;
       a.send_cq = a.receive_cq = completion[i];
@@ -34,7 +34,7 @@ class rc_pair {
       qp.start(rig.objects, a);
       const status t = rig.await(qp);
       EXPECT_TRUE(t.ok()) << words(t);
-      queue[i] = qp.queue();
+      queue[i] = qp.made();
     }
   }
   ~rc_pair() { destroy(); }
@@ -76,7 +76,7 @@ class rc_pair {
     a.remote_read = a.remote_write = a.remote_atomic = true;
     a.path_mtu = rig_.adapter.port(1).active_mtu;
     a.min_rnr_timer = 12;
-    a.remote_qpn = rig_.objects.qpn(queue[1 - i]);
+    a.remote_qpn = qpn_of(rig_.objects, queue[1 - i]);
     a.receive_psn = 0x100 + i;
     a.send_psn = 0x101 - i;
     a.reads_as_responder = a.reads_as_requester = 4;
@@ -97,9 +97,9 @@ class rc_pair {
       }
   }
 
-  queues::sq& send(unsigned i) { return *rig_.objects.send_queue(queue[i]); }
-  queues::rq& receive(unsigned i) { return *rig_.objects.receive_queue(queue[i]); }
-  queues::cq& cq(unsigned i) { return *rig_.objects.queue(completion[i]); }
+  queues::sq& send(unsigned i) { return rig_.objects.find(queue[i])->rings.send; }
+  queues::rq& receive(unsigned i) { return rig_.objects.find(queue[i])->rings.receive; }
+  queues::cq& cq(unsigned i) { return rig_.objects.find(completion[i])->rings; }
 
   /// The next completion of side i.
   queues::work_completion next(unsigned i) {

@@ -76,7 +76,7 @@ TEST_F(rc_test, sends_of_all_sizes_arrive_whole_and_alone) {
     EXPECT_EQ(sent.opcode, work_opcode::send);
     EXPECT_EQ(received.wr_id, 7u);
     EXPECT_EQ(received.byte_count, size);
-    EXPECT_EQ(received.qpn(), rig.objects.qpn(pair.queue[1]));
+    EXPECT_EQ(received.qpn(), qpn_of(rig.objects, pair.queue[1]));
     expect_arrived(target, size);
   }
 }
@@ -225,7 +225,7 @@ TEST_F(rc_test, a_wrong_key_fails_both_ways_and_the_pair_works_again_after_reset
   query.start(rig.objects, pair.queue[0]);
   ASSERT_TRUE(rig.await(query).ok());
   EXPECT_EQ(query.context().get<&layouts::qpc::state>(), qp_state::error);
-  EXPECT_EQ(rig.objects.state(pair.queue[0]), qp_state::error);
+  EXPECT_EQ(rig.objects.find(pair.queue[0])->qp_state, qp_state::error);
 
   for (unsigned i = 0; i < 2; ++i) ASSERT_TRUE(pair.move(i, qp_state::reset).ok());
   EXPECT_TRUE(pair.send(0).post({}).is(driver_error::bad_state));
@@ -315,7 +315,7 @@ TEST_F(rc_test, completions_of_a_destroyed_pair_are_gone) {
   destroy_queue_pair destroy;
   destroy.start(rig.objects, pair.queue[0]);
   ASSERT_TRUE(rig.await(destroy).ok());
-  EXPECT_EQ(rig.objects.send_queue(pair.queue[0]), nullptr) << "a stale handle";
+  EXPECT_EQ(rig.objects.find(pair.queue[0]), nullptr) << "a stale handle";
   pair.queue[0] = {};
   work_completion w;
   EXPECT_EQ(pair.cq(0).poll(&w, 1), 0u);

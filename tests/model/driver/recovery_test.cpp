@@ -63,21 +63,19 @@ class recovery : public ::testing::Test {
       ++ended;
       if (!s.ok()) break;
       create_queue_pair qp;
-      qp.start(rig.objects, {.pd = domain,
-                             .send_cq = cq.queue(),
-                             .receive_cq = cq.queue(),
-                             .sends = 1,
-                             .receives = 1});
+      qp.start(
+          rig.objects,
+          {.pd = domain, .send_cq = cq.made(), .receive_cq = cq.made(), .sends = 1, .receives = 1});
       s = co_await qp;
       ++ended;
       if (s.ok()) {
         destroy_queue_pair d;
-        d.start(rig.objects, qp.queue());
+        d.start(rig.objects, qp.made());
         s = co_await d;
         ++ended;
       }
       destroy_completion_queue d;
-      d.start(rig.objects, cq.queue());
+      d.start(rig.objects, cq.made());
       const status t = co_await d;
       ++ended;
       if (s.ok()) s = t;
@@ -123,7 +121,7 @@ class recovery : public ::testing::Test {
       EXPECT_TRUE(rig.run([&] { return running == 0; })) << running << " operations do not end";
       const qp_handle gone = traffic->pair.queue[0];
       tear_down();
-      EXPECT_EQ(rig.objects.qpn(gone), 0u) << "a handle that outlived its object";
+      EXPECT_EQ(qpn_of(rig.objects, gone), 0u) << "a handle that outlived its object";
       account.expect_all_ended();
       EXPECT_TRUE(traffic->cause.is(round < rounds ? cause : transport_error::reset))
           << words(traffic->cause);

@@ -36,7 +36,7 @@ struct request_end : ::testing::Test {
     o.events.request_ended = [](void* self, qp_handle queue, void* cookie,
                                 const queues::work_completion& w, status why) noexcept {
       auto& t = *static_cast<request_end*>(self);
-      EXPECT_EQ(t.rig.objects.qpn(queue), w.qpn()) << "a handle that is stale, or another's";
+      EXPECT_EQ(qpn_of(t.rig.objects, queue), w.qpn()) << "a handle that is stale, or another's";
       EXPECT_EQ(cookie, nullptr);
       t.ended.push_back({w.wr_id, w.status, w.opcode, why.code()});
       if (t.when_told) t.when_told(queue);
@@ -240,8 +240,9 @@ TEST_F(request_end, what_is_done_when_told_leaves_nothing_behind) {
   std::vector<std::shared_ptr<object_operation>> started;
   unsigned refused = 0;
   when_told = [&](qp_handle queue) {
-    refused += rig.objects.send_queue(queue)->post({.wr_id = 99}).is(driver_error::bad_state);
-    refused += rig.objects.receive_queue(queue)->post({.wr_id = 99}).is(driver_error::bad_state);
+    refused += rig.objects.find(queue)->rings.send.post({.wr_id = 99}).is(driver_error::bad_state);
+    refused +=
+        rig.objects.find(queue)->rings.receive.post({.wr_id = 99}).is(driver_error::bad_state);
     queues::work_completion w;
     EXPECT_EQ(pair.cq(0).poll(&w, 1), 0u);
     auto cq = std::make_shared<create_completion_queue>();

@@ -107,7 +107,7 @@ void stage::fail_none() {
 }
 
 void stage::make_domain() {
-  const result<pd_handle> made = rig.objects.create_protection_domain();
+  const result<pd_handle> made = rig.objects.create<protection_domain>();
   ASSERT_TRUE(made.ok());
   domain_ = made.value();
 }
@@ -192,7 +192,7 @@ stage::started stage::create_region() {
   op->start(rig.objects, {.pd = domain_,
                           .pages = page_list(pages_.addresses.data(), 12, 8, 9000),
                           .virtual_address = 8});
-  keep_ = [this, made = op.get()] { region_ = made->region(); };
+  keep_ = [this, made = op.get()] { region_ = made->made(); };
   return op;
 }
 
@@ -206,7 +206,7 @@ stage::started stage::destroy_region() {
 stage::started stage::create_completion() {
   auto op = std::make_shared<create_completion_queue>();
   op->start(rig.objects, {.entries = 100});
-  keep_ = [this, made = op.get()] { completion_ = made->queue(); };
+  keep_ = [this, made = op.get()] { completion_ = made->made(); };
   return op;
 }
 
@@ -224,14 +224,14 @@ stage::started stage::create_queue() {
                           .receive_cq = completion_,
                           .sends = 4,
                           .receives = 4});
-  keep_ = [this, made = op.get()] { queue_ = made->queue(); };
+  keep_ = [this, made = op.get()] { queue_ = made->made(); };
   return op;
 }
 
 stage::started stage::move_queue(qp_state to) {
   auto op = std::make_shared<modify_queue_pair>();
   connection_attributes a;
-  a.remote_qpn = rig.objects.qpn(queue_);
+  a.remote_qpn = qpn_of(rig.objects, queue_);
   a.address.dlid = rig.adapter.port(1).lid;
   op->start(rig.objects, queue_, to, a);
   return op;
@@ -251,9 +251,9 @@ stage::started stage::destroy_queue() {
 }
 
 void stage::forget_stale() {
-  if (rig.objects.qpn(queue_) == 0) queue_ = {};
-  if (rig.objects.queue(completion_) == nullptr) completion_ = {};
-  if (rig.objects.key(region_) == 0) region_ = {};
+  if (qpn_of(rig.objects, queue_) == 0) queue_ = {};
+  if (rig.objects.find(completion_) == nullptr) completion_ = {};
+  if (key_of(rig.objects, region_) == 0) region_ = {};
 }
 
 const std::vector<command_sequence>& all_sequences() {

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/every_kind.hpp>
 #include <freehca/in_process/machine.hpp>
 
 #include "budgets.hpp"
@@ -42,7 +42,7 @@ class storage {
 struct rig_options {
   in_process::machine_options machine;
   freehca::budget budget;
-  verbs_budget objects;
+  verbs_budget objects = every_kind();
   verbs_events events;
   bool interrupts = true;
 };
@@ -94,7 +94,7 @@ class verbs_rig {
   }
 
   /// After a teardown and a new bring-up.
-  status reopen(const verbs_budget& b = {}) {
+  status reopen(const verbs_budget& b = every_kind()) {
     return objects.open(adapter, budget_, b, verbs_storage_.at(), verbs_storage_.bytes(), events_);
   }
 
@@ -143,8 +143,8 @@ class registered_buffer {
                                .access = access});
     const status s = rig.await(create);
     EXPECT_TRUE(s.ok()) << words(s);
-    region = create.region();
-    key = create.key();
+    region = create.made();
+    key = key_of(rig.objects, region);
     fill(std::byte{0xa5});
   }
   ~registered_buffer() {

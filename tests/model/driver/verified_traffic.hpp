@@ -49,7 +49,7 @@ class verified_traffic {
   void on_ended(qp_handle queue, const queues::work_completion& how, status why) {
     const unsigned i = pair.queue[1] == queue ? 1 : 0;
     ASSERT_TRUE(pair.queue[i] == queue) << "of a queue pair that there is not";
-    EXPECT_NE(rig_.objects.qpn(queue), 0u) << "the handle is stale already";
+    EXPECT_NE(qpn_of(rig_.objects, queue), 0u) << "the handle is stale already";
     EXPECT_TRUE(pair.send(i).post({}).is(driver_error::bad_state)) << "nothing would come of it";
     if (how.status != queues::completion_status::device_reset) {
       EXPECT_TRUE(why.ok()) << words(why);

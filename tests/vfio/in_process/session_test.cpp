@@ -33,7 +33,7 @@ TEST(session, does_not_sleep_once_what_it_waits_for_has_ended) {
   EXPECT_FALSE(host.slept_behind_the_end);
   host.ended = nullptr;
   destroy_completion_queue d;
-  d.start(s.objects(), c.queue());
+  d.start(s.objects(), c.made());
   EXPECT_TRUE(s.await_cleanup(d).ok());
   EXPECT_TRUE(s.tear_down().ok());
 }

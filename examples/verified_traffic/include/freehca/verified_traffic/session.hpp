@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <freehca/hca/device.hpp>
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/every_kind.hpp>
 #include <freehca/verified_traffic/scattered_memory.hpp>
 
 namespace freehca::verified_traffic {
@@ -33,7 +33,7 @@ class surroundings {
 /// How large the driver is made in a session.
 struct session_options {
   freehca::budget budget;
-  verbs_budget objects;
+  verbs_budget objects = every_kind();
 };
 
 /// The driver's objects with the storage that they stand on, and a loop that drives them.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/hca/queue_pair.hpp>
-
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/kinds/queue_pair.hpp>
 
 #include "qp_context.hpp"
 
@@ -36,9 +34,8 @@ opcode command_for(qp_state to) {
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
                               const connection_attributes& a) {
   if (!startable()) return;
-  queue_pair* const pair = owner.queue_pairs_.find(h);
-  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok())
-    return refuse(owner, s);
+  queue_pair* const pair = owner.find(h);
+  if (const status s = verbs::usable(pair); !s.ok()) return refuse(owner, s);
   if (a.bytes != sizeof(connection_attributes)) return refuse(owner, driver_error::bad_argument);
   if (!is_transition(pair->qp_state, to, pair->state_unknown))
     return refuse(owner, driver_error::bad_state);
@@ -52,15 +49,15 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
     else commands::to_err_qp::aim(plain_.request, pair->number);
     // A change of mind, not a teardown: it keeps its turn.
     plain_.request.lane = lane::bulk;
-    return start_change(owner, *pair, plain_, &finished);
+    return start_change(*pair, plain_, &finished);
   }
-  const result<image<qp_mailbox>> mailbox = qp_mailbox_for(*pair, to, a, *owner.device_);
+  const result<image<qp_mailbox>> mailbox = qp_mailbox_for(*pair, to, a, owner.adapter());
   if (!mailbox.ok()) return refuse(owner, mailbox.error());
   transition_.restart();
   transition_.aim(command_for(to), pair->number);
   transition_.input = mailbox.value();
   if (to == qp_state::init) pair->exists = true;
-  start_change(owner, *pair, transition_, &finished);
+  start_change(*pair, transition_, &finished);
 }
 
 void modify_queue_pair::finished(object_operation& op, status outcome) noexcept {
@@ -75,24 +72,22 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
   pair.state_unknown = false;
   if (self.to_ == qp_state::reset) {
     pair.exists = false;
-    for (const cq_handle h : {pair.send_cq, pair.receive_cq})
-      if (queues::cq* const cq = self.owner().queue(h)) cq->forget(pair.number);
+    pair.forget_completions();
     pair.rings.send.reset();
     pair.rings.receive.reset();
   }
-  pair.open_queues();
+  pair.resume();
 }
 
 void query_queue_pair::start(verbs& owner, qp_handle h) {
   if (!startable()) return;
-  queue_pair* const pair = owner.queue_pairs_.find(h);
-  if (const status s = verbs::check_usable(pair, verbs::use::change); !s.ok())
-    return refuse(owner, s);
+  queue_pair* const pair = owner.find(h);
+  if (const status s = verbs::usable(pair); !s.ok()) return refuse(owner, s);
   // A queue pair in RESET is not the device's yet.
   if (!pair->exists) return refuse(owner, driver_error::bad_state);
   query_.restart();
   query_.aim(pair->number);
-  start_change(owner, *pair, query_, &finished);
+  start_query(*pair, query_, &finished);
 }
 
 void query_queue_pair::finished(object_operation& op, status outcome) noexcept {

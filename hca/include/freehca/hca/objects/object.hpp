@@ -2,20 +2,18 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include <freehca/firmware_cmds/lease.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/list.hpp>
 
-#include <freehca/hca/context_layout.hpp>
+#include <freehca/hca/objects/kind.hpp>
 
 namespace freehca {
 
-class verbs;
-
-/// What all objects of the firmware have in common: the cold part of a slab entry. Everything that
-/// a command can put at risk is named here, so that it outlives the command and the operation.
+/// What all objects have in common. Its fields are the driver's to write.
 struct object_record : list_node {
   enum class phase : std::uint8_t {
     free,
@@ -30,24 +28,41 @@ struct object_record : list_node {
     lost,                  ///< could not be taken back: held until a reset
   };
   static constexpr std::uint32_t none = ~std::uint32_t{0};
+  /// Of objects that one refers to: a queue pair has a domain, two completion queues and an SRQ.
+  static constexpr unsigned most_uses = 4;
 
   object_record() = default;
 
+  const kind* what = nullptr;
   verbs* owner = nullptr;
-  std::uint32_t index = 0;  ///< in its slab
+  std::uint32_t index = 0;  ///< of its handle
   std::uint32_t generation = 1;
   std::uint32_t next_free = none;
-  std::uint32_t number = none;        ///< QPN, CQN, MPT index
-  std::uint32_t translations = none;  ///< the first MTT entry
-  std::uint32_t translation_count = 0;
-  std::uint32_t users = 0;  ///< objects that refer to this one
-  context_group group{};
+  std::uint32_t number = none;  ///< QPN, CQN, MPT index ...
+  std::uint32_t users = 0;      ///< objects that refer to this one
   phase state = phase::free;
   bool under_change = false;  ///< an operation works on it
-  bool exists = false;        ///< the firmware has it, or may have it
   bool forgotten = false;     ///< a reset came while an operation worked on it
-  dma_region ring;            ///< of the arena, or nothing
-  dma_region record;          ///< doorbell record, or nothing
+  bool exists = false;        ///< the device has it, or may have it
+  object_record* uses[most_uses] = {};
+
+  /// Refers to another object until this one is released.
+  void use(object_record& other) {
+    for (object_record*& place : uses) {
+      if (place != nullptr) continue;
+      place = &other;
+      ++other.users;
+      return;
+    }
+    FREEHCA_ASSERT(false);
+  }
+};
+
+/// An object that the device knows too. Everything that a command can put at risk is named here, so
+/// that it outlives the command and the operation.
+struct device_object : object_record {
+  std::uint32_t translations = none;  ///< the first MTT entry
+  std::uint32_t translation_count = 0;
 
   static void settled(lease& which, const settlement& how, void* self) noexcept;
   lease number_at_risk{lease_kind::number, 1, &settled, this};
@@ -59,5 +74,16 @@ struct object_record : list_node {
   }
   bool in_doubt() const { return number_at_risk.in_doubt(); }
 };
+
+/// One with rings in memory of the driver.
+struct queue_object : device_object {
+  dma_region ring;         ///< of the arena
+  dma_region record;       ///< the doorbell record
+  dma_region slots;        ///< what the driver keeps of posted requests: plain memory
+  void* cookie = nullptr;  ///< the user's: comes with events
+};
+
+template <class K>
+concept device_kind = std::derived_from<K, device_object>;
 
 }  // namespace freehca

@@ -1,72 +1,61 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/hca/object_operation.hpp>
+#include <freehca/hca/objects/object_operation.hpp>
 
-#include <freehca/firmware_cmds/cq.hpp>
-#include <freehca/firmware_cmds/mr.hpp>
-#include <freehca/firmware_cmds/qp.hpp>
-
-#include <freehca/hca/verbs.hpp>
+#include <freehca/hca/objects/verbs.hpp>
 
 namespace freehca {
 
-namespace {
-
-/// The command that takes an object of the group back. None of them has a mailbox.
-template <class Family>
-command_request request_of(std::uint32_t number) {
-  command_request r;
-  r.opcode = Family::code;
-  Family::aim(r, number);
-  return r;
-}
-
-command_request destroying(const object_record& object) {
-  switch (object.group) {
-    case context_group::cq:
-      return request_of<commands::hw2sw_cq>(object.number);
-    case context_group::qp:
-      return request_of<commands::to_rst_qp>(object.number);
-    default:
-      return request_of<commands::hw2sw_mpt>(object.number);
-  }
-}
-
-}  // namespace
-
-void object_operation::adopt(verbs& owner, object_record& object, finisher at_end) {
-  owner_ = &owner;
+void object_operation::adopt(device_object& object, finisher at_end) {
+  owner_ = object.owner;
   object_ = &object;
   finish_ = at_end;
   outcome_so_far_ = {};
   object.under_change = true;
-  ++owner.operations_;
+  ++owner_->operations_;
   begin(&object_operation::on_cancel, this);
   if (deadline() == no_deadline) return;
-  owner.limited_.push_back(*this);
-  owner.deadlines_.add(*this);
+  owner_->limited_.push_back(*this);
+  owner_->deadlines_.add(*this);
 }
 
-void object_operation::start_creation(verbs& owner, object_record& object, command* create,
-                                      preparer prepare, finisher at_end) {
-  adopt(owner, object, at_end);
+void object_operation::start_creation(device_object& object, command* create,
+                                      const page_list& pages, finisher at_end) {
+  adopt(object, at_end);
   command_ = create;
-  prepare_ = prepare;
-  object.state = object_record::phase::creating;
+  pages_ = pages;
   enter(object.translation_count != 0 ? step::map_translations : step::map_object);
 }
 
-void object_operation::start_destruction(verbs& owner, object_record& object, finisher at_end) {
-  adopt(owner, object, at_end);
+void object_operation::start_destruction(verbs& owner, device_object* object) {
+  if (const status s = verbs::usable(object); !s.ok()) return refuse(owner, s);
+  if (object->users != 0) return refuse(owner, driver_error::busy);
+  if (object->what->suspend != nullptr) object->what->suspend(*object);
+  take_back(*object);
+}
+
+void object_operation::start_unwinding(device_object& object) {
+  take_back(object);
+  // A refusal leaves an object that nobody owns: it waits for the reset.
+  outcome_so_far_ = driver_error::cancelled;
+}
+
+void object_operation::take_back(device_object& object) {
+  adopt(object, nullptr);
   object.state = object_record::phase::destroying;
   enter(object.exists ? step::destroy : step::unmap_object);
 }
 
-void object_operation::start_change(verbs& owner, object_record& object, command& change,
-                                    finisher at_end) {
-  adopt(owner, object, at_end);
+void object_operation::start_change(device_object& object, command& change, finisher at_end) {
+  adopt(object, at_end);
   command_ = &change;
   enter(step::modify);
+}
+
+void object_operation::start_query(device_object& object, command& query, finisher at_end) {
+  adopt(object, at_end);
+  command_ = &query;
+  enter(step::query);
 }
 
 void object_operation::refuse(verbs& owner, status why) {
@@ -82,19 +71,18 @@ void object_operation::refuse(verbs& owner, status why) {
 
 void object_operation::submit(command& c) {
   c.restart();
-  // Reading a context puts nothing at risk but the mailbox.
-  if (c.request.opcode != layouts::opcode::query_qp) {
+  if (step_ != step::query) {
     c.put_at_risk(object_->number_at_risk);
     c.put_at_risk(object_->mapping_at_risk);
     c.put_at_risk(object_->buffer_at_risk);
   }
   c.then(&object_operation::on_command, this);
-  owner_->on().commands().submit(c);
+  owner_->adapter().commands().submit(c);
 }
 
 void object_operation::enter(step to) {
   step_ = to;
-  context_tables& contexts = owner_->on().contexts();
+  context_tables& contexts = owner_->adapter().contexts();
   const auto with_request = [this] {
     request_.restart();
     request_.then(&object_operation::on_request, this);
@@ -106,24 +94,25 @@ void object_operation::enter(step to) {
                           object_->translation_count);
     case step::map_object:
       with_request();
-      return contexts.map(request_, object_->group, object_->number);
+      return contexts.map(request_, object_->what->facts.group, object_->number);
     case step::create:
-      prepare_(*this);
+      owner_->write_translations(*object_, pages_);
       if (command_ == nullptr) return advance({});
       object_->exists = true;
       return submit(*command_);
     case step::destroy:
-      destroy_.request = destroying(*object_);
+      destroy_.request = object_->what->facts.destroying(object_->number);
       return submit(destroy_);
     case step::unmap_object:
       with_request();
-      return contexts.unmap(request_, object_->group, object_->number);
+      return contexts.unmap(request_, object_->what->facts.group, object_->number);
     case step::unmap_translations:
       if (object_->translation_count == 0) return advance({});
       with_request();
       return contexts.unmap(request_, context_group::mtt, object_->translations,
                             object_->translation_count);
     case step::modify:
+    case step::query:
       return submit(*command_);
     case step::idle:
       return;
@@ -131,13 +120,13 @@ void object_operation::enter(step to) {
 }
 
 void object_operation::advance(status outcome) {
-  object_record& object = *object_;
+  device_object& object = *object_;
   // What it was told, and not what it told its step.
   if (outcome.is(driver_error::cancelled) && !stop_reason().ok())
     outcome = stop_reason().at(outcome.where());
   if (object.in_doubt()) return end_in_doubt(outcome);
   // A reset took the firmware's side of everything: there is nothing left to undo.
-  if (object.forgotten || (step_ != step::modify && outcome.is(transport_error::reset))) {
+  if (object.forgotten || (!changes() && outcome.is(transport_error::reset))) {
     owner_->release(object);
     return finish(outcome.ok() ? status(transport_error::reset) : outcome);
   }
@@ -181,9 +170,10 @@ void object_operation::end_in_doubt(status outcome) {
 }
 
 bool object_operation::command_ended(status outcome) {
-  object_record& object = *object_;
+  device_object& object = *object_;
   switch (step_) {
     case step::modify:
+    case step::query:
       finish(outcome);
       return true;
     case step::destroy: {
@@ -194,6 +184,7 @@ bool object_operation::command_ended(status outcome) {
       // Refused: it is still there, its owner may try again. What nobody owns waits for a reset.
       const bool wanted = outcome_so_far_.ok();
       object.state = wanted ? object_record::phase::live : object_record::phase::lost;
+      if (wanted && object.what->resume != nullptr) object.what->resume(object);
       finish(wanted ? outcome : outcome_so_far_);
       return true;
     }
@@ -232,6 +223,7 @@ void object_operation::on_cancel(operation&, void* self) noexcept {
       return op.request_.cancel();
     case step::create:
     case step::modify:
+    case step::query:
       return op.command_ != nullptr ? op.command_->cancel() : void();
     case step::destroy:
       return op.outcome_so_far_.ok() ? op.destroy_.cancel() : void();
@@ -240,8 +232,8 @@ void object_operation::on_cancel(operation&, void* self) noexcept {
   }
 }
 
-void object_record::settled(lease&, const settlement& how, void* self) noexcept {
-  auto& object = *static_cast<object_record*>(self);
+void device_object::settled(lease&, const settlement& how, void* self) noexcept {
+  auto& object = *static_cast<device_object*>(self);
   if (object.at_risk()) return;
   verbs& owner = *object.owner;
   if (how.by_reset) return owner.release(object);
@@ -256,7 +248,7 @@ void object_record::settled(lease&, const settlement& how, void* self) noexcept 
     case phase::doubtful_destruction:
       if (!done) {
         object.state = phase::live;
-        if (object.group == context_group::qp) static_cast<queue_pair&>(object).open_queues();
+        if (object.what->resume != nullptr) object.what->resume(object);
         return;
       }
       object.exists = false;

@@ -6,9 +6,10 @@
 
 #include <freehca/firmware_cmds/command.hpp>
 #include <freehca/hal/operation.hpp>
+#include <freehca/hal/page_list.hpp>
 
 #include <freehca/hca/context_tables.hpp>
-#include <freehca/hca/object_record.hpp>
+#include <freehca/hca/objects/object.hpp>
 
 namespace freehca {
 
@@ -25,8 +26,6 @@ namespace freehca {
 class object_operation : public operation {
  protected:
   friend class verbs;
-  /// Just before the creating command: writes what it refers to.
-  using preparer = void (*)(object_operation&) noexcept;
   /// The object is there, or the operation failed: fills in results.
   using finisher = void (*)(object_operation&, status) noexcept;
 
@@ -39,39 +38,48 @@ class object_operation : public operation {
     unmap_object,
     unmap_translations,
     modify,
+    query,
   };
 
   object_operation() = default;
 
-  void start_creation(verbs& owner, object_record& object, command* create, preparer prepare,
+  /// `create` is null where no command makes it. `pages`: what its translations point to.
+  void start_creation(device_object& object, command* create, const page_list& pages,
                       finisher at_end);
-  void start_destruction(verbs& owner, object_record& object, finisher at_end);
-  void start_change(verbs& owner, object_record& object, command& change, finisher at_end);
+  /// Refuses what is not there, or in use.
+  void start_destruction(verbs& owner, device_object* object);
+  void start_change(device_object& object, command& change, finisher at_end);
+  /// Reading puts nothing at risk but the mailbox.
+  void start_query(device_object& object, command& query, finisher at_end);
   /// Completes at the next poll without having done anything.
   void refuse(verbs& owner, status why);
 
   /// While the operation works on one.
-  object_record& object() const { return *object_; }
+  device_object& object() const { return *object_; }
   verbs& owner() const { return *owner_; }
 
  private:
-  void adopt(verbs& owner, object_record& object, finisher at_end);
+  void adopt(device_object& object, finisher at_end);
+  /// Takes back what nobody has a handle to.
+  void start_unwinding(device_object& object);
+  void take_back(device_object& object);
   void enter(step to);
   void advance(status outcome);
   /// True: that was the end of the operation.
   bool command_ended(status outcome);
   void end_in_doubt(status outcome);
   bool going_up() const;
+  bool changes() const { return step_ == step::modify || step_ == step::query; }
   void submit(command& c);
   void finish(status outcome);
   static void on_command(operation& op, void* self) noexcept;
   static void on_request(operation& op, void* self) noexcept;
   static void on_cancel(operation& op, void* self) noexcept;
 
-  object_record* object_ = nullptr;
+  device_object* object_ = nullptr;
   verbs* owner_ = nullptr;
   command* command_ = nullptr;  // the one that creates or changes
-  preparer prepare_ = nullptr;
+  page_list pages_;
   finisher finish_ = nullptr;
   status outcome_so_far_;
   step step_ = step::idle;

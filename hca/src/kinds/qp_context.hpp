@@ -6,7 +6,7 @@
 #include <freehca/layouts/qpc.hpp>
 
 #include <freehca/hca/device.hpp>
-#include <freehca/hca/queue_pair.hpp>
+#include <freehca/hca/kinds/queue_pair.hpp>
 
 namespace freehca {
 

@@ -41,14 +41,14 @@ image<qpc> common(const queue_pair& pair, qp_state to, device& on) {
   c.set<&qpc::state>(to)
       .set<&qpc::service>(qp_service::rc)
       .set<&qpc::pm_state>(path_migration::migrated);
-  c.set<&qpc::pd>(pair.domain_number)
+  c.set<&qpc::pd>(pair.domain->number)
       .set<&qpc::usr_page>(on.uar().index)
       .set<&qpc::local_qpn>(pair.number);
   c.set<&qpc::log_sq_size>(pair.send_shape.log_entries)
       .set<&qpc::log_sq_stride>(pair.send_shape.log_stride - 4u);
   c.set<&qpc::log_rq_size>(pair.receive_shape.log_entries)
       .set<&qpc::log_rq_stride>(pair.receive_shape.log_stride - 4u);
-  c.set<&qpc::cqn_send>(pair.send_cqn).set<&qpc::cqn_recv>(pair.receive_cqn);
+  c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   return c;
 }
 

@@ -9,8 +9,9 @@
 #include <freehca/layouts/qpc.hpp>
 #include <freehca/queues/directory.hpp>
 
-#include <freehca/hca/handle.hpp>
-#include <freehca/hca/object_operation.hpp>
+#include <freehca/hca/kinds/completion_queue.hpp>
+#include <freehca/hca/kinds/protection_domain.hpp>
+#include <freehca/hca/objects/creation.hpp>
 #include <freehca/hca/ports.hpp>
 
 namespace freehca {
@@ -67,39 +68,51 @@ struct connection_attributes {
       8;  ///< a request for an ACK each 2^n packets (Linux: MLX4_IB_ACK_REQ_FREQ)
 };
 
-struct queue_pair : object_record {
-  queues::qp_rings rings;
+struct queue_pair : queue_object {
+  using attributes = queue_pair_attributes;
+  using creating = nothing;
+  static constexpr kind_facts facts{.name = "queue pair",
+                                    .item = 0x47,
+                                    .numbers = &number_spaces::qps,
+                                    .group = context_group::qp,
+                                    .destroying = taking_back<commands::to_rst_qp>};
+
+  queues::qp_rings rings;  ///< posts
   queues::sq_shape send_shape;
   queues::rq_shape receive_shape;
-  std::uint32_t domain_number = 0, send_cqn = 0, receive_cqn = 0;
-  dma_region slots;  ///< plain storage of the rings' records
-  pd_handle pd{};
-  cq_handle send_cq{}, receive_cq{};
-  void* cookie = nullptr;
+  const protection_domain* domain = nullptr;
+  completion_queue* send_cq = nullptr;
+  completion_queue* receive_cq = nullptr;
+  /// As the driver knows it: transitions, and error events that were polled.
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;  ///< a transition was not answered
 
-  /// As the state permits; not while it is being destroyed.
-  void open_queues() {
-    rings.send.accept(qp_state == layouts::qp_state::rts || qp_state == layouts::qp_state::error);
-    rings.receive.accept(qp_state != layouts::qp_state::reset);
-  }
-};
-
-/// Makes a queue pair in the RESET state.
-class create_queue_pair : public object_operation {
- public:
-  void start(verbs& owner, const queue_pair_attributes& attributes);
-  qp_handle queue() const { return queue_; }  ///< once done and ok
-  std::uint32_t qpn() const { return qpn_; }
+  status build(verbs& in, const attributes& a, creation<creating>& to);
+  void strip(verbs& in);
+  void suspend();
+  /// Posting is what the state permits.
+  void resume();
+  void notice(verbs& in, const object_event& event);
+  void end_requests(verbs& in, status why);
+  /// Drops the completions that nobody has polled.
+  void forget_completions();
 
  private:
-  friend struct queue_pair_builder;
-  static void write_translations(object_operation& op) noexcept;
-  static void finished(object_operation& op, status outcome) noexcept;
-  qp_handle queue_;
-  std::uint32_t qpn_ = 0;
+  status open_rings(verbs& in, const attributes& a);
 };
+
+/// 0 for a stale handle.
+inline std::uint32_t qpn_of(const verbs& in, qp_handle h) {
+  const queue_pair* const pair = in.find(h);
+  return pair != nullptr ? pair->number : 0;
+}
+
+/// Makes a queue pair in the RESET state.
+using create_queue_pair = create_object<queue_pair>;
+/// Resets a queue pair and takes it back. Completions that nobody has polled are dropped. Posts
+/// are refused from the start on; where the firmware refuses the reset, or the operation is
+/// cancelled before the firmware has it, the queue pair is there as before, and takes them again.
+using destroy_queue_pair = destroy_object<queue_pair>;
 
 /// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. driver_error::bad_state: no such
 /// transition from where it is. To RESET: its completions that nobody has polled are dropped, its
@@ -126,17 +139,6 @@ class query_queue_pair : public object_operation {
  private:
   static void finished(object_operation& op, status outcome) noexcept;
   firmware_command<commands::query_qp> query_{std::uint32_t{0}};
-};
-
-/// Resets a queue pair and takes it back. Completions that nobody has polled are dropped. Posts
-/// are refused from the start on; where the firmware refuses the reset, or the operation is
-/// cancelled before the firmware has it, the queue pair is there as before, and takes them again.
-class destroy_queue_pair : public object_operation {
- public:
-  void start(verbs& owner, qp_handle queue);
-
- private:
-  static void finished(object_operation& op, status outcome) noexcept;
 };
 
 }  // namespace freehca

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The list of all kinds of objects, for programs that use most of them.
+#pragma once
+
+#include <freehca/hca/kinds/completion_queue.hpp>
+#include <freehca/hca/kinds/memory_region.hpp>
+#include <freehca/hca/kinds/protection_domain.hpp>
+#include <freehca/hca/kinds/queue_pair.hpp>
+
+namespace freehca {
+
+/// Some objects of every kind; with<K>() changes how many.
+constexpr verbs_budget every_kind() {
+  return verbs_budget{}
+      .with<protection_domain>(8)
+      .with<memory_region>(32)
+      .with<completion_queue>(16)
+      .with<queue_pair>(16);
+}
+
+}  // namespace freehca

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <freehca/hca/objects/verbs.hpp>
+
+namespace freehca {
+
+/// Queue pairs and memory regions of one protection domain may work together. It is a number: no
+/// command makes it.
+struct protection_domain : object_record {
+  struct attributes {};
+  static constexpr kind_facts facts{
+      .name = "protection domain", .item = 0x42, .numbers = &number_spaces::pds};
+
+  status build(verbs& in, const attributes&) { return in.take_number(*this); }
+};
+
+}  // namespace freehca

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hca/objects/object.hpp>
+
+namespace freehca {
+
+/// A fixed number of objects of one kind in storage of the caller, which is aligned to 16.
+class slab {
+ public:
+  static constexpr unsigned place_bits = 24;  ///< of an index; the slab's number is above them
+  static constexpr std::size_t storage_bytes_for(const kind& what, std::uint32_t count) {
+    return std::size_t{count} * what.bytes;
+  }
+
+  void open(const kind& what, std::byte* storage, std::uint32_t count, unsigned number,
+            verbs& owner);
+  void close();
+
+  /// Null: all are taken.
+  object_record* take();
+  /// Makes handles to it stale.
+  void give_back(object_record& object);
+
+  /// The object in a place, whether taken or not.
+  object_record& at(std::uint32_t place) const;
+
+  const kind* what() const { return what_; }
+  std::uint32_t count() const { return count_; }
+  std::uint32_t out() const { return out_; }
+
+ private:
+  const kind* what_ = nullptr;
+  std::byte* storage_ = nullptr;
+  std::uint32_t count_ = 0;
+  std::uint32_t free_ = object_record::none;  // a place
+  std::uint32_t out_ = 0;
+};
+
+}  // namespace freehca

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/assert.hpp>
+
+#include <freehca/hca/objects/kind.hpp>
+
+namespace freehca {
+
+/// Which kinds of objects a program uses, and how many of each there can be at a time. A kind that
+/// it does not name costs nothing, not even code. Numbers and context memory of the objects count
+/// in the device's budget.
+///
+///   constexpr verbs_budget mine = verbs_budget{}
+///       .with<protection_domain>(1).with<memory_region>(2)
+///       .with<completion_queue>(1).with<queue_pair>(1);
+struct verbs_budget {
+  static constexpr unsigned most_kinds = 16;
+  struct entry {
+    const kind* what = nullptr;
+    std::uint32_t count = 0;
+  };
+
+  std::uint32_t requests = 16 * 1024;  ///< places in rings of all queues together
+  entry kinds[most_kinds] = {};        ///< up to the first that names none
+
+  /// The same with `count` objects of kind K, whether K was in it or not. What objects of K refer
+  /// to stands ahead of K.
+  template <class K>
+  constexpr verbs_budget with(std::uint32_t count) const {
+    verbs_budget b = *this;
+    for (entry& e : b.kinds) {
+      if (e.what != nullptr && e.what != &kind_of<K>) continue;
+      e = {&kind_of<K>, count};
+      return b;
+    }
+    FREEHCA_ASSERT(false);
+    return b;
+  }
+  template <class K>
+  constexpr std::uint32_t count() const {
+    for (const entry& e : kinds)
+      if (e.what == &kind_of<K>) return e.count;
+    return 0;
+  }
+
+  /// What `where` of driver_error::no_resource and ::no_memory means when something runs out that
+  /// all kinds share. Each kind has an item of its own (kind_facts::item).
+  enum class item : std::uint8_t {
+    requests = 0x40,
+    storage,
+    first_of_kinds,
+  };
+};
+
+}  // namespace freehca

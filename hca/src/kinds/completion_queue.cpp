@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/kinds/completion_queue.hpp>
+
+#include <freehca/layouts/bit_operations.hpp>
+
+namespace freehca {
+
+using namespace layouts;
+
+status completion_queue::build(verbs& in, const attributes& a, creation<creating>& to) {
+  device& adapter = in.adapter();
+  const capabilities& can = adapter.capabilities();
+  // One place stays empty, as every driver keeps it (Linux 6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
+  const auto log_entries = layouts::bit_width(a.entries);
+  if (a.entries == 0 || a.completion_context >= adapter.completion_contexts() ||
+      log_entries > can.log_most_cqes || log_entries > 22)
+    return driver_error::bad_argument;
+  cookie = a.cookie;
+  const unsigned entry_bytes = can.cqe_bytes;
+  FREEHCA_TRY(in.take_number(*this));
+  FREEHCA_TRY(in.take_rings(*this, queues::cq::ring_bytes(log_entries, entry_bytes),
+                            cq_doorbell_record::bytes, 0));
+  FREEHCA_TRY(rings.open({.ring = ring,
+                          .log_entries = log_entries,
+                          .entry_bytes = entry_bytes,
+                          .record = record,
+                          .uar = adapter.uar().doorbells,
+                          .cqn = number,
+                          .queue_pairs = &in.queue_pairs()}));
+  in.completion_queues().add(*this);
+
+  image<cqc> context;
+  context.set<&cqc::log_cq_size>(log_entries).set<&cqc::usr_page>(adapter.uar().index);
+  context.set<&cqc::comp_eqn>(adapter.completion_context(a.completion_context).eqn());
+  context.set<&cqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
+  context.set<&cqc::db_rec_addr>(record.device_address);
+  to.command.aim(number);
+  to.command.input = context;
+  to.pages = page_list(ring, 12);
+  return {};
+}
+
+void completion_queue::strip(verbs& in) {
+  if (number != none) in.completion_queues().remove(*this);
+  rings.close();
+}
+
+void completion_queue::notice(verbs& in, const object_event& event) {
+  const verbs_events& to = in.events();
+  const cq_handle self = verbs::handle_of(*this);
+  if (event.what == object_event::family::cq_error) {
+    if (to.cq_error != nullptr) to.cq_error(to.context, self, cookie, event.syndrome);
+    return;
+  }
+  rings.on_event();
+  if (to.completion != nullptr) to.completion(to.context, self, cookie);
+}
+
+void completion_queue::hand_over(verbs& in) {
+  if (!rings.is_open()) return;
+  queues::work_completion how;
+  // A ring has so many entries at most, whatever stands in them.
+  for (std::uint32_t n = 0; n < rings.entries() && rings.poll(&how, 1) == 1; ++n) {
+    const auto& pair = *static_cast<const queue_object*>(how.queue->owner);
+    in.tell_ended({pair.index, pair.generation}, pair.cookie, how, {});
+  }
+}
+
+}  // namespace freehca

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/kinds/queue_pair.hpp>
+
+#include <freehca/hal/storage.hpp>
+
+namespace freehca {
+
+using namespace layouts;
+
+namespace {
+
+struct shapes {
+  queues::sq_shape send;
+  queues::rq_shape receive;
+};
+
+result<shapes> shapes_for(const queue_pair_attributes& a, const capabilities& can) {
+  if (a.gather > can.most_gather || a.scatter > can.most_scatter)
+    return status(driver_error::bad_argument);
+  if (queues::wqe_bytes_for(a.gather, a.inline_bytes) > can.most_qp_wqe_bytes_sq)
+    return status(driver_error::bad_argument);
+  const auto send = queues::sq_shape_for(a.sends, a.gather, a.inline_bytes);
+  if (!send.ok()) return send.error();
+  const auto receive = queues::rq_shape_for(a.receives, a.scatter);
+  if (!receive.ok()) return receive.error();
+  if ((std::size_t{1} << receive.value().log_stride) > can.most_qp_wqe_bytes_rq ||
+      send.value().log_entries > can.log_most_wqes ||
+      receive.value().log_entries > can.log_most_wqes)
+    return status(driver_error::bad_argument);
+  return shapes{send.value(), receive.value()};
+}
+
+}  // namespace
+
+status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to) {
+  if (a.service != qp_service::rc) return driver_error::unsupported;
+  protection_domain* const pd = in.find(a.pd);
+  completion_queue* const sends = in.find(a.send_cq);
+  completion_queue* const receives = in.find(a.receive_cq);
+  for (const object_record* needed :
+       {static_cast<object_record*>(pd), static_cast<object_record*>(sends),
+        static_cast<object_record*>(receives)})
+    FREEHCA_TRY(verbs::usable(needed));
+  const result<shapes> shape = shapes_for(a, in.adapter().capabilities());
+  if (!shape.ok()) return shape.error();
+  use(*pd);
+  use(*sends);
+  use(*receives);
+  domain = pd;
+  send_cq = sends;
+  receive_cq = receives;
+  send_shape = shape.value().send;
+  receive_shape = shape.value().receive;
+  cookie = a.cookie;
+  FREEHCA_TRY(in.take_number(*this));
+  FREEHCA_TRY(in.take_rings(*this, send_shape.bytes() + receive_shape.bytes(),
+                            rq_doorbell_record::bytes,
+                            send_shape.entries() + receive_shape.entries()));
+  FREEHCA_TRY(open_rings(in, a));
+  to.pages = page_list(ring, 12);
+  return in.queue_pairs().add(rings);
+}
+
+status queue_pair::open_rings(verbs& in, const attributes& a) {
+  // The queue with the larger stride stands first (Linux 6.1 hw/mlx4/qp.c set_kernel_sq_size).
+  const bool receive_first = receive_shape.log_stride > send_shape.log_stride;
+  const std::size_t send_at = receive_first ? receive_shape.bytes() : 0;
+  const std::size_t receive_at = receive_first ? 0 : send_shape.bytes();
+  auto* const sent = storage_for<queues::posted_request>(slots.host);
+  const device& adapter = in.adapter();
+  const capabilities& can = adapter.capabilities();
+  rings.qpn = number;
+  rings.owner = static_cast<queue_object*>(this);
+  FREEHCA_TRY(
+      rings.send.open({.ring = ring.part(send_at, send_shape.bytes()),
+                       .shape = send_shape,
+                       .slots = sent,
+                       .uar = adapter.uar().doorbells,
+                       .qpn = number,
+                       .most_gather = a.gather,
+                       .most_inline = a.inline_bytes,
+                       .most_message_bytes = can.most_message_bytes,
+                       .opcodes = queues::opcodes_of_a_connection(can.has(dev_cap_flag::atomic))}));
+  return rings.receive.open({.ring = ring.part(receive_at, receive_shape.bytes()),
+                             .shape = receive_shape,
+                             .slots = sent + send_shape.entries(),
+                             .record = record,
+                             .most_scatter = a.scatter});
+}
+
+void queue_pair::forget_completions() {
+  for (completion_queue* const queue : {send_cq, receive_cq})
+    if (queue != nullptr && number != none) queue->rings.forget(number);
+}
+
+void queue_pair::strip(verbs& in) {
+  if (number != none) in.queue_pairs().remove(rings);
+  forget_completions();
+  rings.send.close();
+  rings.receive.close();
+  domain = nullptr;
+  send_cq = receive_cq = nullptr;
+  state_unknown = false;
+  qp_state = qp_state::reset;
+}
+
+void queue_pair::suspend() {
+  rings.send.accept(false);
+  rings.receive.accept(false);
+}
+
+void queue_pair::resume() {
+  rings.send.accept(qp_state == qp_state::rts || qp_state == qp_state::error);
+  rings.receive.accept(qp_state != qp_state::reset);
+}
+
+void queue_pair::notice(verbs& in, const object_event& event) {
+  // These three put the queue pair into the error state.
+  if (event.type == event_type::wq_catastrophic_error ||
+      event.type == event_type::wq_invalid_request_error ||
+      event.type == event_type::wq_access_violation)
+    qp_state = qp_state::error;
+  const verbs_events& to = in.events();
+  if (to.qp != nullptr) to.qp(to.context, verbs::handle_of(*this), cookie, event.type);
+}
+
+void queue_pair::end_requests(verbs& in, status why) {
+  const qp_handle self = verbs::handle_of(*this);
+  queues::work_completion how;
+  how.status = queues::completion_status::device_reset;
+  how.queue = &rings;
+  how.set_qpn(rings.qpn);
+  while (const queues::posted_request* const sent = rings.send.retire_oldest()) {
+    how.wr_id = sent->wr_id;
+    how.opcode = sent->opcode;
+    in.tell_ended(self, cookie, how, why);
+  }
+  how.opcode = queues::work_opcode::receive;
+  while (const queues::posted_request* const posted = rings.receive.retire_oldest()) {
+    how.wr_id = posted->wr_id;
+    in.tell_ended(self, cookie, how, why);
+  }
+}
+
+}  // namespace freehca

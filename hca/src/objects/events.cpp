@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/objects/verbs.hpp>
+
+namespace freehca {
+
+namespace {
+
+using family = object_event::family;
+
+verbs& verbs_at(void* self) {
+  return *static_cast<verbs*>(self);
+}
+
+}  // namespace
+
+void verbs::notice(object_record* object, const object_event& event) {
+  if (object != nullptr && object->what->notice != nullptr)
+    object->what->notice(*this, *object, event);
+}
+
+void verbs::connect_events() {
+  event_sinks sinks;
+  sinks.context = this;
+  sinks.completion = [](void* self, std::uint32_t cqn) noexcept {
+    verbs& v = verbs_at(self);
+    v.notice(v.completion_queues_.find(cqn), {.what = family::completion});
+  };
+  sinks.cq_error = [](void* self, std::uint32_t cqn, layouts::cq_error_syndrome why) noexcept {
+    verbs& v = verbs_at(self);
+    v.notice(v.completion_queues_.find(cqn), {.what = family::cq_error, .syndrome = why});
+  };
+  sinks.qp = [](void* self, std::uint32_t qpn, layouts::event_type type) noexcept {
+    verbs& v = verbs_at(self);
+    const queues::qp_rings* const rings = v.queue_pairs_.find(qpn);
+    if (rings != nullptr)
+      v.notice(static_cast<queue_object*>(rings->owner), {.what = family::state, .type = type});
+  };
+  sinks.srq = [](void* self, std::uint32_t srqn, layouts::event_type type) noexcept {
+    verbs& v = verbs_at(self);
+    v.notice(v.shared_receive_queues_.find(srqn), {.what = family::state, .type = type});
+  };
+  sinks.port = [](void* self, unsigned port) noexcept {
+    const verbs_events& to = verbs_at(self).events_;
+    if (to.port != nullptr) to.port(to.context, port);
+  };
+  sinks.device_failed = [](void* self, status why) noexcept {
+    verbs& v = verbs_at(self);
+    v.failure_ = why;
+    if (v.events_.device_failed != nullptr) v.events_.device_failed(v.events_.context, why);
+  };
+  sinks.was_reset = [](void* self) noexcept { verbs_at(self).end_requests(); };
+  sinks.forgotten = [](void* self) noexcept { verbs_at(self).forget(); };
+  device_->set_sinks(sinks);
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    device_->completion_context(i).set_sinks(sinks);
+}
+
+void verbs::disconnect_events() {
+  device_->set_sinks({});
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    device_->completion_context(i).set_sinks({});
+}
+
+// ---- What becomes of work requests and objects when the device was reset.
+
+void verbs::end_requests() {
+  if (!is_open()) return;
+  // Who is told of one request must not post the next to a queue that nobody looks at any more.
+  each([](object_record& object) {
+    if (object.what->suspend != nullptr) object.what->suspend(object);
+  });
+  // What the device told before it died is true: those requests end as it says.
+  each([this](object_record& object) {
+    if (object.what->hand_over != nullptr) object.what->hand_over(*this, object);
+  });
+  const status why = failure_.ok() ? status(transport_error::reset) : failure_;
+  each([this, why](object_record& object) {
+    if (object.what->end_requests != nullptr) object.what->end_requests(*this, object, why);
+  });
+}
+
+void verbs::forget() {
+  if (!is_open()) return;
+  // Once more: the end of a transition may have let something be posted since.
+  end_requests();
+  each([this](object_record& object) {
+    // An operation at work ends by the reset too, and a lease in doubt settles by it: both release
+    // the object, but perhaps when the device has other uses for the numbers.
+    strip(object);
+    if (object.under_change) object.forgotten = true;
+    else if (!object.what->is_device_object || !static_cast<device_object&>(object).at_risk())
+      release(object);
+  });
+  // The next reset has its own reason.
+  failure_ = {};
+}
+
+}  // namespace freehca

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What objects are made of, and the only place that gives it back.
+#include <freehca/hca/objects/verbs.hpp>
+
+#include <freehca/layouts/mtt.hpp>
+
+namespace freehca {
+
+namespace {
+
+/// Objects whose block of context memory is in doubt, or that the device would not give back, are
+/// passed over.
+struct usable_numbers {
+  const context_tables& tables;
+  context_group group;
+
+  number_filter filter() const {
+    return {[](const void* from, std::uint32_t first, std::uint32_t count) {
+              const auto& self = *static_cast<const usable_numbers*>(from);
+              return self.tables.first_usable(self.group, first, count);
+            },
+            this};
+  }
+};
+
+status get(const result<dma_region>& from, dma_region& to) {
+  if (!from.ok()) return from.error();
+  to = from.value();
+  return {};
+}
+
+}  // namespace
+
+result<object_record*> verbs::take(const kind& what) {
+  if (!is_open()) return status(driver_error::bad_state);
+  slab* const objects = slab_of(what);
+  if (objects == nullptr) return status(driver_error::unsupported, what.facts.item);
+  object_record* const object = objects->take();
+  if (object == nullptr) return status(driver_error::no_resource, what.facts.item);
+  object->state = object_record::phase::creating;
+  return object;
+}
+
+status verbs::take_number(object_record& object) {
+  const kind& what = *object.what;
+  const usable_numbers with_context{device_->contexts(), what.facts.group};
+  const number_filter filter = with_context.filter();
+  const result<std::uint32_t> number = (device_->numbers().*what.facts.numbers)
+                                           .allocate(1, 1, what.is_device_object ? &filter : nullptr);
+  if (!number.ok()) return number.error();
+  object.number = number.value();
+  return {};
+}
+
+status verbs::take_translations(device_object& object, std::size_t pages) {
+  if (pages > ~std::uint32_t{0}) return driver_error::bad_argument;
+  const auto count = static_cast<std::uint32_t>(pages);
+  const usable_numbers with_context{device_->contexts(), context_group::mtt};
+  const number_filter filter = with_context.filter();
+  const result<std::uint32_t> first = device_->numbers().mtts.allocate(count, 1, &filter);
+  if (!first.ok()) return first.error();
+  object.translations = first.value();
+  object.translation_count = count;
+  object.mapping_at_risk.set_amount(count);
+  object.buffer_at_risk.set_amount(count);
+  return {};
+}
+
+status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
+                         std::size_t requests) {
+  if (requests != 0)
+    FREEHCA_TRY(
+        get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
+  FREEHCA_TRY(get(device_->arena().allocate(ring_bytes, dma_arena::page), object.ring));
+  FREEHCA_TRY(get(device_->doorbells().allocate(record_bytes), object.record));
+  return take_translations(object, object.ring.bytes / dma_arena::page);
+}
+
+void verbs::write_translations(const device_object& object, const page_list& pages) {
+  // The device lets the driver of the physical function write these in context memory itself
+  // (Linux 6.1 mr.c mlx4_write_mtt_chunk).
+  const std::size_t entry_bytes =
+      std::size_t{1} << device_->contexts().layout().table(context_table::mtt).log_entry_bytes;
+  dma_region room;
+  for (std::uint32_t i = 0; i < object.translation_count; ++i) {
+    if (room.bytes < entry_bytes)
+      room = device_->contexts().memory(context_table::mtt, object.translations + i);
+    layouts::image<layouts::mtt> entry;
+    entry.set<&layouts::mtt::ptag>(pages.page(i)).set<&layouts::mtt::present>(true);
+    dma::store_be64(room.host, layouts::load_be<std::uint64_t>(entry.data()));
+    room = room.part(entry_bytes, room.bytes - entry_bytes);
+  }
+}
+
+void verbs::strip(object_record& object) {
+  const kind& what = *object.what;
+  if (object.linked()) object.unlink();
+  if (what.strip != nullptr) what.strip(*this, object);
+  for (object_record*& used : object.uses) {
+    if (used != nullptr) --used->users;
+    used = nullptr;
+  }
+  if (object.number != object_record::none)
+    (device_->numbers().*what.facts.numbers).free(object.number);
+  object.number = object_record::none;
+  if (!what.is_device_object) return;
+  auto& known = static_cast<device_object&>(object);
+  if (known.translation_count != 0)
+    device_->numbers().mtts.free(known.translations, known.translation_count);
+  known.translations = object_record::none;
+  known.translation_count = 0;
+  if (!what.has_rings) return;
+  auto& queue = static_cast<queue_object&>(object);
+  if (queue.slots.bytes != 0) requests_.free(queue.slots);
+  if (queue.ring.bytes != 0) device_->arena().free(queue.ring);
+  if (queue.record.bytes != 0) device_->doorbells().free(queue.record);
+  queue.slots = queue.ring = queue.record = {};
+}
+
+void verbs::release(object_record& object) {
+  strip(object);
+  object.exists = object.forgotten = object.under_change = false;
+  object.state = object_record::phase::free;
+  slab_of(*object.what)->give_back(object);
+}
+
+}  // namespace freehca

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/objects/slab.hpp>
+
+#include <freehca/hal/assert.hpp>
+#include <freehca/hal/storage.hpp>
+
+namespace freehca {
+
+void slab::open(const kind& what, std::byte* storage, std::uint32_t count, unsigned number,
+                verbs& owner) {
+  FREEHCA_ASSERT(count >> place_bits == 0);
+  what_ = &what;
+  storage_ = storage;
+  count_ = count;
+  out_ = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::byte* const place = storage + std::size_t{i} * what.bytes;
+    object_record& object = what.construct(place);
+    // at() relies on it.
+    FREEHCA_ASSERT(static_cast<void*>(&object) == place);
+    object.what = &what;
+    object.owner = &owner;
+    object.index = static_cast<std::uint32_t>(number) << place_bits | i;
+    object.next_free = i + 1 < count ? i + 1 : object_record::none;
+  }
+  free_ = count == 0 ? object_record::none : 0;
+}
+
+void slab::close() {
+  FREEHCA_ASSERT(out_ == 0);
+  for (std::uint32_t i = 0; i < count_; ++i) what_->destruct(at(i));
+  *this = slab{};
+}
+
+object_record* slab::take() {
+  if (free_ == object_record::none) return nullptr;
+  object_record& object = at(free_);
+  free_ = object.next_free;
+  ++out_;
+  return &object;
+}
+
+void slab::give_back(object_record& object) {
+  if (++object.generation == 0) object.generation = 1;
+  object.next_free = free_;
+  free_ = object.index & ((std::uint32_t{1} << place_bits) - 1);
+  --out_;
+}
+
+object_record& slab::at(std::uint32_t place) const {
+  FREEHCA_ASSERT(place < count_);
+  return *storage_for<object_record>(storage_ + std::size_t{place} * what_->bytes);
+}
+
+}  // namespace freehca

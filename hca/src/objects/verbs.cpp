@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/objects/verbs.hpp>
+
+#include <freehca/hal/storage.hpp>
+
+namespace freehca {
+
+namespace {
+
+class divider {
+ public:
+  explicit divider(std::byte* from) : at_(from) {}
+  std::byte* take(std::size_t bytes) {
+    std::byte* const part = at_;
+    at_ += detail::up_to_16(bytes);
+    return part;
+  }
+  template <class T>
+  T* take_array(std::size_t count) {
+    return storage_for<T>(take(count * sizeof(T)));
+  }
+
+ private:
+  std::byte* at_;
+};
+
+}  // namespace
+
+status verbs::open(device& adapter, const budget& d, const verbs_budget& b, std::byte* storage,
+                   std::size_t bytes, const verbs_events& events) {
+  if (is_open() || !adapter.up()) return driver_error::bad_state;
+  if (storage == nullptr || reinterpret_cast<std::uintptr_t>(storage) % 16 != 0 ||
+      bytes < storage_bytes(d, b))
+    return status(driver_error::no_memory, static_cast<unsigned>(verbs_budget::item::storage));
+  divider parts(storage);
+  for (const verbs_budget::entry& e : b.kinds) {
+    if (e.what == nullptr) break;
+    std::byte* const room = parts.take(slab::storage_bytes_for(*e.what, e.count));
+    slabs_[kinds_].open(*e.what, room, e.count, kinds_, *this);
+    ++kinds_;
+  }
+  const std::uint32_t qps = 1u << d.log_qps, cqs = 1u << d.log_cqs, srqs = 1u << d.log_srqs;
+  queue_pairs_.open(parts.take_array<queues::qp_rings*>(qps), qps);
+  completion_queues_.open(parts.take_array<object_record*>(cqs), cqs);
+  shared_receive_queues_.open(parts.take_array<object_record*>(srqs), srqs);
+
+  // The arena divides any block by its addresses; the device never hears of these.
+  const std::size_t requests =
+      std::size_t{b.requests} * sizeof(queues::posted_request) + detail::request_unit;
+  std::byte* const block = parts.take(requests);
+  const std::size_t skip =
+      (detail::request_unit - reinterpret_cast<std::uintptr_t>(block) % detail::request_unit) %
+      detail::request_unit;
+  const std::size_t usable = requests - skip;
+  std::byte* const bits = parts.take(dma_arena::storage_bytes_for(usable, detail::request_unit));
+  if (const status s = requests_.open(
+          {block + skip, reinterpret_cast<std::uintptr_t>(block + skip), usable},
+          detail::request_unit, bits, dma_arena::storage_bytes_for(usable, detail::request_unit),
+          static_cast<unsigned>(verbs_budget::item::requests));
+      !s.ok()) {
+    close_slabs();
+    return s;
+  }
+  device_ = &adapter;
+  events_ = events;
+  failure_ = {};
+  connect_events();
+  return {};
+}
+
+void verbs::close_slabs() {
+  for (unsigned i = 0; i < kinds_; ++i) slabs_[i].close();
+  kinds_ = 0;
+}
+
+verbs::~verbs() {
+  // Events of objects that are left find nobody.
+  if (!close().ok()) disconnect_events();
+}
+
+status verbs::close() {
+  if (!is_open()) return {};
+  if (operations_ != 0 || !holdings().none()) return driver_error::busy;
+  close_slabs();
+  requests_.close();
+  disconnect_events();
+  device_ = nullptr;
+  return {};
+}
+
+unsigned verbs::poll() {
+  if (!is_open()) return 0;
+  // Ahead of the device, which would post what is overdue.
+  deadlines_.expire(limited_, device_->platform().now());
+  unsigned done = device_->poll();
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    done += device_->completion_context(i).poll();
+  for (unsigned k = 0; k < kinds_; ++k) {
+    if (slabs_[k].what()->poll == nullptr) continue;
+    for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
+      if (object_record& object = slabs_[k].at(i); object.state == object_record::phase::live)
+        done += object.what->poll(*this, object);
+  }
+  list<operation> now;
+  now.take_all(ended_);
+  while (operation* op = now.pop_front()) {
+    ++done;
+    auto& refused = static_cast<object_operation&>(*op);
+    refused.finish(refused.outcome_so_far_);
+  }
+  reap();
+  return done;
+}
+
+std::uint64_t verbs::next_deadline() const {
+  if (!is_open()) return operation::no_deadline;
+  const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
+  if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
+  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
+    if (device_->completion_context(i).due()) return 0;
+  const std::uint64_t next = device_->next_deadline();
+  return limited_.empty() ? next : clock::earlier(next, deadlines_.next());
+}
+
+void verbs::want_back(device_object& object) {
+  object.state = object_record::phase::unwanted;
+  if (!object.linked()) unwanted_.push_back(object);
+}
+
+void verbs::reap() {
+  if (reaper_.where() != operation::phase::idle && !reaper_.done()) return;
+  device_object* const object = unwanted_.pop_front();
+  if (object == nullptr) return;
+  reaper_.restart();
+  reaper_.start_unwinding(*object);
+}
+
+verbs_holdings verbs::holdings() const {
+  verbs_holdings h;
+  if (!is_open()) return h;
+  h.request_bytes = requests_.bytes_out();
+  for (unsigned k = 0; k < kinds_; ++k) h.objects += slabs_[k].out();
+  each([&h](const object_record& object) {
+    if (object.what->is_device_object && static_cast<const device_object&>(object).in_doubt())
+      ++h.in_doubt;
+  });
+  return h;
+}
+
+// ---- Finding objects.
+
+slab* verbs::slab_of(const kind& what) {
+  for (unsigned i = 0; i < kinds_; ++i)
+    if (slabs_[i].what() == &what) return &slabs_[i];
+  return nullptr;
+}
+
+object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
+                           const kind& wanted) const {
+  const std::uint32_t number = index >> slab::place_bits;
+  const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
+  if (number >= kinds_ || place >= slabs_[number].count()) return nullptr;
+  if (!is_a(slabs_[number].what(), wanted)) return nullptr;
+  object_record& object = slabs_[number].at(place);
+  return object.generation == generation ? &object : nullptr;
+}
+
+status verbs::usable(const object_record* object) {
+  if (object == nullptr) return driver_error::stale_handle;
+  if (object->state != object_record::phase::live || object->under_change)
+    return driver_error::busy;
+  return {};
+}
+
+status verbs::destroy_now(object_record* object) {
+  FREEHCA_TRY(usable(object));
+  if (object->users != 0) return driver_error::busy;
+  release(*object);
+  return {};
+}
+
+}  // namespace freehca
