@@ -93,6 +93,14 @@ bool cq::look_up(std::uint32_t qpn_in_memory) {
   return last_pair_ != nullptr || drop();
 }
 
+bool cq::decode_other(const std::byte* entry, std::uint64_t word, work_completion& to) {
+  if (!find_pair(entry)) return false;
+  qp_rings& pair = *last_pair_;
+  if ((word & special) != 0) return decode_special(entry, word, pair, to);
+  return (word & sent) != 0 ? decode_send(entry, word, pair, to)
+                            : decode_receive(entry, word, pair, to);
+}
+
 bool cq::decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                         work_completion& to) {
   const posted_request* const posted =

@@ -53,9 +53,8 @@ status rq::post(const receive_request& r) {
   // The list ends before the WQE does.
   if (at < 1u << log_stride_) store_entry(wqe + at, {.lkey = invalid_lkey});
   constexpr std::uint32_t most = ~std::uint32_t{0};
-  slots_[head_ & (entries_ - 1)] = {r.wr_id,
-                                    bytes < most ? static_cast<std::uint32_t>(bytes) : most,
-                                    work_opcode::receive, completion_status::ok, 0};
+  slots_[head_ & (entries_ - 1)] = {r.wr_id, work_opcode::receive, completion_status::ok, 0,
+                                    bytes < most ? static_cast<std::uint32_t>(bytes) : most};
   ++head_;
   return {};
 }

@@ -23,7 +23,7 @@ status sq::open(const sq_resources& r) {
         r.most_message_bytes < most_data_bytes ? r.most_message_bytes : most_data_bytes);
   doorbell_ = send_doorbell_word(r.qpn);
   mask_ = r.shape.entries() - 1;
-  stride_ = static_cast<std::uint32_t>(stride);
+  stride_ = stride;
   spare_ = r.shape.spare();
   most_posted_ = r.shape.most_posted();
   most_inline_ = static_cast<std::uint16_t>(r.most_inline);
@@ -39,12 +39,12 @@ void sq::reset() {
   open_batch_ = 0;
   head_ = tail_ = 0;
   next_ = {ring_, 0, slots_, 0};
-  const std::uint32_t whole = stride_ / wqe_unit, units = whole > 63 ? 63 : whole;
+  const std::size_t whole = stride_ / wqe_unit, units = whole > 63 ? 63 : whole;
   const std::uint64_t unused = in_word<&wqe_ctrl::owner>(1) | in_word<&wqe_ctrl::ds>(units);
   for (std::uint32_t i = 0; i <= mask_; ++i) {
-    std::byte* const entry = ring_ + std::size_t{i} * stride_;
+    std::byte* const entry = ring_ + i * stride_;
     dma::clear(entry, stride_);
-    for (std::uint32_t at = wqe_basic_block; at < stride_; at += wqe_basic_block)
+    for (std::size_t at = wqe_basic_block; at < stride_; at += wqe_basic_block)
       dma::store_be32(entry + at, wqe_stamp);
     dma::store_be64(entry, unused);
     slots_[i] = {};
@@ -54,20 +54,18 @@ void sq::reset() {
 status sq::prepare(std::uint32_t asker) {
   if (!is_open() || !accepts_) return driver_error::bad_state;
   if (asker != open_batch_) return driver_error::busy;
-  const std::uint32_t room = most_posted_ - outstanding(), place = head_ & mask_;
+  const std::uint32_t room = most_posted_ - outstanding();
   if (room == 0) return driver_error::queue_full;
-  std::uint32_t run = mask_ + 1 - place;
+  std::uint32_t run = mask_ + 1 - (head_ & mask_);
   if (run > room) run = room;
   if (run > most_prepared) run = most_prepared;
-  const bool odd_lap = (head_ & (mask_ + 1)) != 0;
-  prepared_ = {ring_ + std::size_t{place} * stride_, odd_lap ? in_word<&wqe_ctrl::owner>(1) : 0,
-               slots_ + place, run};
+  prepared_ = place(static_cast<std::int32_t>(run - 1));
   // What the headroom grows by: the WQEs there are retired, and the device does not look at them
   // before those that come now. An entry of one block has no stamp but its owner bit.
   if (stride_ == wqe_basic_block) return {};
   for (std::uint32_t n = head_ + spare_; n != head_ + spare_ + run; ++n)
-    for (std::uint32_t block = wqe_basic_block; block < stride_; block += wqe_basic_block)
-      dma::store_be32(ring_ + std::size_t{n & mask_} * stride_ + block, wqe_stamp);
+    for (std::size_t block = wqe_basic_block; block < stride_; block += wqe_basic_block)
+      dma::store_be32(ring_ + (n & mask_) * stride_ + block, wqe_stamp);
   return {};
 }
 

@@ -189,6 +189,25 @@ TEST_P(cq_test, a_sink_takes_completions_and_posts_again) {
   EXPECT_EQ(pair[0].send.outstanding(), 5u);
 }
 
+TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    ASSERT_TRUE(pair[i % 2].send.post(send{.wr_id = i}).ok());
+    produce(send_done(qpn[i % 2], i / 2));
+  }
+  std::vector<std::uint64_t> seen;
+  EXPECT_EQ(queue.drain(16,
+                        [&](const work_completion& w) {
+                          seen.push_back(w.wr_id);
+                          if (w.wr_id != 3) return;
+                          directory.remove(pair[1]);
+                          queue.forget(qpn[1]);
+                        }),
+            8u);
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 6, 8, 10}));
+  EXPECT_EQ(record.word(0), 12u);
+  EXPECT_EQ(queue.dropped(), 0u);
+}
+
 TEST_P(cq_test, the_device_hears_of_each_completion_before_a_sink_posts) {
   // The CQ has a place for each request, and no more.
   for (std::uint32_t i = 0; i < 16; ++i) {

@@ -27,28 +27,29 @@ struct remote_memory {
   std::uint32_t rkey = 0;
 };
 
-/// What a request asks for beside its opcode, as the control segment has it: a bit of the byte that
-/// ends its first word stands in the lowest byte, bits of its second word stand where they are
-/// there. So a post moves them with two instructions.
+/// What a request asks for beside its opcode, as the control segment has it in memory: bits of its
+/// first 64-bit word stand there in the second half, bits of its second word in the first half. So
+/// both fit in one word, each half where a post stores it, and nothing is swapped.
 enum class request_flags : std::uint64_t {
   none = 0,
   /// Starts when earlier reads and atomics are done.
-  fence = layouts::in_word<&layouts::wqe_ctrl_rows::fence>(1),
+  fence = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::fence>(1)),
   /// The receiver's completion wakes who waits for solicited ones.
-  solicited = layouts::in_word<&layouts::wqe_ctrl_rows::solicited>(1),
+  solicited = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::solicited>(1)),
   /// Completes with an entry in the CQ; an error completes in any case.
-  signaled = layouts::in_word<&layouts::wqe_ctrl_rows::cq_update>(
-      static_cast<std::uint64_t>(layouts::wqe_completion::always)),
+  signaled = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::cq_update>(
+      static_cast<std::uint64_t>(layouts::wqe_completion::always))),
 };
 constexpr request_flags operator|(request_flags a, request_flags b) {
   return static_cast<request_flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
 }
-/// In the word of the control segment that begins at byte 0x00, and in the one at 0x08.
+/// In the word of the control segment that begins at byte 0x00, and in the one at 0x08; as they
+/// stand in memory.
 constexpr std::uint64_t in_first_word(request_flags f) {
-  return static_cast<std::uint64_t>(f) & 0xff;
+  return static_cast<std::uint64_t>(f) & layouts::swap_be(std::uint64_t{0xffff'ffff});
 }
 constexpr std::uint64_t in_second_word(request_flags f) {
-  return static_cast<std::uint64_t>(f) & ~std::uint64_t{0xff};
+  return static_cast<std::uint64_t>(f) & ~layouts::swap_be(std::uint64_t{0xffff'ffff});
 }
 static_assert(in_first_word(request_flags::fence) != 0 &&
               in_second_word(request_flags::fence) == 0 &&

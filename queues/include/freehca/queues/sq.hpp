@@ -54,13 +54,13 @@ constexpr std::uint32_t opcodes_of_a_connection(bool atomics) {
 class sq {
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};  // the number of no batch
   /// Where the next request goes. `left` requests follow each other from here; at 0 prepare() is
-  /// asked. The order of the members matters to g++ 12, which else packs the pointers into a vector
-  /// register and out of it.
+  /// asked. It is signed, since going below 0 is cheaper to see than being there. The order of the
+  /// members matters to g++ 12, which else packs the pointers into a vector register and out of it.
   struct cursor {
     std::byte* at = nullptr;
-    std::uint64_t owner = 0;  // the owner bit of this lap, in the word of the control segment
+    std::uint64_t owner = 0;  // the owner bit of this lap, as the control segment has it in memory
     posted_request* slot = nullptr;
-    std::uint32_t left = 0;
+    std::int32_t left = 0;
   };
 
  public:
@@ -149,7 +149,9 @@ class sq {
     if (ahead >= outstanding()) [[unlikely]]
       return nullptr;
     tail_ += ahead + 1u;
-    return slots_ + (wqe_index & mask_);
+    const posted_request* const retired = slots_ + (wqe_index & mask_);
+    if (retired == nullptr) __builtin_unreachable();  // so that callers need not look twice
+    return retired;
   }
 
   /// Retires the oldest outstanding request of a device that will tell of none any more. Null:
@@ -169,7 +171,7 @@ class sq {
   static constexpr std::uint32_t most_prepared = 64;
 
   /// Settles what a run of requests needs that begins at head_, and leaves it in prepared_.
-  /// `asker`: the number of the batch that asks, or 0.
+  /// `asker`: the number of the batch that asks, or 0. Its first request is counted already.
   [[gnu::noinline, gnu::cold]] status prepare(std::uint32_t asker);
   template <class Request>
   [[gnu::always_inline]] status check(const Request& request, std::uint64_t& bytes,
@@ -177,16 +179,22 @@ class sq {
   template <class Request>
   [[gnu::always_inline]] status post_at(cursor& next, std::uint32_t asker, const Request& request);
   /// A request whose one entry has no bytes, or too many. Leaves in prepared_ where the next one
-  /// goes. The cursor by its members, so that a batch's stays in registers.
+  /// goes.
   template <class Request>
-  [[gnu::noinline, gnu::cold]] status post_empty(std::byte* at, posted_request* slot,
-                                                 std::uint64_t owner, std::uint32_t left,
-                                                 std::uint32_t asker, const Request& request);
+  [[gnu::noinline, gnu::cold]] status post_empty(std::int32_t left, std::uint32_t asker,
+                                                 const Request& request);
+  /// Where the request goes that has head_ posted ahead of it.
+  cursor place(std::int32_t left) const {
+    const std::uint32_t index = head_ & mask_;
+    const bool odd_lap = (head_ & (mask_ + 1)) != 0;
+    return {ring_ + index * stride_,
+            odd_lap ? layouts::bit_in_memory<&layouts::wqe_ctrl::owner> : 0, slots_ + index, left};
+  }
 
   cursor next_;
   posted_request* slots_ = nullptr;
   std::uint32_t mask_ = 0;
-  std::uint32_t stride_ = 64;
+  std::size_t stride_ = 64;
   std::uint32_t head_ = 0;  // counts on; the device has 16 bits of it
   std::uint32_t tail_ = 0;
   std::uint32_t opcodes_ = 0;
@@ -240,9 +248,8 @@ inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entrie
 }
 
 template <class Request>
-status sq::post_empty(std::byte* at, posted_request* slot, std::uint64_t owner, std::uint32_t left,
-                      std::uint32_t asker, const Request& r) {
-  cursor next{at, owner, slot, left};
+status sq::post_empty(std::int32_t left, std::uint32_t asker, const Request& r) {
+  cursor next = place(left);
   status s = driver_error::bad_argument;
   if constexpr (requires { without_data(r); })
     if (r.data.length == 0) s = post_at(next, asker, without_data(r));
@@ -259,23 +266,21 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
     return s;
   if constexpr (requires { r.data.lkey; })
     if (r.data.length - 1u >= most_bytes_) [[unlikely]] {
-      const status s = post_empty(next.at, next.slot, next.owner, next.left, asker, r);
+      const status s = post_empty(next.left, asker, r);
       next = prepared_;
       return s;
     }
-  if (next.left == 0) [[unlikely]] {
+  if (--next.left < 0) [[unlikely]] {
+    next.left = 0;
     const status s = prepare(asker);
     if (!s.ok()) return s;
     next = prepared_;
   }
-  --next.left;
   std::byte* const wqe = next.at;
   posted_request* const slot = next.slot;
-  next.at = wqe + stride_;
-  next.slot = slot + 1;
   ++head_;
-  *slot = {r.wr_id, brings_data(Request::completes_as) ? static_cast<std::uint32_t>(bytes) : 0,
-           Request::completes_as, completion_status::ok, 0};
+  *slot = {r.wr_id, Request::completes_as, completion_status::ok, 0,
+           brings_data(Request::completes_as) ? static_cast<std::uint32_t>(bytes) : 0};
 
   std::uint32_t at = wqe_ctrl::bytes;
   if constexpr (requires { r.remote; }) {
@@ -303,9 +308,11 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
   std::uint32_t immediate = 0;
   if constexpr (requires { r.immediate; }) immediate = r.immediate;
   give_away(wqe,
-            next.owner | in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
-                in_word<&wqe_ctrl::ds>(at / wqe_unit),
+            next.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
+                                 in_word<&wqe_ctrl::ds>(at / wqe_unit)),
             r.flags, immediate);
+  next.at = wqe + stride_;
+  next.slot = slot + 1;
   return {};
 }
 

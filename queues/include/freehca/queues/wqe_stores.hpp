@@ -21,6 +21,11 @@ namespace freehca::queues {
 /// The byte count of a data segment has 31 bits.
 inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
 
+/// A word as it stands in memory: what is a constant, or is kept like that, needs no swap.
+[[gnu::always_inline]] inline void store_in_memory(std::byte* to, std::uint64_t word) {
+  dma::store_be64(to, layouts::swap_be(word));
+}
+
 [[gnu::always_inline]] inline void store_remote(std::byte* to, const remote_memory& r) {
   using l = layouts::wqe_remote_address;
   dma::store_be64(to + l{}.remote_address.offset, r.address);
@@ -81,15 +86,16 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
   return (at + unit - 1) / unit * unit;
 }
 
-/// The control segment, whose first word gives the WQE to the device. `first`: that word, but for
-/// what the flags say.
+/// The control segment, whose first word gives the WQE to the device. `first`: that word as it
+/// stands in memory, but for what the flags say.
 [[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint64_t first,
                                              request_flags flags, std::uint32_t immediate) {
   using l = layouts::wqe_ctrl;
-  dma::store_be64(wqe + l{}.cq_update.offset,
-                  in_second_word(flags) | layouts::in_word<&l::immediate>(immediate));
+  store_in_memory(
+      wqe + l{}.cq_update.offset,
+      in_second_word(flags) | layouts::swap_be(layouts::in_word<&l::immediate>(immediate)));
   barrier::dma_store_to_dma_store();
-  dma::store_be64(wqe, first | in_first_word(flags));
+  store_in_memory(wqe, first | in_first_word(flags));
 }
 
 }  // namespace freehca::queues
