@@ -8,11 +8,13 @@ using namespace layouts;
 
 status sq::open(const sq_resources& r) {
   const std::size_t stride = std::size_t{1} << r.shape.log_stride;
+  const std::size_t longest =
+      wqe_bytes_for(r.most_gather, r.most_inline,
+                    has_datagrams(r.opcodes) ? datagram_header_bytes : rdma_header_bytes);
   if (r.shape.log_stride < 6 || r.shape.log_stride > 10 || r.shape.log_entries > 15 ||
       r.shape.most_posted() == 0 || r.ring.host == nullptr || r.ring.bytes < r.shape.bytes() ||
-      r.slots == nullptr || r.uar.bytes < uar::page_size ||
-      wqe_bytes_for(r.most_gather, r.most_inline) > stride ||
-      wqe_bytes_for(r.most_gather, r.most_inline) > most_wqe_bytes)
+      r.slots == nullptr || r.uar.bytes < uar::page_size || longest > stride ||
+      longest > most_wqe_bytes)
     return driver_error::bad_argument;
   ring_ = r.ring.host;
   slots_ = r.slots;
@@ -83,6 +85,7 @@ status post_with(sq& queue, const send_request& r, One one, Many many, Inline in
   const auto common = [&r](auto& to) {
     to.wr_id = r.wr_id;
     to.flags = flags_of(r);
+    if constexpr (requires { to.to; }) to.to = {r.to, r.remote_qpn, r.qkey};
     if constexpr (requires { to.remote; }) to.remote = {r.remote_address, r.rkey};
     if constexpr (requires { to.immediate; }) to.immediate = r.immediate;
   };
@@ -130,8 +133,14 @@ struct none {};
 status sq::post(const send_request& r) {
   switch (r.opcode) {
     case send_opcode::send:
+      if (r.to != nullptr)
+        return post_with(*this, r, send_datagram{}, send_datagram_list{}, send_datagram_inline{});
       return post_with(*this, r, send{}, send_list{}, send_inline{});
     case send_opcode::send_with_immediate:
+      if (r.to != nullptr)
+        return post_with(*this, r, send_datagram_with_immediate{},
+                         send_datagram_with_immediate_list{},
+                         send_datagram_with_immediate_inline{});
       return post_with(*this, r, send_with_immediate{}, send_with_immediate_list{},
                        send_with_immediate_inline{});
     case send_opcode::rdma_write:

@@ -16,6 +16,7 @@
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include <freehca/queues/address.hpp>
 #include <freehca/queues/data_entry.hpp>
 #include <freehca/queues/work_request.hpp>
 
@@ -97,6 +98,34 @@ using send_with_immediate = send_with_immediate_of<data_entry>;
 using send_with_immediate_list = send_with_immediate_of<data_list>;
 using send_with_immediate_inline = send_with_immediate_of<inline_data>;
 
+/// Of a datagram queue: at most the path's MTU, and no part of a message.
+template <class Data>
+struct send_datagram_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;
+  datagram_destination to{};
+  Data data{};
+  request_flags flags = request_flags::signaled;
+};
+using send_datagram = send_datagram_of<data_entry>;
+using send_datagram_list = send_datagram_of<data_list>;
+using send_datagram_inline = send_datagram_of<inline_data>;
+
+template <class Data>
+struct send_datagram_with_immediate_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send_imm;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;
+  datagram_destination to{};
+  Data data{};
+  std::uint32_t immediate = 0;
+  request_flags flags = request_flags::signaled;
+};
+using send_datagram_with_immediate = send_datagram_with_immediate_of<data_entry>;
+using send_datagram_with_immediate_list = send_datagram_with_immediate_of<data_list>;
+using send_datagram_with_immediate_inline = send_datagram_with_immediate_of<inline_data>;
+
 template <class Data>
 struct rdma_write_of {
   static constexpr auto opcode = layouts::wqe_opcode::rdma_write;
@@ -142,6 +171,7 @@ constexpr Of<data_list> without_data(const Of<data_entry>& r) {
   Of<data_list> to;
   to.wr_id = r.wr_id;
   to.flags = r.flags;
+  if constexpr (requires { r.to; }) to.to = r.to;
   if constexpr (requires { r.remote; }) to.remote = r.remote;
   if constexpr (requires { r.immediate; }) to.immediate = r.immediate;
   return to;
@@ -177,9 +207,18 @@ struct nop {
   request_flags flags = request_flags::signaled;
 };
 
-/// The bit of an opcode in a set of opcodes.
-constexpr std::uint32_t opcode_bit(layouts::wqe_opcode o) {
-  return std::uint32_t{1} << static_cast<unsigned>(o);
+/// The bit of an opcode in a set of opcodes; of its datagram form, which is a WQE of its own shape.
+constexpr std::uint64_t opcode_bit(layouts::wqe_opcode o) {
+  return std::uint64_t{1} << static_cast<unsigned>(o);
+}
+constexpr std::uint64_t datagram_opcode_bit(layouts::wqe_opcode o) {
+  return opcode_bit(o) << 32;
+}
+/// The bit of the requests of a type.
+template <class Request>
+constexpr std::uint64_t request_bit() {
+  if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
+  else return opcode_bit(Request::opcode);
 }
 
 }  // namespace freehca::queues

@@ -33,16 +33,33 @@ struct sq_resources {
   unsigned most_gather = 0;       ///< no more than fit the stride
   std::uint32_t most_inline = 0;  ///< bytes, no more than fit the stride
   std::uint64_t most_message_bytes = 0;
-  /// opcode_bit() of each opcode that the service has and the device offers.
-  std::uint32_t opcodes = 0;
+  /// opcode_bit() and datagram_opcode_bit() of what the service has and the device offers.
+  std::uint64_t opcodes = 0;
 };
 
 /// The opcodes of a reliable connection.
-constexpr std::uint32_t opcodes_of_a_connection(bool atomics) {
+constexpr std::uint64_t opcodes_of_a_connection(bool atomics) {
   using o = layouts::wqe_opcode;
   return opcode_bit(o::nop) | opcode_bit(o::send) | opcode_bit(o::send_imm) |
          opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm) | opcode_bit(o::rdma_read) |
          (atomics ? opcode_bit(o::atomic_cs) | opcode_bit(o::atomic_fa) : 0);
+}
+
+/// The opcodes of an unreliable connection: what needs no answer.
+constexpr std::uint64_t opcodes_of_an_unreliable_connection() {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::nop) | opcode_bit(o::send) | opcode_bit(o::send_imm) |
+         opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm);
+}
+
+/// The opcodes of a datagram queue, each of whose sends says whom it is for.
+constexpr std::uint64_t opcodes_of_datagrams() {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::nop) | datagram_opcode_bit(o::send) | datagram_opcode_bit(o::send_imm);
+}
+/// Does the data of the longest WQEs stand behind a datagram segment?
+constexpr bool has_datagrams(std::uint64_t opcodes) {
+  return opcodes >> 32 != 0;
 }
 
 /// The send queue of a queue pair. Issues no command. Requests complete in order; one that is not
@@ -83,8 +100,8 @@ class sq {
 
   /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was
   /// touched on an error: driver_error::queue_full, ::bad_argument (too many entries, too much
-  /// data), ::unsupported (an opcode that the service or the device does not have), ::bad_state
-  /// (not open, or see accept()), ::busy (a batch is open).
+  /// data, a datagram to nowhere), ::unsupported (an opcode that the service or the device does not
+  /// have), ::bad_state (not open, or see accept()), ::busy (a batch is open).
   template <class Request>
   [[gnu::always_inline]] status post(const Request& request) {
     return post_at(next_, 0, request);
@@ -197,7 +214,7 @@ class sq {
   std::size_t stride_ = 64;
   std::uint32_t head_ = 0;  // counts on; the device has 16 bits of it
   std::uint32_t tail_ = 0;
-  std::uint32_t opcodes_ = 0;
+  std::uint64_t opcodes_ = 0;
   std::uint32_t most_bytes_ = 0;  // of a request with one entry
   std::uint32_t doorbell_ = 0;
   std::uint16_t most_gather_ = 0;
@@ -217,8 +234,11 @@ class sq {
 // What the device could not do is refused before the ring is touched.
 template <class Request>
 inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entries) const {
-  if ((opcodes_ & opcode_bit(Request::opcode)) == 0) [[unlikely]]
+  if ((opcodes_ & request_bit<Request>()) == 0) [[unlikely]]
     return next_.slot == nullptr ? driver_error::bad_state : driver_error::unsupported;
+  if constexpr (requires { r.to; })
+    if (r.to.at == nullptr || r.to.qpn > layouts::wqe_datagram{}.dqpn.mask()) [[unlikely]]
+      return driver_error::bad_argument;
   if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (std::is_same_v<data, data_entry>) {
@@ -283,6 +303,10 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
            brings_data(Request::completes_as) ? static_cast<std::uint32_t>(bytes) : 0};
 
   std::uint32_t at = wqe_ctrl::bytes;
+  if constexpr (requires { r.to; }) {
+    store_datagram(wqe + at, r.to);
+    at += wqe_datagram::bytes;
+  }
   if constexpr (requires { r.remote; }) {
     store_remote(wqe + at, r.remote);
     at += wqe_remote_address::bytes;

@@ -32,6 +32,15 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
   dma::store_be64(to + l{}.rkey.offset, layouts::in_word<&l::rkey>(r.rkey));
 }
 
+/// A datagram segment, which ends with the first block: no stamp is in it.
+[[gnu::always_inline]] inline void store_datagram(std::byte* to, const datagram_destination& d) {
+  using l = layouts::wqe_datagram;
+  dma::store_bytes(to, d.at->vector.data(), layouts::address_vector::bytes);
+  dma::store_be64(to + l{}.dqpn.offset,
+                  layouts::in_word<&l::dqpn>(d.qpn) | layouts::in_word<&l::qkey>(d.qkey));
+  dma::store_be64(to + l{}.vlan.offset, d.at->vlan_and_mac);
+}
+
 /// A data segment; its first word goes last.
 [[gnu::always_inline]] inline void store_entry(std::byte* to, const data_entry& d) {
   using l = layouts::wqe_data;
