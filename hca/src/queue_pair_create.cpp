@@ -168,7 +168,8 @@ void verbs::strip(queue_pair& pair) {
   directory_.remove(pair.rings);
   for (const cq_handle h : {pair.send_cq, pair.receive_cq})
     if (completion_queue* const cq = completion_queues_.find(h)) {
-      if (pair.number != object_record::none) cq->rings.forget(pair.number);
+      // Rings that were never opened have the number of an earlier queue pair, or none.
+      if (pair.rings.qpn == pair.number) cq->rings.forget(pair.rings);
       --cq->users;
     }
   if (protection_domain* const domain = domains_.find(pair.pd)) --domain->users;

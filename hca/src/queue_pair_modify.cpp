@@ -76,7 +76,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
   if (self.to_ == qp_state::reset) {
     pair.exists = false;
     for (const cq_handle h : {pair.send_cq, pair.receive_cq})
-      if (queues::cq* const cq = self.owner().queue(h)) cq->forget(pair.number);
+      if (queues::cq* const cq = self.owner().queue(h)) cq->forget(pair.rings);
     pair.rings.send.reset();
     pair.rings.receive.reset();
   }

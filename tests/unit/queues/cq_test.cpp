@@ -200,7 +200,7 @@ TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
                           seen.push_back(w.wr_id);
                           if (w.wr_id != 3) return;
                           directory.remove(pair[1]);
-                          queue.forget(qpn[1]);
+                          queue.forget(pair[1]);
                         }),
             8u);
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 6, 8, 10}));
@@ -314,7 +314,7 @@ TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
     for (std::uint32_t i = 0; i < 6; ++i)
       ASSERT_TRUE(pair[i % 2].send.post({.wr_id = 100 * start + i}).ok());
     for (std::uint32_t i = 0; i < 6; ++i) produce(send_done(qpn[i % 2], start * 3 + i / 2));
-    queue.forget(qpn[1]);
+    queue.forget(pair[1]);
     work_completion w[8];
     ASSERT_EQ(queue.poll(w, 8), 3u) << start;
     for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].wr_id, 100 * start + 2 * i);

@@ -6,6 +6,7 @@
 #include <freehca/queues/cq.hpp>
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
+#include <freehca/queues/srq.hpp>
 
 #include <gtest/gtest.h>
 
@@ -175,6 +176,37 @@ TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
     EXPECT_LT(accesses[i].at, ring + shape.bytes());
   }
   EXPECT_EQ(accesses[4].at, record_at);
+}
+
+TEST_F(store_order_test, a_shared_receive_is_whole_and_linked_before_the_record_counts_it) {
+  const srq_shape shape = srq_shape_for(1, 2).value();
+  ASSERT_EQ(shape.entries(), 2u);
+  std::vector<posted_request> slots(shape.entries());
+  std::uint64_t record = 0;
+  auto* const record_at = reinterpret_cast<std::byte*>(&record);
+  srq queue;
+  ASSERT_TRUE(
+      queue.open({{ring, 0x1000, shape.bytes()}, shape, slots.data(), {record_at, 0x2000, 8}, 2})
+          .ok());
+  queue.accept(true);
+  const data_entry entry{1, 2, 3};
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    std::byte* const wqe = ring + ((n % 2) << shape.log_stride);
+    accesses.clear();
+    ASSERT_TRUE(queue.post_and_ring({.list = &entry, .entries = 1}).ok());
+    // The entry of the list, and its end, take two words each; the link is there since the entry
+    // that it leads to was free.
+    ASSERT_EQ(accesses.size(), 5u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_GE(accesses[i].at, wqe + wqe_srq_next::bytes);
+      EXPECT_LT(accesses[i].at, wqe + (std::size_t{1} << shape.log_stride));
+    }
+    EXPECT_EQ(accesses[4].at, record_at);
+    ASSERT_NE(queue.retire(n % 2 != 0), nullptr);
+    EXPECT_EQ(accesses.size(), 6u);
+    EXPECT_EQ(accesses[5].at, ring + ((n % 2 == 0 ? 1u : 0u) << shape.log_stride))
+        << "the end of the list leads to it, which the device does not hold";
+  }
 }
 
 TEST_F(store_order_test, the_arm_record_is_there_before_the_doorbell) {

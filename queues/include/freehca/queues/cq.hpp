@@ -80,7 +80,8 @@ class cq {
   void on_event() { ++arm_number_; }
 
   /// Drops the entries of a queue pair that is reset or gone, so that its number can be used again.
-  void forget(std::uint32_t qpn);
+  /// Shared receives among them are free again: nothing else would tell of them.
+  void forget(const qp_rings& pair);
 
   std::uint32_t cqn() const { return cqn_; }
   std::uint32_t entries() const { return mask_ + 1; }

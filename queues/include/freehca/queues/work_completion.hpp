@@ -44,7 +44,9 @@ struct posted_request {
   std::uint64_t wr_id = 0;
   work_opcode opcode = work_opcode::send;
   completion_status status = completion_status::ok;
-  std::uint16_t unused = 0;  ///< where a completion has its syndromes
+  /// 0 while the request is outstanding, for a completion has its syndromes there; meanwhile a
+  /// shared receive queue keeps its list of free entries in it.
+  std::uint16_t link = 0;
   /// Of data: those that come back, or that there is room for.
   std::uint32_t bytes = 0;
 };
@@ -104,7 +106,7 @@ static_assert(sizeof(posted_request) == 16 && sizeof(work_completion) == 56 &&
               offsetof(work_completion, byte_count) == offsetof(posted_request, bytes) &&
               offsetof(work_completion, opcode) == offsetof(posted_request, opcode) &&
               offsetof(work_completion, status) == offsetof(posted_request, status) &&
-              offsetof(work_completion, syndrome) == offsetof(posted_request, unused) &&
+              offsetof(work_completion, syndrome) == offsetof(posted_request, link) &&
               offsetof(work_completion, queue) == sizeof(posted_request) &&
               std::is_trivially_copyable_v<work_completion>);
 

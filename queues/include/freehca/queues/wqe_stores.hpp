@@ -11,6 +11,7 @@
 
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/dma.hpp>
+#include <freehca/hal/status.hpp>
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
 
@@ -47,6 +48,33 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
   dma::store_be64(to + l{}.address.offset, d.address);
   dma::store_be64(to,
                   layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
+}
+
+/// Has a receive no more than `most_scatter` entries that are not empty? `bytes`: how much there is
+/// room for, as far as a slot counts.
+inline status check_receive(const receive_request& r, unsigned most_scatter, std::uint32_t& bytes) {
+  std::uint64_t sum = 0;
+  unsigned entries = 0;
+  for (unsigned i = 0; i < r.entries; ++i) {
+    if (r.list[i].length > most_data_bytes) return driver_error::bad_argument;
+    if (r.list[i].length != 0) ++entries;
+    sum += r.list[i].length;
+  }
+  if (entries > most_scatter) return driver_error::bad_argument;
+  constexpr std::uint32_t most = ~std::uint32_t{0};
+  bytes = sum < most ? static_cast<std::uint32_t>(sum) : most;
+  return {};
+}
+
+/// The data segments of a receive WQE, from `at` on. Where they end before the WQE does, another
+/// one says so.
+inline void store_receive(std::byte* at, const std::byte* end, const receive_request& r) {
+  for (unsigned i = 0; i < r.entries; ++i) {
+    if (r.list[i].length == 0) continue;
+    store_entry(at, r.list[i]);
+    at += layouts::wqe_data::bytes;
+  }
+  if (at < end) store_entry(at, {.lkey = layouts::invalid_lkey});
 }
 
 /// A data segment at byte `at` of a send WQE.
