@@ -39,14 +39,14 @@ FIGURES = {
     ],
     # Instructions of g++ 12 at -O2, and 3 % more.
     "rings": [
-        ("post and ring", r"^post and ring +([\d.]+)", 58, 64.9),
+        ("post and ring", r"^post and ring +([\d.]+)", 58, 63.1),
         ("post of 64 bytes inline", r"^post and ring, 64 bytes inline +([\d.]+)", 150, 161.6),
-        ("post, opcode of run time", r"^post and ring, opcode known.* +([\d.]+)", 110, 123.7),
-        ("poll", r"^poll +([\d.]+)", 90, 98.9),
+        ("post, opcode of run time", r"^post and ring, opcode known.* +([\d.]+)", 110, 119.8),
+        ("poll", r"^poll +([\d.]+)", 88, 94.8),
         ("poll of nothing", r"^poll of an empty queue +([\d.]+)", 8, 8.2),
-        ("post, each of 32", r"^post, each of 32 +([\d.]+)", 48, 53.7),
-        ("poll, each of 32", r"^poll, each of 32 +([\d.]+)", 50, 55.0),
-        ("drain, each of 32", r"^drain, each of 32 +([\d.]+)", 63, 69.5),
+        ("post, each of 32", r"^post, each of 32 +([\d.]+)", 42, 45.6),
+        ("poll, each of 32", r"^poll, each of 32 +([\d.]+)", 45, 48.8),
+        ("drain, each of 32", r"^drain, each of 32 +([\d.]+)", 62, 67.6),
     ],
 }
 

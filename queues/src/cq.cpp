@@ -59,6 +59,11 @@ void take_byte_count(work_completion& to) {
   to.byte_count = to.ok() ? bytes : 0;
 }
 
+/// The receive that an entry of this queue pair tells of.
+const posted_request* retire_receive(qp_rings& pair, std::uint16_t wqe_index) {
+  return pair.shared == nullptr ? pair.receive.retire(wqe_index) : pair.shared->retire(wqe_index);
+}
+
 }  // namespace
 
 status cq::open(const cq_resources& r) {
@@ -93,10 +98,18 @@ bool cq::look_up(std::uint32_t qpn_in_memory) {
   return last_pair_ != nullptr || drop();
 }
 
+bool cq::decode_other(const std::byte* entry, std::uint64_t word, work_completion& to) {
+  if (!find_pair(entry)) return false;
+  qp_rings& pair = *last_pair_;
+  if ((word & special) != 0) return decode_special(entry, word, pair, to);
+  return (word & sent) != 0 ? decode_send(entry, word, pair, to)
+                            : decode_receive(entry, word, pair, to);
+}
+
 bool cq::decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                         work_completion& to) {
   const posted_request* const posted =
-      pair.receive.retire(static_cast<std::uint16_t>(from_word<&rows::wqe_index>(swap_be(word))));
+      retire_receive(pair, static_cast<std::uint16_t>(from_word<&rows::wqe_index>(swap_be(word))));
   if (posted == nullptr) return drop();
   fill(to, *posted, pair, entry, word);
   switch (static_cast<cqe_opcode>(to.get<&rows::opcode>())) {
@@ -126,7 +139,7 @@ bool cq::decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pa
   const auto index = static_cast<std::uint16_t>(from_word<&rows::wqe_index>(last));
   const bool is_send = (word & sent) != 0;
   const posted_request* const request =
-      is_send ? pair.send.retire(index) : pair.receive.retire(index);
+      is_send ? pair.send.retire(index) : retire_receive(pair, index);
   if (request == nullptr) return drop();
   fill(to, *request, pair, entry, word);
   if (opcode == cqe_opcode::error) {
@@ -154,7 +167,7 @@ void cq::arm(bool solicited_only) {
                  std::uint64_t{cq_arm_word(arm_number_, what, cqn_)} << 32 | counter);
 }
 
-void cq::forget(std::uint32_t qpn) {
+void cq::forget(const qp_rings& pair) {
   if (!is_open()) return;
   last_pair_ = nullptr;
   last_qpn_ = nobody;
@@ -171,8 +184,10 @@ void cq::forget(std::uint32_t qpn) {
   for (std::uint32_t i = producer; i-- != consumer;) {
     image<cqe> e;
     dma::load_bytes(e.data(), entry_at(i), cqe::bytes);
-    if (e.get<&cqe::qpn>() == qpn) {
+    if (e.get<&cqe::qpn>() == pair.qpn) {
       ++gone;
+      if (pair.shared != nullptr && !e.get<&cqe::is_send>())
+        pair.shared->retire(static_cast<std::uint16_t>(e.get<&cqe::wqe_index>()));
     } else if (gone != 0) {
       e.set<&cqe::owner>(lap_of(i + gone) != 0);
       dma::store_bytes(entry_at(i + gone), e.data(), cqe::bytes);

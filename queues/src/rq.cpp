@@ -34,28 +34,11 @@ void rq::reset() {
 status rq::post(const receive_request& r) {
   if (!is_open() || !accepts_) return driver_error::bad_state;
   if (outstanding() >= entries_) return driver_error::queue_full;
-  std::uint64_t bytes = 0;
-  unsigned entries = 0;
-  for (unsigned i = 0; i < r.entries; ++i) {
-    if (r.list[i].length > most_data_bytes) return driver_error::bad_argument;
-    if (r.list[i].length != 0) ++entries;
-    bytes += r.list[i].length;
-  }
-  if (entries > most_scatter_) return driver_error::bad_argument;
-
+  std::uint32_t bytes = 0;
+  FREEHCA_TRY(check_receive(r, most_scatter_, bytes));
   std::byte* const wqe = entry_at(head_);
-  std::uint32_t at = 0;
-  for (unsigned i = 0; i < r.entries; ++i) {
-    if (r.list[i].length == 0) continue;
-    store_entry(wqe + at, r.list[i]);
-    at += static_cast<std::uint32_t>(wqe_data::bytes);
-  }
-  // The list ends before the WQE does.
-  if (at < 1u << log_stride_) store_entry(wqe + at, {.lkey = invalid_lkey});
-  constexpr std::uint32_t most = ~std::uint32_t{0};
-  slots_[head_ & (entries_ - 1)] = {r.wr_id,
-                                    bytes < most ? static_cast<std::uint32_t>(bytes) : most,
-                                    work_opcode::receive, completion_status::ok, 0};
+  store_receive(wqe, wqe + (std::size_t{1} << log_stride_), r);
+  slots_[head_ & (entries_ - 1)] = {r.wr_id, work_opcode::receive, completion_status::ok, 0, bytes};
   ++head_;
   return {};
 }

@@ -8,11 +8,13 @@ using namespace layouts;
 
 status sq::open(const sq_resources& r) {
   const std::size_t stride = std::size_t{1} << r.shape.log_stride;
+  const std::size_t longest =
+      wqe_bytes_for(r.most_gather, r.most_inline,
+                    has_datagrams(r.opcodes) ? datagram_header_bytes : rdma_header_bytes);
   if (r.shape.log_stride < 6 || r.shape.log_stride > 10 || r.shape.log_entries > 15 ||
       r.shape.most_posted() == 0 || r.ring.host == nullptr || r.ring.bytes < r.shape.bytes() ||
-      r.slots == nullptr || r.uar.bytes < uar::page_size ||
-      wqe_bytes_for(r.most_gather, r.most_inline) > stride ||
-      wqe_bytes_for(r.most_gather, r.most_inline) > most_wqe_bytes)
+      r.slots == nullptr || r.uar.bytes < uar::page_size || longest > stride ||
+      longest > most_wqe_bytes)
     return driver_error::bad_argument;
   ring_ = r.ring.host;
   slots_ = r.slots;
@@ -23,7 +25,7 @@ status sq::open(const sq_resources& r) {
         r.most_message_bytes < most_data_bytes ? r.most_message_bytes : most_data_bytes);
   doorbell_ = send_doorbell_word(r.qpn);
   mask_ = r.shape.entries() - 1;
-  stride_ = static_cast<std::uint32_t>(stride);
+  stride_ = stride;
   spare_ = r.shape.spare();
   most_posted_ = r.shape.most_posted();
   most_inline_ = static_cast<std::uint16_t>(r.most_inline);
@@ -39,12 +41,12 @@ void sq::reset() {
   open_batch_ = 0;
   head_ = tail_ = 0;
   next_ = {ring_, 0, slots_, 0};
-  const std::uint32_t whole = stride_ / wqe_unit, units = whole > 63 ? 63 : whole;
+  const std::size_t whole = stride_ / wqe_unit, units = whole > 63 ? 63 : whole;
   const std::uint64_t unused = in_word<&wqe_ctrl::owner>(1) | in_word<&wqe_ctrl::ds>(units);
   for (std::uint32_t i = 0; i <= mask_; ++i) {
-    std::byte* const entry = ring_ + std::size_t{i} * stride_;
+    std::byte* const entry = ring_ + i * stride_;
     dma::clear(entry, stride_);
-    for (std::uint32_t at = wqe_basic_block; at < stride_; at += wqe_basic_block)
+    for (std::size_t at = wqe_basic_block; at < stride_; at += wqe_basic_block)
       dma::store_be32(entry + at, wqe_stamp);
     dma::store_be64(entry, unused);
     slots_[i] = {};
@@ -54,20 +56,18 @@ void sq::reset() {
 status sq::prepare(std::uint32_t asker) {
   if (!is_open() || !accepts_) return driver_error::bad_state;
   if (asker != open_batch_) return driver_error::busy;
-  const std::uint32_t room = most_posted_ - outstanding(), place = head_ & mask_;
+  const std::uint32_t room = most_posted_ - outstanding();
   if (room == 0) return driver_error::queue_full;
-  std::uint32_t run = mask_ + 1 - place;
+  std::uint32_t run = mask_ + 1 - (head_ & mask_);
   if (run > room) run = room;
   if (run > most_prepared) run = most_prepared;
-  const bool odd_lap = (head_ & (mask_ + 1)) != 0;
-  prepared_ = {ring_ + std::size_t{place} * stride_, odd_lap ? in_word<&wqe_ctrl::owner>(1) : 0,
-               slots_ + place, run};
+  prepared_ = place(static_cast<std::int32_t>(run - 1));
   // What the headroom grows by: the WQEs there are retired, and the device does not look at them
   // before those that come now. An entry of one block has no stamp but its owner bit.
   if (stride_ == wqe_basic_block) return {};
   for (std::uint32_t n = head_ + spare_; n != head_ + spare_ + run; ++n)
-    for (std::uint32_t block = wqe_basic_block; block < stride_; block += wqe_basic_block)
-      dma::store_be32(ring_ + std::size_t{n & mask_} * stride_ + block, wqe_stamp);
+    for (std::size_t block = wqe_basic_block; block < stride_; block += wqe_basic_block)
+      dma::store_be32(ring_ + (n & mask_) * stride_ + block, wqe_stamp);
   return {};
 }
 
@@ -85,6 +85,7 @@ status post_with(sq& queue, const send_request& r, One one, Many many, Inline in
   const auto common = [&r](auto& to) {
     to.wr_id = r.wr_id;
     to.flags = flags_of(r);
+    if constexpr (requires { to.to; }) to.to = {r.to, r.remote_qpn, r.qkey};
     if constexpr (requires { to.remote; }) to.remote = {r.remote_address, r.rkey};
     if constexpr (requires { to.immediate; }) to.immediate = r.immediate;
   };
@@ -132,8 +133,14 @@ struct none {};
 status sq::post(const send_request& r) {
   switch (r.opcode) {
     case send_opcode::send:
+      if (r.to != nullptr)
+        return post_with(*this, r, send_datagram{}, send_datagram_list{}, send_datagram_inline{});
       return post_with(*this, r, send{}, send_list{}, send_inline{});
     case send_opcode::send_with_immediate:
+      if (r.to != nullptr)
+        return post_with(*this, r, send_datagram_with_immediate{},
+                         send_datagram_with_immediate_list{},
+                         send_datagram_with_immediate_inline{});
       return post_with(*this, r, send_with_immediate{}, send_with_immediate_list{},
                        send_with_immediate_inline{});
     case send_opcode::rdma_write:

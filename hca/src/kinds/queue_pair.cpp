@@ -90,8 +90,10 @@ status queue_pair::open_rings(verbs& in, const attributes& a) {
 }
 
 void queue_pair::forget_completions() {
+  // Rings that were never opened have the number of an earlier queue pair, or none.
+  if (rings.qpn != number) return;
   for (completion_queue* const queue : {send_cq, receive_cq})
-    if (queue != nullptr && number != none) queue->rings.forget(number);
+    if (queue != nullptr) queue->rings.forget(rings);
 }
 
 void queue_pair::strip(verbs& in) {

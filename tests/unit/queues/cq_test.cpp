@@ -189,6 +189,25 @@ TEST_P(cq_test, a_sink_takes_completions_and_posts_again) {
   EXPECT_EQ(pair[0].send.outstanding(), 5u);
 }
 
+TEST_P(cq_test, a_sink_may_have_entries_forgotten) {
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    ASSERT_TRUE(pair[i % 2].send.post(send{.wr_id = i}).ok());
+    produce(send_done(qpn[i % 2], i / 2));
+  }
+  std::vector<std::uint64_t> seen;
+  EXPECT_EQ(queue.drain(16,
+                        [&](const work_completion& w) {
+                          seen.push_back(w.wr_id);
+                          if (w.wr_id != 3) return;
+                          directory.remove(pair[1]);
+                          queue.forget(pair[1]);
+                        }),
+            8u);
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 6, 8, 10}));
+  EXPECT_EQ(record.word(0), 12u);
+  EXPECT_EQ(queue.dropped(), 0u);
+}
+
 TEST_P(cq_test, the_device_hears_of_each_completion_before_a_sink_posts) {
   // The CQ has a place for each request, and no more.
   for (std::uint32_t i = 0; i < 16; ++i) {
@@ -295,7 +314,7 @@ TEST_P(cq_test, forgetting_a_queue_pair_keeps_the_others_in_order) {
     for (std::uint32_t i = 0; i < 6; ++i)
       ASSERT_TRUE(pair[i % 2].send.post({.wr_id = 100 * start + i}).ok());
     for (std::uint32_t i = 0; i < 6; ++i) produce(send_done(qpn[i % 2], start * 3 + i / 2));
-    queue.forget(qpn[1]);
+    queue.forget(pair[1]);
     work_completion w[8];
     ASSERT_EQ(queue.poll(w, 8), 3u) << start;
     for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(w[i].wr_id, 100 * start + 2 * i);

@@ -6,6 +6,7 @@
 #include <freehca/queues/cq.hpp>
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
+#include <freehca/queues/srq.hpp>
 
 #include <gtest/gtest.h>
 
@@ -69,8 +70,18 @@ struct store_order_test : ::testing::Test {
   }
 };
 
-TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
-  const sq_shape shape = sq_shape_for(4, 14, 200).value();
+/// Behind the segments of a connection, and behind a datagram segment, which fills the first block.
+struct wqe_order_test : store_order_test, ::testing::WithParamInterface<bool> {
+  const bool datagrams = GetParam();
+  const unsigned gather = datagrams ? 12 : 14;
+  const std::uint32_t most_inline = datagrams ? 172 : 200;
+  address peer;
+};
+
+TEST_P(wqe_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
+  const sq_shape shape =
+      sq_shape_for(4, gather, most_inline, datagrams ? datagram_header_bytes : rdma_header_bytes)
+          .value();
   ASSERT_EQ(shape.log_stride, 8);
   std::vector<posted_request> slots(shape.entries());
   sq queue;
@@ -80,22 +91,27 @@ TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
                          slots.data(),
                          uar,
                          7,
-                         14,
-                         200,
+                         gather,
+                         most_inline,
                          1 << 30,
-                         opcodes_of_a_connection(true)})
+                         datagrams ? opcodes_of_datagrams() : opcodes_of_a_connection(true)})
                   .ok());
   queue.accept(true);
-  std::vector<data_entry> list(14, {0x1111'2222'3333'4444, 0x55, 0x66});
-  std::vector<std::byte> payload(200, std::byte{0x77});
+  std::vector<data_entry> list(gather, {0x1111'2222'3333'4444, 0x55, 0x66});
+  std::vector<std::byte> payload(most_inline, std::byte{0x77});
+  for (std::size_t i = 0; i < address_vector::bytes; ++i) peer.vector.data()[i] = std::byte{0x99};
+  const send_request common{
+      .opcode = datagrams ? send_opcode::send : send_opcode::rdma_write, .to = &peer, .qkey = 0x88};
 
   for (std::uint32_t n = 0; n < 3 * shape.entries(); ++n) {
-    const send_request request =
-        n % 2 == 0
-            ? send_request{.list = list.data(), .entries = 14, .opcode = send_opcode::rdma_write}
-            : send_request{.inline_bytes = payload.data(),
-                           .inline_length = 200,
-                           .opcode = send_opcode::rdma_write};
+    send_request request = common;
+    if (n % 2 == 0) {
+      request.list = list.data();
+      request.entries = gather;
+    } else {
+      request.inline_bytes = payload.data();
+      request.inline_length = most_inline;
+    }
     // The image that the whole WQE has in the end, from a queue of its own.
     std::vector<std::byte> finished;
     unsigned moments = 0;
@@ -138,6 +154,8 @@ TEST_F(store_order_test, a_wqe_is_valid_at_every_moment_or_not_the_devices) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(services, wqe_order_test, ::testing::Bool());
+
 TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
   const rq_shape shape = rq_shape_for(4, 2).value();
   std::vector<posted_request> slots(shape.entries());
@@ -158,6 +176,37 @@ TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
     EXPECT_LT(accesses[i].at, ring + shape.bytes());
   }
   EXPECT_EQ(accesses[4].at, record_at);
+}
+
+TEST_F(store_order_test, a_shared_receive_is_whole_and_linked_before_the_record_counts_it) {
+  const srq_shape shape = srq_shape_for(1, 2).value();
+  ASSERT_EQ(shape.entries(), 2u);
+  std::vector<posted_request> slots(shape.entries());
+  std::uint64_t record = 0;
+  auto* const record_at = reinterpret_cast<std::byte*>(&record);
+  srq queue;
+  ASSERT_TRUE(
+      queue.open({{ring, 0x1000, shape.bytes()}, shape, slots.data(), {record_at, 0x2000, 8}, 2})
+          .ok());
+  queue.accept(true);
+  const data_entry entry{1, 2, 3};
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    std::byte* const wqe = ring + ((n % 2) << shape.log_stride);
+    accesses.clear();
+    ASSERT_TRUE(queue.post_and_ring({.list = &entry, .entries = 1}).ok());
+    // The entry of the list, and its end, take two words each; the link is there since the entry
+    // that it leads to was free.
+    ASSERT_EQ(accesses.size(), 5u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_GE(accesses[i].at, wqe + wqe_srq_next::bytes);
+      EXPECT_LT(accesses[i].at, wqe + (std::size_t{1} << shape.log_stride));
+    }
+    EXPECT_EQ(accesses[4].at, record_at);
+    ASSERT_NE(queue.retire(n % 2 != 0), nullptr);
+    EXPECT_EQ(accesses.size(), 6u);
+    EXPECT_EQ(accesses[5].at, ring + ((n % 2 == 0 ? 1u : 0u) << shape.log_stride))
+        << "the end of the list leads to it, which the device does not hold";
+  }
 }
 
 TEST_F(store_order_test, the_arm_record_is_there_before_the_doorbell) {

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -79,7 +80,8 @@ class cq {
   void on_event() { ++arm_number_; }
 
   /// Drops the entries of a queue pair that is reset or gone, so that its number can be used again.
-  void forget(std::uint32_t qpn);
+  /// Shared receives among them are free again: nothing else would tell of them.
+  void forget(const qp_rings& pair);
 
   std::uint32_t cqn() const { return cqn_; }
   std::uint32_t entries() const { return mask_ + 1; }
@@ -100,6 +102,12 @@ class cq {
 
   [[gnu::always_inline]] static std::uint64_t last_word_of(const std::byte* entry) {
     return layouts::swap_be(dma::load_be64(entry + last_word));
+  }
+  /// The upper half of the entry's last byte: owner, is_send, a reserved bit and bit 4 of the
+  /// opcode. One comparison of it tells the most common entries.
+  [[gnu::always_inline]] static constexpr unsigned top_of(std::uint64_t word) {
+    return std::endian::native == std::endian::little ? static_cast<unsigned>(word >> 60)
+                                                      : static_cast<unsigned>(word >> 4 & 0xf);
   }
   [[gnu::always_inline]] static bool is_mine(std::uint64_t word, std::uint64_t lap) {
     return ((word ^ lap) & owner) == 0;
@@ -126,8 +134,11 @@ class cq {
   /// Goes through the ring from where it stands, `Step` completions of `to` further with each.
   template <unsigned Step, class Sink>
   [[gnu::always_inline]] unsigned walk(work_completion* to, unsigned most, Sink&& sink);
-  [[gnu::always_inline]] bool decode(const std::byte* entry, std::uint64_t word,
-                                     work_completion& to);
+  /// A send, a write or another request that brought no data back.
+  [[gnu::always_inline]] bool decode_send(const std::byte* entry, std::uint64_t word,
+                                          qp_rings& pair, work_completion& to);
+  [[gnu::noinline]] bool decode_other(const std::byte* entry, std::uint64_t word,
+                                      work_completion& to);
   bool decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                       work_completion& to);
   bool decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pair,
@@ -148,6 +159,13 @@ class cq {
     to.queue = &pair;
     dma::load_bytes(reinterpret_cast<std::byte*>(to.entry), entry, last_word);
     to.entry[last_word / 8] = word;
+  }
+  /// last_pair_ is that of the entry then.
+  [[gnu::always_inline]] bool find_pair(const std::byte* entry) {
+    constexpr std::uint32_t number =
+        layouts::swap_be(static_cast<std::uint32_t>(rows{}.qpn.mask()));
+    const std::uint32_t qpn = layouts::swap_be(dma::load_be32(entry)) & number;
+    return last_qpn_ == qpn || look_up(qpn);
   }
   [[gnu::noinline, gnu::cold]] bool look_up(std::uint32_t qpn_in_memory);
   [[gnu::cold]] bool drop() {
@@ -171,7 +189,7 @@ class cq {
   std::uint32_t last_qpn_ = nobody;  // its number as it stands in memory; with last_pair_
   std::uint32_t laps_ = 0;           // entries of whole laps
   std::uint32_t mask_ = 0;
-  std::uint32_t stride_ = 32;
+  std::size_t stride_ = 32;
   std::uint32_t log_stride_ = 5;
   std::byte* begin_ = nullptr;  // of the first entry, in its second half where it has 64 bytes
   std::byte* ring_ = nullptr;
@@ -186,25 +204,40 @@ class cq {
 template <unsigned Step, class Sink>
 inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
   look_at_changes();
-  const std::byte* entry = at_;
-  std::uint64_t word = last_word_of(entry);
+  // In registers while this goes on, but for a sink, which may have entries forgotten.
+  std::byte* entry = at_;
+  std::uint64_t lap = lap_;
   unsigned left = most;
   // Forged entries could keep this going for as long as the device makes them.
   for (std::uint32_t senseless = 0;;) {
-    barrier::dma_load_to_dma_load();
-    if (entry != last_) [[likely]] {
-      at_ += stride_;
+    const std::uint64_t word = last_word_of(entry);
+    const unsigned top = top_of(word ^ lap);
+    bool told;
+    if (top == top_of(sent)) [[likely]] {
+      barrier::dma_load_to_dma_load();
+      told = find_pair(entry) && decode_send(entry, word, *last_pair_, *to);
     } else {
-      at_ = begin_;
-      lap_ ^= owner;
-      laps_ += mask_ + 1;
+      if ((top & top_of(owner)) != 0) break;
+      barrier::dma_load_to_dma_load();
+      told = decode_other(entry, word, *to);
     }
-    if (decode(entry, word, *to)) [[likely]] {
+    if (entry == last_) [[unlikely]] {
+      entry = begin_;
+      lap ^= owner;
+      laps_ += mask_ + 1;
+    } else {
+      entry += stride_;
+    }
+    if (told) [[likely]] {
       --left;
       if constexpr (Step == 0) {
         // What the sink posts may complete into the place of this entry.
+        at_ = entry;
+        lap_ = lap;
         tell_consumer();
         sink(static_cast<const work_completion&>(*to));
+        entry = at_;
+        lap = lap_;
         look_at_changes();
       }
       to += Step;
@@ -212,23 +245,15 @@ inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
     } else if (++senseless > mask_) {
       break;
     }
-    entry = at_;
-    word = last_word_of(entry);
-    if (!is_mine(word, lap_)) break;
   }
+  at_ = entry;
+  lap_ = lap;
   tell_consumer();
   return most - left;
 }
 
-inline bool cq::decode(const std::byte* entry, std::uint64_t word, work_completion& to) {
-  constexpr std::uint32_t number = layouts::swap_be(static_cast<std::uint32_t>(rows{}.qpn.mask()));
-  const std::uint32_t qpn = layouts::swap_be(dma::load_be32(entry)) & number;
-  if (last_qpn_ != qpn) [[unlikely]]
-    if (!look_up(qpn)) return false;
-  qp_rings& pair = *last_pair_;
-  if ((word & special) != 0) [[unlikely]]
-    return decode_special(entry, word, pair, to);
-  if ((word & sent) == 0) return decode_receive(entry, word, pair, to);
+inline bool cq::decode_send(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                            work_completion& to) {
   const posted_request* const request = pair.send.retire(
       static_cast<std::uint16_t>(layouts::from_word<&rows::wqe_index>(layouts::swap_be(word))));
   if (request == nullptr) [[unlikely]]

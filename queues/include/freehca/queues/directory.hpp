@@ -10,15 +10,17 @@
 
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
+#include <freehca/queues/srq.hpp>
 
 namespace freehca::queues {
 
-/// The two rings of a queue pair, as completions find them.
+/// The rings of a queue pair, as completions find them.
 struct qp_rings {
   std::uint32_t qpn = 0;
   void* owner = nullptr;  ///< the object that the rings belong to, for whoever looks them up
   sq send;
   rq receive;
+  srq* shared = nullptr;  ///< receives come from there; null: from `receive`
 };
 
 /// Finds the rings of the queue pair that a completion names. The device's numbers are not trusted:

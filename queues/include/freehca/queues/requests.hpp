@@ -16,6 +16,7 @@
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include <freehca/queues/address.hpp>
 #include <freehca/queues/data_entry.hpp>
 #include <freehca/queues/work_request.hpp>
 
@@ -27,28 +28,29 @@ struct remote_memory {
   std::uint32_t rkey = 0;
 };
 
-/// What a request asks for beside its opcode, as the control segment has it: a bit of the byte that
-/// ends its first word stands in the lowest byte, bits of its second word stand where they are
-/// there. So a post moves them with two instructions.
+/// What a request asks for beside its opcode, as the control segment has it in memory: bits of its
+/// first 64-bit word stand there in the second half, bits of its second word in the first half. So
+/// both fit in one word, each half where a post stores it, and nothing is swapped.
 enum class request_flags : std::uint64_t {
   none = 0,
   /// Starts when earlier reads and atomics are done.
-  fence = layouts::in_word<&layouts::wqe_ctrl_rows::fence>(1),
+  fence = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::fence>(1)),
   /// The receiver's completion wakes who waits for solicited ones.
-  solicited = layouts::in_word<&layouts::wqe_ctrl_rows::solicited>(1),
+  solicited = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::solicited>(1)),
   /// Completes with an entry in the CQ; an error completes in any case.
-  signaled = layouts::in_word<&layouts::wqe_ctrl_rows::cq_update>(
-      static_cast<std::uint64_t>(layouts::wqe_completion::always)),
+  signaled = layouts::swap_be(layouts::in_word<&layouts::wqe_ctrl_rows::cq_update>(
+      static_cast<std::uint64_t>(layouts::wqe_completion::always))),
 };
 constexpr request_flags operator|(request_flags a, request_flags b) {
   return static_cast<request_flags>(static_cast<std::uint64_t>(a) | static_cast<std::uint64_t>(b));
 }
-/// In the word of the control segment that begins at byte 0x00, and in the one at 0x08.
+/// In the word of the control segment that begins at byte 0x00, and in the one at 0x08; as they
+/// stand in memory.
 constexpr std::uint64_t in_first_word(request_flags f) {
-  return static_cast<std::uint64_t>(f) & 0xff;
+  return static_cast<std::uint64_t>(f) & layouts::swap_be(std::uint64_t{0xffff'ffff});
 }
 constexpr std::uint64_t in_second_word(request_flags f) {
-  return static_cast<std::uint64_t>(f) & ~std::uint64_t{0xff};
+  return static_cast<std::uint64_t>(f) & ~layouts::swap_be(std::uint64_t{0xffff'ffff});
 }
 static_assert(in_first_word(request_flags::fence) != 0 &&
               in_second_word(request_flags::fence) == 0 &&
@@ -96,6 +98,34 @@ using send_with_immediate = send_with_immediate_of<data_entry>;
 using send_with_immediate_list = send_with_immediate_of<data_list>;
 using send_with_immediate_inline = send_with_immediate_of<inline_data>;
 
+/// Of a datagram queue: at most the path's MTU, and no part of a message.
+template <class Data>
+struct send_datagram_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;
+  datagram_destination to{};
+  Data data{};
+  request_flags flags = request_flags::signaled;
+};
+using send_datagram = send_datagram_of<data_entry>;
+using send_datagram_list = send_datagram_of<data_list>;
+using send_datagram_inline = send_datagram_of<inline_data>;
+
+template <class Data>
+struct send_datagram_with_immediate_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send_imm;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;
+  datagram_destination to{};
+  Data data{};
+  std::uint32_t immediate = 0;
+  request_flags flags = request_flags::signaled;
+};
+using send_datagram_with_immediate = send_datagram_with_immediate_of<data_entry>;
+using send_datagram_with_immediate_list = send_datagram_with_immediate_of<data_list>;
+using send_datagram_with_immediate_inline = send_datagram_with_immediate_of<inline_data>;
+
 template <class Data>
 struct rdma_write_of {
   static constexpr auto opcode = layouts::wqe_opcode::rdma_write;
@@ -141,6 +171,7 @@ constexpr Of<data_list> without_data(const Of<data_entry>& r) {
   Of<data_list> to;
   to.wr_id = r.wr_id;
   to.flags = r.flags;
+  if constexpr (requires { r.to; }) to.to = r.to;
   if constexpr (requires { r.remote; }) to.remote = r.remote;
   if constexpr (requires { r.immediate; }) to.immediate = r.immediate;
   return to;
@@ -176,9 +207,18 @@ struct nop {
   request_flags flags = request_flags::signaled;
 };
 
-/// The bit of an opcode in a set of opcodes.
-constexpr std::uint32_t opcode_bit(layouts::wqe_opcode o) {
-  return std::uint32_t{1} << static_cast<unsigned>(o);
+/// The bit of an opcode in a set of opcodes; of its datagram form, which is a WQE of its own shape.
+constexpr std::uint64_t opcode_bit(layouts::wqe_opcode o) {
+  return std::uint64_t{1} << static_cast<unsigned>(o);
+}
+constexpr std::uint64_t datagram_opcode_bit(layouts::wqe_opcode o) {
+  return opcode_bit(o) << 32;
+}
+/// The bit of the requests of a type.
+template <class Request>
+constexpr std::uint64_t request_bit() {
+  if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
+  else return opcode_bit(Request::opcode);
 }
 
 }  // namespace freehca::queues

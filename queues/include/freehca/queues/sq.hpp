@@ -33,16 +33,33 @@ struct sq_resources {
   unsigned most_gather = 0;       ///< no more than fit the stride
   std::uint32_t most_inline = 0;  ///< bytes, no more than fit the stride
   std::uint64_t most_message_bytes = 0;
-  /// opcode_bit() of each opcode that the service has and the device offers.
-  std::uint32_t opcodes = 0;
+  /// opcode_bit() and datagram_opcode_bit() of what the service has and the device offers.
+  std::uint64_t opcodes = 0;
 };
 
 /// The opcodes of a reliable connection.
-constexpr std::uint32_t opcodes_of_a_connection(bool atomics) {
+constexpr std::uint64_t opcodes_of_a_connection(bool atomics) {
   using o = layouts::wqe_opcode;
   return opcode_bit(o::nop) | opcode_bit(o::send) | opcode_bit(o::send_imm) |
          opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm) | opcode_bit(o::rdma_read) |
          (atomics ? opcode_bit(o::atomic_cs) | opcode_bit(o::atomic_fa) : 0);
+}
+
+/// The opcodes of an unreliable connection: what needs no answer.
+constexpr std::uint64_t opcodes_of_an_unreliable_connection() {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::nop) | opcode_bit(o::send) | opcode_bit(o::send_imm) |
+         opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm);
+}
+
+/// The opcodes of a datagram queue, each of whose sends says whom it is for.
+constexpr std::uint64_t opcodes_of_datagrams() {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::nop) | datagram_opcode_bit(o::send) | datagram_opcode_bit(o::send_imm);
+}
+/// Does the data of the longest WQEs stand behind a datagram segment?
+constexpr bool has_datagrams(std::uint64_t opcodes) {
+  return opcodes >> 32 != 0;
 }
 
 /// The send queue of a queue pair. Issues no command. Requests complete in order; one that is not
@@ -54,13 +71,13 @@ constexpr std::uint32_t opcodes_of_a_connection(bool atomics) {
 class sq {
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};  // the number of no batch
   /// Where the next request goes. `left` requests follow each other from here; at 0 prepare() is
-  /// asked. The order of the members matters to g++ 12, which else packs the pointers into a vector
-  /// register and out of it.
+  /// asked. It is signed, since going below 0 is cheaper to see than being there. The order of the
+  /// members matters to g++ 12, which else packs the pointers into a vector register and out of it.
   struct cursor {
     std::byte* at = nullptr;
-    std::uint64_t owner = 0;  // the owner bit of this lap, in the word of the control segment
+    std::uint64_t owner = 0;  // the owner bit of this lap, as the control segment has it in memory
     posted_request* slot = nullptr;
-    std::uint32_t left = 0;
+    std::int32_t left = 0;
   };
 
  public:
@@ -83,8 +100,8 @@ class sq {
 
   /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was
   /// touched on an error: driver_error::queue_full, ::bad_argument (too many entries, too much
-  /// data), ::unsupported (an opcode that the service or the device does not have), ::bad_state
-  /// (not open, or see accept()), ::busy (a batch is open).
+  /// data, a datagram to nowhere), ::unsupported (an opcode that the service or the device does not
+  /// have), ::bad_state (not open, or see accept()), ::busy (a batch is open).
   template <class Request>
   [[gnu::always_inline]] status post(const Request& request) {
     return post_at(next_, 0, request);
@@ -149,7 +166,9 @@ class sq {
     if (ahead >= outstanding()) [[unlikely]]
       return nullptr;
     tail_ += ahead + 1u;
-    return slots_ + (wqe_index & mask_);
+    const posted_request* const retired = slots_ + (wqe_index & mask_);
+    if (retired == nullptr) __builtin_unreachable();  // so that callers need not look twice
+    return retired;
   }
 
   /// Retires the oldest outstanding request of a device that will tell of none any more. Null:
@@ -169,7 +188,7 @@ class sq {
   static constexpr std::uint32_t most_prepared = 64;
 
   /// Settles what a run of requests needs that begins at head_, and leaves it in prepared_.
-  /// `asker`: the number of the batch that asks, or 0.
+  /// `asker`: the number of the batch that asks, or 0. Its first request is counted already.
   [[gnu::noinline, gnu::cold]] status prepare(std::uint32_t asker);
   template <class Request>
   [[gnu::always_inline]] status check(const Request& request, std::uint64_t& bytes,
@@ -177,19 +196,25 @@ class sq {
   template <class Request>
   [[gnu::always_inline]] status post_at(cursor& next, std::uint32_t asker, const Request& request);
   /// A request whose one entry has no bytes, or too many. Leaves in prepared_ where the next one
-  /// goes. The cursor by its members, so that a batch's stays in registers.
+  /// goes.
   template <class Request>
-  [[gnu::noinline, gnu::cold]] status post_empty(std::byte* at, posted_request* slot,
-                                                 std::uint64_t owner, std::uint32_t left,
-                                                 std::uint32_t asker, const Request& request);
+  [[gnu::noinline, gnu::cold]] status post_empty(std::int32_t left, std::uint32_t asker,
+                                                 const Request& request);
+  /// Where the request goes that has head_ posted ahead of it.
+  cursor place(std::int32_t left) const {
+    const std::uint32_t index = head_ & mask_;
+    const bool odd_lap = (head_ & (mask_ + 1)) != 0;
+    return {ring_ + index * stride_,
+            odd_lap ? layouts::bit_in_memory<&layouts::wqe_ctrl::owner> : 0, slots_ + index, left};
+  }
 
   cursor next_;
   posted_request* slots_ = nullptr;
   std::uint32_t mask_ = 0;
-  std::uint32_t stride_ = 64;
+  std::size_t stride_ = 64;
   std::uint32_t head_ = 0;  // counts on; the device has 16 bits of it
   std::uint32_t tail_ = 0;
-  std::uint32_t opcodes_ = 0;
+  std::uint64_t opcodes_ = 0;
   std::uint32_t most_bytes_ = 0;  // of a request with one entry
   std::uint32_t doorbell_ = 0;
   std::uint16_t most_gather_ = 0;
@@ -209,8 +234,11 @@ class sq {
 // What the device could not do is refused before the ring is touched.
 template <class Request>
 inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entries) const {
-  if ((opcodes_ & opcode_bit(Request::opcode)) == 0) [[unlikely]]
+  if ((opcodes_ & request_bit<Request>()) == 0) [[unlikely]]
     return next_.slot == nullptr ? driver_error::bad_state : driver_error::unsupported;
+  if constexpr (requires { r.to; })
+    if (r.to.at == nullptr || r.to.qpn > layouts::wqe_datagram{}.dqpn.mask()) [[unlikely]]
+      return driver_error::bad_argument;
   if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (std::is_same_v<data, data_entry>) {
@@ -240,9 +268,8 @@ inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entrie
 }
 
 template <class Request>
-status sq::post_empty(std::byte* at, posted_request* slot, std::uint64_t owner, std::uint32_t left,
-                      std::uint32_t asker, const Request& r) {
-  cursor next{at, owner, slot, left};
+status sq::post_empty(std::int32_t left, std::uint32_t asker, const Request& r) {
+  cursor next = place(left);
   status s = driver_error::bad_argument;
   if constexpr (requires { without_data(r); })
     if (r.data.length == 0) s = post_at(next, asker, without_data(r));
@@ -259,25 +286,27 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
     return s;
   if constexpr (requires { r.data.lkey; })
     if (r.data.length - 1u >= most_bytes_) [[unlikely]] {
-      const status s = post_empty(next.at, next.slot, next.owner, next.left, asker, r);
+      const status s = post_empty(next.left, asker, r);
       next = prepared_;
       return s;
     }
-  if (next.left == 0) [[unlikely]] {
+  if (--next.left < 0) [[unlikely]] {
+    next.left = 0;
     const status s = prepare(asker);
     if (!s.ok()) return s;
     next = prepared_;
   }
-  --next.left;
   std::byte* const wqe = next.at;
   posted_request* const slot = next.slot;
-  next.at = wqe + stride_;
-  next.slot = slot + 1;
   ++head_;
-  *slot = {r.wr_id, brings_data(Request::completes_as) ? static_cast<std::uint32_t>(bytes) : 0,
-           Request::completes_as, completion_status::ok, 0};
+  *slot = {r.wr_id, Request::completes_as, completion_status::ok, 0,
+           brings_data(Request::completes_as) ? static_cast<std::uint32_t>(bytes) : 0};
 
   std::uint32_t at = wqe_ctrl::bytes;
+  if constexpr (requires { r.to; }) {
+    store_datagram(wqe + at, r.to);
+    at += wqe_datagram::bytes;
+  }
   if constexpr (requires { r.remote; }) {
     store_remote(wqe + at, r.remote);
     at += wqe_remote_address::bytes;
@@ -303,9 +332,11 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
   std::uint32_t immediate = 0;
   if constexpr (requires { r.immediate; }) immediate = r.immediate;
   give_away(wqe,
-            next.owner | in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
-                in_word<&wqe_ctrl::ds>(at / wqe_unit),
+            next.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
+                                 in_word<&wqe_ctrl::ds>(at / wqe_unit)),
             r.flags, immediate);
+  next.at = wqe + stride_;
+  next.slot = slot + 1;
   return {};
 }
 

@@ -33,6 +33,10 @@ struct sq_shape {
 /// Control and remote address segment: what stands in front of the data of an RDMA request.
 inline constexpr std::size_t rdma_header_bytes =
     layouts::wqe_ctrl::bytes + layouts::wqe_remote_address::bytes;
+/// Control and datagram segment: one basic block, so that the data begin with a stamp's word.
+inline constexpr std::size_t datagram_header_bytes =
+    layouts::wqe_ctrl::bytes + layouts::wqe_datagram::bytes;
+static_assert(datagram_header_bytes == layouts::wqe_basic_block);
 /// `ds` has six bits.
 inline constexpr std::size_t most_wqe_bytes = 63 * layouts::wqe_unit;
 
@@ -49,11 +53,12 @@ constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
   return (at + layouts::wqe_unit - 1) / layouts::wqe_unit * layouts::wqe_unit;
 }
 
-/// Bytes of the longest WQE of a reliable connection with that many gather entries and inline
-/// bytes; an atomic request fits always.
-constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes) {
-  const std::size_t list = rdma_header_bytes + gather * layouts::wqe_data::bytes;
-  const std::size_t data = wqe_end_of_inline(rdma_header_bytes, inline_bytes);
+/// Bytes of the longest WQE with that many gather entries and inline bytes behind `header`, which
+/// is rdma_header_bytes of a connection or datagram_header_bytes; an atomic request fits always.
+constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes,
+                                    std::size_t header = rdma_header_bytes) {
+  const std::size_t list = header + gather * layouts::wqe_data::bytes;
+  const std::size_t data = wqe_end_of_inline(header, inline_bytes);
   constexpr std::size_t atomic =
       rdma_header_bytes + layouts::wqe_atomic::bytes + layouts::wqe_data::bytes;
   return list > data ? (list > atomic ? list : atomic) : (data > atomic ? data : atomic);
@@ -62,10 +67,11 @@ constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes
 /// The smallest shape that takes `requests` requests at once. driver_error::bad_argument: longer
 /// WQEs than the device has, or more than the 16-bit WQE counter tells apart.
 constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gather,
-                                        std::size_t inline_bytes) {
+                                        std::size_t inline_bytes,
+                                        std::size_t header = rdma_header_bytes) {
   if (gather > most_wqe_bytes || inline_bytes > most_wqe_bytes || requests > 0x8000)
     return status(driver_error::bad_argument);
-  const std::size_t wqe = wqe_bytes_for(gather, inline_bytes);
+  const std::size_t wqe = wqe_bytes_for(gather, inline_bytes, header);
   if (wqe > most_wqe_bytes) return status(driver_error::bad_argument);
   sq_shape shape;
   while ((std::size_t{1} << shape.log_stride) < wqe) ++shape.log_stride;
@@ -78,5 +84,8 @@ constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gath
 static_assert(wqe_end_of_inline(32, 0) == 32 && wqe_end_of_inline(32, 28) == 64 &&
               wqe_end_of_inline(32, 29) == 80);
 static_assert(sq_shape_for(1, 2, 28).value() == sq_shape{6, 6});
+static_assert(sq_shape_for(1, 0, 0, datagram_header_bytes).value().log_stride == 6 &&
+              sq_shape_for(1, 4, 60, datagram_header_bytes).value().log_stride == 7 &&
+              sq_shape_for(1, 4, 61, datagram_header_bytes).value().log_stride == 8);
 
 }  // namespace freehca::queues

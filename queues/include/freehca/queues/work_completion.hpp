@@ -42,21 +42,23 @@ const char* name_of(completion_status s);
 /// is posted and copied when it completes.
 struct posted_request {
   std::uint64_t wr_id = 0;
-  /// Of data: those that come back, or that there is room for.
-  std::uint32_t bytes = 0;
   work_opcode opcode = work_opcode::send;
   completion_status status = completion_status::ok;
-  std::uint16_t unused = 0;  ///< where a completion has its syndromes
+  /// 0 while the request is outstanding, for a completion has its syndromes there; meanwhile a
+  /// shared receive queue keeps its list of free entries in it.
+  std::uint16_t link = 0;
+  /// Of data: those that come back, or that there is room for.
+  std::uint32_t bytes = 0;
 };
 
 /// A request that ended. Its fields that come from the device are read from the entry on demand.
 struct work_completion {
   std::uint64_t wr_id = 0;
-  std::uint32_t byte_count = 0;  ///< of reads, atomics and receives; else 0
   work_opcode opcode = work_opcode::send;
   completion_status status = completion_status::ok;
   std::uint8_t syndrome = 0;         ///< raw; 0 unless the device reported an error
   std::uint8_t vendor_syndrome = 0;  ///< raw
+  std::uint32_t byte_count = 0;      ///< of reads, atomics and receives; else 0
   /// The queue pair that the request was posted to; not to be followed when that may have gone
   /// since.
   const qp_rings* queue = nullptr;
@@ -104,7 +106,7 @@ static_assert(sizeof(posted_request) == 16 && sizeof(work_completion) == 56 &&
               offsetof(work_completion, byte_count) == offsetof(posted_request, bytes) &&
               offsetof(work_completion, opcode) == offsetof(posted_request, opcode) &&
               offsetof(work_completion, status) == offsetof(posted_request, status) &&
-              offsetof(work_completion, syndrome) == offsetof(posted_request, unused) &&
+              offsetof(work_completion, syndrome) == offsetof(posted_request, link) &&
               offsetof(work_completion, queue) == sizeof(posted_request) &&
               std::is_trivially_copyable_v<work_completion>);
 

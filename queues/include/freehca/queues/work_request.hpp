@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/queues/address.hpp>
 #include <freehca/queues/data_entry.hpp>
 
 namespace freehca::queues {
@@ -39,6 +40,10 @@ struct send_request {
   std::uint64_t remote_address = 0;
   std::uint64_t swap_or_add = 0;
   std::uint64_t compare = 0;
+  /// A send with an address is a datagram to `remote_qpn` there; other opcodes look at none.
+  const address* to = nullptr;
+  std::uint32_t remote_qpn = 0;
+  std::uint32_t qkey = 0;
 };
 
 /// A request to a receive queue: the buffer for one message.

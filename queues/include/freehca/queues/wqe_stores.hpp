@@ -11,6 +11,7 @@
 
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/dma.hpp>
+#include <freehca/hal/status.hpp>
 #include <freehca/layouts/word.hpp>
 #include <freehca/layouts/wqe.hpp>
 
@@ -21,10 +22,24 @@ namespace freehca::queues {
 /// The byte count of a data segment has 31 bits.
 inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
 
+/// A word as it stands in memory: what is a constant, or is kept like that, needs no swap.
+[[gnu::always_inline]] inline void store_in_memory(std::byte* to, std::uint64_t word) {
+  dma::store_be64(to, layouts::swap_be(word));
+}
+
 [[gnu::always_inline]] inline void store_remote(std::byte* to, const remote_memory& r) {
   using l = layouts::wqe_remote_address;
   dma::store_be64(to + l{}.remote_address.offset, r.address);
   dma::store_be64(to + l{}.rkey.offset, layouts::in_word<&l::rkey>(r.rkey));
+}
+
+/// A datagram segment, which ends with the first block: no stamp is in it.
+[[gnu::always_inline]] inline void store_datagram(std::byte* to, const datagram_destination& d) {
+  using l = layouts::wqe_datagram;
+  dma::store_bytes(to, d.at->vector.data(), layouts::address_vector::bytes);
+  dma::store_be64(to + l{}.dqpn.offset,
+                  layouts::in_word<&l::dqpn>(d.qpn) | layouts::in_word<&l::qkey>(d.qkey));
+  dma::store_be64(to + l{}.vlan.offset, d.at->vlan_and_mac);
 }
 
 /// A data segment; its first word goes last.
@@ -33,6 +48,33 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
   dma::store_be64(to + l{}.address.offset, d.address);
   dma::store_be64(to,
                   layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
+}
+
+/// Has a receive no more than `most_scatter` entries that are not empty? `bytes`: how much there is
+/// room for, as far as a slot counts.
+inline status check_receive(const receive_request& r, unsigned most_scatter, std::uint32_t& bytes) {
+  std::uint64_t sum = 0;
+  unsigned entries = 0;
+  for (unsigned i = 0; i < r.entries; ++i) {
+    if (r.list[i].length > most_data_bytes) return driver_error::bad_argument;
+    if (r.list[i].length != 0) ++entries;
+    sum += r.list[i].length;
+  }
+  if (entries > most_scatter) return driver_error::bad_argument;
+  constexpr std::uint32_t most = ~std::uint32_t{0};
+  bytes = sum < most ? static_cast<std::uint32_t>(sum) : most;
+  return {};
+}
+
+/// The data segments of a receive WQE, from `at` on. Where they end before the WQE does, another
+/// one says so.
+inline void store_receive(std::byte* at, const std::byte* end, const receive_request& r) {
+  for (unsigned i = 0; i < r.entries; ++i) {
+    if (r.list[i].length == 0) continue;
+    store_entry(at, r.list[i]);
+    at += layouts::wqe_data::bytes;
+  }
+  if (at < end) store_entry(at, {.lkey = layouts::invalid_lkey});
 }
 
 /// A data segment at byte `at` of a send WQE.
@@ -81,15 +123,16 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
   return (at + unit - 1) / unit * unit;
 }
 
-/// The control segment, whose first word gives the WQE to the device. `first`: that word, but for
-/// what the flags say.
+/// The control segment, whose first word gives the WQE to the device. `first`: that word as it
+/// stands in memory, but for what the flags say.
 [[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint64_t first,
                                              request_flags flags, std::uint32_t immediate) {
   using l = layouts::wqe_ctrl;
-  dma::store_be64(wqe + l{}.cq_update.offset,
-                  in_second_word(flags) | layouts::in_word<&l::immediate>(immediate));
+  store_in_memory(
+      wqe + l{}.cq_update.offset,
+      in_second_word(flags) | layouts::swap_be(layouts::in_word<&l::immediate>(immediate)));
   barrier::dma_store_to_dma_store();
-  dma::store_be64(wqe, first | in_first_word(flags));
+  store_in_memory(wqe, first | in_first_word(flags));
 }
 
 }  // namespace freehca::queues
