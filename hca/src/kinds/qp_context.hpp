@@ -15,6 +15,6 @@ namespace freehca {
 result<layouts::image<layouts::qp_mailbox>> qp_mailbox_for(const queue_pair& pair,
                                                            layouts::qp_state to,
                                                            const connection_attributes& a,
-                                                           device& on);
+                                                           device& adapter);
 
 }  // namespace freehca

@@ -15,12 +15,14 @@ struct shapes {
   queues::rq_shape receive;
 };
 
-result<shapes> shapes_for(const queue_pair_attributes& a, const capabilities& can) {
+result<shapes> shapes_for(const queue_pair_attributes& a, const queue_pair_service& service,
+                          const capabilities& can) {
   if (a.gather > can.most_gather || a.scatter > can.most_scatter)
     return status(driver_error::bad_argument);
-  if (queues::wqe_bytes_for(a.gather, a.inline_bytes) > can.most_qp_wqe_bytes_sq)
+  if (queues::wqe_bytes_for(a.gather, a.inline_bytes, service.header_bytes) >
+      can.most_qp_wqe_bytes_sq)
     return status(driver_error::bad_argument);
-  const auto send = queues::sq_shape_for(a.sends, a.gather, a.inline_bytes);
+  const auto send = queues::sq_shape_for(a.sends, a.gather, a.inline_bytes, service.header_bytes);
   if (!send.ok()) return send.error();
   const auto receive = queues::rq_shape_for(a.receives, a.scatter);
   if (!receive.ok()) return receive.error();
@@ -34,7 +36,8 @@ result<shapes> shapes_for(const queue_pair_attributes& a, const capabilities& ca
 }  // namespace
 
 status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to) {
-  if (a.service != qp_service::rc) return driver_error::unsupported;
+  service = service_of(a.service);
+  if (service == nullptr) return driver_error::unsupported;
   protection_domain* const pd = in.find(a.pd);
   completion_queue* const sends = in.find(a.send_cq);
   completion_queue* const receives = in.find(a.receive_cq);
@@ -42,7 +45,7 @@ status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to)
        {static_cast<object_record*>(pd), static_cast<object_record*>(sends),
         static_cast<object_record*>(receives)})
     FREEHCA_TRY(verbs::usable(needed));
-  const result<shapes> shape = shapes_for(a, in.adapter().capabilities());
+  const result<shapes> shape = shapes_for(a, *service, in.adapter().capabilities());
   if (!shape.ok()) return shape.error();
   use(*pd);
   use(*sends);
@@ -72,16 +75,17 @@ status queue_pair::open_rings(verbs& in, const attributes& a) {
   const capabilities& can = adapter.capabilities();
   rings.qpn = number;
   rings.owner = static_cast<queue_object*>(this);
-  FREEHCA_TRY(
-      rings.send.open({.ring = ring.part(send_at, send_shape.bytes()),
-                       .shape = send_shape,
-                       .slots = sent,
-                       .uar = adapter.uar().doorbells,
-                       .qpn = number,
-                       .most_gather = a.gather,
-                       .most_inline = a.inline_bytes,
-                       .most_message_bytes = can.most_message_bytes,
-                       .opcodes = queues::opcodes_of_a_connection(can.has(dev_cap_flag::atomic))}));
+  FREEHCA_TRY(rings.send.open({.ring = ring.part(send_at, send_shape.bytes()),
+                               .shape = send_shape,
+                               .slots = sent,
+                               .uar = adapter.uar().doorbells,
+                               .qpn = number,
+                               .most_gather = a.gather,
+                               .most_inline = a.inline_bytes,
+                               .most_message_bytes = service->most_message_bytes != 0
+                                                         ? service->most_message_bytes
+                                                         : can.most_message_bytes,
+                               .opcodes = service->opcodes(can)}));
   return rings.receive.open({.ring = ring.part(receive_at, receive_shape.bytes()),
                              .shape = receive_shape,
                              .slots = sent + send_shape.entries(),

@@ -47,8 +47,9 @@ status verbs::take_number(object_record& object) {
   const kind& what = *object.what;
   const usable_numbers with_context{device_->contexts(), what.facts.group};
   const number_filter filter = with_context.filter();
-  const result<std::uint32_t> number = (device_->numbers().*what.facts.numbers)
-                                           .allocate(1, 1, what.is_device_object ? &filter : nullptr);
+  const result<std::uint32_t> number =
+      (device_->numbers().*what.facts.numbers)
+          .allocate(1, 1, what.is_device_object ? &filter : nullptr);
   if (!number.ok()) return number.error();
   object.number = number.value();
   return {};
@@ -71,8 +72,7 @@ status verbs::take_translations(device_object& object, std::size_t pages) {
 status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
                          std::size_t requests) {
   if (requests != 0)
-    FREEHCA_TRY(
-        get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
+    FREEHCA_TRY(get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
   FREEHCA_TRY(get(device_->arena().allocate(ring_bytes, dma_arena::page), object.ring));
   FREEHCA_TRY(get(device_->doorbells().allocate(record_bytes), object.record));
   return take_translations(object, object.ring.bytes / dma_arena::page);

@@ -239,7 +239,7 @@ TEST_F(objects_test, queues_that_cannot_be_are_refused_without_a_command) {
       .pd = domain, .send_cq = cq, .receive_cq = cq, .sends = 4, .receives = 4};
   qp_handle qp;
   auto a = good;
-  a.service = layouts::qp_service::ud;
+  a.service = layouts::qp_service::rd;
   EXPECT_TRUE(create(qp, a).is(driver_error::unsupported));
   a = good;
   a.gather = 200;

@@ -9,17 +9,18 @@
 #include <freehca/layouts/qpc.hpp>
 #include <freehca/queues/directory.hpp>
 
+#include <freehca/hca/kinds/address_attributes.hpp>
 #include <freehca/hca/kinds/completion_queue.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
+#include <freehca/hca/kinds/queue_pair_service.hpp>
 #include <freehca/hca/objects/creation.hpp>
-#include <freehca/hca/ports.hpp>
 
 namespace freehca {
 
 struct queue_pair_attributes {
   pd_handle pd{};
   cq_handle send_cq{}, receive_cq{};
-  layouts::qp_service service = layouts::qp_service::rc;  ///< others: driver_error::unsupported
+  layouts::qp_service service = layouts::qp_service::rc;  ///< or uc, ud
   std::uint32_t sends = 0;  ///< requests outstanding at the same time, at least
   std::uint32_t receives = 0;
   unsigned gather = 1;  ///< entries of one request
@@ -28,29 +29,14 @@ struct queue_pair_attributes {
   void* cookie = nullptr;  ///< comes with its events
 };
 
-/// The way to the other side. `global`: with a GRH, as between subnets.
-struct address_attributes {
-  unsigned port = 1;
-  std::uint16_t dlid = 0;
-  std::uint8_t sl = 0;
-  std::uint8_t path_bits = 0;
-  std::uint8_t static_rate = 0;  ///< layouts::ib_rate; 0: the port's
-  bool force_loopback = false;
-  bool global = false;
-  std::uint8_t sgid_index = 0;
-  std::uint8_t hop_limit = 0;
-  std::uint8_t traffic_class = 0;
-  std::uint32_t flow_label = 0;
-  gid dgid{};
-};
-
-/// What a transition needs; all of it may be given to each. `bytes` says how much of it the caller
-/// knows.
+/// What a transition needs; all of it may be given to each, and a service looks only at what it
+/// has. `bytes` says how much of it the caller knows.
 struct connection_attributes {
   std::uint32_t bytes = sizeof(connection_attributes);
   // INIT
   std::uint16_t pkey_index = 0;
   bool remote_read = false, remote_write = false, remote_atomic = false;
+  std::uint32_t qkey = 0;  ///< datagrams: what packets have to bring
   // RTR
   layouts::ib_mtu path_mtu = layouts::ib_mtu::mtu_1024;
   std::uint8_t min_rnr_timer = 0;  ///< IBTA code
@@ -80,6 +66,7 @@ struct queue_pair : queue_object {
   queues::qp_rings rings;  ///< posts
   queues::sq_shape send_shape;
   queues::rq_shape receive_shape;
+  const queue_pair_service* service = nullptr;
   const protection_domain* domain = nullptr;
   completion_queue* send_cq = nullptr;
   completion_queue* receive_cq = nullptr;

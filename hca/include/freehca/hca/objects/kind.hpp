@@ -53,7 +53,7 @@ struct kind_facts {
 /// null function: the kind has nothing to do there.
 struct kind {
   kind_facts facts;
-  const kind* base = nullptr;  ///< what it can stand in for; null: only for itself
+  const kind* base = nullptr;     ///< what it can stand in for; null: only for itself
   bool is_device_object = false;  ///< derives from device_object
   bool has_rings = false;         ///< derives from queue_object
   std::uint32_t bytes = 0;        ///< of an object in its slab, a multiple of 16
@@ -100,7 +100,8 @@ consteval kind described() {
   static_assert(alignof(K) <= 16 && std::derived_from<K, object_record>);
   kind k;
   k.facts = K::facts;
-  if constexpr (requires { typename K::stands_in_for; }) k.base = &kind_of<typename K::stands_in_for>;
+  if constexpr (requires { typename K::stands_in_for; })
+    k.base = &kind_of<typename K::stands_in_for>;
   k.is_device_object = std::derived_from<K, device_object>;
   k.has_rings = std::derived_from<K, queue_object>;
   k.bytes = (sizeof(K) + 15) / 16 * 16;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/layouts/bit_operations.hpp>
+
+#include "services.hpp"
+
+namespace freehca::services {
+
+using namespace layouts;
+
+namespace {
+
+/// log2, rounded up: how the context counts reads and atomics outstanding.
+unsigned log_depth(std::uint32_t n) {
+  return n <= 1 ? 0 : layouts::bit_width(n - 1);
+}
+
+bool check(const connection_attributes& a, qp_state to, const capabilities& can) {
+  if (to == qp_state::rtr)
+    return is_peer(a, can) && a.min_rnr_timer < 32 &&
+           a.reads_as_responder <= can.most_reads_as_responder;
+  if (to == qp_state::rts)
+    return a.send_psn <= psn_mask && a.reads_as_requester <= can.most_reads_as_requester &&
+           a.retry_count < 8 && a.rnr_retry < 8 && a.ack_timeout < 32 && a.log_ack_request < 16;
+  return true;
+}
+
+void set_rights(image<qpc>& c, const connection_attributes& a) {
+  // Without room for answers no reads and no atomics (Linux 6.1 to_mlx4_access_flags).
+  const bool answers = a.reads_as_responder != 0;
+  c.set<&qpc::rwe>(a.remote_write)
+      .set<&qpc::rre>(a.remote_read && answers)
+      .set<&qpc::rae>(a.remote_atomic && answers);
+}
+
+std::uint32_t fill(image<qpc>& c, const connection_attributes& a, qp_state to,
+                   const capabilities& can) {
+  constexpr std::uint32_t rights = qp_optpar::rre | qp_optpar::rwe | qp_optpar::rae;
+  switch (to) {
+    case qp_state::init:
+      set_rights(c, a);
+      return qp_optpar::pkey_index | rights;
+    case qp_state::rtr:
+      set_peer(c, a, can);
+      c.set<&qpc::min_rnr_nak>(a.min_rnr_timer).set<&qpc::rra_max>(log_depth(a.reads_as_responder));
+      set_rights(c, a);
+      return qp_optpar::primary_path | qp_optpar::sched_queue | qp_optpar::pkey_index |
+             qp_optpar::rra_max | qp_optpar::min_rnr_nak | rights;
+    default:
+      c.set<&qpc::next_send_psn>(a.send_psn).set<&qpc::sra_max>(log_depth(a.reads_as_requester));
+      c.set<&qpc::retry_count>(a.retry_count).set<&qpc::rnr_retry>(a.rnr_retry);
+      c.set<&primary_path::ack_timeout>(a.ack_timeout).set<&qpc::ack_req_freq>(a.log_ack_request);
+      return qp_optpar::sra_max | qp_optpar::retry_count | qp_optpar::rnr_retry |
+             qp_optpar::ack_timeout;
+  }
+}
+
+}  // namespace
+
+extern const queue_pair_service reliable_connection{
+    .code = qp_service::rc,
+    .header_bytes = queues::rdma_header_bytes,
+    .most_message_bytes = 0,
+    .opcodes =
+        [](const capabilities& can) {
+          return queues::opcodes_of_a_connection(can.has(dev_cap_flag::atomic));
+        },
+    .check = check,
+    .fill = fill,
+};
+
+}  // namespace freehca::services
