@@ -14,7 +14,7 @@ namespace freehca::queues {
 struct counting {
   std::uint64_t succeeded = 0;
   std::uint64_t failed = 0;
-  work_completion first_failure{};            ///< with failed != 0
+  work_completion first_failure{};              ///< with failed != 0
   std::uint64_t threshold = ~std::uint64_t{0};  ///< see reached()
 
   /// Takes at most `most` completions; how many there were, as cq::drain().
