@@ -47,6 +47,13 @@ FIGURES = {
         ("post, each of 32", r"^post, each of 32 +([\d.]+)", 42, 45.6),
         ("poll, each of 32", r"^poll, each of 32 +([\d.]+)", 45, 48.8),
         ("drain, each of 32", r"^drain, each of 32 +([\d.]+)", 62, 67.6),
+        ("count, each of 32", r"^count, each of 32 +([\d.]+)", 64, 69.8),
+        ("post of a datagram", r"^post of a datagram and ring +([\d.]+)", 89, 97.2),
+        ("datagrams, each of 32", r"^post of datagrams, each of 32 +([\d.]+)", 74, 80.8),
+        ("post of receives", r"^post of receives, each of 32 +([\d.]+)", 94, 102.6),
+        ("poll of receives", r"^poll of receives, each of 32 +([\d.]+)", 82, 89.0),
+        ("post of shared receives", r"^post of shared receives, each of 32 +([\d.]+)", 92, 100.5),
+        ("poll of shared receives", r"^poll of shared receives, each of 32 +([\d.]+)", 104, 112.7),
     ],
 }
 

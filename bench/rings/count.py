@@ -21,6 +21,13 @@ CASES = [
     ("post, each of 32", "counted_post_batch", "batch", 32),
     ("poll, each of 32", "counted_poll", "batch", 32),
     ("drain, each of 32", "counted_drain", "drain", 32),
+    ("count, each of 32", "counted_count", "count", 32),
+    ("post of a datagram and ring", "counted_post_datagram", "datagram", 1),
+    ("post of datagrams, each of 32", "counted_post_datagrams", "datagrams", 32),
+    ("post of receives, each of 32", "counted_post_receives", "receive", 32),
+    ("poll of receives, each of 32", "counted_poll", "receive", 32),
+    ("post of shared receives, each of 32", "counted_post_shared", "shared", 32),
+    ("poll of shared receives, each of 32", "counted_poll", "shared", 32),
 ]
 
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <freehca/queues/counting.hpp>
+
 #include "stand_in.hpp"
 
 using namespace freehca;
@@ -52,6 +54,32 @@ int wrong(const char* what) {
     if (!batch.post(r[i]).ok()) return false;
   return true;
 }
+[[gnu::noinline]] status counted_post_datagram(sq& queue, const send_datagram& r) {
+  return queue.post_and_ring(r);
+}
+[[gnu::noinline]] bool counted_post_datagrams(sq& queue, const send_datagram* r, unsigned count) {
+  sq::batch batch(queue);
+  for (unsigned i = 0; i < count; ++i)
+    if (!batch.post(r[i]).ok()) return false;
+  return true;
+}
+template <class Queue>
+[[gnu::always_inline]] inline bool post_receives(Queue& queue, const receive_request* r,
+                                                 unsigned count) {
+  for (unsigned i = 0; i < count; ++i)
+    if (!queue.post(r[i]).ok()) return false;
+  queue.ring();
+  return true;
+}
+[[gnu::noinline]] bool counted_post_receives(rq& queue, const receive_request* r, unsigned count) {
+  return post_receives(queue, r, count);
+}
+[[gnu::noinline]] bool counted_post_shared(srq& queue, const receive_request* r, unsigned count) {
+  return post_receives(queue, r, count);
+}
+[[gnu::noinline]] unsigned counted_count(counting& counts, cq& queue, unsigned most) {
+  return counts.drain(queue, most);
+}
 [[gnu::noinline]] unsigned counted_poll(cq& queue, work_completion* to, unsigned most) {
   return queue.poll(to, most);
 }
@@ -68,15 +96,21 @@ int main(int count, char** words) {
   if (times == 0 || batch == 0 || batch > most_batch) {
     std::fprintf(
         stderr,
-        "freehca_bench_rings post|inline|any|batch|drain|empty TIMES [BATCH]: BATCH from 1 "
-        "to %u\n",
+        "freehca_bench_rings post|inline|any|batch|drain|count|empty|datagram|datagrams|receive|"
+        "shared TIMES [BATCH]: BATCH from 1 to %u\n",
         most_batch);
     return 2;
   }
-  bench::stand_in hca(which == "inline" ? 64 : 0);
+  const bool datagrams = which == "datagram" || which == "datagrams", shared = which == "shared";
+  bench::stand_in hca(which == "inline" ? 64 : 0, datagrams);
   hca.open();
+  if (shared) hca.pair.shared = &hca.shared;
+  counting counts;
+  static address peer;
   static std::byte data[64];
   static rdma_write requests[most_batch];
+  static send_datagram messages[most_batch];
+  static receive_request receives[most_batch];
   static work_completion done[most_batch];
   std::uint64_t id = 0;
   for (unsigned i = 0; i < times; ++i, id += batch) {
@@ -89,6 +123,14 @@ int main(int count, char** words) {
                      .remote = {unknown(std::uint64_t{0x1000}), unknown(0x77u)},
                      .data = {unknown(std::uint64_t{0x2000}), unknown(64u), unknown(0x55u)}};
     unknown_memory(requests);
+    for (unsigned k = 0; k < batch; ++k) {
+      messages[k] = {.wr_id = id + k,
+                     .to = {&peer, unknown(0x123u), unknown(0x456u)},
+                     .data = requests[k].data};
+      receives[k] = {.wr_id = id + k, .list = &requests[k].data, .entries = unknown(1u)};
+    }
+    unknown_memory(messages);
+    unknown_memory(receives);
     bool posted = false;
     if (which == "post") {
       posted = counted_post(hca.pair.send, requests[0]).ok();
@@ -106,13 +148,30 @@ int main(int count, char** words) {
                            .remote_address = 0x1000};
       unknown_memory(&r);
       posted = counted_post_any(hca.pair.send, r).ok();
-    } else if (which == "batch" || which == "drain") {
+    } else if (which == "datagram") {
+      posted = counted_post_datagram(hca.pair.send, messages[0]).ok();
+    } else if (datagrams) {
+      posted = counted_post_datagrams(hca.pair.send, messages, batch);
+    } else if (which == "receive") {
+      posted = counted_post_receives(hca.pair.receive, receives, batch);
+    } else if (shared) {
+      posted = counted_post_shared(hca.shared, receives, batch);
+    } else if (which == "batch" || which == "drain" || which == "count") {
       posted = counted_post_batch(hca.pair.send, requests, batch);
     } else {
       return wrong("no such case");
     }
     if (!posted) return wrong("a post was refused");
-    hca.complete(batch);
+    if (shared || which == "receive") {
+      hca.complete_receives(batch, shared);
+    } else {
+      hca.complete(batch);
+    }
+    if (which == "count") {
+      if (counted_count(counts, hca.cq, batch) != batch || counts.succeeded != id + batch)
+        return wrong("other numbers than posts");
+      continue;
+    }
     if (which == "drain") {
       if (counted_drain(hca.cq, batch) != batch * id + batch * (batch - 1) / 2)
         return wrong("other completions than posts");

@@ -102,14 +102,27 @@ bool cq::decode_other(const std::byte* entry, std::uint64_t word, work_completio
   if (!find_pair(entry)) return false;
   qp_rings& pair = *last_pair_;
   if ((word & special) != 0) return decode_special(entry, word, pair, to);
-  return (word & sent) != 0 ? decode_send(entry, word, pair, to)
-                            : decode_receive(entry, word, pair, to);
+  if ((word & sent) != 0) [[unlikely]]
+    return decode_send(entry, word, pair, to);
+  return pair.shared == nullptr ? decode_receive(entry, word, pair, to)
+                                : decode_shared(entry, word, pair, to);
 }
 
 bool cq::decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                         work_completion& to) {
+  return decode_receive_from(pair.receive, entry, word, pair, to);
+}
+
+bool cq::decode_shared(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                       work_completion& to) {
+  return decode_receive_from(*pair.shared, entry, word, pair, to);
+}
+
+template <class Ring>
+inline bool cq::decode_receive_from(Ring& ring, const std::byte* entry, std::uint64_t word,
+                                    const qp_rings& pair, work_completion& to) {
   const posted_request* const posted =
-      retire_receive(pair, static_cast<std::uint16_t>(from_word<&rows::wqe_index>(swap_be(word))));
+      ring.retire(static_cast<std::uint16_t>(from_word<&rows::wqe_index>(swap_be(word))));
   if (posted == nullptr) return drop();
   fill(to, *posted, pair, entry, word);
   switch (static_cast<cqe_opcode>(to.get<&rows::opcode>())) {

@@ -12,6 +12,7 @@
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/hca/every_kind.hpp>
+#include <freehca/queues/counting.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
 
@@ -30,6 +31,8 @@ template class firmware_command<
     commands::set_port_ethernet<layouts::set_port_general, layouts::set_port_selector::general>>;
 template struct queues::send_of<queues::data_entry>;
 template struct queues::send_with_immediate_of<queues::data_entry>;
+template struct queues::send_datagram_of<queues::data_entry>;
+template struct queues::send_datagram_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_write_of<queues::data_list>;
 template struct queues::rdma_write_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_read_of<queues::data_entry>;
@@ -38,15 +41,23 @@ static_assert(std::same_as<commands::mad_ifc_received<>::input,
                            joined<layouts::mad, layouts::mad_ifc_extended_info>>);
 
 /// Each request posts by a function of its own.
-status post_each(queues::sq& to) {
+status post_each(queues::sq& to, const queues::address& peer) {
   FREEHCA_TRY(to.post(queues::send{}));
   FREEHCA_TRY(to.post(queues::send_with_immediate_of<queues::inline_data>{}));
+  FREEHCA_TRY(to.post(queues::send_datagram{.to = {&peer}}));
+  FREEHCA_TRY(to.post(queues::send_datagram_list{.to = {&peer}}));
+  FREEHCA_TRY(to.post(queues::send_datagram_with_immediate_inline{.to = {&peer}}));
   FREEHCA_TRY(to.post(queues::rdma_write_list{}));
   FREEHCA_TRY(to.post(queues::rdma_write_with_immediate_of<queues::data_entry>{}));
   FREEHCA_TRY(to.post(queues::rdma_read_list{}));
   FREEHCA_TRY(to.post(queues::compare_and_swap{}));
   FREEHCA_TRY(to.post(queues::fetch_and_add{}));
   return to.post(queues::nop{});
+}
+
+/// A function of its own that drains into a sink.
+unsigned drain_each(queues::cq& from, queues::counting& to) {
+  return to.drain(from, 1);
 }
 
 }  // namespace freehca

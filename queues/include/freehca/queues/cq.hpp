@@ -139,8 +139,16 @@ class cq {
                                           qp_rings& pair, work_completion& to);
   [[gnu::noinline]] bool decode_other(const std::byte* entry, std::uint64_t word,
                                       work_completion& to);
-  bool decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                      work_completion& to);
+  /// A receive from a queue pair's own queue, or from a shared one; each a function of its own, so
+  /// that neither is in the other's way.
+  [[gnu::noinline]] bool decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                                        work_completion& to);
+  [[gnu::noinline]] bool decode_shared(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                                       work_completion& to);
+  template <class Ring>
+  [[gnu::always_inline]] bool decode_receive_from(Ring& ring, const std::byte* entry,
+                                                  std::uint64_t word, const qp_rings& pair,
+                                                  work_completion& to);
   bool decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                       work_completion& to);
   /// Forgets the queue pair of the entry before when it may have gone.
