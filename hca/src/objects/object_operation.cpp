@@ -192,6 +192,7 @@ bool object_operation::command_ended(status outcome) {
       if (!outcome.ok()) object.exists = false;
       if (!outcome.ok() || !stop_reason().ok()) return false;
       object.state = object_record::phase::live;
+      if (object.what->resume != nullptr) object.what->resume(object);
       finish(outcome);
       return true;
     default:
