@@ -8,6 +8,7 @@
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
+#include <freehca/hca/kinds/shared_receive_queue.hpp>
 
 namespace freehca {
 
@@ -17,6 +18,7 @@ constexpr verbs_budget every_kind() {
       .with<protection_domain>(8)
       .with<memory_region>(32)
       .with<completion_queue>(16)
+      .with<shared_receive_queue>(8)
       .with<queue_pair>(16);
 }
 

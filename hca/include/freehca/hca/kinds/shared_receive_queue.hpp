@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/firmware_cmds/srq.hpp>
+#include <freehca/hal/storage.hpp>
+#include <freehca/queues/srq.hpp>
+
+#include <freehca/hca/kinds/protection_domain.hpp>
+#include <freehca/hca/objects/creation.hpp>
+
+namespace freehca {
+
+struct shared_receive_queue_attributes {
+  pd_handle pd{};
+  std::uint32_t receives = 0;  ///< outstanding at the same time, at least
+  unsigned scatter = 1;        ///< entries of one receive
+  void* cookie = nullptr;      ///< comes with its events
+};
+
+/// Receives that several queue pairs take from. A queue pair that is reset or destroyed while a
+/// message comes in keeps the receive that it had taken: move it to ERROR first, and wait for its
+/// event srq_last_wqe, as the IBTA specification has it.
+struct shared_receive_queue : queue_object {
+  using attributes = shared_receive_queue_attributes;
+  using creating = commands::sw2hw_srq;
+  static constexpr kind_facts facts{.name = "shared receive queue",
+                                    .item = 0x46,
+                                    .numbers = &number_spaces::srqs,
+                                    .group = context_group::srq,
+                                    .destroying = taking_back<commands::hw2sw_srq>};
+
+  queues::srq rings;  ///< posts
+
+  status build(verbs& in, const attributes& a, creation<creating>& to) {
+    using layouts::srqc;
+    device& adapter = in.adapter();
+    const capabilities& can = adapter.capabilities();
+    if (!can.has(layouts::dev_cap_flag::srq)) return driver_error::unsupported;
+    protection_domain* const domain = in.find(a.pd);
+    FREEHCA_TRY(verbs::usable(domain));
+    const auto shape = queues::srq_shape_for(a.receives, a.scatter);
+    if (!shape.ok()) return shape.error();
+    const queues::srq_shape& s = shape.value();
+    if (a.receives == 0 || s.log_entries > can.log_most_srq_wqes ||
+        (std::size_t{1} << s.log_stride) > can.most_qp_wqe_bytes_rq)
+      return driver_error::bad_argument;
+    use(*domain);
+    cookie = a.cookie;
+    FREEHCA_TRY(in.take_number(*this));
+    FREEHCA_TRY(in.take_rings(*this, s.bytes(), layouts::rq_doorbell_record::bytes, s.entries()));
+    FREEHCA_TRY(rings.open({.ring = ring,
+                            .shape = s,
+                            .slots = storage_for<queues::posted_request>(slots.host),
+                            .record = record,
+                            .most_scatter = a.scatter}));
+    in.shared_receive_queues().add(*this);
+
+    // As Linux fills it (6.1 mlx4/srq.c mlx4_srq_alloc).
+    layouts::image<srqc> context;
+    context.set<&srqc::log_srq_size>(s.log_entries).set<&srqc::srqn>(number);
+    context.set<&srqc::log_srq_stride>(s.log_stride - 4u).set<&srqc::pd>(domain->number);
+    context.set<&srqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
+    context.set<&srqc::db_rec_addr>(record.device_address);
+    to.command.aim(number);
+    to.command.input = context;
+    to.pages = page_list(ring, 12);
+    return {};
+  }
+
+  void strip(verbs& in) {
+    if (number != none) in.shared_receive_queues().remove(*this);
+    rings.close();
+  }
+  void suspend() { rings.accept(false); }
+  void resume() { rings.accept(true); }
+
+  void notice(verbs& in, const object_event& event) {
+    const verbs_events& to = in.events();
+    if (to.srq != nullptr) to.srq(to.context, verbs::handle_of(*this), cookie, event.type);
+  }
+
+  void end_requests(verbs& in, status why) {
+    queues::work_completion how;
+    how.status = queues::completion_status::device_reset;
+    how.opcode = queues::work_opcode::receive;
+    while (const queues::posted_request* const posted = rings.retire_oldest()) {
+      how.wr_id = posted->wr_id;
+      in.tell_ended({}, cookie, how, why);
+    }
+  }
+};
+
+using create_shared_receive_queue = create_object<shared_receive_queue>;
+/// driver_error::busy while queue pairs take from it. Receives that are posted are forgotten.
+using destroy_shared_receive_queue = destroy_object<shared_receive_queue>;
+
+/// Asks for one event srq_limit (verbs_events::srq) when fewer than `limit` receives are left; 0
+/// asks for none.
+class arm_shared_receive_queue : public object_operation {
+ public:
+  void start(verbs& owner, srq_handle which, std::uint32_t limit) {
+    if (!startable()) return;
+    shared_receive_queue* const queue = owner.find(which);
+    if (const status s = verbs::usable(queue); !s.ok()) return refuse(owner, s);
+    if (limit > queue->rings.most_outstanding()) return refuse(owner, driver_error::bad_argument);
+    arm_.restart();
+    arm_.aim(queue->number, limit);
+    start_change(*queue, arm_, nullptr);
+  }
+
+ private:
+  firmware_command<commands::arm_srq> arm_{std::uint32_t{0}, std::uint32_t{0}};
+};
+
+}  // namespace freehca
