@@ -4,6 +4,7 @@
 // The list of all kinds of objects, for programs that use most of them.
 #pragma once
 
+#include <freehca/hca/kinds/address_handle.hpp>
 #include <freehca/hca/kinds/completion_queue.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
@@ -17,6 +18,7 @@ constexpr verbs_budget every_kind() {
   return verbs_budget{}
       .with<protection_domain>(8)
       .with<memory_region>(32)
+      .with<address_handle>(16)
       .with<completion_queue>(16)
       .with<shared_receive_queue>(8)
       .with<queue_pair>(16);
