@@ -6,6 +6,7 @@
 
 #include <freehca/hca/kinds/address_handle.hpp>
 #include <freehca/hca/kinds/completion_queue.hpp>
+#include <freehca/hca/kinds/counting_completion_queue.hpp>
 #include <freehca/hca/kinds/memory_region.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
@@ -20,6 +21,7 @@ constexpr verbs_budget every_kind() {
       .with<memory_region>(32)
       .with<address_handle>(16)
       .with<completion_queue>(16)
+      .with<counting_completion_queue>(4)
       .with<shared_receive_queue>(8)
       .with<queue_pair>(16);
 }
