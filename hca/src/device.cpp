@@ -129,16 +129,10 @@ void device::fail(status why) {
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
-/// The first word of the error buffer is nonzero after an internal error; a device that is gone
-/// reads as all ones (Linux 6.1 catas.c).
 void device::check_health() {
   if (!watches_health()) return;
   if (!channel_.failure().ok()) return fail(channel_.failure());
-  const std::uint64_t now = setup_.platform.now();
-  if (now < next_health_check_) return;
-  next_health_check_ = clock::after(now, setup_.health_interval);
-  if (error_buffer_.bytes == 0) return;
-  if (mmio::read_32(error_buffer_, 0) != 0) fail(transport_error::gone);
+  if (health_.failed(setup_.platform.now(), setup_.health_interval)) fail(transport_error::gone);
 }
 
 void device::refresh_ports() {
@@ -201,7 +195,7 @@ std::uint64_t device::next_deadline() const {
   }
   if (!limited_.empty()) next = clock::earlier(next, deadlines_.next());
   if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
-  if (watches_health()) next = clock::earlier(next, next_health_check_);
+  if (watches_health()) next = clock::earlier(next, health_.next_look());
   if (state_ == device_state::up) {
     if (refreshing_ != 0 ? port_query_.done() : stale_ports_ != 0) next = 0;
   }

@@ -191,7 +191,7 @@ void device::next_step() {
       state_ = device_state::up;
       objects_of_its_own_ = contexts_.objects_held();
       channel_.admit_clients(true);
-      next_health_check_ = 0;
+      health_.look_soon();
       end_sequence();
     }
   } else if (step_-- == 0) {

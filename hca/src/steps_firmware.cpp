@@ -48,12 +48,9 @@ auto device::steps::query_fw(device& d) -> outcome {
 /// usable, but somebody has to know.
 void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
                                       std::uint64_t words) {
-  const mmio_region& in = bar == 0 ? d.bar0_ : d.bar2_;
-  const bool readable = (bar == 0 || bar == 2) && at % 4 == 0 && words > 0 && at < in.bytes &&
-                        words <= (in.bytes - at) / 4;
-  d.info_.internal_errors_show = readable;
-  d.error_buffer_ = readable ? in.part(static_cast<std::size_t>(at), 4) : mmio_region();
-  if (readable) return;
+  const mmio_region in = bar == 0 ? d.bar0_ : bar == 2 ? d.bar2_ : mmio_region();
+  d.info_.internal_errors_show = d.health_.find_buffer(in, at, words);
+  if (d.info_.internal_errors_show) return;
   char line[200];
   text_writer text(line);
   text << "QUERY_FW puts the error buffer, ";

@@ -19,6 +19,7 @@
 #include <freehca/hca/device_info.hpp>
 #include <freehca/hca/device_plan.hpp>
 #include <freehca/hca/event_context.hpp>
+#include <freehca/hca/health.hpp>
 #include <freehca/hca/numbers.hpp>
 #include <freehca/hca/page_lender.hpp>
 #include <freehca/hca/port_operation.hpp>
@@ -273,7 +274,6 @@ class device {
   layouts::image<layouts::map_entry>* area_entries_ = nullptr;
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
-  mmio_region error_buffer_;  // its first word; empty: none that can be read
   bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false,
        interrupts_armed_ = false;
   port_control port_control_[most_ports];
@@ -290,7 +290,7 @@ class device {
   lease eq_ring_at_risk_{lease_kind::buffer, 0, nullptr, nullptr};
   std::uint32_t stale_ports_ = 0;  // bit n: port n must be read anew
   unsigned refreshing_ = 0;        // the port that port_query_ reads for refresh_ports(); 0: none
-  std::uint64_t next_health_check_ = 0;
+  health health_;
 };
 
 }  // namespace freehca
