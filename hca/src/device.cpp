@@ -54,6 +54,7 @@ status device::open(const device_setup& how) {
   state_ = device_state::down;
   failure_ = {};
   info_ = {};
+  ports_.begin(0);
   return {};
 }
 
@@ -102,8 +103,7 @@ void device::connect_events(event_context& e) {
   e.device_ = {
       this,
       [](void* self, unsigned port) noexcept {
-        auto& d = *static_cast<device*>(self);
-        if (port >= 1 && port <= most_ports) d.stale_ports_ |= 1u << port;
+        static_cast<device*>(self)->ports_.changed(port);
       },
       [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); }};
 }
@@ -136,25 +136,9 @@ void device::check_health() {
 }
 
 void device::refresh_ports() {
-  if (refreshing_ != 0) {
-    if (!port_query_.done()) return;
-    const unsigned port = refreshing_;
-    refreshing_ = 0;
-    if (port_query_.outcome().ok()) {
-      port_query_.read_into(info_.port[port - 1]);
-      if (sinks_.port != nullptr) sinks_.port(sinks_.context, port);
-    }
-  }
-  if (state_ != device_state::up) return;
-  for (unsigned port = 1; port <= capabilities_.ports; ++port) {
-    if ((stale_ports_ >> port & 1) == 0) continue;
-    stale_ports_ &= ~(1u << port);
-    if (info_.port[port - 1].link_layer != layouts::port_type::ib) continue;
-    refreshing_ = port;
-    port_query_.restart();
-    port_query_.start(channel_, port);
-    return;
-  }
+  const unsigned port = ports_.take_changed();
+  if (port != 0 && sinks_.port != nullptr) sinks_.port(sinks_.context, port);
+  if (state_ == device_state::up) ports_.read_next_changed(channel_);
 }
 
 unsigned device::poll() {
@@ -162,7 +146,7 @@ unsigned device::poll() {
   if (state_ == device_state::closed) return channel_.poll() + end_all(refused_);
   unsigned handled = 0;
   // Ahead of the channel, which would post what is overdue.
-  deadlines_.expire(limited_, setup_.platform.now());
+  ports_.expire(setup_.platform.now());
   if (events_[0].is_open()) handled += events_[0].poll();
   handled += channel_.poll();
   handled += contexts_.poll();
@@ -193,17 +177,15 @@ std::uint64_t device::next_deadline() const {
       next = clock::earlier(next,
                             channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
   }
-  if (!limited_.empty()) next = clock::earlier(next, deadlines_.next());
+  next = clock::earlier(next, ports_.next_deadline());
   if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
   if (watches_health()) next = clock::earlier(next, health_.next_look());
-  if (state_ == device_state::up) {
-    if (refreshing_ != 0 ? port_query_.done() : stale_ports_ != 0) next = 0;
-  }
-  return next;
+  return state_ == device_state::up && ports_.due() ? 0 : next;
 }
 
 device_info device::info() const {
   device_info i = info_;
+  for (unsigned n = 1; n <= most_ports; ++n) i.port[n - 1] = ports_.attributes(n);
   i.commands_issued += channel_.statistics().posted;
   i.lent_firmware = firmware_.lent ? std::uint64_t{firmware_.pages.pages} * dma_arena::page : 0;
   i.lent_auxiliary = auxiliary_.lent ? std::uint64_t{auxiliary_.pages.pages} * dma_arena::page : 0;

@@ -94,9 +94,7 @@ void device::recover(operation& done) {
 /// them.
 bool device::held_by_users() const {
   const number_spaces& n = numbers_;
-  for (const port_control& p : port_control_)
-    if (p.changing) return true;
-  return channel_.in_doubt(lease_kind::slot) > 0 ||
+  return ports_.changing() || channel_.in_doubt(lease_kind::slot) > 0 ||
          contexts_.objects_held() > objects_of_its_own_ ||
          n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
 }

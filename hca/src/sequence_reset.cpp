@@ -47,13 +47,11 @@ void device::forget_everything() {
   if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
   channel_.device_was_reset();
   hca_running_ = events_mapped_ = false;
-  for (port_control& p : port_control_) p.open = false;
+  ports_.forget();
   for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
   for (bool& r : reserved_mapped_) r = false;
   firmware_.lent = auxiliary_.lent = false;
   effect_ = nullptr;
-  refreshing_ = 0;
-  stale_ports_ = 0;
   contexts_.forget();
   if (sinks_.forgotten != nullptr) sinks_.forgotten(sinks_.context);
   was_reset_ = true;

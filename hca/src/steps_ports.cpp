@@ -19,45 +19,31 @@ namespace {
 // manager.
 constexpr std::uint64_t port_poll = clock::milliseconds(20);
 
-layouts::port_type link_layer_of(const layouts::image<layouts::query_port>& o) {
-  using l = layouts::query_port;
-  const layouts::port_type can = o.get<&l::supported_port_type>();
-  if (can != layouts::port_type::vpi) return can;
-  return o.get<&l::suggested_type>() ? layouts::port_type::ethernet : layouts::port_type::ib;
-}
-
 }  // namespace
 
 auto device::steps::query_ports(device& d) -> outcome {
   if (d.phase_ == 1) {
     const auto& c = current<commands::query_port>(d);
     if (!c.outcome().ok()) return fail(c.outcome());
-    using l = layouts::query_port;
     d.capabilities_.raw_port[d.item_] = c.output;
-    port_attributes& p = d.info_.port[d.item_];
-    p = {};
-    p.link_layer = link_layer_of(c.output);
-    p.gid_table_length = 1u << c.output.get<&l::log_max_gid>();
-    p.pkey_table_length = 1u << c.output.get<&l::log_max_pkey>();
-    ++d.item_;
+    d.ports_.describe(++d.item_, c.output);
+  } else {
+    d.ports_.begin(d.capabilities_.ports);
   }
   if (d.item_ == d.capabilities_.ports) return done;
   make<commands::query_port>(d, std::uint32_t{d.item_ + 1});
   return send(d, 1);
 }
 
-/// Goes on to the next InfiniBand port, from item_ on; false when there is none.
+/// Goes on to the next InfiniBand port, from the one after item_ on; false when there is none.
 bool device::steps::next_infiniband_port(device& d) {
-  while (d.item_ < d.capabilities_.ports &&
-         d.info_.port[d.item_].link_layer != layouts::port_type::ib)
-    ++d.item_;
-  return d.item_ < d.capabilities_.ports;
+  const unsigned port = d.ports_.infiniband_from(d.item_ + 1);
+  if (port != 0) d.item_ = port - 1;
+  return port != 0;
 }
 
 auto device::steps::start_port_query(device& d, unsigned phase) -> outcome {
-  d.port_query_.restart();
-  d.port_query_.start(d.channel_, d.item_ + 1);
-  d.under_way_ = &d.port_query_;
+  d.under_way_ = &d.ports_.read(d.channel_, d.item_ + 1);
   d.phase_ = phase;
   return wait;
 }
@@ -71,8 +57,7 @@ auto device::steps::set_ports(device& d) -> outcome {
     }
     unsigned attempt = 0;
     if (d.phase_ == asked) {
-      if (const status s = d.port_query_.outcome(); !s.ok()) return fail(s);
-      d.port_query_.read_into(d.info_.port[d.item_]);
+      if (const status s = d.ports_.take(d.item_ + 1); !s.ok()) return fail(s);
     } else {
       const status s = d.command_->outcome();
       if (s.ok()) {
@@ -97,16 +82,16 @@ auto device::steps::init_ports(device& d) -> outcome {
   }
   if (!next_infiniband_port(d)) return done;
   make<commands::init_port>(d, std::uint32_t{d.item_ + 1});
-  return send_with_effect(d, 1, d.port_control_[d.item_].open);
+  return send_with_effect(d, 1, d.ports_.control(d.item_ + 1).open);
 }
 
 auto device::steps::close_ports(device& d) -> outcome {
-  if (d.refreshing_ != 0) return later(d, 0);
+  if (d.ports_.reading_changed()) return later(d, 0);
   if (d.phase_ == 1) {
     if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-    d.port_control_[d.item_].open = false;
+    d.ports_.control(d.item_ + 1).open = false;
   }
-  while (d.item_ < most_ports && !d.port_control_[d.item_].open) ++d.item_;
+  while (d.item_ < most_ports && !d.ports_.control(d.item_ + 1).open) ++d.item_;
   if (d.item_ == most_ports) return done;
   make<commands::close_port>(d, std::uint32_t{d.item_ + 1});
   return send(d, 1);
@@ -155,7 +140,7 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
       }
       case guid_known:
         if (const status s = d.guid_query_.outcome(); !s.ok()) return fail(s);
-        d.info_.port[d.item_].guid = d.guid_query_.guid(0);
+        d.ports_.set_guid(d.item_ + 1, d.guid_query_.guid(0));
         ++d.item_;
         if (next_infiniband_port(d)) {
           d.guid_query_.restart();
@@ -170,12 +155,10 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         if (next_infiniband_port(d)) return start_port_query(d, seen);
         return done;
       default: {
-        if (const status s = d.port_query_.outcome(); !s.ok()) return fail(s);
-        port_attributes& p = d.info_.port[d.item_];
-        d.port_query_.read_into(p);
+        if (const status s = d.ports_.take(d.item_ + 1); !s.ok()) return fail(s);
+        const port_attributes& p = d.ports_.attributes(d.item_ + 1);
         d.phase_ = look;
         if (!p.active() && d.setup_.platform.now() < d.patience_) return later(d, port_poll);
-        d.stale_ports_ &= ~(1u << (d.item_ + 1));
         ++d.item_;
       }
     }

@@ -63,6 +63,7 @@ auto device::steps::take_ownership(device& d) -> outcome {
     return fail(s);
   const std::uint64_t issued = d.info_.commands_issued, resets = d.info_.resets;
   d.info_ = {};
+  d.ports_.begin(0);
   d.info_.commands_issued = issued;
   d.info_.resets = resets;
   d.info_.pci_vendor = static_cast<std::uint16_t>(identity);

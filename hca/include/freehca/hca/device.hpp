@@ -7,7 +7,6 @@
 
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/hal/clock.hpp>
-#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/platform.hpp>
@@ -18,12 +17,12 @@
 #include <freehca/hca/context_tables.hpp>
 #include <freehca/hca/device_info.hpp>
 #include <freehca/hca/device_plan.hpp>
+#include <freehca/hca/device_ports.hpp>
 #include <freehca/hca/event_context.hpp>
 #include <freehca/hca/health.hpp>
 #include <freehca/hca/numbers.hpp>
 #include <freehca/hca/page_lender.hpp>
 #include <freehca/hca/port_operation.hpp>
-#include <freehca/hca/ports.hpp>
 #include <freehca/hca/uar.hpp>
 
 namespace freehca {
@@ -148,10 +147,10 @@ class device {
   /// Events of all asynchronous kinds go here; set before they can come.
   void set_sinks(const event_sinks& to);
   /// Port 1 or 2 as last read; read anew when the device reports a change.
-  const port_attributes& port(unsigned number) const { return info_.port[number - 1]; }
+  const port_attributes& port(unsigned number) const { return ports_.attributes(number); }
 
   /// INIT_PORT was answered with ok, or is on its way, and CLOSE_PORT was not: port_operation.
-  bool port_open(unsigned number) const { return port_control_[number - 1].open; }
+  bool port_open(unsigned number) const { return ports_.control(number).open; }
 
   device_info info() const;
   device_holdings holdings() const;
@@ -170,13 +169,6 @@ class device {
     bool lent = false;                      // the firmware has, or may have, some of it
     bool lent_before = false;               // ... before the command under way
     lease pages_at_risk{lease_kind::page, 0, &lent_area::settled, this};
-    static void settled(lease& which, const settlement& how, void* of) noexcept;
-  };
-  struct port_control {
-    bool open = false;      // or may be
-    bool changing = false;  // an operation works on it, or one that was not answered
-    bool wanted = false;    // what the command under way brings about
-    lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
     static void settled(lease& which, const settlement& how, void* of) noexcept;
   };
   struct event_queue_parts {
@@ -234,7 +226,8 @@ class device {
   uar_pages uars_;
   uar_page uar_;
   freehca::capabilities capabilities_;
-  device_info info_;
+  device_info info_;  // without its ports
+  device_ports ports_;
   event_context events_[1 + budget::most_completion_event_queues];
   event_sinks sinks_;
   unsigned completion_contexts_ = 0;
@@ -242,8 +235,6 @@ class device {
   // The sequence under way.
   operation* done_ = nullptr;
   list<operation> refused_;
-  list<operation> limited_;  // operations on ports with a deadline
-  deadlines deadlines_;      // of those
   sequence_failure failure_;
   status outcome_;               // of the sequence, with the step
   unsigned sequences_told_ = 0;  // operations that a sequence has ended
@@ -264,7 +255,6 @@ class device {
   void (*destroy_command_)(command&) = nullptr;
   alignas(16) std::byte command_space_[1280];
   context_request requests_[context_groups];
-  port_query port_query_;
   guid_query guid_query_;
   subnet_query node_query_;
 
@@ -276,7 +266,6 @@ class device {
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false,
        interrupts_armed_ = false;
-  port_control port_control_[most_ports];
   bool numbers_open_ = false;
   bool reserved_mapped_[context_groups] = {};
   std::uint64_t objects_of_its_own_ =
@@ -288,8 +277,6 @@ class device {
   /// The number and the ring of the event queue that the command under way creates or destroys.
   lease eq_number_at_risk_{lease_kind::number, 1, nullptr, nullptr};
   lease eq_ring_at_risk_{lease_kind::buffer, 0, nullptr, nullptr};
-  std::uint32_t stale_ports_ = 0;  // bit n: port n must be read anew
-  unsigned refreshing_ = 0;        // the port that port_query_ reads for refresh_ports(); 0: none
   health health_;
 };
 
