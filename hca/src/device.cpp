@@ -102,9 +102,7 @@ void device::set_sinks(const event_sinks& to) {
 void device::connect_events(event_context& e) {
   e.device_ = {
       this,
-      [](void* self, unsigned port) noexcept {
-        static_cast<device*>(self)->ports_.changed(port);
-      },
+      [](void* self, unsigned port) noexcept { static_cast<device*>(self)->ports_.changed(port); },
       [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); }};
 }
 

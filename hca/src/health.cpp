@@ -7,8 +7,7 @@
 namespace freehca {
 
 bool health::find_buffer(const mmio_region& bar, std::uint64_t at, std::uint64_t words) {
-  const bool readable =
-      at % 4 == 0 && words > 0 && at < bar.bytes && words <= (bar.bytes - at) / 4;
+  const bool readable = at % 4 == 0 && words > 0 && at < bar.bytes && words <= (bar.bytes - at) / 4;
   first_word_ = readable ? bar.part(static_cast<std::size_t>(at), 4) : mmio_region();
   return readable;
 }

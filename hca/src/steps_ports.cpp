@@ -115,12 +115,20 @@ auto device::steps::mad_demux(device& d) -> outcome {
   return done;
 }
 
+/// A subnet manager may take its time; that there is nobody at the other end of a link shows soon.
+std::uint64_t device::steps::awaited_until(const device& d) {
+  const port_attributes& p = d.ports_.attributes(d.item_ + 1);
+  if (p.active()) return 0;
+  const std::uint64_t port = clock::after(d.since_, d.setup_.port_wait);
+  return p.has_partner() ? port : clock::earlier(port, clock::after(d.since_, d.setup_.link_wait));
+}
+
 auto device::steps::wait_for_ports(device& d) -> outcome {
   enum : unsigned { begin, node_known, guid_known, look, seen };
   for (;;) {
     switch (d.phase_) {
       case begin:
-        d.patience_ = clock::after(d.setup_.platform.now(), d.setup_.port_wait);
+        d.since_ = d.setup_.platform.now();
         if (!next_infiniband_port(d)) return done;
         d.node_query_.restart();
         d.node_query_.start(d.channel_, d.item_ + 1, layouts::smp_attribute::node_info);
@@ -156,9 +164,8 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         return done;
       default: {
         if (const status s = d.ports_.take(d.item_ + 1); !s.ok()) return fail(s);
-        const port_attributes& p = d.ports_.attributes(d.item_ + 1);
         d.phase_ = look;
-        if (!p.active() && d.setup_.platform.now() < d.patience_) return later(d, port_poll);
+        if (d.setup_.platform.now() < awaited_until(d)) return later(d, port_poll);
         ++d.item_;
       }
     }

@@ -42,6 +42,10 @@ struct device_setup {
   /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no
   /// error.
   std::uint64_t port_wait = clock::seconds(10);
+  /// How much of that a port gets to hear something at the other end of its cable. One that does
+  /// not has no cable, as far as anybody can tell; should its link come up later, event_sinks::port
+  /// says so. No source: chosen (docs/decisions/bring-up.md).
+  std::uint64_t link_wait = clock::seconds(2);
   /// Takes a device whose semaphores are held, after an owner that died without giving them back:
   /// that of ownership at once, that of the flash after the time that a tool may hold it. Whoever
   /// says this answers for nobody else being at the device.
@@ -245,6 +249,7 @@ class device {
   std::uint64_t wake_ =
       0;  // when the step wants to be called again; never: when something completes
   std::uint64_t patience_ = 0;  // until when the step waits for something
+  std::uint64_t since_ = 0;     // when it began to wait for the ports
   bool cancelled_ = false;
   bool overdue_ = false;   // its deadline has passed, and it knows
   bool up_again_ = false;  // recover(): when it is down

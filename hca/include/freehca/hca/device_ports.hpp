@@ -56,7 +56,9 @@ class device_ports {
 
   void limit(operation& one);
   void expire(std::uint64_t now) { deadlines_.expire(limited_, now); }
-  std::uint64_t next_deadline() const { return limited_.empty() ? clock::never : deadlines_.next(); }
+  std::uint64_t next_deadline() const {
+    return limited_.empty() ? clock::never : deadlines_.next();
+  }
 
   /// The device was reset.
   void forget();
