@@ -52,7 +52,7 @@ status device::open(const device_setup& how) {
   if (bar0_.bytes < layouts::bar0::size) return transport_error::bad_reply;
   FREEHCA_TRY(open_memory());
   state_ = device_state::down;
-  failure_ = {};
+  sequence_.failure = {};
   info_ = {};
   ports_.begin(0);
   return {};
@@ -123,7 +123,7 @@ void device::fail(status why) {
       state_ == device_state::failed)
     return;
   if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(why);
-  if (direction_ == direction::none) state_ = device_state::failed;
+  if (sequence_.way() == device_sequence::course::none) state_ = device_state::failed;
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
@@ -151,10 +151,10 @@ unsigned device::poll() {
   check_health();
   refresh_ports();
   if (state_ == device_state::in_doubt) wait_for_late_answers();
-  enforce_deadline();
-  const unsigned told = sequences_told_;
+  sequence_.enforce_deadline(setup_.platform.now());
+  const unsigned told = sequence_.told();
   run_sequence();
-  handled += sequences_told_ - told;
+  handled += sequence_.told() - told;
   return handled + end_all(refused_);
 }
 
@@ -162,10 +162,7 @@ std::uint64_t device::next_deadline() const {
   std::uint64_t next = refused_.empty() ? channel_.next_deadline() : 0;
   if (state_ == device_state::closed) return next;
   const std::uint64_t now = setup_.platform.now();
-  if (direction_ != direction::none || resetting_) {
-    const bool waits = under_way_ != nullptr && !under_way_->done();
-    if (!waits) next = clock::earlier(next, wake_);
-  }
+  next = clock::earlier(next, sequence_.next_deadline());
   if (!contexts_.idle() && channel_.idle()) next = 0;
   if (contexts_.is_open()) next = clock::earlier(next, contexts_.next_deadline());
   if (events_[0].is_open()) {
@@ -176,7 +173,6 @@ std::uint64_t device::next_deadline() const {
                             channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
   }
   next = clock::earlier(next, ports_.next_deadline());
-  if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
   if (watches_health()) next = clock::earlier(next, health_.next_look());
   return state_ == device_state::up && ports_.due() ? 0 : next;
 }
@@ -218,12 +214,6 @@ void device::lent_area::settled(lease&, const settlement& how, void* of) noexcep
   // cancel().
   if (how.answer.ok()) area.lent_before = area.lent;
   else area.lent = area.lent_before;
-}
-
-void device::effect_settled(lease&, const settlement& how, void* self) noexcept {
-  auto& d = *static_cast<device*>(self);
-  if (d.effect_ != nullptr && !how.by_reset && !how.answer.ok()) *d.effect_ = false;
-  d.effect_ = nullptr;
 }
 
 }  // namespace freehca

@@ -28,12 +28,12 @@ auto device::steps::forget_plan(device& d) -> outcome {
 }
 
 auto device::steps::set_icm_size(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::set_icm_size>(d).set_input(d.layout_.bytes);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::set_icm_size>().set_input(d.layout_.bytes);
     return send(d, 1);
   }
-  if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-  const std::uint64_t pages = d.command_->output_immediate();
+  if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
+  const std::uint64_t pages = d.sequence_.last().output_immediate();
   if (const std::uint32_t left = d.lender_.capacity() - d.lender_.pages_out(); pages > left)
     return exceeds(d, budget::item::auxiliary_area, pages, left);
   d.auxiliary_pages_ = static_cast<std::uint32_t>(pages);
@@ -66,20 +66,20 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
 }
 
 auto device::steps::map_reserved(device& d) -> outcome {
-  if (d.phase_ == 0) {
+  if (d.sequence_.phase == 0) {
     for (unsigned g = 0; g < context_groups; ++g) {
       const auto group = static_cast<context_group>(g);
       const std::uint32_t objects = reserved_objects(d, group);
       d.requests_[g].restart();
       if (objects != 0) d.contexts_.map(d.requests_[g], group, 0, objects);
     }
-    d.phase_ = 1;
+    d.sequence_.phase = 1;
   }
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (reserved_objects(d, static_cast<context_group>(g)) == 0) continue;
     if (!d.requests_[g].done()) {
-      d.under_way_ = &d.requests_[g];
+      d.sequence_.await(d.requests_[g]);
       return wait;
     }
   }
@@ -93,20 +93,20 @@ auto device::steps::map_reserved(device& d) -> outcome {
 }
 
 auto device::steps::unmap_reserved(device& d) -> outcome {
-  if (d.phase_ == 0) {
+  if (d.sequence_.phase == 0) {
     for (unsigned g = 0; g < context_groups; ++g) {
       if (!d.reserved_mapped_[g]) continue;
       const auto group = static_cast<context_group>(g);
       d.requests_[g].restart();
       d.contexts_.unmap(d.requests_[g], group, 0, reserved_objects(d, group));
     }
-    d.phase_ = 1;
+    d.sequence_.phase = 1;
   }
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (!d.reserved_mapped_[g]) continue;
     if (!d.requests_[g].done()) {
-      d.under_way_ = &d.requests_[g];
+      d.sequence_.await(d.requests_[g]);
       return wait;
     }
     if (worst.ok()) worst = d.requests_[g].outcome();
@@ -133,11 +133,11 @@ bool has_b0_steering(const freehca::capabilities& can) {
 }  // namespace
 
 auto device::steps::init_hca(device& d) -> outcome {
-  if (d.phase_ != 0) return fail(settle_effect(d));
+  if (d.sequence_.phase != 0) return fail(d.sequence_.settle_effect());
   using l = layouts::init_hca;
   const context_layout& p = d.layout_;
   const budget& b = d.setup_.budget;
-  auto& c = make<commands::init_hca>(d);
+  auto& c = d.sequence_.make<commands::init_hca>();
   auto& in = c.input;
   const auto base = [&p](context_table t) { return p.table(t).base; };
   constexpr unsigned cache_line = 64;
@@ -172,27 +172,25 @@ auto device::steps::init_hca(device& d) -> outcome {
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
   if (d.capabilities_.eqe_bytes == 64) in.set<&l::eqe_64b>(true).set<&l::cqe_64b>(true);
-  return send_with_effect(d, 1, d.hca_running_);
+  return send_with_effect(d, 1, d.sequence_.partly);
 }
 
 auto device::steps::close_hca(device& d) -> outcome {
-  if (!d.hca_running_) return done;
-  if (d.phase_ == 0) {
-    make<commands::close_hca>(d);
+  if (!d.sequence_.device_has(bring_up_step::init_hca)) return done;
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::close_hca>();
     return send(d, 1);
   }
-  if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-  d.hca_running_ = false;
-  return done;
+  return fail(d.sequence_.last().outcome());
 }
 
 /// The device must have taken what it was told: a table elsewhere would be written elsewhere.
 auto device::steps::query_hca(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_hca>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_hca>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_hca>(d);
+  const auto& c = d.sequence_.made<commands::query_hca>();
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::init_hca;
   const auto& o = c.output;

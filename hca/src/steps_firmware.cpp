@@ -18,11 +18,11 @@ constexpr std::uint64_t capability_pause = clock::milliseconds(10);
 }  // namespace
 
 auto device::steps::query_fw(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_fw>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_fw>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_fw>(d);
+  const auto& c = d.sequence_.made<commands::query_fw>();
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_fw;
   const auto& o = c.output;
@@ -65,8 +65,8 @@ void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
 /// The figure that the device asked for is more than there is: says which and how much.
 auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, std::uint64_t bound)
     -> outcome {
-  d.failure_.asked = asked;
-  d.failure_.bound = bound;
+  d.sequence_.failure.asked = asked;
+  d.sequence_.failure.bound = bound;
   char line[160];
   text_writer text(line);
   text << "the device asks for ";
@@ -79,15 +79,15 @@ auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, s
 /// Takes pages, then lends them, in as many looks and commands as it takes.
 template <class Map>
 auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -> outcome {
-  if (d.phase_ == 0) {
+  if (d.sequence_.phase == 0) {
     if (const status s = d.lender_.fill(pages, area.pages, layouts::map_entries_per_mailbox);
         !s.ok())
       return fail(s);
     if (area.pages.pages < pages) return again(d, 0);
     area.cursor = area.pages.first;
-    d.phase_ = 1;
+    d.sequence_.phase = 1;
   } else {
-    const status s = d.command_->outcome();
+    const status s = d.sequence_.last().outcome();
     if (!s.ok()) {
       if (!area.pages_at_risk.in_doubt()) area.lent = area.lent_before;
       return fail(s);
@@ -104,7 +104,7 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
         .set<&entry::log2size>(run.log_pages);
     area.cursor = run.next;
   }
-  auto& c = make<Map>(d);
+  auto& c = d.sequence_.make<Map>();
   c.set_input(d.area_entries_, count);
   area.lent_before = area.lent;
   area.lent = true;
@@ -116,14 +116,14 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
 template <class Unmap>
 auto device::steps::take_back_area(device& d, lent_area& area) -> outcome {
   if (area.lent) {
-    if (d.phase_ == 0) {
-      auto& c = make<Unmap>(d);
+    if (d.sequence_.phase == 0) {
+      auto& c = d.sequence_.make<Unmap>();
       area.lent_before = true;
       area.pages_at_risk.set_amount(area.pages.pages);
       c.put_at_risk(area.pages_at_risk);
       return send(d, 1);
     }
-    if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+    if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
     area.lent = false;
   }
   d.lender_.give_back(area.pages);
@@ -147,31 +147,31 @@ auto device::steps::unmap_icm_aux(device& d) -> outcome {
 }
 
 auto device::steps::run_fw(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::run_fw>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::run_fw>();
     return send(d, 1);
   }
-  return fail(d.command_->outcome());
+  return fail(d.sequence_.last().outcome());
 }
 
 auto device::steps::mod_stat_cfg(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    auto& c = make<commands::mod_stat_cfg>(d);
+  if (d.sequence_.phase == 0) {
+    auto& c = d.sequence_.make<commands::mod_stat_cfg>();
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz_m>(true);
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz>(0);
     return send(d, 1);
   }
-  const status s = d.command_->outcome();
+  const status s = d.sequence_.last().outcome();
   // Firmware that does not know the command has the page size that we ask for (Linux only warns).
   return s.is(layouts::command_status::bad_operation) ? done : fail(s);
 }
 
 auto device::steps::query_dev_cap(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_dev_cap>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_dev_cap>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_dev_cap>(d);
+  const auto& c = d.sequence_.made<commands::query_dev_cap>();
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_dev_cap;
   const auto& o = c.output;
@@ -182,8 +182,8 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
                         o.get<&l::max_icm_sz>() != 0 && o.get<&l::log_page_sz>() <= 12 &&
                         o.get<&l::uar_sz>() <= 10;
   if (!sensible) {
-    if (++d.item_ == capability_tries) return fail(transport_error::bad_reply);
-    d.phase_ = 0;
+    if (++d.sequence_.item == capability_tries) return fail(transport_error::bad_reply);
+    d.sequence_.phase = 0;
     return later(d, capability_pause);
   }
 
@@ -232,11 +232,11 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
 }
 
 auto device::steps::query_adapter(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_adapter>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_adapter>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_adapter>(d);
+  const auto& c = d.sequence_.made<commands::query_adapter>();
   if (!c.outcome().ok()) return fail(c.outcome());
   // The bytes of each word come swapped (query_adapter.hpp).
   const std::byte* psid = c.output.bytes_of<&layouts::query_adapter::psid>();

@@ -76,14 +76,12 @@ auto device::steps::take_ownership(device& d) -> outcome {
   const std::uint32_t held = mmio::read_32(d.bar0_, bar0::ownership);
   if (held == all_ones) return fail(transport_error::gone);
   if (held != 0 && !d.setup_.take_over) return fail(driver_error::busy);
-  d.owner_ = true;
   return done;
 }
 
 auto device::steps::release_ownership(device& d) -> outcome {
   // The next owner resets the device first, so nobody has to wait here for the write to be seen.
-  if (d.owner_) mmio::write_32(d.bar0_, bar0::ownership, 0);
-  d.owner_ = false;
+  if (d.sequence_.has(bring_up_step::take_ownership)) mmio::write_32(d.bar0_, bar0::ownership, 0);
   return done;
 }
 
@@ -130,14 +128,15 @@ status device::steps::repair_configuration(device& d) {
 auto device::steps::reset(device& d) -> outcome {
   const freehca::platform& p = d.setup_.platform;
   const std::uint64_t now = p.now();
-  switch (d.phase_) {
+  switch (d.sequence_.phase) {
     case reset_begin: {
       if (p.operations->reset_function != nullptr) {
         const status s = p.operations->reset_function(p.context);
         if (s.is(transport_error::gone)) return fail(s);
         if (s.ok()) {
           d.configuration_wiped_ = false;
-          d.patience_ = clock::after(now, answer_limit);
+          d.sequence_.committed = true;
+          d.sequence_.patience = clock::after(now, answer_limit);
           return again(d, registers_answer);
         }
       }
@@ -145,7 +144,7 @@ auto device::steps::reset(device& d) -> outcome {
       // takeover resets.
       if (!d.configuration_wiped_)
         if (const status s = save_configuration(d); !s.ok()) return fail(s);
-      d.patience_ = clock::after(now, flash_semaphore_limit);
+      d.sequence_.patience = clock::after(now, flash_semaphore_limit);
       return again(d, take_flash);
     }
     case take_flash: {
@@ -153,16 +152,18 @@ auto device::steps::reset(device& d) -> outcome {
       const std::uint32_t held = mmio::read_32(d.bar0_, bar0::flash_semaphore);
       if (held == all_ones) return fail(transport_error::gone);
       if (held != 0) {
-        if (now < d.patience_) return later(d, poll_interval);
+        if (now < d.sequence_.patience) return later(d, poll_interval);
         // Whoever takes the device over says that nobody is at its flash either; only a reset frees
         // the semaphore of a tool that died.
         if (!d.setup_.take_over) return fail(driver_error::busy);
       }
       d.configuration_wiped_ = true;
+      d.sequence_.committed = true;
       mmio::write_32(d.bar0_, bar0::reset, bar0::reset_value);
       barrier::mmio_store_to_mmio_store();
-      d.patience_ = clock::after(now, clock::milliseconds(bar0::reset_wait_ms) + answer_limit);
-      d.phase_ = rest;
+      d.sequence_.patience =
+          clock::after(now, clock::milliseconds(bar0::reset_wait_ms) + answer_limit);
+      d.sequence_.phase = rest;
       return later(d, clock::milliseconds(bar0::reset_wait_ms));
     }
     case rest:
@@ -170,19 +171,18 @@ auto device::steps::reset(device& d) -> outcome {
       std::uint32_t identity = all_ones;
       const status s = p.operations->read_configuration(p.context, pci_identity, &identity);
       if (!s.ok() || (identity & 0xffff) == 0xffff) {
-        d.phase_ = vendor_answers;
-        return now < d.patience_ ? later(d, poll_interval) : fail(transport_error::gone);
+        d.sequence_.phase = vendor_answers;
+        return now < d.sequence_.patience ? later(d, poll_interval) : fail(transport_error::gone);
       }
       if (const status r = restore_configuration(d); !r.ok()) return fail(r);
-      d.patience_ = clock::after(now, answer_limit);
+      d.sequence_.patience = clock::after(now, answer_limit);
       return again(d, registers_answer);
     }
     default: {
       // Whether the reset freed the semaphore or left it with us: after this read it is taken.
       if (mmio::read_32(d.bar0_, bar0::ownership) == all_ones)
-        return now < d.patience_ ? later(d, poll_interval) : fail(transport_error::gone);
+        return now < d.sequence_.patience ? later(d, poll_interval) : fail(transport_error::gone);
       ++d.info_.resets;
-      d.owner_ = true;
       d.info_.hardware_id = mmio::read_32(d.bar0_, bar0::hardware_id);
       return done;
     }
@@ -190,14 +190,12 @@ auto device::steps::reset(device& d) -> outcome {
 }
 
 auto device::steps::enable_bus_master(device& d) -> outcome {
-  if (const status s = set_bus_master(d, true); !s.ok()) return fail(s);
-  d.master_ = true;
-  return done;
+  return fail(set_bus_master(d, true));
 }
 
 auto device::steps::disable_bus_master(device& d) -> outcome {
-  if (d.master_) static_cast<void>(set_bus_master(d, false));
-  d.master_ = false;
+  if (d.sequence_.has(bring_up_step::enable_bus_master))
+    static_cast<void>(set_bus_master(d, false));
   return done;
 }
 

@@ -49,8 +49,7 @@ class port_wait : public ::testing::Test {
         if (mad.get<&layouts::smp::attribute_id>() !=
             static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
           return;
-        auto answer =
-            layouts::image<info>::from_bytes(mad.bytes_of<&layouts::smp::data>());
+        auto answer = layouts::image<info>::from_bytes(mad.bytes_of<&layouts::smp::data>());
         answer.set<&info::state>(port_state::initialize)
             .set<&info::physical_state>(port_physical_state::link_up);
         std::memcpy(bytes + (mad.bytes_of<&layouts::smp::data>() - mad.data()), answer.data(), 64);

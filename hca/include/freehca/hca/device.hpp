@@ -18,6 +18,7 @@
 #include <freehca/hca/device_info.hpp>
 #include <freehca/hca/device_plan.hpp>
 #include <freehca/hca/device_ports.hpp>
+#include <freehca/hca/device_sequence.hpp>
 #include <freehca/hca/event_context.hpp>
 #include <freehca/hca/health.hpp>
 #include <freehca/hca/numbers.hpp>
@@ -125,10 +126,10 @@ class device {
   device_state state() const { return state_; }
   bool up() const { return state_ == device_state::up; }
   /// Where the last sequence stopped; ok when it did not.
-  const sequence_failure& failure() const { return failure_; }
+  const sequence_failure& failure() const { return sequence_.failure; }
   static const char* step_name(bring_up_step step);
   /// The step that a sequence is in, for progress.
-  bring_up_step step() const { return static_cast<bring_up_step>(step_); }
+  bring_up_step step() const { return sequence_.step(); }
 
   // What verbs objects stand on; valid while the device is up.
   const freehca::platform& platform() const { return setup_.platform; }
@@ -165,7 +166,6 @@ class device {
   friend class port_operation;
   friend class context_reservation;
 
-  enum class direction : std::uint8_t { none, up, down };
   /// What is lent to the firmware as a whole: its own area, the auxiliary area.
   struct lent_area {
     lent_pages pages;
@@ -181,17 +181,13 @@ class device {
     bool numbered = false, translated = false, mapped = false, created = false;
   };
 
-  // sequence.cpp
+  // sequence.cpp, sequence_reset.cpp
+  void take_back(operation& done, device_sequence::goal towards);
   void run_sequence();
-  void start_sequence(operation& done, direction d);
-  void enforce_deadline();
-  status reason_for(status why) const;
   void next_step();
   void step_failed(status why);
   void undo_failed(status why);
-  void end_sequence();
   void begin_reset();
-  bool told_to_reset() const;
   void keep_from_memory();
   void reset_done(status outcome);
   void forget_everything();
@@ -205,13 +201,13 @@ class device {
   void release_memory();
   void fail(status why);
   bool watches_health() const {
-    return state_ == device_state::up || (hca_running_ && !resetting_ && channel_.failure().ok());
+    return up() || (sequence_.device_has(bring_up_step::init_hca) &&
+                    sequence_.way() != device_sequence::course::reset && channel_.failure().ok());
   }
   void check_health();
   void refresh_ports();
   void connect_events(event_context& e);
   static void on_notify(void* self, unsigned vector) noexcept;
-  static void effect_settled(lease& which, const settlement& how, void* self) noexcept;
 
   device_setup setup_;              // with the table below
   platform_operations operations_;  // what the driver knows of the port's
@@ -220,8 +216,6 @@ class device {
   mmio_region bar0_, bar2_;
   dma_region block_;
   dma_arena arena_, doorbells_;
-  dma_region mailboxes_;
-  dma_region doorbell_block_;
   channel channel_;
   page_lender lender_;
   context_layout layout_;
@@ -236,29 +230,8 @@ class device {
   event_sinks sinks_;
   unsigned completion_contexts_ = 0;
 
-  // The sequence under way.
-  operation* done_ = nullptr;
   list<operation> refused_;
-  sequence_failure failure_;
-  status outcome_;               // of the sequence, with the step
-  unsigned sequences_told_ = 0;  // operations that a sequence has ended
-  direction direction_ = direction::none;
-  unsigned step_ = 0;
-  unsigned phase_ = 0;  // within the step; 0 on entry
-  unsigned item_ = 0;   // the port, queue or try that the step is at; 0 on entry
-  std::uint64_t wake_ =
-      0;  // when the step wants to be called again; never: when something completes
-  std::uint64_t patience_ = 0;  // until when the step waits for something
-  std::uint64_t since_ = 0;     // when it began to wait for the ports
-  bool cancelled_ = false;
-  bool overdue_ = false;   // its deadline has passed, and it knows
-  bool up_again_ = false;  // recover(): when it is down
-  bool resetting_ = false;
-  bool was_reset_ = false;          // what is undone now, the device has forgotten
-  operation* under_way_ = nullptr;  // what the step waits for
-  command* command_ = nullptr;      // lives in command_space_
-  void (*destroy_command_)(command&) = nullptr;
-  alignas(16) std::byte command_space_[1280];
+  device_sequence sequence_;  // what its steps ask is below
   context_request requests_[context_groups];
   guid_query guid_query_;
   subnet_query node_query_;
@@ -269,16 +242,11 @@ class device {
   layouts::image<layouts::map_entry>* area_entries_ = nullptr;
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
-  bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false,
-       interrupts_armed_ = false;
-  bool numbers_open_ = false;
+  bool interrupts_armed_ = false;
   bool reserved_mapped_[context_groups] = {};
   std::uint64_t objects_of_its_own_ =
       0;  // with context memory when it came up: the rest is its users'
   event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];
-  /// Stands for what the command under way brings about: *effect_ is true while the device has it.
-  lease effect_at_risk_{lease_kind::mapping, 1, &effect_settled, this};
-  bool* effect_ = nullptr;
   /// The number and the ring of the event queue that the command under way creates or destroys.
   lease eq_number_at_risk_{lease_kind::number, 1, nullptr, nullptr};
   lease eq_ring_at_risk_{lease_kind::buffer, 0, nullptr, nullptr};
