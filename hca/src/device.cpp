@@ -40,11 +40,8 @@ status device::open(const device_setup& how) {
       how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
     return driver_error::bad_argument;
   if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
-  // What a reset wiped belongs to that one function.
-  if (how.platform.context != setup_.platform.context || how.platform.operations != port_)
-    configuration_wiped_ = false;
-  port_ = how.platform.operations;
   operations_ = known;
+  function_.open(how.platform, operations_);
   setup_ = how;
   setup_.platform.operations = &operations_;
   FREEHCA_TRY(p->map_bar(how.platform.context, 0, &bar0_));

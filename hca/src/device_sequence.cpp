@@ -6,7 +6,8 @@
 
 namespace freehca {
 
-void device_sequence::start(operation& done, operation::callback stopped, void* owner, goal towards) {
+void device_sequence::start(operation& done, operation::callback stopped, void* owner,
+                            goal towards) {
   done.begin(stopped, owner);
   done.mark_in_flight();
   done_ = &done;
@@ -92,8 +93,7 @@ void device_sequence::end() {
 
 device_sequence::look device_sequence::take_look(std::uint64_t now) {
   const bool awaited = under_way_ != nullptr;
-  if (awaited ? !under_way_->done()
-              : wake_ != 0 && now < wake_ && (!stopping() || committed))
+  if (awaited ? !under_way_->done() : wake_ != 0 && now < wake_ && (!stopping() || committed))
     return look::early;
   under_way_ = nullptr;
   wake_ = clock::never;

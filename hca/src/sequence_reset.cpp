@@ -23,7 +23,7 @@ void device::reset_done(status outcome) {
   // A device that may not master the bus reaches no memory either. One that is gone is told all the
   // same: its registers may be deaf while the rest of it lives. Whether that one hears it does not
   // matter.
-  const bool quiet = outcome.ok() || steps::set_bus_master(*this, false).ok();
+  const bool quiet = outcome.ok() || function_.set_bus_master(false).ok();
   if (!quiet && !outcome.is(transport_error::gone)) {
     sequence_.blame(bring_up_step::reset, outcome);
     state_ = device_state::failed;
@@ -61,15 +61,11 @@ void device::wait_for_late_answers() {
 /// Whatever the device was about to do must not reach memory that is given back. Without waiting: a
 /// reset through the register would need a second before configuration space can be restored.
 void device::keep_from_memory() {
-  const platform_operations& p = *setup_.platform.operations;
-  if (p.reset_function != nullptr && p.reset_function(setup_.platform.context).ok()) {
-    configuration_wiped_ = false;
-    return;
-  }
-  if (steps::set_bus_master(*this, false).ok()) {
+  if (function_.reset().ok()) return;
+  if (function_.set_bus_master(false).ok()) {
     // In the midst of a reset: put back what was wiped, if the device is there already.
-    static_cast<void>(steps::repair_configuration(*this));
-  } else if (!configuration_wiped_) {
+    static_cast<void>(function_.repair());
+  } else if (!function_.wiped()) {
     // Nothing else is left that stops it.
     mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
     barrier::mmio_store_to_mmio_store();

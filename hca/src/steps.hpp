@@ -53,7 +53,7 @@ struct device::steps {
 
   /// Where a reset stands. From `rest` on the device has been told, and may be deaf or without its
   /// configuration space: device_sequence::committed.
-  enum reset_phase : unsigned { reset_begin, take_flash, rest, vendor_answers, registers_answer };
+  enum reset_phase : unsigned { reset_begin, take_flash, rest, registers_answer };
 
   // steps_reset.cpp
   static outcome take_ownership(device& d);
@@ -63,10 +63,6 @@ struct device::steps {
   static outcome disable_bus_master(device& d);
   static outcome open_commands(device& d);
   static outcome close_commands(device& d);
-  static status set_bus_master(device& d, bool on);
-  static status save_configuration(device& d);
-  static status restore_configuration(device& d);
-  static status repair_configuration(device& d);
 
   // steps_firmware.cpp
   static outcome query_fw(device& d);

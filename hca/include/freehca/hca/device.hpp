@@ -23,6 +23,7 @@
 #include <freehca/hca/health.hpp>
 #include <freehca/hca/numbers.hpp>
 #include <freehca/hca/page_lender.hpp>
+#include <freehca/hca/pci_function.hpp>
 #include <freehca/hca/port_operation.hpp>
 #include <freehca/hca/uar.hpp>
 
@@ -211,7 +212,7 @@ class device {
 
   device_setup setup_;              // with the table below
   platform_operations operations_;  // what the driver knows of the port's
-  const platform_operations* port_ = nullptr;
+  pci_function function_;
   device_state state_ = device_state::closed;
   mmio_region bar0_, bar2_;
   dma_region block_;
@@ -237,8 +238,6 @@ class device {
   subnet_query node_query_;
 
   // What the firmware has, or may have.
-  std::uint32_t saved_configuration_[64] = {};
-  bool configuration_wiped_ = false;  // by a reset; saved_configuration_ is still to be put back
   layouts::image<layouts::map_entry>* area_entries_ = nullptr;
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
