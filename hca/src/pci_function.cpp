@@ -35,8 +35,7 @@ status pci_function::set_bus_master(bool allowed) const {
     FREEHCA_TRY(read(command, v));
     // The upper half is the status register, whose bits are cleared by writing ones.
     v &= 0xffff & ~command_master;
-    FREEHCA_TRY(
-        known_->write_configuration(context_, command, v | (allowed ? command_master : 0)));
+    FREEHCA_TRY(known_->write_configuration(context_, command, v | (allowed ? command_master : 0)));
   }
   // What the device wrote before it was stopped arrives ahead of the answer to a read (PCI Express
   // ordering: a completion does not pass posted writes).

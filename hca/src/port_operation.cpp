@@ -31,7 +31,7 @@ void port_operation::start(device& on, unsigned port, bool open) {
   if (!open) return change();
   query_.restart();
   query_.then(&asked, this);
-  query_.start(on.channel_, port);
+  query_.start(on.commands(), port);
 }
 
 void port_operation::limit() {
@@ -39,7 +39,7 @@ void port_operation::limit() {
   set_.aim(std::uint32_t{port_});
   port_limits::fill(set_, *device_, port_, attempt_);
   set_.then(&limited, this);
-  device_->channel_.submit(set_);
+  device_->commands().submit(set_);
 }
 
 void port_operation::change() {
@@ -53,7 +53,7 @@ void port_operation::change() {
   p.open = true;  // may be, from now on or still
   change_.put_at_risk(p.at_risk);
   change_.then(&changed, this);
-  device_->channel_.submit(change_);
+  device_->commands().submit(change_);
 }
 
 /// What the operation was told, and not what it told its step.

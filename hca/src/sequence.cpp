@@ -71,23 +71,14 @@ void device::take_back(operation& done, device_sequence::goal towards) {
     sequence_.join(done, &on_cancel, this);
     return sequence_.set_goal(towards);
   }
-  const bool orderly =
-      state_ == device_state::down ||
-      (state_ == device_state::up && towards == device_sequence::goal::down && !held_by_users());
+  const bool orderly = state_ == device_state::down ||
+                       (state_ == device_state::up && towards == device_sequence::goal::down &&
+                        !ports_.changing() && !control_.held_by_users(objects_of_its_own_));
   state_ = device_state::tearing_down;
-  channel_.admit_clients(false);
+  control_.commands.admit_clients(false);
   sequence_.start(done, &on_cancel, this, device_sequence::goal::down);
   sequence_.set_goal(towards);
   if (!orderly) begin_reset();
-}
-
-/// Objects, context memory, or commands in doubt: step by step the device could not be taken from
-/// them.
-bool device::held_by_users() const {
-  const number_spaces& n = numbers_;
-  return ports_.changing() || channel_.in_doubt(lease_kind::slot) > 0 ||
-         contexts_.objects_held() > objects_of_its_own_ ||
-         n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
 }
 
 void device::refuse(operation& done, status why) {
@@ -137,8 +128,8 @@ void device::next_step() {
   if (sequence_.next_step()) return;
   if (up) {
     state_ = device_state::up;
-    objects_of_its_own_ = contexts_.objects_held();
-    channel_.admit_clients(true);
+    objects_of_its_own_ = control_.contexts.objects_held();
+    control_.commands.admit_clients(true);
     health_.look_soon();
     return sequence_.end();
   }
@@ -153,8 +144,8 @@ void device::step_failed(status why) {
   sequence_.heed();
   sequence_.blame(why);
   sequence_.set_goal(device_sequence::goal::down);
-  const bool broken = channel_.is_open() && !channel_.failure().ok();
-  if (broken || channel_.slots_in_use() > 0) {
+  const bool broken = control_.commands.is_open() && !control_.commands.failure().ok();
+  if (broken || control_.commands.slots_in_use() > 0) {
     // Something was not answered: the caller is told at once, the rest is held.
     state_ = broken ? device_state::failed : device_state::in_doubt;
     return sequence_.end();

@@ -13,7 +13,8 @@ namespace freehca {
 void device::begin_reset() {
   sequence_.drop_command();
   // From here on nothing is posted: the device would answer it with the state of before.
-  if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(transport_error::reset);
+  if (control_.commands.is_open() && control_.commands.failure().ok())
+    control_.commands.fail_all(transport_error::reset);
   for (event_context& e : events_) e.end_arming();
   sequence_.heed();
   sequence_.turn(device_sequence::course::reset);
@@ -36,24 +37,26 @@ void device::reset_done(status outcome) {
 void device::forget_everything() {
   // While every object is still whole: operations that end by the reset take theirs along.
   if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
-  channel_.device_was_reset();
+  control_.commands.device_was_reset();
   ports_.forget();
   for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
   for (bool& r : reserved_mapped_) r = false;
   firmware_.lent = auxiliary_.lent = false;
   sequence_.forget_effect();
-  contexts_.forget();
+  control_.contexts.forget();
   if (sinks_.forgotten != nullptr) sinks_.forgotten(sinks_.context);
   sequence_.device_forgot();
 }
 
 /// Undoes the rest of a bring-up when the answers that were missing have come.
 void device::wait_for_late_answers() {
-  if (channel_.is_open() && !channel_.failure().ok()) {
+  if (control_.commands.is_open() && !control_.commands.failure().ok()) {
     state_ = device_state::failed;
     return;
   }
-  if (channel_.slots_in_use() > 0 || !channel_.idle() || !contexts_.idle()) return;
+  if (control_.commands.slots_in_use() > 0 || !control_.commands.idle() ||
+      !control_.contexts.idle())
+    return;
   state_ = device_state::tearing_down;
   sequence_.turn(device_sequence::course::down);
 }
@@ -78,13 +81,13 @@ void device::close() {
     // What ends below may start the next thing: that is refused from here on.
     state_ = device_state::tearing_down;
     keep_from_memory();
-    channel_.admit_clients(false);
+    control_.commands.admit_clients(false);
     forget_everything();
     // After a reset no undo waits for anything.
     sequence_.abandon();
     run_sequence();
   }
-  release_memory();
+  control_.close();
   state_ = device_state::closed;
 }
 

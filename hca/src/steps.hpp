@@ -29,11 +29,11 @@ struct device::steps {
 
   /// Sends the command made last and goes to `phase` when it is done.
   static outcome send(device& d, unsigned phase) {
-    d.sequence_.send(d.channel_, phase);
+    d.sequence_.send(d.control_.commands, phase);
     return wait;
   }
   static outcome send_with_effect(device& d, unsigned phase, bool& effect) {
-    d.sequence_.send_with_effect(d.channel_, phase, effect);
+    d.sequence_.send_with_effect(d.control_.commands, phase, effect);
     return wait;
   }
   static outcome await(device& d, unsigned phase, operation& what) {

@@ -15,26 +15,23 @@
 namespace freehca {
 
 auto device::steps::plan_context(device& d) -> outcome {
-  if (const status s = d.layout_.plan(d.setup_.budget, d.capabilities_); !s.ok()) return fail(s);
-  if (!d.contexts_.is_open())
-    d.contexts_.open(d.setup_.budget, d.layout_, d.setup_.platform, d.channel_, d.lender_,
-                     d.setup_.storage + device_plan(d.setup_.budget).contexts);
-  return done;
+  return fail(d.control_.open_contexts(d.capabilities_));
 }
 
 auto device::steps::forget_plan(device& d) -> outcome {
-  if (d.contexts_.is_open()) d.contexts_.close();
+  if (d.control_.contexts.is_open()) d.control_.contexts.close();
   return done;
 }
 
 auto device::steps::set_icm_size(device& d) -> outcome {
   if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::set_icm_size>().set_input(d.layout_.bytes);
+    d.sequence_.make<commands::set_icm_size>().set_input(d.control_.layout.bytes);
     return send(d, 1);
   }
   if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
   const std::uint64_t pages = d.sequence_.last().output_immediate();
-  if (const std::uint32_t left = d.lender_.capacity() - d.lender_.pages_out(); pages > left)
+  if (const std::uint32_t left = d.control_.lender.capacity() - d.control_.lender.pages_out();
+      pages > left)
     return exceeds(d, budget::item::auxiliary_area, pages, left);
   d.auxiliary_pages_ = static_cast<std::uint32_t>(pages);
   return done;
@@ -71,7 +68,7 @@ auto device::steps::map_reserved(device& d) -> outcome {
       const auto group = static_cast<context_group>(g);
       const std::uint32_t objects = reserved_objects(d, group);
       d.requests_[g].restart();
-      if (objects != 0) d.contexts_.map(d.requests_[g], group, 0, objects);
+      if (objects != 0) d.control_.contexts.map(d.requests_[g], group, 0, objects);
     }
     d.sequence_.phase = 1;
   }
@@ -98,7 +95,7 @@ auto device::steps::unmap_reserved(device& d) -> outcome {
       if (!d.reserved_mapped_[g]) continue;
       const auto group = static_cast<context_group>(g);
       d.requests_[g].restart();
-      d.contexts_.unmap(d.requests_[g], group, 0, reserved_objects(d, group));
+      d.control_.contexts.unmap(d.requests_[g], group, 0, reserved_objects(d, group));
     }
     d.sequence_.phase = 1;
   }
@@ -113,11 +110,11 @@ auto device::steps::unmap_reserved(device& d) -> outcome {
   }
   if (!worst.ok()) return fail(worst);
   for (bool& m : d.reserved_mapped_) m = false;
-  d.contexts_.release_spares();
+  d.control_.contexts.release_spares();
   // What a failed request had wanted is on its way back too.
-  if (!d.contexts_.idle()) return later(d, 0);
+  if (!d.control_.contexts.idle()) return later(d, 0);
   // Pages that the device did not give back, or that users still hold.
-  if (d.contexts_.blocks_lent() != 0) return fail(driver_error::busy);
+  if (d.control_.contexts.blocks_lent() != 0) return fail(driver_error::busy);
   return done;
 }
 
@@ -135,7 +132,7 @@ bool has_b0_steering(const freehca::capabilities& can) {
 auto device::steps::init_hca(device& d) -> outcome {
   if (d.sequence_.phase != 0) return fail(d.sequence_.settle_effect());
   using l = layouts::init_hca;
-  const context_layout& p = d.layout_;
+  const context_layout& p = d.control_.layout;
   const budget& b = d.setup_.budget;
   auto& c = d.sequence_.make<commands::init_hca>();
   auto& in = c.input;
@@ -194,7 +191,7 @@ auto device::steps::query_hca(device& d) -> outcome {
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::init_hca;
   const auto& o = c.output;
-  const context_layout& p = d.layout_;
+  const context_layout& p = d.control_.layout;
   const budget& b = d.setup_.budget;
   const auto base = [&p](context_table t) { return p.table(t).base; };
   const bool same =

@@ -21,36 +21,11 @@ constexpr std::uint64_t interrupt_poll = clock::microseconds(100);
 }  // namespace
 
 auto device::steps::open_numbers(device& d) -> outcome {
-  const budget& b = d.setup_.budget;
-  const device_plan plan(b);
-  const freehca::capabilities& k = d.capabilities_;
-  std::byte* const s = d.setup_.storage;
-  d.numbers_.qps.open(s + plan.qps, k.reserved_qps, 1u << b.log_qps, 0, budget::item::qps);
-  d.numbers_.srqs.open(s + plan.srqs, k.reserved_srqs, 1u << b.log_srqs, 0, budget::item::srqs);
-  d.numbers_.cqs.open(s + plan.cqs, k.reserved_cqs, 1u << b.log_cqs, 0, budget::item::cqs);
-  d.numbers_.eqs.open(s + plan.eqs, k.reserved_eqs, 1u << b.log_eqs, 0, budget::item::eqs);
-  d.numbers_.mpts.open(s + plan.mpts, k.reserved_mpts, 1u << b.log_mpts, 0, budget::item::mpts);
-  d.numbers_.mtts.open(s + plan.mtts, k.reserved_mtts, 1u << b.log_mtts,
-                       number_spaces::log_mtt_unit, budget::item::mtts);
-  const unsigned log_pds =
-      k.log_most_pds < device_plan::log_pds ? k.log_most_pds : device_plan::log_pds;
-  d.numbers_.pds.open(s + plan.pds, k.reserved_pds, 1u << log_pds, 0, budget::item::pds);
-  d.uars_.open(d.bar2_, static_cast<unsigned>(k.raw.get<&layouts::query_dev_cap::uar_sz>()),
-               k.reserved_uars, k.log_blueflame_bytes != 0, s + plan.uars);
-  const result<uar_page> page = d.uars_.allocate();
-  if (!page.ok()) return fail(page.error());
-  d.uar_ = page.value();
-  return done;
+  return fail(d.control_.open_numbers(d.bar2_, d.capabilities_));
 }
 
 auto device::steps::close_numbers(device& d) -> outcome {
-  if (!d.sequence_.has(bring_up_step::open_numbers)) return done;
-  d.uars_.free(d.uar_);
-  d.uar_ = {};
-  number_spaces& n = d.numbers_;
-  for (number_allocator* a : {&n.qps, &n.srqs, &n.cqs, &n.eqs, &n.mpts, &n.mtts, &n.pds})
-    a->close();
-  d.uars_.close();
+  if (d.sequence_.has(bring_up_step::open_numbers)) d.control_.close_numbers();
   return done;
 }
 
@@ -78,7 +53,7 @@ auto device::steps::disarm_interrupts(device& d) -> outcome {
 status device::steps::write_translation(device& d, const event_queue_parts& q) {
   using layouts::mtt;
   for (std::uint32_t i = 0; i < q.mtts; ++i) {
-    const dma_region entry = d.contexts_.memory(context_table::mtt, q.first_mtt + i);
+    const dma_region entry = d.control_.contexts.memory(context_table::mtt, q.first_mtt + i);
     if (entry.bytes < mtt::bytes) return driver_error::bad_state;
     const auto e = layouts::image<mtt>()
                        .set<&mtt::ptag>(q.ring.device_address + std::uint64_t{i} * dma_arena::page)
@@ -109,21 +84,21 @@ auto device::steps::create_event_queues(device& d) -> outcome {
       case begin: {
         q = {};
         const result<dma_region> ring =
-            d.arena_.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
+            d.control_.arena.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
         if (!ring.ok()) return fail(ring.error());
         q.ring = ring.value();
-        const result<std::uint32_t> eqn = d.numbers_.eqs.allocate();
+        const result<std::uint32_t> eqn = d.control_.numbers.eqs.allocate();
         if (!eqn.ok()) return fail(eqn.error());
         q.eqn = eqn.value();
         q.numbered = true;
         const auto pages = static_cast<std::uint32_t>(q.ring.bytes / dma_arena::page);
-        const result<std::uint32_t> first = d.numbers_.mtts.allocate(pages);
+        const result<std::uint32_t> first = d.control_.numbers.mtts.allocate(pages);
         if (!first.ok()) return fail(first.error());
         q.first_mtt = first.value();
         q.mtts = pages;
         q.translated = true;
         d.requests_[0].restart();
-        d.contexts_.map(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
+        d.control_.contexts.map(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
         return await(d, translate, d.requests_[0]);
       }
       case translate: {
@@ -134,10 +109,10 @@ auto device::steps::create_event_queues(device& d) -> outcome {
         ring.ring = q.ring;
         ring.log_entries = log_entries;
         ring.entry_bytes = entry_bytes;
-        ring.doorbell = d.uars_.eq_doorbell(q.eqn);
+        ring.doorbell = d.control_.uars.eq_doorbell(q.eqn);
         event_context& e = d.events_[d.sequence_.item];
         if (const status s = e.open(q.eqn, d.sequence_.item, ring,
-                                    d.sequence_.item == 0 ? &d.channel_ : nullptr);
+                                    d.sequence_.item == 0 ? &d.control_.commands : nullptr);
             !s.ok())
           return fail(s);
         d.connect_events(e);
@@ -148,7 +123,7 @@ auto device::steps::create_event_queues(device& d) -> outcome {
                                                 : layouts::eq_state::fired)
             .set<&l::log_eq_size>(log_entries)
             .set<&l::intr>(d.interrupts_armed_ ? d.sequence_.item : 0)
-            .set<&l::mtt_base_addr>(d.contexts_.translation_offset(q.first_mtt));
+            .set<&l::mtt_base_addr>(d.control_.contexts.translation_offset(q.first_mtt));
         put_at_risk(d, q);
         return send_with_effect(d, created, q.created);
       }
@@ -187,7 +162,7 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
         d.sequence_.phase = unmapped;
         if (q.mapped) {
           d.requests_[0].restart();
-          d.contexts_.unmap(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
+          d.control_.contexts.unmap(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
           d.sequence_.await(d.requests_[0]);
           return wait;
         }
@@ -197,9 +172,9 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
           q.mapped = false;
           if (const status s = d.requests_[0].outcome(); !s.ok()) return fail(s);
         }
-        if (q.translated) d.numbers_.mtts.free(q.first_mtt, q.mtts);
-        if (q.numbered) d.numbers_.eqs.free(q.eqn);
-        if (q.ring.bytes != 0) d.arena_.free(q.ring);
+        if (q.translated) d.control_.numbers.mtts.free(q.first_mtt, q.mtts);
+        if (q.numbered) d.control_.numbers.eqs.free(q.eqn);
+        if (q.ring.bytes != 0) d.control_.arena.free(q.ring);
         q = {};
         d.sequence_.phase = begin;
         ++d.sequence_.item;
@@ -244,7 +219,7 @@ auto device::steps::use_events(device& d) -> outcome {
   enum : unsigned { begin, answered, fired };
   switch (d.sequence_.phase) {
     case begin:
-      d.channel_.use_events(d.info_.most_commands);
+      d.control_.commands.use_events(d.info_.most_commands);
       d.sequence_.make<commands::nop>();
       return send(d, answered);
     case answered:
@@ -265,8 +240,8 @@ auto device::steps::use_events(device& d) -> outcome {
 
 auto device::steps::use_polling(device& d) -> outcome {
   // Commands in flight end by events: they must be over before their event queue goes.
-  if (d.channel_.is_open() && d.channel_.in_flight() > 0) return later(d, 0);
-  if (d.channel_.is_open()) d.channel_.use_polling();
+  if (d.control_.commands.is_open() && d.control_.commands.in_flight() > 0) return later(d, 0);
+  if (d.control_.commands.is_open()) d.control_.commands.use_polling();
   return done;
 }
 

@@ -37,7 +37,7 @@ auto device::steps::query_fw(device& d) -> outcome {
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
   d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
   if (d.firmware_pages_ == 0) return fail(transport_error::bad_reply);
-  if (const std::uint32_t most = d.lender_.capacity(); d.firmware_pages_ > most)
+  if (const std::uint32_t most = d.control_.lender.capacity(); d.firmware_pages_ > most)
     return exceeds(d, budget::item::firmware_area, d.firmware_pages_, most);
   find_error_buffer(d, static_cast<unsigned>(o.get<&l::error_buf_bar>()) * 2,
                     o.get<&l::error_buf_offset>(), o.get<&l::error_buf_size>());
@@ -80,7 +80,8 @@ auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, s
 template <class Map>
 auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -> outcome {
   if (d.sequence_.phase == 0) {
-    if (const status s = d.lender_.fill(pages, area.pages, layouts::map_entries_per_mailbox);
+    if (const status s =
+            d.control_.lender.fill(pages, area.pages, layouts::map_entries_per_mailbox);
         !s.ok())
       return fail(s);
     if (area.pages.pages < pages) return again(d, 0);
@@ -97,15 +98,15 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
   unsigned count = 0;
   for (; area.cursor != page_run::none && count < layouts::map_entries_per_mailbox; ++count) {
     using entry = layouts::map_entry;
-    const page_run& run = d.lender_.run(area.cursor);
-    d.area_entries_[count] = {};
-    d.area_entries_[count]
-        .set<&entry::pa>(d.lender_.region(run).device_address)
+    const page_run& run = d.control_.lender.run(area.cursor);
+    d.control_.area_entries[count] = {};
+    d.control_.area_entries[count]
+        .set<&entry::pa>(d.control_.lender.region(run).device_address)
         .set<&entry::log2size>(run.log_pages);
     area.cursor = run.next;
   }
   auto& c = d.sequence_.make<Map>();
-  c.set_input(d.area_entries_, count);
+  c.set_input(d.control_.area_entries, count);
   area.lent_before = area.lent;
   area.lent = true;
   area.pages_at_risk.set_amount(area.pages.pages);
@@ -126,7 +127,7 @@ auto device::steps::take_back_area(device& d, lent_area& area) -> outcome {
     if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
     area.lent = false;
   }
-  d.lender_.give_back(area.pages);
+  d.control_.lender.give_back(area.pages);
   return done;
 }
 

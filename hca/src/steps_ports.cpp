@@ -43,7 +43,7 @@ bool device::steps::next_infiniband_port(device& d) {
 }
 
 auto device::steps::start_port_query(device& d, unsigned phase) -> outcome {
-  return await(d, phase, d.ports_.read(d.channel_, d.sequence_.item + 1));
+  return await(d, phase, d.ports_.read(d.control_.commands, d.sequence_.item + 1));
 }
 
 auto device::steps::set_ports(device& d) -> outcome {
@@ -132,7 +132,8 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         d.sequence_.since = d.setup_.platform.now();
         if (!next_infiniband_port(d)) return done;
         d.node_query_.restart();
-        d.node_query_.start(d.channel_, d.sequence_.item + 1, layouts::smp_attribute::node_info);
+        d.node_query_.start(d.control_.commands, d.sequence_.item + 1,
+                            layouts::smp_attribute::node_info);
         return await(d, node_known, d.node_query_);
       case node_known: {
         if (const status s = d.node_query_.outcome(); !s.ok()) return fail(s);
@@ -140,7 +141,7 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         d.info_.node_guid = node.get<&layouts::node_info::node_guid>();
         d.info_.system_image_guid = node.get<&layouts::node_info::system_image_guid>();
         d.guid_query_.restart();
-        d.guid_query_.start(d.channel_, d.sequence_.item + 1, 0);
+        d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
         return await(d, guid_known, d.guid_query_);
       }
       case guid_known:
@@ -149,7 +150,7 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         ++d.sequence_.item;
         if (next_infiniband_port(d)) {
           d.guid_query_.restart();
-          d.guid_query_.start(d.channel_, d.sequence_.item + 1, 0);
+          d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
           d.sequence_.await(d.guid_query_);
           return wait;
         }

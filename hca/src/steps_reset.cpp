@@ -117,28 +117,17 @@ auto device::steps::disable_bus_master(device& d) -> outcome {
 }
 
 auto device::steps::open_commands(device& d) -> outcome {
-  const device_plan plan(d.setup_.budget);
-  channel_resources r;
-  r.hcr = d.bar0_.part(bar0::hcr, bar0::hcr_size);
-  r.mailboxes =
-      d.block_.part(plan.mailboxes, channel::mailbox_bytes_for(d.setup_.budget.command_slots));
-  r.storage = d.setup_.storage + plan.slots;
-  r.storage_bytes = channel::storage_bytes_for(d.setup_.budget.command_slots);
-  r.slots = d.setup_.budget.command_slots;
-  r.platform = d.setup_.platform;
-  d.info_.commands_issued += d.channel_.statistics().posted;
-  if (const status s = d.channel_.open(r); !s.ok()) return fail(s);
-  d.channel_.admit_clients(false);
-  return done;
+  d.info_.commands_issued += d.control_.commands.statistics().posted;
+  return fail(d.control_.open_commands(d.bar0_.part(bar0::hcr, bar0::hcr_size)));
 }
 
 auto device::steps::close_commands(device& d) -> outcome {
-  if (!d.channel_.is_open()) return done;
-  if (d.channel_.in_flight() > 0) return later(d, 0);
+  if (!d.control_.commands.is_open()) return done;
+  if (d.control_.commands.in_flight() > 0) return later(d, 0);
   // Somebody's that was not answered.
-  if (d.channel_.slots_in_use() > 0) return fail(driver_error::busy);
-  d.channel_.fail_all(transport_error::reset);
-  d.channel_.close();
+  if (d.control_.commands.slots_in_use() > 0) return fail(driver_error::busy);
+  d.control_.commands.fail_all(transport_error::reset);
+  d.control_.commands.close();
   return done;
 }
 

@@ -5,27 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/hal/clock.hpp>
-#include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/platform.hpp>
 
 #include <freehca/hca/bring_up.hpp>
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/capabilities.hpp>
-#include <freehca/hca/context_tables.hpp>
+#include <freehca/hca/device_control.hpp>
 #include <freehca/hca/device_info.hpp>
 #include <freehca/hca/device_plan.hpp>
 #include <freehca/hca/device_ports.hpp>
 #include <freehca/hca/device_sequence.hpp>
 #include <freehca/hca/event_context.hpp>
 #include <freehca/hca/health.hpp>
-#include <freehca/hca/numbers.hpp>
-#include <freehca/hca/page_lender.hpp>
 #include <freehca/hca/pci_function.hpp>
 #include <freehca/hca/port_operation.hpp>
-#include <freehca/hca/uar.hpp>
 
 namespace freehca {
 
@@ -135,16 +130,16 @@ class device {
   // What verbs objects stand on; valid while the device is up.
   const freehca::platform& platform() const { return setup_.platform; }
   const freehca::capabilities& capabilities() const { return capabilities_; }
-  channel& commands() { return channel_; }
-  context_tables& contexts() { return contexts_; }
-  number_spaces& numbers() { return numbers_; }
-  uar_pages& uars() { return uars_; }
+  channel& commands() { return control_.commands; }
+  context_tables& contexts() { return control_.contexts; }
+  number_spaces& numbers() { return control_.numbers; }
+  uar_pages& uars() { return control_.uars; }
   /// Rings and buffers, unit 4096. Valid from open() on.
-  dma_arena& arena() { return arena_; }
+  dma_arena& arena() { return control_.arena; }
   /// Doorbell records, unit 64. Valid from open() on.
-  dma_arena& doorbells() { return doorbells_; }
+  dma_arena& doorbells() { return control_.doorbells; }
   /// A UAR page for the driver's own use, shared by all who do not want one of their own.
-  const uar_page& uar() const { return uar_; }
+  const uar_page& uar() const { return control_.uar; }
   /// Completion queues are bound to contexts 0 to completion_contexts() - 1.
   unsigned completion_contexts() const { return completion_contexts_; }
   event_context& completion_context(unsigned i) { return events_[i + 1]; }
@@ -194,16 +189,14 @@ class device {
   void forget_everything();
   void wait_for_late_answers();
   void refuse(operation& done, status why);
-  bool held_by_users() const;
   static void on_cancel(operation& op, void* self) noexcept;
 
   // device.cpp
-  status open_memory();
-  void release_memory();
   void fail(status why);
   bool watches_health() const {
-    return up() || (sequence_.device_has(bring_up_step::init_hca) &&
-                    sequence_.way() != device_sequence::course::reset && channel_.failure().ok());
+    return up() ||
+           (sequence_.device_has(bring_up_step::init_hca) &&
+            sequence_.way() != device_sequence::course::reset && control_.commands.failure().ok());
   }
   void check_health();
   void refresh_ports();
@@ -215,15 +208,7 @@ class device {
   pci_function function_;
   device_state state_ = device_state::closed;
   mmio_region bar0_, bar2_;
-  dma_region block_;
-  dma_arena arena_, doorbells_;
-  channel channel_;
-  page_lender lender_;
-  context_layout layout_;
-  context_tables contexts_;
-  number_spaces numbers_;
-  uar_pages uars_;
-  uar_page uar_;
+  device_control control_;
   freehca::capabilities capabilities_;
   device_info info_;  // without its ports
   device_ports ports_;
@@ -238,7 +223,6 @@ class device {
   subnet_query node_query_;
 
   // What the firmware has, or may have.
-  layouts::image<layouts::map_entry>* area_entries_ = nullptr;
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   bool interrupts_armed_ = false;
