@@ -4,9 +4,6 @@
 // The device object's own life, health, ports, and what it tells about itself.
 #include <freehca/hca/device.hpp>
 
-#include <new>
-
-#include <freehca/hal/storage.hpp>
 #include <freehca/layouts/register_map.hpp>
 
 namespace freehca {
@@ -40,57 +37,19 @@ status device::open(const device_setup& how) {
       how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
     return driver_error::bad_argument;
   if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
-  // What a reset wiped belongs to that one function.
-  if (how.platform.context != setup_.platform.context || how.platform.operations != port_)
-    configuration_wiped_ = false;
-  port_ = how.platform.operations;
   operations_ = known;
+  function_.open(how.platform, operations_);
   setup_ = how;
   setup_.platform.operations = &operations_;
   FREEHCA_TRY(p->map_bar(how.platform.context, 0, &bar0_));
   FREEHCA_TRY(p->map_bar(how.platform.context, 2, &bar2_));
   if (bar0_.bytes < layouts::bar0::size) return transport_error::bad_reply;
-  FREEHCA_TRY(open_memory());
+  FREEHCA_TRY(control_.open(setup_.budget, setup_.platform, setup_.storage));
   state_ = device_state::down;
-  failure_ = {};
+  sequence_.failure = {};
   info_ = {};
+  ports_.begin(0);
   return {};
-}
-
-status device::open_memory() {
-  const budget& b = setup_.budget;
-  const device_plan plan(b);
-  const platform_operations& p = *setup_.platform.operations;
-  const std::size_t alignment = dma_arena::page << b.log_largest_lent_run;
-  FREEHCA_TRY(p.allocate_dma(setup_.platform.context, plan.dma_bytes, alignment, &block_));
-  std::byte* const storage = setup_.storage;
-  status s = arena_.open(block_.part(0, plan.arena_bytes), dma_arena::page, storage + plan.arena,
-                         dma_arena::storage_bytes_for(plan.arena_bytes),
-                         static_cast<unsigned>(budget::item::queue_memory));
-  if (s.ok())
-    s = doorbells_.open(block_.part(plan.doorbells, b.doorbell_bytes), 64,
-                        storage + plan.doorbell_arena,
-                        dma_arena::storage_bytes_for(b.doorbell_bytes, 64),
-                        static_cast<unsigned>(budget::item::doorbell_records));
-  if (!s.ok()) {
-    if (arena_.is_open()) arena_.close();
-    p.free_dma(setup_.platform.context, block_);
-    return s;
-  }
-  numbers_.keys.open(storage + plan.keys, 1u << b.log_mpts);
-  lender_.open(arena_, storage + plan.runs, plan.lent_pages, b.log_largest_lent_run);
-  using entry = layouts::image<layouts::map_entry>;
-  area_entries_ = storage_for<entry>(storage + plan.area_entries);
-  for (unsigned i = 0; i < layouts::map_entries_per_mailbox; ++i) new (&area_entries_[i]) entry;
-  return {};
-}
-
-void device::release_memory() {
-  lender_.close();
-  arena_.close();
-  doorbells_.close();
-  setup_.platform.operations->free_dma(setup_.platform.context, block_);
-  block_ = {};
 }
 
 void device::set_sinks(const event_sinks& to) {
@@ -101,10 +60,7 @@ void device::set_sinks(const event_sinks& to) {
 void device::connect_events(event_context& e) {
   e.device_ = {
       this,
-      [](void* self, unsigned port) noexcept {
-        auto& d = *static_cast<device*>(self);
-        if (port >= 1 && port <= most_ports) d.stale_ports_ |= 1u << port;
-      },
+      [](void* self, unsigned port) noexcept { static_cast<device*>(self)->ports_.changed(port); },
       [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); }};
 }
 
@@ -124,116 +80,77 @@ void device::fail(status why) {
   if (state_ == device_state::closed || state_ == device_state::down ||
       state_ == device_state::failed)
     return;
-  if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(why);
-  if (direction_ == direction::none) state_ = device_state::failed;
+  if (control_.commands.is_open() && control_.commands.failure().ok())
+    control_.commands.fail_all(why);
+  if (sequence_.way() == device_sequence::course::none) state_ = device_state::failed;
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
-/// The first word of the error buffer is nonzero after an internal error; a device that is gone
-/// reads as all ones (Linux 6.1 catas.c).
 void device::check_health() {
   if (!watches_health()) return;
-  if (!channel_.failure().ok()) return fail(channel_.failure());
-  const std::uint64_t now = setup_.platform.now();
-  if (now < next_health_check_) return;
-  next_health_check_ = clock::after(now, setup_.health_interval);
-  if (error_buffer_.bytes == 0) return;
-  if (mmio::read_32(error_buffer_, 0) != 0) fail(transport_error::gone);
+  if (!control_.commands.failure().ok()) return fail(control_.commands.failure());
+  if (health_.failed(setup_.platform.now(), setup_.health_interval)) fail(transport_error::gone);
 }
 
 void device::refresh_ports() {
-  if (refreshing_ != 0) {
-    if (!port_query_.done()) return;
-    const unsigned port = refreshing_;
-    refreshing_ = 0;
-    if (port_query_.outcome().ok()) {
-      port_query_.read_into(info_.port[port - 1]);
-      if (sinks_.port != nullptr) sinks_.port(sinks_.context, port);
-    }
-  }
-  if (state_ != device_state::up) return;
-  for (unsigned port = 1; port <= capabilities_.ports; ++port) {
-    if ((stale_ports_ >> port & 1) == 0) continue;
-    stale_ports_ &= ~(1u << port);
-    if (info_.port[port - 1].link_layer != layouts::port_type::ib) continue;
-    refreshing_ = port;
-    port_query_.restart();
-    port_query_.start(channel_, port);
-    return;
-  }
+  const unsigned port = ports_.take_changed();
+  if (port != 0 && sinks_.port != nullptr) sinks_.port(sinks_.context, port);
+  if (state_ == device_state::up) ports_.read_next_changed(control_.commands);
 }
 
 unsigned device::poll() {
   // Who asked for something of a device that is closed is told as well.
-  if (state_ == device_state::closed) return channel_.poll() + end_all(refused_);
+  if (state_ == device_state::closed) return control_.commands.poll() + end_all(refused_);
   unsigned handled = 0;
   // Ahead of the channel, which would post what is overdue.
-  deadlines_.expire(limited_, setup_.platform.now());
+  ports_.expire(setup_.platform.now());
   if (events_[0].is_open()) handled += events_[0].poll();
-  handled += channel_.poll();
-  handled += contexts_.poll();
+  handled += control_.commands.poll();
+  handled += control_.contexts.poll();
   check_health();
   refresh_ports();
   if (state_ == device_state::in_doubt) wait_for_late_answers();
-  enforce_deadline();
-  const unsigned told = sequences_told_;
+  sequence_.enforce_deadline(setup_.platform.now());
+  const unsigned told = sequence_.told();
   run_sequence();
-  handled += sequences_told_ - told;
+  handled += sequence_.told() - told;
   return handled + end_all(refused_);
 }
 
 std::uint64_t device::next_deadline() const {
-  std::uint64_t next = refused_.empty() ? channel_.next_deadline() : 0;
+  std::uint64_t next = refused_.empty() ? control_.commands.next_deadline() : 0;
   if (state_ == device_state::closed) return next;
   const std::uint64_t now = setup_.platform.now();
-  if (direction_ != direction::none || resetting_) {
-    const bool waits = under_way_ != nullptr && !under_way_->done();
-    if (!waits) next = clock::earlier(next, wake_);
-  }
-  if (!contexts_.idle() && channel_.idle()) next = 0;
-  if (contexts_.is_open()) next = clock::earlier(next, contexts_.next_deadline());
+  next = clock::earlier(next, sequence_.next_deadline());
+  if (!control_.contexts.idle() && control_.commands.idle()) next = 0;
+  if (control_.contexts.is_open()) next = clock::earlier(next, control_.contexts.next_deadline());
   if (events_[0].is_open()) {
     if (events_[0].due()) next = 0;
     // Without an interrupt only a look at the ring tells.
     if (!info_.interrupts_work)
-      next = clock::earlier(next,
-                            channel_.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
+      next = clock::earlier(
+          next, control_.commands.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
   }
-  if (!limited_.empty()) next = clock::earlier(next, deadlines_.next());
-  if (done_ != nullptr && !overdue_) next = clock::earlier(next, done_->deadline());
-  if (watches_health()) next = clock::earlier(next, next_health_check_);
-  if (state_ == device_state::up) {
-    if (refreshing_ != 0 ? port_query_.done() : stale_ports_ != 0) next = 0;
-  }
-  return next;
+  next = clock::earlier(next, ports_.next_deadline());
+  if (watches_health()) next = clock::earlier(next, health_.next_look());
+  return state_ == device_state::up && ports_.due() ? 0 : next;
 }
 
 device_info device::info() const {
   device_info i = info_;
-  i.commands_issued += channel_.statistics().posted;
+  for (unsigned n = 1; n <= most_ports; ++n) i.port[n - 1] = ports_.attributes(n);
+  i.commands_issued += control_.commands.statistics().posted;
   i.lent_firmware = firmware_.lent ? std::uint64_t{firmware_.pages.pages} * dma_arena::page : 0;
   i.lent_auxiliary = auxiliary_.lent ? std::uint64_t{auxiliary_.pages.pages} * dma_arena::page : 0;
   for (unsigned t = 0; t < context_tables_count; ++t)
-    i.lent_context[t] = contexts_.bytes_lent(static_cast<context_table>(t));
+    i.lent_context[t] = control_.contexts.bytes_lent(static_cast<context_table>(t));
   return i;
 }
 
 device_holdings device::holdings() const {
-  device_holdings h;
-  if (state_ == device_state::closed) return h;
-  h.pages = arena_.bytes_out() / dma_arena::page;
-  h.mappings = contexts_.blocks_lent() + (firmware_.lent ? 1 : 0) + (auxiliary_.lent ? 1 : 0);
-  h.slots = channel_.slots_in_use();
-  h.numbers = std::uint64_t{numbers_.qps.out()} + numbers_.srqs.out() + numbers_.cqs.out() +
-              numbers_.eqs.out() + numbers_.mpts.out() + numbers_.pds.out() + numbers_.mtts.out() +
-              uars_.out();
-  h.doorbells = doorbells_.bytes_out();
-  h.pages_in_doubt = channel_.in_doubt(lease_kind::page);
-  h.mappings_in_doubt = channel_.in_doubt(lease_kind::mapping);
-  h.numbers_in_doubt = channel_.in_doubt(lease_kind::number);
-  h.buffers_in_doubt = channel_.in_doubt(lease_kind::buffer);
-  h.mailboxes_in_doubt = channel_.in_doubt(lease_kind::mailbox);
-  h.slots_in_doubt = channel_.in_doubt(lease_kind::slot);
+  if (state_ == device_state::closed) return {};
+  device_holdings h = control_.holdings();
+  h.mappings += (firmware_.lent ? 1u : 0u) + (auxiliary_.lent ? 1u : 0u);
   return h;
 }
 
@@ -244,12 +161,6 @@ void device::lent_area::settled(lease&, const settlement& how, void* of) noexcep
   // cancel().
   if (how.answer.ok()) area.lent_before = area.lent;
   else area.lent = area.lent_before;
-}
-
-void device::effect_settled(lease&, const settlement& how, void* self) noexcept {
-  auto& d = *static_cast<device*>(self);
-  if (d.effect_ != nullptr && !how.by_reset && !how.answer.ok()) *d.effect_ = false;
-  d.effect_ = nullptr;
 }
 
 }  // namespace freehca

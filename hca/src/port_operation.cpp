@@ -13,7 +13,7 @@ status port_operation::check() const {
   if (!d.up()) return driver_error::bad_state;
   if (port_ < 1 || port_ > d.capabilities().ports) return driver_error::bad_argument;
   if (d.port(port_).link_layer != layouts::port_type::ib) return driver_error::unsupported;
-  const device::port_control& p = d.port_control_[port_ - 1];
+  const port_control& p = d.ports_.control(port_);
   if (p.changing) return driver_error::busy;
   return p.open == open_ ? status(driver_error::bad_state) : status();
 }
@@ -26,15 +26,12 @@ void port_operation::start(device& on, unsigned port, bool open) {
   attempt_ = 0;
   if (const status s = check(); !s.ok()) return on.refuse(*this, s);
   begin(&on_cancel, this);
-  on.port_control_[port - 1].changing = true;
-  if (deadline() != no_deadline) {
-    on.limited_.push_back(*this);
-    on.deadlines_.add(*this);
-  }
+  on.ports_.control(port).changing = true;
+  on.ports_.limit(*this);
   if (!open) return change();
   query_.restart();
   query_.then(&asked, this);
-  query_.start(on.channel_, port);
+  query_.start(on.commands(), port);
 }
 
 void port_operation::limit() {
@@ -42,11 +39,11 @@ void port_operation::limit() {
   set_.aim(std::uint32_t{port_});
   port_limits::fill(set_, *device_, port_, attempt_);
   set_.then(&limited, this);
-  device_->channel_.submit(set_);
+  device_->commands().submit(set_);
 }
 
 void port_operation::change() {
-  device::port_control& p = device_->port_control_[port_ - 1];
+  port_control& p = device_->ports_.control(port_);
   change_.restart();
   change_.request = {};
   change_.request.opcode = open_ ? commands::init_port::code : commands::close_port::code;
@@ -56,7 +53,7 @@ void port_operation::change() {
   p.open = true;  // may be, from now on or still
   change_.put_at_risk(p.at_risk);
   change_.then(&changed, this);
-  device_->channel_.submit(change_);
+  device_->commands().submit(change_);
 }
 
 /// What the operation was told, and not what it told its step.
@@ -66,11 +63,11 @@ status port_operation::told(status outcome) const {
              : outcome;
 }
 
-void port_operation::asked(operation& op, void* self) noexcept {
+void port_operation::asked(operation&, void* self) noexcept {
   auto& o = *static_cast<port_operation*>(self);
-  if (!op.outcome().ok()) return o.finish(op.outcome());
+  const status read = o.device_->ports_.take(o.port_, o.query_);
+  if (!read.ok()) return o.finish(read);
   if (!o.stop_reason().ok()) return o.finish(o.stop_reason());
-  o.query_.read_into(o.device_->info_.port[o.port_ - 1]);
   o.limit();
 }
 
@@ -86,16 +83,16 @@ void port_operation::limited(operation& op, void* self) noexcept {
 
 void port_operation::changed(operation& op, void* self) noexcept {
   auto& o = *static_cast<port_operation*>(self);
-  device::port_control& p = o.device_->port_control_[o.port_ - 1];
+  port_control& p = o.device_->ports_.control(o.port_);
   // Told by the late answer.
   if (p.at_risk.in_doubt()) return o.complete(o.told(op.outcome()));
   p.open = op.outcome().ok() ? p.wanted : !p.wanted;
-  if (op.outcome().ok()) o.device_->stale_ports_ |= 1u << o.port_;
+  if (op.outcome().ok()) o.device_->ports_.changed(o.port_);
   o.finish(op.outcome());
 }
 
 void port_operation::finish(status outcome) {
-  device_->port_control_[port_ - 1].changing = false;
+  device_->ports_.control(port_).changing = false;
   complete(told(outcome));
 }
 
@@ -104,12 +101,6 @@ void port_operation::on_cancel(operation&, void* self) noexcept {
   o.query_.cancel();
   o.set_.cancel();
   o.change_.cancel();
-}
-
-void device::port_control::settled(lease&, const settlement& how, void* of) noexcept {
-  auto& p = *static_cast<port_control*>(of);
-  p.changing = false;
-  if (!how.by_reset) p.open = how.answer.ok() ? p.wanted : !p.wanted;
 }
 
 }  // namespace freehca

@@ -11,79 +11,64 @@
 namespace freehca {
 
 void device::begin_reset() {
-  steps::drop(*this);
+  sequence_.drop_command();
   // From here on nothing is posted: the device would answer it with the state of before.
-  if (channel_.is_open() && channel_.failure().ok()) channel_.fail_all(transport_error::reset);
+  if (control_.commands.is_open() && control_.commands.failure().ok())
+    control_.commands.fail_all(transport_error::reset);
   for (event_context& e : events_) e.end_arming();
-  under_way_ = nullptr;
-  phase_ = item_ = 0;
-  wake_ = 0;
-  cancelled_ = false;
-  resetting_ = true;
+  sequence_.heed();
+  sequence_.turn(device_sequence::course::reset);
 }
 
 void device::reset_done(status outcome) {
-  resetting_ = false;
-  phase_ = item_ = 0;
-  wake_ = 0;
   // A device that may not master the bus reaches no memory either. One that is gone is told all the
   // same: its registers may be deaf while the rest of it lives. Whether that one hears it does not
   // matter.
-  const bool quiet = outcome.ok() || steps::set_bus_master(*this, false).ok();
+  const bool quiet = outcome.ok() || function_.set_bus_master(false).ok();
   if (!quiet && !outcome.is(transport_error::gone)) {
-    if (outcome_.ok()) {
-      failure_ = {.step = bring_up_step::reset, .cause = outcome};
-      outcome_ = outcome.at(static_cast<unsigned>(bring_up_step::reset));
-    }
+    sequence_.blame(bring_up_step::reset, outcome);
     state_ = device_state::failed;
-    return end_sequence();
+    return sequence_.end();
   }
   forget_everything();
-  step_ = bring_up_steps - 1;
+  sequence_.turn(device_sequence::course::down);
 }
 
 void device::forget_everything() {
   // While every object is still whole: operations that end by the reset take theirs along.
   if (sinks_.was_reset != nullptr) sinks_.was_reset(sinks_.context);
-  channel_.device_was_reset();
-  hca_running_ = events_mapped_ = false;
-  for (port_control& p : port_control_) p.open = false;
+  control_.commands.device_was_reset();
+  ports_.forget();
   for (event_queue_parts& q : queue_parts_) q.created = q.mapped = false;
   for (bool& r : reserved_mapped_) r = false;
   firmware_.lent = auxiliary_.lent = false;
-  effect_ = nullptr;
-  refreshing_ = 0;
-  stale_ports_ = 0;
-  contexts_.forget();
+  sequence_.forget_effect();
+  control_.contexts.forget();
   if (sinks_.forgotten != nullptr) sinks_.forgotten(sinks_.context);
-  was_reset_ = true;
+  sequence_.device_forgot();
 }
 
 /// Undoes the rest of a bring-up when the answers that were missing have come.
 void device::wait_for_late_answers() {
-  if (channel_.is_open() && !channel_.failure().ok()) {
+  if (control_.commands.is_open() && !control_.commands.failure().ok()) {
     state_ = device_state::failed;
     return;
   }
-  if (channel_.slots_in_use() > 0 || !channel_.idle() || !contexts_.idle()) return;
-  direction_ = direction::down;
+  if (control_.commands.slots_in_use() > 0 || !control_.commands.idle() ||
+      !control_.contexts.idle())
+    return;
   state_ = device_state::tearing_down;
-  phase_ = item_ = 0;
-  wake_ = 0;
+  sequence_.turn(device_sequence::course::down);
 }
 
 /// Whatever the device was about to do must not reach memory that is given back. Without waiting: a
 /// reset through the register would need a second before configuration space can be restored.
 void device::keep_from_memory() {
-  const platform_operations& p = *setup_.platform.operations;
-  if (p.reset_function != nullptr && p.reset_function(setup_.platform.context).ok()) {
-    configuration_wiped_ = false;
-    return;
-  }
-  if (steps::set_bus_master(*this, false).ok()) {
+  if (function_.reset().ok()) return;
+  if (function_.set_bus_master(false).ok()) {
     // In the midst of a reset: put back what was wiped, if the device is there already.
-    static_cast<void>(steps::repair_configuration(*this));
-  } else if (!configuration_wiped_) {
+    static_cast<void>(function_.repair());
+  } else if (!function_.wiped()) {
     // Nothing else is left that stops it.
     mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
     barrier::mmio_store_to_mmio_store();
@@ -96,21 +81,13 @@ void device::close() {
     // What ends below may start the next thing: that is refused from here on.
     state_ = device_state::tearing_down;
     keep_from_memory();
-    channel_.admit_clients(false);
-    if (outcome_.ok()) outcome_ = transport_error::reset;
+    control_.commands.admit_clients(false);
     forget_everything();
-    steps::drop(*this);
     // After a reset no undo waits for anything.
-    cancelled_ = up_again_ = false;
-    direction_ = direction::down;
-    resetting_ = false;
-    step_ = bring_up_steps - 1;
-    phase_ = item_ = 0;
-    wake_ = 0;
-    under_way_ = nullptr;
+    sequence_.abandon();
     run_sequence();
   }
-  release_memory();
+  control_.close();
   state_ = device_state::closed;
 }
 

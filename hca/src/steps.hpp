@@ -2,12 +2,10 @@
 // Copyright the freehca authors
 //
 // The steps of bring-up. Each is a function that the sequence calls again and again until it says
-// that it is done or failed; between calls it keeps its place in phase_ and item_. An undo function
-// takes back what flags say is there, so that it serves a step that was done, one that failed half
-// way, and one that never began.
+// that it is done or failed; between calls the sequence keeps its place. An undo function takes
+// back what is there by the word of the sequence, or of its own parts, so that it serves a step
+// that was done, one that failed half way, and one that never began.
 #pragma once
-
-#include <new>
 
 #include <freehca/hca/device.hpp>
 
@@ -29,64 +27,33 @@ struct device::steps {
   };
   static const step table[bring_up_steps];
 
-  /// Makes the command that the step waits for. It lives until the next one, or the end of the
-  /// step.
-  template <class F, class... Target>
-  static firmware_command<F>& make(device& d, Target... target) {
-    static_assert(sizeof(firmware_command<F>) <= sizeof d.command_space_);
-    drop(d);
-    auto* c = new (d.command_space_) firmware_command<F>(target...);
-    d.command_ = c;
-    d.destroy_command_ = [](command& gone) {
-      static_cast<firmware_command<F>&>(gone).~firmware_command<F>();
-    };
-    return *c;
-  }
-  template <class F>
-  static firmware_command<F>& current(device& d) {
-    return static_cast<firmware_command<F>&>(*d.command_);
-  }
-  static void drop(device& d) {
-    if (d.command_ != nullptr) d.destroy_command_(*d.command_);
-    d.command_ = nullptr;
-  }
-
   /// Sends the command made last and goes to `phase` when it is done.
   static outcome send(device& d, unsigned phase) {
-    d.phase_ = phase;
-    d.under_way_ = d.command_;
-    d.channel_.submit(*d.command_);
+    d.sequence_.send(d.control_.commands, phase);
     return wait;
   }
-  /// The same for one that gives the device something to take back: `*effect` is true from now on,
-  /// unless the firmware refuses.
   static outcome send_with_effect(device& d, unsigned phase, bool& effect) {
-    effect = true;
-    d.effect_ = &effect;
-    d.command_->put_at_risk(d.effect_at_risk_);
-    return send(d, phase);
+    d.sequence_.send_with_effect(d.control_.commands, phase, effect);
+    return wait;
   }
-  /// What became of that: ok, or the error, with the effect undone if the firmware refused.
-  static status settle_effect(device& d) {
-    const status s = d.command_->outcome();
-    if (d.effect_at_risk_.in_doubt()) return s;
-    if (!s.ok() && d.effect_ != nullptr) *d.effect_ = false;
-    d.effect_ = nullptr;
-    return s;
+  static outcome await(device& d, unsigned phase, operation& what) {
+    d.sequence_.phase = phase;
+    d.sequence_.await(what);
+    return wait;
   }
   static outcome later(device& d, std::uint64_t nanoseconds) {
-    d.wake_ = clock::after(d.setup_.platform.now(), nanoseconds);
+    d.sequence_.wake_at(clock::after(d.setup_.platform.now(), nanoseconds));
     return wait;
   }
   static outcome again(device& d, unsigned phase) {
-    d.phase_ = phase;
-    d.wake_ = 0;
+    d.sequence_.phase = phase;
+    d.sequence_.wake_at(0);
     return wait;
   }
 
   /// Where a reset stands. From `rest` on the device has been told, and may be deaf or without its
-  /// configuration space: nothing breaks the step off any more.
-  enum reset_phase : unsigned { reset_begin, take_flash, rest, vendor_answers, registers_answer };
+  /// configuration space: device_sequence::committed.
+  enum reset_phase : unsigned { reset_begin, take_flash, rest, registers_answer };
 
   // steps_reset.cpp
   static outcome take_ownership(device& d);
@@ -96,10 +63,6 @@ struct device::steps {
   static outcome disable_bus_master(device& d);
   static outcome open_commands(device& d);
   static outcome close_commands(device& d);
-  static status set_bus_master(device& d, bool on);
-  static status save_configuration(device& d);
-  static status restore_configuration(device& d);
-  static status repair_configuration(device& d);
 
   // steps_firmware.cpp
   static outcome query_fw(device& d);
@@ -151,6 +114,7 @@ struct device::steps {
   static outcome close_ports(device& d);
   static outcome mad_demux(device& d);
   static outcome wait_for_ports(device& d);
+  static std::uint64_t awaited_until(const device& d);
   static bool next_infiniband_port(device& d);
   static outcome start_port_query(device& d, unsigned phase);
 };

@@ -15,26 +15,23 @@
 namespace freehca {
 
 auto device::steps::plan_context(device& d) -> outcome {
-  if (const status s = d.layout_.plan(d.setup_.budget, d.capabilities_); !s.ok()) return fail(s);
-  if (!d.contexts_.is_open())
-    d.contexts_.open(d.setup_.budget, d.layout_, d.setup_.platform, d.channel_, d.lender_,
-                     d.setup_.storage + device_plan(d.setup_.budget).contexts);
-  return done;
+  return fail(d.control_.open_contexts(d.capabilities_));
 }
 
 auto device::steps::forget_plan(device& d) -> outcome {
-  if (d.contexts_.is_open()) d.contexts_.close();
+  if (d.control_.contexts.is_open()) d.control_.contexts.close();
   return done;
 }
 
 auto device::steps::set_icm_size(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::set_icm_size>(d).set_input(d.layout_.bytes);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::set_icm_size>().set_input(d.control_.layout.bytes);
     return send(d, 1);
   }
-  if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-  const std::uint64_t pages = d.command_->output_immediate();
-  if (const std::uint32_t left = d.lender_.capacity() - d.lender_.pages_out(); pages > left)
+  if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
+  const std::uint64_t pages = d.sequence_.last().output_immediate();
+  if (const std::uint32_t left = d.control_.lender.capacity() - d.control_.lender.pages_out();
+      pages > left)
     return exceeds(d, budget::item::auxiliary_area, pages, left);
   d.auxiliary_pages_ = static_cast<std::uint32_t>(pages);
   return done;
@@ -66,20 +63,20 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
 }
 
 auto device::steps::map_reserved(device& d) -> outcome {
-  if (d.phase_ == 0) {
+  if (d.sequence_.phase == 0) {
     for (unsigned g = 0; g < context_groups; ++g) {
       const auto group = static_cast<context_group>(g);
       const std::uint32_t objects = reserved_objects(d, group);
       d.requests_[g].restart();
-      if (objects != 0) d.contexts_.map(d.requests_[g], group, 0, objects);
+      if (objects != 0) d.control_.contexts.map(d.requests_[g], group, 0, objects);
     }
-    d.phase_ = 1;
+    d.sequence_.phase = 1;
   }
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (reserved_objects(d, static_cast<context_group>(g)) == 0) continue;
     if (!d.requests_[g].done()) {
-      d.under_way_ = &d.requests_[g];
+      d.sequence_.await(d.requests_[g]);
       return wait;
     }
   }
@@ -93,31 +90,31 @@ auto device::steps::map_reserved(device& d) -> outcome {
 }
 
 auto device::steps::unmap_reserved(device& d) -> outcome {
-  if (d.phase_ == 0) {
+  if (d.sequence_.phase == 0) {
     for (unsigned g = 0; g < context_groups; ++g) {
       if (!d.reserved_mapped_[g]) continue;
       const auto group = static_cast<context_group>(g);
       d.requests_[g].restart();
-      d.contexts_.unmap(d.requests_[g], group, 0, reserved_objects(d, group));
+      d.control_.contexts.unmap(d.requests_[g], group, 0, reserved_objects(d, group));
     }
-    d.phase_ = 1;
+    d.sequence_.phase = 1;
   }
   status worst;
   for (unsigned g = 0; g < context_groups; ++g) {
     if (!d.reserved_mapped_[g]) continue;
     if (!d.requests_[g].done()) {
-      d.under_way_ = &d.requests_[g];
+      d.sequence_.await(d.requests_[g]);
       return wait;
     }
     if (worst.ok()) worst = d.requests_[g].outcome();
   }
   if (!worst.ok()) return fail(worst);
   for (bool& m : d.reserved_mapped_) m = false;
-  d.contexts_.release_spares();
+  d.control_.contexts.release_spares();
   // What a failed request had wanted is on its way back too.
-  if (!d.contexts_.idle()) return later(d, 0);
+  if (!d.control_.contexts.idle()) return later(d, 0);
   // Pages that the device did not give back, or that users still hold.
-  if (d.contexts_.blocks_lent() != 0) return fail(driver_error::busy);
+  if (d.control_.contexts.blocks_lent() != 0) return fail(driver_error::busy);
   return done;
 }
 
@@ -133,11 +130,11 @@ bool has_b0_steering(const freehca::capabilities& can) {
 }  // namespace
 
 auto device::steps::init_hca(device& d) -> outcome {
-  if (d.phase_ != 0) return fail(settle_effect(d));
+  if (d.sequence_.phase != 0) return fail(d.sequence_.settle_effect());
   using l = layouts::init_hca;
-  const context_layout& p = d.layout_;
+  const context_layout& p = d.control_.layout;
   const budget& b = d.setup_.budget;
-  auto& c = make<commands::init_hca>(d);
+  auto& c = d.sequence_.make<commands::init_hca>();
   auto& in = c.input;
   const auto base = [&p](context_table t) { return p.table(t).base; };
   constexpr unsigned cache_line = 64;
@@ -172,31 +169,29 @@ auto device::steps::init_hca(device& d) -> outcome {
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
   if (d.capabilities_.eqe_bytes == 64) in.set<&l::eqe_64b>(true).set<&l::cqe_64b>(true);
-  return send_with_effect(d, 1, d.hca_running_);
+  return send_with_effect(d, 1, d.sequence_.partly);
 }
 
 auto device::steps::close_hca(device& d) -> outcome {
-  if (!d.hca_running_) return done;
-  if (d.phase_ == 0) {
-    make<commands::close_hca>(d);
+  if (!d.sequence_.device_has(bring_up_step::init_hca)) return done;
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::close_hca>();
     return send(d, 1);
   }
-  if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-  d.hca_running_ = false;
-  return done;
+  return fail(d.sequence_.last().outcome());
 }
 
 /// The device must have taken what it was told: a table elsewhere would be written elsewhere.
 auto device::steps::query_hca(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_hca>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_hca>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_hca>(d);
+  const auto& c = d.sequence_.made<commands::query_hca>();
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::init_hca;
   const auto& o = c.output;
-  const context_layout& p = d.layout_;
+  const context_layout& p = d.control_.layout;
   const budget& b = d.setup_.budget;
   const auto base = [&p](context_table t) { return p.table(t).base; };
   const bool same =

@@ -21,38 +21,11 @@ constexpr std::uint64_t interrupt_poll = clock::microseconds(100);
 }  // namespace
 
 auto device::steps::open_numbers(device& d) -> outcome {
-  const budget& b = d.setup_.budget;
-  const device_plan plan(b);
-  const freehca::capabilities& k = d.capabilities_;
-  std::byte* const s = d.setup_.storage;
-  d.numbers_.qps.open(s + plan.qps, k.reserved_qps, 1u << b.log_qps, 0, budget::item::qps);
-  d.numbers_.srqs.open(s + plan.srqs, k.reserved_srqs, 1u << b.log_srqs, 0, budget::item::srqs);
-  d.numbers_.cqs.open(s + plan.cqs, k.reserved_cqs, 1u << b.log_cqs, 0, budget::item::cqs);
-  d.numbers_.eqs.open(s + plan.eqs, k.reserved_eqs, 1u << b.log_eqs, 0, budget::item::eqs);
-  d.numbers_.mpts.open(s + plan.mpts, k.reserved_mpts, 1u << b.log_mpts, 0, budget::item::mpts);
-  d.numbers_.mtts.open(s + plan.mtts, k.reserved_mtts, 1u << b.log_mtts,
-                       number_spaces::log_mtt_unit, budget::item::mtts);
-  const unsigned log_pds =
-      k.log_most_pds < device_plan::log_pds ? k.log_most_pds : device_plan::log_pds;
-  d.numbers_.pds.open(s + plan.pds, k.reserved_pds, 1u << log_pds, 0, budget::item::pds);
-  d.uars_.open(d.bar2_, static_cast<unsigned>(k.raw.get<&layouts::query_dev_cap::uar_sz>()),
-               k.reserved_uars, k.log_blueflame_bytes != 0, s + plan.uars);
-  const result<uar_page> page = d.uars_.allocate();
-  if (!page.ok()) return fail(page.error());
-  d.uar_ = page.value();
-  d.numbers_open_ = true;
-  return done;
+  return fail(d.control_.open_numbers(d.bar2_, d.capabilities_));
 }
 
 auto device::steps::close_numbers(device& d) -> outcome {
-  if (!d.numbers_open_) return done;
-  d.uars_.free(d.uar_);
-  d.uar_ = {};
-  d.numbers_open_ = false;
-  number_spaces& n = d.numbers_;
-  for (number_allocator* a : {&n.qps, &n.srqs, &n.cqs, &n.eqs, &n.mpts, &n.mtts, &n.pds})
-    a->close();
-  d.uars_.close();
+  if (d.sequence_.has(bring_up_step::open_numbers)) d.control_.close_numbers();
   return done;
 }
 
@@ -80,7 +53,7 @@ auto device::steps::disarm_interrupts(device& d) -> outcome {
 status device::steps::write_translation(device& d, const event_queue_parts& q) {
   using layouts::mtt;
   for (std::uint32_t i = 0; i < q.mtts; ++i) {
-    const dma_region entry = d.contexts_.memory(context_table::mtt, q.first_mtt + i);
+    const dma_region entry = d.control_.contexts.memory(context_table::mtt, q.first_mtt + i);
     if (entry.bytes < mtt::bytes) return driver_error::bad_state;
     const auto e = layouts::image<mtt>()
                        .set<&mtt::ptag>(q.ring.device_address + std::uint64_t{i} * dma_arena::page)
@@ -94,8 +67,8 @@ status device::steps::write_translation(device& d, const event_queue_parts& q) {
 /// What the device may still use of a queue when the command made last is not answered.
 void device::steps::put_at_risk(device& d, const event_queue_parts& q) {
   d.eq_ring_at_risk_.set_amount(q.mtts);
-  d.command_->put_at_risk(d.eq_number_at_risk_);
-  d.command_->put_at_risk(d.eq_ring_at_risk_);
+  d.sequence_.last().put_at_risk(d.eq_number_at_risk_);
+  d.sequence_.last().put_at_risk(d.eq_ring_at_risk_);
 }
 
 auto device::steps::create_event_queues(device& d) -> outcome {
@@ -103,32 +76,30 @@ auto device::steps::create_event_queues(device& d) -> outcome {
   const budget& b = d.setup_.budget;
   const unsigned count = 1 + b.completion_event_queues;
   const unsigned entry_bytes = d.capabilities_.eqe_bytes;
-  while (d.item_ < count) {
-    event_queue_parts& q = d.queue_parts_[d.item_];
+  while (d.sequence_.item < count) {
+    event_queue_parts& q = d.queue_parts_[d.sequence_.item];
     const unsigned log_entries =
-        d.item_ == 0 ? b.log_asynchronous_eq_entries : b.log_completion_eq_entries;
-    switch (d.phase_) {
+        d.sequence_.item == 0 ? b.log_asynchronous_eq_entries : b.log_completion_eq_entries;
+    switch (d.sequence_.phase) {
       case begin: {
         q = {};
         const result<dma_region> ring =
-            d.arena_.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
+            d.control_.arena.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
         if (!ring.ok()) return fail(ring.error());
         q.ring = ring.value();
-        const result<std::uint32_t> eqn = d.numbers_.eqs.allocate();
+        const result<std::uint32_t> eqn = d.control_.numbers.eqs.allocate();
         if (!eqn.ok()) return fail(eqn.error());
         q.eqn = eqn.value();
         q.numbered = true;
         const auto pages = static_cast<std::uint32_t>(q.ring.bytes / dma_arena::page);
-        const result<std::uint32_t> first = d.numbers_.mtts.allocate(pages);
+        const result<std::uint32_t> first = d.control_.numbers.mtts.allocate(pages);
         if (!first.ok()) return fail(first.error());
         q.first_mtt = first.value();
         q.mtts = pages;
         q.translated = true;
         d.requests_[0].restart();
-        d.contexts_.map(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
-        d.under_way_ = &d.requests_[0];
-        d.phase_ = translate;
-        return wait;
+        d.control_.contexts.map(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
+        return await(d, translate, d.requests_[0]);
       }
       case translate: {
         if (const status s = d.requests_[0].outcome(); !s.ok()) return fail(s);
@@ -138,27 +109,28 @@ auto device::steps::create_event_queues(device& d) -> outcome {
         ring.ring = q.ring;
         ring.log_entries = log_entries;
         ring.entry_bytes = entry_bytes;
-        ring.doorbell = d.uars_.eq_doorbell(q.eqn);
-        event_context& e = d.events_[d.item_];
-        if (const status s = e.open(q.eqn, d.item_, ring, d.item_ == 0 ? &d.channel_ : nullptr);
+        ring.doorbell = d.control_.uars.eq_doorbell(q.eqn);
+        event_context& e = d.events_[d.sequence_.item];
+        if (const status s = e.open(q.eqn, d.sequence_.item, ring,
+                                    d.sequence_.item == 0 ? &d.control_.commands : nullptr);
             !s.ok())
           return fail(s);
         d.connect_events(e);
         using l = layouts::eqc;
-        auto& c = make<commands::sw2hw_eq>(d, q.eqn);
+        auto& c = d.sequence_.make<commands::sw2hw_eq>(q.eqn);
         c.input.set<&l::status>(layouts::eq_status::ok)
             .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed
                                                 : layouts::eq_state::fired)
             .set<&l::log_eq_size>(log_entries)
-            .set<&l::intr>(d.interrupts_armed_ ? d.item_ : 0)
-            .set<&l::mtt_base_addr>(d.contexts_.translation_offset(q.first_mtt));
+            .set<&l::intr>(d.interrupts_armed_ ? d.sequence_.item : 0)
+            .set<&l::mtt_base_addr>(d.control_.contexts.translation_offset(q.first_mtt));
         put_at_risk(d, q);
         return send_with_effect(d, created, q.created);
       }
       default: {
-        if (const status s = settle_effect(d); !s.ok()) return fail(s);
-        d.phase_ = begin;
-        ++d.item_;
+        if (const status s = d.sequence_.settle_effect(); !s.ok()) return fail(s);
+        d.sequence_.phase = begin;
+        ++d.sequence_.item;
       }
     }
   }
@@ -169,29 +141,29 @@ auto device::steps::create_event_queues(device& d) -> outcome {
 auto device::steps::destroy_event_queues(device& d) -> outcome {
   enum : unsigned { begin, destroyed, unmapped };
   d.completion_contexts_ = 0;
-  while (d.item_ < 1 + d.setup_.budget.completion_event_queues) {
-    event_queue_parts& q = d.queue_parts_[d.item_];
-    switch (d.phase_) {
+  while (d.sequence_.item < 1 + d.setup_.budget.completion_event_queues) {
+    event_queue_parts& q = d.queue_parts_[d.sequence_.item];
+    switch (d.sequence_.phase) {
       case begin:
         if (q.created) {
-          d.events_[d.item_].end_arming();
-          make<commands::hw2sw_eq>(d, q.eqn);
+          d.events_[d.sequence_.item].end_arming();
+          d.sequence_.make<commands::hw2sw_eq>(q.eqn);
           put_at_risk(d, q);
           return send(d, destroyed);
         }
-        d.phase_ = destroyed;
+        d.sequence_.phase = destroyed;
         break;
       case destroyed:
         if (q.created) {
-          if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+          if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
           q.created = false;
         }
-        d.events_[d.item_].close();
-        d.phase_ = unmapped;
+        d.events_[d.sequence_.item].close();
+        d.sequence_.phase = unmapped;
         if (q.mapped) {
           d.requests_[0].restart();
-          d.contexts_.unmap(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
-          d.under_way_ = &d.requests_[0];
+          d.control_.contexts.unmap(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
+          d.sequence_.await(d.requests_[0]);
           return wait;
         }
         break;
@@ -200,12 +172,12 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
           q.mapped = false;
           if (const status s = d.requests_[0].outcome(); !s.ok()) return fail(s);
         }
-        if (q.translated) d.numbers_.mtts.free(q.first_mtt, q.mtts);
-        if (q.numbered) d.numbers_.eqs.free(q.eqn);
-        if (q.ring.bytes != 0) d.arena_.free(q.ring);
+        if (q.translated) d.control_.numbers.mtts.free(q.first_mtt, q.mtts);
+        if (q.numbered) d.control_.numbers.eqs.free(q.eqn);
+        if (q.ring.bytes != 0) d.control_.arena.free(q.ring);
         q = {};
-        d.phase_ = begin;
-        ++d.item_;
+        d.sequence_.phase = begin;
+        ++d.sequence_.item;
     }
   }
   return done;
@@ -227,41 +199,40 @@ std::uint64_t device::steps::event_mask(const device& d) {
 }
 
 auto device::steps::map_events(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::map_eq>(d, d.events_[0].eqn(), event_mask(d));
-    return send_with_effect(d, 1, d.events_mapped_);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::map_eq>(d.events_[0].eqn(), event_mask(d));
+    return send_with_effect(d, 1, d.sequence_.partly);
   }
-  return fail(settle_effect(d));
+  return fail(d.sequence_.settle_effect());
 }
 
 auto device::steps::unmap_events(device& d) -> outcome {
-  if (!d.events_mapped_) return done;
-  if (d.phase_ == 0) {
-    make<commands::unmap_eq>(d, d.events_[0].eqn(), event_mask(d));
+  if (!d.sequence_.device_has(bring_up_step::map_events)) return done;
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::unmap_eq>(d.events_[0].eqn(), event_mask(d));
     return send(d, 1);
   }
-  if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-  d.events_mapped_ = false;
-  return done;
+  return fail(d.sequence_.last().outcome());
 }
 
 auto device::steps::use_events(device& d) -> outcome {
   enum : unsigned { begin, answered, fired };
-  switch (d.phase_) {
+  switch (d.sequence_.phase) {
     case begin:
-      d.channel_.use_events(d.info_.most_commands);
-      make<commands::nop>(d);
+      d.control_.commands.use_events(d.info_.most_commands);
+      d.sequence_.make<commands::nop>();
       return send(d, answered);
     case answered:
-      if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-      d.patience_ = clock::after(d.setup_.platform.now(), interrupt_limit);
-      d.phase_ = fired;
+      if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
+      d.sequence_.patience = clock::after(d.setup_.platform.now(), interrupt_limit);
+      d.sequence_.phase = fired;
       [[fallthrough]];
     default:
       // The answer was found in the ring; whether the interrupt works is another question, and not
       // needed.
       d.info_.interrupts_work = d.interrupts_armed_ && d.events_[0].statistics().interrupts > 0;
-      if (!d.info_.interrupts_work && d.interrupts_armed_ && d.setup_.platform.now() < d.patience_)
+      if (!d.info_.interrupts_work && d.interrupts_armed_ &&
+          d.setup_.platform.now() < d.sequence_.patience)
         return later(d, interrupt_poll);
       return done;
   }
@@ -269,8 +240,8 @@ auto device::steps::use_events(device& d) -> outcome {
 
 auto device::steps::use_polling(device& d) -> outcome {
   // Commands in flight end by events: they must be over before their event queue goes.
-  if (d.channel_.is_open() && d.channel_.in_flight() > 0) return later(d, 0);
-  if (d.channel_.is_open()) d.channel_.use_polling();
+  if (d.control_.commands.is_open() && d.control_.commands.in_flight() > 0) return later(d, 0);
+  if (d.control_.commands.is_open()) d.control_.commands.use_polling();
   return done;
 }
 

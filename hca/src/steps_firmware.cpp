@@ -18,11 +18,11 @@ constexpr std::uint64_t capability_pause = clock::milliseconds(10);
 }  // namespace
 
 auto device::steps::query_fw(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_fw>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_fw>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_fw>(d);
+  const auto& c = d.sequence_.made<commands::query_fw>();
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_fw;
   const auto& o = c.output;
@@ -37,7 +37,7 @@ auto device::steps::query_fw(device& d) -> outcome {
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
   d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
   if (d.firmware_pages_ == 0) return fail(transport_error::bad_reply);
-  if (const std::uint32_t most = d.lender_.capacity(); d.firmware_pages_ > most)
+  if (const std::uint32_t most = d.control_.lender.capacity(); d.firmware_pages_ > most)
     return exceeds(d, budget::item::firmware_area, d.firmware_pages_, most);
   find_error_buffer(d, static_cast<unsigned>(o.get<&l::error_buf_bar>()) * 2,
                     o.get<&l::error_buf_offset>(), o.get<&l::error_buf_size>());
@@ -48,12 +48,9 @@ auto device::steps::query_fw(device& d) -> outcome {
 /// usable, but somebody has to know.
 void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
                                       std::uint64_t words) {
-  const mmio_region& in = bar == 0 ? d.bar0_ : d.bar2_;
-  const bool readable = (bar == 0 || bar == 2) && at % 4 == 0 && words > 0 && at < in.bytes &&
-                        words <= (in.bytes - at) / 4;
-  d.info_.internal_errors_show = readable;
-  d.error_buffer_ = readable ? in.part(static_cast<std::size_t>(at), 4) : mmio_region();
-  if (readable) return;
+  const mmio_region in = bar == 0 ? d.bar0_ : bar == 2 ? d.bar2_ : mmio_region();
+  d.info_.internal_errors_show = d.health_.find_buffer(in, at, words);
+  if (d.info_.internal_errors_show) return;
   char line[200];
   text_writer text(line);
   text << "QUERY_FW puts the error buffer, ";
@@ -68,8 +65,8 @@ void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
 /// The figure that the device asked for is more than there is: says which and how much.
 auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, std::uint64_t bound)
     -> outcome {
-  d.failure_.asked = asked;
-  d.failure_.bound = bound;
+  d.sequence_.failure.asked = asked;
+  d.sequence_.failure.bound = bound;
   char line[160];
   text_writer text(line);
   text << "the device asks for ";
@@ -82,15 +79,16 @@ auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, s
 /// Takes pages, then lends them, in as many looks and commands as it takes.
 template <class Map>
 auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -> outcome {
-  if (d.phase_ == 0) {
-    if (const status s = d.lender_.fill(pages, area.pages, layouts::map_entries_per_mailbox);
+  if (d.sequence_.phase == 0) {
+    if (const status s =
+            d.control_.lender.fill(pages, area.pages, layouts::map_entries_per_mailbox);
         !s.ok())
       return fail(s);
     if (area.pages.pages < pages) return again(d, 0);
     area.cursor = area.pages.first;
-    d.phase_ = 1;
+    d.sequence_.phase = 1;
   } else {
-    const status s = d.command_->outcome();
+    const status s = d.sequence_.last().outcome();
     if (!s.ok()) {
       if (!area.pages_at_risk.in_doubt()) area.lent = area.lent_before;
       return fail(s);
@@ -100,15 +98,15 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
   unsigned count = 0;
   for (; area.cursor != page_run::none && count < layouts::map_entries_per_mailbox; ++count) {
     using entry = layouts::map_entry;
-    const page_run& run = d.lender_.run(area.cursor);
-    d.area_entries_[count] = {};
-    d.area_entries_[count]
-        .set<&entry::pa>(d.lender_.region(run).device_address)
+    const page_run& run = d.control_.lender.run(area.cursor);
+    d.control_.area_entries[count] = {};
+    d.control_.area_entries[count]
+        .set<&entry::pa>(d.control_.lender.region(run).device_address)
         .set<&entry::log2size>(run.log_pages);
     area.cursor = run.next;
   }
-  auto& c = make<Map>(d);
-  c.set_input(d.area_entries_, count);
+  auto& c = d.sequence_.make<Map>();
+  c.set_input(d.control_.area_entries, count);
   area.lent_before = area.lent;
   area.lent = true;
   area.pages_at_risk.set_amount(area.pages.pages);
@@ -119,17 +117,17 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
 template <class Unmap>
 auto device::steps::take_back_area(device& d, lent_area& area) -> outcome {
   if (area.lent) {
-    if (d.phase_ == 0) {
-      auto& c = make<Unmap>(d);
+    if (d.sequence_.phase == 0) {
+      auto& c = d.sequence_.make<Unmap>();
       area.lent_before = true;
       area.pages_at_risk.set_amount(area.pages.pages);
       c.put_at_risk(area.pages_at_risk);
       return send(d, 1);
     }
-    if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
+    if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
     area.lent = false;
   }
-  d.lender_.give_back(area.pages);
+  d.control_.lender.give_back(area.pages);
   return done;
 }
 
@@ -150,31 +148,31 @@ auto device::steps::unmap_icm_aux(device& d) -> outcome {
 }
 
 auto device::steps::run_fw(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::run_fw>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::run_fw>();
     return send(d, 1);
   }
-  return fail(d.command_->outcome());
+  return fail(d.sequence_.last().outcome());
 }
 
 auto device::steps::mod_stat_cfg(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    auto& c = make<commands::mod_stat_cfg>(d);
+  if (d.sequence_.phase == 0) {
+    auto& c = d.sequence_.make<commands::mod_stat_cfg>();
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz_m>(true);
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz>(0);
     return send(d, 1);
   }
-  const status s = d.command_->outcome();
+  const status s = d.sequence_.last().outcome();
   // Firmware that does not know the command has the page size that we ask for (Linux only warns).
   return s.is(layouts::command_status::bad_operation) ? done : fail(s);
 }
 
 auto device::steps::query_dev_cap(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_dev_cap>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_dev_cap>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_dev_cap>(d);
+  const auto& c = d.sequence_.made<commands::query_dev_cap>();
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_dev_cap;
   const auto& o = c.output;
@@ -185,8 +183,8 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
                         o.get<&l::max_icm_sz>() != 0 && o.get<&l::log_page_sz>() <= 12 &&
                         o.get<&l::uar_sz>() <= 10;
   if (!sensible) {
-    if (++d.item_ == capability_tries) return fail(transport_error::bad_reply);
-    d.phase_ = 0;
+    if (++d.sequence_.item == capability_tries) return fail(transport_error::bad_reply);
+    d.sequence_.phase = 0;
     return later(d, capability_pause);
   }
 
@@ -235,11 +233,11 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
 }
 
 auto device::steps::query_adapter(device& d) -> outcome {
-  if (d.phase_ == 0) {
-    make<commands::query_adapter>(d);
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_adapter>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_adapter>(d);
+  const auto& c = d.sequence_.made<commands::query_adapter>();
   if (!c.outcome().ok()) return fail(c.outcome());
   // The bytes of each word come swapped (query_adapter.hpp).
   const std::byte* psid = c.output.bytes_of<&layouts::query_adapter::psid>();

@@ -19,96 +19,80 @@ namespace {
 // manager.
 constexpr std::uint64_t port_poll = clock::milliseconds(20);
 
-layouts::port_type link_layer_of(const layouts::image<layouts::query_port>& o) {
-  using l = layouts::query_port;
-  const layouts::port_type can = o.get<&l::supported_port_type>();
-  if (can != layouts::port_type::vpi) return can;
-  return o.get<&l::suggested_type>() ? layouts::port_type::ethernet : layouts::port_type::ib;
-}
-
 }  // namespace
 
 auto device::steps::query_ports(device& d) -> outcome {
-  if (d.phase_ == 1) {
-    const auto& c = current<commands::query_port>(d);
+  if (d.sequence_.phase == 1) {
+    const auto& c = d.sequence_.made<commands::query_port>();
     if (!c.outcome().ok()) return fail(c.outcome());
-    using l = layouts::query_port;
-    d.capabilities_.raw_port[d.item_] = c.output;
-    port_attributes& p = d.info_.port[d.item_];
-    p = {};
-    p.link_layer = link_layer_of(c.output);
-    p.gid_table_length = 1u << c.output.get<&l::log_max_gid>();
-    p.pkey_table_length = 1u << c.output.get<&l::log_max_pkey>();
-    ++d.item_;
+    d.capabilities_.raw_port[d.sequence_.item] = c.output;
+    d.ports_.describe(++d.sequence_.item, c.output);
+  } else {
+    d.ports_.begin(d.capabilities_.ports);
   }
-  if (d.item_ == d.capabilities_.ports) return done;
-  make<commands::query_port>(d, std::uint32_t{d.item_ + 1});
+  if (d.sequence_.item == d.capabilities_.ports) return done;
+  d.sequence_.make<commands::query_port>(std::uint32_t{d.sequence_.item + 1});
   return send(d, 1);
 }
 
-/// Goes on to the next InfiniBand port, from item_ on; false when there is none.
+/// Goes on to the next InfiniBand port, from the one after item_ on; false when there is none.
 bool device::steps::next_infiniband_port(device& d) {
-  while (d.item_ < d.capabilities_.ports &&
-         d.info_.port[d.item_].link_layer != layouts::port_type::ib)
-    ++d.item_;
-  return d.item_ < d.capabilities_.ports;
+  const unsigned port = d.ports_.infiniband_from(d.sequence_.item + 1);
+  if (port != 0) d.sequence_.item = port - 1;
+  return port != 0;
 }
 
 auto device::steps::start_port_query(device& d, unsigned phase) -> outcome {
-  d.port_query_.restart();
-  d.port_query_.start(d.channel_, d.item_ + 1);
-  d.under_way_ = &d.port_query_;
-  d.phase_ = phase;
-  return wait;
+  return await(d, phase, d.ports_.read(d.control_.commands, d.sequence_.item + 1));
 }
 
 auto device::steps::set_ports(device& d) -> outcome {
   enum : unsigned { begin, asked, first_try };
   for (;;) {
-    if (d.phase_ == begin) {
+    if (d.sequence_.phase == begin) {
       if (!next_infiniband_port(d)) return done;
       return start_port_query(d, asked);
     }
     unsigned attempt = 0;
-    if (d.phase_ == asked) {
-      if (const status s = d.port_query_.outcome(); !s.ok()) return fail(s);
-      d.port_query_.read_into(d.info_.port[d.item_]);
+    if (d.sequence_.phase == asked) {
+      if (const status s = d.ports_.take(d.sequence_.item + 1); !s.ok()) return fail(s);
     } else {
-      const status s = d.command_->outcome();
+      const status s = d.sequence_.last().outcome();
       if (s.ok()) {
-        d.phase_ = begin;
-        ++d.item_;
+        d.sequence_.phase = begin;
+        ++d.sequence_.item;
         continue;
       }
-      attempt = d.phase_ - first_try;
+      attempt = d.sequence_.phase - first_try;
       if (!port_limits::too_many_lanes(s, attempt)) return fail(s);
       ++attempt;
     }
-    auto& c = make<commands::set_port_ib>(d, std::uint32_t{d.item_ + 1});
-    port_limits::fill(c, d, d.item_ + 1, attempt);
+    auto& c = d.sequence_.make<commands::set_port_ib>(std::uint32_t{d.sequence_.item + 1});
+    port_limits::fill(c, d, d.sequence_.item + 1, attempt);
     return send(d, first_try + attempt);
   }
 }
 
 auto device::steps::init_ports(device& d) -> outcome {
-  if (d.phase_ == 1) {
-    if (const status s = settle_effect(d); !s.ok()) return fail(s);
-    ++d.item_;
+  if (d.sequence_.phase == 1) {
+    if (const status s = d.sequence_.settle_effect(); !s.ok()) return fail(s);
+    ++d.sequence_.item;
   }
   if (!next_infiniband_port(d)) return done;
-  make<commands::init_port>(d, std::uint32_t{d.item_ + 1});
-  return send_with_effect(d, 1, d.port_control_[d.item_].open);
+  d.sequence_.make<commands::init_port>(std::uint32_t{d.sequence_.item + 1});
+  return send_with_effect(d, 1, d.ports_.control(d.sequence_.item + 1).open);
 }
 
 auto device::steps::close_ports(device& d) -> outcome {
-  if (d.refreshing_ != 0) return later(d, 0);
-  if (d.phase_ == 1) {
-    if (const status s = d.command_->outcome(); !s.ok()) return fail(s);
-    d.port_control_[d.item_].open = false;
+  if (d.ports_.reading_changed()) return later(d, 0);
+  if (d.sequence_.phase == 1) {
+    if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
+    d.ports_.control(d.sequence_.item + 1).open = false;
   }
-  while (d.item_ < most_ports && !d.port_control_[d.item_].open) ++d.item_;
-  if (d.item_ == most_ports) return done;
-  make<commands::close_port>(d, std::uint32_t{d.item_ + 1});
+  while (d.sequence_.item < most_ports && !d.ports_.control(d.sequence_.item + 1).open)
+    ++d.sequence_.item;
+  if (d.sequence_.item == most_ports) return done;
+  d.sequence_.make<commands::close_port>(std::uint32_t{d.sequence_.item + 1});
   return send(d, 1);
 }
 
@@ -116,12 +100,12 @@ auto device::steps::close_ports(device& d) -> outcome {
 /// without CONF_SPECIAL_QP nobody else answers. What is asked is only whether the host could ever
 /// have it otherwise.
 auto device::steps::mad_demux(device& d) -> outcome {
-  if (d.phase_ == 0) {
+  if (d.sequence_.phase == 0) {
     if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return done;
-    make<commands::query_mad_demux>(d);
+    d.sequence_.make<commands::query_mad_demux>();
     return send(d, 1);
   }
-  const auto& c = current<commands::query_mad_demux>(d);
+  const auto& c = d.sequence_.made<commands::query_mad_demux>();
   if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::mad_demux;
   d.info_.secure_host =
@@ -130,53 +114,57 @@ auto device::steps::mad_demux(device& d) -> outcome {
   return done;
 }
 
+/// A subnet manager may take its time; that there is nobody at the other end of a link shows soon.
+std::uint64_t device::steps::awaited_until(const device& d) {
+  const port_attributes& p = d.ports_.attributes(d.sequence_.item + 1);
+  if (p.active()) return 0;
+  const std::uint64_t port = clock::after(d.sequence_.since, d.setup_.port_wait);
+  return p.has_partner()
+             ? port
+             : clock::earlier(port, clock::after(d.sequence_.since, d.setup_.link_wait));
+}
+
 auto device::steps::wait_for_ports(device& d) -> outcome {
   enum : unsigned { begin, node_known, guid_known, look, seen };
   for (;;) {
-    switch (d.phase_) {
+    switch (d.sequence_.phase) {
       case begin:
-        d.patience_ = clock::after(d.setup_.platform.now(), d.setup_.port_wait);
+        d.sequence_.since = d.setup_.platform.now();
         if (!next_infiniband_port(d)) return done;
         d.node_query_.restart();
-        d.node_query_.start(d.channel_, d.item_ + 1, layouts::smp_attribute::node_info);
-        d.under_way_ = &d.node_query_;
-        d.phase_ = node_known;
-        return wait;
+        d.node_query_.start(d.control_.commands, d.sequence_.item + 1,
+                            layouts::smp_attribute::node_info);
+        return await(d, node_known, d.node_query_);
       case node_known: {
         if (const status s = d.node_query_.outcome(); !s.ok()) return fail(s);
         const auto node = d.node_query_.attribute<layouts::node_info>();
         d.info_.node_guid = node.get<&layouts::node_info::node_guid>();
         d.info_.system_image_guid = node.get<&layouts::node_info::system_image_guid>();
         d.guid_query_.restart();
-        d.guid_query_.start(d.channel_, d.item_ + 1, 0);
-        d.under_way_ = &d.guid_query_;
-        d.phase_ = guid_known;
-        return wait;
+        d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
+        return await(d, guid_known, d.guid_query_);
       }
       case guid_known:
         if (const status s = d.guid_query_.outcome(); !s.ok()) return fail(s);
-        d.info_.port[d.item_].guid = d.guid_query_.guid(0);
-        ++d.item_;
+        d.ports_.set_guid(d.sequence_.item + 1, d.guid_query_.guid(0));
+        ++d.sequence_.item;
         if (next_infiniband_port(d)) {
           d.guid_query_.restart();
-          d.guid_query_.start(d.channel_, d.item_ + 1, 0);
-          d.under_way_ = &d.guid_query_;
+          d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
+          d.sequence_.await(d.guid_query_);
           return wait;
         }
-        d.item_ = 0;
-        d.phase_ = look;
+        d.sequence_.item = 0;
+        d.sequence_.phase = look;
         break;
       case look:
         if (next_infiniband_port(d)) return start_port_query(d, seen);
         return done;
       default: {
-        if (const status s = d.port_query_.outcome(); !s.ok()) return fail(s);
-        port_attributes& p = d.info_.port[d.item_];
-        d.port_query_.read_into(p);
-        d.phase_ = look;
-        if (!p.active() && d.setup_.platform.now() < d.patience_) return later(d, port_poll);
-        d.stale_ports_ &= ~(1u << (d.item_ + 1));
-        ++d.item_;
+        if (const status s = d.ports_.take(d.sequence_.item + 1); !s.ok()) return fail(s);
+        d.sequence_.phase = look;
+        if (d.setup_.platform.now() < awaited_until(d)) return later(d, port_poll);
+        ++d.sequence_.item;
       }
     }
   }

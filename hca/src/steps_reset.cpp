@@ -2,8 +2,7 @@
 // Copyright the freehca authors
 //
 // Ownership, reset, bus mastering, and the command channel. Sources: Linux 6.1 main.c
-// mlx4_get_ownership and reset.c, illumos hermon.c for the dwords that are not saved; registers in
-// register_map.hpp.
+// mlx4_get_ownership and reset.c; registers in register_map.hpp.
 #include <freehca/hal/barrier.hpp>
 #include <freehca/layouts/register_map.hpp>
 
@@ -21,48 +20,18 @@ constexpr std::uint64_t flash_semaphore_limit =
 constexpr std::uint64_t answer_limit = clock::seconds(2);  // reset.c MLX4_RESET_TIMEOUT_JIFFIES
 constexpr std::uint64_t poll_interval = clock::milliseconds(1);
 
-// Configuration space, from the PCI specification.
-constexpr unsigned pci_identity = 0x00, pci_command = 0x04, pci_capabilities = 0x34;
-constexpr std::uint32_t pci_command_master = 1u << 2;
-constexpr unsigned vital_product_data = 0x03;
-constexpr unsigned saved_dwords = 64;
-
-/// The address and data gateway at 0x58 and 0x5c: reading or writing it acts on the device.
-constexpr bool is_gateway(unsigned dword) {
-  return dword == 22 || dword == 23;
-}
-
 }  // namespace
 
-status device::steps::set_bus_master(device& d, bool on) {
-  const freehca::platform& p = d.setup_.platform;
-  std::uint32_t v = 0;
-  if (p.operations->set_bus_master != nullptr) {
-    FREEHCA_TRY(p.operations->set_bus_master(p.context, on));
-  } else {
-    FREEHCA_TRY(p.operations->read_configuration(p.context, pci_command, &v));
-    // The upper half is the status register, whose bits are cleared by writing ones.
-    v &= 0xffff & ~pci_command_master;
-    FREEHCA_TRY(p.operations->write_configuration(p.context, pci_command,
-                                                  v | (on ? pci_command_master : 0)));
-  }
-  // What the device wrote before it was stopped arrives ahead of the answer to a read (PCI Express
-  // ordering: a completion does not pass posted writes).
-  return on ? status() : p.operations->read_configuration(p.context, pci_command, &v);
-}
-
 auto device::steps::take_ownership(device& d) -> outcome {
-  const freehca::platform& p = d.setup_.platform;
+  const pci_function& f = d.function_;
   std::uint32_t identity = 0, revision = 0, subsystem = 0;
-  if (status s = repair_configuration(d); !s.ok()) return fail(s);
-  if (status s = p.operations->read_configuration(p.context, pci_identity, &identity); !s.ok())
-    return fail(s);
-  if (status s = p.operations->read_configuration(p.context, 0x08, &revision); !s.ok())
-    return fail(s);
-  if (status s = p.operations->read_configuration(p.context, 0x2c, &subsystem); !s.ok())
-    return fail(s);
+  if (status s = d.function_.repair(); !s.ok()) return fail(s);
+  if (status s = f.read(f.identity, identity); !s.ok()) return fail(s);
+  if (status s = f.read(f.revision, revision); !s.ok()) return fail(s);
+  if (status s = f.read(f.subsystem, subsystem); !s.ok()) return fail(s);
   const std::uint64_t issued = d.info_.commands_issued, resets = d.info_.resets;
   d.info_ = {};
+  d.ports_.begin(0);
   d.info_.commands_issued = issued;
   d.info_.resets = resets;
   d.info_.pci_vendor = static_cast<std::uint16_t>(identity);
@@ -75,76 +44,30 @@ auto device::steps::take_ownership(device& d) -> outcome {
   const std::uint32_t held = mmio::read_32(d.bar0_, bar0::ownership);
   if (held == all_ones) return fail(transport_error::gone);
   if (held != 0 && !d.setup_.take_over) return fail(driver_error::busy);
-  d.owner_ = true;
   return done;
 }
 
 auto device::steps::release_ownership(device& d) -> outcome {
   // The next owner resets the device first, so nobody has to wait here for the write to be seen.
-  if (d.owner_) mmio::write_32(d.bar0_, bar0::ownership, 0);
-  d.owner_ = false;
+  if (d.sequence_.has(bring_up_step::take_ownership)) mmio::write_32(d.bar0_, bar0::ownership, 0);
   return done;
 }
 
-status device::steps::save_configuration(device& d) {
-  const freehca::platform& p = d.setup_.platform;
-  for (unsigned i = 0; i < saved_dwords; ++i)
-    if (!is_gateway(i))
-      FREEHCA_TRY(p.operations->read_configuration(p.context, i * 4, &d.saved_configuration_[i]));
-  return {};
-}
-
-/// Everything but the gateway and the address of vital product data, whose flag would start a
-/// write; the command register last, when all that it switches on is in place.
-status device::steps::restore_configuration(device& d) {
-  const freehca::platform& p = d.setup_.platform;
-  const auto byte = [&d](unsigned at) {
-    return d.saved_configuration_[at / 4] >> at % 4 * 8 & 0xff;
-  };
-  unsigned product_data = saved_dwords;
-  unsigned at = byte(pci_capabilities) & 0xfc;
-  for (unsigned i = 0; at >= 0x40 && i < saved_dwords; ++i, at = byte(at + 1) & 0xfc)
-    if (byte(at) == vital_product_data) product_data = at / 4;
-  for (unsigned i = 0; i < saved_dwords; ++i)
-    if (!is_gateway(i) && i != product_data && i != pci_command / 4)
-      FREEHCA_TRY(p.operations->write_configuration(p.context, i * 4, d.saved_configuration_[i]));
-  FREEHCA_TRY(p.operations->write_configuration(
-      p.context, pci_command,
-      d.saved_configuration_[pci_command / 4] & 0xffff & ~pci_command_master));
-  if (p.operations->restore_after_reset != nullptr)
-    FREEHCA_TRY(p.operations->restore_after_reset(p.context));
-  d.configuration_wiped_ = false;
-  return {};
-}
-
-/// What an earlier reset wiped and could not put back, because the device answered too late.
-status device::steps::repair_configuration(device& d) {
-  if (!d.configuration_wiped_) return {};
-  std::uint32_t identity = all_ones;
-  FREEHCA_TRY(d.setup_.platform.operations->read_configuration(d.setup_.platform.context,
-                                                               pci_identity, &identity));
-  return (identity & 0xffff) == 0xffff ? status(transport_error::gone) : restore_configuration(d);
-}
-
 auto device::steps::reset(device& d) -> outcome {
-  const freehca::platform& p = d.setup_.platform;
-  const std::uint64_t now = p.now();
-  switch (d.phase_) {
+  const std::uint64_t now = d.setup_.platform.now();
+  switch (d.sequence_.phase) {
     case reset_begin: {
-      if (p.operations->reset_function != nullptr) {
-        const status s = p.operations->reset_function(p.context);
-        if (s.is(transport_error::gone)) return fail(s);
-        if (s.ok()) {
-          d.configuration_wiped_ = false;
-          d.patience_ = clock::after(now, answer_limit);
-          return again(d, registers_answer);
-        }
+      const status s = d.function_.reset();
+      if (s.is(transport_error::gone)) return fail(s);
+      if (s.ok()) {
+        d.sequence_.committed = true;
+        d.sequence_.patience = clock::after(now, answer_limit);
+        return again(d, registers_answer);
       }
       // Ahead of the semaphore: a process that dies while it holds it leaves a card that only a
       // takeover resets.
-      if (!d.configuration_wiped_)
-        if (const status s = save_configuration(d); !s.ok()) return fail(s);
-      d.patience_ = clock::after(now, flash_semaphore_limit);
+      if (const status saved = d.function_.save(); !saved.ok()) return fail(saved);
+      d.sequence_.patience = clock::after(now, flash_semaphore_limit);
       return again(d, take_flash);
     }
     case take_flash: {
@@ -152,36 +75,31 @@ auto device::steps::reset(device& d) -> outcome {
       const std::uint32_t held = mmio::read_32(d.bar0_, bar0::flash_semaphore);
       if (held == all_ones) return fail(transport_error::gone);
       if (held != 0) {
-        if (now < d.patience_) return later(d, poll_interval);
+        if (now < d.sequence_.patience) return later(d, poll_interval);
         // Whoever takes the device over says that nobody is at its flash either; only a reset frees
         // the semaphore of a tool that died.
         if (!d.setup_.take_over) return fail(driver_error::busy);
       }
-      d.configuration_wiped_ = true;
+      d.function_.begin_wipe();
+      d.sequence_.committed = true;
       mmio::write_32(d.bar0_, bar0::reset, bar0::reset_value);
       barrier::mmio_store_to_mmio_store();
-      d.patience_ = clock::after(now, clock::milliseconds(bar0::reset_wait_ms) + answer_limit);
-      d.phase_ = rest;
+      d.sequence_.patience =
+          clock::after(now, clock::milliseconds(bar0::reset_wait_ms) + answer_limit);
+      d.sequence_.phase = rest;
       return later(d, clock::milliseconds(bar0::reset_wait_ms));
     }
     case rest:
-    case vendor_answers: {
-      std::uint32_t identity = all_ones;
-      const status s = p.operations->read_configuration(p.context, pci_identity, &identity);
-      if (!s.ok() || (identity & 0xffff) == 0xffff) {
-        d.phase_ = vendor_answers;
-        return now < d.patience_ ? later(d, poll_interval) : fail(transport_error::gone);
-      }
-      if (const status r = restore_configuration(d); !r.ok()) return fail(r);
-      d.patience_ = clock::after(now, answer_limit);
+      if (!d.function_.answers())
+        return now < d.sequence_.patience ? later(d, poll_interval) : fail(transport_error::gone);
+      if (const status r = d.function_.restore(); !r.ok()) return fail(r);
+      d.sequence_.patience = clock::after(now, answer_limit);
       return again(d, registers_answer);
-    }
     default: {
       // Whether the reset freed the semaphore or left it with us: after this read it is taken.
       if (mmio::read_32(d.bar0_, bar0::ownership) == all_ones)
-        return now < d.patience_ ? later(d, poll_interval) : fail(transport_error::gone);
+        return now < d.sequence_.patience ? later(d, poll_interval) : fail(transport_error::gone);
       ++d.info_.resets;
-      d.owner_ = true;
       d.info_.hardware_id = mmio::read_32(d.bar0_, bar0::hardware_id);
       return done;
     }
@@ -189,40 +107,27 @@ auto device::steps::reset(device& d) -> outcome {
 }
 
 auto device::steps::enable_bus_master(device& d) -> outcome {
-  if (const status s = set_bus_master(d, true); !s.ok()) return fail(s);
-  d.master_ = true;
-  return done;
+  return fail(d.function_.set_bus_master(true));
 }
 
 auto device::steps::disable_bus_master(device& d) -> outcome {
-  if (d.master_) static_cast<void>(set_bus_master(d, false));
-  d.master_ = false;
+  if (d.sequence_.has(bring_up_step::enable_bus_master))
+    static_cast<void>(d.function_.set_bus_master(false));
   return done;
 }
 
 auto device::steps::open_commands(device& d) -> outcome {
-  const device_plan plan(d.setup_.budget);
-  channel_resources r;
-  r.hcr = d.bar0_.part(bar0::hcr, bar0::hcr_size);
-  r.mailboxes =
-      d.block_.part(plan.mailboxes, channel::mailbox_bytes_for(d.setup_.budget.command_slots));
-  r.storage = d.setup_.storage + plan.slots;
-  r.storage_bytes = channel::storage_bytes_for(d.setup_.budget.command_slots);
-  r.slots = d.setup_.budget.command_slots;
-  r.platform = d.setup_.platform;
-  d.info_.commands_issued += d.channel_.statistics().posted;
-  if (const status s = d.channel_.open(r); !s.ok()) return fail(s);
-  d.channel_.admit_clients(false);
-  return done;
+  d.info_.commands_issued += d.control_.commands.statistics().posted;
+  return fail(d.control_.open_commands(d.bar0_.part(bar0::hcr, bar0::hcr_size)));
 }
 
 auto device::steps::close_commands(device& d) -> outcome {
-  if (!d.channel_.is_open()) return done;
-  if (d.channel_.in_flight() > 0) return later(d, 0);
+  if (!d.control_.commands.is_open()) return done;
+  if (d.control_.commands.in_flight() > 0) return later(d, 0);
   // Somebody's that was not answered.
-  if (d.channel_.slots_in_use() > 0) return fail(driver_error::busy);
-  d.channel_.fail_all(transport_error::reset);
-  d.channel_.close();
+  if (d.control_.commands.slots_in_use() > 0) return fail(driver_error::busy);
+  d.control_.commands.fail_all(transport_error::reset);
+  d.control_.commands.close();
   return done;
 }
 

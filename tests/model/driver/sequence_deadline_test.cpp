@@ -128,6 +128,17 @@ TEST_P(sequence_deadline, next_deadline_has_it) {
   expect_nothing_held(0);
 }
 
+TEST_P(sequence_deadline, of_a_teardown_does_not_reset_a_device_that_somebody_else_has) {
+  ASSERT_EQ(rig.machine.mmio_read_32(0, layouts::bar0::ownership), 0u);  // somebody takes it
+  operation down;
+  down.set_deadline(rig.machine.time());
+  rig.adapter.tear_down(down);
+  EXPECT_TRUE(rig.await(down).ok());
+  EXPECT_EQ(rig.adapter.info().resets, 0u);
+  EXPECT_NE(rig.machine.mmio_read_32(0, layouts::bar0::ownership), 0u) << "it is still theirs";
+  rig.machine.mmio_write(0, layouts::bar0::ownership, 0, 4);
+}
+
 INSTANTIATE_TEST_SUITE_P(resets, sequence_deadline, ::testing::Bool(), testing::kind_of_reset);
 
 }  // namespace

@@ -5,25 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/hal/clock.hpp>
-#include <freehca/hal/deadlines.hpp>
-#include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/platform.hpp>
 
 #include <freehca/hca/bring_up.hpp>
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/capabilities.hpp>
-#include <freehca/hca/context_tables.hpp>
+#include <freehca/hca/device_control.hpp>
 #include <freehca/hca/device_info.hpp>
 #include <freehca/hca/device_plan.hpp>
+#include <freehca/hca/device_ports.hpp>
+#include <freehca/hca/device_sequence.hpp>
 #include <freehca/hca/event_context.hpp>
-#include <freehca/hca/numbers.hpp>
-#include <freehca/hca/page_lender.hpp>
+#include <freehca/hca/health.hpp>
+#include <freehca/hca/pci_function.hpp>
 #include <freehca/hca/port_operation.hpp>
-#include <freehca/hca/ports.hpp>
-#include <freehca/hca/uar.hpp>
 
 namespace freehca {
 
@@ -42,6 +39,10 @@ struct device_setup {
   /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no
   /// error.
   std::uint64_t port_wait = clock::seconds(10);
+  /// How much of that a port gets to hear something at the other end of its cable. One that does
+  /// not has no cable, as far as anybody can tell; should its link come up later, event_sinks::port
+  /// says so. No source: chosen (docs/decisions/bring-up.md).
+  std::uint64_t link_wait = clock::seconds(2);
   /// Takes a device whose semaphores are held, after an owner that died without giving them back:
   /// that of ownership at once, that of the flash after the time that a tool may hold it. Whoever
   /// says this answers for nobody else being at the device.
@@ -121,24 +122,24 @@ class device {
   device_state state() const { return state_; }
   bool up() const { return state_ == device_state::up; }
   /// Where the last sequence stopped; ok when it did not.
-  const sequence_failure& failure() const { return failure_; }
+  const sequence_failure& failure() const { return sequence_.failure; }
   static const char* step_name(bring_up_step step);
   /// The step that a sequence is in, for progress.
-  bring_up_step step() const { return static_cast<bring_up_step>(step_); }
+  bring_up_step step() const { return sequence_.step(); }
 
   // What verbs objects stand on; valid while the device is up.
   const freehca::platform& platform() const { return setup_.platform; }
   const freehca::capabilities& capabilities() const { return capabilities_; }
-  channel& commands() { return channel_; }
-  context_tables& contexts() { return contexts_; }
-  number_spaces& numbers() { return numbers_; }
-  uar_pages& uars() { return uars_; }
+  channel& commands() { return control_.commands; }
+  context_tables& contexts() { return control_.contexts; }
+  number_spaces& numbers() { return control_.numbers; }
+  uar_pages& uars() { return control_.uars; }
   /// Rings and buffers, unit 4096. Valid from open() on.
-  dma_arena& arena() { return arena_; }
+  dma_arena& arena() { return control_.arena; }
   /// Doorbell records, unit 64. Valid from open() on.
-  dma_arena& doorbells() { return doorbells_; }
+  dma_arena& doorbells() { return control_.doorbells; }
   /// A UAR page for the driver's own use, shared by all who do not want one of their own.
-  const uar_page& uar() const { return uar_; }
+  const uar_page& uar() const { return control_.uar; }
   /// Completion queues are bound to contexts 0 to completion_contexts() - 1.
   unsigned completion_contexts() const { return completion_contexts_; }
   event_context& completion_context(unsigned i) { return events_[i + 1]; }
@@ -147,10 +148,10 @@ class device {
   /// Events of all asynchronous kinds go here; set before they can come.
   void set_sinks(const event_sinks& to);
   /// Port 1 or 2 as last read; read anew when the device reports a change.
-  const port_attributes& port(unsigned number) const { return info_.port[number - 1]; }
+  const port_attributes& port(unsigned number) const { return ports_.attributes(number); }
 
   /// INIT_PORT was answered with ok, or is on its way, and CLOSE_PORT was not: port_operation.
-  bool port_open(unsigned number) const { return port_control_[number - 1].open; }
+  bool port_open(unsigned number) const { return ports_.control(number).open; }
 
   device_info info() const;
   device_holdings holdings() const;
@@ -161,7 +162,6 @@ class device {
   friend class port_operation;
   friend class context_reservation;
 
-  enum class direction : std::uint8_t { none, up, down };
   /// What is lent to the firmware as a whole: its own area, the auxiliary area.
   struct lent_area {
     lent_pages pages;
@@ -171,126 +171,69 @@ class device {
     lease pages_at_risk{lease_kind::page, 0, &lent_area::settled, this};
     static void settled(lease& which, const settlement& how, void* of) noexcept;
   };
-  struct port_control {
-    bool open = false;      // or may be
-    bool changing = false;  // an operation works on it, or one that was not answered
-    bool wanted = false;    // what the command under way brings about
-    lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
-    static void settled(lease& which, const settlement& how, void* of) noexcept;
-  };
   struct event_queue_parts {
     dma_region ring;
     std::uint32_t eqn = 0, first_mtt = 0, mtts = 0;
     bool numbered = false, translated = false, mapped = false, created = false;
   };
 
-  // sequence.cpp
+  // sequence.cpp, sequence_reset.cpp
+  void take_back(operation& done, device_sequence::goal towards);
   void run_sequence();
-  void start_sequence(operation& done, direction d);
-  void enforce_deadline();
-  status reason_for(status why) const;
   void next_step();
   void step_failed(status why);
   void undo_failed(status why);
-  void end_sequence();
   void begin_reset();
-  bool told_to_reset() const;
   void keep_from_memory();
   void reset_done(status outcome);
   void forget_everything();
   void wait_for_late_answers();
   void refuse(operation& done, status why);
-  bool held_by_users() const;
   static void on_cancel(operation& op, void* self) noexcept;
 
   // device.cpp
-  status open_memory();
-  void release_memory();
   void fail(status why);
   bool watches_health() const {
-    return state_ == device_state::up || (hca_running_ && !resetting_ && channel_.failure().ok());
+    return up() ||
+           (sequence_.device_has(bring_up_step::init_hca) &&
+            sequence_.way() != device_sequence::course::reset && control_.commands.failure().ok());
   }
   void check_health();
   void refresh_ports();
   void connect_events(event_context& e);
   static void on_notify(void* self, unsigned vector) noexcept;
-  static void effect_settled(lease& which, const settlement& how, void* self) noexcept;
 
   device_setup setup_;              // with the table below
   platform_operations operations_;  // what the driver knows of the port's
-  const platform_operations* port_ = nullptr;
+  pci_function function_;
   device_state state_ = device_state::closed;
   mmio_region bar0_, bar2_;
-  dma_region block_;
-  dma_arena arena_, doorbells_;
-  dma_region mailboxes_;
-  dma_region doorbell_block_;
-  channel channel_;
-  page_lender lender_;
-  context_layout layout_;
-  context_tables contexts_;
-  number_spaces numbers_;
-  uar_pages uars_;
-  uar_page uar_;
+  device_control control_;
   freehca::capabilities capabilities_;
-  device_info info_;
+  device_info info_;  // without its ports
+  device_ports ports_;
   event_context events_[1 + budget::most_completion_event_queues];
   event_sinks sinks_;
   unsigned completion_contexts_ = 0;
 
-  // The sequence under way.
-  operation* done_ = nullptr;
   list<operation> refused_;
-  list<operation> limited_;  // operations on ports with a deadline
-  deadlines deadlines_;      // of those
-  sequence_failure failure_;
-  status outcome_;               // of the sequence, with the step
-  unsigned sequences_told_ = 0;  // operations that a sequence has ended
-  direction direction_ = direction::none;
-  unsigned step_ = 0;
-  unsigned phase_ = 0;  // within the step; 0 on entry
-  unsigned item_ = 0;   // the port, queue or try that the step is at; 0 on entry
-  std::uint64_t wake_ =
-      0;  // when the step wants to be called again; never: when something completes
-  std::uint64_t patience_ = 0;  // until when the step waits for something
-  bool cancelled_ = false;
-  bool overdue_ = false;   // its deadline has passed, and it knows
-  bool up_again_ = false;  // recover(): when it is down
-  bool resetting_ = false;
-  bool was_reset_ = false;          // what is undone now, the device has forgotten
-  operation* under_way_ = nullptr;  // what the step waits for
-  command* command_ = nullptr;      // lives in command_space_
-  void (*destroy_command_)(command&) = nullptr;
-  alignas(16) std::byte command_space_[1280];
+  device_sequence sequence_;  // what its steps ask is below
   context_request requests_[context_groups];
-  port_query port_query_;
   guid_query guid_query_;
   subnet_query node_query_;
 
   // What the firmware has, or may have.
-  std::uint32_t saved_configuration_[64] = {};
-  bool configuration_wiped_ = false;  // by a reset; saved_configuration_ is still to be put back
-  layouts::image<layouts::map_entry>* area_entries_ = nullptr;
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
-  mmio_region error_buffer_;  // its first word; empty: none that can be read
-  bool owner_ = false, master_ = false, hca_running_ = false, events_mapped_ = false,
-       interrupts_armed_ = false;
-  port_control port_control_[most_ports];
-  bool numbers_open_ = false;
+  bool interrupts_armed_ = false;
   bool reserved_mapped_[context_groups] = {};
   std::uint64_t objects_of_its_own_ =
       0;  // with context memory when it came up: the rest is its users'
   event_queue_parts queue_parts_[1 + budget::most_completion_event_queues];
-  /// Stands for what the command under way brings about: *effect_ is true while the device has it.
-  lease effect_at_risk_{lease_kind::mapping, 1, &effect_settled, this};
-  bool* effect_ = nullptr;
   /// The number and the ring of the event queue that the command under way creates or destroys.
   lease eq_number_at_risk_{lease_kind::number, 1, nullptr, nullptr};
   lease eq_ring_at_risk_{lease_kind::buffer, 0, nullptr, nullptr};
-  std::uint32_t stale_ports_ = 0;  // bit n: port n must be read anew
-  unsigned refreshing_ = 0;        // the port that port_query_ reads for refresh_ports(); 0: none
-  std::uint64_t next_health_check_ = 0;
+  health health_;
 };
 
 }  // namespace freehca

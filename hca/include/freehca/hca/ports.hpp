@@ -28,6 +28,13 @@ struct port_attributes {
   layouts::link_speed_ext active_speed_ext{};
   unsigned gid_table_length = 0, pkey_table_length = 0;
   bool active() const { return state == layouts::port_state::active; }
+  /// Something is at the other end of the cable: the link is up, or trains. A port without a cable
+  /// is down and polls, one that was switched off is down and disabled (captures).
+  bool has_partner() const {
+    using physical = layouts::port_physical_state;
+    return state > layouts::port_state::down || physical_state == physical::training ||
+           physical_state == physical::link_up || physical_state == physical::link_error_recovery;
+  }
 };
 
 /// A global identifier, in wire order.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+
+#include <freehca/firmware_cmds/channel.hpp>
+#include <freehca/hal/dma_arena.hpp>
+#include <freehca/hal/platform.hpp>
+
+#include <freehca/hca/budget.hpp>
+#include <freehca/hca/capabilities.hpp>
+#include <freehca/hca/context_tables.hpp>
+#include <freehca/hca/device_info.hpp>
+#include <freehca/hca/numbers.hpp>
+#include <freehca/hca/page_lender.hpp>
+#include <freehca/hca/uar.hpp>
+
+namespace freehca {
+
+/// What a device commands its adapter with, and what it has to give: the command channel, memory,
+/// context memory, numbers, UAR pages. The steps of bring-up open it part by part.
+class device_control {
+ public:
+  dma_arena arena;      ///< rings and buffers, unit 4096
+  dma_arena doorbells;  ///< doorbell records, unit 64
+  channel commands;
+  page_lender lender;
+  /// Of one MAP_FA or MAP_ICM_AUX.
+  layouts::image<layouts::map_entry>* area_entries = nullptr;
+  context_layout layout;
+  context_tables contexts;
+  number_spaces numbers;
+  uar_pages uars;
+  uar_page uar;  ///< for the driver's own use
+
+  /// Gets the DMA memory and divides it. All of it outlives this.
+  status open(const budget& b, const platform& p, std::byte* storage);
+  void close();
+  status open_commands(const mmio_region& hcr);
+  status open_contexts(const capabilities& can);
+  status open_numbers(const mmio_region& pages, const capabilities& can);
+  void close_numbers();
+  /// Objects, context memory beyond that of so many objects, or commands in doubt: step by step the
+  /// device could not be taken from them.
+  bool held_by_users(std::uint64_t objects_of_its_own) const;
+  device_holdings holdings() const;
+
+ private:
+  const budget* budget_ = nullptr;
+  const platform* platform_ = nullptr;
+  std::byte* storage_ = nullptr;
+  dma_region block_;
+};
+
+}  // namespace freehca

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/firmware_cmds/channel.hpp>
+#include <freehca/hal/deadlines.hpp>
+#include <freehca/layouts/query_port.hpp>
+
+#include <freehca/hca/capabilities.hpp>
+#include <freehca/hca/ports.hpp>
+
+namespace freehca {
+
+/// Whether a port is open: INIT_PORT was answered with ok, or is on its way, and CLOSE_PORT was
+/// not.
+struct port_control {
+  bool open = false;      // or may be
+  bool changing = false;  // an operation works on it, or one that was not answered
+  bool wanted = false;    // what the command under way brings about
+  lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
+  static void settled(lease& which, const settlement& how, void* port) noexcept;
+};
+
+/// The ports of a device: what each is, whether it is open, and which must be read anew. They count
+/// from 1.
+class device_ports {
+ public:
+  const port_attributes& attributes(unsigned port) const { return attributes_[port - 1]; }
+  port_control& control(unsigned port) { return controls_[port - 1]; }
+  const port_control& control(unsigned port) const { return controls_[port - 1]; }
+  bool changing() const;
+
+  /// Nothing is known of the device's `count` ports.
+  void begin(unsigned count);
+  void describe(unsigned port, const layouts::image<layouts::query_port>& answer);
+  void set_guid(unsigned port, std::uint64_t guid) { attributes_[port - 1].guid = guid; }
+  /// The first InfiniBand port from `port` on; 0: none.
+  unsigned infiniband_from(unsigned port) const;
+  /// Reads PortInfo; take() puts what was read in place, once the operation is done.
+  operation& read(channel& commands, unsigned port);
+  status take(unsigned port) { return take(port, query_); }
+  status take(unsigned port, const port_query& read);
+
+  /// An event says that the port is not as it was last read.
+  void changed(unsigned port) {
+    if (port != 0 && infiniband_from(port) == port) stale_ |= 1u << port;
+  }
+  void read_next_changed(channel& commands);
+  /// The port that has been read since; 0: none.
+  unsigned take_changed();
+  bool reading_changed() const { return reading_ != 0; }
+  /// take_changed() or read_next_changed() have something to do.
+  bool due() const { return reading_ != 0 ? query_.done() : stale_ != 0; }
+
+  void limit(operation& one);
+  void expire(std::uint64_t now) { deadlines_.expire(limited_, now); }
+  std::uint64_t next_deadline() const {
+    return limited_.empty() ? clock::never : deadlines_.next();
+  }
+
+  /// The device was reset.
+  void forget();
+
+ private:
+  unsigned count_ = 0;
+  port_attributes attributes_[most_ports];
+  port_control controls_[most_ports];
+  port_query query_;
+  unsigned reading_ = 0;     // what query_ reads after a change; 0: none
+  std::uint32_t stale_ = 0;  // bit n: port n has changed
+  list<operation> limited_;  // operations on ports with a deadline
+  deadlines deadlines_;      // of those
+};
+
+}  // namespace freehca
