@@ -41,6 +41,7 @@ constexpr std::uint64_t patience = clock::seconds(600);
 struct connection {
   create_memory_region source, target;
   create_completion_queue completions;
+  create_shared_receive_queue shared;
   create_queue_pair pair;
   bool made = false;
 };
@@ -82,6 +83,7 @@ class driver_run final : public target {
       what.lengths = from.byte();
       const unsigned how = from.byte();
       orderly_ = how % 2 == 0;
+      shares_ = (how & 0x20) != 0;
       what.receives_alone = how % 16 == 3;
     }
     input_ = from;
@@ -310,12 +312,17 @@ class driver_run final : public target {
     if (const status t = co_await under_way(task, c.target); s.ok()) s = t;
     c.completions.start(verbs_, {.entries = 15});
     if (const status t = co_await under_way(task, c.completions); s.ok()) s = t;
+    if (shares_) {
+      c.shared.start(verbs_, {.pd = domain_, .receives = traffic::messages});
+      if (const status t = co_await under_way(task, c.shared); s.ok()) s = t;
+    }
     if (c.completions.outcome().ok()) {
       c.pair.start(verbs_, {.pd = domain_,
                             .send_cq = c.completions.made(),
                             .receive_cq = c.completions.made(),
                             .sends = traffic::messages,
-                            .receives = traffic::messages,
+                            .receives = c.shared.made() ? 0 : traffic::messages,
+                            .shared = c.shared.made(),
                             .inline_bytes = traffic::most_inline});
       if (const status t = co_await under_way(task, c.pair); s.ok()) s = t;
     }
@@ -340,7 +347,7 @@ class driver_run final : public target {
       if (queue_pair* const pair = verbs_.find(c.pair.made()); pair != nullptr)
         messages_->post(
             task, {key_of(verbs_, c.source.made()), key_of(verbs_, c.target.made()), pair->number},
-            plan_, pair->rings.send, pair->rings.receive);
+            plan_, pair->rings);
       poll();
       query_queue_pair look;
       look.start(verbs_, c.pair.made());
@@ -356,6 +363,11 @@ class driver_run final : public target {
       messages_->leaves(task);
       destroy_queue_pair d;
       d.start(verbs_, c.pair.made());
+      static_cast<void>(co_await under_way(task, d));
+    }
+    if (c.shared.made()) {
+      destroy_shared_receive_queue d;
+      d.start(verbs_, c.shared.made());
       static_cast<void>(co_await under_way(task, d));
     }
     if (c.completions.outcome().ok()) {
@@ -447,6 +459,7 @@ class driver_run final : public target {
   std::array<std::optional<connection>, traffic::pairs> connections_;
   traffic::plan plan_;
   bool orderly_ = true;
+  bool shares_ = false;            // each queue pair takes its receives from a shared receive queue
   const lies* adapter_ = nullptr;  // while it lies
   operation* current_ = nullptr;
   operation* pending_[traffic::pairs] = {};

@@ -47,8 +47,7 @@ const std::byte* traffic::target_of(unsigned pair, unsigned m) const {
   return block_.host + (pair * pages_each + 3) * page + m * longest;
 }
 
-void traffic::post(unsigned pair, const keys& with, const plan& what, queues::sq& send,
-                   queues::rq& receive) {
+void traffic::post(unsigned pair, const keys& with, const plan& what, queues::qp_rings& rings) {
   constexpr std::uint32_t lengths[] = {24, 333, longest, 0};
   qpns_[pair] = with.qpn;
   for (unsigned m = 0; m < messages; ++m) {
@@ -58,16 +57,18 @@ void traffic::post(unsigned pair, const keys& with, const plan& what, queues::sq
     each.bytes = lengths[what.lengths >> 2 * m & 3];
     if (each.what == kind::send_inline) each.bytes = std::min(each.bytes, most_inline);
     const bool to_receive = each.what == kind::send || each.what == kind::send_inline;
-    if (to_receive && !post_receive(pair, m, with, receive)) continue;
-    if (!what.receives_alone) post_send(pair, m, with, send);
+    if (to_receive && !post_receive(pair, m, with, rings)) continue;
+    if (!what.receives_alone) post_send(pair, m, with, rings.send);
   }
 }
 
-bool traffic::post_receive(unsigned pair, unsigned m, const keys& with, queues::rq& receive) {
+bool traffic::post_receive(unsigned pair, unsigned m, const keys& with, queues::qp_rings& rings) {
   message& each = messages_[pair][m];
   const queues::data_entry target{target_address(pair) + m * longest, longest, with.target};
   const queues::receive_request room{id(true, pair, m), &target, 1};
-  if (!receive.post_and_ring(room).ok()) return false;
+  const status posted = rings.shared != nullptr ? rings.shared->post_and_ring(room)
+                                                : rings.receive.post_and_ring(room);
+  if (!posted.ok()) return false;
   each.receive_posted = each.written = true;
   ++outstanding_;
   return true;
@@ -122,7 +123,8 @@ void traffic::take(const queues::work_completion& w, bool true_data) {
              m = static_cast<unsigned>(w.wr_id & 0xf);
   if (pair >= pairs || m >= messages || w.wr_id != id(receive, pair, m))
     found("a completion names no request");
-  if (w.qpn() != qpns_[pair]) found("a completion names another queue pair");
+  // A shared receive that no queue pair took comes back from a reset without one.
+  if (w.queue != nullptr && w.qpn() != qpns_[pair]) found("a completion names another queue pair");
   message& of = messages_[pair][m];
   bool& posted = receive ? of.receive_posted : of.send_posted;
   if (!posted) found("a request completes that is not outstanding");

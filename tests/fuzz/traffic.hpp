@@ -10,7 +10,7 @@
 #include <freehca/hal/page_list.hpp>
 #include <freehca/in_process/host_memory_map.hpp>
 #include <freehca/queues/cq.hpp>
-#include <freehca/queues/rq.hpp>
+#include <freehca/queues/directory.hpp>
 #include <freehca/queues/sq.hpp>
 
 #include "digest.hpp"
@@ -48,8 +48,7 @@ class traffic {
     std::uint32_t source = 0, target = 0, qpn = 0;
   };
   /// Posts all messages of a pair. What the queues refuse is not outstanding.
-  void post(unsigned pair, const keys& with, const plan& what, queues::sq& send,
-            queues::rq& receive);
+  void post(unsigned pair, const keys& with, const plan& what, queues::qp_rings& rings);
   /// Takes what stands in a completion queue. `true_data`: nothing has changed what the adapter
   /// writes.
   void poll(queues::cq& completions, bool true_data);
@@ -85,7 +84,7 @@ class traffic {
   static std::uint64_t id(bool receive, unsigned pair, unsigned m) {
     return (receive ? 0x200u : 0x100u) + pair * 16 + m;
   }
-  bool post_receive(unsigned pair, unsigned m, const keys& with, queues::rq& receive);
+  bool post_receive(unsigned pair, unsigned m, const keys& with, queues::qp_rings& rings);
   void post_send(unsigned pair, unsigned m, const keys& with, queues::sq& send);
 
   dma_region block_;

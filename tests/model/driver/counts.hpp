@@ -28,6 +28,9 @@ inline std::vector<std::uint64_t> counts(verbs_rig& rig) {
           rig.objects.held<memory_region>(),
           rig.objects.held<completion_queue>(),
           rig.objects.held<queue_pair>(),
+          rig.objects.held<counting_completion_queue>(),
+          rig.objects.held<shared_receive_queue>(),
+          rig.objects.held<address_handle>(),
           v.in_doubt,
           v.request_bytes};
 }

@@ -46,7 +46,7 @@ void stage::down(status expected) {
   EXPECT_EQ(rig.adapter.holdings().in_doubt(), 0u);
   EXPECT_TRUE(rig.objects.holdings().none());
   EXPECT_TRUE(rig.objects.close().ok());
-  domain_ = {}, region_ = {}, completion_ = {}, queue_ = {};
+  domain_ = {}, region_ = {}, completion_ = {}, shared_ = {}, queue_ = {};
   reservation_.reset();
 }
 
@@ -62,6 +62,7 @@ void stage::clear() {
   if (reservation_) must(release());
   if (!rig.adapter.port_open(2)) must(open_port());
   if (queue_) must(destroy_queue());
+  if (shared_) must(destroy_shared());
   if (completion_) must(destroy_completion());
   if (region_) must(destroy_region());
   if (domain_) {
@@ -121,10 +122,15 @@ void stage::make_completion() {
   must(create_completion());
 }
 
-void stage::make_queue(qp_state in) {
+void stage::make_shared() {
   make_domain();
+  must(create_shared());
+}
+
+void stage::make_queue(qp_state in, layouts::qp_service service) {
+  if (!domain_) make_domain();
   make_completion();
-  must(create_queue());
+  must(create_queue(service));
   if (in == qp_state::reset) return;
   for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
     must(move_queue(to));
@@ -217,13 +223,35 @@ stage::started stage::destroy_completion() {
   return op;
 }
 
-stage::started stage::create_queue() {
+stage::started stage::create_shared() {
+  auto op = std::make_shared<create_shared_receive_queue>();
+  op->start(rig.objects, {.pd = domain_, .receives = 7});
+  keep_ = [this, made = op.get()] { shared_ = made->made(); };
+  return op;
+}
+
+stage::started stage::arm_shared() {
+  auto op = std::make_shared<arm_shared_receive_queue>();
+  op->start(rig.objects, shared_, 3);
+  return op;
+}
+
+stage::started stage::destroy_shared() {
+  auto op = std::make_shared<destroy_shared_receive_queue>();
+  op->start(rig.objects, shared_);
+  keep_ = [this] { shared_ = {}; };
+  return op;
+}
+
+stage::started stage::create_queue(layouts::qp_service service) {
   auto op = std::make_shared<create_queue_pair>();
   op->start(rig.objects, {.pd = domain_,
                           .send_cq = completion_,
                           .receive_cq = completion_,
+                          .service = service,
                           .sends = 4,
-                          .receives = 4});
+                          .receives = shared_ ? 0u : 4u,
+                          .shared = shared_});
   keep_ = [this, made = op.get()] { queue_ = made->made(); };
   return op;
 }
@@ -253,6 +281,7 @@ stage::started stage::destroy_queue() {
 void stage::forget_stale() {
   if (qpn_of(rig.objects, queue_) == 0) queue_ = {};
   if (rig.objects.find(completion_) == nullptr) completion_ = {};
+  if (rig.objects.find(shared_) == nullptr) shared_ = {};
   if (key_of(rig.objects, region_) == 0) region_ = {};
 }
 
@@ -300,6 +329,25 @@ const std::vector<command_sequence>& all_sequences() {
                  [](stage& on) { return on.create_completion(); }});
     s.push_back({"destroy completion queue", false, true, [](stage& on) { on.make_completion(); },
                  [](stage& on) { return on.destroy_completion(); }});
+    s.push_back({"create shared receive queue", false, true, [](stage& on) { on.make_domain(); },
+                 [](stage& on) { return on.create_shared(); }});
+    s.push_back({"arm shared receive queue", false, true, [](stage& on) { on.make_shared(); },
+                 [](stage& on) { return on.arm_shared(); }});
+    s.push_back({"destroy shared receive queue", false, true, [](stage& on) { on.make_shared(); },
+                 [](stage& on) { return on.destroy_shared(); }});
+    for (const auto& [service, name] :
+         {std::pair{layouts::qp_service::uc, "UC"}, std::pair{layouts::qp_service::ud, "UD"}})
+      for (const auto& [from, to] :
+           {std::pair{qp_state::reset, qp_state::init}, std::pair{qp_state::init, qp_state::rtr},
+            std::pair{qp_state::rtr, qp_state::rts}, std::pair{qp_state::rts, qp_state::error}})
+        s.push_back({std::string(name) + " queue pair with shared receives to state " +
+                         std::to_string(static_cast<unsigned>(to)),
+                     false, true,
+                     [service = service, from = from](stage& on) {
+                       on.make_shared();
+                       on.make_queue(from, service);
+                     },
+                     [to = to](stage& on) { return on.move_queue(to); }});
     s.push_back({"create queue pair", false, true,
                  [](stage& on) {
                    on.make_domain();

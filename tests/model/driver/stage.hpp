@@ -35,7 +35,8 @@ class stage {
   void make_domain();
   void make_region();
   void make_completion();
-  void make_queue(layouts::qp_state in);
+  void make_shared();
+  void make_queue(layouts::qp_state in, layouts::qp_service service = layouts::qp_service::rc);
 
   /// Shared, because that knows how to delete what an operation really is.
   using started = std::shared_ptr<operation>;
@@ -50,7 +51,11 @@ class stage {
   started destroy_region();
   started create_completion();
   started destroy_completion();
-  started create_queue();
+  started create_shared();
+  started arm_shared();
+  started destroy_shared();
+  /// Takes its receives from the shared queue, if there is one.
+  started create_queue(layouts::qp_service service = layouts::qp_service::rc);
   started move_queue(layouts::qp_state to);
   started read_queue();
   started destroy_queue();
@@ -73,6 +78,7 @@ class stage {
   pd_handle domain_;
   mr_handle region_;
   cq_handle completion_;
+  srq_handle shared_;
   qp_handle queue_;
   std::shared_ptr<context_reservation> reservation_;
   in_process::host_memory_map::scattered_pages pages_;
