@@ -78,8 +78,8 @@ status device_control::open_numbers(const mmio_region& pages, const capabilities
   numbers.cqs.open(s + plan.cqs, can.reserved_cqs, 1u << b.log_cqs, 0, budget::item::cqs);
   numbers.eqs.open(s + plan.eqs, can.reserved_eqs, 1u << b.log_eqs, 0, budget::item::eqs);
   numbers.mpts.open(s + plan.mpts, can.reserved_mpts, 1u << b.log_mpts, 0, budget::item::mpts);
-  numbers.mtts.open(s + plan.mtts, can.reserved_mtts, 1u << b.log_mtts,
-                    number_spaces::log_mtt_unit, budget::item::mtts);
+  numbers.mtts.open(s + plan.mtts, can.reserved_mtts, 1u << b.log_mtts, number_spaces::log_mtt_unit,
+                    budget::item::mtts);
   const unsigned log_pds =
       can.log_most_pds < device_plan::log_pds ? can.log_most_pds : device_plan::log_pds;
   numbers.pds.open(s + plan.pds, can.reserved_pds, 1u << log_pds, 0, budget::item::pds);
@@ -102,8 +102,7 @@ void device_control::close_numbers() {
 
 bool device_control::held_by_users(std::uint64_t objects_of_its_own) const {
   const number_spaces& n = numbers;
-  return commands.in_doubt(lease_kind::slot) > 0 ||
-         contexts.objects_held() > objects_of_its_own ||
+  return commands.in_doubt(lease_kind::slot) > 0 || contexts.objects_held() > objects_of_its_own ||
          n.qps.out() + n.srqs.out() + n.cqs.out() + n.mpts.out() + n.pds.out() > 0;
 }
 
@@ -113,8 +112,8 @@ device_holdings device_control::holdings() const {
   h.pages = arena.bytes_out() / dma_arena::page;
   h.mappings = contexts.blocks_lent();
   h.slots = commands.slots_in_use();
-  h.numbers = std::uint64_t{n.qps.out()} + n.srqs.out() + n.cqs.out() + n.eqs.out() +
-              n.mpts.out() + n.pds.out() + n.mtts.out() + uars.out();
+  h.numbers = std::uint64_t{n.qps.out()} + n.srqs.out() + n.cqs.out() + n.eqs.out() + n.mpts.out() +
+              n.pds.out() + n.mtts.out() + uars.out();
   h.doorbells = doorbells.bytes_out();
   h.pages_in_doubt = commands.in_doubt(lease_kind::page);
   h.mappings_in_doubt = commands.in_doubt(lease_kind::mapping);

@@ -21,11 +21,16 @@ image<qpc> common(const queue_pair& pair, qp_state to, device& adapter) {
       .set<&qpc::local_qpn>(pair.number);
   c.set<&qpc::log_sq_size>(pair.send_shape.log_entries)
       .set<&qpc::log_sq_stride>(pair.send_shape.log_stride - 4u);
-  c.set<&qpc::log_rq_size>(pair.receive_shape.log_entries)
-      .set<&qpc::log_rq_stride>(pair.receive_shape.log_stride - 4u);
+  if (pair.shared != nullptr) {
+    c.set<&qpc::no_rq>(true).set<&qpc::ric>(true);
+    c.set<&qpc::srq>(true).set<&qpc::srqn>(pair.shared->number);
+  } else {
+    c.set<&qpc::log_rq_size>(pair.receive_shape.log_entries)
+        .set<&qpc::log_rq_stride>(pair.receive_shape.log_stride - 4u);
+  }
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   if (to != qp_state::init) return c;
-  c.set<&qpc::db_rec_addr>(pair.record.device_address);
+  if (pair.shared == nullptr) c.set<&qpc::db_rec_addr>(pair.record.device_address);
   c.set<&qpc::mtt_base>(adapter.contexts().translation_offset(pair.translations));
   return c;
 }

@@ -41,25 +41,32 @@ status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to)
   protection_domain* const pd = in.find(a.pd);
   completion_queue* const sends = in.find(a.send_cq);
   completion_queue* const receives = in.find(a.receive_cq);
+  shared_receive_queue* const srq = in.find(a.shared);
   for (const object_record* needed :
        {static_cast<object_record*>(pd), static_cast<object_record*>(sends),
         static_cast<object_record*>(receives)})
     FREEHCA_TRY(verbs::usable(needed));
+  if (a.shared) FREEHCA_TRY(verbs::usable(srq));
+  if (a.shared && a.receives != 0) return driver_error::bad_argument;
   const result<shapes> shape = shapes_for(a, *service, in.adapter().capabilities());
   if (!shape.ok()) return shape.error();
   use(*pd);
   use(*sends);
   use(*receives);
+  if (srq != nullptr) use(*srq);
   domain = pd;
   send_cq = sends;
   receive_cq = receives;
+  shared = srq;
   send_shape = shape.value().send;
   receive_shape = shape.value().receive;
   cookie = a.cookie;
   FREEHCA_TRY(in.take_number(*this));
-  FREEHCA_TRY(in.take_rings(*this, send_shape.bytes() + receive_shape.bytes(),
-                            rq_doorbell_record::bytes,
-                            send_shape.entries() + receive_shape.entries()));
+  // The send queue has no doorbell record.
+  const bool own = shared == nullptr;
+  FREEHCA_TRY(in.take_rings(*this, send_shape.bytes() + (own ? receive_shape.bytes() : 0),
+                            own ? rq_doorbell_record::bytes : 0,
+                            send_shape.entries() + (own ? receive_shape.entries() : 0)));
   FREEHCA_TRY(open_rings(in, a));
   to.pages = page_list(ring, 12);
   return in.queue_pairs().add(rings);
@@ -67,7 +74,7 @@ status queue_pair::build(verbs& in, const attributes& a, creation<creating>& to)
 
 status queue_pair::open_rings(verbs& in, const attributes& a) {
   // The queue with the larger stride stands first (Linux 6.1 hw/mlx4/qp.c set_kernel_sq_size).
-  const bool receive_first = receive_shape.log_stride > send_shape.log_stride;
+  const bool receive_first = shared == nullptr && receive_shape.log_stride > send_shape.log_stride;
   const std::size_t send_at = receive_first ? receive_shape.bytes() : 0;
   const std::size_t receive_at = receive_first ? 0 : send_shape.bytes();
   auto* const sent = storage_for<queues::posted_request>(slots.host);
@@ -86,6 +93,10 @@ status queue_pair::open_rings(verbs& in, const attributes& a) {
                                                          ? service->most_message_bytes
                                                          : can.most_message_bytes,
                                .opcodes = service->opcodes(can)}));
+  if (shared != nullptr) {
+    rings.shared = &shared->rings;
+    return {};
+  }
   return rings.receive.open({.ring = ring.part(receive_at, receive_shape.bytes()),
                              .shape = receive_shape,
                              .slots = sent + send_shape.entries(),
@@ -107,6 +118,8 @@ void queue_pair::strip(verbs& in) {
   rings.receive.close();
   domain = nullptr;
   send_cq = receive_cq = nullptr;
+  shared = nullptr;
+  rings.shared = nullptr;
   state_unknown = false;
   qp_state = qp_state::reset;
 }

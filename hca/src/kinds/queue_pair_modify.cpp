@@ -74,7 +74,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
     pair.exists = false;
     pair.forget_completions();
     pair.rings.send.reset();
-    pair.rings.receive.reset();
+    if (pair.shared == nullptr) pair.rings.receive.reset();
   }
   pair.resume();
 }

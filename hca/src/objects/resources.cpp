@@ -74,7 +74,8 @@ status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size
   if (requests != 0)
     FREEHCA_TRY(get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
   FREEHCA_TRY(get(device_->arena().allocate(ring_bytes, dma_arena::page), object.ring));
-  FREEHCA_TRY(get(device_->doorbells().allocate(record_bytes), object.record));
+  if (record_bytes != 0)
+    FREEHCA_TRY(get(device_->doorbells().allocate(record_bytes), object.record));
   return take_translations(object, object.ring.bytes / dma_arena::page);
 }
 

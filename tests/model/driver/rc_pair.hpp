@@ -81,6 +81,7 @@ class rc_pair {
     a.send_psn = 0x101 - i;
     a.reads_as_responder = a.reads_as_requester = 4;
     a.address.dlid = rig_.adapter.port(1).lid;
+    a.qkey = qkey;
     return a;
   }
   status move(unsigned i, layouts::qp_state to) { return move(i, to, attributes(i)); }
@@ -110,6 +111,8 @@ class rc_pair {
         << "side " << i;
     return w;
   }
+
+  static constexpr std::uint32_t qkey = 0x1234567;  // of datagrams
 
   pd_handle domain;
   cq_handle completion[2];

@@ -13,6 +13,7 @@
 #include <freehca/hca/kinds/completion_queue.hpp>
 #include <freehca/hca/kinds/protection_domain.hpp>
 #include <freehca/hca/kinds/queue_pair_service.hpp>
+#include <freehca/hca/kinds/shared_receive_queue.hpp>
 #include <freehca/hca/objects/creation.hpp>
 
 namespace freehca {
@@ -21,9 +22,10 @@ struct queue_pair_attributes {
   pd_handle pd{};
   cq_handle send_cq{}, receive_cq{};
   layouts::qp_service service = layouts::qp_service::rc;  ///< or uc, ud
-  std::uint32_t sends = 0;  ///< requests outstanding at the same time, at least
-  std::uint32_t receives = 0;
-  unsigned gather = 1;  ///< entries of one request
+  std::uint32_t sends = 0;     ///< requests outstanding at the same time, at least
+  std::uint32_t receives = 0;  ///< 0 with `shared`
+  srq_handle shared{};         ///< where receives come from; none: a queue of its own
+  unsigned gather = 1;         ///< entries of one request
   unsigned scatter = 1;
   std::uint32_t inline_bytes = 0;
   void* cookie = nullptr;  ///< comes with its events
@@ -70,6 +72,7 @@ struct queue_pair : queue_object {
   const protection_domain* domain = nullptr;
   completion_queue* send_cq = nullptr;
   completion_queue* receive_cq = nullptr;
+  shared_receive_queue* shared = nullptr;
   /// As the driver knows it: transitions, and error events that were polled.
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;  ///< a transition was not answered

@@ -107,7 +107,8 @@ class verbs {
   /// driver_error::no_resource.
   status take_number(object_record& object);
   status take_translations(device_object& object, std::size_t pages);
-  /// Ring, doorbell record, places for `requests` requests, and translations of the ring.
+  /// Ring, doorbell record (if it has bytes), places for `requests` requests, and translations of
+  /// the ring.
   status take_rings(queue_object& object, std::size_t ring_bytes, std::size_t record_bytes,
                     std::size_t requests);
   /// Gives back everything that the object names, and the object.
