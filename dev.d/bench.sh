@@ -96,9 +96,11 @@ if [[ $what == driver ]]; then
   step "bench: build both programs" nice cmake --build --preset host --target "${programs[@]}" ||
     die "the programs do not build"
   "$FREEHCA_ROOT/dev" guest --prepare
-  step "bench: guest" "$FREEHCA_ROOT/dev" guest --script bench/driver/guest.sh --icount --env "RUNS=$runs" \
-    --timeout $((120 + runs * 120)) --program freehca_bench_driver_linux --program freehca_bench_driver_vfio \
-    --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh || die "the measurement in the guest failed"
+  case=tests/guest/cases/bench_driver.sh
+  mapfile -t how < <(sed -n 's/^# options: //p' "$case" | xargs -n 1)
+  step "bench: guest" "$FREEHCA_ROOT/dev" guest --script "$case" --env "RUNS=$runs" --timeout $((120 + runs * 120)) \
+    --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
+    die "the measurement in the guest failed"
   exec /usr/bin/python3 -B bench/driver/compare.py "$FREEHCA_LOGS/bench-guest.log" "${files[@]}"
 fi
 in_process=${given[--in-process]:-no}

@@ -9,7 +9,9 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
+#include <freehca/verified_traffic/address_tables.hpp>
 #include <freehca/verified_traffic/report.hpp>
 #include <host.hpp>
 
@@ -158,6 +160,7 @@ class measurement {
     tell("post of a receive", own.post);
     tell("poll of a receive", own.poll);
     destroy(plain);
+    shared_receives();
     datagrams();
   }
 
@@ -264,6 +267,19 @@ class measurement {
       c.poll = count_polls(cq_of(received_), done_, n, 1);
       return c;
     });
+  }
+
+  void shared_receives() {
+    const srq_handle shared = make<shared_receive_queue>({.pd = domain_, .receives = ring});
+    auto a = of_size(ring);
+    a.receives = 0;
+    a.shared = shared;
+    const qp_handle q = connected(make<queue_pair>(a));
+    const request_cost c = receives(objects().find(shared)->rings, pair(q).send);
+    tell("post of a shared receive", c.post);
+    tell("poll of a shared receive", c.poll);
+    destroy(q);
+    destroy(shared);
   }
 
   void datagrams() {
@@ -386,9 +402,16 @@ int main(int argc, char** argv) {
   session s(host, size);
   need(s.open(false), "open");
   need(s.bring_up(), "bring-up");
-  const std::uint64_t took = idle.others() - began;
+  const std::uint64_t alone = idle.others() - began;
+  tell("bring-up without tables", static_cast<double>(alone));
+  tell("bring-up without tables, commands",
+       static_cast<double>(s.adapter().info().commands_issued));
+  // As mlx4_ib does at once.
+  const std::uint64_t before = idle.others();
+  std::vector<verified_traffic::port_tables> tables;
+  need(read_address_tables(s, tables), "the ports' tables");
+  tell("bring-up", static_cast<double>(alone + idle.others() - before));
   idle.rest();
-  tell("bring-up", static_cast<double>(took));
   const device_info info = s.adapter().info();
   tell("bring-up, commands", static_cast<double>(info.commands_issued));
   std::uint64_t context = 0;
