@@ -76,6 +76,18 @@ idler::idler() {
   if (waitpid(process_, &how, WUNTRACED) != process_ || !WIFSTOPPED(how)) fail("the idle process");
 }
 
+void idler::need_idleness() const {
+  go_on();
+  const std::uint64_t clock = executed(), work = others();
+  let_device_work();
+  const std::uint64_t passed = executed() - clock, worked = others() - work;
+  rest();
+  if (worked < passed / 50) return;
+  std::fprintf(stderr, "bench: %llu of %llu instructions were not idle while all slept\n",
+               static_cast<unsigned long long>(worked), static_cast<unsigned long long>(passed));
+  std::exit(EXIT_FAILURE);
+}
+
 idler::~idler() {
   kill(process_, SIGKILL);
   waitpid(process_, nullptr, 0);

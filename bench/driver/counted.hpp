@@ -48,6 +48,9 @@ class idler {
   idler(const idler&) = delete;
   idler& operator=(const idler&) = delete;
 
+  /// Ends the program where the kernel does much while everybody sleeps, or this cannot count.
+  void need_idleness() const;
+
   void go_on() const;
   void rest() const;
   /// Counts on by the instructions of all others, the kernel among them, while this goes on.

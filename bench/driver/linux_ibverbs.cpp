@@ -376,6 +376,7 @@ int main(int argc, char** argv) {
   tell_driver("libmlx4");
   need_counted_clock();
   const idler idle;
+  idle.need_idleness();
   if (argc == 2 && std::strcmp(argv[1], "bring-up") == 0) {
     bring_up(idle);
     return EXIT_SUCCESS;

@@ -387,6 +387,7 @@ int main(int argc, char** argv) {
   tell_driver("freehca");
   need_counted_clock();
   const idler idle;
+  idle.need_idleness();
   const auto parsed = vfio_host::parse_pci_address(argv[1]);
   if (!parsed) return fail_with(parsed.error().message);
   const auto function = vfio_host::sysfs{}.read(*parsed);
@@ -403,6 +404,8 @@ int main(int argc, char** argv) {
   need(s.open(false), "open");
   need(s.bring_up(), "bring-up");
   const std::uint64_t alone = idle.others() - began;
+  if (!s.adapter().port(1).active() || !s.adapter().port(2).active())
+    return fail_with("the ports are not active");
   tell("bring-up without tables", static_cast<double>(alone));
   tell("bring-up without tables, commands",
        static_cast<double>(s.adapter().info().commands_issued));
