@@ -5,6 +5,7 @@
 #include <string>
 
 #include <freehca/verified_traffic/session.hpp>
+#include <freehca/verified_traffic/traffic.hpp>
 
 namespace freehca::hcactl {
 
@@ -15,10 +16,7 @@ struct common_options {
   std::string sysfs = "/sys";  ///< tests bring their own
 };
 
-struct ping_options {
-  unsigned port = 1;
-  unsigned messages = 20;  ///< of each kind and size
-};
+using ping_options = verified_traffic::traffic_options;
 
 struct up_options {
   verified_traffic::session_options size;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <map>
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 #include "commands.hpp"
@@ -22,7 +25,7 @@ int main(int argc, char** argv) {
       "interrupted.\n"
       "Above 100 otherwise: wrong usage.");
   common_options how;
-  ping_options traffic;
+  ping_options traffic{.messages = 20};
   app.add_flag("--json", how.json, "machine-readable output");
   app.add_option("--sysfs", how.sysfs, "another place of sysfs, for tests")->group("");
   app.fallthrough();
@@ -63,6 +66,16 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1u, 2u));
   ping_command->add_option("--messages", traffic.messages, "messages of each kind and size")
       ->check(CLI::Range(1u, 1000000u));
+  ping_command
+      ->add_option("--service", traffic.service, "transport service of the queue pairs: rc, uc, ud")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, freehca::layouts::qp_service>{
+          {"rc", freehca::layouts::qp_service::rc},
+          {"uc", freehca::layouts::qp_service::uc},
+          {"ud", freehca::layouts::qp_service::ud}}));
+  ping_command->add_flag("--shared-receives", traffic.shared_receives,
+                         "both queue pairs take their receives from a shared receive queue");
+  ping_command->add_flag("--counted", traffic.counted,
+                         "the sends complete to a completion queue that counts");
   CLI11_PARSE(app, argc, argv);
 
   if (*list_command) return list(how);

@@ -89,8 +89,7 @@ findings move_data(workplace& at, const ping_options& traffic) {
         trouble::port_down,
         fmt::format("port {} of {} is not active; look at the cable and at the subnet manager",
                     traffic.port, at.address)};
-  const auto r =
-      verified_traffic::run_traffic(at.on, {.port = traffic.port, .messages = traffic.messages});
+  const auto r = verified_traffic::run_traffic(at.on, traffic);
   if (!at.json)
     fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r),
                at.on.adapter().info().commands_issued);

@@ -149,9 +149,9 @@ nlohmann::json to_json(const traffic_result& r) {
 }
 
 std::string to_text(const traffic_result& r) {
-  std::string t = fmt::format("traffic    {:<11} {:>10} {:>9}\n", "kind", "bytes", "verified");
+  std::string t = fmt::format("traffic    {:<24} {:>10} {:>9}\n", "kind", "bytes", "verified");
   for (const tally& l : r.tallies)
-    t += fmt::format("           {:<11} {:>10} {:>9}\n", name_of(l.kind), l.bytes, l.messages);
+    t += fmt::format("           {:<24} {:>10} {:>9}\n", name_of(l.kind), l.bytes, l.messages);
   t += fmt::format(
       "           {} bytes in all; packets at MTU {}: {} send, {} write, {} read requests, {} read "
       "responses\n",

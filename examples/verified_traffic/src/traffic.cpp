@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "rc_loopback.hpp"
+#include "loopback.hpp"
 
 namespace freehca::verified_traffic {
 namespace {
@@ -17,11 +17,13 @@ using queues::work_completion;
 constexpr std::size_t largest = std::size_t{1} << 20;
 constexpr unsigned window = 4;  // messages under way
 constexpr std::size_t slot_bytes = largest + 2 * message::guard + scattered_memory::page;
+/// What a datagram brings in front of its bytes: they go to the end of the slot.
+constexpr std::size_t grh_bytes = 40;
 
 // Messages of one kind and size, as many at a time as there are slots.
 class exchange {
  public:
-  exchange(rc_loopback& pair, transfer kind, std::size_t bytes)
+  exchange(loopback& pair, transfer kind, std::size_t bytes)
       : pair_(pair), kind_(kind), bytes_(bytes) {}
 
   /// Moves `count` messages, numbered from `first` on. Empty: all well.
@@ -56,33 +58,50 @@ class exchange {
     const bool reads = kind_ == transfer::rdma_read;
     m.write(pair_.memory(reads ? 1 : 0));
     m.write_guards(pair_.memory(reads ? 0 : 1));
-    if (kind_ == transfer::send) {
-      const queues::data_entry into = pair_.entry(1, m.offset, bytes_);
-      FREEHCA_TRY(pair_.receives(1).post_and_ring({.wr_id = number, .list = &into, .entries = 1}));
+    if (has_receive()) {
+      const queues::data_entry into[] = {
+          pair_.entry(1, (slot + 1) * slot_bytes - grh_bytes, pair_.datagrams() ? grh_bytes : 0),
+          pair_.entry(1, m.offset, kind_ == transfer::send ? bytes_ : 0)};
+      FREEHCA_TRY(pair_.receive({.wr_id = number, .list = into, .entries = 2}));
     }
     const queues::data_entry local = pair_.entry(0, m.offset, bytes_);
     queues::send_request request;
     request.wr_id = number;
     request.list = &local;
     request.entries = 1;
-    request.opcode = kind_ == transfer::send         ? send_opcode::send
-                     : kind_ == transfer::rdma_write ? send_opcode::rdma_write
-                                                     : send_opcode::rdma_read;
+    request.opcode = opcode();
     request.rkey = pair_.key(1);
     request.remote_address = m.offset;
-    return pair_.sends(0).post_and_ring(request);
+    return pair_.send(request);
+  }
+  send_opcode opcode() const {
+    switch (kind_) {
+      case transfer::send:
+        return send_opcode::send;
+      case transfer::rdma_write:
+        return send_opcode::rdma_write;
+      case transfer::rdma_write_with_immediate:
+        return send_opcode::rdma_write_with_immediate;
+      default:
+        return send_opcode::rdma_read;
+    }
+  }
+  /// Does the other side learn of it by a receive?
+  bool has_receive() const {
+    return kind_ == transfer::send || kind_ == transfer::rdma_write_with_immediate;
   }
 
   std::string finish(std::uint64_t number, unsigned slot, status& outcome) {
     work_completion w;
     outcome = pair_.next(0, w);
     if (!outcome.ok()) return {};
-    if (std::string wrong = judge(w, number, kind_ == transfer::rdma_read); !wrong.empty())
-      return wrong;
-    if (kind_ == transfer::send) {
+    const bool tells_length = kind_ == transfer::rdma_read && !pair_.counts();
+    if (std::string wrong = judge(w, number, tells_length, bytes_); !wrong.empty()) return wrong;
+    if (has_receive()) {
       outcome = pair_.next(1, w);
       if (!outcome.ok()) return {};
-      if (std::string wrong = judge(w, number, true); !wrong.empty()) return wrong;
+      const std::size_t all = bytes_ + (pair_.datagrams() ? grh_bytes : 0);
+      if (std::string wrong = judge(w, number, true, all); !wrong.empty()) return wrong;
     }
     const std::string wrong =
         place(number, slot).check(pair_.memory(kind_ == transfer::rdma_read ? 0 : 1));
@@ -91,7 +110,8 @@ class exchange {
                                        number, wrong);
   }
 
-  std::string judge(const work_completion& w, std::uint64_t number, bool has_length) const {
+  std::string judge(const work_completion& w, std::uint64_t number, bool has_length,
+                    std::size_t length) const {
     if (!w.ok())
       return fmt::format("{} of {} bytes, message {}: {} (syndrome {:#x}, vendor {:#x})",
                          name_of(kind_), bytes_, number, queues::name_of(w.status), w.syndrome,
@@ -99,13 +119,13 @@ class exchange {
     if (w.wr_id != number)
       return fmt::format("{} of {} bytes: completion of {} instead of {}", name_of(kind_), bytes_,
                          w.wr_id, number);
-    if (has_length && w.byte_count != bytes_)
+    if (has_length && w.byte_count != length)
       return fmt::format("{} of {} bytes, message {}: {} bytes reported", name_of(kind_), bytes_,
                          number, w.byte_count);
     return {};
   }
 
-  rc_loopback& pair_;
+  loopback& pair_;
   transfer kind_;
   std::size_t bytes_;
 };
@@ -118,6 +138,7 @@ void add_packets(packet_counts& to, transfer kind, std::uint64_t messages, std::
       to.sends += messages * each;
       break;
     case transfer::rdma_write:
+    case transfer::rdma_write_with_immediate:
       to.writes += messages * each;
       break;
     case transfer::rdma_read:
@@ -125,6 +146,25 @@ void add_packets(packet_counts& to, transfer kind, std::uint64_t messages, std::
       to.read_responses += messages * each;
       break;
   }
+}
+
+std::vector<transfer> kinds_of(layouts::qp_service service) {
+  switch (service) {
+    case layouts::qp_service::uc:
+      // Without an acknowledgement only the receiver can say that a write has arrived.
+      return {transfer::send, transfer::rdma_write_with_immediate};
+    case layouts::qp_service::ud:
+      return {transfer::send};
+    default:
+      return {transfer::send, transfer::rdma_write, transfer::rdma_read};
+  }
+}
+
+std::vector<std::size_t> sizes_of(layouts::qp_service service, std::size_t mtu) {
+  std::vector<std::size_t> sizes = {0, 1, 63, 64, 65, mtu - 1, mtu};
+  if (service != layouts::qp_service::ud)
+    for (const std::size_t more : {mtu + 1, std::size_t{1} << 16, largest}) sizes.push_back(more);
+  return sizes;
 }
 
 }  // namespace
@@ -135,6 +175,8 @@ const char* name_of(transfer t) {
       return "send";
     case transfer::rdma_write:
       return "RDMA write";
+    case transfer::rdma_write_with_immediate:
+      return "RDMA write with immediate";
     case transfer::rdma_read:
       return "RDMA read";
   }
@@ -142,20 +184,18 @@ const char* name_of(transfer t) {
 }
 
 std::size_t traffic_bytes() {
-  return rc_loopback::sides * scattered_memory::whole_pages(window * slot_bytes);
+  return loopback::sides * scattered_memory::whole_pages(window * slot_bytes);
 }
 
 traffic_result run_traffic(session& on, const traffic_options& how,
                            const std::function<void(const tally&)>& progress) {
   traffic_result r;
-  rc_loopback pair(on, how.port);
+  loopback pair(on, how);
   r.outcome = pair.open(window * slot_bytes, window);
   r.mtu = pair.mtu();
   std::uint64_t number = 0;
-  for (const transfer kind : {transfer::send, transfer::rdma_write, transfer::rdma_read}) {
-    const std::array<std::size_t, 10> sizes = {0,         1,     63,        64,      65,
-                                               r.mtu - 1, r.mtu, r.mtu + 1, 1 << 16, largest};
-    for (const std::size_t bytes : sizes) {
+  for (const transfer kind : kinds_of(how.service)) {
+    for (const std::size_t bytes : sizes_of(how.service, r.mtu)) {
       if (!r.ok()) break;
       r.wrong = exchange(pair, kind, bytes).run(number, how.messages, r.outcome);
       if (!r.ok()) break;

@@ -83,9 +83,8 @@ TEST_F(services_test, an_unreliable_connection_sends_and_writes) {
 
     target->fill(std::byte{0xa5});
     ASSERT_TRUE(pair->send(0)
-                    .post_and_ring(queues::rdma_write{
-                        .remote = {target->address(), target->key},
-                        .data = source->entry(0, size)})
+                    .post_and_ring(queues::rdma_write{.remote = {target->address(), target->key},
+                                                      .data = source->entry(0, size)})
                     .ok());
     EXPECT_TRUE(pair->next(0).ok());
     a_while();
@@ -124,8 +123,7 @@ struct datagram_test : services_test {
 constexpr std::size_t grh_bytes = 40;
 
 TEST_F(datagram_test, says_where_it_goes_and_where_it_comes_from) {
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{256},
-                                 mtu()}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{256}, mtu()}) {
     receive(grh_bytes + 4096);
     ASSERT_TRUE(pair->send(0)
                     .post_and_ring(queues::send_datagram_with_immediate{
@@ -174,18 +172,18 @@ TEST_F(datagram_test, in_batches_with_lists_and_inline_data) {
 TEST_F(datagram_test, with_another_key_arrives_nowhere) {
   receive(512);
   ASSERT_TRUE(pair->send(0)
-                  .post_and_ring(queues::send_datagram{
-                      .to = to(rc_pair::qkey + 1), .data = source->entry(0, 8)})
+                  .post_and_ring(queues::send_datagram{.to = to(rc_pair::qkey + 1),
+                                                       .data = source->entry(0, 8)})
                   .ok());
   EXPECT_TRUE(pair->next(0).ok()) << "nobody tells the sender";
   a_while();
   work_completion none;
   EXPECT_EQ(pair->cq(1).poll(&none, 1), 0u);
   // Bit 31 takes that of the queue pair, which is the same on both sides here.
-  ASSERT_TRUE(pair->send(0)
-                  .post_and_ring(queues::send_datagram{
-                      .to = to(0x80000000), .data = source->entry(0, 8)})
-                  .ok());
+  ASSERT_TRUE(
+      pair->send(0)
+          .post_and_ring(queues::send_datagram{.to = to(0x80000000), .data = source->entry(0, 8)})
+          .ok());
   EXPECT_TRUE(pair->next(1).ok());
   EXPECT_TRUE(pair->next(0).ok());
 }
@@ -196,14 +194,14 @@ TEST_F(datagram_test, what_it_does_not_have_is_refused_before_the_ring_is_touche
   EXPECT_TRUE(sends.post(queues::rdma_write{}).is(driver_error::unsupported));
   EXPECT_TRUE(sends.post(queues::send_datagram{.to = to(), .data = source->entry(0, 4097)})
                   .is(driver_error::bad_argument));
-  EXPECT_TRUE(sends.post(queues::send_datagram{.data = source->entry(0, 8)})
-                  .is(driver_error::bad_argument))
+  EXPECT_TRUE(
+      sends.post(queues::send_datagram{.data = source->entry(0, 8)}).is(driver_error::bad_argument))
       << "to nowhere";
   EXPECT_EQ(sends.posted(), 0u);
   rc_pair connected(rig);
   connected.connect();
-  EXPECT_TRUE(connected.send(0).post(queues::send_datagram{.to = to()}).is(
-      driver_error::unsupported));
+  EXPECT_TRUE(
+      connected.send(0).post(queues::send_datagram{.to = to()}).is(driver_error::unsupported));
 }
 
 /// Two pairs of connections whose second sides share their receives.
@@ -240,7 +238,8 @@ TEST_F(shared_receives_test, go_to_whoever_gets_a_message_first) {
   destroy_shared_receive_queue busy;
   busy.start(rig.objects, shared);
   EXPECT_TRUE(rig.await(busy).is(driver_error::busy));
-  EXPECT_TRUE(pairs[0]->receive(1).post({}).is(driver_error::bad_state)) << "it has none of its own";
+  EXPECT_TRUE(pairs[0]->receive(1).post({}).is(driver_error::bad_state))
+      << "it has none of its own";
   unsigned expected[2] = {};
   std::uint64_t next = 0;
   for (unsigned round = 0; round < 100; ++round) {
@@ -248,7 +247,8 @@ TEST_F(shared_receives_test, go_to_whoever_gets_a_message_first) {
     std::map<std::uint64_t, bool> out;
     for (unsigned i = 0; i < n; ++i) {
       out[next] = true;
-      const queues::data_entry entries[] = {target->entry(i * 64, 3), target->entry(i * 64 + 3, 61)};
+      const queues::data_entry entries[] = {target->entry(i * 64, 3),
+                                            target->entry(i * 64 + 3, 61)};
       ASSERT_TRUE(receives().post({.wr_id = next++, .list = entries, .entries = 2}).ok());
     }
     receives().ring();

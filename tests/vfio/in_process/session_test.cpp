@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <freehca/verified_traffic/traffic.hpp>
+
 #include "in_process_host.hpp"
 
 namespace freehca::verified_traffic {
@@ -48,6 +50,29 @@ TEST(session, does_not_sleep_behind_a_teardown_that_has_nothing_to_do) {
   host.ended = [&down] { return down.done(); };
   EXPECT_TRUE(s.await_cleanup(down).ok());
   EXPECT_FALSE(host.slept_behind_the_end);
+}
+
+/// What `hcactl ping` may be asked for, all of it on the modelled adapter.
+TEST(session, moves_verified_data_by_every_service) {
+  using layouts::qp_service;
+  for (const qp_service service : {qp_service::rc, qp_service::uc, qp_service::ud})
+    for (const bool shared : {false, true})
+      for (const bool counted : {false, true}) {
+        watchful_host host;
+        session s(host);
+        ASSERT_TRUE(s.open(false).ok());
+        ASSERT_TRUE(s.bring_up().ok());
+        const traffic_result r = run_traffic(
+            s, {.messages = 3, .service = service, .shared_receives = shared, .counted = counted});
+        EXPECT_TRUE(r.ok()) << static_cast<unsigned>(service) << shared << counted << ": "
+                            << r.wrong;
+        EXPECT_EQ(r.tallies.size(), service == qp_service::rc   ? 30u
+                                    : service == qp_service::uc ? 20u
+                                                                : 7u);
+        EXPECT_TRUE(s.objects().holdings().none());
+        EXPECT_TRUE(s.tear_down().ok());
+        EXPECT_EQ(host.machine.adapter().complaints(), 0u);
+      }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace freehca::verified_traffic {
 
-enum class transfer : std::uint8_t { send, rdma_write, rdma_read };
+enum class transfer : std::uint8_t { send, rdma_write, rdma_write_with_immediate, rdma_read };
 const char* name_of(transfer t);
 
 /// One line of the result: all messages of one kind and size.
@@ -30,7 +30,10 @@ struct packet_counts {
 
 struct traffic_options {
   unsigned port = 1;
-  unsigned messages = 300;  ///< of each kind and size
+  unsigned messages = 300;                                ///< of each kind and size
+  layouts::qp_service service = layouts::qp_service::rc;  ///< or uc, ud
+  bool shared_receives = false;  ///< both sides take them from a shared receive queue
+  bool counted = false;          ///< the sends complete to a queue that counts
 };
 
 struct traffic_result {
@@ -46,9 +49,10 @@ struct traffic_result {
 /// Bytes of memory that run_traffic() lets the device reach, beside session::dma_bytes().
 std::size_t traffic_bytes();
 
-/// Sends, RDMA writes and RDMA reads between two RC queue pairs of one port, which addresses itself
-/// by its LID, at sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, MTU +
-/// 1, 64 KiB, 1 MiB. Each message has bytes of its own; the receiver checks them, the length, and
+/// Messages between two queue pairs of one port, which addresses itself by its LID: of RC sends,
+/// RDMA writes and RDMA reads, of UC sends and RDMA writes with immediate data, of UD sends; at
+/// sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, and where a message
+/// may have several packets MTU + 1, 64 KiB, 1 MiB. Each message has bytes of its own; the receiver checks them, the length, and
 /// the bytes around. The port must be active.
 traffic_result run_traffic(session& on, const traffic_options& how,
                            const std::function<void(const tally&)>& progress = {});

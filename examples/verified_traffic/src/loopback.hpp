@@ -3,19 +3,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <freehca/verified_traffic/message.hpp>
 #include <freehca/verified_traffic/session.hpp>
+#include <freehca/verified_traffic/traffic.hpp>
 
 namespace freehca::verified_traffic {
 
-/// Two connected RC queue pairs of one port, each with memory, a region over it, and a completion
-/// queue. Addresses of the regions count from 0.
-class rc_loopback {
+/// Two queue pairs of one port that reach each other, each with memory, a region over it, and a
+/// completion queue. Addresses of the regions count from 0. Side 0 asks, side 1 answers.
+class loopback {
  public:
   static constexpr unsigned sides = 2;
 
-  rc_loopback(session& on, unsigned port) : session_(on), port_(port) {}
+  loopback(session& in, const traffic_options& how) : session_(in), how_(how) {}
 
   status open(std::size_t bytes, unsigned requests);
   /// Takes everything back, also what a failed open() left. Stops at the first error: what the
@@ -25,20 +27,20 @@ class rc_loopback {
 
   unsigned mtu() const;
   bool interrupted() const { return session_.host().interrupted(); }
+  bool datagrams() const { return how_.service == layouts::qp_service::ud; }
+  bool counts() const { return how_.counted; }
   scattered_memory& memory(unsigned side) { return *sides_[side].memory; }
   std::uint32_t key(unsigned side) const { return sides_[side].key; }
   queues::data_entry entry(unsigned side, std::size_t offset, std::size_t bytes) const {
     return {offset, static_cast<std::uint32_t>(bytes), sides_[side].key};
   }
-  queues::sq& sends(unsigned side) {
-    return session_.objects().find(sides_[side].queue)->rings.send;
-  }
-  queues::rq& receives(unsigned side) {
-    return session_.objects().find(sides_[side].queue)->rings.receive;
-  }
+  /// By side 0. A datagram is addressed to side 1.
+  status send(queues::send_request request);
+  /// By side 1, from its own receives or from those that are shared.
+  status receive(const queues::receive_request& request);
 
   /// The next completion of a side. transport_error::timeout: none came in ten seconds; ::gone;
-  /// cancelled.
+  /// cancelled. Where sends are counted, that of side 0 says no more than whether it succeeded.
   status next(unsigned side, queues::work_completion& to);
 
  private:
@@ -50,13 +52,19 @@ class rc_loopback {
     qp_handle queue;
   };
   status open_side(unsigned i, std::size_t bytes, unsigned requests);
+  status open_shared(unsigned requests);
   status connect(unsigned i);
-  template <class Destruction, class Handle>
-  status destroy(Handle& h);
+  bool take(unsigned side, queues::work_completion& to);
+  template <class K>
+  status destroy(handle<K>& h);
 
   session& session_;
-  unsigned port_;
+  traffic_options how_;
   pd_handle domain_;
+  srq_handle shared_;
+  handle<counting_completion_queue> counted_;
+  std::uint64_t seen_ = 0;  // of those counted
+  ah_handle peer_;
   endpoint sides_[sides];
 };
 
