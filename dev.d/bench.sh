@@ -10,6 +10,9 @@
 #   context_memory [--queue-pairs N] [--alive N] [--seed N]: how closely lent memory follows the
 #   queue pairs that are
 #     alive, in process
+#   driver [--runs N] [--json FILE] [--svg FILE]: instructions that our driver over VFIO and libmlx4
+#   over mlx4_ib take for
+#     the same work, in one guest, with their ratio
 #   lateness [--seconds N]: how late a timer of the test guest is while another process has the
 #   adapter do what costs it
 #     most, and while it is idle
@@ -30,10 +33,11 @@ done
 case ${1:-} in
   commands) known=' --in-process --queue-pairs --json --at-a-time --latency-ns --post-ns ' ;;
   context_memory) known=' --queue-pairs --alive --seed ' ;;
+  driver) known=' --runs --json --svg ' ;;
   lateness) known=' --seconds ' ;;
   rdma_write) known=' --rounds ' ;;
-  '') die "bench: say which one: commands, context_memory, lateness, rdma_write" ;;
-  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, lateness, rdma_write" ;;
+  '') die "bench: say which one: commands, context_memory, driver, lateness, rdma_write" ;;
+  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, lateness, rdma_write" ;;
 esac
 what=$1
 shift
@@ -77,6 +81,27 @@ if [[ $what == lateness ]]; then
   exec "$FREEHCA_ROOT/dev" guest --script bench/lateness/guest.sh --smp 1 --env "SECONDS_EACH=$seconds" \
     --program freehca_bench_timer_lateness --timeout $((180 + seconds * 15)) \
     --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+fi
+if [[ $what == driver ]]; then
+  runs=${given[--runs]:-3}
+  [[ $runs =~ ^[1-9]$ ]] || die "bench driver: --runs is a number from 1 to 9"
+  files=()
+  for option in --json --svg; do
+    [[ ! -v given[$option] ]] || files+=("$option" "$(realpath -m "${given[$option]}")")
+  done
+  cd "$FREEHCA_ROOT"
+  need script build
+  programs=(freehca_bench_driver_vfio freehca_bench_driver_linux)
+  step "bench: configure" cmake --preset host || die "CMake fails"
+  step "bench: build both programs" nice cmake --build --preset host --target "${programs[@]}" ||
+    die "the programs do not build"
+  "$FREEHCA_ROOT/dev" guest --prepare
+  case=tests/guest/cases/bench_driver.sh
+  mapfile -t how < <(sed -n 's/^# options: //p' "$case" | xargs -n 1)
+  step "bench: guest" "$FREEHCA_ROOT/dev" guest --script "$case" --env "RUNS=$runs" --timeout $((120 + runs * 120)) \
+    --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
+    die "the measurement in the guest failed"
+  exec /usr/bin/python3 -B bench/driver/compare.py "$FREEHCA_LOGS/bench-guest.log" "${files[@]}"
 fi
 in_process=${given[--in-process]:-no}
 unset 'given[--in-process]'

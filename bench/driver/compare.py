@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""compare.py LOG [--json FILE] [--svg FILE]: prints what the guest measured, a line of JSON in LOG
+for each figure, as a table of instructions with the ratio of our driver's to libmlx4's. The figures
+of the data path have to be the same in all runs; those of calls into a kernel are medians.
+"""
+import argparse
+import html
+import json
+import statistics
+import sys
+
+OURS, THEIRS = "freehca", "libmlx4"
+# Of each row: its name, and the figures that are added up in it, or taken away ("-").
+DATA_PATH = [
+    ("post", ["post"]),
+    ("poll", ["poll"]),
+    ("post and poll, one at a time", ["post", "poll"]),
+    *[
+        row
+        for n in (1, 8, 32)
+        for row in (
+            (f"post, batches of {n}", [f"post, batches of {n}"]),
+            (f"poll, batches of {n}", [f"poll, batches of {n}"]),
+            (f"post and poll, batches of {n}", [f"post, batches of {n}", f"poll, batches of {n}"]),
+        )
+    ],
+    *[
+        (name, [name])
+        for name in (
+            "post, 64 bytes inline",
+            "poll of an empty queue",
+            "post of a receive",
+            "poll of a receive",
+            "post of a shared receive",
+            "poll of a shared receive",
+            "post of a datagram",
+            "poll of a datagram's send",
+        )
+    ],
+]
+CALLS = [
+    (
+        "completion event: arm to callback",
+        ["one write with its completion event", "-post", "-poll"],
+    ),
+    *[
+        (name, [name])
+        for name in (
+            "create a queue pair",
+            "destroy a queue pair",
+            "register 1 MiB",
+            "deregister 1 MiB",
+            "register 1 MiB that VFIO has mapped",
+            "deregister 1 MiB that stays mapped",
+            "bring-up",
+            "bring-up without tables",
+        )
+    ],
+]
+COUNTS = [
+    (name, [name])
+    for name in (
+        "bring-up, commands",
+        "bring-up without tables, commands",
+        "bring-up, bytes of context memory lent",
+    )
+]
+
+
+def runs_in(log):
+    """[{(driver, row): figure}], one for each run."""
+    runs = []
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if not line.startswith("{"):
+                continue
+            figure = json.loads(line)
+            if "run" in figure:
+                runs.append({})
+            else:
+                runs[-1][figure["driver"], figure["row"]] = figure["instructions"]
+    return runs
+
+
+def total(run, driver, parts):
+    """None where the driver has no such figure."""
+    figures = [run.get((driver, part.removeprefix("-"))) for part in parts]
+    if None in figures:
+        return None
+    return sum(-f if part.startswith("-") else f for f, part in zip(figures, parts))
+
+
+def rows_of(runs, names):
+    for name, parts in names:
+        row = {"row": name}
+        for driver in (THEIRS, OURS):
+            figures = [total(run, driver, parts) for run in runs]
+            if None in figures:
+                continue
+            row[driver] = round(statistics.median(figures), 1)
+            if min(figures) != max(figures):
+                row.setdefault("differs", {})[driver] = [min(figures), max(figures)]
+        if OURS in row and THEIRS in row:
+            row["ratio"] = round(row[OURS] / row[THEIRS], 3)
+        if len(row) > 1:
+            yield row
+
+
+def text(figure):
+    if figure is None:
+        return "-"
+    return f"{figure:,.1f}" if figure < 1000 else f"{figure:,.0f}"
+
+
+def spread(row):
+    """How far the runs lie apart, as words; empty when they are the same."""
+    return ", ".join(
+        f"{driver} {text(least)} to {text(most)}"
+        for driver, (least, most) in row.get("differs", {}).items()
+        if most > 1.01 * least
+    )
+
+
+def print_rows(title, rows):
+    print(f"{title:<42} {THEIRS:>12} {OURS:>12} {'ratio':>6}")
+    for row in rows:
+        ratio = f"{row['ratio']:.2f}" if "ratio" in row else "-"
+        line = f"{row['row']:<42} {text(row.get(THEIRS)):>12} {text(row.get(OURS)):>12} {ratio:>6}"
+        print(f"{line}  {spread(row)}".rstrip())
+
+
+def chart(rows):
+    """A bar for each ratio, with a line where both are equal."""
+    rows = [row for row in rows if "ratio" in row]
+    label, width, step = 300, 420, 22
+    scale = width / max(1.0, *(row["ratio"] for row in rows))
+    height = 64 + step * len(rows)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{label + width + 190}" height="{height}" '
+        'font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+        '<text x="10" y="20" font-size="14">Instructions of the guest, freehca as a ratio of '
+        "libmlx4 and mlx4_ib (less is better)</text>",
+    ]
+    for i, row in enumerate(rows):
+        top, long = 36 + step * i, row["ratio"] * scale
+        colour = "#3b7a57" if row["ratio"] <= 1 else "#b3541e"
+        lines += [
+            f'<text x="{label - 8}" y="{top + 13}" text-anchor="end">{html.escape(row["row"])}</text>',
+            f'<rect x="{label}" y="{top}" width="{long:.1f}" height="{step - 6}" fill="{colour}"/>',
+            f'<text x="{label + long + 6:.1f}" y="{top + 13}">{row["ratio"]:.2f} '
+            f"({text(row[OURS])} of {text(row[THEIRS])})</text>",
+        ]
+    at = label + scale
+    lines += [
+        f'<line x1="{at:.1f}" y1="30" x2="{at:.1f}" y2="{height - 24}" stroke="black"/>',
+        f'<text x="{at:.1f}" y="{height - 8}" text-anchor="middle">1</text>',
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("log")
+    parser.add_argument("--json")
+    parser.add_argument("--svg")
+    options = parser.parse_args()
+    runs = runs_in(options.log)
+    if not runs or not all((d, "bring-up") in run for run in runs for d in (OURS, THEIRS)):
+        sys.exit(f"bench: {options.log} has no result of both drivers")
+    data, calls, counts = (list(rows_of(runs, names)) for names in (DATA_PATH, CALLS, COUNTS))
+    print_rows("instructions for each request", data)
+    print()
+    print_rows("instructions, the kernel's among them", calls)
+    print("(behind a row: how far its runs lie apart, where by more than 1 %)")
+    print()
+    print_rows("counts", counts)
+    print()
+    differ = [row for row in data if "differs" in row]
+    for row in differ:
+        print(f"not the same in all {len(runs)} runs: {row['row']}: {row['differs']}")
+    if not differ:
+        print(f"the figures for each request are the same in all {len(runs)} runs")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(
+                {"runs": len(runs), "data_path": data, "calls": calls, "counts": counts},
+                file,
+                indent=2,
+            )
+            file.write("\n")
+    if options.svg:
+        with open(options.svg, "w", encoding="utf-8") as file:
+            file.write(chart(data + calls))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// freehca_bench_driver_linux [bring-up]: what vfio.cpp does, by libibverbs' calls into libmlx4 over
+// Linux's mlx4_ib; or the bring-up alone, by modprobe.
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "counted.hpp"
+
+namespace {
+
+using namespace freehca::bench;
+
+alignas(4096) std::byte memory[region_bytes];
+
+// ---- What is counted: as a program calls it
+
+[[gnu::noinline]] std::uint64_t count_posts(ibv_qp* to, ibv_send_wr* requests, unsigned n,
+                                            unsigned batch) {
+  ibv_send_wr* bad = nullptr;
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch)
+    if (ibv_post_send(to, requests + i, &bad) != 0) fail("ibv_post_send");
+  return executed() - began;
+}
+
+[[gnu::noinline]] std::uint64_t count_receives(ibv_qp* to, ibv_recv_wr* requests, unsigned n) {
+  ibv_recv_wr* bad = nullptr;
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; ++i)
+    if (ibv_post_recv(to, requests + i, &bad) != 0) fail("ibv_post_recv");
+  return executed() - began;
+}
+
+[[gnu::noinline]] std::uint64_t count_shared(ibv_srq* to, ibv_recv_wr* requests, unsigned n) {
+  ibv_recv_wr* bad = nullptr;
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; ++i)
+    if (ibv_post_srq_recv(to, requests + i, &bad) != 0) fail("ibv_post_srq_recv");
+  return executed() - began;
+}
+
+[[gnu::noinline]] std::uint64_t count_polls(ibv_cq* of, ibv_wc* done, unsigned n, unsigned batch) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch) {
+    if (ibv_poll_cq(of, static_cast<int>(batch), done) != static_cast<int>(batch))
+      fail("completions are missing");
+    for (unsigned k = 0; k < batch; ++k)
+      if (done[k].status != IBV_WC_SUCCESS) fail("a request failed");
+  }
+  return executed() - began;
+}
+
+[[gnu::noinline]] std::uint64_t count_empty_polls(ibv_cq* of, ibv_wc* done, unsigned n) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; ++i)
+    if (ibv_poll_cq(of, 1, done) != 0) fail("a completion of nothing");
+  return executed() - began;
+}
+
+// ---- Objects
+
+struct device {
+  ibv_context* context = nullptr;
+  ibv_port_attr port{};
+  ibv_pd* domain = nullptr;
+  ibv_mr* region = nullptr;
+  ibv_comp_channel* channel = nullptr;
+  ibv_cq* sent = nullptr;
+  ibv_cq* received = nullptr;
+};
+
+ibv_qp* make(const device& in, unsigned requests, unsigned inline_bytes, ibv_srq* shared = nullptr,
+             ibv_qp_type type = IBV_QPT_RC) {
+  ibv_qp_init_attr a{};
+  a.send_cq = in.sent;
+  a.recv_cq = in.received;
+  a.srq = shared;
+  a.cap = {.max_send_wr = requests,
+           .max_recv_wr = shared != nullptr ? 0 : requests,
+           .max_send_sge = 1,
+           .max_recv_sge = 1,
+           .max_inline_data = inline_bytes};
+  a.qp_type = type;
+  a.sq_sig_all = 0;
+  ibv_qp* const q = ibv_create_qp(in.domain, &a);
+  if (q == nullptr) fail("ibv_create_qp");
+  return q;
+}
+
+// Each is its own peer.
+ibv_qp* connected(const device& in, ibv_qp* q) {
+  ibv_qp_attr a{};
+  a.qp_state = IBV_QPS_INIT;
+  a.port_num = 1;
+  a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) !=
+      0)
+    fail("to INIT");
+  a = {};
+  a.qp_state = IBV_QPS_RTR;
+  a.path_mtu = in.port.active_mtu;
+  a.dest_qp_num = q->qp_num;
+  a.max_dest_rd_atomic = 1;
+  a.ah_attr.dlid = in.port.lid;
+  a.ah_attr.port_num = 1;
+  if (ibv_modify_qp(q, &a,
+                    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
+    fail("to RTR");
+  a = {};
+  a.qp_state = IBV_QPS_RTS;
+  a.timeout = 14;
+  a.retry_cnt = 7;
+  a.rnr_retry = 7;
+  a.max_rd_atomic = 1;
+  if (ibv_modify_qp(q, &a,
+                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                        IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) != 0)
+    fail("to RTS");
+  return q;
+}
+
+ibv_qp* datagram_queue(const device& in) {
+  ibv_qp* const q = make(in, ring, 0, nullptr, IBV_QPT_UD);
+  ibv_qp_attr a{};
+  a.qp_state = IBV_QPS_INIT;
+  a.port_num = 1;
+  a.qkey = 0x1234;
+  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
+    fail("to INIT");
+  a.qp_state = IBV_QPS_RTR;
+  if (ibv_modify_qp(q, &a, IBV_QP_STATE) != 0) fail("to RTR");
+  a.qp_state = IBV_QPS_RTS;
+  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_SQ_PSN) != 0) fail("to RTS");
+  return q;
+}
+
+// ---- Rounds
+
+struct requests {
+  std::array<ibv_sge, ring> from{}, into{};
+  std::array<ibv_send_wr, ring> sends{};
+  std::array<ibv_recv_wr, ring> receives{};
+
+  requests(const device& in, ibv_wr_opcode opcode, unsigned batch, unsigned flags) {
+    const auto base = reinterpret_cast<std::uintptr_t>(memory);
+    for (unsigned i = 0; i < ring; ++i) {
+      from[i] = {base + i * message_bytes, message_bytes, in.region->lkey};
+      into[i] = {base + region_bytes / 2 + i * 128, 128, in.region->lkey};
+      sends[i].wr_id = i;
+      sends[i].next = (i + 1) % batch != 0 ? &sends[i + 1] : nullptr;
+      sends[i].sg_list = &from[i];
+      sends[i].num_sge = 1;
+      sends[i].opcode = opcode;
+      sends[i].send_flags = IBV_SEND_SIGNALED | flags;
+      sends[i].wr.rdma.remote_addr = into[i].addr;
+      sends[i].wr.rdma.rkey = in.region->rkey;
+      receives[i].wr_id = i;
+      receives[i].sg_list = &into[i];
+      receives[i].num_sge = 1;
+    }
+    unknown_memory(this);
+  }
+};
+
+ibv_wc done[64];
+
+request_cost writes(const device& in, ibv_qp* q, unsigned batch, unsigned flags) {
+  requests r(in, IBV_WR_RDMA_WRITE, batch, flags);
+  return for_each_request([&](unsigned n) {
+    round_cost c;
+    c.post = count_posts(q, r.sends.data(), n, batch);
+    let_device_work();
+    c.poll = count_polls(in.sent, done, n, batch);
+    return c;
+  });
+}
+
+// `post` posts n receives and counts.
+template <class Post>
+request_cost receives(const device& in, ibv_qp* q, Post post) {
+  requests r(in, IBV_WR_SEND, 1, 0);
+  return for_each_request([&](unsigned n) {
+    round_cost c;
+    c.post = post(r.receives.data(), n);
+    count_posts(q, r.sends.data(), n, 1);
+    let_device_work();
+    count_polls(in.sent, done, n, 1);
+    c.poll = count_polls(in.received, done, n, 1);
+    return c;
+  });
+}
+
+request_cost datagrams(const device& in, ibv_qp* q) {
+  ibv_ah_attr way{};
+  way.dlid = in.port.lid;
+  way.port_num = 1;
+  ibv_ah* const address = ibv_create_ah(in.domain, &way);
+  if (address == nullptr) fail("ibv_create_ah");
+  requests r(in, IBV_WR_SEND, 1, 0);
+  for (ibv_send_wr& w : r.sends) w.wr.ud = {address, q->qp_num, 0x1234};
+  const request_cost c = for_each_request([&](unsigned n) {
+    round_cost each;
+    count_receives(q, r.receives.data(), n);
+    each.post = count_posts(q, r.sends.data(), n, 1);
+    let_device_work();
+    each.poll = count_polls(in.sent, done, n, 1);
+    count_polls(in.received, done, n, 1);
+    return each;
+  });
+  if (ibv_destroy_ah(address) != 0) fail("ibv_destroy_ah");
+  return c;
+}
+
+// Arm, one write, sleep until its event, acknowledge, poll.
+double events(const idler& idle, const device& in, ibv_qp* q) {
+  requests r(in, IBV_WR_RDMA_WRITE, 1, 0);
+  return for_each_call(
+             idle, 16,
+             [&](unsigned) {
+               if (ibv_req_notify_cq(in.sent, 0) != 0) fail("ibv_req_notify_cq");
+               count_posts(q, r.sends.data(), 1, 1);
+               ibv_cq* of = nullptr;
+               void* cookie = nullptr;
+               if (ibv_get_cq_event(in.channel, &of, &cookie) != 0 || of != in.sent)
+                 fail("ibv_get_cq_event");
+               ibv_ack_cq_events(of, 1);
+               count_polls(in.sent, done, 1, 1);
+             },
+             [](unsigned) {})
+      .post;
+}
+
+device open() {
+  device in;
+  ibv_device** const all = ibv_get_device_list(nullptr);
+  if (all == nullptr || all[0] == nullptr) fail("no RDMA device");
+  in.context = ibv_open_device(all[0]);
+  if (in.context == nullptr) fail("ibv_open_device");
+  ibv_free_device_list(all);
+  if (ibv_query_port(in.context, 1, &in.port) != 0) fail("ibv_query_port");
+  in.domain = ibv_alloc_pd(in.context);
+  in.channel = ibv_create_comp_channel(in.context);
+  in.sent = ibv_create_cq(in.context, 2 * ring, nullptr, in.channel, 0);
+  in.received = ibv_create_cq(in.context, 2 * ring, nullptr, nullptr, 0);
+  std::memset(memory, 1, sizeof memory);
+  in.region = ibv_reg_mr(in.domain, memory, sizeof memory,
+                         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  if (in.domain == nullptr || in.channel == nullptr || in.sent == nullptr ||
+      in.received == nullptr || in.region == nullptr)
+    fail("objects");
+  return in;
+}
+
+void destroy(ibv_qp* q) {
+  if (ibv_destroy_qp(q) != 0) fail("ibv_destroy_qp");
+}
+
+void data_path(const device& in) {
+  ibv_qp* const plain = connected(in, make(in, ring, 0));
+  const request_cost single = writes(in, plain, 1, 0);
+  tell("post", single.post);
+  tell("poll", single.poll);
+  for (const unsigned batch : {1u, 8u, 32u}) {
+    const request_cost c = writes(in, plain, batch, 0);
+    const std::string of = std::to_string(batch);
+    tell(("post, batches of " + of).c_str(), c.post);
+    tell(("poll, batches of " + of).c_str(), c.poll);
+  }
+  tell("poll of an empty queue", for_each_request([&](unsigned n) {
+                                   return round_cost{count_empty_polls(in.sent, done, n), 0};
+                                 }).post);
+  ibv_qp* const in_place = connected(in, make(in, ring, message_bytes));
+  tell("post, 64 bytes inline", writes(in, in_place, 1, IBV_SEND_INLINE).post);
+  destroy(in_place);
+
+  const request_cost own =
+      receives(in, plain, [&](ibv_recv_wr* r, unsigned n) { return count_receives(plain, r, n); });
+  tell("post of a receive", own.post);
+  tell("poll of a receive", own.poll);
+
+  ibv_srq_init_attr a{};
+  a.attr = {.max_wr = ring, .max_sge = 1, .srq_limit = 0};
+  ibv_srq* const shared = ibv_create_srq(in.domain, &a);
+  if (shared == nullptr) fail("ibv_create_srq");
+  ibv_qp* const sharing = connected(in, make(in, ring, 0, shared));
+  const request_cost theirs =
+      receives(in, sharing, [&](ibv_recv_wr* r, unsigned n) { return count_shared(shared, r, n); });
+  tell("post of a shared receive", theirs.post);
+  tell("poll of a shared receive", theirs.poll);
+  destroy(sharing);
+  if (ibv_destroy_srq(shared) != 0) fail("ibv_destroy_srq");
+
+  ibv_qp* const datagram = datagram_queue(in);
+  const request_cost sent = datagrams(in, datagram);
+  tell("post of a datagram", sent.post);
+  tell("poll of a datagram's send", sent.poll);
+  destroy(datagram);
+  destroy(plain);
+}
+
+void calls(const idler& idle, const device& in) {
+  ibv_qp* const q = connected(in, make(in, ring, 0));
+  tell("one write with its completion event", events(idle, in, q));
+  destroy(q);
+  ibv_qp* queues[64];
+  const request_cost pairs = for_each_call(
+      idle, 8, [&](unsigned i) { queues[i] = make(in, 16, 0); },
+      [&](unsigned i) { destroy(queues[i]); });
+  tell("create a queue pair", pairs.post);
+  tell("destroy a queue pair", pairs.poll);
+  ibv_mr* regions[64];
+  const request_cost registered = for_each_call(
+      idle, 4,
+      [&](unsigned i) {
+        regions[i] = ibv_reg_mr(in.domain, memory, sizeof memory,
+                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+        if (regions[i] == nullptr) fail("ibv_reg_mr");
+      },
+      [&](unsigned i) {
+        if (ibv_dereg_mr(regions[i]) != 0) fail("ibv_dereg_mr");
+      });
+  tell("register 1 MiB", registered.post);
+  tell("deregister 1 MiB", registered.poll);
+}
+
+void modprobe(const char* module) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execlp("modprobe", "modprobe", module, nullptr);
+    _exit(127);
+  }
+  int how = 0;
+  if (child < 0 || waitpid(child, &how, 0) != child || how != 0) fail(module);
+}
+
+bool active(const char* state_file) {
+  const int file = ::open(state_file, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char text[32] = {};
+  const ssize_t got = read(file, text, sizeof text - 1);
+  close(file);
+  return got > 0 && std::strstr(text, "ACTIVE") != nullptr;
+}
+
+// Each look costs some thousand instructions and a command: few of them.
+void bring_up(const idler& idle) {
+  idle.go_on();
+  const std::uint64_t began = idle.others();
+  modprobe("mlx4_core");
+  modprobe("mlx4_ib");
+  for (unsigned looks = 0; !active("/sys/class/infiniband/mlx4_0/ports/1/state") ||
+                           !active("/sys/class/infiniband/mlx4_0/ports/2/state");
+       ++looks) {
+    if (looks == 500) fail("the ports are not active");
+    let_device_work();
+  }
+  const std::uint64_t took = idle.others() - began;
+  idle.rest();
+  tell("bring-up", static_cast<double>(took));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  tell_driver("libmlx4");
+  need_counted_clock();
+  const idler idle;
+  idle.need_idleness();
+  if (argc == 2 && std::strcmp(argv[1], "bring-up") == 0) {
+    bring_up(idle);
+    return EXIT_SUCCESS;
+  }
+  if (argc != 1) {
+    std::fprintf(stderr, "usage: %s [bring-up]\n", argv[0]);
+    return 2;
+  }
+  const device in = open();
+  data_path(in);
+  calls(idle, in);
+  if (ibv_dereg_mr(in.region) != 0 || ibv_destroy_cq(in.sent) != 0 ||
+      ibv_destroy_cq(in.received) != 0 || ibv_destroy_comp_channel(in.channel) != 0 ||
+      ibv_dealloc_pd(in.domain) != 0 || ibv_close_device(in.context) != 0)
+    fail("teardown");
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// freehca_bench_driver_vfio ADDRESS: how many instructions our driver takes for what a program does
+// with it, over VFIO: the peer of linux_ibverbs.cpp.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <freehca/verified_traffic/address_tables.hpp>
+#include <freehca/verified_traffic/report.hpp>
+#include <host.hpp>
+
+#include "counted.hpp"
+
+namespace {
+
+using namespace freehca;
+using namespace freehca::bench;
+using namespace freehca::queues;
+using verified_traffic::scattered_memory;
+using verified_traffic::session;
+using vfio_host::vfio_device;
+
+constexpr std::uint32_t qkey = 0x1234;
+
+void need(status s, const char* what) {
+  if (s.ok()) return;
+  std::fprintf(stderr, "bench: %s: %s\n", what, verified_traffic::words(s).c_str());
+  std::exit(EXIT_FAILURE);
+}
+
+// ---- What is counted: as a program calls it
+
+template <class Request>
+[[gnu::noinline]] std::uint64_t count_posts(sq& to, const Request* requests, unsigned n) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; ++i)
+    if (!to.post_and_ring(requests[i]).ok()) fail("a post");
+  return executed() - began;
+}
+
+[[gnu::noinline]] std::uint64_t count_batches(sq& to, const rdma_write* requests, unsigned n,
+                                              unsigned batch) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch) {
+    sq::batch posts(to);
+    for (unsigned k = 0; k < batch; ++k)
+      if (!posts.post(requests[i + k]).ok()) fail("a post in a batch");
+  }
+  return executed() - began;
+}
+
+template <class Queue>
+[[gnu::noinline]] std::uint64_t count_receives(Queue& to, const receive_request* requests,
+                                               unsigned n) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; ++i)
+    if (!to.post_and_ring(requests[i]).ok()) fail("a receive");
+  return executed() - began;
+}
+
+[[gnu::noinline]] std::uint64_t count_polls(cq& of, work_completion* done, unsigned n,
+                                            unsigned batch) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; i += batch) {
+    if (of.poll(done, batch) != batch) fail("completions are missing");
+    for (unsigned k = 0; k < batch; ++k)
+      if (!done[k].ok()) fail("a request failed");
+  }
+  return executed() - began;
+}
+
+[[gnu::noinline]] std::uint64_t count_empty_polls(cq& of, work_completion* done, unsigned n) {
+  const std::uint64_t began = executed();
+  for (unsigned i = 0; i < n; ++i)
+    if (of.poll(done, 1) != 0) fail("a completion of nothing");
+  return executed() - began;
+}
+
+// ---- The measurement
+
+class measurement {
+ public:
+  measurement(session& on, const idler& idle) : session_(on), idle_(idle) {}
+
+  void open() {
+    // With somebody to tell of completions, for the session has none.
+    need(objects().close(), "the session's objects");
+    const auto& how = session_.options();
+    const std::size_t bytes = verbs::storage_bytes(how.budget, how.objects);
+    storage_ = new (std::align_val_t{16}) std::byte[bytes];
+    verbs_events to;
+    to.context = this;
+    to.completion = [](void* self, cq_handle, void*) noexcept {
+      ++static_cast<measurement*>(self)->told_;
+    };
+    need(objects().open(session_.adapter(), how.budget, how.objects, storage_, bytes, to),
+         "objects");
+    const auto made = objects().create<protection_domain>();
+    need(made.ok() ? status() : made.error(), "protection domain");
+    domain_ = made.value();
+    const auto memory = session_.allocate_memory(region_bytes);
+    need(memory.ok() ? status() : memory.error(), "memory");
+    memory_ = memory.value();
+    region_ = make<memory_region>({.pd = domain_,
+                                   .pages = memory_->pages(),
+                                   .access = {.local_write = true, .remote_write = true}});
+    key_ = key_of(objects(), region_);
+    sent_ = make<completion_queue>({.entries = 2 * ring});
+    received_ = make<completion_queue>({.entries = 2 * ring});
+  }
+
+  void data_path() {
+    const qp_handle plain = connected(make<queue_pair>(of_size(ring)));
+    sq& sends = pair(plain).send;
+    fill();
+    const request_cost single = for_each_request([&](unsigned n) {
+      round_cost c;
+      c.post = count_posts(sends, writes_.data(), n);
+      let_device_work();
+      c.poll = count_polls(cq_of(sent_), done_, n, 1);
+      return c;
+    });
+    tell("post", single.post);
+    tell("poll", single.poll);
+    for (const unsigned batch : {1u, 8u, 32u}) {
+      const request_cost c = for_each_request([&](unsigned n) {
+        round_cost each;
+        each.post = count_batches(sends, writes_.data(), n, batch);
+        let_device_work();
+        each.poll = count_polls(cq_of(sent_), done_, n, batch);
+        return each;
+      });
+      const std::string of = std::to_string(batch);
+      tell(("post, batches of " + of).c_str(), c.post);
+      tell(("poll, batches of " + of).c_str(), c.poll);
+    }
+    tell("poll of an empty queue",
+         for_each_request([&](unsigned n) {
+           return round_cost{count_empty_polls(cq_of(sent_), done_, n), 0};
+         }).post);
+    auto inside = of_size(ring);
+    inside.inline_bytes = message_bytes;
+    const qp_handle in_place = connected(make<queue_pair>(inside));
+    tell("post, 64 bytes inline", for_each_request([&](unsigned n) {
+                                    round_cost c;
+                                    c.post = count_posts(pair(in_place).send, inlines_.data(), n);
+                                    let_device_work();
+                                    count_polls(cq_of(sent_), done_, n, 1);
+                                    return c;
+                                  }).post);
+    destroy(in_place);
+
+    const request_cost own = receives(pair(plain).receive, sends);
+    tell("post of a receive", own.post);
+    tell("poll of a receive", own.poll);
+    destroy(plain);
+    shared_receives();
+    datagrams();
+  }
+
+  void calls() {
+    const qp_handle q = connected(make<queue_pair>(of_size(ring)));
+    tell("one write with its completion event", for_each_call(
+                                                    idle_, 16,
+                                                    [&](unsigned) {
+                                                      const unsigned before = told_;
+                                                      cq_of(sent_).arm();
+                                                      count_posts(pair(q).send, writes_.data(), 1);
+                                                      while (told_ == before) session_.turn();
+                                                      count_polls(cq_of(sent_), done_, 1, 1);
+                                                    },
+                                                    [](unsigned) {})
+                                                    .post);
+    destroy(q);
+    std::array<qp_handle, 64> queues;
+    const request_cost pairs = for_each_call(
+        idle_, 8, [&](unsigned i) { queues[i] = make<queue_pair>(of_size(16)); },
+        [&](unsigned i) { destroy(queues[i]); });
+    tell("create a queue pair", pairs.post);
+    tell("destroy a queue pair", pairs.poll);
+    registrations();
+  }
+
+  void close() {
+    destroy(received_);
+    destroy(sent_);
+    destroy(region_);
+    need(objects().destroy(domain_), "protection domain");
+    need(objects().close(), "objects");
+    ::operator delete[](storage_, std::align_val_t{16});
+  }
+
+ private:
+  verbs& objects() { return session_.objects(); }
+  cq& cq_of(cq_handle h) { return objects().find(h)->rings; }
+  qp_rings& pair(qp_handle h) { return objects().find(h)->rings; }
+
+  template <class Kind>
+  handle<Kind> make(const typename Kind::attributes& a) {
+    create_object<Kind> c;
+    c.start(objects(), a);
+    need(session_.await(c), "a creation");
+    return c.made();
+  }
+  template <class Kind>
+  void destroy(handle<Kind> h) {
+    destroy_object<Kind> d;
+    d.start(objects(), h);
+    need(session_.await(d), "a destruction");
+  }
+
+  queue_pair_attributes of_size(std::uint32_t requests) const {
+    return {.pd = domain_,
+            .send_cq = sent_,
+            .receive_cq = received_,
+            .sends = requests,
+            .receives = requests};
+  }
+
+  // Each is its own peer.
+  qp_handle connected(qp_handle q) {
+    connection_attributes a;
+    a.remote_write = true;
+    a.qkey = qkey;
+    a.path_mtu = session_.adapter().port(1).active_mtu;
+    a.remote_qpn = qpn_of(objects(), q);
+    a.address.port = 1;
+    a.address.dlid = session_.adapter().port(1).lid;
+    for (const auto to :
+         {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
+      modify_queue_pair m;
+      m.start(objects(), q, to, a);
+      need(session_.await(m), "a transition");
+    }
+    return q;
+  }
+
+  void fill() {
+    static std::byte inside[message_bytes];
+    for (unsigned i = 0; i < ring; ++i) {
+      const data_entry from = {i * message_bytes, message_bytes, key_};
+      const remote_memory into = {region_bytes / 2 + i * 128, key_};
+      into_[i] = {into.address, 128, key_};
+      writes_[i] = {.wr_id = i, .remote = into, .data = from};
+      inlines_[i] = {.wr_id = i, .remote = into, .data = {inside, message_bytes}};
+      messages_[i] = {.wr_id = i, .data = from};
+      datagrams_[i] = {.wr_id = i, .data = from};
+      receives_[i] = {.wr_id = i, .list = &into_[i], .entries = 1};
+    }
+    unknown_memory(this);
+  }
+
+  template <class Queue>
+  request_cost receives(Queue& queue, sq& sends) {
+    return for_each_request([&](unsigned n) {
+      round_cost c;
+      c.post = count_receives(queue, receives_.data(), n);
+      count_posts(sends, messages_.data(), n);
+      let_device_work();
+      count_polls(cq_of(sent_), done_, n, 1);
+      c.poll = count_polls(cq_of(received_), done_, n, 1);
+      return c;
+    });
+  }
+
+  void shared_receives() {
+    const srq_handle shared = make<shared_receive_queue>({.pd = domain_, .receives = ring});
+    auto a = of_size(ring);
+    a.receives = 0;
+    a.shared = shared;
+    const qp_handle q = connected(make<queue_pair>(a));
+    const request_cost c = receives(objects().find(shared)->rings, pair(q).send);
+    tell("post of a shared receive", c.post);
+    tell("poll of a shared receive", c.poll);
+    destroy(q);
+    destroy(shared);
+  }
+
+  void datagrams() {
+    auto a = of_size(ring);
+    a.service = layouts::qp_service::ud;
+    const qp_handle q = connected(make<queue_pair>(a));
+    address_handle_attributes way{.pd = domain_};
+    way.address.dlid = session_.adapter().port(1).lid;
+    const auto made = objects().create<address_handle>(way);
+    need(made.ok() ? status() : made.error(), "address handle");
+    for (send_datagram& d : datagrams_)
+      d.to = {&objects().find(made.value())->address, qpn_of(objects(), q), qkey};
+    unknown_memory(this);
+    const request_cost sent = for_each_request([&](unsigned n) {
+      round_cost c;
+      count_receives(pair(q).receive, receives_.data(), n);
+      c.post = count_posts(pair(q).send, datagrams_.data(), n);
+      let_device_work();
+      c.poll = count_polls(cq_of(sent_), done_, n, 1);
+      count_polls(cq_of(received_), done_, n, 1);
+      return c;
+    });
+    tell("post of a datagram", sent.post);
+    tell("poll of a datagram's send", sent.poll);
+    destroy(q);
+    need(objects().destroy(made.value()), "address handle");
+  }
+
+  // As with ibv_reg_mr: memory of the program that the device did not reach before. And what of
+  // that is the driver's.
+  void registrations() {
+    alignas(4096) static std::byte memory[region_bytes];
+    unknown_memory(memory);
+    for (std::size_t i = 0; i < sizeof memory; i += 4096) memory[i] = std::byte{1};
+    const platform& host = session_.adapter().platform();
+    std::array<dma_region, 64> mapped;
+    std::array<mr_handle, 64> regions;
+    const auto region_over = [&](const dma_region& block) {
+      return make<memory_region>({.pd = domain_,
+                                  .pages = page_list(block, 12),
+                                  .virtual_address = block.device_address,
+                                  .access = {.local_write = true, .remote_write = true}});
+    };
+    const auto map = [&](unsigned i) {
+      mapped[i] = {memory, 0, sizeof memory};
+      need(host.operations->map_memory(host.context, memory, sizeof memory,
+                                       &mapped[i].device_address),
+           "map_memory");
+    };
+    const auto unmap = [&](unsigned i) {
+      need(host.operations->unmap_memory(host.context, mapped[i].device_address, sizeof memory),
+           "unmap_memory");
+    };
+    const request_cost all = for_each_call(
+        idle_, 4,
+        [&](unsigned i) {
+          map(i);
+          regions[i] = region_over(mapped[i]);
+        },
+        [&](unsigned i) {
+          destroy(regions[i]);
+          unmap(i);
+        });
+    tell("register 1 MiB", all.post);
+    tell("deregister 1 MiB", all.poll);
+    map(0);
+    const request_cost own = for_each_call(
+        idle_, 4, [&](unsigned i) { regions[i] = region_over(mapped[0]); },
+        [&](unsigned i) { destroy(regions[i]); });
+    unmap(0);
+    tell("register 1 MiB that VFIO has mapped", own.post);
+    tell("deregister 1 MiB that stays mapped", own.poll);
+  }
+
+  session& session_;
+  const idler& idle_;
+  std::byte* storage_ = nullptr;
+  unsigned told_ = 0;
+  pd_handle domain_;
+  scattered_memory* memory_ = nullptr;
+  mr_handle region_;
+  std::uint32_t key_ = 0;
+  cq_handle sent_, received_;
+  std::array<data_entry, ring> into_;
+  std::array<rdma_write, ring> writes_;
+  std::array<rdma_write_inline, ring> inlines_;
+  std::array<send, ring> messages_;
+  std::array<send_datagram, ring> datagrams_;
+  std::array<receive_request, ring> receives_;
+  work_completion done_[64];
+};
+
+int fail_with(const std::string& why) {
+  std::fprintf(stderr, "bench: %s\n", why.c_str());
+  return EXIT_FAILURE;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s ADDRESS\n", argv[0]);
+    return 2;
+  }
+  tell_driver("freehca");
+  need_counted_clock();
+  const idler idle;
+  idle.need_idleness();
+  const auto parsed = vfio_host::parse_pci_address(argv[1]);
+  if (!parsed) return fail_with(parsed.error().message);
+  const auto function = vfio_host::sysfs{}.read(*parsed);
+  if (!function) return fail_with(function.error().message);
+  verified_traffic::session_options size;
+  size.budget.queue_bytes += std::size_t{4} << 20;
+
+  idle.go_on();
+  const std::uint64_t began = idle.others();
+  auto opened = vfio_device::open(*function, session::dma_bytes(size) + 65 * region_bytes);
+  if (!opened) return fail_with(opened.error().message);
+  hcactl::vfio_surroundings host(std::move(*opened));
+  session s(host, size);
+  need(s.open(false), "open");
+  need(s.bring_up(), "bring-up");
+  const std::uint64_t alone = idle.others() - began;
+  if (!s.adapter().port(1).active() || !s.adapter().port(2).active())
+    return fail_with("the ports are not active");
+  tell("bring-up without tables", static_cast<double>(alone));
+  tell("bring-up without tables, commands",
+       static_cast<double>(s.adapter().info().commands_issued));
+  // As mlx4_ib does at once.
+  const std::uint64_t before = idle.others();
+  std::vector<verified_traffic::port_tables> tables;
+  need(read_address_tables(s, tables), "the ports' tables");
+  tell("bring-up", static_cast<double>(alone + idle.others() - before));
+  idle.rest();
+  const device_info info = s.adapter().info();
+  tell("bring-up, commands", static_cast<double>(info.commands_issued));
+  std::uint64_t context = 0;
+  for (const std::uint64_t bytes : info.lent_context) context += bytes;
+  tell("bring-up, bytes of context memory lent", static_cast<double>(context));
+
+  auto m = std::make_unique<measurement>(s, idle);
+  m->open();
+  m->data_path();
+  m->calls();
+  m->close();
+  need(s.tear_down(), "teardown");
+  return EXIT_SUCCESS;
+}
