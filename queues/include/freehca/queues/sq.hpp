@@ -187,6 +187,7 @@ class sq {
   /// The most that are prepared at once, so that no post takes much longer than others.
   static constexpr std::uint32_t most_prepared = 64;
 
+  [[gnu::noinline]] status post_any(const send_request& request);
   /// Settles what a run of requests needs that begins at head_, and leaves it in prepared_.
   /// `asker`: the number of the batch that asks, or 0. Its first request is counted already.
   [[gnu::noinline, gnu::cold]] status prepare(std::uint32_t asker);

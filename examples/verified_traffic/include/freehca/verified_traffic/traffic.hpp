@@ -52,8 +52,8 @@ std::size_t traffic_bytes();
 /// Messages between two queue pairs of one port, which addresses itself by its LID: of RC sends,
 /// RDMA writes and RDMA reads, of UC sends and RDMA writes with immediate data, of UD sends; at
 /// sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, and where a message
-/// may have several packets MTU + 1, 64 KiB, 1 MiB. Each message has bytes of its own; the receiver checks them, the length, and
-/// the bytes around. The port must be active.
+/// may have several packets MTU + 1, 64 KiB, 1 MiB. Each message has bytes of its own; the receiver
+/// checks them, the length, and the bytes around. The port must be active.
 traffic_result run_traffic(session& on, const traffic_options& how,
                            const std::function<void(const tally&)>& progress = {});
 
