@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""The litmus tests here: no execution ends as `exists` says, and one does as soon as any one barrier
-of the driver's, acquire or release is taken out. First the model itself, on tests whose answers are
-known from the literature."""
+"""The litmus tests here: no execution ends as `exists` says, and one does as soon as any one of the
+driver's barriers, acquires or releases is taken out. First the model itself, on tests whose answers
+are known from the literature."""
 
 import pathlib
 import sys
 
 import aarch64_model as model
 
-# The usual shapes (Alglave, Maranget, Tautschnig: "Herding Cats"; Pulte and others: "Simplifying Arm
-# Concurrency"): message passing, store buffering, load buffering, and so on, with what stands
+# The usual shapes (Alglave, Maranget, Tautschnig: "Herding Cats"; Pulte and others: "Simplifying
+# Arm Concurrency"): message passing, store buffering, load buffering, and so on, with what stands
 # between the two accesses of each thread; and whether aarch64 has them.
 FIRST_LAST = "{ x=0; y=0; 0:X1=x; 0:X2=y; 1:X1=x; 1:X2=y; }"
 

@@ -384,7 +384,7 @@ struct completion_world {
 using load_scenario = load_explorer::scenario;
 std::string explore(const load_scenario& one, const trial& which, barrier_sites& sites) {
   load_explorer explorer;
-  const std::string wrong = explorer.explore(one, which);
+  std::string wrong = explorer.explore(one, which);
   sites.merge(barrier_sites(explorer.sites()));
   return wrong;
 }
@@ -405,7 +405,7 @@ std::string one_place(load_run& run, completes kind, Take take) {
   }
   if (w.queue.dropped() != 0) return "a completion was dropped";
   for (unsigned i = 0; i < got.size() && i < 2; ++i)
-    if (const std::string wrong = w.judge(got[i], i, i == 1); !wrong.empty()) return wrong;
+    if (std::string wrong = w.judge(got[i], i, i == 1); !wrong.empty()) return wrong;
   return got.size() == 2 ? "" : "a completion too many or too few";
 }
 std::string polled(const trial& which, barrier_sites& sites, completes kind) {
@@ -634,7 +634,7 @@ std::string posted(Command& command, command_world& w, store_buffer& buffer, con
   EXPECT_EQ(w.commands.in_flight(), 1u);
   const store_buffer::view last = buffer.last();
   sites.merge(barrier_sites(buffer.sites()));
-  const std::string wrong = buffer.explore(
+  std::string wrong = buffer.explore(
       [&](const store_buffer::view& seen) -> std::string {
         const std::byte* const go = bytes_of(w.words) + hcr{}.go.offset;
         if ((seen.word(go) >> hcr{}.go.lo & 1) == 0) return {};

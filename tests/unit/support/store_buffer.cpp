@@ -76,15 +76,15 @@ bool always_ordered(machine m, access_kind before, access_kind behind) {
 // --- stores ----------------------------------------------------------------------------------
 
 const std::byte* store_buffer::view::at(const std::byte* host) const {
-  for (const part& p : parts)
+  for (const part& p : parts_)
     if (host >= p.host && host < p.host + p.bytes.size()) return p.bytes.data() + (host - p.host);
   std::abort();
 }
 
 void store_buffer::record() {
-  before_.parts.clear();
+  before_.parts_.clear();
   for (const extent& e : watched_)
-    before_.parts.push_back({e.host, std::vector<std::byte>(e.host, e.host + e.bytes)});
+    before_.parts_.push_back({e.host, std::vector<std::byte>(e.host, e.host + e.bytes)});
   recording_ = true;
 }
 
@@ -121,7 +121,7 @@ store_buffer::view store_buffer::moment(const set& seen) const {
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (!seen[i]) continue;
     const piece& p = pieces_[i];
-    for (view::part& part : v.parts)
+    for (view::part& part : v.parts_)
       if (p.to >= part.host && p.to < part.host + part.bytes.size())
         std::memcpy(part.bytes.data() + (p.to - part.host), p.bytes.data(), p.bytes.size());
   }
@@ -333,7 +333,7 @@ std::string load_explorer::explore(const scenario& one, const trial& which) {
   for (runs_ = 0;;) {
     if (++runs_ > most_runs) return "more runs than the bound";
     load_run run(which, choices);
-    const std::string wrong = one(run);
+    std::string wrong = one(run);
     sites_.insert(run.sites_.begin(), run.sites_.end());
     if (!wrong.empty() && run.feasible()) return wrong;
     // The next choice of all, from the last backwards; a run with other moments begins anew.

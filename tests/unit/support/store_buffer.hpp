@@ -11,12 +11,12 @@
 #pragma once
 
 #include <bitset>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support/routed_accesses.hpp"
@@ -38,7 +38,9 @@ bool always_ordered(machine m, access_kind before, access_kind behind);
 struct barrier_site {
   std::string file;
   unsigned line = 0;
-  auto operator<=>(const barrier_site&) const = default;
+  friend bool operator<(const barrier_site& a, const barrier_site& b) {
+    return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+  }
   std::string text() const { return file + ":" + std::to_string(line); }
 };
 using barrier_sites = std::set<barrier_site>;
@@ -68,7 +70,7 @@ class store_buffer : public access_listener {
       const std::byte* host;
       std::vector<std::byte> bytes;
     };
-    std::vector<part> parts;
+    std::vector<part> parts_;
   };
   /// What is wrong with such a moment; empty: nothing.
   using observer = std::function<std::string(const view&)>;
