@@ -13,7 +13,7 @@ namespace freehca::verified_traffic {
 /// virtual clock, which moves only here.
 class in_process_host : public surroundings {
  public:
-  explicit in_process_host(const in_process::machine_options& how = {}) : machine(how) {}
+  explicit in_process_host(const in_process::machine_options& options = {}) : machine(options) {}
   freehca::platform platform() override { return machine.platform(); }
   void wait(std::uint64_t deadline) override {
     // A driver that wants to look again at once still takes some time to do so.

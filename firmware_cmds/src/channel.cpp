@@ -207,7 +207,7 @@ void channel::settle() {
       settlements_due_ = true;
       continue;
     }
-    const settlement how = s.how;
+    const settlement end = s.end;
     list<lease> leases;
     while (lease* l = s.leases.pop_front()) {
       l->in_doubt_ = false;
@@ -216,7 +216,7 @@ void channel::settle() {
     }
     free_slot(s);
     while (lease* l = leases.pop_front())
-      if (l->settle_ != nullptr) l->settle_(*l, how, l->context_);
+      if (l->settle_ != nullptr) l->settle_(*l, end, l->context_);
   }
 }
 

@@ -104,9 +104,9 @@ void channel::answer(command_slot& s, std::uint8_t raw_status, std::uint64_t out
   end(c, outcome);
 }
 
-void channel::answer_late(command_slot& s, const settlement& how) {
-  if (!how.by_reset) ++statistics_.late;
-  s.how = how;
+void channel::answer_late(command_slot& s, const settlement& end) {
+  if (!end.by_reset) ++statistics_.late;
+  s.end = end;
   s.state = command_slot::use::settled;
   settlements_due_ = true;
 }

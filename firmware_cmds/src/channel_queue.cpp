@@ -20,19 +20,19 @@ command& command_client::lane_queue::first() {
   return r == nullptr || (f != nullptr && f->order_ < r->order_) ? *f : *r;
 }
 
-void channel::submit(command_client& by, command& c) {
+void channel::submit(command_client& client, command& c) {
   if (!c.startable()) return;
   c.begin(&on_cancel, this);
   c.ended_ = false;
   c.slot_ = command::no_slot;
-  c.client_ = &by;
+  c.client_ = &client;
   c.order_ = ++order_;
   c.posted_at_ = 0;
   c.output_immediate_ = 0;
   ++statistics_.submitted;
-  ++by.submitted_;
+  ++client.submitted_;
 
-  const bool admitted = is_open() && (&by == &own_ || admits_clients_);
+  const bool admitted = is_open() && (&client == &own_ || admits_clients_);
   c.queued_at_ = is_open() ? platform_.now() : 0;
   const command_request& r = c.request;
   using form = command_request::form;
@@ -48,7 +48,7 @@ void channel::submit(command_client& by, command& c) {
                             : failure_);
   }
   ++queued_;
-  ++by.queued_;
+  ++client.queued_;
   if (c.deadline() < earliest_queued_) earliest_queued_ = c.deadline();
   fresh_ = true;
   if (r.key.kind != object_kind::none) {

@@ -45,13 +45,13 @@ void key_lines::add(key_line& line, const object_key& key) {
   *at = &line;
 }
 
-void key_lines::replace(key_line& line, key_line& by) {
-  *place_of(line.rank, line.key) = &by;
-  by.low = line.low;
-  by.high = line.high;
-  by.rank = line.rank;
-  by.key = line.key;
-  by.waiting.take_all(line.waiting);
+void key_lines::replace(key_line& line, key_line& successor) {
+  *place_of(line.rank, line.key) = &successor;
+  successor.low = line.low;
+  successor.high = line.high;
+  successor.rank = line.rank;
+  successor.key = line.key;
+  successor.waiting.take_all(line.waiting);
   line.key = {};
 }
 

@@ -218,15 +218,15 @@ void context_tables::take_back(block& b) {
   --blocks_lent_;
 }
 
-void context_tables::settled(lease&, const settlement& how, void* of) noexcept {
+void context_tables::settled(lease&, const settlement& end, void* of) noexcept {
   block& b = *static_cast<block*>(of);
   context_tables& self = *b.owner;
   if (b.state != block_state::doubtful) return;
   self.fresh_ = true;
-  if (how.by_reset) return self.take_back(b);
+  if (end.by_reset) return self.take_back(b);
   const bool was_unmap = b.unmap_in_doubt;
   b.unmap_in_doubt = false;
-  if (was_unmap == how.answer.ok()) {
+  if (was_unmap == end.answer.ok()) {
     // Taken back late, or never lent.
     self.take_back(b);
   } else if (was_unmap) {

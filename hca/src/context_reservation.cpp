@@ -29,28 +29,28 @@ const number_allocator* numbers_of(const number_spaces& n, context_group group) 
 
 }  // namespace
 
-void context_reservation::reserve(device& on, context_group group, std::uint32_t objects) {
-  const bool holds = held_ && epoch_ == on.contexts().epoch();
-  if (!on.up() || holds) return on.refuse(*this, driver_error::bad_state);
-  const number_allocator* const numbers = numbers_of(on.numbers(), group);
-  if (numbers == nullptr) return on.refuse(*this, driver_error::unsupported);
+void context_reservation::reserve(device& adapter, context_group group, std::uint32_t objects) {
+  const bool holds = held_ && epoch_ == adapter.contexts().epoch();
+  if (!adapter.up() || holds) return adapter.refuse(*this, driver_error::bad_state);
+  const number_allocator* const numbers = numbers_of(adapter.numbers(), group);
+  if (numbers == nullptr) return adapter.refuse(*this, driver_error::unsupported);
   // The lowest free number is given out: with so many taken or resting it lies below the sum of
   // all.
   const std::uint64_t wanted = std::uint64_t{objects} + numbers->out() + numbers->most_resting();
   from_ = numbers->first();
   count_ = wanted < numbers->total() ? static_cast<std::uint32_t>(wanted) : numbers->total();
-  epoch_ = on.contexts().epoch();
+  epoch_ = adapter.contexts().epoch();
   together_ = true;
-  on.contexts().map(*this, group, from_, objects == 0 ? 0 : count_);
+  adapter.contexts().map(*this, group, from_, objects == 0 ? 0 : count_);
 }
 
-void context_reservation::release(device& on) {
-  if (!held_) return on.refuse(*this, driver_error::bad_state);
-  if (!on.contexts().is_open() || on.contexts().epoch() != epoch_) {
+void context_reservation::release(device& adapter) {
+  if (!held_) return adapter.refuse(*this, driver_error::bad_state);
+  if (!adapter.contexts().is_open() || adapter.contexts().epoch() != epoch_) {
     held_ = false;
-    return on.refuse(*this, {});
+    return adapter.refuse(*this, {});
   }
-  on.contexts().unmap(*this, group_, from_, count_);
+  adapter.contexts().unmap(*this, group_, from_, count_);
 }
 
 }  // namespace freehca

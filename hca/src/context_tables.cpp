@@ -10,11 +10,11 @@
 
 namespace freehca {
 
-void context_tables::open(const budget& b, const context_layout& layout, const platform& on,
+void context_tables::open(const budget& b, const context_layout& layout, const platform& host,
                           channel& commands, page_lender& lender, std::byte* storage) {
   layout_ = &layout;
   ++epoch_;
-  platform_ = on;
+  platform_ = host;
   commands_ = &commands;
   lender_ = &lender;
   most_spares_ = b.spare_context_blocks;

@@ -26,23 +26,23 @@ unsigned end_all(list<operation>& refused) {
 }
 }  // namespace
 
-status device::open(const device_setup& how) {
+status device::open(const device_setup& setup) {
   if (state_ != device_state::closed) return driver_error::bad_state;
-  if (how.platform.operations == nullptr) return driver_error::bad_argument;
-  const platform_operations known = known_part_of(*how.platform.operations);
+  if (setup.platform.operations == nullptr) return driver_error::bad_argument;
+  const platform_operations known = known_part_of(*setup.platform.operations);
   const platform_operations* const p = &known;
   if (p->map_bar == nullptr || p->read_configuration == nullptr ||
       p->write_configuration == nullptr || p->allocate_dma == nullptr || p->free_dma == nullptr ||
-      p->now == nullptr || how.health_interval == 0 || !device_plan::sound(how.budget) ||
-      how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
+      p->now == nullptr || setup.health_interval == 0 || !device_plan::sound(setup.budget) ||
+      setup.storage == nullptr || reinterpret_cast<std::uintptr_t>(setup.storage) % 16 != 0)
     return driver_error::bad_argument;
-  if (how.storage_bytes < storage_bytes(how.budget)) return lacks(budget::item::storage);
+  if (setup.storage_bytes < storage_bytes(setup.budget)) return lacks(budget::item::storage);
   operations_ = known;
-  function_.open(how.platform, operations_);
-  setup_ = how;
+  function_.open(setup.platform, operations_);
+  setup_ = setup;
   setup_.platform.operations = &operations_;
-  FREEHCA_TRY(p->map_bar(how.platform.context, 0, &bar0_));
-  FREEHCA_TRY(p->map_bar(how.platform.context, 2, &bar2_));
+  FREEHCA_TRY(p->map_bar(setup.platform.context, 0, &bar0_));
+  FREEHCA_TRY(p->map_bar(setup.platform.context, 2, &bar2_));
   if (bar0_.bytes < layouts::bar0::size) return transport_error::bad_reply;
   FREEHCA_TRY(control_.open(setup_.budget, setup_.platform, setup_.storage));
   state_ = device_state::down;
@@ -154,12 +154,12 @@ device_holdings device::holdings() const {
   return h;
 }
 
-void device::lent_area::settled(lease&, const settlement& how, void* of) noexcept {
+void device::lent_area::settled(lease&, const settlement& end, void* of) noexcept {
   auto& area = *static_cast<lent_area*>(of);
-  if (how.by_reset) return;
+  if (end.by_reset) return;
   // The step that sent the command may see it after this, when the answer came right behind a
   // cancel().
-  if (how.answer.ok()) area.lent_before = area.lent;
+  if (end.answer.ok()) area.lent_before = area.lent;
   else area.lent = area.lent_before;
 }
 

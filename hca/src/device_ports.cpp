@@ -15,10 +15,10 @@ layouts::port_type link_layer_in(const layouts::image<layouts::query_port>& answ
 
 }  // namespace
 
-void port_control::settled(lease&, const settlement& how, void* port) noexcept {
+void port_control::settled(lease&, const settlement& end, void* port) noexcept {
   auto& p = *static_cast<port_control*>(port);
   p.changing = false;
-  if (!how.by_reset) p.open = how.answer.ok() ? p.wanted : !p.wanted;
+  if (!end.by_reset) p.open = end.answer.ok() ? p.wanted : !p.wanted;
 }
 
 bool device_ports::changing() const {

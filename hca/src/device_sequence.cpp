@@ -159,9 +159,9 @@ status device_sequence::settle_effect() {
   return s;
 }
 
-void device_sequence::effect_settled(lease&, const settlement& how, void* self) noexcept {
+void device_sequence::effect_settled(lease&, const settlement& end, void* self) noexcept {
   auto& s = *static_cast<device_sequence*>(self);
-  if (s.effect_ != nullptr && !how.by_reset && !how.answer.ok()) *s.effect_ = false;
+  if (s.effect_ != nullptr && !end.by_reset && !end.answer.ok()) *s.effect_ = false;
   s.effect_ = nullptr;
 }
 

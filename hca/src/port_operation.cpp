@@ -18,20 +18,20 @@ status port_operation::check() const {
   return p.open == open_ ? status(driver_error::bad_state) : status();
 }
 
-void port_operation::start(device& on, unsigned port, bool open) {
+void port_operation::start(device& adapter, unsigned port, bool open) {
   if (!startable()) return;
-  device_ = &on;
+  device_ = &adapter;
   port_ = port;
   open_ = open;
   attempt_ = 0;
-  if (const status s = check(); !s.ok()) return on.refuse(*this, s);
+  if (const status s = check(); !s.ok()) return adapter.refuse(*this, s);
   begin(&on_cancel, this);
-  on.ports_.control(port).changing = true;
-  on.ports_.limit(*this);
+  adapter.ports_.control(port).changing = true;
+  adapter.ports_.limit(*this);
   if (!open) return change();
   query_.restart();
   query_.then(&asked, this);
-  query_.start(on.commands(), port);
+  query_.start(adapter.commands(), port);
 }
 
 void port_operation::limit() {

@@ -18,22 +18,23 @@ using verified_traffic::session;
 using vfio_host::outcome;
 using vfio_host::pci_function;
 
-outcome<pci_function> find(const common_options& how) {
-  const auto address = vfio_host::parse_pci_address(how.address);
+outcome<pci_function> find(const common_options& options) {
+  const auto address = vfio_host::parse_pci_address(options.address);
   if (!address) return address.error();
-  return vfio_host::sysfs{how.sysfs}.read(*address);
+  return vfio_host::sysfs{options.sysfs}.read(*address);
 }
 
 // `more_bytes`: that the device is going to reach beside what the session needs.
-int with_session(const common_options& how, bool take_over, std::size_t more_bytes,
+int with_session(const common_options& options, bool take_over, std::size_t more_bytes,
                  const work& doing, const verified_traffic::session_options& size = {}) {
-  const auto function = find(how);
-  if (!function) return report(function.error(), how.json);
+  const auto function = find(options);
+  if (!function) return report(function.error(), options.json);
   auto device = vfio_host::vfio_device::open(*function, session::dma_bytes(size) + more_bytes);
-  if (!device) return report(device.error(), how.json);
+  if (!device) return report(device.error(), options.json);
   vfio_surroundings host(std::move(*device));
   session s(host, size);
-  workplace at{.on = s, .address = function->address.text(), .json = how.json, .verdict = {}};
+  workplace at{
+      .driver = s, .address = function->address.text(), .json = options.json, .verdict = {}};
   at.verdict = [&](status outcome, const char* task) {
     return verdict(host, s, outcome, task, at.address);
   };
@@ -42,9 +43,9 @@ int with_session(const common_options& how, bool take_over, std::size_t more_byt
 
 }  // namespace
 
-int list(const common_options& how) {
-  const auto adapters = vfio_host::sysfs{how.sysfs}.adapters();
-  if (how.json) {
+int list(const common_options& options) {
+  const auto adapters = vfio_host::sysfs{options.sysfs}.adapters();
+  if (options.json) {
     nlohmann::json all = nlohmann::json::array();
     for (const pci_function& f : adapters) all.push_back(to_json(f));
     fmt::print("{}\n", all.dump(2));
@@ -56,39 +57,41 @@ int list(const common_options& how) {
   return 0;
 }
 
-int info(const common_options& how) {
-  const auto function = find(how);
-  if (!function) return report(function.error(), how.json);
-  if (function->model() == nullptr) return report(*unusable(*function), how.json);
+int info(const common_options& options) {
+  const auto function = find(options);
+  if (!function) return report(function.error(), options.json);
+  if (function->model() == nullptr) return report(*unusable(*function), options.json);
   const auto obstacle = unusable(*function);
   nlohmann::json j = to_json(*function);
   j["usable"] = !obstacle;
   if (obstacle) j["obstacle"] = obstacle->message;
-  if (!how.json) {
+  if (!options.json) {
     fmt::print("{}subsystem  {:04x}:{:04x}\n", to_text(*function), function->subsystem_vendor,
                function->subsystem);
     for (const std::string& other : function->others)
       fmt::print("shares its IOMMU group with {}\n", other);
   }
   if (obstacle) {
-    fmt::print("{}\n", how.json ? j.dump(2) : obstacle->message);
+    fmt::print("{}\n", options.json ? j.dump(2) : obstacle->message);
     return 0;
   }
-  return with_session(how, false, 0, with_adapter([&j](workplace& at) { return inform(at, j); }));
+  return with_session(options, false, 0,
+                      with_adapter([&j](workplace& at) { return inform(at, j); }));
 }
 
-int up(const common_options& how, const up_options& what) {
-  return with_session(
-      how, false, 0, with_adapter([&what](workplace& at) { return stay_up(at, what); }), what.size);
+int up(const common_options& options, const up_options& what) {
+  return with_session(options, false, 0,
+                      with_adapter([&what](workplace& at) { return stay_up(at, what); }),
+                      what.size);
 }
 
-int ping(const common_options& how, const ping_options& traffic) {
-  return with_session(how, false, verified_traffic::traffic_bytes(),
+int ping(const common_options& options, const ping_options& traffic) {
+  return with_session(options, false, verified_traffic::traffic_bytes(),
                       with_adapter([&traffic](workplace& at) { return move_data(at, traffic); }));
 }
 
-int reset(const common_options& how) {
-  return with_session(how, true, 0, reset_adapter);
+int reset(const common_options& options) {
+  return with_session(options, true, 0, reset_adapter);
 }
 
 }  // namespace freehca::hcactl

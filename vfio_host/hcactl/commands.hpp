@@ -26,10 +26,10 @@ struct up_options {
 
 // Each prints its result to standard output, or one message to standard error, and returns the exit
 // code: 0, or a vfio_host::trouble.
-int list(const common_options& how);
-int info(const common_options& how);
-int up(const common_options& how, const up_options& what);
-int ping(const common_options& how, const ping_options& traffic);
-int reset(const common_options& how);
+int list(const common_options& options);
+int info(const common_options& options);
+int up(const common_options& options, const up_options& what);
+int ping(const common_options& options, const ping_options& traffic);
+int reset(const common_options& options);
 
 }  // namespace freehca::hcactl

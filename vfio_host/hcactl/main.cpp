@@ -24,15 +24,15 @@ int main(int argc, char** argv) {
       "24 port not active; 25 refused by the system; 26 wanted back by the kernel; 130 "
       "interrupted.\n"
       "Above 100 otherwise: wrong usage.");
-  common_options how;
+  common_options options;
   ping_options traffic{.messages = 20};
-  app.add_flag("--json", how.json, "machine-readable output");
-  app.add_option("--sysfs", how.sysfs, "another place of sysfs, for tests")->group("");
+  app.add_flag("--json", options.json, "machine-readable output");
+  app.add_option("--sysfs", options.sysfs, "another place of sysfs, for tests")->group("");
   app.fallthrough();
 
   const auto with_address = [&](const char* name, const char* what) {
     CLI::App* c = app.add_subcommand(name, what);
-    c->add_option("address", how.address, "PCI address, such as 0000:03:00.0")->required();
+    c->add_option("address", options.address, "PCI address, such as 0000:03:00.0")->required();
     return c;
   };
   const CLI::App* list_command =
@@ -78,11 +78,11 @@ int main(int argc, char** argv) {
                          "the sends complete to a completion queue that counts");
   CLI11_PARSE(app, argc, argv);
 
-  if (*list_command) return list(how);
-  if (*info_command) return info(how);
+  if (*list_command) return list(options);
+  if (*info_command) return info(options);
   held.size.budget.completion_event_queues = event_queues - 1;
-  if (*up_command) return up(how, held);
-  if (*ping_command) return ping(how, traffic);
-  if (*reset_command) return reset(how);
+  if (*up_command) return up(options, held);
+  if (*ping_command) return ping(options, traffic);
+  if (*reset_command) return reset(options);
   return 0;
 }

@@ -16,16 +16,16 @@ namespace freehca::hcactl {
 using vfio_host::failure;
 using vfio_host::trouble;
 
-failure verdict(const vfio_surroundings& host, verified_traffic::session& on, status s,
+failure verdict(const vfio_surroundings& host, verified_traffic::session& driver, status s,
                 const char* doing, const std::string& address) {
   return verdict({.outcome = s,
-                  .failed = on.adapter().failure(),
+                  .failed = driver.adapter().failure(),
                   .interrupted = host.interrupted(),
                   .wanted_back = host.wanted_back(),
                   .refusal = host.device().last_refusal(),
                   .locked_bytes = host.device().locked_bytes(),
-                  .memory_bytes = verified_traffic::session::memory_bytes(on.options()),
-                  .sized = sized(on.options().budget)},
+                  .memory_bytes = verified_traffic::session::memory_bytes(driver.options()),
+                  .sized = sized(driver.options().budget)},
                  doing, address);
 }
 
@@ -81,7 +81,7 @@ std::string too_large_or_small(const circumstances& of, status cause, const std:
                        address, cause.where() == 0 ? "all together" : name_of(what));
   }
   if (!of.sized) return {};
-  // The firmware's own area does not depend on the tables' sizes: what it wants is the firmware's
+  // The firmware's own area does not depend driver the tables' sizes: what it wants is the firmware's
   // doing.
   if (cause.is(driver_error::exceeds_limits) && what == budget::item::auxiliary_area)
     return fmt::format(

@@ -26,7 +26,7 @@ struct circumstances {
 
 /// What it means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
 vfio_host::failure verdict(const circumstances& of, const char* doing, const std::string& address);
-vfio_host::failure verdict(const vfio_surroundings& host, verified_traffic::session& on, status s,
-                           const char* doing, const std::string& address);
+vfio_host::failure verdict(const vfio_surroundings& host, verified_traffic::session& driver,
+                           status s, const char* doing, const std::string& address);
 
 }  // namespace freehca::hcactl

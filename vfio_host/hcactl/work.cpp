@@ -19,14 +19,14 @@ using vfio_host::failure;
 using vfio_host::trouble;
 
 int run(workplace& at, bool take_over, const work& doing) {
-  if (const status opened = at.on.open(take_over); !opened.ok())
+  if (const status opened = at.driver.open(take_over); !opened.ok())
     return report(at.verdict(opened, "opening"), at.json);
   const findings found = doing(at);
   std::optional<failure> why;
   if (!found) why = found.error();
-  const status down = at.on.tear_down();
+  const status down = at.driver.tear_down();
   if (!why && !down.ok()) why = at.verdict(down, "teardown");
-  if (const device_holdings left = at.on.adapter().holdings(); !why && !left.none())
+  if (const device_holdings left = at.driver.adapter().holdings(); !why && !left.none())
     why = failure{trouble::system,
                   fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
                               "program",
@@ -39,7 +39,7 @@ int run(workplace& at, bool take_over, const work& doing) {
 
 work with_adapter(work doing) {
   return [doing = std::move(doing)](workplace& at) -> findings {
-    if (const status up = at.on.bring_up(); !up.ok()) return at.verdict(up, "bring-up");
+    if (const status up = at.driver.bring_up(); !up.ok()) return at.verdict(up, "bring-up");
     return doing(at);
   };
 }
@@ -51,36 +51,36 @@ findings inform(workplace& at, nlohmann::json about) {
 }
 
 findings report_adapter(workplace& at) {
-  if (!at.json) fmt::print("{}", verified_traffic::to_text(at.on.adapter()));
-  return verified_traffic::to_json(at.on.adapter());
+  if (!at.json) fmt::print("{}", verified_traffic::to_text(at.driver.adapter()));
+  return verified_traffic::to_json(at.driver.adapter());
 }
 
 findings stay_up(workplace& at, const up_options& what) {
   std::vector<verified_traffic::port_tables> tables;
   if (what.tables)
-    if (const status s = read_address_tables(at.on, tables); !s.ok())
+    if (const status s = read_address_tables(at.driver, tables); !s.ok())
       return at.verdict(s, "reading the tables");
-  nlohmann::json document = verified_traffic::to_json(at.on.adapter());
+  nlohmann::json document = verified_traffic::to_json(at.driver.adapter());
   if (what.tables) document["tables"] = verified_traffic::to_json(tables);
   if (!at.json)
-    fmt::print("{}{}", verified_traffic::to_text(at.on.adapter()),
+    fmt::print("{}{}", verified_traffic::to_text(at.driver.adapter()),
                verified_traffic::to_text(tables));
   if (!what.hold) return document;
   if (!at.json) fmt::print("held       until SIGINT or SIGTERM\n");
   std::fflush(stdout);
-  while (!at.on.host().interrupted()) {
-    at.on.turn();
-    if (at.on.adapter().state() != device_state::up)
+  while (!at.driver.host().interrupted()) {
+    at.driver.turn();
+    if (at.driver.adapter().state() != device_state::up)
       return at.verdict(transport_error::gone, "holding the adapter up");
   }
-  if (at.on.host().wanted_back())
+  if (at.driver.host().wanted_back())
     return at.verdict(driver_error::cancelled, "holding the adapter up");
   return document;
 }
 
 findings move_data(workplace& at, const ping_options& traffic) {
-  const device_info i = at.on.adapter().info();
-  if (!at.json) fmt::print("{}", verified_traffic::to_text(at.on.adapter()));
+  const device_info i = at.driver.adapter().info();
+  if (!at.json) fmt::print("{}", verified_traffic::to_text(at.driver.adapter()));
   if (traffic.port > i.ports)
     return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", at.address,
                                                    i.ports, traffic.port)};
@@ -89,18 +89,18 @@ findings move_data(workplace& at, const ping_options& traffic) {
         trouble::port_down,
         fmt::format("port {} of {} is not active; look at the cable and at the subnet manager",
                     traffic.port, at.address)};
-  const auto r = verified_traffic::run_traffic(at.on, traffic);
+  const auto r = verified_traffic::run_traffic(at.driver, traffic);
   if (!at.json)
     fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r),
-               at.on.adapter().info().commands_issued);
+               at.driver.adapter().info().commands_issued);
   if (!r.wrong.empty()) return failure{trouble::wrong_data, r.wrong};
   if (!r.outcome.ok()) return at.verdict(r.outcome, "traffic");
-  return nlohmann::json{{"adapter", verified_traffic::to_json(at.on.adapter())},
+  return nlohmann::json{{"adapter", verified_traffic::to_json(at.driver.adapter())},
                         {"traffic", verified_traffic::to_json(r)}};
 }
 
 findings reset_adapter(workplace& at) {
-  if (const status st = at.on.reset(); !st.ok()) return at.verdict(st, "reset");
+  if (const status st = at.driver.reset(); !st.ok()) return at.verdict(st, "reset");
   if (!at.json) fmt::print("{} was reset and belongs to nobody\n", at.address);
   return nlohmann::json{{"address", at.address}, {"reset", true}};
 }

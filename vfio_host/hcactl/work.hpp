@@ -18,7 +18,7 @@ namespace freehca::hcactl {
 /// What a command works with. Nothing of it is tied to VFIO, so that tests bring an adapter of
 /// their own.
 struct workplace {
-  verified_traffic::session& on;
+  verified_traffic::session& driver;
   std::string address;  ///< in messages
   bool json = false;    ///< then nobody but run() writes to standard output, and only once
   /// What a status means for the user. `doing`: "bring-up", "teardown" ...

@@ -228,7 +228,7 @@ status vfio_device::set_interrupts(unsigned index, const std::vector<int>& descr
 }
 
 status vfio_device::arm_interrupts(void* context, unsigned count,
-                                   void (*notify)(void*, unsigned) noexcept, void* of_) {
+                                   void (*notify)(void*, unsigned) noexcept, void* notify_context) {
   vfio_device& d = of(context);
   if (count > d.vectors_) return driver_error::unsupported;
   disarm_interrupts(context);
@@ -245,7 +245,7 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
     return s;
   }
   d.notify_ = notify;
-  d.notify_context_ = of_;
+  d.notify_context_ = notify_context;
   return {};
 }
 
@@ -258,11 +258,11 @@ void vfio_device::disarm_interrupts(void* context) {
 }
 
 status vfio_device::watch(int descriptor, std::uint32_t events, std::uint32_t what) {
-  epoll_event how{};
-  how.events = events;
-  how.data.u32 = what;
-  return epoll_ctl(watched_.get(), EPOLL_CTL_ADD, descriptor, &how) == 0 ? status()
-                                                                         : refused("epoll_ctl");
+  epoll_event event{};
+  event.events = events;
+  event.data.u32 = what;
+  return epoll_ctl(watched_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? status()
+                                                                           : refused("epoll_ctl");
 }
 
 file vfio_device::notice_of(unsigned index, std::uint32_t what) {

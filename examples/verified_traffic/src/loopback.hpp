@@ -17,7 +17,7 @@ class loopback {
  public:
   static constexpr unsigned sides = 2;
 
-  loopback(session& in, const traffic_options& how) : session_(in), how_(how) {}
+  loopback(session& in, const traffic_options& options) : session_(in), how_(options) {}
 
   status open(std::size_t bytes, unsigned requests);
   /// Takes everything back, also what a failed open() left. Stops at the first error: what the

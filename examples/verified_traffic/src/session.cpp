@@ -8,22 +8,23 @@ session::storage session::allocate(std::size_t bytes) {
   return storage(new (std::align_val_t{16}, std::nothrow) std::byte[bytes]);
 }
 
-session::session(surroundings& host, const session_options& how)
+session::session(surroundings& host, const session_options& options)
     : host_(host),
-      how_(how),
-      device_storage_(allocate(device::storage_bytes(how.budget))),
-      verbs_storage_(allocate(verbs::storage_bytes(how.budget, how.objects))) {}
+      how_(options),
+      device_storage_(allocate(device::storage_bytes(options.budget))),
+      verbs_storage_(allocate(verbs::storage_bytes(options.budget, options.objects))) {}
 
 session::~session() {
   device_.close();
 }
 
-std::size_t session::dma_bytes(const session_options& how) {
-  return device::dma_bytes(how.budget);
+std::size_t session::dma_bytes(const session_options& options) {
+  return device::dma_bytes(options.budget);
 }
 
-std::size_t session::memory_bytes(const session_options& how) {
-  return device::storage_bytes(how.budget) + verbs::storage_bytes(how.budget, how.objects);
+std::size_t session::memory_bytes(const session_options& options) {
+  return device::storage_bytes(options.budget) +
+         verbs::storage_bytes(options.budget, options.objects);
 }
 
 status session::open(bool take_over) {

@@ -187,22 +187,22 @@ std::size_t traffic_bytes() {
   return loopback::sides * scattered_memory::whole_pages(window * slot_bytes);
 }
 
-traffic_result run_traffic(session& on, const traffic_options& how,
+traffic_result run_traffic(session& driver, const traffic_options& options,
                            const std::function<void(const tally&)>& progress) {
   traffic_result r;
-  loopback pair(on, how);
+  loopback pair(driver, options);
   r.outcome = pair.open(window * slot_bytes, window);
   r.mtu = pair.mtu();
   std::uint64_t number = 0;
-  for (const transfer kind : kinds_of(how.service)) {
-    for (const std::size_t bytes : sizes_of(how.service, r.mtu)) {
+  for (const transfer kind : kinds_of(options.service)) {
+    for (const std::size_t bytes : sizes_of(options.service, r.mtu)) {
       if (!r.ok()) break;
-      r.wrong = exchange(pair, kind, bytes).run(number, how.messages, r.outcome);
+      r.wrong = exchange(pair, kind, bytes).run(number, options.messages, r.outcome);
       if (!r.ok()) break;
-      number += how.messages;
-      r.tallies.push_back({kind, bytes, how.messages});
-      r.bytes += std::uint64_t{how.messages} * bytes;
-      add_packets(r.expected, kind, how.messages, bytes, r.mtu);
+      number += options.messages;
+      r.tallies.push_back({kind, bytes, options.messages});
+      r.bytes += std::uint64_t{options.messages} * bytes;
+      add_packets(r.expected, kind, options.messages, bytes, r.mtu);
       if (progress) progress(r.tallies.back());
     }
   }

@@ -59,11 +59,11 @@ void completion_queue::notice(verbs& in, const object_event& event) {
 
 void completion_queue::hand_over(verbs& in) {
   if (!rings.is_open()) return;
-  queues::work_completion how;
+  queues::work_completion completion;
   // A ring has so many entries at most, whatever stands in them.
-  for (std::uint32_t n = 0; n < rings.entries() && rings.poll(&how, 1) == 1; ++n) {
-    const auto& pair = *static_cast<const queue_object*>(how.queue->owner);
-    in.tell_ended({pair.index, pair.generation}, pair.cookie, how, {});
+  for (std::uint32_t n = 0; n < rings.entries() && rings.poll(&completion, 1) == 1; ++n) {
+    const auto& pair = *static_cast<const queue_object*>(completion.queue->owner);
+    in.tell_ended({pair.index, pair.generation}, pair.cookie, completion, {});
   }
 }
 

@@ -146,19 +146,19 @@ void queue_pair::notice(verbs& in, const object_event& event) {
 
 void queue_pair::end_requests(verbs& in, status why) {
   const qp_handle self = verbs::handle_of(*this);
-  queues::work_completion how;
-  how.status = queues::completion_status::device_reset;
-  how.queue = &rings;
-  how.set_qpn(rings.qpn);
+  queues::work_completion completion;
+  completion.status = queues::completion_status::device_reset;
+  completion.queue = &rings;
+  completion.set_qpn(rings.qpn);
   while (const queues::posted_request* const sent = rings.send.retire_oldest()) {
-    how.wr_id = sent->wr_id;
-    how.opcode = sent->opcode;
-    in.tell_ended(self, cookie, how, why);
+    completion.wr_id = sent->wr_id;
+    completion.opcode = sent->opcode;
+    in.tell_ended(self, cookie, completion, why);
   }
-  how.opcode = queues::work_opcode::receive;
+  completion.opcode = queues::work_opcode::receive;
   while (const queues::posted_request* const posted = rings.receive.retire_oldest()) {
-    how.wr_id = posted->wr_id;
-    in.tell_ended(self, cookie, how, why);
+    completion.wr_id = posted->wr_id;
+    in.tell_ended(self, cookie, completion, why);
   }
 }
 

@@ -233,12 +233,12 @@ void object_operation::on_cancel(operation&, void* self) noexcept {
   }
 }
 
-void device_object::settled(lease&, const settlement& how, void* self) noexcept {
+void device_object::settled(lease&, const settlement& end, void* self) noexcept {
   auto& object = *static_cast<device_object*>(self);
   if (object.at_risk()) return;
   verbs& owner = *object.owner;
-  if (how.by_reset) return owner.release(object);
-  const bool done = how.answer.ok();
+  if (end.by_reset) return owner.release(object);
+  const bool done = end.answer.ok();
   switch (object.state) {
     case phase::doubtful_creation:
       object.exists = done;

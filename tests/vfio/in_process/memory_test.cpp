@@ -55,7 +55,7 @@ TEST(memory, that_the_system_does_not_give_is_an_error_with_a_document) {
   const memory_limit few(given);
   session s(host, how);
   status seen;
-  workplace at{.on = s, .address = "0000:03:00.0", .json = true, .verdict = {}};
+  workplace at{.driver = s, .address = "0000:03:00.0", .json = true, .verdict = {}};
   at.verdict = [&seen](status outcome, const char* doing) {
     seen = outcome;
     return vfio_host::failure{trouble::system, doing};

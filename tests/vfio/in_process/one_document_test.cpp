@@ -46,7 +46,7 @@ answer carry_out(const command& c, bool json, std::optional<opcode> bad) {
                                     layouts::command_status::internal_error};
     });
   verified_traffic::session s(host);
-  workplace at{.on = s, .address = "0000:03:00.0", .json = json, .verdict = {}};
+  workplace at{.driver = s, .address = "0000:03:00.0", .json = json, .verdict = {}};
   at.verdict = [](status outcome, const char* doing) {
     return vfio_host::failure{trouble::firmware_error,
                               std::string(doing) + ": " + verified_traffic::words(outcome)};

@@ -136,7 +136,7 @@ class channel {
   using lane_queue = command_client::lane_queue;
 
   // channel_queue.cpp: who waits, and where
-  void submit(command_client& by, command& c);
+  void submit(command_client& client, command& c);
   void cancel_all(command_client& of);
   static void on_cancel(operation& op, void* self) noexcept;
   void make_ready(command& c, bool released);
@@ -174,7 +174,7 @@ class channel {
   void look_for_polled_answer();
   void take_polled_answer(std::uint8_t raw_status);
   void answer(command_slot& s, std::uint8_t raw_status, std::uint64_t output_immediate);
-  void answer_late(command_slot& s, const settlement& how);
+  void answer_late(command_slot& s, const settlement& end);
   void enforce_deadlines(std::uint64_t now);
   void expire_in_flight(std::uint64_t now);
 

@@ -23,7 +23,7 @@ class channel;
 /// Caller-owned; the channel outlives it. The channel's thread only.
 class command_client {
  public:
-  explicit command_client(channel& on) : channel_(&on) {}
+  explicit command_client(channel& commands) : channel_(&commands) {}
   command_client(const command_client&) = delete;
   command_client& operator=(const command_client&) = delete;
   ~command_client() { cancel_all(); }

@@ -42,7 +42,7 @@ class key_lines {
   /// There must be none of that key.
   void add(key_line& line, const object_key& key);
   /// `by` takes over the key and those that wait.
-  void replace(key_line& line, key_line& by);
+  void replace(key_line& line, key_line& successor);
   /// Nobody may wait.
   void remove(key_line& line);
 

@@ -42,7 +42,7 @@ class lease : public list_node {
  public:
   /// Called from poll() or device_was_reset() of the channel, after the completion of the command
   /// it belonged to. The lease is free again at that time; may submit commands.
-  using settler = void (*)(lease& which, const settlement& how, void* context) noexcept;
+  using settler = void (*)(lease& which, const settlement& end, void* context) noexcept;
 
   /// Stands for `amount` units of `kind`. `settle` may be null for something that needs no action.
   lease(lease_kind kind, std::uint32_t amount, settler settle, void* context)

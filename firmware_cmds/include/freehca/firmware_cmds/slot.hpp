@@ -26,7 +26,7 @@ struct command_slot {
   key_line line;  ///< of its object
   std::uint64_t posted_at = 0;
   std::uint64_t deadline = operation::no_deadline;
-  settlement how;
+  settlement end;
   std::uint16_t token = 0;  ///< index in the low bits, generation above; of the last use while free
   std::uint8_t mailboxes = 0;  ///< how many of its two the command uses
   use state = use::free;

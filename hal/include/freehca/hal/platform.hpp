@@ -35,7 +35,7 @@ struct platform_operations {
 
   /// Bus mastering on or off. Off is what makes lent memory safe to take back from a device that
   /// does not answer.
-  status (*set_bus_master)(void* context, bool on) = nullptr;
+  status (*set_bus_master)(void* context, bool allowed) = nullptr;
 
   /// After a register reset wiped configuration space: puts back what the platform owns of it
   /// (BARs, MSI-X).

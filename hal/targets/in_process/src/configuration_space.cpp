@@ -68,8 +68,8 @@ void configuration_space::configure_as_firmware_does() {
   now_[0x68 / 4] = 0x00005020;  // Express device control: maximum read request 4096, payload 256
 }
 
-void configuration_space::set_bus_master(bool on) {
-  now_[1] = (now_[1] & ~command_master) | (on ? command_master : 0);
+void configuration_space::set_bus_master(bool allowed) {
+  now_[1] = (now_[1] & ~command_master) | (allowed ? command_master : 0);
 }
 
 }  // namespace freehca::in_process

@@ -33,12 +33,12 @@ constexpr std::size_t longest_but_fills = 4096;
 
 }  // namespace
 
-machine::machine(const machine_options& how)
-    : how_(how),
-      memory_(how.seed),
-      configuration_(how.model.kind),
-      bar_bytes_{model::device::register_bar_bytes, how.model.uar_bar_bytes},
-      adapter_(*this, how.model) {
+machine::machine(const machine_options& options)
+    : how_(options),
+      memory_(options.seed),
+      configuration_(options.model.kind),
+      bar_bytes_{model::device::register_bar_bytes, options.model.uar_bar_bytes},
+      adapter_(*this, options.model) {
   for (unsigned i = 0; i < 2; ++i) {
     bars_[i] = reserve(bar_bytes_[i]);
     route(bars_[i], bar_bytes_[i], *this, i * 2);

@@ -59,8 +59,8 @@ status machine::reset_function(void* context) {
   return {};
 }
 
-status machine::set_bus_master(void* context, bool on) {
-  of(context).configuration_.set_bus_master(on);
+status machine::set_bus_master(void* context, bool allowed) {
+  of(context).configuration_.set_bus_master(allowed);
   return {};
 }
 

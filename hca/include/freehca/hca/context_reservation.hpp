@@ -30,11 +30,11 @@ class context_reservation : public context_request {
   /// entries, lowest numbers first. A run that rests, or a gap that is too short, sends the next
   /// region to higher numbers: what of it lies outside the reservation gets its memory by MAP_ICM,
   /// as without one.
-  void reserve(device& on, context_group group, std::uint32_t objects);
+  void reserve(device& adapter, context_group group, std::uint32_t objects);
   /// Of a done one, after restart(): gives up what reserve() got. Memory that objects use stays
   /// until their end. After a reset or a teardown there is nothing to give up: the outcome is ok,
   /// and reserve() does not need it.
-  void release(device& on);
+  void release(device& adapter);
 
   /// The numbers whose memory it holds.
   std::uint32_t first() const { return from_; }

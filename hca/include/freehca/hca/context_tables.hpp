@@ -51,7 +51,7 @@ class context_tables {
   context_tables& operator=(const context_tables&) = delete;
 
   /// Everything outlives the tables; `storage` is storage_bytes_for(b), aligned to 16.
-  void open(const budget& b, const context_layout& layout, const platform& on, channel& commands,
+  void open(const budget& b, const context_layout& layout, const platform& host, channel& commands,
             page_lender& lender, std::byte* storage);
   /// Nothing may be lent: see forget().
   void close();
@@ -168,7 +168,7 @@ class context_tables {
   // From the command's callback, and so ahead of the settlement of its leases.
   static void on_mapped(operation& op, void* self) noexcept;
   static void on_unmapped(operation& op, void* self) noexcept;
-  static void settled(lease& which, const settlement& how, void* of) noexcept;
+  static void settled(lease& which, const settlement& end, void* of) noexcept;
 
   const context_layout* layout_ = nullptr;
   platform platform_;

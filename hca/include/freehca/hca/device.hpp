@@ -77,7 +77,7 @@ class device {
 
   /// Maps the BARs and gets the DMA memory; sends nothing to the device. driver_error::bad_argument
   /// (`where`: budget::item), ::no_memory, or what the platform said.
-  status open(const device_setup& how);
+  status open(const device_setup& setup);
   /// Gives back what open() got. The device should be down; else it is made to leave memory alone
   /// first, by the platform's reset or by switching bus mastering off (docs/decisions/closing.md).
   /// It waits for nothing.
@@ -169,7 +169,7 @@ class device {
     bool lent = false;                      // the firmware has, or may have, some of it
     bool lent_before = false;               // ... before the command under way
     lease pages_at_risk{lease_kind::page, 0, &lent_area::settled, this};
-    static void settled(lease& which, const settlement& how, void* of) noexcept;
+    static void settled(lease& which, const settlement& end, void* of) noexcept;
   };
   struct event_queue_parts {
     dma_region ring;

@@ -20,7 +20,7 @@ struct port_control {
   bool changing = false;  // an operation works on it, or one that was not answered
   bool wanted = false;    // what the command under way brings about
   lease at_risk{lease_kind::mapping, 1, &port_control::settled, this};
-  static void settled(lease& which, const settlement& how, void* port) noexcept;
+  static void settled(lease& which, const settlement& end, void* port) noexcept;
 };
 
 /// The ports of a device: what each is, whether it is open, and which must be read anew. They count

@@ -127,7 +127,7 @@ class device_sequence {
  private:
   /// `spent`: its deadline has passed, and it did what there is to do about that.
   enum class reason : std::uint8_t { none, cancelled, overdue, spent };
-  static void effect_settled(lease& which, const settlement& how, void* self) noexcept;
+  static void effect_settled(lease& which, const settlement& end, void* self) noexcept;
   void enter(unsigned step);
 
   operation* done_ = nullptr;

@@ -25,12 +25,12 @@ class port_operation : public operation {
  public:
   /// SET_PORT with what bring-up asks for, then INIT_PORT. The port becomes active later, when a
   /// subnet manager has seen it: event_sinks::port.
-  void open(device& on, unsigned port) { start(on, port, true); }
+  void open(device& adapter, unsigned port) { start(adapter, port, true); }
   /// CLOSE_PORT: the link goes down. Objects stay.
-  void close(device& on, unsigned port) { start(on, port, false); }
+  void close(device& adapter, unsigned port) { start(adapter, port, false); }
 
  private:
-  void start(device& on, unsigned port, bool open);
+  void start(device& adapter, unsigned port, bool open);
   status check() const;
   void limit();
   void change();

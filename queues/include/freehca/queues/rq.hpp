@@ -67,7 +67,7 @@ class rq {
   void reset();
 
   /// Whether post() is allowed: the queue pair has left RESET. Not after open() or reset().
-  void accept(bool on) { accepts_ = on && is_open(); }
+  void accept(bool allowed) { accepts_ = allowed && is_open(); }
 
   /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
   /// driver_error::queue_full, ::bad_argument, ::bad_state (not open, or see accept()).

@@ -92,9 +92,9 @@ class sq {
   void reset();
 
   /// Whether post() is allowed: the queue pair is in RTS or in ERROR. Not after open() or reset().
-  void accept(bool on) {
+  void accept(bool allowed) {
     FREEHCA_ASSERT(open_batch_ == 0);
-    accepts_ = on;
+    accepts_ = allowed;
     next_.left = 0;
   }
 

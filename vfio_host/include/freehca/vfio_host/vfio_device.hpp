@@ -96,7 +96,7 @@ class vfio_device {
   static status read_configuration(void* context, unsigned offset, std::uint32_t* value);
   static status write_configuration(void* context, unsigned offset, std::uint32_t value);
   static status reset_function(void* context);
-  static status set_bus_master(void* context, bool on);
+  static status set_bus_master(void* context, bool allowed);
   static status restore_after_reset(void* context);
   static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
                              dma_region* out);

@@ -22,7 +22,7 @@ struct port_tables {
 
 /// Reads those of all InfiniBand ports, eight GIDs or 32 P_Keys by each datagram to the port's own
 /// agent. The session is up.
-status read_address_tables(session& on, std::vector<port_tables>& to);
+status read_address_tables(session& driver, std::vector<port_tables>& to);
 
 /// [{"port": 1, "gids": {"0": "fe80::..."}, "pkeys": {"0": "0xffff"}}]: the places that hold
 /// something.

@@ -39,16 +39,16 @@ struct session_options {
 /// The driver's objects with the storage that they stand on, and a loop that drives them.
 class session {
  public:
-  explicit session(surroundings& host, const session_options& how = {});
+  explicit session(surroundings& host, const session_options& options = {});
   ~session();
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
   /// Bytes of memory that the device will be able to reach, for limits that have to be checked
   /// before.
-  static std::size_t dma_bytes(const session_options& how = {});
+  static std::size_t dma_bytes(const session_options& options = {});
   /// Bytes of the driver's own memory, taken by the constructor; the device does not reach it.
-  static std::size_t memory_bytes(const session_options& how = {});
+  static std::size_t memory_bytes(const session_options& options = {});
 
   /// driver_error::no_memory, budget::item::storage: the system did not give memory_bytes().
   status open(bool take_over);

@@ -54,7 +54,7 @@ std::size_t traffic_bytes();
 /// sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, and where a message
 /// may have several packets MTU + 1, 64 KiB, 1 MiB. Each message has bytes of its own; the receiver
 /// checks them, the length, and the bytes around. The port must be active.
-traffic_result run_traffic(session& on, const traffic_options& how,
+traffic_result run_traffic(session& driver, const traffic_options& options,
                            const std::function<void(const tally&)>& progress = {});
 
 }  // namespace freehca::verified_traffic

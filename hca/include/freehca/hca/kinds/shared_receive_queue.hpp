@@ -83,12 +83,12 @@ struct shared_receive_queue : queue_object {
   }
 
   void end_requests(verbs& in, status why) {
-    queues::work_completion how;
-    how.status = queues::completion_status::device_reset;
-    how.opcode = queues::work_opcode::receive;
+    queues::work_completion completion;
+    completion.status = queues::completion_status::device_reset;
+    completion.opcode = queues::work_opcode::receive;
     while (const queues::posted_request* const posted = rings.retire_oldest()) {
-      how.wr_id = posted->wr_id;
-      in.tell_ended({}, cookie, how, why);
+      completion.wr_id = posted->wr_id;
+      in.tell_ended({}, cookie, completion, why);
     }
   }
 };

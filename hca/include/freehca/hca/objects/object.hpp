@@ -64,7 +64,7 @@ struct device_object : object_record {
   std::uint32_t translations = none;  ///< the first MTT entry
   std::uint32_t translation_count = 0;
 
-  static void settled(lease& which, const settlement& how, void* self) noexcept;
+  static void settled(lease& which, const settlement& end, void* self) noexcept;
   lease number_at_risk{lease_kind::number, 1, &settled, this};
   lease mapping_at_risk{lease_kind::mapping, 0, &settled, this};
   lease buffer_at_risk{lease_kind::buffer, 0, &settled, this};

@@ -118,10 +118,10 @@ class verbs {
   number_directory& shared_receive_queues() { return shared_receive_queues_; }
   const verbs_events& events() const { return events_; }
   /// Tells of a request that the reset of the device ended.
-  void tell_ended(qp_handle queue, void* cookie, const queues::work_completion& how,
+  void tell_ended(qp_handle queue, void* cookie, const queues::work_completion& completion,
                   status why) const {
     if (events_.request_ended != nullptr)
-      events_.request_ended(events_.context, queue, cookie, how, why);
+      events_.request_ended(events_.context, queue, cookie, completion, why);
   }
 
  private:

@@ -32,7 +32,7 @@ struct verbs_events {
   /// transport_error::reset for a device that worked. Receives of a shared queue that no queue pair
   /// took come with no handle and with the cookie of that queue.
   void (*request_ended)(void* context, qp_handle queue, void* cookie,
-                        const queues::work_completion& how, status why) noexcept = nullptr;
+                        const queues::work_completion& completion, status why) noexcept = nullptr;
 };
 
 }  // namespace freehca

@@ -29,7 +29,7 @@ class configuration_space {
     return (now_[1] & command_memory) != 0 && now_[bar0 / 4] == bar0_value;
   }
   bool bus_master() const { return (now_[1] & command_master) != 0; }
-  void set_bus_master(bool on);
+  void set_bus_master(bool allowed);
   /// How often the gateway at 0x58 and 0x5c was written: a driver that restores must not.
   unsigned gateway_writes() const { return gateway_writes_; }
 

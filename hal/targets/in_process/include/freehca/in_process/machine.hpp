@@ -44,7 +44,7 @@ struct machine_options {
 /// step() and advance(). One thread.
 class machine final : private model::environment {
  public:
-  explicit machine(const machine_options& how = {});
+  explicit machine(const machine_options& options = {});
   ~machine();
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
