@@ -30,6 +30,7 @@ bool device_ports::changing() const {
 void device_ports::begin(unsigned count) {
   count_ = count;
   for (port_attributes& p : attributes_) p = {};
+  partners_ = 0;
 }
 
 void device_ports::describe(unsigned port, const layouts::image<layouts::query_port>& answer) {
@@ -55,8 +56,10 @@ operation& device_ports::read(channel& commands, unsigned port) {
 }
 
 status device_ports::take(unsigned port, const port_query& read) {
-  if (read.outcome().ok()) read.read_into(attributes_[port - 1]);
-  return read.outcome();
+  if (!read.outcome().ok()) return read.outcome();
+  read.read_into(attributes_[port - 1]);
+  if (attributes_[port - 1].has_partner()) partners_ |= 1u << port;
+  return {};
 }
 
 void device_ports::read_next_changed(channel& commands) {

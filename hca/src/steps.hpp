@@ -114,7 +114,7 @@ struct device::steps {
   static outcome close_ports(device& d);
   static outcome mad_demux(device& d);
   static outcome wait_for_ports(device& d);
-  static std::uint64_t awaited_until(const device& d);
+  static bool is_awaited(const device& d, unsigned port);
   static bool next_infiniband_port(device& d);
   static outcome start_port_query(device& d, unsigned phase);
 };

@@ -115,13 +115,11 @@ auto device::steps::mad_demux(device& d) -> outcome {
 }
 
 /// A subnet manager may take its time; that there is nobody at the other end of a link shows soon.
-std::uint64_t device::steps::awaited_until(const device& d) {
-  const port_attributes& p = d.ports_.attributes(d.sequence_.item + 1);
-  if (p.active()) return 0;
-  const std::uint64_t port = clock::after(d.sequence_.since, d.setup_.port_wait);
-  return p.has_partner()
-             ? port
-             : clock::earlier(port, clock::after(d.sequence_.since, d.setup_.link_wait));
+bool device::steps::is_awaited(const device& d, unsigned port) {
+  if (d.ports_.attributes(port).active()) return false;
+  const std::uint64_t end = clock::after(d.sequence_.since, d.setup_.port_wait);
+  const std::uint64_t alone = clock::after(d.sequence_.since, d.setup_.link_wait);
+  return d.setup_.platform.now() < (d.ports_.had_partner(port) ? end : clock::earlier(end, alone));
 }
 
 auto device::steps::wait_for_ports(device& d) -> outcome {
@@ -158,12 +156,15 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         d.sequence_.phase = look;
         break;
       case look:
+        // All ports in turn, so that none is looked at only when its time is over.
         if (next_infiniband_port(d)) return start_port_query(d, seen);
+        d.sequence_.item = 0;
+        for (unsigned port = 1; (port = d.ports_.infiniband_from(port)) != 0; ++port)
+          if (is_awaited(d, port)) return later(d, port_poll);
         return done;
       default: {
         if (const status s = d.ports_.take(d.sequence_.item + 1); !s.ok()) return fail(s);
         d.sequence_.phase = look;
-        if (d.setup_.platform.now() < awaited_until(d)) return later(d, port_poll);
         ++d.sequence_.item;
       }
     }

@@ -29,6 +29,22 @@ opcode command_for(qp_state to) {
   }
 }
 
+/// What INIT was given goes for the transitions that follow, too.
+connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connection_attributes a) {
+  if (to == qp_state::init) {
+    pair.pkey_index = a.pkey_index;
+    pair.remote_read = a.remote_read;
+    pair.remote_write = a.remote_write;
+    pair.remote_atomic = a.remote_atomic;
+    return a;
+  }
+  a.pkey_index = pair.pkey_index;
+  a.remote_read = pair.remote_read;
+  a.remote_write = pair.remote_write;
+  a.remote_atomic = pair.remote_atomic;
+  return a;
+}
+
 }  // namespace
 
 void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
@@ -51,7 +67,8 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
     plain_.request.lane = lane::bulk;
     return start_change(*pair, plain_, &finished);
   }
-  const result<image<qp_mailbox>> mailbox = qp_mailbox_for(*pair, to, a, owner.adapter());
+  const result<image<qp_mailbox>> mailbox =
+      qp_mailbox_for(*pair, to, with_those_of_init(*pair, to, a), owner.adapter());
   if (!mailbox.ok()) return refuse(owner, mailbox.error());
   transition_.restart();
   transition_.aim(command_for(to), pair->number);

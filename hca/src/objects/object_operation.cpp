@@ -237,7 +237,15 @@ void device_object::settled(lease&, const settlement& end, void* self) noexcept 
   auto& object = *static_cast<device_object*>(self);
   if (object.at_risk()) return;
   verbs& owner = *object.owner;
-  if (end.by_reset) return owner.release(object);
+  if (end.by_reset) {
+    // Others may refer to what somebody has a handle to: it goes with them, when verbs::forget()
+    // comes, or has come.
+    const bool has_handle =
+        object.state == phase::doubtful_change || object.state == phase::doubtful_destruction;
+    if (!has_handle || object.number == none) return owner.release(object);
+    object.state = phase::live;
+    return;
+  }
   const bool done = end.answer.ok();
   switch (object.state) {
     case phase::doubtful_creation:

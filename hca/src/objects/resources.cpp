@@ -34,7 +34,7 @@ status get(const result<dma_region>& from, dma_region& to) {
 }  // namespace
 
 result<object_record*> verbs::take(const kind& what) {
-  if (!is_open()) return status(driver_error::bad_state);
+  if (!is_open() || !device_->up()) return status(driver_error::bad_state);
   slab* const objects = slab_of(what);
   if (objects == nullptr) return status(driver_error::unsupported, what.facts.item);
   object_record* const object = objects->take();

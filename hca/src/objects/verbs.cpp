@@ -33,6 +33,8 @@ status verbs::open(device& adapter, const budget& d, const verbs_budget& b, std:
   if (storage == nullptr || reinterpret_cast<std::uintptr_t>(storage) % 16 != 0 ||
       bytes < storage_bytes(d, b))
     return status(driver_error::no_memory, static_cast<unsigned>(verbs_budget::item::storage));
+  for (const verbs_budget::entry& e : b.kinds)
+    if (e.count >> slab::place_bits != 0) return driver_error::bad_argument;
   divider parts(storage);
   for (const verbs_budget::entry& e : b.kinds) {
     if (e.what == nullptr) break;
@@ -119,6 +121,13 @@ std::uint64_t verbs::next_deadline() const {
   if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
   for (unsigned i = 0; i < device_->completion_contexts(); ++i)
     if (device_->completion_context(i).due()) return 0;
+  for (unsigned k = 0; k < kinds_; ++k) {
+    if (slabs_[k].what()->due == nullptr) continue;
+    for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
+      if (const object_record& object = slabs_[k].at(i);
+          object.state == object_record::phase::live && object.what->due(object))
+        return 0;
+  }
   const std::uint64_t next = device_->next_deadline();
   return limited_.empty() ? next : clock::earlier(next, deadlines_.next());
 }

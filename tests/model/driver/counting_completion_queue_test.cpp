@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <cstring>
 #include <optional>
 
 #include "counts.hpp"
@@ -155,6 +156,52 @@ TEST_F(counting_test, what_completed_before_a_reset_is_counted_and_the_rest_is_t
   ASSERT_TRUE(rig.await(again).ok());
   EXPECT_EQ(ended, 3u);
   EXPECT_EQ(rig.objects.find(counting), nullptr);
+  target->region = {};
+  pair->abandon();
+}
+
+TEST_F(counting_test, a_threshold_that_is_reached_already_is_due_at_once) {
+  post(4, target->key);
+  ASSERT_TRUE(until(4));
+  a_while();
+  EXPECT_NE(rig.objects.next_deadline(), 0u);
+  rig.objects.find(counting)->wake_at(4);
+  EXPECT_EQ(rig.objects.next_deadline(), 0u);
+  rig.objects.poll();
+  EXPECT_EQ(told, 1u);
+}
+
+TEST_F(counting_test, who_waits_is_told_when_the_device_closes) {
+  rig.objects.find(counting)->wake_at(8);
+  post(8, target->key);
+  rig.machine.advance(clock::milliseconds(5));
+  EXPECT_TRUE(rig.objects.find(counting)->rings.pending()) << "nobody has polled";
+  rig.adapter.close();
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(ended, 0u);
+  target->region = {};
+  pair->abandon();
+  // Nothing is left to compare with.
+  before = testing::counts(rig);
+}
+
+TEST_F(counting_test, a_device_that_is_being_reset_is_not_armed) {
+  post(1, target->key);
+  rig.machine.advance(clock::milliseconds(1));
+  operation again;
+  rig.adapter.recover(again);
+  std::uint32_t armed = 0, now = 0;
+  unsigned looks = 0;
+  for (; rig.objects.find(counting) != nullptr; ++looks) {
+    const std::byte* const record = rig.objects.find(counting)->record.host + 4;
+    std::memcpy(&now, record, sizeof now);
+    if (looks == 0) armed = now;
+    EXPECT_EQ(now, armed) << "the arming word was written anew";
+    rig.objects.poll();
+    rig.machine.advance(clock::milliseconds(1));
+  }
+  EXPECT_GT(looks, 1u);
+  ASSERT_TRUE(rig.await(again).ok());
   target->region = {};
   pair->abandon();
 }

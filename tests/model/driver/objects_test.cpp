@@ -564,5 +564,34 @@ TEST(reset_test, a_reset_takes_every_object) {
   rig.machine.memory().release(pages);
 }
 
+/// A number that came from spaces which the failing bring-up closes would be given out twice.
+TEST_F(objects_test, nothing_is_made_before_the_device_is_up) {
+  ASSERT_TRUE(rig.objects.destroy(domain).ok());
+  rig.machine.adapter().judge_commands(
+      [](layouts::opcode code, std::uint32_t) -> model::command_verdict {
+        using fate = model::command_verdict::fate;
+        return {.what = code == layouts::opcode::init_port ? fate::refuse : fate::run};
+      });
+  operation again;
+  rig.adapter.recover(again);
+  unsigned tries = 0;
+  rig.run([&] {
+    if (rig.adapter.state() == device_state::bringing_up) {
+      const auto made = rig.objects.create<protection_domain>();
+      EXPECT_TRUE(!made.ok() && made.error().is(driver_error::bad_state));
+      ++tries;
+    }
+    return again.done();
+  });
+  EXPECT_FALSE(again.outcome().ok());
+  EXPECT_GT(tries, 0u);
+  rig.machine.adapter().judge_commands({});
+  operation up;
+  rig.adapter.bring_up(up);
+  ASSERT_TRUE(rig.await(up).ok());
+  EXPECT_EQ(rig.adapter.numbers().pds.out(), 0u);
+  domain = rig.objects.create<protection_domain>().value();
+}
+
 }  // namespace
 }  // namespace freehca

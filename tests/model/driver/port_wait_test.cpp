@@ -163,5 +163,39 @@ TEST(port_attributes, of_every_state_say_whether_there_is_a_partner) {
   }
 }
 
+/// 150 ms Training and 150 ms Polling in turns, and up after 4 s.
+TEST_F(port_wait, a_link_that_trains_in_turns_with_polling_is_awaited) {
+  testing::device_rig r;
+  std::uint64_t begun = 0;
+  unsigned training = 0;
+  r.machine.alter_adapter_write = [&](std::uint64_t, std::byte* bytes, std::size_t count) {
+    if (r.adapter.step() != bring_up_step::wait_for_ports) return;
+    if (begun == 0) begun = r.machine.time();
+    const std::uint64_t passed = r.machine.time() - begun;
+    if (count < layouts::smp::bytes || passed >= clock::seconds(4)) return;
+    auto mad = layouts::image<layouts::smp>::from_bytes(bytes);
+    using info = layouts::port_info;
+    if (mad.get<&layouts::smp::attribute_id>() !=
+        static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
+      return;
+    auto answer = layouts::image<info>::from_bytes(mad.bytes_of<&layouts::smp::data>());
+    const bool trains = passed / clock::milliseconds(150) % 2 == 0;
+    training += trains;
+    answer.set<&info::state>(port_state::down)
+        .set<&info::physical_state>(trains ? port_physical_state::training
+                                           : port_physical_state::polling);
+    std::memcpy(bytes + (mad.bytes_of<&layouts::smp::data>() - mad.data()), answer.data(),
+                info::bytes);
+  };
+  ASSERT_TRUE(r.adapter.open(r.setup).ok());
+  operation up;
+  r.adapter.bring_up(up);
+  ASSERT_TRUE(r.await(up).ok());
+  EXPECT_GT(training, 0u);
+  for (const unsigned port : {1u, 2u}) EXPECT_TRUE(r.adapter.port(port).active()) << port;
+  r.machine.alter_adapter_write = {};
+  EXPECT_TRUE(r.tear_down().ok());
+}
+
 }  // namespace
 }  // namespace freehca

@@ -220,11 +220,18 @@ struct shared_receives_test : services_test {
   }
   ~shared_receives_test() override {
     for (auto& p : pairs) p.reset();
+    if (!shared) return;
     target.reset();
     destroy_shared_receive_queue op;
     op.start(rig.objects, shared);
     EXPECT_TRUE(rig.await(op).ok());
     EXPECT_TRUE(rig.objects.destroy(domain).ok());
+  }
+  /// The device was reset: there is nothing to destroy, and nothing to compare with.
+  void abandon() {
+    for (auto& p : pairs) p->abandon();
+    shared = {};
+    before = counts(rig);
   }
   queues::srq& receives() { return rig.objects.find(shared)->rings; }
 
@@ -334,6 +341,65 @@ TEST_F(shared_receives_test, queue_pairs_that_cannot_be_are_refused) {
   wrong.start(rig.objects, a);
   EXPECT_TRUE(rig.await(wrong).is(driver_error::stale_handle)) << "it names a completion queue";
   EXPECT_EQ(counts(rig), all);
+}
+
+TEST_F(services_test, what_init_was_given_stays) {
+  for (const qp_service service : {qp_service::rc, qp_service::uc, qp_service::ud}) {
+    rc_pair one(rig, {.service = service, .sends = 4, .receives = 4});
+    connection_attributes first = one.attributes(0), then = one.attributes(0);
+    first.pkey_index = 3;
+    then.remote_write = false;
+    ASSERT_TRUE(one.move(0, qp_state::init, first).ok());
+    ASSERT_TRUE(one.move(0, qp_state::rtr, then).ok());
+    query_queue_pair look;
+    look.start(rig.objects, one.queue[0]);
+    ASSERT_TRUE(rig.await(look).ok());
+    EXPECT_EQ(look.context().get<&layouts::primary_path::pkey_index>(), 3u);
+    EXPECT_EQ(look.context().get<&layouts::qpc::rwe>(), service != qp_service::ud);
+  }
+}
+
+/// Its receives are armed, which the device does not answer, when the device is closed. The end of
+/// another operation moves a queue pair that takes from it.
+TEST_F(shared_receives_test, a_queue_in_doubt_is_there_as_long_as_its_users_at_a_reset) {
+  make_shared(qp_service::rc);
+  const auto pages = rig.machine.memory().allocate_scattered(2);
+  target.reset();  // so that a region has to wait for context memory
+  rig.adapter.commands().set_limit(patience::ordinary, clock::milliseconds(5));
+  rig.machine.adapter().judge_commands(
+      [](layouts::opcode, std::uint32_t) -> model::command_verdict {
+        return {.what = model::command_verdict::fate::hold};
+      });
+  arm_shared_receive_queue arm;
+  arm.start(rig.objects, shared, 1);
+  EXPECT_TRUE(rig.await(arm).is(transport_error::timeout));
+  struct looker {
+    verbs& objects;
+    qp_handle pair;
+    bool looked = false;
+  } look{rig.objects, pairs[0]->queue[0]};
+  create_memory_region region;
+  region.then(
+      [](operation&, void* self) noexcept {
+        auto& l = *static_cast<looker*>(self);
+        const queue_pair* const user = l.objects.find(l.pair);
+        ASSERT_NE(user, nullptr);
+        EXPECT_EQ(user->shared->state, object_record::phase::live);
+        EXPECT_NE(user->shared->number, object_record::none);
+        l.looked = true;
+      },
+      &look);
+  region.start(rig.objects, {.pd = domain,
+                             .pages = page_list(pages.addresses.data(), 12, 0, 4096),
+                             .virtual_address = 0});
+  rig.run([] { return false; }, clock::milliseconds(1));
+  rig.adapter.close();
+  EXPECT_TRUE(look.looked);
+  rig.objects.poll();
+  EXPECT_TRUE(rig.objects.holdings().none());
+  rig.machine.adapter().judge_commands({});
+  rig.machine.memory().release(pages);
+  abandon();
 }
 
 }  // namespace

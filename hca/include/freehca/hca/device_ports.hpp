@@ -43,6 +43,10 @@ class device_ports {
   status take(unsigned port) { return take(port, query_); }
   status take(unsigned port, const port_query& read);
 
+  /// It had a partner at some look since begin(): a link that trains looks in turns as if it had
+  /// none.
+  bool had_partner(unsigned port) const { return (partners_ >> port & 1) != 0; }
+
   /// An event says that the port is not as it was last read.
   void changed(unsigned port) {
     if (port != 0 && infiniband_from(port) == port) stale_ |= 1u << port;
@@ -68,10 +72,11 @@ class device_ports {
   port_attributes attributes_[most_ports];
   port_control controls_[most_ports];
   port_query query_;
-  unsigned reading_ = 0;     // what query_ reads after a change; 0: none
-  std::uint32_t stale_ = 0;  // bit n: port n has changed
-  list<operation> limited_;  // operations on ports with a deadline
-  deadlines deadlines_;      // of those
+  unsigned reading_ = 0;        // what query_ reads after a change; 0: none
+  std::uint32_t stale_ = 0;     // bit n: port n has changed
+  std::uint32_t partners_ = 0;  // bit n: port n had one
+  list<operation> limited_;     // operations on ports with a deadline
+  deadlines deadlines_;         // of those
 };
 
 }  // namespace freehca

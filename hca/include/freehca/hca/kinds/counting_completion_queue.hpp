@@ -12,7 +12,8 @@ namespace freehca {
 
 /// A completion queue for whoever wants to know only how many requests have ended, and whether one
 /// failed. verbs::poll() takes its completions and counts them: nobody else polls or arms its ring.
-/// It stands in for a completion queue wherever one is asked for.
+/// It stands in for a completion queue wherever one is asked for. Of a queue pair that is destroyed
+/// or moved to RESET it counts what verbs::poll() had taken by then.
 struct counting_completion_queue : completion_queue {
   using stands_in_for = completion_queue;
   static constexpr kind_facts facts = [] {
@@ -25,8 +26,9 @@ struct counting_completion_queue : completion_queue {
   queues::counting counts;
 
   /// Asks to be told once (verbs_events::completion) when so many requests have succeeded in all,
-  /// or when one has failed; at the next verbs::poll() if that is so already. Until then nobody is
-  /// told.
+  /// or when one has failed; at the next verbs::poll(), which is due then, if that is so already.
+  /// It is told too when the device is reset, for no more will succeed. Until then nobody is told.
+  /// Once a request has failed each call is answered like that.
   void wake_at(std::uint64_t successes) {
     counts.threshold = successes;
     waited_for_ = true;
@@ -45,23 +47,30 @@ struct counting_completion_queue : completion_queue {
   }
   unsigned poll(verbs& in) {
     const unsigned taken = counts.drain(rings, rings.entries());
-    // What came since counts as next: the device sends its event at once.
-    if (has_event_) rings.arm();
-    has_event_ = false;
-    if (waited_for_ && counts.reached()) {
-      waited_for_ = false;
-      const verbs_events& told = in.events();
-      if (told.completion != nullptr)
-        told.completion(told.context, verbs::handle_of<completion_queue>(*this), cookie);
+    // What came since counts as next: the device sends its event at once. One that is being reset
+    // is left alone.
+    if (has_event_ && in.adapter().up()) {
+      rings.arm();
+      has_event_ = false;
     }
+    if (due()) tell(in);
     return taken;
   }
-  /// They were counted, had anybody polled: nobody is told of each.
-  void hand_over(verbs&) {
+  bool due() const { return waited_for_ && counts.reached(); }
+  /// They would have been counted, had anybody polled: nobody is told of each.
+  void hand_over(verbs& in) {
     if (rings.is_open()) counts.drain(rings, rings.entries());
+    if (waited_for_) tell(in);
   }
 
  private:
+  void tell(verbs& in) {
+    waited_for_ = false;
+    const verbs_events& to = in.events();
+    if (to.completion != nullptr)
+      to.completion(to.context, verbs::handle_of<completion_queue>(*this), cookie);
+  }
+
   bool waited_for_ = false;
   bool has_event_ = false;  // that was asked for, and not asked for anew
 };

@@ -35,7 +35,7 @@ struct queue_pair_attributes {
 /// has. `bytes` says how much of it the caller knows.
 struct connection_attributes {
   std::uint32_t bytes = sizeof(connection_attributes);
-  // INIT
+  // INIT. The queue pair keeps them: later transitions do not look at them.
   std::uint16_t pkey_index = 0;
   bool remote_read = false, remote_write = false, remote_atomic = false;
   std::uint32_t qkey = 0;  ///< datagrams: what packets have to bring
@@ -76,6 +76,9 @@ struct queue_pair : queue_object {
   /// As the driver knows it: transitions, and error events that were polled.
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;  ///< a transition was not answered
+  // Given at INIT, and written again by the transition to RTR.
+  std::uint16_t pkey_index = 0;
+  bool remote_read = false, remote_write = false, remote_atomic = false;
 
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);

@@ -64,6 +64,10 @@ struct shared_receive_queue : queue_object {
     context.set<&srqc::log_srq_stride>(s.log_stride - 4u).set<&srqc::pd>(domain->number);
     context.set<&srqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
     context.set<&srqc::db_rec_addr>(record.device_address);
+    // A queue without an XRC domain names the first one that is not the firmware's (Linux 6.1
+    // hw/mlx4/srq.c mlx4_ib_create_srq).
+    if (can.has(layouts::dev_cap_flag::xrc))
+      context.set<&srqc::xrcd>(can.raw.get<&layouts::query_dev_cap::num_rsvd_xrcds>());
     to.command.aim(number);
     to.command.input = context;
     to.pages = page_list(ring, 12);

@@ -41,7 +41,6 @@ class create_object : public object_operation {
   void start(verbs& owner, const typename K::attributes& attributes) {
     if (!startable()) return;
     made_ = {};
-    if (!owner.is_open() || !owner.adapter().up()) return refuse(owner, driver_error::bad_state);
     const result<object_record*> taken = owner.take(kind_of<K>);
     if (!taken.ok()) return refuse(owner, taken.error());
     K& object = static_cast<K&>(*taken.value());

@@ -61,13 +61,17 @@ struct kind {
   void (*destruct)(object_record& object) = nullptr;
   /// Gives back what no other kind has: K::strip(verbs&). It may be called again.
   void (*strip)(verbs& in, object_record& object) = nullptr;
-  /// Posting ends, and goes on after all: K::suspend(), K::resume().
+  /// The object goes, or the device was reset, and nothing more is posted: K::suspend(). It is
+  /// there from now on, or is there after all because its destruction was refused or cancelled:
+  /// K::resume().
   void (*suspend)(object_record& object) = nullptr;
   void (*resume)(object_record& object) = nullptr;
   /// K::notice(verbs&, const object_event&).
   void (*notice)(verbs& in, object_record& object, const object_event& event) = nullptr;
   /// At each verbs::poll(): K::poll(verbs&), the number of things that were done.
   unsigned (*poll)(verbs& in, object_record& object) = nullptr;
+  /// Has that something to do, of which no interrupt tells? K::due().
+  bool (*due)(const object_record& object) = nullptr;
   /// The device was reset: K::hand_over(verbs&) tells of completions that stand in its ring, and
   /// then K::end_requests(verbs&, status) of the requests that are left.
   void (*hand_over)(verbs& in, object_record& object) = nullptr;
@@ -119,6 +123,8 @@ consteval kind described() {
     };
   if constexpr (requires(K & o, verbs & v) { o.poll(v); })
     k.poll = [](verbs& v, object_record& o) { return static_cast<K&>(o).poll(v); };
+  if constexpr (requires(const K& o) { o.due(); })
+    k.due = [](const object_record& o) { return static_cast<const K&>(o).due(); };
   if constexpr (requires(K & o, verbs & v) { o.hand_over(v); })
     k.hand_over = [](verbs& v, object_record& o) { static_cast<K&>(o).hand_over(v); };
   if constexpr (requires(K & o, verbs & v, status s) { o.end_requests(v, s); })

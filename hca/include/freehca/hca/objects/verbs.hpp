@@ -31,7 +31,8 @@ struct verbs_holdings {
   bool none() const { return objects == 0 && request_bytes == 0; }
 };
 
-/// The objects of one device, of the kinds that its budget names; it knows none of them by name.
+/// The objects of one device, of the kinds that its budget names. What a kind is stands in the kind;
+/// here are only the families of the device's events, each with a directory of who has its numbers.
 /// Objects that the device knows are made, changed and taken back by operations, which the caller
 /// owns and start() begins (create_object, destroy_object, and those of each kind); the others by
 /// create() and destroy() at once. What an object can do besides stands in its kind, for which
@@ -50,7 +51,7 @@ class verbs {
 
   /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state
   /// (not up), ::no_memory (verbs_budget::item::storage), ::bad_argument (::requests: no room for a
-  /// single one). After an error nothing is kept of `storage`.
+  /// single one; or more than 2^24 objects of a kind). After an error nothing is kept of `storage`.
   status open(device& adapter, const budget& d, const verbs_budget& b, std::byte* storage,
               std::size_t storage_bytes, const verbs_events& events = {});
   /// driver_error::busy: there are objects, or operations under way.
@@ -69,8 +70,8 @@ class verbs {
   /// device calls it (event_sinks::forgotten).
   void forget();
 
-  /// Makes an object that the driver alone knows. driver_error::no_resource, ::unsupported (a kind
-  /// that the budget does not name), and what the kind refuses.
+  /// Makes an object that the driver alone knows. driver_error::bad_state (the device is not up),
+  /// ::no_resource, ::unsupported (a kind that the budget does not name), and what the kind refuses.
   template <class K>
   requires(!device_kind<K>) result<handle<K>> create(const typename K::attributes& attributes = {});
   /// driver_error::busy while other objects refer to it, ::stale_handle.
@@ -100,7 +101,8 @@ class verbs {
   // For kinds of objects, and called by nobody else. Whatever they take is named in the object,
   // from where it is given back.
 
-  /// Room for an object. driver_error::unsupported, ::no_resource.
+  /// Room for an object. driver_error::bad_state (the device is not up), ::unsupported,
+  /// ::no_resource.
   result<object_record*> take(const kind& what);
   /// May it be referred to, or worked on? driver_error::stale_handle for null, ::busy.
   static status usable(const object_record* object);

@@ -28,13 +28,15 @@ struct verbs_budget {
   std::uint32_t requests = 16 * 1024;  ///< places in rings of all queues together
   entry kinds[most_kinds] = {};        ///< up to the first that names none
 
-  /// The same with `count` objects of kind K, whether K was in it or not. What objects of K refer
-  /// to stands ahead of K.
+  /// The same with `count` objects of kind K, whether K was in it or not.
   template <class K>
   constexpr verbs_budget with(std::uint32_t count) const {
     verbs_budget b = *this;
     for (entry& e : b.kinds) {
-      if (e.what != nullptr && e.what != &kind_of<K>) continue;
+      if (e.what != nullptr && e.what != &kind_of<K>) {
+        FREEHCA_ASSERT(e.what->facts.item != K::facts.item);
+        continue;
+      }
       e = {&kind_of<K>, count};
       return b;
     }

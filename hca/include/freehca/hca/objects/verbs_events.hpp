@@ -30,7 +30,8 @@ struct verbs_events {
   /// the receives that are left, in the order of their posting and whether signaled or not, with
   /// completion_status::device_reset. `why` is then what device_failed was told, or
   /// transport_error::reset for a device that worked. Receives of a shared queue that no queue pair
-  /// took come with no handle and with the cookie of that queue.
+  /// took come with no handle, with the cookie of that queue, and with no work_completion::queue.
+  /// Completions of a queue that counts are counted instead.
   void (*request_ended)(void* context, qp_handle queue, void* cookie,
                         const queues::work_completion& completion, status why) noexcept = nullptr;
 };
