@@ -38,6 +38,13 @@ RULES = {
         False,
     ),
     "examples/demo_in_process": (CORE + ["hca", "in_process", "verified_traffic"], False),
+    "vfio_host/blocking": (
+        CORE + ["firmware_cmds", "queues", "hca", "vfio_host", "blocking"],
+        False,
+    ),
+    "examples/in_process": (CORE + ["hca", "in_process", "blocking"], False),
+    # A program sees what is installed.
+    "examples/write_once": (CORE + ["queues", "hca", "blocking"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
     "qemu/model": (["layouts", "model"], False),
@@ -100,6 +107,8 @@ def check_the_checker():
         ("qemu/model/src/a.cpp", '"', "qemu/osdep.h"),
         ("qemu/model/src/a.cpp", "<", "unistd.h"),
         ("vfio_host/src/a.cpp", "<", "freehca/model/device.hpp"),
+        ("vfio_host/src/a.cpp", "<", "freehca/blocking/host.hpp"),
+        ("examples/write_once/a.cpp", "<", "freehca/vfio_host/vfio_device.hpp"),
         ("vfio_host/src/a.cpp", "<", "freehca/verified_traffic/session.hpp"),
         ("examples/verified_traffic/src/a.cpp", "<", "freehca/vfio_host/vfio_device.hpp"),
         ("hca/src/a.cpp", "<", "vector"),

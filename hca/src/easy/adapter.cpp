@@ -138,7 +138,8 @@ void adapter::leave(place& p) {
 
 std::uint32_t adapter::places_taken() const {
   std::uint32_t n = 0;
-  for (std::uint32_t i = 0; i < place_count_; ++i) n += places_[i].now != place::use::free ? 1u : 0u;
+  for (std::uint32_t i = 0; i < place_count_; ++i)
+    n += places_[i].now != place::use::free ? 1u : 0u;
   return n;
 }
 

@@ -27,13 +27,14 @@ void allocating::start(adapter& on, std::size_t bytes, rights allowed) {
   place_->worked_on = true;
   dma::clear(place_->memory.host, place_->memory.bytes);
   begin_in(on, &advance);
-  part(create_).start(on.verbs_, {.pd = on.domain_,
-                                  .pages = page_list(place_->memory.part(0, bytes), 12),
-                                  .virtual_address = place_->memory.device_address,
-                                  .access = {.local_write = true,
-                                             .remote_read = has(allowed, rights::remote_read),
-                                             .remote_write = has(allowed, rights::remote_write),
-                                             .remote_atomic = has(allowed, rights::remote_atomic)}});
+  part(create_).start(on.verbs_,
+                      {.pd = on.domain_,
+                       .pages = page_list(place_->memory.part(0, bytes), 12),
+                       .virtual_address = place_->memory.device_address,
+                       .access = {.local_write = true,
+                                  .remote_read = has(allowed, rights::remote_read),
+                                  .remote_write = has(allowed, rights::remote_write),
+                                  .remote_atomic = has(allowed, rights::remote_atomic)}});
   bring({.host = place_->memory.host,
          .bytes = bytes,
          .region = {},

@@ -14,8 +14,7 @@ void connecting::start(adapter& on, const connection& what, const peer& to) {
   if (what.where->worked_on) return refuse(on, driver_error::busy);
   const queue_pair* const pair = on.verbs_.find(what.where->pair);
   if (pair == nullptr) return refuse(on, driver_error::stale_handle);
-  if (pair->service->code != layouts::qp_service::rc)
-    return refuse(on, driver_error::bad_argument);
+  if (pair->service->code != layouts::qp_service::rc) return refuse(on, driver_error::bad_argument);
   place_ = what.where;
   self_ = what.self;
   peer_ = to;

@@ -47,8 +47,7 @@ void opening::start(adapter& on, layouts::qp_service service, const connection_o
   place_->allowed = how.allowed;
   place_->port = static_cast<std::uint8_t>(how.port);
   begin_in(on, &advance);
-  part(create_completions_)
-      .start(on.verbs_, {.entries = completions.value(), .cookie = place_});
+  part(create_completions_).start(on.verbs_, {.entries = completions.value(), .cookie = place_});
 }
 
 void opening::advance(sequence& s, status outcome) noexcept {

@@ -25,9 +25,9 @@ class program : public ::testing::Test {
     const auto from = rig.get(hca.allocate(4096));
     const auto to = rig.get(hca.allocate(4096, rights::remote_write));
     std::memset(from.host, 0x5a, 64);
-    ASSERT_TRUE(a.post(queues::rdma_write{
-                           .wr_id = 7, .remote = to.remote(100), .data = from.part(0, 64)})
-                    .ok());
+    ASSERT_TRUE(
+        a.post(queues::rdma_write{.wr_id = 7, .remote = to.remote(100), .data = from.part(0, 64)})
+            .ok());
     const auto w = rig.get(hca.next(a));
     EXPECT_TRUE(w.ok());
     EXPECT_EQ(w.wr_id, 7u);
@@ -78,13 +78,13 @@ TEST_F(program, sends_datagrams) {
   ASSERT_TRUE(to.post(queues::receive_request{.wr_id = 1, .list = &room, .entries = 1}).ok());
   const auto way = hca.address_of(from, to.self);
   ASSERT_TRUE(way.ok());
-  ASSERT_TRUE(from.post(queues::send_datagram{
-                            .wr_id = 2,
-                            .to = {.at = &hca.objects().find(way.value())->address,
-                                   .qpn = to.self.qpn,
-                                   .qkey = to.self.qkey},
-                            .data = memory.part(0, 300)})
-                  .ok());
+  ASSERT_TRUE(
+      from.post(queues::send_datagram{.wr_id = 2,
+                                      .to = {.at = &hca.objects().find(way.value())->address,
+                                             .qpn = to.self.qpn,
+                                             .qkey = to.self.qkey},
+                                      .data = memory.part(0, 300)})
+          .ok());
   const auto received = rig.get(hca.next(to));
   EXPECT_TRUE(received.ok());
   EXPECT_EQ(received.source_qpn(), from.self.qpn);
@@ -264,8 +264,8 @@ easy::task<std::uint64_t> write_once(easy::frames&, easy::adapter& hca, std::uin
   co_await hca.connect(a, b.self);
   co_await hca.connect(b, a.self);
   std::memset(from.host, 0x5a, 64);
-  const status posted = a.post(
-      queues::rdma_write{.wr_id = id, .remote = to.remote(), .data = from.part(0, 64)});
+  const status posted =
+      a.post(queues::rdma_write{.wr_id = id, .remote = to.remote(), .data = from.part(0, 64)});
   if (!posted.ok()) co_return posted;
   const queues::work_completion w = co_await hca.next(a);
   if (!w.ok() || std::memcmp(from.host, to.host, 64) != 0)

@@ -164,9 +164,9 @@ class adapter {
   bool asked_ = false;  // a completion was asked for since the last poll()
   status failure_;      // what the device died of
   pd_handle domain_{};
-  list<sequence> limited_;  // under way, with a deadline
-  deadlines limits_;        // of those
-  list<sequence> ended_;    // refused before they began, or with nothing to do
+  list<sequence> limited_;          // under way, with a deadline
+  deadlines limits_;                // of those
+  list<sequence> ended_;            // refused before they began, or with nothing to do
   tearing_down* ending_ = nullptr;  // goes on at the end of poll()
   taking_back reaper_;              // of what is left
   place* reaped_ = nullptr;

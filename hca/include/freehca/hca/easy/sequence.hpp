@@ -113,8 +113,8 @@ class bringing : public sequence {
 // the function ends with its status.
 #define FREEHCA_JOINED_NOW(a, b) a##b
 #define FREEHCA_JOINED(a, b) FREEHCA_JOINED_NOW(a, b)
-#define FREEHCA_GET(declaration, expression)                              \
-  const auto FREEHCA_JOINED(freehca_got_, __LINE__) = (expression);       \
-  if (!FREEHCA_JOINED(freehca_got_, __LINE__).ok())                       \
-    return FREEHCA_JOINED(freehca_got_, __LINE__).error();                \
+#define FREEHCA_GET(declaration, expression)                        \
+  const auto FREEHCA_JOINED(freehca_got_, __LINE__) = (expression); \
+  if (!FREEHCA_JOINED(freehca_got_, __LINE__).ok())                 \
+    return FREEHCA_JOINED(freehca_got_, __LINE__).error();          \
   declaration = FREEHCA_JOINED(freehca_got_, __LINE__).value()
