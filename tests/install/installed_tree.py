@@ -32,8 +32,10 @@ def run(command, **how):
         [str(c) for c in command], capture_output=True, text=True, check=False, **how
     )
     if done.returncode != 0:
-        sys.exit(f"{shlex.join(map(str, command))}: status {done.returncode}\n"
-                 f"{done.stdout}{done.stderr}")
+        sys.exit(
+            f"{shlex.join(map(str, command))}: status {done.returncode}\n"
+            f"{done.stdout}{done.stderr}"
+        )
     return done.stdout
 
 
@@ -55,8 +57,17 @@ def main():
     project.mkdir()
     (project / "CMakeLists.txt").write_text(PROJECT.format(program=program), encoding="utf-8")
     (project / "core_user.cpp").write_text(CORE_USER, encoding="utf-8")
-    run(["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={tree}",
-         f"-DCMAKE_CXX_COMPILER={compiler}"])
+    run(
+        [
+            "cmake",
+            "-S",
+            project,
+            "-B",
+            project / "build",
+            f"-DCMAKE_PREFIX_PATH={tree}",
+            f"-DCMAKE_CXX_COMPILER={compiler}",
+        ]
+    )
     run(["cmake", "--build", project / "build"])
     expect_no_device(project / "build/write_once")
     run([project / "build/core_user"])

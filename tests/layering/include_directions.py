@@ -45,6 +45,8 @@ RULES = {
     "examples/in_process": (CORE + ["hca", "in_process", "blocking"], False),
     # A program sees what is installed.
     "examples/write_once": (CORE + ["queues", "hca", "blocking"], False),
+    "examples/many_tasks": (CORE + ["queues", "hca", "blocking"], False),
+    "examples/counting": (CORE + ["queues", "hca", "blocking"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
     "qemu/model": (["layouts", "model"], False),

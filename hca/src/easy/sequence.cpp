@@ -11,9 +11,8 @@ void sequence::begin_in(adapter& owner, advancer next) {
   undoing_ = false;
   why_ = {};
   begin(&sequence::on_cancel, this);
-  if (deadline() == no_deadline) return;
-  owner.limited_.push_back(*this);
-  owner.limits_.add(*this);
+  limits_ = &owner.limits_;
+  if (deadline() != no_deadline) set_deadline(deadline());
 }
 
 void sequence::wait_in(adapter& owner, place& where, canceller at_cancel) {
@@ -21,17 +20,27 @@ void sequence::wait_in(adapter& owner, place& where, canceller at_cancel) {
   why_ = {};
   begin(at_cancel, &owner);
   where.waiting.push_back(*this);
-  where.limits.add(*this);
+  limits_ = &where.limits;
+  limits_->add(*this);
+}
+
+void sequence::set_deadline(std::uint64_t at) {
+  operation::set_deadline(at);
+  if (limits_ == nullptr || (where() != phase::queued && where() != phase::in_flight)) return;
+  if (!linked()) owner_->limited_.push_back(*this);
+  limits_->add(*this);
 }
 
 void sequence::refuse(adapter& owner, status why) {
   owner_ = &owner;
   why_ = {};
+  limits_ = nullptr;
   begin_refused(why);
   owner.ended_.push_back(*this);
 }
 
 void sequence::finish(status outcome) {
+  limits_ = nullptr;
   part_ = nullptr;
   complete(outcome);
 }

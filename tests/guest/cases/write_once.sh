@@ -4,7 +4,10 @@
 # The program that README.md opens with, over VFIO, twice; without an adapter it says what is wrong.
 # program: write_once
 # options: --driver vfio
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 . /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
 
 hca=$(hca_address) || fail "no adapter"
 log_mark

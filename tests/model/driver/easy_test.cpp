@@ -125,6 +125,19 @@ TEST_F(program, one_that_waits_may_be_cancelled_or_be_late) {
   EXPECT_TRUE(rig.await(third).is(driver_error::stale_handle));
 }
 
+TEST_F(program, a_deadline_may_be_set_when_it_is_under_way) {
+  connect();
+  const std::uint64_t began = rig.machine.time();
+  auto waits = hca.next(a);
+  EXPECT_TRUE(rig.await(waits.until(began + clock::milliseconds(2))).is(transport_error::timeout));
+  EXPECT_LE(rig.machine.time(), began + clock::milliseconds(2));
+  auto opens = hca.open_rc();
+  EXPECT_TRUE(rig.await(opens.until(rig.machine.time() + 1)).is(transport_error::timeout));
+  opens.restart();
+  opens.start(hca, layouts::qp_service::rc, {});
+  EXPECT_TRUE(rig.await(opens).ok());
+}
+
 TEST_F(program, a_lost_event_delays_only) {
   connect();
   const auto from = rig.get(hca.allocate(4096));
@@ -255,6 +268,53 @@ TEST_F(program, calls_back) {
   ASSERT_TRUE(rig.await(op).ok());
   EXPECT_EQ(state.times, 1u);
   EXPECT_TRUE(state.how.ok());
+}
+
+/// Any coroutine may await an operation: it gets the result.
+struct plain {
+  struct promise_type {
+    plain get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() {}
+  };
+};
+plain allocate_and_release(easy::adapter& hca, std::size_t bytes, status& outcome, bool& ended) {
+  const result<easy::memory> made = co_await hca.allocate(bytes);
+  outcome = made.ok() ? co_await hca.release(made.value()) : made.error();
+  ended = true;
+}
+
+TEST_F(program, any_coroutine_awaits_a_result) {
+  const auto before = rig.counts();
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{0}}) {
+    status outcome{driver_error::busy};
+    bool ended = false;
+    allocate_and_release(hca, bytes, outcome, ended);
+    ASSERT_TRUE(rig.run([&] { return ended; }));
+    if (bytes != 0) EXPECT_TRUE(outcome.ok());
+    else EXPECT_TRUE(outcome.is(driver_error::bad_argument));
+    EXPECT_EQ(rig.counts(), before);
+  }
+}
+
+/// A callback may start the next, also a teardown.
+TEST_F(program, goes_down_from_a_callback) {
+  struct state {
+    easy::adapter& hca;
+    easy::tearing_down down;
+  } s{.hca = hca, .down = {}};
+  auto op = hca.allocate(4096);
+  op.then(
+      [](operation&, void* at) noexcept {
+        auto& to = *static_cast<state*>(at);
+        to.down.start(to.hca);
+      },
+      &s);
+  ASSERT_TRUE(rig.run([&] { return op.done() && s.down.done(); }));
+  EXPECT_TRUE(s.down.outcome().ok());
+  EXPECT_EQ(hca.places_taken(), 0u);
 }
 
 easy::task<std::uint64_t> write_once(easy::frames&, easy::adapter& hca, std::uint64_t id) {

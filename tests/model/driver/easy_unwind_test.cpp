@@ -275,6 +275,62 @@ TEST_P(unwinding, tear_down) {
   rig.bring_up();
 }
 
+/// Between its commands too.
+TEST(unwinding_at_any_time, open_and_connect) {
+  easy_rig rig;
+  rig.bring_up();
+  rig.settle();
+  const auto before = rig.counts();
+  const auto peer = rig.get(rig.hca.open_rc());
+  const auto with_peer = rig.counts();
+  unsigned cancelled = 0, late = 0;
+  bool whole = false;
+  for (std::uint64_t wait = 0; !whole; wait += 150) {
+    for (const bool by_deadline : {false, true}) {
+      easy::opening open;
+      if (by_deadline) open.set_deadline(rig.machine.time() + wait);
+      open.start(rig.hca, layouts::qp_service::rc, {});
+      rig.run([&] { return open.done(); }, wait);
+      open.cancel();
+      const status s = rig.await(open);
+      cancelled += s.is(driver_error::cancelled) ? 1u : 0u;
+      late += s.is(transport_error::timeout) ? 1u : 0u;
+      whole = s.ok();
+      if (!whole) continue;
+      easy::connecting connect;
+      connect.start(rig.hca, open.value().value(), peer.self);
+      rig.run([&] { return connect.done(); }, wait % 8'000);
+      connect.cancel();
+      static_cast<void>(rig.await(connect));
+      rig.settle();
+      rig.must(rig.hca.close(open.value().value()));
+    }
+    rig.settle();
+    ASSERT_EQ(rig.counts(), with_peer) << "after " << wait << " ns";
+    ASSERT_LT(wait, clock::milliseconds(100));
+  }
+  EXPECT_GT(cancelled, 20u);
+  EXPECT_GT(late, 20u);
+  rig.must(rig.hca.close(peer));
+  EXPECT_EQ(rig.counts(), before);
+}
+
+TEST(unwinding_at_any_time, a_teardown_beside_operations_under_way) {
+  for (std::uint64_t wait = 0; wait < 25'000; wait += 700) {
+    easy_rig rig;
+    rig.bring_up();
+    auto opens = rig.hca.open_rc();
+    auto allocates = rig.hca.allocate(100'000);
+    rig.run([] { return false; }, wait);
+    auto down = rig.hca.tear_down();
+    EXPECT_TRUE(rig.await(down).ok()) << wait;
+    EXPECT_TRUE(rig.run([&] { return opens.done() && allocates.done(); })) << wait;
+    EXPECT_EQ(rig.hca.places_taken(), 0u) << wait;
+    EXPECT_TRUE(rig.hca.hardware().holdings().none()) << wait;
+    rig.bring_up();
+  }
+}
+
 std::string name_of(const ::testing::TestParamInfo<trouble>& one) {
   constexpr const char* names[] = {"refused", "cancelled", "cancelled_in_doubt", "late",
                                    "never_answered"};

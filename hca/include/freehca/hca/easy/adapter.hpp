@@ -72,8 +72,8 @@ class adapter {
   /// verbs::open().
   bringing_up bring_up() { return bringing_up(*this); }
   /// From any state to down. Connections are closed and memory released one after the other; what
-  /// cannot be is ended by a reset. Not to be cancelled; past its deadline it resets. Outcomes:
-  /// device::tear_down().
+  /// cannot be is ended by a reset. cancel() and a deadline that passes end that part alone.
+  /// Outcomes: device::tear_down().
   tearing_down tear_down() { return tearing_down(*this); }
 
   /// Memory of the device's arena, zeroed, with a region: it lives until release() or tear_down().

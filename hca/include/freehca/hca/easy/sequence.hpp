@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <cstdint>
 
+#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
 
@@ -19,6 +20,14 @@ struct place;
 /// after the late answer, or by its reset.
 class sequence : public operation {
  public:
+  /// As of an operation, and of one that is under way too.
+  void set_deadline(std::uint64_t at);
+  /// The same, for `co_await hca.next(c).until(deadline)`.
+  sequence& until(std::uint64_t at) {
+    set_deadline(at);
+    return *this;
+  }
+
   /// co_await gives the outcome, also of one that an expression makes and starts.
   auto operator co_await() noexcept {
     struct awaiter {
@@ -73,6 +82,7 @@ class sequence : public operation {
   static void on_cancel(operation& op, void* self) noexcept;
 
   adapter* owner_ = nullptr;
+  deadlines* limits_ = nullptr;  // that it is among while it is under way
   operation* part_ = nullptr;
   advancer advance_ = nullptr;
   status why_;
@@ -83,6 +93,10 @@ class sequence : public operation {
 template <class T>
 class bringing : public sequence {
  public:
+  bringing& until(std::uint64_t at) {
+    set_deadline(at);
+    return *this;
+  }
   /// What it has brought, or why it did not; once done().
   result<T> value() const { return outcome().ok() ? result<T>(value_) : result<T>(outcome()); }
 
