@@ -11,6 +11,7 @@
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
+#include <freehca/hca/easy.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/queues/counting.hpp>
 #include <freehca/queues/requests.hpp>
@@ -39,6 +40,23 @@ template struct queues::rdma_read_of<queues::data_entry>;
 static_assert(sequence<layouts::mtt, layouts::write_mtt_header>::most == 510);
 static_assert(std::same_as<commands::mad_ifc_received<>::input,
                            joined<layouts::mad, layouts::mad_ifc_extended_info>>);
+
+template class easy::bringing<easy::memory>;
+template struct easy::attempt<easy::next_completion>;
+template class easy::task<std::uint64_t>;
+
+easy::task<std::uint64_t> inner(easy::frames&, easy::adapter& hca);
+easy::task<std::uint64_t> inner(easy::frames&, easy::adapter& hca) {
+  const easy::connection c = co_await hca.open_rc();
+  const status s = co_await easy::attempt(hca.close(c));
+  co_await hca.tear_down();
+  co_return s.ok() ? 1u : 0u;
+}
+easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca);
+easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca) {
+  co_await hca.bring_up();
+  co_return co_await inner(f, hca);
+}
 
 /// Each request posts by a function of its own.
 status post_each(queues::sq& to, const queues::address& peer) {

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What an adapter does, one class each. A program need not name them: the functions of `adapter`
+// make and start one. Who keeps them for longer starts them by start(), and again after restart().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/queues/work_completion.hpp>
+
+#include <freehca/hca/easy/sequence.hpp>
+#include <freehca/hca/easy/values.hpp>
+#include <freehca/hca/objects/creation.hpp>
+
+namespace freehca::easy {
+
+/// Takes back what a place names: queue pair, completion queue, region, memory. What the device
+/// refuses to give back stands in the place as before.
+class taking_back : public sequence {
+ public:
+  void start(adapter& on, place& what);
+
+ protected:
+  /// What the user names. driver_error::stale_handle, ::busy: an operation works on it.
+  void start_of(adapter& on, place* what, std::uint32_t serial);
+
+ private:
+  /// Destroys an object of any kind.
+  class destroying : public object_operation {
+   public:
+    template <class K>
+    void start(verbs& in, handle<K> which) {
+      start_destruction(in, in.find(which));
+    }
+  };
+  static void advance(sequence& self, status outcome) noexcept;
+  bool is_left() const;
+  bool go_on();
+  template <class K>
+  bool take(handle<K>& which);
+  void end(status outcome);
+
+  place* place_ = nullptr;
+  destroying destroy_;
+};
+
+class bringing_up : public sequence {
+ public:
+  bringing_up() = default;
+  explicit bringing_up(adapter& on) { start(on); }
+  void start(adapter& on);
+
+ private:
+  static void advance(sequence& self, status outcome) noexcept;
+  void undo(status why);
+
+  operation step_;
+};
+
+class tearing_down : public sequence {
+ public:
+  tearing_down() = default;
+  explicit tearing_down(adapter& on) { start(on); }
+  void start(adapter& on);
+
+ private:
+  friend class adapter;
+  enum class stage : std::uint8_t {
+    in_order,  ///< one place after the other is taken back
+    objects,   ///< they are closed, and the device goes down
+    end,       ///< it is down; operations that its reset ended may not have said so yet
+  };
+  static void advance(sequence& self, status outcome) noexcept;
+  void go_on();
+  void enter(stage next);
+  /// Behind the rest of the adapter's poll(). True: it has ended.
+  bool go_down();
+  bool end();
+
+  operation down_;
+  taking_back take_back_;
+  status outcome_;
+  stage stage_ = stage::in_order;
+};
+
+class allocating : public bringing<memory> {
+ public:
+  allocating() = default;
+  allocating(adapter& on, std::size_t bytes, rights allowed) { start(on, bytes, allowed); }
+  void start(adapter& on, std::size_t bytes, rights allowed = rights::local);
+
+ private:
+  class registering : public create_memory_region {
+   public:
+    /// The region whose registration was not answered: its memory may be the device's for as long
+    /// as it is there. None when it was answered.
+    mr_handle in_doubt(status outcome) const;
+  };
+  static void advance(sequence& self, status outcome) noexcept;
+  void undo(status why);
+
+  place* place_ = nullptr;
+  registering create_;
+  taking_back take_back_;
+};
+
+class releasing : public taking_back {
+ public:
+  releasing() = default;
+  releasing(adapter& on, const memory& what) { start(on, what); }
+  void start(adapter& on, const memory& what) { start_of(on, what.where, what.serial); }
+};
+
+class opening : public bringing<connection> {
+ public:
+  opening() = default;
+  opening(adapter& on, layouts::qp_service service, const connection_options& how) {
+    start(on, service, how);
+  }
+  void start(adapter& on, layouts::qp_service service, const connection_options& how);
+
+ private:
+  static void advance(sequence& self, status outcome) noexcept;
+  void undo(status why);
+  void make_pair();
+  void move(layouts::qp_state to);
+  void succeed();
+
+  connection_options how_;
+  layouts::qp_service service_{};
+  layouts::qp_state to_{};
+  place* place_ = nullptr;
+  peer self_;
+  create_completion_queue create_completions_;
+  create_queue_pair create_pair_;
+  modify_queue_pair modify_;
+  taking_back take_back_;
+};
+
+class connecting : public sequence {
+ public:
+  connecting() = default;
+  connecting(adapter& on, const connection& what, const peer& to) { start(on, what, to); }
+  void start(adapter& on, const connection& what, const peer& to);
+
+ private:
+  static void advance(sequence& self, status outcome) noexcept;
+  void move(layouts::qp_state to);
+  void undo(status why);
+  void end(status outcome);
+
+  place* place_ = nullptr;
+  peer self_, peer_;
+  layouts::qp_state to_{};
+  modify_queue_pair modify_;
+};
+
+class closing : public taking_back {
+ public:
+  closing() = default;
+  closing(adapter& on, const connection& what) { start(on, what); }
+  void start(adapter& on, const connection& what) { start_of(on, what.where, what.serial); }
+};
+
+class next_completion : public bringing<queues::work_completion> {
+ public:
+  next_completion() = default;
+  next_completion(adapter& on, const connection& of) { start(on, of); }
+  void start(adapter& on, const connection& of);
+
+ private:
+  friend class adapter;
+  static void on_cancel(operation& op, void* self) noexcept;
+};
+
+}  // namespace freehca::easy

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <freehca/hal/assert.hpp>
+#include <freehca/hal/operation.hpp>
+#include <freehca/hal/status.hpp>
+
+namespace freehca::easy {
+
+/// Memory for the frames of tasks, of the caller; frames that ended are used again. It outlives the
+/// tasks. One thread.
+class frames {
+ public:
+  /// `storage` is aligned to 16.
+  frames(std::byte* storage, std::size_t bytes) : at_(storage), left_(bytes) {}
+  template <std::size_t Bytes>
+  explicit frames(std::byte (&storage)[Bytes]) : frames(storage, Bytes) {}
+  frames(const frames&) = delete;
+  frames& operator=(const frames&) = delete;
+
+  /// Null: there is no room.
+  void* take(std::size_t bytes) {
+    const std::size_t whole = (sizeof(head) + bytes + 15) / 16 * 16;
+    for (head** place = &free_; *place != nullptr; place = &(*place)->next) {
+      head* const found = *place;
+      if (found->bytes < whole) continue;
+      *place = found->next;
+      return found + 1;
+    }
+    if (whole > left_) return nullptr;
+    head* const made = static_cast<head*>(static_cast<void*>(at_));
+    at_ += whole;
+    left_ -= whole;
+    made->owner = this;
+    made->bytes = whole;
+    return made + 1;
+  }
+  static void give_back(void* frame) {
+    head* const it = static_cast<head*>(frame) - 1;
+    it->next = it->owner->free_;
+    it->owner->free_ = it;
+  }
+
+ private:
+  struct alignas(16) head {
+    frames* owner;
+    head* next;
+    std::size_t bytes;
+  };
+  std::byte* at_;
+  std::size_t left_;
+  head* free_ = nullptr;
+};
+
+/// attempt(x): co_await gives the result of x, or the outcome if x brings nothing, and the task
+/// goes on whatever it is.
+template <class Operation>
+struct attempt {
+  Operation& of;
+  explicit attempt(Operation&& o) : of(o) {}
+  explicit attempt(Operation& o) : of(o) {}
+};
+
+/// A coroutine of operations: `co_await x` gives what x has brought. When x fails, the task ends
+/// there with x's status. What it has brought by then stays the adapter's, until release(),
+/// close() or tear_down(). Its first argument is the memory for its frame:
+///
+///   easy::task<std::uint32_t> work(easy::frames&, easy::adapter& hca);
+///
+/// It runs at once up to its first co_await, and goes on from poll(). The caller owns it; it goes
+/// when it is done(), or after cancel() and the poll() that ends it.
+template <class T>
+class [[nodiscard]] task {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  struct promise_type;
+  using frame = std::coroutine_handle<promise_type>;
+
+  struct alignas(16) promise_type {
+    task get_return_object() { return task(frame::from_promise(*this)); }
+    static task get_return_object_on_allocation_failure() { return task(nullptr); }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    /// Tells of the end when nothing of the frame is used any more.
+    auto final_suspend() noexcept {
+      struct teller {
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(frame f) const noexcept { f.promise().tell(); }
+        void await_resume() const noexcept {}
+      };
+      return teller{};
+    }
+    void return_value(const result<T>& r) { end_ = r; }
+    void unhandled_exception() noexcept {}
+
+    template <class... Arguments>
+    static void* operator new(std::size_t bytes, frames& from, Arguments&&...) noexcept {
+      return from.take(bytes);
+    }
+    static void operator delete(void* at) noexcept { frames::give_back(at); }
+
+    template <class Operation>
+    requires(std::derived_from<std::remove_cvref_t<Operation>, operation>) auto await_transform(
+        Operation&& o) {
+      return awaiter<std::remove_cvref_t<Operation>, false>{o};
+    }
+    template <class Operation>
+    auto await_transform(attempt<Operation>&& a) {
+      return awaiter<Operation, true>{a.of};
+    }
+    template <class U>
+    auto await_transform(task<U>&& inner) {
+      return inner_awaiter<U>{inner};
+    }
+    template <class U>
+    auto await_transform(task<U>& inner) {
+      return inner_awaiter<U>{inner};
+    }
+
+    void fail(status why) {
+      end_ = why;
+      tell();
+    }
+    void tell() {
+      ended_ = true;
+      waits_for_ = nullptr;
+      // As the last touch: whoever is told may let the task go.
+      if (then_ != nullptr) then_(context_);
+    }
+
+    result<T> end_{status(driver_error::cancelled)};
+    bool ended_ = false;
+    void (*then_)(void* context) noexcept = nullptr;
+    void* context_ = nullptr;
+    void (*cancel_)(void* what) = nullptr;
+    void* waits_for_ = nullptr;
+  };
+
+  task(task&& other) noexcept : frame_(other.frame_) { other.frame_ = nullptr; }
+  task(const task&) = delete;
+  task& operator=(const task&) = delete;
+  ~task() {
+    FREEHCA_ASSERT(done());
+    if (frame_) frame_.destroy();
+  }
+
+  bool done() const { return !frame_ || frame_.promise().ended_; }
+  /// Once done(). driver_error::no_memory: there was no room for the frame.
+  result<T> value() const {
+    FREEHCA_ASSERT(done());
+    return frame_ ? frame_.promise().end_ : result<T>(status(driver_error::no_memory));
+  }
+  /// Cancels what it waits for. It ends with that, unless it goes on after an attempt().
+  void cancel() {
+    if (!done() && frame_.promise().waits_for_ != nullptr)
+      frame_.promise().cancel_(frame_.promise().waits_for_);
+  }
+  /// Calls f(context) when it is done, as the last touch. At most one, set before that.
+  void then(void (*f)(void* context) noexcept, void* context) {
+    FREEHCA_ASSERT(!done() && frame_.promise().then_ == nullptr);
+    frame_.promise().then_ = f;
+    frame_.promise().context_ = context;
+  }
+
+ private:
+  template <class Operation, bool Attempted>
+  struct awaiter {
+    Operation& o;
+
+    bool await_ready() const noexcept { return o.done() && (Attempted || o.outcome().ok()); }
+    void await_suspend(frame f) const noexcept {
+      promise_type& p = f.promise();
+      if (o.done()) return p.fail(o.outcome());
+      p.waits_for_ = &o;
+      p.cancel_ = [](void* what) { static_cast<Operation*>(what)->cancel(); };
+      o.then(&ended, f.address());
+    }
+    auto await_resume() const noexcept {
+      if constexpr (!requires { o.value(); }) {
+        if constexpr (Attempted) return o.outcome();
+      } else if constexpr (Attempted) {
+        return o.value();
+      } else {
+        return o.value().value();
+      }
+    }
+    static void ended(operation& op, void* at) noexcept {
+      const frame f = frame::from_address(at);
+      f.promise().waits_for_ = nullptr;
+      if (Attempted || op.outcome().ok()) f.resume();
+      else f.promise().fail(op.outcome());
+    }
+  };
+  template <class U>
+  struct inner_awaiter {
+    task<U>& inner;
+    frame outer = nullptr;
+
+    bool await_ready() const noexcept { return inner.done() && inner.value().ok(); }
+    void await_suspend(frame f) noexcept {
+      promise_type& p = f.promise();
+      if (inner.done()) return p.fail(inner.value().error());
+      outer = f;
+      p.waits_for_ = &inner;
+      p.cancel_ = [](void* what) { static_cast<task<U>*>(what)->cancel(); };
+      inner.then(&ended, this);
+    }
+    U await_resume() const noexcept { return inner.value().value(); }
+    static void ended(void* self) noexcept {
+      auto& a = *static_cast<inner_awaiter*>(self);
+      a.outer.promise().waits_for_ = nullptr;
+      if (a.inner.value().ok()) a.outer.resume();
+      else a.outer.promise().fail(a.inner.value().error());
+    }
+  };
+
+  explicit task(frame f) : frame_(f) {}
+  frame frame_;
+};
+
+/// Of a task that brings nothing: `co_return easy::done;`.
+struct nothing_more {};
+inline constexpr nothing_more done{};
+
+}  // namespace freehca::easy

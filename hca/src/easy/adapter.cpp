@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <new>
+
+#include <freehca/hal/storage.hpp>
+#include <freehca/hca/easy/adapter.hpp>
+
+namespace freehca::easy {
+
+adapter::~adapter() {
+  device_.close();
+  for (std::uint32_t i = 0; i < place_count_; ++i) places_[i].~place();
+}
+
+status adapter::open(const setup& how) {
+  if (places_ != nullptr) return driver_error::bad_state;
+  if (how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
+    return driver_error::bad_argument;
+  if (how.storage_bytes < storage_bytes(how.size))
+    return status(driver_error::no_memory, static_cast<unsigned>(budget::item::storage));
+  const std::size_t device_bytes = device::storage_bytes(how.size.budget);
+  std::byte* const device_storage = how.storage + places_bytes(how.size);
+  FREEHCA_TRY(device_.open({.platform = how.platform,
+                            .budget = how.size.budget,
+                            .storage = device_storage,
+                            .storage_bytes = device_bytes,
+                            .take_over = how.take_over}));
+  setup_ = how;
+  verbs_storage_ = device_storage + device_bytes;
+  places_ = storage_for<place>(how.storage);
+  place_count_ = places_for(how.size.objects);
+  for (std::uint32_t i = 0; i < place_count_; ++i) ::new (static_cast<void*>(places_ + i)) place;
+  return {};
+}
+
+status adapter::open_objects() {
+  FREEHCA_TRY(verbs_.open(device_, setup_.size.budget, setup_.size.objects, verbs_storage_,
+                          verbs::storage_bytes(setup_.size.budget, setup_.size.objects),
+                          own_events()));
+  const result<pd_handle> domain = verbs_.create<protection_domain>();
+  if (!domain.ok()) return domain.error();
+  domain_ = domain.value();
+  return {};
+}
+
+status adapter::close_objects() {
+  if (!verbs_.is_open()) return {};
+  // The domain of what is left is busy, and after a reset it is gone.
+  if (domain_ && verbs_.destroy(domain_).ok()) domain_ = {};
+  FREEHCA_TRY(verbs_.close());
+  domain_ = {};
+  return {};
+}
+
+verbs_events adapter::own_events() {
+  verbs_events e;
+  e.context = this;
+  e.completion = [](void* self, cq_handle queue, void* cookie) noexcept {
+    adapter& a = *static_cast<adapter*>(self);
+    for (std::uint32_t i = 0; i < a.place_count_; ++i) {
+      if (cookie != &a.places_[i]) continue;
+      a.places_[i].armed = false;
+      return;
+    }
+    const verbs_events& to = a.setup_.events;
+    if (to.completion != nullptr) to.completion(to.context, queue, cookie);
+  };
+  e.cq_error = [](void* self, cq_handle queue, void* cookie,
+                  layouts::cq_error_syndrome why) noexcept {
+    const verbs_events& to = static_cast<adapter*>(self)->setup_.events;
+    if (to.cq_error != nullptr) to.cq_error(to.context, queue, cookie, why);
+  };
+  e.qp = [](void* self, qp_handle queue, void* cookie, layouts::event_type type) noexcept {
+    const verbs_events& to = static_cast<adapter*>(self)->setup_.events;
+    if (to.qp != nullptr) to.qp(to.context, queue, cookie, type);
+  };
+  e.srq = [](void* self, srq_handle queue, void* cookie, layouts::event_type type) noexcept {
+    const verbs_events& to = static_cast<adapter*>(self)->setup_.events;
+    if (to.srq != nullptr) to.srq(to.context, queue, cookie, type);
+  };
+  e.port = [](void* self, unsigned port) noexcept {
+    const verbs_events& to = static_cast<adapter*>(self)->setup_.events;
+    if (to.port != nullptr) to.port(to.context, port);
+  };
+  e.device_failed = [](void* self, status why) noexcept {
+    adapter& a = *static_cast<adapter*>(self);
+    a.failure_ = why;
+    const verbs_events& to = a.setup_.events;
+    if (to.device_failed != nullptr) to.device_failed(to.context, why);
+  };
+  e.request_ended = [](void* self, qp_handle queue, void* cookie,
+                       const queues::work_completion& how, status why) noexcept {
+    const verbs_events& to = static_cast<adapter*>(self)->setup_.events;
+    if (to.request_ended != nullptr) to.request_ended(to.context, queue, cookie, how, why);
+  };
+  return e;
+}
+
+result<ah_handle> adapter::address_of(const connection& from, const peer& to) {
+  if (from.where == nullptr || !from.where->is(from.serial))
+    return status(driver_error::stale_handle);
+  return verbs_.create<address_handle>(
+      {.pd = domain_, .address = {.port = from.where->port, .dlid = to.lid}});
+}
+
+// ---- Places.
+
+place* adapter::take_place() {
+  for (std::uint32_t i = 0; i < place_count_; ++i) {
+    place& p = places_[i];
+    if (p.now != place::use::free) continue;
+    p.now = place::use::taken;
+    ++p.serial;
+    return &p;
+  }
+  return nullptr;
+}
+
+void adapter::vacate(place& p) {
+  end_waiting(p, driver_error::stale_handle);
+  if (p.now == place::use::left) --left_;
+  if (p.memory.bytes != 0) device_.arena().free(p.memory);
+  p.now = place::use::free;
+  p.worked_on = p.armed = p.refused = false;
+  p.region = {};
+  p.memory = {};
+  p.pair = {};
+  p.completions = {};
+  p.queues = nullptr;
+  p.completed = nullptr;
+}
+
+void adapter::leave(place& p) {
+  p.now = place::use::left;
+  p.worked_on = false;
+  ++left_;
+}
+
+std::uint32_t adapter::places_taken() const {
+  std::uint32_t n = 0;
+  for (std::uint32_t i = 0; i < place_count_; ++i)
+    n += places_[i].now != place::use::free ? 1u : 0u;
+  return n;
+}
+
+bool adapter::can_be_taken_back(const place& p) const {
+  const object_record* const all[] = {verbs_.find(p.pair), verbs_.find(p.completions),
+                                      verbs_.find(p.region)};
+  for (const object_record* const object : all)
+    if (object != nullptr) return verbs::usable(object).ok() && object->users == 0;
+  return true;
+}
+
+void adapter::reap() {
+  if (left_ == 0 || (reaper_.where() != operation::phase::idle && !reaper_.done())) return;
+  if (reaper_.done() && reaped_ != nullptr) {
+    // Not to be asked again: what the device refuses once is held until its reset.
+    if (reaped_->now == place::use::left && !reaper_.outcome().ok() &&
+        !reaper_.outcome().is(driver_error::busy))
+      reaped_->refused = true;
+    reaped_ = nullptr;
+  }
+  for (std::uint32_t i = 0; i < place_count_; ++i) {
+    place& p = places_[i];
+    if (p.now != place::use::left || p.worked_on || p.refused || !can_be_taken_back(p)) continue;
+    reaped_ = &p;
+    reaper_.restart();
+    return reaper_.start(*this, p);
+  }
+}
+
+// ---- Completions.
+
+void next_completion::start(adapter& on, const connection& of) {
+  if (!startable()) return;
+  if (of.where == nullptr || !of.where->is(of.serial) || of.where->completed == nullptr)
+    return refuse(on, driver_error::stale_handle);
+  wait_in(on, *of.where, &on_cancel);
+  on.asked_ = true;
+}
+
+void next_completion::on_cancel(operation& op, void* owner) noexcept {
+  auto& self = static_cast<next_completion&>(op);
+  self.unlink();
+  static_cast<adapter*>(owner)->ended_.push_back(self);
+}
+
+/// One call is one look: who asks again from a callback is for the next.
+unsigned adapter::hand_out(place& p) {
+  list<sequence> now;
+  now.take_all(p.waiting);
+  unsigned handed = 0;
+  queues::work_completion w;
+  for (; sequence* const first = now.front(); ++handed) {
+    if (p.completed == nullptr || p.completed->rings.poll(&w, 1) == 0) break;
+    auto& one = static_cast<next_completion&>(*first);
+    one.bring(w);
+    one.finish({});
+  }
+  now.take_all(p.waiting);
+  p.waiting.take_all(now);
+  return handed;
+}
+
+unsigned adapter::look_for_completions(place& p) {
+  p.limits.expire(p.waiting, setup_.platform.now());
+  const unsigned handed = hand_out(p);
+  if (p.completed == nullptr) return handed;
+  queues::cq& ring = p.completed->rings;
+  if (handed != 0 && p.armed) {
+    // Its event is late, or lost.
+    ring.on_event();
+    p.armed = false;
+  }
+  if (p.waiting.empty()) return handed;
+  if (!failure_.ok()) {
+    end_waiting(p, failure_);
+  } else if (!p.armed && ring.is_open()) {
+    ring.arm();
+    p.armed = true;
+    asked_ |= ring.pending();  // came in between
+  }
+  return handed;
+}
+
+void adapter::end_waiting(place& p, status why) {
+  while (sequence* const s = p.waiting.pop_front()) {
+    s->why_ = why;
+    ended_.push_back(*s);
+  }
+}
+
+// ---- Driving it.
+
+unsigned adapter::poll() {
+  const std::uint64_t now = device_.state() == device_state::closed ? 0 : setup_.platform.now();
+  limits_.expire(limited_, now);
+  unsigned handled = verbs_.is_open() ? verbs_.poll() : device_.poll();
+  asked_ = false;
+  for (std::uint32_t i = 0; i < place_count_; ++i)
+    if (!places_[i].waiting.empty()) handled += look_for_completions(places_[i]);
+  list<sequence> ended;
+  ended.take_all(ended_);
+  for (; sequence* const s = ended.pop_front(); ++handled)
+    s->finish(s->stop_reason().ok() ? s->why_ : s->stop_reason());
+  reap();
+  if (ending_ != nullptr && ending_->go_down()) ++handled;
+  return handled;
+}
+
+std::uint64_t adapter::next_deadline() const {
+  if (asked_ || !ended_.empty() || ending_ != nullptr) return 0;
+  std::uint64_t next = verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
+  if (!limited_.empty()) next = clock::earlier(next, limits_.next());
+  for (std::uint32_t i = 0; i < place_count_; ++i)
+    if (!places_[i].waiting.empty()) next = clock::earlier(next, places_[i].limits.next());
+  return next;
+}
+
+}  // namespace freehca::easy

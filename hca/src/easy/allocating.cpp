@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/easy/adapter.hpp>
+
+namespace freehca::easy {
+
+mr_handle allocating::registering::in_doubt(status outcome) const {
+  // One that was refused at its start has no object.
+  if (outcome.who() != origin::transport && !outcome.is(driver_error::cancelled)) return {};
+  if (object().state != object_record::phase::doubtful_creation) return {};
+  return verbs::handle_of(static_cast<memory_region&>(object()));
+}
+
+void allocating::start(adapter& on, std::size_t bytes, rights allowed) {
+  if (!startable()) return;
+  if (!on.up()) return refuse(on, driver_error::bad_state);
+  if (bytes == 0) return refuse(on, driver_error::bad_argument);
+  place_ = on.take_place();
+  if (place_ == nullptr)
+    return refuse(on, status(driver_error::no_resource, memory_region::facts.item));
+  const result<dma_region> room = on.device_.arena().allocate(bytes, dma_arena::page);
+  if (!room.ok()) {
+    on.vacate(*place_);
+    return refuse(on, room.error());
+  }
+  place_->memory = room.value();
+  place_->worked_on = true;
+  dma::clear(place_->memory.host, place_->memory.bytes);
+  begin_in(on, &advance);
+  part(create_).start(on.verbs_,
+                      {.pd = on.domain_,
+                       .pages = page_list(place_->memory.part(0, bytes), 12),
+                       .virtual_address = place_->memory.device_address,
+                       .access = {.local_write = true,
+                                  .remote_read = has(allowed, rights::remote_read),
+                                  .remote_write = has(allowed, rights::remote_write),
+                                  .remote_atomic = has(allowed, rights::remote_atomic)}});
+  bring({.host = place_->memory.host,
+         .bytes = bytes,
+         .region = {},
+         .key = 0,
+         .address = place_->memory.device_address,
+         .where = place_,
+         .serial = place_->serial});
+}
+
+void allocating::advance(sequence& s, status outcome) noexcept {
+  auto& self = static_cast<allocating&>(s);
+  place& p = *self.place_;
+  if (self.undoing()) {
+    if (!outcome.ok()) self.owner().leave(p);
+    return self.finish(self.why());
+  }
+  if (!outcome.ok()) {
+    p.region = self.create_.in_doubt(outcome);
+    return self.undo(outcome);
+  }
+  p.region = self.create_.made();
+  if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
+  p.worked_on = false;
+  memory made = self.brought();
+  made.region = p.region;
+  made.key = key_of(self.owner().verbs_, p.region);
+  self.bring(made);
+  self.finish({});
+}
+
+void allocating::undo(status why) {
+  begin_undoing(why);
+  part(take_back_).start(owner(), *place_);
+}
+
+}  // namespace freehca::easy

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/easy/adapter.hpp>
+
+namespace freehca::easy {
+
+using layouts::qp_state;
+
+void connecting::start(adapter& on, const connection& what, const peer& to) {
+  if (!startable()) return;
+  if (!on.up()) return refuse(on, driver_error::bad_state);
+  if (what.where == nullptr || !what.where->is(what.serial))
+    return refuse(on, driver_error::stale_handle);
+  if (what.where->worked_on) return refuse(on, driver_error::busy);
+  const queue_pair* const pair = on.verbs_.find(what.where->pair);
+  if (pair == nullptr) return refuse(on, driver_error::stale_handle);
+  if (pair->service->code != layouts::qp_service::rc) return refuse(on, driver_error::bad_argument);
+  place_ = what.where;
+  self_ = what.self;
+  peer_ = to;
+  place_->worked_on = true;
+  const bool fresh = pair->qp_state == qp_state::init && !pair->state_unknown;
+  const bool blank = pair->qp_state == qp_state::reset && !pair->state_unknown;
+  begin_in(on, &advance);
+  move(fresh ? qp_state::rtr : blank ? qp_state::init : qp_state::reset);
+}
+
+void connecting::move(qp_state to) {
+  adapter& on = owner();
+  connection_attributes a;
+  a.remote_read = has(place_->allowed, rights::remote_read);
+  a.remote_write = has(place_->allowed, rights::remote_write);
+  a.remote_atomic = has(place_->allowed, rights::remote_atomic);
+  a.path_mtu = on.device_.port(place_->port).active_mtu;
+  a.min_rnr_timer = 12;  // 0.64 ms
+  a.remote_qpn = peer_.qpn;
+  a.receive_psn = peer_.psn;
+  a.send_psn = self_.psn;
+  a.reads_as_responder = a.reads_as_requester = 4;
+  a.address.port = place_->port;
+  a.address.dlid = peer_.lid;
+  to_ = to;
+  part(modify_).start(on.verbs_, place_->pair, to, a);
+}
+
+void connecting::advance(sequence& s, status outcome) noexcept {
+  auto& self = static_cast<connecting&>(s);
+  if (self.undoing()) {
+    // Undone as far as it goes: the next connect() begins with a reset of the queue pair.
+    if (outcome.ok() && self.to_ == qp_state::reset) return self.move(qp_state::init);
+    return self.end(self.why());
+  }
+  if (!outcome.ok()) return self.undo(outcome);
+  if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
+  switch (self.to_) {
+    case qp_state::reset:
+      return self.move(qp_state::init);
+    case qp_state::init:
+      return self.move(qp_state::rtr);
+    case qp_state::rtr:
+      return self.move(qp_state::rts);
+    default:
+      return self.end({});
+  }
+}
+
+void connecting::undo(status why) {
+  begin_undoing(why);
+  const queue_pair* const pair = owner().verbs_.find(place_->pair);
+  if (pair == nullptr || pair->in_doubt() || pair->state_unknown) return end(why);
+  if (pair->qp_state == qp_state::init) return end(why);
+  move(pair->qp_state == qp_state::reset ? qp_state::init : qp_state::reset);
+}
+
+void connecting::end(status outcome) {
+  place_->worked_on = false;
+  finish(outcome);
+}
+
+}  // namespace freehca::easy

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/easy/adapter.hpp>
+
+namespace freehca::easy {
+
+using layouts::qp_state;
+
+namespace {
+
+/// So many completions can stand in the queue when nobody looks: each request of full rings.
+result<std::uint32_t> completions_for(layouts::qp_service service, const connection_options& how) {
+  const auto send = queues::sq_shape_for(how.sends, how.entries, how.inline_bytes,
+                                         service_of(service)->header_bytes);
+  if (!send.ok()) return send.error();
+  const auto receive = queues::rq_shape_for(how.receives, how.entries);
+  if (!receive.ok()) return receive.error();
+  return static_cast<std::uint32_t>(send.value().entries()) + receive.value().entries();
+}
+
+/// The first packet's number; that of an earlier connection of the same number is not likely.
+std::uint32_t first_psn(std::uint64_t now, std::uint32_t qpn) {
+  constexpr std::uint32_t spread = 0x9e3779b1;  // 2^32 divided by the golden ratio
+  return (static_cast<std::uint32_t>(now >> 10) ^ qpn * spread) & 0xffffff;
+}
+
+}  // namespace
+
+void opening::start(adapter& on, layouts::qp_service service, const connection_options& how) {
+  if (!startable()) return;
+  if (!on.up()) return refuse(on, driver_error::bad_state);
+  if (how.port < 1 || how.port > on.device_.capabilities().ports)
+    return refuse(on, driver_error::bad_argument);
+  const port_attributes& port = on.device_.port(how.port);
+  if (port.link_layer != layouts::port_type::ib) return refuse(on, driver_error::unsupported);
+  if (!port.active()) return refuse(on, driver_error::bad_state);
+  const auto completions = completions_for(service, how);
+  if (!completions.ok()) return refuse(on, completions.error());
+  place_ = on.take_place();
+  if (place_ == nullptr)
+    return refuse(on, status(driver_error::no_resource, queue_pair::facts.item));
+  how_ = how;
+  service_ = service;
+  self_ = {};
+  to_ = qp_state::reset;
+  place_->worked_on = true;
+  place_->allowed = how.allowed;
+  place_->port = static_cast<std::uint8_t>(how.port);
+  begin_in(on, &advance);
+  part(create_completions_).start(on.verbs_, {.entries = completions.value(), .cookie = place_});
+}
+
+void opening::advance(sequence& s, status outcome) noexcept {
+  auto& self = static_cast<opening&>(s);
+  place& p = *self.place_;
+  if (self.undoing()) {
+    if (!outcome.ok()) self.owner().leave(p);
+    return self.finish(self.why());
+  }
+  if (!outcome.ok()) return self.undo(outcome);
+  const bool has_completions = static_cast<bool>(p.completions);
+  const bool has_pair = static_cast<bool>(p.pair);
+  if (!has_completions) p.completions = self.create_completions_.made();
+  else if (!has_pair) p.pair = self.create_pair_.made();
+  if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
+  if (!has_completions) return self.make_pair();
+  if (!has_pair) return self.move(qp_state::init);
+  // Datagrams need no peer to begin with.
+  if (self.service_ != layouts::qp_service::ud || self.to_ == qp_state::rts) return self.succeed();
+  self.move(self.to_ == qp_state::init ? qp_state::rtr : qp_state::rts);
+}
+
+void opening::undo(status why) {
+  begin_undoing(why);
+  part(take_back_).start(owner(), *place_);
+}
+
+void opening::make_pair() {
+  adapter& on = owner();
+  part(create_pair_)
+      .start(on.verbs_, {.pd = on.domain_,
+                         .send_cq = place_->completions,
+                         .receive_cq = place_->completions,
+                         .service = service_,
+                         .sends = how_.sends,
+                         .receives = how_.receives,
+                         .gather = how_.entries,
+                         .scatter = how_.entries,
+                         .inline_bytes = how_.inline_bytes});
+}
+
+void opening::move(qp_state to) {
+  adapter& on = owner();
+  if (to == qp_state::init) {
+    const port_attributes& port = on.device_.port(how_.port);
+    self_.qpn = qpn_of(on.verbs_, place_->pair);
+    self_.psn = first_psn(on.setup_.platform.now(), self_.qpn);
+    self_.lid = port.lid;
+    self_.gid = gid_of(port.subnet_prefix, port.guid);
+    self_.qkey = how_.qkey;
+  }
+  connection_attributes a;
+  a.remote_read = has(how_.allowed, rights::remote_read);
+  a.remote_write = has(how_.allowed, rights::remote_write);
+  a.remote_atomic = has(how_.allowed, rights::remote_atomic);
+  a.qkey = how_.qkey;
+  a.send_psn = self_.psn;
+  a.address.port = how_.port;
+  to_ = to;
+  part(modify_).start(on.verbs_, place_->pair, to, a);
+}
+
+void opening::succeed() {
+  const verbs& objects = owner().verbs_;
+  place& p = *place_;
+  p.worked_on = false;
+  p.queues = objects.find(p.pair);
+  p.completed = objects.find(p.completions);
+  bring({.self = self_,
+         .pair = p.pair,
+         .completions = p.completions,
+         .where = place_,
+         .serial = p.serial});
+  finish({});
+}
+
+}  // namespace freehca::easy

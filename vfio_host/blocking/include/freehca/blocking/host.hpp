@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <freehca/hal/platform.hpp>
+
+namespace freehca::blocking {
+
+/// Where a program finds its adapter, and what it sleeps by.
+class host {
+ public:
+  virtual ~host() = default;
+  virtual freehca::platform platform() = 0;
+  /// Sleeps until an interrupt or `deadline` on the platform's clock; 0: does not sleep. Tells the
+  /// driver of interrupts.
+  virtual void wait(std::uint64_t deadline) = 0;
+  /// The platform knows that the device is lost, or wants it back.
+  virtual bool lost() const { return false; }
+};
+
+/// Opens the adapter at a PCI address such as "0000:03:00.0", which vfio-pci has, for a driver that
+/// maps so many bytes. Null: `why` says what stands in the way, and which commands put it right.
+/// The library for VFIO has this function; a program that brings one of its own is linked with that
+/// instead.
+std::unique_ptr<host> open_host(const std::string& pci_address, std::size_t locked_bytes,
+                                std::string& why);
+
+}  // namespace freehca::blocking
