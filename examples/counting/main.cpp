@@ -23,48 +23,48 @@ struct side {
 
 /// What the operation made; start() and then wait.
 template <class Create, class Attributes>
-auto make(blocking::session& on, const Attributes& attributes) {
+auto make(blocking::session& session, const Attributes& attributes) {
   Create create;
-  create.start(on.adapter().objects(), attributes);
+  create.start(session.adapter().objects(), attributes);
   using made = result<decltype(create.made())>;
-  const status outcome = on.wait(create);
+  const status outcome = session.wait(create);
   return outcome.ok() ? made(create.made()) : made(outcome);
 }
 
-status connect(blocking::session& on, qp_handle pair, qp_handle peer) {
-  const port_attributes& port = on.adapter().hardware().port(1);
+status connect(blocking::session& session, qp_handle pair, qp_handle peer) {
+  const port_attributes& port = session.adapter().hardware().port(1);
   connection_attributes a;
   a.remote_write = true;
   a.path_mtu = port.active_mtu;
-  a.remote_qpn = qpn_of(on.adapter().objects(), peer);
+  a.remote_qpn = qpn_of(session.adapter().objects(), peer);
   a.address.dlid = port.lid;
   for (const qp_state to : {qp_state::init, qp_state::rtr, qp_state::rts}) {
     modify_queue_pair modify;
-    modify.start(on.adapter().objects(), pair, to, a);
-    FREEHCA_TRY(on.wait(modify));
+    modify.start(session.adapter().objects(), pair, to, a);
+    FREEHCA_TRY(session.wait(modify));
   }
   return {};
 }
 
-status count(blocking::session& on, std::uint64_t& counted) {
-  easy::adapter& hca = on.adapter();
-  FREEHCA_TRY(on.wait(hca.bring_up()));
-  FREEHCA_GET(const easy::memory from, on.wait(hca.allocate(4096)));
-  FREEHCA_GET(const easy::memory to, on.wait(hca.allocate(4096, easy::rights::remote_write)));
+status count(blocking::session& session, std::uint64_t& counted) {
+  easy::adapter& hca = session.adapter();
+  FREEHCA_TRY(session.wait(hca.bring_up()));
+  FREEHCA_GET(const easy::memory from, session.wait(hca.allocate(4096)));
+  FREEHCA_GET(const easy::memory to, session.wait(hca.allocate(4096, easy::rights::remote_write)));
   using attributes = completion_queue_attributes;
   FREEHCA_GET(const auto counting, (make<create_counting_completion_queue>(
-                                       on, attributes{.entries = 2 * at_a_time})));
+                                       session, attributes{.entries = 2 * at_a_time})));
   side sides[2];
   for (side& s : sides) {
     s.completions = counting;
     FREEHCA_GET(s.pair,
-                (make<create_queue_pair>(on, queue_pair_attributes{.pd = hca.domain(),
-                                                                   .send_cq = s.completions,
-                                                                   .receive_cq = s.completions,
-                                                                   .sends = at_a_time})));
+                (make<create_queue_pair>(session, queue_pair_attributes{.pd = hca.domain(),
+                                                                        .send_cq = s.completions,
+                                                                        .receive_cq = s.completions,
+                                                                        .sends = at_a_time})));
   }
-  FREEHCA_TRY(connect(on, sides[0].pair, sides[1].pair));
-  FREEHCA_TRY(connect(on, sides[1].pair, sides[0].pair));
+  FREEHCA_TRY(connect(session, sides[0].pair, sides[1].pair));
+  FREEHCA_TRY(connect(session, sides[1].pair, sides[0].pair));
 
   const queues::counting& counts = hca.objects().find(counting)->counts;
   queues::sq& send = hca.objects().find(sides[0].pair)->rings.send;
@@ -72,7 +72,7 @@ status count(blocking::session& on, std::uint64_t& counted) {
     for (; posted < writes && posted - counts.succeeded < at_a_time; ++posted)
       FREEHCA_TRY(send.post_and_ring(
           queues::rdma_write{.wr_id = posted, .remote = to.remote(), .data = from.part(0, 256)}));
-    on.turn();  // takes and counts what has ended
+    session.turn();  // takes and counts what has ended
   }
   counted = counts.succeeded;
   if (counts.failed != 0) return transport_error::bad_reply;
@@ -80,21 +80,21 @@ status count(blocking::session& on, std::uint64_t& counted) {
   for (const side& s : sides) {
     destroy_queue_pair destroy;
     destroy.start(hca.objects(), s.pair);
-    FREEHCA_TRY(on.wait(destroy));
+    FREEHCA_TRY(session.wait(destroy));
   }
   destroy_counting_completion_queue destroy;
   destroy.start(hca.objects(), counting);
-  FREEHCA_TRY(on.wait(destroy));
-  return on.wait(hca.tear_down());
+  FREEHCA_TRY(session.wait(destroy));
+  return session.wait(hca.tear_down());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  blocking::session on(argc > 1 ? argv[1] : "", {.budget = {}, .objects = every_kind()});
-  if (!on.trouble().empty()) return std::fprintf(stderr, "%s\n", on.trouble().c_str()), 1;
+  blocking::session session(argc > 1 ? argv[1] : "", {.budget = {}, .objects = every_kind()});
+  if (!session.trouble().empty()) return std::fprintf(stderr, "%s\n", session.trouble().c_str()), 1;
   std::uint64_t counted = 0;
-  const status outcome = count(on, counted);
+  const status outcome = count(session, counted);
   std::printf("%llu writes: %s\n", static_cast<unsigned long long>(counted),
               blocking::words(outcome).c_str());
   return outcome.ok() ? 0 : 1;

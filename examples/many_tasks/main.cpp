@@ -23,8 +23,8 @@ easy::task<std::uint64_t> write(easy::frames&, easy::adapter& hca, unsigned time
   std::memset(from.host, pattern, bytes);
   for (unsigned n = 0; n < times; ++n) {
     std::memset(to.host, 0, bytes);
-    const status posted = a.post(
-        queues::rdma_write{.wr_id = n, .remote = to.remote(), .data = from.part(0, bytes)});
+    const status posted =
+        a.post(queues::rdma_write{.wr_id = n, .remote = to.remote(), .data = from.part(0, bytes)});
     if (!posted.ok()) co_return posted;
     // Nothing has to come for ever: a deadline of one operation.
     const std::uint64_t now = hca.hardware().platform().now();
@@ -36,26 +36,26 @@ easy::task<std::uint64_t> write(easy::frames&, easy::adapter& hca, unsigned time
   co_await hca.close(b);
   co_await hca.release(from);
   co_await hca.release(to);
-  co_return bytes * times;
+  co_return bytes* times;
 }
 
 int main(int argc, char** argv) {
-  blocking::session on(argc > 1 ? argv[1] : "");
-  if (!on.trouble().empty()) return std::fprintf(stderr, "%s\n", on.trouble().c_str()), 1;
-  if (const status up = on.wait(on.adapter().bring_up()); !up.ok())
+  blocking::session session(argc > 1 ? argv[1] : "");
+  if (!session.trouble().empty()) return std::fprintf(stderr, "%s\n", session.trouble().c_str()), 1;
+  if (const status up = session.wait(session.adapter().bring_up()); !up.ok())
     return std::fprintf(stderr, "bring-up: %s\n", blocking::words(up).c_str()), 1;
 
   alignas(16) static std::byte memory[256 * 1024];
   easy::frames frames(memory);
   std::vector<easy::task<std::uint64_t>> writers;
-  for (int n = 1; n <= 6; ++n) writers.push_back(write(frames, on.adapter(), 100, n));
+  for (int n = 1; n <= 6; ++n) writers.push_back(write(frames, session.adapter(), 100, n));
   bool good = true;
   for (auto& w : writers) {
-    const result<std::uint64_t> bytes = on.wait(w);
+    const result<std::uint64_t> bytes = session.wait(w);
     if (bytes.ok()) std::printf("%llu bytes\n", static_cast<unsigned long long>(bytes.value()));
     else std::fprintf(stderr, "%s\n", blocking::words(bytes.error()).c_str());
     good &= bytes.ok();
   }
-  const status down = on.wait(on.adapter().tear_down());
+  const status down = session.wait(session.adapter().tear_down());
   return good && down.ok() ? 0 : 1;
 }

@@ -12,23 +12,23 @@ adapter::~adapter() {
   for (std::uint32_t i = 0; i < place_count_; ++i) places_[i].~place();
 }
 
-status adapter::open(const setup& how) {
+status adapter::open(const setup& given) {
   if (places_ != nullptr) return driver_error::bad_state;
-  if (how.storage == nullptr || reinterpret_cast<std::uintptr_t>(how.storage) % 16 != 0)
+  if (given.storage == nullptr || reinterpret_cast<std::uintptr_t>(given.storage) % 16 != 0)
     return driver_error::bad_argument;
-  if (how.storage_bytes < storage_bytes(how.size))
+  if (given.storage_bytes < storage_bytes(given.size))
     return status(driver_error::no_memory, static_cast<unsigned>(budget::item::storage));
-  const std::size_t device_bytes = device::storage_bytes(how.size.budget);
-  std::byte* const device_storage = how.storage + places_bytes(how.size);
-  FREEHCA_TRY(device_.open({.platform = how.platform,
-                            .budget = how.size.budget,
+  const std::size_t device_bytes = device::storage_bytes(given.size.budget);
+  std::byte* const device_storage = given.storage + places_bytes(given.size);
+  FREEHCA_TRY(device_.open({.platform = given.platform,
+                            .budget = given.size.budget,
                             .storage = device_storage,
                             .storage_bytes = device_bytes,
-                            .take_over = how.take_over}));
-  setup_ = how;
+                            .take_over = given.take_over}));
+  setup_ = given;
   verbs_storage_ = device_storage + device_bytes;
-  places_ = storage_for<place>(how.storage);
-  place_count_ = places_for(how.size.objects);
+  places_ = storage_for<place>(given.storage);
+  place_count_ = places_for(given.size.objects);
   for (std::uint32_t i = 0; i < place_count_; ++i) ::new (static_cast<void*>(places_ + i)) place;
   return {};
 }
@@ -89,9 +89,9 @@ verbs_events adapter::own_events() {
     if (to.device_failed != nullptr) to.device_failed(to.context, why);
   };
   e.request_ended = [](void* self, qp_handle queue, void* cookie,
-                       const queues::work_completion& how, status why) noexcept {
+                       const queues::work_completion& completion, status why) noexcept {
     const verbs_events& to = static_cast<adapter*>(self)->setup_.events;
-    if (to.request_ended != nullptr) to.request_ended(to.context, queue, cookie, how, why);
+    if (to.request_ended != nullptr) to.request_ended(to.context, queue, cookie, completion, why);
   };
   return e;
 }
@@ -171,12 +171,12 @@ void adapter::reap() {
 
 // ---- Completions.
 
-void next_completion::start(adapter& on, const connection& of) {
+void next_completion::start(adapter& hca, const connection& of) {
   if (!startable()) return;
   if (of.where == nullptr || !of.where->is(of.serial) || of.where->completed == nullptr)
-    return refuse(on, driver_error::stale_handle);
-  wait_in(on, *of.where, &on_cancel);
-  on.asked_ = true;
+    return refuse(hca, driver_error::stale_handle);
+  wait_in(hca, *of.where, &on_cancel);
+  hca.asked_ = true;
 }
 
 void next_completion::on_cancel(operation& op, void* owner) noexcept {

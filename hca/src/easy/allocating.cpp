@@ -11,24 +11,24 @@ mr_handle allocating::registering::in_doubt(status outcome) const {
   return verbs::handle_of(static_cast<memory_region&>(object()));
 }
 
-void allocating::start(adapter& on, std::size_t bytes, rights allowed) {
+void allocating::start(adapter& hca, std::size_t bytes, rights allowed) {
   if (!startable()) return;
-  if (!on.up()) return refuse(on, driver_error::bad_state);
-  if (bytes == 0) return refuse(on, driver_error::bad_argument);
-  place_ = on.take_place();
+  if (!hca.up()) return refuse(hca, driver_error::bad_state);
+  if (bytes == 0) return refuse(hca, driver_error::bad_argument);
+  place_ = hca.take_place();
   if (place_ == nullptr)
-    return refuse(on, status(driver_error::no_resource, memory_region::facts.item));
-  const result<dma_region> room = on.device_.arena().allocate(bytes, dma_arena::page);
+    return refuse(hca, status(driver_error::no_resource, memory_region::facts.item));
+  const result<dma_region> room = hca.device_.arena().allocate(bytes, dma_arena::page);
   if (!room.ok()) {
-    on.vacate(*place_);
-    return refuse(on, room.error());
+    hca.vacate(*place_);
+    return refuse(hca, room.error());
   }
   place_->memory = room.value();
   place_->worked_on = true;
   dma::clear(place_->memory.host, place_->memory.bytes);
-  begin_in(on, &advance);
-  part(create_).start(on.verbs_,
-                      {.pd = on.domain_,
+  begin_in(hca, &advance);
+  part(create_).start(hca.verbs_,
+                      {.pd = hca.domain_,
                        .pages = page_list(place_->memory.part(0, bytes), 12),
                        .virtual_address = place_->memory.device_address,
                        .access = {.local_write = true,

@@ -6,32 +6,33 @@ namespace freehca::easy {
 
 using layouts::qp_state;
 
-void connecting::start(adapter& on, const connection& what, const peer& to) {
+void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (!startable()) return;
-  if (!on.up()) return refuse(on, driver_error::bad_state);
+  if (!hca.up()) return refuse(hca, driver_error::bad_state);
   if (what.where == nullptr || !what.where->is(what.serial))
-    return refuse(on, driver_error::stale_handle);
-  if (what.where->worked_on) return refuse(on, driver_error::busy);
-  const queue_pair* const pair = on.verbs_.find(what.where->pair);
-  if (pair == nullptr) return refuse(on, driver_error::stale_handle);
-  if (pair->service->code != layouts::qp_service::rc) return refuse(on, driver_error::bad_argument);
+    return refuse(hca, driver_error::stale_handle);
+  if (what.where->worked_on) return refuse(hca, driver_error::busy);
+  const queue_pair* const pair = hca.verbs_.find(what.where->pair);
+  if (pair == nullptr) return refuse(hca, driver_error::stale_handle);
+  if (pair->service->code != layouts::qp_service::rc)
+    return refuse(hca, driver_error::bad_argument);
   place_ = what.where;
   self_ = what.self;
   peer_ = to;
   place_->worked_on = true;
   const bool fresh = pair->qp_state == qp_state::init && !pair->state_unknown;
   const bool blank = pair->qp_state == qp_state::reset && !pair->state_unknown;
-  begin_in(on, &advance);
+  begin_in(hca, &advance);
   move(fresh ? qp_state::rtr : blank ? qp_state::init : qp_state::reset);
 }
 
 void connecting::move(qp_state to) {
-  adapter& on = owner();
+  adapter& hca = owner();
   connection_attributes a;
   a.remote_read = has(place_->allowed, rights::remote_read);
   a.remote_write = has(place_->allowed, rights::remote_write);
   a.remote_atomic = has(place_->allowed, rights::remote_atomic);
-  a.path_mtu = on.device_.port(place_->port).active_mtu;
+  a.path_mtu = hca.device_.port(place_->port).active_mtu;
   a.min_rnr_timer = 12;  // 0.64 ms
   a.remote_qpn = peer_.qpn;
   a.receive_psn = peer_.psn;
@@ -40,7 +41,7 @@ void connecting::move(qp_state to) {
   a.address.port = place_->port;
   a.address.dlid = peer_.lid;
   to_ = to;
-  part(modify_).start(on.verbs_, place_->pair, to, a);
+  part(modify_).start(hca.verbs_, place_->pair, to, a);
 }
 
 void connecting::advance(sequence& s, status outcome) noexcept {

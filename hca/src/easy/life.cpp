@@ -6,25 +6,25 @@
 
 namespace freehca::easy {
 
-void bringing_up::start(adapter& on) {
+void bringing_up::start(adapter& hca) {
   if (!startable()) return;
-  if (on.phase_ != adapter::phase::down) return refuse(on, driver_error::bad_state);
-  on.phase_ = adapter::phase::coming_up;
-  begin_in(on, &advance);
-  on.device_.bring_up(part(step_));
+  if (hca.phase_ != adapter::phase::down) return refuse(hca, driver_error::bad_state);
+  hca.phase_ = adapter::phase::coming_up;
+  begin_in(hca, &advance);
+  hca.device_.bring_up(part(step_));
 }
 
 void bringing_up::advance(sequence& s, status outcome) noexcept {
   auto& self = static_cast<bringing_up&>(s);
-  adapter& on = self.owner();
+  adapter& hca = self.owner();
   if (self.undoing() || !outcome.ok()) {
-    on.phase_ = adapter::phase::down;
+    hca.phase_ = adapter::phase::down;
     return self.finish(self.undoing() ? self.why() : outcome);
   }
   if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
-  if (const status opened = on.open_objects(); !opened.ok()) return self.undo(opened);
-  on.failure_ = {};
-  on.phase_ = adapter::phase::up;
+  if (const status opened = hca.open_objects(); !opened.ok()) return self.undo(opened);
+  hca.failure_ = {};
+  hca.phase_ = adapter::phase::up;
   self.finish({});
 }
 
@@ -34,24 +34,24 @@ void bringing_up::undo(status why) {
   owner().device_.tear_down(part(step_));
 }
 
-void tearing_down::start(adapter& on) {
+void tearing_down::start(adapter& hca) {
   if (!startable()) return;
-  if (on.phase_ == adapter::phase::coming_up || on.phase_ == adapter::phase::going_down)
-    return refuse(on, driver_error::bad_state);
-  const bool orderly = on.up() && on.device_.up();
-  on.phase_ = adapter::phase::going_down;
+  if (hca.phase_ == adapter::phase::coming_up || hca.phase_ == adapter::phase::going_down)
+    return refuse(hca, driver_error::bad_state);
+  const bool orderly = hca.up() && hca.device_.up();
+  hca.phase_ = adapter::phase::going_down;
   stage_ = stage::in_order;
-  begin_in(on, &advance);
+  begin_in(hca, &advance);
   if (orderly) go_on();
   else enter(stage::objects);
 }
 
 void tearing_down::go_on() {
-  adapter& on = owner();
-  for (std::uint32_t i = 0; i < on.place_count_; ++i) {
-    place& p = on.places_[i];
+  adapter& hca = owner();
+  for (std::uint32_t i = 0; i < hca.place_count_; ++i) {
+    place& p = hca.places_[i];
     if (p.now == place::use::free || p.worked_on || p.refused) continue;
-    return part(take_back_).start(on, p);
+    return part(take_back_).start(hca, p);
   }
   enter(stage::objects);
 }
@@ -74,29 +74,29 @@ void tearing_down::advance(sequence& s, status outcome) noexcept {
 }
 
 bool tearing_down::go_down() {
-  adapter& on = owner();
+  adapter& hca = owner();
   if (stage_ == stage::end) return end();
   // Objects that are left keep them open. The device is reset then, and has them forgotten.
-  static_cast<void>(on.close_objects());
-  on.ending_ = nullptr;
+  static_cast<void>(hca.close_objects());
+  hca.ending_ = nullptr;
   part(down_).set_deadline(deadline());
-  on.device_.tear_down(down_);
+  hca.device_.tear_down(down_);
   return false;
 }
 
 bool tearing_down::end() {
-  adapter& on = owner();
+  adapter& hca = owner();
   // A device that could not be taken down may still have what is left.
-  const bool down = on.device_.state() == device_state::down;
+  const bool down = hca.device_.state() == device_state::down;
   if (down) {
-    for (std::uint32_t i = 0; i < on.place_count_; ++i)
-      if (on.places_[i].worked_on) return false;
-    if (!on.close_objects().ok()) return false;
-    for (std::uint32_t i = 0; i < on.place_count_; ++i)
-      if (on.places_[i].now != place::use::free) on.vacate(on.places_[i]);
+    for (std::uint32_t i = 0; i < hca.place_count_; ++i)
+      if (hca.places_[i].worked_on) return false;
+    if (!hca.close_objects().ok()) return false;
+    for (std::uint32_t i = 0; i < hca.place_count_; ++i)
+      if (hca.places_[i].now != place::use::free) hca.vacate(hca.places_[i]);
   }
-  on.ending_ = nullptr;
-  on.phase_ = adapter::phase::down;
+  hca.ending_ = nullptr;
+  hca.phase_ = adapter::phase::down;
   finish(outcome_);
   return true;
 }

@@ -9,11 +9,12 @@ using layouts::qp_state;
 namespace {
 
 /// So many completions can stand in the queue when nobody looks: each request of full rings.
-result<std::uint32_t> completions_for(layouts::qp_service service, const connection_options& how) {
-  const auto send = queues::sq_shape_for(how.sends, how.entries, how.inline_bytes,
+result<std::uint32_t> completions_for(layouts::qp_service service,
+                                      const connection_options& options) {
+  const auto send = queues::sq_shape_for(options.sends, options.entries, options.inline_bytes,
                                          service_of(service)->header_bytes);
   if (!send.ok()) return send.error();
-  const auto receive = queues::rq_shape_for(how.receives, how.entries);
+  const auto receive = queues::rq_shape_for(options.receives, options.entries);
   if (!receive.ok()) return receive.error();
   return static_cast<std::uint32_t>(send.value().entries()) + receive.value().entries();
 }
@@ -26,28 +27,28 @@ std::uint32_t first_psn(std::uint64_t now, std::uint32_t qpn) {
 
 }  // namespace
 
-void opening::start(adapter& on, layouts::qp_service service, const connection_options& how) {
+void opening::start(adapter& hca, layouts::qp_service service, const connection_options& options) {
   if (!startable()) return;
-  if (!on.up()) return refuse(on, driver_error::bad_state);
-  if (how.port < 1 || how.port > on.device_.capabilities().ports)
-    return refuse(on, driver_error::bad_argument);
-  const port_attributes& port = on.device_.port(how.port);
-  if (port.link_layer != layouts::port_type::ib) return refuse(on, driver_error::unsupported);
-  if (!port.active()) return refuse(on, driver_error::bad_state);
-  const auto completions = completions_for(service, how);
-  if (!completions.ok()) return refuse(on, completions.error());
-  place_ = on.take_place();
+  if (!hca.up()) return refuse(hca, driver_error::bad_state);
+  if (options.port < 1 || options.port > hca.device_.capabilities().ports)
+    return refuse(hca, driver_error::bad_argument);
+  const port_attributes& port = hca.device_.port(options.port);
+  if (port.link_layer != layouts::port_type::ib) return refuse(hca, driver_error::unsupported);
+  if (!port.active()) return refuse(hca, driver_error::bad_state);
+  const auto completions = completions_for(service, options);
+  if (!completions.ok()) return refuse(hca, completions.error());
+  place_ = hca.take_place();
   if (place_ == nullptr)
-    return refuse(on, status(driver_error::no_resource, queue_pair::facts.item));
-  how_ = how;
+    return refuse(hca, status(driver_error::no_resource, queue_pair::facts.item));
+  how_ = options;
   service_ = service;
   self_ = {};
   to_ = qp_state::reset;
   place_->worked_on = true;
-  place_->allowed = how.allowed;
-  place_->port = static_cast<std::uint8_t>(how.port);
-  begin_in(on, &advance);
-  part(create_completions_).start(on.verbs_, {.entries = completions.value(), .cookie = place_});
+  place_->allowed = options.allowed;
+  place_->port = static_cast<std::uint8_t>(options.port);
+  begin_in(hca, &advance);
+  part(create_completions_).start(hca.verbs_, {.entries = completions.value(), .cookie = place_});
 }
 
 void opening::advance(sequence& s, status outcome) noexcept {
@@ -76,25 +77,25 @@ void opening::undo(status why) {
 }
 
 void opening::make_pair() {
-  adapter& on = owner();
+  adapter& hca = owner();
   part(create_pair_)
-      .start(on.verbs_, {.pd = on.domain_,
-                         .send_cq = place_->completions,
-                         .receive_cq = place_->completions,
-                         .service = service_,
-                         .sends = how_.sends,
-                         .receives = how_.receives,
-                         .gather = how_.entries,
-                         .scatter = how_.entries,
-                         .inline_bytes = how_.inline_bytes});
+      .start(hca.verbs_, {.pd = hca.domain_,
+                          .send_cq = place_->completions,
+                          .receive_cq = place_->completions,
+                          .service = service_,
+                          .sends = how_.sends,
+                          .receives = how_.receives,
+                          .gather = how_.entries,
+                          .scatter = how_.entries,
+                          .inline_bytes = how_.inline_bytes});
 }
 
 void opening::move(qp_state to) {
-  adapter& on = owner();
+  adapter& hca = owner();
   if (to == qp_state::init) {
-    const port_attributes& port = on.device_.port(how_.port);
-    self_.qpn = qpn_of(on.verbs_, place_->pair);
-    self_.psn = first_psn(on.setup_.platform.now(), self_.qpn);
+    const port_attributes& port = hca.device_.port(how_.port);
+    self_.qpn = qpn_of(hca.verbs_, place_->pair);
+    self_.psn = first_psn(hca.setup_.platform.now(), self_.qpn);
     self_.lid = port.lid;
     self_.gid = gid_of(port.subnet_prefix, port.guid);
     self_.qkey = how_.qkey;
@@ -107,7 +108,7 @@ void opening::move(qp_state to) {
   a.send_psn = self_.psn;
   a.address.port = how_.port;
   to_ = to;
-  part(modify_).start(on.verbs_, place_->pair, to, a);
+  part(modify_).start(hca.verbs_, place_->pair, to, a);
 }
 
 void opening::succeed() {

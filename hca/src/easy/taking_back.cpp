@@ -4,23 +4,23 @@
 
 namespace freehca::easy {
 
-void taking_back::start(adapter& on, place& what) {
+void taking_back::start(adapter& hca, place& what) {
   if (!startable()) return;
   place_ = &what;
   what.worked_on = true;
-  begin_in(on, &advance);
+  begin_in(hca, &advance);
   if (go_on()) return;
   // Nothing is left to ask the device for: the next poll() says so.
-  on.vacate(what);
+  hca.vacate(what);
   unlink();
-  on.ended_.push_back(*this);
+  hca.ended_.push_back(*this);
 }
 
-void taking_back::start_of(adapter& on, place* what, std::uint32_t serial) {
+void taking_back::start_of(adapter& hca, place* what, std::uint32_t serial) {
   if (!startable()) return;
-  if (what == nullptr || !what->is(serial)) return refuse(on, driver_error::stale_handle);
-  if (what->worked_on) return refuse(on, driver_error::busy);
-  start(on, *what);
+  if (what == nullptr || !what->is(serial)) return refuse(hca, driver_error::stale_handle);
+  if (what->worked_on) return refuse(hca, driver_error::busy);
+  start(hca, *what);
 }
 
 template <class K>

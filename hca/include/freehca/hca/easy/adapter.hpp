@@ -66,7 +66,7 @@ class adapter {
   ~adapter();
 
   /// As device::open().
-  status open(const setup& how);
+  status open(const setup& given);
 
   /// The device, its verbs objects and a protection domain. Outcomes: device::bring_up(),
   /// verbs::open().
@@ -85,13 +85,13 @@ class adapter {
 
   /// A reliable connection that waits for connect(): receives may be posted. driver_error::
   /// bad_state also: the port is not active.
-  opening open_rc(const connection_options& how = {}) {
-    return {*this, layouts::qp_service::rc, how};
+  opening open_rc(const connection_options& options = {}) {
+    return {*this, layouts::qp_service::rc, options};
   }
   /// A queue pair for datagrams, which may send at once: posts name a peer by address_of(). The
   /// peer's option `qkey` is what a post brings along.
-  opening open_ud(const connection_options& how = {}) {
-    return {*this, layouts::qp_service::ud, how};
+  opening open_ud(const connection_options& options = {}) {
+    return {*this, layouts::qp_service::ud, options};
   }
   /// To the other side, in the same subnet. A connection that was connected before, or has failed,
   /// begins anew: its receives are forgotten. One that fails leaves it as open_rc() does, but for

@@ -20,11 +20,11 @@ namespace freehca::easy {
 /// refuses to give back stands in the place as before.
 class taking_back : public sequence {
  public:
-  void start(adapter& on, place& what);
+  void start(adapter& hca, place& what);
 
  protected:
   /// What the user names. driver_error::stale_handle, ::busy: an operation works on it.
-  void start_of(adapter& on, place* what, std::uint32_t serial);
+  void start_of(adapter& hca, place* what, std::uint32_t serial);
 
  private:
   /// Destroys an object of any kind.
@@ -49,8 +49,8 @@ class taking_back : public sequence {
 class bringing_up : public sequence {
  public:
   bringing_up() = default;
-  explicit bringing_up(adapter& on) { start(on); }
-  void start(adapter& on);
+  explicit bringing_up(adapter& hca) { start(hca); }
+  void start(adapter& hca);
 
  private:
   static void advance(sequence& self, status outcome) noexcept;
@@ -62,8 +62,8 @@ class bringing_up : public sequence {
 class tearing_down : public sequence {
  public:
   tearing_down() = default;
-  explicit tearing_down(adapter& on) { start(on); }
-  void start(adapter& on);
+  explicit tearing_down(adapter& hca) { start(hca); }
+  void start(adapter& hca);
 
  private:
   friend class adapter;
@@ -88,8 +88,8 @@ class tearing_down : public sequence {
 class allocating : public bringing<memory> {
  public:
   allocating() = default;
-  allocating(adapter& on, std::size_t bytes, rights allowed) { start(on, bytes, allowed); }
-  void start(adapter& on, std::size_t bytes, rights allowed = rights::local);
+  allocating(adapter& hca, std::size_t bytes, rights allowed) { start(hca, bytes, allowed); }
+  void start(adapter& hca, std::size_t bytes, rights allowed = rights::local);
 
  private:
   class registering : public create_memory_region {
@@ -109,17 +109,17 @@ class allocating : public bringing<memory> {
 class releasing : public taking_back {
  public:
   releasing() = default;
-  releasing(adapter& on, const memory& what) { start(on, what); }
-  void start(adapter& on, const memory& what) { start_of(on, what.where, what.serial); }
+  releasing(adapter& hca, const memory& what) { start(hca, what); }
+  void start(adapter& hca, const memory& what) { start_of(hca, what.where, what.serial); }
 };
 
 class opening : public bringing<connection> {
  public:
   opening() = default;
-  opening(adapter& on, layouts::qp_service service, const connection_options& how) {
-    start(on, service, how);
+  opening(adapter& hca, layouts::qp_service service, const connection_options& options) {
+    start(hca, service, options);
   }
-  void start(adapter& on, layouts::qp_service service, const connection_options& how);
+  void start(adapter& hca, layouts::qp_service service, const connection_options& options);
 
  private:
   static void advance(sequence& self, status outcome) noexcept;
@@ -142,8 +142,8 @@ class opening : public bringing<connection> {
 class connecting : public sequence {
  public:
   connecting() = default;
-  connecting(adapter& on, const connection& what, const peer& to) { start(on, what, to); }
-  void start(adapter& on, const connection& what, const peer& to);
+  connecting(adapter& hca, const connection& what, const peer& to) { start(hca, what, to); }
+  void start(adapter& hca, const connection& what, const peer& to);
 
  private:
   static void advance(sequence& self, status outcome) noexcept;
@@ -160,15 +160,15 @@ class connecting : public sequence {
 class closing : public taking_back {
  public:
   closing() = default;
-  closing(adapter& on, const connection& what) { start(on, what); }
-  void start(adapter& on, const connection& what) { start_of(on, what.where, what.serial); }
+  closing(adapter& hca, const connection& what) { start(hca, what); }
+  void start(adapter& hca, const connection& what) { start_of(hca, what.where, what.serial); }
 };
 
 class next_completion : public bringing<queues::work_completion> {
  public:
   next_completion() = default;
-  next_completion(adapter& on, const connection& of) { start(on, of); }
-  void start(adapter& on, const connection& of);
+  next_completion(adapter& hca, const connection& of) { start(hca, of); }
+  void start(adapter& hca, const connection& of);
 
  private:
   friend class adapter;

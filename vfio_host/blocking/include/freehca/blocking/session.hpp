@@ -24,12 +24,12 @@ inline std::string words(status s) {
 /// An adapter, opened by its PCI address, and a way to wait for what it does. One thread.
 class session {
  public:
-  explicit session(const std::string& pci_address, const easy::sizes& how = {})
-      : storage_(easy::adapter::storage_bytes(how) / sizeof(unit) + 1),
-        host_(open_host(pci_address, device::dma_bytes(how.budget), trouble_)) {
+  explicit session(const std::string& pci_address, const easy::sizes& wanted = {})
+      : storage_(easy::adapter::storage_bytes(wanted) / sizeof(unit) + 1),
+        host_(open_host(pci_address, device::dma_bytes(wanted.budget), trouble_)) {
     if (host_ == nullptr) return;
     const status opened = adapter_.open({.platform = host_->platform(),
-                                         .size = how,
+                                         .size = wanted,
                                          .storage = storage_.data()->bytes,
                                          .storage_bytes = storage_.size() * sizeof(unit),
                                          .events = {}});
