@@ -54,55 +54,47 @@ def text(x, y, words, room, look="small"):
 # ---- The rooms.
 
 HCA = "hca/include/freehca/hca"
-# Name: the beginnings of the paths in it (the longest one that fits counts), what it is, and where
-# it stands: column of its left edge, row, and how many columns it takes.
+# Name: the beginnings of the paths in it (the longest one that fits counts), what it is, the column
+# of its left edge, and how many columns it takes. Its row follows from the arrows.
 ROOMS = {
-    "hcactl": (["vfio_host/hcactl"], "the tool", 0, 0, 1),
-    "demo_in_process": (["examples/demo_in_process"], "driver and model", 2.45, 0, 1),
-    "bench": (["bench"], "measurements", 3.4, 0, 1),
+    "hcactl": (["vfio_host/hcactl"], "the tool", 0, 1),
+    "demo_in_process": (["examples/demo_in_process"], "driver and model", 2.45, 1),
+    "bench": (["bench"], "measurements", 3.4, 1),
     "verified_traffic": (
         ["examples/verified_traffic"],
         "traffic whose every byte is checked",
-        1,
         1,
         2,
     ),
     "hca: kinds": (
         [f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"],
-        "one file for each kind of object",
-        1,
-        2,
-        2,
+        *("one file for each kind of object", 1, 2),
     ),
     "hca: objects": (
         [f"{HCA}/objects", "hca/src/objects"],
-        "the engine, which names no kind",
-        1,
-        3,
-        2,
+        *("the engine, which names no kind", 1, 2),
     ),
-    "hca": (["hca"], "device: bring-up, memory, ports, reset", 1, 4, 2),
-    "vfio_host": (["vfio_host"], "port to Linux", 0, 5, 1),
-    "firmware_cmds": (["firmware_cmds"], "command channel", 1, 5, 1),
-    "queues": (["queues"], "rings", 2, 5, 1),
-    "in_process": (["hal/targets/in_process"], "port to the model", 3, 5, 1),
-    "recording": (["qemu/recording"], "replays sessions", 4.2, 5, 1),
-    "qom": (["qemu/qom"], "the QEMU device", 5.2, 5, 1),
-    "hal": (["hal"], "operation, platform, DMA, MMIO", 1, 6, 2),
-    "model": (["qemu/model"], "adapter in software", 4.7, 6, 1),
+    "hca": (["hca"], "device: bring-up, memory, ports, reset", 1, 2),
+    "vfio_host": (["vfio_host"], "port to Linux", 0, 1),
+    "firmware_cmds": (["firmware_cmds"], "command channel", 1, 1),
+    "queues": (["queues"], "rings", 2, 1),
+    "in_process": (["hal/targets/in_process"], "port to the model", 3, 1),
+    "recording": (["qemu/recording"], "replays sessions", 4.2, 1),
+    "qom": (["qemu/qom"], "the QEMU device", 5.2, 1),
+    "hal": (["hal"], "operation, platform, DMA, MMIO", 1, 2),
+    "model": (["qemu/model"], "adapter in software", 4.7, 1),
     "layouts": (
         ["hal/layouts"],
         "tables of the hardware's structures, for driver and model",
         1,
-        7,
         4.7,
     ),
 }
-# What stands on a ground of its own: its words, and its columns and rows.
-ZONES = [
-    ("the core: freestanding", 1, 2, 2, 5),
-    ("the model", 4.2, 5, 2, 2),
-]
+# Rooms that stand on a ground of their own.
+ZONES = {
+    "the core: freestanding": ["hca: kinds", "firmware_cmds", "queues", "hal"],
+    "the model": ["model", "recording", "qom"],
+}
 COLUMN, ROW, WIDE, HIGH = 176, 88, 156, 46
 
 
@@ -114,7 +106,7 @@ def room_of(path):
         if path == beginning or path.startswith(beginning + "/")
     ]
     if not fitting:
-        sys.exit(f"draw.py: {path} is in no room of the picture")
+        sys.exit(f"draw.py: {path} is in no room: ROOMS in docs/pictures/draw.py")
     return max(fitting)[1]
 
 
@@ -147,19 +139,28 @@ def arrows():
 
 def rooms():
     margin, top = 20, 34
+    drawn = list(arrows())
+
+    def height_of(name):
+        return max((1 + height_of(below) for above, below in drawn if above == name), default=0)
+
+    rows = max(height_of(name) for name in ROOMS)
     place = {}
-    for name, (_, _, column, row, columns) in ROOMS.items():
-        x, y = margin + column * COLUMN, top + row * ROW
-        place[name] = (x, y, WIDE + (columns - 1) * COLUMN)
+    for name, (_, _, column, columns) in ROOMS.items():
+        x, y = margin + column * COLUMN, top + (rows - height_of(name)) * ROW
+        width = WIDE + (columns - 1) * COLUMN
+        if any(y == b and x < a + wide and a < x + width for a, b, wide in place.values()):
+            sys.exit(f"draw.py: {name} stands upon another room; change its column")
+        place[name] = (x, y, width)
     parts = []
-    for words, column, row, columns, rows in ZONES:
-        x, y = margin + column * COLUMN - 10, top + row * ROW - 30
-        width, height = columns * COLUMN, (rows - 1) * ROW + HIGH + 40
+    for words, names in ZONES.items():
+        x, y = min(place[n][0] for n in names) - 10, min(place[n][1] for n in names) - 30
+        width = max(place[n][0] + place[n][2] for n in names) + 10 - x
+        high = max(place[n][1] for n in names) + HIGH + 10 - y
         parts.append(
-            f'<rect class="zone" x="{x:g}" y="{y}" width="{width}" height="{height}" rx="6"/>'
+            f'<rect class="zone" x="{x:g}" y="{y}" width="{width:g}" height="{high}" rx="6"/>'
         )
         parts.append(text(x + 8, y + 15, words, width, "small left"))
-    drawn = list(arrows())
 
     def centre(name):
         return place[name][0] + place[name][2] / 2
@@ -174,8 +175,6 @@ def rooms():
     for source, target in drawn:
         x1, y1 = door(source, target, 0), place[source][1] + HIGH
         x2, y2 = door(target, source, 1), place[target][1]
-        if y2 <= y1:
-            sys.exit(f"draw.py: {source} includes {target}, which does not stand below it")
         # Down, and aside only between the last two rows.
         turn = y2 - (ROW - HIGH)
         bend = (turn + y2) / 2
@@ -190,7 +189,7 @@ def rooms():
         )
         parts.append(text(centre(name), y + 19, name, width, "name"))
         parts.append(text(centre(name), y + 36, words, width))
-    height = top + max(room[3] for room in ROOMS.values()) * ROW + HIGH + margin
+    height = top + rows * ROW + HIGH + margin
     width = max(x + width for x, _, width in place.values()) + margin
     return svg(f"{width:g}", height, "Rooms: who includes whom", parts)
 
