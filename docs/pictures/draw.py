@@ -152,7 +152,7 @@ def rooms():
         if any(y == b and x < a + wide and a < x + width for a, b, wide in place.values()):
             sys.exit(f"draw.py: {name} stands upon another room; change its column")
         place[name] = (x, y, width)
-    parts = []
+    parts, labels = [], []
     for words, names in ZONES.items():
         x, y = min(place[n][0] for n in names) - 10, min(place[n][1] for n in names) - 30
         width = max(place[n][0] + place[n][2] for n in names) + 10 - x
@@ -160,7 +160,7 @@ def rooms():
         parts.append(
             f'<rect class="zone" x="{x:g}" y="{y}" width="{width:g}" height="{high}" rx="6"/>'
         )
-        parts.append(text(x + 8, y + 15, words, width, "small left"))
+        labels.append(text(x + 8, y + 15, words, width, "says left"))
 
     def centre(name):
         return place[name][0] + place[name][2] / 2
@@ -172,15 +172,24 @@ def rooms():
         x, _, width = place[name]
         return x + width * (others.index(other) + 1) / (len(others) + 1)
 
+    def hidden(x, upper, lower):
+        """Would a line down from `upper` to `lower` pass behind a room?"""
+        return any(a - 6 < x < a + wide + 6 and upper < y < lower for a, y, wide in place.values())
+
     for source, target in drawn:
         x1, y1 = door(source, target, 0), place[source][1] + HIGH
         x2, y2 = door(target, source, 1), place[target][1]
-        # Down, and aside only between the last two rows.
-        turn = y2 - (ROW - HIGH)
-        bend = (turn + y2) / 2
+        # Aside between the last two rows, or between the first two if the way down is free there.
+        gap = ROW - HIGH
+        for x, upper, lower, turn in ((x1, y1, y2 - gap, y2 - gap), (x2, y1 + gap, y2, y1)):
+            if not hidden(x, upper, lower):
+                break
+        else:
+            sys.exit(f"draw.py: no way from {source} down to {target}; change a column")
+        bend, rest = turn + gap / 2, "" if turn + gap == y2 else f"V{y2:g}"
         parts.append(
             f'<path class="line" marker-end="url(#tip)" d="M{x1:g} {y1:g}V{turn:g}'
-            f'C{x1:g} {bend:g} {x2:g} {bend:g} {x2:g} {y2:g}"/>'
+            f'C{x1:g} {bend:g} {x2:g} {bend:g} {x2:g} {turn + gap:g}{rest}"/>'
         )
     for name, (_, words, *_) in ROOMS.items():
         x, y, width = place[name]
@@ -189,6 +198,7 @@ def rooms():
         )
         parts.append(text(centre(name), y + 19, name, width, "name"))
         parts.append(text(centre(name), y + 36, words, width))
+    parts += labels
     height = top + rows * ROW + HIGH + margin
     width = max(x + width for x, _, width in place.values()) + margin
     return svg(f"{width:g}", height, "Rooms: who includes whom", parts)
@@ -197,8 +207,8 @@ def rooms():
 # ---- One command's life.
 
 LANES = ["user", "operation", "channel", "event queue", "firmware"]
-# From lane, to lane, what happens; or the head of what follows. What the
-# adapter does by itself is dashed.
+# From lane, to lane, what happens; or the head of what follows. What the adapter does by itself is
+# dashed.
 LIFE = [
     "A completion queue is made: create_completion_queue",
     ("user", "operation", "start(verbs, attributes)"),
