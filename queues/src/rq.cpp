@@ -32,7 +32,7 @@ void rq::reset() {
 }
 
 status rq::post(const receive_request& r) {
-  if (!is_open() || !accepts_) return driver_error::bad_state;
+  if (!accepts_) return driver_error::bad_state;
   if (outstanding() >= entries_) return driver_error::queue_full;
   std::uint32_t bytes = 0;
   FREEHCA_TRY(check_receive(r, most_scatter_, bytes));

@@ -33,7 +33,7 @@ status srq::open(const srq_resources& r) {
 }
 
 status srq::post(const receive_request& r) {
-  if (!is_open() || !accepts_) return driver_error::bad_state;
+  if (!accepts_) return driver_error::bad_state;
   if (first_free_ == end_of_free_) return driver_error::queue_full;
   std::uint32_t bytes = 0;
   FREEHCA_TRY(check_receive(r, most_scatter_, bytes));

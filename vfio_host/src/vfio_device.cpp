@@ -7,7 +7,7 @@
 
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -236,6 +236,7 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
   for (unsigned i = 0; i < count; ++i) {
     file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!event.open()) return d.refused("eventfd");
+    FREEHCA_TRY(d.watch(event.get(), EPOLLIN | EPOLLET, i));
     descriptors.push_back(event.get());
     d.events_.push_back(std::move(event));
   }
@@ -256,47 +257,46 @@ void vfio_device::disarm_interrupts(void* context) {
   d.events_.clear();
 }
 
-file vfio_device::notice_of(unsigned index) {
+status vfio_device::watch(int descriptor, std::uint32_t events, std::uint32_t what) {
+  epoll_event how{};
+  how.events = events;
+  how.data.u32 = what;
+  return epoll_ctl(watched_.get(), EPOLL_CTL_ADD, descriptor, &how) == 0 ? status()
+                                                                         : refused("epoll_ctl");
+}
+
+file vfio_device::notice_of(unsigned index, std::uint32_t what) {
   vfio_irq_info about{};
   about.argsz = sizeof about;
   about.index = index;
   if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &about) != 0 || about.count == 0) return {};
   file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (event.open() && !set_interrupts(index, {event.get()}).ok()) return {};
+  if (event.open() && (!watch(event.get(), EPOLLIN | EPOLLET, what).ok() ||
+                       !set_interrupts(index, {event.get()}).ok()))
+    return {};
   return event;
 }
 
-namespace {
-
-/// Something was written to it since the last look.
-bool fired(const pollfd& watched) {
-  std::uint64_t count = 0;
-  return (watched.revents & POLLIN) != 0 && read(watched.fd, &count, sizeof count) == sizeof count;
-}
-
-}  // namespace
-
 void vfio_device::wait(std::uint64_t deadline, int wake) {
-  std::vector<pollfd> watched;
-  for (const file& e : events_) watched.push_back({e.get(), POLLIN, 0});
-  // poll() passes over a descriptor of -1.
-  watched.push_back({removal_.get(), POLLIN, 0});
-  watched.push_back({error_.get(), POLLIN, 0});
-  if (wake >= 0) watched.push_back({wake, POLLIN, 0});
+  if (wake >= 0 && wake != wake_) {
+    if (wake_ >= 0) epoll_ctl(watched_.get(), EPOLL_CTL_DEL, wake_, nullptr);
+    wake_ = watch(wake, EPOLLIN, wake_of_caller).ok() ? wake : -1;
+  }
   timespec time{};
-  const std::uint64_t now = clock();
-  if (deadline > now) {
+  if (const std::uint64_t now = deadline == 0 ? 0 : clock(); deadline > now) {
     // An idle driver is looked at once a second all the same: a lost interrupt must not stop it.
     const std::uint64_t sleep = std::min<std::uint64_t>(deadline - now, 1'000'000'000);
     time.tv_sec = static_cast<time_t>(sleep / 1'000'000'000);
     time.tv_nsec = static_cast<long>(sleep % 1'000'000'000);
   }
-  if (ppoll(watched.data(), watched.size(), &time, nullptr) <= 0) return;
-  const auto vectors = static_cast<unsigned>(events_.size());
-  for (unsigned i = 0; i < vectors; ++i)
-    if (fired(watched[i]) && notify_ != nullptr) notify_(notify_context_, i);
-  if (fired(watched[vectors])) wanted_back_ = true;
-  if (fired(watched[vectors + 1])) failed_ = true;
+  epoll_event heard[8];  // of more the next call hears
+  const int count = epoll_pwait2(watched_.get(), heard, 8, &time, nullptr);
+  for (int i = 0; i < count; ++i) {
+    const std::uint32_t what = heard[i].data.u32;
+    if (what == removal) wanted_back_ = true;
+    else if (what == bus_error) failed_ = true;
+    else if (what < events_.size() && notify_ != nullptr) notify_(notify_context_, what);
+  }
 }
 
 }  // namespace freehca::vfio_host

@@ -5,6 +5,7 @@
 // include/uapi/linux/vfio.h and Documentation/driver-api/vfio.rst.
 #include <fcntl.h>
 #include <linux/vfio.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
@@ -192,8 +193,10 @@ std::optional<failure> vfio_device::open_function(const pci_function& function) 
   interrupts.index = VFIO_PCI_MSIX_IRQ_INDEX;
   if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &interrupts) == 0)
     vectors_ = interrupts.count;
-  removal_ = notice_of(VFIO_PCI_REQ_IRQ_INDEX);
-  error_ = notice_of(VFIO_PCI_ERR_IRQ_INDEX);
+  watched_ = file(epoll_create1(EPOLL_CLOEXEC));
+  if (!watched_.open()) return system_failure("epoll_create1");
+  removal_ = notice_of(VFIO_PCI_REQ_IRQ_INDEX, removal);
+  error_ = notice_of(VFIO_PCI_ERR_IRQ_INDEX, bus_error);
   return std::nullopt;
 }
 

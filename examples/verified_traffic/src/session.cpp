@@ -118,11 +118,12 @@ void session::turn(bool sleep) {
     device_.lost();
   }
   const unsigned handled = verbs_.is_open() ? verbs_.poll() : device_.poll();
-  // What was handled may be what the caller waits for.
-  if (handled > 0) sleep = false;
-  const std::uint64_t deadline =
-      verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
-  host_.wait(sleep ? deadline : 0);
+  // What was handled may be what the caller waits for. The host has its turn all the same now and
+  // then: who never lets it sleep still wants to hear of a removal.
+  if (handled > 0 && ++turns_without_host_ < most_turns_without_host) return;
+  turns_without_host_ = 0;
+  if (handled > 0 || !sleep) return host_.wait(0);
+  host_.wait(verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline());
 }
 
 }  // namespace freehca::verified_traffic

@@ -14,6 +14,8 @@
 #include <functional>
 #include <vector>
 
+#include "support/routed_accesses.hpp"
+
 namespace {
 
 struct access {
@@ -25,30 +27,22 @@ std::vector<access> accesses;
 std::function<void()> after_store;
 std::function<void(const std::byte* from, std::size_t bytes)> before_load;
 
+struct access_log : freehca::testing::access_listener {
+  void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    std::memcpy(to, from, bytes);
+    accesses.push_back({to, bytes, false});
+    if (after_store) after_store();
+  }
+  void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    if (before_load) before_load(from, bytes);
+    std::memcpy(to, from, bytes);
+  }
+  void mmio_store(std::byte* to, const std::byte*, std::size_t bytes) override {
+    accesses.push_back({to, bytes, true});
+  }
+};
+
 }  // namespace
-
-namespace freehca::routed {
-
-void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  std::memcpy(to, from, bytes);
-  accesses.push_back({to, bytes, false});
-  if (after_store) after_store();
-}
-void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (before_load) before_load(from, bytes);
-  std::memcpy(to, from, bytes);
-}
-std::uint32_t mmio_read_32(const std::byte*) noexcept {
-  return 0;
-}
-void mmio_write_32(std::byte* at, std::uint32_t) noexcept {
-  accesses.push_back({at, 4, true});
-}
-void mmio_write_64(std::byte* at, std::uint64_t) noexcept {
-  accesses.push_back({at, 8, true});
-}
-
-}  // namespace freehca::routed
 
 namespace freehca::queues {
 namespace {
@@ -56,6 +50,7 @@ namespace {
 using namespace layouts;
 
 struct store_order_test : ::testing::Test {
+  access_log log;
   std::vector<std::uint64_t> ring_words = std::vector<std::uint64_t>(1 << 13),
                              uar_words = std::vector<std::uint64_t>(512);
   std::byte* ring = reinterpret_cast<std::byte*>(ring_words.data());

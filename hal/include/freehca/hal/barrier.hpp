@@ -5,7 +5,31 @@
 // reasons.
 #pragma once
 
+#ifdef FREEHCA_ACCESS_ROUTED
+namespace freehca {
+namespace barrier {
+/// Which of the barriers below.
+enum class use {
+  dma_store_to_dma_store,
+  dma_load_to_dma_load,
+  dma_store_to_mmio_store,
+  mmio_store_to_mmio_store,
+  mmio_load_to_dma_load,
+  dma_load_to_store,
+};
+}  // namespace barrier
+namespace routed {
+/// The routed flavour tells of every barrier, and of where it stands in the source, the target that
+/// wants to know. Weak: most define none, and have the instruction alone.
+[[gnu::weak]] void passed_barrier(barrier::use which, const char* file, unsigned line) noexcept;
+}  // namespace routed
+}  // namespace freehca
+#endif
+
 namespace freehca::barrier {
+#ifdef FREEHCA_ACCESS_ROUTED
+namespace instruction {
+#endif
 
 /// Stores to DMA memory before it are seen by the device before stores to DMA memory behind it:
 /// between a WQE's body and its owner word, between WQEs and a doorbell record.
@@ -81,5 +105,43 @@ namespace freehca::barrier {
   __asm__ __volatile__("fence r,ow" ::: "memory");
 #endif
 }
+
+#ifdef FREEHCA_ACCESS_ROUTED
+}  // namespace instruction
+
+inline void tell(use which, const char* file, unsigned line) {
+  if (&routed::passed_barrier != nullptr) routed::passed_barrier(which, file, line);
+}
+[[gnu::always_inline]] inline void dma_store_to_dma_store(const char* file = __builtin_FILE(),
+                                                          unsigned line = __builtin_LINE()) {
+  instruction::dma_store_to_dma_store();
+  tell(use::dma_store_to_dma_store, file, line);
+}
+[[gnu::always_inline]] inline void dma_load_to_dma_load(const char* file = __builtin_FILE(),
+                                                        unsigned line = __builtin_LINE()) {
+  instruction::dma_load_to_dma_load();
+  tell(use::dma_load_to_dma_load, file, line);
+}
+[[gnu::always_inline]] inline void dma_store_to_mmio_store(const char* file = __builtin_FILE(),
+                                                           unsigned line = __builtin_LINE()) {
+  instruction::dma_store_to_mmio_store();
+  tell(use::dma_store_to_mmio_store, file, line);
+}
+[[gnu::always_inline]] inline void mmio_store_to_mmio_store(const char* file = __builtin_FILE(),
+                                                            unsigned line = __builtin_LINE()) {
+  instruction::mmio_store_to_mmio_store();
+  tell(use::mmio_store_to_mmio_store, file, line);
+}
+[[gnu::always_inline]] inline void mmio_load_to_dma_load(const char* file = __builtin_FILE(),
+                                                         unsigned line = __builtin_LINE()) {
+  instruction::mmio_load_to_dma_load();
+  tell(use::mmio_load_to_dma_load, file, line);
+}
+[[gnu::always_inline]] inline void dma_load_to_store(const char* file = __builtin_FILE(),
+                                                     unsigned line = __builtin_LINE()) {
+  instruction::dma_load_to_store();
+  tell(use::dma_load_to_store, file, line);
+}
+#endif
 
 }  // namespace freehca::barrier

@@ -60,13 +60,14 @@ class rq {
   void close() {
     ring_ = {};
     head_ = tail_ = 0;
+    accepts_ = false;
   }
   bool is_open() const { return ring_.host != nullptr; }
   /// Forgets what was posted: before RST2INIT.
   void reset();
 
   /// Whether post() is allowed: the queue pair has left RESET. Not after open() or reset().
-  void accept(bool on) { accepts_ = on; }
+  void accept(bool on) { accepts_ = on && is_open(); }
 
   /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
   /// driver_error::queue_full, ::bad_argument, ::bad_state (not open, or see accept()).

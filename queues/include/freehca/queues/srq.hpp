@@ -76,7 +76,7 @@ class srq {
   bool is_open() const { return ring_.host != nullptr; }
 
   /// Whether post() is allowed: the device has the queue. Not after open().
-  void accept(bool on) { accepts_ = on; }
+  void accept(bool on) { accepts_ = on && is_open(); }
 
   /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
   /// driver_error::queue_full, ::bad_argument, ::bad_state (not open, or see accept()).

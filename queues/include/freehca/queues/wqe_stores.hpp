@@ -50,9 +50,19 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
                   layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
 }
 
+/// Is it one entry, as most receives are, and not an empty one?
+inline bool is_one_entry(const receive_request& r) {
+  return r.entries == 1 && r.list != nullptr && r.list[0].length - 1 < most_data_bytes;
+}
+
 /// Has a receive no more than `most_scatter` entries that are not empty? `bytes`: how much there is
 /// room for, as far as a slot counts.
 inline status check_receive(const receive_request& r, unsigned most_scatter, std::uint32_t& bytes) {
+  if (is_one_entry(r) && most_scatter != 0) [[likely]] {
+    bytes = r.list[0].length;
+    return {};
+  }
+  if (r.list == nullptr && r.entries != 0) return driver_error::bad_argument;
   std::uint64_t sum = 0;
   unsigned entries = 0;
   for (unsigned i = 0; i < r.entries; ++i) {
@@ -69,10 +79,15 @@ inline status check_receive(const receive_request& r, unsigned most_scatter, std
 /// The data segments of a receive WQE, from `at` on. Where they end before the WQE does, another
 /// one says so.
 inline void store_receive(std::byte* at, const std::byte* end, const receive_request& r) {
-  for (unsigned i = 0; i < r.entries; ++i) {
-    if (r.list[i].length == 0) continue;
-    store_entry(at, r.list[i]);
+  if (is_one_entry(r)) [[likely]] {
+    store_entry(at, r.list[0]);
     at += layouts::wqe_data::bytes;
+  } else {
+    for (unsigned i = 0; i < r.entries; ++i) {
+      if (r.list[i].length == 0) continue;
+      store_entry(at, r.list[i]);
+      at += layouts::wqe_data::bytes;
+    }
   }
   if (at < end) store_entry(at, {.lkey = layouts::invalid_lkey});
 }

@@ -83,7 +83,11 @@ class vfio_device {
   /// None: the index is silent from then on.
   status set_interrupts(unsigned index, const std::vector<int>& descriptors);
   /// An event for what is not an interrupt of the device. Not open where the kernel has none.
-  file notice_of(unsigned index);
+  file notice_of(unsigned index, std::uint32_t what);
+  // What wait() hears of, besides vectors.
+  static constexpr std::uint32_t removal = 0x10000, bus_error = 0x10001, wake_of_caller = 0x10002;
+  /// wait() hears of it as `what`. Each write to an eventfd is heard of once, and none is read.
+  status watch(int descriptor, std::uint32_t events, std::uint32_t what);
   status write_command(std::uint32_t clear, std::uint32_t set);
 
   static const platform_operations operations;
@@ -114,7 +118,9 @@ class vfio_device {
   std::optional<iova_allocator> iova_;
   std::vector<block> blocks_;
   std::vector<file> events_;
+  file watched_;  // all of them, and those that follow: an epoll instance
   file removal_, error_;
+  int wake_ = -1;  // what the caller has watched; its own
   bool wanted_back_ = false, failed_ = false;
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;

@@ -92,6 +92,8 @@ class session {
   verbs verbs_;
   std::vector<std::unique_ptr<scattered_memory>> memory_;
   bool told_lost_ = false;
+  static constexpr unsigned most_turns_without_host = 16;
+  unsigned turns_without_host_ = 0;
 };
 
 }  // namespace freehca::verified_traffic
