@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# lint.sh [--all] [CHECK...]: licences, lines (their length), scripts (shellcheck), format
-# (clang-format, and black for Python), tidy (clang-tidy); default: all five. clang-tidy looks at
-# the sources that differ from the commit before the last, or, with --all, at every one. All checks
-# run; the exit status is 1 if one failed.
+# lint.sh [--all] [CHECK...]: licences, lines (their length), pictures (those of the docs are what
+# their script draws), scripts (shellcheck), format (clang-format, and black for Python), tidy
+# (clang-tidy); default: all six. clang-tidy looks at the sources that differ from the commit before
+# the last, or, with --all, at every one. All checks run; the exit status is 1 if one failed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -15,6 +15,8 @@ cd "$FREEHCA_ROOT"
 licences() { step "lint: licence lines" dev.d/lint_licences.py; }
 
 lines() { step "lint: columns" dev.d/lint_lines.py; }
+
+pictures() { step "lint: pictures" docs/pictures/draw.py --check; }
 
 scripts() {
   local files
@@ -50,11 +52,11 @@ all=no checks=()
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
-    licences | lines | scripts | format | tidy) checks+=("$argument") ;;
-    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, scripts, format, tidy" ;;
+    licences | lines | pictures | scripts | format | tidy) checks+=("$argument") ;;
+    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, pictures, scripts, format, tidy" ;;
   esac
 done
-[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines scripts format tidy)
+[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines pictures scripts format tidy)
 need script build clang lint
 failed=0
 for check in "${checks[@]}"; do "$check" || failed=1; done

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""include_directions.py ROOT: every #include of the tree points the way that docs/design.md
-allows."""
+"""include_directions.py ROOT: every #include of the tree points the way that docs/architecture.md
+says."""
 import pathlib
 import re
 import sys
@@ -163,4 +163,5 @@ def main():
     sys.exit(1 if found or not files else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
