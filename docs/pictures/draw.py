@@ -57,42 +57,52 @@ HCA = "hca/include/freehca/hca"
 # Name: the beginnings of the paths in it (the longest one that fits counts), what it is, the column
 # of its left edge, and how many columns it takes. Its row follows from the arrows.
 ROOMS = {
-    "hcactl": (["vfio_host/hcactl"], "the tool", 0, 1),
-    "demo_in_process": (["examples/demo_in_process"], "driver and model", 2.45, 1),
-    "bench": (["bench"], "measurements", 3.4, 1),
+    "hcactl": (["vfio_host/hcactl"], "the tool", 1.3, 1),
+    "demo_in_process": (["examples/demo_in_process"], "driver and model", 4.25, 1),
+    "bench": (["bench"], "measurements", 5.2, 1),
     "verified_traffic": (
         ["examples/verified_traffic"],
         "traffic whose every byte is checked",
-        1,
-        2,
+        5,
+        1.8,
+    ),
+    "programs": (
+        ["examples/write_once", "examples/counting", "examples/many_tasks"],
+        *("small examples", 0, 1),
+    ),
+    "examples/in_process": (["examples/in_process"], "its host", 2.9, 1.3),
+    "blocking": (["vfio_host/blocking"], "for programs that block", 0, 1.2),
+    "hca: easy": (
+        [f"{HCA}/easy", f"{HCA}/easy.hpp", "hca/src/easy"],
+        *("memory and connections, ready to use", 2, 2),
     ),
     "hca: kinds": (
         [f"{HCA}/kinds", f"{HCA}/every_kind.hpp", "hca/src/kinds"],
-        *("one file for each kind of object", 1, 2),
+        *("one file for each kind of object", 2, 2),
     ),
     "hca: objects": (
         [f"{HCA}/objects", "hca/src/objects"],
-        *("the engine, which names no kind", 1, 2),
+        *("the engine, which names no kind", 2, 2),
     ),
-    "hca": (["hca"], "device: bring-up, memory, ports, reset", 1, 2),
-    "vfio_host": (["vfio_host"], "port to Linux", 0, 1),
-    "firmware_cmds": (["firmware_cmds"], "command channel", 1, 1),
-    "queues": (["queues"], "rings", 2, 1),
-    "in_process": (["hal/targets/in_process"], "port to the model", 3, 1),
-    "recording": (["qemu/recording"], "replays sessions", 4.2, 1),
-    "qom": (["qemu/qom"], "the QEMU device", 5.2, 1),
-    "hal": (["hal"], "operation, platform, DMA, MMIO", 1, 2),
-    "model": (["qemu/model"], "adapter in software", 4.7, 1),
+    "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
+    "vfio_host": (["vfio_host"], "port to Linux", 0.5, 1),
+    "firmware_cmds": (["firmware_cmds"], "command channel", 2, 1),
+    "queues": (["queues"], "rings", 3, 1),
+    "in_process": (["hal/targets/in_process"], "port to the model", 4, 1),
+    "recording": (["qemu/recording"], "replays sessions", 5.2, 1),
+    "qom": (["qemu/qom"], "the QEMU device", 6.2, 1),
+    "hal": (["hal"], "operation, platform, DMA, MMIO", 2, 2),
+    "model": (["qemu/model"], "adapter in software", 5.7, 1),
     "layouts": (
         ["hal/layouts"],
         "tables of the hardware's structures, for driver and model",
-        1,
+        2,
         4.7,
     ),
 }
 # Rooms that stand on a ground of their own.
 ZONES = {
-    "the core: freestanding": ["hca: kinds", "firmware_cmds", "queues", "hal"],
+    "the core: freestanding": ["hca: easy", "firmware_cmds", "queues", "hal"],
     "the model": ["model", "recording", "qom"],
 }
 COLUMN, ROW, WIDE, HIGH = 176, 88, 156, 46
