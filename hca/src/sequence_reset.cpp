@@ -72,6 +72,9 @@ void device::keep_from_memory() {
     // Nothing else is left that stops it.
     mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
     barrier::mmio_store_to_mmio_store();
+    // No read passes the write on its way: when this one has come back, whatever it says, the
+    // register has been written, ahead of memory being given back.
+    static_cast<void>(function_.answers());
   }
 }
 
