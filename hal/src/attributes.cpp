@@ -25,7 +25,7 @@ status take(const attribute& from, const attribute_row& row, std::byte* to) {
 
 }  // namespace
 
-status read_attributes(attribute_list from, const attribute_row* known, std::uint32_t rows,
+status read_attributes(const attribute_list& from, const attribute_row* known, std::uint32_t rows,
                        std::byte* to) {
   if (from.first == nullptr && from.count != 0) return driver_error::bad_argument;
   std::uint64_t seen = 0;  // a bit for each row

@@ -16,7 +16,7 @@ struct other {
 };
 constexpr auto known = attributes_of<wanted>({FREEHCA_ATTRIBUTE(wanted, sends, sample::sends)});
 
-status reading(attribute_list list) {
+status reading(const attribute_list& list) {
 #ifdef FREEHCA_MAKE_IT_RIGHT
   wanted to{};
 #else

@@ -69,7 +69,7 @@ constexpr auto known =
                           })
         .with(offsetof(wanted, within), known_inside);
 
-status outcome_of(attribute_list list) {
+status outcome_of(const attribute_list& list) {
   wanted w;
   return read(list, known, w);
 }
@@ -97,16 +97,11 @@ TEST(attributes, each_size_arrives_and_the_rest_stays) {
   sample::address target;
   std::memset(target.raw, 0xab, sizeof target.raw);
   wanted w;
-  const attribute all[] = {sample::hue(0xff),
-                           sample::height(0xfffe),
-                           sample::count(0xffff'fffd),
-                           sample::length(0xffff'ffff'ffff'fffc),
-                           sample::loud(true),
-                           sample::cookie(&w),
-                           sample::where({7, 9}),
-                           sample::paint(sample::color::green),
-                           sample::target(target),
-                           sample::depth(11)};
+  const attribute all[] = {sample::hue(0xff),          sample::height(0xfffe),
+                           sample::count(0xffff'fffd), sample::length(0xffff'ffff'ffff'fffc),
+                           sample::loud(true),         sample::cookie(&w),
+                           sample::where({7, 9}),      sample::paint(sample::color::green),
+                           sample::target(target),     sample::depth(11)};
   ASSERT_TRUE(read(all, known, w).ok());
   EXPECT_EQ(w.hue, 0xff);
   EXPECT_EQ(w.height, 0xfffe);

@@ -52,8 +52,8 @@ using unsigned_of = std::conditional_t<
 /// What may be the value of an attribute.
 template <class T>
 concept attribute_value = std::is_trivially_copyable_v<T> &&
-                          (sizeof(T) > attribute::most_bytes_in_place || sizeof(T) == 1 ||
-                           sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+    (sizeof(T) > attribute::most_bytes_in_place || sizeof(T) == 1 || sizeof(T) == 2 ||
+     sizeof(T) == 4 || sizeof(T) == 8);
 
 /// An identifier and the type of its value, as one constant: `sends(64)` is an entry of a list, and
 /// mandatory; `optional(sends(64))` may be passed over. An identifier means the same, and has the
@@ -128,9 +128,8 @@ consteval attribute_row attribute_row_for(attribute_name<Identifier, T>, std::si
 }  // namespace detail
 
 // The row of an attribute_table<type> that puts the attribute `name` into `member`.
-#define FREEHCA_ATTRIBUTE(type, member, name)                            \
-  ::freehca::detail::attribute_row_for<decltype(type::member)>(::freehca::name, \
-                                                               offsetof(type, member))
+#define FREEHCA_ATTRIBUTE(type, member, name) \
+  ::freehca::detail::attribute_row_for<decltype(type::member)>(name, offsetof(type, member))
 
 /// What a library knows of the attributes of one struct S: a row for each, made by attributes_of().
 template <class S, std::size_t N>
@@ -171,7 +170,7 @@ consteval attribute_table<S, N + K> attribute_table<S, N>::with(
 }
 
 /// read() for whoever has no table at compile time: at most 64 rows; `to` is the struct.
-status read_attributes(attribute_list from, const attribute_row* known, std::uint32_t rows,
+status read_attributes(const attribute_list& from, const attribute_row* known, std::uint32_t rows,
                        std::byte* to);
 
 /// Reads a list into a struct that this library laid out and shares with nobody; members whose
@@ -182,9 +181,8 @@ status read_attributes(attribute_list from, const attribute_row* known, std::uin
 /// ::missing_attribute. Entries are judged in the order of the list. It may be called by any
 /// thread.
 template <class S, std::size_t N>
-status read(attribute_list from, const attribute_table<S, N>& known, S& to) {
-  return read_attributes(from, known.rows, N,
-                         static_cast<std::byte*>(static_cast<void*>(&to)));
+status read(const attribute_list& from, const attribute_table<S, N>& known, S& to) {
+  return read_attributes(from, known.rows, N, static_cast<std::byte*>(static_cast<void*>(&to)));
 }
 
 }  // namespace freehca
