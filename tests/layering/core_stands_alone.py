@@ -118,13 +118,8 @@ def main():
     objects, commands = [], []
     flags = toolchain.freestanding(compiler) + OPTIMISATION[build] + toolchain.includes(root)
     for source in [*sources, *companions, instance_file]:
-        # A kind and its interface have files of one name.
-        place = (
-            ".".join(source.relative_to(root).with_suffix("").parts)
-            if source.is_relative_to(root)
-            else source.stem
-        )
-        objects.append(f"{folder}/{place}.o")
+        # Counted: a kind and its interface have files of one name.
+        objects.append(f"{folder}/{len(objects)}.{source.stem}.o")
         commands.append(
             [*toolchain.cached(root), compiler, *flags, "-c", "-o", objects[-1], str(source)]
         )

@@ -12,7 +12,8 @@ namespace freehca {
 namespace {
 
 constexpr auto known =
-    attributes_of<address_handle_attributes>({required(FREEHCA_ATTRIBUTE(address_handle_attributes, pd, ah::domain))})
+    attributes_of<address_handle_attributes>(
+        {required(FREEHCA_ATTRIBUTE(address_handle_attributes, pd, ah::domain))})
         .with(offsetof(address_handle_attributes, address), interfaces::path_known);
 
 status create(verbs& in, const attribute_list& list, ah_handle& made) {

@@ -9,8 +9,8 @@ namespace freehca {
 namespace {
 
 constexpr const offered_interface* every_interface[] = {
-    &protection_domain_offered,    &address_handle_offered,       &memory_region_offered,
-    &completion_queue_offered,     &shared_receive_queue_offered, &queue_pair_offered,
+    &protection_domain_offered, &address_handle_offered,       &memory_region_offered,
+    &completion_queue_offered,  &shared_receive_queue_offered, &queue_pair_offered,
 };
 
 }  // namespace

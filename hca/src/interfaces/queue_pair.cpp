@@ -25,24 +25,27 @@ constexpr auto known = attributes_of<queue_pair_attributes>({
     FREEHCA_ATTRIBUTE(queue_pair_attributes, cookie, qp::cookie),
 });
 
-constexpr auto connection_known = attributes_of<connection_attributes>({
-    FREEHCA_ATTRIBUTE(connection_attributes, pkey_index, qp::pkey_index),
-    FREEHCA_ATTRIBUTE(connection_attributes, remote_read, qp::remote_read),
-    FREEHCA_ATTRIBUTE(connection_attributes, remote_write, qp::remote_write),
-    FREEHCA_ATTRIBUTE(connection_attributes, remote_atomic, qp::remote_atomic),
-    FREEHCA_ATTRIBUTE(connection_attributes, qkey, qp::qkey),
-    FREEHCA_ATTRIBUTE(connection_attributes, path_mtu, qp::path_mtu),
-    FREEHCA_ATTRIBUTE(connection_attributes, min_rnr_timer, qp::min_rnr_timer),
-    FREEHCA_ATTRIBUTE(connection_attributes, remote_qpn, qp::remote_qpn),
-    FREEHCA_ATTRIBUTE(connection_attributes, receive_psn, qp::receive_psn),
-    FREEHCA_ATTRIBUTE(connection_attributes, reads_as_responder, qp::reads_as_responder),
-    FREEHCA_ATTRIBUTE(connection_attributes, send_psn, qp::send_psn),
-    FREEHCA_ATTRIBUTE(connection_attributes, reads_as_requester, qp::reads_as_requester),
-    FREEHCA_ATTRIBUTE(connection_attributes, retry_count, qp::retry_count),
-    FREEHCA_ATTRIBUTE(connection_attributes, rnr_retry, qp::rnr_retry),
-    FREEHCA_ATTRIBUTE(connection_attributes, ack_timeout, qp::ack_timeout),
-    FREEHCA_ATTRIBUTE(connection_attributes, log_ack_request, qp::log_ack_request),
-}).with(offsetof(connection_attributes, address), interfaces::path_known);
+constexpr auto connection_known =
+    attributes_of<connection_attributes>(
+        {
+            FREEHCA_ATTRIBUTE(connection_attributes, pkey_index, qp::pkey_index),
+            FREEHCA_ATTRIBUTE(connection_attributes, remote_read, qp::remote_read),
+            FREEHCA_ATTRIBUTE(connection_attributes, remote_write, qp::remote_write),
+            FREEHCA_ATTRIBUTE(connection_attributes, remote_atomic, qp::remote_atomic),
+            FREEHCA_ATTRIBUTE(connection_attributes, qkey, qp::qkey),
+            FREEHCA_ATTRIBUTE(connection_attributes, path_mtu, qp::path_mtu),
+            FREEHCA_ATTRIBUTE(connection_attributes, min_rnr_timer, qp::min_rnr_timer),
+            FREEHCA_ATTRIBUTE(connection_attributes, remote_qpn, qp::remote_qpn),
+            FREEHCA_ATTRIBUTE(connection_attributes, receive_psn, qp::receive_psn),
+            FREEHCA_ATTRIBUTE(connection_attributes, reads_as_responder, qp::reads_as_responder),
+            FREEHCA_ATTRIBUTE(connection_attributes, send_psn, qp::send_psn),
+            FREEHCA_ATTRIBUTE(connection_attributes, reads_as_requester, qp::reads_as_requester),
+            FREEHCA_ATTRIBUTE(connection_attributes, retry_count, qp::retry_count),
+            FREEHCA_ATTRIBUTE(connection_attributes, rnr_retry, qp::rnr_retry),
+            FREEHCA_ATTRIBUTE(connection_attributes, ack_timeout, qp::ack_timeout),
+            FREEHCA_ATTRIBUTE(connection_attributes, log_ack_request, qp::log_ack_request),
+        })
+        .with(offsetof(connection_attributes, address), interfaces::path_known);
 
 status modify(verbs& in, operation_room& room, qp_handle which, layouts::qp_state to,
               const attribute_list& list) {

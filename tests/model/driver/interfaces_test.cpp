@@ -82,8 +82,8 @@ TEST_F(interfaces_test, a_message_between_two_queue_pairs_made_by_interface) {
   const std::uint32_t key = regions.key(objects, region);
   EXPECT_NE(key, 0u);
 
-  ASSERT_TRUE(outcome(shared_receives.create(objects, room, {srq::domain(pd), srq::receives(15)}))
-                  .ok());
+  ASSERT_TRUE(
+      outcome(shared_receives.create(objects, room, {srq::domain(pd), srq::receives(15)})).ok());
   const srq_handle shared = shared_receives.made(room);
 
   qp_handle pair[2];
@@ -115,7 +115,8 @@ TEST_F(interfaces_test, a_message_between_two_queue_pairs_made_by_interface) {
 
   pages.memory[0] = std::byte{0x5a};
   const queues::data_entry from{0x10000, 1, key}, into{0x11000, 1, key};
-  ASSERT_TRUE(objects.find(shared)->rings.post_and_ring({.wr_id = 7, .list = &into, .entries = 1}).ok());
+  ASSERT_TRUE(
+      objects.find(shared)->rings.post_and_ring({.wr_id = 7, .list = &into, .entries = 1}).ok());
   ASSERT_TRUE(objects.find(pair[0])->rings.send.post_and_ring({.list = &from, .entries = 1}).ok());
   queues::work_completion done[2];
   unsigned ended = 0;
@@ -143,13 +144,13 @@ TEST_F(interfaces_test, an_address_handle_says_what_its_list_says) {
             status(driver_error::bad_argument))
       << "no LID";
   EXPECT_FALSE(made);
-  ASSERT_TRUE(addresses
-                  .create(rig.objects,
-                          {ah::domain(pd), path::port(2), path::dlid(0x1234), path::sl(3),
-                           path::path_bits(5), path::global(true), path::hop_limit(7),
-                           path::dgid(group)},
-                          made)
-                  .ok());
+  ASSERT_TRUE(
+      addresses
+          .create(rig.objects,
+                  {ah::domain(pd), path::port(2), path::dlid(0x1234), path::sl(3),
+                   path::path_bits(5), path::global(true), path::hop_limit(7), path::dgid(group)},
+                  made)
+          .ok());
   using rows = layouts::address_vector_rows;
   const auto& v = rig.objects.find(made)->address.vector;
   EXPECT_EQ(v.get<&rows::port>(), 2u);
@@ -219,12 +220,14 @@ TEST_F(interfaces_test, memory_that_is_no_memory_is_refused) {
   EXPECT_EQ(region({mr::bytes(1), mr::device_address(0x1000), mr::first_offset(1)}), bad(0x0204));
   EXPECT_EQ(region({mr::bytes(1), mr::page_addresses(&page), mr::first_offset(4096)}), bad(0x0204));
   for (const std::uint32_t log : {0u, 11u, 32u, 64u, ~0u})
-    EXPECT_EQ(region({mr::bytes(1), mr::page_addresses(&page), mr::log_page_bytes(log)}), bad(0x0205));
+    EXPECT_EQ(region({mr::bytes(1), mr::page_addresses(&page), mr::log_page_bytes(log)}),
+              bad(0x0205));
   for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 4095})
     EXPECT_EQ(region({mr::bytes(bytes), mr::page_addresses(&page)}), bad(0x0203));
   EXPECT_EQ(room.started, nullptr);
   // What is a list of pages, and none that the device can use.
-  EXPECT_TRUE(outcome(region({mr::bytes(0), mr::page_addresses(&page)})).is(driver_error::bad_argument));
+  EXPECT_TRUE(
+      outcome(region({mr::bytes(0), mr::page_addresses(&page)})).is(driver_error::bad_argument));
   EXPECT_TRUE(domains.destroy(rig.objects, pd).ok());
 }
 
@@ -256,7 +259,8 @@ TEST_F(interfaces_test, a_room_holds_one_operation_at_a_time) {
   EXPECT_FALSE(pairs.made(room));
   destroy(completions, queue);
   EXPECT_FALSE(completions.made(room)) << "a destruction makes nothing";
-  EXPECT_TRUE(outcome(completions.destroy(rig.objects, room, queue)).is(driver_error::stale_handle));
+  EXPECT_TRUE(
+      outcome(completions.destroy(rig.objects, room, queue)).is(driver_error::stale_handle));
 }
 
 TEST_F(interfaces_test, a_room_is_free_again_inside_the_callback_and_has_a_deadline) {

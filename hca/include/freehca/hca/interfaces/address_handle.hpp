@@ -24,8 +24,10 @@ struct address_handle_interface {
   interface_head head{sizeof(address_handle_interface), sizeof(address_handle_interface)};
 
   /// driver_error::bad_state (the verbs object is not open), ::bad_argument, ::stale_handle (the
-  /// domain), ::no_resource, ::unsupported, and those of read(). After an error `made` is as before.
-  status (*create)(verbs& in, const attribute_list& attributes, handle<address_handle>& made) = nullptr;
+  /// domain), ::no_resource, ::unsupported, and those of read(). After an error `made` is as
+  /// before.
+  status (*create)(verbs& in, const attribute_list& attributes,
+                   handle<address_handle>& made) = nullptr;
   /// driver_error::stale_handle, ::bad_state.
   status (*destroy)(verbs& in, handle<address_handle> which) = nullptr;
 };

@@ -18,11 +18,11 @@ inline constexpr attribute_name<0x0101, std::uint32_t> entries;
 inline constexpr attribute_name<0x0102, std::uint32_t> completion_context;
 }  // namespace cq
 
-/// Where requests complete. What the calls that take a room return is whether an
-/// operation was started: driver_error::bad_state (the verbs object is not open), ::busy (the room's
-/// operation is not done), and of lists what read() returns. Nothing was started after an error,
-/// there is nothing to wait for; else `started` of the room completes, from verbs::poll(), with the
-/// outcomes of object_operation. The owner thread of the verbs object calls.
+/// Where requests complete. A call that takes a room says whether it started an operation:
+/// driver_error::bad_state (the verbs object is not open), ::busy (the room's operation is not
+/// done), and of a list what read() returns. After an error there is nothing to wait for; else
+/// `started` of the room completes, from verbs::poll(), with the outcomes of object_operation. The
+/// owner thread of the verbs object calls.
 struct completion_queue_interface {
   static constexpr const char* name = "completion_queue";
   static constexpr std::uint32_t version = 1;
@@ -36,7 +36,10 @@ struct completion_queue_interface {
   /// Ends with driver_error::busy while queue pairs complete to it.
   status (*destroy)(verbs& in, operation_room& room, cq_handle which) = nullptr;
 };
-static_assert(sizeof(void*) != 8 || (sizeof(completion_queue_interface) == 32 && offsetof(completion_queue_interface, create) == 8 && offsetof(completion_queue_interface, made) == 16 && offsetof(completion_queue_interface, destroy) == 24));
+static_assert(sizeof(void*) != 8 || (sizeof(completion_queue_interface) == 32 &&
+                                     offsetof(completion_queue_interface, create) == 8 &&
+                                     offsetof(completion_queue_interface, made) == 16 &&
+                                     offsetof(completion_queue_interface, destroy) == 24));
 
 extern const offered_interface completion_queue_offered;
 

@@ -48,9 +48,9 @@ struct interface_lack {
 };
 
 /// Fills in the caller's table of `bytes` bytes, whose head says what is needed: what both know is
-/// copied, the rest is null. driver_error::unsupported (interface_lack), ::bad_argument (no name, no
-/// table, one without room for its head or no multiple of a pointer, or one that needs more than
-/// itself). The table is untouched after an error. Any thread may call it, at any time.
+/// copied, the rest is null. driver_error::unsupported (interface_lack), ::bad_argument (no name,
+/// no table, a size without the head or that is no whole number of pointers behind it, more needed
+/// than there is). The table is untouched after an error. Any thread may call it, at any time.
 status query_interface(const char* name, std::uint32_t version, interface_head* table,
                        std::uint32_t bytes);
 /// The same among `count` tables of the caller's choice: a program that names its own list links
@@ -61,8 +61,8 @@ status find_interface(const offered_interface* const* among, std::size_t count, 
 /// The same for one of the tables of this folder. It needs all of its operations, unless the caller
 /// has put less into head.needed.
 template <class Interface>
-requires std::same_as<decltype(Interface::head), interface_head> status query_interface(
-    Interface& table) {
+requires std::same_as<decltype(Interface::head), interface_head> status
+query_interface(Interface& table) {
   static_assert(std::is_standard_layout_v<Interface> && sizeof(Interface) <= 0xffff);
   return query_interface(Interface::name, Interface::version, &table.head, sizeof(Interface));
 }

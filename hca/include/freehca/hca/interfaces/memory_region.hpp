@@ -33,11 +33,11 @@ inline constexpr attribute_name<0x0209, bool> remote_write;   ///< needs local_w
 inline constexpr attribute_name<0x020a, bool> remote_atomic;  ///< needs local_write
 }  // namespace mr
 
-/// Memory that the device may use. What the calls that take a room return is whether an
-/// operation was started: driver_error::bad_state (the verbs object is not open), ::busy (the room's
-/// operation is not done), and of lists what read() returns. Nothing was started after an error,
-/// there is nothing to wait for; else `started` of the room completes, from verbs::poll(), with the
-/// outcomes of object_operation. The owner thread of the verbs object calls.
+/// Memory that the device may use. A call that takes a room says whether it started an operation:
+/// driver_error::bad_state (the verbs object is not open), ::busy (the room's operation is not
+/// done), and of a list what read() returns. After an error there is nothing to wait for; else
+/// `started` of the room completes, from verbs::poll(), with the outcomes of object_operation. The
+/// owner thread of the verbs object calls.
 struct memory_region_interface {
   static constexpr const char* name = "memory_region";
   static constexpr std::uint32_t version = 1;
@@ -53,7 +53,11 @@ struct memory_region_interface {
   /// The local and remote key, which is one number; 0 for a stale handle.
   std::uint32_t (*key)(const verbs& in, mr_handle which) = nullptr;
 };
-static_assert(sizeof(void*) != 8 || (sizeof(memory_region_interface) == 40 && offsetof(memory_region_interface, create) == 8 && offsetof(memory_region_interface, made) == 16 && offsetof(memory_region_interface, destroy) == 24 && offsetof(memory_region_interface, key) == 32));
+static_assert(sizeof(void*) != 8 || (sizeof(memory_region_interface) == 40 &&
+                                     offsetof(memory_region_interface, create) == 8 &&
+                                     offsetof(memory_region_interface, made) == 16 &&
+                                     offsetof(memory_region_interface, destroy) == 24 &&
+                                     offsetof(memory_region_interface, key) == 32));
 
 extern const offered_interface memory_region_offered;
 

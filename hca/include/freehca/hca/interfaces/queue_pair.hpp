@@ -18,11 +18,11 @@ namespace freehca {
 /// unless told).
 namespace qp {
 using common::cookie;
-using common::domain;  ///< required
+using common::domain;    ///< required
 using common::receives;  ///< 0 with `shared`
 using common::scatter;
-inline constexpr attribute_name<0x0401, cq_handle> send_cq;     ///< required
-inline constexpr attribute_name<0x0402, cq_handle> receive_cq;  ///< required
+inline constexpr attribute_name<0x0401, cq_handle> send_cq;            ///< required
+inline constexpr attribute_name<0x0402, cq_handle> receive_cq;         ///< required
 inline constexpr attribute_name<0x0403, layouts::qp_service> service;  ///< rc unless told
 /// Requests outstanding at the same time, at least; 0 unless told.
 inline constexpr attribute_name<0x0404, std::uint32_t> sends;
@@ -52,11 +52,11 @@ inline constexpr attribute_name<0x060f, std::uint8_t> ack_timeout;
 inline constexpr attribute_name<0x0610, std::uint8_t> log_ack_request;
 }  // namespace qp
 
-/// Queue pairs. What the calls that take a room return is whether an
-/// operation was started: driver_error::bad_state (the verbs object is not open), ::busy (the room's
-/// operation is not done), and of lists what read() returns. Nothing was started after an error,
-/// there is nothing to wait for; else `started` of the room completes, from verbs::poll(), with the
-/// outcomes of object_operation. The owner thread of the verbs object calls.
+/// Queue pairs. A call that takes a room says whether it started an operation:
+/// driver_error::bad_state (the verbs object is not open), ::busy (the room's operation is not
+/// done), and of a list what read() returns. After an error there is nothing to wait for; else
+/// `started` of the room completes, from verbs::poll(), with the outcomes of object_operation. The
+/// owner thread of the verbs object calls.
 struct queue_pair_interface {
   static constexpr const char* name = "queue_pair";
   static constexpr std::uint32_t version = 1;
@@ -71,12 +71,18 @@ struct queue_pair_interface {
   status (*destroy)(verbs& in, operation_room& room, qp_handle which) = nullptr;
   /// Its QPN; 0 for a stale handle.
   std::uint32_t (*number)(const verbs& in, qp_handle which) = nullptr;
-  /// Moves it to INIT, RTR, RTS, ERROR or RESET; a transition that takes no attributes ignores
-  /// those that it is given. Ends with driver_error::bad_state: no such transition from where it is.
+  /// Moves it to INIT, RTR, RTS, ERROR or RESET. All attributes are read, and those that the
+  /// transition has no use for are ignored. Ends with driver_error::bad_state: no such transition
+  /// from where it is.
   status (*modify)(verbs& in, operation_room& room, qp_handle which, layouts::qp_state to,
                    const attribute_list& attributes) = nullptr;
 };
-static_assert(sizeof(void*) != 8 || (sizeof(queue_pair_interface) == 48 && offsetof(queue_pair_interface, create) == 8 && offsetof(queue_pair_interface, made) == 16 && offsetof(queue_pair_interface, destroy) == 24 && offsetof(queue_pair_interface, number) == 32 && offsetof(queue_pair_interface, modify) == 40));
+static_assert(sizeof(void*) != 8 ||
+              (sizeof(queue_pair_interface) == 48 && offsetof(queue_pair_interface, create) == 8 &&
+               offsetof(queue_pair_interface, made) == 16 &&
+               offsetof(queue_pair_interface, destroy) == 24 &&
+               offsetof(queue_pair_interface, number) == 32 &&
+               offsetof(queue_pair_interface, modify) == 40));
 
 extern const offered_interface queue_pair_offered;
 
