@@ -17,8 +17,7 @@ constexpr const offered_interface* every_interface[] = {
 
 status query_interface(const char* name, std::uint32_t version, interface_head* table,
                        std::uint32_t bytes) {
-  return find_interface(every_interface, sizeof every_interface / sizeof *every_interface, name,
-                        version, table, bytes);
+  return find_interface(every_interface, name, version, table, bytes);
 }
 
 }  // namespace freehca

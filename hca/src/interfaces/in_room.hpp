@@ -21,7 +21,8 @@ status destroy_in_room(verbs& in, operation_room& room, device_object* object);
 /// has nothing to give back: what a command put at risk stands with the object.
 template <class Operation>
 Operation& place(operation_room& room, const kind* made) {
-  static_assert(sizeof(Operation) <= operation_room::most_bytes && alignof(Operation) <= 16);
+  static_assert(sizeof(Operation) <= operation_room::most_bytes);
+  static_assert(alignof(Operation) <= alignof(operation_room));
   Operation& op = *::new (static_cast<void*>(room.memory)) Operation;
   op.set_deadline(room.deadline);
   room.started = &op;

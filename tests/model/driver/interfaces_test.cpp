@@ -330,10 +330,10 @@ TEST(interface_query, a_needed_operation_that_is_missing_is_named) {
   have.made = nullptr;
   const offered_interface offered{"part", 1, sizeof have, &have.head};
   const offered_interface* const all[] = {&offered};
-  EXPECT_EQ(find_interface(all, 1, "part", 1, &want.head, sizeof want),
+  EXPECT_EQ(find_interface(all, "part", 1, &want.head, sizeof want),
             status(driver_error::unsupported, offsetof(completion_queue_interface, made)));
   want.head.needed = offsetof(completion_queue_interface, made);
-  ASSERT_TRUE(find_interface(all, 1, "part", 1, &want.head, sizeof want).ok());
+  ASSERT_TRUE(find_interface(all, "part", 1, &want.head, sizeof want).ok());
   EXPECT_EQ(want.made, nullptr);
   EXPECT_EQ(want.destroy, have.destroy);
 }

@@ -44,7 +44,7 @@ constexpr const offered_interface* all[] = {&offered};
 
 status query_old_library(const char* name, std::uint32_t version, interface_head* table,
                          std::uint32_t bytes) {
-  return find_interface(all, 1, name, version, table, bytes);
+  return find_interface(all, name, version, table, bytes);
 }
 
 }  // namespace freehca::testing

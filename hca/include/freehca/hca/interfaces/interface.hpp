@@ -57,6 +57,11 @@ status query_interface(const char* name, std::uint32_t version, interface_head* 
 /// these alone.
 status find_interface(const offered_interface* const* among, std::size_t count, const char* name,
                       std::uint32_t version, interface_head* table, std::uint32_t bytes);
+template <std::size_t N>
+status find_interface(const offered_interface* const (&among)[N], const char* name,
+                      std::uint32_t version, interface_head* table, std::uint32_t bytes) {
+  return find_interface(among, N, name, version, table, bytes);
+}
 
 /// The same for one of the tables of this folder. It needs all of its operations, unless the caller
 /// has put less into head.needed.
