@@ -30,6 +30,14 @@ const char* name_of(driver_error e) {
       return "queue full";
     case driver_error::exceeds_limits:
       return "the device asks for more than the budget has";
+    case driver_error::unknown_attribute:
+      return "unknown attribute";
+    case driver_error::repeated_attribute:
+      return "the attribute is given twice";
+    case driver_error::missing_attribute:
+      return "the attribute is missing";
+    case driver_error::wrong_size:
+      return "the attribute has another size";
   }
   return "unknown error";
 }

@@ -118,7 +118,8 @@ def main():
     objects, commands = [], []
     flags = toolchain.freestanding(compiler) + OPTIMISATION[build] + toolchain.includes(root)
     for source in [*sources, *companions, instance_file]:
-        objects.append(f"{folder}/{source.parent.parent.name}.{source.stem}.o")
+        # Counted: a kind and its interface have files of one name.
+        objects.append(f"{folder}/{len(objects)}.{source.stem}.o")
         commands.append(
             [*toolchain.cached(root), compiler, *flags, "-c", "-o", objects[-1], str(source)]
         )

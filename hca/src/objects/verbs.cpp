@@ -91,8 +91,20 @@ status verbs::close() {
   return {};
 }
 
+unsigned verbs::end_refused() {
+  list<operation> now;
+  now.take_all(ended_);
+  unsigned done = 0;
+  while (operation* op = now.pop_front()) {
+    ++done;
+    auto& refused = static_cast<object_operation&>(*op);
+    refused.finish(refused.outcome_so_far_);
+  }
+  return done;
+}
+
 unsigned verbs::poll() {
-  if (!is_open()) return 0;
+  if (!is_open()) return end_refused();
   // Ahead of the device, which would post what is overdue.
   deadlines_.expire(limited_, device_->platform().now());
   unsigned done = device_->poll();
@@ -104,19 +116,13 @@ unsigned verbs::poll() {
       if (object_record& object = slabs_[k].at(i); object.state == object_record::phase::live)
         done += object.what->poll(*this, object);
   }
-  list<operation> now;
-  now.take_all(ended_);
-  while (operation* op = now.pop_front()) {
-    ++done;
-    auto& refused = static_cast<object_operation&>(*op);
-    refused.finish(refused.outcome_so_far_);
-  }
+  done += end_refused();
   reap();
   return done;
 }
 
 std::uint64_t verbs::next_deadline() const {
-  if (!is_open()) return operation::no_deadline;
+  if (!is_open()) return ended_.empty() ? operation::no_deadline : 0;
   const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
   if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
   for (unsigned i = 0; i < device_->completion_contexts(); ++i)

@@ -8,11 +8,13 @@
 #include <freehca/firmware_cmds/port.hpp>
 #include <freehca/firmware_cmds/qp.hpp>
 #include <freehca/firmware_cmds/raw_command.hpp>
+#include <freehca/hal/attributes.hpp>
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/hca/easy.hpp>
 #include <freehca/hca/every_kind.hpp>
+#include <freehca/hca/interfaces/every_interface.hpp>
 #include <freehca/queues/counting.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
@@ -56,6 +58,25 @@ easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca);
 easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca) {
   co_await hca.bring_up();
   co_return co_await inner(f, hca);
+}
+template struct attribute_name<0x8001, std::uint64_t>;
+template struct attribute_name<0x8002, gid>;
+
+/// A list is read into a struct by the rows of its attribute_table.
+status read_a_path(const attribute_list& list, address_attributes& to) {
+  static constexpr auto known = attributes_of<address_attributes>(
+      {required(FREEHCA_ATTRIBUTE(address_attributes, dlid, path::dlid)),
+       FREEHCA_ATTRIBUTE(address_attributes, dgid, path::dgid)});
+  static_assert(std::same_as<decltype(known), const attribute_table<address_attributes, 2>>);
+  return read(list, known, to);
+}
+
+/// Each interface is asked for by a function of its own.
+status query_each() {
+  address_handle_interface addresses;
+  FREEHCA_TRY(query_interface(addresses));
+  queue_pair_interface pairs;
+  return query_interface(pairs);
 }
 
 /// Each request posts by a function of its own.

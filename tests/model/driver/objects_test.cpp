@@ -593,5 +593,25 @@ TEST_F(objects_test, nothing_is_made_before_the_device_is_up) {
   domain = rig.objects.create<protection_domain>().value();
 }
 
+TEST_F(objects_test, what_is_started_on_closed_objects_is_refused_at_the_next_poll) {
+  verbs closed;
+  create_completion_queue op;
+  op.start(closed, {.entries = 4});
+  EXPECT_FALSE(op.done());
+  EXPECT_EQ(closed.next_deadline(), 0u);
+  EXPECT_EQ(closed.poll(), 1u);
+  ASSERT_TRUE(op.done());
+  EXPECT_TRUE(op.outcome().is(driver_error::bad_state));
+  EXPECT_EQ(closed.next_deadline(), operation::no_deadline);
+}
+
+TEST_F(objects_test, a_region_of_all_addresses_is_refused) {
+  auto a = region_attributes();
+  a.pages = page_list(pages.addresses.data(), 12, 0, ~std::uint64_t{0});
+  a.virtual_address = 0;
+  mr_handle region;
+  EXPECT_TRUE(create(region, a).is(driver_error::bad_argument));
+}
+
 }  // namespace
 }  // namespace freehca

@@ -25,6 +25,11 @@ enum class driver_error : std::uint8_t {
   cancelled,
   queue_full,
   exceeds_limits,  ///< the device asks for more than there is of what `where` names
+  // Of lists of attributes (attributes.hpp); `where` is the identifier.
+  unknown_attribute,   ///< a mandatory one that this library does not know
+  repeated_attribute,  ///< it stands in the list twice
+  missing_attribute,   ///< it is required, and not in the list
+  wrong_size,          ///< its value has another size than the one that it is known with
 };
 
 /// Failures between driver and firmware.

@@ -149,6 +149,7 @@ class verbs {
   void want_back(device_object& object);
   void close_slabs();
   void reap();
+  unsigned end_refused();
   void end_requests();
 
   void connect_events();

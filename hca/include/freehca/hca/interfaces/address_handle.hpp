@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <freehca/hca/interfaces/common_attributes.hpp>
+#include <freehca/hca/interfaces/interface.hpp>
+#include <freehca/hca/interfaces/path_attributes.hpp>
+
+namespace freehca {
+
+struct address_handle;
+
+/// Attributes of address handles: these, and those of `path`.
+namespace ah {
+using common::domain;  ///< required: that of the queue pairs that post to it
+}
+
+/// Where datagrams go. The owner thread of the verbs object calls, and what a call made or
+/// destroyed is so when it returns.
+struct address_handle_interface {
+  static constexpr const char* name = "address_handle";
+  static constexpr std::uint32_t version = 1;
+
+  interface_head head{sizeof(address_handle_interface), sizeof(address_handle_interface)};
+
+  /// driver_error::bad_state (the verbs object is not open), ::bad_argument, ::stale_handle (the
+  /// domain), ::no_resource, ::unsupported, and those of read(). After an error `made` is as
+  /// before.
+  status (*create)(verbs& in, const attribute_list& attributes,
+                   handle<address_handle>& made) = nullptr;
+  /// driver_error::stale_handle, ::bad_state.
+  status (*destroy)(verbs& in, handle<address_handle> which) = nullptr;
+};
+static_assert(sizeof(void*) != 8 || (sizeof(address_handle_interface) == 24 &&
+                                     offsetof(address_handle_interface, create) == 8 &&
+                                     offsetof(address_handle_interface, destroy) == 16));
+
+extern const offered_interface address_handle_offered;
+
+}  // namespace freehca
