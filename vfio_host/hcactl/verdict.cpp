@@ -81,7 +81,7 @@ std::string too_large_or_small(const circumstances& of, status cause, const std:
                        address, cause.where() == 0 ? "all together" : name_of(what));
   }
   if (!of.sized) return {};
-  // The firmware's own area does not depend driver the tables' sizes: what it wants is the firmware's
+  // The firmware's own area does not depend on the tables' sizes: what it wants is the firmware's
   // doing.
   if (cause.is(driver_error::exceeds_limits) && what == budget::item::auxiliary_area)
     return fmt::format(

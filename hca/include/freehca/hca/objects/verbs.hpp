@@ -31,8 +31,9 @@ struct verbs_holdings {
   bool none() const { return objects == 0 && request_bytes == 0; }
 };
 
-/// The objects of one device, of the kinds that its budget names. What a kind is stands in the kind;
-/// here are only the families of the device's events, each with a directory of who has its numbers.
+/// The objects of one device, of the kinds that its budget names. What a kind is stands in the
+/// kind; here are only the families of the device's events, each with a directory of who has its
+/// numbers.
 /// Objects that the device knows are made, changed and taken back by operations, which the caller
 /// owns and start() begins (create_object, destroy_object, and those of each kind); the others by
 /// create() and destroy() at once. What an object can do besides stands in its kind, for which
@@ -71,7 +72,8 @@ class verbs {
   void forget();
 
   /// Makes an object that the driver alone knows. driver_error::bad_state (the device is not up),
-  /// ::no_resource, ::unsupported (a kind that the budget does not name), and what the kind refuses.
+  /// ::no_resource, ::unsupported (a kind that the budget does not name), and what the kind
+  /// refuses.
   template <class K>
   requires(!device_kind<K>) result<handle<K>> create(const typename K::attributes& attributes = {});
   /// driver_error::busy while other objects refer to it, ::stale_handle.
