@@ -30,7 +30,7 @@ bool device_ports::changing() const {
 void device_ports::begin(unsigned count) {
   count_ = count;
   for (port_attributes& p : attributes_) p = {};
-  partners_ = 0;
+  known_ = partners_ = 0;
 }
 
 void device_ports::describe(unsigned port, const layouts::image<layouts::query_port>& answer) {
@@ -58,6 +58,7 @@ operation& device_ports::read(channel& commands, unsigned port) {
 status device_ports::take(unsigned port, const port_query& read) {
   if (!read.outcome().ok()) return read.outcome();
   read.read_into(attributes_[port - 1]);
+  known_ |= 1u << port;
   if (attributes_[port - 1].has_partner()) partners_ |= 1u << port;
   return {};
 }

@@ -156,16 +156,23 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         d.sequence_.phase = look;
         break;
       case look:
-        // All ports in turn, so that none is looked at only when its time is over.
-        if (next_infiniband_port(d)) return start_port_query(d, seen);
-        d.sequence_.item = 0;
-        for (unsigned port = 1; (port = d.ports_.infiniband_from(port)) != 0; ++port)
-          if (is_awaited(d, port)) return later(d, port_poll);
+        // The ports in turn, so that none is looked at only when its time is over.
+        for (unsigned looks = 0; looks < 2 * most_ports; ++looks) {
+          if (!next_infiniband_port(d)) {
+            d.sequence_.item = 0;
+            continue;
+          }
+          const unsigned port = d.sequence_.item + 1;
+          if (!d.ports_.known(port) || is_awaited(d, port)) return start_port_query(d, seen);
+          ++d.sequence_.item;
+        }
         return done;
       default: {
-        if (const status s = d.ports_.take(d.sequence_.item + 1); !s.ok()) return fail(s);
+        const unsigned port = d.sequence_.item + 1;
+        if (const status s = d.ports_.take(port); !s.ok()) return fail(s);
         d.sequence_.phase = look;
         ++d.sequence_.item;
+        if (is_awaited(d, port)) return later(d, port_poll);
       }
     }
   }

@@ -43,6 +43,8 @@ class device_ports {
   status take(unsigned port) { return take(port, query_); }
   status take(unsigned port, const port_query& read);
 
+  /// It was looked at since begin().
+  bool known(unsigned port) const { return (known_ >> port & 1) != 0; }
   /// It had a partner at some look since begin(): a link that trains looks in turns as if it had
   /// none.
   bool had_partner(unsigned port) const { return (partners_ >> port & 1) != 0; }
@@ -74,6 +76,7 @@ class device_ports {
   port_query query_;
   unsigned reading_ = 0;        // what query_ reads after a change; 0: none
   std::uint32_t stale_ = 0;     // bit n: port n has changed
+  std::uint32_t known_ = 0;     // bit n: port n was looked at
   std::uint32_t partners_ = 0;  // bit n: port n had one
   list<operation> limited_;     // operations on ports with a deadline
   deadlines deadlines_;         // of those
