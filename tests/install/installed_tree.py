@@ -60,6 +60,8 @@ def main():
     run(
         [
             "cmake",
+            "-G",
+            "Ninja",
             "-S",
             project,
             "-B",
