@@ -14,7 +14,8 @@ function(freehca_install_component component)
     string(REPLACE "freehca_" "" name ${target})
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   endforeach()
-  install(TARGETS ${arg_TARGETS} EXPORT freehca_${component} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  install(TARGETS ${arg_TARGETS} EXPORT freehca_${component}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   foreach(folder ${arg_HEADERS})
     install(DIRECTORY ${folder}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

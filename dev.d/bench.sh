@@ -98,8 +98,8 @@ if [[ $what == driver ]]; then
   "$FREEHCA_ROOT/dev" guest --prepare
   case=tests/guest/cases/bench_driver.sh
   mapfile -t how < <(sed -n 's/^# options: //p' "$case" | xargs -n 1)
-  step "bench: guest" "$FREEHCA_ROOT/dev" guest --script "$case" --env "RUNS=$runs" --timeout $((120 + runs * 120)) \
-    --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
+  step "bench: guest" "$FREEHCA_ROOT/dev" guest --script "$case" --env "RUNS=$runs" \
+    --timeout $((120 + runs * 120)) --program freehca_bench_driver_linux --program freehca_bench_driver_vfio "${how[@]}" ||
     die "the measurement in the guest failed"
   exec /usr/bin/python3 -B bench/driver/compare.py "$FREEHCA_LOGS/bench-guest.log" "${files[@]}"
 fi

@@ -11,6 +11,8 @@
 #include <ctime>
 #include <vector>
 
+#include "../linux/own_peer.hpp"
+
 namespace {
 
 [[noreturn]] void fail(const char* what) {
@@ -38,38 +40,6 @@ ibv_qp* make(ibv_pd* domain, ibv_cq* completions) {
   return q;
 }
 
-// Each is its own peer: RTR and RTS need no other.
-void connect(ibv_qp* q, const ibv_port_attr& port) {
-  ibv_qp_attr a{};
-  a.qp_state = IBV_QPS_INIT;
-  a.port_num = 1;
-  a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) !=
-      0)
-    fail("to INIT");
-  a = {};
-  a.qp_state = IBV_QPS_RTR;
-  a.path_mtu = port.active_mtu;
-  a.dest_qp_num = q->qp_num;
-  a.max_dest_rd_atomic = 1;
-  a.ah_attr.dlid = port.lid;
-  a.ah_attr.port_num = 1;
-  if (ibv_modify_qp(q, &a,
-                    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
-    fail("to RTR");
-  a = {};
-  a.qp_state = IBV_QPS_RTS;
-  a.timeout = 14;
-  a.retry_cnt = 7;
-  a.rnr_retry = 7;
-  a.max_rd_atomic = 1;
-  if (ibv_modify_qp(q, &a,
-                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                        IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) != 0)
-    fail("to RTS");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -93,7 +63,7 @@ int main(int argc, char** argv) {
   const double began = now();
   while (queues.size() < count) {
     queues.push_back(make(domain, completions));
-    connect(queues.back(), port);
+    freehca::bench::connect_to_itself(queues.back(), port);
   }
   const double seconds = now() - began;
 

@@ -148,7 +148,8 @@ def chart(rows):
         top, long = 36 + step * i, row["ratio"] * scale
         colour = "#3b7a57" if row["ratio"] <= 1 else "#b3541e"
         lines += [
-            f'<text x="{label - 8}" y="{top + 13}" text-anchor="end">{html.escape(row["row"])}</text>',
+            f'<text x="{label - 8}" y="{top + 13}" text-anchor="end">'
+            f'{html.escape(row["row"])}</text>',
             f'<rect x="{label}" y="{top}" width="{long:.1f}" height="{step - 6}" fill="{colour}"/>',
             f'<text x="{label + long + 6:.1f}" y="{top + 13}">{row["ratio"]:.2f} '
             f"({text(row[OURS])} of {text(row[THEIRS])})</text>",

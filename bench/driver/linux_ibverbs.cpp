@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string>
 
+#include "../linux/own_peer.hpp"
 #include "counted.hpp"
 
 namespace {
@@ -97,36 +98,8 @@ ibv_qp* make(const device& in, unsigned requests, unsigned inline_bytes, ibv_srq
   return q;
 }
 
-// Each is its own peer.
 ibv_qp* connected(const device& in, ibv_qp* q) {
-  ibv_qp_attr a{};
-  a.qp_state = IBV_QPS_INIT;
-  a.port_num = 1;
-  a.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-  if (ibv_modify_qp(q, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) !=
-      0)
-    fail("to INIT");
-  a = {};
-  a.qp_state = IBV_QPS_RTR;
-  a.path_mtu = in.port.active_mtu;
-  a.dest_qp_num = q->qp_num;
-  a.max_dest_rd_atomic = 1;
-  a.ah_attr.dlid = in.port.lid;
-  a.ah_attr.port_num = 1;
-  if (ibv_modify_qp(q, &a,
-                    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                        IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
-    fail("to RTR");
-  a = {};
-  a.qp_state = IBV_QPS_RTS;
-  a.timeout = 14;
-  a.retry_cnt = 7;
-  a.rnr_retry = 7;
-  a.max_rd_atomic = 1;
-  if (ibv_modify_qp(q, &a,
-                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                        IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) != 0)
-    fail("to RTS");
+  connect_to_itself(q, in.port);
   return q;
 }
 

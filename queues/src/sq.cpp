@@ -150,12 +150,8 @@ status sq::post_any(const send_request& r) {
     return driver_error::bad_argument;
   std::uint64_t bytes = r.inline_length;
   unsigned entries = 0;
-  for (unsigned i = 0; i < r.entries; ++i) {
-    if (r.list[i].length > most_data_bytes) return driver_error::bad_argument;
-    bytes += r.list[i].length;
-    entries += r.list[i].length != 0;
-  }
-  if (entries > most_gather_ || bytes > (is_inline ? most_inline_ : most_message_bytes_) ||
+  if (!add_up(r.list, r.entries, bytes, entries) || entries > most_gather_ ||
+      bytes > (is_inline ? most_inline_ : most_message_bytes_) ||
       (f.is_atomic && (bytes != 8 || entries != 1)))
     return driver_error::bad_argument;
 

@@ -124,7 +124,7 @@ void verbs::release(object_record& object) {
   strip(object);
   object.exists = object.forgotten = object.under_change = false;
   object.state = object_record::phase::free;
-  slab_of(*object.what)->give_back(object);
+  slabs_[object.index >> slab::place_bits].give_back(object);
 }
 
 }  // namespace freehca

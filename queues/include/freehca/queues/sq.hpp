@@ -251,14 +251,8 @@ inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entrie
     } else {
       if (r.data.first == nullptr && r.data.count != 0) [[unlikely]]
         return driver_error::bad_argument;
-      for (std::uint32_t i = 0; i < r.data.count; ++i) {
-        const std::uint32_t length = r.data.first[i].length;
-        if (length > most_data_bytes) [[unlikely]]
-          return driver_error::bad_argument;
-        bytes += length;
-        entries += length != 0;
-      }
-      if (entries > most_gather_ || bytes > most_message_bytes_) [[unlikely]]
+      if (!add_up(r.data.first, r.data.count, bytes, entries) || entries > most_gather_ ||
+          bytes > most_message_bytes_) [[unlikely]]
         return driver_error::bad_argument;
     }
   }

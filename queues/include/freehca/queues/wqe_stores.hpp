@@ -50,6 +50,20 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
                   layouts::in_word<&l::byte_count>(d.length) | layouts::in_word<&l::lkey>(d.lkey));
 }
 
+/// Adds up the bytes of a list, and how many of its entries are not empty. False: one of them is
+/// longer than a segment can say.
+[[gnu::always_inline]] inline bool add_up(const data_entry* first, std::uint32_t count,
+                                          std::uint64_t& bytes, unsigned& entries) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t length = first[i].length;
+    if (length > most_data_bytes) [[unlikely]]
+      return false;
+    bytes += length;
+    entries += length != 0;
+  }
+  return true;
+}
+
 /// Is it one entry, as most receives are, and not an empty one?
 inline bool is_one_entry(const receive_request& r) {
   return r.entries == 1 && r.list != nullptr && r.list[0].length - 1 < most_data_bytes;
@@ -65,12 +79,8 @@ inline status check_receive(const receive_request& r, unsigned most_scatter, std
   if (r.list == nullptr && r.entries != 0) return driver_error::bad_argument;
   std::uint64_t sum = 0;
   unsigned entries = 0;
-  for (unsigned i = 0; i < r.entries; ++i) {
-    if (r.list[i].length > most_data_bytes) return driver_error::bad_argument;
-    if (r.list[i].length != 0) ++entries;
-    sum += r.list[i].length;
-  }
-  if (entries > most_scatter) return driver_error::bad_argument;
+  if (!add_up(r.list, r.entries, sum, entries) || entries > most_scatter)
+    return driver_error::bad_argument;
   constexpr std::uint32_t most = ~std::uint32_t{0};
   bytes = sum < most ? static_cast<std::uint32_t>(sum) : most;
   return {};
