@@ -5,6 +5,10 @@
 add_library(freehca_freestanding INTERFACE)
 target_compile_options(freehca_freestanding INTERFACE
   -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  # An exchange is instructions, not a call of libgcc's.
+  target_compile_options(freehca_freestanding INTERFACE -mno-outline-atomics)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # clang 14 wants the experimental coroutine support that GCC's <coroutine> guards by this macro.
   target_compile_definitions(freehca_freestanding INTERFACE __cpp_impl_coroutine=201902L)

@@ -49,19 +49,28 @@ status device::open(const device_setup& setup) {
   sequence_.failure = {};
   info_ = {};
   ports_.begin(0);
+  owners_.mail.open(setup.wake, setup.wake_context);
   return {};
 }
 
 void device::set_sinks(const event_sinks& to) {
   sinks_ = to;
-  for (event_context& e : events_) e.set_sinks(to);
+  events_[0].set_sinks(to);
+  for (unsigned i = 0; i < budget::most_completion_event_queues; ++i)
+    if (!has_owner(i)) completion_context(i).set_sinks(to);
 }
 
 void device::connect_events(event_context& e) {
   e.device_ = {
       this,
       [](void* self, unsigned port) noexcept { static_cast<device*>(self)->ports_.changed(port); },
-      [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); }};
+      [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); },
+      nullptr};
+  // All asynchronous events come to the first queue, whoever has the object.
+  if (&e == &events_[0])
+    e.device_.relay = [](void* self, const layouts::image<layouts::eqe>& event) noexcept {
+      return static_cast<device*>(self)->owners_.relay(event);
+    };
 }
 
 void device::on_interrupt(unsigned vector) noexcept {
@@ -83,6 +92,7 @@ void device::fail(status why) {
   if (control_.commands.is_open() && control_.commands.failure().ok())
     control_.commands.fail_all(why);
   if (sequence_.way() == device_sequence::course::none) state_ = device_state::failed;
+  owners_.fail(why);
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
@@ -101,7 +111,7 @@ void device::refresh_ports() {
 unsigned device::poll() {
   // Who asked for something of a device that is closed is told as well.
   if (state_ == device_state::closed) return control_.commands.poll() + end_all(refused_);
-  unsigned handled = 0;
+  unsigned handled = owners_.mail.take();
   // Ahead of the channel, which would post what is overdue.
   ports_.expire(setup_.platform.now());
   if (events_[0].is_open()) handled += events_[0].poll();
@@ -118,22 +128,26 @@ unsigned device::poll() {
 }
 
 std::uint64_t device::next_deadline() const {
-  std::uint64_t next = refused_.empty() ? control_.commands.next_deadline() : 0;
+  const bool at_once = !refused_.empty() || !owners_.mail.empty();
+  std::uint64_t next = at_once ? 0 : control_.commands.next_deadline();
   if (state_ == device_state::closed) return next;
-  const std::uint64_t now = setup_.platform.now();
   next = clock::earlier(next, sequence_.next_deadline());
   if (!control_.contexts.idle() && control_.commands.idle()) next = 0;
   if (control_.contexts.is_open()) next = clock::earlier(next, control_.contexts.next_deadline());
   if (events_[0].is_open()) {
     if (events_[0].due()) next = 0;
-    // Without an interrupt only a look at the ring tells.
     if (!info_.interrupts_work)
-      next = clock::earlier(
-          next, control_.commands.in_flight() > 0 ? 0 : clock::after(now, event_poll_interval));
+      next = clock::earlier(next, control_.commands.in_flight() > 0 ? 0 : next_look_at_events());
   }
   next = clock::earlier(next, ports_.next_deadline());
   if (watches_health()) next = clock::earlier(next, health_.next_look());
   return state_ == device_state::up && ports_.due() ? 0 : next;
+}
+
+std::uint64_t device::next_look_at_events() const {
+  // Without an interrupt only a look at the ring tells.
+  return info_.interrupts_work ? clock::never
+                               : clock::after(setup_.platform.now(), event_poll_interval);
 }
 
 device_info device::info() const {

@@ -24,7 +24,7 @@ status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_
   interrupts_.store(0, std::memory_order_relaxed);
   interrupts_seen_ = 0;
   armed_ = true;
-  ending_ = false;
+  ending_.store(false, std::memory_order_relaxed);
   return {};
 }
 
@@ -49,13 +49,14 @@ unsigned event_context::poll(unsigned limit) {
     if (!is_open()) return count;
   }
   const bool dry = count == 0;
-  if (dry && (fired || !armed_) && !ending_) ring_.arm();
+  if (dry && (fired || !armed_) && !ending()) ring_.arm();
   armed_ = dry;
   return count;
 }
 
 void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
   ++statistics_.events;
+  if (device_.relay != nullptr && device_.relay(device_.context, e)) return;
   const event_type type = e.get<&layouts::eqe::event_type>();
   switch (type) {
     case event_type::completion: {

@@ -88,6 +88,7 @@ void device::refuse(operation& done, status why) {
 
 void device::on_cancel(operation&, void* self) noexcept {
   auto& d = *static_cast<device*>(self);
+  if (d.awaited_owner() != nullptr) d.go_on();
   if (!d.sequence_.stop()) return;
   for (context_request& r : d.requests_) r.cancel();
 }
@@ -98,9 +99,14 @@ void device::run_sequence() {
     const device_sequence::look look = sequence_.take_look(setup_.platform.now());
     if (look == device_sequence::look::early) return;
     if (sequence_.way() == course::reset) {
-      const steps::outcome o = steps::reset(*this);
-      if (!o.finished) return;
-      reset_done(o.error);
+      if (sequence_.phase != steps::owners_let_go) {
+        const steps::outcome o = steps::reset(*this);
+        if (!o.finished) return;
+        reset_done(o.error);
+      }
+      if (sequence_.way() != course::reset || !owners_have_let_go()) return;
+      forget_everything();
+      sequence_.turn(course::down);
       continue;
     }
     const bool up = sequence_.way() == course::up;
@@ -131,6 +137,7 @@ void device::next_step() {
     objects_of_its_own_ = control_.contexts.objects_held();
     control_.commands.admit_clients(true);
     health_.look_soon();
+    owners_.begin_anew(*this);
     return sequence_.end();
   }
   state_ = device_state::down;

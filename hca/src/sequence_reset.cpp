@@ -30,8 +30,19 @@ void device::reset_done(status outcome) {
     state_ = device_state::failed;
     return sequence_.end();
   }
-  forget_everything();
-  sequence_.turn(device_sequence::course::down);
+  sequence_.phase = steps::owners_let_go;
+  owners_.ask_to_let_go();
+}
+
+/// Until then nothing is taken back: they may still read what the device wrote before it was reset.
+/// False: they are waited for, or the sequence has ended because it was told to.
+bool device::owners_have_let_go() {
+  if (owners_.awaited() == nullptr) return true;
+  if (!sequence_.told_to_end()) return false;
+  sequence_.blame(bring_up_step::reset, transport_error::timeout);
+  state_ = device_state::failed;
+  sequence_.end();
+  return false;
 }
 
 void device::forget_everything() {
@@ -85,6 +96,7 @@ void device::close() {
     state_ = device_state::tearing_down;
     keep_from_memory();
     control_.commands.admit_clients(false);
+    FREEHCA_ASSERT(!owners_.any());
     forget_everything();
     // After a reset no undo waits for anything.
     sequence_.abandon();

@@ -53,7 +53,7 @@ struct device::steps {
 
   /// Where a reset stands. From `rest` on the device has been told, and may be deaf or without its
   /// configuration space: device_sequence::committed.
-  enum reset_phase : unsigned { reset_begin, take_flash, rest, registers_answer };
+  enum reset_phase : unsigned { reset_begin, take_flash, rest, registers_answer, owners_let_go };
 
   // steps_reset.cpp
   static outcome take_ownership(device& d);

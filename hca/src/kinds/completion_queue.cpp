@@ -13,8 +13,8 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
   const capabilities& can = adapter.capabilities();
   // One place stays empty, as every driver keeps it (Linux 6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
   const auto log_entries = layouts::bit_width(a.entries);
-  if (a.entries == 0 || a.completion_context >= adapter.completion_contexts() ||
-      log_entries > can.log_most_cqes || log_entries > 22)
+  const event_context* const events = in.event_queue(a.completion_context);
+  if (a.entries == 0 || events == nullptr || log_entries > can.log_most_cqes || log_entries > 22)
     return driver_error::bad_argument;
   cookie = a.cookie;
   const unsigned entry_bytes = can.cqe_bytes;
@@ -25,14 +25,14 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
                           .log_entries = log_entries,
                           .entry_bytes = entry_bytes,
                           .record = record,
-                          .uar = adapter.uar().doorbells,
+                          .uar = in.uar().doorbells,
                           .cqn = number,
                           .queue_pairs = &in.queue_pairs()}));
   in.completion_queues().add(*this);
 
   image<cqc> context;
-  context.set<&cqc::log_cq_size>(log_entries).set<&cqc::usr_page>(adapter.uar().index);
-  context.set<&cqc::comp_eqn>(adapter.completion_context(a.completion_context).eqn());
+  context.set<&cqc::log_cq_size>(log_entries).set<&cqc::usr_page>(in.uar().index);
+  context.set<&cqc::comp_eqn>(events->eqn());
   context.set<&cqc::mtt_base_addr>(adapter.contexts().translation_offset(translations));
   context.set<&cqc::db_rec_addr>(record.device_address);
   to.command.aim(number);

@@ -11,13 +11,13 @@ using namespace layouts;
 
 namespace {
 
-image<qpc> common(const queue_pair& pair, qp_state to, device& adapter) {
+image<qpc> common(const queue_pair& pair, qp_state to) {
   image<qpc> c;
   c.set<&qpc::state>(to)
       .set<&qpc::service>(pair.service->code)
       .set<&qpc::pm_state>(path_migration::migrated);
   c.set<&qpc::pd>(pair.domain->number)
-      .set<&qpc::usr_page>(adapter.uar().index)
+      .set<&qpc::usr_page>(pair.owner->uar().index)
       .set<&qpc::local_qpn>(pair.number);
   c.set<&qpc::log_sq_size>(pair.send_shape.log_entries)
       .set<&qpc::log_sq_stride>(pair.send_shape.log_stride - 4u);
@@ -31,19 +31,19 @@ image<qpc> common(const queue_pair& pair, qp_state to, device& adapter) {
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   if (to != qp_state::init) return c;
   if (pair.shared == nullptr) c.set<&qpc::db_rec_addr>(pair.record.device_address);
-  c.set<&qpc::mtt_base>(adapter.contexts().translation_offset(pair.translations));
+  c.set<&qpc::mtt_base>(pair.owner->adapter().contexts().translation_offset(pair.translations));
   return c;
 }
 
 }  // namespace
 
 result<image<qp_mailbox>> qp_mailbox_for(const queue_pair& pair, qp_state to,
-                                         const connection_attributes& a, device& adapter) {
-  const capabilities& can = adapter.capabilities();
+                                         const connection_attributes& a) {
+  const capabilities& can = pair.owner->adapter().capabilities();
   if (a.address.port < 1 || a.address.port > can.ports || a.pkey_index >= 128 ||
       !pair.service->check(a, to, can))
     return status(driver_error::bad_argument);
-  image<qpc> c = common(pair, to, adapter);
+  image<qpc> c = common(pair, to);
   c.set<&primary_path::pkey_index>(a.pkey_index);
   image<qp_mailbox> mailbox;
   mailbox.set<&qp_mailbox::opt_param_mask>(pair.service->fill(c, a, to, can));

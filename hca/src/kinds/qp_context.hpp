@@ -5,7 +5,6 @@
 #include <freehca/hal/status.hpp>
 #include <freehca/layouts/qpc.hpp>
 
-#include <freehca/hca/device.hpp>
 #include <freehca/hca/kinds/queue_pair.hpp>
 
 namespace freehca {
@@ -14,7 +13,6 @@ namespace freehca {
 /// attribute that the device or the architecture does not have.
 result<layouts::image<layouts::qp_mailbox>> qp_mailbox_for(const queue_pair& pair,
                                                            layouts::qp_state to,
-                                                           const connection_attributes& a,
-                                                           device& adapter);
+                                                           const connection_attributes& a);
 
 }  // namespace freehca

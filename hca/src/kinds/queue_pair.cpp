@@ -78,14 +78,13 @@ status queue_pair::open_rings(verbs& in, const attributes& a) {
   const std::size_t send_at = receive_first ? receive_shape.bytes() : 0;
   const std::size_t receive_at = receive_first ? 0 : send_shape.bytes();
   auto* const sent = storage_for<queues::posted_request>(slots.host);
-  const device& adapter = in.adapter();
-  const capabilities& can = adapter.capabilities();
+  const capabilities& can = in.adapter().capabilities();
   rings.qpn = number;
   rings.owner = static_cast<queue_object*>(this);
   FREEHCA_TRY(rings.send.open({.ring = ring.part(send_at, send_shape.bytes()),
                                .shape = send_shape,
                                .slots = sent,
-                               .uar = adapter.uar().doorbells,
+                               .uar = in.uar().doorbells,
                                .qpn = number,
                                .most_gather = a.gather,
                                .most_inline = a.inline_bytes,

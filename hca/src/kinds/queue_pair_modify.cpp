@@ -68,7 +68,7 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
     return start_change(*pair, plain_, &finished);
   }
   const result<image<qp_mailbox>> mailbox =
-      qp_mailbox_for(*pair, to, with_those_of_init(*pair, to, a), owner.adapter());
+      qp_mailbox_for(*pair, to, with_those_of_init(*pair, to, a));
   if (!mailbox.ok()) return refuse(owner, mailbox.error());
   transition_.restart();
   transition_.aim(command_for(to), pair->number);
@@ -81,7 +81,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
   auto& self = static_cast<modify_queue_pair&>(op);
   auto& pair = static_cast<queue_pair&>(self.object());
   if (!outcome.ok()) {
-    if (pair.in_doubt()) pair.state_unknown = true;
+    if (pair.in_doubt) pair.state_unknown = true;
     else if (self.to_ == qp_state::init) pair.exists = false;
     return;
   }

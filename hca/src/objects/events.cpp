@@ -19,7 +19,7 @@ void verbs::notice(object_record* object, const object_event& event) {
     object->what->notice(*this, *object, event);
 }
 
-void verbs::connect_events() {
+event_sinks verbs::sinks() {
   event_sinks sinks;
   sinks.context = this;
   sinks.completion = [](void* self, std::uint32_t cqn) noexcept {
@@ -51,15 +51,15 @@ void verbs::connect_events() {
   };
   sinks.was_reset = [](void* self) noexcept { verbs_at(self).end_requests(); };
   sinks.forgotten = [](void* self) noexcept { verbs_at(self).forget(); };
-  device_->set_sinks(sinks);
-  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
-    device_->completion_context(i).set_sinks(sinks);
+  return sinks;
+}
+
+void verbs::connect_events() {
+  device_->set_sinks(sinks());
 }
 
 void verbs::disconnect_events() {
   device_->set_sinks({});
-  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
-    device_->completion_context(i).set_sinks({});
 }
 
 // ---- What becomes of work requests and objects when the device was reset.
@@ -89,7 +89,7 @@ void verbs::forget() {
     // the object, but perhaps when the device has other uses for the numbers.
     strip(object);
     if (object.under_change) object.forgotten = true;
-    else if (!object.what->is_device_object || !static_cast<device_object&>(object).at_risk())
+    else if (!object.what->is_device_object || !static_cast<device_object&>(object).in_doubt)
       release(object);
   });
   // The next reset has its own reason.

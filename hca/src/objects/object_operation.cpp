@@ -69,62 +69,92 @@ void object_operation::refuse(verbs& owner, status why) {
   owner.ended_.push_back(*this);
 }
 
-void object_operation::submit(command& c) {
+void object_operation::prepare(command& c) {
   c.restart();
   if (step_ != step::query) {
     c.put_at_risk(object_->number_at_risk);
     c.put_at_risk(object_->mapping_at_risk);
     c.put_at_risk(object_->buffer_at_risk);
   }
-  c.then(&object_operation::on_command, this);
-  owner_->adapter().commands().submit(c);
+  c.then(&object_operation::step_ended, this);
 }
 
 void object_operation::enter(step to) {
   step_ = to;
-  context_tables& contexts = owner_->adapter().contexts();
-  const auto with_request = [this] {
-    request_.restart();
-    request_.then(&object_operation::on_request, this);
-  };
   switch (to) {
+    case step::unmap_translations:
+      if (object_->translation_count == 0) return advance({});
+      [[fallthrough]];
     case step::map_translations:
-      with_request();
+    case step::map_object:
+    case step::unmap_object:
+      request_.restart();
+      request_.then(&object_operation::step_ended, this);
+      break;
+    case step::destroy:
+      destroy_.request = object_->what->facts.destroying(object_->number);
+      prepare(destroy_);
+      break;
+    case step::create:
+      if (command_ == nullptr) break;
+      object_->exists = true;
+      [[fallthrough]];
+    case step::modify:
+    case step::query:
+      prepare(*command_);
+      break;
+    case step::idle:
+      return;
+  }
+  owner_->location_->ask(*owner_, *this);
+}
+
+void object_operation::run() {
+  context_tables& contexts = owner_->adapter().contexts();
+  channel& commands = owner_->adapter().commands();
+  const context_group group = object_->what->facts.group;
+  switch (step_) {
+    case step::map_translations:
       return contexts.map(request_, context_group::mtt, object_->translations,
                           object_->translation_count);
     case step::map_object:
-      with_request();
-      return contexts.map(request_, object_->what->facts.group, object_->number);
+      return contexts.map(request_, group, object_->number);
     case step::create:
       owner_->write_translations(*object_, pages_);
-      if (command_ == nullptr) return advance({});
-      object_->exists = true;
-      return submit(*command_);
+      if (command_ != nullptr) return commands.submit(*command_);
+      answer_ = {};
+      doubtful_ = false;
+      return owner_->location_->answer(*owner_, *this);
     case step::destroy:
-      destroy_.request = object_->what->facts.destroying(object_->number);
-      return submit(destroy_);
+      return commands.submit(destroy_);
     case step::unmap_object:
-      with_request();
-      return contexts.unmap(request_, object_->what->facts.group, object_->number);
+      return contexts.unmap(request_, group, object_->number);
     case step::unmap_translations:
-      if (object_->translation_count == 0) return advance({});
-      with_request();
       return contexts.unmap(request_, context_group::mtt, object_->translations,
                             object_->translation_count);
     case step::modify:
     case step::query:
-      return submit(*command_);
+      return commands.submit(*command_);
     case step::idle:
       return;
   }
 }
 
+void object_operation::step_ended(operation& op, void* self) noexcept {
+  auto& of_step = *static_cast<object_operation*>(self);
+  of_step.answer_ = op.outcome();
+  of_step.doubtful_ = of_step.object_->number_at_risk.in_doubt();
+  of_step.owner_->location_->answer(*of_step.owner_, of_step);
+}
+
 void object_operation::advance(status outcome) {
   device_object& object = *object_;
+  object.in_doubt = doubtful_;
+  doubtful_ = false;
   // What it was told, and not what it told its step.
   if (outcome.is(driver_error::cancelled) && !stop_reason().ok())
     outcome = stop_reason().at(outcome.where());
-  if (object.in_doubt()) return end_in_doubt(outcome);
+  if (object.in_doubt) return end_in_doubt(outcome);
   // A reset took the firmware's side of everything: there is nothing left to undo.
   if (object.forgotten || (!changes() && outcome.is(transport_error::reset))) {
     owner_->release(object);
@@ -208,41 +238,47 @@ void object_operation::finish(status outcome) {
   complete(outcome);
 }
 
-void object_operation::on_command(operation& op, void* self) noexcept {
-  static_cast<object_operation*>(self)->advance(op.outcome());
-}
-
-void object_operation::on_request(operation& op, void* self) noexcept {
-  static_cast<object_operation*>(self)->advance(op.outcome());
-}
-
 void object_operation::on_cancel(operation&, void* self) noexcept {
   auto& op = *static_cast<object_operation*>(self);
-  switch (op.step_) {
+  // What is being undone is undone to the end.
+  const bool stoppable =
+      op.going_up() || op.changes() || (op.step_ == step::destroy && op.outcome_so_far_.ok());
+  if (stoppable) op.owner_->location_->stop(*op.owner_, op);
+}
+
+void object_operation::stop_step() {
+  switch (step_) {
     case step::map_translations:
     case step::map_object:
-      return op.request_.cancel();
+      return request_.cancel();
     case step::create:
     case step::modify:
     case step::query:
-      return op.command_ != nullptr ? op.command_->cancel() : void();
+      return command_ != nullptr ? command_->cancel() : void();
     case step::destroy:
-      return op.outcome_so_far_.ok() ? op.destroy_.cancel() : void();
+      return destroy_.cancel();
     default:
-      return;  // what is being undone is undone to the end
+      return;
   }
 }
 
 void device_object::settled(lease&, const settlement& end, void* self) noexcept {
   auto& object = *static_cast<device_object*>(self);
   if (object.at_risk()) return;
-  verbs& owner = *object.owner;
+  object.settled_by = end;
+  object.owner->location_->settle(*object.owner, object);
+}
+
+void verbs::settle(device_object& object) {
+  using phase = object_record::phase;
+  const settlement& end = object.settled_by;
+  object.in_doubt = false;
   if (end.by_reset) {
     // Others may refer to what somebody has a handle to: it goes with them, when verbs::forget()
     // comes, or has come.
     const bool has_handle =
         object.state == phase::doubtful_change || object.state == phase::doubtful_destruction;
-    if (!has_handle || object.number == none) return owner.release(object);
+    if (!has_handle || object.number == object_record::none) return release(object);
     object.state = phase::live;
     return;
   }
@@ -250,10 +286,10 @@ void device_object::settled(lease&, const settlement& end, void* self) noexcept 
   switch (object.state) {
     case phase::doubtful_creation:
       object.exists = done;
-      return owner.want_back(object);
+      return want_back(object);
     case phase::doubtful_unwinding:
       object.exists = !done;
-      return owner.want_back(object);
+      return want_back(object);
     case phase::doubtful_destruction:
       if (!done) {
         object.state = phase::live;
@@ -261,7 +297,7 @@ void device_object::settled(lease&, const settlement& end, void* self) noexcept 
         return;
       }
       object.exists = false;
-      return owner.want_back(object);
+      return want_back(object);
     case phase::doubtful_change:
       object.state = phase::live;
       return;

@@ -34,7 +34,7 @@ status get(const result<dma_region>& from, dma_region& to) {
 }  // namespace
 
 result<object_record*> verbs::take(const kind& what) {
-  if (!is_open() || !device_->up()) return status(driver_error::bad_state);
+  if (!up()) return status(driver_error::bad_state);
   slab* const objects = slab_of(what);
   if (objects == nullptr) return status(driver_error::unsupported, what.facts.item);
   object_record* const object = objects->take();
@@ -48,8 +48,8 @@ status verbs::take_number(object_record& object) {
   const usable_numbers with_context{device_->contexts(), what.facts.group};
   const number_filter filter = with_context.filter();
   const result<std::uint32_t> number =
-      (device_->numbers().*what.facts.numbers)
-          .allocate(1, 1, what.is_device_object ? &filter : nullptr);
+      (source_.numbers->*what.facts.numbers)
+          .allocate(1, 1, what.is_device_object && source_.filtered ? &filter : nullptr);
   if (!number.ok()) return number.error();
   object.number = number.value();
   return {};
@@ -60,7 +60,8 @@ status verbs::take_translations(device_object& object, std::size_t pages) {
   const auto count = static_cast<std::uint32_t>(pages);
   const usable_numbers with_context{device_->contexts(), context_group::mtt};
   const number_filter filter = with_context.filter();
-  const result<std::uint32_t> first = device_->numbers().mtts.allocate(count, 1, &filter);
+  const result<std::uint32_t> first =
+      source_.numbers->mtts.allocate(count, 1, source_.filtered ? &filter : nullptr);
   if (!first.ok()) return first.error();
   object.translations = first.value();
   object.translation_count = count;
@@ -73,9 +74,8 @@ status verbs::take_rings(queue_object& object, std::size_t ring_bytes, std::size
                          std::size_t requests) {
   if (requests != 0)
     FREEHCA_TRY(get(requests_.allocate(requests * sizeof(queues::posted_request)), object.slots));
-  FREEHCA_TRY(get(device_->arena().allocate(ring_bytes, dma_arena::page), object.ring));
-  if (record_bytes != 0)
-    FREEHCA_TRY(get(device_->doorbells().allocate(record_bytes), object.record));
+  FREEHCA_TRY(get(source_.arena->allocate(ring_bytes, dma_arena::page), object.ring));
+  if (record_bytes != 0) FREEHCA_TRY(get(source_.doorbells->allocate(record_bytes), object.record));
   return take_translations(object, object.ring.bytes / dma_arena::page);
 }
 
@@ -104,19 +104,19 @@ void verbs::strip(object_record& object) {
     used = nullptr;
   }
   if (object.number != object_record::none)
-    (device_->numbers().*what.facts.numbers).free(object.number);
+    (source_.numbers->*what.facts.numbers).free(object.number);
   object.number = object_record::none;
   if (!what.is_device_object) return;
   auto& known = static_cast<device_object&>(object);
   if (known.translation_count != 0)
-    device_->numbers().mtts.free(known.translations, known.translation_count);
+    source_.numbers->mtts.free(known.translations, known.translation_count);
   known.translations = object_record::none;
   known.translation_count = 0;
   if (!what.has_rings) return;
   auto& queue = static_cast<queue_object&>(object);
   if (queue.slots.bytes != 0) requests_.free(queue.slots);
-  if (queue.ring.bytes != 0) device_->arena().free(queue.ring);
-  if (queue.record.bytes != 0) device_->doorbells().free(queue.record);
+  if (queue.ring.bytes != 0) source_.arena->free(queue.ring);
+  if (queue.record.bytes != 0) source_.doorbells->free(queue.record);
   queue.slots = queue.ring = queue.record = {};
 }
 

@@ -27,11 +27,55 @@ class divider {
 
 }  // namespace
 
+const verbs::location verbs::at_control = {
+    .poll =
+        [](verbs& v) {
+          device& d = *v.device_;
+          unsigned done = d.poll();
+          for (unsigned i = 0; i < d.completion_contexts(); ++i)
+            if (!d.has_owner(i)) done += d.completion_context(i).poll();
+          return done;
+        },
+    .next_deadline =
+        [](const verbs& v) {
+          device& d = *v.device_;
+          for (unsigned i = 0; i < d.completion_contexts(); ++i)
+            if (!d.has_owner(i) && d.completion_context(i).due()) return std::uint64_t{0};
+          return d.next_deadline();
+        },
+    .up = [](const verbs& v) { return v.device_->up(); },
+    .prepare_to_sleep = [](verbs& v) { return v.device_->prepare_to_sleep(); },
+    .event_queue = [](const verbs& v, unsigned context) -> const event_context* {
+      device& d = *v.device_;
+      const bool here = context < d.completion_contexts() && !d.has_owner(context);
+      return here ? &d.completion_context(context) : nullptr;
+    },
+    .ask = [](verbs&, object_operation& step) { step.run(); },
+    .answer = [](verbs&, object_operation& step) { step.advance(step.answer_); },
+    .stop = [](verbs&, object_operation& step) { step.stop_step(); },
+    .settle = [](verbs& v, device_object& object) { v.settle(object); },
+    .close = [](verbs& v) { v.disconnect_events(); },
+};
+
 status verbs::open(device& adapter, const budget& d, const verbs_budget& b, std::byte* storage,
                    std::size_t bytes, const verbs_events& events) {
+  const source all = {.numbers = &adapter.numbers(),
+                      .arena = &adapter.arena(),
+                      .doorbells = &adapter.doorbells(),
+                      .uar = &adapter.uar(),
+                      .filtered = true};
+  const directory_sizes sizes = {1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs};
+  FREEHCA_TRY(open_at(at_control, all, adapter, sizes, b, storage, bytes, events));
+  connect_events();
+  return {};
+}
+
+status verbs::open_at(const location& where, const source& from, device& adapter,
+                      const directory_sizes& sizes, const verbs_budget& b, std::byte* storage,
+                      std::size_t bytes, const verbs_events& events) {
   if (is_open() || !adapter.up()) return driver_error::bad_state;
   if (storage == nullptr || reinterpret_cast<std::uintptr_t>(storage) % 16 != 0 ||
-      bytes < storage_bytes(d, b))
+      bytes < bytes_for(sizes, b))
     return status(driver_error::no_memory, static_cast<unsigned>(verbs_budget::item::storage));
   for (const verbs_budget::entry& e : b.kinds)
     if (e.count >> slab::place_bits != 0) return driver_error::bad_argument;
@@ -42,10 +86,9 @@ status verbs::open(device& adapter, const budget& d, const verbs_budget& b, std:
     slabs_[kinds_].open(*e.what, room, e.count, kinds_, *this);
     ++kinds_;
   }
-  const std::uint32_t qps = 1u << d.log_qps, cqs = 1u << d.log_cqs, srqs = 1u << d.log_srqs;
-  queue_pairs_.open(parts.take_array<queues::qp_rings*>(qps), qps);
-  completion_queues_.open(parts.take_array<object_record*>(cqs), cqs);
-  shared_receive_queues_.open(parts.take_array<object_record*>(srqs), srqs);
+  queue_pairs_.open(parts.take_array<queues::qp_rings*>(sizes.qps), sizes.qps);
+  completion_queues_.open(parts.take_array<object_record*>(sizes.cqs), sizes.cqs);
+  shared_receive_queues_.open(parts.take_array<object_record*>(sizes.srqs), sizes.srqs);
 
   // The arena divides any block by its addresses; the device never hears of these.
   const std::size_t requests =
@@ -65,9 +108,10 @@ status verbs::open(device& adapter, const budget& d, const verbs_budget& b, std:
     return s;
   }
   device_ = &adapter;
+  location_ = &where;
+  source_ = from;
   events_ = events;
   failure_ = {};
-  connect_events();
   return {};
 }
 
@@ -78,7 +122,7 @@ void verbs::close_slabs() {
 
 verbs::~verbs() {
   // Events of objects that are left find nobody.
-  if (!close().ok()) disconnect_events();
+  if (!close().ok()) location_->close(*this);
 }
 
 status verbs::close() {
@@ -86,7 +130,8 @@ status verbs::close() {
   if (operations_ != 0 || !holdings().none()) return driver_error::busy;
   close_slabs();
   requests_.close();
-  disconnect_events();
+  location_->close(*this);
+  location_ = &at_control;
   device_ = nullptr;
   return {};
 }
@@ -107,9 +152,7 @@ unsigned verbs::poll() {
   if (!is_open()) return end_refused();
   // Ahead of the device, which would post what is overdue.
   deadlines_.expire(limited_, device_->platform().now());
-  unsigned done = device_->poll();
-  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
-    done += device_->completion_context(i).poll();
+  unsigned done = location_->poll(*this);
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->poll == nullptr) continue;
     for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
@@ -125,8 +168,6 @@ std::uint64_t verbs::next_deadline() const {
   if (!is_open()) return ended_.empty() ? operation::no_deadline : 0;
   const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
   if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
-  for (unsigned i = 0; i < device_->completion_contexts(); ++i)
-    if (device_->completion_context(i).due()) return 0;
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->due == nullptr) continue;
     for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
@@ -134,7 +175,7 @@ std::uint64_t verbs::next_deadline() const {
           object.state == object_record::phase::live && object.what->due(object))
         return 0;
   }
-  const std::uint64_t next = device_->next_deadline();
+  const std::uint64_t next = location_->next_deadline(*this);
   return limited_.empty() ? next : clock::earlier(next, deadlines_.next());
 }
 
@@ -157,7 +198,7 @@ verbs_holdings verbs::holdings() const {
   h.request_bytes = requests_.bytes_out();
   for (unsigned k = 0; k < kinds_; ++k) h.objects += slabs_[k].out();
   each([&h](const object_record& object) {
-    if (object.what->is_device_object && static_cast<const device_object&>(object).in_doubt())
+    if (object.what->is_device_object && static_cast<const device_object&>(object).in_doubt)
       ++h.in_doubt;
   });
   return h;

@@ -15,6 +15,7 @@
 #include <freehca/hca/easy.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/interfaces/every_interface.hpp>
+#include <freehca/hca/owners/event_verbs.hpp>
 #include <freehca/queues/counting.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
@@ -59,6 +60,7 @@ easy::task<std::uint64_t> outer(easy::frames& f, easy::adapter& hca) {
   co_await hca.bring_up();
   co_return co_await inner(f, hca);
 }
+template struct crossing_of<owner_link>;
 template struct attribute_name<0x8001, std::uint64_t>;
 template struct attribute_name<0x8002, gid>;
 

@@ -9,16 +9,17 @@
 namespace freehca::testing {
 
 /// Two connected queue pairs on port 1, each with a completion queue, addressed by the port's own
-/// LID.
-class rc_pair {
+/// LID. Rig: verbs_rig, or another that has `adapter`, `objects`, run() and await().
+template <class Rig>
+class rc_pair_of {
  public:
-  explicit rc_pair(verbs_rig& rig, const queue_pair_attributes& shape = {.sends = 16,
-                                                                         .receives = 16,
-                                                                         .gather = 4,
-                                                                         .scatter = 4,
-                                                                         .inline_bytes = 400})
+  explicit rc_pair_of(Rig& rig, const queue_pair_attributes& shape = {.sends = 16,
+                                                                      .receives = 16,
+                                                                      .gather = 4,
+                                                                      .scatter = 4,
+                                                                      .inline_bytes = 400})
       : rig_(rig) {
-    const auto made = rig.objects.create<protection_domain>();
+    const auto made = rig.objects.template create<protection_domain>();
     EXPECT_TRUE(made.ok());
     domain = made.value();
     for (unsigned i = 0; i < 2; ++i) {
@@ -37,9 +38,9 @@ class rc_pair {
       queue[i] = qp.made();
     }
   }
-  ~rc_pair() { destroy(); }
-  rc_pair(const rc_pair&) = delete;
-  rc_pair& operator=(const rc_pair&) = delete;
+  ~rc_pair_of() { destroy(); }
+  rc_pair_of(const rc_pair_of&) = delete;
+  rc_pair_of& operator=(const rc_pair_of&) = delete;
 
   /// The device was reset: there is nothing to destroy.
   void abandon() {
@@ -98,6 +99,7 @@ class rc_pair {
       }
   }
 
+  verbs& objects() { return rig_.objects; }
   queues::sq& send(unsigned i) { return rig_.objects.find(queue[i])->rings.send; }
   queues::rq& receive(unsigned i) { return rig_.objects.find(queue[i])->rings.receive; }
   queues::cq& cq(unsigned i) { return rig_.objects.find(completion[i])->rings; }
@@ -119,7 +121,9 @@ class rc_pair {
   qp_handle queue[2];
 
  private:
-  verbs_rig& rig_;
+  Rig& rig_;
 };
+
+using rc_pair = rc_pair_of<verbs_rig>;
 
 }  // namespace freehca::testing

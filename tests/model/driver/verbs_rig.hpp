@@ -128,10 +128,11 @@ class verbs_rig {
 
 /// A buffer in shuffled pages, registered from an offset inside the first page on, with guard bytes
 /// around.
-class registered_buffer {
+template <class Rig>
+class registered_buffer_of {
  public:
-  registered_buffer(verbs_rig& rig, pd_handle domain, std::size_t bytes, std::uint32_t offset,
-                    const memory_access& access)
+  registered_buffer_of(Rig& rig, pd_handle domain, std::size_t bytes, std::uint32_t offset,
+                       const memory_access& access)
       : rig_(rig),
         bytes_(bytes),
         offset_(offset),
@@ -147,7 +148,7 @@ class registered_buffer {
     key = key_of(rig.objects, region);
     fill(std::byte{0xa5});
   }
-  ~registered_buffer() {
+  ~registered_buffer_of() {
     if (region) {
       destroy_memory_region destroy;
       destroy.start(rig_.objects, region);
@@ -155,8 +156,8 @@ class registered_buffer {
     }
     rig_.machine.memory().release(pages_);
   }
-  registered_buffer(const registered_buffer&) = delete;
-  registered_buffer& operator=(const registered_buffer&) = delete;
+  registered_buffer_of(const registered_buffer_of&) = delete;
+  registered_buffer_of& operator=(const registered_buffer_of&) = delete;
 
   std::byte* at(std::size_t i) { return pages_.memory + offset_ + i; }
   std::uint64_t address(std::size_t i = 0) const { return 0x7000'0000'0000 + offset_ + i; }
@@ -179,10 +180,12 @@ class registered_buffer {
   std::uint32_t key = 0;
 
  private:
-  verbs_rig& rig_;
+  Rig& rig_;
   std::size_t bytes_;
   std::uint32_t offset_;
   in_process::host_memory_map::scattered_pages pages_;
 };
+
+using registered_buffer = registered_buffer_of<verbs_rig>;
 
 }  // namespace freehca::testing

@@ -19,6 +19,7 @@
 #include <freehca/hca/device_sequence.hpp>
 #include <freehca/hca/event_context.hpp>
 #include <freehca/hca/health.hpp>
+#include <freehca/hca/owners/owner_registry.hpp>
 #include <freehca/hca/pci_function.hpp>
 #include <freehca/hca/port_operation.hpp>
 
@@ -47,6 +48,10 @@ struct device_setup {
   /// that of ownership at once, that of the flash after the time that a tool may hold it. Whoever
   /// says this answers for nobody else being at the device.
   bool take_over = false;
+  /// Called from the thread of another owner when the control owner sleeps (prepare_to_sleep) and
+  /// is asked for something. Null: it does not sleep, or wakes up by itself.
+  inbox::waker wake = nullptr;
+  void* wake_context = nullptr;
 };
 
 enum class device_state : std::uint8_t {
@@ -111,6 +116,9 @@ class device {
   unsigned poll();
   /// When poll() is due at the latest if no interrupt comes, on the platform's clock; 0: at once.
   std::uint64_t next_deadline() const;
+  /// Before the control owner's thread sleeps, when poll() has found nothing: false means that
+  /// another owner has asked for something since. True: device_setup::wake is called when one does.
+  bool prepare_to_sleep() { return owners_.mail.prepare_to_sleep(); }
 
   /// From interrupt context or any thread: vector `vector` fired. Already wired when the platform
   /// arms.
@@ -144,8 +152,17 @@ class device {
   unsigned completion_contexts() const { return completion_contexts_; }
   event_context& completion_context(unsigned i) { return events_[i + 1]; }
   event_context& asynchronous_context() { return events_[0]; }
+  /// Completion context `i` is polled by an owner of its own (event_verbs).
+  bool has_owner(unsigned i) const { return owners_.at(i) != nullptr; }
+  /// A sequence waits for this owner to let go of a device that was reset, and goes on when it is
+  /// polled; null: for none.
+  const char* awaited_owner() const { return owners_.awaited(); }
+  /// When event queues have to be looked at although no interrupt tells of anything; clock::never:
+  /// interrupts work.
+  std::uint64_t next_look_at_events() const;
 
-  /// Events of all asynchronous kinds go here; set before they can come.
+  /// Events of all kinds go here, but for those of completion contexts that have an owner of their
+  /// own, and of its objects; set before they can come.
   void set_sinks(const event_sinks& to);
   /// Port 1 or 2 as last read; read anew when the device reports a change.
   const port_attributes& port(unsigned number) const { return ports_.attributes(number); }
@@ -161,6 +178,7 @@ class device {
   friend struct steps;
   friend class port_operation;
   friend class context_reservation;
+  friend class event_verbs;
 
   /// What is lent to the firmware as a whole: its own area, the auxiliary area.
   struct lent_area {
@@ -186,6 +204,9 @@ class device {
   void begin_reset();
   void keep_from_memory();
   void reset_done(status outcome);
+  bool owners_have_let_go();
+  /// The sequence looks again.
+  void go_on() { sequence_.wake_at(0); }
   void forget_everything();
   void wait_for_late_answers();
   void refuse(operation& done, status why);
@@ -212,6 +233,7 @@ class device {
   freehca::capabilities capabilities_;
   device_info info_;  // without its ports
   device_ports ports_;
+  owner_registry owners_;
   event_context events_[1 + budget::most_completion_event_queues];
   event_sinks sinks_;
   unsigned completion_contexts_ = 0;

@@ -43,6 +43,8 @@ class device_sequence {
   bring_up_step step() const { return static_cast<bring_up_step>(step_); }
   /// Somebody waits for its end.
   bool is_awaited() const { return done_ != nullptr; }
+  /// ... and no longer wants to.
+  bool told_to_end() const { return is_awaited() && !done_->stop_reason().ok(); }
   unsigned told() const { return told_; }  ///< operations that it has ended
 
   /// What the step does is there, or may be: on the host or at the device.

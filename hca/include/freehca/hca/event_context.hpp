@@ -37,7 +37,7 @@ class event_context {
   unsigned poll(unsigned limit = ~0u);
   /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or
   /// the vector is not armed. Its owner's thread.
-  bool due() const { return (!armed_ && !ending_) || fired(); }
+  bool due() const { return (!armed_ && !ending()) || fired(); }
   /// From interrupt context or another thread, one at a time: only takes note.
   void notify() noexcept {
     // Plain loads and stores: a read-modify-write is a library call on some machines.
@@ -54,10 +54,13 @@ class event_context {
 
  private:
   friend class device;
+  friend class event_verbs;
   struct internal_sinks {
     void* context = nullptr;
     void (*port)(void* context, unsigned port) noexcept = nullptr;
     void (*failed)(void* context) noexcept = nullptr;
+    /// True: the event is of an object that another owner has, who hears of it.
+    bool (*relay)(void* context, const layouts::image<layouts::eqe>& event) noexcept = nullptr;
   };
 
   /// `commands` is null for a completion queue. driver_error::bad_argument from the ring.
@@ -66,7 +69,8 @@ class event_context {
   void close();
   /// The queue is about to be destroyed, or the device reset: from here on the doorbell is left
   /// alone.
-  void end_arming() { ending_ = true; }
+  void end_arming() { ending_.store(true, std::memory_order_relaxed); }
+  bool ending() const { return ending_.load(std::memory_order_relaxed); }
   bool fired() const { return interrupts_.load(std::memory_order_relaxed) != interrupts_seen_; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
 
@@ -78,8 +82,8 @@ class event_context {
   // Each has one writer, notify() and poll(), so that no note can be overwritten.
   std::atomic<std::uint64_t> interrupts_{0};
   std::uint64_t interrupts_seen_ = 0;
-  bool armed_ = true;  // the device will interrupt for the next event, or has
-  bool ending_ = false;
+  bool armed_ = true;                // the device will interrupt for the next event, or has
+  std::atomic<bool> ending_{false};  // the control owner says so
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;
 };

@@ -49,7 +49,7 @@ struct counting_completion_queue : completion_queue {
     const unsigned taken = counts.drain(rings, rings.entries());
     // What came since counts as next: the device sends its event at once. One that is being reset
     // is left alone.
-    if (has_event_ && in.adapter().up()) {
+    if (has_event_ && in.up()) {
       rings.arm();
       has_event_ = false;
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/lease.hpp>
+#include <freehca/hal/crossing.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/list.hpp>
 
@@ -64,15 +65,22 @@ struct device_object : object_record {
   std::uint32_t translations = none;  ///< the first MTT entry
   std::uint32_t translation_count = 0;
 
+  /// A command that was not answered may still act on it: neither it nor what it is made of is
+  /// used until its leases are settled.
+  bool in_doubt = false;
+
+  // The control owner's, from the step of an operation that puts them at risk until its answer, or
+  // until they are settled.
   static void settled(lease& which, const settlement& end, void* self) noexcept;
   lease number_at_risk{lease_kind::number, 1, &settled, this};
   lease mapping_at_risk{lease_kind::mapping, 0, &settled, this};
   lease buffer_at_risk{lease_kind::buffer, 0, &settled, this};
-
   bool at_risk() const {
     return number_at_risk.at_risk() || mapping_at_risk.at_risk() || buffer_at_risk.at_risk();
   }
-  bool in_doubt() const { return number_at_risk.in_doubt(); }
+  /// How they were settled, on its way to the object's owner.
+  settlement settled_by;
+  crossing_of<device_object> settling{*this};
 };
 
 /// One with rings in memory of the driver.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/command.hpp>
+#include <freehca/hal/crossing.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/page_list.hpp>
 
@@ -18,6 +19,10 @@ namespace freehca {
 /// last number before it completes. What the firmware does not answer is held, and taken back by
 /// the verbs object after the late answer or the reset. A deadline that passes does what cancel()
 /// does, and says so.
+///
+/// The operation belongs to the owner of its object. Each step asks the control owner for one thing,
+/// a command or context memory, which may be another thread's: only run(), stop_step() and
+/// step_ended() are called there.
 ///
 /// Outcomes besides those of the commands: driver_error::stale_handle, ::busy (has users, or
 /// another operation works on it, or it is in doubt), ::bad_argument, ::unsupported, ::no_memory
@@ -70,11 +75,15 @@ class object_operation : public operation {
   void end_in_doubt(status outcome);
   bool going_up() const;
   bool changes() const { return step_ == step::modify || step_ == step::query; }
-  void submit(command& c);
+  void prepare(command& c);
   void finish(status outcome);
-  static void on_command(operation& op, void* self) noexcept;
-  static void on_request(operation& op, void* self) noexcept;
   static void on_cancel(operation& op, void* self) noexcept;
+
+  // The control owner's part.
+  friend class event_verbs;
+  void run();
+  void stop_step();
+  static void step_ended(operation& op, void* self) noexcept;
 
   device_object* object_ = nullptr;
   verbs* owner_ = nullptr;
@@ -83,6 +92,11 @@ class object_operation : public operation {
   finisher finish_ = nullptr;
   status outcome_so_far_;
   step step_ = step::idle;
+  bool stopping_ = false;  // stop_crossing_ is under way
+  bool answered_ = false;  // and the answer has come
+  bool doubtful_ = false;  // with answer_: the step left the object in doubt
+  status answer_;
+  crossing_of<object_operation> step_crossing_{*this}, stop_crossing_{*this};
   command destroy_;
   context_request request_;
 };

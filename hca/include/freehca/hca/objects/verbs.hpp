@@ -37,7 +37,8 @@ struct verbs_holdings {
 /// Objects that the device knows are made, changed and taken back by operations, which the caller
 /// owns and start() begins (create_object, destroy_object, and those of each kind); the others by
 /// create() and destroy() at once. What an object can do besides stands in its kind, for which
-/// find() gives it. One owner thread, the device's.
+/// find() gives it. One owner thread, the device's; those of an event context with a thread of its
+/// own are an event_verbs.
 class verbs {
  public:
   /// Storage for a device made from `d`, aligned to 16.
@@ -60,8 +61,14 @@ class verbs {
   bool is_open() const { return device_ != nullptr; }
 
   /// Polls the device and completes what ended. Instead of device::poll(). Completion contexts are
-  /// polled too.
+  /// polled too, but for those that have an owner of their own.
   unsigned poll();
+  /// Objects can be made: the device is up, as far as this owner knows.
+  bool up() const { return is_open() && location_->up(*this); }
+  /// Before its thread sleeps, when poll() has found nothing: false means that another owner has
+  /// asked for something since. True: device_setup::wake, or that of the event context, is called
+  /// when one does; poll() ends the sleep.
+  bool prepare_to_sleep() { return !is_open() || location_->prepare_to_sleep(*this); }
   /// When poll() is due at the latest if no interrupt comes; 0: at once. Completion queues are the
   /// caller's to poll.
   std::uint64_t next_deadline() const;
@@ -117,6 +124,12 @@ class verbs {
                     std::size_t requests);
   /// Gives back everything that the object names, and the object.
   void release(object_record& object);
+  /// The page of doorbells of this owner.
+  const uar_page& uar() const { return *source_.uar; }
+  /// The event queue that tells of completions: one of those that this owner polls. null: none.
+  const event_context* event_queue(unsigned completion_context) const {
+    return location_->event_queue(*this, completion_context);
+  }
   queues::qp_directory& queue_pairs() { return queue_pairs_; }
   number_directory& completion_queues() { return completion_queues_; }
   number_directory& shared_receive_queues() { return shared_receive_queues_; }
@@ -131,6 +144,42 @@ class verbs {
  private:
   friend class object_operation;
   friend struct device_object;
+  friend class event_verbs;
+
+  /// Where the owner is: what differs between the control owner and that of an event context.
+  struct location {
+    unsigned (*poll)(verbs& v);
+    std::uint64_t (*next_deadline)(const verbs& v);
+    bool (*up)(const verbs& v);
+    bool (*prepare_to_sleep)(verbs& v);
+    const event_context* (*event_queue)(const verbs& v, unsigned completion_context);
+    /// The operation's step goes to the control owner, and its answer comes from there; so does the
+    /// wish to end the step early.
+    void (*ask)(verbs& v, object_operation& step);
+    void (*answer)(verbs& v, object_operation& step);
+    void (*stop)(verbs& v, object_operation& step);
+    /// Called by the control owner.
+    void (*settle)(verbs& v, device_object& object);
+    void (*close)(verbs& v);
+  };
+  /// What objects are made of.
+  struct source {
+    number_spaces* numbers;
+    dma_arena* arena;
+    dma_arena* doorbells;
+    const uar_page* uar;
+    bool filtered;  // context memory may be looked at: it is the control owner's
+  };
+  struct directory_sizes {
+    std::uint32_t qps, cqs, srqs;
+  };
+  static const location at_control;
+  static constexpr std::size_t bytes_for(const directory_sizes& sizes, const verbs_budget& b);
+  status open_at(const location& where, const source& from, device& adapter,
+                 const directory_sizes& sizes, const verbs_budget& b, std::byte* storage,
+                 std::size_t bytes, const verbs_events& events);
+  event_sinks sinks();
+  void settle(device_object& object);
 
   slab* slab_of(const kind& what);
   const slab* slab_of(const kind& what) const { return const_cast<verbs*>(this)->slab_of(what); }
@@ -159,6 +208,8 @@ class verbs {
   void notice(object_record* object, const object_event& event);
 
   device* device_ = nullptr;
+  const location* location_ = &at_control;
+  source source_{};
   verbs_events events_;
   status failure_;  // what the device died of, if it did
   slab slabs_[verbs_budget::most_kinds];
@@ -181,17 +232,21 @@ constexpr std::size_t up_to_16(std::size_t n) {
 inline constexpr std::size_t request_unit = 64;
 }  // namespace detail
 
-constexpr std::size_t verbs::storage_bytes(const budget& d, const verbs_budget& b) {
+constexpr std::size_t verbs::bytes_for(const directory_sizes& sizes, const verbs_budget& b) {
   using detail::up_to_16;
   const std::size_t requests =
       up_to_16(std::size_t{b.requests} * sizeof(queues::posted_request)) + detail::request_unit;
   std::size_t bytes = 0;
   for (const verbs_budget::entry& e : b.kinds)
     if (e.what != nullptr) bytes += slab::storage_bytes_for(*e.what, e.count);
-  for (const unsigned log_numbers : {d.log_qps, d.log_cqs, d.log_srqs})
-    bytes += up_to_16((std::size_t{1} << log_numbers) * sizeof(void*));
+  for (const std::uint32_t places : {sizes.qps, sizes.cqs, sizes.srqs})
+    bytes += up_to_16(places * sizeof(void*));
   return bytes + up_to_16(requests) +
          up_to_16(dma_arena::storage_bytes_for(requests, detail::request_unit));
+}
+
+constexpr std::size_t verbs::storage_bytes(const budget& d, const verbs_budget& b) {
+  return bytes_for(directory_sizes{1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs}, b);
 }
 
 template <class K>

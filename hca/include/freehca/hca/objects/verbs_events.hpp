@@ -10,7 +10,7 @@
 
 namespace freehca {
 
-/// Who is told of events on objects; any may be null. Called from poll() of the queue that the
+/// Who is told of events on objects; any may be null. What concerns ports the control owner hears. Called from poll() of the queue that the
 /// event came in; request_ended from verbs::poll(), or from device::close().
 struct verbs_events {
   void* context = nullptr;
@@ -23,6 +23,9 @@ struct verbs_events {
               layouts::event_type type) noexcept = nullptr;
   void (*port)(void* context, unsigned port) noexcept = nullptr;
   void (*device_failed)(void* context, status why) noexcept = nullptr;
+  /// Of an event_verbs: the device was reset, and is up again. ok: objects can be made again; else
+  /// there was no share for this owner, which waits for the next time.
+  void (*up_again)(void* context, status outcome) noexcept = nullptr;
   /// A work request whose completion nobody polled before the device was reset, or kept from
   /// memory: the buffers that it names are the caller's again. Once for each; handles are still
   /// good, posting is over, operations end by the reset. First what stands in the completion

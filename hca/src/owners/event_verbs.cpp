@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/owners/event_verbs.hpp>
+
+namespace freehca {
+
+namespace {
+
+using of_operation = crossing_of<object_operation>;
+using of_object = crossing_of<device_object>;
+using of_link = crossing_of<owner_link>;
+
+template <class T>
+layouts::image<T> as_type(const event_relay::entry& e) {
+  return layouts::image<T>::from_bytes(e.data());
+}
+
+}  // namespace
+
+const verbs::location event_verbs::at_event_context = {
+    .poll = [](verbs& v) { return of(v).take(); },
+    .next_deadline =
+        [](const verbs& v) {
+          const event_verbs& self = of(v);
+          if (!self.link_.mail.empty()) return std::uint64_t{0};
+          if (!self.working_) return clock::never;
+          if (!self.link_.events.empty() || self.context_->due()) return std::uint64_t{0};
+          return self.device_->next_look_at_events();
+        },
+    .up = [](const verbs& v) { return of(v).working_; },
+    .prepare_to_sleep =
+        [](verbs& v) {
+          event_verbs& self = of(v);
+          if (!self.link_.mail.prepare_to_sleep()) return false;
+          if (self.link_.events.empty()) return true;
+          self.link_.mail.stay_awake();
+          return false;
+        },
+    .event_queue = [](const verbs& v, unsigned context) -> const event_context* {
+      return context == 0 ? of(v).context_ : nullptr;
+    },
+    .ask =
+        [](verbs& v, object_operation& step) {
+          of(v).to_control(step.step_crossing_,
+                           [](crossing& c) noexcept { of_operation::at(c).run(); });
+        },
+    .answer =
+        [](verbs& v, object_operation& step) {
+          of(v).to_owner(step.step_crossing_, [](crossing& c) noexcept {
+            object_operation& op = of_operation::at(c);
+            // The wish to stop it is still under way to somebody who must find it there.
+            if (op.stopping_) op.answered_ = true;
+            else op.advance(op.answer_);
+          });
+        },
+    .stop =
+        [](verbs& v, object_operation& step) {
+          if (step.stopping_) return;
+          step.stopping_ = true;
+          of(v).to_control(step.stop_crossing_, [](crossing& c) noexcept {
+            object_operation& asked = of_operation::at(c);
+            asked.stop_step();
+            of(*asked.owner_).to_owner(c, [](crossing& back) noexcept {
+              object_operation& op = of_operation::at(back);
+              op.stopping_ = false;
+              if (!op.answered_) return;
+              op.answered_ = false;
+              op.advance(op.answer_);
+            });
+          });
+        },
+    .settle =
+        [](verbs& v, device_object& object) {
+          of(v).to_owner(object.settling, [](crossing& c) noexcept {
+            device_object& settled = of_object::at(c);
+            settled.owner->settle(settled);
+          });
+        },
+    .close = [](verbs& v) { of(v).leave(); },
+};
+
+void event_verbs::to_owner(crossing& what, crossing::arrival arrive) {
+  what.arrive = arrive;
+  link_.mail.put(what);
+}
+
+void event_verbs::to_control(crossing& what, crossing::arrival arrive) {
+  what.arrive = arrive;
+  device_->owners_.mail.put(what);
+}
+
+status event_verbs::open(device& adapter, const budget& d, const verbs_budget& b,
+                         const event_owner_setup& setup, std::byte* storage, std::size_t bytes,
+                         const verbs_events& events) {
+  if (is_open() || !adapter.up()) return driver_error::bad_state;
+  if (setup.completion_context >= adapter.completion_contexts()) return driver_error::bad_argument;
+  if (adapter.has_owner(setup.completion_context)) return driver_error::busy;
+  if (storage == nullptr || bytes < storage_bytes(d, b, setup.share))
+    return status(driver_error::no_memory, static_cast<unsigned>(verbs_budget::item::storage));
+  const directory_sizes sizes = sizes_of(b);
+  const source own = {.numbers = &share_.numbers,
+                      .arena = &share_.arena,
+                      .doorbells = &share_.doorbells,
+                      .uar = &share_.uar,
+                      .filtered = false};
+  const std::size_t objects = bytes_for(sizes, b);
+  share_.open(d, b, setup.share, storage + objects);
+  FREEHCA_TRY(share_.take_memory(adapter.control_));
+  status s = share_.take_numbers(adapter.control_);
+  if (s.ok()) {
+    s = open_at(at_event_context, own, adapter, sizes, b, storage, objects, events);
+    if (!s.ok()) share_.give_numbers_back(adapter.control_);
+  }
+  if (!s.ok()) {
+    share_.give_memory_back(adapter.control_);
+    return s;
+  }
+  link_.of = this;
+  link_.name = setup.name;
+  link_.context = setup.completion_context;
+  link_.mail.open(setup.wake, setup.wake_context);
+  link_.events.open(storage + objects + owner_share::storage_bytes(d, setup.share));
+  link_.failed.arrive = [](crossing& c) noexcept {
+    event_verbs& self = of(of_link::at(c));
+    self.failure_ = self.link_.why_failed;
+    const verbs_events& to = self.events_;
+    if (to.device_failed != nullptr) to.device_failed(to.context, self.failure_);
+  };
+  link_.let_go.arrive = [](crossing& c) noexcept { of(of_link::at(c)).let_go(); };
+  link_.begin_anew.arrive = [](crossing& c) noexcept { of(of_link::at(c)).begin(); };
+  link_.cut = [](owner_link& l, device& from) { return of(l).share_.take_numbers(from.control_); };
+  link_.has = &concerns;
+  link_.told_of_failure = false;
+  link_.is = owner_link::standing::working;
+  link_.why_anew = {};
+  context_ = &adapter.completion_context(setup.completion_context);
+  adapter.owners_.add(link_);
+  share_.begin();
+  context_->set_sinks(sinks());
+  working_ = true;
+  return {};
+}
+
+event_verbs::~event_verbs() {
+  if (close().ok()) return;
+  leave();
+  device_ = nullptr;
+}
+
+status event_verbs::close() {
+  // Whatever crossed to a thread that has ended.
+  if (is_open()) link_.mail.take();
+  return verbs::close();
+}
+
+/// The control owner's thread.
+void event_verbs::leave() {
+  owner_registry& owners = device_->owners_;
+  if (working_) context_->set_sinks({});
+  // What is still there stays the adapter's, and so do its numbers and its memory.
+  const bool gone = holdings().none();
+  if (gone && working_) share_.give_numbers_back(device_->control_);
+  if (gone) share_.give_memory_back(device_->control_);
+  working_ = false;
+  // Also the answer that this owner sent last.
+  owners.mail.take();
+  owners.remove(link_);
+}
+
+unsigned event_verbs::take() {
+  unsigned done = link_.mail.take();
+  if (!working_) return done;
+  event_relay::entry event;
+  for (std::uint32_t n = 0; n < event_relay::places && link_.events.take(event); ++n, ++done)
+    context_->dispatch(event);
+  return done + context_->poll();
+}
+
+void event_verbs::let_go() {
+  working_ = false;
+  forget();
+  event_relay::entry event;
+  while (link_.events.take(event)) {
+  }
+  to_control(link_.has_let_go, [](crossing& c) noexcept {
+    owner_link& l = of_link::at(c);
+    l.is = owner_link::standing::let_go;
+    of(l).device_->go_on();
+  });
+}
+
+void event_verbs::begin() {
+  working_ = link_.why_anew.ok();
+  if (working_) {
+    share_.begin();
+    context_->set_sinks(sinks());
+  }
+  if (events_.up_again != nullptr) events_.up_again(events_.context, link_.why_anew);
+}
+
+bool event_verbs::concerns(const owner_link& l, const event_relay::entry& event) {
+  using layouts::event_type;
+  const owner_share& share = static_cast<const link&>(l).of->share_;
+  switch (event.get<&layouts::eqe::event_type>()) {
+    case event_type::cq_error:
+      return share.has(
+          &number_spaces::cqs,
+          static_cast<std::uint32_t>(
+              as_type<layouts::eqe_cq_error>(event).get<&layouts::eqe_cq_error::cqn>()));
+    case event_type::path_migrated:
+    case event_type::communication_established:
+    case event_type::sq_drained:
+    case event_type::wq_catastrophic_error:
+    case event_type::path_migration_failed:
+    case event_type::wq_invalid_request_error:
+    case event_type::wq_access_violation:
+    case event_type::srq_last_wqe:
+      return share.has(
+          &number_spaces::qps,
+          static_cast<std::uint32_t>(as_type<layouts::eqe_qp>(event).get<&layouts::eqe_qp::qpn>()));
+    case event_type::srq_limit:
+    case event_type::srq_catastrophic_error:
+      return share.has(&number_spaces::srqs,
+                       static_cast<std::uint32_t>(
+                           as_type<layouts::eqe_srq>(event).get<&layouts::eqe_srq::srqn>()));
+    default:
+      return false;
+  }
+}
+
+}  // namespace freehca

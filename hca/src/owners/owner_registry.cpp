@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/owners/owner_registry.hpp>
+
+#include <freehca/hca/owners/owner_link.hpp>
+
+namespace freehca {
+
+using standing = owner_link::standing;
+
+void owner_registry::add(owner_link& owner) {
+  links_[owner.context] = &owner;
+  ++count_;
+}
+
+void owner_registry::remove(owner_link& owner) {
+  links_[owner.context] = nullptr;
+  --count_;
+}
+
+void owner_registry::fail(status why) {
+  for (owner_link* const owner : links_) {
+    if (owner == nullptr || owner->is != standing::working || owner->told_of_failure) continue;
+    owner->told_of_failure = true;
+    owner->why_failed = why;
+    owner->mail.put(owner->failed);
+  }
+}
+
+void owner_registry::ask_to_let_go() {
+  for (owner_link* const owner : links_) {
+    if (owner == nullptr || owner->is != standing::working) continue;
+    owner->is = standing::asked;
+    owner->mail.put(owner->let_go);
+  }
+}
+
+const char* owner_registry::awaited() const {
+  for (const owner_link* const owner : links_)
+    if (owner != nullptr && owner->is == standing::asked) return owner->name;
+  return nullptr;
+}
+
+void owner_registry::begin_anew(device& from) {
+  for (owner_link* const owner : links_) {
+    if (owner == nullptr || owner->is != standing::let_go) continue;
+    owner->why_anew = owner->cut(*owner, from);
+    // Also without a share: what it is told must have arrived before it is told the next time.
+    owner->is = standing::working;
+    owner->told_of_failure = false;
+    owner->mail.put(owner->begin_anew);
+  }
+}
+
+bool owner_registry::relay(const event_relay::entry& event) {
+  for (owner_link* const owner : links_) {
+    if (owner == nullptr || owner->is != standing::working || !owner->has(*owner, event)) continue;
+    owner->events.put(event);
+    owner->mail.notify();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace freehca

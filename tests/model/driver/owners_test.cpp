@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Owners of event contexts: their objects are their own, what the firmware is asked for crosses to
+// the control owner and back, and a reset waits for them.
+#include "owners_rig.hpp"
+#include "rc_pair.hpp"
+
+namespace freehca::testing {
+namespace {
+
+using pair = rc_pair_of<owners_rig::owner>;
+using buffer = registered_buffer_of<owners_rig::owner>;
+
+constexpr memory_access all_access{.local_write = true, .remote_read = true, .remote_write = true};
+
+/// Writes from side 0 to side 1, and looks at what arrived.
+void move_data(pair& p, pd_handle domain, owners_rig::owner& of) {
+  buffer from(of, domain, 5000, 100, all_access), to(of, domain, 5000, 24, all_access);
+  for (std::size_t i = 0; i < 5000; ++i) *from.at(i) = static_cast<std::byte>(i * 7);
+  const unsigned told = of.completions;
+  p.cq(0).arm();
+  ASSERT_TRUE(p.send(0)
+                  .post_and_ring(queues::rdma_write{
+                      .wr_id = 17, .remote = {to.address(), to.key}, .data = from.entry(0, 5000)})
+                  .ok());
+  const queues::work_completion w = p.next(0);
+  EXPECT_TRUE(w.ok());
+  EXPECT_EQ(w.wr_id, 17u);
+  for (std::size_t i = 0; i < 5000; ++i) ASSERT_EQ(*to.at(i), static_cast<std::byte>(i * 7));
+  EXPECT_TRUE(of.run([&] { return of.completions > told; }, 1'000'000'000))
+      << "its own event queue";
+}
+
+TEST(owners, make_objects_and_move_data_each_by_itself) {
+  owners_rig rig(3);
+  rig.open_all();
+  for (owners_rig::owner& o : rig.owners) {
+    pair p(o);
+    p.connect();
+    move_data(p, p.domain, o);
+    const device_object& made = *o.objects.find(p.completion[0]);
+    EXPECT_FALSE(made.in_doubt);
+  }
+  EXPECT_EQ(rig.owners[0].completions, 1u);
+}
+
+TEST(owners, connect_across_each_other) {
+  owners_rig rig(2);
+  rig.open_all();
+  pair a(rig.owners[0]), b(rig.owners[1]);
+  for (const auto to : {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
+    connection_attributes x = a.attributes(0), y = b.attributes(0);
+    x.remote_qpn = qpn_of(b.objects(), b.queue[0]);
+    y.remote_qpn = qpn_of(a.objects(), a.queue[0]);
+    y.receive_psn = x.send_psn;
+    y.send_psn = x.receive_psn;
+    ASSERT_TRUE(a.move(0, to, x).ok());
+    ASSERT_TRUE(b.move(0, to, y).ok());
+  }
+  buffer from(rig.owners[0], a.domain, 64, 0, all_access);
+  buffer to(rig.owners[1], b.domain, 64, 0, all_access);
+  from.fill(std::byte{0x5a});
+  ASSERT_TRUE(a.send(0)
+                  .post_and_ring(queues::rdma_write{.remote = {to.address(), to.key},
+                                                    .data = from.entry(0, 64)})
+                  .ok());
+  EXPECT_TRUE(a.next(0).ok());
+  EXPECT_EQ(*to.at(63), std::byte{0x5a});
+}
+
+TEST(owners, have_nothing_in_common_but_the_device) {
+  owners_rig rig(2);
+  rig.open_all();
+  pair a(rig.owners[0]), b(rig.owners[1]);
+  EXPECT_EQ(rig.owners[1].objects.find(a.queue[0]), rig.owners[1].objects.find(b.queue[0]))
+      << "handles are the owner's: the same value names another object";
+  EXPECT_NE(qpn_of(a.objects(), a.queue[0]), qpn_of(b.objects(), b.queue[0]));
+  EXPECT_NE(rig.owners[0].objects.uar().index, rig.owners[1].objects.uar().index);
+}
+
+TEST(owners, a_context_has_one) {
+  owners_rig rig(2);
+  rig.open_all();
+  owners_rig::owner second(rig, 0);
+  EXPECT_TRUE(second.open().is(driver_error::busy));
+  owners_rig::owner beyond(rig, 2);
+  EXPECT_TRUE(beyond.open().is(driver_error::bad_argument));
+}
+
+TEST(owners, a_share_that_the_device_does_not_have_leaves_nothing_out) {
+  owners_rig rig(1);
+  const std::uint64_t before = rig.adapter.holdings().numbers;
+  const std::uint64_t pages = rig.adapter.holdings().pages;
+  const share_budget too_much[] = {{.translations = 1u << 20},
+                                   {.queue_bytes = std::size_t{1} << 30},
+                                   {.doorbell_bytes = std::size_t{1} << 20}};
+  const budget::item what[] = {budget::item::mtts, budget::item::queue_memory,
+                               budget::item::doorbell_records};
+  for (unsigned i = 0; i < 3; ++i) {
+    event_verbs v;
+    const std::size_t bytes =
+        event_verbs::storage_bytes(rig.setup.budget, few_of_each(), too_much[i]);
+    storage room(bytes);
+    const status s = v.open(rig.adapter, rig.setup.budget, few_of_each(), {.share = too_much[i]},
+                            room.at(), bytes);
+    EXPECT_EQ(s.where(), static_cast<unsigned>(what[i])) << words(s);
+    EXPECT_FALSE(v.is_open());
+    EXPECT_EQ(rig.adapter.holdings().numbers, before);
+    EXPECT_EQ(rig.adapter.holdings().pages, pages);
+  }
+  ASSERT_TRUE(rig.owners[0].open().ok());
+}
+
+TEST(owners, are_not_closed_while_they_have_objects) {
+  owners_rig rig(1);
+  rig.open_all();
+  pair p(rig.owners[0]);
+  EXPECT_TRUE(rig.owners[0].objects.close().is(driver_error::busy));
+  p.destroy();
+  EXPECT_TRUE(rig.owners[0].objects.close().ok());
+  EXPECT_EQ(rig.adapter.has_owner(0), false);
+  ASSERT_TRUE(rig.owners[0].open().ok()) << "and opened again";
+}
+
+TEST(owners, use_up_their_own_share_alone) {
+  owners_rig rig(2);
+  rig.open_all();
+  std::vector<cq_handle> made;
+  for (;;) {
+    create_completion_queue cq;
+    cq.start(rig.owners[0].objects, {.entries = 1000});
+    const status s = rig.await(cq);
+    if (!s.ok()) {
+      EXPECT_TRUE(s.is(driver_error::no_resource) || s.is(driver_error::no_memory)) << words(s);
+      break;
+    }
+    made.push_back(cq.made());
+  }
+  EXPECT_GE(made.size(), 16u);
+  pair p(rig.owners[1]);
+  p.connect();
+  for (const cq_handle h : made) {
+    destroy_completion_queue gone;
+    gone.start(rig.owners[0].objects, h);
+    EXPECT_TRUE(rig.await(gone).ok());
+  }
+}
+
+TEST(owners, hear_of_asynchronous_events_of_their_objects) {
+  owners_rig rig(2);
+  rig.open_all();
+  pair a(rig.owners[0]), b(rig.owners[1]);
+  b.connect();
+  a.connect();
+  buffer from(rig.owners[1], b.domain, 64, 0, all_access);
+  // The first packet to a queue pair in RTR or RTS tells that communication is established, or a
+  // bad key moves the responder to ERROR: both are told of by the asynchronous queue.
+  ASSERT_TRUE(b.send(0)
+                  .post_and_ring(
+                      queues::rdma_write{.remote = {0x1234, 0xdeadbeef}, .data = from.entry(0, 64)})
+                  .ok());
+  EXPECT_FALSE(b.next(0).ok());
+  EXPECT_TRUE(rig.run([&] { return !rig.owners[1].qp_events.empty(); }, 1'000'000'000));
+  EXPECT_TRUE(rig.owners[0].qp_events.empty()) << "nobody else's";
+  for (const auto& e : rig.owners[1].qp_events) EXPECT_EQ(e.queue, b.queue[1]);
+}
+
+TEST(owners, let_go_of_a_device_that_is_reset_and_begin_anew) {
+  owners_rig rig(2);
+  rig.open_all();
+  for (unsigned round = 1; round <= 10; ++round) {
+    for (owners_rig::owner& o : rig.owners) {
+      pair p(o);
+      p.connect();
+      move_data(p, p.domain, o);
+      const queues::data_entry none{};
+      ASSERT_TRUE(p.receive(1).post_and_ring({.wr_id = round, .list = &none, .entries = 0}).ok());
+      if (&o == &rig.owners[0]) p.destroy();
+      else p.abandon();
+    }
+    ASSERT_TRUE(rig.recover().ok()) << rig.failure();
+    ASSERT_TRUE(rig.run([&] { return rig.owners[1].up_again == round; }, 1'000'000'000));
+    EXPECT_EQ(rig.owners[1].ended, std::vector<std::uint64_t>(1, round));
+    rig.owners[1].ended.clear();
+    EXPECT_TRUE(rig.owners[1].last_up.ok());
+    EXPECT_TRUE(rig.owners[1].objects.holdings().none());
+  }
+}
+
+TEST(owners, of_a_device_that_fails_hear_of_it) {
+  owners_rig rig(1);
+  rig.open_all();
+  rig.adapter.lost();
+  EXPECT_TRUE(rig.run([&] { return rig.owners[0].failures == 1; }, 1'000'000'000));
+  create_completion_queue cq;
+  cq.start(rig.owners[0].objects, {.entries = 4});
+  EXPECT_FALSE(rig.await(cq).ok());
+  ASSERT_TRUE(rig.recover().ok());
+  ASSERT_TRUE(rig.run([&] { return rig.owners[0].up_again == 1; }, 1'000'000'000));
+  pair p(rig.owners[0]);
+  p.connect();
+}
+
+TEST(owners, that_never_poll_hold_a_reset_up_until_its_deadline_and_no_longer) {
+  owners_rig rig(2);
+  rig.open_all();
+  rig.owners[1].polls = false;
+  operation again;
+  again.set_deadline(rig.machine.time() + clock::seconds(20));
+  rig.adapter.recover(again);
+  EXPECT_TRUE(rig.run([&] {
+    const char* const awaited = rig.adapter.awaited_owner();
+    return awaited != nullptr && awaited == rig.owners[1].name;
+  })) << "the other has let go";
+  EXPECT_TRUE(rig.await(again).is(transport_error::timeout));
+  EXPECT_EQ(rig.adapter.state(), device_state::failed);
+  EXPECT_EQ(rig.adapter.failure().step, bring_up_step::reset);
+
+  operation cancelled;
+  rig.adapter.recover(cancelled);
+  rig.run([] { return false; }, clock::seconds(3));
+  EXPECT_FALSE(cancelled.done());
+  cancelled.cancel();
+  EXPECT_FALSE(rig.await(cancelled).ok());
+
+  rig.owners[1].polls = true;
+  ASSERT_TRUE(rig.recover().ok()) << "it polls again";
+  ASSERT_TRUE(rig.run([&] { return rig.owners[1].up_again == 1; }, 1'000'000'000));
+}
+
+TEST(owners, with_an_operation_under_way_when_the_device_is_reset) {
+  owners_rig rig(1);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  // The reset comes at each moment of the creation.
+  for (unsigned turns = 0; turns < 12; ++turns) {
+    const unsigned up_before = o.up_again;
+    create_completion_queue cq;
+    cq.start(o.objects, {.entries = 15});
+    for (unsigned i = 0; i < turns; ++i) {
+      if (i % 2 == 0) rig.adapter.poll();
+      else o.objects.poll();
+      if (i % 3 == 0) rig.machine.step();
+    }
+    operation again;
+    rig.adapter.recover(again);
+    EXPECT_TRUE(rig.run([&] { return again.done() && cq.done(); }));
+    EXPECT_TRUE(again.outcome().ok());
+    ASSERT_TRUE(rig.run([&] { return o.up_again == up_before + 1; }, 1'000'000'000));
+    EXPECT_TRUE(o.objects.holdings().none()) << "after " << turns << " turns";
+  }
+}
+
+TEST(owners, cancel_an_operation_at_each_moment) {
+  for (unsigned turns = 0; turns < 24; ++turns) {
+    owners_rig rig(1);
+    rig.open_all();
+    owners_rig::owner& o = rig.owners[0];
+    create_completion_queue cq;
+    cq.start(o.objects, {.entries = 15});
+    for (unsigned i = 0; i < turns && !cq.done(); ++i) {
+      if (i % 2 == 0) rig.adapter.poll();
+      else o.objects.poll();
+      if (i % 5 == 0) rig.machine.step();
+    }
+    cq.cancel();
+    cq.cancel();
+    const status s = rig.await(cq);
+    if (s.ok()) {
+      destroy_completion_queue gone;
+      gone.start(o.objects, cq.made());
+      EXPECT_TRUE(rig.await(gone).ok());
+    } else {
+      EXPECT_TRUE(s.is(driver_error::cancelled)) << words(s) << " after " << turns << " turns";
+    }
+    // What the firmware had is taken back when it has answered.
+    EXPECT_TRUE(rig.run([&] { return o.objects.holdings().none(); }, clock::seconds(100)));
+  }
+}
+
+TEST(owners, past_the_deadline_of_an_operation_hold_what_is_in_doubt) {
+  owners_rig rig(1);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  rig.machine.adapter().judge_commands([](layouts::opcode code, std::uint32_t) {
+    using fate = model::command_verdict::fate;
+    return model::command_verdict{.what =
+                                      code == layouts::opcode::sw2hw_cq ? fate::hold : fate::run};
+  });
+  create_completion_queue cq;
+  cq.set_deadline(rig.machine.time() + clock::seconds(1));
+  cq.start(o.objects, {.entries = 15});
+  EXPECT_TRUE(rig.await(cq).is(transport_error::timeout));
+  EXPECT_EQ(o.objects.holdings().in_doubt, 1u);
+  EXPECT_TRUE(o.objects.close().is(driver_error::busy));
+  rig.machine.adapter().judge_commands({});
+  rig.machine.adapter().release_held_commands();
+  EXPECT_TRUE(rig.run([&] { return o.objects.holdings().none(); }))
+      << "the late answer crosses, and what it made is taken back";
+}
+
+TEST(owners, sleep_only_when_nothing_has_crossed) {
+  owners_rig rig(1);
+  unsigned wakes = 0;
+  event_owner_setup how;
+  how.wake = [](void* count) noexcept { ++*static_cast<unsigned*>(count); };
+  how.wake_context = &wakes;
+  ASSERT_TRUE(rig.owners[0].open(how).ok());
+  event_verbs& objects = rig.owners[0].objects;
+  while (objects.poll() != 0) {
+  }
+  EXPECT_TRUE(objects.prepare_to_sleep());
+  EXPECT_EQ(wakes, 0u);
+  create_completion_queue cq;
+  cq.start(objects, {.entries = 15});
+  rig.machine.run([&] { return wakes != 0; },
+                  [&] {
+                    rig.adapter.poll();
+                    return rig.adapter.next_deadline();
+                  });
+  EXPECT_EQ(wakes, 1u) << "the answer wakes it, once";
+  EXPECT_FALSE(objects.prepare_to_sleep()) << "there is something to do";
+  EXPECT_TRUE(rig.await(cq).ok());
+  destroy_completion_queue gone;
+  gone.start(objects, cq.made());
+  EXPECT_TRUE(rig.await(gone).ok());
+}
+
+}  // namespace
+}  // namespace freehca::testing
