@@ -52,8 +52,8 @@ CALLS = [
             "destroy a queue pair",
             "register 1 MiB",
             "deregister 1 MiB",
-            "register 1 MiB that VFIO has mapped",
-            "deregister 1 MiB that stays mapped",
+            "register 1 MiB a second time",
+            "deregister 1 MiB that stays registered",
             "bring-up",
             "bring-up without tables",
         )

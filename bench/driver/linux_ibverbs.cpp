@@ -282,6 +282,20 @@ void data_path(const device& in) {
   destroy(plain);
 }
 
+request_cost registrations(const idler& idle, const device& in, std::byte* of) {
+  ibv_mr* regions[64];
+  return for_each_call(
+      idle, 4,
+      [&](unsigned i) {
+        regions[i] = ibv_reg_mr(in.domain, of, region_bytes,
+                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+        if (regions[i] == nullptr) fail("ibv_reg_mr");
+      },
+      [&](unsigned i) {
+        if (ibv_dereg_mr(regions[i]) != 0) fail("ibv_dereg_mr");
+      });
+}
+
 void calls(const idler& idle, const device& in) {
   ibv_qp* const q = connected(in, make(in, ring, 0));
   tell("one write with its completion event", events(idle, in, q));
@@ -292,19 +306,15 @@ void calls(const idler& idle, const device& in) {
       [&](unsigned i) { destroy(queues[i]); });
   tell("create a queue pair", pairs.post);
   tell("destroy a queue pair", pairs.poll);
-  ibv_mr* regions[64];
-  const request_cost registered = for_each_call(
-      idle, 4,
-      [&](unsigned i) {
-        regions[i] = ibv_reg_mr(in.domain, memory, sizeof memory,
-                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-        if (regions[i] == nullptr) fail("ibv_reg_mr");
-      },
-      [&](unsigned i) {
-        if (ibv_dereg_mr(regions[i]) != 0) fail("ibv_dereg_mr");
-      });
-  tell("register 1 MiB", registered.post);
-  tell("deregister 1 MiB", registered.poll);
+  alignas(4096) static std::byte fresh[region_bytes];
+  std::memset(fresh, 1, sizeof fresh);
+  const request_cost first = registrations(idle, in, fresh);
+  tell("register 1 MiB", first.post);
+  tell("deregister 1 MiB", first.poll);
+  // `in.region` is over the same memory, and stays.
+  const request_cost second = registrations(idle, in, memory);
+  tell("register 1 MiB a second time", second.post);
+  tell("deregister 1 MiB that stays registered", second.poll);
 }
 
 void modprobe(const char* module) {

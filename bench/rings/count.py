@@ -1,13 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""count.py PROGRAM: the instructions that a post, a poll and their like take, by valgrind: between
-a function's entry and its return, callees included. Each is counted over some calls and over twice
-as many; the difference is printed, for one request.
+"""count.py [--compiler COMPILER] FOLDER: the instructions that a post, a poll and their like take,
+by valgrind: between a function's entry and its return, callees included. The programs are those of
+FOLDER, or are compiled into it at -O2. Each case is counted over some calls and over twice as many;
+the difference is printed, for one request. At last those of a post and a poll together, while more
+and more queue pairs share a completion queue.
 """
+import argparse
+import pathlib
 import re
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "layering"))
+import toolchain
 
 TIMES = 512  # of batches of 32: the send queue goes round 16 times
 CASES = [
@@ -29,30 +37,64 @@ CASES = [
     ("post of shared receives, each of 32", "counted_post_shared", "shared", 32),
     ("poll of shared receives, each of 32", "counted_poll", "shared", 32),
 ]
+CROWDS = (1, 256, 4096, 65536)  # queue pairs
+POSTS = 16  # of each that takes part
+PROGRAMS = {"freehca_bench_rings": ["main", "stand_in"], "freehca_bench_rings_many": ["many"]}
 
 
-def counted(program, function, case, times, batch):
+def compiled(compiler, folder):
+    """As the build has them, but for debug information that valgrind 3.19 reads."""
+    toolchain.need(compiler)
+    folder.mkdir(parents=True, exist_ok=True)
+    flags = ["-std=c++20", "-O2", "-DNDEBUG", "-gdwarf-4", *toolchain.includes(ROOT)]
+    core = ["-ffreestanding", "-fno-exceptions", "-fno-rtti"]
+    commands, objects = [], {}
+    for name, parts in {**PROGRAMS, "queues": None}.items():
+        sources = [ROOT / "bench/rings" / f"{part}.cpp" for part in parts or []]
+        sources = sources or sorted((ROOT / "queues/src").glob("*.cpp"))
+        objects[name] = [str(folder / f"{source.stem}.o") for source in sources]
+        for source, to in zip(sources, objects[name]):
+            command = [*toolchain.cached(ROOT), compiler, *flags, *([] if parts else core)]
+            commands.append([*command, "-c", "-o", to, str(source)])
+    toolchain.run_all(commands)
+    toolchain.run_all(
+        [compiler, "-o", str(folder / name), *objects[name], *objects["queues"]]
+        for name in PROGRAMS
+    )
+
+
+def counted(program, functions, *words):
     run = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        + [f"--toggle-collect={function}(*", program, case, str(times), str(batch)],
+        + [f"--toggle-collect={function}(*" for function in functions]
+        + [program, *map(str, words)],
         capture_output=True,
         text=True,
         check=False,
     )
     found = re.search(r"Collected : (\d+)", run.stderr)
     if run.returncode != 0 or found is None or found.group(1) == "0":
-        sys.exit(f"count.py: {case}: status {run.returncode}: {run.stderr}")
+        sys.exit(f"count.py: {words}: status {run.returncode}: {run.stderr}")
     return int(found.group(1))
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--compiler")
+    parser.add_argument("folder", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.compiler:
+        compiled(options.compiler, options.folder)
+    one, many = (options.folder / name for name in PROGRAMS)
     for what, function, case, batch in CASES:
-        once, twice = (
-            counted(sys.argv[1], function, case, times, batch) for times in (TIMES, 2 * TIMES)
-        )
-        print(f"{what:<42} {(twice - once) / TIMES / batch:8.1f} instructions", flush=True)
+        once, twice = (counted(one, [function], case, times, batch) for times in (TIMES, 2 * TIMES))
+        print(f"{what:<56} {(twice - once) / TIMES / batch:8.1f} instructions", flush=True)
+    for case, where in (("one", "on one of"), ("turns", "in turn on each of")):
+        for crowd in CROWDS:
+            count = counted(many, ["counted_post", "counted_poll"], case, crowd, POSTS)
+            each = count / POSTS / (crowd if case == "turns" else 1)
+            what = f"post and poll {where} {crowd} queue pairs"
+            print(f"{what:<56} {each:8.1f} instructions", flush=True)
     return 0
 
 

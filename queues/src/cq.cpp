@@ -59,6 +59,14 @@ void take_byte_count(work_completion& to) {
   to.byte_count = to.ok() ? bytes : 0;
 }
 
+/// Does the opcode say that a send was received, with or without something beside its data?
+constexpr bool is_send_received(cqe_opcode o) {
+  return o >= cqe_opcode::recv_send && o <= cqe_opcode::recv_send_inval;
+}
+static_assert(is_send_received(cqe_opcode::recv_send_imm) &&
+              !is_send_received(cqe_opcode::recv_rdma_write_imm) &&
+              !is_send_received(cqe_opcode::resize) && !is_send_received(cqe_opcode::error));
+
 /// The receive that an entry of this queue pair tells of.
 const posted_request* retire_receive(qp_rings& pair, std::uint16_t wqe_index) {
   return pair.shared == nullptr ? pair.receive.retire(wqe_index) : pair.shared->retire(wqe_index);
@@ -70,7 +78,8 @@ status cq::open(const cq_resources& r) {
   if (r.log_entries > 22 || (r.entry_bytes != 32 && r.entry_bytes != 64) ||
       r.ring.host == nullptr || r.ring.bytes < ring_bytes(r.log_entries, r.entry_bytes) ||
       r.record.host == nullptr || r.record.bytes < cq_doorbell_record::bytes ||
-      r.record.device_address % 8 != 0 || r.uar.bytes < uar::page_size || r.queue_pairs == nullptr)
+      r.record.device_address % 8 != 0 || r.uar.bytes < uar::page_size ||
+      r.queue_pairs == nullptr || !r.queue_pairs->is_open())
     return driver_error::bad_argument;
   *this = cq{};
   const bool large = r.entry_bytes == cqe64_bytes;
@@ -92,30 +101,29 @@ status cq::open(const cq_resources& r) {
   return {};
 }
 
-bool cq::look_up(std::uint32_t qpn_in_memory) {
-  last_pair_ = queue_pairs_->find(swap_be(qpn_in_memory));
-  last_qpn_ = last_pair_ == nullptr ? nobody : qpn_in_memory;
-  return last_pair_ != nullptr || drop();
+unsigned cq::take(work_completion* to, unsigned most) {
+  return walk<1>(to, most, [](const work_completion&) {});
 }
 
 bool cq::decode_other(const std::byte* entry, std::uint64_t word, work_completion& to) {
-  if (!find_pair(entry)) return false;
-  qp_rings& pair = *last_pair_;
+  qp_rings* const found = queue_pairs_->find(qpn_of(entry));
+  if (found == nullptr) return drop();
+  qp_rings& pair = *found;
   if ((word & special) != 0) return decode_special(entry, word, pair, to);
   if ((word & sent) != 0) [[unlikely]]
     return decode_send(entry, word, pair, to);
-  return pair.shared == nullptr ? decode_receive(entry, word, pair, to)
-                                : decode_shared(entry, word, pair, to);
+  return decode_receive(entry, word, pair, to);
 }
 
 bool cq::decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                         work_completion& to) {
-  return decode_receive_from(pair.receive, entry, word, pair, to);
+  return decode_receive_here(entry, word, pair, to);
 }
 
-bool cq::decode_shared(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                       work_completion& to) {
-  return decode_receive_from(*pair.shared, entry, word, pair, to);
+inline bool cq::decode_receive_here(const std::byte* entry, std::uint64_t word, qp_rings& pair,
+                                    work_completion& to) {
+  return pair.shared == nullptr ? decode_receive_from(pair.receive, entry, word, pair, to)
+                                : decode_receive_from(*pair.shared, entry, word, pair, to);
 }
 
 template <class Ring>
@@ -123,23 +131,20 @@ inline bool cq::decode_receive_from(Ring& ring, const std::byte* entry, std::uin
                                     const qp_rings& pair, work_completion& to) {
   const posted_request* const posted =
       ring.retire(static_cast<std::uint16_t>(from_word<&rows::wqe_index>(swap_be(word))));
-  if (posted == nullptr) return drop();
+  if (posted == nullptr) [[unlikely]]
+    return drop();
+  const std::uint32_t room = posted->bytes;
   fill(to, *posted, pair, entry, word);
-  switch (static_cast<cqe_opcode>(to.get<&rows::opcode>())) {
-    case cqe_opcode::recv_rdma_write_imm:
-      // The bytes went to the address of the write: the receive's buffer is no measure for them.
-      to.opcode = work_opcode::receive_rdma_with_immediate;
-      to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
-      break;
-    case cqe_opcode::recv_send:
-    case cqe_opcode::recv_send_imm:
-    case cqe_opcode::recv_send_inval:
-      take_byte_count(to);
-      break;
-    default:
-      to.byte_count = 0;
-      to.status = completion_status::implausible;
-      break;
+  const auto opcode = static_cast<cqe_opcode>(to.get<&rows::opcode>());
+  to.byte_count = static_cast<std::uint32_t>(to.get<&rows::byte_count>());
+  if (is_send_received(opcode) && to.byte_count <= room) [[likely]]
+    return true;
+  // The bytes of a write went to its address: the receive's buffer is no measure for them.
+  if (opcode == cqe_opcode::recv_rdma_write_imm) {
+    to.opcode = work_opcode::receive_rdma_with_immediate;
+  } else {
+    to.byte_count = 0;
+    to.status = completion_status::implausible;
   }
   return true;
 }
@@ -182,8 +187,6 @@ void cq::arm(bool solicited_only) {
 
 void cq::forget(const qp_rings& pair) {
   if (!is_open()) return;
-  last_pair_ = nullptr;
-  last_qpn_ = nobody;
   const std::uint32_t consumer = this->consumer();
   std::uint32_t producer = consumer;
   while (producer - consumer <= mask_ &&

@@ -14,31 +14,38 @@ status rq::open(const rq_resources& r) {
       r.record.host == nullptr || r.record.bytes < rq_doorbell_record::bytes ||
       r.record.device_address % 4 != 0 || r.most_scatter > r.shape.most_scatter())
     return driver_error::bad_argument;
-  ring_ = r.ring;
-  record_ = r.record;
+  ring_ = r.ring.host;
+  record_ = r.record.host;
   slots_ = r.slots;
-  entries_ = r.shape.entries();
+  mask_ = r.shape.entries() - 1;
   most_scatter_ = static_cast<std::uint16_t>(r.most_scatter);
   log_stride_ = r.shape.log_stride;
-  dma::clear(ring_.host, r.shape.bytes());
+  dma::clear(ring_, r.shape.bytes());
+  store_ends(ring_, r.shape.entries(), log_stride_, 0);
+  ends_stand_ = true;
   reset();
   return {};
 }
 
 void rq::reset() {
-  accepts_ = false;
+  accept(false);
   head_ = tail_ = 0;
-  dma::store_be32(record_.host, 0);
+  dma::store_be32(record_, 0);
 }
 
-status rq::post(const receive_request& r) {
+status rq::post_any(const receive_request& r) {
   if (!accepts_) return driver_error::bad_state;
-  if (outstanding() >= entries_) return driver_error::queue_full;
+  if (outstanding() > mask_) return driver_error::queue_full;
   std::uint32_t bytes = 0;
   FREEHCA_TRY(check_receive(r, most_scatter_, bytes));
-  std::byte* const wqe = entry_at(head_);
+  const std::uint32_t index = head_ & mask_;
+  std::byte* const wqe = ring_ + (std::size_t{index} << log_stride_);
   store_receive(wqe, wqe + (std::size_t{1} << log_stride_), r);
-  slots_[head_ & (entries_ - 1)] = {r.wr_id, work_opcode::receive, completion_status::ok, 0, bytes};
+  if (r.entries > 1) {
+    ends_stand_ = false;
+    choose_way();
+  }
+  slots_[index] = {r.wr_id, work_opcode::receive, completion_status::ok, 0, bytes};
   ++head_;
   return {};
 }

@@ -53,6 +53,13 @@ void sq::reset() {
   }
 }
 
+const posted_request* sq::retire_up_to(std::uint16_t wqe_index) {
+  const auto ahead = static_cast<std::uint16_t>(wqe_index - static_cast<std::uint16_t>(tail_));
+  if (ahead >= outstanding()) return nullptr;
+  tail_ += ahead + 1u;
+  return slots_ + (wqe_index & mask_);
+}
+
 status sq::prepare(std::uint32_t asker) {
   if (!is_open() || !accepts_) return driver_error::bad_state;
   if (asker != open_batch_) return driver_error::busy;

@@ -16,39 +16,41 @@ status srq::open(const srq_resources& r) {
       r.most_scatter > r.shape.most_scatter())
     return driver_error::bad_argument;
   *this = srq{};
-  ring_ = r.ring;
-  record_ = r.record;
+  ring_ = r.ring.host;
+  record_ = r.record.host;
   slots_ = r.slots;
   mask_ = r.shape.entries() - 1;
   most_scatter_ = static_cast<std::uint16_t>(r.most_scatter);
   log_stride_ = r.shape.log_stride;
-  dma::clear(ring_.host, r.shape.bytes());
+  dma::clear(ring_, r.shape.bytes());
+  store_ends(ring_, r.shape.entries(), log_stride_, wqe_srq_next::bytes);
+  ends_stand_ = true;
   slots_[0] = {};
   for (std::uint32_t i = 1; i <= mask_; ++i) {
     slots_[i] = {};
     append(i);
   }
-  dma::store_be32(record_.host, 0);
+  dma::store_be32(record_, 0);
   return {};
 }
 
-status srq::post(const receive_request& r) {
+status srq::post_any(const receive_request& r) {
   if (!accepts_) return driver_error::bad_state;
   if (first_free_ == end_of_free_) return driver_error::queue_full;
   std::uint32_t bytes = 0;
   FREEHCA_TRY(check_receive(r, most_scatter_, bytes));
   std::byte* const wqe = entry_at(first_free_);
   store_receive(wqe + wqe_srq_next::bytes, wqe + (std::size_t{1} << log_stride_), r);
-  posted_request& slot = slots_[first_free_];
-  first_free_ = slot.link & ~std::uint32_t{free};
-  slot = {r.wr_id, work_opcode::receive, completion_status::ok, 0, bytes};
-  ++posted_;
-  ++outstanding_;
+  if (r.entries > 1) {
+    ends_stand_ = false;
+    choose_way();
+  }
+  take(first_free_, r.wr_id, bytes);
   return {};
 }
 
 const posted_request* srq::retire_oldest() {
-  if (outstanding_ == 0) return nullptr;
+  if (outstanding() == 0) return nullptr;
   // The entry that completed last is the end of the free ones: in order, the oldest is behind it.
   for (std::uint32_t i = end_of_free_;;) {
     i = (i + 1) & mask_;

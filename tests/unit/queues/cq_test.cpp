@@ -360,6 +360,35 @@ TEST(qp_directory_test, numbers_that_share_a_slot_are_told_apart) {
   EXPECT_EQ(directory.find(5), &a);
   directory.remove(a);
   EXPECT_EQ(directory.find(5), nullptr);
+  EXPECT_TRUE(directory.add(b).ok()) << "the slot is free again";
+}
+
+TEST(qp_directory_test, no_number_finds_somebody_where_nobody_is) {
+  qp_rings* slots[4];
+  qp_directory directory;
+  EXPECT_EQ(directory.find(0), nullptr) << "not open";
+  qp_rings a;
+  EXPECT_TRUE(directory.add(a).is(driver_error::bad_state));
+  directory.open(slots, 4);
+  for (std::uint32_t qpn = 0; qpn < 1u << 24; qpn += 0xfff)
+    ASSERT_EQ(directory.find(qpn), nullptr) << qpn;
+  EXPECT_EQ(directory.find((1u << 24) - 1), nullptr);
+}
+
+TEST(cq_open_test, a_directory_that_is_not_open_is_refused) {
+  ring_memory memory{4096}, record{64};
+  doorbell_page page;
+  qp_directory directory;
+  cq queue;
+  const cq_resources r{.ring = memory.region(4096),
+                       .log_entries = 4,
+                       .record = record.region(8),
+                       .uar = page.region(),
+                       .queue_pairs = &directory};
+  EXPECT_TRUE(queue.open(r).is(driver_error::bad_argument));
+  qp_rings* slots[4];
+  directory.open(slots, 4);
+  EXPECT_TRUE(queue.open(r).ok());
 }
 
 }  // namespace

@@ -43,6 +43,37 @@ TEST_F(rq_test, a_short_list_ends_with_the_terminator) {
   EXPECT_EQ(data(0, 2).get<&wqe_data::byte_count>(), 0u);
 }
 
+TEST_F(rq_test, a_receive_of_one_entry_ends_behind_it_whatever_stood_there) {
+  make(2, 4);
+  const auto is_end = [&](std::uint32_t n, unsigned i) {
+    const auto segment = data(n, i);
+    return segment.get<&wqe_data::lkey>() == invalid_lkey &&
+           segment.get<&wqe_data::byte_count>() == 0 && segment.get<&wqe_data::address>() == 0;
+  };
+  const data_entry list[] = {{0x1000, 5, 0x800}, {0x2000, 6, 0x900}, {0x3000, 7, 0xa00}};
+  const receive_request one{.wr_id = 1, .list = list, .entries = 1},
+      three{.wr_id = 3, .list = list, .entries = 3};
+  const auto posted = [&](std::uint32_t n, const receive_request& r) {
+    ASSERT_TRUE(queue.post(r).ok());
+    for (unsigned i = 0; i < r.entries; ++i) {
+      EXPECT_EQ(data(n, i).get<&wqe_data::address>(), list[i].address);
+      EXPECT_EQ(data(n, i).get<&wqe_data::byte_count>(), list[i].length);
+      EXPECT_EQ(data(n, i).get<&wqe_data::lkey>(), list[i].lkey);
+    }
+    EXPECT_TRUE(is_end(n, r.entries)) << "entry " << n;
+    EXPECT_EQ(queue.retire(static_cast<std::uint16_t>(n))->bytes, r.entries == 1 ? 5u : 18u);
+  };
+  std::uint32_t n = 0;
+  for (unsigned lap = 0; lap < 4; ++lap) posted(n++, one);
+  for (unsigned lap = 0; lap < 3; ++lap) posted(n++, three);
+  posted(n++, one);
+  queue.reset();
+  queue.accept(true);
+  for (n = 0; n < 2; ++n) posted(n, one);
+  ASSERT_TRUE(queue.post({}).ok());
+  EXPECT_TRUE(is_end(n, 0)) << "room for nothing";
+}
+
 TEST_F(rq_test, the_record_counts_what_was_rung_and_wraps) {
   make(4, 1);
   ASSERT_TRUE(queue.post({}).ok());
@@ -60,6 +91,8 @@ TEST_F(rq_test, every_entry_can_be_posted_and_no_more) {
   make(4, 1);
   for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(queue.post({.wr_id = i}).ok());
   EXPECT_TRUE(queue.post({}).is(driver_error::queue_full));
+  const data_entry room{0x1000, 5, 0x800};
+  EXPECT_TRUE(queue.post({.list = &room, .entries = 1}).is(driver_error::queue_full));
   EXPECT_EQ(queue.retire(0)->wr_id, 0u);
   EXPECT_TRUE(queue.post({}).ok());
 }
@@ -70,10 +103,22 @@ TEST_F(rq_test, refusals_touch_nothing) {
   const data_entry wide{0, 0x80000000u, 0};
   EXPECT_TRUE(queue.post({.list = list, .entries = 2}).is(driver_error::bad_argument));
   EXPECT_TRUE(queue.post({.list = &wide, .entries = 1}).is(driver_error::bad_argument));
+  EXPECT_TRUE(queue.post({.entries = 1}).is(driver_error::bad_argument)) << "no list";
   EXPECT_EQ(data(0, 0), image<wqe_data>{});
   queue.reset();
   EXPECT_TRUE(queue.post({}).is(driver_error::bad_state)) << "not out of RESET yet";
+  EXPECT_TRUE(queue.post({.list = list, .entries = 1}).is(driver_error::bad_state));
+  queue.accept(true);
+  queue.close();
+  EXPECT_TRUE(queue.post({.list = list, .entries = 1}).is(driver_error::bad_state));
   EXPECT_EQ(queue.outstanding(), 0u);
+}
+
+TEST_F(rq_test, a_queue_without_room_for_an_entry_takes_none) {
+  make(2, 0);
+  const data_entry room{0x1000, 5, 0x800};
+  EXPECT_TRUE(queue.post({.list = &room, .entries = 1}).is(driver_error::bad_argument));
+  EXPECT_TRUE(queue.post({}).ok());
 }
 
 TEST_F(rq_test, what_the_device_tells_nothing_of_retires_in_the_order_of_posting) {

@@ -90,6 +90,25 @@ TEST_F(srq_test, the_wqe_has_the_bytes_that_linux_writes) {
   EXPECT_EQ(queue.retire(0)->bytes, 11u);
 }
 
+TEST_F(srq_test, a_receive_of_one_entry_ends_behind_it_whatever_stood_there) {
+  make(3, 3);
+  const data_entry list[] = {{0x1000, 5, 0x800}, {0x2000, 6, 0x900}};
+  std::uint16_t index = 0;
+  for (const unsigned entries : {1u, 1u, 1u, 1u, 2u, 2u, 2u, 2u, 1u, 1u, 1u, 1u}) {
+    ASSERT_TRUE(queue.post({.wr_id = 7, .list = list, .entries = entries}).ok());
+    for (unsigned i = 0; i < entries; ++i) {
+      EXPECT_EQ(data(index, i).get<&wqe_data::address>(), list[i].address);
+      EXPECT_EQ(data(index, i).get<&wqe_data::byte_count>(), list[i].length);
+      EXPECT_EQ(data(index, i).get<&wqe_data::lkey>(), list[i].lkey);
+    }
+    EXPECT_EQ(data(index, entries).get<&wqe_data::lkey>(), invalid_lkey) << "entry " << index;
+    EXPECT_EQ(data(index, entries).get<&wqe_data::byte_count>(), 0u) << "entry " << index;
+    const auto then = static_cast<std::uint16_t>(next(index));
+    EXPECT_EQ(queue.retire(index)->bytes, entries == 1 ? 5u : 11u);
+    index = then;
+  }
+}
+
 TEST_F(srq_test, every_entry_but_one_can_be_posted) {
   make(3, 1);
   for (std::uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(post(i).ok());
@@ -155,6 +174,7 @@ TEST_F(srq_test, refusals_touch_nothing) {
   EXPECT_TRUE(queue.post({.list = &wide, .entries = 1}).is(driver_error::bad_argument));
   queue.accept(false);
   EXPECT_TRUE(queue.post({}).is(driver_error::bad_state)) << "not the device's";
+  EXPECT_TRUE(queue.post({.list = list, .entries = 1}).is(driver_error::bad_state));
   EXPECT_EQ(before, std::vector<std::byte>(memory.at(0), memory.at(shape.bytes())));
   EXPECT_EQ(queue.outstanding(), 0u);
   queue.accept(true);

@@ -162,8 +162,8 @@ TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
           .ok());
   queue.accept(true);
   accesses.clear();
-  const data_entry entry{1, 2, 3};
-  ASSERT_TRUE(queue.post_and_ring({.list = &entry, .entries = 1}).ok());
+  const data_entry list[] = {{1, 2, 3}, {}};
+  ASSERT_TRUE(queue.post_and_ring({.list = list, .entries = 2}).ok());
   // Each entry of the list, and its end, takes two words.
   ASSERT_EQ(accesses.size(), 5u);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -171,6 +171,43 @@ TEST_F(store_order_test, a_receive_is_whole_before_the_record_counts_it) {
     EXPECT_LT(accesses[i].at, ring + shape.bytes());
   }
   EXPECT_EQ(accesses[4].at, record_at);
+}
+
+TEST_F(store_order_test, a_receive_of_one_entry_is_two_words_and_the_record) {
+  const rq_shape shape = rq_shape_for(4, 2).value();
+  const srq_shape shared_shape = srq_shape_for(3, 2).value();
+  std::vector<posted_request> slots(4), shared_slots(4);
+  std::uint64_t record = 0;
+  auto* const record_at = reinterpret_cast<std::byte*>(&record);
+  rq own;
+  srq shared;
+  ASSERT_TRUE(
+      own.open({{ring, 0x1000, shape.bytes()}, shape, slots.data(), {record_at, 0x2000, 4}, 2})
+          .ok());
+  std::byte* const shared_ring = ring + shape.bytes();
+  ASSERT_TRUE(shared
+                  .open({{shared_ring, 0x1000, shared_shape.bytes()},
+                         shared_shape,
+                         shared_slots.data(),
+                         {record_at + 4, 0x2004, 4},
+                         2})
+                  .ok());
+  own.accept(true);
+  shared.accept(true);
+  const data_entry entry{1, 2, 3};
+  const auto stored = [&](auto& queue, std::byte* segment, std::byte* last) {
+    accesses.clear();
+    ASSERT_TRUE(queue.post_and_ring({.list = &entry, .entries = 1}).ok());
+    ASSERT_EQ(accesses.size(), 3u);
+    EXPECT_EQ(accesses[0].at, segment + 8);
+    EXPECT_EQ(accesses[1].at, segment) << "the length goes last";
+    EXPECT_EQ(accesses[2].at, last);
+  };
+  for (std::size_t i = 0; i < 3; ++i) {
+    stored(own, ring + (i << shape.log_stride), record_at);
+    stored(shared, shared_ring + (i << shared_shape.log_stride) + wqe_srq_next::bytes,
+           record_at + 4);
+  }
 }
 
 TEST_F(store_order_test, a_shared_receive_is_whole_and_linked_before_the_record_counts_it) {
@@ -184,11 +221,11 @@ TEST_F(store_order_test, a_shared_receive_is_whole_and_linked_before_the_record_
       queue.open({{ring, 0x1000, shape.bytes()}, shape, slots.data(), {record_at, 0x2000, 8}, 2})
           .ok());
   queue.accept(true);
-  const data_entry entry{1, 2, 3};
+  const data_entry list[] = {{1, 2, 3}, {}};
   for (std::uint32_t n = 0; n < 8; ++n) {
     std::byte* const wqe = ring + ((n % 2) << shape.log_stride);
     accesses.clear();
-    ASSERT_TRUE(queue.post_and_ring({.list = &entry, .entries = 1}).ok());
+    ASSERT_TRUE(queue.post_and_ring({.list = list, .entries = 2}).ok());
     // The entry of the list, and its end, take two words each; the link is there since the entry
     // that it leads to was free.
     ASSERT_EQ(accesses.size(), 5u);

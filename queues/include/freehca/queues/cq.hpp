@@ -128,9 +128,7 @@ class cq {
     laps_ = counter & ~mask_;
   }
 
-  [[gnu::noinline]] unsigned take(work_completion* to, unsigned most) {
-    return walk<1>(to, most, [](const work_completion&) {});
-  }
+  unsigned take(work_completion* to, unsigned most);
   /// Goes through the ring from where it stands, `Step` completions of `to` further with each.
   template <unsigned Step, class Sink>
   [[gnu::always_inline]] unsigned walk(work_completion* to, unsigned most, Sink&& sink);
@@ -139,25 +137,18 @@ class cq {
                                           qp_rings& pair, work_completion& to);
   [[gnu::noinline]] bool decode_other(const std::byte* entry, std::uint64_t word,
                                       work_completion& to);
-  /// A receive from a queue pair's own queue, or from a shared one; each a function of its own, so
-  /// that neither is in the other's way.
+  /// A receive, from a queue pair's own queue or from a shared one. Of a sink, a function: its code
+  /// is in each program that drains.
   [[gnu::noinline]] bool decode_receive(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                                         work_completion& to);
-  [[gnu::noinline]] bool decode_shared(const std::byte* entry, std::uint64_t word, qp_rings& pair,
-                                       work_completion& to);
+  [[gnu::always_inline]] bool decode_receive_here(const std::byte* entry, std::uint64_t word,
+                                                  qp_rings& pair, work_completion& to);
   template <class Ring>
   [[gnu::always_inline]] bool decode_receive_from(Ring& ring, const std::byte* entry,
                                                   std::uint64_t word, const qp_rings& pair,
                                                   work_completion& to);
   bool decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pair,
                       work_completion& to);
-  /// Forgets the queue pair of the entry before when it may have gone.
-  [[gnu::always_inline]] void look_at_changes() {
-    if (last_change_ != queue_pairs_->changes()) [[unlikely]] {
-      last_change_ = queue_pairs_->changes();
-      last_qpn_ = nobody;
-    }
-  }
   /// The head of the completion and the entry, whose last word was loaded already: what was judged
   /// by it is what the completion has.
   [[gnu::always_inline]] static void fill(work_completion& to, const posted_request& request,
@@ -168,14 +159,9 @@ class cq {
     dma::load_bytes(reinterpret_cast<std::byte*>(to.entry), entry, last_word);
     to.entry[last_word / 8] = word;
   }
-  /// last_pair_ is that of the entry then.
-  [[gnu::always_inline]] bool find_pair(const std::byte* entry) {
-    constexpr std::uint32_t number =
-        layouts::swap_be(static_cast<std::uint32_t>(rows{}.qpn.mask()));
-    const std::uint32_t qpn = layouts::swap_be(dma::load_be32(entry)) & number;
-    return last_qpn_ == qpn || look_up(qpn);
+  [[gnu::always_inline]] static std::uint32_t qpn_of(const std::byte* entry) {
+    return dma::load_be32(entry) & static_cast<std::uint32_t>(rows{}.qpn.mask());
   }
-  [[gnu::noinline, gnu::cold]] bool look_up(std::uint32_t qpn_in_memory);
   [[gnu::cold]] bool drop() {
     ++dropped_;
     return false;
@@ -187,15 +173,10 @@ class cq {
     dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
   }
 
-  static constexpr std::uint32_t nobody = ~std::uint32_t{0};  // numbers have 24 bits
-
   std::byte* at_ = nullptr;
-  std::uint64_t lap_ = 0;            // the owner bit that makes an entry ours
-  std::byte* last_ = nullptr;        // entry of the ring
-  qp_rings* last_pair_ = nullptr;    // that of the entry before
-  std::uint64_t last_change_ = 0;    // the directory's, when it was looked up
-  std::uint32_t last_qpn_ = nobody;  // its number as it stands in memory; with last_pair_
-  std::uint32_t laps_ = 0;           // entries of whole laps
+  std::uint64_t lap_ = 0;      // the owner bit that makes an entry ours
+  std::byte* last_ = nullptr;  // entry of the ring
+  std::uint32_t laps_ = 0;     // entries of whole laps
   std::uint32_t mask_ = 0;
   std::size_t stride_ = 32;
   std::uint32_t log_stride_ = 5;
@@ -211,19 +192,27 @@ class cq {
 
 template <unsigned Step, class Sink>
 inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
-  look_at_changes();
+  const qp_directory::view queue_pairs = queue_pairs_->look();
   // In registers while this goes on, but for a sink, which may have entries forgotten.
   std::byte* entry = at_;
-  std::uint64_t lap = lap_;
+  std::uint64_t lap = lap_ ^ sent;  // so that the top of a send's word is 0
   unsigned left = most;
   // Forged entries could keep this going for as long as the device makes them.
   for (std::uint32_t senseless = 0;;) {
     const std::uint64_t word = last_word_of(entry);
     const unsigned top = top_of(word ^ lap);
     bool told;
-    if (top == top_of(sent)) [[likely]] {
+    if (top == 0) [[likely]] {
       barrier::dma_load_to_dma_load();
-      told = find_pair(entry) && decode_send(entry, word, *last_pair_, *to);
+      qp_rings* const pair = queue_pairs.find(qpn_of(entry));
+      told = pair != nullptr ? decode_send(entry, word, *pair, *to) : drop();
+    } else if (top == top_of(sent)) {
+      barrier::dma_load_to_dma_load();
+      qp_rings* const pair = queue_pairs.find(qpn_of(entry));
+      if (pair == nullptr) [[unlikely]]
+        told = drop();
+      else if constexpr (Step == 0) told = decode_receive(entry, word, *pair, *to);
+      else told = decode_receive_here(entry, word, *pair, *to);
     } else {
       if ((top & top_of(owner)) != 0) break;
       barrier::dma_load_to_dma_load();
@@ -241,12 +230,11 @@ inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
       if constexpr (Step == 0) {
         // What the sink posts may complete into the place of this entry.
         at_ = entry;
-        lap_ = lap;
+        lap_ = lap ^ sent;
         tell_consumer();
         sink(static_cast<const work_completion&>(*to));
         entry = at_;
-        lap = lap_;
-        look_at_changes();
+        lap = lap_ ^ sent;
       }
       to += Step;
       if (left == 0) break;
@@ -255,7 +243,7 @@ inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
     }
   }
   at_ = entry;
-  lap_ = lap;
+  lap_ = lap ^ sent;
   tell_consumer();
   return most - left;
 }
@@ -266,8 +254,9 @@ inline bool cq::decode_send(const std::byte* entry, std::uint64_t word, qp_rings
       static_cast<std::uint16_t>(layouts::from_word<&rows::wqe_index>(layouts::swap_be(word))));
   if (request == nullptr) [[unlikely]]
     return drop();
+  const bool wants_data = brings_data(request->opcode);
   fill(to, *request, pair, entry, word);
-  if (brings_data(to.opcode)) [[unlikely]] {
+  if (wants_data) [[unlikely]] {
     // Reads and atomics complete with opcodes of their own.
     to.byte_count = 0;
     to.status = completion_status::implausible;

@@ -28,39 +28,52 @@ struct qp_rings {
 /// of them, as many as there are queue pairs in a row of numbers.
 class qp_directory {
  public:
+  qp_directory() { nobody_.qpn = ~std::uint32_t{0}; }
+  qp_directory(const qp_directory&) = delete;
+  qp_directory& operator=(const qp_directory&) = delete;
   void open(qp_rings** slots, std::uint32_t count) {
     FREEHCA_ASSERT(is_power_of_two(count));
     slots_ = slots;
     mask_ = count - 1;
-    for (std::uint32_t i = 0; i < count; ++i) slots_[i] = nullptr;
+    for (std::uint32_t i = 0; i < count; ++i) slots_[i] = &nobody_;
   }
-  qp_rings* find(std::uint32_t qpn) const {
-    if (slots_ == nullptr) return nullptr;
-    qp_rings* const found = slots_[qpn & mask_];
-    return found != nullptr && found->qpn == qpn ? found : nullptr;
-  }
+  bool is_open() const { return slots_ != nullptr; }
+  qp_rings* find(std::uint32_t qpn) const { return is_open() ? look().find(qpn) : nullptr; }
+
+  /// Where to look, for whoever looks often: good for as long as the directory is open.
+  class view {
+   public:
+    [[gnu::always_inline]] qp_rings* find(std::uint32_t qpn) const {
+      qp_rings* const found = slots_[qpn & mask_];
+      return found->qpn == qpn ? found : nullptr;
+    }
+
+   private:
+    friend class qp_directory;
+    view(qp_rings* const* slots, std::uint32_t mask) : slots_(slots), mask_(mask) {}
+    qp_rings* const* slots_;
+    std::uint32_t mask_;
+  };
+  view look() const { return {slots_, mask_}; }
+
   /// driver_error::busy: another queue pair has the slot.
   status add(qp_rings& rings) {
     if (slots_ == nullptr) return driver_error::bad_state;
     qp_rings*& slot = slots_[rings.qpn & mask_];
-    if (slot != nullptr) return driver_error::busy;
+    if (slot != &nobody_) return driver_error::busy;
     slot = &rings;
-    ++changes_;
     return {};
   }
   void remove(const qp_rings& rings) {
-    ++changes_;
     if (slots_ != nullptr && slots_[rings.qpn & mask_] == &rings)
-      slots_[rings.qpn & mask_] = nullptr;
+      slots_[rings.qpn & mask_] = &nobody_;
   }
-
-  /// Another number after each change: what was found before may be gone.
-  std::uint64_t changes() const { return changes_; }
 
  private:
   qp_rings** slots_ = nullptr;
   std::uint32_t mask_ = 0;
-  std::uint64_t changes_ = 1;
+  /// In the slots that nobody has, so that a look needs no test for that: numbers have 24 bits.
+  qp_rings nobody_;
 };
 
 }  // namespace freehca::queues

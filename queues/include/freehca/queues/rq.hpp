@@ -14,6 +14,7 @@
 
 #include <freehca/queues/work_completion.hpp>
 #include <freehca/queues/work_request.hpp>
+#include <freehca/queues/wqe_stores.hpp>
 
 namespace freehca::queues {
 
@@ -53,71 +54,98 @@ struct rq_resources {
 
 /// The receive queue of a queue pair. Receives complete in the order of their posting. One owner
 /// thread, that of the CQ.
+///
+/// What ends the list of segments behind the first one is written when the queue opens, and stays
+/// there until a receive of several entries is posted: a post of one entry writes that alone.
 class rq {
  public:
   /// driver_error::bad_argument: a shape that hardware does not have, or too little room.
   status open(const rq_resources& resources);
   void close() {
-    ring_ = {};
+    ring_ = nullptr;
     head_ = tail_ = 0;
-    accepts_ = false;
+    accept(false);
   }
-  bool is_open() const { return ring_.host != nullptr; }
+  bool is_open() const { return ring_ != nullptr; }
   /// Forgets what was posted: before RST2INIT.
   void reset();
 
   /// Whether post() is allowed: the queue pair has left RESET. Not after open() or reset().
-  void accept(bool allowed) { accepts_ = allowed && is_open(); }
+  void accept(bool allowed) {
+    accepts_ = allowed && is_open();
+    choose_way();
+  }
 
   /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
   /// driver_error::queue_full, ::bad_argument, ::bad_state (not open, or see accept()).
-  status post(const receive_request& request);
+  [[gnu::always_inline]] status post(const receive_request& request) {
+    const std::uint32_t head = head_, mask = mask_;
+    if (!is_one_entry(request, most_in_one_) || head - tail_ > mask) [[unlikely]]
+      return post_any(request);
+    const std::uint32_t index = head & mask;
+    store_entry(ring_ + (std::size_t{index} << log_stride_), *request.list);
+    slots_[index] = {request.wr_id, work_opcode::receive, completion_status::ok, 0,
+                     request.list->length};
+    head_ = head + 1;
+    return {};
+  }
 
   /// Tells the device how many were posted.
   void ring() {
     layouts::image<layouts::rq_doorbell_record> record;
     record.set<&layouts::rq_doorbell_record::wqe_counter>(head_ & 0xffff);
     barrier::dma_store_to_dma_store();
-    dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
+    dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
   }
 
-  status post_and_ring(const receive_request& request) {
+  [[gnu::always_inline]] status post_and_ring(const receive_request& request) {
     const status posted = post(request);
-    if (posted.ok()) ring();
+    if (posted.ok()) [[likely]]
+      ring();
     return posted;
   }
 
   /// Retires the oldest receive; null unless it is the one that the device names.
   const posted_request* retire(std::uint16_t wqe_index) {
-    if (head_ == tail_ || ((wqe_index ^ tail_) & (entries_ - 1)) != 0) return nullptr;
-    return &slots_[tail_++ & (entries_ - 1)];
+    const std::uint32_t tail = tail_;
+    if (head_ == tail || ((wqe_index ^ tail) & mask_) != 0) [[unlikely]]
+      return nullptr;
+    tail_ = tail + 1;
+    const posted_request* const retired = slots_ + (tail & mask_);
+    if (retired == nullptr) __builtin_unreachable();  // so that callers need not look twice
+    return retired;
   }
 
   /// Retires the oldest outstanding receive of a device that will tell of none any more. Null:
   /// there is none.
   const posted_request* retire_oldest() {
-    return head_ == tail_ ? nullptr : &slots_[tail_++ & (entries_ - 1)];
+    return head_ == tail_ ? nullptr : &slots_[tail_++ & mask_];
   }
 
   std::uint32_t outstanding() const { return head_ - tail_; }
-  std::uint32_t most_outstanding() const { return entries_; }
+  std::uint32_t most_outstanding() const { return mask_ + 1; }
   unsigned most_scatter() const { return most_scatter_; }
 
  private:
-  std::byte* entry_at(std::uint32_t counter) const {
-    return ring_.host + (std::size_t{counter & (entries_ - 1)} << log_stride_);
+  /// Any post that is not plain.
+  [[gnu::noinline]] status post_any(const receive_request& request);
+  /// Whether a post of one entry may write that alone, without another look.
+  void choose_way() {
+    most_in_one_ = accepts_ && ends_stand_ && most_scatter_ != 0 ? most_data_bytes : 0;
   }
 
-  dma_region ring_;
-  dma_region record_;
+  std::byte* ring_ = nullptr;
   posted_request* slots_ = nullptr;
-  std::uint32_t entries_ = 0;
-  std::uint32_t head_ = 0;
+  std::uint32_t mask_ = 0;
+  std::uint32_t head_ = 0;  // counts on; the device has 16 bits of it
   std::uint32_t tail_ = 0;
+  std::uint32_t most_in_one_ = 0;  // bytes of a plain post
+  std::byte* record_ = nullptr;
   std::uint16_t most_scatter_ = 0;
   std::uint8_t log_stride_ = 0;
   bool accepts_ = false;
+  bool ends_stand_ = false;  // in every entry
 };
-static_assert(sizeof(void*) != 8 || sizeof(rq) <= 80);
+static_assert(sizeof(void*) != 8 || sizeof(rq) <= 56);
 
 }  // namespace freehca::queues

@@ -162,14 +162,17 @@ class sq {
   /// Retires the request of WQE counter `wqe_index` and all before it. Null when the device names
   /// one that is not outstanding.
   const posted_request* retire(std::uint16_t wqe_index) {
-    const auto ahead = static_cast<std::uint16_t>(wqe_index - static_cast<std::uint16_t>(tail_));
-    if (ahead >= outstanding()) [[unlikely]]
-      return nullptr;
-    tail_ += ahead + 1u;
-    const posted_request* const retired = slots_ + (wqe_index & mask_);
+    const std::uint32_t tail = tail_;
+    if (wqe_index != static_cast<std::uint16_t>(tail) || tail == head_) [[unlikely]]
+      return retire_up_to(wqe_index);
+    tail_ = tail + 1;
+    const posted_request* const retired = slots_ + (tail & mask_);
     if (retired == nullptr) __builtin_unreachable();  // so that callers need not look twice
     return retired;
   }
+
+  /// The same, where it is not the oldest one that the device names.
+  [[gnu::noinline]] const posted_request* retire_up_to(std::uint16_t wqe_index);
 
   /// Retires the oldest outstanding request of a device that will tell of none any more. Null:
   /// there is none.

@@ -15,6 +15,7 @@
 
 #include <freehca/queues/work_completion.hpp>
 #include <freehca/queues/work_request.hpp>
+#include <freehca/queues/wqe_stores.hpp>
 
 namespace freehca::queues {
 
@@ -62,49 +63,61 @@ struct srq_resources {
 ///
 /// The device finds the entries by a list: each names the one that is posted after it. An entry
 /// that completed goes to the end of the list, whose number no post has used yet. The list is kept
-/// in the slots too, since the device could write to the ring.
+/// in the slots too, since the device could write to the ring. The end of each entry's segments
+/// stands there as in rq.
 class srq {
  public:
   /// driver_error::bad_argument: a shape that hardware does not have, or too little room. Before
   /// SW2HW_SRQ: the device begins with entry 0.
   status open(const srq_resources& resources);
-  void close() {
-    ring_ = {};
-    outstanding_ = 0;
-    accepts_ = false;
-  }
-  bool is_open() const { return ring_.host != nullptr; }
+  void close() { *this = srq{}; }
+  bool is_open() const { return ring_ != nullptr; }
 
   /// Whether post() is allowed: the device has the queue. Not after open().
-  void accept(bool allowed) { accepts_ = allowed && is_open(); }
+  void accept(bool allowed) {
+    accepts_ = allowed && is_open();
+    choose_way();
+  }
 
   /// Writes one WQE, which the device does not see before ring(). Nothing was touched on an error:
   /// driver_error::queue_full, ::bad_argument, ::bad_state (not open, or see accept()).
-  status post(const receive_request& request);
+  [[gnu::always_inline]] status post(const receive_request& request) {
+    const std::uint32_t index = first_free_;
+    if (!is_one_entry(request, most_in_one_) || index == end_of_free_) [[unlikely]]
+      return post_any(request);
+    store_entry(entry_at(index) + layouts::wqe_srq_next::bytes, *request.list);
+    take(index, request.wr_id, request.list->length);
+    return {};
+  }
 
   /// Tells the device how many were posted.
   void ring() {
     layouts::image<layouts::rq_doorbell_record> record;
     record.set<&layouts::rq_doorbell_record::wqe_counter>(posted_ & 0xffff);
     barrier::dma_store_to_dma_store();
-    dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
+    dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
   }
 
-  status post_and_ring(const receive_request& request) {
+  [[gnu::always_inline]] status post_and_ring(const receive_request& request) {
     const status posted = post(request);
-    if (posted.ok()) ring();
+    if (posted.ok()) [[likely]]
+      ring();
     return posted;
   }
 
   /// Retires the receive of entry `wqe_index`, which is free from then on; what this returns can be
   /// read until the next post. Null: no receive is outstanding there, whatever the device says.
   const posted_request* retire(std::uint16_t wqe_index) {
-    if (outstanding_ == 0 || wqe_index > mask_ || wqe_index == end_of_free_ ||
-        slots_[wqe_index].link != 0) [[unlikely]]
+    // Of a queue that is not open, 0 is the only index, and the end of the free ones.
+    if (wqe_index > mask_ || wqe_index == end_of_free_) [[unlikely]]
       return nullptr;
-    --outstanding_;
+    posted_request* const retired = &slots_[wqe_index];
+    if (retired->link != 0) [[unlikely]]
+      return nullptr;
+    ++retired_;
     append(wqe_index);
-    return &slots_[wqe_index];
+    if (retired == nullptr) __builtin_unreachable();  // so that callers need not look twice
+    return retired;
   }
 
   /// Retires an outstanding receive of a device that will tell of none any more: the oldest as long
@@ -112,7 +125,7 @@ class srq {
   /// there is none.
   const posted_request* retire_oldest();
 
-  std::uint32_t outstanding() const { return outstanding_; }
+  std::uint32_t outstanding() const { return posted_ - retired_; }
   std::uint32_t most_outstanding() const { return mask_; }
   unsigned most_scatter() const { return most_scatter_; }
 
@@ -122,7 +135,20 @@ class srq {
   static constexpr std::uint16_t free = 0x8000;
 
   std::byte* entry_at(std::uint32_t index) const {
-    return ring_.host + (std::size_t{index} << log_stride_);
+    return ring_ + (std::size_t{index} << log_stride_);
+  }
+  /// Any post that is not plain.
+  [[gnu::noinline]] status post_any(const receive_request& request);
+  /// Whether a post of one entry may write that alone, without another look.
+  void choose_way() {
+    most_in_one_ = accepts_ && ends_stand_ && most_scatter_ != 0 ? most_data_bytes : 0;
+  }
+  /// The first free entry is a receive's.
+  [[gnu::always_inline]] void take(std::uint32_t index, std::uint64_t wr_id, std::uint32_t bytes) {
+    posted_request& slot = slots_[index];
+    first_free_ = slot.link & ~std::uint32_t{free};
+    slot = {wr_id, work_opcode::receive, completion_status::ok, 0, bytes};
+    ++posted_;
   }
   /// Says in entry `index` and in its slot which one is posted after it.
   void link(std::uint32_t index, std::uint32_t next) {
@@ -136,17 +162,19 @@ class srq {
     end_of_free_ = index;
   }
 
-  dma_region ring_;
-  dma_region record_;
+  std::byte* ring_ = nullptr;
+  std::byte* record_ = nullptr;
   posted_request* slots_ = nullptr;
   std::uint32_t mask_ = 0;
   std::uint32_t first_free_ = 0;   // the next post's
   std::uint32_t end_of_free_ = 0;  // never posted before another one is free
   std::uint32_t posted_ = 0;       // counts on; the device has 16 bits of it
-  std::uint32_t outstanding_ = 0;
+  std::uint32_t retired_ = 0;
+  std::uint32_t most_in_one_ = 0;  // bytes of a plain post
   std::uint16_t most_scatter_ = 0;
   std::uint8_t log_stride_ = 0;
   bool accepts_ = false;
+  bool ends_stand_ = false;  // in every entry
 };
 
 }  // namespace freehca::queues

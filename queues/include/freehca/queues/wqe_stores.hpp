@@ -64,18 +64,14 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
   return true;
 }
 
-/// Is it one entry, as most receives are, and not an empty one?
-inline bool is_one_entry(const receive_request& r) {
-  return r.entries == 1 && r.list != nullptr && r.list[0].length - 1 < most_data_bytes;
+/// Is it one entry, as most receives are, of at least one byte and at most `most`?
+[[gnu::always_inline]] inline bool is_one_entry(const receive_request& r, std::uint32_t most) {
+  return r.entries == 1 && r.list != nullptr && r.list[0].length - 1 < most;
 }
 
 /// Has a receive no more than `most_scatter` entries that are not empty? `bytes`: how much there is
 /// room for, as far as a slot counts.
 inline status check_receive(const receive_request& r, unsigned most_scatter, std::uint32_t& bytes) {
-  if (is_one_entry(r) && most_scatter != 0) [[likely]] {
-    bytes = r.list[0].length;
-    return {};
-  }
   if (r.list == nullptr && r.entries != 0) return driver_error::bad_argument;
   std::uint64_t sum = 0;
   unsigned entries = 0;
@@ -89,17 +85,22 @@ inline status check_receive(const receive_request& r, unsigned most_scatter, std
 /// The data segments of a receive WQE, from `at` on. Where they end before the WQE does, another
 /// one says so.
 inline void store_receive(std::byte* at, const std::byte* end, const receive_request& r) {
-  if (is_one_entry(r)) [[likely]] {
-    store_entry(at, r.list[0]);
+  for (unsigned i = 0; i < r.entries; ++i) {
+    if (r.list[i].length == 0) continue;
+    store_entry(at, r.list[i]);
     at += layouts::wqe_data::bytes;
-  } else {
-    for (unsigned i = 0; i < r.entries; ++i) {
-      if (r.list[i].length == 0) continue;
-      store_entry(at, r.list[i]);
-      at += layouts::wqe_data::bytes;
-    }
   }
   if (at < end) store_entry(at, {.lkey = layouts::invalid_lkey});
+}
+
+/// Has each of `count` receive WQEs of 1 << log_stride bytes end behind one data segment, the first
+/// of which stands `head` bytes into the WQE.
+inline void store_ends(std::byte* ring, std::uint32_t count, unsigned log_stride,
+                       std::size_t head) {
+  const std::size_t stride = std::size_t{1} << log_stride, at = head + layouts::wqe_data::bytes;
+  if (at >= stride) return;
+  for (std::uint32_t i = 0; i < count; ++i)
+    store_entry(ring + i * stride + at, {.lkey = layouts::invalid_lkey});
 }
 
 /// A data segment at byte `at` of a send WQE.
