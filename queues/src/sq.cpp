@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 
 namespace freehca::queues {
@@ -84,6 +85,7 @@ struct form {
   wqe_opcode opcode;
   work_opcode completes_as;
   bool has_remote = false, has_immediate = false, is_atomic = false, has_data = true;
+  bool invalidates = false, manages_memory = false;
 };
 
 constexpr form form_of(send_opcode o) {
@@ -116,6 +118,19 @@ constexpr form form_of(send_opcode o) {
               .completes_as = work_opcode::fetch_and_add,
               .has_remote = true,
               .is_atomic = true};
+    case send_opcode::send_with_invalidate:
+      return {
+          .opcode = wqe_opcode::send_inval, .completes_as = work_opcode::send, .invalidates = true};
+    case send_opcode::fast_register:
+      return {.opcode = wqe_opcode::fast_register,
+              .completes_as = work_opcode::fast_register,
+              .has_data = false,
+              .manages_memory = true};
+    case send_opcode::local_invalidate:
+      return {.opcode = wqe_opcode::local_invalidate,
+              .completes_as = work_opcode::local_invalidate,
+              .has_data = false,
+              .manages_memory = true};
     case send_opcode::nop:
       break;
   }
@@ -137,7 +152,7 @@ status sq::post(const send_request& r) {
 }
 
 status sq::post_any(const send_request& r) {
-  if (r.opcode > send_opcode::nop) return driver_error::unsupported;
+  if (r.opcode > send_opcode::local_invalidate) return driver_error::unsupported;
   const form f = form_of(r.opcode);
   const bool is_send = f.completes_as == work_opcode::send, to_a_peer = is_send && r.to != nullptr;
   if ((opcodes_ & (to_a_peer ? datagram_opcode_bit(f.opcode) : opcode_bit(f.opcode))) == 0)
@@ -148,6 +163,8 @@ status sq::post_any(const send_request& r) {
     return driver_error::bad_argument;
   if ((!f.has_data && (r.entries != 0 || is_inline)) || (r.list == nullptr && r.entries != 0))
     return driver_error::bad_argument;
+  const bool registers = r.opcode == send_opcode::fast_register;
+  if (registers && (r.memory == nullptr || !is_sound(*r.memory))) return driver_error::bad_argument;
   std::uint64_t bytes = r.inline_length;
   unsigned entries = 0;
   if (!add_up(r.list, r.entries, bytes, entries) || entries > most_gather_ ||
@@ -179,12 +196,19 @@ status sq::post_any(const send_request& r) {
                     r.opcode == send_opcode::compare_and_swap ? r.compare : 0);
     at += wqe_atomic::bytes;
   }
+  if (f.manages_memory)
+    at += registers ? store_memory(wqe + at, *r.memory)
+                    : store_memory(wqe + at, invalidation{r.rkey});
   at = is_inline ? store_inline(wqe, at, {r.inline_bytes, r.inline_length})
                  : store_list(wqe, at, {r.list, r.entries}, entries);
+  std::uint64_t second = 0;
+  if (f.has_immediate) second = in_word<&wqe_ctrl::immediate>(r.immediate);
+  if (f.invalidates) second = in_word<&wqe_ctrl::immediate>(r.rkey);
+  if (f.manages_memory) second = in_word<&wqe_ctrl::strong_order>(1);
   give_away(wqe,
             next_.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(f.opcode)) |
                                   in_word<&wqe_ctrl::ds>(at / wqe_unit)),
-            flags_of(r), f.has_immediate ? r.immediate : 0);
+            flags_of(r), second);
   next_.at = wqe + stride_;
   ++next_.slot;
   return {};

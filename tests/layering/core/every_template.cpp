@@ -16,6 +16,7 @@
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/interfaces/every_interface.hpp>
 #include <freehca/queues/counting.hpp>
+#include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
 
@@ -34,6 +35,7 @@ template class firmware_command<
     commands::set_port_ethernet<layouts::set_port_general, layouts::set_port_selector::general>>;
 template struct queues::send_of<queues::data_entry>;
 template struct queues::send_with_immediate_of<queues::data_entry>;
+template struct queues::send_with_invalidate_of<queues::data_list>;
 template struct queues::send_datagram_of<queues::data_entry>;
 template struct queues::send_datagram_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_write_of<queues::data_list>;
@@ -83,6 +85,9 @@ status query_each() {
 status post_each(queues::sq& to, const queues::address& peer) {
   FREEHCA_TRY(to.post(queues::send{}));
   FREEHCA_TRY(to.post(queues::send_with_immediate_of<queues::inline_data>{}));
+  FREEHCA_TRY(to.post(queues::send_with_invalidate{}));
+  FREEHCA_TRY(to.post(queues::fast_register{}));
+  FREEHCA_TRY(to.post(queues::local_invalidate{}));
   FREEHCA_TRY(to.post(queues::send_datagram{.to = {&peer}}));
   FREEHCA_TRY(to.post(queues::send_datagram_list{.to = {&peer}}));
   FREEHCA_TRY(to.post(queues::send_datagram_with_immediate_inline{.to = {&peer}}));

@@ -3,6 +3,7 @@
 //
 // Requests as types, against the same requests with an opcode that is known at run time alone; and
 // batches of them.
+#include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 
 #include <gtest/gtest.h>
@@ -20,6 +21,9 @@ using testing::doorbell_page;
 using testing::ring_memory;
 
 constexpr std::uint32_t qpn = 0x123456;
+constexpr auto every_right = static_cast<std::uint64_t>(
+    registration_rights::local_write | registration_rights::remote_read |
+    registration_rights::remote_write | registration_rights::remote_atomic);
 
 /// A send queue with memory of its own.
 struct made_queue {
@@ -32,7 +36,9 @@ struct made_queue {
   explicit made_queue(bool atomics = true) {
     EXPECT_TRUE(queue
                     .open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(),
-                           qpn, 4, 100, 1u << 20, opcodes_of_a_connection(atomics)})
+                           qpn, 4, 100, 1u << 20,
+                           opcodes_of_a_connection(atomics) | opcodes_of_memory_management() |
+                               opcode_bit(wqe_opcode::send_inval)})
                     .ok());
     queue.accept(true);
   }
@@ -55,6 +61,7 @@ struct any_request {
               (from.fence ? request_flags::fence : request_flags::none);
     if constexpr (requires { r.remote; }) r.remote = {from.remote_address, from.rkey};
     if constexpr (requires { r.immediate; }) r.immediate = from.immediate;
+    if constexpr (requires { r.invalidated; }) r.invalidated = from.rkey;
     if constexpr (requires { r.data.lkey; }) r.data = list.first[0];
     if constexpr (requires { r.data.count; }) r.data = list;
     if constexpr (requires { r.data.from; }) r.data = bytes;
@@ -84,6 +91,12 @@ struct any_request {
         return post(queue, fetch_and_add{.operand = r.swap_or_add});
       case send_opcode::nop:
         return post(queue, nop{});
+      case send_opcode::send_with_invalidate:
+        return post_as<send_with_invalidate_of>(queue);
+      case send_opcode::fast_register:
+        return post(queue, fast_register{.memory = *r.memory});
+      case send_opcode::local_invalidate:
+        return post(queue, local_invalidate{.memory = {r.rkey}});
     }
     return driver_error::unsupported;
   }
@@ -105,7 +118,7 @@ TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
     any_request any;
     send_request& r = any.as_known_at_run_time;
     r = {.wr_id = random(),
-         .opcode = static_cast<send_opcode>(below(8)),
+         .opcode = static_cast<send_opcode>(below(11)),
          .signaled = below(2) == 0,
          .solicited = below(2) == 0,
          .fence = below(2) == 0,
@@ -117,9 +130,16 @@ TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
     const bool atomic =
         r.opcode == send_opcode::compare_and_swap || r.opcode == send_opcode::fetch_and_add;
     if (atomic) list.resize(1);
-    if (r.opcode == send_opcode::nop) list.clear();
-    if (!atomic && r.opcode != send_opcode::rdma_read && r.opcode != send_opcode::nop &&
-        below(3) == 0) {
+    const bool no_data = r.opcode == send_opcode::nop || r.opcode >= send_opcode::fast_register;
+    if (no_data) list.clear();
+    const registration memory{static_cast<std::uint32_t>(random()),
+                              random() << (below(8) == 0 ? 5 : 6),
+                              random(),
+                              random() >> below(64),
+                              static_cast<unsigned>(11 + below(22)),
+                              static_cast<registration_rights>(random() & every_right)};
+    r.memory = &memory;
+    if (!atomic && !no_data && r.opcode != send_opcode::rdma_read && below(3) == 0) {
       any.bytes = {bytes.data(), static_cast<std::uint32_t>(below(bytes.size()))};
       r.inline_bytes = any.bytes.from;
       r.inline_length = any.bytes.length;

@@ -2,8 +2,9 @@
 // Copyright the freehca authors
 //
 // Work requests as types. The members of a request say which segments its WQE has: `remote` a
-// remote address segment, `to` a datagram segment, `operand` an atomic segment, `immediate` the
-// immediate of the control segment, `data` a data segment for each entry, or inline ones. A new
+// remote address segment, `to` a datagram segment, `operand` an atomic segment, `memory` a segment
+// of memory management (memory_requests.hpp), `immediate` the immediate of the control segment,
+// `invalidated` the key in its place, `data` a data segment for each entry, or inline ones. A new
 // opcode is a new struct.
 //
 // A request, its lists and its inline bytes are the caller's again when the post returns. The
@@ -61,9 +62,13 @@ enum class work_opcode : std::uint8_t {
   rdma_read,
   compare_and_swap,
   fetch_and_add,
+  masked_compare_and_swap,
+  masked_fetch_and_add,
   send,
   rdma_write,
   nop,
+  fast_register,
+  local_invalidate,
   receive,
   /// The byte count is of what was written, elsewhere than into the receive's buffer.
   receive_rdma_with_immediate,
@@ -97,6 +102,20 @@ struct send_with_immediate_of {
 using send_with_immediate = send_with_immediate_of<data_entry>;
 using send_with_immediate_list = send_with_immediate_of<data_list>;
 using send_with_immediate_inline = send_with_immediate_of<inline_data>;
+
+/// Also ends what a key of the receiver's opens: that of a region or of a window.
+template <class Data>
+struct send_with_invalidate_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send_inval;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;
+  Data data{};
+  std::uint32_t invalidated = 0;  ///< the receiver's key
+  request_flags flags = request_flags::signaled;
+};
+using send_with_invalidate = send_with_invalidate_of<data_entry>;
+using send_with_invalidate_list = send_with_invalidate_of<data_list>;
+using send_with_invalidate_inline = send_with_invalidate_of<inline_data>;
 
 /// Of a datagram queue: at most the path's MTU, and no part of a message.
 template <class Data>
@@ -174,6 +193,7 @@ constexpr Of<data_list> without_data(const Of<data_entry>& r) {
   if constexpr (requires { r.to; }) to.to = r.to;
   if constexpr (requires { r.remote; }) to.remote = r.remote;
   if constexpr (requires { r.immediate; }) to.immediate = r.immediate;
+  if constexpr (requires { r.invalidated; }) to.invalidated = r.invalidated;
   return to;
 }
 

@@ -52,6 +52,12 @@ constexpr std::uint64_t opcodes_of_an_unreliable_connection() {
          opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm);
 }
 
+/// What both sorts of connections may have, and whose queue pair's context has to allow it.
+constexpr std::uint64_t opcodes_of_memory_management() {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::fast_register) | opcode_bit(o::local_invalidate);
+}
+
 /// The opcodes of a datagram queue, each of whose sends says whom it is for.
 constexpr std::uint64_t opcodes_of_datagrams() {
   using o = layouts::wqe_opcode;
@@ -240,6 +246,9 @@ inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entrie
   if constexpr (requires { r.to; })
     if (r.to.at == nullptr || r.to.qpn > layouts::wqe_datagram{}.dqpn.mask()) [[unlikely]]
       return driver_error::bad_argument;
+  if constexpr (requires { r.memory; })
+    if (!is_sound(r.memory)) [[unlikely]]
+      return driver_error::bad_argument;
   if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (std::is_same_v<data, data_entry>) {
@@ -313,6 +322,7 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
     dma::store_be64(wqe + at + wqe_atomic{}.compare.offset, compare);
     at += wqe_atomic::bytes;
   }
+  if constexpr (requires { r.memory; }) at += store_memory(wqe + at, r.memory);
   if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (std::is_same_v<data, data_entry>) {
@@ -324,12 +334,14 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
       at = store_list(wqe, at, r.data, entries);
     }
   }
-  std::uint32_t immediate = 0;
-  if constexpr (requires { r.immediate; }) immediate = r.immediate;
+  std::uint64_t second = 0;
+  if constexpr (requires { r.immediate; }) second = in_word<&wqe_ctrl::immediate>(r.immediate);
+  if constexpr (requires { r.invalidated; }) second = in_word<&wqe_ctrl::immediate>(r.invalidated);
+  if constexpr (requires { r.memory; }) second = in_word<&wqe_ctrl::strong_order>(1);
   give_away(wqe,
             next.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
                                  in_word<&wqe_ctrl::ds>(at / wqe_unit)),
-            r.flags, immediate);
+            r.flags, second);
   next.at = wqe + stride_;
   next.slot = slot + 1;
   return {};

@@ -10,6 +10,8 @@
 
 namespace freehca::queues {
 
+struct registration;
+
 /// What a send request asks for. `nop` does nothing but complete.
 enum class send_opcode : std::uint8_t {
   send,
@@ -20,6 +22,9 @@ enum class send_opcode : std::uint8_t {
   compare_and_swap,  ///< 8 bytes, atomic among this device's own atomics
   fetch_and_add,
   nop,
+  send_with_invalidate,
+  fast_register,
+  local_invalidate,
 };
 
 /// A request to a send queue. The lists are read while posting and are the caller's again
@@ -36,7 +41,7 @@ struct send_request {
   bool solicited = false;  ///< the receiver's completion wakes who waits for solicited ones
   bool fence = false;      ///< starts when earlier reads and atomics are done
   std::uint32_t immediate = 0;  ///< as a number; big-endian on the wire
-  std::uint32_t rkey = 0;
+  std::uint32_t rkey = 0;       ///< or the key to invalidate, here or there
   std::uint64_t remote_address = 0;
   std::uint64_t swap_or_add = 0;
   std::uint64_t compare = 0;
@@ -44,6 +49,7 @@ struct send_request {
   const address* to = nullptr;
   std::uint32_t remote_qpn = 0;
   std::uint32_t qkey = 0;
+  const registration* memory = nullptr;  ///< of fast_register (memory_requests.hpp)
 };
 
 /// A request to a receive queue: the buffer for one message.

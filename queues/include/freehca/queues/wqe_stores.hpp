@@ -149,13 +149,11 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
 }
 
 /// The control segment, whose first word gives the WQE to the device. `first`: that word as it
-/// stands in memory, but for what the flags say.
+/// stands in memory, but for what the flags say; `second`: the value of the other one, likewise.
 [[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint64_t first,
-                                             request_flags flags, std::uint32_t immediate) {
+                                             request_flags flags, std::uint64_t second) {
   using l = layouts::wqe_ctrl;
-  store_in_memory(
-      wqe + l{}.cq_update.offset,
-      in_second_word(flags) | layouts::swap_be(layouts::in_word<&l::immediate>(immediate)));
+  store_in_memory(wqe + l{}.cq_update.offset, in_second_word(flags) | layouts::swap_be(second));
   barrier::dma_store_to_dma_store();
   store_in_memory(wqe, first | in_first_word(flags));
 }
