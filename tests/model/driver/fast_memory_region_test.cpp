@@ -39,7 +39,10 @@ struct fast_memory_region_test : ::testing::Test {
   in_process::host_memory_map::scattered_pages memory[2]{
       rig.machine.memory().allocate_scattered(4), rig.machine.memory().allocate_scattered(4)};
   dma_region list = rig.machine.memory().allocate(queues::page_list_bytes(4), 64);
-  registered_buffer source{rig, pair.domain, bytes, 100,
+  registered_buffer source{rig,
+                           pair.domain,
+                           bytes,
+                           100,
                            {.local_write = true, .remote_read = true, .remote_write = true}};
   handle<fast_memory_region> fast;
   unsigned round = 0;
@@ -97,8 +100,7 @@ struct fast_memory_region_test : ::testing::Test {
     ++round;
     std::memset(memory[which].memory, 0xa5, 4 * 4096);
     for (std::size_t i = 0; i < bytes; ++i) *source.at(i) = pattern(round, i);
-    ASSERT_TRUE(
-        done(0, rdma_write{.remote = {start, key}, .data = source.entry(0, bytes)}).ok());
+    ASSERT_TRUE(done(0, rdma_write{.remote = {start, key}, .data = source.entry(0, bytes)}).ok());
     for (std::size_t i = 0; i < bytes; ++i)
       ASSERT_EQ(memory[which].memory[300 + i], pattern(round, i)) << i;
     for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(memory[which].memory[i], std::byte{0xa5}) << i;
@@ -157,8 +159,7 @@ TEST_F(fast_memory_region_test, requests_behind_its_registration_may_use_it_at_o
                                      .data = {start, static_cast<std::uint32_t>(bytes), r.key},
                                      .flags = {}})
                     .ok());
-    ASSERT_TRUE(
-        batch.post(local_invalidate{.wr_id = 3, .memory = {r.key}}).ok());
+    ASSERT_TRUE(batch.post(local_invalidate{.wr_id = 3, .memory = {r.key}}).ok());
   }
   const work_completion w = pair.next(1);
   ASSERT_TRUE(w.ok()) << name_of(w.status);
@@ -265,8 +266,8 @@ TEST_F(fast_memory_region_test, comes_and_goes_and_leaves_nothing) {
   }
   EXPECT_EQ(counts(rig), before);
   for (const std::uint32_t pages : {0u, 512u})
-    EXPECT_TRUE(create(other, {.pd = pair.domain, .most_pages = pages})
-                    .is(driver_error::bad_argument));
+    EXPECT_TRUE(
+        create(other, {.pd = pair.domain, .most_pages = pages}).is(driver_error::bad_argument));
   EXPECT_TRUE(create(other, {.most_pages = 1}).is(driver_error::stale_handle));
   EXPECT_EQ(counts(rig), before);
 }

@@ -71,10 +71,10 @@ inline status write_page_list(const dma_region& to, const page_list& pages) {
 /// What a region becomes. The device takes the offset of the first byte in the first page from
 /// `start`, and the number of pages from `start` and `length`.
 struct registration {
-  std::uint32_t key = 0;         ///< the region's index, and a low byte that is used no more
-  std::uint64_t page_list = 0;   ///< device address of what write_page_list() wrote
-  std::uint64_t start = 0;       ///< how data entries and the peer count addresses
-  std::uint64_t length = 0;      ///< bytes
+  std::uint32_t key = 0;        ///< the region's index, and a low byte that is used no more
+  std::uint64_t page_list = 0;  ///< device address of what write_page_list() wrote
+  std::uint64_t start = 0;      ///< how data entries and the peer count addresses
+  std::uint64_t length = 0;     ///< bytes
   unsigned log2_page_bytes = 12;
   registration_rights rights = registration_rights::none;
 };

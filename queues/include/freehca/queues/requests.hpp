@@ -2,10 +2,11 @@
 // Copyright the freehca authors
 //
 // Work requests as types. The members of a request say which segments its WQE has: `remote` a
-// remote address segment, `to` a datagram segment, `operand` an atomic segment, `memory` a segment
-// of memory management (memory_requests.hpp), `immediate` the immediate of the control segment,
-// `invalidated` the key in its place, `data` a data segment for each entry, or inline ones. A new
-// opcode is a new struct.
+// remote address segment, `to` a datagram segment, `operand` an atomic segment, `operand_mask` a
+// longer one (masked_atomics.hpp), `memory` a segment of memory management (memory_requests.hpp),
+// `immediate` the immediate of the control segment, `invalidated` the key in its place,
+// `remote_srqn` the queue beside it (xrc_requests.hpp), `data` a data segment for each entry, or
+// inline ones. A new opcode is a new struct.
 //
 // A request, its lists and its inline bytes are the caller's again when the post returns. The
 // memory that data entries name is the device's until the request completes.
@@ -234,10 +235,17 @@ constexpr std::uint64_t opcode_bit(layouts::wqe_opcode o) {
 constexpr std::uint64_t datagram_opcode_bit(layouts::wqe_opcode o) {
   return opcode_bit(o) << 32;
 }
+/// Of its form for an extended reliable connection, which names a shared receive queue. No queue
+/// has these beside those of datagrams, whose bits lie between them.
+inline constexpr unsigned first_xrc_bit = 39;
+constexpr std::uint64_t xrc_opcode_bit(layouts::wqe_opcode o) {
+  return opcode_bit(o) << first_xrc_bit;
+}
 /// The bit of the requests of a type.
 template <class Request>
 constexpr std::uint64_t request_bit() {
-  if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
+  if constexpr (requires(Request r) { r.remote_srqn; }) return xrc_opcode_bit(Request::opcode);
+  else if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
   else return opcode_bit(Request::opcode);
 }
 

@@ -58,6 +58,26 @@ constexpr std::uint64_t opcodes_of_memory_management() {
   return opcode_bit(o::fast_register) | opcode_bit(o::local_invalidate);
 }
 
+/// Masked atomics, of which one is longer than others: a queue with that has longer entries.
+constexpr std::uint64_t opcodes_of_masked_atomics() {
+  using o = layouts::wqe_opcode;
+  return opcode_bit(o::masked_atomic_cs) | opcode_bit(o::masked_atomic_fa);
+}
+/// What the initiator of an extended connection has of the opcodes of a reliable one: the same, but
+/// for those that manage memory, and each names a shared receive queue.
+constexpr std::uint64_t opcodes_of_xrc(std::uint64_t of_a_connection) {
+  using o = layouts::wqe_opcode;
+  const std::uint64_t unnamed = opcode_bit(o::nop);
+  const std::uint64_t named = of_a_connection & ~unnamed & ~opcodes_of_memory_management();
+  return (of_a_connection & unnamed) | named << first_xrc_bit;
+}
+/// The least that the longest WQE of a queue with these opcodes may have.
+constexpr std::size_t least_wqe_bytes(std::uint64_t opcodes) {
+  constexpr auto o = layouts::wqe_opcode::masked_atomic_cs;
+  return (opcodes & (opcode_bit(o) | xrc_opcode_bit(o))) != 0 ? masked_atomic_wqe_bytes
+                                                              : atomic_wqe_bytes;
+}
+
 /// The opcodes of a datagram queue, each of whose sends says whom it is for.
 constexpr std::uint64_t opcodes_of_datagrams() {
   using o = layouts::wqe_opcode;
@@ -65,8 +85,12 @@ constexpr std::uint64_t opcodes_of_datagrams() {
 }
 /// Does the data of the longest WQEs stand behind a datagram segment?
 constexpr bool has_datagrams(std::uint64_t opcodes) {
-  return opcodes >> 32 != 0;
+  return (opcodes & datagram_opcode_bit(layouts::wqe_opcode::send)) != 0;
 }
+static_assert((opcodes_of_datagrams() & ~opcode_bit(layouts::wqe_opcode::nop) &
+               opcodes_of_xrc(opcodes_of_a_connection(true) | opcodes_of_masked_atomics() |
+                              opcode_bit(layouts::wqe_opcode::send_inval))) == 0,
+              "bits that mean two things");
 
 /// The send queue of a queue pair. Issues no command. Requests complete in order; one that is not
 /// signaled is retired by a later completion. One owner thread, that of the CQ.
@@ -246,6 +270,9 @@ inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entrie
   if constexpr (requires { r.to; })
     if (r.to.at == nullptr || r.to.qpn > layouts::wqe_datagram{}.dqpn.mask()) [[unlikely]]
       return driver_error::bad_argument;
+  if constexpr (requires { r.remote_srqn; })
+    if (r.remote_srqn > layouts::wqe_ctrl{}.remote_srqn.mask()) [[unlikely]]
+      return driver_error::bad_argument;
   if constexpr (requires { r.memory; })
     if (!is_sound(r.memory)) [[unlikely]]
       return driver_error::bad_argument;
@@ -319,8 +346,14 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
     dma::store_be64(wqe + at + wqe_atomic{}.swap_add.offset, r.operand);
     std::uint64_t compare = 0;
     if constexpr (requires { r.compare; }) compare = r.compare;
+    if constexpr (requires { r.boundaries; }) compare = r.boundaries;
     dma::store_be64(wqe + at + wqe_atomic{}.compare.offset, compare);
-    at += wqe_atomic::bytes;
+    if constexpr (requires { r.operand_mask; })
+      store_masks(wqe + at, r.operand_mask, r.compare_mask);
+    at += requires {
+      r.operand_mask;
+    }
+    ? wqe_masked_atomic::bytes : wqe_atomic::bytes;
   }
   if constexpr (requires { r.memory; }) at += store_memory(wqe + at, r.memory);
   if constexpr (requires { r.data; }) {
@@ -337,6 +370,8 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
   std::uint64_t second = 0;
   if constexpr (requires { r.immediate; }) second = in_word<&wqe_ctrl::immediate>(r.immediate);
   if constexpr (requires { r.invalidated; }) second = in_word<&wqe_ctrl::immediate>(r.invalidated);
+  if constexpr (requires { r.remote_srqn; })
+    second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
   if constexpr (requires { r.memory; }) second = in_word<&wqe_ctrl::strong_order>(1);
   give_away(wqe,
             next.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |

@@ -25,6 +25,8 @@ enum class send_opcode : std::uint8_t {
   send_with_invalidate,
   fast_register,
   local_invalidate,
+  masked_compare_and_swap,
+  masked_fetch_and_add,
 };
 
 /// A request to a send queue. The lists are read while posting and are the caller's again
@@ -45,10 +47,13 @@ struct send_request {
   std::uint64_t remote_address = 0;
   std::uint64_t swap_or_add = 0;
   std::uint64_t compare = 0;
+  std::uint64_t swap_or_add_mask = 0;  ///< of masked ones; of an addition, where fields end
+  std::uint64_t compare_mask = 0;
   /// A send with an address is a datagram to `remote_qpn` there; other opcodes look at none.
   const address* to = nullptr;
   std::uint32_t remote_qpn = 0;
   std::uint32_t qkey = 0;
+  std::uint32_t remote_srqn = 0;         ///< of queues of extended connections; else not looked at
   const registration* memory = nullptr;  ///< of fast_register (memory_requests.hpp)
 };
 

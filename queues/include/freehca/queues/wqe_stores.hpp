@@ -33,6 +33,16 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
   dma::store_be64(to + l{}.rkey.offset, layouts::in_word<&l::rkey>(r.rkey));
 }
 
+/// What a masked atomic segment has more than one without masks.
+[[gnu::always_inline]] inline void store_masks(std::byte* to, std::uint64_t operand,
+                                               std::uint64_t compare) {
+  using l = layouts::wqe_masked_atomic;
+  static_assert(l{}.swap_add.offset == layouts::wqe_atomic{}.swap_add.offset &&
+                l{}.compare.offset == layouts::wqe_atomic{}.compare.offset);
+  dma::store_be64(to + l{}.swap_add_mask.offset, operand);
+  dma::store_be64(to + l{}.compare_mask.offset, compare);
+}
+
 /// A datagram segment, which ends with the first block: no stamp is in it.
 [[gnu::always_inline]] inline void store_datagram(std::byte* to, const datagram_destination& d) {
   using l = layouts::wqe_datagram;
