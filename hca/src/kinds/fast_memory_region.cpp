@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/kinds/fast_memory_region.hpp>
 
+#include <freehca/queues/memory_requests.hpp>
+
 namespace freehca {
 
 using namespace layouts;

@@ -90,6 +90,9 @@ status post_each(queues::sq& to, const queues::address& peer) {
   FREEHCA_TRY(to.post(queues::send_with_immediate_of<queues::inline_data>{}));
   FREEHCA_TRY(to.post(queues::send_with_invalidate{}));
   FREEHCA_TRY(to.post(queues::xrc<queues::send>{}));
+  queues::blueflame by;
+  FREEHCA_TRY(to.post_and_push(by, queues::send{}));
+  FREEHCA_TRY(to.post_and_push(by, queues::rdma_write_inline{}));
   FREEHCA_TRY(to.post(queues::masked_compare_and_swap{}));
   FREEHCA_TRY(to.post(queues::masked_fetch_and_add{}));
   FREEHCA_TRY(to.post(queues::fast_register{}));

@@ -248,6 +248,9 @@ TEST_F(fast_memory_region_test, page_lists_stay_within_their_room) {
   EXPECT_TRUE(queues::write_page_list(room, pages).is(driver_error::bad_argument));
   EXPECT_TRUE(queues::write_page_list(list.part(8, 56), pages).is(driver_error::bad_argument));
   EXPECT_TRUE(queues::write_page_list({}, pages).is(driver_error::bad_argument));
+  const std::uint64_t crooked[] = {0x3000, 0x4800};
+  EXPECT_TRUE(queues::write_page_list(list, page_list(crooked, 12, 0, 2 * 4096))
+                  .is(driver_error::bad_argument));
   const dma_region large{list.host, 0x1000, 512 * 8};
   EXPECT_TRUE(queues::write_page_list(large, page_list(dma_region{nullptr, 0, 512 * 4096}, 12))
                   .is(driver_error::bad_argument))

@@ -23,8 +23,8 @@ struct masked_atomics_test : ::testing::Test {
   verbs_rig rig{exact()};
   rc_pair pair{rig, {.sends = 16, .receives = 1, .masked_atomics = true}};
   registered_buffer mine{rig, pair.domain, 64, 0, {.local_write = true}};
-  registered_buffer theirs{rig, pair.domain, 64, 0,
-                           {.local_write = true, .remote_read = true, .remote_atomic = true}};
+  registered_buffer theirs{
+      rig, pair.domain, 64, 0, {.local_write = true, .remote_read = true, .remote_atomic = true}};
   queues::remote_memory there{theirs.address(8), theirs.key};
   queues::data_entry answer = mine.entry(16, 8);
 

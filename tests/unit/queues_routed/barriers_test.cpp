@@ -137,11 +137,14 @@ struct send_world {
   sq queue;
   std::uint32_t first = 0;
 
-  std::string explore(const std::function<void()>& post, const trial& which, barrier_sites& sites) {
+  void watch_and_record() {
     buffer.watch(ring(), shape.bytes());
     buffer.watch(bytes_of(uar), 64);
     buffer.watch(bytes_of(data), 64);
     buffer.record();
+  }
+  std::string explore(const std::function<void()>& post, const trial& which, barrier_sites& sites) {
+    watch_and_record();
     dma::store_be64(bytes_of(data) + 56, 0xdada);
     post();
     EXPECT_EQ(queue.posted(), first + 2);
@@ -182,6 +185,60 @@ std::string registrations(const trial& which, barrier_sites& sites) {
         EXPECT_TRUE(w.queue.post_and_ring(local_invalidate{.memory = {0x704}}).ok());
       },
       which, sites);
+}
+/// Two posts by BlueFlame, and one by a doorbell.
+std::string pushes(const trial& which, barrier_sites& sites) {
+  send_world w(4, 1, 12, false);
+  std::vector<std::uint64_t> page(16);  // a register of two halves of a block each
+  const std::byte* const half[] = {bytes_of(page), bytes_of(page) + wqe_basic_block};
+  blueflame by;
+  EXPECT_TRUE(by.open({bytes_of(page), 2 * wqe_basic_block}).ok());
+  w.buffer.watch_combining(half[0], 2 * wqe_basic_block);
+  w.watch_and_record();
+  const queues::rdma_write r{.remote = {0x1234, 5}, .data = {1, 2, 3}};
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(w.queue.post_and_push(by, r).ok());
+  EXPECT_TRUE(w.queue.post_and_ring(nop{}).ok());
+  EXPECT_EQ(w.queue.posted(), w.first + 3);
+  const store_buffer::view last = w.buffer.last();
+  sites.merge(barrier_sites(w.buffer.sites()));
+  const std::vector<std::byte> nothing(wqe_basic_block);
+  return w.buffer.explore(
+      [&](const store_buffer::view& seen) -> std::string {
+        for (unsigned n = 0; n < 2; ++n) {
+          if (std::memcmp(seen.at(half[n]), nothing.data(), nothing.size()) == 0) continue;
+          if (!same(seen, last, w.place(w.first + n), wqe_basic_block))
+            return at_wqe(w.first + n, "its copy has begun, and it does not stand in the ring");
+          if (n == 1 && !same(seen, last, half[0], wqe_basic_block))
+            return "the other half has been begun, and the copy before is not there";
+        }
+        if (seen.word(bytes_of(w.uar) + uar::send_doorbell) != 0 &&
+            !same(seen, last, half[1], wqe_basic_block))
+          return "a doorbell has passed a copy";
+        return {};
+      },
+      which);
+}
+/// Whatever doorbell comes next need not have a barrier of its own.
+std::string a_copy_and_a_doorbell(const trial& which, barrier_sites& sites) {
+  store_buffer buffer;
+  std::vector<std::uint64_t> page(16), uar_page(8), wqe(8, 0x1234);
+  blueflame by;
+  EXPECT_TRUE(by.open({bytes_of(page), 2 * wqe_basic_block}).ok());
+  buffer.watch_combining(bytes_of(page), 2 * wqe_basic_block);
+  buffer.watch(bytes_of(uar_page), 64);
+  buffer.record();
+  by.copy(bytes_of(wqe), wqe_basic_block);
+  mmio::write_32({bytes_of(uar_page), 64}, uar::send_doorbell, 1);
+  const store_buffer::view last = buffer.last();
+  sites.merge(barrier_sites(buffer.sites()));
+  return buffer.explore(
+      [&](const store_buffer::view& seen) -> std::string {
+        return seen.word(bytes_of(uar_page) + uar::send_doorbell) != 0 &&
+                       !same(seen, last, bytes_of(page), wqe_basic_block)
+                   ? "a doorbell has passed a copy"
+                   : "";
+      },
+      which);
 }
 std::string two(send_world& w, const send_request& first, const send_request& second,
                 const trial& which, barrier_sites& sites) {
@@ -775,6 +832,8 @@ struct scenario {
 constexpr scenario scenarios[] = {
     {"requests of one block", requests_of_one_block},
     {"registrations", registrations},
+    {"pushes by BlueFlame", pushes},
+    {"a copy and a doorbell", a_copy_and_a_doorbell},
     {"lists of several blocks", lists_of_several_blocks},
     {"inline data of several blocks", inline_data_of_several_blocks},
     {"datagrams of lists", datagrams_of_lists},

@@ -53,13 +53,16 @@ constexpr std::size_t page_list_bytes(std::size_t pages) {
 }
 
 /// Writes the list of a registration. `to` is the caller's, and the device's until the registration
-/// completes. driver_error::bad_argument: too little room, not aligned, or too many pages.
+/// completes. driver_error::bad_argument: too little room, a list or a page that is not aligned, or
+/// too many pages.
 inline status write_page_list(const dma_region& to, const page_list& pages) {
   const std::size_t count = pages.pages();
+  const std::uint64_t within = (std::uint64_t{1} << pages.log2_page_bytes()) - 1;
   if (count > most_registered_pages || to.host == nullptr ||
       to.device_address % page_list_alignment != 0 || to.bytes < page_list_bytes(count))
     return driver_error::bad_argument;
   for (std::size_t i = 0; i < count; ++i) {
+    if ((pages.page(i) & within) != 0) return driver_error::bad_argument;
     layouts::image<layouts::mtt> entry;
     entry.set<&layouts::mtt::ptag>(pages.page(i)).set<&layouts::mtt::present>(true);
     dma::store_be64(to.host + i * layouts::mtt::bytes,

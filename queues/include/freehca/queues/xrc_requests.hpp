@@ -11,9 +11,9 @@
 
 namespace freehca::queues {
 
-/// Any request of a reliable connection but those that manage memory, by the initiator of an
-/// extended one: xrc<send>{{.wr_id = 1, .data = entry}, srqn}. Every one names a shared receive
-/// queue, for its domain is what gives the right to the memory. Source of the field: rdma-core
+/// Any request of a reliable connection that reaches the peer, by the initiator of an extended one:
+/// xrc<send>{{.wr_id = 1, .data = entry}, srqn}. Every one names a shared receive queue, for its
+/// domain is what gives the right to the memory. Source of the field: rdma-core
 /// providers/mlx4/qp.c (mlx4_post_send, MLX4_REMOTE_SRQN_FLAGS).
 template <class Request>
 struct xrc : Request {
@@ -21,7 +21,9 @@ struct xrc : Request {
 };
 
 template <class Request>
-requires requires(const Request& r) { without_data(r); }
+requires requires(const Request& r) {
+  without_data(r);
+}
 constexpr auto without_data(const xrc<Request>& r) {
   const auto plain = without_data(static_cast<const Request&>(r));
   return xrc<std::remove_cv_t<decltype(plain)>>{plain, r.remote_srqn};

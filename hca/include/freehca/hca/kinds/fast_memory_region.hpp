@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include <freehca/queues/memory_requests.hpp>
-
 #include <freehca/hca/kinds/memory_region.hpp>
 
 namespace freehca {
