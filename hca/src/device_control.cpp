@@ -84,7 +84,8 @@ status device_control::open_numbers(const mmio_region& pages, const capabilities
       can.log_most_pds < device_plan::log_pds ? can.log_most_pds : device_plan::log_pds;
   numbers.pds.open(s + plan.pds, can.reserved_pds, 1u << log_pds, 0, budget::item::pds);
   uars.open(pages, static_cast<unsigned>(can.raw.get<&layouts::query_dev_cap::uar_sz>()),
-            can.reserved_uars, can.log_blueflame_bytes != 0, s + plan.uars);
+            can.reserved_uars,
+            can.log_blueflame_bytes != 0 && platform_->operations->combines_writes, s + plan.uars);
   const result<uar_page> page = uars.allocate();
   if (!page.ok()) return page.error();
   uar = page.value();

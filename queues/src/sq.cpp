@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 
 namespace freehca::queues {
@@ -10,7 +11,8 @@ status sq::open(const sq_resources& r) {
   const std::size_t stride = std::size_t{1} << r.shape.log_stride;
   const std::size_t longest =
       wqe_bytes_for(r.most_gather, r.most_inline,
-                    has_datagrams(r.opcodes) ? datagram_header_bytes : rdma_header_bytes);
+                    has_datagrams(r.opcodes) ? datagram_header_bytes : rdma_header_bytes,
+                    least_wqe_bytes(r.opcodes));
   if (r.shape.log_stride < 6 || r.shape.log_stride > 10 || r.shape.log_entries > 15 ||
       r.shape.most_posted() == 0 || r.ring.host == nullptr || r.ring.bytes < r.shape.bytes() ||
       r.slots == nullptr || r.uar.bytes < uar::page_size || longest > stride ||
@@ -91,6 +93,7 @@ struct form {
   wqe_opcode opcode;
   work_opcode completes_as;
   bool has_remote = false, has_immediate = false, is_atomic = false, has_data = true;
+  bool invalidates = false, manages_memory = false;
 };
 
 constexpr form form_of(send_opcode o) {
@@ -123,6 +126,29 @@ constexpr form form_of(send_opcode o) {
               .completes_as = work_opcode::fetch_and_add,
               .has_remote = true,
               .is_atomic = true};
+    case send_opcode::masked_compare_and_swap:
+      return {.opcode = wqe_opcode::masked_atomic_cs,
+              .completes_as = work_opcode::masked_compare_and_swap,
+              .has_remote = true,
+              .is_atomic = true};
+    case send_opcode::masked_fetch_and_add:
+      return {.opcode = wqe_opcode::masked_atomic_fa,
+              .completes_as = work_opcode::masked_fetch_and_add,
+              .has_remote = true,
+              .is_atomic = true};
+    case send_opcode::send_with_invalidate:
+      return {
+          .opcode = wqe_opcode::send_inval, .completes_as = work_opcode::send, .invalidates = true};
+    case send_opcode::fast_register:
+      return {.opcode = wqe_opcode::fast_register,
+              .completes_as = work_opcode::fast_register,
+              .has_data = false,
+              .manages_memory = true};
+    case send_opcode::local_invalidate:
+      return {.opcode = wqe_opcode::local_invalidate,
+              .completes_as = work_opcode::local_invalidate,
+              .has_data = false,
+              .manages_memory = true};
     case send_opcode::nop:
       break;
   }
@@ -136,25 +162,31 @@ status sq::post(const send_request& r) {
   // as many typed posts would be ten times its size.
   if (r.entries == 1 && r.list != nullptr && r.to == nullptr && r.inline_bytes == nullptr &&
       r.inline_length == 0) {
-    if (r.opcode == send_opcode::rdma_write)
+    if (r.opcode == send_opcode::rdma_write && (opcodes_ & request_bit<rdma_write>()) != 0)
       return post(rdma_write{r.wr_id, {r.remote_address, r.rkey}, r.list[0], flags_of(r)});
-    if (r.opcode == send_opcode::send) return post(send{r.wr_id, r.list[0], flags_of(r)});
+    if (r.opcode == send_opcode::send && (opcodes_ & request_bit<send>()) != 0)
+      return post(send{r.wr_id, r.list[0], flags_of(r)});
   }
   return post_any(r);
 }
 
 status sq::post_any(const send_request& r) {
-  if (r.opcode > send_opcode::nop) return driver_error::unsupported;
+  if (r.opcode > send_opcode::masked_fetch_and_add) return driver_error::unsupported;
   const form f = form_of(r.opcode);
   const bool is_send = f.completes_as == work_opcode::send, to_a_peer = is_send && r.to != nullptr;
-  if ((opcodes_ & (to_a_peer ? datagram_opcode_bit(f.opcode) : opcode_bit(f.opcode))) == 0)
+  const bool by_xrc = !to_a_peer && (opcodes_ & xrc_opcode_bit(f.opcode)) != 0;
+  if (!by_xrc &&
+      (opcodes_ & (to_a_peer ? datagram_opcode_bit(f.opcode) : opcode_bit(f.opcode))) == 0)
     return next_.slot == nullptr ? driver_error::bad_state : driver_error::unsupported;
+  if (by_xrc && r.remote_srqn > wqe_ctrl{}.remote_srqn.mask()) return driver_error::bad_argument;
   if (to_a_peer && r.remote_qpn > wqe_datagram{}.dqpn.mask()) return driver_error::bad_argument;
   const bool is_inline = r.inline_bytes != nullptr;
   if (is_inline ? r.entries != 0 || brings_data(f.completes_as) : r.inline_length != 0)
     return driver_error::bad_argument;
   if ((!f.has_data && (r.entries != 0 || is_inline)) || (r.list == nullptr && r.entries != 0))
     return driver_error::bad_argument;
+  const bool registers = r.opcode == send_opcode::fast_register;
+  if (registers && (r.memory == nullptr || !is_sound(*r.memory))) return driver_error::bad_argument;
   std::uint64_t bytes = r.inline_length;
   unsigned entries = 0;
   if (!add_up(r.list, r.entries, bytes, entries) || entries > most_gather_ ||
@@ -183,15 +215,29 @@ status sq::post_any(const send_request& r) {
   if (f.is_atomic) {
     dma::store_be64(wqe + at + wqe_atomic{}.swap_add.offset, r.swap_or_add);
     dma::store_be64(wqe + at + wqe_atomic{}.compare.offset,
-                    r.opcode == send_opcode::compare_and_swap ? r.compare : 0);
+                    r.opcode == send_opcode::fetch_and_add          ? 0
+                    : r.opcode == send_opcode::masked_fetch_and_add ? r.swap_or_add_mask
+                                                                    : r.compare);
+    if (r.opcode == send_opcode::masked_compare_and_swap) {
+      store_masks(wqe + at, r.swap_or_add_mask, r.compare_mask);
+      at += wqe_masked_atomic::bytes - wqe_atomic::bytes;
+    }
     at += wqe_atomic::bytes;
   }
+  if (f.manages_memory)
+    at += registers ? store_memory(wqe + at, *r.memory)
+                    : store_memory(wqe + at, invalidation{r.rkey});
   at = is_inline ? store_inline(wqe, at, {r.inline_bytes, r.inline_length})
                  : store_list(wqe, at, {r.list, r.entries}, entries);
+  std::uint64_t second = 0;
+  if (f.has_immediate) second = in_word<&wqe_ctrl::immediate>(r.immediate);
+  if (f.invalidates) second = in_word<&wqe_ctrl::immediate>(r.rkey);
+  if (by_xrc) second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
+  if (f.manages_memory) second = in_word<&wqe_ctrl::strong_order>(1);
   give_away(wqe,
             next_.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(f.opcode)) |
                                   in_word<&wqe_ctrl::ds>(at / wqe_unit)),
-            flags_of(r), f.has_immediate ? r.immediate : 0);
+            flags_of(r), second);
   next_.at = wqe + stride_;
   ++next_.slot;
   return {};

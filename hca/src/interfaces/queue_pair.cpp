@@ -22,6 +22,7 @@ constexpr auto known = attributes_of<queue_pair_attributes>({
     FREEHCA_ATTRIBUTE(queue_pair_attributes, gather, qp::gather),
     FREEHCA_ATTRIBUTE(queue_pair_attributes, scatter, qp::scatter),
     FREEHCA_ATTRIBUTE(queue_pair_attributes, inline_bytes, qp::inline_bytes),
+    FREEHCA_ATTRIBUTE(queue_pair_attributes, masked_atomics, qp::masked_atomics),
     FREEHCA_ATTRIBUTE(queue_pair_attributes, cookie, qp::cookie),
 });
 

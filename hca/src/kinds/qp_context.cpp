@@ -28,6 +28,10 @@ image<qpc> common(const queue_pair& pair, qp_state to) {
     c.set<&qpc::log_rq_size>(pair.receive_shape.log_entries)
         .set<&qpc::log_rq_stride>(pair.receive_shape.log_stride - 4u);
   }
+  // Else the device refuses fast registration, whatever the opcodes (Linux 6.1 sets it for every
+  // queue pair of the kernel's own).
+  c.set<&qpc::fre>((pair.service->opcodes(pair.owner->adapter().capabilities()) &
+                    queues::opcodes_of_memory_management()) != 0);
   c.set<&qpc::cqn_send>(pair.send_cq->number).set<&qpc::cqn_recv>(pair.receive_cq->number);
   if (to != qp_state::init) return c;
   if (pair.shared == nullptr) c.set<&qpc::db_rec_addr>(pair.record.device_address);

@@ -15,14 +15,23 @@ struct shapes {
   queues::rq_shape receive;
 };
 
+std::uint64_t opcodes_for(const queue_pair_attributes& a, const queue_pair_service& service,
+                          const capabilities& can) {
+  return service.opcodes(can) & ~(a.masked_atomics ? 0 : queues::opcodes_of_masked_atomics());
+}
+
 result<shapes> shapes_for(const queue_pair_attributes& a, const queue_pair_service& service,
                           const capabilities& can) {
   if (a.gather > can.most_gather || a.scatter > can.most_scatter)
     return status(driver_error::bad_argument);
-  if (queues::wqe_bytes_for(a.gather, a.inline_bytes, service.header_bytes) >
+  const std::size_t least = queues::least_wqe_bytes(opcodes_for(a, service, can));
+  if (a.masked_atomics && least == queues::atomic_wqe_bytes)
+    return status(driver_error::unsupported);
+  if (queues::wqe_bytes_for(a.gather, a.inline_bytes, service.header_bytes, least) >
       can.most_qp_wqe_bytes_sq)
     return status(driver_error::bad_argument);
-  const auto send = queues::sq_shape_for(a.sends, a.gather, a.inline_bytes, service.header_bytes);
+  const auto send =
+      queues::sq_shape_for(a.sends, a.gather, a.inline_bytes, service.header_bytes, least);
   if (!send.ok()) return send.error();
   const auto receive = queues::rq_shape_for(a.receives, a.scatter);
   if (!receive.ok()) return receive.error();
@@ -91,7 +100,7 @@ status queue_pair::open_rings(verbs& in, const attributes& a) {
                                .most_message_bytes = service->most_message_bytes != 0
                                                          ? service->most_message_bytes
                                                          : can.most_message_bytes,
-                               .opcodes = service->opcodes(can)}));
+                               .opcodes = opcodes_for(a, *service, can)}));
   if (shared != nullptr) {
     rings.shared = &shared->rings;
     return {};

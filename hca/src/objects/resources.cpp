@@ -85,7 +85,9 @@ void verbs::write_translations(const device_object& object, const page_list& pag
   const std::size_t entry_bytes =
       std::size_t{1} << device_->contexts().layout().table(context_table::mtt).log_entry_bytes;
   dma_region room;
-  for (std::uint32_t i = 0; i < object.translation_count; ++i) {
+  // Translations without pages are the device's to write.
+  const std::size_t count = pages.pages();
+  for (std::uint32_t i = 0; i < object.translation_count && i < count; ++i) {
     if (room.bytes < entry_bytes)
       room = device_->contexts().memory(context_table::mtt, object.translations + i);
     layouts::image<layouts::mtt> entry;

@@ -17,8 +17,11 @@
 #include <freehca/hca/interfaces/every_interface.hpp>
 #include <freehca/hca/owners/event_verbs.hpp>
 #include <freehca/queues/counting.hpp>
+#include <freehca/queues/masked_atomics.hpp>
+#include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq.hpp>
+#include <freehca/queues/xrc_requests.hpp>
 
 namespace freehca {
 
@@ -35,6 +38,8 @@ template class firmware_command<
     commands::set_port_ethernet<layouts::set_port_general, layouts::set_port_selector::general>>;
 template struct queues::send_of<queues::data_entry>;
 template struct queues::send_with_immediate_of<queues::data_entry>;
+template struct queues::send_with_invalidate_of<queues::data_list>;
+template struct queues::xrc<queues::rdma_write>;
 template struct queues::send_datagram_of<queues::data_entry>;
 template struct queues::send_datagram_with_immediate_of<queues::inline_data>;
 template struct queues::rdma_write_of<queues::data_list>;
@@ -85,6 +90,15 @@ status query_each() {
 status post_each(queues::sq& to, const queues::address& peer) {
   FREEHCA_TRY(to.post(queues::send{}));
   FREEHCA_TRY(to.post(queues::send_with_immediate_of<queues::inline_data>{}));
+  FREEHCA_TRY(to.post(queues::send_with_invalidate{}));
+  FREEHCA_TRY(to.post(queues::xrc<queues::send>{}));
+  queues::blueflame by;
+  FREEHCA_TRY(to.post_and_push(by, queues::send{}));
+  FREEHCA_TRY(to.post_and_push(by, queues::rdma_write_inline{}));
+  FREEHCA_TRY(to.post(queues::masked_compare_and_swap{}));
+  FREEHCA_TRY(to.post(queues::masked_fetch_and_add{}));
+  FREEHCA_TRY(to.post(queues::fast_register{}));
+  FREEHCA_TRY(to.post(queues::local_invalidate{}));
   FREEHCA_TRY(to.post(queues::send_datagram{.to = {&peer}}));
   FREEHCA_TRY(to.post(queues::send_datagram_list{.to = {&peer}}));
   FREEHCA_TRY(to.post(queues::send_datagram_with_immediate_inline{.to = {&peer}}));

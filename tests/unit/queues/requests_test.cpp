@@ -3,7 +3,10 @@
 //
 // Requests as types, against the same requests with an opcode that is known at run time alone; and
 // batches of them.
+#include <freehca/queues/masked_atomics.hpp>
+#include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
+#include <freehca/queues/xrc_requests.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +23,9 @@ using testing::doorbell_page;
 using testing::ring_memory;
 
 constexpr std::uint32_t qpn = 0x123456;
+constexpr auto every_right = static_cast<std::uint64_t>(
+    registration_rights::local_write | registration_rights::remote_read |
+    registration_rights::remote_write | registration_rights::remote_atomic);
 
 /// A send queue with memory of its own.
 struct made_queue {
@@ -29,10 +35,13 @@ struct made_queue {
   std::vector<posted_request> slots = std::vector<posted_request>(shape.entries());
   sq queue;
 
-  explicit made_queue(bool atomics = true) {
+  /// Of a connection; `extended`: of an extended one.
+  explicit made_queue(bool atomics = true, bool extended = false) {
+    const std::uint64_t all = opcodes_of_a_connection(atomics) | opcodes_of_memory_management() |
+                              opcodes_of_masked_atomics() | opcode_bit(wqe_opcode::send_inval);
     EXPECT_TRUE(queue
                     .open({memory.region(shape.bytes()), shape, slots.data(), doorbells.region(),
-                           qpn, 4, 100, 1u << 20, opcodes_of_a_connection(atomics)})
+                           qpn, 4, 100, 1u << 20, extended ? opcodes_of_xrc(all) : all})
                     .ok());
     queue.accept(true);
   }
@@ -45,6 +54,7 @@ struct any_request {
   send_request as_known_at_run_time;
   data_list list;
   inline_data bytes;
+  bool extended = false;
 
   template <class Request>
   status post(sq& queue, Request r) const {
@@ -55,10 +65,18 @@ struct any_request {
               (from.fence ? request_flags::fence : request_flags::none);
     if constexpr (requires { r.remote; }) r.remote = {from.remote_address, from.rkey};
     if constexpr (requires { r.immediate; }) r.immediate = from.immediate;
+    if constexpr (requires { r.invalidated; }) r.invalidated = from.rkey;
     if constexpr (requires { r.data.lkey; }) r.data = list.first[0];
     if constexpr (requires { r.data.count; }) r.data = list;
     if constexpr (requires { r.data.from; }) r.data = bytes;
-    return queue.post(r);
+    if constexpr (requires { r.operand; }) r.operand = from.swap_or_add;
+    if constexpr (requires { r.compare; }) r.compare = from.compare;
+    if constexpr (requires { r.operand_mask; }) {
+      r.operand_mask = from.swap_or_add_mask;
+      r.compare_mask = from.compare_mask;
+    }
+    if constexpr (requires { r.boundaries; }) r.boundaries = from.swap_or_add_mask;
+    return extended ? queue.post(xrc<Request>{r, from.remote_srqn}) : queue.post(r);
   }
   template <template <class> class Of>
   status post_as(sq& queue) const {
@@ -79,20 +97,31 @@ struct any_request {
       case send_opcode::rdma_read:
         return list.count == 1 ? post(queue, rdma_read{}) : post(queue, rdma_read_list{});
       case send_opcode::compare_and_swap:
-        return post(queue, compare_and_swap{.operand = r.swap_or_add, .compare = r.compare});
+        return post(queue, compare_and_swap{});
       case send_opcode::fetch_and_add:
-        return post(queue, fetch_and_add{.operand = r.swap_or_add});
+        return post(queue, fetch_and_add{});
       case send_opcode::nop:
         return post(queue, nop{});
+      case send_opcode::masked_compare_and_swap:
+        return post(queue, masked_compare_and_swap{});
+      case send_opcode::masked_fetch_and_add:
+        return post(queue, masked_fetch_and_add{});
+      case send_opcode::send_with_invalidate:
+        return post_as<send_with_invalidate_of>(queue);
+      case send_opcode::fast_register:
+        return post(queue, fast_register{.memory = *r.memory});
+      case send_opcode::local_invalidate:
+        return post(queue, local_invalidate{.memory = {r.rkey}});
     }
     return driver_error::unsupported;
   }
 };
 
-TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
+/// `least`: so many of 20000 are posted.
+void expect_the_same_bytes(bool extended, unsigned least) {
   std::mt19937_64 random(20261123);
   const auto below = [&random](std::uint64_t most) { return random() % most; };
-  made_queue typed, known_at_run_time;
+  made_queue typed(true, extended), known_at_run_time(true, extended);
   std::vector<std::byte> bytes(128);
   for (std::byte& b : bytes) b = static_cast<std::byte>(random());
   unsigned posted = 0, refused = 0;
@@ -105,7 +134,7 @@ TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
     any_request any;
     send_request& r = any.as_known_at_run_time;
     r = {.wr_id = random(),
-         .opcode = static_cast<send_opcode>(below(8)),
+         .opcode = static_cast<send_opcode>(below(13)),
          .signaled = below(2) == 0,
          .solicited = below(2) == 0,
          .fence = below(2) == 0,
@@ -113,13 +142,26 @@ TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
          .rkey = static_cast<std::uint32_t>(random()),
          .remote_address = random(),
          .swap_or_add = random(),
-         .compare = random()};
-    const bool atomic =
-        r.opcode == send_opcode::compare_and_swap || r.opcode == send_opcode::fetch_and_add;
+         .compare = random(),
+         .swap_or_add_mask = random(),
+         .compare_mask = random(),
+         .remote_srqn = static_cast<std::uint32_t>(random() >> (below(8) == 0 ? 39 : 40))};
+    const bool atomic = r.opcode == send_opcode::compare_and_swap ||
+                        r.opcode == send_opcode::fetch_and_add ||
+                        r.opcode >= send_opcode::masked_compare_and_swap;
     if (atomic) list.resize(1);
-    if (r.opcode == send_opcode::nop) list.clear();
-    if (!atomic && r.opcode != send_opcode::rdma_read && r.opcode != send_opcode::nop &&
-        below(3) == 0) {
+    const bool no_data = r.opcode == send_opcode::nop || r.opcode == send_opcode::fast_register ||
+                         r.opcode == send_opcode::local_invalidate;
+    if (no_data) list.clear();
+    any.extended = extended && !no_data;
+    const registration memory{static_cast<std::uint32_t>(random()),
+                              random() << (below(8) == 0 ? 5 : 6),
+                              random(),
+                              random() >> below(64),
+                              static_cast<unsigned>(11 + below(22)),
+                              static_cast<registration_rights>(random() & every_right)};
+    r.memory = &memory;
+    if (!atomic && !no_data && r.opcode != send_opcode::rdma_read && below(3) == 0) {
       any.bytes = {bytes.data(), static_cast<std::uint32_t>(below(bytes.size()))};
       r.inline_bytes = any.bytes.from;
       r.inline_length = any.bytes.length;
@@ -136,8 +178,52 @@ TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
     for (made_queue* q : {&typed, &known_at_run_time})
       while (q->queue.outstanding() > 6) ASSERT_NE(q->queue.retire_oldest(), nullptr);
   }
-  EXPECT_GT(posted, 8'000u);
+  EXPECT_GT(posted, least);
   EXPECT_GT(refused, 2'000u);
+}
+
+TEST(requests_test, typed_requests_are_those_of_run_time_byte_for_byte) {
+  expect_the_same_bytes(false, 8'000);
+}
+TEST(requests_test, so_are_those_of_extended_connections) {
+  expect_the_same_bytes(true, 6'000);
+}
+
+TEST(requests_test, extended_connections_name_the_queue_that_is_meant) {
+  made_queue q(true, true);
+  const auto second_word = [&q](std::size_t n) {
+    return q.memory.read<wqe_ctrl>(n << q.shape.log_stride);
+  };
+  ASSERT_TRUE(q.queue.post(xrc<send>{{.data = {1, 2, 3}}, 0xabcdef}).ok());
+  EXPECT_EQ(second_word(0).get<&wqe_ctrl::remote_srqn>(), 0xabcdefu);
+  EXPECT_EQ(second_word(0).get<&wqe_ctrl::cq_update>(), wqe_completion::always);
+  ASSERT_TRUE(
+      q.queue.post(xrc<send_with_immediate>{{.data = {1, 0, 3}, .immediate = 7}, 0x123}).ok());
+  EXPECT_EQ(second_word(1).get<&wqe_ctrl::remote_srqn>(), 0x123u) << "of no bytes";
+  EXPECT_EQ(second_word(1).get<&wqe_ctrl::immediate>(), 7u);
+  EXPECT_EQ(second_word(1).get<&wqe_ctrl::ds>(), 1u);
+  const auto before = q.ring();
+  EXPECT_TRUE(q.queue.post(xrc<send>{{}, 0x1000000}).is(driver_error::bad_argument));
+  EXPECT_TRUE(q.queue.post(send{}).is(driver_error::unsupported)) << "names no queue";
+  EXPECT_TRUE(q.queue.post(xrc<local_invalidate>{}).is(driver_error::unsupported));
+  EXPECT_TRUE(q.queue.post({.remote_srqn = 0x1000000}).is(driver_error::bad_argument));
+  address peer;
+  EXPECT_TRUE(q.queue.post(send_datagram{.to = {&peer}}).is(driver_error::unsupported));
+  EXPECT_TRUE(q.queue.post({.to = &peer}).is(driver_error::unsupported));
+  EXPECT_EQ(q.ring(), before);
+  EXPECT_TRUE(q.queue.post(local_invalidate{}).ok()) << "is for nobody else";
+  made_queue plain;
+  EXPECT_TRUE(plain.queue.post(xrc<send>{}).is(driver_error::unsupported));
+}
+
+TEST(requests_test, a_masked_swap_needs_a_queue_with_room_for_it) {
+  made_queue q;
+  const sq_shape small = sq_shape_for(8, 1, 0).value();
+  EXPECT_TRUE(
+      q.queue
+          .open({q.memory.region(q.shape.bytes()), small, q.slots.data(), q.doorbells.region(), qpn,
+                 1, 0, 1u << 20, opcodes_of_a_connection(true) | opcodes_of_masked_atomics()})
+          .is(driver_error::bad_argument));
 }
 
 TEST(requests_test, what_the_device_has_not_is_refused) {

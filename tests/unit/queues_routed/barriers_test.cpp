@@ -10,6 +10,7 @@
 #include <freehca/firmware_cmds/cq.hpp>
 #include <freehca/queues/cq.hpp>
 #include <freehca/queues/eq.hpp>
+#include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/rq.hpp>
 #include <freehca/queues/sq.hpp>
 #include <freehca/queues/srq.hpp>
@@ -54,17 +55,19 @@ struct send_world {
         slots(shape.entries()),
         list(gather, {0x1111'2222'3333'4444, 0x55, 0x66}),
         payload(most_inline, std::byte{0x77}) {
-    EXPECT_TRUE(queue
-                    .open({{ring(), 0x1000, shape.bytes()},
-                           shape,
-                           slots.data(),
-                           {bytes_of(uar), 4096},
-                           7,
-                           gather,
-                           most_inline,
-                           1 << 30,
-                           datagrams ? opcodes_of_datagrams() : opcodes_of_a_connection(true)})
-                    .ok());
+    EXPECT_TRUE(
+        queue
+            .open({{ring(), 0x1000, shape.bytes()},
+                   shape,
+                   slots.data(),
+                   {bytes_of(uar), 4096},
+                   7,
+                   gather,
+                   most_inline,
+                   1 << 30,
+                   datagrams ? opcodes_of_datagrams()
+                             : opcodes_of_a_connection(true) | opcodes_of_memory_management()})
+            .ok());
     queue.accept(true);
     for (std::size_t i = 0; i < address_vector::bytes; ++i) peer.vector.data()[i] = std::byte{0x99};
     of_list = {.list = list.data(),
@@ -111,7 +114,7 @@ struct send_world {
       }
       if (!given && seen.word(bytes_of(uar) + uar::send_doorbell) != 0)
         return at_wqe(n, "the doorbell was rung, and it is not given away");
-      if (given && !same(seen, last, bytes_of(data), 8))
+      if (given && !same(seen, last, bytes_of(data), 64))
         return at_wqe(n, "given away, and the data to send are not there");
       for (std::uint32_t ahead = n + 1; given && ahead != n + 1 + shape.spare(); ++ahead)
         for (std::size_t block = wqe_basic_block; block < stride && ahead - first >= end - first;
@@ -125,7 +128,7 @@ struct send_world {
   store_buffer buffer;
   sq_shape shape;
   std::vector<std::uint64_t> words, uar = std::vector<std::uint64_t>(512),
-                                    data = std::vector<std::uint64_t>(1);
+                                    data = std::vector<std::uint64_t>(8);
   std::vector<posted_request> slots;
   std::vector<data_entry> list;
   std::vector<std::byte> payload;
@@ -134,12 +137,15 @@ struct send_world {
   sq queue;
   std::uint32_t first = 0;
 
-  std::string explore(const std::function<void()>& post, const trial& which, barrier_sites& sites) {
+  void watch_and_record() {
     buffer.watch(ring(), shape.bytes());
     buffer.watch(bytes_of(uar), 64);
-    buffer.watch(bytes_of(data), 8);
+    buffer.watch(bytes_of(data), 64);
     buffer.record();
-    dma::store_be64(bytes_of(data), 0xdada);
+  }
+  std::string explore(const std::function<void()>& post, const trial& which, barrier_sites& sites) {
+    watch_and_record();
+    dma::store_be64(bytes_of(data) + 56, 0xdada);
     post();
     EXPECT_EQ(queue.posted(), first + 2);
     const store_buffer::view last = buffer.last();
@@ -162,6 +168,77 @@ std::string requests_of_one_block(const trial& which, barrier_sites& sites) {
         w.queue.ring();
       },
       which, sites);
+}
+std::string registrations(const trial& which, barrier_sites& sites) {
+  send_world w(4, 1, 12, false);
+  const std::uint64_t pages[] = {0x3000, 0x9000, 0x5000};
+  const dma_region list{bytes_of(w.data), 0x40, 64};
+  return w.explore(
+      [&] {
+        EXPECT_TRUE(write_page_list(list, page_list(pages, 12, 0, 3 * 4096)).ok());
+        EXPECT_TRUE(w.queue
+                        .post(fast_register{.memory = {.key = 0x705,
+                                                       .page_list = list.device_address,
+                                                       .start = 0x1000,
+                                                       .length = 3 * 4096}})
+                        .ok());
+        EXPECT_TRUE(w.queue.post_and_ring(local_invalidate{.memory = {0x704}}).ok());
+      },
+      which, sites);
+}
+/// Two posts by BlueFlame, and one by a doorbell.
+std::string pushes(const trial& which, barrier_sites& sites) {
+  send_world w(4, 1, 12, false);
+  std::vector<std::uint64_t> page(16);  // a register of two halves of a block each
+  const std::byte* const half[] = {bytes_of(page), bytes_of(page) + wqe_basic_block};
+  blueflame by;
+  EXPECT_TRUE(by.open({bytes_of(page), 2 * wqe_basic_block}).ok());
+  w.buffer.watch_combining(half[0], 2 * wqe_basic_block);
+  w.watch_and_record();
+  const queues::rdma_write r{.remote = {0x1234, 5}, .data = {1, 2, 3}};
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(w.queue.post_and_push(by, r).ok());
+  EXPECT_TRUE(w.queue.post_and_ring(nop{}).ok());
+  EXPECT_EQ(w.queue.posted(), w.first + 3);
+  const store_buffer::view last = w.buffer.last();
+  sites.merge(barrier_sites(w.buffer.sites()));
+  const std::vector<std::byte> nothing(wqe_basic_block);
+  return w.buffer.explore(
+      [&](const store_buffer::view& seen) -> std::string {
+        for (unsigned n = 0; n < 2; ++n) {
+          if (std::memcmp(seen.at(half[n]), nothing.data(), nothing.size()) == 0) continue;
+          if (!same(seen, last, w.place(w.first + n), wqe_basic_block))
+            return at_wqe(w.first + n, "its copy has begun, and it does not stand in the ring");
+          if (n == 1 && !same(seen, last, half[0], wqe_basic_block))
+            return "the other half has been begun, and the copy before is not there";
+        }
+        if (seen.word(bytes_of(w.uar) + uar::send_doorbell) != 0 &&
+            !same(seen, last, half[1], wqe_basic_block))
+          return "a doorbell has passed a copy";
+        return {};
+      },
+      which);
+}
+/// Whatever doorbell comes next need not have a barrier of its own.
+std::string a_copy_and_a_doorbell(const trial& which, barrier_sites& sites) {
+  store_buffer buffer;
+  std::vector<std::uint64_t> page(16), uar_page(8), wqe(8, 0x1234);
+  blueflame by;
+  EXPECT_TRUE(by.open({bytes_of(page), 2 * wqe_basic_block}).ok());
+  buffer.watch_combining(bytes_of(page), 2 * wqe_basic_block);
+  buffer.watch(bytes_of(uar_page), 64);
+  buffer.record();
+  by.copy(bytes_of(wqe), wqe_basic_block);
+  mmio::write_32({bytes_of(uar_page), 64}, uar::send_doorbell, 1);
+  const store_buffer::view last = buffer.last();
+  sites.merge(barrier_sites(buffer.sites()));
+  return buffer.explore(
+      [&](const store_buffer::view& seen) -> std::string {
+        return seen.word(bytes_of(uar_page) + uar::send_doorbell) != 0 &&
+                       !same(seen, last, bytes_of(page), wqe_basic_block)
+                   ? "a doorbell has passed a copy"
+                   : "";
+      },
+      which);
 }
 std::string two(send_world& w, const send_request& first, const send_request& second,
                 const trial& which, barrier_sites& sites) {
@@ -754,6 +831,9 @@ struct scenario {
 };
 constexpr scenario scenarios[] = {
     {"requests of one block", requests_of_one_block},
+    {"registrations", registrations},
+    {"pushes by BlueFlame", pushes},
+    {"a copy and a doorbell", a_copy_and_a_doorbell},
     {"lists of several blocks", lists_of_several_blocks},
     {"inline data of several blocks", inline_data_of_several_blocks},
     {"datagrams of lists", datagrams_of_lists},

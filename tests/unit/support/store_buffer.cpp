@@ -42,6 +42,7 @@ bool barrier_orders(machine m, barrier::use which, access_kind before, access_ki
       case u::dma_store_to_dma_store:
       case u::dma_store_to_mmio_store:  // dmb oshst
         return !is_load(before) && !is_load(behind);
+      case u::dma_store_to_mmio_copy:
       case u::mmio_store_to_mmio_store:  // dsb st: nothing behind it begins before
         return !is_load(before);
       case u::dma_load_to_dma_load:
@@ -55,6 +56,7 @@ bool barrier_orders(machine m, barrier::use which, access_kind before, access_ki
     case u::dma_store_to_dma_store:
       return before == k::dma_store && behind == k::dma_store;
     case u::dma_store_to_mmio_store:
+    case u::dma_store_to_mmio_copy:
       return before == k::dma_store && behind == k::mmio_store;
     case u::mmio_store_to_mmio_store:
       return before == k::mmio_store && behind == k::mmio_store;
@@ -96,7 +98,11 @@ void store_buffer::hold(std::byte* to, const std::byte* from, std::size_t bytes,
   std::size_t each = is_word(to, bytes) || is_register(kind) ? bytes : bytes <= 64 ? 1 : 64;
   for (std::size_t at = 0; at < bytes; at += each) {
     each = std::min(each, bytes - at);
-    pieces_.push_back({to + at, std::vector<std::byte>(from + at, from + at + each), kind});
+    const bool combined = std::any_of(combining_.begin(), combining_.end(), [&](const extent& e) {
+      return overlap(e.host, e.bytes, to + at, each);
+    });
+    pieces_.push_back(
+        {to + at, std::vector<std::byte>(from + at, from + at + each), kind, combined});
   }
 }
 
@@ -141,7 +147,7 @@ std::vector<store_buffer::set> store_buffer::predecessors(const trial& which) co
       if (ahead[j][i]) continue;
       const piece &a = pieces_[i], &b = pieces_[j];
       bool first = overlap(a.to, a.bytes.size(), b.to, b.bytes.size()) ||
-                   always_ordered(which.target, a.kind, b.kind);
+                   (!a.combined && !b.combined && always_ordered(which.target, a.kind, b.kind));
       for (const passed& p : active)
         first = first || (p.ahead > i && p.ahead <= j &&
                           barrier_orders(which.target, p.which, a.kind, b.kind));

@@ -76,6 +76,12 @@ class store_buffer : public access_listener {
   using observer = std::function<std::string(const view&)>;
 
   void watch(const std::byte* host, std::size_t bytes) { watched_.push_back({host, bytes}); }
+  /// Registers that are mapped write-combining: their stores keep no order by themselves, on no
+  /// machine.
+  void watch_combining(const std::byte* host, std::size_t bytes) {
+    watch(host, bytes);
+    combining_.push_back({host, bytes});
+  }
   /// From here on stores are held; what is there is what the device saw before.
   void record();
   /// The memory that the driver has made, when all of it arrived.
@@ -103,6 +109,7 @@ class store_buffer : public access_listener {
     std::byte* to;
     std::vector<std::byte> bytes;
     access_kind kind;
+    bool combined;
   };
   struct passed {
     barrier::use which;
@@ -120,7 +127,7 @@ class store_buffer : public access_listener {
   std::vector<set> predecessors(const trial& which) const;
   view moment(const set& seen) const;
 
-  std::vector<extent> watched_;
+  std::vector<extent> watched_, combining_;
   view before_;
   std::vector<piece> pieces_;
   std::vector<passed> barriers_;

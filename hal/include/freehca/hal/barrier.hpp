@@ -13,6 +13,7 @@ enum class use {
   dma_store_to_dma_store,
   dma_load_to_dma_load,
   dma_store_to_mmio_store,
+  dma_store_to_mmio_copy,
   mmio_store_to_mmio_store,
   mmio_load_to_dma_load,
   dma_load_to_store,
@@ -64,6 +65,18 @@ namespace instruction {
   __asm__ __volatile__("" ::: "memory");
 #elif defined(__aarch64__)
   __asm__ __volatile__("dmb oshst" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence w,ow" ::: "memory");
+#endif
+}
+
+/// The same ahead of a copy through a write-combining mapping (BlueFlame), whose stores may else
+/// pass those to memory.
+[[gnu::always_inline]] inline void dma_store_to_mmio_copy() {
+#if defined(__x86_64__)
+  __asm__ __volatile__("sfence" ::: "memory");
+#elif defined(__aarch64__)
+  __asm__ __volatile__("dsb st" ::: "memory");
 #elif defined(__riscv)
   __asm__ __volatile__("fence w,ow" ::: "memory");
 #endif
@@ -126,6 +139,11 @@ inline void tell(use which, const char* file, unsigned line) {
                                                            unsigned line = __builtin_LINE()) {
   instruction::dma_store_to_mmio_store();
   tell(use::dma_store_to_mmio_store, file, line);
+}
+[[gnu::always_inline]] inline void dma_store_to_mmio_copy(const char* file = __builtin_FILE(),
+                                                          unsigned line = __builtin_LINE()) {
+  instruction::dma_store_to_mmio_copy();
+  tell(use::dma_store_to_mmio_copy, file, line);
 }
 [[gnu::always_inline]] inline void mmio_store_to_mmio_store(const char* file = __builtin_FILE(),
                                                             unsigned line = __builtin_LINE()) {

@@ -67,6 +67,10 @@ struct platform_operations {
   /// One line of text, and one structured record; may be null.
   void (*log)(void* context, severity level, const char* text) = nullptr;
   void (*trace)(void* context, const trace_record& record) = nullptr;
+
+  /// Is the second half of BAR 2, where BlueFlame pages are, mapped write-combining? Else BlueFlame
+  /// is not used.
+  bool combines_writes = false;
 };
 
 /// The port's table in the driver's size.

@@ -23,6 +23,7 @@ const platform_operations machine::operations = {
     .now = [](void* context) { return of(context).now_; },
     .log = nullptr,
     .trace = nullptr,
+    .combines_writes = true,
 };
 
 freehca::platform machine::platform() {

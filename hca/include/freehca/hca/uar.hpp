@@ -18,6 +18,13 @@ struct uar_page {
   std::uint32_t index = 0;  ///< what QP and CQ contexts name
   mmio_region doorbells;    ///< layouts::uar::send_doorbell, ::cq_doorbell
   mmio_region blueflame;    ///< no bytes: none
+
+  /// BlueFlame register number `i`, of 2^log_bytes bytes (capabilities::log_blueflame_bytes), for
+  /// queues::blueflame: one for each thread that posts. No bytes: there is none.
+  mmio_region blueflame_register(unsigned i, unsigned log_bytes) const {
+    const std::size_t each = std::size_t{1} << log_bytes;
+    return i < blueflame.bytes >> log_bytes ? blueflame.part(i * each, each) : mmio_region{};
+  }
 };
 
 /// Gives out the UAR pages of BAR 2. Pages that belong to EQ doorbells and to the firmware are

@@ -63,7 +63,11 @@ extern const queue_pair_service reliable_connection{
     .most_message_bytes = 0,
     .opcodes =
         [](const capabilities& can) {
-          return queues::opcodes_of_a_connection(can.has(dev_cap_flag::atomic));
+          return queues::opcodes_of_a_connection(can.has(dev_cap_flag::atomic)) |
+                 memory_opcodes(can) |
+                 (can.has(dev_cap_flag::atomic) ? queues::opcodes_of_masked_atomics() : 0) |
+                 (can.has(bmme_flag::remote_invalidate) ? queues::opcode_bit(wqe_opcode::send_inval)
+                                                        : 0);
         },
     .check = check,
     .fill = fill,

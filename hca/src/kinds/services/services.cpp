@@ -19,6 +19,12 @@ const queue_pair_service* service_of(qp_service code) {
 
 namespace services {
 
+std::uint64_t memory_opcodes(const capabilities& can) {
+  return can.has(bmme_flag::fast_register) && can.has(bmme_flag::local_invalidate)
+             ? queues::opcodes_of_memory_management()
+             : 0;
+}
+
 bool is_peer(const connection_attributes& a, const capabilities& can) {
   return mtu_bytes(a.path_mtu) != 0 && a.remote_qpn <= psn_mask && a.receive_psn <= psn_mask &&
          is_way(a.address, can, false);

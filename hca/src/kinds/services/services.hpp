@@ -18,6 +18,9 @@ extern const queue_pair_service unreliable_datagram;
 
 inline constexpr std::uint32_t psn_mask = 0xffffff;
 
+/// What the device can carry out of memory management.
+std::uint64_t memory_opcodes(const capabilities& can);
+
 /// What both services of connections ask of the transition to RTR.
 bool is_peer(const connection_attributes& a, const capabilities& can);
 void set_peer(layouts::image<layouts::qpc>& c, const connection_attributes& a,

@@ -36,7 +36,10 @@ extern const queue_pair_service unreliable_connection{
     .code = qp_service::uc,
     .header_bytes = queues::rdma_header_bytes,
     .most_message_bytes = 0,
-    .opcodes = [](const capabilities&) { return queues::opcodes_of_an_unreliable_connection(); },
+    .opcodes =
+        [](const capabilities& can) {
+          return queues::opcodes_of_an_unreliable_connection() | memory_opcodes(can);
+        },
     .check = check,
     .fill = fill,
 };

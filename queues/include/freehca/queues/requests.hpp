@@ -2,9 +2,11 @@
 // Copyright the freehca authors
 //
 // Work requests as types. The members of a request say which segments its WQE has: `remote` a
-// remote address segment, `to` a datagram segment, `operand` an atomic segment, `immediate` the
-// immediate of the control segment, `data` a data segment for each entry, or inline ones. A new
-// opcode is a new struct.
+// remote address segment, `to` a datagram segment, `operand` an atomic segment, `operand_mask` a
+// longer one (masked_atomics.hpp), `memory` a segment of memory management (memory_requests.hpp),
+// `immediate` the immediate of the control segment, `invalidated` the key in its place,
+// `remote_srqn` the queue beside it (xrc_requests.hpp), `data` a data segment for each entry, or
+// inline ones. A new opcode is a new struct.
 //
 // A request, its lists and its inline bytes are the caller's again when the post returns. The
 // memory that data entries name is the device's until the request completes.
@@ -61,9 +63,13 @@ enum class work_opcode : std::uint8_t {
   rdma_read,
   compare_and_swap,
   fetch_and_add,
+  masked_compare_and_swap,
+  masked_fetch_and_add,
   send,
   rdma_write,
   nop,
+  fast_register,
+  local_invalidate,
   receive,
   /// The byte count is of what was written, elsewhere than into the receive's buffer.
   receive_rdma_with_immediate,
@@ -97,6 +103,20 @@ struct send_with_immediate_of {
 using send_with_immediate = send_with_immediate_of<data_entry>;
 using send_with_immediate_list = send_with_immediate_of<data_list>;
 using send_with_immediate_inline = send_with_immediate_of<inline_data>;
+
+/// Also ends what a key of the receiver's opens: that of a region or of a window.
+template <class Data>
+struct send_with_invalidate_of {
+  static constexpr auto opcode = layouts::wqe_opcode::send_inval;
+  static constexpr auto completes_as = work_opcode::send;
+  std::uint64_t wr_id = 0;
+  Data data{};
+  std::uint32_t invalidated = 0;  ///< the receiver's key
+  request_flags flags = request_flags::signaled;
+};
+using send_with_invalidate = send_with_invalidate_of<data_entry>;
+using send_with_invalidate_list = send_with_invalidate_of<data_list>;
+using send_with_invalidate_inline = send_with_invalidate_of<inline_data>;
 
 /// Of a datagram queue: at most the path's MTU, and no part of a message.
 template <class Data>
@@ -174,6 +194,7 @@ constexpr Of<data_list> without_data(const Of<data_entry>& r) {
   if constexpr (requires { r.to; }) to.to = r.to;
   if constexpr (requires { r.remote; }) to.remote = r.remote;
   if constexpr (requires { r.immediate; }) to.immediate = r.immediate;
+  if constexpr (requires { r.invalidated; }) to.invalidated = r.invalidated;
   return to;
 }
 
@@ -214,10 +235,17 @@ constexpr std::uint64_t opcode_bit(layouts::wqe_opcode o) {
 constexpr std::uint64_t datagram_opcode_bit(layouts::wqe_opcode o) {
   return opcode_bit(o) << 32;
 }
+/// Of its form for an extended reliable connection, which names a shared receive queue. No queue
+/// has these beside those of datagrams, whose bits lie between them.
+inline constexpr unsigned first_xrc_bit = 39;
+constexpr std::uint64_t xrc_opcode_bit(layouts::wqe_opcode o) {
+  return opcode_bit(o) << first_xrc_bit;
+}
 /// The bit of the requests of a type.
 template <class Request>
 constexpr std::uint64_t request_bit() {
-  if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
+  if constexpr (requires(Request r) { r.remote_srqn; }) return xrc_opcode_bit(Request::opcode);
+  else if constexpr (requires(Request r) { r.to; }) return datagram_opcode_bit(Request::opcode);
   else return opcode_bit(Request::opcode);
 }
 

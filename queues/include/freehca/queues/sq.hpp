@@ -15,6 +15,8 @@
 #include <freehca/layouts/register_map.hpp>
 #include <freehca/layouts/wqe.hpp>
 
+#include <freehca/queues/blueflame.hpp>
+#include <freehca/queues/opcode_sets.hpp>
 #include <freehca/queues/requests.hpp>
 #include <freehca/queues/sq_shape.hpp>
 #include <freehca/queues/work_completion.hpp>
@@ -36,31 +38,6 @@ struct sq_resources {
   /// opcode_bit() and datagram_opcode_bit() of what the service has and the device offers.
   std::uint64_t opcodes = 0;
 };
-
-/// The opcodes of a reliable connection.
-constexpr std::uint64_t opcodes_of_a_connection(bool atomics) {
-  using o = layouts::wqe_opcode;
-  return opcode_bit(o::nop) | opcode_bit(o::send) | opcode_bit(o::send_imm) |
-         opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm) | opcode_bit(o::rdma_read) |
-         (atomics ? opcode_bit(o::atomic_cs) | opcode_bit(o::atomic_fa) : 0);
-}
-
-/// The opcodes of an unreliable connection: what needs no answer.
-constexpr std::uint64_t opcodes_of_an_unreliable_connection() {
-  using o = layouts::wqe_opcode;
-  return opcode_bit(o::nop) | opcode_bit(o::send) | opcode_bit(o::send_imm) |
-         opcode_bit(o::rdma_write) | opcode_bit(o::rdma_write_imm);
-}
-
-/// The opcodes of a datagram queue, each of whose sends says whom it is for.
-constexpr std::uint64_t opcodes_of_datagrams() {
-  using o = layouts::wqe_opcode;
-  return opcode_bit(o::nop) | datagram_opcode_bit(o::send) | datagram_opcode_bit(o::send_imm);
-}
-/// Does the data of the longest WQEs stand behind a datagram segment?
-constexpr bool has_datagrams(std::uint64_t opcodes) {
-  return opcodes >> 32 != 0;
-}
 
 /// The send queue of a queue pair. Issues no command. Requests complete in order; one that is not
 /// signaled is retired by a later completion. One owner thread, that of the CQ.
@@ -123,6 +100,14 @@ class sq {
     return posted;
   }
   status post_and_ring(const send_request& request) { return post_and_ring<send_request>(request); }
+
+  /// The same by BlueFlame, where it takes the request; else by a doorbell. It pays for a single
+  /// small request, on whose time somebody waits. Nothing that was posted before may be without
+  /// its ring(). `by`: of the UAR page that the queue pair was created with.
+  template <class Request>
+  [[gnu::always_inline]] status post_and_push(blueflame& by, const Request& request) {
+    return post_at(next_, 0, request, by);
+  }
 
   /// Posts and one ring() behind them, when the batch ends. Meanwhile the place in the ring is the
   /// batch's: cq::poll() is allowed, posting past it and a second batch are driver_error::busy.
@@ -198,12 +183,27 @@ class sq {
   [[gnu::always_inline]] status check(const Request& request, std::uint64_t& bytes,
                                       unsigned& entries) const;
   template <class Request>
-  [[gnu::always_inline]] status post_at(cursor& next, std::uint32_t asker, const Request& request);
+  [[gnu::always_inline]] status post_at(cursor& next, std::uint32_t asker, const Request& request) {
+    no_push none;
+    return post_at(next, asker, request, none);
+  }
+  /// `by`: what takes the WQE beside the ring, if anything: a blueflame, or no_push.
+  struct no_push {};
+  template <class Request, class By>
+  [[gnu::always_inline]] status post_at(cursor& next, std::uint32_t asker, const Request& request,
+                                        By& by);
   /// A request whose one entry has no bytes, or too many. Leaves in prepared_ where the next one
   /// goes.
   template <class Request>
   [[gnu::noinline, gnu::cold]] status post_empty(std::int32_t left, std::uint32_t asker,
                                                  const Request& request);
+  /// What a WQE that is copied to a register has more than others in its first word: whose it is,
+  /// and which; it stands in the ring just as in the copy. Of the request that was counted last.
+  std::uint64_t blueflame_head() const {
+    using l = layouts::wqe_ctrl_blueflame;
+    return layouts::in_word<&l::qpn>(doorbell_ >> layouts::send_doorbell{}.qpn.lo) |
+           layouts::in_word<&l::wqe_index>(static_cast<std::uint16_t>(head_ - 1));
+  }
   /// Where the request goes that has head_ posted ahead of it.
   cursor place(std::int32_t left) const {
     const std::uint32_t index = head_ & mask_;
@@ -243,6 +243,12 @@ inline status sq::check(const Request& r, std::uint64_t& bytes, unsigned& entrie
   if constexpr (requires { r.to; })
     if (r.to.at == nullptr || r.to.qpn > layouts::wqe_datagram{}.dqpn.mask()) [[unlikely]]
       return driver_error::bad_argument;
+  if constexpr (requires { r.remote_srqn; })
+    if (r.remote_srqn > layouts::wqe_ctrl{}.remote_srqn.mask()) [[unlikely]]
+      return driver_error::bad_argument;
+  if constexpr (requires { r.memory; })
+    if (!is_sound(r.memory)) [[unlikely]]
+      return driver_error::bad_argument;
   if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (std::is_same_v<data, data_entry>) {
@@ -275,9 +281,10 @@ status sq::post_empty(std::int32_t left, std::uint32_t asker, const Request& r) 
   return s;
 }
 
-template <class Request>
-inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
+template <class Request, class By>
+inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r, By& by) {
   using namespace layouts;
+  constexpr bool pushes = !std::is_same_v<By, no_push>;
   std::uint64_t bytes = 0;
   unsigned entries = 0;
   if (const status s = check(r, bytes, entries); !s.ok()) [[unlikely]]
@@ -286,6 +293,8 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
     if (r.data.length - 1u >= most_bytes_) [[unlikely]] {
       const status s = post_empty(next.left, asker, r);
       next = prepared_;
+      if constexpr (pushes)
+        if (s.ok()) ring();
       return s;
     }
   if (--next.left < 0) [[unlikely]] {
@@ -313,9 +322,16 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
     dma::store_be64(wqe + at + wqe_atomic{}.swap_add.offset, r.operand);
     std::uint64_t compare = 0;
     if constexpr (requires { r.compare; }) compare = r.compare;
+    if constexpr (requires { r.boundaries; }) compare = r.boundaries;
     dma::store_be64(wqe + at + wqe_atomic{}.compare.offset, compare);
-    at += wqe_atomic::bytes;
+    if constexpr (requires { r.operand_mask; })
+      store_masks(wqe + at, r.operand_mask, r.compare_mask);
+    at += requires {
+      r.operand_mask;
+    }
+    ? wqe_masked_atomic::bytes : wqe_atomic::bytes;
   }
+  if constexpr (requires { r.memory; }) at += store_memory(wqe + at, r.memory);
   if constexpr (requires { r.data; }) {
     using data = std::remove_cvref_t<decltype(r.data)>;
     if constexpr (std::is_same_v<data, data_entry>) {
@@ -327,14 +343,23 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r) {
       at = store_list(wqe, at, r.data, entries);
     }
   }
-  std::uint32_t immediate = 0;
-  if constexpr (requires { r.immediate; }) immediate = r.immediate;
-  give_away(wqe,
-            next.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
-                                 in_word<&wqe_ctrl::ds>(at / wqe_unit)),
-            r.flags, immediate);
+  std::uint64_t second = 0;
+  if constexpr (requires { r.immediate; }) second = in_word<&wqe_ctrl::immediate>(r.immediate);
+  if constexpr (requires { r.invalidated; }) second = in_word<&wqe_ctrl::immediate>(r.invalidated);
+  if constexpr (requires { r.remote_srqn; })
+    second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
+  if constexpr (requires { r.memory; }) second = in_word<&wqe_ctrl::strong_order>(1);
+  std::uint64_t first = in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(r.opcode)) |
+                        in_word<&wqe_ctrl::ds>(at / wqe_unit);
+  if constexpr (pushes)
+    if (by.takes(at)) first |= blueflame_head();
+  give_away(wqe, next.owner | swap_be(first), r.flags, second);
   next.at = wqe + stride_;
   next.slot = slot + 1;
+  if constexpr (pushes) {
+    if (by.takes(at)) by.copy(wqe, at);
+    else ring();
+  }
   return {};
 }
 

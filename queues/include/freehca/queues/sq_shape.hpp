@@ -53,25 +53,33 @@ constexpr std::size_t wqe_end_of_inline(std::size_t at, std::size_t length) {
   return (at + layouts::wqe_unit - 1) / layouts::wqe_unit * layouts::wqe_unit;
 }
 
+/// Bytes of an atomic request, and of the longest masked one.
+inline constexpr std::size_t atomic_wqe_bytes =
+    rdma_header_bytes + layouts::wqe_atomic::bytes + layouts::wqe_data::bytes;
+inline constexpr std::size_t masked_atomic_wqe_bytes =
+    rdma_header_bytes + layouts::wqe_masked_atomic::bytes + layouts::wqe_data::bytes;
+
 /// Bytes of the longest WQE with that many gather entries and inline bytes behind `header`, which
-/// is rdma_header_bytes of a connection or datagram_header_bytes; an atomic request fits always.
+/// is rdma_header_bytes of a connection or datagram_header_bytes. A request of `least` bytes fits
+/// always.
 constexpr std::size_t wqe_bytes_for(std::size_t gather, std::size_t inline_bytes,
-                                    std::size_t header = rdma_header_bytes) {
+                                    std::size_t header = rdma_header_bytes,
+                                    std::size_t least = atomic_wqe_bytes) {
   const std::size_t list = header + gather * layouts::wqe_data::bytes;
   const std::size_t data = wqe_end_of_inline(header, inline_bytes);
-  constexpr std::size_t atomic =
-      rdma_header_bytes + layouts::wqe_atomic::bytes + layouts::wqe_data::bytes;
-  return list > data ? (list > atomic ? list : atomic) : (data > atomic ? data : atomic);
+  const std::size_t longer = list > data ? list : data;
+  return longer > least ? longer : least;
 }
 
 /// The smallest shape that takes `requests` requests at once. driver_error::bad_argument: longer
 /// WQEs than the device has, or more than the 16-bit WQE counter tells apart.
 constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gather,
                                         std::size_t inline_bytes,
-                                        std::size_t header = rdma_header_bytes) {
+                                        std::size_t header = rdma_header_bytes,
+                                        std::size_t least = atomic_wqe_bytes) {
   if (gather > most_wqe_bytes || inline_bytes > most_wqe_bytes || requests > 0x8000)
     return status(driver_error::bad_argument);
-  const std::size_t wqe = wqe_bytes_for(gather, inline_bytes, header);
+  const std::size_t wqe = wqe_bytes_for(gather, inline_bytes, header, least);
   if (wqe > most_wqe_bytes) return status(driver_error::bad_argument);
   sq_shape shape;
   while ((std::size_t{1} << shape.log_stride) < wqe) ++shape.log_stride;
@@ -84,6 +92,8 @@ constexpr result<sq_shape> sq_shape_for(std::uint32_t requests, std::size_t gath
 static_assert(wqe_end_of_inline(32, 0) == 32 && wqe_end_of_inline(32, 28) == 64 &&
               wqe_end_of_inline(32, 29) == 80);
 static_assert(sq_shape_for(1, 2, 28).value() == sq_shape{6, 6});
+static_assert(
+    sq_shape_for(1, 1, 0, rdma_header_bytes, masked_atomic_wqe_bytes).value().log_stride == 7);
 static_assert(sq_shape_for(1, 0, 0, datagram_header_bytes).value().log_stride == 6 &&
               sq_shape_for(1, 4, 60, datagram_header_bytes).value().log_stride == 7 &&
               sq_shape_for(1, 4, 61, datagram_header_bytes).value().log_stride == 8);

@@ -10,6 +10,8 @@
 
 namespace freehca::queues {
 
+struct registration;
+
 /// What a send request asks for. `nop` does nothing but complete.
 enum class send_opcode : std::uint8_t {
   send,
@@ -20,6 +22,11 @@ enum class send_opcode : std::uint8_t {
   compare_and_swap,  ///< 8 bytes, atomic among this device's own atomics
   fetch_and_add,
   nop,
+  send_with_invalidate,
+  fast_register,
+  local_invalidate,
+  masked_compare_and_swap,
+  masked_fetch_and_add,
 };
 
 /// A request to a send queue. The lists are read while posting and are the caller's again
@@ -36,14 +43,18 @@ struct send_request {
   bool solicited = false;  ///< the receiver's completion wakes who waits for solicited ones
   bool fence = false;      ///< starts when earlier reads and atomics are done
   std::uint32_t immediate = 0;  ///< as a number; big-endian on the wire
-  std::uint32_t rkey = 0;
+  std::uint32_t rkey = 0;       ///< or the key to invalidate, here or there
   std::uint64_t remote_address = 0;
   std::uint64_t swap_or_add = 0;
   std::uint64_t compare = 0;
+  std::uint64_t swap_or_add_mask = 0;  ///< of masked ones; of an addition, where fields end
+  std::uint64_t compare_mask = 0;
   /// A send with an address is a datagram to `remote_qpn` there; other opcodes look at none.
   const address* to = nullptr;
   std::uint32_t remote_qpn = 0;
   std::uint32_t qkey = 0;
+  std::uint32_t remote_srqn = 0;         ///< of queues of extended connections; else not looked at
+  const registration* memory = nullptr;  ///< of fast_register (memory_requests.hpp)
 };
 
 /// A request to a receive queue: the buffer for one message.

@@ -33,6 +33,16 @@ inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
   dma::store_be64(to + l{}.rkey.offset, layouts::in_word<&l::rkey>(r.rkey));
 }
 
+/// What a masked atomic segment has more than one without masks.
+[[gnu::always_inline]] inline void store_masks(std::byte* to, std::uint64_t operand,
+                                               std::uint64_t compare) {
+  using l = layouts::wqe_masked_atomic;
+  static_assert(l{}.swap_add.offset == layouts::wqe_atomic{}.swap_add.offset &&
+                l{}.compare.offset == layouts::wqe_atomic{}.compare.offset);
+  dma::store_be64(to + l{}.swap_add_mask.offset, operand);
+  dma::store_be64(to + l{}.compare_mask.offset, compare);
+}
+
 /// A datagram segment, which ends with the first block: no stamp is in it.
 [[gnu::always_inline]] inline void store_datagram(std::byte* to, const datagram_destination& d) {
   using l = layouts::wqe_datagram;
@@ -150,13 +160,11 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
 }
 
 /// The control segment, whose first word gives the WQE to the device. `first`: that word as it
-/// stands in memory, but for what the flags say.
+/// stands in memory, but for what the flags say; `second`: the value of the other one, likewise.
 [[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint64_t first,
-                                             request_flags flags, std::uint32_t immediate) {
+                                             request_flags flags, std::uint64_t second) {
   using l = layouts::wqe_ctrl;
-  store_in_memory(
-      wqe + l{}.cq_update.offset,
-      in_second_word(flags) | layouts::swap_be(layouts::in_word<&l::immediate>(immediate)));
+  store_in_memory(wqe + l{}.cq_update.offset, in_second_word(flags) | layouts::swap_be(second));
   barrier::dma_store_to_dma_store();
   store_in_memory(wqe, first | in_first_word(flags));
 }

@@ -30,6 +30,7 @@ inline constexpr attribute_name<0x0404, std::uint32_t> sends;
 inline constexpr attribute_name<0x0405, srq_handle> shared;
 inline constexpr attribute_name<0x0406, std::uint32_t> gather;  ///< of one request, 1 unless told
 inline constexpr attribute_name<0x0407, std::uint32_t> inline_bytes;
+inline constexpr attribute_name<0x0408, bool> masked_atomics;  ///< false unless told
 
 // INIT
 inline constexpr attribute_name<0x0601, std::uint16_t> pkey_index;

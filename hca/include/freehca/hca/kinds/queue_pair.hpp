@@ -29,6 +29,9 @@ struct queue_pair_attributes {
   unsigned scatter = 1;
   std::uint32_t inline_bytes = 0;
   void* cookie = nullptr;  ///< comes with its events
+  /// Room for queues::masked_compare_and_swap, and leave to post masked atomics.
+  /// driver_error::unsupported: the device, or the service, has none.
+  bool masked_atomics = false;
 };
 
 /// What a transition needs; all of it may be given to each, and a service looks only at what it

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hca/kinds/fast_memory_region.hpp>
+
+#include <freehca/queues/memory_requests.hpp>
+
+namespace freehca {
+
+using namespace layouts;
+
+std::uint32_t fast_memory_region::next_key() {
+  device& adapter = owner->adapter();
+  return key = adapter.numbers().keys.next(number, adapter.capabilities().reserved_lkey);
+}
+
+status fast_memory_region::build(verbs& in, const attributes& a, creation<creating>& to) {
+  protection_domain* const domain = in.find(a.pd);
+  FREEHCA_TRY(verbs::usable(domain));
+  device& adapter = in.adapter();
+  if (!adapter.capabilities().has(bmme_flag::fast_register) ||
+      !adapter.capabilities().has(bmme_flag::local_invalidate))
+    return driver_error::unsupported;
+  if (a.most_pages == 0 || a.most_pages > queues::most_registered_pages)
+    return driver_error::bad_argument;
+  use(*domain);
+  FREEHCA_TRY(in.take_number(*this));
+  FREEHCA_TRY(in.take_translations(*this, a.most_pages));
+  to.command.aim(number);
+  // As Linux makes one (6.1 mr.c mlx4_mr_enable); what the region is comes with its registration.
+  image<mpt>& e = to.command.input = {};
+  e.set<&mpt::status>(mpt_status::free).set<&mpt::mio>(true).set<&mpt::region>(true);
+  e.set<&mpt::mem_key>(mpt_key_of(next_key())).set<&mpt::pd>(domain->number);
+  e.set<&mpt::enable_invalidate>(true)
+      .set<&mpt::remote_invalidate>(true)
+      .set<&mpt::fast_register_enable>(true)
+      .set<&mpt::remote_access_enable>(true);
+  e.set<&mpt::mtt_addr>(adapter.contexts().translation_offset(translations))
+      .set<&mpt::mtt_size>(a.most_pages);
+  return {};
+}
+
+}  // namespace freehca

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Requests that manage memory: a free region is given pages, rights and a key by its queue pair's
+// send queue, and loses them again, without a command.
+//
+// They are carried out in the order of the queue, before later requests begin. Invalidation waits
+// for earlier reads and atomics with request_flags::fence alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/hal/dma.hpp>
+#include <freehca/hal/page_list.hpp>
+#include <freehca/hal/status.hpp>
+#include <freehca/layouts/mtt.hpp>
+#include <freehca/layouts/word.hpp>
+#include <freehca/layouts/wqe.hpp>
+
+#include <freehca/queues/requests.hpp>
+
+namespace freehca::queues {
+
+/// What a registered region may be used for, besides being read locally; as the first word of the
+/// segment has it. Remote writes and atomics need `local_write` (IBTA vol. 1, 10.6.3.1).
+enum class registration_rights : std::uint64_t {
+  none = 0,
+  local_write = layouts::in_word<&layouts::wqe_fast_register::local_write>(1),
+  remote_read = layouts::in_word<&layouts::wqe_fast_register::remote_read>(1),
+  remote_write = layouts::in_word<&layouts::wqe_fast_register::remote_write>(1),
+  remote_atomic = layouts::in_word<&layouts::wqe_fast_register::atomic>(1),
+};
+constexpr registration_rights operator|(registration_rights a, registration_rights b) {
+  return static_cast<registration_rights>(static_cast<std::uint64_t>(a) |
+                                          static_cast<std::uint64_t>(b));
+}
+/// Have they any of `some`?
+constexpr bool has_any(registration_rights rights, registration_rights some) {
+  return (static_cast<std::uint64_t>(rights) & static_cast<std::uint64_t>(some)) != 0;
+}
+
+/// A page list begins at a multiple of this (Linux 6.1 hw/mlx4/mlx4_ib.h MLX4_MR_PAGES_ALIGN).
+inline constexpr std::size_t page_list_alignment = 64;
+/// The most pages of one registration; the device may take more, Linux asks for no more (6.1
+/// hw/mlx4/mlx4_ib.h MLX4_MAX_FAST_REG_PAGES).
+inline constexpr std::uint32_t most_registered_pages = 511;
+
+/// Bytes of the list of so many pages.
+constexpr std::size_t page_list_bytes(std::size_t pages) {
+  return (pages * layouts::mtt::bytes + page_list_alignment - 1) / page_list_alignment *
+         page_list_alignment;
+}
+
+/// Writes the list of a registration. `to` is the caller's, and the device's until the registration
+/// completes. driver_error::bad_argument: too little room, a list or a page that is not aligned, or
+/// too many pages.
+inline status write_page_list(const dma_region& to, const page_list& pages) {
+  const std::size_t count = pages.pages();
+  const std::uint64_t within = (std::uint64_t{1} << pages.log2_page_bytes()) - 1;
+  if (count > most_registered_pages || to.host == nullptr ||
+      to.device_address % page_list_alignment != 0 || to.bytes < page_list_bytes(count))
+    return driver_error::bad_argument;
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((pages.page(i) & within) != 0) return driver_error::bad_argument;
+    layouts::image<layouts::mtt> entry;
+    entry.set<&layouts::mtt::ptag>(pages.page(i)).set<&layouts::mtt::present>(true);
+    dma::store_be64(to.host + i * layouts::mtt::bytes,
+                    layouts::load_be<std::uint64_t>(entry.data()));
+  }
+  return {};
+}
+
+/// What a region becomes. The device takes the offset of the first byte in the first page from
+/// `start`, and the number of pages from `start` and `length`.
+struct registration {
+  std::uint32_t key = 0;        ///< the region's index, and a low byte that is used no more
+  std::uint64_t page_list = 0;  ///< device address of what write_page_list() wrote
+  std::uint64_t start = 0;      ///< how data entries and the peer count addresses
+  std::uint64_t length = 0;     ///< bytes
+  unsigned log2_page_bytes = 12;
+  registration_rights rights = registration_rights::none;
+};
+/// What a region ceases to be: free, until it is registered anew.
+struct invalidation {
+  std::uint32_t key = 0;
+};
+
+/// Is it one that any device could carry out? How many pages a region has room for, the device
+/// looks at itself.
+inline bool is_sound(const registration& r) {
+  using rights = registration_rights;
+  return r.page_list % page_list_alignment == 0 && r.length != 0 &&
+         r.start + (r.length - 1) >= r.start && r.log2_page_bytes >= 12 &&
+         r.log2_page_bytes <= layouts::wqe_fast_register{}.log_page_size.mask() &&
+         (has_any(r.rights, rights::local_write) ||
+          !has_any(r.rights, rights::remote_write | rights::remote_atomic));
+}
+inline bool is_sound(const invalidation&) {
+  return true;
+}
+
+/// Their segments, as Linux fills them (6.1 hw/mlx4/qp.c set_reg_seg, set_local_inv_seg); both end
+/// within the first block, where no stamp is. The number of bytes.
+inline std::uint32_t store_memory(std::byte* to, const registration& r) {
+  using l = layouts::wqe_fast_register;
+  static_assert(layouts::wqe_ctrl::bytes + l::bytes <= layouts::wqe_basic_block);
+  dma::store_be64(to, static_cast<std::uint64_t>(r.rights) | layouts::in_word<&l::local_read>(1) |
+                          layouts::in_word<&l::mem_key>(r.key));
+  dma::store_be64(to + l{}.page_list.offset, r.page_list);
+  dma::store_be64(to + l{}.start_address.offset, r.start);
+  dma::store_be64(to + l{}.length.offset, r.length);
+  dma::store_be64(to + l{}.first_byte_offset.offset,
+                  layouts::in_word<&l::log_page_size>(r.log2_page_bytes));
+  dma::store_be64(to + l{}.first_byte_offset.offset + 8, 0);
+  return l::bytes;
+}
+inline std::uint32_t store_memory(std::byte* to, const invalidation& i) {
+  using l = layouts::wqe_local_invalidate;
+  dma::clear(to, l::bytes);
+  dma::store_be64(to + l{}.mem_key.offset, layouts::in_word<&l::mem_key>(i.key));
+  return l::bytes;
+}
+
+/// Gives a free region (fast_memory_region) its pages. They are the device's until it is
+/// invalidated. One that breaks a rule completes with completion_status::window_bind.
+struct fast_register {
+  static constexpr auto opcode = layouts::wqe_opcode::fast_register;
+  static constexpr auto completes_as = work_opcode::fast_register;
+  std::uint64_t wr_id = 0;
+  registration memory{};
+  request_flags flags = request_flags::signaled;
+};
+
+/// Ends what a key opens. Once it has completed, nobody reads or writes the pages by this key.
+struct local_invalidate {
+  static constexpr auto opcode = layouts::wqe_opcode::local_invalidate;
+  static constexpr auto completes_as = work_opcode::local_invalidate;
+  std::uint64_t wr_id = 0;
+  invalidation memory{};
+  request_flags flags = request_flags::signaled;
+};
+
+}  // namespace freehca::queues
