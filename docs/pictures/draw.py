@@ -67,7 +67,10 @@ ROOMS = {
         1.8,
     ),
     "programs": (
-        ["examples/write_once", "examples/counting", "examples/many_tasks"],
+        [
+            *("examples/write_once", "examples/counting", "examples/many_tasks"),
+            *("examples/event_loop", "examples/raw_command", "examples/two_hosts"),
+        ],
         *("small examples", 0, 1),
     ),
     "examples/in_process": (["examples/in_process"], "its host", 2.9, 1.3),

@@ -19,6 +19,10 @@ class host {
   /// Sleeps until an interrupt or `deadline` on the platform's clock; 0: does not sleep. Tells the
   /// driver of interrupts.
   virtual void wait(std::uint64_t deadline) = 0;
+  /// For a program's own poll() or epoll: a file descriptor that can be read when wait(0) has
+  /// something to tell of, until that was called. It is the host's, and the same for its whole
+  /// life. -1: there is none.
+  virtual int descriptor() = 0;
   /// The platform knows that the device is lost, or wants it back.
   virtual bool lost() const { return false; }
 };

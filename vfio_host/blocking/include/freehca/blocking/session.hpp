@@ -58,14 +58,28 @@ class session {
   }
   /// Once around: polls, and sleeps until something can have changed.
   void turn() {
+    if (poll() == 0) host_->wait(adapter_.next_deadline());
+  }
+
+  /// For a program with a loop of its own, instead of wait() and turn(): it calls look() until that
+  /// gives 0, and then sleeps until descriptor() can be read, or until the adapter's
+  /// next_deadline(); when that is 0, it does not sleep.
+  int descriptor() { return host_->descriptor(); }
+  /// Hears of interrupts and polls, and does not sleep. Returns how much ended by that.
+  unsigned look() {
+    host_->wait(0);
+    return poll();
+  }
+
+ private:
+  unsigned poll() {
     if (host_->lost() && !told_) {
       told_ = true;
       adapter_.hardware().lost();
     }
-    if (adapter_.poll() == 0) host_->wait(adapter_.next_deadline());
+    return adapter_.poll();
   }
 
- private:
   struct alignas(16) unit {
     std::byte bytes[16];
   };
