@@ -60,12 +60,8 @@ ROOMS = {
     "hcactl": (["vfio_host/hcactl"], "the tool", 1.3, 1),
     "demo_in_process": (["examples/demo_in_process"], "driver and model", 4.25, 1),
     "bench": (["bench"], "measurements", 5.2, 1),
-    "verified_traffic": (
-        ["examples/verified_traffic"],
-        "traffic whose every byte is checked",
-        5,
-        1.8,
-    ),
+    "loopback_traffic": (["loopback_traffic"], "whose every byte is checked", 4.4, 1.3),
+    "description": (["vfio_host/description"], "an adapter in words", 5.8, 1),
     "programs": (
         [
             *("examples/write_once", "examples/counting", "examples/many_tasks"),

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include <freehca/blocking/host.hpp>
 #include <freehca/hal/clock.hpp>
-#include <freehca/in_process/machine.hpp>
+
+#include "in_process_host.hpp"
 
 namespace freehca::blocking {
 namespace {
@@ -29,43 +29,36 @@ std::uint64_t system_clock() {
                       static_cast<std::uint64_t>(t.tv_nsec));
 }
 
-/// Driver and adapter share one virtual clock, which moves only in wait(). It jumps to what comes
-/// next; for a program that sleeps by itself it moves with the system's.
-class in_process_host final : public host {
+/// Its clock jumps to what comes next; for a program that sleeps by itself it moves with the
+/// system's.
+class example_host final : public in_process_host {
  public:
-  explicit in_process_host(const std::string& name) : machine_(options_for(name)) {
+  explicit example_host(const std::string& name) : in_process_host(options_for(name)) {
     if (!is_cabled(name)) return;
     end_ = name == "right";
     ends_[*end_] = this;
-    machine_.on_link_send = [this](unsigned, const std::byte* from, std::size_t bytes) {
+    machine.on_link_send = [this](unsigned, const std::byte* from, std::size_t bytes) {
       sent_.emplace_back(from, from + bytes);
       return true;
     };
   }
-  ~in_process_host() override {
+  ~example_host() override {
     if (end_) ends_[*end_] = nullptr;
     if (ticks_ >= 0) close(ticks_);
-    for (const std::string& c : machine_.complaints()) std::fprintf(stderr, "%s\n", c.c_str());
-    if (!machine_.complaints().empty()) std::abort();
+    for (const std::string& c : machine.complaints()) std::fprintf(stderr, "%s\n", c.c_str());
+    if (!machine.complaints().empty()) std::abort();
   }
-  freehca::platform platform() override { return machine_.platform(); }
 
   void wait(std::uint64_t deadline) override {
-    const std::uint64_t began = machine_.time();
-    in_process_host* const other = end_ ? ends_[1 - *end_] : nullptr;
-    if (ticks_ >= 0 && deadline == 0) {
-      follow_the_system();
-    } else {
-      // Also for a driver that wants to look again at once some time passes. What crosses a cable
-      // must not be late.
-      constexpr std::uint64_t look = 200, flight = clock::microseconds(100);
-      std::uint64_t until = deadline == 0 ? began + look : deadline;
-      if (end_) until = std::min(until, began + flight);
-      machine_.step(until);
-    }
+    // What crosses a cable must not be late.
+    constexpr std::uint64_t flight = clock::microseconds(100);
+    const std::uint64_t began = machine.time();
+    if (ticks_ >= 0 && deadline == 0) follow_the_system();
+    else in_process_host::wait(end_ ? std::min(deadline, began + flight) : deadline);
+    example_host* const other = end_ ? ends_[1 - *end_] : nullptr;
     if (other == nullptr) return sent_.clear();
     carry_to(*other);
-    other->machine_.advance(machine_.time() - began);
+    other->machine.advance(machine.time() - began);
     other->carry_to(*this);
   }
 
@@ -91,25 +84,24 @@ class in_process_host final : public host {
     std::uint64_t ticks = 0;
     while (read(ticks_, &ticks, sizeof ticks) == sizeof ticks) continue;
     const std::uint64_t now = system_clock();
-    machine_.advance(now - std::exchange(looked_, now));
+    machine.advance(now - std::exchange(looked_, now));
   }
-  void carry_to(in_process_host& other) {
+  void carry_to(example_host& other) {
     for (const auto& bytes : std::exchange(sent_, {}))
-      other.machine_.adapter().link_receive(1, bytes.data(), bytes.size());
+      other.machine.adapter().link_receive(1, bytes.data(), bytes.size());
   }
 
-  static inline in_process_host* ends_[2] = {};
+  static inline example_host* ends_[2] = {};
   std::optional<unsigned> end_;               // of the cable
   std::vector<std::vector<std::byte>> sent_;  // into the cable
   int ticks_ = -1;
   std::uint64_t looked_ = 0;  // by the system's clock, with ticks
-  in_process::machine machine_;
 };
 
 }  // namespace
 
 std::unique_ptr<host> open_host(const std::string& pci_address, std::size_t, std::string& why) {
-  if (!pci_address.empty()) return std::make_unique<in_process_host>(pci_address);
+  if (!pci_address.empty()) return std::make_unique<example_host>(pci_address);
   why = "no address";
   return nullptr;
 }

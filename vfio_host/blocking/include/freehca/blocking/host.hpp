@@ -23,8 +23,11 @@ class host {
   /// something to tell of, until that was called. It is the host's, and the same for its whole
   /// life. -1: there is none.
   virtual int descriptor() = 0;
-  /// The platform knows that the device is lost, or wants it back.
+  /// The platform knows that the device is lost; or it wants the device back, and the program has
+  /// no other way to learn of that.
   virtual bool lost() const { return false; }
+  /// Whoever runs the program wants it to end: what is waited for is cancelled.
+  virtual bool interrupted() const { return false; }
 };
 
 /// Opens the adapter at a PCI address such as "0000:03:00.0", which vfio-pci has, for a driver that

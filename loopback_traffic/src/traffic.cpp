@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/verified_traffic/traffic.hpp>
+#include <freehca/loopback_traffic/traffic.hpp>
 
 #include <array>
 
@@ -8,7 +8,7 @@
 
 #include "loopback.hpp"
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 namespace {
 
 using queues::send_opcode;
@@ -187,10 +187,11 @@ std::size_t traffic_bytes() {
   return loopback::sides * scattered_memory::whole_pages(window * slot_bytes);
 }
 
-traffic_result run_traffic(session& driver, const traffic_options& options,
+traffic_result run_traffic(blocking::session& driver, traffic_memory& memory,
+                           const traffic_options& options,
                            const std::function<void(const tally&)>& progress) {
   traffic_result r;
-  loopback pair(driver, options);
+  loopback pair(driver, memory, options);
   r.outcome = pair.open(window * slot_bytes, window);
   r.mtu = pair.mtu();
   std::uint64_t number = 0;
@@ -211,4 +212,4 @@ traffic_result run_traffic(session& driver, const traffic_options& options,
   return r;
 }
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

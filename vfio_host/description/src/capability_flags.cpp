@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace freehca::verified_traffic {
+namespace freehca::description {
 namespace {
 
 template <class Flag>
@@ -132,4 +132,4 @@ std::vector<std::string> flag_names(const layouts::image<layouts::query_dev_cap>
   return names;
 }
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

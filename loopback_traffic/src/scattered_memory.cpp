@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/verified_traffic/scattered_memory.hpp>
+#include <freehca/loopback_traffic/scattered_memory.hpp>
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 
 namespace {
 
@@ -60,4 +60,13 @@ void scattered_memory::load(std::size_t offset, std::byte* to, std::size_t bytes
   }
 }
 
-}  // namespace freehca::verified_traffic
+result<scattered_memory*> traffic_memory::allocate(const platform& from, std::size_t bytes) {
+  all_.push_back(std::make_unique<scattered_memory>());
+  if (const status s = all_.back()->allocate(from, bytes, all_.size()); !s.ok()) {
+    all_.pop_back();
+    return s;
+  }
+  return all_.back().get();
+}
+
+}  // namespace freehca::loopback_traffic

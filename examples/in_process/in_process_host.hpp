@@ -4,14 +4,14 @@
 
 #include <cstdint>
 
+#include <freehca/blocking/host.hpp>
 #include <freehca/in_process/machine.hpp>
-#include <freehca/verified_traffic/session.hpp>
 
-namespace freehca::verified_traffic {
+namespace freehca::blocking {
 
-/// Surroundings with the modelled adapter in this very process. Driver and adapter share one
-/// virtual clock, which moves only here.
-class in_process_host : public surroundings {
+/// A host with the modelled adapter in this very process. Driver and adapter share one virtual
+/// clock, which moves only here.
+class in_process_host : public host {
  public:
   explicit in_process_host(const in_process::machine_options& options = {}) : machine(options) {}
   freehca::platform platform() override { return machine.platform(); }
@@ -20,9 +20,9 @@ class in_process_host : public surroundings {
     constexpr std::uint64_t look = 200;
     machine.step(deadline == 0 ? machine.time() + look : deadline);
   }
-  bool interrupted() const override { return false; }
+  int descriptor() override { return -1; }
 
   in_process::machine machine;
 };
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::blocking

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <freehca/verified_traffic/session.hpp>
+#include <freehca/blocking/session.hpp>
+#include <freehca/loopback_traffic/scattered_memory.hpp>
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 
 enum class transfer : std::uint8_t { send, rdma_write, rdma_write_with_immediate, rdma_read };
 const char* name_of(transfer t);
@@ -46,15 +47,17 @@ struct traffic_result {
   bool ok() const { return outcome.ok() && wrong.empty(); }
 };
 
-/// Bytes of memory that run_traffic() lets the device reach, beside session::dma_bytes().
+/// Bytes of memory that run_traffic() lets the device reach, beside device::dma_bytes().
 std::size_t traffic_bytes();
 
 /// Messages between two queue pairs of one port, which addresses itself by its LID: of RC sends,
 /// RDMA writes and RDMA reads, of UC sends and RDMA writes with immediate data, of UD sends; at
 /// sizes around everything that can go wrong: 0, 1, 63, 64, 65, MTU - 1, MTU, and where a message
 /// may have several packets MTU + 1, 64 KiB, 1 MiB. Each message has bytes of its own; the receiver
-/// checks them, the length, and the bytes around. The port must be active.
-traffic_result run_traffic(session& driver, const traffic_options& options,
+/// checks them, the length, and the bytes around. The port must be active. The session
+/// has every kind of object.
+traffic_result run_traffic(blocking::session& driver, traffic_memory& memory,
+                           const traffic_options& options,
                            const std::function<void(const tally&)>& progress = {});
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/verified_traffic/message.hpp>
-#include <freehca/verified_traffic/session.hpp>
-#include <freehca/verified_traffic/traffic.hpp>
+#include <freehca/hca/every_kind.hpp>
+#include <freehca/loopback_traffic/message.hpp>
+#include <freehca/loopback_traffic/traffic.hpp>
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 
 /// Two queue pairs of one port that reach each other, each with memory, a region over it, and a
 /// completion queue. Addresses of the regions count from 0. Side 0 asks, side 1 answers.
@@ -17,7 +17,8 @@ class loopback {
  public:
   static constexpr unsigned sides = 2;
 
-  loopback(session& in, const traffic_options& options) : session_(in), how_(options) {}
+  loopback(blocking::session& in, traffic_memory& memory, const traffic_options& options)
+      : session_(in), memory_(memory), how_(options) {}
 
   status open(std::size_t bytes, unsigned requests);
   /// Takes everything back, also what a failed open() left. Stops at the first error: what the
@@ -58,7 +59,11 @@ class loopback {
   template <class K>
   status destroy(handle<K>& h);
 
-  session& session_;
+  device& hca() const { return session_.adapter().hardware(); }
+  verbs& objects() const { return session_.adapter().objects(); }
+
+  blocking::session& session_;
+  traffic_memory& memory_;
   traffic_options how_;
   pd_handle domain_;
   srq_handle shared_;
@@ -68,4 +73,4 @@ class loopback {
   endpoint sides_[sides];
 };
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

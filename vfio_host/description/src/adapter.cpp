@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/description/adapter.hpp>
 
 #include <fmt/format.h>
 
-#include <freehca/hal/text.hpp>
-
-namespace freehca::verified_traffic {
+namespace freehca::description {
 namespace {
 
 std::string guid_text(std::uint64_t guid) {
@@ -51,12 +49,6 @@ std::uint64_t lent_context(const device_info& i) {
 }
 
 }  // namespace
-
-std::string words(status s) {
-  char text[160];
-  describe(s, text, sizeof text);
-  return text;
-}
 
 nlohmann::json to_json(const device& adapter) {
   const device_info i = adapter.info();
@@ -131,35 +123,4 @@ std::string to_text(const device& adapter) {
   return t + "\n";
 }
 
-nlohmann::json to_json(const traffic_result& r) {
-  nlohmann::json j = {{"ok", r.ok()},
-                      {"mtu", r.mtu},
-                      {"bytes", r.bytes},
-                      {"packets",
-                       {{"rc_send_packets", r.expected.sends},
-                        {"rc_write_packets", r.expected.writes},
-                        {"rc_read_requests", r.expected.read_requests},
-                        {"rc_read_responses", r.expected.read_responses}}}};
-  for (const tally& t : r.tallies)
-    j["messages"].push_back(
-        {{"kind", name_of(t.kind)}, {"bytes", t.bytes}, {"verified", t.messages}});
-  if (!r.outcome.ok()) j["error"] = words(r.outcome);
-  if (!r.wrong.empty()) j["wrong"] = r.wrong;
-  return j;
-}
-
-std::string to_text(const traffic_result& r) {
-  std::string t = fmt::format("traffic    {:<24} {:>10} {:>9}\n", "kind", "bytes", "verified");
-  for (const tally& l : r.tallies)
-    t += fmt::format("           {:<24} {:>10} {:>9}\n", name_of(l.kind), l.bytes, l.messages);
-  t += fmt::format(
-      "           {} bytes in all; packets at MTU {}: {} send, {} write, {} read requests, {} read "
-      "responses\n",
-      r.bytes, r.mtu, r.expected.sends, r.expected.writes, r.expected.read_requests,
-      r.expected.read_responses);
-  if (!r.outcome.ok()) t += "           ended: " + words(r.outcome) + "\n";
-  if (!r.wrong.empty()) t += "           WRONG: " + r.wrong + "\n";
-  return t;
-}
-
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include <freehca/verified_traffic/scattered_memory.hpp>
+#include <freehca/loopback_traffic/scattered_memory.hpp>
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 
 /// One message's place in a buffer: `bytes` bytes of payload at `offset`, with guard bytes before
 /// and behind.
@@ -27,4 +27,4 @@ struct message {
   std::string check(const scattered_memory& in) const;
 };
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/verified_traffic/message.hpp>
+#include <freehca/loopback_traffic/message.hpp>
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 namespace {
 
 constexpr std::size_t chunk = 4096;
@@ -68,4 +68,4 @@ std::string message::check(const scattered_memory& in) const {
   return {};
 }
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

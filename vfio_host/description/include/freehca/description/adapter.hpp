@@ -7,23 +7,17 @@
 #include <nlohmann/json.hpp>
 
 #include <freehca/hca/device.hpp>
-#include <freehca/verified_traffic/traffic.hpp>
 
-namespace freehca::verified_traffic {
-
-/// A status in words, with the names of steps, commands and budgets.
-std::string words(status s);
+namespace freehca::description {
 
 /// What the device is, what it can do, and what it has been lent. It has been brought up.
 nlohmann::json to_json(const device& adapter);
 /// {"limits": {...}, "reserved": {...}, "flags": [...]}: what it told in QUERY_DEV_CAP and
 /// QUERY_PORT, whatever less the driver makes of it.
 nlohmann::json to_json(const capabilities& of);
-nlohmann::json to_json(const traffic_result& result);
 
 /// The same for people: a few lines each, with a newline at the end.
 std::string to_text(const device& adapter);
 std::string to_text(const capabilities& of);
-std::string to_text(const traffic_result& result);
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

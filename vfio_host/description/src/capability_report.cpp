@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <freehca/description/adapter.hpp>
 #include <freehca/layouts/ib_types.hpp>
-#include <freehca/verified_traffic/report.hpp>
 
 #include "capability_flags.hpp"
 
-namespace freehca::verified_traffic {
+namespace freehca::description {
 namespace {
 
 struct figure {
@@ -123,4 +123,4 @@ std::string to_text(const capabilities& of) {
          lines("reserved", words_of(reserved(of)), ",") + lines("can do", flag_names(of.raw), "");
 }
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/verified_traffic/address_tables.hpp>
+#include <freehca/description/address_tables.hpp>
 
 #include <fmt/format.h>
 
-namespace freehca::verified_traffic {
+namespace freehca::description {
 namespace {
 
 constexpr unsigned gids_of_a_block = 8, pkeys_of_a_block = 32;
 
-status read_port(session& driver, const port_attributes& port, port_tables& to) {
-  channel& commands = driver.adapter().commands();
+using waiting = std::function<status(operation&)>;
+
+status read_port(channel& commands, const waiting& wait, const port_attributes& port,
+                 port_tables& to) {
   for (unsigned block = 0; to.gids.size() < port.gid_table_length; ++block) {
     guid_query q;
     q.start(commands, to.port, block);
-    FREEHCA_TRY(driver.await(q));
+    FREEHCA_TRY(wait(q));
     for (unsigned i = 0; i < gids_of_a_block; ++i)
       to.gids.push_back(q.guid(i) == 0 ? gid{} : gid_of(port.subnet_prefix, q.guid(i)));
   }
@@ -22,7 +24,7 @@ status read_port(session& driver, const port_attributes& port, port_tables& to) 
   for (unsigned block = 0; to.pkeys.size() < port.pkey_table_length; ++block) {
     pkey_query q;
     q.start(commands, to.port, block);
-    FREEHCA_TRY(driver.await(q));
+    FREEHCA_TRY(wait(q));
     for (unsigned i = 0; i < pkeys_of_a_block; ++i) to.pkeys.push_back(q.pkey(i));
   }
   to.pkeys.resize(port.pkey_table_length);
@@ -67,13 +69,13 @@ std::string line_of(const std::vector<T>& table) {
 
 }  // namespace
 
-status read_address_tables(session& driver, std::vector<port_tables>& to) {
+status read_address_tables(device& adapter, const waiting& wait, std::vector<port_tables>& to) {
   to.clear();
-  const device_info i = driver.adapter().info();
+  const device_info i = adapter.info();
   for (unsigned p = 1; p <= i.ports; ++p) {
     if (i.port[p - 1].link_layer != layouts::port_type::ib) continue;
     to.push_back({.port = p, .gids = {}, .pkeys = {}});
-    FREEHCA_TRY(read_port(driver, i.port[p - 1], to.back()));
+    FREEHCA_TRY(read_port(adapter.commands(), wait, i.port[p - 1], to.back()));
   }
   return {};
 }
@@ -93,4 +95,4 @@ std::string to_text(const std::vector<port_tables>& of) {
   return text;
 }
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

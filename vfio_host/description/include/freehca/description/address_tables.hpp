@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include <freehca/verified_traffic/session.hpp>
+#include <freehca/hca/device.hpp>
 
-namespace freehca::verified_traffic {
+namespace freehca::description {
 
 /// The tables of a port that addresses are made of: all places, those that hold nothing (zero) as
 /// well.
@@ -21,8 +22,9 @@ struct port_tables {
 };
 
 /// Reads those of all InfiniBand ports, eight GIDs or 32 P_Keys by each datagram to the port's own
-/// agent. The session is up.
-status read_address_tables(session& driver, std::vector<port_tables>& to);
+/// agent. The device is up; `wait` drives it until the operation is done, and gives its outcome.
+status read_address_tables(device& adapter, const std::function<status(operation&)>& wait,
+                           std::vector<port_tables>& to);
 
 /// [{"port": 1, "gids": {"0": "fe80::..."}, "pkeys": {"0": "0xffff"}}]: the places that hold
 /// something.
@@ -30,4 +32,4 @@ nlohmann::json to_json(const std::vector<port_tables>& of);
 /// The same for people, a few lines with a newline at the end.
 std::string to_text(const std::vector<port_tables>& of);
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

@@ -4,12 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <freehca/hal/page_list.hpp>
 #include <freehca/hal/platform.hpp>
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 
 /// Memory whose pages are in a shuffled order: no two neighbours of the buffer are neighbours for
 /// the device, so that whoever forgets a translation is found out. Gives its block back when it
@@ -47,4 +48,15 @@ class scattered_memory {
   std::vector<std::uint64_t> addresses_;
 };
 
-}  // namespace freehca::verified_traffic
+/// Memory of traffic, which outlives it: an operation that failed may have left the device with it.
+/// It goes when the device has been taken down or closed, and the platform is still there.
+class traffic_memory {
+ public:
+  /// Lives as long as this. Outcomes as of platform_operations::allocate_dma.
+  result<scattered_memory*> allocate(const platform& from, std::size_t bytes);
+
+ private:
+  std::vector<std::unique_ptr<scattered_memory>> all_;
+};
+
+}  // namespace freehca::loopback_traffic
