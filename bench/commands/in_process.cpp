@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/blocking/words.hpp>
 
 #include "connecting.hpp"
 #include "rig.hpp"
@@ -57,7 +57,7 @@ double measure(const adapter_options& made, const connecting_options& how, doubl
   const connecting_result r = connect_on(made, how);
   if (!r.outcome.ok()) {
     fmt::print(stderr, "bench: {} queue pairs could not be connected: {}\n", how.queue_pairs,
-               verified_traffic::words(r.outcome));
+               blocking::words(r.outcome));
     return 0;
   }
   const double seconds = static_cast<double>(r.nanoseconds) / 1e9;

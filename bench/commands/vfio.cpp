@@ -7,30 +7,30 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <host.hpp>
 #include <nlohmann/json.hpp>
 
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/blocking/words.hpp>
+#include <freehca/vfio_host/vfio_device.hpp>
 
 #include "budgets.hpp"
 #include "connecting.hpp"
+#include "over_vfio.hpp"
 
 namespace {
 
 using namespace freehca;
-using verified_traffic::session;
 using vfio_host::vfio_device;
 
-status connect_in(session& s, const bench::connecting_options& how, bench::connecting_result& r) {
-  FREEHCA_TRY(s.open(false));
+status connect_in(bench::vfio_rig& s, const bench::connecting_options& how,
+                  bench::connecting_result& r) {
   FREEHCA_TRY(s.bring_up());
-  const auto domain = s.objects().create<protection_domain>();
+  const auto domain = s.objects.create<protection_domain>();
   if (!domain.ok()) return domain.error();
   create_completion_queue c;
-  c.start(s.objects(), {.entries = 64});
+  c.start(s.objects, {.entries = 64});
   FREEHCA_TRY(s.await(c));
-  r = connect_queue_pairs({.adapter = s.adapter(),
-                           .objects = s.objects(),
+  r = connect_queue_pairs({.adapter = s.adapter,
+                           .objects = s.objects,
                            .domain = domain.value(),
                            .completions = c.made(),
                            .now = vfio_device::clock,
@@ -42,9 +42,9 @@ status connect_in(session& s, const bench::connecting_options& how, bench::conne
                           how);
   FREEHCA_TRY(r.outcome);
   destroy_completion_queue d;
-  d.start(s.objects(), c.made());
+  d.start(s.objects, c.made());
   FREEHCA_TRY(s.await(d));
-  return s.objects().destroy(domain.value());
+  return s.objects.destroy(domain.value());
 }
 
 int fail(const std::string& why) {
@@ -64,21 +64,14 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1u, 4096u));
   CLI11_PARSE(app, argc, argv);
 
-  const auto parsed = vfio_host::parse_pci_address(address);
-  if (!parsed) return fail(parsed.error().message);
-  const auto function = vfio_host::sysfs{}.read(*parsed);
-  if (!function) return fail(function.error().message);
-  const verified_traffic::session_options size{bench::budget_for(how.queue_pairs),
-                                               bench::objects_for(how.queue_pairs)};
-  auto opened = vfio_device::open(*function, session::dma_bytes(size));
-  if (!opened) return fail(opened.error().message);
-  hcactl::vfio_surroundings host(std::move(*opened));
-  session s(host, size);
+  bench::vfio_rig s(address, bench::budget_for(how.queue_pairs),
+                    bench::objects_for(how.queue_pairs));
+  if (!s.trouble().empty()) return fail(s.trouble());
   bench::connecting_result r;
   status outcome = connect_in(s, how, r);
   const status down = s.tear_down();
   if (outcome.ok()) outcome = down;
-  if (!outcome.ok()) return fail(verified_traffic::words(outcome));
+  if (!outcome.ok()) return fail(blocking::words(outcome));
   const double seconds = static_cast<double>(r.nanoseconds) / 1e9;
   fmt::print("{}\n", nlohmann::json{{"driver", "freehca"},
                                     {"queue_pairs", how.queue_pairs},

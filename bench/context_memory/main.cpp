@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/blocking/words.hpp>
 
 #include "churn.hpp"
 
@@ -33,8 +33,7 @@ bool show(const churn_options& how) {
   fmt::print("  lent for nothing     {} pages at most, at {} samples; {} are allowed\n",
              r.most_unneeded, r.samples, r.unneeded_bound);
   fmt::print("  lent after the last  {} bytes\n", r.lent_after);
-  if (!r.outcome.ok())
-    fmt::print(stderr, "FAILED: {}\n", freehca::verified_traffic::words(r.outcome));
+  if (!r.outcome.ok()) fmt::print(stderr, "FAILED: {}\n", freehca::blocking::words(r.outcome));
   if (!r.wrong.empty()) fmt::print(stderr, "WRONG: {}\n", r.wrong);
   return r.outcome.ok() && r.wrong.empty();
 }

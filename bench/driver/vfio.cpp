@@ -11,26 +11,25 @@
 #include <string>
 #include <vector>
 
-#include <freehca/verified_traffic/address_tables.hpp>
-#include <freehca/verified_traffic/report.hpp>
-#include <host.hpp>
+#include <freehca/blocking/words.hpp>
+#include <freehca/description/address_tables.hpp>
+#include <freehca/loopback_traffic/scattered_memory.hpp>
 
 #include "counted.hpp"
+#include "over_vfio.hpp"
 
 namespace {
 
 using namespace freehca;
 using namespace freehca::bench;
 using namespace freehca::queues;
-using verified_traffic::scattered_memory;
-using verified_traffic::session;
-using vfio_host::vfio_device;
+using loopback_traffic::scattered_memory;
 
 constexpr std::uint32_t qkey = 0x1234;
 
 void need(status s, const char* what) {
   if (s.ok()) return;
-  std::fprintf(stderr, "bench: %s: %s\n", what, verified_traffic::words(s).c_str());
+  std::fprintf(stderr, "bench: %s: %s\n", what, blocking::words(s).c_str());
   std::exit(EXIT_FAILURE);
 }
 
@@ -87,29 +86,25 @@ template <class Queue>
 
 class measurement {
  public:
-  measurement(session& on, const idler& idle) : session_(on), idle_(idle) {}
+  measurement(vfio_rig& on, const idler& idle) : rig_(on), idle_(idle) {}
 
   void open() {
-    // With somebody to tell of completions, for the session has none.
-    need(objects().close(), "the session's objects");
-    const auto& how = session_.options();
-    const std::size_t bytes = verbs::storage_bytes(how.budget, how.objects);
+    // With somebody to tell of completions, for the rig has none.
+    need(objects().close(), "the rig's objects");
+    const std::size_t bytes = verbs::storage_bytes(rig_.budget, rig_.kinds);
     storage_ = new (std::align_val_t{16}) std::byte[bytes];
     verbs_events to;
     to.context = this;
     to.completion = [](void* self, cq_handle, void*) noexcept {
       ++static_cast<measurement*>(self)->told_;
     };
-    need(objects().open(session_.adapter(), how.budget, how.objects, storage_, bytes, to),
-         "objects");
+    need(objects().open(rig_.adapter, rig_.budget, rig_.kinds, storage_, bytes, to), "objects");
     const auto made = objects().create<protection_domain>();
     need(made.ok() ? status() : made.error(), "protection domain");
     domain_ = made.value();
-    const auto memory = session_.allocate_memory(region_bytes);
-    need(memory.ok() ? status() : memory.error(), "memory");
-    memory_ = memory.value();
+    need(memory_.allocate(rig_.adapter.platform(), region_bytes, 1), "memory");
     region_ = make<memory_region>({.pd = domain_,
-                                   .pages = memory_->pages(),
+                                   .pages = memory_.pages(),
                                    .access = {.local_write = true, .remote_write = true}});
     key_ = key_of(objects(), region_);
     sent_ = make<completion_queue>({.entries = 2 * ring});
@@ -173,7 +168,7 @@ class measurement {
                                                       const unsigned before = told_;
                                                       cq_of(sent_).arm();
                                                       count_posts(pair(q).send, writes_.data(), 1);
-                                                      while (told_ == before) session_.turn();
+                                                      while (told_ == before) rig_.turn();
                                                       count_polls(cq_of(sent_), done_, 1, 1);
                                                     },
                                                     [](unsigned) {})
@@ -198,7 +193,7 @@ class measurement {
   }
 
  private:
-  verbs& objects() { return session_.objects(); }
+  verbs& objects() { return rig_.objects; }
   cq& cq_of(cq_handle h) { return objects().find(h)->rings; }
   qp_rings& pair(qp_handle h) { return objects().find(h)->rings; }
 
@@ -206,14 +201,14 @@ class measurement {
   handle<Kind> make(const typename Kind::attributes& a) {
     create_object<Kind> c;
     c.start(objects(), a);
-    need(session_.await(c), "a creation");
+    need(rig_.await(c), "a creation");
     return c.made();
   }
   template <class Kind>
   void destroy(handle<Kind> h) {
     destroy_object<Kind> d;
     d.start(objects(), h);
-    need(session_.await(d), "a destruction");
+    need(rig_.await(d), "a destruction");
   }
 
   queue_pair_attributes of_size(std::uint32_t requests) const {
@@ -229,15 +224,15 @@ class measurement {
     connection_attributes a;
     a.remote_write = true;
     a.qkey = qkey;
-    a.path_mtu = session_.adapter().port(1).active_mtu;
+    a.path_mtu = rig_.adapter.port(1).active_mtu;
     a.remote_qpn = qpn_of(objects(), q);
     a.address.port = 1;
-    a.address.dlid = session_.adapter().port(1).lid;
+    a.address.dlid = rig_.adapter.port(1).lid;
     for (const auto to :
          {layouts::qp_state::init, layouts::qp_state::rtr, layouts::qp_state::rts}) {
       modify_queue_pair m;
       m.start(objects(), q, to, a);
-      need(session_.await(m), "a transition");
+      need(rig_.await(m), "a transition");
     }
     return q;
   }
@@ -288,7 +283,7 @@ class measurement {
     a.service = layouts::qp_service::ud;
     const qp_handle q = connected(make<queue_pair>(a));
     address_handle_attributes way{.pd = domain_};
-    way.address.dlid = session_.adapter().port(1).lid;
+    way.address.dlid = rig_.adapter.port(1).lid;
     const auto made = objects().create<address_handle>(way);
     need(made.ok() ? status() : made.error(), "address handle");
     for (send_datagram& d : datagrams_)
@@ -315,7 +310,7 @@ class measurement {
     alignas(4096) static std::byte memory[region_bytes];
     unknown_memory(memory);
     for (std::size_t i = 0; i < sizeof memory; i += 4096) memory[i] = std::byte{1};
-    const platform& host = session_.adapter().platform();
+    const platform& host = rig_.adapter.platform();
     std::array<dma_region, 64> mapped;
     std::array<mr_handle, 64> regions;
     const auto region_over = [&](const dma_region& block) {
@@ -357,12 +352,12 @@ class measurement {
     tell("deregister 1 MiB that stays registered", second.poll);
   }
 
-  session& session_;
+  vfio_rig& rig_;
   const idler& idle_;
   std::byte* storage_ = nullptr;
   unsigned told_ = 0;
   pd_handle domain_;
-  scattered_memory* memory_ = nullptr;
+  scattered_memory memory_;
   mr_handle region_;
   std::uint32_t key_ = 0;
   cq_handle sent_, received_;
@@ -391,34 +386,28 @@ int main(int argc, char** argv) {
   need_counted_clock();
   const idler idle;
   idle.need_idleness();
-  const auto parsed = vfio_host::parse_pci_address(argv[1]);
-  if (!parsed) return fail_with(parsed.error().message);
-  const auto function = vfio_host::sysfs{}.read(*parsed);
-  if (!function) return fail_with(function.error().message);
-  verified_traffic::session_options size;
-  size.budget.queue_bytes += std::size_t{4} << 20;
+  freehca::budget size;
+  size.queue_bytes += std::size_t{4} << 20;
 
   idle.go_on();
   const std::uint64_t began = idle.others();
-  auto opened = vfio_device::open(*function, session::dma_bytes(size) + 65 * region_bytes);
-  if (!opened) return fail_with(opened.error().message);
-  hcactl::vfio_surroundings host(std::move(*opened));
-  session s(host, size);
-  need(s.open(false), "open");
+  vfio_rig s(argv[1], size, every_kind(), 65 * region_bytes);
+  if (!s.trouble().empty()) return fail_with(s.trouble());
   need(s.bring_up(), "bring-up");
   const std::uint64_t alone = idle.others() - began;
-  if (!s.adapter().port(1).active() || !s.adapter().port(2).active())
+  if (!s.adapter.port(1).active() || !s.adapter.port(2).active())
     return fail_with("the ports are not active");
   tell("bring-up without tables", static_cast<double>(alone));
-  tell("bring-up without tables, commands",
-       static_cast<double>(s.adapter().info().commands_issued));
+  tell("bring-up without tables, commands", static_cast<double>(s.adapter.info().commands_issued));
   // As mlx4_ib does at once.
   const std::uint64_t before = idle.others();
-  std::vector<verified_traffic::port_tables> tables;
-  need(read_address_tables(s, tables), "the ports' tables");
+  std::vector<description::port_tables> tables;
+  need(description::read_address_tables(
+           s.adapter, [&s](operation& op) { return s.await(op); }, tables),
+       "the ports' tables");
   tell("bring-up", static_cast<double>(alone + idle.others() - before));
   idle.rest();
-  const device_info info = s.adapter().info();
+  const device_info info = s.adapter.info();
   tell("bring-up, commands", static_cast<double>(info.commands_issued));
   std::uint64_t context = 0;
   for (const std::uint64_t bytes : info.lent_context) context += bytes;

@@ -31,8 +31,8 @@ inline void connect_to_itself(ibv_qp* q, const ibv_port_attr& port) {
   rtr.ah_attr.dlid = port.lid;
   rtr.ah_attr.port_num = 1;
   move(rtr,
-       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-           IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+       IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+           IBV_QP_MIN_RNR_TIMER,
        "to RTR");
   ibv_qp_attr rts{};
   rts.qp_state = IBV_QPS_RTS;

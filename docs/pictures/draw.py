@@ -60,14 +60,13 @@ ROOMS = {
     "hcactl": (["vfio_host/hcactl"], "the tool", 1.3, 1),
     "demo_in_process": (["examples/demo_in_process"], "driver and model", 4.25, 1),
     "bench": (["bench"], "measurements", 5.2, 1),
-    "verified_traffic": (
-        ["examples/verified_traffic"],
-        "traffic whose every byte is checked",
-        5,
-        1.8,
-    ),
+    "loopback_traffic": (["loopback_traffic"], "whose every byte is checked", 4.4, 1.3),
+    "description": (["vfio_host/description"], "an adapter in words", 5.8, 1),
     "programs": (
-        ["examples/write_once", "examples/counting", "examples/many_tasks"],
+        [
+            *("examples/write_once", "examples/counting", "examples/many_tasks"),
+            *("examples/event_loop", "examples/raw_command", "examples/two_hosts"),
+        ],
         *("small examples", 0, 1),
     ),
     "examples/in_process": (["examples/in_process"], "its host", 2.9, 1.3),

@@ -10,14 +10,16 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/description/adapter.hpp>
+#include <freehca/hca/every_kind.hpp>
+#include <freehca/loopback_traffic/report.hpp>
 
-#include "in_process_host.hpp"
+#include <in_process_host.hpp>
 
 namespace {
 
 using namespace freehca;
-using namespace freehca::verified_traffic;
+using blocking::words;
 
 bool compare(const char* name, std::uint64_t driver, std::uint64_t model) {
   fmt::print("           {:<18} driver {:>8}, model {:>8}{}\n", name, driver, model,
@@ -27,19 +29,21 @@ bool compare(const char* name, std::uint64_t driver, std::uint64_t model) {
 
 int run(unsigned messages) {
   const auto began = std::chrono::steady_clock::now();
-  in_process_host host;
-  session s(host);
-  status outcome = s.open(false);
-  if (outcome.ok()) outcome = s.bring_up();
+  blocking::in_process_host host;
+  loopback_traffic::traffic_memory memory;
+  blocking::session s(host, {.budget = {}, .objects = every_kind()});
+  const device& hca = s.adapter().hardware();
+  status outcome = s.open();
+  if (outcome.ok()) outcome = s.wait(s.adapter().bring_up());
   if (!outcome.ok()) {
-    fmt::print(stderr, "bring-up failed at {}: {}\n", name_of(s.adapter().failure().step),
-               words(s.adapter().failure().cause));
+    fmt::print(stderr, "bring-up failed at {}: {}\n", name_of(hca.failure().step),
+               words(hca.failure().cause));
     static_cast<void>(s.tear_down());
     return EXIT_FAILURE;
   }
-  fmt::print("{}", to_text(s.adapter()));
-  const traffic_result r = run_traffic(s, {.port = 1, .messages = messages});
-  fmt::print("{}", to_text(r));
+  fmt::print("{}", description::to_text(hca));
+  const auto r = loopback_traffic::run_traffic(s, memory, {.port = 1, .messages = messages});
+  fmt::print("{}", loopback_traffic::to_text(r));
   bool good = r.ok();
   const auto counter = [&](const char* name) { return host.machine.counter(name); };
   fmt::print("counts\n");
@@ -47,9 +51,9 @@ int run(unsigned messages) {
   good &= compare("write packets", r.expected.writes, counter("rc_write_packets"));
   good &= compare("read requests", r.expected.read_requests, counter("rc_read_requests"));
   good &= compare("read responses", r.expected.read_responses, counter("rc_read_responses"));
-  good &= compare("commands", s.adapter().info().commands_issued, counter("commands"));
+  good &= compare("commands", hca.info().commands_issued, counter("commands"));
   outcome = s.tear_down();
-  const device_holdings left = s.adapter().holdings();
+  const device_holdings left = hca.holdings();
   good &= outcome.ok() && left.none() && counter("complaints") == 0;
   fmt::print(
       "teardown   {}, {} pages, {} mappings, {} numbers left; the model complained {} times\n",

@@ -2,38 +2,106 @@
 // Copyright the freehca authors
 //
 // The modelled adapter in place of one over VFIO: a program for the latter that is linked with this
-// runs without hardware, QEMU or privileges.
+// runs without hardware, QEMU or privileges. Any address is an adapter of its own; "left" and
+// "right" are cabled, port 1 to port 1, and nobody manages their subnet.
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <utility>
+#include <vector>
 
-#include <freehca/blocking/host.hpp>
-#include <freehca/in_process/machine.hpp>
+#include <freehca/hal/clock.hpp>
+
+#include "in_process_host.hpp"
 
 namespace freehca::blocking {
 namespace {
 
-class in_process_host final : public host {
+std::uint64_t system_clock() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return clock::after(clock::seconds(static_cast<std::uint64_t>(t.tv_sec)),
+                      static_cast<std::uint64_t>(t.tv_nsec));
+}
+
+/// Its clock jumps to what comes next; for a program that sleeps by itself it moves with the
+/// system's.
+class example_host final : public in_process_host {
  public:
-  ~in_process_host() override {
-    for (const std::string& c : machine_.complaints()) std::fprintf(stderr, "%s\n", c.c_str());
-    if (!machine_.complaints().empty()) std::abort();
+  explicit example_host(const std::string& name) : in_process_host(options_for(name)) {
+    if (!is_cabled(name)) return;
+    end_ = name == "right";
+    ends_[*end_] = this;
+    machine.on_link_send = [this](unsigned, const std::byte* from, std::size_t bytes) {
+      sent_.emplace_back(from, from + bytes);
+      return true;
+    };
   }
-  freehca::platform platform() override { return machine_.platform(); }
-  /// Driver and adapter share one virtual clock, which moves only here: also for a driver that
-  /// wants to look again at once.
+  ~example_host() override {
+    if (end_) ends_[*end_] = nullptr;
+    if (ticks_ >= 0) close(ticks_);
+    for (const std::string& c : machine.complaints()) std::fprintf(stderr, "%s\n", c.c_str());
+    if (!machine.complaints().empty()) std::abort();
+  }
+
   void wait(std::uint64_t deadline) override {
-    constexpr std::uint64_t look = 200;
-    machine_.step(deadline == 0 ? machine_.time() + look : deadline);
+    // What crosses a cable must not be late.
+    constexpr std::uint64_t flight = clock::microseconds(100);
+    const std::uint64_t began = machine.time();
+    if (ticks_ >= 0 && deadline == 0) follow_the_system();
+    else in_process_host::wait(end_ ? std::min(deadline, began + flight) : deadline);
+    example_host* const other = end_ ? ends_[1 - *end_] : nullptr;
+    if (other == nullptr) return sent_.clear();
+    carry_to(*other);
+    other->machine.advance(machine.time() - began);
+    other->carry_to(*this);
+  }
+
+  /// Readable a thousand times a second: the model works when it is looked at.
+  int descriptor() override {
+    if (ticks_ >= 0) return ticks_;
+    ticks_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    constexpr itimerspec often{.it_interval = {0, 1'000'000}, .it_value = {0, 1'000'000}};
+    if (ticks_ >= 0) timerfd_settime(ticks_, 0, &often, nullptr);
+    looked_ = system_clock();
+    return ticks_;
   }
 
  private:
-  in_process::machine machine_;
+  static bool is_cabled(const std::string& name) { return name == "left" || name == "right"; }
+  static in_process::machine_options options_for(const std::string& name) {
+    in_process::machine_options how;
+    how.model.cable[0] = is_cabled(name);
+    if (name == "right") how.model.node_guid += 0x10;
+    return how;
+  }
+  void follow_the_system() {
+    std::uint64_t ticks = 0;
+    while (read(ticks_, &ticks, sizeof ticks) == sizeof ticks) continue;
+    const std::uint64_t now = system_clock();
+    machine.advance(now - std::exchange(looked_, now));
+  }
+  void carry_to(example_host& other) {
+    for (const auto& bytes : std::exchange(sent_, {}))
+      other.machine.adapter().link_receive(1, bytes.data(), bytes.size());
+  }
+
+  static inline example_host* ends_[2] = {};
+  std::optional<unsigned> end_;               // of the cable
+  std::vector<std::vector<std::byte>> sent_;  // into the cable
+  int ticks_ = -1;
+  std::uint64_t looked_ = 0;  // by the system's clock, with ticks
 };
 
 }  // namespace
 
 std::unique_ptr<host> open_host(const std::string& pci_address, std::size_t, std::string& why) {
-  if (!pci_address.empty()) return std::make_unique<in_process_host>();
+  if (!pci_address.empty()) return std::make_unique<example_host>(pci_address);
   why = "no address";
   return nullptr;
 }

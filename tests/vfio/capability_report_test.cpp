@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/description/adapter.hpp>
 
-namespace freehca::verified_traffic {
+namespace freehca::description {
 namespace {
 
 using dev_cap = layouts::query_dev_cap;
@@ -111,4 +111,4 @@ TEST(capability_report, text_has_all_that_json_has) {
 }
 
 }  // namespace
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // The check of the traffic finds what it is there to find.
-#include <freehca/verified_traffic/message.hpp>
+#include <freehca/loopback_traffic/message.hpp>
 
 #include <cstdlib>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 namespace {
 
 // Plain memory: the addresses are made up, and only their order matters.
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(sizes, message_test,
                          ::testing::Values(0, 1, 7, 8, 63, 64, 65, 4095, 4096, 4097, 65536));
 
 }  // namespace
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

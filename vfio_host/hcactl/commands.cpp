@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <freehca/verified_traffic/traffic.hpp>
-
 #include "host.hpp"
 #include "print.hpp"
 #include "verdict.hpp"
@@ -14,7 +12,7 @@
 namespace freehca::hcactl {
 namespace {
 
-using verified_traffic::session;
+using blocking::session;
 using vfio_host::outcome;
 using vfio_host::pci_function;
 
@@ -26,15 +24,21 @@ outcome<pci_function> find(const common_options& options) {
 
 // `more_bytes`: that the device is going to reach beside what the session needs.
 int with_session(const common_options& options, bool take_over, std::size_t more_bytes,
-                 const work& doing, const verified_traffic::session_options& size = {}) {
+                 const work& doing, const easy::sizes& size = usual_size()) {
   const auto function = find(options);
   if (!function) return report(function.error(), options.json);
-  auto device = vfio_host::vfio_device::open(*function, session::dma_bytes(size) + more_bytes);
+  auto device =
+      vfio_host::vfio_device::open(*function, device::dma_bytes(size.budget) + more_bytes);
   if (!device) return report(device.error(), options.json);
-  vfio_surroundings host(std::move(*device));
+  interruptible_host host(std::move(*device));
+  loopback_traffic::traffic_memory memory;
   session s(host, size);
-  workplace at{
-      .driver = s, .address = function->address.text(), .json = options.json, .verdict = {}};
+  workplace at{.driver = s,
+               .memory = memory,
+               .address = function->address.text(),
+               .json = options.json,
+               .wanted_back = [&host] { return host.wanted_back(); },
+               .verdict = {}};
   at.verdict = [&](status outcome, const char* task) {
     return verdict(host, s, outcome, task, at.address);
   };
@@ -86,7 +90,7 @@ int up(const common_options& options, const up_options& what) {
 }
 
 int ping(const common_options& options, const ping_options& traffic) {
-  return with_session(options, false, verified_traffic::traffic_bytes(),
+  return with_session(options, false, loopback_traffic::traffic_bytes(),
                       with_adapter([&traffic](workplace& at) { return move_data(at, traffic); }));
 }
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include <freehca/verified_traffic/session.hpp>
-#include <freehca/verified_traffic/traffic.hpp>
+#include <freehca/hca/every_kind.hpp>
+#include <freehca/loopback_traffic/traffic.hpp>
 
 namespace freehca::hcactl {
 
@@ -16,10 +16,15 @@ struct common_options {
   std::string sysfs = "/sys";  ///< tests bring their own
 };
 
-using ping_options = verified_traffic::traffic_options;
+using ping_options = loopback_traffic::traffic_options;
+
+/// How large the driver is made, as long as the user does not say.
+constexpr easy::sizes usual_size() {
+  return {.budget = {}, .objects = every_kind()};
+}
 
 struct up_options {
-  verified_traffic::session_options size;
+  easy::sizes size = usual_size();
   bool tables = false;  ///< reads the GID and P_Key tables
   bool hold = false;    ///< stays up until SIGINT or SIGTERM
 };

@@ -4,17 +4,17 @@
 
 #include <memory>
 
-#include <freehca/verified_traffic/session.hpp>
+#include <freehca/blocking/host.hpp>
 #include <freehca/vfio_host/vfio_device.hpp>
 
 #include "interruption.hpp"
 
 namespace freehca::hcactl {
 
-/// The driver's surroundings over VFIO.
-class vfio_surroundings final : public verified_traffic::surroundings {
+/// The driver's host over VFIO, which a signal interrupts.
+class interruptible_host final : public blocking::host {
  public:
-  explicit vfio_surroundings(std::unique_ptr<vfio_host::vfio_device> device)
+  explicit interruptible_host(std::unique_ptr<vfio_host::vfio_device> device)
       : device_(std::move(device)) {}
   freehca::platform platform() override { return device_->platform(); }
   void wait(std::uint64_t deadline) override {
@@ -22,7 +22,8 @@ class vfio_surroundings final : public verified_traffic::surroundings {
     device_->wait(deadline, interruption_.descriptor());
   }
   bool interrupted() const override { return interruption_.requested() || wanted_back(); }
-  bool wanted_back() const override { return device_->wanted_back(); }
+  int descriptor() override { return device_->descriptor(); }
+  bool wanted_back() const { return device_->wanted_back(); }
   bool lost() const override { return device_->failed(); }
   const vfio_host::vfio_device& device() const { return *device_; }
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <freehca/blocking/words.hpp>
 #include <freehca/layouts/opcode.hpp>
-#include <freehca/verified_traffic/report.hpp>
 
 #include "size.hpp"
 
@@ -16,16 +16,18 @@ namespace freehca::hcactl {
 using vfio_host::failure;
 using vfio_host::trouble;
 
-failure verdict(const vfio_surroundings& host, verified_traffic::session& driver, status s,
+failure verdict(const interruptible_host& host, blocking::session& driver, status s,
                 const char* doing, const std::string& address) {
+  const easy::sizes& size = driver.size();
   return verdict({.outcome = s,
-                  .failed = driver.adapter().failure(),
+                  .failed = driver.adapter().hardware().failure(),
                   .interrupted = host.interrupted(),
                   .wanted_back = host.wanted_back(),
                   .refusal = host.device().last_refusal(),
                   .locked_bytes = host.device().locked_bytes(),
-                  .memory_bytes = verified_traffic::session::memory_bytes(driver.options()),
-                  .sized = sized(driver.options().budget)},
+                  .memory_bytes = device::storage_bytes(size.budget) +
+                                  verbs::storage_bytes(size.budget, size.objects),
+                  .sized = sized(size.budget)},
                  doing, address);
 }
 
@@ -36,8 +38,8 @@ namespace {
 // operations in traffic; what the platform refused has a code of its own.
 std::string words(status cause) {
   if (cause.who() != origin::transport || cause.is(transport_error::refused) || cause.where() == 0)
-    return verified_traffic::words(cause);
-  return verified_traffic::words(cause.at(0)) + " at " +
+    return blocking::words(cause);
+  return blocking::words(cause.at(0)) + " at " +
          layouts::name_of(static_cast<layouts::opcode>(cause.where()));
 }
 

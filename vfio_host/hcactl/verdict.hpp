@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include <freehca/verified_traffic/traffic.hpp>
+#include <freehca/blocking/session.hpp>
 #include <freehca/vfio_host/failure.hpp>
 
 #include "host.hpp"
@@ -20,13 +20,13 @@ struct circumstances {
   bool wanted_back = false;      ///< the kernel wants the function back
   std::string refusal;           ///< what the operating system refused last
   std::size_t locked_bytes = 0;  ///< that have to be locked for the device
-  std::size_t memory_bytes = 0;  ///< that the driver takes for itself (session::memory_bytes)
+  std::size_t memory_bytes = 0;  ///< that the driver takes for itself for its tables
   bool sized = false;            ///< the user said how large tables are
 };
 
 /// What it means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
 vfio_host::failure verdict(const circumstances& of, const char* doing, const std::string& address);
-vfio_host::failure verdict(const vfio_surroundings& host, verified_traffic::session& driver,
-                           status s, const char* doing, const std::string& address);
+vfio_host::failure verdict(const interruptible_host& host, blocking::session& driver, status s,
+                           const char* doing, const std::string& address);
 
 }  // namespace freehca::hcactl

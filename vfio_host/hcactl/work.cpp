@@ -8,12 +8,34 @@
 
 #include <fmt/format.h>
 
-#include <freehca/verified_traffic/address_tables.hpp>
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/description/adapter.hpp>
+#include <freehca/description/address_tables.hpp>
+#include <freehca/loopback_traffic/report.hpp>
 
 #include "print.hpp"
 
 namespace freehca::hcactl {
+namespace {
+
+const device& hca(const workplace& at) {
+  return at.driver.adapter().hardware();
+}
+
+// The beginning of bring-up and its undoing: the device is reset, belongs to nobody, and is down.
+status reset(blocking::session& driver) {
+  const device& adapter = driver.adapter().hardware();
+  auto up = driver.adapter().bring_up();
+  for (bool enough = false; !up.done(); driver.turn()) {
+    if (enough || (adapter.step() <= bring_up_step::reset && !driver.host().interrupted()))
+      continue;
+    up.cancel();
+    enough = true;
+  }
+  const bool was_reset = adapter.info().resets != 0;
+  return was_reset && up.outcome().is(driver_error::cancelled) ? status() : up.outcome();
+}
+
+}  // namespace
 
 using vfio_host::failure;
 using vfio_host::trouble;
@@ -26,7 +48,7 @@ int run(workplace& at, bool take_over, const work& doing) {
   if (!found) why = found.error();
   const status down = at.driver.tear_down();
   if (!why && !down.ok()) why = at.verdict(down, "teardown");
-  if (const device_holdings left = at.driver.adapter().holdings(); !why && !left.none())
+  if (const device_holdings left = hca(at).holdings(); !why && !left.none())
     why = failure{trouble::system,
                   fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
                               "program",
@@ -39,7 +61,8 @@ int run(workplace& at, bool take_over, const work& doing) {
 
 work with_adapter(work doing) {
   return [doing = std::move(doing)](workplace& at) -> findings {
-    if (const status up = at.driver.bring_up(); !up.ok()) return at.verdict(up, "bring-up");
+    if (const status up = at.driver.wait(at.driver.adapter().bring_up()); !up.ok())
+      return at.verdict(up, "bring-up");
     return doing(at);
   };
 }
@@ -51,36 +74,37 @@ findings inform(workplace& at, nlohmann::json about) {
 }
 
 findings report_adapter(workplace& at) {
-  if (!at.json) fmt::print("{}", verified_traffic::to_text(at.driver.adapter()));
-  return verified_traffic::to_json(at.driver.adapter());
+  if (!at.json) fmt::print("{}", description::to_text(hca(at)));
+  return description::to_json(hca(at));
 }
 
 findings stay_up(workplace& at, const up_options& what) {
-  std::vector<verified_traffic::port_tables> tables;
+  std::vector<description::port_tables> tables;
   if (what.tables)
-    if (const status s = read_address_tables(at.driver, tables); !s.ok())
+    if (const status s = read_address_tables(
+            at.driver.adapter().hardware(), [&](operation& op) { return at.driver.wait(op); },
+            tables);
+        !s.ok())
       return at.verdict(s, "reading the tables");
-  nlohmann::json document = verified_traffic::to_json(at.driver.adapter());
-  if (what.tables) document["tables"] = verified_traffic::to_json(tables);
-  if (!at.json)
-    fmt::print("{}{}", verified_traffic::to_text(at.driver.adapter()),
-               verified_traffic::to_text(tables));
+  nlohmann::json document = description::to_json(hca(at));
+  if (what.tables) document["tables"] = description::to_json(tables);
+  if (!at.json) fmt::print("{}{}", description::to_text(hca(at)), description::to_text(tables));
   if (!what.hold) return document;
   if (!at.json) fmt::print("held       until SIGINT or SIGTERM\n");
   std::fflush(stdout);
   while (!at.driver.host().interrupted()) {
     at.driver.turn();
-    if (at.driver.adapter().state() != device_state::up)
+    if (hca(at).state() != device_state::up)
       return at.verdict(transport_error::gone, "holding the adapter up");
   }
-  if (at.driver.host().wanted_back())
+  if (at.wanted_back && at.wanted_back())
     return at.verdict(driver_error::cancelled, "holding the adapter up");
   return document;
 }
 
 findings move_data(workplace& at, const ping_options& traffic) {
-  const device_info i = at.driver.adapter().info();
-  if (!at.json) fmt::print("{}", verified_traffic::to_text(at.driver.adapter()));
+  const device_info i = hca(at).info();
+  if (!at.json) fmt::print("{}", description::to_text(hca(at)));
   if (traffic.port > i.ports)
     return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", at.address,
                                                    i.ports, traffic.port)};
@@ -89,18 +113,18 @@ findings move_data(workplace& at, const ping_options& traffic) {
         trouble::port_down,
         fmt::format("port {} of {} is not active; look at the cable and at the subnet manager",
                     traffic.port, at.address)};
-  const auto r = verified_traffic::run_traffic(at.driver, traffic);
+  const auto r = loopback_traffic::run_traffic(at.driver, at.memory, traffic);
   if (!at.json)
-    fmt::print("{}commands   {} issued by now\n", verified_traffic::to_text(r),
-               at.driver.adapter().info().commands_issued);
+    fmt::print("{}commands   {} issued by now\n", loopback_traffic::to_text(r),
+               hca(at).info().commands_issued);
   if (!r.wrong.empty()) return failure{trouble::wrong_data, r.wrong};
   if (!r.outcome.ok()) return at.verdict(r.outcome, "traffic");
-  return nlohmann::json{{"adapter", verified_traffic::to_json(at.driver.adapter())},
-                        {"traffic", verified_traffic::to_json(r)}};
+  return nlohmann::json{{"adapter", description::to_json(hca(at))},
+                        {"traffic", loopback_traffic::to_json(r)}};
 }
 
 findings reset_adapter(workplace& at) {
-  if (const status st = at.driver.reset(); !st.ok()) return at.verdict(st, "reset");
+  if (const status st = reset(at.driver); !st.ok()) return at.verdict(st, "reset");
   if (!at.json) fmt::print("{} was reset and belongs to nobody\n", at.address);
   return nlohmann::json{{"address", at.address}, {"reset", true}};
 }

@@ -8,7 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <freehca/verified_traffic/session.hpp>
+#include <freehca/blocking/session.hpp>
+#include <freehca/loopback_traffic/scattered_memory.hpp>
 #include <freehca/vfio_host/failure.hpp>
 
 #include "commands.hpp"
@@ -18,9 +19,11 @@ namespace freehca::hcactl {
 /// What a command works with. Nothing of it is tied to VFIO, so that tests bring an adapter of
 /// their own.
 struct workplace {
-  verified_traffic::session& driver;
-  std::string address;  ///< in messages
-  bool json = false;    ///< then nobody but run() writes to standard output, and only once
+  blocking::session& driver;
+  loopback_traffic::traffic_memory& memory;  ///< of what is moved
+  std::string address;                       ///< in messages
+  bool json = false;  ///< then nobody but run() writes to standard output, and only once
+  std::function<bool()> wanted_back;  ///< by the kernel
   /// What a status means for the user. `doing`: "bring-up", "teardown" ...
   std::function<vfio_host::failure(status, const char* doing)> verdict;
 };
@@ -29,7 +32,7 @@ struct workplace {
 using findings = vfio_host::outcome<nlohmann::json>;
 using work = std::function<findings(workplace&)>;
 
-/// Opens the session, has the work done, takes everything back, says how it went; returns the exit
+/// Opens the adapter, has the work done, takes everything back, says how it went; returns the exit
 /// code.
 int run(workplace& at, bool take_over, const work& doing);
 

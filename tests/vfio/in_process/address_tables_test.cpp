@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/verified_traffic/address_tables.hpp>
+#include <freehca/description/address_tables.hpp>
 
 #include <gtest/gtest.h>
 
-#include "in_process_host.hpp"
+#include <freehca/blocking/session.hpp>
+#include <freehca/hca/every_kind.hpp>
 
-namespace freehca::verified_traffic {
+#include <in_process_host.hpp>
+
+namespace freehca::description {
 namespace {
 
 class address_tables : public ::testing::Test {
  protected:
   void read(const in_process::machine_options& how) {
-    in_process_host host(how);
-    session s(host);
-    ASSERT_TRUE(s.open(false).ok());
-    ASSERT_TRUE(s.bring_up().ok());
-    const std::uint64_t before = s.adapter().info().commands_issued;
-    EXPECT_TRUE(read_address_tables(s, tables).ok());
-    commands = s.adapter().info().commands_issued - before;
-    for (unsigned p = 0; p < 2; ++p) guids[p] = s.adapter().info().port[p].guid;
+    blocking::in_process_host host(how);
+    blocking::session s(host, {.budget = {}, .objects = every_kind()});
+    ASSERT_TRUE(s.open().ok());
+    ASSERT_TRUE(s.wait(s.adapter().bring_up()).ok());
+    const std::uint64_t before = s.adapter().hardware().info().commands_issued;
+    EXPECT_TRUE(read_address_tables(
+                    s.adapter().hardware(), [&s](operation& op) { return s.wait(op); }, tables)
+                    .ok());
+    commands = s.adapter().hardware().info().commands_issued - before;
+    for (unsigned p = 0; p < 2; ++p) guids[p] = s.adapter().hardware().info().port[p].guid;
     EXPECT_TRUE(s.tear_down().ok());
   }
   std::vector<port_tables> tables;
@@ -55,4 +60,4 @@ TEST_F(address_tables, are_those_of_infiniband_ports) {
 }
 
 }  // namespace
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

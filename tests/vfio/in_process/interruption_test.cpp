@@ -5,7 +5,7 @@
 // adapter is left so that the next one can use it.
 #include "session_rig.hpp"
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 namespace {
 
 class interruption_sweep : public ::testing::TestWithParam<bool> {
@@ -60,4 +60,4 @@ INSTANTIATE_TEST_SUITE_P(function_level_reset, interruption_sweep, ::testing::Bo
                          [](const auto& of) { return of.param ? "on" : "off"; });
 
 }  // namespace
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

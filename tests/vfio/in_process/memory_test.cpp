@@ -21,8 +21,8 @@ extern "C" const char* __asan_default_options() {
 namespace freehca::hcactl {
 namespace {
 
-using verified_traffic::in_process_host;
-using verified_traffic::session;
+using blocking::in_process_host;
+using blocking::session;
 using vfio_host::trouble;
 
 /// While it lives, the process gets so many bytes of address space and no more.
@@ -46,16 +46,22 @@ class memory_limit {
 };
 
 TEST(memory, that_the_system_does_not_give_is_an_error_with_a_document) {
-  verified_traffic::session_options how;
+  easy::sizes how = usual_size();
   how.budget.log_qps = 24;
   how.budget.log_mtts = 31;
   constexpr rlim_t given = rlim_t{512} << 20;
-  ASSERT_GT(session::memory_bytes(how), 2 * given);
+  ASSERT_GT(easy::adapter::storage_bytes(how), 2 * given);
   in_process_host host;
+  loopback_traffic::traffic_memory traffic;
   const memory_limit few(given);
   session s(host, how);
   status seen;
-  workplace at{.driver = s, .address = "0000:03:00.0", .json = true, .verdict = {}};
+  workplace at{.driver = s,
+               .memory = traffic,
+               .address = "0000:03:00.0",
+               .json = true,
+               .wanted_back = {},
+               .verdict = {}};
   at.verdict = [&seen](status outcome, const char* doing) {
     seen = outcome;
     return vfio_host::failure{trouble::system, doing};

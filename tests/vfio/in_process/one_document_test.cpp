@@ -18,7 +18,7 @@ namespace freehca::hcactl {
 namespace {
 
 using layouts::opcode;
-using verified_traffic::impatient_host;
+using loopback_traffic::impatient_host;
 using vfio_host::trouble;
 
 constexpr int refused = static_cast<int>(trouble::firmware_error);
@@ -45,11 +45,17 @@ answer carry_out(const command& c, bool json, std::optional<opcode> bad) {
       return model::command_verdict{model::command_verdict::fate::refuse,
                                     layouts::command_status::internal_error};
     });
-  verified_traffic::session s(host);
-  workplace at{.driver = s, .address = "0000:03:00.0", .json = json, .verdict = {}};
+  loopback_traffic::traffic_memory traffic;
+  blocking::session s(host, usual_size());
+  workplace at{.driver = s,
+               .memory = traffic,
+               .address = "0000:03:00.0",
+               .json = json,
+               .wanted_back = {},
+               .verdict = {}};
   at.verdict = [](status outcome, const char* doing) {
     return vfio_host::failure{trouble::firmware_error,
-                              std::string(doing) + ": " + verified_traffic::words(outcome)};
+                              std::string(doing) + ": " + blocking::words(outcome)};
   };
   answer a;
   ::testing::internal::CaptureStdout();

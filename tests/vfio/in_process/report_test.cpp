@@ -5,20 +5,26 @@
 #include <algorithm>
 #include <string>
 
-#include "session_rig.hpp"
+#include <gtest/gtest.h>
 
-namespace freehca::verified_traffic {
+#include <freehca/blocking/session.hpp>
+#include <freehca/description/adapter.hpp>
+#include <freehca/hca/every_kind.hpp>
+
+#include <in_process_host.hpp>
+
+namespace freehca::description {
 namespace {
 
 nlohmann::json reported(model::variant kind, std::string* text = nullptr) {
   in_process::machine_options how;
   how.model.kind = kind;
-  in_process_host host(how);
-  session s(host);
-  EXPECT_TRUE(s.open(false).ok());
-  EXPECT_TRUE(s.bring_up().ok());
-  nlohmann::json j = to_json(s.adapter());
-  if (text != nullptr) *text = to_text(s.adapter());
+  blocking::in_process_host host(how);
+  blocking::session s(host, {.budget = {}, .objects = every_kind()});
+  EXPECT_TRUE(s.open().ok());
+  EXPECT_TRUE(s.wait(s.adapter().bring_up()).ok());
+  nlohmann::json j = to_json(s.adapter().hardware());
+  if (text != nullptr) *text = to_text(s.adapter().hardware());
   EXPECT_TRUE(s.tear_down().ok());
   return j;
 }
@@ -66,4 +72,4 @@ TEST(report, of_an_older_adapter_differs) {
 }
 
 }  // namespace
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::description

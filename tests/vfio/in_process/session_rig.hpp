@@ -6,11 +6,17 @@
 
 #include <gtest/gtest.h>
 
-#include <freehca/verified_traffic/report.hpp>
+#include <freehca/loopback_traffic/report.hpp>
 
-#include "in_process_host.hpp"
+#include <freehca/blocking/session.hpp>
+#include <freehca/hca/every_kind.hpp>
 
-namespace freehca::verified_traffic {
+#include <in_process_host.hpp>
+
+namespace freehca::loopback_traffic {
+
+using blocking::in_process_host;
+using blocking::words;
 
 /// A user who interrupts at the n-th time that the program sleeps.
 class impatient_host final : public in_process_host {
@@ -53,23 +59,24 @@ round run_round(impatient_host& host, Midway&& midway) {
   round r;
   host.sleeps = 0;
   {
-    session s(host);
-    EXPECT_TRUE(s.open(false).ok());
-    r.bring_up = s.bring_up();
+    traffic_memory memory;
+    blocking::session s(host, {.budget = {}, .objects = every_kind()});
+    EXPECT_TRUE(s.open().ok());
+    r.bring_up = s.wait(s.adapter().bring_up());
     r.sleeps_of_bring_up = host.sleeps;
     if (r.bring_up.ok()) {
       midway();
-      r.traffic = run_traffic(s, {.port = 1, .messages = 1}, [&host](const tally&) {
+      r.traffic = run_traffic(s, memory, {.port = 1, .messages = 1}, [&host](const tally&) {
         if (host.patience_for_one_kind) host.patience = 0;
       });
     }
     r.tear_down = s.tear_down();
     r.sleeps = host.sleeps;
-    r.resets = s.adapter().info().resets;
-    EXPECT_EQ(s.adapter().state(), device_state::down);
+    r.resets = s.adapter().hardware().info().resets;
+    EXPECT_EQ(s.adapter().hardware().state(), device_state::down);
     EXPECT_TRUE(r.tear_down.ok()) << words(r.tear_down);
-    EXPECT_TRUE(s.adapter().holdings().none());
-    EXPECT_TRUE(s.objects().holdings().none());
+    EXPECT_TRUE(s.adapter().hardware().holdings().none());
+    EXPECT_TRUE(s.adapter().objects().holdings().none());
     EXPECT_FALSE(host.machine.configuration().bus_master());
   }
   EXPECT_EQ(host.machine.dma_blocks(), 0u);
@@ -81,4 +88,4 @@ inline round run_round(impatient_host& host) {
   return run_round(host, [] {});
 }
 
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

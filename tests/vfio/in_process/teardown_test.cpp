@@ -10,7 +10,7 @@
 
 #include "session_rig.hpp"
 
-namespace freehca::verified_traffic {
+namespace freehca::loopback_traffic {
 namespace {
 
 using layouts::opcode;
@@ -72,4 +72,4 @@ TEST(a_pulled_adapter, leaves_nothing) {
 }
 
 }  // namespace
-}  // namespace freehca::verified_traffic
+}  // namespace freehca::loopback_traffic

@@ -13,6 +13,7 @@ class vfio final : public host {
   explicit vfio(std::unique_ptr<vfio_host::vfio_device> device) : device_(std::move(device)) {}
   freehca::platform platform() override { return device_->platform(); }
   void wait(std::uint64_t deadline) override { device_->wait(deadline, -1); }
+  int descriptor() override { return device_->descriptor(); }
   bool lost() const override { return device_->failed() || device_->wanted_back(); }
 
  private:

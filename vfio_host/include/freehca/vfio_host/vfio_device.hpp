@@ -41,6 +41,9 @@ class vfio_device {
   /// Sleeps until an interrupt, until `deadline` (of clock(), 0: does not sleep), or until `wake`
   /// (a file descriptor, -1: none) can be read; tells the driver of interrupts.
   void wait(std::uint64_t deadline, int wake);
+  /// Can be read when wait(0, -1) has something to tell of, for a loop that sleeps by itself; stays
+  /// this object's.
+  int descriptor() const { return watched_.get(); }
 
   /// The kernel wants the function back: it is being unbound from vfio-pci, or unplugged, and
   /// whoever asked for that waits until this object is gone. wait() notices it

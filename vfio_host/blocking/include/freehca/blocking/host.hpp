@@ -19,8 +19,15 @@ class host {
   /// Sleeps until an interrupt or `deadline` on the platform's clock; 0: does not sleep. Tells the
   /// driver of interrupts.
   virtual void wait(std::uint64_t deadline) = 0;
-  /// The platform knows that the device is lost, or wants it back.
+  /// For a program's own poll() or epoll: a file descriptor that can be read when wait(0) has
+  /// something to tell of, until that was called. It is the host's, and the same for its whole
+  /// life. -1: there is none.
+  virtual int descriptor() = 0;
+  /// The platform knows that the device is lost; or it wants the device back, and the program has
+  /// no other way to learn of that.
   virtual bool lost() const { return false; }
+  /// Whoever runs the program wants it to end: what is waited for is cancelled.
+  virtual bool interrupted() const { return false; }
 };
 
 /// Opens the adapter at a PCI address such as "0000:03:00.0", which vfio-pci has, for a driver that

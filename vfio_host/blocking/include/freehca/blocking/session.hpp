@@ -4,76 +4,138 @@
 // For programs that block: the only place that sleeps.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <string>
-#include <vector>
 
 #include <freehca/blocking/host.hpp>
-#include <freehca/hal/text.hpp>
+#include <freehca/blocking/words.hpp>
 #include <freehca/hca/easy.hpp>
 
 namespace freehca::blocking {
 
-/// A status in words.
-inline std::string words(status s) {
-  char text[160];
-  describe(s, text, sizeof text);
-  return text;
-}
-
 /// An adapter, opened by its PCI address, and a way to wait for what it does. One thread.
 class session {
+  template <class Operation>
+  static auto end_of(Operation& op) {
+    if constexpr (requires { op.value(); }) return op.value();
+    else return op.outcome();
+  }
+
  public:
   explicit session(const std::string& pci_address, const easy::sizes& wanted = {})
-      : storage_(easy::adapter::storage_bytes(wanted) / sizeof(unit) + 1),
-        host_(open_host(pci_address, device::dma_bytes(wanted.budget), trouble_)) {
+      : session(wanted) {
+    own_ = open_host(pci_address, device::dma_bytes(wanted.budget), trouble_);
+    host_ = own_.get();
     if (host_ == nullptr) return;
-    const status opened = adapter_.open({.platform = host_->platform(),
-                                         .size = wanted,
-                                         .storage = storage_.data()->bytes,
-                                         .storage_bytes = storage_.size() * sizeof(unit),
-                                         .events = {}});
-    if (!opened.ok()) trouble_ = words(opened);
+    if (const status opened = open(); !opened.ok()) trouble_ = words(opened);
   }
-  /// Takes down what is still up. No operation is under way.
+  /// In a host of the program's own, which outlives the session. What comes next is open().
+  explicit session(blocking::host& in, const easy::sizes& wanted = {}) : session(wanted) {
+    host_ = &in;
+  }
+  /// Takes down what is still up and has not refused to go down. No operation is under way.
   ~session() {
-    if (adapter_.hardware().state() <= device_state::down) return;
-    auto down = adapter_.tear_down();
-    while (!down.done()) turn();
+    if (adapter_.hardware().state() > device_state::down && !refused_)
+      static_cast<void>(tear_down());
   }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  /// Why the adapter could not be opened; empty: it is open.
+  /// Outcomes: adapter::open(); driver_error::no_memory, budget::item::storage: the system did not
+  /// give the driver its memory. `take_over`: device_setup::take_over.
+  status open(bool take_over = false) {
+    if (!storage_) return status(driver_error::no_memory, unsigned(budget::item::storage));
+    return adapter_.open({.platform = host_->platform(),
+                          .size = size_,
+                          .storage = storage_.get(),
+                          .storage_bytes = easy::adapter::storage_bytes(size_),
+                          .take_over = take_over,
+                          .events = {}});
+  }
+  /// Why the adapter at the address could not be opened; empty: it is open.
   const std::string& trouble() const { return trouble_; }
   easy::adapter& adapter() { return adapter_; }
+  blocking::host& host() { return *host_; }
+  const easy::sizes& size() const { return size_; }
 
-  /// Sleeps and polls until the operation or task is done. Gives its result, or its outcome if it
-  /// brings nothing.
+  /// Sleeps and polls until the operation or task is done, and cancels it when the host is
+  /// interrupted. Gives its result, or its outcome if it brings nothing.
   template <class Operation>
   auto wait(Operation&& op) {
-    while (!op.done()) turn();
-    if constexpr (requires { op.value(); }) return op.value();
-    else return op.outcome();
+    for (bool told = false; !op.done(); turn()) {
+      if (told || !host_->interrupted()) continue;
+      op.cancel();
+      told = true;
+    }
+    return end_of(op);
   }
+  /// The same for what gives something back: an interruption is why it runs, not why it should
+  /// stop.
+  template <class Operation>
+  auto finish(Operation&& op) {
+    while (!op.done()) turn();
+    return end_of(op);
+  }
+  /// Ends in an adapter that holds nothing, also after a failure. Outcomes: adapter::tear_down().
+  status tear_down() {
+    if (adapter_.hardware().state() == device_state::closed) return {};
+    const status outcome = finish(adapter_.tear_down());
+    refused_ = !outcome.ok();
+    return outcome;
+  }
+
   /// Once around: polls, and sleeps until something can have changed.
   void turn() {
+    const unsigned ended = poll();
+    if (ended > 0 && ++unheard_ < most_unheard) return;
+    hear(ended > 0 ? 0 : adapter_.next_deadline());
+  }
+
+  /// For a program with a loop of its own, instead of wait() and turn(): it calls look() until that
+  /// gives 0, and then sleeps until descriptor() can be read, or until the adapter's
+  /// next_deadline(); when that is 0, it does not sleep.
+  int descriptor() { return host_->descriptor(); }
+  /// Hears of interrupts and polls, and does not sleep. Returns how much ended by that.
+  unsigned look() {
+    if (unheard_ == 0 || unheard_ >= most_unheard) hear(0);
+    const unsigned ended = poll();
+    unheard_ = ended > 0 ? unheard_ + 1 : 0;
+    return ended;
+  }
+
+ private:
+  struct release {
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
+  };
+  explicit session(const easy::sizes& wanted)
+      : size_(wanted),
+        storage_(new (std::align_val_t{16}, std::nothrow)
+                     std::byte[easy::adapter::storage_bytes(wanted)]) {}
+
+  unsigned poll() {
     if (host_->lost() && !told_) {
       told_ = true;
       adapter_.hardware().lost();
     }
-    if (adapter_.poll() == 0) host_->wait(adapter_.next_deadline());
+    return adapter_.poll();
+  }
+  void hear(std::uint64_t deadline) {
+    unheard_ = 0;
+    host_->wait(deadline);
   }
 
- private:
-  struct alignas(16) unit {
-    std::byte bytes[16];
-  };
   std::string trouble_;
-  std::vector<unit> storage_;
-  std::unique_ptr<host> host_;
+  easy::sizes size_;
+  std::unique_ptr<std::byte[], release> storage_;
+  std::unique_ptr<blocking::host> own_;
+  blocking::host* host_ = nullptr;
   easy::adapter adapter_;
-  bool told_ = false;
+  bool told_ = false, refused_ = false;
+  // Who always finds something to do still wants to hear of a removal now and then.
+  static constexpr unsigned most_unheard = 16;
+  unsigned unheard_ = 0;
 };
 
 }  // namespace freehca::blocking

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Datagrams between two hosts, by port 1 of an adapter in each. One host:
+//   two_hosts 0000:03:00.0
+// prints a line that the other one reads from its standard input: copy it by hand, or:
+//   mkfifo back; two_hosts 0000:03:00.0 <back | ssh there two_hosts 0000:03:00.0 >back
+// What came of it is said on standard error. An argument more is the LID that the port takes, where
+// no subnet manager gives it one. With two adapters and two LIDs both hosts are this process.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include <freehca/blocking/session.hpp>
+
+#include "take_lid.hpp"
+
+using namespace freehca;
+
+namespace {
+
+constexpr unsigned count = 16;
+constexpr std::size_t grh = 40, bytes = 256, slot = 512;
+
+struct side {
+  side(const char* pci_address, const char* taken)
+      : session(pci_address), lid(static_cast<std::uint16_t>(std::atoi(taken))) {}
+
+  blocking::session session;
+  easy::adapter& hca = session.adapter();
+  std::uint16_t lid;  // to take; 0: none
+  easy::memory memory{};
+  easy::connection ud{};
+};
+
+/// From here on the other side may send.
+status open(side& s) {
+  if (s.lid != 0) FREEHCA_TRY(take_lid(s.session, s.lid));
+  FREEHCA_GET(s.memory, s.session.wait(s.hca.allocate(2 * count * slot)));
+  FREEHCA_GET(s.ud, s.session.wait(s.hca.open_ud()));
+  for (unsigned i = 0; i < count; ++i) {
+    const queues::data_entry room = s.memory.part(i * slot, grh + bytes);
+    FREEHCA_TRY(s.ud.post(queues::receive_request{.wr_id = i, .list = &room, .entries = 1}));
+  }
+  return {};
+}
+
+/// What a datagram is full of: another byte for each, and others at another port.
+int filling(const easy::peer& of, std::uint64_t number) {
+  return static_cast<int>(of.lid * count + number) & 0xff;
+}
+
+status send(side& s, const easy::peer& to) {
+  FREEHCA_GET(const ah_handle way, s.hca.address_of(s.ud, to));
+  const auto* const address = &s.hca.objects().find(way)->address;
+  for (unsigned i = 0; i < count; ++i) {
+    const std::size_t at = (count + i) * slot;
+    std::memset(s.memory.host + at, filling(s.ud.self, i), bytes);
+    FREEHCA_TRY(
+        s.ud.post(queues::send_datagram{.wr_id = i,
+                                        .to = {.at = address, .qpn = to.qpn, .qkey = to.qkey},
+                                        .data = s.memory.part(at, bytes)}));
+  }
+  return {};
+}
+
+/// Until all of its own have left, and all of the other side's are here.
+status receive(side& s, const easy::peer& from) {
+  for (unsigned n = 0; n < 2 * count; ++n) {
+    auto next = s.hca.next(s.ud);
+    next.set_deadline(s.hca.hardware().platform().now() + clock::seconds(20));  // one may get lost
+    FREEHCA_GET(const auto w, s.session.wait(next));
+    if (!w.ok()) return transport_error::bad_reply;
+    if (w.opcode != queues::work_opcode::receive) continue;
+    std::byte wanted[bytes];
+    std::memset(wanted, filling(from, w.wr_id), bytes);
+    if (w.source_qpn() != from.qpn || w.byte_count != grh + bytes ||
+        std::memcmp(s.memory.host + w.wr_id * slot + grh, wanted, bytes) != 0)
+      return transport_error::bad_reply;
+  }
+  return s.session.wait(s.hca.tear_down());
+}
+
+status one(side& here) {
+  FREEHCA_TRY(here.session.wait(here.hca.bring_up()));
+  FREEHCA_TRY(open(here));
+  std::printf("%u %u %u\n", unsigned{here.ud.self.lid}, here.ud.self.qpn, here.ud.self.qkey);
+  std::fflush(stdout);
+  unsigned lid = 0, qpn = 0, qkey = 0;
+  if (std::scanf("%u %u %u", &lid, &qpn, &qkey) != 3) return driver_error::bad_argument;
+  easy::peer there;
+  there.lid = static_cast<std::uint16_t>(lid), there.qpn = qpn, there.qkey = qkey;
+  FREEHCA_TRY(send(here, there));
+  return receive(here, there);
+}
+
+status both(side& here, side& there) {
+  for (side* s : {&here, &there}) FREEHCA_TRY(s->session.wait(s->hca.bring_up()));
+  for (side* s : {&here, &there}) FREEHCA_TRY(open(*s));
+  FREEHCA_TRY(send(here, there.ud.self));
+  FREEHCA_TRY(send(there, here.ud.self));
+  FREEHCA_TRY(receive(here, there.ud.self));
+  return receive(there, here.ud.self);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  side here(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "0");
+  std::optional<side> there;
+  if (argc > 4) there.emplace(argv[3], argv[4]);
+  for (side* s : {&here, there ? &*there : &here})
+    if (const std::string& why = s->session.trouble(); !why.empty())
+      return std::fprintf(stderr, "%s\n", why.c_str()), 1;
+  const status outcome = there ? both(here, *there) : one(here);
+  std::fprintf(stderr, "%u datagrams each way: %s\n", count, blocking::words(outcome).c_str());
+  return outcome.ok() ? 0 : 1;
+}

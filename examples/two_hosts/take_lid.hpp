@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/blocking/session.hpp>
+#include <freehca/firmware_cmds/mad.hpp>
+
+/// Where nobody manages the subnet, on a cable from host to host: port 1 gets its LID and becomes
+/// active, by what a subnet manager would tell its agent. Waits for the other end of the cable.
+inline freehca::status take_lid(freehca::blocking::session& session, std::uint16_t lid) {
+  using namespace freehca;
+  using info = layouts::port_info;
+  using layouts::smp;
+  device& hca = session.adapter().hardware();
+  port_query now;
+  const auto ask = [&] {
+    now.restart();
+    now.start(hca.commands(), 1);
+    return session.wait(now);
+  };
+  // No event tells of a link that comes up, and waits to be managed.
+  FREEHCA_TRY(ask());
+  while (now.attribute<info>().get<&info::state>() == layouts::port_state::down) {
+    session.turn();
+    FREEHCA_TRY(ask());
+  }
+  for (const auto state : {layouts::port_state::armed, layouts::port_state::active}) {
+    FREEHCA_TRY(ask());
+    auto wanted = now.attribute<info>();
+    wanted.set<&info::lid>(lid).set<&info::master_sm_lid>(lid).set<&info::state>(state);
+    wanted.set<&info::physical_state>(layouts::port_physical_state::no_change);
+    firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
+    set.input.set<&smp::base_version>(layouts::mad_base_version)
+        .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
+        .set<&smp::class_version>(1)
+        .set<&smp::method>(layouts::mad_method::set)
+        .set<&smp::attribute_id>(static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
+        .set<&smp::attribute_modifier>(1)  // the port
+        .set_bytes<&smp::data>(wanted.data());
+    hca.commands().submit(set);
+    FREEHCA_TRY(session.wait(set));
+    if (set.output.get<&smp::status>() != layouts::mad_status::success)
+      return transport_error::bad_reply;
+  }
+  while (hca.up() && !hca.port(1).active()) session.turn();
+  return {};
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <freehca/hca/device.hpp>
+
+namespace freehca::description {
+
+/// What the device is, what it can do, and what it has been lent. It has been brought up.
+nlohmann::json to_json(const device& adapter);
+/// {"limits": {...}, "reserved": {...}, "flags": [...]}: what it told in QUERY_DEV_CAP and
+/// QUERY_PORT, whatever less the driver makes of it.
+nlohmann::json to_json(const capabilities& of);
+
+/// The same for people: a few lines each, with a newline at the end.
+std::string to_text(const device& adapter);
+std::string to_text(const capabilities& of);
+
+}  // namespace freehca::description
