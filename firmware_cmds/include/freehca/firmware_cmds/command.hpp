@@ -60,7 +60,7 @@ struct command_request {
 /// ::bad_argument, ::bad_state (the channel is not open). `where` is the opcode.
 class command : public operation {
  public:
-  command() = default;
+  [[gnu::noinline]] command() {}
   explicit command(const command_request& r) : request(r) {}
 
   command_request request;

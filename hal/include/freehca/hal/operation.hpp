@@ -24,7 +24,8 @@ class operation : public list_node {
   enum class phase : std::uint8_t { idle, queued, in_flight, done };
   static constexpr std::uint64_t no_deadline = ~std::uint64_t{0};
 
-  operation() = default;
+  /// Not inline: operations are made of operations, and each would spell them all out.
+  [[gnu::noinline]] constexpr operation() {}
   ~operation() { FREEHCA_ASSERT(state_ == phase::idle || state_ == phase::done); }
 
   bool done() const { return state_ == phase::done; }
