@@ -175,17 +175,21 @@ status device::steps::destroy_event_queues(device& d) {
 
 std::uint64_t device::steps::event_mask(const device& d) {
   using type = layouts::event_type;
-  std::uint64_t mask = 0;
-  for (const type t :
-       {type::path_migrated, type::communication_established, type::sq_drained, type::cq_error,
-        type::wq_catastrophic_error, type::path_migration_failed, type::local_catastrophic_error,
-        type::port_change, type::command_completion, type::ecc_detect, type::eq_overflow,
-        type::wq_invalid_request_error, type::wq_access_violation, type::srq_catastrophic_error,
-        type::srq_last_wqe, type::srq_limit, type::fatal_warning})
-    mask |= std::uint64_t{1} << static_cast<unsigned>(t);
+  constexpr auto bit = [](type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
+  constexpr std::uint64_t always = [bit] {
+    std::uint64_t mask = 0;
+    for (const type t :
+         {type::path_migrated, type::communication_established, type::sq_drained, type::cq_error,
+          type::wq_catastrophic_error, type::path_migration_failed, type::local_catastrophic_error,
+          type::port_change, type::command_completion, type::ecc_detect, type::eq_overflow,
+          type::wq_invalid_request_error, type::wq_access_violation, type::srq_catastrophic_error,
+          type::srq_last_wqe, type::srq_limit, type::fatal_warning})
+      mask |= bit(t);
+    return mask;
+  }();
   if (d.capabilities_.has(layouts::dev_cap_flag::port_management_change_event))
-    mask |= std::uint64_t{1} << static_cast<unsigned>(type::port_management_change);
-  return mask;
+    return always | bit(type::port_management_change);
+  return always;
 }
 
 status device::steps::map_events(device& d) {
