@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The steps of bring-up. Each is a function that the sequence calls again and again until it is ok or
-// failed; between calls the sequence keeps its place. A command or another operation that a step
-// awaits, and that fails, fails the step: its function is called for answers that are ok. An undo function takes
-// back what is there by the word of the sequence, or of its own parts, so that it serves a step
-// that was done, one that failed half way, and one that never began.
+// The steps of bring-up. Each is a function that the sequence calls again and again until it is ok
+// or failed; between calls the sequence keeps its place. A command or another operation that a step
+// awaits, and that fails, fails the step: its function is called for answers that are ok. An undo
+// function takes back what is there by the word of the sequence, or of its own parts, so that it
+// serves a step that was done, one that failed half way, and one that never began.
 #pragma once
 
 #include <freehca/layouts/init_hca.hpp>
