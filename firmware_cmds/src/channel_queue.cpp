@@ -108,19 +108,17 @@ void channel::on_cancel(operation& op, void* self) noexcept {
   ch.end(c, driver_error::cancelled);
 }
 
-template <class Which>
-void channel::pick(list<command>& from, Which which, list<command>& into) {
+void channel::pick(list<command>& from, const chooser& which, list<command>& into) {
   for (command *c = from.front(), *next = nullptr; c != nullptr; c = next) {
     next = from.next(*c);
-    if (!which(*c)) continue;
+    if (!which.takes(*this, *c, which)) continue;
     c->unlink();
     into.push_back(*c);
   }
 }
 
-/// Ends all that are queued and for which `which` is true.
-template <class Which>
-void channel::end_those(Which which, status outcome) {
+/// Ends all that are queued and that `which` takes.
+void channel::end_those(const chooser& which, status outcome) {
   const auto finish = [this, outcome](command& c) {
     unqueue(c);
     ++(outcome.is(driver_error::cancelled) ? statistics_.cancelled : statistics_.refused);
@@ -136,7 +134,7 @@ void channel::end_those(Which which, status outcome) {
           // Out of the line ahead of its end, so that it passes to one that stays.
           list<command> behind;
           pick(c->line_.waiting, which, behind);
-          if (which(*c)) finish(*c);
+          if (which.takes(*this, *c, which)) finish(*c);
           while (command* b = behind.front()) finish(*b);
         }
       }
@@ -150,18 +148,20 @@ void channel::end_those(Which which, status outcome) {
 }
 
 void channel::end_queued(status outcome) {
-  end_those([](const command&) { return true; }, outcome);
+  end_those({[](channel&, const command&, const chooser&) { return true; }}, outcome);
   earliest_queued_ = operation::no_deadline;
 }
 
 void channel::expire_queued(std::uint64_t now) {
   earliest_queued_ = operation::no_deadline;
-  end_those(
-      [this, now](const command& c) {
-        if (c.deadline() > now && c.deadline() < earliest_queued_) earliest_queued_ = c.deadline();
-        return c.deadline() <= now;
-      },
-      transport_error::timeout);
+  end_those({.takes =
+                 [](channel& of, const command& c, const chooser& which) {
+                   if (c.deadline() <= which.now) return true;
+                   if (c.deadline() < of.earliest_queued_) of.earliest_queued_ = c.deadline();
+                   return false;
+                 },
+             .now = now},
+            transport_error::timeout);
 }
 
 /// What waits for an object whose last command was not answered in time.
@@ -180,7 +180,10 @@ void channel::refuse_behind_doubt(std::uint64_t now) {
 
 void channel::cancel_all(command_client& of) {
   if (of.queued_ > 0)
-    end_those([&of](const command& c) { return c.client_ == &of; }, driver_error::cancelled);
+    end_those({.takes = [](channel&, const command& c,
+                           const chooser& which) { return c.client_ == which.client; },
+               .client = &of},
+              driver_error::cancelled);
   for (unsigned i = 0; i < slot_count_ && of.in_flight_ > 0; ++i) {
     command* const c = slots_[i].command;
     if (c != nullptr && c->client_ == &of) c->cancel();
@@ -190,7 +193,9 @@ void channel::cancel_all(command_client& of) {
 void channel::admit_clients(bool yes) {
   admits_clients_ = yes;
   if (!yes)
-    end_those([this](const command& c) { return c.client_ != &own_; }, driver_error::bad_state);
+    end_those({.takes = [](channel& of, const command& c,
+                           const chooser&) { return c.client_ != &of.own_; }},
+              driver_error::bad_state);
 }
 
 }  // namespace freehca

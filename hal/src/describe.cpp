@@ -8,7 +8,7 @@ namespace freehca {
 
 namespace {
 
-const char* name_of(driver_error e) {
+constexpr const char* name_of(driver_error e) {
   switch (e) {
     case driver_error::bad_argument:
       return "bad argument";
@@ -42,7 +42,7 @@ const char* name_of(driver_error e) {
   return "unknown error";
 }
 
-const char* name_of(transport_error e) {
+constexpr const char* name_of(transport_error e) {
   switch (e) {
     case transport_error::timeout:
       return "no answer in time";
@@ -58,6 +58,60 @@ const char* name_of(transport_error e) {
   return "unknown error";
 }
 
+constexpr std::size_t length(const char* text) {
+  std::size_t n = 0;
+  while (text[n] != '\0') ++n;
+  return n;
+}
+
+/// What name_of() says of the values up to `End`, as one run of bytes: switches cost pointers and
+/// jumps, three times as much. Each name stands behind the two bytes of its value; the last one,
+/// that of `End`, which is no value, is for all that have none.
+template <class E, unsigned End>
+struct names {
+  template <class Take>
+  static constexpr void for_each(Take take) {
+    const char* const none = name_of(static_cast<E>(End));
+    for (unsigned value = 0; value <= End; ++value) {
+      const char* const name = name_of(static_cast<E>(value));
+      if (value == End || __builtin_strcmp(name, none) != 0) take(value, name);
+    }
+  }
+  static constexpr std::size_t bytes = [] {
+    std::size_t sum = 0;
+    for_each([&sum](unsigned, const char* name) { sum += 2 + length(name) + 1; });
+    return sum;
+  }();
+
+  char text[bytes]{};
+  unsigned count = 0;
+
+  consteval names() {
+    char* to = text;
+    for_each([&](unsigned value, const char* name) {
+      *to++ = static_cast<char>(value >> 8);
+      *to++ = static_cast<char>(value & 0xff);
+      do *to++ = *name;
+      while (*name++ != '\0');
+      ++count;
+    });
+  }
+};
+
+template <class E, unsigned End>
+constexpr names<E, End> names_of;
+
+const char* find(const char* text, unsigned count, unsigned value) {
+  const auto byte = [&text](unsigned i) { return unsigned{static_cast<unsigned char>(text[i])}; };
+  while (--count != 0 && (byte(0) << 8 | byte(1)) != value) text += 2 + length(text + 2) + 1;
+  return text + 2;
+}
+
+template <class E, unsigned End>
+const char* name_in(const names<E, End>& all, unsigned value) {
+  return find(all.text, all.count, value);
+}
+
 }  // namespace
 
 void describe(status s, text_writer& to) {
@@ -66,21 +120,20 @@ void describe(status s, text_writer& to) {
       to << "ok";
       return;
     case origin::driver:
-      to << "driver: " << name_of(static_cast<driver_error>(s.code()));
+      to << "driver: " << name_in(names_of<driver_error, 0xff>, s.code());
       break;
     case origin::transport:
-      to << "transport: " << name_of(static_cast<transport_error>(s.code()));
+      to << "transport: " << name_in(names_of<transport_error, 0xff>, s.code());
       break;
     case origin::firmware:
-      to << "firmware: " << layouts::name_of(static_cast<layouts::command_status>(s.code()))
-         << " (";
+      to << "firmware: " << name_in(names_of<layouts::command_status, 0xff>, s.code()) << " (";
       to.hex(s.code(), 2) << ")";
       break;
   }
   if (s.where() == 0) return;
   to << " at ";
   // Only commands have the firmware for a judge: there `where` is the opcode.
-  if (s.who() == origin::firmware) to << layouts::name_of(static_cast<layouts::opcode>(s.where()));
+  if (s.who() == origin::firmware) to << name_in(names_of<layouts::opcode, 0x1000>, s.where());
   else to.hex(s.where());
 }
 

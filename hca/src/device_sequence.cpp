@@ -95,6 +95,11 @@ device_sequence::look device_sequence::take_look(std::uint64_t now) {
   const bool awaited = under_way_ != nullptr;
   if (awaited ? !under_way_->done() : wake_ != 0 && now < wake_ && (!stopping() || committed))
     return look::early;
+  answer_ = awaited ? under_way_->outcome() : status();
+  if (awaited && effect_ != nullptr && !effect_at_risk_.in_doubt()) {
+    if (!answer_.ok()) *effect_ = false;
+    effect_ = nullptr;
+  }
   under_way_ = nullptr;
   wake_ = clock::never;
   return awaited ? look::answered : look::due;
@@ -134,7 +139,8 @@ status device_sequence::reason_for(status why) const {
 }
 
 void device_sequence::drop_command() {
-  if (command_ != nullptr) destroy_command_(*command_);
+  // What a family adds to a command needs no destructor.
+  if (command_ != nullptr) command_->~command();
   command_ = nullptr;
 }
 
@@ -149,14 +155,6 @@ void device_sequence::send_with_effect(channel& commands, unsigned next_phase, b
   effect_ = &effect;
   command_->put_at_risk(effect_at_risk_);
   send(commands, next_phase);
-}
-
-status device_sequence::settle_effect() {
-  const status s = command_->outcome();
-  if (effect_at_risk_.in_doubt()) return s;
-  if (!s.ok() && effect_ != nullptr) *effect_ = false;
-  effect_ = nullptr;
-  return s;
 }
 
 void device_sequence::effect_settled(lease&, const settlement& end, void* self) noexcept {

@@ -100,9 +100,9 @@ void device::run_sequence() {
     if (look == device_sequence::look::early) return;
     if (sequence_.way() == course::reset) {
       if (sequence_.phase != steps::owners_let_go) {
-        const steps::outcome o = steps::reset(*this);
-        if (!o.finished) return;
-        reset_done(o.error);
+        const status o = steps::reset(*this);
+        if (o == steps::wait) return;
+        reset_done(o);
       }
       if (sequence_.way() != course::reset || !owners_have_let_go()) return;
       forget_everything();
@@ -120,12 +120,13 @@ void device::run_sequence() {
     }
     const steps::step& s = steps::table[static_cast<unsigned>(sequence_.step())];
     const auto function = up ? s.run : s.undo;
-    const steps::outcome o = function == nullptr ? steps::done : function(*this);
-    if (!o.finished) return sequence_.pass_on_stop();
+    status o = steps::judges(sequence_.step()) ? status() : sequence_.answer();
+    if (o.ok() && function != nullptr && sequence_.phase != steps::over) o = function(*this);
+    if (o == steps::wait) return sequence_.pass_on_stop();
     sequence_.drop_command();
-    if (o.error.ok()) next_step();
-    else if (up) step_failed(sequence_.reason_for(o.error));
-    else undo_failed(sequence_.stopping() ? status(transport_error::timeout) : o.error);
+    if (o.ok()) next_step();
+    else if (up) step_failed(sequence_.reason_for(o));
+    else undo_failed(sequence_.stopping() ? status(transport_error::timeout) : o);
   }
 }
 

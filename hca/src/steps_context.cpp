@@ -14,27 +14,26 @@
 
 namespace freehca {
 
-auto device::steps::plan_context(device& d) -> outcome {
-  return fail(d.control_.open_contexts(d.capabilities_));
+status device::steps::plan_context(device& d) {
+  return d.control_.open_contexts(d.capabilities_);
 }
 
-auto device::steps::forget_plan(device& d) -> outcome {
+status device::steps::forget_plan(device& d) {
   if (d.control_.contexts.is_open()) d.control_.contexts.close();
-  return done;
+  return {};
 }
 
-auto device::steps::set_icm_size(device& d) -> outcome {
+status device::steps::set_icm_size(device& d) {
   if (d.sequence_.phase == 0) {
     d.sequence_.make<commands::set_icm_size>().set_input(d.control_.layout.bytes);
     return send(d, 1);
   }
-  if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
   const std::uint64_t pages = d.sequence_.last().output_immediate();
   if (const std::uint32_t left = d.control_.lender.capacity() - d.control_.lender.pages_out();
       pages > left)
     return exceeds(d, budget::item::auxiliary_area, pages, left);
   d.auxiliary_pages_ = static_cast<std::uint32_t>(pages);
-  return done;
+  return {};
 }
 
 /// How many objects of a group have their context memory from the start: those of the firmware and
@@ -62,7 +61,7 @@ std::uint32_t device::steps::reserved_objects(const device& d, context_group g) 
   return 0;
 }
 
-auto device::steps::map_reserved(device& d) -> outcome {
+status device::steps::map_reserved(device& d) {
   if (d.sequence_.phase == 0) {
     for (unsigned g = 0; g < context_groups; ++g) {
       const auto group = static_cast<context_group>(g);
@@ -86,10 +85,10 @@ auto device::steps::map_reserved(device& d) -> outcome {
     d.reserved_mapped_[g] = s.ok();
     if (!s.ok() && worst.ok()) worst = s;
   }
-  return fail(worst);
+  return worst;
 }
 
-auto device::steps::unmap_reserved(device& d) -> outcome {
+status device::steps::unmap_reserved(device& d) {
   if (d.sequence_.phase == 0) {
     for (unsigned g = 0; g < context_groups; ++g) {
       if (!d.reserved_mapped_[g]) continue;
@@ -108,14 +107,14 @@ auto device::steps::unmap_reserved(device& d) -> outcome {
     }
     if (worst.ok()) worst = d.requests_[g].outcome();
   }
-  if (!worst.ok()) return fail(worst);
+  if (!worst.ok()) return worst;
   for (bool& m : d.reserved_mapped_) m = false;
   d.control_.contexts.release_spares();
   // What a failed request had wanted is on its way back too.
   if (!d.control_.contexts.idle()) return later(d, 0);
   // Pages that the device did not give back, or that users still hold.
-  if (d.control_.contexts.blocks_lent() != 0) return fail(driver_error::busy);
-  return done;
+  if (d.control_.contexts.blocks_lent() != 0) return driver_error::busy;
+  return {};
 }
 
 namespace {
@@ -129,21 +128,13 @@ bool has_b0_steering(const freehca::capabilities& can) {
 
 }  // namespace
 
-auto device::steps::init_hca(device& d) -> outcome {
-  if (d.sequence_.phase != 0) return fail(d.sequence_.settle_effect());
+/// Where the tables are and how large they are: what QUERY_HCA has to give back.
+void device::steps::tell_tables(const device& d, layouts::image<layouts::init_hca>& to) {
   using l = layouts::init_hca;
   const context_layout& p = d.control_.layout;
   const budget& b = d.setup_.budget;
-  auto& c = d.sequence_.make<commands::init_hca>();
-  auto& in = c.input;
   const auto base = [&p](context_table t) { return p.table(t).base; };
-  constexpr unsigned cache_line = 64;
-  in.set<&l::version>(layouts::init_hca_version)
-      .set<&l::log_cacheline_sz_minus_4>(layouts::bit_width(cache_line) - 1 - 4)
-      .set<&l::cacheline_sz_valid>(true)
-      .set<&l::host_is_big_endian>(std::endian::native == std::endian::big)
-      .set<&l::ud_av_port_check>(true)
-      .set<&l::qpc_base>(base(context_table::qpc))
+  to.set<&l::qpc_base>(base(context_table::qpc))
       .set<&l::log_num_qps>(b.log_qps)
       .set<&l::srqc_base>(base(context_table::srqc))
       .set<&l::log_num_srqs>(b.log_srqs)
@@ -163,57 +154,44 @@ auto device::steps::init_hca(device& d) -> outcome {
       .set<&l::dmpt_base>(base(context_table::dmpt))
       .set<&l::log_mpt_sz>(b.log_mpts)
       .set<&l::mtt_base>(base(context_table::mtt))
-      .set<&l::cmpt_base>(p.cmpt_base);
+      .set<&l::cmpt_base>(p.cmpt_base)
+      .set<&l::eqe_64b>(d.capabilities_.eqe_bytes == 64)
+      .set<&l::cqe_64b>(d.capabilities_.cqe_bytes == 64);
+}
+
+status device::steps::init_hca(device& d) {
+  using l = layouts::init_hca;
+  auto& in = d.sequence_.make<commands::init_hca>().input;
+  constexpr unsigned cache_line = 64;
+  in.set<&l::version>(layouts::init_hca_version)
+      .set<&l::log_cacheline_sz_minus_4>(layouts::bit_width(cache_line) - 1 - 4)
+      .set<&l::cacheline_sz_valid>(true)
+      .set<&l::host_is_big_endian>(std::endian::native == std::endian::big)
+      .set<&l::ud_av_port_check>(true);
+  tell_tables(d, in);
   // UAR pages of 4 KB, all that the BAR has.
   const unsigned log_uars =
       static_cast<unsigned>(d.capabilities_.raw.get<&layouts::query_dev_cap::uar_sz>()) + 8;
   in.set<&l::log_max_uars>(log_uars > 15 ? 15 : log_uars).set<&l::uar_page_sz>(0);
-  if (d.capabilities_.eqe_bytes == 64) in.set<&l::eqe_64b>(true).set<&l::cqe_64b>(true);
-  return send_with_effect(d, 1, d.sequence_.partly);
+  return send_with_effect(d, over, d.sequence_.partly);
 }
 
-auto device::steps::close_hca(device& d) -> outcome {
-  if (!d.sequence_.device_has(bring_up_step::init_hca)) return done;
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::close_hca>();
-    return send(d, 1);
-  }
-  return fail(d.sequence_.last().outcome());
+status device::steps::close_hca(device& d) {
+  if (!d.sequence_.device_has(bring_up_step::init_hca)) return {};
+  d.sequence_.make<commands::close_hca>();
+  return send(d, over);
 }
 
 /// The device must have taken what it was told: a table elsewhere would be written elsewhere.
-auto device::steps::query_hca(device& d) -> outcome {
+status device::steps::query_hca(device& d) {
   if (d.sequence_.phase == 0) {
     d.sequence_.make<commands::query_hca>();
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_hca>();
-  if (!c.outcome().ok()) return fail(c.outcome());
-  using l = layouts::init_hca;
-  const auto& o = c.output;
-  const context_layout& p = d.control_.layout;
-  const budget& b = d.setup_.budget;
-  const auto base = [&p](context_table t) { return p.table(t).base; };
-  const bool same =
-      o.get<&l::qpc_base>() == base(context_table::qpc) && o.get<&l::log_num_qps>() == b.log_qps &&
-      o.get<&l::srqc_base>() == base(context_table::srqc) &&
-      o.get<&l::log_num_srqs>() == b.log_srqs &&
-      o.get<&l::cqc_base>() == base(context_table::cqc) && o.get<&l::log_num_cqs>() == b.log_cqs &&
-      o.get<&l::eqc_base>() == base(context_table::eqc) && o.get<&l::log_num_eqs>() == b.log_eqs &&
-      o.get<&l::altc_base>() == base(context_table::altc) &&
-      o.get<&l::auxc_base>() == base(context_table::auxc) &&
-      o.get<&l::rdmarc_base>() == base(context_table::rdmarc) &&
-      o.get<&l::log_rd_per_qp>() == b.log_rdmarc_per_qp &&
-      o.get<&l::mc_base>() == base(context_table::mcg) &&
-      o.get<&l::log_mc_entry_sz>() == b.log_mcg_entry_bytes &&
-      o.get<&l::log_mc_hash_sz>() == p.log_mcg_hash && o.get<&l::log_mc_table_sz>() == b.log_mcgs &&
-      o.get<&l::uc_steering>() == has_b0_steering(d.capabilities_) &&
-      o.get<&l::dmpt_base>() == base(context_table::dmpt) &&
-      o.get<&l::log_mpt_sz>() == b.log_mpts && o.get<&l::mtt_base>() == base(context_table::mtt) &&
-      o.get<&l::cmpt_base>() == p.cmpt_base &&
-      o.get<&l::eqe_64b>() == (d.capabilities_.eqe_bytes == 64) &&
-      o.get<&l::cqe_64b>() == (d.capabilities_.cqe_bytes == 64);
-  return same ? done : fail(transport_error::bad_reply);
+  auto told = c.output;
+  tell_tables(d, told);
+  return told == c.output ? status() : transport_error::bad_reply;
 }
 
 }  // namespace freehca

@@ -20,32 +20,32 @@ constexpr std::uint64_t interrupt_poll = clock::microseconds(100);
 
 }  // namespace
 
-auto device::steps::open_numbers(device& d) -> outcome {
-  return fail(d.control_.open_numbers(d.bar2_, d.capabilities_));
+status device::steps::open_numbers(device& d) {
+  return d.control_.open_numbers(d.bar2_, d.capabilities_);
 }
 
-auto device::steps::close_numbers(device& d) -> outcome {
+status device::steps::close_numbers(device& d) {
   if (d.sequence_.has(bring_up_step::open_numbers)) d.control_.close_numbers();
-  return done;
+  return {};
 }
 
-auto device::steps::arm_interrupts(device& d) -> outcome {
+status device::steps::arm_interrupts(device& d) {
   const freehca::platform& p = d.setup_.platform;
   d.info_.interrupts_work = false;
-  if (!d.setup_.use_interrupts || p.operations->arm_interrupts == nullptr) return done;
+  if (!d.setup_.use_interrupts || p.operations->arm_interrupts == nullptr) return {};
   const unsigned vectors = 1 + d.setup_.budget.completion_event_queues;
   d.interrupts_armed_ =
       p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d).ok();
-  return done;
+  return {};
 }
 
-auto device::steps::disarm_interrupts(device& d) -> outcome {
+status device::steps::disarm_interrupts(device& d) {
   const freehca::platform& p = d.setup_.platform;
   if (d.interrupts_armed_ && p.operations->disarm_interrupts != nullptr)
     p.operations->disarm_interrupts(p.context);
   d.interrupts_armed_ = false;
   d.info_.interrupts_work = false;
-  return done;
+  return {};
 }
 
 /// Writes the translation of a ring into the memory behind the MTT table, where hardware's contract
@@ -71,7 +71,7 @@ void device::steps::put_at_risk(device& d, const event_queue_parts& q) {
   d.sequence_.last().put_at_risk(d.eq_ring_at_risk_);
 }
 
-auto device::steps::create_event_queues(device& d) -> outcome {
+status device::steps::create_event_queues(device& d) {
   enum : unsigned { begin, translate, create, created };
   const budget& b = d.setup_.budget;
   const unsigned count = 1 + b.completion_event_queues;
@@ -85,15 +85,15 @@ auto device::steps::create_event_queues(device& d) -> outcome {
         q = {};
         const result<dma_region> ring =
             d.control_.arena.allocate(queues::eq::ring_bytes(log_entries, entry_bytes));
-        if (!ring.ok()) return fail(ring.error());
+        if (!ring.ok()) return ring.error();
         q.ring = ring.value();
         const result<std::uint32_t> eqn = d.control_.numbers.eqs.allocate();
-        if (!eqn.ok()) return fail(eqn.error());
+        if (!eqn.ok()) return eqn.error();
         q.eqn = eqn.value();
         q.numbered = true;
         const auto pages = static_cast<std::uint32_t>(q.ring.bytes / dma_arena::page);
         const result<std::uint32_t> first = d.control_.numbers.mtts.allocate(pages);
-        if (!first.ok()) return fail(first.error());
+        if (!first.ok()) return first.error();
         q.first_mtt = first.value();
         q.mtts = pages;
         q.translated = true;
@@ -102,19 +102,16 @@ auto device::steps::create_event_queues(device& d) -> outcome {
         return await(d, translate, d.requests_[0]);
       }
       case translate: {
-        if (const status s = d.requests_[0].outcome(); !s.ok()) return fail(s);
         q.mapped = true;
-        if (const status s = write_translation(d, q); !s.ok()) return fail(s);
+        FREEHCA_TRY(write_translation(d, q));
         queues::eq_resources ring;
         ring.ring = q.ring;
         ring.log_entries = log_entries;
         ring.entry_bytes = entry_bytes;
         ring.doorbell = d.control_.uars.eq_doorbell(q.eqn);
         event_context& e = d.events_[d.sequence_.item];
-        if (const status s = e.open(q.eqn, d.sequence_.item, ring,
-                                    d.sequence_.item == 0 ? &d.control_.commands : nullptr);
-            !s.ok())
-          return fail(s);
+        FREEHCA_TRY(e.open(q.eqn, d.sequence_.item, ring,
+                           d.sequence_.item == 0 ? &d.control_.commands : nullptr));
         d.connect_events(e);
         using l = layouts::eqc;
         auto& c = d.sequence_.make<commands::sw2hw_eq>(q.eqn);
@@ -128,17 +125,16 @@ auto device::steps::create_event_queues(device& d) -> outcome {
         return send_with_effect(d, created, q.created);
       }
       default: {
-        if (const status s = d.sequence_.settle_effect(); !s.ok()) return fail(s);
         d.sequence_.phase = begin;
         ++d.sequence_.item;
       }
     }
   }
   d.completion_contexts_ = b.completion_event_queues;
-  return done;
+  return {};
 }
 
-auto device::steps::destroy_event_queues(device& d) -> outcome {
+status device::steps::destroy_event_queues(device& d) {
   enum : unsigned { begin, destroyed, unmapped };
   d.completion_contexts_ = 0;
   while (d.sequence_.item < 1 + d.setup_.budget.completion_event_queues) {
@@ -154,13 +150,11 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
         d.sequence_.phase = destroyed;
         break;
       case destroyed:
-        if (q.created) {
-          if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
-          q.created = false;
-        }
+        q.created = false;
         d.events_[d.sequence_.item].close();
         d.sequence_.phase = unmapped;
         if (q.mapped) {
+          q.mapped = false;
           d.requests_[0].restart();
           d.control_.contexts.unmap(d.requests_[0], context_group::mtt, q.first_mtt, q.mtts);
           d.sequence_.await(d.requests_[0]);
@@ -168,10 +162,6 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
         }
         break;
       default:
-        if (q.mapped) {
-          q.mapped = false;
-          if (const status s = d.requests_[0].outcome(); !s.ok()) return fail(s);
-        }
         if (q.translated) d.control_.numbers.mtts.free(q.first_mtt, q.mtts);
         if (q.numbered) d.control_.numbers.eqs.free(q.eqn);
         if (q.ring.bytes != 0) d.control_.arena.free(q.ring);
@@ -180,42 +170,40 @@ auto device::steps::destroy_event_queues(device& d) -> outcome {
         ++d.sequence_.item;
     }
   }
-  return done;
+  return {};
 }
 
 std::uint64_t device::steps::event_mask(const device& d) {
   using type = layouts::event_type;
-  std::uint64_t mask = 0;
-  for (const type t :
-       {type::path_migrated, type::communication_established, type::sq_drained, type::cq_error,
-        type::wq_catastrophic_error, type::path_migration_failed, type::local_catastrophic_error,
-        type::port_change, type::command_completion, type::ecc_detect, type::eq_overflow,
-        type::wq_invalid_request_error, type::wq_access_violation, type::srq_catastrophic_error,
-        type::srq_last_wqe, type::srq_limit, type::fatal_warning})
-    mask |= std::uint64_t{1} << static_cast<unsigned>(t);
+  constexpr auto bit = [](type t) { return std::uint64_t{1} << static_cast<unsigned>(t); };
+  constexpr std::uint64_t always = [bit] {
+    std::uint64_t mask = 0;
+    for (const type t :
+         {type::path_migrated, type::communication_established, type::sq_drained, type::cq_error,
+          type::wq_catastrophic_error, type::path_migration_failed, type::local_catastrophic_error,
+          type::port_change, type::command_completion, type::ecc_detect, type::eq_overflow,
+          type::wq_invalid_request_error, type::wq_access_violation, type::srq_catastrophic_error,
+          type::srq_last_wqe, type::srq_limit, type::fatal_warning})
+      mask |= bit(t);
+    return mask;
+  }();
   if (d.capabilities_.has(layouts::dev_cap_flag::port_management_change_event))
-    mask |= std::uint64_t{1} << static_cast<unsigned>(type::port_management_change);
-  return mask;
+    return always | bit(type::port_management_change);
+  return always;
 }
 
-auto device::steps::map_events(device& d) -> outcome {
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::map_eq>(d.events_[0].eqn(), event_mask(d));
-    return send_with_effect(d, 1, d.sequence_.partly);
-  }
-  return fail(d.sequence_.settle_effect());
+status device::steps::map_events(device& d) {
+  d.sequence_.make<commands::map_eq>(d.events_[0].eqn(), event_mask(d));
+  return send_with_effect(d, over, d.sequence_.partly);
 }
 
-auto device::steps::unmap_events(device& d) -> outcome {
-  if (!d.sequence_.device_has(bring_up_step::map_events)) return done;
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::unmap_eq>(d.events_[0].eqn(), event_mask(d));
-    return send(d, 1);
-  }
-  return fail(d.sequence_.last().outcome());
+status device::steps::unmap_events(device& d) {
+  if (!d.sequence_.device_has(bring_up_step::map_events)) return {};
+  d.sequence_.make<commands::unmap_eq>(d.events_[0].eqn(), event_mask(d));
+  return send(d, over);
 }
 
-auto device::steps::use_events(device& d) -> outcome {
+status device::steps::use_events(device& d) {
   enum : unsigned { begin, answered, fired };
   switch (d.sequence_.phase) {
     case begin:
@@ -223,7 +211,6 @@ auto device::steps::use_events(device& d) -> outcome {
       d.sequence_.make<commands::nop>();
       return send(d, answered);
     case answered:
-      if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
       d.sequence_.patience = clock::after(d.setup_.platform.now(), interrupt_limit);
       d.sequence_.phase = fired;
       [[fallthrough]];
@@ -234,15 +221,15 @@ auto device::steps::use_events(device& d) -> outcome {
       if (!d.info_.interrupts_work && d.interrupts_armed_ &&
           d.setup_.platform.now() < d.sequence_.patience)
         return later(d, interrupt_poll);
-      return done;
+      return {};
   }
 }
 
-auto device::steps::use_polling(device& d) -> outcome {
+status device::steps::use_polling(device& d) {
   // Commands in flight end by events: they must be over before their event queue goes.
   if (d.control_.commands.is_open() && d.control_.commands.in_flight() > 0) return later(d, 0);
   if (d.control_.commands.is_open()) d.control_.commands.use_polling();
-  return done;
+  return {};
 }
 
 }  // namespace freehca

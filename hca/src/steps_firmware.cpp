@@ -17,13 +17,12 @@ constexpr std::uint64_t capability_pause = clock::milliseconds(10);
 
 }  // namespace
 
-auto device::steps::query_fw(device& d) -> outcome {
+status device::steps::query_fw(device& d) {
   if (d.sequence_.phase == 0) {
     d.sequence_.make<commands::query_fw>();
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_fw>();
-  if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::query_fw;
   const auto& o = c.output;
   d.info_.firmware_major = static_cast<std::uint16_t>(o.get<&l::fw_rev_major>());
@@ -31,17 +30,16 @@ auto device::steps::query_fw(device& d) -> outcome {
   d.info_.firmware_subminor = static_cast<std::uint16_t>(o.get<&l::fw_rev_subminor>());
   d.info_.command_interface = static_cast<unsigned>(o.get<&l::cmd_interface_rev>());
   // Revision 2 has other port commands.
-  if (d.info_.command_interface < layouts::cmd_interface_rev_max)
-    return fail(driver_error::unsupported);
+  if (d.info_.command_interface < layouts::cmd_interface_rev_max) return driver_error::unsupported;
   const unsigned log_commands = static_cast<unsigned>(o.get<&l::log_max_outstanding_cmd>());
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
   d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());
-  if (d.firmware_pages_ == 0) return fail(transport_error::bad_reply);
+  if (d.firmware_pages_ == 0) return transport_error::bad_reply;
   if (const std::uint32_t most = d.control_.lender.capacity(); d.firmware_pages_ > most)
     return exceeds(d, budget::item::firmware_area, d.firmware_pages_, most);
   find_error_buffer(d, static_cast<unsigned>(o.get<&l::error_buf_bar>()) * 2,
                     o.get<&l::error_buf_offset>(), o.get<&l::error_buf_size>());
-  return done;
+  return {};
 }
 
 /// Without the buffer an internal error shows only in commands that are not answered: the device is
@@ -63,8 +61,8 @@ void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
 }
 
 /// The figure that the device asked for is more than there is: says which and how much.
-auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, std::uint64_t bound)
-    -> outcome {
+status device::steps::exceeds(device& d, budget::item what, std::uint64_t asked,
+                              std::uint64_t bound) {
   d.sequence_.failure.asked = asked;
   d.sequence_.failure.bound = bound;
   char line[160];
@@ -73,28 +71,24 @@ auto device::steps::exceeds(device& d, budget::item what, std::uint64_t asked, s
   text.decimal(asked) << " " << name_of(what) << "; the budget has ";
   text.decimal(bound);
   log_line(d.setup_.platform, severity::error, text);
-  return fail(status(driver_error::exceeds_limits, static_cast<unsigned>(what)));
+  return status(driver_error::exceeds_limits, static_cast<unsigned>(what));
 }
 
 /// Takes pages, then lends them, in as many looks and commands as it takes.
-template <class Map>
-auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -> outcome {
+// MAP_FA and MAP_ICM_AUX differ in their opcodes only, and so do what takes back.
+
+status device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages,
+                                layouts::opcode how) {
   if (d.sequence_.phase == 0) {
-    if (const status s =
-            d.control_.lender.fill(pages, area.pages, layouts::map_entries_per_mailbox);
-        !s.ok())
-      return fail(s);
+    FREEHCA_TRY(d.control_.lender.fill(pages, area.pages, layouts::map_entries_per_mailbox));
     if (area.pages.pages < pages) return again(d, 0);
     area.cursor = area.pages.first;
     d.sequence_.phase = 1;
   } else {
-    const status s = d.sequence_.last().outcome();
-    if (!s.ok()) {
-      if (!area.pages_at_risk.in_doubt()) area.lent = area.lent_before;
-      return fail(s);
-    }
+    if (!d.sequence_.answer().ok() && !area.pages_at_risk.in_doubt()) area.lent = area.lent_before;
+    FREEHCA_TRY(d.sequence_.answer());
   }
-  if (area.cursor == page_run::none) return done;
+  if (area.cursor == page_run::none) return {};
   unsigned count = 0;
   for (; area.cursor != page_run::none && count < layouts::map_entries_per_mailbox; ++count) {
     using entry = layouts::map_entry;
@@ -105,7 +99,8 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
         .set<&entry::log2size>(run.log_pages);
     area.cursor = run.next;
   }
-  auto& c = d.sequence_.make<Map>();
+  auto& c = d.sequence_.make<commands::map_fa>();
+  c.request.opcode = how;
   c.set_input(d.control_.area_entries, count);
   area.lent_before = area.lent;
   area.lent = true;
@@ -114,84 +109,63 @@ auto device::steps::lend_area(device& d, lent_area& area, std::uint32_t pages) -
   return send(d, 1);
 }
 
-template <class Unmap>
-auto device::steps::take_back_area(device& d, lent_area& area) -> outcome {
+status device::steps::take_back_area(device& d, lent_area& area, layouts::opcode how) {
   if (area.lent) {
     if (d.sequence_.phase == 0) {
-      auto& c = d.sequence_.make<Unmap>();
+      auto& c = d.sequence_.make<commands::unmap_fa>();
+      c.request.opcode = how;
       area.lent_before = true;
       area.pages_at_risk.set_amount(area.pages.pages);
       c.put_at_risk(area.pages_at_risk);
       return send(d, 1);
     }
-    if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
+    FREEHCA_TRY(d.sequence_.answer());
     area.lent = false;
   }
   d.control_.lender.give_back(area.pages);
-  return done;
+  return {};
 }
 
-auto device::steps::map_fa(device& d) -> outcome {
-  return lend_area<commands::map_fa>(d, d.firmware_, d.firmware_pages_);
+status device::steps::map_fa(device& d) {
+  return lend_area(d, d.firmware_, d.firmware_pages_, layouts::opcode::map_fa);
 }
 
-auto device::steps::unmap_fa(device& d) -> outcome {
-  return take_back_area<commands::unmap_fa>(d, d.firmware_);
+status device::steps::unmap_fa(device& d) {
+  return take_back_area(d, d.firmware_, layouts::opcode::unmap_fa);
 }
 
-auto device::steps::map_icm_aux(device& d) -> outcome {
-  return lend_area<commands::map_icm_aux>(d, d.auxiliary_, d.auxiliary_pages_);
+status device::steps::map_icm_aux(device& d) {
+  return lend_area(d, d.auxiliary_, d.auxiliary_pages_, layouts::opcode::map_icm_aux);
 }
 
-auto device::steps::unmap_icm_aux(device& d) -> outcome {
-  return take_back_area<commands::unmap_icm_aux>(d, d.auxiliary_);
+status device::steps::unmap_icm_aux(device& d) {
+  return take_back_area(d, d.auxiliary_, layouts::opcode::unmap_icm_aux);
 }
 
-auto device::steps::run_fw(device& d) -> outcome {
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::run_fw>();
-    return send(d, 1);
-  }
-  return fail(d.sequence_.last().outcome());
+status device::steps::run_fw(device& d) {
+  d.sequence_.make<commands::run_fw>();
+  return send(d, over);
 }
 
-auto device::steps::mod_stat_cfg(device& d) -> outcome {
+status device::steps::mod_stat_cfg(device& d) {
   if (d.sequence_.phase == 0) {
     auto& c = d.sequence_.make<commands::mod_stat_cfg>();
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz_m>(true);
     c.input.set<&layouts::mod_stat_cfg::log_pg_sz>(0);
     return send(d, 1);
   }
-  const status s = d.sequence_.last().outcome();
+  const status s = d.sequence_.answer();
   // Firmware that does not know the command has the page size that we ask for (Linux only warns).
-  return s.is(layouts::command_status::bad_operation) ? done : fail(s);
+  return s.is(layouts::command_status::bad_operation) ? status() : s;
 }
 
-auto device::steps::query_dev_cap(device& d) -> outcome {
-  if (d.sequence_.phase == 0) {
-    d.sequence_.make<commands::query_dev_cap>();
-    return send(d, 1);
-  }
-  const auto& c = d.sequence_.made<commands::query_dev_cap>();
-  if (!c.outcome().ok()) return fail(c.outcome());
+/// QUERY_DEV_CAP in plain numbers.
+void device::steps::take_capabilities(const layouts::image<layouts::query_dev_cap>& o,
+                                      const budget& b, freehca::capabilities& k) {
   using l = layouts::query_dev_cap;
-  const auto& o = c.output;
-  // Right after a start, firmware may answer with nothing sensible, such as no context memory
-  // (Theseus mlx4).
-  const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
-                        o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
-                        o.get<&l::max_icm_sz>() != 0 && o.get<&l::log_page_sz>() <= 12 &&
-                        o.get<&l::uar_sz>() <= 10;
-  if (!sensible) {
-    if (++d.sequence_.item == capability_tries) return fail(transport_error::bad_reply);
-    d.sequence_.phase = 0;
-    return later(d, capability_pause);
-  }
-
-  freehca::capabilities& k = d.capabilities_;
   k = {};
   k.raw = o;
-  k.ports = d.info_.ports = static_cast<unsigned>(o.get<&l::num_ports>());
+  k.ports = static_cast<unsigned>(o.get<&l::num_ports>());
   k.reserved_qps = 1u << o.get<&l::log_rsvd_qps>();
   k.reserved_srqs = 1u << o.get<&l::log_rsvd_srqs>();
   k.reserved_cqs = 1u << o.get<&l::log_rsvd_cqs>();
@@ -219,7 +193,7 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   k.most_message_bytes = std::uint64_t{1} << o.get<&l::log_max_msg_sz>();
   // The responder's share is what the budget gives each QP in the RDMA table.
   const unsigned responder = static_cast<unsigned>(o.get<&l::log_max_ra_res_qp>());
-  const unsigned lent = d.setup_.budget.log_rdmarc_per_qp;
+  const unsigned lent = b.log_rdmarc_per_qp;
   k.most_reads_as_responder = 1u << (responder < lent ? responder : lent);
   k.most_reads_as_requester =
       1u << (o.get<&l::log_max_ra_req_qp>() < 7 ? o.get<&l::log_max_ra_req_qp>() : 7);
@@ -229,23 +203,45 @@ auto device::steps::query_dev_cap(device& d) -> outcome {
   // Both or neither, as Linux has them.
   const bool large = k.has(layouts::dev_cap_flag::cqe_64b) && k.has(layouts::dev_cap_flag::eqe_64b);
   k.cqe_bytes = k.eqe_bytes = large ? 64 : 32;
-  return done;
 }
 
-auto device::steps::query_adapter(device& d) -> outcome {
+status device::steps::query_dev_cap(device& d) {
+  if (d.sequence_.phase == 0) {
+    d.sequence_.make<commands::query_dev_cap>();
+    return send(d, 1);
+  }
+  const auto& c = d.sequence_.made<commands::query_dev_cap>();
+  using l = layouts::query_dev_cap;
+  const auto& o = c.output;
+  // Right after a start, firmware may answer with nothing sensible, such as no context memory
+  // (Theseus mlx4).
+  const bool sensible = o.get<&l::num_ports>() >= 1 && o.get<&l::num_ports>() <= most_ports &&
+                        o.get<&l::log_max_qps>() != 0 && o.get<&l::qpc_entry_sz>() != 0 &&
+                        o.get<&l::max_icm_sz>() != 0 && o.get<&l::log_page_sz>() <= 12 &&
+                        o.get<&l::uar_sz>() <= 10;
+  if (!sensible) {
+    if (++d.sequence_.item == capability_tries) return transport_error::bad_reply;
+    d.sequence_.phase = 0;
+    return later(d, capability_pause);
+  }
+  take_capabilities(o, d.setup_.budget, d.capabilities_);
+  d.info_.ports = d.capabilities_.ports;
+  return {};
+}
+
+status device::steps::query_adapter(device& d) {
   if (d.sequence_.phase == 0) {
     d.sequence_.make<commands::query_adapter>();
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_adapter>();
-  if (!c.outcome().ok()) return fail(c.outcome());
   // The bytes of each word come swapped (query_adapter.hpp).
   const std::byte* psid = c.output.bytes_of<&layouts::query_adapter::psid>();
   for (unsigned i = 0; i < 16; ++i) {
     const char letter = static_cast<char>(psid[i ^ 3]);
     d.info_.board_id[i] = letter > ' ' && letter <= '~' ? letter : '\0';
   }
-  return done;
+  return {};
 }
 
 }  // namespace freehca

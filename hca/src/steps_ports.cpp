@@ -21,16 +21,15 @@ constexpr std::uint64_t port_poll = clock::milliseconds(20);
 
 }  // namespace
 
-auto device::steps::query_ports(device& d) -> outcome {
+status device::steps::query_ports(device& d) {
   if (d.sequence_.phase == 1) {
     const auto& c = d.sequence_.made<commands::query_port>();
-    if (!c.outcome().ok()) return fail(c.outcome());
     d.capabilities_.raw_port[d.sequence_.item] = c.output;
     d.ports_.describe(++d.sequence_.item, c.output);
   } else {
     d.ports_.begin(d.capabilities_.ports);
   }
-  if (d.sequence_.item == d.capabilities_.ports) return done;
+  if (d.sequence_.item == d.capabilities_.ports) return {};
   d.sequence_.make<commands::query_port>(std::uint32_t{d.sequence_.item + 1});
   return send(d, 1);
 }
@@ -42,29 +41,29 @@ bool device::steps::next_infiniband_port(device& d) {
   return port != 0;
 }
 
-auto device::steps::start_port_query(device& d, unsigned phase) -> outcome {
+status device::steps::start_port_query(device& d, unsigned phase) {
   return await(d, phase, d.ports_.read(d.control_.commands, d.sequence_.item + 1));
 }
 
-auto device::steps::set_ports(device& d) -> outcome {
+status device::steps::set_ports(device& d) {
   enum : unsigned { begin, asked, first_try };
   for (;;) {
     if (d.sequence_.phase == begin) {
-      if (!next_infiniband_port(d)) return done;
+      if (!next_infiniband_port(d)) return {};
       return start_port_query(d, asked);
     }
     unsigned attempt = 0;
     if (d.sequence_.phase == asked) {
-      if (const status s = d.ports_.take(d.sequence_.item + 1); !s.ok()) return fail(s);
+      FREEHCA_TRY(d.ports_.take(d.sequence_.item + 1));
     } else {
-      const status s = d.sequence_.last().outcome();
+      const status s = d.sequence_.answer();
       if (s.ok()) {
         d.sequence_.phase = begin;
         ++d.sequence_.item;
         continue;
       }
       attempt = d.sequence_.phase - first_try;
-      if (!port_limits::too_many_lanes(s, attempt)) return fail(s);
+      if (!port_limits::too_many_lanes(s, attempt)) return s;
       ++attempt;
     }
     auto& c = d.sequence_.make<commands::set_port_ib>(std::uint32_t{d.sequence_.item + 1});
@@ -73,25 +72,23 @@ auto device::steps::set_ports(device& d) -> outcome {
   }
 }
 
-auto device::steps::init_ports(device& d) -> outcome {
+status device::steps::init_ports(device& d) {
   if (d.sequence_.phase == 1) {
-    if (const status s = d.sequence_.settle_effect(); !s.ok()) return fail(s);
     ++d.sequence_.item;
   }
-  if (!next_infiniband_port(d)) return done;
+  if (!next_infiniband_port(d)) return {};
   d.sequence_.make<commands::init_port>(std::uint32_t{d.sequence_.item + 1});
   return send_with_effect(d, 1, d.ports_.control(d.sequence_.item + 1).open);
 }
 
-auto device::steps::close_ports(device& d) -> outcome {
+status device::steps::close_ports(device& d) {
   if (d.ports_.reading_changed()) return later(d, 0);
   if (d.sequence_.phase == 1) {
-    if (const status s = d.sequence_.last().outcome(); !s.ok()) return fail(s);
     d.ports_.control(d.sequence_.item + 1).open = false;
   }
   while (d.sequence_.item < most_ports && !d.ports_.control(d.sequence_.item + 1).open)
     ++d.sequence_.item;
-  if (d.sequence_.item == most_ports) return done;
+  if (d.sequence_.item == most_ports) return {};
   d.sequence_.make<commands::close_port>(std::uint32_t{d.sequence_.item + 1});
   return send(d, 1);
 }
@@ -99,19 +96,18 @@ auto device::steps::close_ports(device& d) -> outcome {
 /// The driver leaves subnet management to the firmware's agent, which is how it is after INIT_HCA:
 /// without CONF_SPECIAL_QP nobody else answers. What is asked is only whether the host could ever
 /// have it otherwise.
-auto device::steps::mad_demux(device& d) -> outcome {
+status device::steps::mad_demux(device& d) {
   if (d.sequence_.phase == 0) {
-    if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return done;
+    if (!d.capabilities_.raw.get<&layouts::query_dev_cap::mad_demux>()) return {};
     d.sequence_.make<commands::query_mad_demux>();
     return send(d, 1);
   }
   const auto& c = d.sequence_.made<commands::query_mad_demux>();
-  if (!c.outcome().ok()) return fail(c.outcome());
   using l = layouts::mad_demux;
   d.info_.secure_host =
       c.output.get<&l::set_attr_mask>() != 0 && c.output.get<&l::getresp_attr_mask>() != 0 &&
       c.output.get<&l::trap_attr_mask>() != 0 && c.output.get<&l::trap_repress_attr_mask>() != 0;
-  return done;
+  return {};
 }
 
 /// A subnet manager may take its time; that there is nobody at the other end of a link shows soon.
@@ -122,19 +118,18 @@ bool device::steps::is_awaited(const device& d, unsigned port) {
   return d.setup_.platform.now() < (d.ports_.had_partner(port) ? end : clock::earlier(end, alone));
 }
 
-auto device::steps::wait_for_ports(device& d) -> outcome {
+status device::steps::wait_for_ports(device& d) {
   enum : unsigned { begin, node_known, guid_known, look, seen };
   for (;;) {
     switch (d.sequence_.phase) {
       case begin:
         d.sequence_.since = d.setup_.platform.now();
-        if (!next_infiniband_port(d)) return done;
+        if (!next_infiniband_port(d)) return {};
         d.node_query_.restart();
         d.node_query_.start(d.control_.commands, d.sequence_.item + 1,
                             layouts::smp_attribute::node_info);
         return await(d, node_known, d.node_query_);
       case node_known: {
-        if (const status s = d.node_query_.outcome(); !s.ok()) return fail(s);
         const auto node = d.node_query_.attribute<layouts::node_info>();
         d.info_.node_guid = node.get<&layouts::node_info::node_guid>();
         d.info_.system_image_guid = node.get<&layouts::node_info::system_image_guid>();
@@ -143,7 +138,6 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
         return await(d, guid_known, d.guid_query_);
       }
       case guid_known:
-        if (const status s = d.guid_query_.outcome(); !s.ok()) return fail(s);
         d.ports_.set_guid(d.sequence_.item + 1, d.guid_query_.guid(0));
         ++d.sequence_.item;
         if (next_infiniband_port(d)) {
@@ -166,10 +160,10 @@ auto device::steps::wait_for_ports(device& d) -> outcome {
           if (!d.ports_.known(port) || is_awaited(d, port)) return start_port_query(d, seen);
           ++d.sequence_.item;
         }
-        return done;
+        return {};
       default: {
         const unsigned port = d.sequence_.item + 1;
-        if (const status s = d.ports_.take(port); !s.ok()) return fail(s);
+        FREEHCA_TRY(d.ports_.take(port));
         d.sequence_.phase = look;
         ++d.sequence_.item;
         if (is_awaited(d, port)) return later(d, port_poll);

@@ -22,13 +22,13 @@ constexpr std::uint64_t poll_interval = clock::milliseconds(1);
 
 }  // namespace
 
-auto device::steps::take_ownership(device& d) -> outcome {
+status device::steps::take_ownership(device& d) {
   const pci_function& f = d.function_;
   std::uint32_t identity = 0, revision = 0, subsystem = 0;
-  if (status s = d.function_.repair(); !s.ok()) return fail(s);
-  if (status s = f.read(f.identity, identity); !s.ok()) return fail(s);
-  if (status s = f.read(f.revision, revision); !s.ok()) return fail(s);
-  if (status s = f.read(f.subsystem, subsystem); !s.ok()) return fail(s);
+  FREEHCA_TRY(d.function_.repair());
+  FREEHCA_TRY(f.read(f.identity, identity));
+  FREEHCA_TRY(f.read(f.revision, revision));
+  FREEHCA_TRY(f.read(f.subsystem, subsystem));
   const std::uint64_t issued = d.info_.commands_issued, resets = d.info_.resets;
   d.info_ = {};
   d.ports_.begin(0);
@@ -42,23 +42,23 @@ auto device::steps::take_ownership(device& d) -> outcome {
 
   // The read takes it.
   const std::uint32_t held = mmio::read_32(d.bar0_, bar0::ownership);
-  if (held == all_ones) return fail(transport_error::gone);
-  if (held != 0 && !d.setup_.take_over) return fail(driver_error::busy);
-  return done;
+  if (held == all_ones) return transport_error::gone;
+  if (held != 0 && !d.setup_.take_over) return driver_error::busy;
+  return {};
 }
 
-auto device::steps::release_ownership(device& d) -> outcome {
+status device::steps::release_ownership(device& d) {
   // The next owner resets the device first, so nobody has to wait here for the write to be seen.
   if (d.sequence_.has(bring_up_step::take_ownership)) mmio::write_32(d.bar0_, bar0::ownership, 0);
-  return done;
+  return {};
 }
 
-auto device::steps::reset(device& d) -> outcome {
+status device::steps::reset(device& d) {
   const std::uint64_t now = d.setup_.platform.now();
   switch (d.sequence_.phase) {
     case reset_begin: {
       const status s = d.function_.reset();
-      if (s.is(transport_error::gone)) return fail(s);
+      if (s.is(transport_error::gone)) return s;
       if (s.ok()) {
         d.sequence_.committed = true;
         d.sequence_.patience = clock::after(now, answer_limit);
@@ -66,19 +66,19 @@ auto device::steps::reset(device& d) -> outcome {
       }
       // Ahead of the semaphore: a process that dies while it holds it leaves a card that only a
       // takeover resets.
-      if (const status saved = d.function_.save(); !saved.ok()) return fail(saved);
+      FREEHCA_TRY(d.function_.save());
       d.sequence_.patience = clock::after(now, flash_semaphore_limit);
       return again(d, take_flash);
     }
     case take_flash: {
       // Held so that no tool writes the flash during the reset, which frees it again.
       const std::uint32_t held = mmio::read_32(d.bar0_, bar0::flash_semaphore);
-      if (held == all_ones) return fail(transport_error::gone);
+      if (held == all_ones) return transport_error::gone;
       if (held != 0) {
         if (now < d.sequence_.patience) return later(d, poll_interval);
         // Whoever takes the device over says that nobody is at its flash either; only a reset frees
         // the semaphore of a tool that died.
-        if (!d.setup_.take_over) return fail(driver_error::busy);
+        if (!d.setup_.take_over) return driver_error::busy;
       }
       d.function_.begin_wipe();
       d.sequence_.committed = true;
@@ -91,44 +91,44 @@ auto device::steps::reset(device& d) -> outcome {
     }
     case rest:
       if (!d.function_.answers())
-        return now < d.sequence_.patience ? later(d, poll_interval) : fail(transport_error::gone);
-      if (const status r = d.function_.restore(); !r.ok()) return fail(r);
+        return now < d.sequence_.patience ? later(d, poll_interval) : status(transport_error::gone);
+      FREEHCA_TRY(d.function_.restore());
       d.sequence_.patience = clock::after(now, answer_limit);
       return again(d, registers_answer);
     default: {
       // Whether the reset freed the semaphore or left it with us: after this read it is taken.
       if (mmio::read_32(d.bar0_, bar0::ownership) == all_ones)
-        return now < d.sequence_.patience ? later(d, poll_interval) : fail(transport_error::gone);
+        return now < d.sequence_.patience ? later(d, poll_interval) : status(transport_error::gone);
       ++d.info_.resets;
       d.info_.hardware_id = mmio::read_32(d.bar0_, bar0::hardware_id);
-      return done;
+      return {};
     }
   }
 }
 
-auto device::steps::enable_bus_master(device& d) -> outcome {
-  return fail(d.function_.set_bus_master(true));
+status device::steps::enable_bus_master(device& d) {
+  return d.function_.set_bus_master(true);
 }
 
-auto device::steps::disable_bus_master(device& d) -> outcome {
+status device::steps::disable_bus_master(device& d) {
   if (d.sequence_.has(bring_up_step::enable_bus_master))
     static_cast<void>(d.function_.set_bus_master(false));
-  return done;
+  return {};
 }
 
-auto device::steps::open_commands(device& d) -> outcome {
+status device::steps::open_commands(device& d) {
   d.info_.commands_issued += d.control_.commands.statistics().posted;
-  return fail(d.control_.open_commands(d.bar0_.part(bar0::hcr, bar0::hcr_size)));
+  return d.control_.open_commands(d.bar0_.part(bar0::hcr, bar0::hcr_size));
 }
 
-auto device::steps::close_commands(device& d) -> outcome {
-  if (!d.control_.commands.is_open()) return done;
+status device::steps::close_commands(device& d) {
+  if (!d.control_.commands.is_open()) return {};
   if (d.control_.commands.in_flight() > 0) return later(d, 0);
   // Somebody's that was not answered.
-  if (d.control_.commands.slots_in_use() > 0) return fail(driver_error::busy);
+  if (d.control_.commands.slots_in_use() > 0) return driver_error::busy;
   d.control_.commands.fail_all(transport_error::reset);
   d.control_.commands.close();
-  return done;
+  return {};
 }
 
 }  // namespace freehca

@@ -23,25 +23,17 @@ void taking_back::start_of(adapter& hca, place* what, std::uint32_t serial) {
   start(hca, *what);
 }
 
-template <class K>
-bool taking_back::take(handle<K>& which) {
-  verbs& objects = owner().objects();
-  if (objects.find(which) == nullptr) {
-    which = {};
-    return false;
-  }
-  part(destroy_).start(objects, which);
-  return true;
+device_object* taking_back::next() const {
+  const verbs& objects = owner().objects();
+  if (device_object* const pair = objects.find(place_->pair)) return pair;
+  if (device_object* const completions = objects.find(place_->completions)) return completions;
+  return objects.find(place_->region);
 }
 
 bool taking_back::go_on() {
-  return take(place_->pair) || take(place_->completions) || take(place_->region);
-}
-
-bool taking_back::is_left() const {
-  const verbs& objects = owner().objects();
-  return objects.find(place_->pair) != nullptr || objects.find(place_->completions) != nullptr ||
-         objects.find(place_->region) != nullptr;
+  device_object* const object = next();
+  if (object != nullptr) part(destroy_).start(owner().objects(), *object);
+  return object != nullptr;
 }
 
 void taking_back::advance(sequence& s, status outcome) noexcept {
@@ -49,7 +41,7 @@ void taking_back::advance(sequence& s, status outcome) noexcept {
   if (!outcome.ok() && !outcome.is(driver_error::stale_handle) &&
       !outcome.is(transport_error::reset))
     return self.end(outcome);
-  if (self.is_left() && !self.stop_reason().ok()) return self.end(self.stop_reason());
+  if (self.next() != nullptr && !self.stop_reason().ok()) return self.end(self.stop_reason());
   if (self.go_on()) return;
   self.owner().vacate(*self.place_);
   self.finish({});

@@ -144,10 +144,14 @@ class channel {
   void unqueue(command& c);
   void pass_on(key_line& line);
   void end_queued(status outcome);
-  template <class Which>
-  void end_those(Which which, status outcome);
-  template <class Which>
-  static void pick(list<command>& from, Which which, list<command>& into);
+  /// Which of the queued commands are meant.
+  struct chooser {
+    bool (*takes)(channel& of, const command& c, const chooser& which);
+    const command_client* client = nullptr;
+    std::uint64_t now = 0;
+  };
+  void end_those(const chooser& which, status outcome);
+  void pick(list<command>& from, const chooser& which, list<command>& into);
   void expire_queued(std::uint64_t now);
   void refuse_behind_doubt(std::uint64_t now);
 

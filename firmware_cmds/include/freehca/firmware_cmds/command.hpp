@@ -41,14 +41,14 @@ struct command_request {
   std::uint8_t opcode_modifier = 0;  ///< four bits
   form input = form::none;
   form output = form::none;
+  freehca::lane lane = freehca::lane::bulk;
+  freehca::patience patience = freehca::patience::ordinary;
+  bool barrier = false;  ///< nothing overlaps it: INIT_HCA, CLOSE_HCA, port commands
   std::uint32_t input_modifier = 0;
   std::uint64_t input_immediate = 0;  ///< with form::immediate
   encoder encode = nullptr;           ///< with form::mailbox
   decoder decode = nullptr;           ///< with form::mailbox
   object_key key;
-  freehca::lane lane = freehca::lane::bulk;
-  freehca::patience patience = freehca::patience::ordinary;
-  bool barrier = false;  ///< nothing overlaps it: INIT_HCA, CLOSE_HCA, port commands
 };
 
 /// One firmware command: an operation that a channel runs. Usually a firmware_command<F> of
@@ -60,7 +60,7 @@ struct command_request {
 /// ::bad_argument, ::bad_state (the channel is not open). `where` is the opcode.
 class command : public operation {
  public:
-  command() = default;
+  [[gnu::noinline]] command() {}
   explicit command(const command_request& r) : request(r) {}
 
   command_request request;

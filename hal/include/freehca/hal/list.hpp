@@ -16,16 +16,15 @@ class list_node {
   ~list_node() { FREEHCA_ASSERT(!linked()); }
 
   bool linked() const { return next_ != nullptr; }
-  void unlink() {
-    if (!linked()) return;
-    previous_->next_ = next_;
-    next_->previous_ = previous_;
-    next_ = previous_ = nullptr;
-  }
+  void unlink();
 
  private:
   template <class T>
   friend class list;
+  void insert_before(list_node& place);
+  /// Puts the elements of one list ahead of `place`; each list is given by its head.
+  static void move_all(list_node& from, list_node& place);
+
   list_node* next_ = nullptr;
   list_node* previous_ = nullptr;
 };
@@ -44,20 +43,12 @@ class list {
 
   bool empty() const { return head_.next_ == &head_; }
   T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }
-  void push_back(T& element) { insert_before(head_, element); }
-  void push_front(T& element) { insert_before(*head_.next_, element); }
+  void push_back(T& element) { element.list_node::insert_before(head_); }
+  void push_front(T& element) { element.list_node::insert_before(*head_.next_); }
   /// Ahead of `place`, an element of this list.
-  void insert(T& place, T& element) { insert_before(place, element); }
+  void insert(T& place, T& element) { element.list_node::insert_before(place); }
   /// Puts all elements of `from` behind those of this list, in their order, in constant time.
-  void take_all(list& from) {
-    if (from.empty()) return;
-    list_node &first = *from.head_.next_, &last = *from.head_.previous_;
-    first.previous_ = head_.previous_;
-    head_.previous_->next_ = &first;
-    last.next_ = &head_;
-    head_.previous_ = &last;
-    from.head_.next_ = from.head_.previous_ = &from.head_;
-  }
+  void take_all(list& from) { list_node::move_all(from.head_, head_); }
   T* pop_front() {
     T* first = front();
     if (first != nullptr) static_cast<list_node*>(first)->unlink();
@@ -70,13 +61,6 @@ class list {
   }
 
  private:
-  static void insert_before(list_node& place, list_node& node) {
-    FREEHCA_ASSERT(!node.linked());
-    node.next_ = &place;
-    node.previous_ = place.previous_;
-    place.previous_->next_ = &node;
-    place.previous_ = &node;
-  }
   list_node head_;
 };
 

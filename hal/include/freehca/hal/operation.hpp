@@ -24,7 +24,8 @@ class operation : public list_node {
   enum class phase : std::uint8_t { idle, queued, in_flight, done };
   static constexpr std::uint64_t no_deadline = ~std::uint64_t{0};
 
-  operation() = default;
+  /// Not inline: operations are made of operations, and each would spell them all out.
+  [[gnu::noinline]] constexpr operation() {}
   ~operation() { FREEHCA_ASSERT(state_ == phase::idle || state_ == phase::done); }
 
   bool done() const { return state_ == phase::done; }
@@ -57,14 +58,7 @@ class operation : public list_node {
   void cancel() { stop(driver_error::cancelled); }
 
   /// Makes a done operation startable again.
-  void restart() {
-    FREEHCA_ASSERT(state_ == phase::idle || state_ == phase::done);
-    state_ = phase::idle;
-    outcome_ = {};
-    callback_ = nullptr;
-    context_ = nullptr;
-    deadline_ = no_deadline;
-  }
+  void restart();
 
   /// co_await gives the outcome.
   auto operator co_await() & noexcept {
@@ -118,23 +112,10 @@ class operation : public list_node {
   }
   void mark_in_flight() { state_ = phase::in_flight; }
   /// Ends it. Unlinks it, then calls back; *this may be gone afterwards.
-  void complete(status s) {
-    FREEHCA_ASSERT(state_ == phase::queued || state_ == phase::in_flight);
-    unlink();
-    outcome_ = s;
-    state_ = phase::done;
-    cancel_ = nullptr;
-    const callback f = callback_;
-    callback_ = nullptr;
-    if (f != nullptr) f(*this, context_);
-  }
+  void complete(status s);
 
  private:
-  void stop(status why) {
-    if (cancel_ == nullptr || (state_ != phase::queued && state_ != phase::in_flight)) return;
-    if (outcome_.ok()) outcome_ = why;
-    cancel_(*this, owner_);
-  }
+  void stop(status why);
 
   callback callback_ = nullptr;
   void* context_ = nullptr;

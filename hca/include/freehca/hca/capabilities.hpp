@@ -14,9 +14,6 @@ inline constexpr unsigned most_ports = 2;
 /// What the device can do, known before use: QUERY_DEV_CAP and QUERY_PORT in plain numbers. `raw`
 /// has the rest.
 struct capabilities {
-  layouts::image<layouts::query_dev_cap> raw;
-  layouts::image<layouts::query_port> raw_port[most_ports];
-
   unsigned ports = 0;
   unsigned reserved_qps = 0, reserved_srqs = 0, reserved_cqs = 0, reserved_eqs = 0,
            reserved_mpts = 0, reserved_mtts = 0, reserved_pds = 0, reserved_uars = 0;
@@ -31,6 +28,9 @@ struct capabilities {
   unsigned local_ack_delay = 0;             ///< IBTA code
   unsigned log_blueflame_bytes = 0;         ///< 0: no BlueFlame
   unsigned cqe_bytes = 32, eqe_bytes = 32;  ///< as switched on in INIT_HCA
+
+  layouts::image<layouts::query_dev_cap> raw;
+  layouts::image<layouts::query_port> raw_port[most_ports];
 
   bool has(layouts::dev_cap_flag f) const {
     return (raw.get<&layouts::query_dev_cap::flags>() & static_cast<std::uint64_t>(f)) != 0;

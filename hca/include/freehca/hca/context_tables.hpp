@@ -23,6 +23,9 @@ namespace freehca {
 /// the table), ::busy (a block is in doubt after a command that was not answered), ::cancelled, and
 /// transport_error::timeout past its deadline: then it holds nothing.
 class context_request : public operation {
+ public:
+  [[gnu::noinline]] constexpr context_request() {}
+
  private:
   friend class context_tables;
   friend class context_reservation;

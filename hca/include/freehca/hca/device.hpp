@@ -224,6 +224,9 @@ class device {
   void connect_events(event_context& e);
   static void on_notify(void* self, unsigned vector) noexcept;
 
+  // Ahead of all else: what the steps reach most often is near the beginning. What they ask is
+  // below.
+  device_sequence sequence_;
   device_setup setup_;              // with the table below
   platform_operations operations_;  // what the driver knows of the port's
   pci_function function_;
@@ -239,7 +242,6 @@ class device {
   unsigned completion_contexts_ = 0;
 
   list<operation> refused_;
-  device_sequence sequence_;  // what its steps ask is below
   context_request requests_[context_groups];
   guid_query guid_query_;
   subnet_query node_query_;

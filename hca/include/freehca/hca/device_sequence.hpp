@@ -84,6 +84,8 @@ class device_sequence {
   enum class look : std::uint8_t { early, due, answered };
   /// Whether there is something to do; what it waited for is over then.
   look take_look(std::uint64_t now);
+  /// How that ended; ok when it waited for a time.
+  status answer() const { return answer_; }
   std::uint64_t next_deadline() const;
 
   // Why it ends early.
@@ -105,9 +107,6 @@ class device_sequence {
     drop_command();
     auto* c = new (command_space_) firmware_command<F>(target...);
     command_ = c;
-    destroy_command_ = [](command& gone) {
-      static_cast<firmware_command<F>&>(gone).~firmware_command<F>();
-    };
     return *c;
   }
   template <class F>
@@ -121,8 +120,6 @@ class device_sequence {
   /// The same for one that gives the device something to take back: `effect` is true from now on,
   /// unless the firmware refuses, late answers included.
   void send_with_effect(channel& commands, unsigned next_phase, bool& effect);
-  /// What became of that: ok, or the error, with the effect undone if the firmware refused.
-  status settle_effect();
   /// The device was reset: what was in doubt did not come about.
   void forget_effect() { effect_ = nullptr; }
 
@@ -133,7 +130,7 @@ class device_sequence {
   void enter(unsigned step);
 
   operation* done_ = nullptr;
-  status outcome_;
+  status outcome_, answer_;
   unsigned told_ = 0;
   course course_ = course::none;
   goal goal_ = goal::down;
@@ -144,11 +141,10 @@ class device_sequence {
   std::uint64_t wake_ = 0;  // when it is called again; never: when something completes
   operation* under_way_ = nullptr;
   command* command_ = nullptr;  // lives in command_space_
-  void (*destroy_command_)(command&) = nullptr;
-  alignas(16) std::byte command_space_[1280];
   /// Stands for what the command under way brings about: *effect_ is true while the device has it.
   lease effect_at_risk_{lease_kind::mapping, 1, &effect_settled, this};
   bool* effect_ = nullptr;
+  alignas(16) std::byte command_space_[1280];
 };
 
 }  // namespace freehca

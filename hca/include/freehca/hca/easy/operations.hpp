@@ -30,16 +30,12 @@ class taking_back : public sequence {
   /// Destroys an object of any kind.
   class destroying : public object_operation {
    public:
-    template <class K>
-    void start(verbs& in, handle<K> which) {
-      start_destruction(in, in.find(which));
-    }
+    void start(verbs& in, device_object& which) { start_destruction(in, &which); }
   };
   static void advance(sequence& self, status outcome) noexcept;
-  bool is_left() const;
+  /// What of the place is to be destroyed next; null: nothing is left.
+  device_object* next() const;
   bool go_on();
-  template <class K>
-  bool take(handle<K>& which);
   void end(status outcome);
 
   place* place_ = nullptr;
