@@ -12,6 +12,10 @@ if(FREEHCA_SANITIZE)
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
+if(FREEHCA_SANITIZE_THREADS)
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()
 if(FREEHCA_FUZZ)
   # What inputs are compared with is not followed: it took a third of the time, and the inputs name
   # the numbers that matter by themselves. Checks of each pointer that is used, but for the address

@@ -87,6 +87,10 @@ ROOMS = {
         [f"{HCA}/objects", "hca/src/objects"],
         *("the engine, which names no kind", 2, 2),
     ),
+    "hca: owners": (
+        [f"{HCA}/owners", "hca/src/owners"],
+        *("a thread of its own", 0.9, 1),
+    ),
     "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
     "vfio_host": (["vfio_host"], "port to Linux", 0.5, 1),
     "firmware_cmds": (["firmware_cmds"], "command channel", 2, 1),

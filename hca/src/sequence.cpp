@@ -99,6 +99,8 @@ void device::run_sequence() {
     const device_sequence::look look = sequence_.take_look(setup_.platform.now());
     if (look == device_sequence::look::early) return;
     if (sequence_.way() == course::reset) {
+      if (sequence_.phase == steps::reset_begin || sequence_.phase == steps::owners_stop)
+        if (!owners_have_stopped()) return;
       if (sequence_.phase != steps::owners_let_go) {
         const status o = steps::reset(*this);
         if (o == steps::wait) return;

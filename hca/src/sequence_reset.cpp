@@ -10,6 +10,11 @@
 
 namespace freehca {
 
+namespace {
+// No source: chosen.
+constexpr std::uint64_t owners_limit = clock::seconds(1);
+}  // namespace
+
 void device::begin_reset() {
   sequence_.drop_command();
   // From here on nothing is posted: the device would answer it with the state of before.
@@ -32,6 +37,23 @@ void device::reset_done(status outcome) {
   }
   sequence_.phase = steps::owners_let_go;
   owners_.ask_to_let_go();
+}
+
+/// Whoever goes on posting would ring a device that does not run. One who does not answer does not
+/// poll, and so hardly posts: the reset does not wait for long.
+bool device::owners_have_stopped() {
+  const std::uint64_t now = setup_.platform.now();
+  if (sequence_.phase == steps::reset_begin) {
+    if (!owners_.ask_to_stop()) return true;
+    sequence_.phase = steps::owners_stop;
+    sequence_.patience = clock::after(now, owners_limit);
+  }
+  if (!owners_.all_have_stopped() && now < sequence_.patience) {
+    sequence_.wake_at(sequence_.patience);
+    return false;
+  }
+  sequence_.phase = steps::reset_begin;
+  return true;
 }
 
 /// Until then nothing is taken back: they may still read what the device wrote before it was reset.

@@ -61,7 +61,14 @@ struct device::steps {
 
   /// Where a reset stands. From `rest` on the device has been told, and may be deaf or without its
   /// configuration space: device_sequence::committed.
-  enum reset_phase : unsigned { reset_begin, take_flash, rest, registers_answer, owners_let_go };
+  enum reset_phase : unsigned {
+    reset_begin,
+    owners_stop,
+    take_flash,
+    rest,
+    registers_answer,
+    owners_let_go
+  };
 
   // steps_reset.cpp
   static status take_ownership(device& d);

@@ -38,10 +38,12 @@ stage() {
 
 for tier in "${tiers[@]}"; do
   case $tier in
-    # All that ctest knows, by two builds: as shipped by g++, and with sanitizers by clang.
+    # All that ctest knows, by two builds: as shipped by g++, and with sanitizers by clang; and
+    # what has several threads, with the thread sanitizer.
     host)
       stage "install" "$here/install.sh" script build clang cross capture
       for preset in host host-asan; do stage "$preset" "$here/preset.sh" "$preset"; done
+      stage host-tsan "$here/preset.sh" host-tsan threads
       ;;
     unit | model | layering)
       stage "install" "$here/install.sh" script build clang cross capture

@@ -126,6 +126,7 @@ status event_verbs::open(device& adapter, const budget& d, const verbs_budget& b
     const verbs_events& to = self.events_;
     if (to.device_failed != nullptr) to.device_failed(to.context, self.failure_);
   };
+  link_.stop.arrive = [](crossing& c) noexcept { of(of_link::at(c)).stop(); };
   link_.let_go.arrive = [](crossing& c) noexcept { of(of_link::at(c)).let_go(); };
   link_.begin_anew.arrive = [](crossing& c) noexcept { of(of_link::at(c)).begin(); };
   link_.cut = [](owner_link& l, device& from) { return of(l).share_.take_numbers(from.control_); };
@@ -174,6 +175,18 @@ unsigned event_verbs::take() {
   for (std::uint32_t n = 0; n < event_relay::places && link_.events.take(event); ++n, ++done)
     context_->dispatch(event);
   return done + context_->poll();
+}
+
+void event_verbs::stop() {
+  working_ = false;
+  each([](object_record& object) {
+    if (object.what->suspend != nullptr) object.what->suspend(object);
+  });
+  to_control(link_.has_stopped, [](crossing& c) noexcept {
+    owner_link& l = of_link::at(c);
+    if (l.is == owner_link::standing::told_to_stop) l.is = owner_link::standing::stopped;
+    of(l).device_->go_on();
+  });
 }
 
 void event_verbs::let_go() {

@@ -25,8 +25,8 @@ struct blueflame_test : ::testing::Test {
   verbs_rig rig{exact()};
   rc_pair pair{rig, {.sends = 16, .receives = 1, .gather = 20, .inline_bytes = 300}};
   registered_buffer source{rig, pair.domain, bytes, 100, {}};
-  registered_buffer target{rig, pair.domain, bytes, 1234,
-                           {.local_write = true, .remote_write = true}};
+  registered_buffer target{
+      rig, pair.domain, bytes, 1234, {.local_write = true, .remote_write = true}};
   blueflame by;
 
   blueflame_test() {
@@ -39,8 +39,7 @@ struct blueflame_test : ::testing::Test {
   }
 
   mmio_region of_page(unsigned i) {
-    return rig.adapter.uar().blueflame_register(i,
-                                                rig.adapter.capabilities().log_blueflame_bytes);
+    return rig.adapter.uar().blueflame_register(i, rig.adapter.capabilities().log_blueflame_bytes);
   }
   std::uint64_t pushed() { return rig.machine.counter("blueflame_writes"); }
   std::uint64_t rung() { return rig.machine.counter("doorbells"); }
@@ -100,14 +99,14 @@ TEST_F(blueflame_test, it_and_doorbells_may_take_turns) {
     const queues::remote_memory there{target.address(), target.key};
     if (n % 3 == 0) {
       // Longer than half a register.
-      ASSERT_TRUE(
-          pair.send(0)
-              .post_and_push(by, rdma_write_list{.remote = there, .data = {list, 20}})
-              .ok());
+      ASSERT_TRUE(pair.send(0)
+                      .post_and_push(by, rdma_write_list{.remote = there, .data = {list, 20}})
+                      .ok());
       expect_written(160);
     } else if (n % 3 == 1) {
-      ASSERT_TRUE(
-          pair.send(0).post_and_push(by, rdma_write{.remote = there, .data = source.entry(0, 9)}).ok());
+      ASSERT_TRUE(pair.send(0)
+                      .post_and_push(by, rdma_write{.remote = there, .data = source.entry(0, 9)})
+                      .ok());
       expect_written(9);
     } else {
       ASSERT_TRUE(pair.send(0)
@@ -134,10 +133,9 @@ TEST_F(blueflame_test, a_request_of_no_bytes_and_a_refused_one) {
                   .ok());
   expect_written(0);
   const std::uint64_t before = pushed(), doorbells = rung();
-  EXPECT_TRUE(
-      pair.send(0)
-          .post_and_push(by, queues::fetch_and_add{.data = source.entry(0, 4)})
-          .is(driver_error::bad_argument));
+  EXPECT_TRUE(pair.send(0)
+                  .post_and_push(by, queues::fetch_and_add{.data = source.entry(0, 4)})
+                  .is(driver_error::bad_argument));
   EXPECT_EQ(pushed(), before);
   EXPECT_EQ(rung(), doorbells);
 }

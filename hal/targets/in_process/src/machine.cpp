@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include <freehca/hal/clock.hpp>
+#include <freehca/in_process/gate.hpp>
 #include <freehca/layouts/register_map.hpp>
 
 #include "routed.hpp"
@@ -67,6 +68,7 @@ bool machine::run_adapter() {
 }
 
 void machine::step(std::uint64_t deadline) {
+  const gate alone;
   const bool worked = run_adapter();
   if (worked || writes_ != writes_seen_) {
     // The host has something to look at before time passes.
@@ -82,6 +84,7 @@ void machine::step(std::uint64_t deadline) {
 }
 
 void machine::advance(std::uint64_t nanoseconds) {
+  const gate alone;
   const std::uint64_t until = clock::after(now_, nanoseconds);
   while (timer_ <= until) {
     now_ = std::max(now_, timer_);

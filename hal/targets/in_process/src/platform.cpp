@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // The cold half of the HAL over a machine.
+#include <freehca/in_process/gate.hpp>
 #include <freehca/in_process/machine.hpp>
 
 namespace freehca::in_process {
@@ -20,7 +21,11 @@ const platform_operations machine::operations = {
     .unmap_memory = unmap_memory,
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
-    .now = [](void* context) { return of(context).now_; },
+    .now =
+        [](void* context) {
+          const gate alone;
+          return of(context).now_;
+        },
     .log = nullptr,
     .trace = nullptr,
     .combines_writes = true,
@@ -38,18 +43,21 @@ status machine::map_bar(void* context, unsigned bar, mmio_region* mapped) {
 }
 
 status machine::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
+  const gate alone;
   machine& m = of(context);
   *value = !m.there() ? ~std::uint32_t{0} : m.configuration_.read(offset);
   return {};
 }
 
 status machine::write_configuration(void* context, unsigned offset, std::uint32_t value) {
+  const gate alone;
   machine& m = of(context);
   if (m.there()) m.configuration_.write(offset, value);
   return {};
 }
 
 status machine::reset_function(void* context) {
+  const gate alone;
   machine& m = of(context);
   if (!m.how_.function_level_reset) return driver_error::unsupported;
   if (m.removed_) return transport_error::gone;
@@ -61,6 +69,7 @@ status machine::reset_function(void* context) {
 }
 
 status machine::set_bus_master(void* context, bool allowed) {
+  const gate alone;
   of(context).configuration_.set_bus_master(allowed);
   return {};
 }
@@ -71,6 +80,7 @@ status machine::restore_after_reset(void*) {
 
 status machine::allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
                              dma_region* block) {
+  const gate alone;
   machine& m = of(context);
   if (bytes > m.how_.dma_limit - m.dma_bytes_) return driver_error::no_memory;
   *block = m.memory_.allocate(bytes, alignment);
@@ -80,6 +90,7 @@ status machine::allocate_dma(void* context, std::size_t bytes, std::size_t align
 }
 
 void machine::free_dma(void* context, const dma_region& block) {
+  const gate alone;
   machine& m = of(context);
   m.memory_.release(block);
   m.dma_bytes_ -= block.bytes;
@@ -88,16 +99,19 @@ void machine::free_dma(void* context, const dma_region& block) {
 
 status machine::map_memory(void* context, std::byte* memory, std::size_t bytes,
                            std::uint64_t* device_address) {
+  const gate alone;
   *device_address = of(context).memory_.map(memory, bytes);
   return {};
 }
 
 status machine::unmap_memory(void* context, std::uint64_t device_address, std::size_t) {
+  const gate alone;
   return of(context).memory_.unmap(device_address) ? status() : status(driver_error::bad_argument);
 }
 
 status machine::arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* notify_context) {
+  const gate alone;
   machine& m = of(context);
   if (!m.how_.interrupts) return driver_error::unsupported;
   m.notify_ = notify;
@@ -107,6 +121,7 @@ status machine::arm_interrupts(void* context, unsigned count,
 }
 
 void machine::disarm_interrupts(void* context) {
+  const gate alone;
   machine& m = of(context);
   m.notify_ = nullptr;
   m.vectors_ = 0;

@@ -13,6 +13,7 @@
 
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
+#include <freehca/in_process/gate.hpp>
 #include <freehca/in_process/machine.hpp>
 
 namespace freehca::in_process {
@@ -64,12 +65,14 @@ namespace {
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
 void write(std::byte* at, std::uint64_t value, unsigned bytes) {
+  const in_process::gate alone;
   if (const auto* w = in_process::find(at))
     w->to->mmio_write(w->bar, static_cast<std::size_t>(at - w->base), value, bytes);
 }
 }  // namespace
 
 std::uint32_t mmio_read_32(const std::byte* at) noexcept {
+  const in_process::gate alone;
   const auto* w = in_process::find(at);
   return w == nullptr ? nobody
                       : w->to->mmio_read_32(w->bar, static_cast<std::size_t>(at - w->base));

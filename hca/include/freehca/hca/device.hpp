@@ -19,7 +19,7 @@
 #include <freehca/hca/device_sequence.hpp>
 #include <freehca/hca/event_context.hpp>
 #include <freehca/hca/health.hpp>
-#include <freehca/hca/owners/owner_registry.hpp>
+#include <freehca/hca/owner_registry.hpp>
 #include <freehca/hca/pci_function.hpp>
 #include <freehca/hca/port_operation.hpp>
 
@@ -204,6 +204,7 @@ class device {
   void begin_reset();
   void keep_from_memory();
   void reset_done(status outcome);
+  bool owners_have_stopped();
   bool owners_have_let_go();
   /// The sequence looks again.
   void go_on() { sequence_.wake_at(0); }

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <freehca/hca/objects/verbs.hpp>
-#include <freehca/hca/owners/owner_link.hpp>
+#include <freehca/hca/owner_link.hpp>
 #include <freehca/hca/owners/owner_share.hpp>
 
 namespace freehca {
@@ -89,6 +89,7 @@ class event_verbs : public verbs {
   unsigned take();
   void to_owner(crossing& what, crossing::arrival arrive);
   void to_control(crossing& what, crossing::arrival arrive);
+  void stop();
   void let_go();
   void begin();
   void leave();

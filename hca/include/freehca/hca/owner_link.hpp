@@ -7,7 +7,7 @@
 #include <freehca/hal/crossing.hpp>
 #include <freehca/hal/status.hpp>
 
-#include <freehca/hca/owners/event_relay.hpp>
+#include <freehca/hca/event_relay.hpp>
 
 namespace freehca {
 
@@ -28,14 +28,21 @@ struct owner_link {
   // anew. `why` is written before.
   using crossing = crossing_of<owner_link>;
   crossing failed{*this};      ///< the device stopped working
+  crossing stop{*this};        ///< it is about to be reset: nothing is posted any more
   crossing let_go{*this};      ///< the device was reset: nothing of it is touched any more
   crossing begin_anew{*this};  ///< the device is up again, and so is the share, if `why_anew` is ok
   status why_failed, why_anew;
-  /// What the owner answers.
-  crossing has_let_go{*this};
+  // What the owner answers.
+  crossing has_stopped{*this}, has_let_go{*this};
 
   // The control owner's alone.
-  enum class standing : std::uint8_t { working, asked, let_go } is = standing::let_go;
+  enum class standing : std::uint8_t {
+    working,
+    told_to_stop,
+    stopped,
+    told_to_let_go,
+    let_go
+  } is = standing::let_go;
   bool told_of_failure = false;
   /// Cuts its share off the device's numbers once more.
   status (*cut)(owner_link& of, device& from) = nullptr;

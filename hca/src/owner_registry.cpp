@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/hca/owners/owner_registry.hpp>
+#include <freehca/hca/owner_registry.hpp>
 
-#include <freehca/hca/owners/owner_link.hpp>
+#include <freehca/hca/owner_link.hpp>
 
 namespace freehca {
 
@@ -27,17 +27,34 @@ void owner_registry::fail(status why) {
   }
 }
 
-void owner_registry::ask_to_let_go() {
+bool owner_registry::ask_to_stop() {
+  bool asked = false;
   for (owner_link* const owner : links_) {
     if (owner == nullptr || owner->is != standing::working) continue;
-    owner->is = standing::asked;
+    asked = true;
+    owner->is = standing::told_to_stop;
+    owner->mail.put(owner->stop);
+  }
+  return asked;
+}
+
+bool owner_registry::all_have_stopped() const {
+  for (const owner_link* const owner : links_)
+    if (owner != nullptr && owner->is == standing::told_to_stop) return false;
+  return true;
+}
+
+void owner_registry::ask_to_let_go() {
+  for (owner_link* const owner : links_) {
+    if (owner == nullptr || owner->is >= standing::told_to_let_go) continue;
+    owner->is = standing::told_to_let_go;
     owner->mail.put(owner->let_go);
   }
 }
 
 const char* owner_registry::awaited() const {
   for (const owner_link* const owner : links_)
-    if (owner != nullptr && owner->is == standing::asked) return owner->name;
+    if (owner != nullptr && owner->is == standing::told_to_let_go) return owner->name;
   return nullptr;
 }
 

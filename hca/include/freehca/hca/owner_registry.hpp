@@ -8,7 +8,7 @@
 #include <freehca/hal/status.hpp>
 
 #include <freehca/hca/budget.hpp>
-#include <freehca/hca/owners/event_relay.hpp>
+#include <freehca/hca/event_relay.hpp>
 
 namespace freehca {
 
@@ -29,6 +29,9 @@ class owner_registry {
 
   /// Tells all that the device stopped working.
   void fail(status why);
+  /// The device is about to be reset: asks all to post nothing more. False: nobody has to be asked.
+  bool ask_to_stop();
+  bool all_have_stopped() const;
   /// The device was reset: asks all to let go of it. Whoever was asked is not asked again.
   void ask_to_let_go();
   /// Name of one who has not let go yet; null: all have.
