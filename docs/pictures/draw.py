@@ -90,7 +90,7 @@ ROOMS = {
     ),
     "hca: owners": (
         [f"{HCA}/owners", "hca/src/owners"],
-        *("a thread of its own", 0.9, 1),
+        *("a thread of its own", 0.0, 1),
     ),
     "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
     "vfio_host": (["vfio_host"], "port to Linux", 0.5, 1),

@@ -6,6 +6,9 @@
 
 namespace freehca {
 
+device_object::device_object() = default;
+object_operation::object_operation() = default;
+
 void object_operation::adopt(device_object& object, finisher at_end) {
   owner_ = object.owner;
   owner_->expect_own_thread();

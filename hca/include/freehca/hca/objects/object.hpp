@@ -62,6 +62,7 @@ struct object_record : list_node {
 /// An object that the device knows too. Everything that a command can put at risk is named here, so
 /// that it outlives the command and the operation.
 struct device_object : object_record {
+  device_object();
   std::uint32_t translations = none;  ///< the first MTT entry
   std::uint32_t translation_count = 0;
 

@@ -46,7 +46,8 @@ class object_operation : public operation {
     query,
   };
 
-  object_operation() = default;
+  // Not inline: every operation of a program has one.
+  object_operation();
 
   /// `create` is null where no command makes it. `pages`: what its translations point to.
   void start_creation(device_object& object, command* create, const page_list& pages,
