@@ -66,6 +66,7 @@ ROOMS = {
         [
             *("examples/write_once", "examples/counting", "examples/many_tasks"),
             *("examples/event_loop", "examples/raw_command", "examples/two_hosts"),
+            "examples/many_threads",
         ],
         *("small examples", 0, 1),
     ),

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <freehca/hal/clock.hpp>
+#include <freehca/in_process/gate.hpp>
 
 #include "in_process_host.hpp"
 
@@ -34,6 +35,7 @@ std::uint64_t system_clock() {
 class example_host final : public in_process_host {
  public:
   explicit example_host(const std::string& name) : in_process_host(options_for(name)) {
+    in_process::let_threads_in();
     if (!is_cabled(name)) return;
     end_ = name == "right";
     ends_[*end_] = this;

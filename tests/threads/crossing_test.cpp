@@ -23,6 +23,7 @@ struct asker;
 struct request : crossing {
   asker* from = nullptr;
   unsigned number = 0;  // written by who asks, read by who is asked, and the other way round
+  bool at_home = true;
 };
 struct asker {
   inbox mail;
@@ -38,7 +39,6 @@ struct asked {
 };
 
 void serve(asked& self, const std::atomic<bool>& stop) {
-  self.mail.open(sleeper::waker, &self.bed);
   while (!stop.load(std::memory_order_relaxed))
     if (self.mail.take() == 0 && self.mail.prepare_to_sleep()) self.bed.sleep(0);
 }
@@ -48,6 +48,7 @@ void ask(asker& self, asked& whom) {
   const auto send = [&](request& r) {
     r.from = &self;
     r.number = ++sent;
+    r.at_home = false;
     r.arrive = [](crossing& c) noexcept {
       auto& arrived = static_cast<request&>(c);
       EXPECT_EQ(arrived.number, ++arrived.from->last) << "in the order of asking";
@@ -56,7 +57,7 @@ void ask(asker& self, asked& whom) {
         auto& home = static_cast<request&>(back);
         EXPECT_GT(home.number, 1'000'000u) << "what was answered is there";
         ++home.from->answered;
-        home.number = 0;
+        home.at_home = true;
       };
       arrived.from->mail.put(arrived);
     };
@@ -64,18 +65,20 @@ void ask(asker& self, asked& whom) {
   };
   while (self.answered < requests_each) {
     for (request& r : self.under_way)
-      if (r.number == 0 && sent < requests_each) send(r);
+      if (r.at_home && sent < requests_each) send(r);
     if (self.mail.take() == 0 && self.mail.prepare_to_sleep()) self.bed.sleep(0);
   }
 }
 
 TEST(crossing, of_many_threads_to_one_that_sleeps) {
   asked control;
+  control.mail.open(sleeper::waker, &control.bed);
   std::vector<asker> all(askers);
   for (asker& a : all) a.mail.open(sleeper::waker, &a.bed);
   std::atomic<bool> stop{false};
   std::thread served([&] { serve(control, stop); });
   std::vector<std::thread> threads;
+  threads.reserve(askers);
   for (asker& a : all) threads.emplace_back([&] { ask(a, control); });
   for (std::thread& t : threads) t.join();
   stop.store(true);

@@ -57,43 +57,43 @@ class owners_on_threads : public ::testing::Test {
 
   void SetUp() override {
     in_process::let_threads_in();
-    budget_.completion_event_queues = contexts;
-    budget_.spare_context_blocks = 0;
-    machine_ = std::make_unique<in_process::machine>();
-    room_ = std::make_unique<storage>(device::storage_bytes(budget_));
-    adapter_thread_ = std::thread([this] {
-      while (!over_.load(std::memory_order_relaxed)) {
-        machine_->step();
+    budget.completion_event_queues = contexts;
+    budget.spare_context_blocks = 0;
+    machine = std::make_unique<in_process::machine>();
+    room = std::make_unique<storage>(device::storage_bytes(budget));
+    adapter_thread = std::thread([this] {
+      while (!over.load(std::memory_order_relaxed)) {
+        machine->step();
         // Its clock is not faster than the other threads', who are waited for by it.
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     });
-    device_setup setup{.platform = machine_->platform(),
-                       .budget = budget_,
-                       .storage = room_->at(),
-                       .storage_bytes = room_->bytes(),
+    device_setup setup{.platform = machine->platform(),
+                       .budget = budget,
+                       .storage = room->at(),
+                       .storage_bytes = room->bytes(),
                        .wake = sleeper::waker,
-                       .wake_context = &bed_};
-    ASSERT_TRUE(device_.open(setup).ok());
+                       .wake_context = &bed};
+    ASSERT_TRUE(adapter.open(setup).ok());
     operation up;
-    device_.bring_up(up);
+    adapter.bring_up(up);
     ASSERT_TRUE(finish(up).ok());
-    for (unsigned i = 0; i < contexts; ++i) open(owners_.emplace_back(), i);
+    for (unsigned i = 0; i < contexts; ++i) open(owners.emplace_back(), i);
   }
 
   void TearDown() override {
-    for (owner& o : owners_) {
+    for (owner& o : owners) {
       EXPECT_TRUE(o.objects.close().ok()) << o.name;
       o.buffer.release();
     }
     operation down;
-    device_.tear_down(down);
+    adapter.tear_down(down);
     EXPECT_TRUE(finish(down).ok());
-    EXPECT_TRUE(device_.holdings().none());
-    device_.close();
-    over_ = true;
-    adapter_thread_.join();
-    for (const std::string& c : machine_->complaints()) ADD_FAILURE() << c;
+    EXPECT_TRUE(adapter.holdings().none());
+    adapter.close();
+    over = true;
+    adapter_thread.join();
+    for (const std::string& c : machine->complaints()) ADD_FAILURE() << c;
   }
 
   void open(owner& o, unsigned which) {
@@ -104,17 +104,17 @@ class owners_on_threads : public ::testing::Test {
     how.name = o.name.c_str();
     how.wake = sleeper::waker;
     how.wake_context = &o.bed;
-    o.room = std::make_unique<storage>(event_verbs::storage_bytes(budget_, objects, how.share));
-    ASSERT_TRUE(o.buffer.allocate(machine_->platform(), owner_traffic::buffer_bytes, which).ok());
-    const status s = o.objects.open(device_, budget_, objects, how, o.room->at(), o.room->bytes(),
+    o.room = std::make_unique<storage>(event_verbs::storage_bytes(budget, objects, how.share));
+    ASSERT_TRUE(o.buffer.allocate(machine->platform(), owner_traffic::buffer_bytes, which).ok());
+    const status s = o.objects.open(adapter, budget, objects, how, o.room->at(), o.room->bytes(),
                                     o.traffic.events());
     ASSERT_TRUE(s.ok()) << words(s);
   }
 
   /// The control owner's thread, once around.
   void turn() {
-    if (device_.poll() != 0 || !device_.prepare_to_sleep()) return;
-    if (device_.next_deadline() != 0) bed_.sleep(0);
+    if (adapter.poll() != 0 || !adapter.prepare_to_sleep()) return;
+    if (adapter.next_deadline() != 0) bed.sleep(0);
   }
   status finish(operation& op) {
     while (!op.done()) turn();
@@ -123,43 +123,45 @@ class owners_on_threads : public ::testing::Test {
 
   void begin() {
     const loopback_traffic::owner_port at{
-        .port = 1, .lid = device_.port(1).lid, .mtu = device_.port(1).active_mtu};
-    for (owner& o : owners_)
+        .port = 1, .lid = adapter.port(1).lid, .mtu = adapter.port(1).active_mtu};
+    for (owner& o : owners)
       o.thread = std::thread([this, &o, at] {
-        o.traffic.run(o.objects, at, o.buffer, o.bed, stop_);
-        running_.fetch_sub(1);
-        bed_.wake();
+        o.traffic.run(o.objects, at, o.buffer, o.bed, stop);
+        running.fetch_sub(1);
+        bed.wake();
       });
   }
   void end() {
-    stop_ = true;
-    while (running_.load() != 0) turn();
-    for (owner& o : owners_) o.thread.join();
+    stop = true;
+    while (running.load() != 0) turn();
+    for (owner& o : owners) o.thread.join();
   }
   /// All have moved `more` messages since, or one has failed.
   bool all_moved(const std::vector<std::uint64_t>& since, std::uint64_t more) const {
     for (unsigned i = 0; i < contexts; ++i)
-      if (owners_[i].traffic.messages.load() < since[i] + more) return false;
+      if (owners[i].traffic.messages.load() < since[i] + more) return false;
     return true;
   }
   std::vector<std::uint64_t> moved() const {
     std::vector<std::uint64_t> all;
-    for (const owner& o : owners_) all.push_back(o.traffic.messages.load());
+    for (const owner& o : owners) all.push_back(o.traffic.messages.load());
     return all;
   }
   void run_until_all_moved(std::uint64_t more) {
     const auto since = moved();
-    while (!all_moved(since, more) && running_.load() == contexts) turn();
-    EXPECT_EQ(running_.load(), contexts) << "somebody has stopped";
+    while (!all_moved(since, more) && running.load() == contexts) turn();
+    EXPECT_EQ(running.load(), contexts) << "somebody has stopped";
   }
-  void run_as_long_as_told() {
+  /// One of so many parts of the time.
+  void run_as_long_as_told(int parts = 1) {
     const char* const seconds = std::getenv("FREEHCA_SECONDS");
     if (seconds == nullptr) return;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(seconds));
-    while (std::chrono::steady_clock::now() < until && running_.load() == contexts) turn();
+    const auto until = std::chrono::steady_clock::now() +
+                       std::chrono::milliseconds(std::atoi(seconds) * 1000 / parts);
+    while (std::chrono::steady_clock::now() < until && running.load() == contexts) turn();
   }
   void expect_all_is_well(unsigned resets) {
-    for (const owner& o : owners_) {
+    for (const owner& o : owners) {
       EXPECT_TRUE(o.traffic.outcome.ok()) << o.name << ": " << words(o.traffic.outcome);
       EXPECT_EQ(o.traffic.wrong, "") << o.name;
       EXPECT_EQ(o.traffic.resets, resets) << o.name;
@@ -169,15 +171,15 @@ class owners_on_threads : public ::testing::Test {
     }
   }
 
-  budget budget_;
-  std::unique_ptr<in_process::machine> machine_;
-  std::unique_ptr<storage> room_;
-  sleeper bed_;
-  device device_;
-  std::deque<owner> owners_;
-  std::thread adapter_thread_;
-  std::atomic<bool> over_{false}, stop_{false};
-  std::atomic<unsigned> running_{contexts};
+  freehca::budget budget;
+  std::unique_ptr<in_process::machine> machine;
+  std::unique_ptr<storage> room;
+  sleeper bed;
+  device adapter;
+  std::deque<owner> owners;
+  std::thread adapter_thread;
+  std::atomic<bool> over{false}, stop{false};
+  std::atomic<unsigned> running{contexts};
 };
 
 TEST_F(owners_on_threads, move_verified_data) {
@@ -192,16 +194,25 @@ TEST_F(owners_on_threads, move_verified_data_while_the_device_is_reset_ten_times
   begin();
   for (unsigned i = 0; i < 10; ++i) {
     run_until_all_moved(50);
+    run_as_long_as_told(10);
     operation again;
-    device_.recover(again);
+    adapter.recover(again);
     const status s = finish(again);
     ASSERT_TRUE(s.ok()) << words(s);
   }
   run_until_all_moved(50);
-  run_as_long_as_told();
   end();
   expect_all_is_well(10);
 }
+
+#ifndef NDEBUG
+TEST_F(owners_on_threads, that_are_used_by_two_threads_trap_in_debug_builds_and_are_named) {
+  owner& o = owners[2];
+  std::thread([&] { o.objects.poll(); }).join();
+  EXPECT_DEATH(o.objects.poll(), "two threads use one owner:.*\n.*owner 2");
+  EXPECT_DEATH(static_cast<void>(o.objects.create<protection_domain>()), "owner 2");
+}
+#endif
 
 }  // namespace
 }  // namespace freehca::testing

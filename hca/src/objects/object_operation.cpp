@@ -8,6 +8,7 @@ namespace freehca {
 
 void object_operation::adopt(device_object& object, finisher at_end) {
   owner_ = object.owner;
+  owner_->expect_own_thread();
   object_ = &object;
   finish_ = at_end;
   outcome_so_far_ = {};

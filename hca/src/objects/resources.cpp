@@ -34,6 +34,7 @@ status get(const result<dma_region>& from, dma_region& to) {
 }  // namespace
 
 result<object_record*> verbs::take(const kind& what) {
+  expect_own_thread();
   if (!up()) return status(driver_error::bad_state);
   slab* const objects = slab_of(what);
   if (objects == nullptr) return status(driver_error::unsupported, what.facts.item);

@@ -55,7 +55,24 @@ const verbs::location verbs::at_control = {
     .stop = [](verbs&, object_operation& step) { step.stop_step(); },
     .settle = [](verbs& v, device_object& object) { v.settle(object); },
     .close = [](verbs& v) { v.disconnect_events(); },
+    .name = [](const verbs&) { return "control owner"; },
 };
+
+void verbs::expect_own_thread() const {
+#ifndef NDEBUG
+  if (!is_open() || device_->platform().operations->current_thread == nullptr) return;
+  const platform& p = device_->platform();
+  const std::uintptr_t here = p.operations->current_thread(p.context);
+  std::uintptr_t whose = 0;
+  if (thread_.compare_exchange_strong(whose, here, std::memory_order_relaxed) || whose == here)
+    return;
+  if (p.operations->log != nullptr) {
+    p.operations->log(p.context, severity::error, "two threads use one owner:");
+    p.operations->log(p.context, severity::error, location_->name(*this));
+  }
+  FREEHCA_ASSERT(false);
+#endif
+}
 
 status verbs::open(device& adapter, const budget& d, const verbs_budget& b, std::byte* storage,
                    std::size_t bytes, const verbs_events& events) {
@@ -112,6 +129,7 @@ status verbs::open_at(const location& where, const source& from, device& adapter
   source_ = from;
   events_ = events;
   failure_ = {};
+  thread_.store(0, std::memory_order_relaxed);
   return {};
 }
 
@@ -149,6 +167,7 @@ unsigned verbs::end_refused() {
 }
 
 unsigned verbs::poll() {
+  expect_own_thread();
   if (!is_open()) return end_refused();
   // Ahead of the device, which would post what is overdue.
   deadlines_.expire(limited_, device_->platform().now());

@@ -80,6 +80,7 @@ const verbs::location event_verbs::at_event_context = {
           });
         },
     .close = [](verbs& v) { of(v).leave(); },
+    .name = [](const verbs& v) { return of(v).name(); },
 };
 
 void event_verbs::to_owner(crossing& what, crossing::arrival arrive) {

@@ -3,7 +3,7 @@
 # Copyright the freehca authors
 # Examples over VFIO that need one adapter: a program with a loop of its own sleeps while there is
 # nothing to do, and one that sends commands of its own prints what the firmware says.
-# program: event_loop raw_command counting many_tasks
+# program: event_loop raw_command counting many_tasks many_threads
 # options: --driver vfio
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 . /usr/lib/guest/lib.sh
@@ -41,5 +41,7 @@ counting "$hca" >/run/output 2>&1 || fail "counting: $(cat /run/output)"
 [ "$(cat /run/output)" = "1000 writes: ok" ] || fail "counting: $(cat /run/output)"
 many_tasks "$hca" >/run/output 2>&1 || fail "many_tasks: $(cat /run/output)"
 [ "$(sort -u /run/output)" = "409600 bytes" ] || fail "many_tasks: $(cat /run/output)"
+many_threads "$hca" >/run/output 2>&1 || fail "many_threads: $(cat /run/output)"
+[ "$(sort -u /run/output)" = "500 writes: ok" ] || fail "many_threads: $(cat /run/output)"
 log_clean || fail "the kernel's log"
 no_complaints

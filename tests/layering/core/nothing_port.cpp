@@ -35,6 +35,7 @@ const platform_operations nothing_port = {
     .now = [](void*) -> std::uint64_t { return 0; },
     .log = [](void*, severity, const char*) {},
     .trace = [](void*, const trace_record&) {},
+    .current_thread = [](void*) -> std::uintptr_t { return 1; },
 };
 
 }  // namespace freehca

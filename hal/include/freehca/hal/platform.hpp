@@ -71,6 +71,10 @@ struct platform_operations {
   /// Is the second half of BAR 2, where BlueFlame pages are, mapped write-combining? Else BlueFlame
   /// is not used.
   bool combines_writes = false;
+
+  /// A number of the calling thread, not 0; from any thread. With it a debug build finds out when
+  /// two threads use one owner, says whose it is by log(), and traps.
+  std::uintptr_t (*current_thread)(void* context) = nullptr;
 };
 
 /// The port's table in the driver's size.

@@ -2,6 +2,10 @@
 // Copyright the freehca authors
 //
 // The cold half of the HAL over a machine.
+#include <pthread.h>
+
+#include <cstdio>
+
 #include <freehca/in_process/gate.hpp>
 #include <freehca/in_process/machine.hpp>
 
@@ -26,9 +30,10 @@ const platform_operations machine::operations = {
           const gate alone;
           return of(context).now_;
         },
-    .log = nullptr,
+    .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
     .trace = nullptr,
     .combines_writes = true,
+    .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
 };
 
 freehca::platform machine::platform() {

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -161,6 +162,7 @@ class verbs {
     /// Called by the control owner.
     void (*settle)(verbs& v, device_object& object);
     void (*close)(verbs& v);
+    const char* (*name)(const verbs& v);
   };
   /// What objects are made of.
   struct source {
@@ -179,6 +181,8 @@ class verbs {
                  const directory_sizes& sizes, const verbs_budget& b, std::byte* storage,
                  std::size_t bytes, const verbs_events& events);
   event_sinks sinks();
+  /// A debug build traps when another thread has used this owner.
+  void expect_own_thread() const;
   void settle(device_object& object);
 
   slab* slab_of(const kind& what);
@@ -223,6 +227,7 @@ class verbs {
   list<device_object> unwanted_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
+  mutable std::atomic<std::uintptr_t> thread_{0};  // of debug builds: whose it is; 0: not known yet
 };
 
 namespace detail {

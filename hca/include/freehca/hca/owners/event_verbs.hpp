@@ -15,7 +15,7 @@ namespace freehca {
 struct event_owner_setup {
   /// Which completion context: 0 to device::completion_contexts() - 1. No other owner polls it.
   unsigned completion_context = 0;
-  share_budget share;
+  share_budget share{};
   const char* name = "event context";  ///< for messages; outlives the owner
   /// Called from the control owner's thread when this owner sleeps (prepare_to_sleep) and something
   /// crosses to it. Its interrupts are the port's business: whoever sees vector

@@ -24,7 +24,7 @@ struct share_budget {
   /// Pages that its regions and rings have, each rounded up to 8.
   std::uint32_t translations = 4096;
   std::size_t queue_bytes = std::size_t{1} << 20;     ///< of rings: whole pages
-  std::size_t doorbell_bytes = std::size_t{4} << 10;  ///< of doorbell records, a cache line each
+  std::size_t doorbell_bytes = std::size_t{2} << 10;  ///< of doorbell records, a cache line each
 };
 
 /// Numbers, memory and a page of doorbells that were cut off from the device's for one owner, so
