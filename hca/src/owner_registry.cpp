@@ -71,7 +71,9 @@ void owner_registry::begin_anew(device& from) {
 
 bool owner_registry::relay(const event_relay::entry& event) {
   for (owner_link* const owner : links_) {
-    if (owner == nullptr || owner->is != standing::working || !owner->has(*owner, event)) continue;
+    if (owner == nullptr || owner->is != standing::working) continue;
+    // What one without a share had, others have now.
+    if (!owner->why_anew.ok() || !owner->has(*owner, event)) continue;
     owner->events.put(event);
     owner->mail.notify();
     return true;

@@ -71,9 +71,10 @@ void device::take_back(operation& done, device_sequence::goal towards) {
     sequence_.join(done, &on_cancel, this);
     return sequence_.set_goal(towards);
   }
-  const bool orderly = state_ == device_state::down ||
-                       (state_ == device_state::up && towards == device_sequence::goal::down &&
-                        !ports_.changing() && !control_.held_by_users(objects_of_its_own_));
+  const bool orderly =
+      state_ == device_state::down ||
+      (state_ == device_state::up && towards == device_sequence::goal::down && !owners_.any() &&
+       !ports_.changing() && !control_.held_by_users(objects_of_its_own_));
   state_ = device_state::tearing_down;
   control_.commands.admit_clients(false);
   sequence_.start(done, &on_cancel, this, device_sequence::goal::down);

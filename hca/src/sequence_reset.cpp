@@ -36,6 +36,7 @@ void device::reset_done(status outcome) {
     return sequence_.end();
   }
   sequence_.phase = steps::owners_let_go;
+  sequence_.patience = clock::after(setup_.platform.now(), owners_limit);
   owners_.ask_to_let_go();
 }
 
@@ -56,11 +57,23 @@ bool device::owners_have_stopped() {
   return true;
 }
 
+/// An answer that comes late finds the reset at something else, which has a time of its own.
+void device::go_on() {
+  if (sequence_.way() == device_sequence::course::reset &&
+      (sequence_.phase == steps::owners_stop || sequence_.phase == steps::owners_let_go))
+    sequence_.wake_at(0);
+}
+
 /// Until then nothing is taken back: they may still read what the device wrote before it was reset.
-/// False: they are waited for, or the sequence has ended because it was told to.
+/// False: they are waited for, or the sequence has ended because it was told to; then too they had
+/// time to hear of it.
 bool device::owners_have_let_go() {
   if (owners_.awaited() == nullptr) return true;
   if (!sequence_.told_to_end()) return false;
+  if (setup_.platform.now() < sequence_.patience) {
+    sequence_.wake_at(sequence_.patience);
+    return false;
+  }
   sequence_.blame(bring_up_step::reset, transport_error::timeout);
   state_ = device_state::failed;
   sequence_.end();
@@ -113,12 +126,12 @@ void device::keep_from_memory() {
 
 void device::close() {
   if (state_ == device_state::closed) return;
+  FREEHCA_ASSERT(!owners_.any());
   if (state_ != device_state::down) {
     // What ends below may start the next thing: that is refused from here on.
     state_ = device_state::tearing_down;
     keep_from_memory();
     control_.commands.admit_clients(false);
-    FREEHCA_ASSERT(!owners_.any());
     forget_everything();
     // After a reset no undo waits for anything.
     sequence_.abandon();

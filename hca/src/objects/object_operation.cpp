@@ -196,11 +196,16 @@ bool object_operation::going_up() const {
 void object_operation::end_in_doubt(status outcome) {
   using state = object_record::phase;
   const bool wanted = outcome_so_far_.ok();
-  object_->state = step_ == step::create    ? state::doubtful_creation
-                   : step_ != step::destroy ? state::doubtful_change
-                   : wanted                 ? state::doubtful_destruction
-                                            : state::doubtful_unwinding;
+  device_object& object = *object_;
+  verbs& owner = *owner_;
+  object.state = step_ == step::create    ? state::doubtful_creation
+                 : step_ != step::destroy ? state::doubtful_change
+                 : wanted                 ? state::doubtful_destruction
+                                          : state::doubtful_unwinding;
   finish(outcome);
+  if (!object.settled_first) return;
+  object.settled_first = false;
+  owner.settle(object);
 }
 
 bool object_operation::command_ended(status outcome) {
@@ -277,6 +282,8 @@ void verbs::settle(device_object& object) {
   using phase = object_record::phase;
   const settlement& end = object.settled_by;
   object.in_doubt = false;
+  // The reset took the rest of it in the meantime.
+  if (object.forgotten) return release(object);
   if (end.by_reset) {
     // Others may refer to what somebody has a handle to: it goes with them, when verbs::forget()
     // comes, or has come.

@@ -73,7 +73,10 @@ const verbs::location event_verbs::at_event_context = {
         [](verbs& v, device_object& object) {
           of(v).to_owner(object.settling, [](crossing& c) noexcept {
             device_object& settled = of_object::at(c);
-            settled.owner->settle(settled);
+            // The operation that left it in doubt does not know yet: the answer that says so waits
+            // for a wish to stop it.
+            if (settled.under_change) settled.settled_first = true;
+            else settled.owner->settle(settled);
           });
         },
     .close = [](verbs& v) { of(v).leave(); },
@@ -151,21 +154,23 @@ event_verbs::~event_verbs() {
 
 status event_verbs::close() {
   // Whatever crossed to a thread that has ended.
-  if (is_open()) link_.mail.take();
+  while (is_open() && link_.mail.take() != 0) {
+  }
   return verbs::close();
 }
 
 /// The control owner's thread.
 void event_verbs::leave() {
   owner_registry& owners = device_->owners_;
-  if (working_) context_->set_sinks({});
+  // The control owner polls this context from here on.
+  context_->set_sinks(device_->sinks_);
   // What is still there stays the adapter's, and so do its numbers and its memory.
   const bool gone = holdings().none();
   if (gone && working_) share_.give_numbers_back(device_->control_);
   if (gone) share_.give_memory_back(device_->control_);
   working_ = false;
-  // Also the answer that this owner sent last.
-  owners.mail.take();
+  // Also the answer that this owner sent last, whatever others have asked ahead of it.
+  while (link_.answers_heard != link_.answers_sent) owners.mail.take();
   owners.remove(link_);
 }
 
@@ -183,8 +188,10 @@ void event_verbs::stop() {
   each([](object_record& object) {
     if (object.what->suspend != nullptr) object.what->suspend(object);
   });
+  ++link_.answers_sent;
   to_control(link_.has_stopped, [](crossing& c) noexcept {
     owner_link& l = of_link::at(c);
+    ++l.answers_heard;
     if (l.is == owner_link::standing::told_to_stop) l.is = owner_link::standing::stopped;
     of(l).device_->go_on();
   });
@@ -196,8 +203,10 @@ void event_verbs::let_go() {
   event_relay::entry event;
   while (link_.events.take(event)) {
   }
+  ++link_.answers_sent;
   to_control(link_.has_let_go, [](crossing& c) noexcept {
     owner_link& l = of_link::at(c);
+    ++l.answers_heard;
     l.is = owner_link::standing::let_go;
     of(l).device_->go_on();
   });

@@ -206,8 +206,8 @@ class device {
   void reset_done(status outcome);
   bool owners_have_stopped();
   bool owners_have_let_go();
-  /// The sequence looks again.
-  void go_on() { sequence_.wake_at(0); }
+  /// A sequence that waits for owners looks again.
+  void go_on();
   void forget_everything();
   void wait_for_late_answers();
   void refuse(operation& done, status why);

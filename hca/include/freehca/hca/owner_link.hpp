@@ -34,6 +34,7 @@ struct owner_link {
   status why_failed, why_anew;
   // What the owner answers.
   crossing has_stopped{*this}, has_let_go{*this};
+  unsigned answers_sent = 0;  ///< the owner's to write
 
   // The control owner's alone.
   enum class standing : std::uint8_t {
@@ -44,6 +45,7 @@ struct owner_link {
     let_go
   } is = standing::let_go;
   bool told_of_failure = false;
+  unsigned answers_heard = 0;
   /// Cuts its share off the device's numbers once more.
   status (*cut)(owner_link& of, device& from) = nullptr;
   bool (*has)(const owner_link& of, const event_relay::entry& event) = nullptr;

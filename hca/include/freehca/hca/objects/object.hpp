@@ -81,6 +81,7 @@ struct device_object : object_record {
   }
   /// How they were settled, on its way to the object's owner.
   settlement settled_by;
+  bool settled_first = false;  ///< ... and it arrived ahead of the answer that told of the doubt
   crossing_of<device_object> settling{*this};
 };
 
