@@ -93,7 +93,7 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
     pair.rings.send.reset();
     if (pair.shared == nullptr) pair.rings.receive.reset();
   }
-  pair.resume();
+  if (pair.owner->up()) pair.resume();
 }
 
 void query_queue_pair::start(verbs& owner, qp_handle h) {

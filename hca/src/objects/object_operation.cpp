@@ -160,9 +160,14 @@ void object_operation::advance(status outcome) {
     outcome = stop_reason().at(outcome.where());
   if (object.in_doubt) return end_in_doubt(outcome);
   // A reset took the firmware's side of everything: there is nothing left to undo.
-  if (object.forgotten || (!changes() && outcome.is(transport_error::reset))) {
+  if (object.forgotten) {
     owner_->release(object);
     return finish(outcome.ok() ? status(transport_error::reset) : outcome);
+  }
+  // One that is about to come does so: until then the device may use what the object is made of.
+  if (!changes() && outcome.is(transport_error::reset)) {
+    object.state = object_record::phase::lost;
+    return finish(outcome);
   }
   if (command_ended(outcome)) return;
   if (!outcome.ok() && outcome_so_far_.ok()) outcome_so_far_ = outcome;
@@ -223,7 +228,7 @@ bool object_operation::command_ended(status outcome) {
       // Refused: it is still there, its owner may try again. What nobody owns waits for a reset.
       const bool wanted = outcome_so_far_.ok();
       object.state = wanted ? object_record::phase::live : object_record::phase::lost;
-      if (wanted && object.what->resume != nullptr) object.what->resume(object);
+      if (wanted) owner_->resume(object);
       finish(wanted ? outcome : outcome_so_far_);
       return true;
     }
@@ -231,7 +236,7 @@ bool object_operation::command_ended(status outcome) {
       if (!outcome.ok()) object.exists = false;
       if (!outcome.ok() || !stop_reason().ok()) return false;
       object.state = object_record::phase::live;
-      if (object.what->resume != nullptr) object.what->resume(object);
+      owner_->resume(object);
       finish(outcome);
       return true;
     default:
@@ -278,6 +283,11 @@ void device_object::settled(lease&, const settlement& end, void* self) noexcept 
   object.owner->location_->settle(*object.owner, object);
 }
 
+void verbs::resume(object_record& object) {
+  // A device that is about to be reset is left alone.
+  if (object.what->resume != nullptr && up()) object.what->resume(object);
+}
+
 void verbs::settle(device_object& object) {
   using phase = object_record::phase;
   const settlement& end = object.settled_by;
@@ -304,7 +314,7 @@ void verbs::settle(device_object& object) {
     case phase::doubtful_destruction:
       if (!done) {
         object.state = phase::live;
-        if (object.what->resume != nullptr) object.what->resume(object);
+        resume(object);
         return;
       }
       object.exists = false;

@@ -241,5 +241,29 @@ TEST(owners_ends, without_any_number_hear_of_a_teardown_too) {
   EXPECT_TRUE(v.close().ok());
 }
 
+/// Between the end of its commands and the reset the device still runs, and may write to the ring.
+TEST(owners_ends, hold_an_object_whose_destruction_a_reset_ended_until_that) {
+  owners_rig rig(2);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  create_completion_queue cq;
+  cq.start(o.objects, {.entries = 15});
+  ASSERT_TRUE(rig.await(cq).ok());
+  // One who does not poll is waited for before the reset.
+  rig.owners[1].polls = false;
+  destroy_completion_queue gone;
+  gone.start(o.objects, cq.made());
+  operation again;
+  rig.adapter.recover(again);
+  EXPECT_TRUE(rig.run([&] { return gone.done(); }, clock::milliseconds(500)));
+  EXPECT_TRUE(gone.outcome().is(transport_error::reset)) << words(gone.outcome());
+  EXPECT_FALSE(again.done());
+  EXPECT_EQ(o.objects.holdings().objects, 1u);
+  rig.owners[1].polls = true;
+  ASSERT_TRUE(rig.await(again).ok());
+  EXPECT_TRUE(rig.run([&] { return o.up_again == 1 && rig.owners[1].up_again == 1; }));
+  EXPECT_TRUE(o.objects.holdings().none());
+}
+
 }  // namespace
 }  // namespace freehca::testing

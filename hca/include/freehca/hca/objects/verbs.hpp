@@ -48,8 +48,9 @@ class verbs {
   verbs() = default;
   verbs(const verbs&) = delete;
   verbs& operator=(const verbs&) = delete;
-  /// close() has succeeded, or there is no operation under way. Objects that are still there stay
-  /// the adapter's until the device is torn down or reset: their memory must outlive that.
+  /// close() has succeeded, or there is no operation under way and no object in doubt. Objects that
+  /// are still there stay the adapter's until the device is torn down or reset: their memory must
+  /// outlive that.
   ~verbs();
 
   /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state
@@ -184,6 +185,7 @@ class verbs {
   /// A debug build traps when another thread has used this owner.
   void expect_own_thread() const;
   void settle(device_object& object);
+  void resume(object_record& object);
 
   slab* slab_of(const kind& what);
   const slab* slab_of(const kind& what) const { return const_cast<verbs*>(this)->slab_of(what); }

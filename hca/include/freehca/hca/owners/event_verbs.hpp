@@ -13,7 +13,8 @@ namespace freehca {
 
 /// Whose an event context is.
 struct event_owner_setup {
-  /// Which completion context: 0 to device::completion_contexts() - 1. No other owner polls it.
+  /// Which completion context: 0 to device::completion_contexts() - 1. No other owner polls it, and
+  /// no completion queue of the control owner's is bound to it.
   unsigned completion_context = 0;
   share_budget share{};
   const char* name = "event context";  ///< for messages; outlives the owner
