@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The litmus tests of the crossing (hal/crossing.hpp) once more, in the orders of C++ that it has: all
+// The litmus tests of the crossing (hal/crossing.hpp) once more, in the orders of C++: all
 // interleavings and all values that a load may return, tried by Relacy. An atomic access that is
 // weaker than planned must be found out. Relacy keeps stores to one object in the order in which
 // they were run: a link that is cleared behind its being stored, which is what the order of the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Four owners on four threads, the control owner on a fifth, the adapter on a sixth. FREEHCA_SECONDS
-// says how long traffic runs.
+// Four owners on four threads, the control owner on a fifth, the adapter on a sixth.
+// FREEHCA_SECONDS says how long traffic runs.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -207,6 +207,8 @@ TEST_F(owners_on_threads, move_verified_data_while_the_device_is_reset_ten_times
 
 #ifndef NDEBUG
 TEST_F(owners_on_threads, that_are_used_by_two_threads_trap_in_debug_builds_and_are_named) {
+  // What dies is a process of its own, not a copy of this one amid its threads.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   owner& o = owners[2];
   std::thread([&] { o.objects.poll(); }).join();
   EXPECT_DEATH(o.objects.poll(), "two threads use one owner:.*\n.*owner 2");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How one owner asks another, each on a thread of its own: no lock, no allocation. What orders what,
-// and what shows it: docs/memory-order.md.
+// How one owner asks another, each on a thread of its own: no lock, no allocation. What orders
+// what, and what shows it: docs/memory-order.md.
 #pragma once
 
 #include <atomic>

@@ -47,7 +47,7 @@ class owner_traffic {
   verbs_events events();
 
   /// Runs on the owner's thread until `stop` is set and all objects are taken back, or something is
-  /// wrong. `buffer` was allocated by the control owner's thread. `stop` alone does not end a sleep.
+  /// wrong. `buffer` was allocated by the control owner's thread. `stop` does not end a sleep.
   void run(event_verbs& objects, const owner_port& at, scattered_memory& buffer, owner_sleep& sleep,
            const std::atomic<bool>& stop);
 

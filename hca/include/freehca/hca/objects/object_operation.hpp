@@ -20,9 +20,9 @@ namespace freehca {
 /// the verbs object after the late answer or the reset. A deadline that passes does what cancel()
 /// does, and says so.
 ///
-/// The operation belongs to the owner of its object. Each step asks the control owner for one thing,
-/// a command or context memory, which may be another thread's: only run(), stop_step() and
-/// step_ended() are called there.
+/// The operation belongs to the owner of its object. Each step asks the control owner for a command
+/// or for context memory. Where that is another thread, only run(), stop_step() and step_ended()
+/// are called on it.
 ///
 /// Outcomes besides those of the commands: driver_error::stale_handle, ::busy (has users, or
 /// another operation works on it, or it is in doubt), ::bad_argument, ::unsupported, ::no_memory

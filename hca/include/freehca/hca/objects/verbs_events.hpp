@@ -10,8 +10,9 @@
 
 namespace freehca {
 
-/// Who is told of events on objects; any may be null. What concerns ports the control owner hears. Called from poll() of the queue that the
-/// event came in; request_ended from verbs::poll(), or from device::close().
+/// Who is told of events on objects; any may be null. What concerns ports the control owner hears.
+/// Called from poll() of the queue that the event came in; request_ended from verbs::poll(), or
+/// from device::close().
 struct verbs_events {
   void* context = nullptr;
   void (*completion)(void* context, cq_handle queue, void* cookie) noexcept = nullptr;

@@ -36,9 +36,9 @@ struct event_owner_setup {
 /// Keys of memory regions are numbers, and open the memory to whoever is in the domain.
 ///
 /// open() and close() are called on the control owner's thread, while nobody else uses the object;
-/// all else, between them, on one thread of the owner's choice, poll() among it. When the device was
-/// reset, objects end as `verbs` says, once this owner polls: a sequence of the device waits for
-/// that, until its deadline (device::awaited_owner()). When the device is up again so is this
+/// all else, between them, on one thread of the owner's choice, poll() among it. When the device
+/// was reset, objects end as `verbs` says, once this owner polls: a sequence of the device waits
+/// for that (device::awaited_owner()). When the device is up again so is this
 /// (verbs_events::up_again). Not closed before the device closes: a broken precondition.
 class event_verbs : public verbs {
  public:

@@ -4,8 +4,8 @@
 
 namespace freehca::in_process {
 
-/// From here on several threads use the machines of this process: one at a time gets to an adapter.
-/// Before they begin; it cannot be taken back. A thread sanitizer does not see the adapter, nor that
+/// From here on several threads use the machines of this process; one at a time is at an adapter.
+/// Before they begin; it cannot be taken back. A thread sanitizer sees neither the adapter nor that
 /// threads wait for each other here: a bus orders nothing for the drivers on it, so this must not
 /// hide what a driver left unordered.
 void let_threads_in();
