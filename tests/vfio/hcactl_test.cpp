@@ -76,5 +76,22 @@ TEST_F(hcactl_test, wrong_usage_is_refused) {
   EXPECT_GT(run("ping 03:00.0 --port 3").code, 100);
 }
 
+TEST_F(hcactl_test, threads_that_cannot_be_are_refused) {
+  const auto refused = [this](const std::string& options, const std::string& why) {
+    const answer a = run("ping 03:00.0 " + options);
+    EXPECT_GT(a.code, 100) << options;
+    EXPECT_NE(a.text.find(why), std::string::npos) << a.text;
+  };
+  refused("--threads 0", "not in range");
+  refused("--threads 16", "not in range");
+  refused("--threads 2 --service rc", "--service excludes --threads");
+  refused("--threads 2 --counted", "--counted excludes --threads");
+  refused("--threads 2 --shared-receives", "--shared-receives excludes --threads");
+  refused("--threads 2 --seconds 5 --messages 3", "--messages excludes --seconds");
+  refused("--seconds 5", "--seconds requires --threads");
+  refused("--recover 5", "--recover requires --threads");
+  EXPECT_EQ(run("ping 03:00.0 --threads 15 --seconds 5 --recover 2").code, 13);
+}
+
 }  // namespace
 }  // namespace freehca

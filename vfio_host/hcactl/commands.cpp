@@ -6,6 +6,7 @@
 
 #include "host.hpp"
 #include "print.hpp"
+#include "threads.hpp"
 #include "verdict.hpp"
 #include "work.hpp"
 
@@ -92,6 +93,13 @@ int up(const common_options& options, const up_options& what) {
 int ping(const common_options& options, const ping_options& traffic) {
   return with_session(options, false, loopback_traffic::traffic_bytes(),
                       with_adapter([&traffic](workplace& at) { return move_data(at, traffic); }));
+}
+
+int ping(const common_options& options, const threads_options& wanted) {
+  return with_session(
+      options, false, threads_bytes(wanted.threads),
+      with_adapter([&wanted](workplace& at) { return move_data_by_threads(at, wanted); }),
+      size_for_threads(wanted.threads));
 }
 
 int reset(const common_options& options) {

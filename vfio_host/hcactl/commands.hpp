@@ -18,6 +18,15 @@ struct common_options {
 
 using ping_options = loopback_traffic::traffic_options;
 
+/// `ping` by several threads, each an owner of objects of its own.
+struct threads_options {
+  unsigned threads = 0;  ///< 0: the usual ping
+  unsigned port = 1;
+  unsigned messages = 20;   ///< of each thread, at the least
+  unsigned seconds = 0;     ///< not 0: so long, however many messages that are
+  unsigned recoveries = 0;  ///< how often the device is reset meanwhile
+};
+
 /// How large the driver is made, as long as the user does not say.
 constexpr easy::sizes usual_size() {
   return {.budget = {}, .objects = every_kind()};
@@ -35,6 +44,7 @@ int list(const common_options& options);
 int info(const common_options& options);
 int up(const common_options& options, const up_options& what);
 int ping(const common_options& options, const ping_options& traffic);
+int ping(const common_options& options, const threads_options& wanted);
 int reset(const common_options& options);
 
 }  // namespace freehca::hcactl

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <freehca/blocking/host.hpp>
+#include <freehca/blocking/wait_over_vfio.hpp>
 #include <freehca/vfio_host/vfio_device.hpp>
 
 #include "interruption.hpp"
@@ -23,6 +24,10 @@ class interruptible_host final : public blocking::host {
   }
   bool interrupted() const override { return interruption_.requested() || wanted_back(); }
   int descriptor() override { return device_->descriptor(); }
+  void wake() noexcept override { device_->wake(); }
+  std::unique_ptr<blocking::owner_wait> wait_for(unsigned vector, std::string& why) override {
+    return blocking::wait_over_vfio(*device_, vector, why);
+  }
   bool wanted_back() const { return device_->wanted_back(); }
   bool lost() const override { return device_->failed(); }
   const vfio_host::vfio_device& device() const { return *device_; }

@@ -76,12 +76,35 @@ int main(int argc, char** argv) {
                          "both queue pairs take their receives from a shared receive queue");
   ping_command->add_flag("--counted", traffic.counted,
                          "the sends complete to a completion queue that counts");
+  threads_options threads;
+  auto* const by_threads =
+      ping_command
+          ->add_option("--threads", threads.threads,
+                       "RC traffic of so many threads, each with an event queue, an interrupt "
+                       "vector and objects of its own")
+          ->check(CLI::Range(1u, freehca::budget::most_completion_event_queues));
+  for (const char* const other : {"--service", "--shared-receives", "--counted"})
+    by_threads->excludes(ping_command->get_option(other));
+  ping_command
+      ->add_option("--seconds", threads.seconds,
+                   "with --threads: so long, instead of a number of messages")
+      ->check(CLI::Range(1u, 86400u))
+      ->needs(by_threads)
+      ->excludes(ping_command->get_option("--messages"));
+  ping_command
+      ->add_option("--recover", threads.recoveries,
+                   "with --threads: resets the adapter so often meanwhile")
+      ->check(CLI::Range(1u, 1000u))
+      ->needs(by_threads);
   CLI11_PARSE(app, argc, argv);
 
   if (*list_command) return list(options);
   if (*info_command) return info(options);
   held.size.budget.completion_event_queues = event_queues - 1;
   if (*up_command) return up(options, held);
+  threads.port = traffic.port;
+  threads.messages = traffic.messages;
+  if (*ping_command && *by_threads) return ping(options, threads);
   if (*ping_command) return ping(options, traffic);
   if (*reset_command) return reset(options);
   return 0;

@@ -102,17 +102,22 @@ findings stay_up(workplace& at, const up_options& what) {
   return document;
 }
 
-findings move_data(workplace& at, const ping_options& traffic) {
+std::optional<failure> unusable_port(const workplace& at, unsigned port) {
   const device_info i = hca(at).info();
-  if (!at.json) fmt::print("{}", description::to_text(hca(at)));
-  if (traffic.port > i.ports)
-    return failure{trouble::port_down, fmt::format("{} has {} ports, and no port {}", at.address,
-                                                   i.ports, traffic.port)};
-  if (!i.port[traffic.port - 1].active())
+  if (port > i.ports)
+    return failure{trouble::port_down,
+                   fmt::format("{} has {} ports, and no port {}", at.address, i.ports, port)};
+  if (!i.port[port - 1].active())
     return failure{
         trouble::port_down,
         fmt::format("port {} of {} is not active; look at the cable and at the subnet manager",
-                    traffic.port, at.address)};
+                    port, at.address)};
+  return std::nullopt;
+}
+
+findings move_data(workplace& at, const ping_options& traffic) {
+  if (!at.json) fmt::print("{}", description::to_text(hca(at)));
+  if (const auto why = unusable_port(at, traffic.port)) return *why;
   const auto r = loopback_traffic::run_traffic(at.driver, at.memory, traffic);
   if (!at.json)
     fmt::print("{}commands   {} issued by now\n", loopback_traffic::to_text(r),

@@ -44,6 +44,8 @@ findings inform(workplace& at, nlohmann::json about);
 findings report_adapter(workplace& at);
 findings stay_up(workplace& at, const up_options& what);
 findings move_data(workplace& at, const ping_options& traffic);
+/// What stands in the way of traffic on a port.
+std::optional<vfio_host::failure> unusable_port(const workplace& at, unsigned port);
 findings reset_adapter(workplace& at);
 
 }  // namespace freehca::hcactl

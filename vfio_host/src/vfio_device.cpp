@@ -7,8 +7,6 @@
 
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,9 +14,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include <fmt/format.h>
+
+#include "sleep.hpp"
 
 namespace freehca::vfio_host {
 
@@ -46,10 +45,7 @@ freehca::platform vfio_device::platform() {
 }
 
 std::uint64_t vfio_device::clock() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(t.tv_nsec);
+  return monotonic_now();
 }
 
 vfio_device::~vfio_device() {
@@ -209,94 +205,6 @@ status vfio_device::map_memory(void* context, std::byte* memory, std::size_t byt
 
 status vfio_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
   return of(context).unmap_dma(device_address, bytes);
-}
-
-status vfio_device::set_interrupts(unsigned index, const std::vector<int>& descriptors) {
-  std::vector<std::byte> request(sizeof(vfio_irq_set) + descriptors.size() * sizeof(int));
-  vfio_irq_set set{};
-  set.argsz = static_cast<std::uint32_t>(request.size());
-  set.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
-              (descriptors.empty() ? VFIO_IRQ_SET_DATA_NONE : VFIO_IRQ_SET_DATA_EVENTFD);
-  set.index = index;
-  set.count = static_cast<std::uint32_t>(descriptors.size());
-  std::memcpy(request.data(), &set, sizeof set);
-  if (!descriptors.empty())
-    std::memcpy(request.data() + sizeof set, descriptors.data(), descriptors.size() * sizeof(int));
-  if (ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data()) != 0)
-    return refused("VFIO_DEVICE_SET_IRQS");
-  return {};
-}
-
-status vfio_device::arm_interrupts(void* context, unsigned count,
-                                   void (*notify)(void*, unsigned) noexcept, void* notify_context) {
-  vfio_device& d = of(context);
-  if (count > d.vectors_) return driver_error::unsupported;
-  disarm_interrupts(context);
-  std::vector<int> descriptors;
-  for (unsigned i = 0; i < count; ++i) {
-    file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!event.open()) return d.refused("eventfd");
-    FREEHCA_TRY(d.watch(event.get(), EPOLLIN | EPOLLET, i));
-    descriptors.push_back(event.get());
-    d.events_.push_back(std::move(event));
-  }
-  if (const status s = d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, descriptors); !s.ok()) {
-    d.events_.clear();
-    return s;
-  }
-  d.notify_ = notify;
-  d.notify_context_ = notify_context;
-  return {};
-}
-
-void vfio_device::disarm_interrupts(void* context) {
-  vfio_device& d = of(context);
-  if (d.events_.empty()) return;
-  static_cast<void>(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, {}));
-  d.notify_ = nullptr;
-  d.events_.clear();
-}
-
-status vfio_device::watch(int descriptor, std::uint32_t events, std::uint32_t what) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u32 = what;
-  return epoll_ctl(watched_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? status()
-                                                                           : refused("epoll_ctl");
-}
-
-file vfio_device::notice_of(unsigned index, std::uint32_t what) {
-  vfio_irq_info about{};
-  about.argsz = sizeof about;
-  about.index = index;
-  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &about) != 0 || about.count == 0) return {};
-  file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (event.open() && (!watch(event.get(), EPOLLIN | EPOLLET, what).ok() ||
-                       !set_interrupts(index, {event.get()}).ok()))
-    return {};
-  return event;
-}
-
-void vfio_device::wait(std::uint64_t deadline, int wake) {
-  if (wake >= 0 && wake != wake_) {
-    if (wake_ >= 0) epoll_ctl(watched_.get(), EPOLL_CTL_DEL, wake_, nullptr);
-    wake_ = watch(wake, EPOLLIN, wake_of_caller).ok() ? wake : -1;
-  }
-  timespec time{};
-  if (const std::uint64_t now = deadline == 0 ? 0 : clock(); deadline > now) {
-    // An idle driver is looked at once a second all the same: a lost interrupt must not stop it.
-    const std::uint64_t sleep = std::min<std::uint64_t>(deadline - now, 1'000'000'000);
-    time.tv_sec = static_cast<time_t>(sleep / 1'000'000'000);
-    time.tv_nsec = static_cast<long>(sleep % 1'000'000'000);
-  }
-  epoll_event heard[8];  // of more the next call hears
-  const int count = epoll_pwait2(watched_.get(), heard, 8, &time, nullptr);
-  for (int i = 0; i < count; ++i) {
-    const std::uint32_t what = heard[i].data.u32;
-    if (what == removal) wanted_back_ = true;
-    else if (what == bus_error) failed_ = true;
-    else if (what < events_.size() && notify_ != nullptr) notify_(notify_context_, what);
-  }
 }
 
 }  // namespace freehca::vfio_host

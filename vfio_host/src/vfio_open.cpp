@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/vfio.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
@@ -195,6 +196,9 @@ std::optional<failure> vfio_device::open_function(const pci_function& function) 
     vectors_ = interrupts.count;
   watched_ = file(epoll_create1(EPOLL_CLOEXEC));
   if (!watched_.open()) return system_failure("epoll_create1");
+  woken_ = file(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!woken_.open() || !watch(woken_.get(), EPOLLIN | EPOLLET, wake_of_others).ok())
+    return system_failure("eventfd");
   removal_ = notice_of(VFIO_PCI_REQ_IRQ_INDEX, removal);
   error_ = notice_of(VFIO_PCI_ERR_IRQ_INDEX, bus_error);
   return std::nullopt;

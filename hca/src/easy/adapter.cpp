@@ -24,7 +24,9 @@ status adapter::open(const setup& given) {
                             .budget = given.size.budget,
                             .storage = device_storage,
                             .storage_bytes = device_bytes,
-                            .take_over = given.take_over}));
+                            .take_over = given.take_over,
+                            .wake = given.wake,
+                            .wake_context = given.wake_context}));
   setup_ = given;
   verbs_storage_ = device_storage + device_bytes;
   places_ = storage_for<place>(given.storage);

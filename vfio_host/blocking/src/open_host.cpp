@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <freehca/blocking/host.hpp>
+#include <freehca/blocking/wait_over_vfio.hpp>
 #include <freehca/vfio_host/vfio_device.hpp>
 
 namespace freehca::blocking {
@@ -14,6 +15,10 @@ class vfio final : public host {
   freehca::platform platform() override { return device_->platform(); }
   void wait(std::uint64_t deadline) override { device_->wait(deadline, -1); }
   int descriptor() override { return device_->descriptor(); }
+  void wake() noexcept override { device_->wake(); }
+  std::unique_ptr<owner_wait> wait_for(unsigned vector, std::string& why) override {
+    return wait_over_vfio(*device_, vector, why);
+  }
   bool lost() const override { return device_->failed() || device_->wanted_back(); }
 
  private:

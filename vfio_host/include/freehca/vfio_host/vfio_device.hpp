@@ -14,6 +14,7 @@
 #include <freehca/vfio_host/file.hpp>
 #include <freehca/vfio_host/iova_allocator.hpp>
 #include <freehca/vfio_host/pci_function.hpp>
+#include <freehca/vfio_host/vector_wait.hpp>
 
 namespace freehca::vfio_host {
 
@@ -21,9 +22,9 @@ namespace freehca::vfio_host {
 std::string how_to_lock(std::size_t bytes);
 
 /// One PCI function opened through VFIO's group and container (type 1 IOMMU), as the driver's
-/// platform. One thread uses it: the one that polls the driver. Everything is given back by the
-/// destructor: mappings, vectors, group, container; the kernel then resets the function where it
-/// can.
+/// platform. One thread uses it: that of the control owner, which polls the driver; other threads
+/// call wake(), and wait by a vector_wait of their own. Everything is given back by the destructor:
+/// mappings, vectors, group, container; the kernel then resets the function where it can.
 class vfio_device {
  public:
   /// `locked_bytes`: how much memory the caller is going to map, so that a limit that is too low is
@@ -39,8 +40,18 @@ class vfio_device {
   freehca::platform platform();
 
   /// Sleeps until an interrupt, until `deadline` (of clock(), 0: does not sleep), or until `wake`
-  /// (a file descriptor, -1: none) can be read; tells the driver of interrupts.
+  /// (a file descriptor, -1: none) can be read; tells the driver of interrupts, but for vectors
+  /// that somebody else waits for.
   void wait(std::uint64_t deadline, int wake);
+  /// Ends the wait() that is under way, or else the next one. Any thread.
+  void wake() noexcept;
+  /// From here on, until the object is destroyed, another thread waits for the vector. The driver
+  /// has armed interrupts; what it does with them afterwards (recover() disarms and arms) changes
+  /// nothing for who waits, as long as the driver's device is open. trouble::system: there is no
+  /// such vector, or it is waited for.
+  outcome<std::unique_ptr<vector_wait>> wait_for(unsigned vector);
+  /// How many interrupt vectors the function has.
+  unsigned vectors() const { return vectors_; }
   /// Can be read when wait(0, -1) has something to tell of, for a loop that sleeps by itself; stays
   /// this object's.
   int descriptor() const { return watched_.get(); }
@@ -88,7 +99,8 @@ class vfio_device {
   /// An event for what is not an interrupt of the device. Not open where the kernel has none.
   file notice_of(unsigned index, std::uint32_t what);
   // What wait() hears of, besides vectors.
-  static constexpr std::uint32_t removal = 0x10000, bus_error = 0x10001, wake_of_caller = 0x10002;
+  static constexpr std::uint32_t removal = 0x10000, bus_error = 0x10001, wake_of_caller = 0x10002,
+                                 wake_of_others = 0x10003;
   /// wait() hears of it as `what`. Each write to an eventfd is heard of once, and none is read.
   status watch(int descriptor, std::uint32_t events, std::uint32_t what);
   status write_command(std::uint32_t clear, std::uint32_t set);
@@ -120,13 +132,19 @@ class vfio_device {
   bar bars_[3];
   std::optional<iova_allocator> iova_;
   std::vector<block> blocks_;
-  std::vector<file> events_;
-  file watched_;  // all of them, and those that follow: an epoll instance
-  file removal_, error_;
+  // One for each vector that was ever armed, and then kept: who waits for one has it in a set of
+  // their own.
+  struct vector_event {
+    file event;
+    bool waited_for = false;  // by another thread
+  };
+  std::vector<vector_event> events_;
+  bool armed_ = false;
+  file watched_;  // all others of them, and those that follow: an epoll instance
+  file removal_, error_, woken_;
   int wake_ = -1;  // what the caller has watched; its own
   bool wanted_back_ = false, failed_ = false;
-  void (*notify_)(void*, unsigned) noexcept = nullptr;
-  void* notify_context_ = nullptr;
+  vector_wait::listener driver_;
   std::string refusal_;
 };
 

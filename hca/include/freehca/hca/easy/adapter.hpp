@@ -38,6 +38,9 @@ struct setup {
   std::byte* storage = nullptr;  ///< adapter::storage_bytes(size), aligned to 16
   std::size_t storage_bytes = 0;
   bool take_over = false;  ///< device_setup::take_over
+  /// device_setup::wake: other owners (event_verbs) wake the thread that polls the adapter.
+  inbox::waker wake = nullptr;
+  void* wake_context = nullptr;
   /// Told of all that no connection of this adapter waits for.
   verbs_events events;
 };

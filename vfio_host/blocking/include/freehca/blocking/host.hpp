@@ -11,6 +11,20 @@
 
 namespace freehca::blocking {
 
+/// How the thread of another owner (event_verbs) sleeps. Made and destroyed on the thread of the
+/// control owner.
+class owner_wait {
+ public:
+  virtual ~owner_wait() = default;
+  /// Until an interrupt of its vector, wake(), or `deadline` on the platform's clock; 0: does not
+  /// sleep. Tells the driver of the interrupt. One thread at a time.
+  virtual void wait(std::uint64_t deadline) = 0;
+  /// Ends the wait() that is under way, or else the next one. Any thread.
+  virtual void wake() noexcept = 0;
+  /// For event_owner_setup::wake; `self` is an owner_wait.
+  static void wake_it(void* self) noexcept { static_cast<owner_wait*>(self)->wake(); }
+};
+
 /// Where a program finds its adapter, and what it sleeps by.
 class host {
  public:
@@ -23,6 +37,16 @@ class host {
   /// something to tell of, until that was called. It is the host's, and the same for its whole
   /// life. -1: there is none.
   virtual int descriptor() = 0;
+  /// Ends the wait() that is under way, or else the next one. Any thread: other owners call it when
+  /// they ask the control owner for something. A host whose driver runs on one thread need not have
+  /// it.
+  virtual void wake() noexcept {}
+  /// From here on, until the object is destroyed, another thread waits for the vector, and wait()
+  /// does not. The device is up. Null: nobody can, and `why` says so.
+  virtual std::unique_ptr<owner_wait> wait_for(unsigned, std::string& why) {
+    why = "this host has one thread";
+    return nullptr;
+  }
   /// The platform knows that the device is lost; or it wants the device back, and the program has
   /// no other way to learn of that.
   virtual bool lost() const { return false; }

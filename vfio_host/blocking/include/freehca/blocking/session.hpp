@@ -15,7 +15,9 @@
 
 namespace freehca::blocking {
 
-/// An adapter, opened by its PCI address, and a way to wait for what it does. One thread.
+/// An adapter, opened by its PCI address, and a way to wait for what it does. One thread: that of
+/// the control owner. Owners with threads of their own (event_verbs) wake it, and wait by
+/// host::wait_for().
 class session {
   template <class Operation>
   static auto end_of(Operation& op) {
@@ -52,6 +54,8 @@ class session {
                           .storage = storage_.get(),
                           .storage_bytes = easy::adapter::storage_bytes(size_),
                           .take_over = take_over,
+                          .wake = &wake,
+                          .wake_context = host_,
                           .events = {}});
   }
   /// Why the adapter at the address could not be opened; empty: it is open.
@@ -90,7 +94,7 @@ class session {
   void turn() {
     const unsigned ended = poll();
     if (ended > 0 && ++unheard_ < most_unheard) return;
-    hear(ended > 0 ? 0 : adapter_.next_deadline());
+    hear(ended == 0 && may_sleep() ? adapter_.next_deadline() : 0);
   }
 
   /// For a program with a loop of its own, instead of wait() and turn(): it calls look() until that
@@ -102,7 +106,8 @@ class session {
     if (unheard_ == 0 || unheard_ >= most_unheard) hear(0);
     const unsigned ended = poll();
     unheard_ = ended > 0 ? unheard_ + 1 : 0;
-    return ended;
+    // What another owner asked for since is as good as something that ended: it is looked at first.
+    return ended == 0 && !may_sleep() ? 1 : ended;
   }
 
  private:
@@ -121,6 +126,9 @@ class session {
     }
     return adapter_.poll();
   }
+  /// False: another owner has asked for something since poll().
+  bool may_sleep() { return adapter_.hardware().prepare_to_sleep(); }
+  static void wake(void* sleeper) noexcept { static_cast<blocking::host*>(sleeper)->wake(); }
   void hear(std::uint64_t deadline) {
     unheard_ = 0;
     host_->wait(deadline);

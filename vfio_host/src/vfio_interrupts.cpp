@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Interrupt vectors as eventfds, and who waits for them. Facts from the kernel's
+// include/uapi/linux/vfio.h.
+#include <freehca/vfio_host/vfio_device.hpp>
+
+#include <linux/vfio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "sleep.hpp"
+
+namespace freehca::vfio_host {
+
+status vfio_device::set_interrupts(unsigned index, const std::vector<int>& descriptors) {
+  std::vector<std::byte> request(sizeof(vfio_irq_set) + descriptors.size() * sizeof(int));
+  vfio_irq_set set{};
+  set.argsz = static_cast<std::uint32_t>(request.size());
+  set.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
+              (descriptors.empty() ? VFIO_IRQ_SET_DATA_NONE : VFIO_IRQ_SET_DATA_EVENTFD);
+  set.index = index;
+  set.count = static_cast<std::uint32_t>(descriptors.size());
+  std::memcpy(request.data(), &set, sizeof set);
+  if (!descriptors.empty())
+    std::memcpy(request.data() + sizeof set, descriptors.data(), descriptors.size() * sizeof(int));
+  if (ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data()) != 0)
+    return refused("VFIO_DEVICE_SET_IRQS");
+  return {};
+}
+
+status vfio_device::arm_interrupts(void* context, unsigned count,
+                                   void (*notify)(void*, unsigned) noexcept, void* notify_context) {
+  vfio_device& d = of(context);
+  if (count > d.vectors_) return driver_error::unsupported;
+  disarm_interrupts(context);
+  std::vector<int> descriptors;
+  for (unsigned i = 0; i < count; ++i) {
+    if (i == d.events_.size()) {
+      file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+      if (!event.open()) return d.refused("eventfd");
+      FREEHCA_TRY(d.watch(event.get(), EPOLLIN | EPOLLET, i));
+      d.events_.push_back({std::move(event)});
+    }
+    descriptors.push_back(d.events_[i].event.get());
+  }
+  FREEHCA_TRY(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, descriptors));
+  d.armed_ = true;
+  d.driver_ = {notify, notify_context};
+  return {};
+}
+
+void vfio_device::disarm_interrupts(void* context) {
+  vfio_device& d = of(context);
+  if (!d.armed_) return;
+  static_cast<void>(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, {}));
+  d.armed_ = false;
+  d.driver_ = {};
+}
+
+outcome<std::unique_ptr<vector_wait>> vfio_device::wait_for(unsigned vector) {
+  if (!armed_)
+    return failure{trouble::system,
+                   fmt::format("no interrupts are armed: the function has {} vectors, and the "
+                               "driver wants one for each event queue",
+                               vectors_)};
+  if (vector >= events_.size() || events_[vector].waited_for)
+    return failure{
+        trouble::system,
+        fmt::format("interrupt vector {} is not armed, or somebody waits for it", vector)};
+  const int event = events_[vector].event.get();
+  auto w = vector_wait::open(event, vector, driver_, [this, vector] {
+    vector_event& back = events_[vector];
+    back.waited_for = false;
+    static_cast<void>(watch(back.event.get(), EPOLLIN | EPOLLET, vector));
+  });
+  if (!w) return w;
+  epoll_ctl(watched_.get(), EPOLL_CTL_DEL, event, nullptr);
+  events_[vector].waited_for = true;
+  return w;
+}
+
+void vfio_device::wake() noexcept {
+  ring(woken_.get());
+}
+
+status vfio_device::watch(int descriptor, std::uint32_t events, std::uint32_t what) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u32 = what;
+  return epoll_ctl(watched_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? status()
+                                                                           : refused("epoll_ctl");
+}
+
+file vfio_device::notice_of(unsigned index, std::uint32_t what) {
+  vfio_irq_info about{};
+  about.argsz = sizeof about;
+  about.index = index;
+  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &about) != 0 || about.count == 0) return {};
+  file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (event.open() && (!watch(event.get(), EPOLLIN | EPOLLET, what).ok() ||
+                       !set_interrupts(index, {event.get()}).ok()))
+    return {};
+  return event;
+}
+
+void vfio_device::wait(std::uint64_t deadline, int wake) {
+  if (wake >= 0 && wake != wake_) {
+    if (wake_ >= 0) epoll_ctl(watched_.get(), EPOLL_CTL_DEL, wake_, nullptr);
+    wake_ = watch(wake, EPOLLIN, wake_of_caller).ok() ? wake : -1;
+  }
+  const timespec time = sleep_until(deadline);
+  epoll_event heard[8];  // of more the next call hears
+  const int count = epoll_pwait2(watched_.get(), heard, 8, &time, nullptr);
+  for (int i = 0; i < count; ++i) {
+    const std::uint32_t what = heard[i].data.u32;
+    if (what == removal) wanted_back_ = true;
+    else if (what == bus_error) failed_ = true;
+    else if (what < events_.size() && driver_.notify != nullptr)
+      driver_.notify(driver_.context, what);
+  }
+}
+
+}  // namespace freehca::vfio_host
