@@ -12,7 +12,7 @@ namespace freehca {
 
 namespace {
 // No source: chosen.
-constexpr std::uint64_t owners_limit = clock::seconds(1);
+constexpr std::uint64_t owners_limit = clock::seconds(10);
 }  // namespace
 
 void device::begin_reset() {

@@ -27,14 +27,14 @@ class vector_wait_test : public ::testing::Test {
   };
 
   vector_wait_test() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    auto opened = vector_wait::open(event_.get(), 3,
-                                    {[](void* to, unsigned vector) noexcept {
-                                       static_cast<heard*>(to)->vectors.push_back(vector);
-                                       static_cast<heard*>(to)->threads.push_back(
-                                           std::this_thread::get_id());
-                                     },
-                                     &heard_},
-                                    [this] { ended_ = true; });
+    auto opened =
+        vector_wait::open(event_.get(), 3,
+                          {[](void* to, unsigned vector) noexcept {
+                             static_cast<heard*>(to)->vectors.push_back(vector);
+                             static_cast<heard*>(to)->threads.push_back(std::this_thread::get_id());
+                           },
+                           &heard_},
+                          [this] { ended_ = true; });
     EXPECT_TRUE(opened);
     wait_ = std::move(*opened);
   }

@@ -136,7 +136,10 @@ bool owner_team::done() const {
 /// Whose thread has ended is polled here.
 void owner_team::turn() {
   for (member& m : members_) {
-    if (m.thread.joinable() && m.ended.load(std::memory_order_acquire)) m.thread.join();
+    if (m.thread.joinable() && m.ended.load(std::memory_order_acquire)) {
+      m.thread.join();
+      m.objects.change_thread();
+    }
     if (!m.thread.joinable() && m.objects.is_open()) m.objects.poll();
   }
   at_.driver.turn();
@@ -166,8 +169,7 @@ std::optional<failure> owner_team::end() {
   std::optional<failure> why;
   for (member& m : members_) {
     if (m.objects.is_open() && !m.objects.close().ok())
-      why = failure{trouble::system,
-                    m.name + " could not be closed: a defect of this program"};
+      why = failure{trouble::system, m.name + " could not be closed: a defect of this program"};
     m.wait.reset();
   }
   return why;

@@ -58,7 +58,7 @@ class owner_team {
   /// Has the threads give everything back, by a reset if need be, and waits for them.
   std::optional<vfio_host::failure> end();
 
-  bool all_moved() const;    ///< since the last recover()
+  bool all_moved() const;  ///< since the last recover()
   bool somebody_ended() const;
   std::uint64_t least_messages() const;
   const std::deque<member>& members() const { return members_; }

@@ -72,8 +72,7 @@ nlohmann::json told(const workplace& at, const owner_team& team) {
   for (const owner_team::member& m : team.members()) {
     if (!at.json)
       fmt::print("           {:<15} {:>12} {:>7}\n", m.name, m.messages(), m.traffic.resets);
-    threads.push_back(
-        {{"name", m.name}, {"messages", m.messages()}, {"resets", m.traffic.resets}});
+    threads.push_back({{"name", m.name}, {"messages", m.messages()}, {"resets", m.traffic.resets}});
     total += m.messages();
   }
   if (!at.json) fmt::print("           {} messages in all, each byte of them verified\n", total);

@@ -7,12 +7,14 @@
 
 #include <linux/pci_regs.h>
 #include <linux/vfio.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -36,8 +38,9 @@ const platform_operations vfio_device::operations = {
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
     .now = [](void*) { return clock(); },
-    .log = nullptr,
+    .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
     .trace = nullptr,
+    .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
 };
 
 freehca::platform vfio_device::platform() {

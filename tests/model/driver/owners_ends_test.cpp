@@ -49,8 +49,9 @@ struct control {
   owners_rig& rig;
   in_process::machine& machine;
   device& adapter;
-  verbs objects;
+  // Before the objects, which live in it and end first.
   storage room;
+  verbs objects;
   unsigned completions = 0, qp_events = 0;
 };
 

@@ -37,8 +37,8 @@ struct owner_of_session {
     const verbs_budget kinds = verbs_budget{}.with<completion_queue>(4);
     const freehca::budget& size = session.size().budget;
     storage.resize(event_verbs::storage_bytes(size, kinds, {}));
-    const status opened = objects.open(session.adapter().hardware(), size, kinds, {},
-                                       storage.data(), storage.size());
+    const status opened =
+        objects.open(session.adapter().hardware(), size, kinds, {}, storage.data(), storage.size());
     EXPECT_TRUE(opened.ok()) << blocking::words(opened);
     // Until the session has slept for once.
     host.last = 0;

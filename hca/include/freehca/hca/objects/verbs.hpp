@@ -61,6 +61,8 @@ class verbs {
   /// driver_error::busy: there are objects, or operations under way.
   status close();
   bool is_open() const { return device_ != nullptr; }
+  /// Its thread has ended, or leaves it to another.
+  void change_thread() { thread_.store(0, std::memory_order_relaxed); }
 
   /// Polls the device and completes what ended. Instead of device::poll(). Completion contexts are
   /// polled too, but for those that have an owner of their own.
