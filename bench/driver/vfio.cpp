@@ -98,7 +98,7 @@ class measurement {
     to.completion = [](void* self, cq_handle, void*) noexcept {
       ++static_cast<measurement*>(self)->told_;
     };
-    need(objects().open(rig_.adapter, rig_.budget, rig_.kinds, storage_, bytes, to), "objects");
+    need(objects().open(rig_.adapter, rig_.kinds, storage_, bytes, to), "objects");
     const auto made = objects().create<protection_domain>();
     need(made.ok() ? status() : made.error(), "protection domain");
     domain_ = made.value();

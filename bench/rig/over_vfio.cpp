@@ -20,8 +20,7 @@ status vfio_rig::bring_up() {
   operation up;
   adapter.bring_up(up);
   FREEHCA_TRY(await(up));
-  return objects.open(adapter, budget, kinds, verbs_storage_.get(),
-                      verbs::storage_bytes(budget, kinds));
+  return objects.open(adapter, kinds, verbs_storage_.get(), verbs::storage_bytes(budget, kinds));
 }
 
 status vfio_rig::tear_down() {

@@ -32,7 +32,7 @@ status rig::open() {
   operation up;
   adapter.bring_up(up);
   FREEHCA_TRY(await(up));
-  FREEHCA_TRY(objects.open(adapter, budget_, objects_budget_, verbs_storage_.get(),
+  FREEHCA_TRY(objects.open(adapter, objects_budget_, verbs_storage_.get(),
                            verbs::storage_bytes(budget_, objects_budget_)));
   const auto made = objects.create<protection_domain>();
   if (!made.ok()) return made.error();

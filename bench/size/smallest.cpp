@@ -130,7 +130,7 @@ status run(const dma_region& memory, std::uint32_t peer, std::uint16_t lid,
   operation up, down;
   it->adapter.bring_up(up);
   FREEHCA_TRY(await(up));
-  FREEHCA_TRY(it->objects.open(it->adapter, size, kinds, verbs_storage, sizeof verbs_storage));
+  FREEHCA_TRY(it->objects.open(it->adapter, kinds, verbs_storage, sizeof verbs_storage));
   const status outcome = exchange(memory, peer, lid, there);
   static_cast<void>(it->objects.close());
   it->adapter.tear_down(down);

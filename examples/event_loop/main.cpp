@@ -93,12 +93,12 @@ easy::task<std::size_t> carry(easy::frames&, easy::adapter& hca, sleeper& events
 }  // namespace
 
 int main(int argc, char** argv) {
+  alignas(16) static std::byte memory[64 * 1024];
+  easy::frames frames(memory);
   blocking::session session(argc > 1 ? argv[1] : "");
   if (!session.trouble().empty()) return std::fprintf(stderr, "%s\n", session.trouble().c_str()), 1;
   easy::adapter& hca = session.adapter();
   sleeper events(session.descriptor());
-  alignas(16) static std::byte memory[64 * 1024];
-  easy::frames frames(memory);
 
   const auto work = carry(frames, hca, events);
   while (!work.done()) {

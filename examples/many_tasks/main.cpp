@@ -40,13 +40,13 @@ easy::task<std::uint64_t> write(easy::frames&, easy::adapter& hca, unsigned time
 }
 
 int main(int argc, char** argv) {
+  alignas(16) static std::byte memory[256 * 1024];
+  easy::frames frames(memory);
   blocking::session session(argc > 1 ? argv[1] : "");
   if (!session.trouble().empty()) return std::fprintf(stderr, "%s\n", session.trouble().c_str()), 1;
   if (const status up = session.wait(session.adapter().bring_up()); !up.ok())
     return std::fprintf(stderr, "bring-up: %s\n", blocking::words(up).c_str()), 1;
 
-  alignas(16) static std::byte memory[256 * 1024];
-  easy::frames frames(memory);
   std::vector<easy::task<std::uint64_t>> writers;
   for (int n = 1; n <= 6; ++n) writers.push_back(write(frames, session.adapter(), 100, n));
   bool good = true;

@@ -30,6 +30,7 @@ const number_allocator* numbers_of(const number_spaces& n, context_group group) 
 }  // namespace
 
 void context_reservation::reserve(device& adapter, context_group group, std::uint32_t objects) {
+  if (!startable()) return;
   const bool holds = held_ && epoch_ == adapter.contexts().epoch();
   if (!adapter.up() || holds) return adapter.refuse(*this, driver_error::bad_state);
   const number_allocator* const numbers = numbers_of(adapter.numbers(), group);
@@ -45,6 +46,7 @@ void context_reservation::reserve(device& adapter, context_group group, std::uin
 }
 
 void context_reservation::release(device& adapter) {
+  if (!startable()) return;
   if (!held_) return adapter.refuse(*this, driver_error::bad_state);
   if (!adapter.contexts().is_open() || adapter.contexts().epoch() != epoch_) {
     held_ = false;

@@ -107,11 +107,21 @@ void memory_keys::open(std::byte* storage, std::uint32_t indexes) {
   for (std::uint32_t i = 0; i < indexes; ++i) used_[i] = 0;
 }
 
+std::uint32_t memory_keys::following(std::uint32_t key, std::uint32_t reserved_lkey) {
+  do {
+    key = (key & ~std::uint32_t{0xff}) | ((key + 1) & 0xff);
+  } while (key == layouts::invalid_lkey || key == reserved_lkey);
+  return key;
+}
+
 std::uint32_t memory_keys::next(std::uint32_t index, std::uint32_t reserved_lkey) {
-  for (;;) {
-    const std::uint32_t key = index << 8 | ++used_[index & mask_];
-    if (key != layouts::invalid_lkey && key != reserved_lkey) return key;
-  }
+  const std::uint32_t key = following(index << 8 | used_[index & mask_], reserved_lkey);
+  used_up_to(key);
+  return key;
+}
+
+void memory_keys::used_up_to(std::uint32_t key) {
+  used_[(key >> 8) & mask_] = static_cast<std::uint8_t>(key);
 }
 
 }  // namespace freehca

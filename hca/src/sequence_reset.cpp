@@ -41,7 +41,7 @@ void device::reset_done(status outcome) {
 }
 
 /// Whoever goes on posting would ring a device that does not run. One who does not answer does not
-/// poll, and so hardly posts: the reset does not wait for long.
+/// poll: the reset does not wait for ever.
 bool device::owners_have_stopped() {
   const std::uint64_t now = setup_.platform.now();
   if (sequence_.phase == steps::reset_begin) {

@@ -127,7 +127,13 @@ status owner_traffic::connect() {
 }
 
 status owner_traffic::move() {
-  while (!stop_->load(std::memory_order_relaxed) && wrong.empty()) FREEHCA_TRY(one_round());
+  while (!stop_->load(std::memory_order_relaxed) && wrong.empty()) {
+    // A round may find all its completions at once, and never come to turn(): what others ask for,
+    // a reset above all, must not wait for that.
+    objects_->poll();
+    if (!working()) return transport_error::reset;
+    FREEHCA_TRY(one_round());
+  }
   return {};
 }
 

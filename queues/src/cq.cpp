@@ -176,6 +176,7 @@ bool cq::decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pa
 }
 
 void cq::arm(bool solicited_only) {
+  if (!is_open()) return;
   const cq_arm what = solicited_only ? cq_arm::solicited : cq_arm::next;
   const std::uint32_t counter = consumer_counter();
   dma::store_be32(record_.host + 4, cq_arm_word(arm_number_, what, counter));

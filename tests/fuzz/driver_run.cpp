@@ -233,8 +233,8 @@ class driver_run final : public target {
       run.messages_->take(how, run.data_is_true());
     };
     if (!verbs_
-             .open(device_, budget_, objects_, verbs_storage_.get(),
-                   verbs::storage_bytes(budget_, objects_), events)
+             .open(device_, objects_, verbs_storage_.get(), verbs::storage_bytes(budget_, objects_),
+                   events)
              .ok())
       return false;
     const result<pd_handle> domain = verbs_.create<protection_domain>();

@@ -106,8 +106,8 @@ class owners_on_threads : public ::testing::Test {
     how.wake_context = &o.bed;
     o.room = std::make_unique<storage>(event_verbs::storage_bytes(budget, objects, how.share));
     ASSERT_TRUE(o.buffer.allocate(machine->platform(), owner_traffic::buffer_bytes, which).ok());
-    const status s = o.objects.open(adapter, budget, objects, how, o.room->at(), o.room->bytes(),
-                                    o.traffic.events());
+    const status s =
+        o.objects.open(adapter, objects, how, o.room->at(), o.room->bytes(), o.traffic.events());
     ASSERT_TRUE(s.ok()) << words(s);
   }
 

@@ -26,90 +26,90 @@ class vector_wait_test : public ::testing::Test {
     std::vector<std::thread::id> threads;
   };
 
-  vector_wait_test() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  vector_wait_test() : event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     auto opened =
-        vector_wait::open(event_.get(), 3,
+        vector_wait::open(event.get(), 3,
                           {[](void* to, unsigned vector) noexcept {
                              static_cast<heard*>(to)->vectors.push_back(vector);
                              static_cast<heard*>(to)->threads.push_back(std::this_thread::get_id());
                            },
-                           &heard_},
-                          [this] { ended_ = true; });
+                           &told},
+                          [this] { ended = true; });
     EXPECT_TRUE(opened);
-    wait_ = std::move(*opened);
+    wait = std::move(*opened);
   }
   void interrupt() {
     const std::uint64_t one = 1;
-    ASSERT_EQ(write(event_.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    ASSERT_EQ(write(event.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
   }
   /// How long it slept, in nanoseconds.
   std::uint64_t sleep(std::uint64_t most) {
     const std::uint64_t began = vfio_device::clock();
-    wait_->wait(began + most);
+    wait->wait(began + most);
     return vfio_device::clock() - began;
   }
 
-  file event_;
-  heard heard_;
-  bool ended_ = false;
-  std::unique_ptr<vector_wait> wait_;
+  file event;
+  heard told;
+  bool ended = false;
+  std::unique_ptr<vector_wait> wait;
 };
 
 TEST_F(vector_wait_test, sleeps_until_the_deadline_when_nothing_comes) {
   EXPECT_GE(sleep(20 * millisecond), 20 * millisecond);
   const std::uint64_t began = vfio_device::clock();
-  wait_->wait(0);
+  wait->wait(0);
   EXPECT_LT(vfio_device::clock() - began, 500 * millisecond);
-  EXPECT_TRUE(heard_.vectors.empty());
+  EXPECT_TRUE(told.vectors.empty());
 }
 
 TEST_F(vector_wait_test, tells_the_driver_of_each_interrupt_once_on_the_thread_that_waits) {
   std::thread owner([this] {
-    wait_->wait(vfio_device::clock() + 900 * millisecond);
-    wait_->wait(0);
+    wait->wait(vfio_device::clock() + 900 * millisecond);
+    wait->wait(0);
   });
   const std::thread::id who = owner.get_id();
   interrupt();
   owner.join();
-  EXPECT_EQ(heard_.vectors, std::vector<unsigned>{3});
-  EXPECT_EQ(heard_.threads, std::vector<std::thread::id>{who});
+  EXPECT_EQ(told.vectors, std::vector<unsigned>{3});
+  EXPECT_EQ(told.threads, std::vector<std::thread::id>{who});
   interrupt();
-  wait_->wait(0);
-  EXPECT_EQ(heard_.vectors.size(), 2u) << "and of the next one";
+  wait->wait(0);
+  EXPECT_EQ(told.vectors.size(), 2u) << "and of the next one";
 }
 
 TEST_F(vector_wait_test, is_woken_by_others) {
   std::thread other([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    wait_->wake();
+    wait->wake();
   });
   EXPECT_LT(sleep(900 * millisecond), 800 * millisecond);
   other.join();
-  EXPECT_TRUE(heard_.vectors.empty()) << "that is no interrupt";
+  EXPECT_TRUE(told.vectors.empty()) << "that is no interrupt";
   EXPECT_GE(sleep(20 * millisecond), 20 * millisecond) << "and by each wake once";
 }
 
 TEST_F(vector_wait_test, a_wake_before_the_wait_ends_that) {
-  wait_->wake();
+  wait->wake();
   EXPECT_LT(sleep(900 * millisecond), 800 * millisecond);
 }
 
 TEST_F(vector_wait_test, hears_of_an_interrupt_that_came_before_it_was_made) {
   interrupt();
-  auto second = vector_wait::open(event_.get(), 5,
+  auto second = vector_wait::open(event.get(), 5,
                                   {[](void* to, unsigned vector) noexcept {
                                      static_cast<heard*>(to)->vectors.push_back(vector);
                                    },
-                                   &heard_});
+                                   &told});
   ASSERT_TRUE(second);
   (*second)->wait(0);
-  EXPECT_EQ(heard_.vectors, std::vector<unsigned>{5});
+  EXPECT_EQ(told.vectors, std::vector<unsigned>{5});
 }
 
 TEST_F(vector_wait_test, gives_the_vector_back_when_it_goes) {
-  EXPECT_FALSE(ended_);
-  wait_.reset();
-  EXPECT_TRUE(ended_);
+  EXPECT_FALSE(ended);
+  wait.reset();
+  EXPECT_TRUE(ended);
 }
 
 }  // namespace

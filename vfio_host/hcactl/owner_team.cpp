@@ -47,7 +47,7 @@ std::optional<failure> owner_team::add(unsigned which) {
   const freehca::budget& size = at_.driver.size().budget;
   static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);
   m.storage.resize(event_verbs::storage_bytes(size, objects, share));
-  const status opened = m.objects.open(adapter(), size, objects,
+  const status opened = m.objects.open(adapter(), objects,
                                        {.completion_context = which,
                                         .share = share,
                                         .name = m.name.c_str(),

@@ -36,7 +36,7 @@ status adapter::open(const setup& given) {
 }
 
 status adapter::open_objects() {
-  FREEHCA_TRY(verbs_.open(device_, setup_.size.budget, setup_.size.objects, verbs_storage_,
+  FREEHCA_TRY(verbs_.open(device_, setup_.size.objects, verbs_storage_,
                           verbs::storage_bytes(setup_.size.budget, setup_.size.objects),
                           own_events()));
   const result<pd_handle> domain = verbs_.create<protection_domain>();

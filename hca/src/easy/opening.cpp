@@ -48,7 +48,12 @@ void opening::start(adapter& hca, layouts::qp_service service, const connection_
   place_->allowed = options.allowed;
   place_->port = static_cast<std::uint8_t>(options.port);
   begin_in(hca, &advance);
-  part(create_completions_).start(hca.verbs_, {.entries = completions.value(), .cookie = place_});
+  // One that has an owner of its own tells that one alone.
+  unsigned context = 0;
+  while (context < hca.device_.completion_contexts() && hca.device_.has_owner(context)) ++context;
+  part(create_completions_)
+      .start(hca.verbs_,
+             {.entries = completions.value(), .completion_context = context, .cookie = place_});
 }
 
 void opening::advance(sequence& s, status outcome) noexcept {

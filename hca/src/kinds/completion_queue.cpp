@@ -13,9 +13,11 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
   const capabilities& can = adapter.capabilities();
   // One place stays empty, as every driver keeps it (Linux 6.1 hw/mlx4/cq.c mlx4_ib_create_cq).
   const auto log_entries = layouts::bit_width(a.entries);
-  const event_context* const events = in.event_queue(a.completion_context);
-  if (a.entries == 0 || events == nullptr || log_entries > can.log_most_cqes || log_entries > 22)
+  event_context* const teller = in.event_queue(a.completion_context);
+  if (a.entries == 0 || teller == nullptr || log_entries > can.log_most_cqes || log_entries > 22)
     return driver_error::bad_argument;
+  events = teller;
+  events->attach();
   cookie = a.cookie;
   const unsigned entry_bytes = can.cqe_bytes;
   FREEHCA_TRY(in.take_number(*this));
@@ -42,6 +44,8 @@ status completion_queue::build(verbs& in, const attributes& a, creation<creating
 }
 
 void completion_queue::strip(verbs& in) {
+  if (events != nullptr) events->detach();
+  events = nullptr;
   if (number != none) in.completion_queues().remove(*this);
   rings.close();
 }

@@ -9,8 +9,8 @@ namespace freehca {
 using namespace layouts;
 
 std::uint32_t fast_memory_region::next_key() {
-  device& adapter = owner->adapter();
-  return key = adapter.numbers().keys.next(number, adapter.capabilities().reserved_lkey);
+  // Others' keys lie beside those of this index: nobody's data waits for their memory.
+  return key = memory_keys::following(key, owner->adapter().capabilities().reserved_lkey);
 }
 
 status fast_memory_region::build(verbs& in, const attributes& a, creation<creating>& to) {
@@ -25,11 +25,12 @@ status fast_memory_region::build(verbs& in, const attributes& a, creation<creati
   use(*domain);
   FREEHCA_TRY(in.take_number(*this));
   FREEHCA_TRY(in.take_translations(*this, a.most_pages));
+  key = adapter.numbers().keys.next(number, adapter.capabilities().reserved_lkey);
   to.command.aim(number);
   // As Linux makes one (6.1 mr.c mlx4_mr_enable); what the region is comes with its registration.
   image<mpt>& e = to.command.input = {};
   e.set<&mpt::status>(mpt_status::free).set<&mpt::mio>(true).set<&mpt::region>(true);
-  e.set<&mpt::mem_key>(mpt_key_of(next_key())).set<&mpt::pd>(domain->number);
+  e.set<&mpt::mem_key>(mpt_key_of(key)).set<&mpt::pd>(domain->number);
   e.set<&mpt::enable_invalidate>(true)
       .set<&mpt::remote_invalidate>(true)
       .set<&mpt::fast_register_enable>(true)
@@ -37,6 +38,11 @@ status fast_memory_region::build(verbs& in, const attributes& a, creation<creati
   e.set<&mpt::mtt_addr>(adapter.contexts().translation_offset(translations))
       .set<&mpt::mtt_size>(a.most_pages);
   return {};
+}
+
+void fast_memory_region::strip(verbs& in) {
+  if (key != 0) in.adapter().numbers().keys.used_up_to(key);
+  key = 0;
 }
 
 }  // namespace freehca

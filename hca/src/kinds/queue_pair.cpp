@@ -138,8 +138,8 @@ void queue_pair::suspend() {
 }
 
 void queue_pair::resume() {
-  rings.send.accept(qp_state == qp_state::rts || qp_state == qp_state::error);
-  rings.receive.accept(qp_state != qp_state::reset);
+  rings.send.accept(!state_unknown && (qp_state == qp_state::rts || qp_state == qp_state::error));
+  rings.receive.accept(!state_unknown && qp_state != qp_state::reset);
 }
 
 void queue_pair::notice(verbs& in, const object_event& event) {

@@ -81,8 +81,11 @@ void modify_queue_pair::finished(object_operation& op, status outcome) noexcept 
   auto& self = static_cast<modify_queue_pair&>(op);
   auto& pair = static_cast<queue_pair&>(self.object());
   if (!outcome.ok()) {
-    if (pair.in_doubt) pair.state_unknown = true;
-    else if (self.to_ == qp_state::init) pair.exists = false;
+    if (pair.in_doubt) {
+      // What is posted to a queue pair in RESET never completes.
+      pair.state_unknown = true;
+      pair.suspend();
+    } else if (self.to_ == qp_state::init) pair.exists = false;
     return;
   }
   pair.qp_state = self.to_;

@@ -8,7 +8,7 @@
 namespace freehca {
 
 void slab::open(const kind& what, std::byte* storage, std::uint32_t count, unsigned number,
-                verbs& owner) {
+                std::uint32_t generation, verbs& owner) {
   FREEHCA_ASSERT(count >> place_bits == 0);
   what_ = &what;
   storage_ = storage;
@@ -21,6 +21,7 @@ void slab::open(const kind& what, std::byte* storage, std::uint32_t count, unsig
     FREEHCA_ASSERT(static_cast<void*>(&object) == place);
     object.what = &what;
     object.owner = &owner;
+    object.generation = generation;
     object.index = static_cast<std::uint32_t>(number) << place_bits | i;
     object.next_free = i + 1 < count ? i + 1 : object_record::none;
   }

@@ -18,6 +18,7 @@ class divider {
   }
   template <class T>
   T* take_array(std::size_t count) {
+    // Also of pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
     return storage_for<T>(take(count * sizeof(T)));
   }
 
@@ -45,7 +46,7 @@ const verbs::location verbs::at_control = {
         },
     .up = [](const verbs& v) { return v.device_->up(); },
     .prepare_to_sleep = [](verbs& v) { return v.device_->prepare_to_sleep(); },
-    .event_queue = [](const verbs& v, unsigned context) -> const event_context* {
+    .event_queue = [](const verbs& v, unsigned context) -> event_context* {
       device& d = *v.device_;
       const bool here = context < d.completion_contexts() && !d.has_owner(context);
       return here ? &d.completion_context(context) : nullptr;
@@ -54,6 +55,7 @@ const verbs::location verbs::at_control = {
     .answer = [](verbs&, object_operation& step) { step.advance(step.answer_); },
     .stop = [](verbs&, object_operation& step) { step.stop_step(); },
     .settle = [](verbs& v, device_object& object) { v.settle(object); },
+    .drain = [](verbs&) {},
     .close = [](verbs& v) { v.disconnect_events(); },
     .name = [](const verbs&) { return "control owner"; },
 };
@@ -74,8 +76,10 @@ void verbs::expect_own_thread() const {
 #endif
 }
 
-status verbs::open(device& adapter, const budget& d, const verbs_budget& b, std::byte* storage,
-                   std::size_t bytes, const verbs_events& events) {
+status verbs::open(device& adapter, const verbs_budget& b, std::byte* storage, std::size_t bytes,
+                   const verbs_events& events) {
+  const budget& d = adapter.opened_with();
+  if (adapter.has_sinks()) return driver_error::busy;
   const source all = {.numbers = &adapter.numbers(),
                       .arena = &adapter.arena(),
                       .doorbells = &adapter.doorbells(),
@@ -97,10 +101,11 @@ status verbs::open_at(const location& where, const source& from, device& adapter
   for (const verbs_budget::entry& e : b.kinds)
     if (e.count >> slab::place_bits != 0) return driver_error::bad_argument;
   divider parts(storage);
+  const std::uint32_t generation = adapter.next_generation();
   for (const verbs_budget::entry& e : b.kinds) {
     if (e.what == nullptr) break;
     std::byte* const room = parts.take(slab::storage_bytes_for(*e.what, e.count));
-    slabs_[kinds_].open(*e.what, room, e.count, kinds_, *this);
+    slabs_[kinds_].open(*e.what, room, e.count, kinds_, generation, *this);
     ++kinds_;
   }
   queue_pairs_.open(parts.take_array<queues::qp_rings*>(sizes.qps), sizes.qps);
@@ -145,6 +150,7 @@ verbs::~verbs() {
 
 status verbs::close() {
   if (!is_open()) return {};
+  location_->drain(*this);
   if (operations_ != 0 || !holdings().none()) return driver_error::busy;
   close_slabs();
   requests_.close();
@@ -233,6 +239,7 @@ slab* verbs::slab_of(const kind& what) {
 
 object_record* verbs::find(std::uint32_t index, std::uint32_t generation,
                            const kind& wanted) const {
+  expect_own_thread();
   const std::uint32_t number = index >> slab::place_bits;
   const std::uint32_t place = index & ((std::uint32_t{1} << slab::place_bits) - 1);
   if (number >= kinds_ || place >= slabs_[number].count()) return nullptr;

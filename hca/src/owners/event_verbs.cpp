@@ -36,7 +36,7 @@ const verbs::location event_verbs::at_event_context = {
           self.link_.mail.stay_awake();
           return false;
         },
-    .event_queue = [](const verbs& v, unsigned context) -> const event_context* {
+    .event_queue = [](const verbs& v, unsigned context) -> event_context* {
       return context == 0 ? of(v).context_ : nullptr;
     },
     .ask =
@@ -79,6 +79,12 @@ const verbs::location event_verbs::at_event_context = {
             else settled.owner->settle(settled);
           });
         },
+    .drain =
+        [](verbs& v) {
+          // Whatever crossed to a thread that has ended.
+          while (of(v).link_.mail.take() != 0) {
+          }
+        },
     .close = [](verbs& v) { of(v).leave(); },
     .name = [](const verbs& v) { return of(v).name(); },
 };
@@ -93,12 +99,14 @@ void event_verbs::to_control(crossing& what, crossing::arrival arrive) {
   device_->owners_.mail.put(what);
 }
 
-status event_verbs::open(device& adapter, const budget& d, const verbs_budget& b,
-                         const event_owner_setup& setup, std::byte* storage, std::size_t bytes,
-                         const verbs_events& events) {
+status event_verbs::open(device& adapter, const verbs_budget& b, const event_owner_setup& setup,
+                         std::byte* storage, std::size_t bytes, const verbs_events& events) {
   if (is_open() || !adapter.up()) return driver_error::bad_state;
   if (setup.completion_context >= adapter.completion_contexts()) return driver_error::bad_argument;
-  if (adapter.has_owner(setup.completion_context)) return driver_error::busy;
+  if (adapter.has_owner(setup.completion_context) ||
+      adapter.completion_context(setup.completion_context).in_use())
+    return driver_error::busy;
+  const budget& d = adapter.opened_with();
   if (storage == nullptr || bytes < storage_bytes(d, b, setup.share))
     return status(driver_error::no_memory, static_cast<unsigned>(verbs_budget::item::storage));
   const directory_sizes sizes = sizes_of(b);
@@ -150,13 +158,6 @@ event_verbs::~event_verbs() {
   if (close().ok()) return;
   leave();
   device_ = nullptr;
-}
-
-status event_verbs::close() {
-  // Whatever crossed to a thread that has ended.
-  while (is_open() && link_.mail.take() != 0) {
-  }
-  return verbs::close();
 }
 
 /// The control owner's thread.

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 //
 // What a program does: memory, connections, completions, by polling, callbacks and tasks.
+#include <freehca/hca/owners/event_verbs.hpp>
+
 #include "easy_rig.hpp"
 
 namespace freehca {
@@ -299,6 +301,21 @@ TEST_F(program, any_coroutine_awaits_a_result) {
   }
 }
 
+/// An owner of an event context beside a program's own connections.
+TEST(program_beside_owners, connects_by_a_context_that_nobody_else_has) {
+  easy::sizes how = easy_rig::exact_sizes();
+  how.budget.completion_event_queues = 2;
+  easy_rig rig(how);
+  rig.bring_up();
+  const verbs_budget kinds = verbs_budget{}.with<completion_queue>(1);
+  testing::storage room(event_verbs::storage_bytes(how.budget, kinds, {}));
+  event_verbs owner;
+  ASSERT_TRUE(owner.open(rig.hca.hardware(), kinds, {}, room.at(), room.bytes()).ok());
+  const easy::connection c = rig.get(rig.hca.open_rc());
+  rig.must(rig.hca.close(c));
+  EXPECT_TRUE(owner.close().ok());
+}
+
 /// A callback may start the next, also a teardown.
 TEST_F(program, goes_down_from_a_callback) {
   struct state {
@@ -406,6 +423,39 @@ TEST_F(tasks, are_cancelled) {
   EXPECT_FALSE(t.done());
   ASSERT_TRUE(rig.run([&] { return t.done(); }));
   EXPECT_TRUE(t.value().error().is(driver_error::cancelled));
+}
+
+easy::task<std::uint64_t> go_on_whatever_comes(easy::frames& f, easy::adapter& hca) {
+  auto beside = write_once(f, hca, 1);
+  static_cast<void>(co_await easy::attempt(hca.allocate(4096)));
+  co_await write_once(f, hca, 2);
+  co_return co_await beside;
+}
+
+/// A task may be let go at any time: what it waits for is cancelled, and its frame is used again.
+TEST_F(tasks, may_be_let_go_while_they_wait) {
+  const auto before = rig.counts();
+  bool finished = false;
+  for (unsigned polls = 0; !finished; ++polls) {
+    ASSERT_LT(polls, 1000u);
+    {
+      auto t = go_on_whatever_comes(frames, hca);
+      unsigned left = polls;
+      rig.run([&] { return t.done() || left-- == 0; });
+      finished = t.done();
+      if (finished) {
+        EXPECT_TRUE(t.value().ok()) << words(t.value().error());
+      }
+    }
+    rig.settle();
+    auto again = write_once(frames, hca, 3);
+    ASSERT_TRUE(rig.run([&] { return again.done(); })) << polls;
+    EXPECT_TRUE(again.value().ok()) << polls << ": " << words(again.value().error());
+    // What the other had brought by then is the adapter's to give back.
+    rig.must(hca.tear_down());
+    rig.bring_up();
+    EXPECT_EQ(rig.counts(), before) << polls;
+  }
 }
 
 TEST_F(tasks, without_room_end_at_once) {

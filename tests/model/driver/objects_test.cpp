@@ -526,6 +526,21 @@ TEST_F(unanswered_test, a_transition_in_doubt_leaves_only_the_way_out) {
   EXPECT_TRUE(pair.move(0, qp_state::init).ok());
 }
 
+// The late answer may say that it is in RESET, where nothing that is posted ever completes.
+TEST_F(unanswered_test, a_queue_pair_whose_state_is_not_known_takes_no_posts) {
+  rc_pair pair(rig);
+  pair.connect();
+  latency(90 * second);
+  EXPECT_TRUE(pair.move(0, qp_state::reset).is(transport_error::timeout));
+  latency(0);
+  queues::qp_rings& rings = rig.objects.find(pair.queue[0])->rings;
+  EXPECT_TRUE(rings.send.post(queues::nop{}).is(driver_error::bad_state));
+  EXPECT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, 100 * second));
+  EXPECT_TRUE(rings.send.post(queues::nop{}).is(driver_error::bad_state));
+  EXPECT_TRUE(rings.receive.post({}).is(driver_error::bad_state));
+  EXPECT_TRUE(pair.move(0, qp_state::reset).ok());
+}
+
 TEST(reset_test, a_reset_takes_every_object) {
   verbs_rig rig;
   auto pages = rig.machine.memory().allocate_scattered(4);

@@ -137,6 +137,9 @@ struct open_verbs : ::testing::Test {
   verbs_budget none = without_requests();
   storage bytes{verbs::storage_bytes({}, none) + 16};
 
+  /// The device's events have one taker at a time.
+  void SetUp() override { ASSERT_TRUE(rig.objects.close().ok()); }
+
   static verbs_budget without_requests() {
     verbs_budget b = every_kind();
     b.requests = 0;
@@ -144,11 +147,42 @@ struct open_verbs : ::testing::Test {
   }
 };
 
+TEST_F(open_verbs, is_refused_while_another_takes_the_events_of_the_device) {
+  storage enough(verbs::storage_bytes({}, every)), more(verbs::storage_bytes({}, every));
+  ASSERT_TRUE(objects.open(rig.adapter, every, enough.at(), enough.bytes()).ok());
+  verbs second;
+  EXPECT_TRUE(second.open(rig.adapter, every, more.at(), more.bytes()).is(driver_error::busy));
+  ASSERT_TRUE(objects.close().ok());
+  ASSERT_TRUE(second.open(rig.adapter, every, more.at(), more.bytes()).ok());
+  EXPECT_TRUE(second.close().ok());
+}
+
+/// Objects that are left are the adapter's, and so is what they stand on.
+TEST_F(open_verbs, may_go_with_objects_and_the_device_is_torn_down_and_closed) {
+  storage room(verbs::storage_bytes({}, every));
+  {
+    verbs left;
+    ASSERT_TRUE(left.open(rig.adapter, every, room.at(), room.bytes()).ok());
+    create_completion_queue queue;
+    queue.start(left, {.entries = 15});
+    ASSERT_TRUE(rig.run([&] {
+      left.poll();
+      return queue.done();
+    }));
+    ASSERT_TRUE(queue.outcome().ok());
+  }
+  operation down;
+  rig.adapter.tear_down(down);
+  ASSERT_TRUE(rig.run([&] { return down.done(); }));
+  EXPECT_TRUE(down.outcome().ok()) << words(down.outcome());
+  rig.adapter.close();
+}
+
 TEST_F(open_verbs, that_fails_keeps_nothing) {
   // Of two places 16 bytes apart at least one leaves less than a unit of requests.
   unsigned failed = 0;
   for (const std::size_t skip : {std::size_t{0}, std::size_t{16}}) {
-    const status s = objects.open(rig.adapter, {}, none, bytes.at() + skip, bytes.bytes() - skip);
+    const status s = objects.open(rig.adapter, none, bytes.at() + skip, bytes.bytes() - skip);
     if (s.ok()) {
       EXPECT_TRUE(objects.close().ok());
       continue;
@@ -168,11 +202,11 @@ TEST_F(open_verbs, that_fails_keeps_nothing) {
   EXPECT_GT(failed, 0u);
 
   const status small =
-      objects.open(rig.adapter, {}, every, bytes.at(), verbs::storage_bytes({}, every) - 1);
+      objects.open(rig.adapter, every, bytes.at(), verbs::storage_bytes({}, every) - 1);
   EXPECT_TRUE(small.is(driver_error::no_memory));
   EXPECT_EQ(small.where(), static_cast<unsigned>(verbs_budget::item::storage));
   storage enough(verbs::storage_bytes({}, every));
-  EXPECT_TRUE(objects.open(rig.adapter, {}, every, enough.at(), enough.bytes()).ok());
+  EXPECT_TRUE(objects.open(rig.adapter, every, enough.at(), enough.bytes()).ok());
   const auto domain = objects.create<protection_domain>();
   ASSERT_TRUE(domain.ok());
   EXPECT_TRUE(objects.destroy(domain.value()).ok());
@@ -184,7 +218,7 @@ TEST_F(open_verbs, that_go_with_objects_in_them_hear_of_no_event_any_more) {
   alignas(verbs) std::byte place[sizeof(verbs)];
   auto* const mine = new (place) verbs;
   storage room{verbs::storage_bytes({}, every)};
-  ASSERT_TRUE(mine->open(rig.adapter, {}, every, room.at(), room.bytes()).ok());
+  ASSERT_TRUE(mine->open(rig.adapter, every, room.at(), room.bytes()).ok());
   ASSERT_TRUE(mine->create<protection_domain>().ok());
   mine->~verbs();
   std::memset(place, 0xff, sizeof place);  // whoever is called there falls

@@ -29,9 +29,7 @@ struct control {
     events.qp = [](void* self, qp_handle, void*, layouts::event_type) noexcept {
       ++static_cast<control*>(self)->qp_events;
     };
-    EXPECT_TRUE(
-        objects.open(adapter, rig.setup.budget, few_of_each(), room.at(), room.bytes(), events)
-            .ok());
+    EXPECT_TRUE(objects.open(adapter, few_of_each(), room.at(), room.bytes(), events).ok());
   }
   bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000) {
     return rig.run(
@@ -150,7 +148,7 @@ TEST(owners_ends, leave_no_answer_behind_those_of_many_others) {
   const std::size_t bytes = event_verbs::storage_bytes(rig.setup.budget, many, how.share);
   storage room(bytes);
   event_verbs busy;
-  const status opened = busy.open(rig.adapter, rig.setup.budget, many, how, room.at(), bytes);
+  const status opened = busy.open(rig.adapter, many, how, room.at(), bytes);
   ASSERT_TRUE(opened.ok()) << words(opened);
 
   operation again;
@@ -223,9 +221,8 @@ TEST(owners_ends, without_any_number_hear_of_a_teardown_too) {
   const std::size_t bytes = event_verbs::storage_bytes(rig.setup.budget, none, {});
   storage room(bytes);
   event_verbs v;
-  ASSERT_TRUE(v.open(rig.adapter, rig.setup.budget, none, {.share = {}, .name = "idle"}, room.at(),
-                     bytes, events)
-                  .ok());
+  ASSERT_TRUE(
+      v.open(rig.adapter, none, {.share = {}, .name = "idle"}, room.at(), bytes, events).ok());
   operation down;
   rig.adapter.tear_down(down);
   ASSERT_TRUE(rig.run([&] {

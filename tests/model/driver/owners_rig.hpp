@@ -62,8 +62,7 @@ class owners_rig : public device_rig {
       };
       events.request_ended = [](void* self, qp_handle, void*, const queues::work_completion& w,
                                 status) noexcept { of(self).ended.push_back(w.wr_id); };
-      return objects.open(adapter, rig.setup.budget, few_of_each(), how, storage_.at(),
-                          storage_.bytes(), events);
+      return objects.open(adapter, few_of_each(), how, storage_.at(), storage_.bytes(), events);
     }
     bool run(const std::function<bool()>& done, std::uint64_t limit_ns = 300'000'000'000) {
       return rig.run(done, limit_ns);

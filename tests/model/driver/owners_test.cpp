@@ -73,8 +73,8 @@ TEST(owners, have_nothing_in_common_but_the_device) {
   owners_rig rig(2);
   rig.open_all();
   pair a(rig.owners[0]), b(rig.owners[1]);
-  EXPECT_EQ(rig.owners[1].objects.find(a.queue[0]), rig.owners[1].objects.find(b.queue[0]))
-      << "handles are the owner's: the same value names another object";
+  EXPECT_EQ(rig.owners[1].objects.find(a.queue[0]), nullptr) << "handles are the owner's";
+  EXPECT_NE(rig.owners[1].objects.find(b.queue[0]), nullptr);
   EXPECT_NE(qpn_of(a.objects(), a.queue[0]), qpn_of(b.objects(), b.queue[0]));
   EXPECT_NE(rig.owners[0].objects.uar().index, rig.owners[1].objects.uar().index);
 }
@@ -86,6 +86,28 @@ TEST(owners, a_context_has_one) {
   EXPECT_TRUE(second.open().is(driver_error::busy));
   owners_rig::owner beyond(rig, 2);
   EXPECT_TRUE(beyond.open().is(driver_error::bad_argument));
+}
+
+TEST(owners, do_not_take_a_context_that_tells_of_somebody_elses_queues) {
+  owners_rig rig(1);
+  verbs control;
+  storage room(verbs::storage_bytes(rig.setup.budget, few_of_each()));
+  ASSERT_TRUE(control.open(rig.adapter, few_of_each(), room.at(), room.bytes()).ok());
+  const auto await = [&](operation& op) {
+    return rig.run([&] {
+      control.poll();
+      return op.done();
+    }) && op.outcome().ok();
+  };
+  create_completion_queue queue;
+  queue.start(control, {.entries = 15});
+  ASSERT_TRUE(await(queue));
+  EXPECT_TRUE(rig.owners[0].open().is(driver_error::busy));
+  destroy_completion_queue gone;
+  gone.start(control, queue.made());
+  ASSERT_TRUE(await(gone));
+  EXPECT_TRUE(rig.owners[0].open().ok());
+  EXPECT_TRUE(control.close().ok());
 }
 
 TEST(owners, a_share_that_the_device_does_not_have_leaves_nothing_out) {
@@ -102,14 +124,45 @@ TEST(owners, a_share_that_the_device_does_not_have_leaves_nothing_out) {
     const std::size_t bytes =
         event_verbs::storage_bytes(rig.setup.budget, few_of_each(), too_much[i]);
     storage room(bytes);
-    const status s = v.open(rig.adapter, rig.setup.budget, few_of_each(), {.share = too_much[i]},
-                            room.at(), bytes);
+    const status s = v.open(rig.adapter, few_of_each(), {.share = too_much[i]}, room.at(), bytes);
     EXPECT_EQ(s.where(), static_cast<unsigned>(what[i])) << words(s);
     EXPECT_FALSE(v.is_open());
     EXPECT_EQ(rig.adapter.holdings().numbers, before);
     EXPECT_EQ(rig.adapter.holdings().pages, pages);
   }
   ASSERT_TRUE(rig.owners[0].open().ok());
+}
+
+TEST(owners, do_not_take_handles_of_each_other_nor_of_their_own_past) {
+  owners_rig rig(2);
+  rig.open_all();
+  event_verbs& one = rig.owners[0].objects;
+  event_verbs& other = rig.owners[1].objects;
+  const pd_handle first = one.create<protection_domain>().value();
+  const pd_handle second = other.create<protection_domain>().value();
+  EXPECT_EQ(first.index, second.index) << "the same place";
+  EXPECT_NE(one.find(first), nullptr);
+  EXPECT_EQ(other.find(first), nullptr);
+  EXPECT_TRUE(other.destroy(first).is(driver_error::stale_handle));
+  create_completion_queue cq;
+  cq.start(one, {.entries = 15});
+  ASSERT_TRUE(rig.await(cq).ok());
+  create_queue_pair foreign;
+  foreign.start(
+      other,
+      {.pd = second, .send_cq = cq.made(), .receive_cq = cq.made(), .sends = 4, .receives = 4});
+  EXPECT_TRUE(rig.await(foreign).is(driver_error::stale_handle));
+  destroy_completion_queue gone;
+  gone.start(one, cq.made());
+  ASSERT_TRUE(rig.await(gone).ok());
+  ASSERT_TRUE(one.destroy(first).ok());
+  ASSERT_TRUE(one.close().ok());
+  ASSERT_TRUE(rig.owners[0].open().ok());
+  const pd_handle third = one.create<protection_domain>().value();
+  EXPECT_EQ(third.index, first.index);
+  EXPECT_EQ(one.find(first), nullptr) << "from before it was closed";
+  ASSERT_TRUE(one.destroy(third).ok());
+  ASSERT_TRUE(other.destroy(second).ok());
 }
 
 TEST(owners, are_not_closed_while_they_have_objects) {

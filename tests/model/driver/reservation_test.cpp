@@ -157,6 +157,23 @@ TEST_F(reservation, every_group_that_grows_can_be_reserved) {
   EXPECT_TRUE(release(r).is(driver_error::bad_state)) << "nothing is held";
 }
 
+TEST_F(reservation, started_a_second_time_while_it_is_under_way_goes_on_with_the_first) {
+  context_reservation r;
+  r.reserve(rig.adapter, context_group::qp, many);
+#ifdef NDEBUG
+  r.reserve(rig.adapter, context_group::qp, 1);
+  r.release(rig.adapter);
+#else
+  EXPECT_DEATH(r.reserve(rig.adapter, context_group::qp, 1), "");
+  EXPECT_DEATH(r.release(rig.adapter), "");
+#endif
+  ASSERT_TRUE(rig.await(r).ok());
+  EXPECT_TRUE(map(many - 1, true).ok());
+  EXPECT_TRUE(map(many - 1, false).ok());
+  EXPECT_TRUE(release(r).ok());
+  EXPECT_EQ(rig.machine.counter("icm_pages"), icm);
+}
+
 TEST_F(reservation, covers_whatever_numbers_its_objects_get) {
   number_allocator& qps = rig.adapter.numbers().qps;
   std::vector<std::uint32_t> alive;

@@ -95,7 +95,7 @@ class verbs_rig {
 
   /// After a teardown and a new bring-up.
   status reopen(const verbs_budget& b = every_kind()) {
-    return objects.open(adapter, budget_, b, verbs_storage_.at(), verbs_storage_.bytes(), events_);
+    return objects.open(adapter, b, verbs_storage_.at(), verbs_storage_.bytes(), events_);
   }
 
   in_process::machine machine;
@@ -115,10 +115,9 @@ class verbs_rig {
     ASSERT_TRUE(run([&] { return up.done(); }));
     ASSERT_TRUE(up.outcome().ok())
         << name_of(adapter.failure().step) << ": " << words(adapter.failure().cause);
-    ASSERT_TRUE(objects
-                    .open(adapter, budget_, how.objects, verbs_storage_.at(),
-                          verbs_storage_.bytes(), how.events)
-                    .ok());
+    ASSERT_TRUE(
+        objects.open(adapter, how.objects, verbs_storage_.at(), verbs_storage_.bytes(), how.events)
+            .ok());
   }
 
   freehca::budget budget_;

@@ -87,6 +87,20 @@ TEST_F(rq_test, the_record_counts_what_was_rung_and_wraps) {
   EXPECT_EQ(record.word(0), 1u);
 }
 
+TEST_F(rq_test, a_queue_that_takes_no_posts_is_not_rung) {
+  make(4, 1);
+  ASSERT_TRUE(queue.post({}).ok());
+  queue.accept(false);
+  queue.ring();
+  EXPECT_EQ(record.word(0), 0u);
+  queue.accept(true);
+  queue.ring();
+  EXPECT_EQ(record.word(0), 1u);
+  queue.close();
+  queue.ring();
+  EXPECT_EQ(record.word(0), 1u) << "whose record it was, it may be somebody else's";
+}
+
 TEST_F(rq_test, every_entry_can_be_posted_and_no_more) {
   make(4, 1);
   for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(queue.post({.wr_id = i}).ok());

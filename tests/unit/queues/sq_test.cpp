@@ -158,6 +158,19 @@ TEST_F(sq_test, inline_of_nothing_is_a_wqe_without_data) {
   EXPECT_EQ(control(0).get<&wqe_ctrl::ds>(), 1u);
 }
 
+TEST_F(sq_test, a_queue_that_takes_no_posts_is_not_rung) {
+  make(4, 1, 0);
+  ASSERT_TRUE(queue.post(nop{}).ok());
+  queue.accept(false);
+  queue.ring();
+  EXPECT_EQ(doorbells.word(uar::send_doorbell), 0u);
+  queue.accept(true);
+  queue.ring();
+  EXPECT_NE(doorbells.word(uar::send_doorbell), 0u);
+  queue.close();
+  queue.ring();
+}
+
 TEST_F(sq_test, what_does_not_fit_leaves_the_ring_alone) {
   make(2, 1, 16, false);
   const auto before = ring_bytes();

@@ -38,7 +38,7 @@ struct owner_of_session {
     const freehca::budget& size = session.size().budget;
     storage.resize(event_verbs::storage_bytes(size, kinds, {}));
     const status opened =
-        objects.open(session.adapter().hardware(), size, kinds, {}, storage.data(), storage.size());
+        objects.open(session.adapter().hardware(), kinds, {}, storage.data(), storage.size());
     EXPECT_TRUE(opened.ok()) << blocking::words(opened);
     // Until the session has slept for once.
     host.last = 0;

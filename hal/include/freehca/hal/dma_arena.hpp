@@ -34,6 +34,7 @@ class dma_arena {
               std::size_t storage_bytes, unsigned budget);
   bool is_open() const { return used_ != nullptr; }
   /// Forgets the block; everything must be free again.
+  /// What was not freed is forgotten.
   void close();
 
   /// A run of at least `bytes` bytes, contiguous for the device; its device address is a multiple

@@ -13,7 +13,7 @@ namespace freehca {
 
 /// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a
 /// path query. Owned by the caller, immovable, single use until restart(): a second start has no
-/// effect. It must outlive its completion or be detached first.
+/// effect. It must outlive its completion, also after cancel().
 ///
 /// Completes exactly once, only from inside a poll() of its owner (never from the call that starts
 /// it, never from interrupt context), in one of three ways for the caller: done() to poll, then()

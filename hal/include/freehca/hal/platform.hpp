@@ -61,10 +61,12 @@ struct platform_operations {
                            void* notify_context) = nullptr;
   void (*disarm_interrupts)(void* context) = nullptr;
 
-  /// Nanoseconds on a clock that never goes back.
+  /// Nanoseconds on a clock that never goes back. From any thread that owns something of the
+  /// device, and from several at a time.
   std::uint64_t (*now)(void* context) = nullptr;
 
-  /// One line of text, and one structured record; may be null.
+  /// One line of text, and one structured record; may be null. A line may come from any thread that
+  /// owns something of the device.
   void (*log)(void* context, severity level, const char* text) = nullptr;
   void (*trace)(void* context, const trace_record& record) = nullptr;
 

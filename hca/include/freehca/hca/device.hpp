@@ -37,8 +37,8 @@ struct device_setup {
   /// More than 0; clock::never: not at all. Linux looks every 5 s (6.1 catas.c); one read of a
   /// register is cheap, so oftener. No source: chosen.
   std::uint64_t health_interval = clock::milliseconds(100);
-  /// How long bring-up waits for its InfiniBand ports to become active. A port that does not is no
-  /// error.
+  /// How long bring-up waits for its InfiniBand ports to become active, in nanoseconds. A port that
+  /// does not is no error.
   std::uint64_t port_wait = clock::seconds(10);
   /// How much of that a port gets to hear something at the other end of its cable. One that does
   /// not has no cable, as far as anybody can tell; should its link come up later, event_sinks::port
@@ -100,7 +100,10 @@ class device {
   /// Takes everything back, in the opposite order. From any state; a device that cannot be talked
   /// to, or whose users still hold something, perhaps in doubt, is reset, or at least kept from
   /// memory, and their objects are gone. Ends in device_state::down. Past its deadline it asks the
-  /// device no further, but resets it; the outcome says transport_error::timeout.
+  /// device no further, but resets it; the outcome says transport_error::timeout. With other owners
+  /// the device is reset, and each of them has to let go of it, by its poll(): one that never polls
+  /// is waited for without end (awaited_owner() names it), or until ten seconds after the reset
+  /// where the operation was cancelled or is past its deadline; the device is then failed.
   void tear_down(operation& done);
 
   /// From any state to up, by one operation: resets the device, takes everything back, and brings
@@ -120,11 +123,12 @@ class device {
   /// another owner has asked for something since. True: device_setup::wake is called when one does.
   bool prepare_to_sleep() { return owners_.mail.prepare_to_sleep(); }
 
-  /// From interrupt context or any thread: vector `vector` fired. Already wired when the platform
-  /// arms.
+  /// From interrupt context or any thread, one at a time for each vector: vector `vector` fired.
+  /// Already wired when the platform arms.
   void on_interrupt(unsigned vector) noexcept;
   /// The platform knows that the device is lost (hot removal): everything ends with
-  /// transport_error::gone.
+  /// transport_error::gone. On the control owner's thread; verbs_events::device_failed is called
+  /// from inside it.
   void lost();
 
   device_state state() const { return state_; }
@@ -137,6 +141,7 @@ class device {
 
   // What verbs objects stand on; valid while the device is up.
   const freehca::platform& platform() const { return setup_.platform; }
+  const freehca::budget& opened_with() const { return setup_.budget; }
   const freehca::capabilities& capabilities() const { return capabilities_; }
   channel& commands() { return control_.commands; }
   context_tables& contexts() { return control_.contexts; }
@@ -164,6 +169,10 @@ class device {
   /// Events of all kinds go here, but for those of completion contexts that have an owner of their
   /// own, and of its objects; set before they can come.
   void set_sinks(const event_sinks& to);
+  bool has_sinks() const { return sinks_.context != nullptr; }
+  /// With which the handles of one more verbs begin: those of two are far apart, so that each takes
+  /// a handle of the other for a stale one. Never 0 in the first 2^31 calls.
+  std::uint32_t next_generation() { return generation_ += 0x9e3779b1; }
   /// Port 1 or 2 as last read; read anew when the device reports a change.
   const port_attributes& port(unsigned number) const { return ports_.attributes(number); }
 
@@ -240,6 +249,7 @@ class device {
   owner_registry owners_;
   event_context events_[1 + budget::most_completion_event_queues];
   event_sinks sinks_;
+  std::uint32_t generation_ = 0;
   unsigned completion_contexts_ = 0;
 
   list<operation> refused_;

@@ -44,6 +44,11 @@ class event_context {
     interrupts_.store(interrupts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
+  /// A completion queue that it tells of comes, or goes. The owner's thread.
+  void attach() { ++completion_queues_; }
+  void detach() { --completion_queues_; }
+  bool in_use() const { return completion_queues_ != 0; }
+
   /// Before the queue's owner polls for the first time.
   void set_sinks(const event_sinks& to) { sinks_ = to; }
   event_statistics statistics() const {
@@ -86,6 +91,7 @@ class event_context {
   std::atomic<bool> ending_{false};  // the control owner says so
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;
+  std::uint32_t completion_queues_ = 0;
 };
 
 }  // namespace freehca

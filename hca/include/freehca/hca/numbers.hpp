@@ -87,6 +87,10 @@ class memory_keys {
   /// The next key of an index. Never the invalid L_Key, which ends a scatter list, nor
   /// `reserved_lkey`, which opens all of memory.
   std::uint32_t next(std::uint32_t index, std::uint32_t reserved_lkey);
+  /// The key behind `key`, for who counts by himself; what he had used at the end is told to
+  /// used_up_to().
+  static std::uint32_t following(std::uint32_t key, std::uint32_t reserved_lkey);
+  void used_up_to(std::uint32_t key);
 
  private:
   std::uint8_t* used_ = nullptr;

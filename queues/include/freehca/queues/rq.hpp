@@ -90,18 +90,15 @@ class rq {
     return {};
   }
 
-  /// Tells the device how many were posted.
+  /// Tells the device how many were posted. No effect while post() is not allowed.
   void ring() {
-    layouts::image<layouts::rq_doorbell_record> record;
-    record.set<&layouts::rq_doorbell_record::wqe_counter>(head_ & 0xffff);
-    barrier::dma_store_to_dma_store();
-    dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
+    if (accepts_) write_record();
   }
 
   [[gnu::always_inline]] status post_and_ring(const receive_request& request) {
     const status posted = post(request);
     if (posted.ok()) [[likely]]
-      ring();
+      write_record();
     return posted;
   }
 
@@ -127,6 +124,12 @@ class rq {
   unsigned most_scatter() const { return most_scatter_; }
 
  private:
+  void write_record() {
+    layouts::image<layouts::rq_doorbell_record> record;
+    record.set<&layouts::rq_doorbell_record::wqe_counter>(head_ & 0xffff);
+    barrier::dma_store_to_dma_store();
+    dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
+  }
   /// Any post that is not plain.
   [[gnu::noinline]] status post_any(const receive_request& request);
   /// Whether a post of one entry may write that alone, without another look.

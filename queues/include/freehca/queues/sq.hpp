@@ -86,17 +86,16 @@ class sq {
   /// The same of a request whose opcode is known at run time alone.
   status post(const send_request& request);
 
-  /// Tells the device that there is work.
+  /// Tells the device that there is work. No effect while post() is not allowed.
   void ring() {
-    barrier::dma_store_to_mmio_store();
-    mmio::write_32(uar_, layouts::uar::send_doorbell, doorbell_);
+    if (accepts_) ring_doorbell();
   }
 
   template <class Request>
   [[gnu::always_inline]] status post_and_ring(const Request& request) {
     const status posted = post(request);
     if (posted.ok()) [[likely]]
-      ring();
+      ring_doorbell();
     return posted;
   }
   status post_and_ring(const send_request& request) { return post_and_ring<send_request>(request); }
@@ -111,7 +110,8 @@ class sq {
 
   /// Posts and one ring() behind them, when the batch ends. Meanwhile the place in the ring is the
   /// batch's: cq::poll() is allowed, posting past it and a second batch are driver_error::busy.
-  /// Lives no longer than the queue, and over no reset(), close() or accept().
+  /// Lives no longer than the queue, and over no reset(), close() or accept(): so over no poll() of
+  /// the queue pair's verbs, which may hear of a reset of the device.
   class batch {
    public:
     [[gnu::always_inline]] explicit batch(sq& queue) : queue_(queue), head_(queue.head_) {
@@ -132,9 +132,11 @@ class sq {
         return;
       queue_.open_batch_ = 0;
       queue_.next_ = next_;
-      if (!queue_.accepts_) [[unlikely]]
+      if (!queue_.accepts_) [[unlikely]] {
         queue_.next_.left = 0;
-      if (queue_.head_ != head_) queue_.ring();
+        return;
+      }
+      if (queue_.head_ != head_) queue_.ring_doorbell();
     }
 
    private:
@@ -172,6 +174,10 @@ class sq {
   std::uint32_t most_inline() const { return most_inline_; }
 
  private:
+  void ring_doorbell() {
+    barrier::dma_store_to_mmio_store();
+    mmio::write_32(uar_, layouts::uar::send_doorbell, doorbell_);
+  }
   /// The most that are prepared at once, so that no post takes much longer than others.
   static constexpr std::uint32_t most_prepared = 64;
 
@@ -294,7 +300,7 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r, B
       const status s = post_empty(next.left, asker, r);
       next = prepared_;
       if constexpr (pushes)
-        if (s.ok()) ring();
+        if (s.ok()) ring_doorbell();
       return s;
     }
   if (--next.left < 0) [[unlikely]] {
@@ -358,7 +364,7 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r, B
   next.slot = slot + 1;
   if constexpr (pushes) {
     if (by.takes(at)) by.copy(wqe, at);
-    else ring();
+    else ring_doorbell();
   }
   return {};
 }

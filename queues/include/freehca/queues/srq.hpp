@@ -90,18 +90,15 @@ class srq {
     return {};
   }
 
-  /// Tells the device how many were posted.
+  /// Tells the device how many were posted. No effect while post() is not allowed.
   void ring() {
-    layouts::image<layouts::rq_doorbell_record> record;
-    record.set<&layouts::rq_doorbell_record::wqe_counter>(posted_ & 0xffff);
-    barrier::dma_store_to_dma_store();
-    dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
+    if (accepts_) write_record();
   }
 
   [[gnu::always_inline]] status post_and_ring(const receive_request& request) {
     const status posted = post(request);
     if (posted.ok()) [[likely]]
-      ring();
+      write_record();
     return posted;
   }
 
@@ -130,6 +127,12 @@ class srq {
   unsigned most_scatter() const { return most_scatter_; }
 
  private:
+  void write_record() {
+    layouts::image<layouts::rq_doorbell_record> record;
+    record.set<&layouts::rq_doorbell_record::wqe_counter>(posted_ & 0xffff);
+    barrier::dma_store_to_dma_store();
+    dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
+  }
   /// In the link of a slot that is free: so a link of 0 is that of an outstanding receive, or of
   /// the last free entry, which has no next one.
   static constexpr std::uint16_t free = 0x8000;

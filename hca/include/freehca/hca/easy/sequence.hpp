@@ -127,8 +127,10 @@ class bringing : public sequence {
 // the function ends with its status.
 #define FREEHCA_JOINED_NOW(a, b) a##b
 #define FREEHCA_JOINED(a, b) FREEHCA_JOINED_NOW(a, b)
+// `declaration` declares. NOLINTBEGIN(bugprone-macro-parentheses)
 #define FREEHCA_GET(declaration, expression)                        \
   const auto FREEHCA_JOINED(freehca_got_, __LINE__) = (expression); \
   if (!FREEHCA_JOINED(freehca_got_, __LINE__).ok())                 \
     return FREEHCA_JOINED(freehca_got_, __LINE__).error();          \
   declaration = FREEHCA_JOINED(freehca_got_, __LINE__).value()
+// NOLINTEND(bugprone-macro-parentheses)

@@ -15,13 +15,15 @@
 namespace freehca::easy {
 
 /// Memory for the frames of tasks, of the caller; frames that ended are used again. It outlives the
-/// tasks. One thread.
+/// frames, also those of tasks that were let go: in a program it stands ahead of the adapter, whose
+/// teardown ends the last of them. One thread.
 class frames {
  public:
   /// `storage` is aligned to 16.
   frames(std::byte* storage, std::size_t bytes) : at_(storage), left_(bytes) {}
   template <std::size_t Bytes>
   explicit frames(std::byte (&storage)[Bytes]) : frames(storage, Bytes) {}
+  ~frames() { FREEHCA_ASSERT(out_ == 0); }
   frames(const frames&) = delete;
   frames& operator=(const frames&) = delete;
 
@@ -32,6 +34,7 @@ class frames {
       head* const found = *place;
       if (found->bytes < whole) continue;
       *place = found->next;
+      ++out_;
       return found + 1;
     }
     if (whole > left_) return nullptr;
@@ -40,10 +43,12 @@ class frames {
     left_ -= whole;
     made->owner = this;
     made->bytes = whole;
+    ++out_;
     return made + 1;
   }
   static void give_back(void* frame) {
     head* const it = static_cast<head*>(frame) - 1;
+    --it->owner->out_;
     it->next = it->owner->free_;
     it->owner->free_ = it;
   }
@@ -57,6 +62,7 @@ class frames {
   std::byte* at_;
   std::size_t left_;
   head* free_ = nullptr;
+  std::size_t out_ = 0;
 };
 
 /// attempt(x): co_await gives the result of x, or the outcome if x brings nothing, and the task
@@ -74,8 +80,9 @@ struct attempt {
 ///
 ///   easy::task<std::uint32_t> work(easy::frames&, easy::adapter& hca);
 ///
-/// It runs at once up to its first co_await, and goes on from poll(). The caller owns it; it goes
-/// when it is done(), or after cancel() and the poll() that ends it.
+/// It runs at once up to its first co_await, and goes on from poll(). The caller owns it. One that
+/// is let go while it waits is cancelled: none of its code runs any more, and its frame stays until
+/// the poll() that ends what it waits for. Until then the operations that it was given must live.
 template <class T>
 class [[nodiscard]] task {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -131,12 +138,14 @@ class [[nodiscard]] task {
     void tell() {
       ended_ = true;
       waits_for_ = nullptr;
+      if (abandoned_) return frame::from_promise(*this).destroy();
       // As the last touch: whoever is told may let the task go.
       if (then_ != nullptr) then_(context_);
     }
 
     result<T> end_{status(driver_error::cancelled)};
     bool ended_ = false;
+    bool abandoned_ = false;
     void (*then_)(void* context) noexcept = nullptr;
     void* context_ = nullptr;
     void (*cancel_)(void* what) = nullptr;
@@ -147,8 +156,17 @@ class [[nodiscard]] task {
   task(const task&) = delete;
   task& operator=(const task&) = delete;
   ~task() {
-    FREEHCA_ASSERT(done());
-    if (frame_) frame_.destroy();
+    if (!frame_) return;
+    if (done()) {
+      frame_.destroy();
+      return;
+    }
+    promise_type& p = frame_.promise();
+    // Its own code must not be what lets it go.
+    FREEHCA_ASSERT(p.waits_for_ != nullptr);
+    p.abandoned_ = true;
+    p.then_ = nullptr;
+    cancel();
   }
 
   bool done() const { return !frame_ || frame_.promise().ended_; }
@@ -193,9 +211,11 @@ class [[nodiscard]] task {
     }
     static void ended(operation& op, void* at) noexcept {
       const frame f = frame::from_address(at);
-      f.promise().waits_for_ = nullptr;
-      if (Attempted || op.outcome().ok()) f.resume();
-      else f.promise().fail(op.outcome());
+      promise_type& p = f.promise();
+      p.waits_for_ = nullptr;
+      if (p.abandoned_) p.tell();
+      else if (Attempted || op.outcome().ok()) f.resume();
+      else p.fail(op.outcome());
     }
   };
   template <class U>
@@ -215,9 +235,11 @@ class [[nodiscard]] task {
     U await_resume() const noexcept { return inner.value().value(); }
     static void ended(void* self) noexcept {
       auto& a = *static_cast<inner_awaiter*>(self);
-      a.outer.promise().waits_for_ = nullptr;
-      if (a.inner.value().ok()) a.outer.resume();
-      else a.outer.promise().fail(a.inner.value().error());
+      promise_type& p = a.outer.promise();
+      p.waits_for_ = nullptr;
+      if (p.abandoned_) p.tell();
+      else if (a.inner.value().ok()) a.outer.resume();
+      else p.fail(a.inner.value().error());
     }
   };
 

@@ -14,8 +14,11 @@ namespace freehca {
 struct completion_queue_attributes {
   std::uint32_t entries =
       0;  ///< at least that many completions fit; one more place is the hardware's
-  unsigned completion_context = 0;  ///< whose event queue tells of it: device::completion_context()
-  void* cookie = nullptr;           ///< comes with its events
+  /// Whose event queue tells of it: device::completion_context() where the control owner makes it,
+  /// 0 where the owner of an event context does. driver_error::bad_argument: there is none, or it
+  /// has another owner.
+  unsigned completion_context = 0;
+  void* cookie = nullptr;  ///< comes with its events
 };
 
 /// Where requests complete: any number of queue pairs to one.
@@ -28,7 +31,8 @@ struct completion_queue : queue_object {
                                     .group = context_group::cq,
                                     .destroying = taking_back<commands::hw2sw_cq>};
 
-  queues::cq rings;  ///< polls and arms
+  queues::cq rings;                 ///< polls and arms
+  event_context* events = nullptr;  ///< tells of it
 
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);

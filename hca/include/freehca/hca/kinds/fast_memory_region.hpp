@@ -37,6 +37,7 @@ struct fast_memory_region : memory_region {
   std::uint32_t next_key();
 
   status build(verbs& in, const attributes& a, creation<creating>& to);
+  void strip(verbs& in);
 };
 
 using create_fast_memory_region = create_object<fast_memory_region>;

@@ -86,7 +86,7 @@ struct queue_pair : queue_object {
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
   void suspend();
-  /// Posting is what the state permits.
+  /// Posting is what the state permits: nothing while it is not known.
   void resume();
   void notice(verbs& in, const object_event& event);
   void end_requests(verbs& in, status why);

@@ -36,8 +36,8 @@ struct object_record : list_node {
 
   const kind* what = nullptr;
   verbs* owner = nullptr;
-  std::uint32_t index = 0;  ///< of its handle
-  std::uint32_t generation = 1;
+  std::uint32_t index = 0;       ///< of its handle
+  std::uint32_t generation = 0;  ///< of its handle; never 0
   std::uint32_t next_free = none;
   std::uint32_t number = none;  ///< QPN, CQN, MPT index ...
   std::uint32_t users = 0;      ///< objects that refer to this one

@@ -17,8 +17,9 @@ class slab {
     return std::size_t{count} * what.bytes;
   }
 
+  /// `generation`: of the handle of the first object in each place.
   void open(const kind& what, std::byte* storage, std::uint32_t count, unsigned number,
-            verbs& owner);
+            std::uint32_t generation, verbs& owner);
   void close();
 
   /// Null: all are taken.

@@ -50,15 +50,17 @@ class verbs {
   verbs& operator=(const verbs&) = delete;
   /// close() has succeeded, or there is no operation under way and no object in doubt. Objects that
   /// are still there stay the adapter's until the device is torn down or reset: their memory must
-  /// outlive that.
+  /// outlive that. What they had of the device's memory is out until the device is closed.
   ~verbs();
 
   /// The device is up and was opened with `d`; takes over its event sinks. driver_error::bad_state
   /// (not up), ::no_memory (verbs_budget::item::storage), ::bad_argument (::requests: no room for a
   /// single one; or more than 2^24 objects of a kind). After an error nothing is kept of `storage`.
-  status open(device& adapter, const budget& d, const verbs_budget& b, std::byte* storage,
-              std::size_t storage_bytes, const verbs_events& events = {});
-  /// driver_error::busy: there are objects, or operations under way.
+  status open(device& adapter, const verbs_budget& b, std::byte* storage, std::size_t storage_bytes,
+              const verbs_events& events = {});
+  /// driver_error::busy: there are objects, or operations under way. That of an event_verbs runs on
+  /// the control owner's thread, as its destructor does, when its own thread uses it no more: what
+  /// had crossed to it by then is told there (request_ended, device_failed, up_again).
   status close();
   bool is_open() const { return device_ != nullptr; }
   /// Its thread has ended, or leaves it to another.
@@ -131,7 +133,7 @@ class verbs {
   /// The page of doorbells of this owner.
   const uar_page& uar() const { return *source_.uar; }
   /// The event queue that tells of completions: one of those that this owner polls. null: none.
-  const event_context* event_queue(unsigned completion_context) const {
+  event_context* event_queue(unsigned completion_context) const {
     return location_->event_queue(*this, completion_context);
   }
   queues::qp_directory& queue_pairs() { return queue_pairs_; }
@@ -156,7 +158,7 @@ class verbs {
     std::uint64_t (*next_deadline)(const verbs& v);
     bool (*up)(const verbs& v);
     bool (*prepare_to_sleep)(verbs& v);
-    const event_context* (*event_queue)(const verbs& v, unsigned completion_context);
+    event_context* (*event_queue)(const verbs& v, unsigned completion_context);
     /// The operation's step goes to the control owner, and its answer comes from there; so does the
     /// wish to end the step early.
     void (*ask)(verbs& v, object_operation& step);
@@ -164,6 +166,7 @@ class verbs {
     void (*stop)(verbs& v, object_operation& step);
     /// Called by the control owner.
     void (*settle)(verbs& v, device_object& object);
+    void (*drain)(verbs& v);
     void (*close)(verbs& v);
     const char* (*name)(const verbs& v);
   };

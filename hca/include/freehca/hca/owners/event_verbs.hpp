@@ -54,12 +54,8 @@ class event_verbs : public verbs {
 
   /// As verbs::open(); besides driver_error::bad_argument (no such completion context), ::busy (it
   /// has an owner), ::no_resource and ::no_memory (budget::item: the device has no such share).
-  status open(device& adapter, const budget& d, const verbs_budget& b,
-              const event_owner_setup& setup, std::byte* storage, std::size_t bytes,
-              const verbs_events& events = {});
-  /// driver_error::busy: there are objects, or operations under way.
-  status close();
-
+  status open(device& adapter, const verbs_budget& b, const event_owner_setup& setup,
+              std::byte* storage, std::size_t bytes, const verbs_events& events = {});
   /// Asynchronous events that this owner did not hear of, because it had not polled for so long.
   std::uint64_t events_lost() const { return link_.events.lost(); }
   const char* name() const { return link_.name; }
