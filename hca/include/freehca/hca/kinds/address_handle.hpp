@@ -52,6 +52,7 @@ struct address_handle : object_record {
     return {};
   }
 };
+static_assert(sizeof(void*) != 8 || sizeof(address_handle) == 128);
 
 using ah_handle = handle<address_handle>;
 

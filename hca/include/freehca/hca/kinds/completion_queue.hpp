@@ -39,6 +39,7 @@ struct completion_queue : queue_object {
   void notice(verbs& in, const object_event& event);
   void hand_over(verbs& in);
 };
+static_assert(sizeof(void*) != 8 || sizeof(completion_queue) == 480);
 
 using create_completion_queue = create_object<completion_queue>;
 /// driver_error::busy while queue pairs complete to it.

@@ -74,6 +74,7 @@ struct counting_completion_queue : completion_queue {
   bool waited_for_ = false;
   bool has_event_ = false;  // that was asked for, and not asked for anew
 };
+static_assert(sizeof(void*) != 8 || sizeof(counting_completion_queue) == 568);
 
 using create_counting_completion_queue = create_object<counting_completion_queue>;
 using destroy_counting_completion_queue = destroy_object<counting_completion_queue>;

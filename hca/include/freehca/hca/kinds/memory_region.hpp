@@ -45,6 +45,7 @@ struct memory_region : device_object {
 
   status build(verbs& in, const attributes& a, creation<creating>& to);
 };
+static_assert(sizeof(void*) != 8 || sizeof(memory_region) == 272);
 
 /// 0 for a stale handle.
 inline std::uint32_t key_of(const verbs& in, mr_handle h) {

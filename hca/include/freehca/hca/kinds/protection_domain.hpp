@@ -15,5 +15,6 @@ struct protection_domain : object_record {
 
   status build(verbs& in, const attributes&) { return in.take_number(*this); }
 };
+static_assert(sizeof(void*) != 8 || sizeof(protection_domain) == 88);
 
 }  // namespace freehca

@@ -96,6 +96,7 @@ struct queue_pair : queue_object {
  private:
   status open_rings(verbs& in, const attributes& a);
 };
+static_assert(sizeof(void*) != 8 || sizeof(queue_pair) == 648);
 
 /// 0 for a stale handle.
 inline std::uint32_t qpn_of(const verbs& in, qp_handle h) {

@@ -96,6 +96,7 @@ struct shared_receive_queue : queue_object {
     }
   }
 };
+static_assert(sizeof(void*) != 8 || sizeof(shared_receive_queue) == 400);
 
 using create_shared_receive_queue = create_object<shared_receive_queue>;
 /// driver_error::busy while queue pairs take from it. Receives that are posted are forgotten.
