@@ -7,6 +7,11 @@
 
 namespace freehca::easy {
 
+namespace {
+// No source: chosen. The device writes the event right behind the completion.
+constexpr std::uint64_t event_patience = clock::milliseconds(10);
+}  // namespace
+
 adapter::~adapter() {
   device_.close();
   for (std::uint32_t i = 0; i < place_count_; ++i) places_[i].~place();
@@ -61,7 +66,7 @@ verbs_events adapter::own_events() {
     adapter& a = *static_cast<adapter*>(self);
     for (std::uint32_t i = 0; i < a.place_count_; ++i) {
       if (cookie != &a.places_[i]) continue;
-      a.places_[i].armed = false;
+      a.places_[i].take_event();
       return;
     }
     const verbs_events& to = a.setup_.events;
@@ -123,7 +128,8 @@ void adapter::vacate(place& p) {
   if (p.now == place::use::left) --left_;
   if (p.memory.bytes != 0) device_.arena().free(p.memory);
   p.now = place::use::free;
-  p.worked_on = p.armed = p.refused = false;
+  p.worked_on = p.refused = false;
+  p.take_event();
   p.region = {};
   p.memory = {};
   p.pair = {};
@@ -209,10 +215,14 @@ unsigned adapter::look_for_completions(place& p) {
   const unsigned handed = hand_out(p);
   if (p.completed == nullptr) return handed;
   queues::cq& ring = p.completed->rings;
-  if (handed != 0 && p.armed) {
-    // Its event is late, or lost.
+  // A completion that was found without its event: that is on its way, as a rule, and counts when
+  // it comes; to arm for the one after it before that would be wrong.
+  const std::uint64_t now = setup_.platform.now();
+  if (handed != 0 && p.armed && p.event_due == clock::never)
+    p.event_due = clock::after(now, event_patience);
+  if (p.event_due <= now) {
     ring.on_event();
-    p.armed = false;
+    p.take_event();
   }
   if (p.waiting.empty()) return handed;
   if (!failure_.ok()) {
@@ -255,7 +265,8 @@ std::uint64_t adapter::next_deadline() const {
   std::uint64_t next = verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
   if (!limited_.empty()) next = clock::earlier(next, limits_.next());
   for (std::uint32_t i = 0; i < place_count_; ++i)
-    if (!places_[i].waiting.empty()) next = clock::earlier(next, places_[i].limits.next());
+    if (const place& p = places_[i]; !p.waiting.empty())
+      next = clock::earlier(next, clock::earlier(p.limits.next(), p.event_due));
   return next;
 }
 

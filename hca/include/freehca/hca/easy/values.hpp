@@ -61,6 +61,13 @@ struct place {
   list<sequence> waiting;  ///< for completions
   deadlines limits;        ///< of those
 
+  /// When the event of a completion that was found without it counts as lost.
+  std::uint64_t event_due = clock::never;
+
+  void take_event() {
+    armed = false;
+    event_due = clock::never;
+  }
   bool is(std::uint32_t number) const { return now == use::taken && serial == number; }
 };
 
