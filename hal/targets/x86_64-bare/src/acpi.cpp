@@ -13,6 +13,7 @@ constexpr std::uint64_t four_gib = std::uint64_t{1} << 32;
 /// From here on interrupt controllers and firmware have theirs, in every PC.
 constexpr std::uint64_t devices_end = 0xfec0'0000;
 constexpr unsigned most_ranges = 64;
+constexpr std::uint64_t all_buses = std::uint64_t{256} << 20;
 constexpr const char* step = "looking for configuration space";
 
 template <class T>
@@ -32,10 +33,27 @@ const std::byte* table_at(std::uint64_t address) {
                        : machine::map(address, load<std::uint32_t>(at + 4), caching::device);
 }
 
+constexpr char root_name[] = "RSD PTR ";
+constexpr std::size_t root_name_bytes = 8, root_alignment = 16;
+
+bool is_root(const std::byte* at) {
+  return __builtin_memcmp(at, root_name, root_name_bytes) == 0;
+}
+
+/// Where the loader says; else where firmware leaves it for programs that no loader tells.
+const std::byte* find_root() {
+  const std::uint64_t told = x86::acpi_root();
+  const std::byte* at = told == 0 ? nullptr : machine::map(told, header_bytes, caching::device);
+  if (at != nullptr && is_root(at)) return at;
+  constexpr std::uint64_t begin = 0xe'0000, end = 0x10'0000;
+  at = machine::map(begin, end - begin, caching::device);
+  for (std::uint64_t i = begin; i < end; i += root_alignment, at += root_alignment)
+    if (is_root(at)) return at;
+  return nullptr;
+}
+
 const std::byte* find_table(const char* name) {
-  const std::uint64_t root = x86::acpi_root();
-  const std::byte* const pointer =
-      root == 0 ? nullptr : machine::map(root, header_bytes, caching::device);
+  const std::byte* const pointer = find_root();
   if (pointer == nullptr) return nullptr;
   const bool wide = load<std::uint8_t>(pointer + root_revision) >= 2 &&
                     load<std::uint64_t>(pointer + root_long) != 0;
@@ -78,20 +96,51 @@ window largest_gap(const window& ecam) {
   return best;
 }
 
-}  // namespace
-
-trouble machine::find_pci(pci_host* to) noexcept {
+/// False: the table tells nothing.
+bool find_in_mcfg(pci_host* to) {
   constexpr std::size_t entry = header_bytes + 8;
   const std::byte* const mcfg = find_table("MCFG");
-  if (mcfg == nullptr || load<std::uint32_t>(mcfg + 4) < entry + 16)
-    return {step, "ACPI has no table MCFG",
-            "the machine needs PCI Express (QEMU: -M q35, or -M microvm,pcie=on)",
-            driver_error::unsupported};
+  if (mcfg == nullptr || load<std::uint32_t>(mcfg + 4) < entry + 16) return false;
   const unsigned first = load<std::uint8_t>(mcfg + entry + 10);
   const unsigned last = load<std::uint8_t>(mcfg + entry + 11);
   to->first_bus = first;
   to->ecam = {load<std::uint64_t>(mcfg + entry) + (std::uint64_t{first} << 20),
               std::uint64_t{last - first + 1} << 20};
+  return true;
+}
+
+/// Where a host bridge's method _CBA returns a constant (PCI Firmware Specification 3.0, 4.1.3;
+/// byte code: ACPI 6.3, 20.2): machines without the table have it, as QEMU's microvm.
+bool find_in_byte_code(pci_host* to) {
+  constexpr std::size_t dsdt_place = 40;
+  constexpr std::uint8_t return_code = 0xa4, constant_32 = 0x0c, constant_64 = 0x0e;
+  const std::byte* const fixed = find_table("FACP");
+  const std::byte* const dsdt =
+      fixed == nullptr ? nullptr : table_at(load<std::uint32_t>(fixed + dsdt_place));
+  if (dsdt == nullptr) return false;
+  const std::size_t bytes = load<std::uint32_t>(dsdt + 4);
+  constexpr std::size_t method_bytes = 4 + 1 + 1 + 1 + 8;  // name, flags, return, prefix, value
+  for (std::size_t at = header_bytes; at + method_bytes <= bytes; ++at) {
+    const std::byte* const name = dsdt + at;
+    if (__builtin_memcmp(name, "_CBA", 4) != 0 || load<std::uint8_t>(name + 5) != return_code)
+      continue;
+    const auto prefix = load<std::uint8_t>(name + 6);
+    if (prefix != constant_32 && prefix != constant_64) continue;
+    to->ecam = {prefix == constant_64 ? load<std::uint64_t>(name + 7)
+                                      : std::uint64_t{load<std::uint32_t>(name + 7)},
+                all_buses};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+trouble machine::find_pci(pci_host* to) noexcept {
+  if (!find_in_mcfg(to) && !find_in_byte_code(to))
+    return {step, "ACPI tells of no PCI Express: no table MCFG, and no _CBA",
+            "the machine needs PCI Express (QEMU: -M q35, or -M microvm,pcie=on)",
+            driver_error::unsupported};
   to->memory = largest_gap(to->ecam);
   return {};
 }
