@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # build.sh [x86_64|aarch64|riscv64] [--sanitized ARCHIVE BINARY]: QEMU with the mlx4 device, from
-# Debian's source package. The last line it prints is the path of the binary. With --sanitized, makes
-# BINARY too: glue and model (ARCHIVE) with sanitizers (x86_64 alone).
+# Debian's source package. The last line it prints is the path of the binary. With --sanitized,
+# makes BINARY too: glue and model (ARCHIVE) with sanitizers (x86_64 alone).
 #
 # In the cache: qemu/tree-KEY is one source tree, configured and compiled, that is reused: a change
 # of the model costs a relink. qemu/bin-KEY holds one finished binary for one content of model and
@@ -69,8 +69,7 @@ if [[ ! -e $tree/source ]]; then
 fi
 
 # 3. The binary, unless this very one was built before. The key is taken from the copies in the
-#    tree, which are
-# what is compiled: the checkout may change meanwhile.
+#    tree, which are what is compiled: the checkout may change meanwhile.
 "$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "${archive[@]}"
 device=$(files_key "$tree/source/hw/freehca")
 key=$(printf '%s\n' "$tree" "$device" | key_of)

@@ -31,8 +31,10 @@ RULES = {
     # core sees.
     "hal/targets/bare": (CORE + ["bare"], True),
     "hal/targets/x86_64-bare": (CORE + ["bare"], True),
-    "hal/targets/aarch64-bare": (CORE + ["bare"], True),
-    "hal/targets/riscv64-bare": (CORE + ["bare"], True),
+    "hal/targets/aarch64-bare": (CORE + ["bare", "device_tree"], True),
+    "hal/targets/riscv64-bare": (CORE + ["bare", "device_tree"], True),
+    # What firmware hands over, for those of them that are told so what the machine has.
+    "hal/targets/device_tree": (CORE + ["bare", "device_tree"], True),
     "examples/bare": (CORE + ["firmware_cmds", "queues", "hca", "bare"], True),
     "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),
     # The tool stands in the uppermost layer, beside the examples.
