@@ -152,6 +152,17 @@ TEST(device_tree_serial, does_not_wait_for_ever_for_a_line_that_is_stopped) {
   line.put('a');
   EXPECT_EQ(registers[0], std::byte{'a'});
 }
+TEST(device_tree_serial, takes_any_line_that_it_knows_where_no_console_is_named) {
+  blob b;
+  b.begin("").cells("#address-cells", {1}).cells("#size-cells", {1});
+  b.begin("uart").texts("compatible", "ns16550a").cells("reg", {0x2000, 0x100}).end();
+  const std::vector<std::byte> whole = b.end().finish();
+  tree t;
+  ASSERT_TRUE(t.open(whole.data()).ok());
+  serial_line line;
+  EXPECT_TRUE(line.find(t).ok());
+  EXPECT_EQ(line.registers().base, 0x2000u);
+}
 TEST(device_tree_serial, swallows_text_before_it_is_mapped_and_refuses_other_lines) {
   serial_line().put('a');
   blob b;

@@ -17,12 +17,13 @@ namespace {
 using device_tree::node;
 
 /// Distributor (4.3), by offset; one bit or one field of 2 or 8 bits for each interrupt.
-constexpr std::size_t distributor_on = 0x000, enable = 0x100, priority = 0x400, target = 0x800,
-                      trigger = 0xc00;
+constexpr std::size_t distributor_on = 0x000, distributor_type = 0x004, enable = 0x100,
+                      disable = 0x180, priority = 0x400, target = 0x800, trigger = 0xc00;
 /// Processor interface (4.4).
 constexpr std::size_t interface_on = 0x000, lowest_priority = 0x004, acknowledge = 0x00c,
                       end = 0x010;
 constexpr std::uint32_t interrupt_bits = 0x3ff, spurious = 1020;
+constexpr std::uint32_t type_words_bits = 0x1f;
 constexpr std::uint8_t middle_priority = 0x80;
 
 /// The frame.
@@ -94,6 +95,9 @@ void start_interrupts(const device_tree::tree& in) noexcept {
     text = "none: the GICv2 has no frame for messages (GICv2m); event queues are polled";
     return;
   }
+  // What firmware left switched on has nobody here who would quieten it.
+  const std::uint32_t words = (word(distributor + distributor_type) & type_words_bits) + 1;
+  for (std::uint32_t i = 0; i < words; ++i) word(distributor + disable + 4 * i) = ~std::uint32_t{0};
   word(distributor + distributor_on) = 1;
   word(interface + lowest_priority) = 0xff;
   word(interface + interface_on) = 1;

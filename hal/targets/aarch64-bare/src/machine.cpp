@@ -23,6 +23,7 @@ device_tree::board board;
 device_tree::serial_line console;
 status tree_found = driver_error::no_resource;
 std::uint64_t ticks_a_second;
+constexpr std::uint64_t level_3 = 0xc;  // CurrentEL
 bool psci_by_monitor, psci_by_hypervisor;
 
 void find_psci() {
@@ -49,6 +50,12 @@ trouble machine::start() noexcept {
     return {"reading the device tree",
             "the boot loader handed none over, in x0 or at the beginning of memory",
             "boot by Linux's protocol for arm64 (booti), or put it there", tree_found};
+  std::uint64_t level = 0;
+  __asm__("mrs %0, CurrentEL" : "=r"(level));
+  if (level == level_3)
+    return {step, "the image was started at exception level 3, which is the firmware's",
+            "have firmware that stays there start it (Trusted Firmware-A); in QEMU: secure=off",
+            driver_error::unsupported};
   const auto image = reinterpret_cast<std::uintptr_t>(freehca_bare_image_begin);
   if (const trouble why = board.read(tree, image); !why.ok()) return why;
   if (!map_memory(image, memory_end() - image))

@@ -25,7 +25,7 @@ begin:
     mov     x19, x0
     adrp    x20, freehca_bare_start             // linked at 4 KiB
     mrs     x1, CurrentEL
-    cmp     x1, #0x8                // level 2
+    cmp     x1, #0x8                // level 2; at 3 machine::start() says that it cannot be
     b.ne    at_level_1
     mov     x1, #0x80000000         // HCR_EL2.RW: level 1 has 64 bits; nothing is trapped
     msr     hcr_el2, x1

@@ -12,7 +12,7 @@ namespace freehca::bare {
 namespace {
 
 constexpr unsigned entries = 512;
-constexpr unsigned most_tables = 12;
+constexpr unsigned most_tables = 8;
 constexpr std::uint64_t block_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t large_block_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t top_entry_bytes = std::uint64_t{512} << 30;

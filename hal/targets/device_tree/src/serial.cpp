@@ -20,14 +20,17 @@ constexpr unsigned most_looks = 1'000'000;  // at a line that is stopped: some t
 
 status serial_line::find(const tree& in) {
   node n;
-  FREEHCA_TRY(in.find_console(n));
-  for (const shape& s : shapes) {
-    if (!n.is_compatible(s.compatible)) continue;
+  status s = in.find_console(n);
+  for (const shape& known : shapes)
+    if (s.is(driver_error::no_resource)) s = in.find_compatible(known.compatible, n);
+  FREEHCA_TRY(s);
+  for (const shape& known : shapes) {
+    if (!n.is_compatible(known.compatible)) continue;
     FREEHCA_TRY(n.reg(0, registers_));
-    const bool is_pl011 = &s == shapes;
+    const bool is_pl011 = &known == shapes;
     bytes_ = is_pl011 ? 4 : n.cell("reg-io-width", 1);
     step_ = is_pl011 ? 1 : std::size_t{1} << (n.cell("reg-shift", 0) % 8);
-    shape_ = &s;
+    shape_ = &known;
     return {};
   }
   return driver_error::unsupported;

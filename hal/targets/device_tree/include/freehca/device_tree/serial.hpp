@@ -13,8 +13,9 @@ namespace freehca::device_tree {
 /// configured here. One that was never found swallows what it is given.
 class serial_line {
  public:
-  /// driver_error::no_resource: the tree names no console; ::unsupported: it is neither a PL011 nor
-  /// a 16550.
+  /// Where the tree names no console, the first line of a kind that is known.
+  /// driver_error::no_resource: there is none; ::unsupported: the console is neither a PL011 nor a
+  /// 16550.
   status find(const tree& in);
 
   /// Where its registers are, to be mapped; and where they were mapped.
