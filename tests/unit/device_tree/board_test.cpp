@@ -23,7 +23,7 @@ blob beginning() {
   return b;
 }
 
-blob& host_bridge(blob& b, std::uint32_t cpu_side_of_window) {
+blob& host_bridge(blob& b, std::uint32_t cpu_side_of_window, const char* coherence = nullptr) {
   b.begin("pcie").texts("compatible", "pci-host-ecam-generic");
   b.cells("#address-cells", {3}).cells("#size-cells", {2}).cells("bus-range", {0, 15});
   b.cells("reg", {0x40, 0x1000'0000, 0, 0x1000'0000});
@@ -31,6 +31,7 @@ blob& host_bridge(blob& b, std::uint32_t cpu_side_of_window) {
                      0x1'0000, memory_32,   0,         0x1000'0000, 0,           cpu_side_of_window,
                      0,        0x2eff'0000, memory_64, 0x80,        0,           0x80,
                      0,        0x80,        0});
+  if (coherence != nullptr) b.empty(coherence);
   return b.end();
 }
 
@@ -85,7 +86,7 @@ TEST(device_tree_board, finds_the_host_bridge_and_its_window_below_4_gib) {
   board b;
   ASSERT_TRUE(read(b, host_bridge(from, 0x1000'0000).end().finish()).ok());
   bare::pci_host host;
-  ASSERT_TRUE(b.find_pci(&host).ok());
+  ASSERT_TRUE(b.find_pci(true, &host).ok());
   EXPECT_EQ(host.ecam.base, 0x40'1000'0000u);
   EXPECT_EQ(host.ecam.bytes, 16u << 20) << "as many as there are buses";
   EXPECT_EQ(host.first_bus, 0u);
@@ -97,14 +98,27 @@ TEST(device_tree_board, takes_no_window_where_processor_and_bus_have_other_addre
   board b;
   ASSERT_TRUE(read(b, host_bridge(from, 0x9000'0000).end().finish()).ok());
   bare::pci_host host;
-  ASSERT_TRUE(b.find_pci(&host).ok());
+  ASSERT_TRUE(b.find_pci(true, &host).ok());
   EXPECT_EQ(host.memory.bytes, 0u);
+}
+TEST(device_tree_board, refuses_a_host_bridge_whose_devices_do_not_agree_with_caches) {
+  const auto find = [](const char* said, bool unless_said) {
+    blob from = beginning();
+    board b;
+    bare::pci_host host;
+    EXPECT_TRUE(read(b, host_bridge(from, 0x1000'0000, said).end().finish()).ok());
+    return b.find_pci(unless_said, &host).ok();
+  };
+  EXPECT_TRUE(find("dma-coherent", false));
+  EXPECT_FALSE(find(nullptr, false));
+  EXPECT_TRUE(find(nullptr, true));
+  EXPECT_FALSE(find("dma-noncoherent", true));
 }
 TEST(device_tree_board, says_so_when_there_is_no_host_bridge) {
   board b;
   ASSERT_TRUE(read(b, beginning().end().finish()).ok());
   bare::pci_host host;
-  EXPECT_STREQ(b.find_pci(&host).step, "looking for the PCI host bridge");
+  EXPECT_STREQ(b.find_pci(true, &host).step, "looking for the PCI host bridge");
 }
 
 /// The console is of this kind, at address 0x1000.

@@ -90,7 +90,7 @@ const char* machine::command_line() noexcept {
 }
 
 trouble machine::find_pci(pci_host* to) noexcept {
-  return board.find_pci(to);
+  return board.find_pci(false, to);
 }
 
 void machine::pause() noexcept {

@@ -80,6 +80,8 @@ void board::read_pci(const tree& from) {
   if (pci_found_.ok()) pci_found_ = host.reg(0, ecam);
   if (!pci_found_.ok()) return;
   pci_.ecam = {ecam.base, ecam.bytes};
+  if (host.property("dma-coherent")) pci_coherence_ = coherence::coherent;
+  if (host.property("dma-noncoherent")) pci_coherence_ = coherence::incoherent;
   const bytes buses = host.property("bus-range");
   pci_.first_bus = buses.cell(0);
   const std::uint64_t count = buses.cells() == 2 ? buses.cell(1) - pci_.first_bus + 1 : 256;
@@ -97,11 +99,19 @@ void board::read_pci(const tree& from) {
   }
 }
 
-bare::trouble board::find_pci(bare::pci_host* to) const {
+bare::trouble board::find_pci(bool unless_said, bare::pci_host* to) const {
   if (!pci_found_.ok())
     return {"looking for the PCI host bridge",
             "the device tree has none with generic configuration space (pci-host-ecam-generic)",
             "a host bridge of another kind needs a find_pci() of its own in this port", pci_found_};
+  if (pci_coherence_ == coherence::incoherent ||
+      (pci_coherence_ == coherence::not_said && !unless_said))
+    return {
+        "looking for the PCI host bridge",
+        "the device tree says that caches and what devices do to memory do not agree",
+        "if they do on this board, give the host bridge the property dma-coherent; if not, this "
+        "port cannot run on it",
+        driver_error::unsupported};
   *to = pci_;
   return {};
 }

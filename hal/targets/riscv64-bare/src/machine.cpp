@@ -92,7 +92,7 @@ const char* machine::command_line() noexcept {
 }
 
 trouble machine::find_pci(pci_host* to) noexcept {
-  return board.find_pci(to);
+  return board.find_pci(true, to);
 }
 
 /// Nothing is translated at machine level; an address is uncached because the platform says so of
