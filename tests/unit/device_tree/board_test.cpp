@@ -113,6 +113,14 @@ TEST(device_tree_board, refuses_a_host_bridge_whose_devices_do_not_agree_with_ca
   EXPECT_FALSE(find(nullptr, false));
   EXPECT_TRUE(find(nullptr, true));
   EXPECT_FALSE(find("dma-noncoherent", true));
+
+  blob above;
+  above.begin("").cells("#address-cells", {2}).cells("#size-cells", {2}).empty("dma-coherent");
+  above.begin("memory").texts("device_type", "memory").cells("reg", {0, 0x4000'0000, 0, 1u << 28});
+  board b;
+  bare::pci_host host;
+  ASSERT_TRUE(read(b, host_bridge(above.end(), 0x1000'0000).end().finish()).ok());
+  EXPECT_TRUE(b.find_pci(false, &host).ok());
 }
 TEST(device_tree_board, says_so_when_there_is_no_host_bridge) {
   board b;

@@ -80,8 +80,8 @@ void board::read_pci(const tree& from) {
   if (pci_found_.ok()) pci_found_ = host.reg(0, ecam);
   if (!pci_found_.ok()) return;
   pci_.ecam = {ecam.base, ecam.bytes};
-  if (host.property("dma-coherent")) pci_coherence_ = coherence::coherent;
-  if (host.property("dma-noncoherent")) pci_coherence_ = coherence::incoherent;
+  if (host.is_below("dma-coherent")) pci_coherence_ = coherence::coherent;
+  if (host.is_below("dma-noncoherent")) pci_coherence_ = coherence::incoherent;
   const bytes buses = host.property("bus-range");
   pci_.first_bus = buses.cell(0);
   const std::uint64_t count = buses.cells() == 2 ? buses.cell(1) - pci_.first_bus + 1 : 256;

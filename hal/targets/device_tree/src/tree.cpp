@@ -152,13 +152,19 @@ status node::next() {
   }
 }
 
-bytes node::property(const char* wanted) const {
-  std::size_t at = level().properties;
+bytes node::property_of(const one_level& l, const char* wanted) const {
+  std::size_t at = l.properties;
   const char* name = nullptr;
   bytes value;
   while (take_property(at, name, value))
     if (same(name, wanted)) return value;
   return {};
+}
+
+bool node::is_below(const char* name) const {
+  for (unsigned i = 0; i < levels_; ++i)
+    if (property_of(path_[i], name)) return true;
+  return false;
 }
 
 std::uint32_t node::cell(const char* name, std::uint32_t otherwise) const {

@@ -26,8 +26,8 @@ class board {
   const char* command_line() const { return command_line_; }
   /// The first host bridge with generic configuration space. Whether there is one, is told here: an
   /// image can say more than that before it needs one. Devices below it must see memory as the
-  /// processor's caches do; `unless_said` is whether they do where the tree is silent, which differs
-  /// between architectures (Devicetree Specification 0.4, 2.3.10 and 2.3.11).
+  /// processor's caches do; `unless_said` is whether they do where the tree is silent, which
+  /// differs between architectures (Devicetree Specification 0.4, 2.3.10 and 2.3.11).
   bare::trouble find_pci(bool unless_said, bare::pci_host* to) const;
 
  private:

@@ -85,7 +85,9 @@ class node {
   /// How many nodes are above it: 0 for the root.
   unsigned depth() const { return levels_ - 1; }
   const char* name() const { return level().name; }
-  bytes property(const char* name) const;
+  bytes property(const char* name) const { return property_of(level(), name); }
+  /// Whether it or a node above it has the property.
+  bool is_below(const char* name) const;
   /// The first cell of a property.
   std::uint32_t cell(const char* name, std::uint32_t otherwise) const;
   bool is_compatible(const char* name) const;
@@ -115,6 +117,7 @@ class node {
 
   const one_level& level() const { return path_[levels_ - 1]; }
   const one_level& above() const { return path_[levels_ > 1 ? levels_ - 2 : 0]; }
+  bytes property_of(const one_level& l, const char* name) const;
   status enter(std::size_t at);
   /// Reads the property at `at`, which it moves on; false at what is none.
   bool take_property(std::size_t& at, const char*& name, bytes& value) const;
