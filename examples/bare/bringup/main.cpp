@@ -31,18 +31,6 @@ alignas(port) std::byte port_room[sizeof(port)];
 alignas(device) std::byte device_room[sizeof(device)];
 alignas(16) std::byte storage[device::storage_bytes(size)];
 
-status run(port& in, device& d, void (device::*start)(operation&), std::uint64_t limit) {
-  operation done;
-  done.set_deadline(clock::after(machine::now(), limit));
-  (d.*start)(done);
-  while (!done.done()) {
-    d.poll();
-    machine::pause();
-  }
-  static_cast<void>(in);
-  return done.outcome();
-}
-
 /// Commands that do nothing, one after the other: do answers come, and interrupts with them?
 bool test_commands(const port& in, device& d) {
   const unsigned before = in.interrupts();
@@ -50,13 +38,9 @@ bool test_commands(const port& in, device& d) {
   for (unsigned i = 0; i < nops; ++i) {
     firmware_command<commands::nop> nop;
     d.commands().submit(nop);
-    while (!nop.done()) {
-      d.poll();
-      machine::pause();
-    }
-    if (!nop.outcome().ok()) {
-      line("FAILED") << "at the self-test: NOP " << i << ": " << nop.outcome();
-      tell_registers(in, d);
+    if (const status s = finish(nop, d); !s.ok()) {
+      line("FAILED") << "at the self-test: NOP " << i << ": " << s;
+      tell_registers(in, d, registers::now(in));
       line("remedy")
           << "the adapter died while it was tested: look at the error buffer, then switch "
              "the power off and on";
@@ -85,12 +69,12 @@ bool bring_up_and_test(port& in, device& d) {
     return false;
   }
   step_times times(in, d);
-  const status up = run(in, d, &device::bring_up, bring_up_limit);
-  times.end();
-  if (!up.ok()) {
-    tell_failure(in, d, up);
-    return false;
-  }
+  operation up;
+  up.set_deadline(clock::after(machine::now(), bring_up_limit));
+  d.bring_up(up);
+  const status outcome = finish(up, d);
+  times.end(outcome);
+  if (!outcome.ok()) return false;
   line("up")
           .
           operator<<("in ")
@@ -101,7 +85,7 @@ bool bring_up_and_test(port& in, device& d) {
       << " of it from reset to the end of waiting for ports";
   tell_device(d);
   if (!test_commands(in, d)) return false;
-  tell_registers(in, d);
+  tell_registers(in, d, registers::now(in));
   return active_port(d) != 0;
 }
 
@@ -119,9 +103,11 @@ bool run_image() {
   const bool passed = bring_up_and_test(in, d);
   bool down = true;
   if (d.state() != device_state::closed && d.state() != device_state::down) {
-    const status s = run(in, d, &device::tear_down, tear_down_limit);
-    line("down") << s;
-    down = s.ok();
+    operation end;
+    end.set_deadline(clock::after(machine::now(), tear_down_limit));
+    d.tear_down(end);
+    down = finish(end, d).ok();
+    line("down") << end.outcome();
   }
   line("arena") << in.arena_bytes_used() << " of " << in.arena_bytes() << " bytes were used";
   d.close();

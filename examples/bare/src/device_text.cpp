@@ -105,7 +105,8 @@ void tell_device(const device& of) {
                        "without an answer";
   if (!i.interrupts_work)
     line("WARNING")
-        << "no interrupt came (" << machine::messages_text()
+        << "at " << device::step_name(bring_up_step::use_events) << ": no interrupt came ("
+        << machine::messages_text()
         << "): event queues are polled; look at MSI-X, at bridges above the adapter and "
            "at an IOMMU that remaps interrupts";
 }
@@ -117,7 +118,7 @@ unsigned active_port(const device& of) {
   tell({device::step_name(bring_up_step::wait_for_ports),
         "no InfiniBand port is active",
         "Down: look at the cable and its other end; Initialize: start a subnet manager "
-        "(in QEMU: sm=on)",
+        "(in QEMU: sm=on); Ethernet: this driver moves nothing there",
         {}});
   return 0;
 }

@@ -17,6 +17,11 @@ constexpr const char* power_cycle =
     "switch the machine's power off and on; if that does not help, "
     "read the registers above";
 
+constexpr const char* no_memory_access =
+    "the answer makes no sense, as when the adapter does not reach memory: look for an IOMMU that "
+    "firmware left on, for bus mastering in the bridges above, and for the addresses by which "
+    "devices see memory";
+
 /// A transport error's place is an opcode in a sequence.
 void put_cause(line& to, status cause) {
   if (cause.who() != origin::transport || cause.where() == 0) {
@@ -26,7 +31,7 @@ void put_cause(line& to, status cause) {
   to << cause.at(0) << " at " << layouts::name_of(static_cast<layouts::opcode>(cause.where()));
 }
 
-const char* remedy_for(const sequence_failure& f, status cause) {
+const char* remedy_for(const sequence_failure& f, status cause, const device_info& i) {
   if (cause.is(driver_error::busy))
     return f.step == bring_up_step::take_ownership || f.step == bring_up_step::reset
                ? "its semaphore is held by another owner, or by one that died: when nobody uses "
@@ -35,15 +40,16 @@ const char* remedy_for(const sequence_failure& f, status cause) {
                : power_cycle;
   if (cause.is(driver_error::exceeds_limits) || cause.is(driver_error::no_memory))
     return "give the image a larger budget (freehca/hca/budget.hpp)";
+  // Its answer was ok, and nothing of it stands where it should.
+  if (f.step == bring_up_step::query_fw && i.command_interface == 0 &&
+      cause.who() != origin::firmware)
+    return no_memory_access;
   if (cause.is(driver_error::unsupported) && f.step == bring_up_step::query_fw)
     return "its firmware is too old: command interface revision 3 is needed; burn a newer one";
   if (cause.is(transport_error::gone))
     return "the adapter reads as all ones or has an internal error: look at power, slot and the "
            "error buffer, then switch the power off and on";
-  if (cause.is(transport_error::bad_reply))
-    return "the answer makes no sense, as when the adapter reaches no memory: look for an IOMMU "
-           "that "
-           "firmware left on, bus mastering in bridges, and memory addresses that devices see";
+  if (cause.is(transport_error::bad_reply)) return no_memory_access;
   if (cause.is(transport_error::timeout) && f.step == bring_up_step::use_events)
     return "the command's event did not come: look at MSI-X and at whether the adapter can write "
            "memory";
@@ -56,24 +62,26 @@ const char* remedy_for(const sequence_failure& f, status cause) {
 
 }  // namespace
 
-void tell_registers(const port& in, const device& of) {
-  const pci_space& space = in.function().space;
-  const std::uint32_t command = space.read(pci_space::command);
+registers registers::now(const port& in) {
+  return {in.function().space.read(pci_space::command),
+          mmio::read_32(in.bar(0), layouts::bar0::hcr_status)};
+}
+
+void tell_registers(const port& in, const device& of, const registers& said) {
   line("registers")
       .
       operator<<("PCI command ")
-      .hex(command & 0xffff, 4)
+      .hex(said.pci_command & 0xffff, 4)
       .
       operator<<(", status ")
-      .hex(command >> 16, 4)
+      .hex(said.pci_command >> 16, 4)
       .
       operator<<(", hardware ")
       .hex(mmio::read_32(in.bar(0), layouts::bar0::hardware_id), 8);
 
-  const std::uint32_t word = mmio::read_32(in.bar(0), layouts::bar0::hcr_status);
   std::byte bytes[layouts::hcr::bytes] = {};
   for (unsigned i = 0; i < 4; ++i)
-    bytes[0x18 + i] = static_cast<std::byte>(word >> (24 - 8 * i) & 0xff);
+    bytes[0x18 + i] = static_cast<std::byte>(said.command_word >> (24 - 8 * i) & 0xff);
   const auto hcr = layouts::image<layouts::hcr>::from_bytes(bytes);
   line("command")
       .
@@ -85,7 +93,7 @@ void tell_registers(const port& in, const device& of) {
       .hex(static_cast<unsigned>(hcr.get<&layouts::hcr::status>()), 2)
       .
       operator<<(", word ")
-      .hex(word, 8);
+      .hex(said.command_word, 8);
 
   const device_info i = of.info();
   if (i.error_buffer_words == 0) {
@@ -106,8 +114,8 @@ void tell_registers(const port& in, const device& of) {
   }
 }
 
-void tell_failure(const port& in, const device& of, status outcome) {
-  const sequence_failure& f = of.failure();
+void step_times::tell_failure(status outcome) const {
+  const sequence_failure& f = device_.failure();
   const status cause = f.cause.ok() ? outcome : f.cause;
   {
     line to("FAILED");
@@ -117,8 +125,9 @@ void tell_failure(const port& in, const device& of, status outcome) {
       to << ", " << f.asked << " " << name_of(static_cast<budget::item>(cause.where())) << " of "
          << f.bound;
   }
-  tell_registers(in, of);
-  line("remedy") << remedy_for(f, cause);
+  const bool by_command = !failed_.outcome.ok();
+  tell_registers(port_, device_, by_command ? then_ : registers::now(port_));
+  line("remedy") << remedy_for(f, cause, device_.info());
 }
 
 }  // namespace freehca::bare

@@ -23,10 +23,12 @@ void tell_place(const port& in) {
 step_times::step_times(port& in, const device& of)
     : port_(in), device_(of), began_(machine::now()), entered_(began_) {
   in.watch_clock(&look, this);
+  in.watch_commands(&look_at_command, this);
 }
 
 step_times::~step_times() {
   port_.watch_clock(nullptr, nullptr);
+  port_.watch_commands(nullptr, nullptr);
 }
 
 void step_times::leave(bring_up_step step, std::uint64_t now) {
@@ -45,9 +47,18 @@ void step_times::look(void* self, std::uint64_t now) {
   }
 }
 
-void step_times::end() {
+/// Before anything is undone.
+void step_times::look_at_command(void* self, const trace_record& command) {
+  auto& t = *static_cast<step_times*>(self);
+  if (command.outcome.ok() || !t.failed_.outcome.ok()) return;
+  t.failed_ = command;
+  t.then_ = registers::now(t.port_);
+}
+
+void step_times::end(status outcome) {
   ended_ = machine::now();
-  if (device_.up() && at_ < static_cast<bring_up_step>(bring_up_steps)) leave(at_, ended_);
+  if (!outcome.ok()) tell_failure(outcome);
+  else leave(at_, ended_);
 }
 
 }  // namespace freehca::bare

@@ -44,9 +44,9 @@ trouble port::open(std::size_t dma_bytes) {
   const bool no_window = asked_for("x-fault-window");
   if (no_window) host.memory = {};
   pci_tree tree(host);
-  if (const trouble why = tree.find_adapter(no_window || asked_for("assign"), &function_);
-      !why.ok())
-    return why;
+  const trouble place = tree.find_adapter(no_window || asked_for("assign"), &function_);
+  if (function_.space.is_there()) opened = this;
+  if (!place.ok()) return place;
   if (const trouble why = map_bars(); !why.ok()) return why;
   find_messages();
   master_ = !asked_for("x-fault-dma");
@@ -63,7 +63,7 @@ trouble port::open(std::size_t dma_bytes) {
   operations_.disarm_interrupts = disarm_interrupts;
   operations_.now = now;
   operations_.log = log;
-  opened = this;
+  operations_.trace = trace;
   return {};
 }
 
@@ -151,6 +151,11 @@ std::uint64_t port::now(void* context) {
 void port::log(void*, severity level, const char* text) {
   constexpr const char* labels[] = {"ERROR", "WARNING", "info", "debug"};
   line(labels[static_cast<unsigned>(level)]) << text;
+}
+
+void port::trace(void* context, const trace_record& record) {
+  const port& p = of(context);
+  if (p.command_look_ != nullptr) p.command_look_(p.command_look_context_, record);
 }
 
 bool port::quieten() {

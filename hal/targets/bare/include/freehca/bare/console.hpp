@@ -13,7 +13,7 @@
 namespace freehca::bare {
 
 /// A line of the console, written at the end of its life: `line() << "port " << 1;`. Begins with a
-/// label, which fills a column, when there is one. What goes beyond 200 characters is cut off.
+/// label, which fills a column, when there is one. What goes beyond 240 characters is cut off.
 class line {
  public:
   explicit line(const char* label = nullptr);
@@ -45,7 +45,7 @@ class line {
   line& seconds(std::uint64_t ns);
 
  private:
-  char buffer_[201];
+  char buffer_[241];
   text_writer text_;
 };
 

@@ -38,6 +38,12 @@ class port {
     look_context_ = context;
   }
 
+  /// Called when a firmware command has ended.
+  void watch_commands(void (*look)(void* context, const trace_record& command), void* context) {
+    command_look_ = look;
+    command_look_context_ = context;
+  }
+
   /// Keeps the adapter from memory and from interrupting. True: it says so itself, or is gone.
   bool quieten();
   /// The same of the port that is open, if there is one.
@@ -61,6 +67,7 @@ class port {
   static void disarm_interrupts(void* context);
   static std::uint64_t now(void* context);
   static void log(void* context, severity level, const char* text);
+  static void trace(void* context, const trace_record& record);
 
   static port& of(void* context) { return *static_cast<port*>(context); }
   trouble map_bars();
@@ -86,6 +93,8 @@ class port {
 
   void (*look_)(void*, std::uint64_t) = nullptr;
   void* look_context_ = nullptr;
+  void (*command_look_)(void*, const trace_record&) = nullptr;
+  void* command_look_context_ = nullptr;
 };
 
 }  // namespace freehca::bare

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""Machines that tell by a device tree what they have: what an image makes of trees that are wrong,
+and of the ways to be started. bare_test.py mixes these into the first machine of such an
+architecture."""
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import cases
+import machines
+
+PCI = "looking for the PCI host bridge"
+
+
+class Trees(cases.Cases):
+    """`host_bridge` is the beginning of the bridge's configuration space in the tree, as cells."""
+
+    host_bridge = None
+
+    def changed_tree(self, before, after):
+        """A file with the machine's own tree, where `after` stands in place of `before`."""
+        folder = tempfile.TemporaryDirectory(prefix="freehca-bare-")
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, "tree")
+        dump = f"{self.kind.machine},dumpdtb={path}"
+        more = self.kind.arguments[2:]
+        subprocess.run([self.qemu, *machines.COMMON, "-M", dump, *more], check=True, timeout=60)
+        tree = path.read_bytes()
+        self.assertEqual(tree.count(before), 1)
+        self.assertEqual(len(before), len(after))
+        path.write_bytes(tree.replace(before, after))
+        return "-dtb", str(path)
+
+    def test_a_tree_without_a_host_bridge(self):
+        tree = self.changed_tree(b"pci-host-ecam-generic", b"pci-host-of-the-maker")
+        self.boot_and_fail(PCI, "has none with generic", "find_pci", *tree, quiet=False)
+
+    def test_a_host_bridge_that_is_not_coherent(self):
+        before, after = self.incoherent
+        tree = self.changed_tree(before, after)
+        self.boot_and_fail(PCI, "do not agree", "dma-coherent", *tree, quiet=False)
+
+    def test_a_tree_without_memory_for_the_image(self):
+        tree = self.changed_tree(b"\0memory\0", b"\0nothin\0")
+        self.boot_and_fail(
+            "reading the device tree", "no memory where the image", "link", *tree, quiet=False
+        )
+
+    def test_an_access_to_nowhere_is_told(self):
+        nowhere = b"\0\0\0\x70" + self.host_bridge[4:]
+        tree = self.changed_tree(self.host_bridge, nowhere)
+        run = self.boot("bringup", *tree)
+        self.said("^EXCEPTION +a fault: .*, at 0x[48]0[0-9a-f]{6}, address 0x70", "^remedy.*addr2line")
+        self.said("^bringup: failed$")
+        self.assertEqual(run.status, 1)
+
+    def test_no_words_are_lost(self):
+        """More than there is room for is cut off, and does no harm."""
+        self.boot_and_pass("bringup", words="a " * 400)
+
+
+class aarch64(Trees):
+    host_bridge = bytes.fromhex("00000040 10000000 00000000 10000000")
+    incoherent = b"\0dma-coherent\0", b"\0dma-unspoken\0"
+
+    def test_started_as_linux_is(self):
+        """A file that is no ELF is started by Linux's protocol."""
+        with tempfile.TemporaryDirectory(prefix="freehca-bare-") as folder:
+            raw = os.path.join(folder, "image")
+            elf = machines.image_file(self.kind.architecture, "bringup")
+            subprocess.run(["aarch64-linux-gnu-objcopy", "-O", "binary", elf, raw], check=True)
+            self.run_file("bringup", raw, words="assign")
+        self.said("^freehca bringup on aarch64", "^bringup: passed$")
+        self.assertTrue(self.last.passed)
+
+    def test_started_at_the_firmwares_level(self):
+        self.boot_and_fail(
+            "starting the machine",
+            "exception level 3",
+            "Trusted Firmware",
+            "-machine",
+            "secure=on",
+            quiet=False,
+        )
+
+    def test_ends_without_a_debugger(self):
+        """Nobody gets its status then."""
+        run = self.boot("bringup", "-semihosting-config", "enable=off", *machines.ADAPTER)
+        self.said("^bringup: passed$")
+        self.assertEqual(run.status, 0)
+
+
+class riscv64(Trees):
+    host_bridge = bytes.fromhex("00000000 30000000 00000000 10000000")
+    incoherent = b"\0dma-coherent\0", b"\0dma-noncohrnt\0"
+
+
+OF = {"aarch64": aarch64, "riscv64": riscv64}
