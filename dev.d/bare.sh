@@ -34,5 +34,5 @@ preset=bare-$architecture
 (cd "$FREEHCA_ROOT" && step "$preset: configure" cmake --preset "$preset") || die "CMake fails"
 (cd "$FREEHCA_ROOT" && step "$preset: build" nice cmake --build --preset "$preset") || die "the images do not build"
 [[ $build_only == no ]] || exit 0
-qemu=$("$FREEHCA_ROOT/dev" qemu)
+qemu=$("$FREEHCA_ROOT/dev" qemu "$architecture")
 exec "$FREEHCA_ROOT/tests/bare/boot.py" "$qemu" "$architecture" "$image" "$@"

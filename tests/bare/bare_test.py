@@ -14,6 +14,7 @@ import unittest
 
 import cases
 import machines
+import tree_cases
 
 
 class Recorder(unittest.TextTestResult):
@@ -42,7 +43,9 @@ class Recorder(unittest.TextTestResult):
 def classes(architecture, qemu):
     """One for each machine; failures are tried on the first."""
     for number, (name, kind) in enumerate(machines.MACHINES[architecture].items()):
-        bases = (cases.Passing, cases.Failing) if number == 0 else (cases.Passing,)
+        bases = (cases.Passing,)
+        if number == 0:
+            bases = (cases.Passing, cases.Failing, *tree_cases.OF.get(architecture, ()))
         yield type(
             f"{architecture}_{name}", (*bases, unittest.TestCase), {"kind": kind, "qemu": qemu}
         )

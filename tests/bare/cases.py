@@ -26,8 +26,9 @@ class Cases:
 
     kind = qemu = None
 
-    def boot(self, image, *arguments, at_line=None, **more):
-        file = machines.image_file(self.kind.architecture, image)
+    def boot(self, image, *arguments, at_line=None, file=None, **more):
+        """The image, or another `file` that has it."""
+        file = file or machines.image_file(self.kind.architecture, image)
         run = machines.Run(self.kind, self.qemu, file, arguments or machines.ADAPTER, **more)
         run.run(at_line)
         self.last = run
@@ -73,8 +74,13 @@ class Passing(Cases):
         self.said(
             "^port 1 +InfiniBand, Active", "^port 2 +InfiniBand, Active", "^context +memory qpc"
         )
-        self.said("completion by interrupt$")
-        self.said("100 commands by events in [0-9.]+ s, 100 interrupts")
+        if self.kind.interrupts:
+            self.said("completion by interrupt$")
+        else:
+            self.said("^WARNING +at command completion by events: no interrupt came .none: ")
+        interrupts = int(self.said(r"100 commands by events in [0-9.]+ s, (\d+) interr").group(1))
+        # An answer may be seen before its interrupt comes, which the next answer's is then as well.
+        self.assertTrue(50 <= interrupts <= 100 if self.kind.interrupts else interrupts == 0)
         self.said("error buffer: no internal error", "^down +ok$")
 
     def test_bringup_behind_a_root_port(self):
@@ -85,7 +91,9 @@ class Passing(Cases):
         self.boot_and_pass("bringup")
         for stack in ("main", "interrupts"):
             used, size = map(int, self.said(rf"^stack +{stack}: (\d+) of (\d+) bytes").groups())
-            self.assertTrue(0 < used < size)
+            self.assertLess(used, size)
+            if stack == "main" or self.kind.interrupts:
+                self.assertGreater(used, 0)
 
     def test_addresses_from_the_image(self):
         self.boot_and_pass("bringup", *machines.BEHIND_A_PORT, words="assign")

@@ -18,11 +18,12 @@ LIMIT_SECONDS = 150
 
 
 class Kind:
-    """One of QEMU's machines: how it is started, and the exit status by which an image that passed
-    ends it."""
+    """One of QEMU's machines: how it is started, the exit status by which an image that passed ends
+    it, and whether it has interrupts for the image."""
 
-    def __init__(self, architecture, machine, *arguments, passed=0):
+    def __init__(self, architecture, machine, *arguments, passed=0, interrupts=True):
         self.architecture, self.machine, self.passed = architecture, machine, passed
+        self.interrupts = interrupts
         self.arguments = ("-M", machine, *arguments)
 
 
@@ -31,6 +32,19 @@ MACHINES = {
     "x86_64": {
         "q35": Kind("x86_64", "q35", "-device", "isa-debug-exit", passed=33),
         "microvm": Kind("x86_64", "microvm,pcie=on", "-device", "isa-debug-exit", passed=33),
+    },
+    "aarch64": {
+        "virt": Kind("aarch64", "virt", "-cpu", "cortex-a57", "-semihosting"),
+        "virt_el2": Kind(
+            "aarch64", "virt,virtualization=on", "-cpu", "cortex-a72", "-smp", "2", "-semihosting"
+        ),
+        "virt_gicv3": Kind(
+            "aarch64", "virt,gic-version=3", "-cpu", "max", "-semihosting", interrupts=False
+        ),
+    },
+    "riscv64": {
+        "virt": Kind("riscv64", "virt,aia=aplic-imsic", "-bios", "none", "-smp", "2"),
+        "virt_plic": Kind("riscv64", "virt", "-bios", "none", interrupts=False),
     },
 }
 ADAPTER = ("-device", "mlx4,id=hca0")

@@ -5,6 +5,7 @@ and of the ways to be started. bare_test.py mixes these into the first machine o
 architecture."""
 import os
 import pathlib
+import struct
 import subprocess
 import tempfile
 
@@ -15,44 +16,48 @@ PCI = "looking for the PCI host bridge"
 
 
 class Trees(cases.Cases):
-    """`host_bridge` is the beginning of the bridge's configuration space in the tree, as cells."""
+    """`host_bridge` is base and size of configuration space, as they stand in the tree."""
 
     host_bridge = None
 
-    def changed_tree(self, before, after):
-        """A file with the machine's own tree, where `after` stands in place of `before`."""
+    def own_tree(self):
+        """The machine's."""
+        with tempfile.TemporaryDirectory(prefix="freehca-bare-") as folder:
+            path = pathlib.Path(folder, "tree")
+            dump = f"{self.kind.machine},dumpdtb={path}"
+            command = [self.qemu, *machines.COMMON, "-M", dump, *self.kind.arguments[2:]]
+            subprocess.run(command, check=True, timeout=60, capture_output=True)
+            return path.read_bytes()
+
+    def tree_file(self, tree):
         folder = tempfile.TemporaryDirectory(prefix="freehca-bare-")
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name, "tree")
-        dump = f"{self.kind.machine},dumpdtb={path}"
-        more = self.kind.arguments[2:]
-        subprocess.run([self.qemu, *machines.COMMON, "-M", dump, *more], check=True, timeout=60)
-        tree = path.read_bytes()
+        path.write_bytes(tree)
+        return "-dtb", str(path)
+
+    def changed_tree(self, before, after):
+        """The machine's own tree, where `after` stands in place of `before`. QEMU leaves much room
+        behind it, and more behind one that it is given: that goes first."""
+        tree = self.own_tree()
         self.assertEqual(tree.count(before), 1)
         self.assertEqual(len(before), len(after))
-        path.write_bytes(tree.replace(before, after))
-        return "-dtb", str(path)
+        strings_at, strings_bytes = (struct.unpack_from(">I", tree, at)[0] for at in (12, 32))
+        size = strings_at + strings_bytes
+        tree = tree[:4] + struct.pack(">I", size) + tree[8:size]
+        return self.tree_file(tree.replace(before, after))
 
     def test_a_tree_without_a_host_bridge(self):
         tree = self.changed_tree(b"pci-host-ecam-generic", b"pci-host-of-the-maker")
         self.boot_and_fail(PCI, "has none with generic", "find_pci", *tree, quiet=False)
 
-    def test_a_host_bridge_that_is_not_coherent(self):
-        before, after = self.incoherent
-        tree = self.changed_tree(before, after)
-        self.boot_and_fail(PCI, "do not agree", "dma-coherent", *tree, quiet=False)
-
-    def test_a_tree_without_memory_for_the_image(self):
-        tree = self.changed_tree(b"\0memory\0", b"\0nothin\0")
-        self.boot_and_fail(
-            "reading the device tree", "no memory where the image", "link", *tree, quiet=False
-        )
-
     def test_an_access_to_nowhere_is_told(self):
         nowhere = b"\0\0\0\x70" + self.host_bridge[4:]
         tree = self.changed_tree(self.host_bridge, nowhere)
         run = self.boot("bringup", *tree)
-        self.said("^EXCEPTION +a fault: .*, at 0x[48]0[0-9a-f]{6}, address 0x70", "^remedy.*addr2line")
+        self.said(
+            "^EXCEPTION +a fault: .*, at 0x[48]0[0-9a-f]{6}, address 0x70", "^remedy.*addr2line"
+        )
         self.said("^bringup: failed$")
         self.assertEqual(run.status, 1)
 
@@ -61,9 +66,22 @@ class Trees(cases.Cases):
         self.boot_and_pass("bringup", words="a " * 400)
 
 
-class aarch64(Trees):
+class Aarch64(Trees):
     host_bridge = bytes.fromhex("00000040 10000000 00000000 10000000")
-    incoherent = b"\0dma-coherent\0", b"\0dma-unspoken\0"
+
+    def test_a_host_bridge_that_is_not_coherent(self):
+        tree = self.changed_tree(b"\0dma-coherent\0", b"\0dma-unspoken\0")
+        self.boot_and_fail(PCI, "do not agree", "dma-coherent", *tree, quiet=False)
+
+    def test_no_tree(self):
+        """QEMU leaves one away that does not fit below the image."""
+        self.boot_and_fail(
+            "reading the device tree",
+            "handed none over",
+            "boot by Linux's protocol",
+            *self.tree_file(self.own_tree()),
+            quiet=False,
+        )
 
     def test_started_as_linux_is(self):
         """A file that is no ELF is started by Linux's protocol."""
@@ -71,7 +89,7 @@ class aarch64(Trees):
             raw = os.path.join(folder, "image")
             elf = machines.image_file(self.kind.architecture, "bringup")
             subprocess.run(["aarch64-linux-gnu-objcopy", "-O", "binary", elf, raw], check=True)
-            self.run_file("bringup", raw, words="assign")
+            self.boot("bringup", file=raw, words="assign")
         self.said("^freehca bringup on aarch64", "^bringup: passed$")
         self.assertTrue(self.last.passed)
 
@@ -92,9 +110,15 @@ class aarch64(Trees):
         self.assertEqual(run.status, 0)
 
 
-class riscv64(Trees):
+class Riscv64(Trees):
     host_bridge = bytes.fromhex("00000000 30000000 00000000 10000000")
-    incoherent = b"\0dma-coherent\0", b"\0dma-noncohrnt\0"
+
+    def test_a_tree_without_memory_for_the_image(self):
+        """Where QEMU adds none of its own to a tree that it is given."""
+        tree = self.changed_tree(b"memory\0", b"nothin\0")
+        self.boot_and_fail(
+            "reading the device tree", "no memory where the image", "link", *tree, quiet=False
+        )
 
 
-OF = {"aarch64": aarch64, "riscv64": riscv64}
+OF = {"aarch64": (Aarch64,), "riscv64": (Riscv64,)}

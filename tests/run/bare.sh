@@ -9,7 +9,6 @@ set -euo pipefail
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
 
-qemu=$("$FREEHCA_ROOT/dev" qemu)
 for target in "$FREEHCA_ROOT"/hal/targets/*-bare; do
   architecture=$(basename "$target" -bare)
   began=$(date +%s)
@@ -18,5 +17,6 @@ for target in "$FREEHCA_ROOT"/hal/targets/*-bare; do
     continue
   fi
   record passed "$(($(date +%s) - began))" "bare: build of $architecture"
+  qemu=$("$FREEHCA_ROOT/dev" qemu "$architecture")
   step "bare $architecture" /usr/bin/python3 -B "$FREEHCA_ROOT/tests/bare/bare_test.py" "$architecture" "$qemu"
 done

@@ -185,6 +185,17 @@ TEST(device_tree_serial, takes_any_line_that_it_knows_where_no_console_is_named)
   EXPECT_TRUE(line.find(t).ok());
   EXPECT_EQ(line.registers().base, 0x2000u);
 }
+TEST(device_tree_serial, writes_to_a_line_that_is_assumed) {
+  alignas(4) std::byte registers[0x20] = {};
+  registers[1] = std::byte{0xff};
+  serial_line line;
+  line.assume("arm,pl011", {0x3000, 0x1000});
+  EXPECT_EQ(line.registers().base, 0x3000u);
+  line.mapped(registers);
+  line.put('d');
+  EXPECT_EQ(registers[0], std::byte{'d'});
+  EXPECT_EQ(registers[1], std::byte{0}) << "the access is 4 bytes wide";
+}
 TEST(device_tree_serial, swallows_text_before_it_is_mapped_and_refuses_other_lines) {
   serial_line().put('a');
   blob b;

@@ -13,7 +13,9 @@
 #include "interrupts.hpp"
 #include "tables.hpp"
 
-extern "C" const std::byte freehca_bare_memory_begin[];  // link.ld
+extern "C" {
+extern const std::byte freehca_bare_memory_begin[], freehca_bare_console[];  // link.ld
+}
 
 namespace freehca::bare {
 namespace {
@@ -23,6 +25,7 @@ device_tree::board board;
 device_tree::serial_line console;
 status tree_found = driver_error::no_resource;
 std::uint64_t ticks_a_second;
+constexpr std::uint64_t console_bytes = 0x1000;
 constexpr std::uint64_t level_3 = 0xc;  // CurrentEL
 bool psci_by_monitor, psci_by_hypervisor;
 
@@ -65,7 +68,6 @@ trouble machine::start() noexcept {
   if (ticks_a_second == 0)
     return {step, "the rate of the generic timer is not known: CNTFRQ_EL0 is 0",
             "have the firmware write it, as the Arm architecture asks", driver_error::unsupported};
-  find_psci();
   start_interrupts(tree);
   return {};
 }
@@ -135,7 +137,13 @@ extern "C" void freehca_bare_read_tree(const std::byte* handed_over) noexcept {
     if (map_memory(reinterpret_cast<std::uintptr_t>(at), device_tree::tree::most_bytes))
       tree_found = tree.open(at);
   }
-  if (!tree_found.ok() || !console.find(tree).ok()) return;
+  if (!tree_found.ok()) {
+    console.assume("arm,pl011",
+                   {reinterpret_cast<std::uintptr_t>(freehca_bare_console), console_bytes});
+  } else {
+    find_psci();
+    if (!console.find(tree).ok()) return;
+  }
   const device_tree::window& w = console.registers();
   console.mapped(machine::map(w.base, w.bytes, caching::device));
 }

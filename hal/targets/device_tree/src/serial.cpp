@@ -15,7 +15,9 @@ const serial_line::shape serial_line::shapes[] = {
 };
 
 namespace {
+
 constexpr unsigned most_looks = 1'000'000;  // at a line that is stopped: some tenths of a second
+
 }
 
 status serial_line::find(const tree& in) {
@@ -34,6 +36,13 @@ status serial_line::find(const tree& in) {
     return {};
   }
   return driver_error::unsupported;
+}
+
+void serial_line::assume(const char* compatible, const window& registers) {
+  for (const shape& known : shapes)
+    if (same(known.compatible, compatible)) shape_ = &known;
+  registers_ = registers;
+  if (shape_ == shapes) bytes_ = 4;
 }
 
 void serial_line::put(char c) const {

@@ -26,14 +26,6 @@ constexpr std::uint32_t right_magic = 0xd00dfeed;
 /// by.
 constexpr std::uint32_t known_version = 17;
 
-bool same(const char* a, const char* b) {
-  while (*a != 0 && *a == *b) {
-    ++a;
-    ++b;
-  }
-  return *a == *b;
-}
-
 /// How long the text that begins at `at` is, with its zero byte; 0: it does not end inside.
 std::size_t text_bytes(const bytes& block, std::size_t at) {
   for (std::size_t end = at; end < block.size; ++end)
@@ -50,6 +42,14 @@ std::size_t up_to_word(std::size_t at) {
 }
 
 }  // namespace
+
+bool same(const char* a, const char* b) {
+  while (*a != 0 && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
 
 std::uint32_t bytes::cell(std::size_t index) const {
   if (index >= cells()) return 0;

@@ -12,8 +12,14 @@
 
 #include "interrupts.hpp"
 
+extern "C" {
+extern const std::byte freehca_bare_console[];  // link.ld
+}
+
 namespace freehca::bare {
 namespace {
+
+constexpr std::uint64_t console_bytes = 0x100;
 
 device_tree::tree tree;
 device_tree::board board;
@@ -61,7 +67,6 @@ trouble machine::start() noexcept {
             tree_found};
   const auto image = reinterpret_cast<std::uintptr_t>(freehca_bare_image_begin);
   if (const trouble why = board.read(tree, image); !why.ok()) return why;
-  find_finisher();
   find_clock();
   if (ticks_a_second == 0)
     return {"starting the machine", "the device tree does not say how fast mtime counts",
@@ -121,6 +126,12 @@ extern "C" void freehca_bare_read_tree(std::uint64_t hart, const std::byte* blob
   using namespace freehca::bare;
   boot_hart = hart;
   tree_found = tree.open(blob);
-  if (!tree_found.ok() || !console.find(tree).ok()) return;
+  if (!tree_found.ok()) {
+    console.assume("ns16550a",
+                   {reinterpret_cast<std::uintptr_t>(freehca_bare_console), console_bytes});
+  } else {
+    find_finisher();
+    if (!console.find(tree).ok()) return;
+  }
   console.mapped(reinterpret_cast<std::byte*>(console.registers().base));
 }

@@ -18,6 +18,9 @@ class serial_line {
   /// 16550.
   status find(const tree& in);
 
+  /// Where there is no tree to find it in. `compatible` is one of those that find() knows.
+  void assume(const char* compatible, const window& registers);
+
   /// Where its registers are, to be mapped; and where they were mapped.
   const window& registers() const { return registers_; }
   void mapped(std::byte* at) { at_ = at; }

@@ -29,6 +29,9 @@ struct bytes {
   bool is(const char* text) const;
 };
 
+/// Whether two texts are the same.
+bool same(const char* a, const char* b);
+
 /// A range of addresses as the processor sees them.
 struct window {
   std::uint64_t base = 0;
