@@ -73,6 +73,11 @@ class Aarch64(Trees):
         tree = self.changed_tree(b"\0dma-coherent\0", b"\0dma-unspoken\0")
         self.boot_and_fail(PCI, "do not agree", "dma-coherent", *tree, quiet=False)
 
+    def test_no_controller_for_messages(self):
+        tree = self.changed_tree(b"arm,gic-v2m-frame", b"arm,gic-v2m-other")
+        self.boot_and_pass("bringup", *tree, *machines.ADAPTER)
+        self.said("no interrupt came .none: the GICv2 has no frame", "0 interrupts")
+
     def test_no_tree(self):
         """QEMU leaves one away that does not fit below the image."""
         self.boot_and_fail(

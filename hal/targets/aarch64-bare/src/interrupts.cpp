@@ -1,107 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Messages as interrupts: GICv2 (Arm IHI 0048B) and its frame that turns a write into a shared
-// peripheral interrupt, GICv2m (Arm SBSA 3.0, appendix E; Linux 6.1
-// drivers/irqchip/irq-gic-v2m.c). Nothing has to be built in memory for it, unlike for GICv3's ITS.
+// What the vectors call: messages, whichever controller brings them, and mistakes.
 #include "interrupts.hpp"
-
-#include <initializer_list>
 
 #include <freehca/bare/console.hpp>
 #include <freehca/bare/machine.hpp>
 
+#include "controller.hpp"
+
 namespace freehca::bare {
 namespace {
 
-using device_tree::node;
+constexpr controller unknown = {
+    "none: this port knows GICv2 and GICv3, and the machine has neither; event queues are polled",
+    nullptr, nullptr};
 
-/// Distributor (4.3), by offset; one bit or one field of 2 or 8 bits for each interrupt.
-constexpr std::size_t distributor_on = 0x000, distributor_type = 0x004, enable = 0x100,
-                      disable = 0x180, priority = 0x400, target = 0x800, trigger = 0xc00;
-/// Processor interface (4.4).
-constexpr std::size_t interface_on = 0x000, lowest_priority = 0x004, acknowledge = 0x00c,
-                      end = 0x010;
-constexpr std::uint32_t interrupt_bits = 0x3ff, spurious = 1020;
-constexpr std::uint32_t type_words_bits = 0x1f;
-constexpr std::uint8_t middle_priority = 0x80;
-
-/// The frame.
-constexpr std::size_t frame_type = 0x008, frame_set = 0x040;
-constexpr std::uint32_t frame_count_bits = 0x3ff, frame_first_divisor = 0x10000;
-
-std::byte* distributor;
-std::byte* interface;
-std::uint64_t frame_address;
-unsigned first_interrupt, interrupts;  // of the frame
-const char* text = "not yet looked for";
+const controller* used = &unknown;
 void (*on_no_debugger)() noexcept;
-
-volatile std::uint32_t& word(std::byte* at) {
-  return *static_cast<volatile std::uint32_t*>(static_cast<void*>(at));
-}
-volatile std::uint8_t& octet(std::byte* at) {
-  return *reinterpret_cast<volatile std::uint8_t*>(at);
-}
-
-std::byte* map_registers(const node& n, unsigned index, std::uint64_t* address) {
-  device_tree::window w;
-  if (!n.reg(index, w).ok()) return nullptr;
-  *address = w.base;
-  return machine::map(w.base, w.bytes, caching::device);
-}
-
-bool find_controller(const device_tree::tree& in) {
-  for (const char* name : {"arm,cortex-a15-gic", "arm,gic-400", "arm,cortex-a7-gic"}) {
-    node n;
-    if (!in.find_compatible(name, n).ok()) continue;
-    std::uint64_t address = 0;
-    distributor = map_registers(n, 0, &address);
-    interface = map_registers(n, 1, &address);
-    return distributor != nullptr && interface != nullptr;
-  }
-  return false;
-}
-
-bool find_frame(const device_tree::tree& in) {
-  node n;
-  if (!in.find_compatible("arm,gic-v2m-frame", n).ok()) return false;
-  std::byte* const frame = map_registers(n, 0, &frame_address);
-  if (frame == nullptr) return false;
-  const std::uint32_t type = word(frame + frame_type);
-  first_interrupt = n.cell("arm,msi-base-spi", type / frame_first_divisor & interrupt_bits);
-  interrupts = n.cell("arm,msi-num-spis", type & frame_count_bits);
-  return first_interrupt >= 32 && interrupts != 0;
-}
-
-/// Raised by an edge, taken by this processor. The first 32 targets are the processor's own, and
-/// read as it.
-void let_in(unsigned interrupt) {
-  volatile std::uint32_t& edges = word(distributor + trigger + interrupt / 16 * 4);
-  edges = edges | 2u << interrupt % 16 * 2;
-  octet(distributor + priority + interrupt) = middle_priority;
-  octet(distributor + target + interrupt) = octet(distributor + target);
-  word(distributor + enable + interrupt / 32 * 4) = 1u << interrupt % 32;
-}
 
 }  // namespace
 
-void start_interrupts(const device_tree::tree& in) noexcept {
-  if (!find_controller(in)) {
-    text = "none: this port knows messages by GICv2 and GICv2m alone; event queues are polled";
-    return;
-  }
-  if (!find_frame(in)) {
-    text = "none: the GICv2 has no frame for messages (GICv2m); event queues are polled";
-    return;
-  }
-  // What firmware left switched on has nobody here who would quieten it.
-  const std::uint32_t words = (word(distributor + distributor_type) & type_words_bits) + 1;
-  for (std::uint32_t i = 0; i < words; ++i) word(distributor + disable + 4 * i) = ~std::uint32_t{0};
-  word(distributor + distributor_on) = 1;
-  word(interface + lowest_priority) = 0xff;
-  word(interface + interface_on) = 1;
-  text = "shared peripheral interrupts by GICv2m";
+void start_interrupts(const device_tree::tree& in, std::byte* tables) noexcept {
+  if (const controller* c = start_gicv2(in)) used = c;
+  else if (const controller* other = start_gicv3(in, tables)) used = other;
 }
 
 void expect_no_debugger(void (*go_on)() noexcept) noexcept {
@@ -109,25 +31,21 @@ void expect_no_debugger(void (*go_on)() noexcept) noexcept {
 }
 
 const char* machine::messages_text() noexcept {
-  return text;
+  return used->text;
 }
 
-result<message> machine::message_for(unsigned vector, unsigned) noexcept {
-  if (vector >= interrupts || vector >= most_messages) return status(driver_error::unsupported);
-  let_in(first_interrupt + vector);
-  __asm__ __volatile__("msr daifclr, #2" ::: "memory");
-  return message{frame_address + frame_set, first_interrupt + vector};
+result<message> machine::message_for(unsigned vector, unsigned requester) noexcept {
+  if (used->message_for == nullptr || vector >= most_messages)
+    return status(driver_error::unsupported);
+  const result<message> m = used->message_for(vector, requester);
+  if (m.ok()) __asm__ __volatile__("msr daifclr, #2" ::: "memory");
+  return m;
 }
 
 }  // namespace freehca::bare
 
 extern "C" void freehca_bare_interrupt() noexcept {
-  using namespace freehca::bare;
-  const std::uint32_t taken = word(interface + acknowledge);
-  const std::uint32_t number = taken & interrupt_bits;
-  if (number >= spurious) return;
-  if (number - first_interrupt < interrupts) on_message(number - first_interrupt);
-  word(interface + end) = taken;
+  freehca::bare::used->take();
 }
 
 extern "C" [[noreturn]] void freehca_bare_exception(unsigned kind, std::uint64_t syndrome,

@@ -2,13 +2,14 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
+
 #include <freehca/device_tree/tree.hpp>
 
 namespace freehca::bare {
 
-/// Finds a GICv2 with a frame for messages and switches it on; without one there are no messages,
-/// and machine::messages_text() says why.
-void start_interrupts(const device_tree::tree& in) noexcept;
+/// Finds the interrupt controller and switches it on. `tables`: see start_gicv3().
+void start_interrupts(const device_tree::tree& in, std::byte* tables) noexcept;
 
 /// From now on an exception is what the instruction that asks a debugger to end the machine becomes
 /// where there is no debugger; it goes on in machine::stop().

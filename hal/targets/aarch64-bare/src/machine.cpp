@@ -10,6 +10,7 @@
 #include <freehca/device_tree/board.hpp>
 #include <freehca/device_tree/serial.hpp>
 
+#include "controller.hpp"
 #include "interrupts.hpp"
 #include "tables.hpp"
 
@@ -24,7 +25,7 @@ device_tree::tree tree;
 device_tree::board board;
 device_tree::serial_line console;
 status tree_found = driver_error::no_resource;
-std::uint64_t ticks_a_second;
+std::uint64_t ticks_a_second, memory_ends;
 constexpr std::uint64_t console_bytes = 0x1000;
 constexpr std::uint64_t level_3 = 0xc;  // CurrentEL
 bool psci_by_monitor, psci_by_hypervisor;
@@ -37,6 +38,20 @@ void find_psci() {
     psci_by_hypervisor = n.property("method").is("hvc");
     return;
   }
+}
+
+/// For the ITS, from the end of memory, or from below the tree, which is still to be read. Null:
+/// there is too little.
+std::byte* take_tables(std::uint64_t image, std::uint64_t* end) {
+  const auto tree_at = reinterpret_cast<std::uintptr_t>(tree.whole().at);
+  std::uint64_t at = (*end - its_bytes) / its_bytes * its_bytes;
+  if (tree_at < *end && tree_at + tree.whole().size > at)
+    at = (tree_at - its_bytes) / its_bytes * its_bytes;
+  if (at < image + its_bytes) return nullptr;
+  auto* const tables = reinterpret_cast<std::byte*>(at);
+  __builtin_memset(tables, 0, its_bytes);
+  *end = at;
+  return tables;
 }
 
 }  // namespace
@@ -61,14 +76,19 @@ trouble machine::start() noexcept {
             driver_error::unsupported};
   const auto image = reinterpret_cast<std::uintptr_t>(freehca_bare_image_begin);
   if (const trouble why = board.read(tree, image); !why.ok()) return why;
-  if (!map_memory(image, memory_end() - image))
+  std::uint64_t end = board.memory().base + board.memory().bytes;
+  if (!map_memory(image, end - image))
     return {step, "there is no room for memory in the page tables",
             "give the port larger ones (most_tables of tables.cpp)", driver_error::no_memory};
   __asm__("mrs %0, cntfrq_el0" : "=r"(ticks_a_second));
   if (ticks_a_second == 0)
     return {step, "the rate of the generic timer is not known: CNTFRQ_EL0 is 0",
             "have the firmware write it, as the Arm architecture asks", driver_error::unsupported};
-  start_interrupts(tree);
+  std::byte* tables = nullptr;
+  device_tree::node n;
+  if (tree.find_compatible("arm,gic-v3", n).ok()) tables = take_tables(image, &end);
+  memory_ends = end;
+  start_interrupts(tree, tables);
   return {};
 }
 
@@ -84,7 +104,7 @@ const char* machine::clock_text() noexcept {
 }
 
 std::uint64_t machine::memory_end() noexcept {
-  return board.memory().base + board.memory().bytes;
+  return memory_ends;
 }
 
 const char* machine::command_line() noexcept {

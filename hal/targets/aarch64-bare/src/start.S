@@ -33,7 +33,13 @@ begin:
     orr     x1, x1, #0x3            // EL1PCTEN, EL1PCEN: counter and timer are level 1's too
     msr     cnthctl_el2, x1
     msr     cntvoff_el2, xzr
-    mov     x1, #0x33ff             // CPTR_EL2: only what is reserved as one
+    mrs     x1, id_aa64pfr0_el1
+    ubfx    x1, x1, #24, #4         // GIC: has the processor its registers?
+    cbz     x1, 1f
+    mov     x1, #0x9                // ICC_SRE_EL2: Enable, SRE: they are level 1's
+    msr     s3_4_c12_c9_5, x1
+    isb
+1:  mov     x1, #0x33ff             // CPTR_EL2: only what is reserved as one
     msr     cptr_el2, x1
     mov     x1, #0x3c5              // exceptions masked, level 1 on its own stack pointer
     msr     spsr_el2, x1
