@@ -101,15 +101,8 @@ bool run_image() {
   }
   tell_place(in);
   const bool passed = bring_up_and_test(in, d);
-  bool down = true;
-  if (d.state() != device_state::closed && d.state() != device_state::down) {
-    operation end;
-    end.set_deadline(clock::after(machine::now(), tear_down_limit));
-    d.tear_down(end);
-    down = finish(end, d).ok();
-    line("down") << end.outcome();
-  }
-  line("arena") << in.arena_bytes_used() << " of " << in.arena_bytes() << " bytes were used";
+  const bool down = tell_down(d);
+  line("arena") << in.arena_bytes_used() << " bytes were used";
   d.close();
   return in.quieten() && passed && down;
 }
