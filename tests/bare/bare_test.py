@@ -16,7 +16,7 @@ import cases
 import machines
 
 
-# Bytes of code and data that the image pingpong may have without the arena and what begins as zeros.
+# Bytes of code and data that pingpong may have, without the arena and what begins as zeros.
 MOST_LOADED = {"x86_64": 96 * 1024}
 
 

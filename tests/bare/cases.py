@@ -177,6 +177,14 @@ class Failing(Cases):
         # As it was when the command failed, not after all was undone.
         self.said("PCI command 0x0[0-9a-f]0[67]", "^command +MAP_ICM, GO clear, status 0x01")
 
+    def test_an_exception_is_told_and_leaves_the_adapter_quiet(self):
+        run = self.boot("bringup", words="x-fault-access")
+        self.said(
+            "^up +in", "^EXCEPTION .* at 0x", QUIET, "^remedy +.*addr2line", "^bringup: failed$"
+        )
+        self.assertFalse(run.passed)
+        self.assertGreater(run.status, 0)
+
     def test_pingpong_over_a_link_that_is_down(self):
         run = self.boot("pingpong", "-device", "mlx4,sm=off")
         self.said("^FAILED +at waiting for the ports", "^remedy", "^down +ok", QUIET)
