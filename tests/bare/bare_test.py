@@ -17,6 +17,10 @@ import machines
 import tree_cases
 
 
+# Bytes of code and data that pingpong may have, without the arena and what begins as zeros.
+MOST_LOADED = {"x86_64": 96 * 1024}
+
+
 class Recorder(unittest.TextTestResult):
     """Also writes one line per test, as tests/run/results.sh does."""
 
@@ -43,12 +47,13 @@ class Recorder(unittest.TextTestResult):
 def classes(architecture, qemu):
     """One for each machine; failures are tried on the first."""
     for number, (name, kind) in enumerate(machines.MACHINES[architecture].items()):
-        bases = (cases.Passing,)
+        bases, members = [cases.Passing], {"kind": kind, "qemu": qemu}
         if number == 0:
-            bases = (cases.Passing, cases.Failing, *tree_cases.OF.get(architecture, ()))
-        yield type(
-            f"{architecture}_{name}", (*bases, unittest.TestCase), {"kind": kind, "qemu": qemu}
-        )
+            bases += [cases.Failing, *tree_cases.OF.get(architecture, ())]
+            if architecture in MOST_LOADED:
+                bases.append(cases.Small)
+                members["most_loaded"] = MOST_LOADED[architecture]
+        yield type(f"{architecture}_{name}", (*bases, unittest.TestCase), members)
 
 
 def main():

@@ -99,6 +99,28 @@ class Passing(Cases):
         self.boot_and_pass("bringup", *machines.BEHIND_A_PORT, words="assign")
         self.said("behind 1 bridges, addresses from this program")
 
+    def test_pingpong(self):
+        self.boot_and_pass("pingpong")
+        self.said("^up +in [0-9.]+ s, Active [0-9.]+ s after the reset began$")
+        for service, sizes in (("RC", (1, 64, 1024, 65535)), ("UD", (1, 64, 1024, 4096))):
+            for size in sizes:
+                self.said(f"^{service} +100 messages of {size} bytes verified, [0-9.]+ s for each")
+        self.said("^down +ok$", "^image +", "^stack +main")
+
+    def test_pingpong_behind_a_root_port(self):
+        self.boot_and_pass("pingpong", *machines.BEHIND_A_PORT)
+
+
+class Small:
+    """Of an architecture that says how large its pingpong may be."""
+
+    most_loaded = 0
+
+    def test_pingpong_is_small(self):
+        self.boot_and_pass("pingpong")
+        loaded, _ = map(int, self.said(r"^image +(\d+) bytes of code and data, (\d+) of").groups())
+        self.assertLessEqual(loaded, self.most_loaded)
+
 
 class Failing(Cases):
     """On one machine of each architecture."""
@@ -162,6 +184,31 @@ class Failing(Cases):
         )
         # As it was when the command failed, not after all was undone.
         self.said("PCI command 0x0[0-9a-f]0[67]", "^command +MAP_ICM, GO clear, status 0x01")
+
+    def test_an_exception_is_told_and_leaves_the_adapter_quiet(self):
+        run = self.boot("bringup", words="x-fault-access")
+        self.said(
+            "^up +in", "^EXCEPTION .* at 0x", QUIET, "^remedy +.*addr2line", "^bringup: failed$"
+        )
+        self.assertFalse(run.passed)
+        self.assertGreater(run.status, 0)
+
+    def test_pingpong_over_a_link_that_is_down(self):
+        run = self.boot("pingpong", "-device", "mlx4,sm=off")
+        self.said("^FAILED +at waiting for the ports", "^remedy", "^down +ok", QUIET)
+        self.assertFalse(run.passed)
+
+    def test_a_card_that_dies_under_traffic(self):
+        def die(run, line):
+            if line.startswith("RC") and " 64 bytes" in line:
+                run.set("x-fault-catastrophic", True)
+
+        # Slow enough that the messages last for longer than the monitor takes.
+        adapter = "mlx4,id=hca0,x-fault-work-latency=3000000"
+        run = self.boot("pingpong", "-device", adapter, at_line=die)
+        self.said("^FAILED +at (RC|UD|making|taking)", "^remedy", "INTERNAL ERROR", QUIET)
+        self.assertFalse(run.passed)
+        self.assertGreater(run.status, 0)
 
     def test_firmware_that_is_stuck(self):
         self.boot_and_fail(

@@ -31,6 +31,12 @@ alignas(port) std::byte port_room[sizeof(port)];
 alignas(device) std::byte device_room[sizeof(device)];
 alignas(16) std::byte storage[device::storage_bytes(size)];
 
+/// For a test: where no memory and no device is.
+void access_nothing() {
+  constexpr std::uintptr_t nowhere = 0x7fff'ffff'f000;
+  *reinterpret_cast<volatile char*>(nowhere) = 0;
+}
+
 /// Commands that do nothing, one after the other: do answers come, and interrupts with them?
 bool test_commands(const port& in, device& d) {
   const unsigned before = in.interrupts();
@@ -84,6 +90,7 @@ bool bring_up_and_test(port& in, device& d) {
           .seconds(times.since_reset())
       << " of it from reset to the end of waiting for ports";
   tell_device(d);
+  if (asked_for("x-fault-access")) access_nothing();
   if (!test_commands(in, d)) return false;
   tell_registers(in, d, registers::now(in));
   return active_port(d) != 0;
@@ -101,15 +108,8 @@ bool run_image() {
   }
   tell_place(in);
   const bool passed = bring_up_and_test(in, d);
-  bool down = true;
-  if (d.state() != device_state::closed && d.state() != device_state::down) {
-    operation end;
-    end.set_deadline(clock::after(machine::now(), tear_down_limit));
-    d.tear_down(end);
-    down = finish(end, d).ok();
-    line("down") << end.outcome();
-  }
-  line("arena") << in.arena_bytes_used() << " of " << in.arena_bytes() << " bytes were used";
+  const bool down = tell_down(d);
+  line("arena") << in.arena_bytes_used() << " bytes were used";
   d.close();
   return in.quieten() && passed && down;
 }

@@ -69,6 +69,9 @@ void tell_registers(const port& in, const device& of, const registers& said);
 /// What the adapter is, its capabilities, ports and the memory that it was lent.
 void tell_device(const device& of);
 
+/// Takes a device down that is not, and tells how that ended.
+bool tell_down(device& of);
+
 /// The first InfiniBand port that is active; 0: there is none, and why was told.
 unsigned active_port(const device& of);
 

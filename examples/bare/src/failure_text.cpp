@@ -22,13 +22,24 @@ constexpr const char* no_memory_access =
     "firmware left on, for bus mastering in the bridges above, and for the addresses by which "
     "devices see memory";
 
+/// As describe() writes it behind a firmware's status: the names stand in the image once.
+void put_name(line& to, unsigned opcode) {
+  char text[100];
+  describe(status(layouts::command_status::internal_error, opcode), text, sizeof text);
+  const char* name = text;
+  for (const char* at = text; *at != '\0'; ++at)
+    if (at[0] == ' ' && at[1] == 'a' && at[2] == 't' && at[3] == ' ') name = at + 4;
+  to << name;
+}
+
 /// A transport error's place is an opcode in a sequence.
 void put_cause(line& to, status cause) {
   if (cause.who() != origin::transport || cause.where() == 0) {
     to << cause;
     return;
   }
-  to << cause.at(0) << " at " << layouts::name_of(static_cast<layouts::opcode>(cause.where()));
+  to << cause.at(0) << " at ";
+  put_name(to, cause.where());
 }
 
 const char* remedy_for(const sequence_failure& f, status cause, const device_info& i) {
@@ -83,17 +94,14 @@ void tell_registers(const port& in, const device& of, const registers& said) {
   for (unsigned i = 0; i < 4; ++i)
     bytes[0x18 + i] = static_cast<std::byte>(said.command_word >> (24 - 8 * i) & 0xff);
   const auto hcr = layouts::image<layouts::hcr>::from_bytes(bytes);
-  line("command")
-      .
-      operator<<(layouts::name_of(hcr.get<&layouts::hcr::opcode>()))
-      .
-      operator<<(hcr.get<&layouts::hcr::go>() ? ", GO set: the firmware has it" : ", GO clear")
-      .
-      operator<<(", status ")
-      .hex(static_cast<unsigned>(hcr.get<&layouts::hcr::status>()), 2)
-      .
-      operator<<(", word ")
-      .hex(said.command_word, 8);
+  {
+    line to("command");
+    put_name(to, static_cast<unsigned>(hcr.get<&layouts::hcr::opcode>()));
+    to << (hcr.get<&layouts::hcr::go>() ? ", GO set: the firmware has it" : ", GO clear")
+       << ", status ";
+    to.hex(static_cast<unsigned>(hcr.get<&layouts::hcr::status>()), 2) << ", word ";
+    to.hex(said.command_word, 8);
+  }
 
   const device_info i = of.info();
   if (i.error_buffer_words == 0) {

@@ -61,4 +61,14 @@ void step_times::end(status outcome) {
   else leave(at_, ended_);
 }
 
+bool tell_down(device& of) {
+  if (of.state() == device_state::closed || of.state() == device_state::down) return true;
+  operation end;
+  end.set_deadline(clock::after(machine::now(), tear_down_limit));
+  of.tear_down(end);
+  const status outcome = finish(end, of);
+  line("down") << outcome;
+  return outcome.ok();
+}
+
 }  // namespace freehca::bare

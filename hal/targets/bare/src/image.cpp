@@ -51,10 +51,10 @@ stack_use interrupt_stack() noexcept {
 }
 
 void tell_sizes() {
-  const auto code = static_cast<std::size_t>(freehca_bare_code_end - freehca_bare_image_begin);
-  const auto data = static_cast<std::size_t>(freehca_bare_data_end - freehca_bare_code_end);
-  line("image") << code << " bytes of code and constants, " << data
-                << " of variables, page tables and stacks, " << code + data << " together";
+  const auto loaded = static_cast<std::size_t>(freehca_bare_loaded_end - freehca_bare_image_begin);
+  const auto zeros = static_cast<std::size_t>(freehca_bare_data_end - freehca_bare_loaded_end);
+  line("image") << loaded << " bytes of code and data, " << zeros
+                << " of page tables, stacks and variables that begin as zeros";
   tell_stack("main", main_stack());
   tell_stack("interrupts", interrupt_stack());
 }

@@ -10,8 +10,8 @@
 
 extern "C" {
 extern std::byte freehca_bare_image_begin[];
-extern std::byte freehca_bare_code_end[];  ///< code and constants
-extern std::byte freehca_bare_data_end[];  ///< variables, page tables and stacks
+extern std::byte freehca_bare_loaded_end[];  ///< of what a loader brings
+extern std::byte freehca_bare_data_end[];    ///< of what begins as zeros
 extern std::byte freehca_bare_stack_low[];
 extern std::byte freehca_bare_stack_high[];
 extern std::byte freehca_bare_interrupt_stack_low[];
@@ -35,7 +35,7 @@ struct stack_use {
 stack_use main_stack() noexcept;
 stack_use interrupt_stack() noexcept;
 
-/// Code, variables and stacks in bytes, and how deep the stacks were.
+/// What the image takes of memory, but for the arena, and how deep the stacks were.
 void tell_sizes();
 
 /// Does the word stand on the command line?
