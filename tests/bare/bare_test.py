@@ -14,10 +14,7 @@ import unittest
 
 import cases
 import machines
-
-
-# Bytes of code and data that pingpong may have, without the arena and what begins as zeros.
-MOST_LOADED = {"x86_64": 96 * 1024}
+import x86_cases
 
 
 class Recorder(unittest.TextTestResult):
@@ -46,13 +43,12 @@ class Recorder(unittest.TextTestResult):
 def classes(architecture, qemu):
     """One for each machine; failures are tried on the first."""
     for number, (name, kind) in enumerate(machines.MACHINES[architecture].items()):
-        bases, members = [cases.Passing], {"kind": kind, "qemu": qemu}
+        bases = (cases.Passing,)
         if number == 0:
-            bases.append(cases.Failing)
-            if architecture in MOST_LOADED:
-                bases.append(cases.Small)
-                members["most_loaded"] = MOST_LOADED[architecture]
-        yield type(f"{architecture}_{name}", (*bases, unittest.TestCase), members)
+            bases = (cases.Passing, cases.Failing, *x86_cases.OF.get(architecture, ()))
+        yield type(
+            f"{architecture}_{name}", (*bases, unittest.TestCase), {"kind": kind, "qemu": qemu}
+        )
 
 
 def main():
