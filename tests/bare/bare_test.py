@@ -15,10 +15,10 @@ import unittest
 import cases
 import machines
 import tree_cases
+import x86_cases
 
-
-# Bytes of code and data that pingpong may have, without the arena and what begins as zeros.
-MOST_LOADED = {"x86_64": 96 * 1024}
+# What is tried on some architectures alone.
+OWN = {**x86_cases.OF, **tree_cases.OF}
 
 
 class Recorder(unittest.TextTestResult):
@@ -47,13 +47,12 @@ class Recorder(unittest.TextTestResult):
 def classes(architecture, qemu):
     """One for each machine; failures are tried on the first."""
     for number, (name, kind) in enumerate(machines.MACHINES[architecture].items()):
-        bases, members = [cases.Passing], {"kind": kind, "qemu": qemu}
+        bases = (cases.Passing,)
         if number == 0:
-            bases += [cases.Failing, *tree_cases.OF.get(architecture, ())]
-            if architecture in MOST_LOADED:
-                bases.append(cases.Small)
-                members["most_loaded"] = MOST_LOADED[architecture]
-        yield type(f"{architecture}_{name}", (*bases, unittest.TestCase), members)
+            bases = (cases.Passing, cases.Failing, *OWN.get(architecture, ()))
+        yield type(
+            f"{architecture}_{name}", (*bases, unittest.TestCase), {"kind": kind, "qemu": qemu}
+        )
 
 
 def main():

@@ -15,6 +15,7 @@ constexpr const char* memory_step = "taking memory for the adapter";
 constexpr std::uint64_t arena_alignment = 4096;
 // Behind the arena lies a page for messages that go astray.
 constexpr std::size_t spare_bytes = 4096;
+constexpr std::uint64_t narrow_bytes = std::uint64_t{4} << 20;
 
 port* opened = nullptr;
 
@@ -41,10 +42,12 @@ trouble port::open(std::size_t dma_bytes) {
 
   pci_host host;
   if (const trouble why = machine::find_pci(&host); !why.ok()) return why;
-  const bool no_window = asked_for("x-fault-window");
+  // For tests: there are no addresses to give, or too few.
+  const bool no_window = asked_for("x-fault-window"), narrow = asked_for("x-fault-narrow");
   if (no_window) host.memory = {};
+  if (narrow) host.memory.bytes = narrow_bytes;
   pci_tree tree(host);
-  const trouble place = tree.find_adapter(no_window || asked_for("assign"), &function_);
+  const trouble place = tree.find_adapter(no_window || narrow || asked_for("assign"), &function_);
   if (function_.space.is_there()) opened = this;
   if (!place.ok()) return place;
   if (const trouble why = map_bars(); !why.ok()) return why;
