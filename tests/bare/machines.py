@@ -38,7 +38,9 @@ MACHINES = {
         "virt_el2": Kind(
             "aarch64", "virt,virtualization=on", "-cpu", "cortex-a72", "-smp", "2", "-semihosting"
         ),
-        "virt_gicv3": Kind("aarch64", "virt,gic-version=3", "-cpu", "max", "-semihosting"),
+        "virt_gicv3": Kind(
+            "aarch64", "virt,virtualization=on,gic-version=3", "-cpu", "max", "-semihosting"
+        ),
     },
     "riscv64": {
         "virt": Kind("riscv64", "virt,aia=aplic-imsic", "-bios", "none", "-smp", "2"),

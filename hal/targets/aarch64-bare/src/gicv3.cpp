@@ -10,15 +10,18 @@ namespace freehca::bare {
 namespace {
 
 /// Distributor (12.9): affinity routing, group 1.
-constexpr std::size_t distributor_on = 0x000;
-constexpr std::uint32_t routing_and_group_1 = 0x12;
+constexpr std::size_t distributor_on = 0x000, distributor_type = 0x004, disable = 0x180;
+constexpr std::uint32_t routing_and_group_1 = 0x12, is_busy = 0x8000'0000;
+constexpr std::uint32_t type_words_bits = 0x1f;
 
-/// Redistributor (12.11), one for each processor, side by side.
+/// Redistributor (12.11), one for each processor, side by side. Its second frame has the
+/// processor's own interrupts.
 constexpr std::size_t redistributor_on = 0x000, redistributor_type = 0x008, waker = 0x014,
                       configuration = 0x070, pending = 0x078;
 constexpr std::uint64_t has_virtual_frames = 2, is_last = 0x10, takes_lpis = 1;
 constexpr std::uint64_t number_divisor = 0x100, number_bits = 0xffff;
 constexpr std::uint64_t affinity_divisor = std::uint64_t{1} << 32;
+constexpr std::size_t second_frame = std::size_t{64} << 10;
 constexpr std::size_t frames_bytes = std::size_t{128} << 10;
 constexpr std::uint32_t sleeps = 2, is_asleep = 4, lpis_on = 1;
 constexpr std::uint64_t interrupt_bits_less_1 = 13;  // LPIs up to 16383
@@ -56,6 +59,18 @@ bool find_redistributor(const device_tree::node& n) {
     address += step;
   }
   return false;
+}
+
+/// What firmware left switched on has nobody here who would quieten it. Routing changes while
+/// nothing is forwarded (12.9.4, GICD_CTLR).
+void start_distributor(std::byte* distributor) {
+  word(distributor + distributor_on) = 0;
+  for (unsigned i = 0; i < most_looks; ++i)
+    if ((word(distributor + distributor_on) & is_busy) == 0) break;
+  word(distributor + distributor_on) = routing_and_group_1;
+  const std::uint32_t words = (word(distributor + distributor_type) & type_words_bits) + 1;
+  for (std::uint32_t i = 1; i < words; ++i) word(distributor + disable + 4 * i) = ~std::uint32_t{0};
+  word(redistributor + second_frame + disable) = ~std::uint32_t{0};
 }
 
 bool wake() {
@@ -122,7 +137,7 @@ const controller* start_gicv3(const device_tree::tree& in, std::byte* tables) {
   constexpr std::size_t unit = its::table_bytes;
   if (tables == nullptr || distributor == nullptr || !find_redistributor(n) || !wake())
     return &without;
-  word(distributor + distributor_on) = word(distributor + distributor_on) | routing_and_group_1;
+  start_distributor(distributor);
   start_processor_interface();
   if (!give_tables(tables, tables + unit)) return &without;
   const std::uint64_t number =

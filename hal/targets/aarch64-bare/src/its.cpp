@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t control = 0x000, kind = 0x008, queue = 0x080, written = 0x088, read = 0x090,
                       first_table = 0x100, translater = 0x1'0040;
 constexpr unsigned tables_of_its = 8;
-constexpr std::uint32_t on = 1;
+constexpr std::uint32_t on = 1, is_quiet = 0x8000'0000;
 constexpr std::uint64_t valid = std::uint64_t{1} << 63;
 /// Of the queue's and of tables' registers: cached for reads and writes.
 constexpr std::uint64_t cached = std::uint64_t{7} << 59;
@@ -78,6 +78,9 @@ bool start(const device_tree::tree& in, std::byte* tables, std::uint64_t redistr
   registers = map_registers(n, 0, &registers_address);
   if (registers == nullptr) return false;
   word(registers + control) = word(registers + control) & ~on;
+  unsigned looks = 0;
+  while ((word(registers + control) & is_quiet) == 0)
+    if (++looks == most_looks) return false;
   for (unsigned i = 0; i < tables_of_its; ++i) {
     const std::size_t offset = first_table + 8 * i;
     const std::uint64_t what = double_word(registers + offset);
