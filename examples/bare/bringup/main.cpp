@@ -91,6 +91,7 @@ bool bring_up_and_test(port& in, device& d) {
       << " of it from reset to the end of waiting for ports";
   tell_device(d);
   if (asked_for("x-fault-access")) access_nothing();
+  if (asked_for("x-fault-instruction")) __builtin_trap();
   if (!test_commands(in, d)) return false;
   tell_registers(in, d, registers::now(in));
   return active_port(d) != 0;

@@ -41,7 +41,7 @@ struct exception_frame {
 constexpr unsigned exceptions = 32, first_message = 0x30, spurious = 0x4f, gates = 0x50;
 constexpr std::uint16_t code_selector = 8, task_selector = 24;
 constexpr std::uint16_t interrupt_gate_on_stack_1 = 0x8e01;
-constexpr std::size_t stub_bytes = 16;
+constexpr std::size_t entry_bytes = 8;
 
 constexpr std::uint32_t apic_base = 0x1b;
 constexpr std::uint64_t apic_on = 1u << 11, apic_in_x2_mode = 1u << 10;
@@ -127,9 +127,9 @@ void x86::start_interrupts() {
   freehca_x86_gdt[4] = base >> 32;
   __asm__ __volatile__("ltr %0" ::"r"(task_selector));
 
-  for (unsigned i = 0; i < exceptions; ++i) set_gate(i, freehca_x86_exceptions + i * stub_bytes);
+  for (unsigned i = 0; i < exceptions; ++i) set_gate(i, freehca_x86_exceptions + i * entry_bytes);
   for (unsigned i = 0; i < most_messages; ++i)
-    set_gate(first_message + i, freehca_x86_messages + i * stub_bytes);
+    set_gate(first_message + i, freehca_x86_messages + i * entry_bytes);
   set_gate(spurious, freehca_x86_spurious);
   const table_pointer to{sizeof interrupt_table - 1,
                          reinterpret_cast<std::uintptr_t>(interrupt_table)};

@@ -3,27 +3,29 @@
 //
 // Where exceptions and interrupts enter. All of them have the stack of interrupts (IST 1), so that
 // nothing below the stack pointer of what they interrupt is touched: that is compiled with a red
-// zone. Each entry has 16 bytes.
+// zone. Each entry has 8 bytes.
 
     .section .text
     // Exceptions that bring an error code (Intel SDM volume 3, table 6-1).
     .set with_error_code, 0x60227d00
 
-    .balign 16
+    .balign 8
     .global freehca_x86_exceptions
 freehca_x86_exceptions:
-    .set number, 0
     .rept 32
-    .balign 16
-    .ifeq (with_error_code >> number) & 1
-    pushq $0
-    .endif
-    pushq $number
-    jmp tell_exception
-    .set number, number + 1
+    call tell_exception
+    .balign 8
     .endr
 
 tell_exception:
+    popq %rdi                       // an address in the entry: tells which
+    subq $freehca_x86_exceptions, %rdi
+    shrq $3, %rdi
+    movl $with_error_code, %eax
+    btl %edi, %eax
+    jc 1f
+    pushq $0
+1:  pushq %rdi
     movq %rsp, %rdi
     movq %cr2, %rsi
     andq $-16, %rsp
@@ -31,15 +33,12 @@ tell_exception:
     call freehca_x86_exception
     ud2
 
-    .balign 16
+    .balign 8
     .global freehca_x86_messages
 freehca_x86_messages:
-    .set number, 0
     .rept 16
-    .balign 16
-    pushq $number
-    jmp take_message
-    .set number, number + 1
+    call take_message
+    .balign 8
     .endr
 
 take_message:
@@ -52,7 +51,9 @@ take_message:
     pushq %r9
     pushq %r10
     pushq %r11
-    movq 72(%rsp), %rdi
+    movq 72(%rsp), %rdi             // an address in the entry
+    subq $freehca_x86_messages, %rdi
+    shrq $3, %rdi
     // The processor aligned the stack and pushed 40 bytes; with these it is odd by 8.
     subq $520, %rsp
     fxsave64 (%rsp)
@@ -72,7 +73,6 @@ take_message:
     addq $8, %rsp
     iretq
 
-    .balign 16
     .global freehca_x86_spurious
 freehca_x86_spurious:
     iretq

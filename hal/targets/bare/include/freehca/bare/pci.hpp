@@ -16,10 +16,10 @@ namespace freehca::bare {
 /// A function's 4 KiB of configuration space.
 class pci_space {
  public:
-  static constexpr unsigned identity = 0x00, command = 0x04, revision = 0x08, header = 0x0c,
-                            first_bar = 0x10, buses = 0x18, memory_window = 0x20,
-                            prefetchable_window = 0x24, prefetchable_base_above = 0x28,
-                            prefetchable_limit_above = 0x2c, capabilities = 0x34;
+  static constexpr unsigned identity = 0x00, command = 0x04, header = 0x0c, first_bar = 0x10,
+                            buses = 0x18, memory_window = 0x20, prefetchable_window = 0x24,
+                            prefetchable_base_above = 0x28, prefetchable_limit_above = 0x2c,
+                            capabilities = 0x34;
   static constexpr std::uint32_t memory_decode = 1u << 1, bus_master = 1u << 2,
                                  no_interrupt_pin = 1u << 10;
 

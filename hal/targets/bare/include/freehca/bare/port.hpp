@@ -27,7 +27,6 @@ class port {
   const pci_function_place& function() const { return function_; }
   /// Registers (0), doorbells (2).
   const mmio_region& bar(unsigned i) const { return mapped_[i / 2]; }
-  std::size_t arena_bytes() const { return arena_.bytes; }
   std::size_t arena_bytes_used() const { return most_used_; }
   bool combines_writes() const { return operations_.combines_writes; }
   unsigned interrupts() const { return interrupts_; }
