@@ -16,9 +16,10 @@ PCI = "looking for the PCI host bridge"
 
 
 class Trees(cases.Cases):
-    """`host_bridge` is base and size of configuration space, as they stand in the tree."""
+    """host_bridge: base and size of configuration space, as they stand in the tree. blueflame: what
+    an image says of it."""
 
-    host_bridge = None
+    host_bridge = blueflame = None
 
     def own_tree(self):
         """The machine's."""
@@ -61,6 +62,10 @@ class Trees(cases.Cases):
         self.said("^bringup: failed$")
         self.assertEqual(run.status, 1)
 
+    def test_blueflame_is_used_where_writes_combine(self):
+        self.boot_and_pass("bringup")
+        self.said(f"^PCI +15b3:1007, {self.blueflame}$")
+
     def test_no_words_are_lost(self):
         """More than there is room for is cut off, and does no harm."""
         self.boot_and_pass("bringup", words="a " * 400)
@@ -68,6 +73,7 @@ class Trees(cases.Cases):
 
 class Aarch64(Trees):
     host_bridge = bytes.fromhex("00000040 10000000 00000000 10000000")
+    blueflame = "BlueFlame is write-combining"
 
     def test_a_host_bridge_that_is_not_coherent(self):
         tree = self.changed_tree(b"\0dma-coherent\0", b"\0dma-unspoken\0")
@@ -117,6 +123,7 @@ class Aarch64(Trees):
 
 class Riscv64(Trees):
     host_bridge = bytes.fromhex("00000000 30000000 00000000 10000000")
+    blueflame = "no BlueFlame"
 
     def test_a_tree_without_memory_for_the_image(self):
         """Where QEMU adds none of its own to a tree that it is given."""
