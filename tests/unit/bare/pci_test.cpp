@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The tree of buses, on configuration space that is plain memory: whatever is written to a BAR stays
-// there, so that each seems to have 16 bytes.
+// The tree of buses, on configuration space that is plain memory: whatever is written to a BAR
+// stays there, so that each seems to have 16 bytes.
 #include <cstring>
 #include <string>
 #include <vector>
