@@ -74,7 +74,9 @@ class Passing(Cases):
             "^port 1 +InfiniBand, Active", "^port 2 +InfiniBand, Active", "^context +memory qpc"
         )
         self.said("completion by interrupt$")
-        self.said("100 commands by events in [0-9.]+ s, 100 interrupts")
+        interrupts = int(self.said(r"100 commands by events in [0-9.]+ s, (\d+) interr").group(1))
+        # An answer may be seen before its interrupt comes, which the next answer's is then as well.
+        self.assertTrue(50 <= interrupts <= 100)
         self.said("error buffer: no internal error", "^down +ok$")
 
     def test_bringup_behind_a_root_port(self):
