@@ -95,7 +95,7 @@ bool pci_tree::look_at(unsigned bus, unsigned device, unsigned function, pci_fun
   const pci_space here = at(bus, device, function);
   const std::uint32_t identity = here.read(pci_space::identity);
   if ((identity & 0xffff) == 0xffff || (identity & 0xffff) == 0) return false;
-  if (here.is_bridge()) return look_behind(here, to);
+  if (here.is_bridge()) return look_behind(here, bus, to);
   if ((here.read(pci_space::command) & pci_space::memory_decode) != 0 &&
       (here.read(pci_space::first_bar) & ~0xfu) != 0)
     firmware_assigns_ = true;
@@ -111,7 +111,7 @@ bool pci_tree::look_at(unsigned bus, unsigned device, unsigned function, pci_fun
 }
 
 /// A bridge that has no number yet passes all of them on while what is behind it is looked at.
-bool pci_tree::look_behind(const pci_space& bridge, pci_function_place& to) {
+bool pci_tree::look_behind(const pci_space& bridge, unsigned bus, pci_function_place& to) {
   if (to.depth == to.deepest) return false;
   const std::uint32_t before = bridge.read(pci_space::buses);
   unsigned secondary = before >> 8 & 0xff;
@@ -122,7 +122,8 @@ bool pci_tree::look_behind(const pci_space& bridge, pci_function_place& to) {
     secondary = ++last_bus_;
     bridge.write(pci_space::buses, (before & 0xff00'0000) | 0xff'0000 | secondary << 8);
   }
-  if (secondary < host_.first_bus || secondary >= end) return false;
+  // Numbers rise on the way down; what does not keep to that leads in a circle.
+  if (secondary <= bus || secondary >= end) return false;
   if (numbered && (before >> 16 & 0xff) > last_bus_) last_bus_ = before >> 16 & 0xff;
   to.bridges[to.depth++] = bridge;
   const bool found = search(secondary, to);

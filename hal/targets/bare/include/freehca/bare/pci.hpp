@@ -86,7 +86,7 @@ class pci_tree {
   pci_space at(unsigned bus, unsigned device, unsigned function) const;
   bool search(unsigned bus, pci_function_place& to);
   bool look_at(unsigned bus, unsigned device, unsigned function, pci_function_place& to);
-  bool look_behind(const pci_space& bridge, pci_function_place& to);
+  bool look_behind(const pci_space& bridge, unsigned bus, pci_function_place& to);
   trouble assign(pci_function_place& to) const;
 
   pci_host host_;
