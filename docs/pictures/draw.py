@@ -66,7 +66,7 @@ ROOMS = {
         [
             *("examples/write_once", "examples/counting", "examples/many_tasks"),
             *("examples/event_loop", "examples/raw_command", "examples/two_hosts"),
-            "examples/many_threads",
+            *("examples/many_threads", "examples/bare"),
         ],
         *("small examples", 0, 1),
     ),

@@ -48,7 +48,12 @@ void device::steps::find_error_buffer(device& d, unsigned bar, std::uint64_t at,
                                       std::uint64_t words) {
   const mmio_region in = bar == 0 ? d.bar0_ : bar == 2 ? d.bar2_ : mmio_region();
   d.info_.internal_errors_show = d.health_.find_buffer(in, at, words);
-  if (d.info_.internal_errors_show) return;
+  if (d.info_.internal_errors_show) {
+    d.info_.error_buffer_bar = static_cast<std::uint8_t>(bar);
+    d.info_.error_buffer = static_cast<std::uint32_t>(at);
+    d.info_.error_buffer_words = static_cast<std::uint32_t>(words);
+    return;
+  }
   char line[200];
   text_writer text(line);
   text << "QUERY_FW puts the error buffer, ";

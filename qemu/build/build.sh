@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# build.sh [--sanitized ARCHIVE BINARY]: QEMU with the mlx4 device, from Debian's source package.
-# The last line it prints is the path of the binary. With --sanitized, makes BINARY too: glue and
-# model (ARCHIVE) with sanitizers.
+# build.sh [x86_64|aarch64|riscv64] [--sanitized ARCHIVE BINARY]: QEMU with the mlx4 device, from
+# Debian's source package. The last line it prints is the path of the binary. With --sanitized,
+# makes BINARY too: glue and model (ARCHIVE) with sanitizers (x86_64 alone).
 #
 # In the cache: qemu/tree-KEY is one source tree, configured and compiled, that is reused: a change
 # of the model costs a relink. qemu/bin-KEY holds one finished binary for one content of model and
-# glue; it appears whole.
+# glue; it appears whole. What emulates other processors lies in foreign-tree-KEY and
+# foreign-bin-KEY, with a lock of its own: nobody who wants x86_64 waits for it.
 set -euo pipefail
 here=$FREEHCA_ROOT/qemu/build
 # shellcheck source=dev.d/console.sh
@@ -16,64 +17,75 @@ here=$FREEHCA_ROOT/qemu/build
 . "$FREEHCA_ROOT/dev.d/cache.sh"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
+case ${1:-} in
+  '' | --sanitized) export QEMU_ARCHITECTURE=x86_64 ;;
+  *)
+    export QEMU_ARCHITECTURE=$1
+    shift
+    ;;
+esac
 # shellcheck source=qemu/build/config.sh
 . "$here/config.sh"
+name=QEMU
+[[ $QEMU_ARCHITECTURE == x86_64 ]] || name="QEMU $QEMU_ARCHITECTURE"
 
 sanitized=()
 if [[ ${1:-} == --sanitized ]]; then
-  [[ $# -eq 3 ]] || die "qemu: --sanitized ARCHIVE BINARY"
+  [[ $# -eq 3 && $QEMU_ARCHITECTURE == x86_64 ]] || die "qemu: --sanitized ARCHIVE BINARY"
   sanitized=("$2" "$3")
+elif [[ $# -gt 0 ]]; then
+  die "qemu: [x86_64|aarch64|riscv64], and not: $*"
 fi
 need build qemu
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/qemu"
-cache_lock qemu
+cache_lock "${QEMU_FOLDERS}qemu"
 
 # 1. The model's archive, where the checkout has a device.
 archive=()
 if [[ -e $FREEHCA_ROOT/qemu/qom/meson.build ]]; then
-  step "QEMU: the model's archive" "$here/archive.sh"
-  archive=("$(tail -n 1 "$FREEHCA_LOGS/QEMU-the-model-s-archive.log")")
+  step "$name: the model's archive" "$here/archive.sh"
+  archive=("$(tail -n 1 "$FREEHCA_LOGS/${name// /-}-the-model-s-archive.log")")
   [[ -f ${archive[0]} ]] || die "the build of freehca_model left no archive"
 fi
 
 # 2. A tree: one that is there, else Debian's source, else the source that the user names.
 user_source=${FREEHCA_QEMU_SOURCE:-}
-tree_of() { printf '%s/qemu/tree-%s' "$FREEHCA_CACHE" "$(qemu_tree_key "$1")"; }
+tree_of() { printf '%s/qemu/%stree-%s' "$FREEHCA_CACHE" "$QEMU_FOLDERS" "$(qemu_tree_key "$1")"; }
 tree=$(tree_of "debian $release")
 if [[ ! -e $tree/source ]]; then
   mkdir -p "$tree"
-  if ! step "QEMU: source package of Debian $release" "$here/source.sh" debian "$release" "$tree/source"; then
+  if ! step "$name: source package of Debian $release" "$here/source.sh" debian "$release" "$tree/source"; then
     [[ -n $user_source ]] ||
       die "no QEMU source from the archive (above: which, and why); FREEHCA_QEMU_SOURCE may name a tree or tarball"
     user_id=$(stat -Lc '%n %s %Y' "$user_source" 2>/dev/null || true)
     tree=$(tree_of "user $user_id")
     mkdir -p "$tree"
     if [[ ! -e $tree/source ]]; then
-      step "QEMU: source from FREEHCA_QEMU_SOURCE" "$here/source.sh" user "$user_source" "$tree/source" ||
+      step "$name: source from FREEHCA_QEMU_SOURCE" "$here/source.sh" user "$user_source" "$tree/source" ||
         die "no QEMU source: neither from the archive nor from FREEHCA_QEMU_SOURCE"
     fi
   fi
 fi
 
 # 3. The binary, unless this very one was built before. The key is taken from the copies in the
-#    tree, which are
-# what is compiled: the checkout may change meanwhile.
+#    tree, which are what is compiled: the checkout may change meanwhile.
 "$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "${archive[@]}"
 device=$(files_key "$tree/source/hw/freehca")
 key=$(printf '%s\n' "$tree" "$device" | key_of)
-binary=$FREEHCA_CACHE/qemu/bin-$key/qemu-system-x86_64
+binary=$FREEHCA_CACHE/qemu/${QEMU_FOLDERS}bin-$key/$QEMU_BINARY
 if [[ ! -x $binary ]]; then
-  step "QEMU: build ($(cat "$tree/source/freehca-source"))" "$here/tree.sh" "$tree" qemu-system-x86_64 ||
+  step "$name: build ($(cat "$tree/source/freehca-source"))" "$here/tree.sh" "$tree" "$QEMU_BINARY" ||
     die "QEMU does not build"
-  scratch=$FREEHCA_CACHE/qemu/scratch-$key
-  rm -rf "$scratch" "${binary%/*}"
-  mkdir -p "$scratch"
-  cp "$tree/build/qemu-system-x86_64" "$scratch/"
-  mv "$scratch" "${binary%/*}"
+  scratch=$FREEHCA_CACHE/qemu/scratch-$QEMU_ARCHITECTURE-$key
+  rm -rf "$scratch"
+  mkdir -p "$scratch" "${binary%/*}"
+  cp "$tree/build/$QEMU_BINARY" "$scratch/"
+  mv "$scratch/$QEMU_BINARY" "$binary"
+  rmdir "$scratch"
   touch "$tree"
-  prune_old 8 "$FREEHCA_CACHE"/qemu/bin-*
-  prune_old 2 "$FREEHCA_CACHE"/qemu/tree-*
+  prune_old 8 "$FREEHCA_CACHE/qemu/${QEMU_FOLDERS}"bin-*
+  prune_old 2 "$FREEHCA_CACHE/qemu/${QEMU_FOLDERS}"tree-*
 fi
 touch "${binary%/*}"
 if [[ ${#sanitized[@]} -gt 0 ]]; then
@@ -82,5 +94,5 @@ if [[ ${#sanitized[@]} -gt 0 ]]; then
   step "QEMU: with sanitizers" "$here/sanitized.py" "$tree" "${sanitized[@]}" || die "QEMU does not build with sanitizers"
 fi
 [[ ${#archive[@]} -gt 0 ]] || device="none in this checkout (stock QEMU)"
-say "QEMU: $(cat "$tree/source/freehca-source"), device: $device"
+say "$name: $(cat "$tree/source/freehca-source"), device: $device"
 printf '%s\n' "$binary"

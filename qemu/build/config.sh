@@ -7,13 +7,33 @@
 # about Python).
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
-# One target, TCG (and KVM for those who have it), no user interface, none of the optional
-# libraries.
-QEMU_CONFIGURE=(
-  --target-list=x86_64-softmmu --without-default-features --enable-tcg --enable-kvm --enable-fdt=system
-  --disable-docs --disable-tools --disable-guest-agent --disable-install-blobs --disable-debug-info
-  --disable-werror
-)
+# qemu_choose ARCHITECTURE: what a QEMU for guests of that processor is, or status 1 where there is
+# none. One tree has the common x86_64 alone, so that whoever wants no other pays for no other. The
+# other two share a second tree: what QEMU compiles once for all targets is most of it.
+# shellcheck disable=SC2034 # the other two are for who sources this
+qemu_choose() {
+  local targets accelerators
+  case $1 in
+    x86_64) targets=x86_64-softmmu accelerators=(--enable-tcg --enable-kvm) QEMU_FOLDERS='' ;;
+    aarch64 | riscv64)
+      targets=aarch64-softmmu,riscv64-softmmu accelerators=(--enable-tcg) QEMU_FOLDERS=foreign-
+      ;;
+    *) return 1 ;;
+  esac
+  QEMU_BINARY=qemu-system-$1
+  # TCG (and KVM for those who have it), no user interface, none of the optional libraries.
+  QEMU_CONFIGURE=(
+    "--target-list=$targets" --without-default-features "${accelerators[@]}" --enable-fdt=system
+    --disable-docs --disable-tools --disable-guest-agent --disable-install-blobs --disable-debug-info
+    --disable-werror
+  )
+}
+# tree.sh runs as a program of its own: who calls it says by this variable which tree it is.
+export QEMU_ARCHITECTURE=${QEMU_ARCHITECTURE:-x86_64}
+if ! qemu_choose "$QEMU_ARCHITECTURE"; then
+  echo "qemu: no QEMU for '$QEMU_ARCHITECTURE'; there are: x86_64 aarch64 riscv64" >&2
+  exit 2
+fi
 
 # qemu_tree_key SOURCE_ID: what a configured and compiled tree depends on, but for our device.
 qemu_tree_key() {

@@ -13,9 +13,9 @@ here=$FREEHCA_ROOT/tests/run
 # shellcheck source=tests/run/results.sh
 . "$here/results.sh"
 
-known="unit model layering lint host cross fuzz trixie qom guest long"
+known="unit model layering lint host cross fuzz trixie qom bare guest long"
 tiers=("$@")
-[[ ${#tiers[@]} -gt 0 ]] || tiers=(lint host cross fuzz trixie qom guest)
+[[ ${#tiers[@]} -gt 0 ]] || tiers=(lint host cross fuzz trixie qom bare guest)
 for tier in "${tiers[@]}"; do
   [[ " $known " == *" $tier "* ]] || { say "test: no tier '$tier'; there are: $known"; exit 2; }
 done
@@ -66,6 +66,9 @@ for tier in "${tiers[@]}"; do
       ;;
     qom)
       stage "qom" "$here/qom.sh"
+      ;;
+    bare)
+      stage "bare" "$here/bare.sh"
       ;;
     guest | long)
       stage "guest preparation" "$here/prepare_guest.sh"

@@ -275,6 +275,7 @@ TEST_F(lying_device, an_error_buffer_that_cannot_be_read_is_told_at_bring_up) {
     change_query_fw(place);
     EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
     EXPECT_FALSE(rig.adapter.info().internal_errors_show);
+    EXPECT_EQ(rig.adapter.info().error_buffer_words, 0u);
     EXPECT_TRUE(was_logged("error buffer"));
     rig.run_for(clock::milliseconds(1));
     EXPECT_GT(rig.adapter.next_deadline(), rig.machine.time()) << "a host that may not sleep";
@@ -296,6 +297,9 @@ TEST_F(lying_device, the_error_buffer_is_found_in_either_bar) {
     });
     EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
     EXPECT_TRUE(rig.adapter.info().internal_errors_show);
+    EXPECT_EQ(rig.adapter.info().error_buffer_bar, 2 * bar);
+    EXPECT_EQ(rig.adapter.info().error_buffer, at);
+    EXPECT_NE(rig.adapter.info().error_buffer_words, 0u);
     bool broken = false;
     rig.machine.alter_register_read = [&broken, bar](unsigned in, std::size_t offset,
                                                      std::uint32_t value) {

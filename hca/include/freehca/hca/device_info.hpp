@@ -31,6 +31,9 @@ struct device_info {
   /// The error buffer that QUERY_FW names can be read; else an internal error of the device shows
   /// only in commands that get no answer.
   bool internal_errors_show = false;
+  /// That buffer: BAR, offset and words; no words: it is not known, or cannot be read.
+  std::uint8_t error_buffer_bar = 0;
+  std::uint32_t error_buffer = 0, error_buffer_words = 0;
   std::uint64_t resets = 0;
 
   /// Host memory lent to the device, in bytes.

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# bare.sh [ARCHITECTURE] [IMAGE] [OPTIONS] [-- QEMU ARGUMENTS]: builds an image that runs without an
+# operating system, and boots it in QEMU with the modelled adapter. Options: tests/bare/boot.py.
+set -euo pipefail
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+
+architecture=x86_64 image=bringup build_only=no
+case ${1:-} in
+  -h | --help) sed -n 's/^# //p' "$0" | sed 1,2d; exit 0 ;;
+  '' | -*) ;;
+  *) architecture=$1; shift ;;
+esac
+case ${1:-} in
+  '' | -*) ;;
+  *) image=$1; shift ;;
+esac
+if [[ ${1:-} == --build-only ]]; then build_only=yes; shift; fi
+target=$FREEHCA_ROOT/hal/targets/$architecture-bare
+[[ -d $target ]] || { printf "bare: no architecture '%s'; there are:" "$architecture" >&2
+  for known in "$FREEHCA_ROOT"/hal/targets/*-bare; do printf ' %s' "$(basename "$known" -bare)" >&2; done
+  echo >&2; exit 2; }
+[[ -f $FREEHCA_ROOT/examples/bare/$image/main.cpp ]] || { printf "bare: no image '%s'; there are:" "$image" >&2
+  for known in "$FREEHCA_ROOT"/examples/bare/*/main.cpp; do printf ' %s' "$(basename "$(dirname "$known")")" >&2; done
+  echo >&2; exit 2; }
+
+need script build
+[[ $architecture == x86_64 ]] || need cross
+preset=bare-$architecture
+(cd "$FREEHCA_ROOT" && step "$preset: configure" cmake --preset "$preset") || die "CMake fails"
+(cd "$FREEHCA_ROOT" && step "$preset: build" nice cmake --build --preset "$preset") || die "the images do not build"
+[[ $build_only == no ]] || exit 0
+qemu=$("$FREEHCA_ROOT/dev" qemu "$architecture")
+exec "$FREEHCA_ROOT/tests/bare/boot.py" "$qemu" "$architecture" "$image" "$@"

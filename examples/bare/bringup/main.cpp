@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Brings the adapter up, tells what it is and how long each step took, tests it, and takes it down.
+#include <new>
+
+#include <freehca/bare/console.hpp>
+#include <freehca/bare/image.hpp>
+#include <freehca/firmware_cmds/nop.hpp>
+
+#include "bring_up.hpp"
+
+namespace freehca::bare {
+
+const char image_name[] = "bringup";
+
+namespace {
+
+constexpr unsigned nops = 100;
+
+constexpr budget size_of_device() {
+  budget b;
+  b.queue_bytes = std::size_t{1} << 20;
+  b.log_mtts = 14;
+  return b;
+}
+constexpr budget size = size_of_device();
+
+// Made in place: an image has no constructors before its main function, and no end.
+alignas(port) std::byte port_room[sizeof(port)];
+alignas(device) std::byte device_room[sizeof(device)];
+alignas(16) std::byte storage[device::storage_bytes(size)];
+
+/// For a test: where no memory and no device is.
+void access_nothing() {
+  constexpr std::uintptr_t nowhere = 0x7fff'ffff'f000;
+  *reinterpret_cast<volatile char*>(nowhere) = 0;
+}
+
+/// Commands that do nothing, one after the other: do answers come, and interrupts with them?
+bool test_commands(const port& in, device& d) {
+  const unsigned before = in.interrupts();
+  const std::uint64_t began = machine::now();
+  for (unsigned i = 0; i < nops; ++i) {
+    firmware_command<commands::nop> nop;
+    d.commands().submit(nop);
+    if (const status s = finish(nop, d); !s.ok()) {
+      line("FAILED") << "at the self-test: NOP " << i << ": " << s;
+      tell_registers(in, d, registers::now(in));
+      line("remedy")
+          << "the adapter died while it was tested: look at the error buffer, then switch "
+             "the power off and on";
+      return false;
+    }
+  }
+  line("self-test")
+          .
+          operator<<(nops)
+          .
+          operator<<(" commands by events in ")
+          .seconds(machine::now() - began)
+      << ", " << in.interrupts() - before << " interrupts";
+  return true;
+}
+
+bool bring_up_and_test(port& in, device& d) {
+  device_setup setup;
+  setup.platform = in.platform();
+  setup.budget = size;
+  setup.storage = storage;
+  setup.storage_bytes = sizeof storage;
+  setup.take_over = asked_for("take_over");
+  if (const status s = d.open(setup); !s.ok()) {
+    tell({"opening the device", "the driver does not take the port", "see its status", s});
+    return false;
+  }
+  step_times times(in, d);
+  operation up;
+  up.set_deadline(clock::after(machine::now(), bring_up_limit));
+  d.bring_up(up);
+  const status outcome = finish(up, d);
+  times.end(outcome);
+  if (!outcome.ok()) return false;
+  line("up")
+          .
+          operator<<("in ")
+          .seconds(times.since_begin())
+          .
+          operator<<(", ")
+          .seconds(times.since_reset())
+      << " of it from reset to the end of waiting for ports";
+  tell_device(d);
+  if (asked_for("x-fault-access")) access_nothing();
+  if (asked_for("x-fault-instruction")) __builtin_trap();
+  if (!test_commands(in, d)) return false;
+  tell_registers(in, d, registers::now(in));
+  return active_port(d) != 0;
+}
+
+}  // namespace
+
+bool run_image() {
+  port& in = *new (port_room) port;
+  device& d = *new (device_room) device;
+  if (const trouble why = in.open(device::dma_bytes(size)); !why.ok()) {
+    tell(why);
+    port::quieten_all();
+    return false;
+  }
+  tell_place(in);
+  const bool passed = bring_up_and_test(in, d);
+  const bool down = tell_down(d);
+  line("arena") << in.arena_bytes_used() << " bytes were used";
+  d.close();
+  return in.quieten() && passed && down;
+}
+
+}  // namespace freehca::bare

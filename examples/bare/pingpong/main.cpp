@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Sends messages to and fro between two queue pairs of one adapter, by a reliable connection and by
+// datagrams, and verifies each byte.
+#include <new>
+
+#include <freehca/bare/console.hpp>
+#include <freehca/bare/image.hpp>
+
+#include "bring_up.hpp"
+#include "rally.hpp"
+
+namespace freehca::bare {
+
+const char image_name[] = "pingpong";
+
+namespace {
+
+constexpr budget size_of_device() {
+  budget b;
+  b.log_srqs = 7;
+  b.log_mpts = 9;
+  b.log_mtts = 12;
+  b.log_mcgs = 4;
+  b.log_mcg_entry_bytes = 6;
+  b.log_asynchronous_eq_entries = 6;
+  b.log_completion_eq_entries = 6;
+  b.command_slots = 4;
+  b.context_bytes = std::size_t{1} << 20;
+  b.queue_bytes = std::size_t{1} << 20;
+  b.doorbell_bytes = 4096;
+  return b;
+}
+constexpr budget size = size_of_device();
+
+// Made in place: an image has no constructors before its main function, and no end.
+struct driver {
+  port in;
+  device hca;
+  verbs objects;
+};
+alignas(driver) std::byte room[sizeof(driver)];
+alignas(16) std::byte device_storage[device::storage_bytes(size)];
+alignas(16) std::byte verbs_storage[verbs::storage_bytes(size, rally::objects)];
+
+bool bring_up(driver& d) {
+  device_setup setup;
+  setup.platform = d.in.platform();
+  setup.budget = size;
+  setup.storage = device_storage;
+  setup.storage_bytes = sizeof device_storage;
+  setup.take_over = asked_for("take_over");
+  if (const status s = d.hca.open(setup); !s.ok()) {
+    tell({"opening the device", "the driver does not take the port", "see its status", s});
+    return false;
+  }
+  step_times times(d.in, d.hca);
+  operation up;
+  up.set_deadline(clock::after(machine::now(), bring_up_limit));
+  d.hca.bring_up(up);
+  const status outcome = finish(up, d.hca);
+  times.end(outcome);
+  if (!outcome.ok()) return false;
+  line("up")
+          .
+          operator<<("in ")
+          .seconds(times.since_begin())
+          .
+          operator<<(", Active ")
+          .seconds(times.since_reset())
+      << " after the reset began";
+  return true;
+}
+
+bool play(driver& d) {
+  const unsigned number = active_port(d.hca);
+  if (number == 0) return false;
+  if (const status s =
+          d.objects.open(d.hca, size, rally::objects, verbs_storage, sizeof verbs_storage);
+      !s.ok()) {
+    tell({"opening the verbs", "there is no room for the objects", "see its status", s});
+    return false;
+  }
+  rally r(d.hca, d.objects, number);
+  if (const status s = r.play(); !s.ok()) {
+    tell({r.doing(), r.wrong() != nullptr ? r.wrong() : "it ended early",
+          "look at the port and the registers; boot the image bringup", s});
+    tell_registers(d.in, d.hca, registers::now(d.in));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool run_image() {
+  driver& d = *new (room) driver;
+  if (const trouble why = d.in.open(device::dma_bytes(size)); !why.ok()) {
+    tell(why);
+    port::quieten_all();
+    return false;
+  }
+  tell_place(d.in);
+  const bool passed = bring_up(d) && play(d);
+  const bool down = tell_down(d.hca);
+  // What was left in use ended with the reset.
+  if (d.objects.is_open()) static_cast<void>(d.objects.close());
+  line("arena") << d.in.arena_bytes_used() << " bytes were used";
+  line("books") << sizeof device_storage + sizeof verbs_storage
+                << " bytes of the variables are what the driver keeps of objects and lent memory";
+  d.hca.close();
+  return d.in.quieten() && passed && down;
+}
+
+}  // namespace freehca::bare

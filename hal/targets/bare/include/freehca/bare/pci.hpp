@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// PCI Express as far as an image needs it: the adapter is found by ECAM, and given bus numbers and
+// addresses where no firmware did that. PCI Express Base Specification 3.0, chapter 7; PCI-to-PCI
+// Bridge Architecture 1.2, chapter 3.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/bare/machine.hpp>
+
+namespace freehca::bare {
+
+/// A function's 4 KiB of configuration space.
+class pci_space {
+ public:
+  static constexpr unsigned identity = 0x00, command = 0x04, header = 0x0c, first_bar = 0x10,
+                            buses = 0x18, memory_window = 0x20, prefetchable_window = 0x24,
+                            prefetchable_base_above = 0x28, prefetchable_limit_above = 0x2c,
+                            capabilities = 0x34;
+  static constexpr std::uint32_t memory_decode = 1u << 1, bus_master = 1u << 2,
+                                 no_interrupt_pin = 1u << 10;
+
+  pci_space() = default;
+  explicit pci_space(std::byte* at) : at_(at) {}
+  bool is_there() const { return at_ != nullptr; }
+
+  /// 4 bytes, at a multiple of 4.
+  std::uint32_t read(unsigned offset) const {
+    return *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(at_ + offset));
+  }
+  void write(unsigned offset, std::uint32_t value) const {
+    *static_cast<volatile std::uint32_t*>(static_cast<void*>(at_ + offset)) = value;
+  }
+  /// Switches bits of the command register; leaves the status register, beside it, as it is.
+  void set_command(std::uint32_t bits, bool to) const {
+    const std::uint32_t before = read(command) & 0xffff;
+    write(command, to ? before | bits : before & ~bits);
+  }
+  bool is_bridge() const { return (read(header) >> 16 & 0x7f) == 1; }
+  bool has_more_functions() const { return (read(header) >> 23 & 1) != 0; }
+  /// Offset of a capability; 0: it has none such.
+  unsigned capability(unsigned identifier) const;
+
+ private:
+  std::byte* at_ = nullptr;
+};
+
+/// One of a function's BARs.
+struct pci_bar {
+  std::uint64_t address = 0;  ///< 0: nobody has given it one
+  std::uint64_t bytes = 0;    ///< 0: there is no memory behind it
+  bool wide = false;          ///< 64 bits: it takes the next one's place too
+};
+
+/// A function and how one comes to it.
+struct pci_function_place {
+  static constexpr unsigned deepest = 8;  ///< bridges above it
+  static constexpr unsigned most_bars = 6;
+
+  pci_space space;
+  unsigned bus = 0, device = 0, function = 0;
+  pci_space bridges[deepest];
+  unsigned depth = 0;
+  pci_bar bars[most_bars];
+  bool assigned_here = false;  ///< the addresses are this program's, not firmware's
+
+  unsigned requester() const { return bus << 8 | device << 3 | function; }
+};
+
+/// The tree below a host bridge.
+class pci_tree {
+ public:
+  explicit pci_tree(const pci_host& host) : host_(host), last_bus_(host.first_bus) {}
+
+  /// Looks for the first mlx4-class adapter, gives bus numbers to bridges on the way that have
+  /// none, and addresses to its BARs where no firmware has given out any (or `anew`: whatever
+  /// firmware did). Memory decoding is on afterwards, all along the way, and bus mastering on in
+  /// the bridges, off in the adapter.
+  trouble find_adapter(bool anew, pci_function_place* to);
+
+ private:
+  unsigned buses() const { return static_cast<unsigned>(host_.ecam.bytes >> 20); }
+  pci_space at(unsigned bus, unsigned device, unsigned function) const;
+  bool search(unsigned bus, pci_function_place& to);
+  bool look_at(unsigned bus, unsigned device, unsigned function, pci_function_place& to);
+  bool look_behind(const pci_space& bridge, unsigned bus, pci_function_place& to);
+  trouble assign(pci_function_place& to) const;
+
+  pci_host host_;
+  unsigned last_bus_;              // the highest number that is given away
+  std::uint32_t stranger_ = 0;     // identity of another adapter of the same maker; 0: none was met
+  bool firmware_assigns_ = false;  // something is decoded already
+  std::byte* mapped_ = nullptr;
+};
+
+/// Reads a function's `count` BARs; memory decoding is off meanwhile.
+void read_bars(const pci_space& of, pci_bar* bars, unsigned count);
+
+}  // namespace freehca::bare

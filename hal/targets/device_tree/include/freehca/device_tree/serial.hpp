@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <freehca/device_tree/tree.hpp>
+
+namespace freehca::device_tree {
+
+/// The serial line that the firmware writes to, as the firmware has set it up: nothing is
+/// configured here. One that was never found swallows what it is given.
+class serial_line {
+ public:
+  /// Where the tree names no console, the first line of a kind that is known.
+  /// driver_error::no_resource: there is none; ::unsupported: the console is neither a PL011 nor a
+  /// 16550.
+  status find(const tree& in);
+
+  /// Where there is no tree to find it in. `compatible` is one of those that find() knows.
+  void assume(const char* compatible, const window& registers);
+
+  /// Where its registers are, to be mapped; and where they were mapped.
+  const window& registers() const { return registers_; }
+  void mapped(std::byte* at) { at_ = at; }
+
+  /// Waits for room, but not for ever.
+  void put(char c) const;
+
+ private:
+  /// What registers a line has: offsets in bytes, and bits of the one that tells of room.
+  struct shape {
+    const char* compatible;
+    std::size_t data, room;
+    std::uint32_t room_bits;
+    bool room_when_set;
+  };
+  static const shape shapes[];
+
+  std::uint32_t read(std::size_t offset) const;
+  void write(std::size_t offset, std::uint32_t value) const;
+
+  window registers_;
+  std::byte* at_ = nullptr;
+  const shape* shape_ = nullptr;
+  unsigned bytes_ = 1;    // of an access
+  std::size_t step_ = 1;  // from one register of a 16550 to the next
+};
+
+}  // namespace freehca::device_tree

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/device_tree/serial.hpp>
+
+namespace freehca::device_tree {
+
+// PL011: Arm DDI 0183, 3.3.1 UARTDR, 3.3.3 UARTFR (TXFF, bit 5). 16550: TI PC16550D, 8.0, THR and
+// LSR (THRE, bit 5); the offsets count registers, which "reg-shift" sets apart (Linux
+// Documentation/devicetree/bindings/serial/8250.yaml).
+const serial_line::shape serial_line::shapes[] = {
+    {"arm,pl011", 0x00, 0x18, 0x20, false},
+    {"ns16550a", 0, 5, 0x20, true},
+    {"ns16550", 0, 5, 0x20, true},
+    {"snps,dw-apb-uart", 0, 5, 0x20, true},
+};
+
+namespace {
+
+constexpr unsigned most_looks = 1'000'000;  // at a line that is stopped: some tenths of a second
+
+}
+
+status serial_line::find(const tree& in) {
+  node n;
+  status s = in.find_console(n);
+  for (const shape& known : shapes)
+    if (s.is(driver_error::no_resource)) s = in.find_compatible(known.compatible, n);
+  FREEHCA_TRY(s);
+  for (const shape& known : shapes) {
+    if (!n.is_compatible(known.compatible)) continue;
+    FREEHCA_TRY(n.reg(0, registers_));
+    const bool is_pl011 = &known == shapes;
+    bytes_ = is_pl011 ? 4 : n.cell("reg-io-width", 1);
+    step_ = is_pl011 ? 1 : std::size_t{1} << (n.cell("reg-shift", 0) % 8);
+    shape_ = &known;
+    return {};
+  }
+  return driver_error::unsupported;
+}
+
+void serial_line::assume(const char* compatible, const window& registers) {
+  for (const shape& known : shapes)
+    if (same(known.compatible, compatible)) shape_ = &known;
+  registers_ = registers;
+  if (shape_ == shapes) bytes_ = 4;
+}
+
+void serial_line::put(char c) const {
+  if (at_ == nullptr || shape_ == nullptr) return;
+  for (unsigned i = 0; i < most_looks; ++i)
+    if (((read(shape_->room) & shape_->room_bits) != 0) == shape_->room_when_set) break;
+  write(shape_->data, static_cast<unsigned char>(c));
+}
+
+std::uint32_t serial_line::read(std::size_t offset) const {
+  std::byte* const at = at_ + offset * step_;
+  if (bytes_ == 4) return *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(at));
+  return static_cast<std::uint32_t>(*static_cast<const volatile std::byte*>(at));
+}
+
+void serial_line::write(std::size_t offset, std::uint32_t value) const {
+  std::byte* const at = at_ + offset * step_;
+  if (bytes_ == 4) *static_cast<volatile std::uint32_t*>(static_cast<void*>(at)) = value;
+  else *static_cast<volatile std::byte*>(at) = static_cast<std::byte>(value);
+}
+
+}  // namespace freehca::device_tree

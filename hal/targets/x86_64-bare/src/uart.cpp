@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The serial line: a 16550 at COM1, 115200 8n1 (National Semiconductor PC16550D data sheet).
+#include "x86.hpp"
+
+namespace freehca::bare {
+
+namespace {
+
+constexpr std::uint16_t com1 = 0x3f8;
+constexpr std::uint16_t line_status = com1 + 5;
+constexpr std::uint8_t holding_empty = 0x20;
+// A byte takes 87 us at this rate, a read of a port about 1 us.
+constexpr unsigned most_looks = 10'000;
+
+bool opened = false;
+
+void open() {
+  opened = true;
+  x86::out8(com1 + 1, 0x00);  // no interrupts
+  x86::out8(com1 + 3, 0x80);  // the divisor
+  x86::out8(com1 + 0, 0x01);
+  x86::out8(com1 + 1, 0x00);
+  x86::out8(com1 + 3, 0x03);  // 8n1
+  x86::out8(com1 + 2, 0x07);  // FIFOs on and empty
+}
+
+}  // namespace
+
+void machine::put(char c) noexcept {
+  if (!opened) open();
+  for (unsigned i = 0; i < most_looks && (x86::in8(line_status) & holding_empty) == 0; ++i) pause();
+  x86::out8(com1, static_cast<std::uint8_t>(c));
+}
+
+}  // namespace freehca::bare

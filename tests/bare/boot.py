@@ -1,0 +1,42 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""boot.py QEMU ARCHITECTURE IMAGE [--machine NAME] [--append WORDS] [-- QEMU ARGUMENTS]: boots an
+image with the modelled adapter, shows its serial line, and ends with status 0 if it passed. With
+arguments for QEMU the adapter is theirs to name."""
+import argparse
+import sys
+
+import machines
+
+
+def main():
+    own, more = sys.argv[1:], ()
+    if "--" in own:
+        more = tuple(own[own.index("--") + 1 :])
+        own = own[: own.index("--")]
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("qemu")
+    options.add_argument("architecture", choices=sorted(machines.MACHINES))
+    options.add_argument("image")
+    options.add_argument("--machine", help="the first one is the usual one")
+    options.add_argument("--append", default="", help="words for the image")
+    asked = options.parse_args(own)
+    kinds = machines.MACHINES[asked.architecture]
+    name = asked.machine or next(iter(kinds))
+    if name not in kinds:
+        sys.exit(f"bare: no machine '{name}'; there are: {' '.join(kinds)}")
+    run = machines.Run(
+        kinds[name],
+        asked.qemu,
+        machines.image_file(asked.architecture, asked.image),
+        more or machines.ADAPTER,
+        asked.append,
+    ).run(lambda _, line: print(line, flush=True))
+    sys.stderr.write(run.errors)
+    if run.status < 0:
+        sys.exit(f"bare: it was ended after {machines.LIMIT_SECONDS} s")
+    sys.exit(0 if run.passed else 1)
+
+
+main()
