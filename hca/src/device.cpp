@@ -96,10 +96,10 @@ void device::fail(status why) {
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
-void device::check_health() {
+void device::check_health(std::uint64_t now) {
   if (!watches_health()) return;
   if (!control_.commands.failure().ok()) return fail(control_.commands.failure());
-  if (health_.failed(setup_.platform.now(), setup_.health_interval)) fail(transport_error::gone);
+  if (health_.failed(now, setup_.health_interval)) fail(transport_error::gone);
 }
 
 void device::refresh_ports() {
@@ -112,15 +112,17 @@ unsigned device::poll() {
   // Who asked for something of a device that is closed is told as well.
   if (state_ == device_state::closed) return control_.commands.poll() + end_all(refused_);
   unsigned handled = owners_.mail.take();
+  // Read once: a look at the clock costs more than a look that finds nothing.
+  const std::uint64_t now = setup_.platform.now();
   // Ahead of the channel, which would post what is overdue.
-  ports_.expire(setup_.platform.now());
+  ports_.expire(now);
   if (events_[0].is_open()) handled += events_[0].poll();
   handled += control_.commands.poll();
   handled += control_.contexts.poll();
-  check_health();
+  check_health(now);
   refresh_ports();
   if (state_ == device_state::in_doubt) wait_for_late_answers();
-  sequence_.enforce_deadline(setup_.platform.now());
+  sequence_.enforce_deadline(now);
   const unsigned told = sequence_.told();
   run_sequence();
   handled += sequence_.told() - told;

@@ -176,7 +176,7 @@ unsigned verbs::poll() {
   expect_own_thread();
   if (!is_open()) return end_refused();
   // Ahead of the device, which would post what is overdue.
-  deadlines_.expire(limited_, device_->platform().now());
+  if (!limited_.empty()) deadlines_.expire(limited_, device_->platform().now());
   unsigned done = location_->poll(*this);
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->poll == nullptr) continue;

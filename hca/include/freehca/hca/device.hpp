@@ -229,7 +229,7 @@ class device {
            (sequence_.device_has(bring_up_step::init_hca) &&
             sequence_.way() != device_sequence::course::reset && control_.commands.failure().ok());
   }
-  void check_health();
+  void check_health(std::uint64_t now);
   void refresh_ports();
   void connect_events(event_context& e);
   static void on_notify(void* self, unsigned vector) noexcept;
