@@ -76,8 +76,7 @@ bool bring_up(driver& d) {
 bool play(driver& d) {
   const unsigned number = active_port(d.hca);
   if (number == 0) return false;
-  if (const status s =
-          d.objects.open(d.hca, size, rally::objects, verbs_storage, sizeof verbs_storage);
+  if (const status s = d.objects.open(d.hca, rally::objects, verbs_storage, sizeof verbs_storage);
       !s.ok()) {
     tell({"opening the verbs", "there is no room for the objects", "see its status", s});
     return false;
