@@ -70,7 +70,7 @@ class Passing(Cases):
     def test_bringup(self):
         self.boot_and_pass("bringup")
         self.said(*(rf"^step +[0-9.]+ s  {step}$" for step in STEPS), "^up +in [0-9.]+ s")
-        self.said("^firmware +2.42.5700, board MT_1090120019", "^limits +2 ports", "^port 1 ")
+        self.said(r"^firmware +2\.42\.5700, board MT_1090120019", "^limits +2 ports", "^port 1 ")
         self.said(
             "^port 1 +InfiniBand, Active", "^port 2 +InfiniBand, Active", "^context +memory qpc"
         )
@@ -119,11 +119,11 @@ class Failing(Cases):
     """On one machine of each architecture, with what need not be tried on each."""
 
     def test_every_variant(self):
-        for variant, firmware in (("connectx2", "2.9.1000"), ("connectx3", "2.")):
+        for variant, firmware in (("connectx2", r"2\.9\.1000"), ("connectx3", r"2\.")):
             for image in ("bringup", "pingpong"):
                 self.boot_and_pass(image, "-device", f"mlx4,variant={variant}")
                 if image == "bringup":
-                    self.said(f"^firmware +{firmware}")
+                    self.said(rf"^firmware +{firmware}")
 
     def test_no_device(self):
         self.boot_and_fail(
@@ -200,6 +200,14 @@ class Failing(Cases):
         )
         self.assertFalse(run.passed)
         self.assertGreater(run.status, 0)
+
+    def test_an_exception_while_one_is_told_is_the_end(self):
+        run = self.boot("bringup", words="x-fault-access x-fault-again")
+        first_words = [line.split(" ")[0] for line in run.lines]
+        self.assertEqual(first_words.count("EXCEPTION"), 1)
+        self.assertNotIn("remedy", first_words)
+        self.assertFalse(run.passed)
+        self.assertGreater(run.status, 0, "it had to be killed")
 
     def test_pingpong_over_a_link_that_is_down(self):
         run = self.boot("pingpong", "-device", "mlx4,sm=off")

@@ -97,6 +97,10 @@ extern std::uint64_t freehca_x86_gdt[];
 [[noreturn]] void freehca_x86_exception(const freehca::bare::exception_frame* of,
                                         std::uint64_t address) {
   using freehca::bare::line;
+  static bool again = false;
+  // What failed while this was told is not told.
+  if (again) freehca::bare::machine::stop(false);
+  again = true;
   line("EXCEPTION").operator<<(of->vector).operator<<(" at ").hex(of->ip, 16)
       << ", error code " << of->error;
   line("registers")
