@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/device_tree/board.hpp>
 
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include <freehca/device_tree/serial.hpp>
@@ -55,6 +57,12 @@ TEST(device_tree_board, says_so_when_no_memory_is_where_the_image_lies) {
 TEST(device_tree_board, says_so_when_the_tree_is_damaged) {
   board b;
   EXPECT_STREQ(read(b, beginning().finish()).what, "it is damaged");
+}
+TEST(device_tree_board, says_so_when_rows_of_a_host_bridge_would_have_no_cells) {
+  blob from;
+  from.begin("").cells("#address-cells", {0xffff'fffb}).cells("#size-cells", {7});
+  board b;
+  EXPECT_STREQ(read(b, host_bridge(from, 0x1000'0000).end().finish()).what, "it is damaged");
 }
 TEST(device_tree_board, lets_memory_end_where_the_firmware_keeps_some) {
   blob by_node = beginning(), by_block = beginning();
@@ -173,6 +181,24 @@ TEST(device_tree_serial, does_not_wait_for_ever_for_a_line_that_is_stopped) {
   line.mapped(registers);
   line.put('a');
   EXPECT_EQ(registers[0], std::byte{'a'});
+}
+TEST(device_tree_serial, waits_once_for_a_line_that_stays_stopped) {
+  alignas(4) std::byte registers[0x20] = {};
+  registers[0x18] = std::byte{0x20};  // PL011: full
+  serial_line line = console("arm,pl011", 0, 4);
+  line.mapped(registers);
+  const auto time_of = [&line](unsigned count) {
+    const auto began = std::chrono::steady_clock::now();
+    for (unsigned i = 0; i < count; ++i) line.put('a');
+    return std::chrono::steady_clock::now() - began;
+  };
+  const auto first = time_of(1), many = time_of(1000);
+  EXPECT_LT(many, 100 * first) << "as long as for each of them";
+  registers[0x18] = std::byte{0};
+  line.put('b');
+  EXPECT_EQ(registers[0], std::byte{'b'});
+  registers[0x18] = std::byte{0x20};
+  EXPECT_GT(100 * time_of(1), first) << "it is waited for anew";
 }
 TEST(device_tree_serial, takes_any_line_that_it_knows_where_no_console_is_named) {
   blob b;

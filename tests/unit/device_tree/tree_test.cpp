@@ -125,6 +125,19 @@ TEST(device_tree, refuses_one_whose_nodes_do_not_end) {
   ASSERT_TRUE(t.open(open.data()).ok());
   EXPECT_TRUE(t.find_compatible("any", n).is(driver_error::bad_argument));
 }
+TEST(device_tree, refuses_one_whose_addresses_or_sizes_have_too_many_cells) {
+  const auto next = [](std::uint32_t address_cells, std::uint32_t size_cells) {
+    blob b;
+    b.begin("").cells("#address-cells", {address_cells}).cells("#size-cells", {size_cells});
+    const std::vector<std::byte> whole = b.end().finish();
+    tree t;
+    EXPECT_TRUE(t.open(whole.data()).ok());
+    return node(t).next();
+  };
+  EXPECT_TRUE(next(3, 2).ok());
+  EXPECT_TRUE(next(4, 2).is(driver_error::bad_argument));
+  EXPECT_TRUE(next(3, 3).is(driver_error::bad_argument));
+}
 TEST(device_tree, never_reads_outside_of_a_damaged_one) {
   const std::vector<std::byte> good = board_with_buses();
   constexpr std::size_t size_in_header = 4, behind_size = 8;

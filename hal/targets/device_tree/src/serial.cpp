@@ -45,10 +45,15 @@ void serial_line::assume(const char* compatible, const window& registers) {
   if (shape_ == shapes) bytes_ = 4;
 }
 
-void serial_line::put(char c) const {
+bool serial_line::has_room() const {
+  return ((read(shape_->room) & shape_->room_bits) != 0) == shape_->room_when_set;
+}
+
+void serial_line::put(char c) {
   if (at_ == nullptr || shape_ == nullptr) return;
-  for (unsigned i = 0; i < most_looks; ++i)
-    if (((read(shape_->room) & shape_->room_bits) != 0) == shape_->room_when_set) break;
+  unsigned looks = stopped_ ? 1 : most_looks;
+  while (looks != 0 && !has_room()) --looks;
+  stopped_ = looks == 0;
   write(shape_->data, static_cast<unsigned char>(c));
 }
 

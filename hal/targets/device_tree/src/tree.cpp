@@ -126,6 +126,10 @@ status node::enter(std::size_t at) {
       l.has_ranges = true;
     }
   }
+  // No binding has more: an address of PCI has three cells, and a size 64 bits. Rows are no wider
+  // than the sum, which more could make 0.
+  if (l.address_cells > most_address_cells || l.size_cells > most_size_cells)
+    return driver_error::bad_argument;
   path_[levels_++] = l;
   return {};
 }

@@ -15,6 +15,7 @@ constexpr std::uint8_t holding_empty = 0x20;
 constexpr unsigned most_looks = 10'000;
 
 bool opened = false;
+bool stopped = false;  // it was waited for in vain: the limit is for all text, not for each byte
 
 void open() {
   opened = true;
@@ -30,7 +31,9 @@ void open() {
 
 void machine::put(char c) noexcept {
   if (!opened) open();
-  for (unsigned i = 0; i < most_looks && (x86::in8(line_status) & holding_empty) == 0; ++i) pause();
+  unsigned looks = stopped ? 1 : most_looks;
+  for (; looks != 0 && (x86::in8(line_status) & holding_empty) == 0; --looks) pause();
+  stopped = looks == 0;
   x86::out8(com1, static_cast<std::uint8_t>(c));
 }
 

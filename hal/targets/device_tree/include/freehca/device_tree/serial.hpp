@@ -25,8 +25,9 @@ class serial_line {
   const window& registers() const { return registers_; }
   void mapped(std::byte* at) { at_ = at; }
 
-  /// Waits for room, but not for ever.
-  void put(char c) const;
+  /// Waits for room, but not for ever; and no more on a line that was waited for in vain, until it
+  /// has room again.
+  void put(char c);
 
  private:
   /// What registers a line has: offsets in bytes, and bits of the one that tells of room.
@@ -38,6 +39,7 @@ class serial_line {
   };
   static const shape shapes[];
 
+  bool has_room() const;
   std::uint32_t read(std::size_t offset) const;
   void write(std::size_t offset, std::uint32_t value) const;
 
@@ -46,6 +48,7 @@ class serial_line {
   const shape* shape_ = nullptr;
   unsigned bytes_ = 1;    // of an access
   std::size_t step_ = 1;  // from one register of a 16550 to the next
+  bool stopped_ = false;  // it was waited for in vain
 };
 
 }  // namespace freehca::device_tree

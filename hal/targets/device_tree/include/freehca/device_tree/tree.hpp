@@ -75,14 +75,15 @@ class tree {
 class node {
  public:
   static constexpr unsigned most_levels = 12;
+  static constexpr unsigned most_address_cells = 3, most_size_cells = 2;
 
   /// Stands before the root.
   explicit node(const tree& of) : tree_(&of) {}
   node() = default;
 
   /// On to the next node in the tree's order, which is down before sideways.
-  /// driver_error::no_resource: there is none; ::bad_argument: the tree is damaged, or deeper than
-  /// most_levels.
+  /// driver_error::no_resource: there is none; ::bad_argument: the tree is damaged, deeper than
+  /// most_levels, or has addresses or sizes of more cells than those.
   status next();
 
   /// How many nodes are above it: 0 for the root.
