@@ -28,6 +28,12 @@ class PC(cases.Cases):
         self.boot_and_pass("bringup", *many)
         self.said("addresses from firmware", r"BAR 2 at 0x[1-9a-f][0-9a-f]{8}, 134217728 bytes")
 
+    def test_bars_above_512_gib(self):
+        # Firmware puts them behind where memory may be plugged in.
+        many = ("-device", "mlx4,bar2-size=128M") * 9
+        self.boot_and_pass("bringup", *many, memory="4G,slots=1,maxmem=600G")
+        self.said("addresses from firmware", r"BAR 2 at 0x[89a-f][0-9a-f]{9}, 134217728 bytes")
+
     def test_an_iommu_that_is_off(self):
         iommu = ("-M", "q35,kernel-irqchip=split", "-device", "intel-iommu,intremap=on")
         self.boot_and_pass("pingpong", *iommu, "-device", "mlx4")

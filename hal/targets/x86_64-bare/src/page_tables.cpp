@@ -6,7 +6,10 @@
 #include "x86.hpp"
 
 extern "C" {
-constexpr unsigned freehca_x86_table_count = 7;  // root, its first table, the first GiB, and 4
+// Root, its first table, the first GiB, and 12: firmware's tables, the local APIC and configuration
+// space are in 3 GiB at most, the two BARs in a GiB each, of 512 GiB each (2 tables); and as many
+// spare.
+constexpr unsigned freehca_x86_table_count = 15;
 alignas(4096) [[gnu::section(".bss.page_tables")]] std::uint64_t
     freehca_x86_tables[freehca_x86_table_count][512];
 }
