@@ -33,7 +33,6 @@ constexpr std::uint8_t enabled_in_the_middle = 0x81;  // priority 0x80, and enab
 
 std::byte* redistributor;
 std::uint64_t redistributor_address;
-std::byte* properties;  // a byte for each LPI
 
 /// The processor's affinity as a redistributor's type has it.
 std::uint64_t own_affinity() {
@@ -84,7 +83,8 @@ bool wake() {
 /// (12.11.2, GICR_CTLR).
 bool give_tables(std::byte* of_lpis, std::byte* of_pending) {
   if ((word(redistributor + redistributor_on) & lpis_on) != 0) return false;
-  properties = of_lpis;
+  // All that may be used, while nothing has read them: a change behind that asks for INV (5.1.1).
+  for (unsigned i = 0; i < most_messages; ++i) octet(of_lpis + i) = enabled_in_the_middle;
   double_word(redistributor + configuration) =
       reinterpret_cast<std::uintptr_t>(of_lpis) | its::cached_and_shared | interrupt_bits_less_1;
   double_word(redistributor + pending) =
@@ -105,8 +105,6 @@ void start_processor_interface() {
 }
 
 result<message> message_for(unsigned vector, unsigned requester) {
-  octet(properties + vector) = enabled_in_the_middle;
-  __asm__ __volatile__("dsb ishst" ::: "memory");
   FREEHCA_TRY(its::map_event(requester, vector, first_lpi + vector));
   return message{its::doorbell(), vector};
 }

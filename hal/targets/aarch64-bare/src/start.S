@@ -29,6 +29,13 @@ begin:
     b.ne    at_level_1
     mov     x1, #0x80000000         // HCR_EL2.RW: level 1 has 64 bits; nothing is trapped
     msr     hcr_el2, x1
+    isb                             // E2H, which may have been on, says what the next ones are
+    // What level 1 reads as MPIDR_EL1 and MIDR_EL1; reset leaves any value there (D17.2.190,
+    // D17.2.192), and the redistributor is found by the first.
+    mrs     x1, mpidr_el1
+    msr     vmpidr_el2, x1
+    mrs     x1, midr_el1
+    msr     vpidr_el2, x1
     mrs     x1, cnthctl_el2
     orr     x1, x1, #0x3            // EL1PCTEN, EL1PCEN: counter and timer are level 1's too
     msr     cnthctl_el2, x1
@@ -39,6 +46,7 @@ begin:
     mov     x1, #0x9                // ICC_SRE_EL2: Enable, SRE: they are level 1's
     msr     s3_4_c12_c9_5, x1
     isb
+    msr     s3_4_c12_c11_0, xzr     // ICH_HCR_EL2: none of level 1's accesses is trapped
 1:  mov     x1, #0x33ff             // CPTR_EL2: only what is reserved as one
     msr     cptr_el2, x1
     mov     x1, #0x3c5              // exceptions masked, level 1 on its own stack pointer

@@ -20,10 +20,14 @@ constexpr std::uint64_t top_entry_bytes = std::uint64_t{512} << 30;
 constexpr std::uint64_t is_table = 3;
 constexpr std::uint64_t kind_bits = 3, table_address = 0x0000'ffff'ffff'f000;
 /// Blocks, which nothing is executed from. Their memory type is an index into MAIR_EL1, which
-/// start.S sets: 0 write-back (0xff), 1 Device-nGnRE (0x04), 2 non-cacheable (0x44).
+/// start.S sets: 0 write-back (0xff), 1 Device-nGnRE (0x04), 2 non-cacheable (0x44), 3
+/// Device-nGnRnE (0x00), where the device itself ends a write and nothing on the way to it does:
+/// writes of configuration space are not posted (PCI Express Base Specification 3.0, 2.4.1; Linux
+/// 6.1 arch/arm64/include/asm/io.h pci_remap_cfgspace).
 constexpr std::uint64_t type_bits = 0x1c;
 constexpr std::uint64_t memory = 0x0060'0000'0000'0701;
 constexpr std::uint64_t device = 0x0060'0000'0000'0405;
+constexpr std::uint64_t not_posted = 0x0060'0000'0000'040d;
 constexpr std::uint64_t uncached = 0x0060'0000'0000'0709;
 
 }  // namespace
@@ -98,7 +102,10 @@ std::byte* machine::map(std::uint64_t address, std::size_t bytes, caching how) n
   const bool combines = how == caching::write_combining;
   // What shares a block with a BlueFlame page may need each access as it stands.
   if (combines && (address % block_bytes != 0 || bytes % block_bytes != 0)) return nullptr;
-  if (!map_blocks(address, bytes, combines ? uncached : device)) return nullptr;
+  const std::uint64_t attributes = combines                        ? uncached
+                                   : how == caching::configuration ? not_posted
+                                                                   : device;
+  if (!map_blocks(address, bytes, attributes)) return nullptr;
   return reinterpret_cast<std::byte*>(address);
 }
 

@@ -23,6 +23,12 @@ constexpr std::uint32_t masked = 1;
 void store(std::byte* at, std::uint32_t value) {
   *static_cast<volatile std::uint32_t*>(static_cast<void*>(at)) = value;
 }
+std::uint32_t load(const std::byte* at) {
+  const std::uint32_t value =
+      *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(at));
+  end_loads();
+  return value;
+}
 
 }  // namespace
 
@@ -80,6 +86,9 @@ void port::write_messages() const {
     }
     store(entry + control, i < armed_ ? 0 : masked);
   }
+  // Writes of memory are posted and may be overtaken by the one that unmasks, of configuration
+  // space; what is read pushes them ahead (PCI Express Base Specification 3.0, 2.4.1).
+  static_cast<void>(load(message_table_));
   function_.space.write(messages_at_, (before | enable) & ~all_masked);
 }
 

@@ -43,7 +43,7 @@ pci_space pci_tree::at(unsigned bus, unsigned device, unsigned function) const {
 }
 
 trouble pci_tree::find_adapter(bool anew, pci_function_place* to) {
-  mapped_ = machine::map(host_.ecam.base, host_.ecam.bytes, caching::device);
+  mapped_ = machine::map(host_.ecam.base, host_.ecam.bytes, caching::configuration);
   if (mapped_ == nullptr || buses() == 0)
     return {step, "configuration space cannot be mapped",
             "give the port larger page tables (map() of this architecture)",

@@ -103,7 +103,7 @@ trouble machine::find_pci(pci_host* to) noexcept {
 /// Nothing is translated at machine level; an address is uncached because the platform says so of
 /// it, and none combines writes.
 std::byte* machine::map(std::uint64_t address, std::size_t, caching how) noexcept {
-  return how == caching::device ? reinterpret_cast<std::byte*>(address) : nullptr;
+  return how != caching::write_combining ? reinterpret_cast<std::byte*>(address) : nullptr;
 }
 
 void machine::pause() noexcept {

@@ -42,6 +42,7 @@ struct message {
 
 enum class caching : std::uint8_t {
   device,           ///< each access reaches the device as it stands, in order
+  configuration,    ///< as device, and a write has ended before the next access begins
   write_combining,  ///< for BlueFlame: stores may be joined and come late
 };
 

@@ -13,6 +13,16 @@
 
 namespace freehca::bare {
 
+/// What was read from a device before it is there before any access behind it begins, whichever
+/// device that is for (docs/memory-order.md has the sources).
+inline void end_loads() {
+#if defined(__aarch64__)
+  __asm__ __volatile__("dmb oshld" ::: "memory");
+#elif defined(__riscv)
+  __asm__ __volatile__("fence i,iorw" ::: "memory");
+#endif
+}
+
 /// A function's 4 KiB of configuration space.
 class pci_space {
  public:
@@ -31,8 +41,13 @@ class pci_space {
   std::uint32_t read(unsigned offset) const {
     return *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(at_ + offset));
   }
+  /// It has reached the function on return: ECAM need not be mapped so that the processor waits for
+  /// that, and a read of the same register is answered behind the write (PCI Express Base
+  /// Specification 3.0, 7.2.2 and 2.4.1).
   void write(unsigned offset, std::uint32_t value) const {
     *static_cast<volatile std::uint32_t*>(static_cast<void*>(at_ + offset)) = value;
+    static_cast<void>(read(offset));
+    end_loads();
   }
   /// Switches bits of the command register; leaves the status register, beside it, as it is.
   void set_command(std::uint32_t bits, bool to) const {
