@@ -148,6 +148,18 @@ TEST_F(pci_tree_test, where_firmware_gives_addresses_to_others_none_are_made_up)
   EXPECT_TRUE(find(memory, true).ok()) << "asked to";
 }
 
+TEST_F(pci_tree_test, nothing_is_decoded_while_addresses_change) {
+  add_bridge(0, 1);
+  pci_space(at(0, 1)).write(pci_space::buses, 0x01'0100);
+  add_adapter(1, 0);
+  constexpr std::uint32_t on = pci_space::memory_decode | pci_space::bus_master;
+  for (const unsigned bus : {0u, 1u}) pci_space(at(bus, 1 - bus)).write(pci_space::command, on);
+  // It ends in the middle: there is no room for the bridge's own BARs.
+  EXPECT_FALSE(find({0x8000'0000, unit}, true).ok());
+  EXPECT_EQ(read(0, 1, pci_space::command), pci_space::bus_master);
+  EXPECT_EQ(read(1, 0, pci_space::command), 0u);
+}
+
 TEST_F(pci_tree_test, a_window_that_is_missing_or_too_small_is_told) {
   add_bridge(0, 1);
   add_adapter(1, 0);
