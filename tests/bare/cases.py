@@ -202,7 +202,7 @@ class Failing(Cases):
         self.assertGreater(run.status, 0)
 
     def test_an_exception_while_one_is_told_is_the_end(self):
-        run = self.boot("bringup", words="x-fault-access x-fault-again")
+        run = self.boot("bringup", words="x-fault-port x-fault-access")
         first_words = [line.split(" ")[0] for line in run.lines]
         self.assertEqual(first_words.count("EXCEPTION"), 1)
         self.assertNotIn("remedy", first_words)

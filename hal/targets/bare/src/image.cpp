@@ -81,8 +81,6 @@ namespace {
 }  // namespace
 
 void fault() noexcept {
-  // For a test: a second exception, while the first is told.
-  if (asked_for("x-fault-again")) __builtin_trap();
   port::quieten_all();
   line("remedy")
       << "the address above is one of the image's: addr2line -e IMAGE ADDRESS; an access "

@@ -26,6 +26,11 @@ bool is_adapter(std::uint32_t identity) {
 
 constexpr const char* step = "looking for the adapter";
 
+/// PCI Express Base Specification 3.0, 6.6.1: so long a function may take after reset until it
+/// answers. What reads as "not yet" meanwhile: 2.3.2.
+constexpr std::uint64_t time_to_answer = 1'000'000'000;
+constexpr std::uint32_t not_yet = 0x0001;
+
 }  // namespace
 
 unsigned pci_space::capability(unsigned identifier) const {
@@ -38,6 +43,12 @@ unsigned pci_space::capability(unsigned identifier) const {
   return 0;
 }
 
+void pci_function_place::decode(bool to) const {
+  for (unsigned i = 0; i < depth; ++i)
+    bridges[i].set_command(pci_space::memory_decode | pci_space::bus_master, to);
+  space.set_command(pci_space::memory_decode, to);
+}
+
 pci_space pci_tree::at(unsigned bus, unsigned device, unsigned function) const {
   return pci_space(mapped_ + ((bus - host_.first_bus) << 20 | device << 15 | function << 12));
 }
@@ -48,7 +59,7 @@ trouble pci_tree::find_adapter(bool anew, pci_function_place* to) {
     return {step, "configuration space cannot be mapped",
             "give the port larger page tables (map() of this architecture)",
             driver_error::no_memory};
-  if (!search(host_.first_bus, *to)) {
+  if (!search_for_a_while(*to)) {
     if (stranger_ != 0)
       return {step, "the adapter is of another generation: it is no ConnectX-2 or ConnectX-3",
               "its driver is another one (Linux: mlx5_core for ConnectX-4 and later)",
@@ -74,10 +85,20 @@ trouble pci_tree::find_adapter(bool anew, pci_function_place* to) {
         driver_error::no_resource};
   if (!has_addresses || anew)
     if (const trouble why = assign(*to); !why.ok()) return why;
-  for (unsigned i = 0; i < to->depth; ++i)
-    to->bridges[i].set_command(pci_space::memory_decode | pci_space::bus_master, true);
-  to->space.set_command(pci_space::memory_decode | pci_space::no_interrupt_pin, true);
+  to->space.set_command(pci_space::no_interrupt_pin, true);
+  to->decode(true);
   return {};
+}
+
+bool pci_tree::search_for_a_while(pci_function_place& to) {
+  const std::uint64_t began = machine::now();
+  while (!search(host_.first_bus, to)) {
+    if (machine::now() - began > time_to_answer) return false;
+    // What is there the next time may need numbers in between.
+    while (numbered_ != 0) numbered_bridges_[--numbered_].write(pci_space::buses, 0);
+    last_bus_ = host_.first_bus;
+  }
+  return true;
 }
 
 bool pci_tree::search(unsigned bus, pci_function_place& to) {
@@ -94,7 +115,8 @@ bool pci_tree::search(unsigned bus, pci_function_place& to) {
 bool pci_tree::look_at(unsigned bus, unsigned device, unsigned function, pci_function_place& to) {
   const pci_space here = at(bus, device, function);
   const std::uint32_t identity = here.read(pci_space::identity);
-  if ((identity & 0xffff) == 0xffff || (identity & 0xffff) == 0) return false;
+  const std::uint32_t vendor = identity & 0xffff;
+  if (vendor == 0xffff || vendor == 0 || vendor == not_yet) return false;
   if (here.is_bridge()) return look_behind(here, bus, to);
   if ((here.read(pci_space::command) & pci_space::memory_decode) != 0 &&
       (here.read(pci_space::first_bar) & ~0xfu) != 0)
@@ -120,6 +142,7 @@ bool pci_tree::look_behind(const pci_space& bridge, unsigned bus, pci_function_p
   if (!numbered) {
     if (last_bus_ + 1 >= end) return false;
     secondary = ++last_bus_;
+    numbered_bridges_[numbered_++] = bridge;
     bridge.write(pci_space::buses, (before & 0xff00'0000) | 0xff'0000 | secondary << 8);
   }
   // Numbers rise on the way down; what does not keep to that leads in a circle.

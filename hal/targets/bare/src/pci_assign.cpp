@@ -103,9 +103,7 @@ trouble pci_tree::assign(pci_function_place& to) const {
     return does_not_fit;
   // Nothing is decoded at addresses of which one half is changed (PCI Local Bus Specification 3.0,
   // 6.2.5.1); whoever asked for the adapter switches that on.
-  to.space.set_command(pci_space::memory_decode, false);
-  for (unsigned i = 0; i < to.depth; ++i)
-    to.bridges[i].set_command(pci_space::memory_decode, false);
+  to.decode(false);
   give_addresses(to.space, to.bars, to.most_bars, base);
   // From the adapter upwards: a bridge's own BARs lie below its window, in that of the next one.
   std::uint64_t below = base;

@@ -82,6 +82,8 @@ struct pci_function_place {
   pci_bar bars[most_bars];
   bool assigned_here = false;  ///< the addresses are this program's, not firmware's
 
+  /// Whether accesses reach its BARs, and its own get through the bridges.
+  void decode(bool to) const;
   unsigned requester() const { return bus << 8 | device << 3 | function; }
 };
 
@@ -93,12 +95,16 @@ class pci_tree {
   /// Looks for the first mlx4-class adapter, gives bus numbers to bridges on the way that have
   /// none, and addresses to its BARs where no firmware has given out any (or `anew`: whatever
   /// firmware did). Memory decoding is on afterwards, all along the way, and bus mastering on in
-  /// the bridges, off in the adapter.
+  /// the bridges, off in the adapter. One that is not there yet has a second to come, by
+  /// machine::now().
   trouble find_adapter(bool anew, pci_function_place* to);
 
  private:
+  static constexpr unsigned most_buses = 256;
+
   unsigned buses() const { return static_cast<unsigned>(host_.ecam.bytes >> 20); }
   pci_space at(unsigned bus, unsigned device, unsigned function) const;
+  bool search_for_a_while(pci_function_place& to);
   bool search(unsigned bus, pci_function_place& to);
   bool look_at(unsigned bus, unsigned device, unsigned function, pci_function_place& to);
   bool look_behind(const pci_space& bridge, unsigned bus, pci_function_place& to);
@@ -109,6 +115,8 @@ class pci_tree {
   std::uint32_t stranger_ = 0;     // identity of another adapter of the same maker; 0: none was met
   bool firmware_assigns_ = false;  // something is decoded already
   std::byte* mapped_ = nullptr;
+  pci_space numbered_bridges_[most_buses];  // from the root on, those that got their number here
+  unsigned numbered_ = 0;
 };
 
 /// Reads a function's `count` BARs; memory decoding is off meanwhile.
