@@ -30,8 +30,9 @@ begin:
     mov     x1, #0x80000000         // HCR_EL2.RW: level 1 has 64 bits; nothing is trapped
     msr     hcr_el2, x1
     isb                             // E2H, which may have been on, says what the next ones are
-    // What level 1 reads as MPIDR_EL1 and MIDR_EL1; reset leaves any value there (D17.2.190,
-    // D17.2.192), and the redistributor is found by the first.
+    // What level 1 reads as MPIDR_EL1 and MIDR_EL1, which reset leaves unknown (Linux 6.1
+    // arch/arm64/include/asm/el2_setup.h __init_el2_nvhe_idregs). The redistributor is found by the
+    // first.
     mrs     x1, mpidr_el1
     msr     vmpidr_el2, x1
     mrs     x1, midr_el1
@@ -46,6 +47,8 @@ begin:
     mov     x1, #0x9                // ICC_SRE_EL2: Enable, SRE: they are level 1's
     msr     s3_4_c12_c9_5, x1
     isb
+    mrs     x1, s3_4_c12_c9_5
+    tbz     x1, #0, 1f              // SRE did not stick: without it the next is undefined
     msr     s3_4_c12_c11_0, xzr     // ICH_HCR_EL2: none of level 1's accesses is trapped
 1:  mov     x1, #0x33ff             // CPTR_EL2: only what is reserved as one
     msr     cptr_el2, x1

@@ -22,8 +22,8 @@ constexpr std::uint64_t kind_bits = 3, table_address = 0x0000'ffff'ffff'f000;
 /// Blocks, which nothing is executed from. Their memory type is an index into MAIR_EL1, which
 /// start.S sets: 0 write-back (0xff), 1 Device-nGnRE (0x04), 2 non-cacheable (0x44), 3
 /// Device-nGnRnE (0x00), where the device itself ends a write and nothing on the way to it does:
-/// writes of configuration space are not posted (PCI Express Base Specification 3.0, 2.4.1; Linux
-/// 6.1 arch/arm64/include/asm/io.h pci_remap_cfgspace).
+/// writes of configuration space are not posted (PCI Local Bus Specification 3.0, 3.2.5; Linux 6.1
+/// include/linux/io.h pci_remap_cfgspace, arch/arm64/include/asm/io.h ioremap_np).
 constexpr std::uint64_t type_bits = 0x1c;
 constexpr std::uint64_t memory = 0x0060'0000'0000'0701;
 constexpr std::uint64_t device = 0x0060'0000'0000'0405;
