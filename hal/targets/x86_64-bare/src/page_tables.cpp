@@ -7,8 +7,7 @@
 
 extern "C" {
 // Root, its first table, the first GiB, and 12: firmware's tables, the local APIC and configuration
-// space are in 3 GiB at most, the two BARs in a GiB each, of 512 GiB each (2 tables); and as many
-// spare.
+// space are in 3 GiB at most, the two BARs in a GiB each, of 512 GiB each (4 tables); 5 are spare.
 constexpr unsigned freehca_x86_table_count = 15;
 alignas(4096) [[gnu::section(".bss.page_tables")]] std::uint64_t
     freehca_x86_tables[freehca_x86_table_count][512];
