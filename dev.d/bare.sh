@@ -20,19 +20,24 @@ case ${1:-} in
   *) image=$1; shift ;;
 esac
 if [[ ${1:-} == --build-only ]]; then build_only=yes; shift; fi
-target=$FREEHCA_ROOT/hal/targets/$architecture-bare
-[[ -d $target ]] || { printf "bare: no architecture '%s'; there are:" "$architecture" >&2
-  for known in "$FREEHCA_ROOT"/hal/targets/*-bare; do printf ' %s' "$(basename "$known" -bare)" >&2; done
-  echo >&2; exit 2; }
-[[ -f $FREEHCA_ROOT/examples/bare/$image/main.cpp ]] || { printf "bare: no image '%s'; there are:" "$image" >&2
-  for known in "$FREEHCA_ROOT"/examples/bare/*/main.cpp; do printf ' %s' "$(basename "$(dirname "$known")")" >&2; done
-  echo >&2; exit 2; }
+
+# known WHAT NAME NAMES...: NAME is one of them.
+known() {
+  local what=$1 name=$2
+  shift 2
+  [[ " $* " == *" $name "* ]] || { say "bare: no $what '$name'; there are: $*"; exit 2; }
+}
+cd "$FREEHCA_ROOT"
+mapfile -t architectures < <(basename -s -bare -a hal/targets/*-bare)
+mapfile -t images < <(dirname examples/bare/*/main.cpp | xargs basename -a)
+known architecture "$architecture" "${architectures[@]}"
+known image "$image" "${images[@]}"
 
 need script build
 [[ $architecture == x86_64 ]] || need cross
 preset=bare-$architecture
-(cd "$FREEHCA_ROOT" && step "$preset: configure" cmake --preset "$preset") || die "CMake fails"
-(cd "$FREEHCA_ROOT" && step "$preset: build" nice cmake --build --preset "$preset") || die "the images do not build"
+step "$preset: configure" cmake --preset "$preset" || die "CMake fails"
+step "$preset: build" nice cmake --build --preset "$preset" || die "the images do not build"
 [[ $build_only == no ]] || exit 0
 qemu=$("$FREEHCA_ROOT/dev" qemu "$architecture")
 exec "$FREEHCA_ROOT/tests/bare/boot.py" "$qemu" "$architecture" "$image" "$@"

@@ -18,6 +18,8 @@ for target in "$FREEHCA_ROOT"/hal/targets/*-bare; do
   fi
   record passed "$(($(date +%s) - began))" "bare: build of $architecture"
   qemu=$("$FREEHCA_ROOT/dev" qemu "$architecture")
-  check "bare: the core of $architecture is that of other programs" "$FREEHCA_ROOT/tests/bare/same_objects.py" "$architecture"
-  step "bare $architecture" /usr/bin/python3 -B "$FREEHCA_ROOT/tests/bare/bare_test.py" "$architecture" "$qemu"
+  check "bare: the core of $architecture is that of other programs" \
+    "$FREEHCA_ROOT/tests/bare/same_objects.py" "$architecture"
+  step "bare $architecture" \
+    /usr/bin/python3 -B "$FREEHCA_ROOT/tests/bare/bare_test.py" "$architecture" "$qemu"
 done

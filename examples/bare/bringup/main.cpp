@@ -53,13 +53,9 @@ bool test_commands(const port& in, device& d) {
       return false;
     }
   }
-  line("self-test")
-          .
-          operator<<(nops)
-          .
-          operator<<(" commands by events in ")
-          .seconds(machine::now() - began)
-      << ", " << in.interrupts() - before << " interrupts";
+  line to("self-test");
+  to << nops << " commands by events in ";
+  to.seconds(machine::now() - began) << ", " << in.interrupts() - before << " interrupts";
   return true;
 }
 
@@ -81,14 +77,12 @@ bool bring_up_and_test(port& in, device& d) {
   const status outcome = finish(up, d);
   times.end(outcome);
   if (!outcome.ok()) return false;
-  line("up")
-          .
-          operator<<("in ")
-          .seconds(times.since_begin())
-          .
-          operator<<(", ")
-          .seconds(times.since_reset())
-      << " of it from reset to the end of waiting for ports";
+  {
+    line to("up");
+    to << "in ";
+    to.seconds(times.since_begin()) << ", ";
+    to.seconds(times.since_reset()) << " of it from reset to the end of waiting for ports";
+  }
   tell_device(d);
   // What the handler of the next exception needs, which makes another one of it.
   if (asked_for("x-fault-port")) __builtin_memset(static_cast<void*>(&in), 0x80, sizeof in);

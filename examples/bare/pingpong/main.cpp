@@ -62,14 +62,10 @@ bool bring_up(driver& d) {
   const status outcome = finish(up, d.hca);
   times.end(outcome);
   if (!outcome.ok()) return false;
-  line("up")
-          .
-          operator<<("in ")
-          .seconds(times.since_begin())
-          .
-          operator<<(", Active ")
-          .seconds(times.since_reset())
-      << " after the reset began";
+  line to("up");
+  to << "in ";
+  to.seconds(times.since_begin()) << ", Active ";
+  to.seconds(times.since_reset()) << " after the reset began";
   return true;
 }
 

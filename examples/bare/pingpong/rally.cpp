@@ -57,17 +57,9 @@ status rally::play_size(std::size_t bytes) {
     FREEHCA_TRY(hit(sides_[1], sides_[0], bytes));
   }
   const std::uint64_t took = machine::now() - began;
-  line(datagrams() ? "UD" : "RC")
-          .
-          operator<<(2 * round_trips)
-          .
-          operator<<(" messages of ")
-          .
-          operator<<(bytes)
-          .
-          operator<<(" bytes verified, ")
-          .seconds(took / round_trips)
-      << " for each round trip";
+  line to(datagrams() ? "UD" : "RC");
+  to << 2 * round_trips << " messages of " << bytes << " bytes verified, ";
+  to.seconds(took / round_trips) << " for each round trip";
   return {};
 }
 

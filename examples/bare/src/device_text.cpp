@@ -4,6 +4,7 @@
 // The device in the words of hcactl info.
 #include <freehca/bare/console.hpp>
 #include <freehca/layouts/ib_types.hpp>
+#include <freehca/layouts/port_names.hpp>
 
 #include "bring_up.hpp"
 
@@ -11,48 +12,14 @@ namespace freehca::bare {
 
 namespace {
 
-const char* state_text(layouts::port_state s) {
-  switch (s) {
-    case layouts::port_state::down:
-      return "Down";
-    case layouts::port_state::initialize:
-      return "Initialize";
-    case layouts::port_state::armed:
-      return "Armed";
-    case layouts::port_state::active:
-      return "Active";
-    default:
-      return "unknown";
-  }
-}
-
-const char* link_text(layouts::port_type t) {
-  switch (t) {
-    case layouts::port_type::ib:
-      return "InfiniBand";
-    case layouts::port_type::ethernet:
-      return "Ethernet";
-    default:
-      return "none";
-  }
-}
-
 void tell_port(unsigned number, const port_attributes& p) {
   const char label[] = {'p', 'o', 'r', 't', ' ', static_cast<char>('0' + number), 0};
-  line(label)
-          .
-          operator<<(link_text(p.link_layer))
-          .
-          operator<<(", ")
-          .
-          operator<<(state_text(p.state))
-          .
-          operator<<(", GUID ")
-          .guid(p.guid)
-      << ", LID " << p.lid << ", SM LID " << p.sm_lid << ", MTU "
-      << std::uint64_t{layouts::mtu_bytes(p.active_mtu)} << " of "
-      << std::uint64_t{layouts::mtu_bytes(p.max_mtu)} << ", " << p.gid_table_length << " GIDs, "
-      << p.pkey_table_length << " P_Keys";
+  line to(label);
+  to << layouts::name_of(p.link_layer) << ", " << layouts::name_of(p.state) << ", GUID ";
+  to.guid(p.guid) << ", LID " << p.lid << ", SM LID " << p.sm_lid << ", MTU "
+                  << std::uint64_t{layouts::mtu_bytes(p.active_mtu)} << " of "
+                  << std::uint64_t{layouts::mtu_bytes(p.max_mtu)} << ", " << p.gid_table_length
+                  << " GIDs, " << p.pkey_table_length << " P_Keys";
 }
 
 void tell_capabilities(const capabilities& c) {
@@ -66,11 +33,9 @@ void tell_capabilities(const capabilities& c) {
   line("reserved") << c.reserved_qps << " QPs, " << c.reserved_cqs << " CQs, " << c.reserved_srqs
                    << " SRQs, " << c.reserved_eqs << " EQs, " << c.reserved_mpts << " MPTs, "
                    << c.reserved_mtts << " MTTs, " << c.reserved_uars << " UARs";
-  line("flags")
-      .hex(c.raw.get<&layouts::query_dev_cap::flags>(), 16)
-      .
-      operator<<(", extended ")
-      .hex(c.raw.get<&layouts::query_dev_cap::bmme_flags>(), 8);
+  line to("flags");
+  to.hex(c.raw.get<&layouts::query_dev_cap::flags>(), 16) << ", extended ";
+  to.hex(c.raw.get<&layouts::query_dev_cap::bmme_flags>(), 8);
 }
 
 void tell_memory(const device_info& i) {
@@ -90,13 +55,12 @@ void tell_device(const device& of) {
                    << ", board " << i.board_id << ", command interface " << i.command_interface
                    << ", " << i.most_commands << " commands in flight, completion by "
                    << (i.interrupts_work ? "interrupt" : "polling");
-  line("GUIDs")
-      .
-      operator<<("node ")
-      .guid(i.node_guid)
-      .
-      operator<<(", system image ")
-      .guid(i.system_image_guid);
+  {
+    line to("GUIDs");
+    to << "node ";
+    to.guid(i.node_guid) << ", system image ";
+    to.guid(i.system_image_guid);
+  }
   tell_capabilities(of.capabilities());
   for (unsigned n = 0; n < i.ports; ++n) tell_port(n + 1, i.port[n]);
   tell_memory(i);

@@ -79,16 +79,13 @@ registers registers::now(const port& in) {
 }
 
 void tell_registers(const port& in, const device& of, const registers& said) {
-  line("registers")
-      .
-      operator<<("PCI command ")
-      .hex(said.pci_command & 0xffff, 4)
-      .
-      operator<<(", status ")
-      .hex(said.pci_command >> 16, 4)
-      .
-      operator<<(", hardware ")
-      .hex(mmio::read_32(in.bar(0), layouts::bar0::hardware_id), 8);
+  {
+    line to("registers");
+    to << "PCI command ";
+    to.hex(said.pci_command & 0xffff, 4) << ", status ";
+    to.hex(said.pci_command >> 16, 4) << ", hardware ";
+    to.hex(mmio::read_32(in.bar(0), layouts::bar0::hardware_id), 8);
+  }
 
   std::byte bytes[layouts::hcr::bytes] = {};
   for (unsigned i = 0; i < 4; ++i)

@@ -9,15 +9,25 @@ namespace freehca::bare {
 void tell_place(const port& in) {
   const pci_function_place& f = in.function();
   const std::uint32_t identity = f.space.read(pci_space::identity);
-  line("adapter").digits(f.bus, 2).operator<<(":").digits(f.device, 2).operator<<(".")
-      << f.function << ", behind " << f.depth << " bridges, addresses from "
-      << (f.assigned_here ? "this program" : "firmware");
-  line("PCI").digits(identity & 0xffff, 4).operator<<(":").digits(identity >> 16, 4)
-      << (in.combines_writes() ? ", BlueFlame is write-combining" : ", no BlueFlame");
-  for (unsigned i = 0; i < f.most_bars; ++i)
-    if (f.bars[i].bytes != 0)
-      line().operator<<("           BAR ").operator<<(i).operator<<(" at ").hex(f.bars[i].address)
-          << ", " << f.bars[i].bytes << " bytes";
+  {
+    line to("adapter");
+    to.digits(f.bus, 2) << ":";
+    to.digits(f.device, 2) << "." << f.function << ", behind " << f.depth
+                           << " bridges, addresses from "
+                           << (f.assigned_here ? "this program" : "firmware");
+  }
+  {
+    line to("PCI");
+    to.digits(identity & 0xffff, 4) << ":";
+    to.digits(identity >> 16, 4) << (in.combines_writes() ? ", BlueFlame is write-combining"
+                                                          : ", no BlueFlame");
+  }
+  for (unsigned i = 0; i < f.most_bars; ++i) {
+    if (f.bars[i].bytes == 0) continue;
+    line to("");
+    to << "BAR " << i << " at ";
+    to.hex(f.bars[i].address) << ", " << f.bars[i].bytes << " bytes";
+  }
 }
 
 step_times::step_times(port& in, const device& of)

@@ -211,13 +211,13 @@ unsigned adapter::hand_out(place& p) {
 }
 
 unsigned adapter::look_for_completions(place& p) {
-  p.limits.expire(p.waiting, setup_.platform.now());
+  const std::uint64_t now = setup_.platform.now();
+  p.limits.expire(p.waiting, now);
   const unsigned handed = hand_out(p);
   if (p.completed == nullptr) return handed;
   queues::cq& ring = p.completed->rings;
   // A completion that was found without its event: that is on its way, as a rule, and counts when
   // it comes; to arm for the one after it before that would be wrong.
-  const std::uint64_t now = setup_.platform.now();
   if (handed != 0 && p.armed && p.event_due == clock::never)
     p.event_due = clock::after(now, event_patience);
   if (p.event_due <= now) {

@@ -4,38 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <freehca/layouts/port_names.hpp>
+
 namespace freehca::description {
 namespace {
 
 std::string guid_text(std::uint64_t guid) {
   return fmt::format("{:04x}:{:04x}:{:04x}:{:04x}", guid >> 48 & 0xffff, guid >> 32 & 0xffff,
                      guid >> 16 & 0xffff, guid & 0xffff);
-}
-
-const char* state_text(layouts::port_state s) {
-  switch (s) {
-    case layouts::port_state::down:
-      return "Down";
-    case layouts::port_state::initialize:
-      return "Initialize";
-    case layouts::port_state::armed:
-      return "Armed";
-    case layouts::port_state::active:
-      return "Active";
-    default:
-      return "unknown";
-  }
-}
-
-const char* link_text(layouts::port_type t) {
-  switch (t) {
-    case layouts::port_type::ib:
-      return "InfiniBand";
-    case layouts::port_type::ethernet:
-      return "Ethernet";
-    default:
-      return "none";
-  }
 }
 
 std::string firmware_text(const device_info& i) {
@@ -78,8 +54,8 @@ nlohmann::json to_json(const device& adapter) {
   for (unsigned n = 0; n < i.ports; ++n) {
     const port_attributes& p = i.port[n];
     j["ports"].push_back({{"number", n + 1},
-                          {"link_layer", link_text(p.link_layer)},
-                          {"state", state_text(p.state)},
+                          {"link_layer", layouts::name_of(p.link_layer)},
+                          {"state", layouts::name_of(p.state)},
                           {"guid", guid_text(p.guid)},
                           {"lid", p.lid},
                           {"sm_lid", p.sm_lid},
@@ -106,9 +82,9 @@ std::string to_text(const device& adapter) {
     const port_attributes& p = i.port[n];
     t += fmt::format(
         "port {}     {}, {}, GUID {}, LID {}, SM LID {}, MTU {} of {}, {} GIDs, {} P_Keys\n", n + 1,
-        link_text(p.link_layer), state_text(p.state), guid_text(p.guid), p.lid, p.sm_lid,
-        layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu), p.gid_table_length,
-        p.pkey_table_length);
+        layouts::name_of(p.link_layer), layouts::name_of(p.state), guid_text(p.guid), p.lid,
+        p.sm_lid, layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu),
+        p.gid_table_length, p.pkey_table_length);
   }
   if (!i.internal_errors_show)
     t += "WARNING    its error buffer cannot be read: an internal error shows only in commands "

@@ -24,16 +24,16 @@ port* opened = nullptr;
 trouble port::open(std::size_t dma_bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(freehca_bare_arena);
   if (machine::memory_end() < begin || machine::memory_end() - begin < dma_bytes + spare_bytes) {
-    line("memory")
-            .
-            operator<<("the adapter's arena is ")
-            .
-            operator<<(dma_bytes)
-            .
-            operator<<(" bytes from ")
-            .hex(begin)
-        << " on";
-    line("memory").operator<<("ends at ").hex(machine::memory_end());
+    {
+      line to("memory");
+      to << "the adapter's arena is " << dma_bytes << " bytes from ";
+      to.hex(begin) << " on";
+    }
+    {
+      line to("memory");
+      to << "ends at ";
+      to.hex(machine::memory_end());
+    }
     return {memory_step, "there is too little memory",
             "give the machine more, or the image a smaller budget (freehca/hca/budget.hpp)",
             driver_error::no_memory};

@@ -33,7 +33,7 @@ bare::trouble board::read_memory(const tree& from, std::uint64_t image) {
     const bytes type = n.depth() == 1 ? n.property("device_type") : bytes();
     window w;
     for (unsigned i = 0; type.is("memory") && n.reg(i, w).ok(); ++i)
-      if (image - w.base < w.bytes) memory_ = {w.base, w.bytes};
+      if (image - w.base < w.bytes) memory_ = w;
   }
   if (!s.is(driver_error::no_resource))
     return {step, "it is damaged", "look at what the boot loader hands over", s};
@@ -79,7 +79,7 @@ void board::read_pci(const tree& from) {
   pci_found_ = from.find_compatible("pci-host-ecam-generic", host);
   if (pci_found_.ok()) pci_found_ = host.reg(0, ecam);
   if (!pci_found_.ok()) return;
-  pci_.ecam = {ecam.base, ecam.bytes};
+  pci_.ecam = ecam;
   if (host.is_below("dma-coherent")) pci_coherence_ = coherence::coherent;
   if (host.is_below("dma-noncoherent")) pci_coherence_ = coherence::incoherent;
   const bytes buses = host.property("bus-range");

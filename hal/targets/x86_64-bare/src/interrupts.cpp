@@ -101,15 +101,17 @@ extern std::uint64_t freehca_x86_gdt[];
   // What failed while this was told is not told.
   if (again) freehca::bare::machine::stop(false);
   again = true;
-  line("EXCEPTION").operator<<(of->vector).operator<<(" at ").hex(of->ip, 16)
-      << ", error code " << of->error;
-  line("registers")
-      .
-      operator<<("address ")
-      .hex(address, 16)
-      .
-      operator<<(", stack pointer ")
-      .hex(of->sp, 16);
+  {
+    line to("EXCEPTION");
+    to << of->vector << " at ";
+    to.hex(of->ip, 16) << ", error code " << of->error;
+  }
+  {
+    line to("registers");
+    to << "address ";
+    to.hex(address, 16) << ", stack pointer ";
+    to.hex(of->sp, 16);
+  }
   freehca::bare::fault();
 }
 

@@ -10,6 +10,8 @@
 
 #include <freehca/hal/status.hpp>
 
+#include <freehca/bare/machine.hpp>
+
 namespace freehca::device_tree {
 
 /// A part of the tree, where it stands; null where there is nothing. Cells are big-endian words of
@@ -32,11 +34,7 @@ struct bytes {
 /// Whether two texts are the same.
 bool same(const char* a, const char* b);
 
-/// A range of addresses as the processor sees them.
-struct window {
-  std::uint64_t base = 0;
-  std::uint64_t bytes = 0;
-};
+using bare::window;  ///< of addresses as the processor sees them
 
 class node;
 
