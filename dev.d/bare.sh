@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# bare.sh [ARCHITECTURE] [IMAGE] [OPTIONS] [-- QEMU ARGUMENTS]: builds an image that runs without an
-# operating system, and boots it in QEMU with the modelled adapter. Options: tests/bare/boot.py.
+# bare.sh [ARCHITECTURE|BOARD] [IMAGE] [OPTIONS] [-- QEMU ARGUMENTS]: builds an image that runs
+# without an operating system, and boots it in QEMU with the modelled adapter. A board is a folder
+# of hal/targets/boards (docs/porting.md). Options: tests/bare/boot.py.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -11,7 +12,7 @@ set -euo pipefail
 
 architecture=x86_64 image=bringup build_only=no
 case ${1:-} in
-  -h | --help) sed -n 's/^# //p' "$0" | sed 1,2d; exit 0 ;;
+  -h | --help) sed -n '4,/^[^#]/s/^# //p' "$0"; exit 0 ;;
   '' | -*) ;;
   *) architecture=$1; shift ;;
 esac
@@ -28,7 +29,8 @@ known() {
   [[ " $* " == *" $name "* ]] || { say "bare: no $what '$name'; there are: $*"; exit 2; }
 }
 cd "$FREEHCA_ROOT"
-mapfile -t architectures < <(basename -s -bare -a hal/targets/*-bare)
+mapfile -t architectures < <(basename -s -bare -a hal/targets/*-bare hal/targets/boards/*)
+architectures+=(aarch64-incoherent)
 mapfile -t images < <(dirname examples/bare/*/main.cpp | xargs basename -a)
 known architecture "$architecture" "${architectures[@]}"
 known image "$image" "${images[@]}"
@@ -39,5 +41,5 @@ preset=bare-$architecture
 step "$preset: configure" cmake --preset "$preset" || die "CMake fails"
 step "$preset: build" nice cmake --build --preset "$preset" || die "the images do not build"
 [[ $build_only == no ]] || exit 0
-qemu=$("$FREEHCA_ROOT/dev" qemu "$architecture")
+qemu=$("$FREEHCA_ROOT/dev" qemu "${architecture%%-*}")
 exec "$FREEHCA_ROOT/tests/bare/boot.py" "$qemu" "$architecture" "$image" "$@"

@@ -61,6 +61,7 @@ ROOMS = {
     "demo_in_process": (["examples/demo_in_process"], "driver and model", 4.25, 1),
     "bench": (["bench"], "measurements", 5.2, 1),
     "loopback_traffic": (["loopback_traffic"], "whose every byte is checked", 4.4, 1.3),
+    "conformance": (["conformance"], "what adapters answer", 5.2, 1),
     "description": (["vfio_host/description"], "an adapter in words", 5.8, 1),
     "programs": (
         [

@@ -6,6 +6,7 @@
 #include <freehca/firmware_cmds/channel.hpp>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/layouts/hcr.hpp>
 
 namespace freehca {
@@ -94,8 +95,10 @@ void channel::answer(command_slot& s, std::uint8_t raw_status, std::uint64_t out
     ++statistics_.answered_ok;
     if (c.request.output == command_request::form::immediate)
       c.output_immediate_ = output_immediate;
-    if (c.request.output == command_request::form::mailbox)
+    if (c.request.output == command_request::form::mailbox) {
+      cache::invalidate(output_mailbox(s).host, mailbox::bytes);
       c.request.decode(c, output_mailbox(s).host);
+    }
   } else {
     ++statistics_.answered_with_error;
   }

@@ -5,6 +5,7 @@
 #include <freehca/firmware_cmds/channel.hpp>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/clock.hpp>
 #include <freehca/layouts/hcr.hpp>
 
@@ -151,10 +152,15 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
 
 void channel::fill_mailboxes(command& c, const command_slot& s) {
   using form = command_request::form;
-  if (c.request.output == form::mailbox) mailbox::clear(output_mailbox(s).host);
+  if (c.request.output == form::mailbox) {
+    mailbox::clear(output_mailbox(s).host);
+    // No line of it may be written back later, over the answer.
+    cache::clean(output_mailbox(s).host, mailbox::bytes);
+  }
   if (c.request.input != form::mailbox) return;
   mailbox::clear(input_mailbox(s).host);
   c.request.encode(c, input_mailbox(s).host);
+  cache::clean(input_mailbox(s).host, mailbox::bytes);
 }
 
 }  // namespace freehca

@@ -6,6 +6,7 @@
 #include <freehca/firmware_cmds/eq.hpp>
 #include <freehca/firmware_cmds/nop.hpp>
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/layouts/mtt.hpp>
 
 #include "steps.hpp"
@@ -58,7 +59,9 @@ status device::steps::write_translation(device& d, const event_queue_parts& q) {
     const auto e = layouts::image<mtt>()
                        .set<&mtt::ptag>(q.ring.device_address + std::uint64_t{i} * dma_arena::page)
                        .set<&mtt::present>(true);
+    cache::invalidate(entry.host, mtt::bytes);
     dma::store_be64(entry.host, layouts::load_be<std::uint64_t>(e.data()));
+    cache::clean(entry.host, mtt::bytes);
   }
   barrier::dma_store_to_dma_store();
   return {};

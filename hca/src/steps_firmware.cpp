@@ -29,8 +29,9 @@ status device::steps::query_fw(device& d) {
   d.info_.firmware_minor = static_cast<std::uint16_t>(o.get<&l::fw_rev_minor>());
   d.info_.firmware_subminor = static_cast<std::uint16_t>(o.get<&l::fw_rev_subminor>());
   d.info_.command_interface = static_cast<unsigned>(o.get<&l::cmd_interface_rev>());
-  // Revision 2 has other port commands.
-  if (d.info_.command_interface < layouts::cmd_interface_rev_max) return driver_error::unsupported;
+  // Revision 2 has other port commands; what a later one changes nobody knows (Linux 6.1 fw.c
+  // mlx4_QUERY_FW refuses both sides too).
+  if (d.info_.command_interface != layouts::cmd_interface_rev_max) return driver_error::unsupported;
   const unsigned log_commands = static_cast<unsigned>(o.get<&l::log_max_outstanding_cmd>());
   d.info_.most_commands = log_commands > 15 ? 1u << 15 : 1u << log_commands;
   d.firmware_pages_ = static_cast<std::uint32_t>(o.get<&l::fw_pages>());

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include <freehca/hal/cache.hpp>
+
 namespace freehca::loopback_traffic {
 
 namespace {
@@ -44,6 +46,7 @@ void scattered_memory::store(std::size_t offset, const std::byte* from, std::siz
   while (bytes != 0) {
     const std::size_t piece = std::min(bytes, page - offset % page);
     dma::store_bytes(at(offset), from, piece);
+    cache::clean(at(offset), piece);
     offset += piece;
     from += piece;
     bytes -= piece;
@@ -53,6 +56,7 @@ void scattered_memory::store(std::size_t offset, const std::byte* from, std::siz
 void scattered_memory::load(std::size_t offset, std::byte* to, std::size_t bytes) const {
   while (bytes != 0) {
     const std::size_t piece = std::min(bytes, page - offset % page);
+    cache::invalidate(at(offset), piece);
     dma::load_bytes(to, at(offset), piece);
     offset += piece;
     to += piece;

@@ -8,6 +8,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
+#include "hw/pci/msix.h"
 #include "mlx4.h"
 
 static void times_changed(Mlx4State *s)
@@ -216,6 +217,9 @@ static bool get_removed(Object *object, Error **errp)
 /* QEMU answers for the two itself, before the BAR that they stand in. */
 static void set_msix_registers_enabled(PCIDevice *pci, bool enabled)
 {
+    if (!msix_present(pci)) {
+        return;
+    }
     memory_region_set_enabled(&pci->msix_table_mmio, enabled);
     memory_region_set_enabled(&pci->msix_pba_mmio, enabled);
 }

@@ -81,7 +81,8 @@ void mlx4_identity_write(Mlx4State *s)
     uint8_t *config = PCI_DEVICE(s)->config;
 
     pci_config_set_vendor_id(config, MLX4_VENDOR_ID);
-    pci_config_set_device_id(config, identity->device_id);
+    pci_config_set_device_id(config, s->device_id ? s->device_id
+                                                  : identity->device_id);
     pci_config_set_revision(config, identity->revision);
     pci_config_set_class(config, s->class_code >> 8);
     pci_config_set_prog_interface(config, s->class_code & 0xff);

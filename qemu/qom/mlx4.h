@@ -132,6 +132,8 @@ struct Mlx4State {
     uint64_t uar_bar_bytes;
     uint64_t host_memory_limit;
     uint32_t class_code;
+    uint16_t device_id;             /* x-device-id; 0: that of the variant */
+    uint16_t command_interface;     /* x-command-interface */
     bool subnet_manager;
     bool function_level_reset;
     uint64_t command_acceptance;

@@ -31,6 +31,8 @@ MLX4_PROPERTIES properties[] = {
     DEFINE_PROP_UINT32("class-code", Mlx4State, class_code, DEFAULT_CLASS_CODE),
     DEFINE_PROP_STRING("guid", Mlx4State, guid_text),
     DEFINE_PROP_STRING("mac", Mlx4State, mac_text),
+    DEFINE_PROP_UINT16("x-command-interface", Mlx4State, command_interface, 3),
+    DEFINE_PROP_UINT16("x-device-id", Mlx4State, device_id, 0),
     DEFINE_PROP_BOOL("x-prefetch", Mlx4State, prefetch, false),
     DEFINE_PROP_STRING("x-without", Mlx4State, without),
     DEFINE_PROP_STRING("x-record", Mlx4State, recording.path),
@@ -58,6 +60,9 @@ static const char *const descriptions[][2] = {
     { "class-code", "24 bits; default by variant" },
     { "guid", "node GUID; ports have the next ones" },
     { "mac", "of port 1; default from the GUID" },
+    { "x-command-interface", "revision of the command interface that the "
+                             "firmware tells, 3; for tests" },
+    { "x-device-id", "PCI device ID, 0 (that of the variant); for tests" },
     { "x-prefetch", "on: send queues are read ahead, and what was read too early "
                     "is executed, as cards may" },
     { "x-record", "file for what passes between adapter and guest "
@@ -175,6 +180,7 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
                    "128M", s->uar_bar_bytes);
         return false;
     }
+    options->command_interface = s->command_interface;
     options->uar_bar_bytes = s->uar_bar_bytes;
     if (s->host_memory_limit < 32 * MiB) {
         error_setg(errp, "mlx4: host-memory-limit=%" PRIu64 ": 32M or more",

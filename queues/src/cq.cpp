@@ -97,7 +97,9 @@ status cq::open(const cq_resources& r) {
   // The device does this too unless SW2HW_CQ says otherwise; a ring that is right from the start
   // needs no trust in that.
   set_all(ring_, ring_bytes(r.log_entries, r.entry_bytes), cq_initial_byte);
+  cache::clean(ring_, ring_bytes(r.log_entries, r.entry_bytes));
   dma::store_be64(record_.host, 0);
+  cache::clean(record_.host, cq_doorbell_record::bytes);
   return {};
 }
 
@@ -180,6 +182,7 @@ void cq::arm(bool solicited_only) {
   const cq_arm what = solicited_only ? cq_arm::solicited : cq_arm::next;
   const std::uint32_t counter = consumer_counter();
   dma::store_be32(record_.host + 4, cq_arm_word(arm_number_, what, counter));
+  cache::clean(record_.host, cq_doorbell_record::bytes);
   // The record is up to date before the device looks at the doorbell (Linux 6.1 mlx4_cq_arm).
   barrier::dma_store_to_mmio_store();
   mmio::write_64(uar_, uar::cq_doorbell,
@@ -190,24 +193,34 @@ void cq::forget(const qp_rings& pair) {
   if (!is_open()) return;
   const std::uint32_t consumer = this->consumer();
   std::uint32_t producer = consumer;
-  while (producer - consumer <= mask_ &&
-         is_mine(last_word_of(entry_at(producer)), lap_of(producer)))
-    ++producer;
+  for (; producer - consumer <= mask_; ++producer) {
+    cache::invalidate(entry_at(producer), cqe::bytes);
+    if (!is_mine(last_word_of(entry_at(producer)), lap_of(producer))) break;
+  }
   barrier::dma_load_to_dma_load();
 
   // From the newest to the oldest: what stays moves up over what goes, and keeps the owner bit of
   // its new place (Linux 6.1 hw/mlx4/cq.c __mlx4_ib_cq_clean).
+  const std::uint32_t passed_before = passed_over_;
   std::uint32_t gone = 0;
   for (std::uint32_t i = producer; i-- != consumer;) {
+    const std::uint32_t place = (i & mask_) + 1;
     image<cqe> e;
     dma::load_bytes(e.data(), entry_at(i), cqe::bytes);
-    if (e.get<&cqe::qpn>() == pair.qpn) {
-      ++gone;
-      if (pair.shared != nullptr && !e.get<&cqe::is_send>())
+    const bool was_passed = cache::is_maintained && place == passed_before;
+    if (was_passed || e.get<&cqe::qpn>() == pair.qpn) {
+      if (!was_passed && pair.shared != nullptr && !e.get<&cqe::is_send>())
         pair.shared->retire(static_cast<std::uint16_t>(e.get<&cqe::wqe_index>()));
+      if (cache::is_maintained && shares_its_line(i) && i + 1 == producer) {
+        passed_over_ = place;
+        continue;
+      }
+      if (was_passed && passed_over_ == place) passed_over_ = 0;
+      ++gone;
     } else if (gone != 0) {
       e.set<&cqe::owner>(lap_of(i + gone) != 0);
       dma::store_bytes(entry_at(i + gone), e.data(), cqe::bytes);
+      cache::clean(entry_at(i + gone), cqe::bytes);
     }
   }
   if (gone == 0) return;

@@ -26,6 +26,7 @@ status eq::open(const eq_resources& resources) {
   for (std::uint32_t i = 0; i < entries_; ++i)
     dma::store_bytes(ring_.host + std::size_t{i} * entry_bytes_ + offset_, unused.data(),
                      layouts::eqe::bytes);
+  cache::clean(ring_.host, ring_bytes(resources.log_entries, entry_bytes_));
   return {};
 }
 

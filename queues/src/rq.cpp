@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/hal/cache.hpp>
 #include <freehca/queues/rq.hpp>
 
 #include <freehca/queues/wqe_stores.hpp>
@@ -22,6 +23,7 @@ status rq::open(const rq_resources& r) {
   log_stride_ = r.shape.log_stride;
   dma::clear(ring_, r.shape.bytes());
   store_ends(ring_, r.shape.entries(), log_stride_, 0);
+  cache::clean(ring_, r.shape.bytes());
   ends_stand_ = true;
   reset();
   return {};
@@ -31,6 +33,7 @@ void rq::reset() {
   accept(false);
   head_ = tail_ = 0;
   dma::store_be32(record_, 0);
+  cache::clean(record_, rq_doorbell_record::bytes);
 }
 
 status rq::post_any(const receive_request& r) {
@@ -41,6 +44,7 @@ status rq::post_any(const receive_request& r) {
   const std::uint32_t index = head_ & mask_;
   std::byte* const wqe = ring_ + (std::size_t{index} << log_stride_);
   store_receive(wqe, wqe + (std::size_t{1} << log_stride_), r);
+  cache::clean(wqe, std::size_t{1} << log_stride_);
   if (r.entries > 1) {
     ends_stand_ = false;
     choose_way();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/hal/cache.hpp>
 #include <freehca/queues/memory_requests.hpp>
 #include <freehca/queues/sq.hpp>
 
@@ -53,6 +54,7 @@ void sq::reset() {
     dma::store_be64(entry, unused);
     slots_[i] = {};
   }
+  cache::clean(ring_, (std::size_t{mask_} + 1) * stride_);
 }
 
 const posted_request* sq::retire_up_to(std::uint16_t wqe_index) {
@@ -74,9 +76,12 @@ status sq::prepare(std::uint32_t asker) {
   // What the headroom grows by: the WQEs there are retired, and the device does not look at them
   // before those that come now. An entry of one block has no stamp but its owner bit.
   if (stride_ == wqe_basic_block) return {};
-  for (std::uint32_t n = head_ + spare_; n != head_ + spare_ + run; ++n)
+  for (std::uint32_t n = head_ + spare_; n != head_ + spare_ + run; ++n) {
+    std::byte* const entry = ring_ + (n & mask_) * stride_;
     for (std::size_t block = wqe_basic_block; block < stride_; block += wqe_basic_block)
-      dma::store_be32(ring_ + (n & mask_) * stride_ + block, wqe_stamp);
+      dma::store_be32(entry + block, wqe_stamp);
+    cache::clean(entry, stride_);
+  }
   return {};
 }
 
@@ -234,7 +239,7 @@ status sq::post_any(const send_request& r) {
   if (f.invalidates) second = in_word<&wqe_ctrl::immediate>(r.rkey);
   if (by_xrc) second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
   if (f.manages_memory) second = in_word<&wqe_ctrl::strong_order>(1);
-  give_away(wqe,
+  give_away(wqe, at,
             next_.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(f.opcode)) |
                                   in_word<&wqe_ctrl::ds>(at / wqe_unit)),
             flags_of(r), second);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/hal/cache.hpp>
 #include <freehca/queues/srq.hpp>
 
 #include <freehca/queues/wqe_stores.hpp>
@@ -30,7 +31,9 @@ status srq::open(const srq_resources& r) {
     slots_[i] = {};
     append(i);
   }
+  cache::clean(ring_, r.shape.bytes());
   dma::store_be32(record_, 0);
+  cache::clean(record_, rq_doorbell_record::bytes);
   return {};
 }
 
@@ -41,6 +44,7 @@ status srq::post_any(const receive_request& r) {
   FREEHCA_TRY(check_receive(r, most_scatter_, bytes));
   std::byte* const wqe = entry_at(first_free_);
   store_receive(wqe + wqe_srq_next::bytes, wqe + (std::size_t{1} << log_stride_), r);
+  cache::clean(wqe, std::size_t{1} << log_stride_);
   if (r.entries > 1) {
     ends_stand_ = false;
     choose_way();

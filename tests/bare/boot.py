@@ -3,7 +3,7 @@
 # Copyright the freehca authors
 """boot.py QEMU ARCHITECTURE IMAGE [--machine NAME] [--append WORDS] [-- QEMU ARGUMENTS]: boots an
 image with the modelled adapter, shows its serial line, and ends with status 0 if it passed. With
-arguments for QEMU the adapter is theirs to name."""
+arguments for QEMU the adapter is theirs to name. On a terminal what is typed goes to the image."""
 import argparse
 import sys
 
@@ -32,7 +32,7 @@ def main():
         machines.image_file(asked.architecture, asked.image),
         more or machines.ADAPTER,
         asked.append,
-    ).run(lambda _, line: print(line, flush=True))
+    ).run(lambda _, line: print(line, flush=True), by_hand=sys.stdin.isatty())
     sys.stderr.write(run.errors)
     if run.status < 0:
         sys.exit(f"bare: it was ended after {machines.LIMIT_SECONDS} s")

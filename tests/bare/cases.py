@@ -3,6 +3,8 @@
 """What images without an operating system do on a machine, and what they say when they cannot. Each
 kind of machine inherits these cases: bare_test.py makes the classes."""
 import re
+import subprocess
+import tempfile
 
 import machines
 
@@ -18,6 +20,8 @@ STEPS = (
     "command completion by events",
     "waiting for the ports",
 )
+# What a line of an image may have; one that is as long as this was cut off, mostly.
+MOST_CHARACTERS = 240
 QUIET = "quiet +the adapter reaches no memory any more: bus mastering is off"
 
 
@@ -35,6 +39,8 @@ class Cases:
         # The model complains of what a real card would have to suffer silently.
         self.assertNotIn("complaint", run.errors)
         self.assertEqual(run.errors, "")
+        for line in run.lines:
+            self.assertLess(len(line), MOST_CHARACTERS)
         return run
 
     def said(self, *patterns):
@@ -48,6 +54,10 @@ class Cases:
             else:
                 self.fail(f"nothing like {pattern!r} in its place:\n" + "\n".join(self.last.lines))
         return found
+
+    def rows(self):
+        """What the image told of rows of conformance, line by line."""
+        return "".join(f"{x}\n" for x in self.last.lines if re.match("[a-z-]+/", x))
 
     def boot_and_pass(self, image, *arguments, **more):
         run = self.boot(image, *arguments, **more)
@@ -83,8 +93,19 @@ class Passing(Cases):
         self.assertTrue(50 <= interrupts <= 100 if self.kind.interrupts else interrupts == 0)
         self.said("error buffer: no internal error", "^down +ok$")
 
+    def test_the_clock_goes_as_fast_as_the_hosts(self):
+        """Bring-up takes a second at least, in which the adapter is reset. The machine may be slow,
+        and this program late: only a clock that is wrong by a factor is seen."""
+        run = self.boot("bringup")
+        told = float(self.said(r"^up +in ([0-9.]+) s, ").group(1))
+        end = next(n for n, line in enumerate(run.lines) if line.startswith("up "))
+        begin = max(n for n, line in enumerate(run.lines[:end]) if " BAR 2 at " in line)
+        elapsed = run.times[end] - run.times[begin]
+        print(f"  {told:.3f} s by its own clock, {elapsed:.3f} s by the host's", end=" ")
+        self.assertTrue(0.1 < told / elapsed < 10, f"{told} s and {elapsed} s")
+
     def test_bringup_behind_a_root_port(self):
-        self.boot_and_pass("bringup", *machines.BEHIND_A_PORT)
+        self.boot_and_pass("bringup", *self.kind.adapter_behind_a_port)
         self.said("^adapter +0[1-9]:00.0, behind 1 bridges")
 
     def test_stacks_are_measured(self):
@@ -96,7 +117,7 @@ class Passing(Cases):
                 self.assertGreater(used, 0)
 
     def test_addresses_from_the_image(self):
-        self.boot_and_pass("bringup", *machines.BEHIND_A_PORT, words="assign")
+        self.boot_and_pass("bringup", *self.kind.adapter_behind_a_port, words="assign")
         self.said("behind 1 bridges, addresses from this program")
 
     def test_pingpong(self):
@@ -107,12 +128,18 @@ class Passing(Cases):
                 self.said(f"^{service} +100 messages of {size} bytes verified, [0-9.]+ s for each")
         self.said("^down +ok$", "^image +", "^stack +main")
 
+    def test_conform(self):
+        """Row for row as on the model in one process, and over VFIO."""
+        self.boot_and_pass("conform")
+        self.assertEqual(self.rows(), (machines.ROOT / "tests/conformance/rows.txt").read_text())
+        self.said("^conform +[0-9]+ rows of [0-9]+: [0-9]+ as expected, 0 differ, ", "^down +ok$")
+
     def test_a_strict_adapter_takes_it(self):
-        for image in ("bringup", "pingpong"):
+        for image in ("bringup", "pingpong", "conform"):
             self.boot_and_pass(image, "-device", "mlx4,strict=on")
 
     def test_pingpong_behind_a_root_port(self):
-        self.boot_and_pass("pingpong", *machines.BEHIND_A_PORT)
+        self.boot_and_pass("pingpong", *self.kind.adapter_behind_a_port)
 
 
 class Failing(Cases):
@@ -120,7 +147,7 @@ class Failing(Cases):
 
     def test_every_variant(self):
         for variant, firmware in (("connectx2", r"2\.9\.1000"), ("connectx3", r"2\.")):
-            for image in ("bringup", "pingpong"):
+            for image in ("bringup", "pingpong", "conform"):
                 self.boot_and_pass(image, "-device", f"mlx4,variant={variant}")
                 if image == "bringup":
                     self.said(rf"^firmware +{firmware}")
@@ -129,6 +156,32 @@ class Failing(Cases):
         self.boot_and_fail(
             "looking for the adapter", "no such adapter", "reseat", "-nodefaults", quiet=False
         )
+
+    def test_adapters_of_other_generations(self):
+        """A ConnectX-4 and an InfiniHost: nothing is done to them, as the recording shows."""
+        for identity in (0x1013, 0x6278):
+            with tempfile.NamedTemporaryFile(prefix="freehca-bare-") as record:
+                self.boot_and_fail(
+                    "looking for the adapter",
+                    "of another generation: it is no ConnectX-2 or ConnectX-3",
+                    "another one .Linux: ib_mthca, or mlx5_core for ConnectX-4",
+                    "-device",
+                    f"mlx4,x-device-id={identity},x-record={record.name}",
+                    quiet=False,
+                )
+                done = record.read().decode()
+            self.assertIn('"freehca_recording"', done)
+            self.assertNotRegex(done, '"call":"(read|write)_bar|"bus_master":(true|1)')
+
+    def test_firmware_of_another_age(self):
+        for revision in (2, 4):
+            self.boot_and_fail(
+                "QUERY_FW",
+                "not supported",
+                "firmware is too old, or too new: .*revision 3 is needed; burn another",
+                "-device",
+                f"mlx4,x-command-interface={revision}",
+            )
 
     def test_no_memory_window(self):
         self.boot_and_fail(
@@ -198,6 +251,15 @@ class Failing(Cases):
         self.said(
             "^up +in", "^EXCEPTION .* at 0x", QUIET, "^remedy +.*addr2line", "^bringup: failed$"
         )
+        # The remedy, taken by its word: images are built without tables of lines.
+        address = self.said("^EXCEPTION .* at (0x[0-9a-f]+)")[1]
+        options = self.said("^remedy +.*addr2line (-[a-zA-Z]+) IMAGE ADDRESS")[1]
+        tool = machines.tool(self.kind.architecture, "addr2line")
+        image = machines.image_file(self.kind.architecture, "bringup")
+        found = subprocess.run(
+            [tool, options, image, address], capture_output=True, text=True, check=True
+        )
+        self.assertRegex(found.stdout, "^(main|bring_up|freehca)")
         self.assertFalse(run.passed)
         self.assertGreater(run.status, 0)
 
@@ -208,6 +270,23 @@ class Failing(Cases):
         self.assertNotIn("remedy", first_words)
         self.assertFalse(run.passed)
         self.assertGreater(run.status, 0, "it had to be killed")
+
+    def test_conform_of_a_card_that_answers_otherwise(self):
+        run = self.boot("conform", "-device", "mlx4,x-fault-command=HW_HEALTH_CHECK:0x01")
+        self.said(
+            r"^queries/hw_health_check: DIFFERS .expected: taken; got: refused: internal error",
+            "^conform .* 1 differ, ",
+            "^down +ok",
+            QUIET,
+        )
+        self.assertFalse(run.passed)
+        self.assertGreater(run.status, 0)
+
+    def test_conform_of_a_card_that_does_not_answer(self):
+        run = self.boot("conform", "-device", "mlx4,x-fault-command=HW_HEALTH_CHECK:stuck")
+        self.said("^queries/hw_health_check: DIFFERS", "^FAILED +at running the list", QUIET)
+        self.assertFalse(run.passed)
+        self.assertGreater(run.status, 0)
 
     def test_pingpong_over_a_link_that_is_down(self):
         run = self.boot("pingpong", "-device", "mlx4,sm=off")

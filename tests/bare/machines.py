@@ -19,15 +19,27 @@ LIMIT_SECONDS = 150
 
 class Kind:
     """One of QEMU's machines: how it is started, the exit status by which an image that passed ends
-    it, and whether it has interrupts for the image."""
+    it, and whether it has interrupts for the image. raw: it is given the file that is no ELF. port:
+    the bridge that the adapter is put behind."""
 
-    def __init__(self, architecture, machine, *arguments, passed=0, interrupts=True):
+    def __init__(
+        self,
+        architecture,
+        machine,
+        *arguments,
+        passed=0,
+        interrupts=True,
+        raw=False,
+        port="pcie-root-port",
+    ):
         self.architecture, self.machine, self.passed = architecture, machine, passed
-        self.interrupts = interrupts
+        self.interrupts, self.raw = interrupts, raw
         self.arguments = ("-M", machine, *arguments)
+        behind = ("-device", f"{port},id=port0", "-device", "mlx4,id=hca0,bus=port0")
+        self.adapter_behind_a_port = behind
 
 
-# By architecture, and the first one of each is its usual one.
+# By architecture or board, and the first one of each is its usual one.
 MACHINES = {
     "x86_64": {
         "q35": Kind("x86_64", "q35", "-device", "isa-debug-exit", passed=33),
@@ -42,13 +54,37 @@ MACHINES = {
             "aarch64", "virt,virtualization=on,gic-version=3", "-cpu", "max", "-semihosting"
         ),
     },
+    # Built with FREEHCA_INCOHERENT_DMA.
+    "aarch64-incoherent": {
+        "virt": Kind("aarch64-incoherent", "virt", "-cpu", "cortex-a57", "-semihosting"),
+    },
+    # The skeleton of a port, with this machine's serial line and nothing else of it.
+    "aarch64-skeleton": {
+        "virt": Kind("aarch64-skeleton", "virt", "-cpu", "cortex-a57", "-semihosting"),
+    },
+    # Known by constants, and no firmware: it takes no messages in QEMU 7.2, where QEMU refuses its
+    # own root port.
+    "aarch64-sbsa-ref": {
+        "sbsa-ref": Kind(
+            "aarch64-sbsa-ref",
+            "sbsa-ref",
+            "-semihosting",
+            raw=True,
+            interrupts=False,
+            port="pci-bridge,chassis_nr=1,shpc=off",
+        ),
+    },
     "riscv64": {
         "virt": Kind("riscv64", "virt,aia=aplic-imsic", "-bios", "none", "-smp", "2"),
         "virt_plic": Kind("riscv64", "virt", "-bios", "none", interrupts=False),
     },
 }
 ADAPTER = ("-device", "mlx4,id=hca0")
-BEHIND_A_PORT = ("-device", "pcie-root-port,id=port0", "-device", "mlx4,id=hca0,bus=port0")
+
+
+def tool(architecture, name):
+    """Of the compiler that images of an architecture are built with."""
+    return name if architecture == "x86_64" else f"{architecture}-linux-gnu-{name}"
 
 
 def image_file(architecture, image):
@@ -59,47 +95,80 @@ class Run:
     """A machine that runs an image: what came from its serial line, and how it ended."""
 
     def __init__(self, kind, qemu, image, arguments=ADAPTER, words="", memory="256M"):
-        self.kind, self.lines, self.status, self.errors = kind, [], None, ""
+        self.kind, self.status, self.errors = kind, None, ""
+        self.lines, self.times = [], []  # a time for each line, in seconds
         self.folder = tempfile.TemporaryDirectory(prefix="freehca-bare-")
         self.monitor_path = os.path.join(self.folder.name, "qmp")
         self.command = [qemu, *FIRMWARE, *COMMON, *kind.arguments, "-m", memory]
         self.command += ["-qmp", f"unix:{self.monitor_path},server=on,wait=off"]
-        self.command += ["-kernel", str(image), *arguments]
+        file = pathlib.Path(image).with_suffix(".bin") if kind.raw else image
+        self.command += ["-kernel", str(file), *arguments]
         if words:
             self.command += ["-append", words]
 
-    def run(self, at_line=None):
-        """Until it ends. at_line(self, line) is told of each line when it comes."""
-        began = time.monotonic()
-        process = subprocess.Popen(
+    def start(self, typed=False, by_hand=False):
+        """`typed`: say() gives it lines. `by_hand`: this program's standard input does, and it may
+        take as long as it likes."""
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(
             self.command,
-            stdin=subprocess.DEVNULL,
+            stdin=None if by_hand else subprocess.PIPE if typed else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
         )
-        watch = threading.Timer(LIMIT_SECONDS, process.kill)
-        watch.start()
-        errors = []
-        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
-        reader.start()
+        self.watch = threading.Timer(LIMIT_SECONDS, self.process.kill)
+        if not by_hand:
+            self.watch.start()
+        self.error_texts = []
+        self.reader = threading.Thread(
+            target=lambda: self.error_texts.append(self.process.stderr.read())
+        )
+        self.reader.start()
+
+    def line(self):
+        """The next one; None: there are no more."""
+        line = self.process.stdout.readline()
+        if not line:
+            return None
+        self.lines.append(line.rstrip())
+        self.times.append(time.monotonic())
+        return self.lines[-1]
+
+    def say(self, line):
+        """To the image, by the serial line. Only while it asks for one: it does not listen else."""
+        self.process.stdin.write(line + "\r")
+        self.process.stdin.flush()
+
+    def finish(self):
+        """Waits for its end if all of its lines were read, else ends it. Once is enough."""
+        if self.process.stdout.closed:
+            return
         try:
-            for line in process.stdout:
-                self.lines.append(line.rstrip())
-                if at_line is not None:
-                    at_line(self, self.lines[-1])
-            self.status = process.wait()
+            if self.line() is None:
+                self.status = self.process.wait()
         finally:
-            watch.cancel()
-            process.kill()
-            process.wait()
-            reader.join()
-            process.stdout.close()
-            process.stderr.close()
+            self.watch.cancel()
+            self.process.kill()
+            self.process.wait()
+            self.reader.join()
+            for file in (self.process.stdin, self.process.stdout, self.process.stderr):
+                if file is not None:
+                    file.close()
             self.folder.cleanup()
-        self.errors = errors[0]
-        self.seconds = time.monotonic() - began
+        self.errors = self.error_texts[0]
+        self.seconds = time.monotonic() - self.began
+
+    def run(self, at_line=None, by_hand=False):
+        """Until it ends. at_line(self, line) is told of each line when it comes."""
+        self.start(by_hand=by_hand)
+        try:
+            while (line := self.line()) is not None:
+                if at_line is not None:
+                    at_line(self, line)
+        finally:
+            self.finish()
         return self
 
     def set(self, name, value):

@@ -12,8 +12,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHIVES = [f"{name}/libfreehca_{name}.a" for name in ("hal", "firmware_cmds", "queues", "hca")]
-# Of the port, and none of the core's.
-PORT = {"libfreehca_device_tree.a"}
+# Of the port and of an image, and none of the core's.
+BESIDE = {"libfreehca_device_tree.a", "libfreehca_conformance.a"}
 # What of a folder's cache decides how its sources are compiled.
 FLAGS = re.compile(
     r"^(CMAKE_(?:BUILD_TYPE|SYSTEM_NAME|SYSTEM_PROCESSOR|TRY_COMPILE_TARGET_TYPE|CXX_COMPILER"
@@ -58,7 +58,7 @@ def main():
     for path in maps:
         text = path.read_text(encoding="utf-8")
         found = set(MEMBER.findall(text))
-        found = {(archive, member) for archive, member in found if archive not in PORT}
+        found = {(archive, member) for archive, member in found if archive not in BESIDE}
         strangers = {archive for archive, _ in found} - names
         if strangers or {archive for archive, _ in found} != names or len(found) < FEWEST_MEMBERS:
             sys.exit(f"{path.name}: {len(found)} members of {sorted({a for a, _ in found})}")

@@ -133,4 +133,16 @@ class Riscv64(Trees):
         )
 
 
-OF = {"aarch64": (Aarch64,), "riscv64": (Riscv64,)}
+class Incoherent(Trees):
+    """The image cleans and invalidates its cache. QEMU has none, so that this shows no more than
+    that it may."""
+
+    host_bridge, blueflame = Aarch64.host_bridge, Aarch64.blueflame
+
+    def test_a_host_bridge_that_is_not_coherent(self):
+        tree = self.changed_tree(b"\0dma-coherent\0", b"\0dma-unspoken\0")
+        for image in ("bringup", "pingpong"):
+            self.boot_and_pass(image, *tree, *machines.ADAPTER)
+
+
+OF = {"aarch64-incoherent": (Incoherent,), "aarch64": (Aarch64,), "riscv64": (Riscv64,)}

@@ -98,7 +98,7 @@ class Control:
                 if not words:
                     continue
                 try:
-                    answer = ("ok " + self.answer(words)).rstrip()
+                    answer = ("ok " + (self.answer(words) or "")).rstrip()
                 except (OSError, ValueError, IndexError, TypeError) as error:
                     answer = "error " + str(error).replace("\n", " ")
                 line.write(answer.encode() + b"\n")
@@ -122,6 +122,22 @@ class Control:
             except ValueError:
                 pass
             raise
+
+    def bare(self, what, rest=""):
+        """The machine without an operating system at the other end of the cable."""
+        machine = self.guest.bare_machine()
+        try:
+            if what == "answer":
+                return machine.answer(rest)
+            if what == "address":
+                return machine.address(rest)
+            if what == "until":
+                return machine.until(rest).string
+            if what == "passed":
+                return machine.end_well()
+        except AssertionError as error:
+            raise ValueError(error) from error
+        raise ValueError(f"no command bare {what}")
 
     def answer(self, words):
         command, _, rest = words.partition(" ")
@@ -147,4 +163,6 @@ class Control:
             if not self.rendezvous.meet(rest):
                 raise ValueError("the other guest did not come")
             return ""
+        if command == "bare":
+            return self.bare(*rest.split(" ", 1))
         raise ValueError(f"no command {command}")

@@ -31,7 +31,7 @@ while [[ $# -gt 0 ]]; do
       shift 2
       ;;
     --prepare) prepare=yes; shift ;;
-    --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env)
+    --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env | --bare)
       pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;
     --icount | --verbose | --no-iommu) pass+=("$1"); shift ;;
     --) shift; break ;;

@@ -18,7 +18,11 @@ import tempfile
 import threading
 import time
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, "tests", "bare"))
+
 import extra_files
+import pairs
 from control import Control, Rendezvous
 
 TIMED_OUT, NO_STATUS = 124, 125
@@ -40,6 +44,7 @@ class Guest:
         self.ended = threading.Event()
         self.process = None
         self.reader = None
+        self.bare = None
         self.control = Control(self, rendezvous)
 
     def initrd(self):
@@ -116,21 +121,33 @@ class Guest:
         ):
             command += ["-chardev", f"{backend},id={name}", "-serial", f"chardev:{name}"]
         command += ["-qmp", f"unix:{self.folder}/qmp,server=on,wait=off"]
-        if options.hosts == 2:
+        if options.hosts == 2 or options.bare:
             role = "on" if self.index == 1 else "off"
             command += [
                 "-netdev",
-                f"stream,id=wire,server={role},addr.type=unix,addr.path={self.scratch}/wire",
+                f"stream,id=wire,server={role},addr.type=unix,addr.path={self.wire()}",
             ]
         if options.device:
             command += ["-device", options.device + self.cable() + ",id=hca0"]
         return command + options.qemu_arguments
 
+    def wire(self):
+        return os.path.join(self.scratch, "wire")
+
+    def bare_machine(self):
+        """The machine at the other end of the cable, which boots when it is first asked for."""
+        if not self.options.bare:
+            raise ValueError("no machine is there: --bare")
+        if self.bare is None:
+            self.bare = pairs.Machine(self.options.qemu, self.options.bare, self.wire(), 2)
+            self.bare.start(typed=True)
+        return self.bare
+
     def cable(self):
-        """Two hosts: port 1 of the one adapter is cabled to port 1 of the other; each has its own
-        GUIDs."""
+        """Two hosts, or one and a bare machine: port 1 of the one adapter is cabled to port 1 of
+        the other; each has its own GUIDs."""
         device = self.options.device
-        if self.options.hosts == 1 or not device.startswith("mlx4"):
+        if self.options.hosts == 1 and not self.options.bare or not device.startswith("mlx4"):
             return ""
         own_guid = "" if "guid=" in device else f",guid=0x0002c90300f0c{9 + self.index:x}00"
         return own_guid + ",netdev1=wire"
@@ -185,6 +202,8 @@ class Guest:
             self.process.wait()
         if self.reader:
             self.reader.join(5)
+        if self.bare:
+            self.bare.finish()
 
 
 def parse():
@@ -195,6 +214,7 @@ def parse():
     parser.add_argument("--driver", default="none")
     parser.add_argument("--device", default="")
     parser.add_argument("--hosts", type=int, default=1)
+    parser.add_argument("--bare", choices=["x86_64"])
     parser.add_argument("--timeout", type=float, default=0)
     parser.add_argument("--memory", default="512M")
     parser.add_argument("--cpu", default="Nehalem")

@@ -21,6 +21,8 @@ RULES = {
     "firmware_cmds": (CORE + ["firmware_cmds"], True),
     "queues": (CORE + ["queues"], True),
     "hca": (CORE + ["firmware_cmds", "queues", "hca"], True),
+    # The list of conformance runs in images, too.
+    "conformance": (CORE + ["firmware_cmds", "queues", "hca", "conformance"], True),
     "hal/targets": (CORE, False),
     # The one that sees both sides: driver and model in one process.
     "hal/targets/in_process": (
@@ -33,15 +35,21 @@ RULES = {
     "hal/targets/x86_64-bare": (CORE + ["bare"], True),
     "hal/targets/aarch64-bare": (CORE + ["bare", "device_tree"], True),
     "hal/targets/riscv64-bare": (CORE + ["bare", "device_tree"], True),
+    # Boards without a device tree; of it they have the serial lines.
+    "hal/targets/boards": (CORE + ["bare", "device_tree"], True),
     # What firmware hands over, for those of them that are told so what the machine has.
     "hal/targets/device_tree": (CORE + ["bare", "device_tree"], True),
-    "examples/bare": (CORE + ["firmware_cmds", "queues", "hca", "bare"], True),
+    "examples/bare": (CORE + ["firmware_cmds", "queues", "hca", "conformance", "bare"], True),
     "vfio_host": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),
     # The tool stands in the uppermost layer, beside the examples.
     "vfio_host/hcactl": (
-        CORE + ["hca", "vfio_host", "blocking", "description", "loopback_traffic"],
+        CORE
+        + ["firmware_cmds", "hca", "vfio_host", "blocking", "conformance", "description"]
+        + ["loopback_traffic", "recorder"],
         False,
     ),
+    # Of the model it sees the format of recordings, which both write.
+    "vfio_host/recorder": (CORE + ["recorder", "model"], False),
     "vfio_host/description": (CORE + ["firmware_cmds", "hca", "description"], False),
     "loopback_traffic": (CORE + ["queues", "hca", "blocking", "loopback_traffic"], False),
     "examples/demo_in_process": (
@@ -63,7 +71,8 @@ RULES = {
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
     "qemu/model": (["layouts", "model"], False),
-    "qemu/recording": (["layouts", "model", "recording"], False),
+    # Configuration space, which the model leaves to its surroundings, is in_process's.
+    "qemu/recording": (["layouts", "model", "in_process", "recording"], False),
     "qemu/qom": (["model"], False),
 }
 QEMU_FOLDERS = (
@@ -128,6 +137,9 @@ def check_the_checker():
         ("vfio_host/src/a.cpp", "<", "freehca/loopback_traffic/traffic.hpp"),
         ("loopback_traffic/src/a.cpp", "<", "freehca/vfio_host/vfio_device.hpp"),
         ("hca/src/a.cpp", "<", "vector"),
+        ("hca/src/a.cpp", "<", "freehca/conformance/list.hpp"),
+        ("conformance/src/a.cpp", "<", "vector"),
+        ("conformance/src/a.cpp", "<", "freehca/blocking/session.hpp"),
         ("qemu/qom/a.c", '"', "freehca/model/device.hpp"),
         ("qemu/recording/src/a.cpp", "<", "freehca/hca/device.hpp"),
         ("qemu/model/src/a.cpp", "<", "freehca/recording/recording.hpp"),
@@ -161,6 +173,7 @@ def main():
         "firmware_cmds",
         "queues",
         "hca",
+        "conformance",
         "vfio_host",
         "loopback_traffic",
         "examples",

@@ -42,6 +42,10 @@ VARIANTS = {
 
 
 class Identity(unittest.TestCase):
+    def test_another_device_id(self):
+        with Machine("-device", "mlx4,id=hca0,x-device-id=0x1013") as machine:
+            self.assertEqual(0x101315B3, machine.function().open_window().read(0x00))
+
     def test_each_variant(self):
         for name, expected in VARIANTS.items():
             with self.subTest(name), Machine("-device", f"mlx4,variant={name},id=hca0") as machine:
@@ -93,6 +97,16 @@ class Identity(unittest.TestCase):
             self.assertEqual(1, machine.read(last + 12), "vectors are masked after reset")
             machine.write(last, 0xFEE00000)
             self.assertEqual(0xFEE00000, machine.read(last))
+
+    def test_a_machine_that_takes_no_messages(self):
+        """Without a local APIC nothing does; the card is there all the same."""
+        with Machine("-cpu", "qemu64,-apic", "-device", "mlx4,id=hca0") as machine:
+            function = machine.function().open_window()
+            chain = [one for one in GEN3["chain"] if one[1] != 0x11]
+            self.assertEqual(chain, function.capabilities())
+            machine.set("x-fault-removed", True)
+            machine.set("x-fault-removed", False)
+            self.assertEqual(0x100715B3, function.read(0x00))
 
     def test_serial_number_is_the_node_guid(self):
         with Machine("-device", "mlx4,guid=0002:c903:00f0:ca10") as machine:

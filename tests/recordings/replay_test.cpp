@@ -10,6 +10,7 @@
 #include <freehca/recording/compare.hpp>
 #include <freehca/recording/replay.hpp>
 
+#include "device_rig.hpp"
 #include "session.hpp"
 
 namespace freehca {
@@ -230,6 +231,30 @@ TEST(recording, one_of_an_adapter_with_other_turns_is_replayed_with_such_turns) 
   ASSERT_TRUE(from.usable);
   EXPECT_EQ(from.how.turn_units, 96u);
   EXPECT_EQ(all(recording::replay(from).remarks), "");
+}
+
+// The driver gives up where the firmware says its revision.
+TEST(recording, one_of_firmware_of_another_age_is_replayed_on_such_firmware) {
+  std::string text;
+  in_process::machine_options how = exact().machine;
+  how.model.record = true;
+  how.model.command_interface = 2;
+  how.record = [&](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+  {
+    testing::device_rig rig(how);
+    ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+    EXPECT_TRUE(rig.bring_up().is(driver_error::unsupported));
+    EXPECT_EQ(rig.adapter.info().command_interface, 2u);
+    rig.adapter.close();
+  }
+  const recording::recording from = read(text);
+  ASSERT_TRUE(from.usable);
+  EXPECT_EQ(from.how.command_interface, 2u);
+  EXPECT_EQ(all(recording::replay(from).remarks), "");
+  EXPECT_EQ(read(the_session().text).how.command_interface, 3u);
 }
 
 // A disk that is full, at any moment: the driver notices nothing, and what was written is whole.

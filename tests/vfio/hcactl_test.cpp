@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // The tool as a process, on a made-up sysfs.
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -56,6 +57,20 @@ TEST_F(hcactl_test, each_obstacle_has_its_exit_code) {
   }
 }
 
+// By the other program, which judges as this one does.
+TEST_F(hcactl_test, each_obstacle_has_its_exit_code_for_a_recording_too) {
+  const std::string file = tree.root() + "/recording";
+  const auto code = [&](const std::string& address) {
+    return run("record " + address + " " + file).code;
+  };
+  EXPECT_EQ(code("nonsense"), 10);
+  EXPECT_EQ(code("0000:09:00.0"), 11);
+  EXPECT_EQ(code("0000:06:00.0"), 12);
+  EXPECT_EQ(code("0000:03:00.0"), 13);
+  EXPECT_FALSE(std::filesystem::exists(file)) << "written before the card could be used";
+  EXPECT_GT(run("record 0000:03:00.0").code, 100);
+}
+
 TEST_F(hcactl_test, an_error_as_json_carries_code_and_message) {
   const answer a = hcactl("--sysfs " + tree.root() + " --json up 0000:03:00.0 2>/dev/null");
   EXPECT_EQ(a.code, 13);
@@ -74,6 +89,20 @@ TEST_F(hcactl_test, wrong_usage_is_refused) {
   EXPECT_GT(run("").code, 100);
   EXPECT_GT(run("up").code, 100);
   EXPECT_GT(run("ping 03:00.0 --port 3").code, 100);
+}
+
+TEST_F(hcactl_test, conform_tells_its_list_and_does_it_only_when_told_to) {
+  // Another driver has the adapter: whoever asked it would learn of that.
+  const answer list = run("conform 03:00.0");
+  EXPECT_EQ(list.code, 0);
+  EXPECT_NE(list.text.find("hcactl conform 03:00.0 --yes"), std::string::npos) << list.text;
+  EXPECT_GE(nlohmann::json::parse(run("conform 03:00.0 --json").text)["rows"].size(), 150u);
+  EXPECT_EQ(run("conform 03:00.0 --yes").code, 13);
+  // Refused as by the other commands, and nothing to type comes of it.
+  const answer nonsense = run("conform nonsense");
+  EXPECT_EQ(nonsense.code, run("info nonsense").code);
+  EXPECT_NE(nonsense.code, 0);
+  EXPECT_EQ(nonsense.text.find("--yes"), std::string::npos) << nonsense.text;
 }
 
 TEST_F(hcactl_test, threads_that_cannot_be_are_refused) {

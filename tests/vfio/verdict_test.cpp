@@ -72,6 +72,12 @@ circumstances too_much_for_the_sizes() {
   return c;
 }
 
+circumstances of_revision(unsigned revision) {
+  circumstances c = at_step(bring_up_step::query_fw, driver_error::unsupported);
+  c.command_interface = revision;
+  return c;
+}
+
 class verdict_test : public ::testing::TestWithParam<expectation> {};
 
 TEST_P(verdict_test, has_code_and_remedy) {
@@ -137,6 +143,12 @@ INSTANTIATE_TEST_SUITE_P(
                     trouble::firmware_error, "refuses"},
         expectation{"firmware_silent", at_step(bring_up_step::query_fw, transport_error::timeout),
                     trouble::firmware_silent, "bring-up, QUERY_FW"},
+        expectation{"firmware_too_old", of_revision(2), trouble::firmware_error,
+                    "bring-up, QUERY_FW: the firmware of 0000:03:00.0 has revision 2 of the "
+                    "command interface, and this program knows 3: it is too old; burn a newer one"},
+        expectation{"firmware_too_new", of_revision(4), trouble::firmware_error,
+                    "has revision 4 of the command interface, and this program knows 3: it is "
+                    "newer; look for a newer program"},
         // A step may consist of several commands, and traffic does: which one it was is told by
         // name.
         expectation{

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "conform.hpp"
 #include "host.hpp"
 #include "print.hpp"
 #include "threads.hpp"
@@ -25,7 +26,8 @@ outcome<pci_function> find(const common_options& options) {
 
 // `more_bytes`: that the device is going to reach beside what the session needs.
 int with_session(const common_options& options, bool take_over, std::size_t more_bytes,
-                 const work& doing, const easy::sizes& size = usual_size()) {
+                 const work& doing, const easy::sizes& size = usual_size(),
+                 const verbs_events& events = {}) {
   const auto function = find(options);
   if (!function) return report(function.error(), options.json);
   auto device =
@@ -39,6 +41,7 @@ int with_session(const common_options& options, bool take_over, std::size_t more
                .address = function->address.text(),
                .json = options.json,
                .wanted_back = [&host] { return host.wanted_back(); },
+               .events = events,
                .verdict = {}};
   at.verdict = [&](status outcome, const char* task) {
     return verdict(host, s, outcome, task, at.address);
@@ -100,6 +103,21 @@ int ping(const common_options& options, const threads_options& wanted) {
       options, false, threads_bytes(wanted.threads),
       with_adapter([&wanted](workplace& at) { return move_data_by_threads(at, wanted); }),
       size_for_threads(wanted.threads));
+}
+
+int conform(const common_options& options, const conform_options& how) {
+  if (!how.yes) {
+    // The list ends with a command to type, which is to be one that can be done.
+    const auto address = vfio_host::parse_pci_address(options.address);
+    if (!address) return report(address.error(), options.json);
+    if (options.json) fmt::print("{}\n", list_to_json().dump(2));
+    else fmt::print("{}", list_to_text(options.address));
+    return 0;
+  }
+  conformance::heard_events heard;
+  return with_session(options, false, 0,
+                      with_adapter([&](workplace& at) { return run_conformance(at, heard, how); }),
+                      usual_size(), heard.events());
 }
 
 int reset(const common_options& options) {

@@ -32,10 +32,26 @@ constexpr easy::sizes usual_size() {
   return {.budget = {}, .objects = every_kind()};
 }
 
+/// The list of conformance.
+struct conform_options {
+  bool yes = false;  ///< else the list is told, and nothing is done
+  unsigned port = 1;
+  std::string file;            ///< where the report goes as JSON, too; empty: nowhere
+  bool keep_identity = false;  ///< GUIDs stay in the report
+};
+
 struct up_options {
   easy::sizes size = usual_size();
   bool tables = false;  ///< reads the GID and P_Key tables
   bool hold = false;    ///< stays up until SIGINT or SIGTERM
+};
+
+struct record_options {
+  std::string file;
+  std::string label;           ///< into the recording's header
+  bool keep_identity = false;  ///< GUIDs, MAC addresses and descriptions stay
+  unsigned port = 0;           ///< of the traffic; 0: the first that is active
+  unsigned messages = 2;       ///< of each kind and size
 };
 
 // Each prints its result to standard output, or one message to standard error, and returns the exit
@@ -45,6 +61,10 @@ int info(const common_options& options);
 int up(const common_options& options, const up_options& what);
 int ping(const common_options& options, const ping_options& traffic);
 int ping(const common_options& options, const threads_options& wanted);
+int conform(const common_options& options, const conform_options& how);
 int reset(const common_options& options);
+/// `arguments` are the program's: hcactl has it done by hcactl-record, which is the same program
+/// over the flavour of the core whose accesses can be heard.
+int record(const common_options& options, const record_options& what, char** arguments);
 
 }  // namespace freehca::hcactl

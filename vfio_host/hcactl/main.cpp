@@ -21,8 +21,8 @@ int main(int argc, char** argv) {
       "18 in use by another\n"
       "process; 19 owned (semaphore held); 20 firmware refused; 21 firmware silent; 22 device "
       "gone; 23 wrong data;\n"
-      "24 port not active; 25 refused by the system; 26 wanted back by the kernel; 130 "
-      "interrupted.\n"
+      "24 port not active; 25 refused by the system; 26 wanted back by the kernel; 27 unlike "
+      "other\nadapters; 130 interrupted.\n"
       "Above 100 otherwise: wrong usage.");
   common_options options;
   ping_options traffic{.messages = 20};
@@ -42,8 +42,30 @@ int main(int argc, char** argv) {
   CLI::App* up_command = with_address("up", "bring it up, report what it is, take everything back");
   CLI::App* ping_command =
       with_address("ping", "bring it up and move verified data in loopback on a port");
+  CLI::App* conform_command = with_address(
+      "conform", "run a list of what every such adapter should answer; without --yes, tell it");
+  conform_options conforming;
+  conform_command->add_flag("--yes", conforming.yes, "do what the list says");
+  conform_command->add_option("--port", conforming.port, "port of the adapter")
+      ->check(CLI::Range(1u, 2u));
+  conform_command->add_option("--file", conforming.file, "the report goes there as JSON, too");
+  conform_command->add_flag("--keep-identity", conforming.keep_identity,
+                            "leaves GUIDs as they are");
   const CLI::App* reset_command =
       with_address("reset", "reset it, and free it from an owner that died");
+  CLI::App* record_command = with_address(
+      "record", "bring it up, move data in loopback, and write what driver and adapter say");
+  record_options recorded;
+  record_command->add_option("file", recorded.file, "the recording (docs/recording.md)")
+      ->required();
+  record_command->add_flag("--keep-identity", recorded.keep_identity,
+                           "leaves GUIDs, MAC addresses and descriptions as they are");
+  record_command->add_option("--label", recorded.label, "words for the recording's header");
+  record_command
+      ->add_option("--port", recorded.port, "port of the traffic; the first that is active")
+      ->check(CLI::Range(1u, 2u));
+  record_command->add_option("--messages", recorded.messages, "messages of each kind and size")
+      ->check(CLI::Range(1u, 1000u));
   up_options held;
   unsigned event_queues = 1 + held.size.budget.completion_event_queues;
   up_command
@@ -106,6 +128,8 @@ int main(int argc, char** argv) {
   threads.messages = traffic.messages;
   if (*ping_command && *by_threads) return ping(options, threads);
   if (*ping_command) return ping(options, traffic);
+  if (*conform_command) return conform(options, conforming);
   if (*reset_command) return reset(options);
+  if (*record_command) return record(options, recorded, argv);
   return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <freehca/blocking/words.hpp>
 #include <freehca/layouts/opcode.hpp>
+#include <freehca/layouts/query_fw.hpp>
 
 #include "size.hpp"
 
@@ -27,6 +28,7 @@ failure verdict(const interruptible_host& host, blocking::session& driver, statu
                   .locked_bytes = host.device().locked_bytes(),
                   .memory_bytes = device::storage_bytes(size.budget) +
                                   verbs::storage_bytes(size.budget, size.objects),
+                  .command_interface = driver.adapter().hardware().info().command_interface,
                   .sized = sized(size.budget)},
                  doing, address);
 }
@@ -127,6 +129,15 @@ failure verdict(const circumstances& of, const char* doing, const std::string& a
                         "an adapter, or a broken one",
                         at, address, of.failed.asked,
                         name_of(static_cast<budget::item>(cause.where())), of.failed.bound)};
+  if (in_sequence && of.failed.step == bring_up_step::query_fw &&
+      cause.is(driver_error::unsupported))
+    return {trouble::firmware_error,
+            fmt::format("{}: the firmware of {} has revision {} of the command interface, and this "
+                        "program knows {}: {}",
+                        at, address, of.command_interface, layouts::cmd_interface_rev_max,
+                        of.command_interface < layouts::cmd_interface_rev_max
+                            ? "it is too old; burn a newer one (mstflint)"
+                            : "it is newer; look for a newer program")};
   if (cause.is(transport_error::timeout))
     return {
         trouble::firmware_silent,

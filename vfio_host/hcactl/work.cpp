@@ -41,7 +41,7 @@ using vfio_host::failure;
 using vfio_host::trouble;
 
 int run(workplace& at, bool take_over, const work& doing) {
-  if (const status opened = at.driver.open(take_over); !opened.ok())
+  if (const status opened = at.driver.open(take_over, at.events); !opened.ok())
     return report(at.verdict(opened, "opening"), at.json);
   const findings found = doing(at);
   std::optional<failure> why;
@@ -53,7 +53,7 @@ int run(workplace& at, bool take_over, const work& doing) {
                   fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
                               "program",
                               left.pages, left.numbers)};
-  nlohmann::json document = found ? *found : nlohmann::json::object();
+  nlohmann::json document = found ? *found : std::move(at.found);
   if (why) return report(*why, at.json, std::move(document));
   if (at.json) fmt::print("{}\n", document.dump(2));
   return 0;

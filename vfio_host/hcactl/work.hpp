@@ -24,8 +24,11 @@ struct workplace {
   std::string address;                       ///< in messages
   bool json = false;  ///< then nobody but run() writes to standard output, and only once
   std::function<bool()> wanted_back;  ///< by the kernel
+  verbs_events events{};              ///< who is told of those on objects
   /// What a status means for the user. `doing`: "bring-up", "teardown" ...
   std::function<vfio_host::failure(status, const char* doing)> verdict;
+  /// What was found out although the work ends with an error: goes into the document.
+  nlohmann::json found = nlohmann::json::object();
 };
 
 /// What came of it: the document for `json`, or what went wrong.

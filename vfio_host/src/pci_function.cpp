@@ -9,25 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <freehca/layouts/pci_devices.hpp>
+
 namespace freehca::vfio_host {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint16_t mellanox = 0x15b3;
-
-struct known_device {
-  std::uint16_t device;
-  const char* model;
-};
-// Linux 6.1 mlx4 main.c, mlx4_pci_table; names as pci.ids has them. The ConnectX of the first
-// generation and the virtual functions (1002, 1004) are not ours to drive.
-constexpr known_device known_devices[] = {
-    {0x6368, "ConnectX-2 EN"},  {0x6372, "ConnectX-2 EN"}, {0x6732, "ConnectX-2"},
-    {0x673c, "ConnectX-2"},     {0x6746, "ConnectX-2"},    {0x6750, "ConnectX-2 EN"},
-    {0x675a, "ConnectX-2 EN"},  {0x6764, "ConnectX-2 EN"}, {0x676e, "ConnectX-2"},
-    {0x6778, "ConnectX-2 VPI"}, {0x1003, "ConnectX-3"},    {0x1007, "ConnectX-3 Pro"},
-};
 
 std::uint16_t read_hex(const fs::path& file) {
   std::ifstream in(file);
@@ -45,10 +32,8 @@ std::string target_name(const fs::path& link) {
 }  // namespace
 
 const char* pci_function::model() const {
-  if (vendor != mellanox) return nullptr;
-  for (const known_device& k : known_devices)
-    if (k.device == device) return k.model;
-  return nullptr;
+  const layouts::pci_device* known = layouts::find_pci_device(vendor, device);
+  return known == nullptr ? nullptr : known->name;
 }
 
 outcome<pci_function> sysfs::read(const pci_address& address) const {

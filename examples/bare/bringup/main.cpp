@@ -66,22 +66,13 @@ bool bring_up_and_test(port& in, device& d) {
   setup.storage = storage;
   setup.storage_bytes = sizeof storage;
   setup.take_over = asked_for("take_over");
-  if (const status s = d.open(setup); !s.ok()) {
-    tell({"opening the device", "the driver does not take the port", "see its status", s});
-    return false;
-  }
-  step_times times(in, d);
-  operation up;
-  up.set_deadline(clock::after(machine::now(), bring_up_limit));
-  d.bring_up(up);
-  const status outcome = finish(up, d);
-  times.end(outcome);
-  if (!outcome.ok()) return false;
+  std::uint64_t since_begin = 0, since_reset = 0;
+  if (!bring_up(in, d, setup, &since_begin, &since_reset)) return false;
   {
     line to("up");
     to << "in ";
-    to.seconds(times.since_begin()) << ", ";
-    to.seconds(times.since_reset()) << " of it from reset to the end of waiting for ports";
+    to.seconds(since_begin) << ", ";
+    to.seconds(since_reset) << " of it from reset to the end of waiting for ports";
   }
   tell_device(d);
   // What the handler of the next exception needs, which makes another one of it.

@@ -17,22 +17,7 @@ const char image_name[] = "pingpong";
 
 namespace {
 
-constexpr budget size_of_device() {
-  budget b;
-  b.log_srqs = 7;
-  b.log_mpts = 9;
-  b.log_mtts = 12;
-  b.log_mcgs = 4;
-  b.log_mcg_entry_bytes = 6;
-  b.log_asynchronous_eq_entries = 6;
-  b.log_completion_eq_entries = 6;
-  b.command_slots = 4;
-  b.context_bytes = std::size_t{1} << 20;
-  b.queue_bytes = std::size_t{1} << 20;
-  b.doorbell_bytes = 4096;
-  return b;
-}
-constexpr budget size = size_of_device();
+constexpr budget size = players::size;
 
 // Made in place: an image has no constructors before its main function, and no end.
 struct driver {
@@ -43,31 +28,6 @@ struct driver {
 alignas(driver) std::byte room[sizeof(driver)];
 alignas(16) std::byte device_storage[device::storage_bytes(size)];
 alignas(16) std::byte verbs_storage[verbs::storage_bytes(size, rally::objects)];
-
-bool bring_up(driver& d) {
-  device_setup setup;
-  setup.platform = d.in.platform();
-  setup.budget = size;
-  setup.storage = device_storage;
-  setup.storage_bytes = sizeof device_storage;
-  setup.take_over = asked_for("take_over");
-  if (const status s = d.hca.open(setup); !s.ok()) {
-    tell({"opening the device", "the driver does not take the port", "see its status", s});
-    return false;
-  }
-  step_times times(d.in, d.hca);
-  operation up;
-  up.set_deadline(clock::after(machine::now(), bring_up_limit));
-  d.hca.bring_up(up);
-  const status outcome = finish(up, d.hca);
-  times.end(outcome);
-  if (!outcome.ok()) return false;
-  line to("up");
-  to << "in ";
-  to.seconds(times.since_begin()) << ", Active ";
-  to.seconds(times.since_reset()) << " after the reset began";
-  return true;
-}
 
 bool play(driver& d) {
   const unsigned number = active_port(d.hca);
@@ -97,13 +57,13 @@ bool run_image() {
     return false;
   }
   tell_place(d.in);
-  const bool passed = bring_up(d) && play(d);
+  const bool passed = bring_up(d.in, d.hca, size, device_storage, sizeof device_storage) && play(d);
   const bool down = tell_down(d.hca);
   // What was left in use ended with the reset.
   if (d.objects.is_open()) static_cast<void>(d.objects.close());
   line("arena") << d.in.arena_bytes_used() << " bytes were used";
   line("books") << sizeof device_storage + sizeof verbs_storage
-                << " bytes of the variables are what the driver keeps of objects and lent memory";
+                << " bytes of the variables are the driver's";
   d.hca.close();
   return d.in.quieten() && passed && down;
 }

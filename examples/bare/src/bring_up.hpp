@@ -5,8 +5,10 @@
 // the console, and back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include <freehca/bare/console.hpp>
 #include <freehca/bare/port.hpp>
 #include <freehca/hca/device.hpp>
 
@@ -63,6 +65,47 @@ class step_times {
   trace_record failed_;  // the first command that did; its outcome is ok when none has
   registers then_;
 };
+
+/// What an image makes a device of that has a handful of objects at a time.
+constexpr budget size_of_a_small_device() {
+  budget b;
+  b.log_srqs = 7;
+  b.log_mpts = 9;
+  b.log_mtts = 12;
+  b.log_mcgs = 4;
+  b.log_mcg_entry_bytes = 6;
+  b.log_asynchronous_eq_entries = 6;
+  b.log_completion_eq_entries = 6;
+  b.command_slots = 4;
+  b.context_bytes = std::size_t{1} << 20;
+  b.queue_bytes = std::size_t{1} << 20;
+  b.doorbell_bytes = 4096;
+  return b;
+}
+
+/// Opens the driver on the port and brings the device up, told step by step. Nanoseconds that it
+/// took, and that of them which went by since the reset began. False: why was told.
+inline bool bring_up(port& in, device& hca, const device_setup& how, std::uint64_t* since_begin,
+                     std::uint64_t* since_reset) {
+  if (const status s = hca.open(how); !s.ok()) {
+    tell({"opening the device", "the driver does not take the port", "see its status", s});
+    return false;
+  }
+  step_times times(in, hca);
+  operation up;
+  up.set_deadline(clock::after(machine::now(), bring_up_limit));
+  hca.bring_up(up);
+  const status outcome = finish(up, hca);
+  times.end(outcome);
+  *since_begin = times.since_begin();
+  *since_reset = times.since_reset();
+  return outcome.ok();
+}
+
+/// The same with nothing chosen but the size, for images that need an active port: how long that
+/// took is told. `storage` is the device's, device::storage_bytes(size) of it.
+bool bring_up(port& in, device& hca, const budget& size, std::byte* storage,
+              std::size_t storage_bytes);
 
 /// Command register, identification, error buffer.
 void tell_registers(const port& in, const device& of, const registers& said);

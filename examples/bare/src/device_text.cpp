@@ -51,10 +51,14 @@ void tell_memory(const device_info& i) {
 
 void tell_device(const device& of) {
   const device_info i = of.info();
-  line("firmware") << i.firmware_major << "." << i.firmware_minor << "." << i.firmware_subminor
-                   << ", board " << i.board_id << ", command interface " << i.command_interface
-                   << ", " << i.most_commands << " commands in flight, completion by "
-                   << (i.interrupts_work ? "interrupt" : "polling");
+  {
+    line to("firmware");
+    to << i.firmware_major << "." << i.firmware_minor << ".";
+    to.four_digits(i.firmware_subminor)
+        << ", board " << i.board_id << ", command interface " << i.command_interface << ", "
+        << i.most_commands << " commands in flight, completion by "
+        << (i.interrupts_work ? "interrupt" : "polling");
+  }
   {
     line to("GUIDs");
     to << "node ";

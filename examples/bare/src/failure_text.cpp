@@ -56,7 +56,8 @@ const char* remedy_for(const sequence_failure& f, status cause, const device_inf
       cause.who() != origin::firmware)
     return no_memory_access;
   if (cause.is(driver_error::unsupported) && f.step == bring_up_step::query_fw)
-    return "its firmware is too old: command interface revision 3 is needed; burn a newer one";
+    return "its firmware is too old, or too new: command interface revision 3 is needed; burn "
+           "another one";
   if (cause.is(transport_error::gone))
     return "the adapter reads as all ones or has an internal error: look at power, slot and the "
            "error buffer, then switch the power off and on";

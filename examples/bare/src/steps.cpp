@@ -3,6 +3,7 @@
 #include "bring_up.hpp"
 
 #include <freehca/bare/console.hpp>
+#include <freehca/bare/image.hpp>
 
 namespace freehca::bare {
 
@@ -69,6 +70,23 @@ void step_times::end(status outcome) {
   ended_ = machine::now();
   if (!outcome.ok()) tell_failure(outcome);
   else leave(at_, ended_);
+}
+
+bool bring_up(port& in, device& hca, const budget& size, std::byte* storage,
+              std::size_t storage_bytes) {
+  device_setup setup;
+  setup.platform = in.platform();
+  setup.budget = size;
+  setup.storage = storage;
+  setup.storage_bytes = storage_bytes;
+  setup.take_over = asked_for("take_over");
+  std::uint64_t since_begin = 0, since_reset = 0;
+  if (!bring_up(in, hca, setup, &since_begin, &since_reset)) return false;
+  line to("up");
+  to << "in ";
+  to.seconds(since_begin) << ", Active ";
+  to.seconds(since_reset) << " after the reset began";
+  return true;
 }
 
 bool tell_down(device& of) {

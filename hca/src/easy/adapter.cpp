@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <new>
 
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/storage.hpp>
 #include <freehca/hca/easy/adapter.hpp>
 
@@ -126,7 +127,11 @@ place* adapter::take_place() {
 void adapter::vacate(place& p) {
   end_waiting(p, driver_error::stale_handle);
   if (p.now == place::use::left) --left_;
-  if (p.memory.bytes != 0) device_.arena().free(p.memory);
+  if (p.memory.bytes != 0) {
+    // What the program stored last may be written back when it is the device's already.
+    cache::clean(p.memory.host, p.memory.bytes);
+    device_.arena().free(p.memory);
+  }
   p.now = place::use::free;
   p.worked_on = p.refused = false;
   p.take_event();

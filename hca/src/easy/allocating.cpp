@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <freehca/hal/cache.hpp>
 #include <freehca/hca/easy/adapter.hpp>
 
 namespace freehca::easy {
@@ -26,6 +27,7 @@ void allocating::start(adapter& hca, std::size_t bytes, rights allowed) {
   place_->memory = room.value();
   place_->worked_on = true;
   dma::clear(place_->memory.host, place_->memory.bytes);
+  cache::clean(place_->memory.host, place_->memory.bytes);
   begin_in(hca, &advance);
   part(create_).start(hca.verbs_,
                       {.pd = hca.domain_,

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // What objects are made of, and the only place that gives it back.
+#include <freehca/hal/cache.hpp>
 #include <freehca/hca/objects/verbs.hpp>
 
 #include <freehca/layouts/mtt.hpp>
@@ -93,7 +94,10 @@ void verbs::write_translations(const device_object& object, const page_list& pag
       room = device_->contexts().memory(context_table::mtt, object.translations + i);
     layouts::image<layouts::mtt> entry;
     entry.set<&layouts::mtt::ptag>(pages.page(i)).set<&layouts::mtt::present>(true);
+    // The device may have written to the line when the memory was lent.
+    cache::invalidate(room.host, layouts::mtt::bytes);
     dma::store_be64(room.host, layouts::load_be<std::uint64_t>(entry.data()));
+    cache::clean(room.host, layouts::mtt::bytes);
     room = room.part(entry_bytes, room.bytes - entry_bytes);
   }
 }

@@ -114,6 +114,7 @@ options to_options(const freehca_model_options& c) {
   if (c.node_guid != 0) o.node_guid = c.node_guid;
   if (c.mac != 0) o.mac = c.mac;
   o.log_max_commands = c.log_max_commands;
+  o.command_interface = c.command_interface;
   o.uar_bar_bytes = c.uar_bar_bytes;
   o.host_memory_limit = c.host_memory_limit;
   o.faults.command_acceptance_ns = c.command_acceptance_ns;
@@ -152,6 +153,7 @@ void freehca_model_default_options(freehca_model_options* to) {
       {o.capture[0], o.capture[1]},
       o.subnet_manager,
       static_cast<std::uint8_t>(o.log_max_commands),
+      static_cast<std::uint16_t>(o.command_interface),
       o.node_guid,
       o.mac,
       o.uar_bar_bytes,

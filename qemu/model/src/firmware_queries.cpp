@@ -28,7 +28,7 @@ command_status firmware::query_fw(command& c) {
   out.set<&l::fw_rev_major>(who.firmware_major);
   out.set<&l::fw_rev_minor>(who.firmware_minor);
   out.set<&l::fw_rev_subminor>(who.firmware_subminor);
-  out.set<&l::cmd_interface_rev>(layouts::cmd_interface_rev_max);
+  out.set<&l::cmd_interface_rev>(a_.how.command_interface);
   out.set<&l::log_max_outstanding_cmd>(a_.how.log_max_commands);
   // Every place is in BAR0.
   out.set<&l::clr_int_base>(places::clear_interrupt);

@@ -43,6 +43,10 @@ std::string pair_of(bool first, bool second) {
   return "[" + text(first) + "," + text(second) + "]";
 }
 
+std::string pair_of(const std::uint16_t (&lids)[2]) {
+  return "[" + std::to_string(lids[0]) + "," + std::to_string(lids[1]) + "]";
+}
+
 }  // namespace
 
 std::string names_of(const rule_set& rules) {
@@ -74,9 +78,12 @@ recorder::recorder(environment& surroundings, const options& how) : outer_(surro
              std::string("[\"") + name_of(how.link[0]) + "\",\"" + name_of(how.link[1]) + "\"]")
       .value("cables", pair_of(how.cable[0], how.cable[1]))
       .boolean("subnet_manager", how.subnet_manager)
+      .value("lids", pair_of(how.lid))
+      .value("sm_lids", pair_of(how.sm_lid))
       .hex("node_guid", how.node_guid)
       .hex("mac", how.mac)
       .number("log_max_commands", how.log_max_commands)
+      .number("command_interface", how.command_interface)
       .number("uar_bar_bytes", how.uar_bar_bytes)
       .value("without", list_of(how.without))
       .boolean("strict", how.strict)

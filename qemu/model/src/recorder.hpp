@@ -11,8 +11,8 @@
 #include <freehca/model/link_faults.hpp>
 #include <freehca/model/options.hpp>
 
+#include <freehca/model/json_line.hpp>
 #include "command.hpp"
-#include "json_line.hpp"
 
 namespace freehca::model {
 

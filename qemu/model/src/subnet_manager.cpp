@@ -10,7 +10,6 @@ using namespace layouts;
 
 namespace {
 
-constexpr std::uint16_t managed_lid = 2;
 // OpenSM's defaults (rdma-core and OpenSM manuals: transaction_timeout 200 ms, transaction_retries
 // 3, subnet_timeout 18). What it does when nobody answers is to come back at its next sweep, after
 // 10 s; here sooner. no source: chosen
@@ -26,6 +25,8 @@ subnet_manager::subnet_manager(adapter& a, ports& link, unsigned port)
     : a_(a),
       link_(link),
       number_(port),
+      manager_lid_(a.how.sm_lid[port - 1]),
+      managed_lid_(a.how.lid[port - 1]),
       own_port_(managed_port::at_power_on(
           1, a.how.node_guid + guid_distance * port + 1,
           port_capability::sm | port_capability::trap | port_capability::sl_mapping |
@@ -38,8 +39,8 @@ subnet_manager::subnet_manager(adapter& a, ports& link, unsigned port)
   node_.system_image_guid = node_.node_guid + 3;
   node_.device_id = 0x1003;
   node_.describe("freehca built-in subnet manager");
-  own_port_.info.set<&port_info::lid>(manager_lid)
-      .set<&port_info::master_sm_lid>(manager_lid)
+  own_port_.info.set<&port_info::lid>(manager_lid_)
+      .set<&port_info::master_sm_lid>(manager_lid_)
       .set<&port_info::subnet_timeout>(subnet_timeout);
   known_port& own = topology_.manager;
   own.node = node_info_of(node_, own_port_);
@@ -143,8 +144,8 @@ image<port_info> subnet_manager::wanted_port_info(layouts::port_state state) con
   const bool can_reregister =
       (w.get<&port_info::capability_mask>() & port_capability::client_reregistration) != 0;
   return w.set<&port_info::gid_prefix>(default_subnet_prefix)
-      .set<&port_info::lid>(managed_lid)
-      .set<&port_info::master_sm_lid>(manager_lid)
+      .set<&port_info::lid>(managed_lid_)
+      .set<&port_info::master_sm_lid>(manager_lid_)
       .set<&port_info::lmc>(0)
       .set<&port_info::link_width_enabled>(0)  // these three: no change
       .set<&port_info::link_speed_enabled>(0)

@@ -16,7 +16,7 @@
 
 namespace freehca::model {
 
-/// The built-in subnet manager: a node with a GUID and LID 1 at the far end of one port's link. It
+/// The built-in subnet manager: a node with a GUID and a LID at the far end of one port's link. It
 /// manages the port by subnet management packets alone, as a manager on a real fabric does, and
 /// answers queries to subnet administration. It sweeps when the link comes up and when a trap tells
 /// of a change; it does not poll.
@@ -28,7 +28,6 @@ class subnet_manager final : public link_peer {
   void link_changed(bool up) override;
 
  private:
-  static constexpr std::uint16_t manager_lid = 1;
   static constexpr std::uint8_t management_lane = 15;
 
   enum class step : std::uint8_t {
@@ -65,6 +64,7 @@ class subnet_manager final : public link_peer {
   adapter& a_;
   ports& link_;
   const unsigned number_;
+  const std::uint16_t manager_lid_, managed_lid_;
   node_identity node_;
   managed_port own_port_;
   management_agent own_agent_;

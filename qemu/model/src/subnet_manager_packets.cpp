@@ -24,7 +24,7 @@ void subnet_manager::receive(const packet& p) {
   own_port_.traffic.rcv_data.add((p.bytes.size() + icrc_bytes) / 4);
   const auto m = decode(p);
   if (!m || !up_) return;
-  if (m->dlid != manager_lid && !(m->dlid == permissive_lid && m->dest_qp == qp0_smi)) return;
+  if (m->dlid != manager_lid_ && !(m->dlid == permissive_lid && m->dest_qp == qp0_smi)) return;
   if (m->dest_qp == qp0_smi) receive_smp(*m);
   if (m->dest_qp == qp1_gsi) receive_gmp(*m);
 }
@@ -66,7 +66,7 @@ void subnet_manager::answer_smp(const mad_packet& request) {
   answer.virtual_lane = management_lane;
   answer.source_qp = answer.dest_qp = qp0_smi;
   answer.dlid = request.slid;
-  answer.slid = manager_lid;
+  answer.slid = manager_lid_;
   if (directed) {
     route = image<dr_smp>::from_bytes(answer.mad.data());
     answer.dlid = turn_round(route);
@@ -92,7 +92,7 @@ void subnet_manager::repress(const mad_packet& trap_packet) {
   auto m = image<smp>::from_bytes(answer.mad.data());
   m.set<&smp::method>(mad_method::trap_repress).set<&smp::status>(mad_status::success);
   std::copy_n(m.data(), answer.mad.size(), answer.mad.begin());
-  answer.slid = manager_lid;
+  answer.slid = manager_lid_;
   answer.dlid = trap_packet.slid;
   answer.dest_qp = trap_packet.source_qp;
   answer.source_qp = qp0_smi;

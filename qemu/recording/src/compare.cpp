@@ -62,6 +62,9 @@ std::string words(const record& r) {
       return "complains: " + r.name;
     case record_kind::command:
       return "accepts " + r.name;
+    case record_kind::store:
+    case record_kind::step:
+      return "is told something";
     case record_kind::answer:
       return "answers " + r.name + " (token " + hex(r.token) + ") with status " +
              hex(static_cast<std::uint64_t>(r.status)) + ", output " + hex(r.output);

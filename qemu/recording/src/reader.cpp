@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <bit>
 #include <charconv>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -68,15 +70,32 @@ std::vector<std::byte> bytes_in(const json& line, const char* key) {
   return bytes;
 }
 
+/// Most bytes of one access, and of all that are told by a word that repeats: a short file must not
+/// take a machine's memory. Recordings of drivers have a hundredth of it.
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 24, most_filled = std::uint64_t{1} << 28;
+
+/// No session lasts a month: a replay goes through all the time that it is told.
+constexpr std::uint64_t most_ns = std::uint64_t{30} * 24 * 3600 * 1'000'000'000;
+
+std::uint64_t time_in(const json& line, const char* key) {
+  const std::uint64_t ns = number_or_zero(line, key);
+  if (ns > most_ns)
+    throw wrong_line(std::string("\"") + key + "\" is " + std::to_string(ns) +
+                     " ns: more than thirty days");
+  return ns;
+}
+
 /// The bytes of a read, a write or a packet, as many as `bytes` says.
 void take_data(const json& line, record& r) {
   r.bytes = number_in(line, "bytes");
+  if (r.bytes > most_bytes)
+    throw wrong_line("\"bytes\" is " + std::to_string(r.bytes) + ": more than 16 MiB");
   r.refused = line.contains("refused");
   if (line.contains("fill")) {
     const std::vector<std::byte> word = bytes_in(line, "fill");
-    constexpr std::uint64_t most = std::uint64_t{1} << 24;
-    if (word.size() != 4 || r.bytes % 4 != 0 || r.bytes > most)
+    if (word.size() != 4 || r.bytes % 4 != 0)
       throw wrong_line("\"fill\" is not one word of a whole number of words");
+    r.data.reserve(r.bytes);
     for (std::uint64_t i = 0; i < r.bytes; i += 4)
       r.data.insert(r.data.end(), word.begin(), word.end());
   } else if (line.contains("hex")) {
@@ -84,7 +103,7 @@ void take_data(const json& line, record& r) {
   } else if (!r.refused) {
     throw wrong_line("no bytes (\"hex\" or \"fill\")");
   }
-  if (!r.data.empty() && r.data.size() != r.bytes)
+  if ((!r.refused || !r.data.empty()) && r.data.size() != r.bytes)
     throw wrong_line("\"bytes\" is " + std::to_string(r.bytes) + ", and there are " +
                      std::to_string(r.data.size()));
   if (line.contains("what")) {
@@ -97,7 +116,7 @@ void take_data(const json& line, record& r) {
 void take_call(const json& line, record& r) {
   r.kind = record_kind::call;
   r.name = text_in(line, "call");
-  r.time = number_in(line, "t");
+  member(line, "t");
   r.at = number_or_zero(line, "at");
   r.bytes = number_or_zero(line, "bytes");
   r.value = number_or_zero(line, "value");
@@ -116,6 +135,7 @@ void take_command(const json& line, record& r) {
 
 record to_record(const json& line) {
   record r;
+  r.time = time_in(line, "t");
   const auto simple = [&](record_kind kind, const char* key) {
     if (!line.contains(key)) return false;
     r.kind = kind;
@@ -128,6 +148,13 @@ record to_record(const json& line) {
     r.kind = line.contains("read") ? record_kind::read : record_kind::write;
     r.at = number_in(line, line.contains("read") ? "read" : "write");
     take_data(line, r);
+  } else if (line.contains("store")) {
+    r.kind = record_kind::store;
+    r.at = number_in(line, "store");
+    take_data(line, r);
+  } else if (line.contains("step")) {
+    r.kind = record_kind::step;
+    r.name = text_in(line, "step");
   } else if (line.contains("send")) {
     r.kind = record_kind::send;
     r.at = number_in(line, "send");
@@ -167,6 +194,38 @@ std::string known_variants() {
 /// Of the adapters whose recordings' headers do not say it.
 constexpr std::uint64_t turn_units_before_headers_had_them = 4096;
 
+/// Who has made it: the model, which tells nothing of that, or a recorder at the driver's side.
+void take_maker(const json& line, recording& to) {
+  if (!line.contains("by")) return;
+  const std::string maker = text_in(line, "by");
+  if (maker != "driver") throw wrong_line("\"by\" is \"" + maker + "\": driver, or nothing");
+  const std::uint64_t version = number_in(line, "by_version");
+  if (version != model::driver_recording_version)
+    throw wrong_line("the recording has version " + std::to_string(version) +
+                     " of what drivers record, and this program reads version " +
+                     std::to_string(model::driver_recording_version) + " alone");
+  if (to.of_model) throw wrong_line("\"by\" is \"driver\", and \"of\" is not \"card\"");
+  to.by_driver = true;
+}
+
+/// Where they are not told they are what the built-in subnet manager gives.
+void take_lids(const json& line, model::options& how) {
+  constexpr std::uint64_t greatest_unicast = 0xbfff;
+  for (const auto& [key, to] : {std::pair{"lids", how.lid}, std::pair{"sm_lids", how.sm_lid}}) {
+    if (!line.contains(key)) continue;
+    const json& values = line[key];
+    if (!values.is_array() || values.size() != 2)
+      throw wrong_line(std::string("\"") + key + "\" has not two values");
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::uint64_t lid = number(values[i], key);
+      if (lid == 0 || lid > greatest_unicast)
+        throw wrong_line(std::string("\"") + key + "\" has " + std::to_string(lid) +
+                         ", which is no LID of a port");
+      to[i] = static_cast<std::uint16_t>(lid);
+    }
+  }
+}
+
 void take_header(const json& line, recording& to) {
   if (!line.is_object() || !line.contains("freehca_recording"))
     throw wrong_line(
@@ -179,6 +238,7 @@ void take_header(const json& line, recording& to) {
   const std::string of = text_in(line, "of");
   if (of != "model" && of != "card") throw wrong_line("\"of\" is \"" + of + "\": model or card");
   to.of_model = of == "model";
+  take_maker(line, to);
   const std::string variant = text_in(line, "variant");
   model::options& how = to.how;
   bool known = false;
@@ -199,15 +259,26 @@ void take_header(const json& line, recording& to) {
     how.cable[i] = number(cables[i], "cables") != 0;
   }
   how.subnet_manager = number_in(line, "subnet_manager") != 0;
+  take_lids(line, how);
   how.node_guid = number_in(line, "node_guid");
   how.mac = number_in(line, "mac");
   how.log_max_commands = static_cast<unsigned>(number_in(line, "log_max_commands"));
+  if (how.log_max_commands > 7) throw wrong_line("\"log_max_commands\" is not from 0 to 7");
+  if (line.contains("command_interface"))
+    how.command_interface = static_cast<unsigned>(number_in(line, "command_interface"));
   how.uar_bar_bytes = number_in(line, "uar_bar_bytes");
+  constexpr std::uint64_t least_bar = 8u << 20, most_bar = 128u << 20;
+  if (!std::has_single_bit(how.uar_bar_bytes) || how.uar_bar_bytes < least_bar ||
+      how.uar_bar_bytes > most_bar)
+    throw wrong_line("\"uar_bar_bytes\" is no power of two from 8 to 128 MiB");
   for (const json& name : member(line, "without")) {
     const auto set = name.is_string()
                          ? model::capability_set::named(name.get_ref<const std::string&>())
                          : std::nullopt;
-    if (!set) throw wrong_line("\"without\" has " + name.dump() + ", which is no capability");
+    if (!name.is_string()) throw wrong_line("\"without\" has what is no text");
+    if (!set)
+      throw wrong_line("\"without\" has \"" + name.get<std::string>() +
+                       "\", which is no capability");
     for (const model::capability_name& c : model::capability_names)
       if (set->has(c.what)) how.without.add(c.what);
   }
@@ -219,12 +290,14 @@ void take_header(const json& line, recording& to) {
     if (!set) throw wrong_line("\"rules_off\" is \"" + rules + "\", and not all of them are rules");
     how.rules_off = *set;
   }
-  how.faults.command_acceptance_ns = number_in(line, "command_acceptance_ns");
-  how.faults.command_latency_ns = number_in(line, "command_latency_ns");
+  member(line, "command_acceptance_ns");
+  how.faults.command_acceptance_ns = time_in(line, "command_acceptance_ns");
+  member(line, "command_latency_ns");
+  how.faults.command_latency_ns = time_in(line, "command_latency_ns");
   how.faults.commands_side_by_side = number_in(line, "commands_side_by_side") != 0;
   // Recordings made before these were told have none of them.
-  how.faults.work_latency_ns = number_or_zero(line, "work_latency_ns");
-  how.faults.reset_latency_ns = number_or_zero(line, "reset_latency_ns");
+  how.faults.work_latency_ns = time_in(line, "work_latency_ns");
+  how.faults.reset_latency_ns = time_in(line, "reset_latency_ns");
   how.faults.time_seed = number_or_zero(line, "time_seed");
   if (line.contains("host_memory_limit"))
     how.host_memory_limit = number_in(line, "host_memory_limit");
@@ -237,6 +310,17 @@ void take_header(const json& line, recording& to) {
   to.usable = true;
 }
 
+/// A line has one level of its own, and the header's lists another: what is nested deeper is no
+/// record, and taking it apart costs the stack.
+json parse(const std::string& text, bool& too_deep) {
+  constexpr int most_levels = 4;
+  const auto watch = [&too_deep](int depth, json::parse_event_t, json&) {
+    too_deep = too_deep || depth > most_levels;
+    return !too_deep;
+  };
+  return json::parse(text, watch, false);
+}
+
 /// Why the text of a line is no JSON at all, in words that help.
 std::string not_json(const std::string& text, bool first) {
   if (first && text.rfind("\xfd"
@@ -247,11 +331,7 @@ std::string not_json(const std::string& text, bool first) {
                : "not a record: it is no JSON object";
 }
 
-}  // namespace
-
-recording load(std::istream& from, const std::string& name) {
-  recording all;
-  all.name = name;
+void load_into(recording& all, std::istream& from, const std::string& name) {
   std::size_t number_of_line = 0;
   const auto problem = [&](const std::string& why) {
     all.problem = name + ": line " + std::to_string(number_of_line) + ": " + why;
@@ -260,6 +340,7 @@ recording load(std::istream& from, const std::string& name) {
     return "; the " + std::to_string(all.records.size()) + " records before it are whole";
   };
   bool ended = false;
+  std::uint64_t filled = 0;
   std::string text;
   while (std::getline(from, text)) {
     ++number_of_line;
@@ -267,13 +348,18 @@ recording load(std::istream& from, const std::string& name) {
     const bool cut = from.eof();  // no line's end
     if (ended) {
       problem("there is more behind the last record");
-      return all;
+      return;
     }
-    const json line = json::parse(text, nullptr, false);
+    bool too_deep = false;
+    const json line = parse(text, too_deep);
+    if (too_deep) {
+      problem("it is nested too deep for a record" + before());
+      return;
+    }
     if (!line.is_object() || cut) {
       if (cut && !first) problem("cut off in the middle of a record" + before());
       else problem(not_json(text, first) + (first ? "" : before()));
-      return all;
+      return;
     }
     try {
       if (first) {
@@ -288,17 +374,33 @@ recording load(std::istream& from, const std::string& name) {
       } else {
         record r = to_record(line);
         r.line = number_of_line;
+        if (line.contains("fill")) filled += r.data.size();
+        if (filled > most_filled)
+          throw wrong_line("what \"fill\" tells of is more than 256 MiB in all");
         all.records.push_back(std::move(r));
       }
     } catch (const wrong_line& why) {
       problem(first ? why.what() : std::string("not a record: ") + why.what() + before());
-      return all;
+      return;
     }
   }
   if (number_of_line == 0) all.problem = name + ": empty: not a recording";
   else if (!ended)
     problem("the file ends here, and the last record (\"end\") is missing: it is cut off" +
             before());
+}
+
+}  // namespace
+
+recording load(std::istream& from, const std::string& name) {
+  recording all;
+  all.name = name;
+  try {
+    load_into(all, from, name);
+  } catch (const std::bad_alloc&) {
+    all = {};
+    all.problem = name + ": it does not fit into memory";
+  }
   return all;
 }
 

@@ -15,8 +15,9 @@ namespace freehca::testing {
 /// A machine with a modelled adapter and the program's view of it, not yet brought up.
 class easy_rig {
  public:
-  explicit easy_rig(const easy::sizes& how = exact_sizes())
-      : storage_(easy::adapter::storage_bytes(how)) {
+  explicit easy_rig(const easy::sizes& how = exact_sizes(),
+                    const in_process::machine_options& machine_how = {})
+      : machine(machine_how), storage_(easy::adapter::storage_bytes(how)) {
     EXPECT_TRUE(hca.open({.platform = machine.platform(),
                           .size = how,
                           .storage = storage_.at(),

@@ -261,6 +261,19 @@ TEST_F(lying_device_in_single_pages, a_large_area_is_taken_in_slices_and_cancel_
   EXPECT_EQ(maps, 0u) << "nothing had been lent yet";
 }
 
+TEST_F(lying_device, a_command_interface_of_another_revision_is_refused) {
+  using l = layouts::query_fw;
+  for (const unsigned revision : {1u, 2u, 4u, 0xffffu}) {
+    change_query_fw([=](auto& answer) { answer.template set<&l::cmd_interface_rev>(revision); });
+    EXPECT_TRUE(rig.bring_up().is(driver_error::unsupported)) << revision;
+    EXPECT_EQ(rig.adapter.failure().step, bring_up_step::query_fw);
+    EXPECT_EQ(rig.adapter.info().command_interface, revision);
+    EXPECT_EQ(rig.adapter.state(), device_state::down);
+  }
+  tell_the_truth();
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+}
+
 TEST_F(lying_device, an_error_buffer_that_cannot_be_read_is_told_at_bring_up) {
   using l = layouts::query_fw;
   const std::function<void(layouts::image<l>&)> places[] = {

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/device_tree/board.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -200,6 +201,54 @@ TEST(device_tree_serial, waits_once_for_a_line_that_stays_stopped) {
   registers[0x18] = std::byte{0x20};
   EXPECT_GT(1000 * time_of(1), first) << "it is waited for anew";
 }
+TEST(device_tree_serial, reads_what_has_come_and_does_not_wait) {
+  alignas(4) std::byte registers[0x20] = {};
+  char c = '-';
+  registers[0] = std::byte{'a'};
+  serial_line pl011 = console("arm,pl011", 0, 4);
+  EXPECT_FALSE(pl011.get(&c)) << "it is not mapped";
+  pl011.mapped(registers);
+  registers[0x18] = std::byte{0x10};  // empty
+  EXPECT_FALSE(pl011.get(&c));
+  EXPECT_EQ(c, '-');
+  registers[0x18] = std::byte{0};
+  ASSERT_TRUE(pl011.get(&c));
+  EXPECT_EQ(c, 'a');
+
+  registers[0] = std::byte{0};
+  registers[5] = std::byte{0x20};
+  serial_line bytes_apart = console("ns16550a", 0, 1);
+  bytes_apart.mapped(registers);
+  EXPECT_FALSE(bytes_apart.get(&c)) << "there is room, and nothing has come";
+  registers[5] = std::byte{0x21};
+  registers[0] = std::byte{'b'};
+  ASSERT_TRUE(bytes_apart.get(&c));
+  EXPECT_EQ(c, 'b');
+
+  registers[5 * 4] = std::byte{0x01};
+  registers[0] = std::byte{'c'};
+  serial_line words_apart = console("ns16550a", 2, 4);
+  words_apart.mapped(registers);
+  ASSERT_TRUE(words_apart.get(&c));
+  EXPECT_EQ(c, 'c');
+}
+TEST(device_tree_serial, gives_what_came_damaged_as_zero) {
+  alignas(4) std::byte registers[0x20] = {};
+  char c = '-';
+  registers[0] = std::byte{'a'};
+  registers[1] = std::byte{0x08};  // PL011: an overrun, beside the byte
+  serial_line pl011 = console("arm,pl011", 0, 4);
+  pl011.mapped(registers);
+  ASSERT_TRUE(pl011.get(&c));
+  EXPECT_EQ(c, '\0');
+
+  registers[5] = std::byte{0x03};  // an overrun
+  serial_line line = console("ns16550a", 0, 1);
+  line.mapped(registers);
+  c = '-';
+  ASSERT_TRUE(line.get(&c));
+  EXPECT_EQ(c, '\0');
+}
 TEST(device_tree_serial, takes_any_line_that_it_knows_where_no_console_is_named) {
   blob b;
   b.begin("").cells("#address-cells", {1}).cells("#size-cells", {1});
@@ -221,6 +270,27 @@ TEST(device_tree_serial, writes_to_a_line_that_is_assumed) {
   line.put('d');
   EXPECT_EQ(registers[0], std::byte{'d'});
   EXPECT_EQ(registers[1], std::byte{0}) << "the access is 4 bytes wide";
+}
+TEST(device_tree_serial, writes_to_a_16550_that_is_assumed_with_registers_four_bytes_apart) {
+  alignas(4) std::byte registers[0x20] = {};
+  registers[0x14] = std::byte{0x20};  // its fifth register says that there is room
+  registers[1] = std::byte{0xff};
+  serial_line line;
+  line.assume("snps,dw-apb-uart", {0x3000, 0x100}, 4, 4);
+  line.mapped(registers);
+  line.put('d');
+  line.put('e');
+  EXPECT_EQ(registers[0], std::byte{'e'});
+  EXPECT_EQ(registers[1], std::byte{0}) << "the access is 4 bytes wide";
+  const auto time_of = [&line] {
+    const auto began = std::chrono::steady_clock::now();
+    line.put('a');
+    return std::chrono::steady_clock::now() - began;
+  };
+  auto with_room = time_of();
+  for (int i = 0; i < 100; ++i) with_room = std::min(with_room, time_of());
+  registers[0x14] = std::byte{0};
+  EXPECT_GT(time_of(), 100 * with_room) << "it waits for room there";
 }
 TEST(device_tree_serial, swallows_text_before_it_is_mapped_and_refuses_other_lines) {
   serial_line().put('a');

@@ -26,7 +26,7 @@ std::uint64_t lent_context(const device_info& i) {
 
 }  // namespace
 
-nlohmann::json to_json(const device& adapter) {
+nlohmann::json to_json(const device& adapter, identity who) {
   const device_info i = adapter.info();
   nlohmann::json j = {
       {"pci_id", fmt::format("{:04x}:{:04x}", i.pci_vendor, i.pci_device)},
@@ -65,10 +65,17 @@ nlohmann::json to_json(const device& adapter) {
                           {"pkeys", p.pkey_table_length},
                           {"capability_mask", p.capability_mask}});
   }
+  if (who == identity::told) return j;
+  for (const char* key : {"node_guid", "system_image_guid"}) j.erase(key);
+  if (j.contains("ports"))
+    for (auto& p : j["ports"]) p.erase("guid");
   return j;
 }
 
-std::string to_text(const device& adapter) {
+std::string to_text(const device& adapter, identity who) {
+  const auto guid = [who](std::uint64_t g) {
+    return who == identity::told ? guid_text(g) : std::string("left out");
+  };
   const device_info i = adapter.info();
   std::string t = fmt::format(
       "adapter    {:04x}:{:04x}, subsystem {:04x}:{:04x}, revision {:02x}, hardware {:#010x}\n"
@@ -76,15 +83,14 @@ std::string to_text(const device& adapter) {
       "GUIDs      node {}, system image {}\n",
       i.pci_vendor, i.pci_device, i.pci_subsystem_vendor, i.pci_subsystem, i.pci_revision,
       i.hardware_id, firmware_text(i), i.board_id, i.command_interface, i.most_commands,
-      i.interrupts_work ? "interrupt" : "polling", guid_text(i.node_guid),
-      guid_text(i.system_image_guid));
+      i.interrupts_work ? "interrupt" : "polling", guid(i.node_guid), guid(i.system_image_guid));
   for (unsigned n = 0; n < i.ports; ++n) {
     const port_attributes& p = i.port[n];
     t += fmt::format(
         "port {}     {}, {}, GUID {}, LID {}, SM LID {}, MTU {} of {}, {} GIDs, {} P_Keys\n", n + 1,
-        layouts::name_of(p.link_layer), layouts::name_of(p.state), guid_text(p.guid), p.lid,
-        p.sm_lid, layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu),
-        p.gid_table_length, p.pkey_table_length);
+        layouts::name_of(p.link_layer), layouts::name_of(p.state), guid(p.guid), p.lid, p.sm_lid,
+        layouts::mtu_bytes(p.active_mtu), layouts::mtu_bytes(p.max_mtu), p.gid_table_length,
+        p.pkey_table_length);
   }
   if (!i.internal_errors_show)
     t += "WARNING    its error buffer cannot be read: an internal error shows only in commands "

@@ -27,6 +27,18 @@ struct dma_region {
 namespace routed {
 void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+/// As in mmio.hpp: a store is told when it is done, a load before it is made.
+[[gnu::weak]] void heard_dma_store(const std::byte* to, std::size_t bytes) noexcept;
+[[gnu::weak]] void hears_dma_load(const std::byte* from, std::size_t bytes) noexcept;
+
+inline void store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  dma_store(to, from, bytes);
+  if (&heard_dma_store != nullptr) heard_dma_store(to, bytes);
+}
+inline void load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (&hears_dma_load != nullptr) hears_dma_load(from, bytes);
+  dma_load(to, from, bytes);
+}
 }  // namespace routed
 #endif
 
@@ -42,7 +54,7 @@ template <class W>
 #ifdef FREEHCA_ACCESS_ROUTED
   std::byte word[sizeof value];
   __builtin_memcpy(word, &value, sizeof value);
-  routed::dma_store(to, word, sizeof value);
+  routed::store(to, word, sizeof value);
 #else
   *static_cast<volatile W*>(static_cast<void*>(to)) = value;
 #endif
@@ -58,7 +70,7 @@ template <class W>
 [[gnu::always_inline]] inline W load_be(const std::byte* from) {
 #ifdef FREEHCA_ACCESS_ROUTED
   std::byte word[sizeof(W)];
-  routed::dma_load(word, from, sizeof word);
+  routed::load(word, from, sizeof word);
   W value;
   __builtin_memcpy(&value, word, sizeof value);
 #else
@@ -76,14 +88,14 @@ template <class W>
 
 inline void store_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 #ifdef FREEHCA_ACCESS_ROUTED
-  routed::dma_store(to, from, bytes);
+  routed::store(to, from, bytes);
 #else
   __builtin_memcpy(to, from, bytes);
 #endif
 }
 inline void load_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 #ifdef FREEHCA_ACCESS_ROUTED
-  routed::dma_load(to, from, bytes);
+  routed::load(to, from, bytes);
 #else
   __builtin_memcpy(to, from, bytes);
 #endif
@@ -95,7 +107,7 @@ inline void clear(std::byte* to, std::size_t bytes) {
   static constexpr std::byte zeros[512] = {};
   while (bytes != 0) {
     const std::size_t step = bytes < sizeof zeros ? bytes : sizeof zeros;
-    routed::dma_store(to, zeros, step);
+    routed::store(to, zeros, step);
     to += step;
     bytes -= step;
   }

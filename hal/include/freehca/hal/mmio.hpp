@@ -29,6 +29,11 @@ namespace routed {
 std::uint32_t mmio_read_32(const std::byte* at) noexcept;
 void mmio_write_32(std::byte* at, std::uint32_t value) noexcept;
 void mmio_write_64(std::byte* at, std::uint64_t value) noexcept;
+/// Each access is told to a recorder too. Weak: who records defines them (vfio_host/recorder). A
+/// read is told when it is done, a write before it is made.
+[[gnu::weak]] void heard_mmio_read(const std::byte* at, std::uint32_t value) noexcept;
+[[gnu::weak]] void hears_mmio_write(const std::byte* at, std::uint64_t value,
+                                    unsigned bytes) noexcept;
 }  // namespace routed
 #endif
 
@@ -40,7 +45,9 @@ namespace mmio {
 [[gnu::always_inline]] inline std::uint32_t read_32(const mmio_region& region, std::size_t offset) {
   FREEHCA_ASSERT(offset % 4 == 0 && offset + 4 <= region.bytes);
 #ifdef FREEHCA_ACCESS_ROUTED
-  return routed::mmio_read_32(region.base + offset);
+  const std::uint32_t value = routed::mmio_read_32(region.base + offset);
+  if (&routed::heard_mmio_read != nullptr) routed::heard_mmio_read(region.base + offset, value);
+  return value;
 #else
   const auto v =
       *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(region.base + offset));
@@ -52,6 +59,8 @@ namespace mmio {
                                             std::uint32_t value) {
   FREEHCA_ASSERT(offset % 4 == 0 && offset + 4 <= region.bytes);
 #ifdef FREEHCA_ACCESS_ROUTED
+  if (&routed::hears_mmio_write != nullptr)
+    routed::hears_mmio_write(region.base + offset, value, 4);
   routed::mmio_write_32(region.base + offset, value);
 #else
   *static_cast<volatile std::uint32_t*>(static_cast<void*>(region.base + offset)) =
@@ -64,6 +73,8 @@ namespace mmio {
                                             std::uint64_t value) {
   FREEHCA_ASSERT(offset % 8 == 0 && offset + 8 <= region.bytes);
 #ifdef FREEHCA_ACCESS_ROUTED
+  if (&routed::hears_mmio_write != nullptr)
+    routed::hears_mmio_write(region.base + offset, value, 8);
   routed::mmio_write_64(region.base + offset, value);
 #else
   static_assert(sizeof(void*) == 8, "a 32-bit machine needs a locked pair of stores here");

@@ -6,7 +6,8 @@
 #include <cstdint>
 
 #include <freehca/bare/machine.hpp>
-#include <freehca/device_tree/tree.hpp>
+
+#include "board.hpp"
 
 namespace freehca::bare {
 
@@ -19,11 +20,11 @@ struct controller {
   void (*take)();
 };
 
-/// Null: the machine has another controller.
-const controller* start_gicv2(const device_tree::tree& in);
+/// Null: its registers cannot be reached.
+const controller* start_gicv2(const gic_registers& in);
 /// `tables` are its_bytes of memory for the ITS, zeroed and aligned to their size; null: there is
 /// too little for it.
-const controller* start_gicv3(const device_tree::tree& in, std::byte* tables);
+const controller* start_gicv3(const gic_registers& in, std::byte* tables);
 inline constexpr std::size_t its_bytes = std::size_t{512} << 10;
 
 inline volatile std::uint8_t& octet(std::byte* at) {
@@ -36,13 +37,9 @@ inline volatile std::uint64_t& double_word(std::byte* at) {
   return *static_cast<volatile std::uint64_t*>(static_cast<void*>(at));
 }
 
-/// Entry `index` of a node's registers, mapped; null: it is not there.
-inline std::byte* map_registers(const device_tree::node& n, unsigned index,
-                                std::uint64_t* address) {
-  device_tree::window w;
-  if (!n.reg(index, w).ok()) return nullptr;
-  *address = w.base;
-  return machine::map(w.base, w.bytes, caching::device);
+/// Null: they are not there, or there is no room in the page tables.
+inline std::byte* map_registers(const window& at) {
+  return at.bytes == 0 ? nullptr : machine::map(at.base, at.bytes, caching::device);
 }
 
 }  // namespace freehca::bare

@@ -4,8 +4,6 @@
 // GICv2 (Arm IHI 0048B) and its frame that turns a write into a shared peripheral interrupt, GICv2m
 // (Arm SBSA 3.0, appendix E; Linux 6.1 drivers/irqchip/irq-gic-v2m.c). Nothing has to be built in
 // memory for it.
-#include <initializer_list>
-
 #include "controller.hpp"
 
 namespace freehca::bare {
@@ -30,26 +28,20 @@ std::byte* interface;
 std::uint64_t frame_address;
 unsigned first_interrupt, interrupts;  // of the frame
 
-bool find_controller(const device_tree::tree& in) {
-  for (const char* name : {"arm,cortex-a15-gic", "arm,gic-400", "arm,cortex-a7-gic"}) {
-    device_tree::node n;
-    if (!in.find_compatible(name, n).ok()) continue;
-    std::uint64_t address = 0;
-    distributor = map_registers(n, 0, &address);
-    interface = map_registers(n, 1, &address);
-    return distributor != nullptr && interface != nullptr;
-  }
-  return false;
+bool find_controller(const gic_registers& in) {
+  distributor = map_registers(in.distributor);
+  interface = map_registers(in.interface);
+  return distributor != nullptr && interface != nullptr;
 }
 
-bool find_frame(const device_tree::tree& in) {
-  device_tree::node n;
-  if (!in.find_compatible("arm,gic-v2m-frame", n).ok()) return false;
-  std::byte* const frame = map_registers(n, 0, &frame_address);
+bool find_frame(const gic_registers& in) {
+  std::byte* const frame = map_registers(in.messages);
   if (frame == nullptr) return false;
+  frame_address = in.messages.base;
   const std::uint32_t type = word(frame + frame_type);
-  first_interrupt = n.cell("arm,msi-base-spi", type / frame_first_divisor & interrupt_bits);
-  interrupts = n.cell("arm,msi-num-spis", type & frame_count_bits);
+  first_interrupt =
+      in.first_message != 0 ? in.first_message : type / frame_first_divisor & interrupt_bits;
+  interrupts = in.messages_count != 0 ? in.messages_count : type & frame_count_bits;
   return first_interrupt >= 32 && interrupts != 0;
 }
 
@@ -78,13 +70,12 @@ void take() {
 }
 
 constexpr controller by_frame = {"shared peripheral interrupts by GICv2m", message_for, take};
-constexpr controller without = {
-    "none: the GICv2 has no frame for messages (GICv2m); event queues are polled", nullptr,
-    nullptr};
+constexpr controller without = {"none: the GICv2 has no frame for messages (GICv2m)", nullptr,
+                                nullptr};
 
 }  // namespace
 
-const controller* start_gicv2(const device_tree::tree& in) {
+const controller* start_gicv2(const gic_registers& in) {
   if (!find_controller(in)) return nullptr;
   if (!find_frame(in)) return &without;
   // What firmware left switched on has nobody here who would quieten it.

@@ -42,9 +42,9 @@ std::uint64_t own_affinity() {
   return (v & lower) | (v & upper) >> 8;
 }
 
-bool find_redistributor(const device_tree::node& n) {
-  std::uint64_t address = 0;
-  std::byte* at = map_registers(n, 1, &address);
+bool find_redistributor(const window& all) {
+  std::uint64_t address = all.base;
+  std::byte* at = map_registers(all);
   for (unsigned i = 0; at != nullptr && i < 512; ++i) {
     const std::uint64_t type = double_word(at + redistributor_type);
     if (type / affinity_divisor == own_affinity()) {
@@ -122,25 +122,23 @@ void take() {
 }
 
 constexpr controller by_its = {"LPIs by GICv3's ITS", message_for, take};
-constexpr controller without = {
-    "none: GICv3 has no ITS that this port can use; event queues are polled", nullptr, nullptr};
+constexpr controller without = {"none: GICv3 has no ITS that this port can use", nullptr, nullptr};
 
 }  // namespace
 
-const controller* start_gicv3(const device_tree::tree& in, std::byte* tables) {
-  device_tree::node n;
-  if (!in.find_compatible("arm,gic-v3", n).ok()) return nullptr;
-  std::uint64_t address = 0;
-  std::byte* const distributor = map_registers(n, 0, &address);
+const controller* start_gicv3(const gic_registers& in, std::byte* tables) {
+  std::byte* const distributor = map_registers(in.distributor);
   constexpr std::size_t unit = its::table_bytes;
-  if (tables == nullptr || distributor == nullptr || !find_redistributor(n) || !wake())
+  if (tables == nullptr || distributor == nullptr || !find_redistributor(in.redistributors) ||
+      !wake())
     return &without;
   start_distributor(distributor);
   start_processor_interface();
   if (!give_tables(tables, tables + unit)) return &without;
   const std::uint64_t number =
       double_word(redistributor + redistributor_type) / number_divisor & number_bits;
-  return its::start(in, tables + 2 * unit, redistributor_address, number) ? &by_its : &without;
+  return its::start(in.messages, tables + 2 * unit, redistributor_address, number) ? &by_its
+                                                                                   : &without;
 }
 
 }  // namespace freehca::bare

@@ -12,18 +12,19 @@
 namespace freehca::bare {
 namespace {
 
-constexpr controller unknown = {
-    "none: this port knows GICv2 and GICv3, and the machine has neither; event queues are polled",
-    nullptr, nullptr};
+constexpr controller unknown = {"none: this port knows GICv2 and GICv3, and of neither here",
+                                nullptr, nullptr};
 
 const controller* used = &unknown;
 void (*on_no_debugger)() noexcept;
 
 }  // namespace
 
-void start_interrupts(const device_tree::tree& in, std::byte* tables) noexcept {
-  if (const controller* c = start_gicv2(in)) used = c;
-  else if (const controller* other = start_gicv3(in, tables)) used = other;
+void start_interrupts(const gic_registers& in, std::byte* tables) noexcept {
+  const controller* found = nullptr;
+  if (in.which == gic_registers::version::v2) found = start_gicv2(in);
+  if (in.which == gic_registers::version::v3) found = start_gicv3(in, tables);
+  if (found != nullptr) used = found;
 }
 
 void expect_no_debugger(void (*go_on)() noexcept) noexcept {

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 
-#include <freehca/device_tree/tree.hpp>
+#include "board.hpp"
 
 namespace freehca::bare {
 
-/// Finds the interrupt controller and switches it on. `tables`: see start_gicv3().
-void start_interrupts(const device_tree::tree& in, std::byte* tables) noexcept;
+/// Switches the interrupt controller on. `tables`: see start_gicv3().
+void start_interrupts(const gic_registers& in, std::byte* tables) noexcept;
 
 /// From now on an exception is what the instruction that asks a debugger to end the machine becomes
 /// where there is no debugger; it goes on in machine::stop().

@@ -71,11 +71,9 @@ bool give_table(std::size_t offset, std::byte* at) {
 
 }  // namespace
 
-bool start(const device_tree::tree& in, std::byte* tables, std::uint64_t redistributor,
-           std::uint64_t number) {
-  device_tree::node n;
-  if (!in.find_compatible("arm,gic-v3-its", n).ok()) return false;
-  registers = map_registers(n, 0, &registers_address);
+bool start(const window& in, std::byte* tables, std::uint64_t redistributor, std::uint64_t number) {
+  registers_address = in.base;
+  registers = map_registers(in);
   if (registers == nullptr) return false;
   word(registers + control) = word(registers + control) & ~on;
   unsigned looks = 0;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/device_tree/tree.hpp>
+#include <freehca/bare/machine.hpp>
 #include <freehca/hal/status.hpp>
 
 namespace freehca::bare::its {
@@ -17,11 +17,10 @@ inline constexpr std::size_t table_bytes = std::size_t{64} << 10;
 /// (Arm IHI 0069H, 12.11.32 GICR_PROPBASER).
 inline constexpr std::uint64_t shared = 0x400, cached_and_shared = shared | 0x380;
 
-/// Finds the first ITS and gives it `tables`, six times table_bytes, zeroed; all its interrupts go
+/// Switches the ITS on and gives it `tables`, six times table_bytes, zeroed; all its interrupts go
 /// to the processor of this redistributor, which has this number. False: there is none that sees
 /// tables as the processor's caches do.
-bool start(const device_tree::tree& in, std::byte* tables, std::uint64_t redistributor,
-           std::uint64_t number);
+bool start(const window& in, std::byte* tables, std::uint64_t redistributor, std::uint64_t number);
 
 /// What `event`, written to the doorbell by `requester`, raises. driver_error::unsupported: the
 /// requester's number does not fit, or a second one asks; transport_error::timeout: the ITS takes

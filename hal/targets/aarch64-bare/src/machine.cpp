@@ -1,52 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The machine, as its device tree says: serial line, clock, memory, and how it is switched off.
+// The machine, with what its board tells: serial line, clock, memory, and how it is switched off.
 #include <freehca/bare/machine.hpp>
 
-#include <initializer_list>
-
 #include <freehca/bare/image.hpp>
-#include <freehca/device_tree/board.hpp>
 #include <freehca/device_tree/serial.hpp>
+#include <freehca/hal/cache.hpp>
 
+#include "board.hpp"
+#include "cache.hpp"
 #include "controller.hpp"
 #include "interrupts.hpp"
 #include "tables.hpp"
 
-extern "C" {
-extern const std::byte freehca_bare_memory_begin[], freehca_bare_console[];  // link.ld
-}
-
 namespace freehca::bare {
 namespace {
 
-device_tree::tree tree;
-device_tree::board board;
 device_tree::serial_line console;
-status tree_found = driver_error::no_resource;
 std::uint64_t ticks_a_second, memory_ends;
-constexpr std::uint64_t console_bytes = 0x1000;
 constexpr std::uint64_t level_3 = 0xc;  // CurrentEL
-bool psci_by_monitor, psci_by_hypervisor;
 
-void find_psci() {
-  device_tree::node n;
-  for (const char* name : {"arm,psci-1.0", "arm,psci-0.2"}) {
-    if (!tree.find_compatible(name, n).ok()) continue;
-    psci_by_monitor = n.property("method").is("smc");
-    psci_by_hypervisor = n.property("method").is("hvc");
-    return;
-  }
-}
-
-/// For the ITS, from the end of memory, or from below the tree, which is still to be read. Null:
-/// there is too little.
+/// For the ITS, from the end of memory, or from below what is still to be read. Null: there is
+/// too little.
 std::byte* take_tables(std::uint64_t image, std::uint64_t* end) {
-  const auto tree_at = reinterpret_cast<std::uintptr_t>(tree.whole().at);
+  const window kept = board::kept();
   std::uint64_t at = (*end - its_bytes) / its_bytes * its_bytes;
-  if (tree_at < *end && tree_at + tree.whole().size > at)
-    at = (tree_at - its_bytes) / its_bytes * its_bytes;
+  if (kept.bytes != 0 && kept.base < *end && kept.base + kept.bytes > at)
+    at = (kept.base - its_bytes) / its_bytes * its_bytes;
   if (at < image + its_bytes) return nullptr;
   auto* const tables = reinterpret_cast<std::byte*>(at);
   __builtin_memset(tables, 0, its_bytes);
@@ -62,33 +43,42 @@ void machine::put(char c) noexcept {
   console.put(c);
 }
 
+bool machine::get(char* to) noexcept {
+  return console.get(to);
+}
+
 trouble machine::start() noexcept {
   constexpr const char* step = "starting the machine";
-  if (!tree_found.ok())
-    return {"reading the device tree",
-            "the boot loader handed none over, in x0 or at the beginning of memory",
-            "boot by Linux's protocol for arm64 (booti), or put it there", tree_found};
   std::uint64_t level = 0;
   __asm__("mrs %0, CurrentEL" : "=r"(level));
   if (level == level_3)
-    return {step, "the image was started at exception level 3, which is the firmware's",
-            "have firmware that stays there start it (Trusted Firmware-A); in QEMU: secure=off",
+    return {
+        step, "the image was started at exception level 3, which is the firmware's",
+        "have firmware that stays there start it (Trusted Firmware-A); in QEMU: secure=off where "
+        "the machine knows it, or the file that is no ELF (.bin)",
+        driver_error::unsupported};
+  if (cache::is_maintained && !has_lines_of(cache_line))
+    return {step, "a line of the data cache has not 64 bytes, to which structures are cut",
+            "give the adapter memory that is not cached instead (docs/incoherent-dma.md)",
             driver_error::unsupported};
   const auto image = reinterpret_cast<std::uintptr_t>(freehca_bare_image_begin);
-  if (const trouble why = board.read(tree, image); !why.ok()) return why;
-  std::uint64_t end = board.memory().base + board.memory().bytes;
+  if (const trouble why = board::read(image); !why.ok()) return why;
+  std::uint64_t end = board::memory().base + board::memory().bytes;
   if (!map_memory(image, end - image))
     return {step, "there is no room for memory in the page tables",
             "give the port larger ones (most_tables of tables.cpp)", driver_error::no_memory};
-  __asm__("mrs %0, cntfrq_el0" : "=r"(ticks_a_second));
+  ticks_a_second = board::timer_rate();
+  if (ticks_a_second == 0) __asm__("mrs %0, cntfrq_el0" : "=r"(ticks_a_second));
   if (ticks_a_second == 0)
-    return {step, "the rate of the generic timer is not known: CNTFRQ_EL0 is 0",
-            "have the firmware write it, as the Arm architecture asks", driver_error::unsupported};
+    return {
+        step, "the rate of the generic timer is not known: CNTFRQ_EL0 is 0",
+        "have the firmware write it, as the Arm architecture asks, or give the board a timer_rate",
+        driver_error::unsupported};
+  const gic_registers gic = board::gic();
   std::byte* tables = nullptr;
-  device_tree::node n;
-  if (tree.find_compatible("arm,gic-v3", n).ok()) tables = take_tables(image, &end);
+  if (gic.which == gic_registers::version::v3) tables = take_tables(image, &end);
   memory_ends = end;
-  start_interrupts(tree, tables);
+  start_interrupts(gic, tables);
   return {};
 }
 
@@ -100,7 +90,9 @@ std::uint64_t machine::now() noexcept {
 }
 
 const char* machine::clock_text() noexcept {
-  return "generic timer (CNTVCT_EL0) at the rate that CNTFRQ_EL0 tells";
+  return board::timer_rate() == 0
+             ? "generic timer (CNTVCT_EL0) at the rate that CNTFRQ_EL0 tells"
+             : "generic timer (CNTVCT_EL0) at the rate that the board's constants tell";
 }
 
 std::uint64_t machine::memory_end() noexcept {
@@ -108,11 +100,11 @@ std::uint64_t machine::memory_end() noexcept {
 }
 
 const char* machine::command_line() noexcept {
-  return board.command_line();
+  return board::command_line();
 }
 
 trouble machine::find_pci(pci_host* to) noexcept {
-  return board.find_pci(false, to);
+  return board::find_pci(to);
 }
 
 void machine::pause() noexcept {
@@ -121,12 +113,14 @@ void machine::pause() noexcept {
 
 namespace {
 
-/// PSCI: Arm DEN 0022, 5.1.9; its calls go to the secure monitor or to the hypervisor, as "method"
-/// says (Linux Documentation/devicetree/bindings/arm/psci.yaml). Without either it waits for ever.
+/// PSCI: Arm DEN 0022, 5.1.9; its calls go to the secure monitor or to the hypervisor. Without
+/// either it waits for ever.
 [[noreturn]] void switch_off() noexcept {
+  const firmware_calls by = board::psci();
   register std::uint64_t function __asm__("x0") = 0x8400'0008;  // SYSTEM_OFF
-  if (psci_by_monitor) __asm__ __volatile__("smc #0" : "+r"(function)::"memory");
-  else if (psci_by_hypervisor) __asm__ __volatile__("hvc #0" : "+r"(function)::"memory");
+  if (by == firmware_calls::by_monitor) __asm__ __volatile__("smc #0" : "+r"(function)::"memory");
+  else if (by == firmware_calls::by_hypervisor)
+    __asm__ __volatile__("hvc #0" : "+r"(function)::"memory");
   for (;;) __asm__ __volatile__("wfi");
 }
 
@@ -148,22 +142,9 @@ void machine::stop(bool passed) noexcept {
 }  // namespace freehca::bare
 
 /// From start.S, with what the boot loader had in x0.
-extern "C" void freehca_bare_read_tree(const std::byte* handed_over) noexcept {
-  using namespace freehca;
+extern "C" void freehca_bare_find_console(const std::byte* handed_over) noexcept {
   using namespace freehca::bare;
-  const std::byte* const places[] = {handed_over, freehca_bare_memory_begin};
-  for (const std::byte* at : places) {
-    if (at == nullptr || tree_found.ok()) continue;
-    if (map_memory(reinterpret_cast<std::uintptr_t>(at), device_tree::tree::most_bytes))
-      tree_found = tree.open(at);
-  }
-  if (!tree_found.ok()) {
-    console.assume("arm,pl011",
-                   {reinterpret_cast<std::uintptr_t>(freehca_bare_console), console_bytes});
-  } else {
-    find_psci();
-    if (!console.find(tree).ok()) return;
-  }
-  const device_tree::window& w = console.registers();
-  console.mapped(machine::map(w.base, w.bytes, caching::device));
+  board::find_console(handed_over, console);
+  const window& w = console.registers();
+  if (w.bytes != 0) console.mapped(machine::map(w.base, w.bytes, caching::device));
 }

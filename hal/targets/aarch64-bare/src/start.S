@@ -139,5 +139,5 @@ at_level_1:
     isb
 
     mov     x0, x19
-    bl      freehca_bare_read_tree
+    bl      freehca_bare_find_console
     bl      freehca_bare_entry

@@ -43,6 +43,12 @@ line& line::guid(std::uint64_t n) {
   return *this;
 }
 
+line& line::four_digits(std::uint64_t n) {
+  for (std::uint64_t place = 1000; place > 1 && n < place; place /= 10) text_.put('0');
+  text_.decimal(n);
+  return *this;
+}
+
 line& line::seconds(std::uint64_t ns) {
   const std::uint64_t whole = ns / 1'000'000'000;
   std::uint64_t micros = ns / 1000 % 1'000'000;

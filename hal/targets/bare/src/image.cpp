@@ -83,7 +83,7 @@ namespace {
 void fault() noexcept {
   port::quieten_all();
   line("remedy")
-      << "the address above is one of the image's: addr2line -e IMAGE ADDRESS; an access "
+      << "the address above is one of the image's: addr2line -fCe IMAGE ADDRESS; an access "
          "outside of memory and BARs ends here as well";
   end(false);
 }

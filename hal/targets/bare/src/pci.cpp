@@ -62,7 +62,7 @@ trouble pci_tree::find_adapter(bool anew, pci_function_place* to) {
   if (!search_for_a_while(*to)) {
     if (stranger_ != 0)
       return {step, "the adapter is of another generation: it is no ConnectX-2 or ConnectX-3",
-              "its driver is another one (Linux: mlx5_core for ConnectX-4 and later)",
+              "its driver is another one (Linux: ib_mthca, or mlx5_core for ConnectX-4 on)",
               driver_error::unsupported};
     return {step,
             "there is no such adapter on any bus (vendor 15b3)",

@@ -6,6 +6,7 @@
 
 #include <freehca/bare/console.hpp>
 #include <freehca/bare/image.hpp>
+#include <freehca/hal/cache.hpp>
 
 namespace freehca::bare {
 
@@ -124,6 +125,7 @@ status port::allocate_dma(void* context, std::size_t bytes, std::size_t alignmen
   if (p.used_ > p.most_used_) p.most_used_ = p.used_;
   ++p.blocks_;
   dma::clear(block->host, block->bytes);
+  cache::clean(block->host, block->bytes);
   return {};
 }
 

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/device_tree/board.hpp>
 
+#include <freehca/hal/cache.hpp>
+
 namespace freehca::device_tree {
 namespace {
 
@@ -104,13 +106,14 @@ bare::trouble board::find_pci(bool unless_said, bare::pci_host* to) const {
     return {"looking for the PCI host bridge",
             "the device tree has none with generic configuration space (pci-host-ecam-generic)",
             "a host bridge of another kind needs a find_pci() of its own in this port", pci_found_};
-  if (pci_coherence_ == coherence::incoherent ||
-      (pci_coherence_ == coherence::not_said && !unless_said))
+  const bool coherent = pci_coherence_ == coherence::coherent ||
+                        (pci_coherence_ == coherence::not_said && unless_said);
+  if (!coherent && !cache::is_maintained)
     return {
         "looking for the PCI host bridge",
         "the device tree says that caches and what devices do to memory do not agree",
-        "if they do on this board, give the host bridge the property dma-coherent; if not, this "
-        "port cannot run on it",
+        "if they do on this board, give the host bridge the property dma-coherent; if not, build "
+        "with FREEHCA_INCOHERENT_DMA (docs/incoherent-dma.md)",
         driver_error::unsupported};
   *to = pci_;
   return {};

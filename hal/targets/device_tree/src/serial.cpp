@@ -4,14 +4,15 @@
 
 namespace freehca::device_tree {
 
-// PL011: Arm DDI 0183, 3.3.1 UARTDR, 3.3.3 UARTFR (TXFF, bit 5). 16550: TI PC16550D, 8.0, THR and
-// LSR (THRE, bit 5); the offsets count registers, which "reg-shift" sets apart (Linux
+// PL011: Arm DDI 0183, 3.3.1 UARTDR (errors beside the byte, bits 8 to 11), 3.3.3 UARTFR (TXFF,
+// bit 5; RXFE, bit 4). 16550: TI PC16550D, 8.0, THR, RBR and LSR (THRE, bit 5; DR, bit 0; errors,
+// bits 1 to 4); the offsets count registers, which "reg-shift" sets apart (Linux
 // Documentation/devicetree/bindings/serial/8250.yaml).
 const serial_line::shape serial_line::shapes[] = {
-    {"arm,pl011", 0x00, 0x18, 0x20, false},
-    {"ns16550a", 0, 5, 0x20, true},
-    {"ns16550", 0, 5, 0x20, true},
-    {"snps,dw-apb-uart", 0, 5, 0x20, true},
+    {"arm,pl011", 0x00, 0x18, 0x20, false, 0x10, false, 0xf00, true},
+    {"ns16550a", 0, 5, 0x20, true, 0x01, true, 0x1e, false},
+    {"ns16550", 0, 5, 0x20, true, 0x01, true, 0x1e, false},
+    {"snps,dw-apb-uart", 0, 5, 0x20, true, 0x01, true, 0x1e, false},
 };
 
 namespace {
@@ -38,15 +39,18 @@ status serial_line::find(const tree& in) {
   return driver_error::unsupported;
 }
 
-void serial_line::assume(const char* compatible, const window& registers) {
+void serial_line::assume(const char* compatible, const window& registers, std::size_t step,
+                         unsigned access) {
   for (const shape& known : shapes)
     if (same(known.compatible, compatible)) shape_ = &known;
   registers_ = registers;
-  if (shape_ == shapes) bytes_ = 4;
+  const bool is_pl011 = shape_ == shapes;
+  bytes_ = is_pl011 ? 4 : access;
+  step_ = is_pl011 ? 1 : step;
 }
 
 bool serial_line::has_room() const {
-  return ((read(shape_->room) & shape_->room_bits) != 0) == shape_->room_when_set;
+  return ((read(shape_->state) & shape_->room_bits) != 0) == shape_->room_when_set;
 }
 
 void serial_line::put(char c) {
@@ -55,6 +59,16 @@ void serial_line::put(char c) {
   while (looks != 0 && !has_room()) --looks;
   stopped_ = looks == 0;
   write(shape_->data, static_cast<unsigned char>(c));
+}
+
+bool serial_line::get(char* to) const {
+  if (at_ == nullptr || shape_ == nullptr) return false;
+  const std::uint32_t state = read(shape_->state);
+  if (((state & shape_->came_bits) != 0) != shape_->came_when_set) return false;
+  const std::uint32_t came = read(shape_->data);
+  const std::uint32_t errors = shape_->damage_beside ? came : state;
+  *to = (errors & shape_->damage_bits) == 0 ? static_cast<char>(came & 0xff) : '\0';
+  return true;
 }
 
 std::uint32_t serial_line::read(std::size_t offset) const {

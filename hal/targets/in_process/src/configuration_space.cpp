@@ -7,16 +7,18 @@ namespace freehca::in_process {
 // Values: the captured header of a ConnectX-3 (docs/hardware.md, "PCI identity"), with the
 // variant's device number; the capability chain 40 PM, 48 VPD, 9c MSI-X, 60 Express. What no
 // capture shows is zero.
-configuration_space::configuration_space(model::variant kind) {
+configuration_space::configuration_space(model::variant kind, unsigned ports) {
   const std::uint32_t device = kind == model::variant::connectx2   ? 0x673c
                                : kind == model::variant::connectx3 ? 0x1003
                                                                    : 0x1007;
   power_on_[0x00 / 4] = device << 16 | 0x15b3;
   power_on_[0x04 / 4] = 0x00100000;  // has a capability list
-  power_on_[0x08 / 4] = 0x02800000;
+  const bool older = kind == model::variant::connectx2;
+  power_on_[0x08 / 4] = older ? 0x0c0600b0 : 0x02800000;
   power_on_[0x10 / 4] = 0x4;  // 64-bit
   power_on_[0x18 / 4] = 0xc;  // 64-bit, prefetchable
-  power_on_[0x2c / 4] = 0x005015b3;
+  const std::uint32_t one_port = older ? 0x0022 : 0x0051;
+  power_on_[0x2c / 4] = (ports == 1 ? one_port : one_port - 1) << 16 | 0x15b3;
   power_on_[0x34 / 4] = 0x40;
   power_on_[0x3c / 4] = 0x00000100;
   power_on_[0x40 / 4] = 0x00034801;  // PM, next 48

@@ -36,8 +36,9 @@ constexpr std::size_t longest_but_fills = 4096;
 
 machine::machine(const machine_options& options)
     : how_(options),
+      cache_(options.incoherent ? std::make_unique<processor_cache>() : nullptr),
       memory_(options.seed),
-      configuration_(options.model.kind),
+      configuration_(options.model.kind, options.model.ports),
       bar_bytes_{model::device::register_bar_bytes, options.model.uar_bar_bytes},
       adapter_(*this, options.model) {
   for (unsigned i = 0; i < 2; ++i) {
@@ -120,6 +121,7 @@ std::uint32_t machine::mmio_read_32(unsigned bar, std::size_t offset) {
 }
 
 void machine::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
+  if (cache_ != nullptr) cache_->on_register_write();
   if (!reachable()) return;
   if (bar == 0 && offset == layouts::bar0::hcr_status) now_ += how_.post_ns;
   if (bar == 0) adapter_.write_registers(offset, value, bytes);
@@ -129,7 +131,8 @@ void machine::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, 
 bool machine::dma_read(std::uint64_t address, void* to, std::size_t bytes) {
   const std::byte* from = memory_.find(address, bytes);
   if (from == nullptr) return false;
-  std::memcpy(to, from, bytes);
+  if (cache_ != nullptr) cache_->read(to, from, bytes);
+  else std::memcpy(to, from, bytes);
   ++reads_;
   return true;
 }
@@ -139,7 +142,8 @@ bool machine::dma_write(std::uint64_t address, const void* from, std::size_t byt
   if (to == nullptr) return false;
   if (!how_.takes_fills && bytes > longest_but_fills) return true;
   if (on_adapter_write) on_adapter_write(address, bytes);
-  std::memcpy(to, from, bytes);
+  if (cache_ != nullptr) cache_->write(to, from, bytes);
+  else std::memcpy(to, from, bytes);
   if (alter_adapter_write) alter_adapter_write(address, to, bytes);
   ++writes_;
   return true;

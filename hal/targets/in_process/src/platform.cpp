@@ -97,6 +97,7 @@ status machine::allocate_dma(void* context, std::size_t bytes, std::size_t align
 void machine::free_dma(void* context, const dma_region& block) {
   const gate alone;
   machine& m = of(context);
+  if (m.cache_ != nullptr) m.cache_->forget(block.host, block.bytes);
   m.memory_.release(block);
   m.dma_bytes_ -= block.bytes;
   --m.dma_blocks_;

@@ -15,6 +15,7 @@
 #include <freehca/hal/mmio.hpp>
 #include <freehca/in_process/gate.hpp>
 #include <freehca/in_process/machine.hpp>
+#include <freehca/in_process/processor_cache.hpp>
 
 namespace freehca::in_process {
 
@@ -85,10 +86,12 @@ void mmio_write_64(std::byte* at, std::uint64_t value) noexcept {
 }
 
 void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  std::memcpy(to, from, bytes);
+  if (auto* const cache = in_process::processor_cache::present()) cache->store(to, from, bytes);
+  else std::memcpy(to, from, bytes);
 }
 void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  std::memcpy(to, from, bytes);
+  if (auto* const cache = in_process::processor_cache::present()) cache->load(to, from, bytes);
+  else std::memcpy(to, from, bytes);
 }
 
 }  // namespace freehca::routed

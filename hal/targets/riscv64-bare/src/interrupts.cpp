@@ -83,8 +83,7 @@ status find_file(const device_tree::tree& in, std::uint64_t hart) {
 
 void start_interrupts(const device_tree::tree& in, std::uint64_t hart) noexcept {
   if (!find_file(in, hart).ok()) {
-    text =
-        "none: the hart has no interrupt file (IMSIC) for machine level; event queues are polled";
+    text = "none: the hart has no interrupt file (IMSIC) for machine level";
     return;
   }
   write_file(delivery, 1);

@@ -61,6 +61,10 @@ void machine::put(char c) noexcept {
   console.put(c);
 }
 
+bool machine::get(char* to) noexcept {
+  return console.get(to);
+}
+
 trouble machine::start() noexcept {
   if (!tree_found.ok())
     return {"reading the device tree", "the boot loader handed none over in a1", "have it do so",

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
 #include <freehca/hal/status.hpp>
@@ -67,7 +68,10 @@ class cq {
 
   /// Is there an entry that poll() would take?
   [[gnu::always_inline]] bool pending() const {
-    return is_open() && is_mine(last_word_of(at_), lap_);
+    if (!is_open()) return false;
+    cache::invalidate(at_, layouts::cqe::bytes);
+    // One that is passed over is taken by poll() too, and gives nothing.
+    return is_mine(last_word_of(at_), lap_);
   }
 
   /// Asks for one event at the next completion, or the next solicited or failed one. What came
@@ -117,6 +121,14 @@ class cq {
   }
   std::uint64_t lap_of(std::uint32_t counter) const {
     return (counter & (mask_ + 1)) != 0 ? owner : 0;
+  }
+  /// Does the next entry lie in the same line of the cache? Who stores to this one stores, when the
+  /// line is written back, to that one as well.
+  bool shares_its_line(std::uint32_t counter) const {
+    return log_stride_ == 5 && (counter & 1) == 0;
+  }
+  bool is_passed_over(const std::byte* entry) const {
+    return passed_over_ != 0 && entry == entry_at(passed_over_ - 1);
   }
   /// Entries taken since open().
   std::uint32_t consumer() const {
@@ -171,6 +183,7 @@ class cq {
     record.set<&layouts::cq_doorbell_record::update_ci>(consumer_counter());
     barrier::dma_load_to_store();
     dma::store_be32(record_.host, layouts::load_be<std::uint32_t>(record.data()));
+    cache::clean(record_.host, layouts::cq_doorbell_record::bytes);
   }
 
   std::byte* at_ = nullptr;
@@ -180,6 +193,9 @@ class cq {
   std::uint32_t mask_ = 0;
   std::size_t stride_ = 32;
   std::uint32_t log_stride_ = 5;
+  /// Where the cache is maintained: 1 + the place of an entry that forget() could not take out, as
+  /// the device may write the other half of its line. There is one at most; 0: none.
+  std::uint32_t passed_over_ = 0;
   std::byte* begin_ = nullptr;  // of the first entry, in its second half where it has 64 bytes
   std::byte* ring_ = nullptr;
   dma_region record_;
@@ -199,10 +215,14 @@ inline unsigned cq::walk(work_completion* to, unsigned most, Sink&& sink) {
   unsigned left = most;
   // Forged entries could keep this going for as long as the device makes them.
   for (std::uint32_t senseless = 0;;) {
+    cache::invalidate(entry, layouts::cqe::bytes);
     const std::uint64_t word = last_word_of(entry);
     const unsigned top = top_of(word ^ lap);
     bool told;
-    if (top == 0) [[likely]] {
+    if (cache::is_maintained && is_passed_over(entry)) [[unlikely]] {
+      passed_over_ = 0;
+      told = false;
+    } else if (top == 0) [[likely]] {
       barrier::dma_load_to_dma_load();
       qp_rings* const pair = queue_pairs.find(qpn_of(entry));
       told = pair != nullptr ? decode_send(entry, word, *pair, *to) : drop();

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
 #include <freehca/hal/status.hpp>
@@ -70,6 +71,7 @@ class eq {
   bool is_mine(const std::byte* entry) const {
     // The owner bit's word alone is loaded first: what it guards is read behind a barrier.
     constexpr std::size_t at = layouts::eqe{}.owner.offset;
+    cache::invalidate(entry, layouts::eqe::bytes);
     layouts::image<layouts::eqe> probe;
     layouts::store_be(probe.data() + at, dma::load_be32(entry + at));
     return probe.get<&layouts::eqe::owner>() == ((consumer_ & entries_) != 0);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/page_list.hpp>
 #include <freehca/hal/status.hpp>
@@ -68,6 +69,7 @@ inline status write_page_list(const dma_region& to, const page_list& pages) {
     dma::store_be64(to.host + i * layouts::mtt::bytes,
                     layouts::load_be<std::uint64_t>(entry.data()));
   }
+  cache::clean(to.host, count * layouts::mtt::bytes);
   return {};
 }
 

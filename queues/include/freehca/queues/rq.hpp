@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/layouts/bit_operations.hpp>
@@ -83,7 +84,9 @@ class rq {
     if (!is_one_entry(request, most_in_one_) || head - tail_ > mask) [[unlikely]]
       return post_any(request);
     const std::uint32_t index = head & mask;
-    store_entry(ring_ + (std::size_t{index} << log_stride_), *request.list);
+    std::byte* const wqe = ring_ + (std::size_t{index} << log_stride_);
+    store_entry(wqe, *request.list);
+    cache::clean(wqe, layouts::wqe_data::bytes);
     slots_[index] = {request.wr_id, work_opcode::receive, completion_status::ok, 0,
                      request.list->length};
     head_ = head + 1;
@@ -129,6 +132,7 @@ class rq {
     record.set<&layouts::rq_doorbell_record::wqe_counter>(head_ & 0xffff);
     barrier::dma_store_to_dma_store();
     dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
+    cache::clean(record_, layouts::rq_doorbell_record::bytes);
   }
   /// Any post that is not plain.
   [[gnu::noinline]] status post_any(const receive_request& request);

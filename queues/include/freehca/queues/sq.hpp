@@ -359,7 +359,7 @@ inline status sq::post_at(cursor& next, std::uint32_t asker, const Request& r, B
                         in_word<&wqe_ctrl::ds>(at / wqe_unit);
   if constexpr (pushes)
     if (by.takes(at)) first |= blueflame_head();
-  give_away(wqe, next.owner | swap_be(first), r.flags, second);
+  give_away(wqe, at, next.owner | swap_be(first), r.flags, second);
   next.at = wqe + stride_;
   next.slot = slot + 1;
   if constexpr (pushes) {

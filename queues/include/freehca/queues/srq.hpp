@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/layouts/bit_operations.hpp>
@@ -85,7 +86,9 @@ class srq {
     const std::uint32_t index = first_free_;
     if (!is_one_entry(request, most_in_one_) || index == end_of_free_) [[unlikely]]
       return post_any(request);
-    store_entry(entry_at(index) + layouts::wqe_srq_next::bytes, *request.list);
+    std::byte* const data = entry_at(index) + layouts::wqe_srq_next::bytes;
+    store_entry(data, *request.list);
+    cache::clean(data, layouts::wqe_data::bytes);
     take(index, request.wr_id, request.list->length);
     return {};
   }
@@ -132,6 +135,7 @@ class srq {
     record.set<&layouts::rq_doorbell_record::wqe_counter>(posted_ & 0xffff);
     barrier::dma_store_to_dma_store();
     dma::store_be32(record_, layouts::load_be<std::uint32_t>(record.data()));
+    cache::clean(record_, layouts::rq_doorbell_record::bytes);
   }
   /// In the link of a slot that is free: so a link of 0 is that of an outstanding receive, or of
   /// the last free entry, which has no next one.
@@ -158,6 +162,7 @@ class srq {
     using l = layouts::wqe_srq_next;
     slots_[index].link = static_cast<std::uint16_t>(free | next);
     dma::store_be64(entry_at(index), layouts::in_word<&l::next_wqe_index>(next));
+    cache::clean(entry_at(index), l::bytes);
   }
   /// An entry becomes the last of the free ones.
   void append(std::uint32_t index) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <freehca/hal/barrier.hpp>
+#include <freehca/hal/cache.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/layouts/word.hpp>
@@ -159,14 +160,21 @@ inline std::uint32_t store_inline(std::byte* wqe, std::uint32_t at, const inline
   return (at + unit - 1) / unit * unit;
 }
 
-/// The control segment, whose first word gives the WQE to the device. `first`: that word as it
-/// stands in memory, but for what the flags say; `second`: the value of the other one, likewise.
-[[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint64_t first,
-                                             request_flags flags, std::uint64_t second) {
+/// The control segment, whose first word gives the WQE of `bytes` bytes to the device. `first`:
+/// that word as it stands in memory, but for what the flags say; `second`: the value of the other
+/// one, likewise.
+[[gnu::always_inline]] inline void give_away(std::byte* wqe, std::uint32_t bytes,
+                                             std::uint64_t first, request_flags flags,
+                                             std::uint64_t second) {
   using l = layouts::wqe_ctrl;
   store_in_memory(wqe + l{}.cq_update.offset, in_second_word(flags) | layouts::swap_be(second));
+  // The first block is a line of the cache, which becomes visible as a whole; the others must be
+  // there before it.
+  if (bytes > layouts::wqe_basic_block)
+    cache::clean(wqe + layouts::wqe_basic_block, bytes - layouts::wqe_basic_block);
   barrier::dma_store_to_dma_store();
   store_in_memory(wqe, first | in_first_word(flags));
+  cache::clean(wqe, layouts::wqe_basic_block);
 }
 
 }  // namespace freehca::queues

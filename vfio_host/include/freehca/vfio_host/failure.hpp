@@ -26,8 +26,9 @@ enum class trouble {
   device_gone = 22,
   wrong_data = 23,  ///< the traffic arrived, but not as it was sent
   port_down = 24,
-  system = 25,       ///< the operating system refused something else
-  wanted_back = 26,  ///< the kernel takes the function away: unbound or unplugged
+  system = 25,         ///< the operating system refused something else
+  wanted_back = 26,    ///< the kernel takes the function away: unbound or unplugged
+  unlike_others = 27,  ///< answers otherwise than is known of such adapters
   interrupted = 130,
 };
 

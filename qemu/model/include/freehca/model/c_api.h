@@ -57,6 +57,7 @@ typedef struct freehca_model_options {
     bool capture[2];      /* packets of the port go to packet_passed too */
     bool subnet_manager;
     uint8_t log_max_commands;
+    uint16_t command_interface; /* the revision that QUERY_FW tells */
     uint64_t node_guid;   /* 0: the default */
     uint64_t mac;         /* 0: the default */
     uint64_t uar_bar_bytes;

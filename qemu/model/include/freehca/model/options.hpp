@@ -41,9 +41,15 @@ struct options {
   bool cable[2] = {false, false};
   bool capture[2] = {false, false};  ///< packets of the port go to environment::packet_passed too
   bool subnet_manager = true;  ///< built-in SM and SA on InfiniBand ports that no peer manages
+  /// What the built-in SM gives the port, and has itself: those of the fabric that a recorded card
+  /// was in.
+  std::uint16_t lid[2] = {default_lid, default_lid};
+  std::uint16_t sm_lid[2] = {default_sm_lid, default_sm_lid};
+  static constexpr std::uint16_t default_lid = 2, default_sm_lid = 1;
   std::uint64_t node_guid = 0x0002c90300f0ca00;  ///< port n has +n, system image +3 (captures: 6)
   std::uint64_t mac = 0x0002c9f0ca01;            ///< of port 1; port 2 has +1
   unsigned log_max_commands = 4;                 ///< QUERY_FW: log2 of the commands in flight
+  unsigned command_interface = 3;                ///< QUERY_FW: its revision, 16 bits; for tests
   std::uint64_t uar_bar_bytes = 8u << 20;        ///< size of BAR2, a power of two, 8 MiB to 128 MiB
   /// Bytes of the host's memory that a guest can make the adapter take, least_host_memory or more;
   /// as long as the default all other limits come first.

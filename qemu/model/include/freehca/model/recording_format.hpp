@@ -11,6 +11,9 @@ namespace freehca::model {
 /// The version of the recording format (docs/recording.md) that this tree writes and reads.
 inline constexpr std::uint64_t recording_version = 1;
 
+/// The version of what a recorder at the driver's side writes ("by": "driver").
+inline constexpr std::uint64_t driver_recording_version = 1;
+
 /// By model::variant; QEMU's property has the same names.
 inline constexpr std::array<std::string_view, 3> variant_names{"connectx3-pro", "connectx3",
                                                                "connectx2"};

@@ -30,6 +30,8 @@ enum class record_kind : std::uint8_t {
   complaint,
   command,  ///< the adapter has accepted a command
   answer,   ///< and has answered one
+  store,    ///< the driver has stored in memory that the adapter sees
+  step,     ///< what the driver does from here on
 };
 
 /// One line of a recording. Members that its kind has no use for are zero or empty.
@@ -41,7 +43,7 @@ struct record {
   std::uint64_t of = 0, index = 0;
   std::uint64_t at = 0;     ///< bus address; offset in the BAR; port of `send`
   std::uint64_t bytes = 0;  ///< of an access; data.size() where there is data
-  std::uint64_t time = 0;   ///< call: nanoseconds
+  std::uint64_t time = 0;   ///< call, or any record of a driver's recorder: nanoseconds
   std::uint64_t value = 0;  ///< written or answered; MSI-X vector; 0 or 1
   bool refused = false;     ///< by the host's bus, or the cable
   std::vector<std::byte> data;
@@ -67,13 +69,16 @@ struct recording {
   std::string
       problem;  ///< why it is not usable, or where it is cut off or broken; empty: it is whole
   bool of_model = true;  ///< false: of a card
-  model::options how;    ///< of the adapter; `record` is off
+  /// Made at the driver's side ("by": "driver"): replay_driver() is for it, replay() is not.
+  bool by_driver = false;
+  model::options how;  ///< of the adapter; `record` is off
   std::string label;
   std::vector<record> records;
 };
 
-/// Reads until the end, or to the first line that is not a record. Never throws for what stands in
-/// the file.
+/// Reads until the end, or to the first line that is not a record, or has more than a recording can
+/// have (docs/recording.md, "What a reader refuses"). Throws nothing: a file that does not fit into
+/// memory is a problem, too.
 recording load(std::istream& from, const std::string& name);
 
 }  // namespace freehca::recording

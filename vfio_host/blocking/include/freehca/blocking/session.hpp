@@ -46,8 +46,9 @@ class session {
   session& operator=(const session&) = delete;
 
   /// Outcomes: adapter::open(); driver_error::no_memory, budget::item::storage: the system did not
-  /// give the driver its memory. `take_over`: device_setup::take_over.
-  status open(bool take_over = false) {
+  /// give the driver its memory. `take_over`: device_setup::take_over. `events`:
+  /// easy::setup::events.
+  status open(bool take_over = false, const verbs_events& events = {}) {
     if (!storage_) return status(driver_error::no_memory, unsigned(budget::item::storage));
     return adapter_.open({.platform = host_->platform(),
                           .size = size_,
@@ -56,7 +57,7 @@ class session {
                           .take_over = take_over,
                           .wake = &wake,
                           .wake_context = host_,
-                          .events = {}});
+                          .events = events});
   }
   /// Why the adapter at the address could not be opened; empty: it is open.
   const std::string& trouble() const { return trouble_; }

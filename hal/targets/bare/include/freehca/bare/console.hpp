@@ -41,6 +41,8 @@ class line {
   line& guid(std::uint64_t n);
   /// Without "0x".
   line& digits(std::uint64_t n, unsigned hexadecimal);
+  /// At least four digits, as the last part of a firmware's version has them.
+  line& four_digits(std::uint64_t n);
   /// Nanoseconds as seconds, to the microsecond.
   line& seconds(std::uint64_t ns);
 

@@ -58,6 +58,12 @@ extern const char name[];
 /// in interrupt handlers; it waits for the line, but not for ever.
 void put(char c) noexcept;
 
+/// One byte that has come by the serial line. False: none has; it does not wait. What came damaged,
+/// or behind bytes that were lost because nobody took them in time, is given as '\0', as far as the
+/// line still says so: a 16550 forgets it when put() asks for room. The line keeps 16 bytes or
+/// fewer, which come in 1.4 ms at 115200 baud: call it in a loop.
+bool get(char* to) noexcept;
+
 /// The first call: clock, memory map, interrupts. Handlers of exceptions print what happened and
 /// call fault().
 trouble start() noexcept;

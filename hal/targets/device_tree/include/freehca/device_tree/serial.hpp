@@ -18,8 +18,11 @@ class serial_line {
   /// 16550.
   status find(const tree& in);
 
-  /// Where there is no tree to find it in. `compatible` is one of those that find() knows.
-  void assume(const char* compatible, const window& registers);
+  /// Where there is no tree to find it in. `compatible` is one of those that find() knows. Of a
+  /// 16550, in bytes: `step` from one register to the next (2 to the power of "reg-shift") and
+  /// `access` to one of them, 1 or 4 ("reg-io-width"). A PL011's are its own.
+  void assume(const char* compatible, const window& registers, std::size_t step = 1,
+              unsigned access = 1);
 
   /// Where its registers are, to be mapped; and where they were mapped.
   const window& registers() const { return registers_; }
@@ -29,13 +32,21 @@ class serial_line {
   /// has room again.
   void put(char c);
 
+  /// One byte that has come; as machine::get(). False: none has.
+  bool get(char* to) const;
+
  private:
-  /// What registers a line has: offsets in bytes, and bits of the one that tells of room.
+  /// What registers a line has: offsets in bytes, and bits of the one that tells of room and of
+  /// what has come. Bits of that one tell of damage too, or bits beside the byte.
   struct shape {
     const char* compatible;
-    std::size_t data, room;
+    std::size_t data, state;
     std::uint32_t room_bits;
     bool room_when_set;
+    std::uint32_t came_bits;
+    bool came_when_set;
+    std::uint32_t damage_bits;
+    bool damage_beside;
   };
   static const shape shapes[];
 

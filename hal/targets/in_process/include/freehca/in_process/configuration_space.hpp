@@ -10,13 +10,13 @@
 namespace freehca::in_process {
 
 /// The first 256 bytes of configuration space, with what a reset wipes. Values of a real card where
-/// there is a capture (docs/hardware.md).
+/// there is a capture (docs/hardware-pci.md).
 class configuration_space {
  public:
   static constexpr unsigned command = 0x04, bar0 = 0x10, bar2 = 0x18;
   static constexpr std::uint32_t command_memory = 2, command_master = 4;
 
-  explicit configuration_space(model::variant kind);
+  explicit configuration_space(model::variant kind, unsigned ports = 2);
 
   std::uint32_t read(unsigned offset) const { return now_[offset / 4 % 64]; }
   void write(unsigned offset, std::uint32_t value);

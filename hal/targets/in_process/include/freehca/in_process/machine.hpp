@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include <freehca/in_process/configuration_space.hpp>
 #include <freehca/in_process/host_memory_map.hpp>
+#include <freehca/in_process/processor_cache.hpp>
 
 namespace freehca::in_process {
 
@@ -37,6 +39,9 @@ struct machine_options {
   std::function<bool(const char* from, std::size_t bytes)> record;
   /// false: what the adapter fills lent memory with does not arrive, which is quicker.
   bool takes_fills = true;
+  /// The adapter does not look into the processor's cache: machine::cache(). One such machine in a
+  /// process.
+  bool incoherent = false;
   std::uint64_t post_ns = 0;  ///< what it costs the processor to hand a command to the adapter
 };
 
@@ -53,6 +58,8 @@ class machine final : private model::environment {
   freehca::platform platform();
   model::device& adapter() { return adapter_; }
   host_memory_map& memory() { return memory_; }
+  /// With machine_options::incoherent; null otherwise.
+  processor_cache* cache() { return cache_.get(); }
   configuration_space& configuration() { return configuration_; }
 
   /// How it was made.
@@ -150,6 +157,7 @@ class machine final : private model::environment {
   static void disarm_interrupts(void* context);
 
   machine_options how_;
+  std::unique_ptr<processor_cache> cache_;
   host_memory_map memory_;
   configuration_space configuration_;
   std::byte* bars_[2] = {};  // identify BAR 0 and BAR 2; never dereferenced

@@ -90,6 +90,10 @@ log_clean() {
 #   set PROPERTY VALUE [ID]    sets it (VALUE as JSON, or a bare word)
 #   qmp JSON                   any QMP command
 #   sync NAME                  waits until the other guest of a pair says the same
+#   bare answer LINE           types it in at the other end's serial line (--bare) when that asks
+#   bare address SERVICE       has it make a queue pair, rc or ud; where that is
+#   bare until PATTERN         reads its serial line until there; that line
+#   bare passed                ends it; fails unless it passed and its adapter had no complaint
 host() {
   host_answer=
   {

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "scenarios.hpp"
+
+#include <cstring>
+
+#include <freehca/hal/cache.hpp>
+#include <freehca/loopback_traffic/traffic.hpp>
+#include <freehca/queues/blueflame.hpp>
+#include <freehca/queues/memory_requests.hpp>
+
+#include "conformance_rig.hpp"
+#include "easy_rig.hpp"
+#include "in_process_host.hpp"
+#include "rc_pair.hpp"
+
+namespace freehca::testing {
+
+namespace {
+
+using queues::data_entry;
+using queues::rdma_read;
+using queues::rdma_write;
+
+in_process::machine_options incoherent() {
+  in_process::machine_options o;
+  o.incoherent = true;
+  o.takes_fills = false;
+  return o;
+}
+
+/// From before the driver's first step to behind its last.
+template <class Rig>
+struct watched {
+  watched(Rig& of, const cache_watch& watch) : rig(of), how(watch) {
+    how.begin(*rig.machine.cache());
+  }
+  ~watched() { how.end(*rig.machine.cache()); }
+  Rig& rig;
+  const cache_watch& how;
+};
+
+void traffic(const cache_watch& watch) {
+  for (const layouts::qp_service service :
+       {layouts::qp_service::rc, layouts::qp_service::uc, layouts::qp_service::ud})
+    for (const bool shared : {false, true}) {
+      blocking::in_process_host host(incoherent());
+      const watched all(host, watch);
+      loopback_traffic::traffic_memory memory;
+      blocking::session s(host, {.budget = {}, .objects = every_kind()});
+      ASSERT_TRUE(s.open().ok());
+      ASSERT_TRUE(s.wait(s.adapter().bring_up()).ok());
+      const auto r = loopback_traffic::run_traffic(
+          s, memory,
+          {.messages = 2, .service = service, .shared_receives = shared, .counted = shared});
+      EXPECT_TRUE(r.ok()) << r.wrong;
+      EXPECT_TRUE(s.tear_down().ok());
+    }
+}
+
+/// A pair with buffers, which the tests fill behind the cache's back, as if they were cleaned.
+struct pair_world {
+  explicit pair_world(const cache_watch& watch, const queue_pair_attributes& shape = pair_shape())
+      : rig(options()), watching(rig, watch), pair(rig, shape) {
+    pair.connect();
+    for (std::size_t i = 0; i < source.bytes(); ++i) *source.at(i) = static_cast<std::byte>(i * 7);
+  }
+  static rig_options options() {
+    rig_options o = exact();
+    o.machine = incoherent();
+    return o;
+  }
+  static queue_pair_attributes pair_shape() {
+    return {.sends = 16, .receives = 16, .gather = 20, .scatter = 8, .inline_bytes = 300};
+  }
+  queues::remote_memory there() { return {target.address(), target.key}; }
+  template <class Request>
+  void done(unsigned side, const Request& r) {
+    const status posted = pair.send(side).post_and_ring(r);
+    ASSERT_TRUE(posted.ok()) << words(posted);
+    const queues::work_completion w = pair.next(side);
+    ASSERT_TRUE(w.ok()) << name_of(w.status);
+  }
+  void expect_arrived(std::size_t bytes) {
+    cache::invalidate(target.at(0), bytes);
+    EXPECT_EQ(std::memcmp(target.at(0), source.at(0), bytes), 0);
+  }
+
+  verbs_rig rig;
+  watched<verbs_rig> watching;
+  rc_pair pair;
+  static constexpr memory_access all{
+      .local_write = true, .remote_read = true, .remote_write = true};
+  registered_buffer source{rig, pair.domain, 4096, 64, all}, target{rig, pair.domain, 4096, 0, all};
+};
+
+void requests_of_all_lengths(const cache_watch& watch) {
+  pair_world w(watch);
+  data_entry list[20];
+  for (unsigned n = 0; n < 20; ++n) list[n] = w.source.entry(n * 8, 8);
+  // More than round the ring: stamps stand where WQEs stood.
+  for (unsigned n = 0; n < 200; ++n) {
+    if (n % 3 == 0) w.done(0, queues::rdma_write_list{.remote = w.there(), .data = {list, 20}});
+    else if (n % 3 == 1)
+      w.done(0, queues::rdma_write_inline{.remote = w.there(), .data = {w.source.at(0), 300}});
+    else w.done(0, rdma_write{.remote = w.there(), .data = w.source.entry(0, 64)});
+    w.expect_arrived(n % 3 == 0 ? 160 : n % 3 == 1 ? 300 : 64);
+  }
+}
+
+void requests_of_any_kind(const cache_watch& watch) {
+  pair_world w(watch);
+  const data_entry list[] = {w.source.entry(0, 100), w.source.entry(100, 200)};
+  queues::send_request r;
+  r.opcode = queues::send_opcode::rdma_write;
+  r.list = list;
+  r.entries = 2;
+  r.remote_address = w.target.address();
+  r.rkey = w.target.key;
+  for (unsigned n = 0; n < 40; ++n) w.done(0, r);
+  w.expect_arrived(300);
+}
+
+/// A queue pair of another shape in the place of one of a pair, as long as this lives.
+struct replaced_queue {
+  replaced_queue(verbs_rig& of, rc_pair& in, unsigned which, queue_pair_attributes shape)
+      : rig(of), pair(in), side(which) {
+    if (!shape.pd) shape.pd = pair.domain;
+    if (!shape.send_cq) shape.send_cq = shape.receive_cq = pair.completion[side];
+    create_queue_pair create;
+    create.start(rig.objects, shape);
+    EXPECT_TRUE(rig.await(create).ok());
+    other = create.made();
+    std::swap(other, pair.queue[side]);
+    EXPECT_TRUE(pair.move(1 - side, layouts::qp_state::reset).ok());
+    pair.connect();
+  }
+  ~replaced_queue() {
+    std::swap(other, pair.queue[side]);
+    destroy_queue_pair destroy;
+    destroy.start(rig.objects, other);
+    EXPECT_TRUE(rig.await(destroy).ok());
+  }
+  replaced_queue(const replaced_queue&) = delete;
+  replaced_queue& operator=(const replaced_queue&) = delete;
+  verbs_rig& rig;
+  rc_pair& pair;
+  unsigned side;
+  qp_handle other;
+};
+
+/// First receives of one entry each, then also of several.
+template <class Queue>
+void receive_into(pair_world& w, Queue& receives) {
+  for (unsigned n = 0; n < 60; ++n) {
+    const bool several = n >= 30 && n % 2 == 0;
+    const data_entry list[] = {w.target.entry(0, 10), w.target.entry(10, 20),
+                               w.target.entry(30, 34)};
+    ASSERT_TRUE(receives.post_and_ring({.list = list, .entries = several ? 3u : 1u}).ok());
+    w.done(0, queues::send{.data = w.source.entry(0, several ? 64 : 10)});
+    ASSERT_TRUE(w.pair.next(1).ok());
+    w.expect_arrived(several ? 64 : 10);
+  }
+}
+
+void receives(const cache_watch& watch) {
+  pair_world w(watch);
+  receive_into(w, w.pair.receive(1));
+}
+
+void shared_receives(const cache_watch& watch) {
+  pair_world w(watch);
+  create_shared_receive_queue create;
+  create.start(w.rig.objects, {.pd = w.pair.domain, .receives = 7, .scatter = 7});
+  ASSERT_TRUE(w.rig.await(create).ok());
+  {
+    queue_pair_attributes shape = w.pair_shape();
+    shape.shared = create.made();
+    shape.receives = 0;
+    const replaced_queue joined(w.rig, w.pair, 1, shape);
+    receive_into(w, w.rig.objects.find(create.made())->rings);
+  }
+  destroy_shared_receive_queue destroy;
+  destroy.start(w.rig.objects, create.made());
+  EXPECT_TRUE(w.rig.await(destroy).ok());
+}
+
+void pushes_by_blueflame(const cache_watch& watch) {
+  pair_world w(watch);
+  queues::blueflame by;
+  ASSERT_TRUE(by.open(w.rig.adapter.uar().blueflame_register(
+                          0, w.rig.adapter.capabilities().log_blueflame_bytes))
+                  .ok());
+  for (unsigned n = 0; n < 40; ++n) {
+    ASSERT_TRUE(
+        w.pair.send(0)
+            .post_and_push(by, rdma_write{.remote = w.there(), .data = w.source.entry(0, 64)})
+            .ok());
+    ASSERT_TRUE(w.pair.next(0).ok());
+    w.expect_arrived(64);
+  }
+}
+
+void registrations(const cache_watch& watch) {
+  pair_world w(watch);
+  create_fast_memory_region create;
+  create.start(w.rig.objects, {.pd = w.pair.domain, .most_pages = 4});
+  ASSERT_TRUE(w.rig.await(create).ok());
+  auto pages = w.rig.machine.memory().allocate_scattered(4);
+  const dma_region list = w.rig.machine.memory().allocate(queues::page_list_bytes(4), 64);
+  for (unsigned n = 0; n < 3; ++n) {
+    ASSERT_TRUE(
+        queues::write_page_list(list, {pages.addresses.data(), 12, 0, std::size_t{4} * 4096}).ok());
+    const queues::registration r{
+        w.rig.objects.find(create.made())->next_key(),
+        list.device_address,
+        0x5000,
+        4 * 4096,
+        12,
+        queues::registration_rights::local_write | queues::registration_rights::remote_write};
+    w.done(1, queues::fast_register{.memory = r});
+    w.done(0, rdma_write{.remote = {0x5000, r.key}, .data = w.source.entry(0, 4096)});
+    cache::invalidate(pages.memory, 4096);
+    EXPECT_EQ(std::memcmp(pages.memory, w.source.at(0), 4096), 0);
+    w.done(1, queues::local_invalidate{.memory = {r.key}});
+  }
+  destroy_memory_region destroy;
+  destroy.start(w.rig.objects, create.made());
+  EXPECT_TRUE(w.rig.await(destroy).ok());
+  w.rig.machine.memory().release(pages);
+  w.rig.machine.memory().release(list);
+}
+
+/// Completions of a queue pair that is reset stand between those of another one.
+void forgotten_completions(const cache_watch& watch) {
+  for (unsigned before = 0; before < 4; ++before) {
+    pair_world w(watch);
+    rc_pair other(w.rig, w.pair_shape());
+    other.connect();
+    queue_pair_attributes shape = w.pair_shape();
+    shape.send_cq = shape.receive_cq = w.pair.completion[0];
+    shape.pd = w.pair.domain;
+    const replaced_queue joined(w.rig, other, 0, shape);
+    // Nobody polls meanwhile.
+    const auto post = [&](rc_pair& of) {
+      ASSERT_TRUE(of.send(0)
+                      .post_and_ring(rdma_write{.wr_id = &of == &other ? 2u : 1u,
+                                                .remote = w.there(),
+                                                .data = w.source.entry(0, 8)})
+                      .ok());
+      w.rig.run([] { return false; }, 1'000'000);
+    };
+    for (unsigned n = 0; n < 3 + before; ++n) post(n % 2 == 0 ? w.pair : other);
+    ASSERT_TRUE(other.move(0, layouts::qp_state::reset).ok());
+    post(w.pair);
+    for (unsigned n = 0; n < (3 + before + 1) / 2 + 1; ++n) {
+      const queues::work_completion c = w.pair.next(0);
+      EXPECT_TRUE(c.ok());
+      EXPECT_EQ(c.wr_id, 1u);
+    }
+  }
+}
+
+/// Begun anew with the same rings.
+void resets_of_queue_pairs(const cache_watch& watch) {
+  pair_world w(watch);
+  for (unsigned n = 0; n < 3; ++n) {
+    ASSERT_TRUE(w.pair.receive(1).post_and_ring({}).ok());
+    w.done(0, rdma_write{.remote = w.there(), .data = w.source.entry(0, 64)});
+    for (unsigned i = 0; i < 2; ++i) ASSERT_TRUE(w.pair.move(i, layouts::qp_state::reset).ok());
+    w.pair.connect();
+  }
+}
+
+void completions_that_are_armed_for(const cache_watch& watch) {
+  pair_world w(watch);
+  for (unsigned n = 0; n < 5; ++n) {
+    w.pair.cq(0).arm();
+    ASSERT_TRUE(w.pair.send(0)
+                    .post_and_ring(rdma_write{.remote = w.there(), .data = w.source.entry(0, 8)})
+                    .ok());
+    // The event comes, or the ring is looked at again.
+    ASSERT_TRUE(w.rig.run([&] { return w.pair.cq(0).pending(); }));
+    unsigned drained =
+        w.pair.cq(0).drain(4, [](const queues::work_completion& c) { EXPECT_TRUE(c.ok()); });
+    EXPECT_EQ(drained, 1u);
+    w.pair.cq(0).on_event();
+  }
+}
+
+/// The program's memory goes back with what it stored last.
+void memory_of_programs(const cache_watch& watch) {
+  in_process::machine_options how = incoherent();
+  easy_rig rig(easy_rig::exact_sizes(), how);
+  const watched all(rig, watch);
+  rig.bring_up();
+  for (unsigned n = 0; n < 3; ++n) {
+    const auto memory = rig.get(rig.hca.allocate(8192, easy::rights::remote_write));
+    destroy_memory_region destroy;
+    destroy.start(rig.hca.objects(), memory.region);
+    rig.must(std::move(destroy));
+    // Between two commands: nothing is left to ask the device for.
+    for (std::size_t i = 0; i < 8192; i += 4) dma::store_be32(memory.host + i, n);
+    rig.must(rig.hca.release(memory));
+  }
+}
+
+/// Every row that an adapter may be asked.
+void conformance_of_the_adapter(const cache_watch& watch) {
+  conformance::conformance_rig rig(incoherent());
+  const watched all(rig.host, watch);
+  const conformance::told said = rig.run();
+  EXPECT_TRUE(said.differing.empty()) << said.differing.front();
+  EXPECT_GT(said.rows.size(), 300u);
+}
+
+}  // namespace
+
+const std::vector<scenario>& scenarios() {
+  static const std::vector<scenario> all = {
+      {"traffic", traffic},
+      {"requests of all lengths", requests_of_all_lengths},
+      {"requests of any kind", requests_of_any_kind},
+      {"receives", receives},
+      {"shared receives", shared_receives},
+      {"pushes by BlueFlame", pushes_by_blueflame},
+      {"registrations", registrations},
+      {"forgotten completions", forgotten_completions},
+      {"resets of queue pairs", resets_of_queue_pairs},
+      {"completions that are armed for", completions_that_are_armed_for},
+      {"memory of programs", memory_of_programs},
+      {"conformance", conformance_of_the_adapter},
+  };
+  return all;
+}
+
+}  // namespace freehca::testing

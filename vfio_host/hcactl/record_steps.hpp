@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <freehca/blocking/session.hpp>
+#include <freehca/firmware_cmds/command_client.hpp>
+#include <freehca/firmware_cmds/raw_command.hpp>
+#include <freehca/loopback_traffic/traffic.hpp>
+#include <freehca/recorder/recorder.hpp>
+
+namespace freehca::hcactl {
+
+/// How a recorded session went.
+struct recorded_session {
+  status outcome;
+  std::string doing;  ///< what failed
+  std::string wrong;  ///< data that arrived otherwise than they were sent; empty: none
+  unsigned port = 0;  ///< by which data were moved; 0: none is active
+};
+
+/// Has the adapter tell its contexts of all that is alive.
+inline status read_contexts(blocking::session& driver, const recorder::recorder& listening) {
+  command_client user(driver.adapter().hardware().commands());
+  std::byte context[mailbox::bytes];
+  for (const recorder::live_object& o : listening.live_objects()) {
+    raw_command query;
+    query.request.opcode = o.query;
+    query.request.input_modifier = o.number;
+    query.set_output_mailbox(context, sizeof context);
+    query.set_deadline(driver.adapter().hardware().platform().now() + clock::seconds(10));
+    user.submit(query);
+    FREEHCA_TRY(driver.wait(query));
+  }
+  return {};
+}
+
+/// What `hcactl record` does with an adapter that is open, under a name for each step: bring-up,
+/// loopback traffic by RC and by UD on `port`, if it is active (0: on the first that is), teardown.
+/// The adapter is down afterwards, whatever happened. `memory` outlives the session.
+inline recorded_session run_recorded(blocking::session& driver,
+                                     loopback_traffic::traffic_memory& memory, unsigned port,
+                                     unsigned messages, recorder::recorder& listening) {
+  recorded_session r;
+  const auto note = [&r](status s, const char* what) {
+    if (s.ok() || !r.outcome.ok()) return;
+    r.outcome = s;
+    r.doing = what;
+  };
+  listening.step("bring-up");
+  note(driver.wait(driver.adapter().bring_up()), "bring-up");
+  if (r.outcome.ok()) {
+    const device_info info = driver.adapter().hardware().info();
+    for (unsigned p = 1; p <= info.ports && r.port == 0; ++p)
+      if ((port == 0 || p == port) && info.port[p - 1].active()) r.port = p;
+  }
+  using layouts::qp_service;
+  const std::pair<qp_service, const char*> kinds[] = {{qp_service::rc, "RC traffic"},
+                                                      {qp_service::ud, "UD traffic"}};
+  for (const auto& kind : kinds) {
+    const qp_service service = kind.first;
+    const char* const name = kind.second;
+    if (!r.outcome.ok() || !r.wrong.empty() || r.port == 0) break;
+    listening.step(name);
+    bool read = false;
+    status contexts;
+    const auto t = loopback_traffic::run_traffic(
+        driver, memory, {.port = r.port, .messages = messages, .service = service},
+        [&](const loopback_traffic::tally&) {
+          // Once, while the queues have been used and are there.
+          if (read) return;
+          read = true;
+          listening.step(std::string("contexts in ") + name);
+          contexts = read_contexts(driver, listening);
+          listening.step(name);
+        });
+    r.wrong = t.wrong;
+    note(t.outcome, name);
+    note(contexts, "reading contexts");
+  }
+  listening.step("teardown");
+  note(driver.tear_down(), "teardown");
+  return r;
+}
+
+}  // namespace freehca::hcactl

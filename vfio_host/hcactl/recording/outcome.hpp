@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <optional>
+
+#include <freehca/vfio_host/failure.hpp>
+
+namespace freehca::hcactl {
+
+/// What is told of a run whose recording was to be written: its failure, the file's, or both, under
+/// the run's kind. Nothing: both went well.
+inline std::optional<vfio_host::failure> run_and_file(std::optional<vfio_host::failure> of_run,
+                                                      std::optional<vfio_host::failure> of_file) {
+  if (!of_run || !of_file) return of_run ? of_run : of_file;
+  of_run->message += "; moreover " + of_file->message;
+  return of_run;
+}
+
+}  // namespace freehca::hcactl

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <freehca/recorder/recorder.hpp>
+
+#include "commands.hpp"
+#include "host.hpp"
+#include "outcome.hpp"
+#include "print.hpp"
+#include "record_steps.hpp"
+#include "verdict.hpp"
+
+namespace freehca::hcactl {
+namespace {
+
+using vfio_host::failure;
+using vfio_host::trouble;
+
+/// The host over VFIO, with the recorder between it and the driver.
+class recording_host final : public blocking::host {
+ public:
+  recording_host(std::unique_ptr<vfio_host::vfio_device> device, recorder::recording_options how)
+      : inner(std::move(device)), listening(inner.platform(), std::move(how)) {}
+  freehca::platform platform() override { return listening.platform(); }
+  void wait(std::uint64_t deadline) override { inner.wait(deadline); }
+  bool interrupted() const override { return inner.interrupted(); }
+  int descriptor() override { return inner.descriptor(); }
+  void wake() noexcept override { inner.wake(); }
+  bool lost() const override { return inner.lost(); }
+
+  interruptible_host inner;
+  recorder::recorder listening;
+};
+
+failure cannot_write(const std::string& file) {
+  return {trouble::system, fmt::format("{} cannot be written: {}", file, std::strerror(errno))};
+}
+
+void say_what_comes(const common_options& options, const record_options& what) {
+  if (options.json) return;
+  fmt::print(
+      "record     resets {} and brings it up, moves {} messages of each size in loopback by RC and "
+      "UD, takes it down,\n"
+      "           and writes to {} what driver and adapter said meanwhile; payload is left out, "
+      "{}\n",
+      options.address, what.messages, what.file,
+      what.keep_identity ? "GUIDs, MAC addresses and descriptions STAY IN"
+                         : "GUIDs and MAC addresses are replaced");
+  std::fflush(stdout);
+}
+
+/// Why it failed; nothing: it went well.
+std::optional<failure> run(recording_host& host, const common_options& options,
+                           const record_options& what, unsigned& port) {
+  loopback_traffic::traffic_memory memory;
+  blocking::session driver(host, usual_size());
+  const auto judge = [&](status outcome, const char* doing) {
+    return verdict(host.inner, driver, outcome, doing, options.address);
+  };
+  host.listening.step("opening");
+  if (const status opened = driver.open(); !opened.ok()) return judge(opened, "opening");
+  const recorded_session went =
+      run_recorded(driver, memory, what.port, what.messages, host.listening);
+  port = went.port;
+  if (!went.outcome.ok()) return judge(went.outcome, went.doing.c_str());
+  if (!went.wrong.empty()) return failure{trouble::wrong_data, went.wrong};
+  if (what.port != 0 && port == 0)
+    return failure{trouble::port_down,
+                   fmt::format("port {} of {} is not active: the recording has no traffic",
+                               what.port, options.address)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+int record(const common_options& options, const record_options& what, char**) {
+  const auto address = vfio_host::parse_pci_address(options.address);
+  if (!address) return report(address.error(), options.json);
+  const auto function = vfio_host::sysfs{options.sysfs}.read(*address);
+  if (!function) return report(function.error(), options.json);
+  auto device = vfio_host::vfio_device::open(
+      *function, device::dma_bytes(usual_size().budget) + 2 * loopback_traffic::traffic_bytes());
+  if (!device) return report(device.error(), options.json);
+  // Found out before the card is touched.
+  std::ofstream file(what.file, std::ios::binary | std::ios::trunc);
+  if (!file) return report(cannot_write(what.file), options.json);
+  say_what_comes(options, what);
+  recording_host host(std::move(*device),
+                      {.label = what.label, .keep_identity = what.keep_identity});
+  unsigned port = 0;
+  std::optional<failure> why = run(host, options, what, port);
+  // Also of a run that failed: that is when a recording is wanted most.
+  file << host.listening.text();
+  file.close();
+  if (!file) why = run_and_file(std::move(why), cannot_write(what.file));
+  const nlohmann::json document = {{"address", options.address},
+                                   {"file", what.file},
+                                   {"records", host.listening.records()},
+                                   {"traffic_port", port},
+                                   {"identity_kept", what.keep_identity}};
+  if (why) return report(*why, options.json, document);
+  if (options.json) fmt::print("{}\n", document.dump(2));
+  else
+    fmt::print("recorded   {} records in {}; {}; compare: ./dev replay {}\n",
+               host.listening.records(), what.file,
+               port == 0 ? "no port is active, so without traffic"
+                         : fmt::format("traffic by port {}", port),
+               what.file);
+  return 0;
+}
+
+}  // namespace freehca::hcactl
