@@ -25,10 +25,10 @@ struct asked {
   layouts::ib_mtu mtu;
 };
 
-/// Runs the session with `how`, and returns what it was about.
-inline asked run_session(rig_options how) {
+/// Runs the session with `options`, and returns what it was about.
+inline asked run_session(const rig_options& options) {
   asked told{};
-  verbs_rig rig(how);
+  verbs_rig rig(options);
   rc_pair pair(rig);
   constexpr memory_access all{.local_write = true, .remote_read = true, .remote_write = true};
   registered_buffer source(rig, pair.domain, 8192, 100, all),

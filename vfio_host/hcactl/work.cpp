@@ -53,7 +53,7 @@ int run(workplace& at, bool take_over, const work& doing) {
                   fmt::format("{} pages and {} numbers were left after teardown: a defect of this "
                               "program",
                               left.pages, left.numbers)};
-  nlohmann::json document = found ? *found : std::move(at.found);
+  nlohmann::json document = found ? *found : at.found;
   if (why) return report(*why, at.json, std::move(document));
   if (at.json) fmt::print("{}\n", document.dump(2));
   return 0;

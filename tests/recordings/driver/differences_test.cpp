@@ -142,6 +142,7 @@ TEST(driver_differences, a_recording_changed_in_ten_places_gives_each_with_its_r
   std::vector<place> all = places();
   ASSERT_GE(all.size(), 10u);
   std::vector<target> targets;
+  targets.reserve(all.size());
   for (const place& p : all) targets.push_back(find(card, p));
   if (HasFailure()) return;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -182,6 +183,7 @@ TEST(driver_differences, a_model_that_answers_otherwise_in_ten_places_is_found_o
   const recording::recording card = load_text(driver_recording());
   std::vector<place> all = places();
   std::vector<target> targets;
+  targets.reserve(all.size());
   for (const place& p : all) targets.push_back(find(card, p));
   if (HasFailure()) return;
   std::vector<std::size_t> seen(all.size());

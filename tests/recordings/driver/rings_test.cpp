@@ -44,26 +44,26 @@ class rings_test : public ::testing::Test {
     blocks.add({memory.data(), bus, memory.size()});
     image<init_hca> init;
     init.set<&init_hca::mtt_base>(table);
-    rings_.before(command(opcode::init_hca, 0), mailbox_with(init.data(), init_hca::bytes));
+    followed.before(command(opcode::init_hca, 0), mailbox_with(init.data(), init_hca::bytes));
   }
   void lend(std::uint64_t va, std::uint64_t pa, unsigned log2_pages) {
     image<map_entry> e;
     e.set<&map_entry::va>(va).set<&map_entry::pa>(pa).set<&map_entry::log2size>(log2_pages);
-    rings_.before(command(opcode::map_icm, 1), mailbox_with(e.data(), map_entry::bytes));
+    followed.before(command(opcode::map_icm, 1), mailbox_with(e.data(), map_entry::bytes));
   }
   /// Whether a store at the address is taken down.
   bool is_told(std::uint64_t address) {
     told.clear();
-    rings_.stored(address, 8);
-    rings_.flush();
+    followed.stored(address, 8);
+    followed.flush();
     return std::find(told.begin(), told.end(), address) != told.end();
   }
 
   bytes memory = bytes(16 * page, std::byte{0x5a});
   host_blocks blocks;
   std::vector<std::uint64_t> told;
-  rings rings_{blocks, [this](std::uint64_t address, const bytes&) { told.push_back(address); },
-               [](const ring&, std::uint64_t, const bytes&) {}, [](const std::byte*) {}};
+  rings followed{blocks, [this](std::uint64_t address, const bytes&) { told.push_back(address); },
+                 [](const ring&, std::uint64_t, const bytes&) {}, [](const std::byte*) {}};
 };
 
 TEST_F(rings_test, memory_that_is_taken_back_is_no_structure_any_more) {
@@ -71,7 +71,7 @@ TEST_F(rings_test, memory_that_is_taken_back_is_no_structure_any_more) {
   lend(table + page, bus + 4 * page, 1);
   lend(table + 3 * page, bus + 8 * page, 0);
   for (const std::uint64_t n : {0u, 4u, 5u, 8u}) EXPECT_TRUE(is_told(bus + n * page)) << n;
-  rings_.after(command(opcode::unmap_icm, 3, table));
+  followed.after(command(opcode::unmap_icm, 3, table));
   for (const std::uint64_t n : {0u, 4u, 5u}) EXPECT_FALSE(is_told(bus + n * page)) << n;
   EXPECT_TRUE(is_told(bus + 8 * page));
 }
@@ -82,14 +82,14 @@ TEST_F(rings_test, a_doorbell_record_ends_with_its_queue) {
   translation.set<&mtt::ptag>(bus).set<&mtt::present>(true);
   bytes box = mailbox_with(head.data(), write_mtt_header::bytes);
   std::memcpy(box.data() + write_mtt_header::bytes, translation.data(), mtt::bytes);
-  rings_.before(command(opcode::write_mtt, 1), box);
+  followed.before(command(opcode::write_mtt, 1), box);
   constexpr std::uint64_t record = bus + 2 * page;
   image<cqc> context;
   context.set<&cqc::log_cq_size>(4).set<&cqc::db_rec_addr>(record);
-  rings_.before(command(opcode::sw2hw_cq, 7), mailbox_with(context.data(), cqc::bytes));
+  followed.before(command(opcode::sw2hw_cq, 7), mailbox_with(context.data(), cqc::bytes));
   EXPECT_TRUE(is_told(record));
   EXPECT_TRUE(is_told(bus));
-  rings_.after(command(opcode::hw2sw_cq, 7));
+  followed.after(command(opcode::hw2sw_cq, 7));
   EXPECT_FALSE(is_told(record));
   EXPECT_FALSE(is_told(bus));
 }

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 //
 // hcactl conform on the modelled adapter: what it prints, and the file.
+#include <unistd.h>
+
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -76,7 +78,9 @@ class conform : public ::testing::Test {
   impatient_host host;
   unsigned port = 1;
   bool keep = false;
-  std::string file = ::testing::TempDir() + "freehca_conform.json";
+  // Tests run beside each other, each in a process of its own.
+  std::string file =
+      ::testing::TempDir() + "freehca_conform." + std::to_string(::getpid()) + ".json";
   std::string out, error;
 };
 

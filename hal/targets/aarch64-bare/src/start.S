@@ -25,7 +25,15 @@ begin:
     mov     x19, x0
     adrp    x20, freehca_bare_start             // linked at 4 KiB
     mrs     x1, CurrentEL
-    cmp     x1, #0x8                // level 2; at 3 machine::start() says that it cannot be
+    cmp     x1, #0xc
+    b.ne    1f
+    // Level 3, where a loader without firmware leaves every processor: the first one goes on, and
+    // machine::start() says that it cannot be.
+    mrs     x2, mpidr_el1
+    ldr     x3, =0xff00ffffff       // Aff3, Aff2, Aff1, Aff0
+    tst     x2, x3
+    b.ne    wait
+1:  cmp     x1, #0x8
     b.ne    at_level_1
     mov     x1, #0x80000000         // HCR_EL2.RW: level 1 has 64 bits; nothing is trapped
     msr     hcr_el2, x1
@@ -141,3 +149,7 @@ at_level_1:
     mov     x0, x19
     bl      freehca_bare_find_console
     bl      freehca_bare_entry
+
+wait:
+    wfi
+    b       wait
