@@ -9,12 +9,12 @@
 #include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/smp.hpp>
 
-#include "capabilities.hpp"
+#include "basis/capabilities.hpp"
 #include "hand_made_packets.hpp"
 #include "hostile_guest.hpp"
-#include "psn.hpp"
-#include "wire.hpp"
-#include "wire_form.hpp"
+#include "link/psn.hpp"
+#include "link/wire.hpp"
+#include "link/wire_form.hpp"
 
 namespace freehca::fuzz {
 

@@ -8,10 +8,10 @@
 
 #include <freehca/layouts/headers.hpp>
 
-#include "capabilities.hpp"
+#include "basis/capabilities.hpp"
 #include "digest.hpp"
 #include "input.hpp"
-#include "packet.hpp"
+#include "link/packet.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::fuzz {

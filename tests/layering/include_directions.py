@@ -75,6 +75,10 @@ RULES = {
     "qemu/recording": (["layouts", "model", "in_process", "recording"], False),
     "qemu/qom": (["model"], False),
 }
+# The rooms of the model, from the lowest to the uppermost: each may include itself and what stands
+# before it here, always by its folder's name.
+MODEL = "qemu/model/src/"
+MODEL_ROOMS = "faults basis command tables link queues fabric ports steering transport firmware device".split()
 QEMU_FOLDERS = (
     "qemu/",
     "hw/",
@@ -98,6 +102,18 @@ def rule_for(path):
     return max(fitting, key=len) if fitting else None
 
 
+def complaint_in_model(path, name):
+    """Why a file of the model must not include this file of the model; None when it may."""
+    own, other = path[len(MODEL) :].split("/")[0], name.split("/")[0]
+    if own not in MODEL_ROOMS:
+        return f"{own} is no room of the model"
+    if "/" not in name or other not in MODEL_ROOMS:
+        return "a header of the model is named with its room"
+    if MODEL_ROOMS.index(other) > MODEL_ROOMS.index(own):
+        return f"{other} stands above {own}"
+    return None
+
+
 def complaint(path, quote, name):
     """Why the file at `path` must not include `name`; None when it may."""
     prefix = rule_for(path)
@@ -113,7 +129,7 @@ def complaint(path, quote, name):
     if is_qemu and prefix != "qemu/qom":
         return "only qemu/qom may include QEMU's headers"
     if quote == '"':
-        return None
+        return complaint_in_model(path, name) if path.startswith(MODEL) else None
     if freestanding and name not in FREESTANDING:
         return "not a header of a freestanding implementation"
     if prefix == "qemu/model" and OPERATING_SYSTEM.match(name):
@@ -127,9 +143,12 @@ def check_the_checker():
         ("queues/include/freehca/queues/a.hpp", "<", "freehca/firmware_cmds/channel.hpp"),
         ("hal/src/a.cpp", "<", "freehca/hca/device.hpp"),
         ("hal/layouts/include/freehca/layouts/a.hpp", "<", "freehca/hal/status.hpp"),
-        ("qemu/model/src/a.cpp", "<", "freehca/hal/status.hpp"),
-        ("qemu/model/src/a.cpp", '"', "qemu/osdep.h"),
-        ("qemu/model/src/a.cpp", "<", "unistd.h"),
+        ("qemu/model/src/link/a.cpp", "<", "freehca/hal/status.hpp"),
+        ("qemu/model/src/link/a.cpp", '"', "qemu/osdep.h"),
+        ("qemu/model/src/link/a.cpp", "<", "unistd.h"),
+        ("qemu/model/src/link/a.cpp", '"', "transport/transport.hpp"),
+        ("qemu/model/src/link/a.cpp", '"', "packet.hpp"),
+        ("qemu/model/src/a.cpp", '"', "link/packet.hpp"),
         ("vfio_host/src/a.cpp", "<", "freehca/model/device.hpp"),
         ("vfio_host/src/a.cpp", "<", "freehca/blocking/host.hpp"),
         ("examples/write_once/a.cpp", "<", "freehca/vfio_host/vfio_device.hpp"),
@@ -142,7 +161,7 @@ def check_the_checker():
         ("conformance/src/a.cpp", "<", "freehca/blocking/session.hpp"),
         ("qemu/qom/a.c", '"', "freehca/model/device.hpp"),
         ("qemu/recording/src/a.cpp", "<", "freehca/hca/device.hpp"),
-        ("qemu/model/src/a.cpp", "<", "freehca/recording/recording.hpp"),
+        ("qemu/model/src/link/a.cpp", "<", "freehca/recording/recording.hpp"),
         ("hal/targets/bare/a.cpp", "<", "freehca/model/device.hpp"),
         ("hal/targets/bare/a.cpp", "<", "cstring"),
         ("hal/targets/x86_64-bare/a.cpp", "<", "freehca/hca/device.hpp"),
@@ -153,7 +172,9 @@ def check_the_checker():
         ("hal/targets/in_process/src/a.cpp", "<", "freehca/model/device.hpp"),
         ("qemu/qom/a.c", '"', "qemu/osdep.h"),
         ("qemu/qom/a.c", '"', "freehca/model/c_api.h"),
-        ("qemu/model/src/a.cpp", "<", "vector"),
+        ("qemu/model/src/link/a.cpp", "<", "vector"),
+        ("qemu/model/src/link/a.cpp", '"', "link/packet.hpp"),
+        ("qemu/model/src/transport/a.cpp", '"', "link/packet.hpp"),
         ("hca/src/a.cpp", "<", "cstdint"),
     ]
     wrong = [c for c in refused if complaint(*c) is None] + [

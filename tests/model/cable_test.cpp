@@ -5,11 +5,11 @@
 // packet.
 #include <random>
 
+#include "basis/limits.hpp"
 #include "cabled_fixture.hpp"
 #include "hand_made_packets.hpp"
-#include "limits.hpp"
+#include "link/wire_form.hpp"
 #include "whole_answer.hpp"
-#include "wire_form.hpp"
 
 namespace freehca::model::test {
 

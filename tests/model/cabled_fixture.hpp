@@ -10,7 +10,7 @@
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/smp.hpp>
 
-#include "mad_packet.hpp"
+#include "fabric/mad_packet.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {

@@ -9,7 +9,7 @@
 
 #include <freehca/layouts/opcode.hpp>
 
-#include "command.hpp"
+#include "basis/command.hpp"
 #include "model_page.hpp"
 #include "transport_fixture.hpp"
 

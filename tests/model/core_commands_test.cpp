@@ -8,9 +8,9 @@
 #include <freehca/layouts/query_dev_cap.hpp>
 #include <freehca/layouts/query_fw.hpp>
 
-#include "adapter.hpp"
-#include "completion_queues.hpp"
-#include "icm.hpp"
+#include "basis/adapter.hpp"
+#include "queues/completion_queues.hpp"
+#include "tables/icm.hpp"
 #include "test_driver.hpp"
 
 namespace freehca::model::test {

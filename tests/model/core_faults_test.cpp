@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fault_text.hpp"
+#include "faults/fault_text.hpp"
 #include "works_after_reset.hpp"
 
 namespace freehca::model::test {

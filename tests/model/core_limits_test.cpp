@@ -8,7 +8,7 @@
 #include <freehca/layouts/qpc.hpp>
 #include <freehca/layouts/srqc.hpp>
 
-#include "limits.hpp"
+#include "basis/limits.hpp"
 #include "test_driver.hpp"
 
 namespace freehca::model::test {

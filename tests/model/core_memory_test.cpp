@@ -4,10 +4,10 @@
 
 #include <freehca/layouts/query_dev_cap.hpp>
 
-#include "adapter.hpp"
-#include "adapter_limits.hpp"
-#include "icm.hpp"
-#include "memory_regions.hpp"
+#include "basis/adapter.hpp"
+#include "basis/adapter_limits.hpp"
+#include "tables/icm.hpp"
+#include "tables/memory_regions.hpp"
 #include "test_driver.hpp"
 
 namespace freehca::model::test {

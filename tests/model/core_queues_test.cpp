@@ -2,9 +2,9 @@
 // Copyright the freehca authors
 #include <gtest/gtest.h>
 
-#include "adapter.hpp"
-#include "completion_queues.hpp"
-#include "event_queues.hpp"
+#include "basis/adapter.hpp"
+#include "queues/completion_queues.hpp"
+#include "queues/event_queues.hpp"
 #include "test_driver.hpp"
 
 namespace freehca::model::test {

@@ -11,8 +11,8 @@
 #include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/smp.hpp>
 
-#include "mad_packet.hpp"
-#include "packet_crc.hpp"
+#include "fabric/mad_packet.hpp"
+#include "link/packet_crc.hpp"
 
 namespace freehca::model::test {
 

@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // What a guest can make the adapter keep of the host's memory, and what it sees at the end of it.
-#include "queue_pairs.hpp"
+#include "queues/queue_pairs.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {

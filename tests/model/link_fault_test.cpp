@@ -4,10 +4,10 @@
 // A bad cable between two adapters: what is reliable arrives once and in order or fails by its
 // retry counters; what is not may be lost and is never wrong.
 #include "cabled_fixture.hpp"
-#include "link_fault_source.hpp"
-#include "psn.hpp"
-#include "wire.hpp"
-#include "wire_form.hpp"
+#include "link/link_fault_source.hpp"
+#include "link/psn.hpp"
+#include "link/wire.hpp"
+#include "link/wire_form.hpp"
 
 namespace freehca::model::test {
 

@@ -4,8 +4,8 @@
 // Two connected queue pairs, and the work requests and commands that manage memory.
 #pragma once
 
-#include "adapter_limits.hpp"
-#include "icm.hpp"
+#include "basis/adapter_limits.hpp"
+#include "tables/icm.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {

@@ -11,8 +11,8 @@
 
 #include <freehca/layouts/headers.hpp>
 
-#include "packet_crc.hpp"
-#include "wire_form.hpp"
+#include "link/packet_crc.hpp"
+#include "link/wire_form.hpp"
 
 namespace freehca::model::test {
 

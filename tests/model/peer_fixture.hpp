@@ -10,9 +10,9 @@
 
 #include <freehca/layouts/headers.hpp>
 
-#include "psn.hpp"
+#include "link/psn.hpp"
+#include "link/wire.hpp"
 #include "transport_fixture.hpp"
-#include "wire.hpp"
 
 namespace freehca::model::test {
 

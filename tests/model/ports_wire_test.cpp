@@ -7,9 +7,9 @@
 #include <freehca/layouts/pma.hpp>
 #include <freehca/layouts/set_port.hpp>
 
-#include "adapter.hpp"
+#include "basis/adapter.hpp"
 #include "hand_made_packets.hpp"
-#include "ports.hpp"
+#include "ports/ports.hpp"
 #include "ports_fixture.hpp"
 
 namespace freehca::model::test {

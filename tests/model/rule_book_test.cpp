@@ -6,7 +6,7 @@
 
 #include <freehca/model/rules.hpp>
 
-#include "rule_book.hpp"
+#include "basis/rule_book.hpp"
 #include "test_driver.hpp"
 
 namespace freehca::model::test {

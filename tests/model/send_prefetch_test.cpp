@@ -5,7 +5,7 @@
 // told by the name of its rule; a driver that stamps has nothing to fear.
 #include <gtest/gtest.h>
 
-#include "queue_pairs.hpp"
+#include "queues/queue_pairs.hpp"
 #include "wrong_driver_world.hpp"
 
 namespace freehca::model::test {

@@ -10,7 +10,7 @@
 
 #include <freehca/model/rules.hpp>
 
-#include "command_rules.hpp"
+#include "command/command_rules.hpp"
 #include "strict_calls.hpp"
 #include "strict_fields.hpp"
 #include "strict_wrongs.hpp"

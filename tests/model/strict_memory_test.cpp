@@ -6,10 +6,10 @@
 // refuses.
 #include <freehca/layouts/mcg.hpp>
 
-#include "adapter_limits.hpp"
+#include "basis/adapter_limits.hpp"
+#include "queues/work_request.hpp"
 #include "transport_fixture.hpp"
 #include "whole_answer.hpp"
-#include "work_request.hpp"
 
 namespace freehca::model::test {
 

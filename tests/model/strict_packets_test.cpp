@@ -3,8 +3,8 @@
 //
 // Requests that are wrong in one field of one header. After a packet that is dropped the next good
 // one is taken as if there had been none.
-#include "explanations.hpp"
 #include "peer_fixture.hpp"
+#include "queues/explanations.hpp"
 #include "whole_answer.hpp"
 
 namespace freehca::model::test {

@@ -7,9 +7,9 @@
 
 #include <vector>
 
+#include "queues/work_request.hpp"
 #include "transport_fixture.hpp"
 #include "whole_answer.hpp"
-#include "work_request.hpp"
 
 namespace freehca::model::test {
 

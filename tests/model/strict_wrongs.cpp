@@ -4,7 +4,7 @@
 // What every command can have wrong.
 #include "strict_wrongs.hpp"
 
-#include "command_rules.hpp"
+#include "command/command_rules.hpp"
 
 namespace freehca::model::test {
 

@@ -5,8 +5,8 @@
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/mod_stat_cfg.hpp>
 
-#include "adapter_limits.hpp"
-#include "identity.hpp"
+#include "basis/adapter_limits.hpp"
+#include "basis/identity.hpp"
 #include "strict_wrongs.hpp"
 
 namespace freehca::model::test {

@@ -5,7 +5,7 @@
 // have wrong.
 #include <freehca/layouts/cmpt.hpp>
 
-#include "adapter_limits.hpp"
+#include "basis/adapter_limits.hpp"
 #include "strict_wrongs.hpp"
 
 namespace freehca::model::test {

@@ -8,7 +8,7 @@
 #include <freehca/layouts/set_port.hpp>
 #include <freehca/layouts/smp.hpp>
 
-#include "adapter_limits.hpp"
+#include "basis/adapter_limits.hpp"
 #include "strict_wrongs.hpp"
 
 namespace freehca::model::test {

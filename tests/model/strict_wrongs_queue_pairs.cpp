@@ -5,9 +5,9 @@
 #include <freehca/layouts/cmpt.hpp>
 #include <freehca/layouts/set_port.hpp>
 
-#include "adapter_limits.hpp"
-#include "qp_transitions.hpp"
+#include "basis/adapter_limits.hpp"
 #include "strict_wrongs.hpp"
+#include "transport/qp_transitions.hpp"
 
 namespace freehca::model::test {
 

@@ -9,7 +9,7 @@
 
 #include <freehca/layouts/notice.hpp>
 
-#include "subnet_administrator.hpp"
+#include "fabric/subnet_administrator.hpp"
 
 namespace freehca::model::test {
 

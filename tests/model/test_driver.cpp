@@ -11,10 +11,10 @@
 
 #include <freehca/layouts/cmpt.hpp>
 
-#include "adapter.hpp"
-#include "adapter_limits.hpp"
-#include "capabilities.hpp"
-#include "fault_text.hpp"
+#include "basis/adapter.hpp"
+#include "basis/adapter_limits.hpp"
+#include "basis/capabilities.hpp"
+#include "faults/fault_text.hpp"
 
 namespace freehca::model::test {
 

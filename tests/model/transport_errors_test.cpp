@@ -3,7 +3,7 @@
 //
 // What goes wrong on a connection: each wrong ends in the completion and the event that hardware
 // gives.
-#include "memory_regions.hpp"
+#include "tables/memory_regions.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {

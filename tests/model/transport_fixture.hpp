@@ -15,8 +15,8 @@
 #include <freehca/layouts/srqc.hpp>
 #include <freehca/layouts/wqe.hpp>
 
-#include "adapter.hpp"
-#include "ports.hpp"
+#include "basis/adapter.hpp"
+#include "ports/ports.hpp"
 #include "test_driver.hpp"
 #include "whole_answer.hpp"
 

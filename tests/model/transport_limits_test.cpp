@@ -3,7 +3,7 @@
 //
 // Many queue pairs at work at once: what they have under way stays within bounds, and all of it
 // arrives.
-#include "limits.hpp"
+#include "basis/limits.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {

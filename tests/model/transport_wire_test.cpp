@@ -9,9 +9,9 @@
 #include <freehca/layouts/mad_ifc.hpp>
 #include <freehca/layouts/smp.hpp>
 
-#include "psn.hpp"
+#include "link/psn.hpp"
+#include "link/wire.hpp"
 #include "transport_fixture.hpp"
-#include "wire.hpp"
 
 namespace freehca::model::test {
 

@@ -9,10 +9,11 @@
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/diag_rprt.hpp>
+#include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/pma.hpp>
 #include <freehca/layouts/smp.hpp>
 
-#include "explanations.hpp"
+#include "queues/explanations.hpp"
 
 namespace freehca::model::test {
 

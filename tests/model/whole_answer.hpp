@@ -13,8 +13,8 @@
 
 #include <freehca/layouts/eqe.hpp>
 
+#include "queues/work_request.hpp"
 #include "test_driver.hpp"
-#include "work_request.hpp"
 
 namespace freehca::model::test {
 

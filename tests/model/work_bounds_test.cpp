@@ -7,10 +7,10 @@
 #include <freehca/layouts/mcg.hpp>
 #include <freehca/layouts/wqe.hpp>
 
-#include "error_watch.hpp"
-#include "limits.hpp"
+#include "basis/limits.hpp"
+#include "basis/work_account.hpp"
 #include "memory_fixture.hpp"
-#include "work_account.hpp"
+#include "transport/error_watch.hpp"
 
 namespace freehca::model::test {
 namespace {

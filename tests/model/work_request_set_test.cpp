@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "capabilities.hpp"
+#include "basis/capabilities.hpp"
 #include "model_page.hpp"
 #include "transport_fixture.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "completion_queues.hpp"
+#include "queues/completion_queues.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {

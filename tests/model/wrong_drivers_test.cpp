@@ -7,8 +7,8 @@
 
 #include <freehca/layouts/headers.hpp>
 
-#include "completion_queues.hpp"
-#include "event_queues.hpp"
+#include "queues/completion_queues.hpp"
+#include "queues/event_queues.hpp"
 #include "wrong_driver_world.hpp"
 
 namespace freehca::model::test {

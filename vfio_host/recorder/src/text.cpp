@@ -13,7 +13,7 @@ namespace {
 
 using model::json_line;
 
-/// As the model's recordings have it (qemu/model/src/recorder.cpp).
+/// As the model's recordings have it (qemu/model/src/basis/recorder.cpp).
 constexpr std::size_t fill_min = 64;
 
 bool repeats_first_word(const bytes& data) {

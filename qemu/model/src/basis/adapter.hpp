@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include <freehca/model/options.hpp>
+
+#include "basis/adapter_limits.hpp"
+#include "basis/command.hpp"
+#include "basis/counters.hpp"
+#include "basis/host_memory.hpp"
+#include "basis/kept_memory.hpp"
+#include "basis/rule_book.hpp"
+#include "basis/scheduler.hpp"
+#include "basis/work_account.hpp"
+#include "faults/fault_times.hpp"
+
+namespace freehca::model {
+
+class recorder;
+class icm;
+class event_queues;
+class completion_queues;
+class memory_regions;
+class transport;
+class ports;
+class packet_receiver;
+class key_users;
+
+/// What INIT_HCA told the adapter: where each context table starts in ICM and how many entries it
+/// has. All zero before INIT_HCA and after CLOSE_HCA.
+struct hca_profile {
+  bool running = false;
+  std::uint64_t qpc_base = 0, rdmarc_base = 0, altc_base = 0, auxc_base = 0, srqc_base = 0,
+                cqc_base = 0, eqc_base = 0, cmpt_base = 0, dmpt_base = 0, mtt_base = 0, mc_base = 0;
+  unsigned log_qps = 0, log_rd_per_qp = 0, log_srqs = 0, log_cqs = 0, log_eqs = 0, log_mpts = 0;
+  unsigned log_mc_entry_bytes = 0, log_mc_hash = 0, log_mc_table = 0, log_uar_page_bytes = 12;
+  unsigned eqe_bytes = 32, cqe_bytes = 32;
+  bool big_endian_host = false;  ///< for the operands of atomics
+  bool memory_windows = false;
+  bool device_managed_steering = false;
+};
+
+/// The rooms of the adapter, as each sees the others. Owned by device; every part keeps a
+/// reference. Parts call each other only through the public functions of the classes named here.
+struct adapter {
+  environment& surroundings;
+  const options& how;
+  host_memory& memory;
+  scheduler& work;
+  work_account& account;
+  fault_times& times;
+  kept_memory& kept;
+  rule_book& rules;
+  command_table& commands;
+  hca_profile& profile;
+  counter_registry& counters;
+  model::recorder* recording = nullptr;  ///< null without options::record
+  model::icm* context_memory = nullptr;
+  model::event_queues* eqs = nullptr;
+  model::completion_queues* cqs = nullptr;
+  model::memory_regions* regions = nullptr;
+  model::transport* queue_pairs = nullptr;
+  packet_receiver* above_ports = nullptr;  ///< the transport, as ports see it
+  key_users* users_of_keys = nullptr;      ///< the transport, as memory regions see it
+  model::ports* links = nullptr;
+
+  const adapter_limits& limits() const { return limits_of(how.kind); }
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/model/device.hpp>
+
+#include <optional>
+#include <utility>
+
+#include "basis/adapter.hpp"
+#include "basis/limits.hpp"
+#include "basis/recorder.hpp"
+#include "device/object_dump.hpp"
+#include "device/registers.hpp"
+#include "device/uar_window.hpp"
+#include "firmware/command_engine.hpp"
+#include "firmware/diagnostics.hpp"
+#include "firmware/firmware.hpp"
+#include "ports/cable.hpp"
+#include "ports/ports.hpp"
+#include "queues/completion_queues.hpp"
+#include "queues/event_queues.hpp"
+#include "tables/icm.hpp"
+#include "tables/memory_regions.hpp"
+#include "transport/transport.hpp"
+
+namespace freehca::model {
+
+namespace {
+
+/// Around each call from outside that can bring about work: what it costs is known when it ends.
+class call {
+ public:
+  explicit call(work_account& account) : account_(account) { account_.begin_call(); }
+  ~call() { account_.end_call(); }
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+ private:
+  work_account& account_;
+};
+
+}  // namespace
+
+struct device::parts {
+  parts(environment& s, const options& o)
+      : recording(recorder_of(s, o)),
+        surroundings(recording ? *recording : s),
+        how(o),
+        times(how.faults),
+        kept(o.host_memory_limit),
+        rules(surroundings, how),
+        memory(surroundings, account),
+        work(surroundings, account),
+        all{surroundings, how,   memory,   work,    account,  times,
+            kept,         rules, commands, profile, counters, recording.get()},
+        context_memory(all),
+        eqs(all),
+        cqs(all),
+        regions(all),
+        links(all),
+        queue_pairs(all),
+        main_firmware(all),
+        errors(all),
+        engine(all, main_firmware),
+        bar0(all, engine, main_firmware),
+        bar2(all) {
+    if (recording) recording->label_by(memory);
+    all.context_memory = &context_memory;
+    all.eqs = &eqs;
+    all.cqs = &cqs;
+    all.regions = &regions;
+    all.links = &links;
+    all.queue_pairs = &queue_pairs;
+    all.above_ports = &queue_pairs;
+    all.users_of_keys = &queue_pairs;
+    counters.add("complaints", [this] { return rules.complaints(); });
+    kept.add_traffic(kept_memory::packet_bytes, [this] { return work.backlog(); });
+    counters.add("host_memory_kept", [this] { return kept.bytes(); });
+    counters.add("turns", [this] { return work.turns(); });
+    counters.add("turns_cut", [this] { return work.turns_cut(); });
+    counters.add("work_units", [this] { return account.used(); });
+    counters.add("work_units_at_once", [this] { return account.greatest(); });
+    engine.count_opcodes();
+    main_firmware.on_software_reset([this] {
+      reset();
+      const std::uint64_t takes = times.reset();
+      dead_until = takes == 0 ? 0 : scheduler::later(surroundings.now(), takes);
+    });
+  }
+
+  void reset() {
+    work.clear();
+    engine.clear();
+    main_firmware.clear();
+    queue_pairs.clear();
+    cqs.clear();
+    eqs.clear();
+    regions.clear();
+    links.clear();
+    context_memory.clear();
+    profile = {};
+    bar0.clear();
+    bar2.clear();
+    failed = false;
+  }
+
+  void fail() {
+    if (failed) return;
+    // The subtypes of this event that illumos names are not for what is meant here: none is given.
+    eqs.post_asynchronous(layouts::event_type::local_catastrophic_error,
+                          layouts::image<layouts::eqe>{});
+    failed = true;
+    work.halt();
+    engine.stop();
+    bar0.show_internal_error();
+  }
+
+  static std::unique_ptr<recorder> recorder_of(environment& s, const options& o) {
+    return o.record ? std::make_unique<recorder>(s, o) : nullptr;
+  }
+
+  std::unique_ptr<recorder> recording;  ///< outlives all that may call it
+  environment& surroundings;            ///< the recorder, or what it stands before
+  options how;  ///< only its faults, its strictness and the rules that are off ever change
+  fault_times times;
+  kept_memory kept;
+  work_account account{how.turn_units};
+  rule_book rules;
+  host_memory memory;
+  scheduler work;
+  command_table commands;
+  hca_profile profile;
+  counter_registry counters;
+  adapter all;
+  icm context_memory;
+  event_queues eqs;
+  completion_queues cqs;
+  memory_regions regions;
+  ports links;
+  transport queue_pairs;
+  firmware main_firmware;
+  diagnostics errors;
+  command_engine engine;
+  registers bar0;
+  uar_window bar2;
+  /// Whether an access comes while a reset goes on: it finds nobody.
+  bool finds_nobody(const char* what) {
+    if (!in_reset()) return false;
+    rules.complain(rule::register_in_reset, "%s within %llu ns of the end of a software reset",
+                   what, static_cast<unsigned long long>(dead_until - surroundings.now()));
+    return true;
+  }
+  bool in_reset() const { return dead_until != 0 && surroundings.now() < dead_until; }
+
+  std::uint64_t dead_until = 0;
+  bool failed = false;  ///< after a catastrophic error: nothing works until a reset
+};
+
+device::device(environment& surroundings, const options& how)
+    : parts_(std::make_unique<parts>(surroundings, how)) {}
+device::~device() = default;
+
+namespace {
+
+/// For calls that are given nothing.
+constexpr auto nothing = [](json_line&) {};
+
+}  // namespace
+
+std::uint64_t device::read_registers(std::uint64_t offset, unsigned bytes) {
+  const recorded_call c(parts_->recording.get(), "read_bar0",
+                        [&](json_line& l) { l.hex("at", offset).number("bytes", bytes); });
+  const call now(parts_->account);
+  if (parts_->finds_nobody("read of BAR0")) return c.result(~std::uint64_t{0});
+  return c.result(parts_->bar0.read(offset, bytes));
+}
+
+void device::write_registers(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
+  const recorded_call c(parts_->recording.get(), "write_bar0", [&](json_line& l) {
+    l.hex("at", offset).number("bytes", bytes).hex("value", value);
+  });
+  const call now(parts_->account);
+  if (parts_->finds_nobody("write to BAR0")) return;
+  parts_->bar0.write(offset, value, bytes);
+}
+
+std::uint64_t device::read_uar(std::uint64_t offset, unsigned bytes) {
+  const recorded_call c(parts_->recording.get(), "read_bar2",
+                        [&](json_line& l) { l.hex("at", offset).number("bytes", bytes); });
+  if (parts_->finds_nobody("read of BAR2")) return c.result(~std::uint64_t{0});
+  return c.result(parts_->bar2.read(offset, bytes));
+}
+
+void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
+  const recorded_call c(parts_->recording.get(), "write_bar2", [&](json_line& l) {
+    l.hex("at", offset).number("bytes", bytes).hex("value", value);
+  });
+  const call now(parts_->account);
+  if (parts_->finds_nobody("doorbell")) return;
+  if (!parts_->failed) parts_->bar2.write(offset, value, bytes);
+}
+
+void device::on_timer() {
+  const recorded_call c(parts_->recording.get(), "timer", nothing);
+  const call now(parts_->account);
+  parts_->work.run_due();
+}
+
+void device::link_receive(unsigned port, const std::byte* from, std::size_t bytes) {
+  const recorded_call r(parts_->recording.get(), "link_receive", [&](json_line& l) {
+    l.number("port", port).number("bytes", bytes).bytes("hex", from, bytes);
+  });
+  const call now(parts_->account);
+  cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
+  if (c != nullptr) c->arrived({from, bytes});
+}
+bool device::link_may_receive() const {
+  return parts_->work.arrivals() < limits::link_backlog;
+}
+void device::link_has_room(unsigned port) {
+  const recorded_call r(parts_->recording.get(), "link_has_room",
+                        [&](json_line& l) { l.number("port", port); });
+  const call now(parts_->account);
+  cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
+  if (c != nullptr) c->has_room();
+}
+void device::plug_cable(unsigned port, bool plugged) {
+  const recorded_call r(parts_->recording.get(), "plug_cable",
+                        [&](json_line& l) { l.number("port", port).boolean("plugged", plugged); });
+  const call now(parts_->account);
+  parts_->links.plug(port, plugged);
+}
+
+bool device::set_link_faults(unsigned port, const link_faults& faults) {
+  const recorded_call r(parts_->recording.get(), "set_link_faults", [&](json_line& l) {
+    l.number("port", port)
+        .number("loss", faults.loss)
+        .number("corruption", faults.corruption)
+        .number("duplication", faults.duplication)
+        .number("reordering", faults.reordering)
+        .number("seed", faults.seed);
+  });
+  cable* c = parts_->links.cable_of(port);
+  if (c != nullptr) c->set_faults(faults);
+  return c != nullptr;
+}
+
+void device::set_faults(const fault_options& faults) {
+  const recorded_call r(parts_->recording.get(), "set_faults",
+                        [&](json_line& l) { write_faults(l, faults); });
+  parts_->how.faults = faults;
+  parts_->times.begin();
+}
+
+const fault_options& device::faults() const {
+  return parts_->how.faults;
+}
+bool device::in_reset() const {
+  return parts_->in_reset();
+}
+
+void device::fail() {
+  const recorded_call r(parts_->recording.get(), "fail", nothing);
+  const call now(parts_->account);
+  parts_->fail();
+}
+bool device::failed() const {
+  return parts_->failed;
+}
+
+void device::reset() {
+  const recorded_call r(parts_->recording.get(), "reset", nothing);
+  const call now(parts_->account);
+  parts_->reset();
+  parts_->dead_until = 0;  // this reset ends one by the register
+}
+
+void device::end_recording() {
+  if (parts_->recording) parts_->recording->end();
+}
+
+void device::counters(void (*out)(const counter&, void* context), void* context) const {
+  const counter_registry& all = parts_->counters;
+  for (std::size_t i = 0; i < all.size(); ++i) out({all.name(i), all.value(i)}, context);
+}
+
+void device::judge_commands(command_judge judge) {
+  const recorded_call r(parts_->recording.get(), "judge_commands",
+                        [&](json_line& l) { l.boolean("ends", !judge); });
+  parts_->engine.judge(std::move(judge));
+}
+void device::release_held_commands() {
+  const recorded_call r(parts_->recording.get(), "release_held_commands", nothing);
+  const call now(parts_->account);
+  parts_->engine.release_held();
+}
+std::size_t device::held_commands() const {
+  return parts_->engine.held();
+}
+bool device::answer_held_command(std::size_t which, const command_verdict& how) {
+  const recorded_call r(parts_->recording.get(), "answer_held_command",
+                        [&](json_line& l) { l.number("which", which); });
+  const call now(parts_->account);
+  return parts_->engine.answer_held(which, how);
+}
+void device::judge_events(event_judge judge) {
+  const recorded_call r(parts_->recording.get(), "judge_events",
+                        [&](json_line& l) { l.boolean("ends", !judge); });
+  parts_->eqs.judge(std::move(judge));
+}
+
+void device::judge_requests(request_judge judge) {
+  const recorded_call r(parts_->recording.get(), "judge_requests",
+                        [&](json_line& l) { l.boolean("ends", !judge); });
+  parts_->queue_pairs.judge(std::move(judge));
+}
+
+adapter& device::inside() {
+  return parts_->all;
+}
+
+std::uint64_t device::complaints() const {
+  return parts_->rules.complaints();
+}
+
+void device::remarks(void (*out)(const remark&, void* context), void* context) const {
+  parts_->rules.kept([&](const remark& n) { out(n, context); });
+}
+bool device::dump(std::string_view which, std::string& text) {
+  if (parts_->failed) {
+    text = "the adapter has failed and answers nothing until a reset";
+    return false;
+  }
+  object_dump d = dump_object(parts_->all, which);
+  text = std::move(d.text);
+  return d.found;
+}
+void device::set_strict(bool strict) {
+  const recorded_call r(parts_->recording.get(), "set_strict",
+                        [&](json_line& l) { l.boolean("strict", strict); });
+  parts_->how.strict = strict;
+}
+void device::set_rules_off(const rule_set& rules) {
+  const recorded_call r(parts_->recording.get(), "set_rules_off",
+                        [&](json_line& l) { l.text("rules", names_of(rules)); });
+  parts_->how.rules_off = rules;
+}
+
+bool device::counter_at(std::size_t index, counter& out) const {
+  if (index >= parts_->counters.size()) return false;
+  out = {parts_->counters.name(index), parts_->counters.value(index)};
+  return true;
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "basis/adapter.hpp"
+#include "device/flash.hpp"
+#include "device/tools_commands.hpp"
+
+namespace freehca::model {
+
+class command_engine;
+class firmware;
+
+/// BAR0: command registers, semaphores, software reset, interrupt clearing, error buffer, clock,
+/// the gateway to the flash.
+class registers {
+ public:
+  registers(adapter& a, command_engine& e, firmware& f);
+
+  /// Values as in device::read_registers.
+  std::uint64_t read(std::uint64_t offset, unsigned bytes);
+  void write(std::uint64_t offset, std::uint64_t value, unsigned bytes);
+  void clear();
+
+  /// The error buffer shows an internal error from now on, until a reset.
+  void show_internal_error() { internal_error_ = true; }
+
+ private:
+  std::uint32_t read_word(std::uint32_t offset);
+  void write_word(std::uint32_t offset, std::uint32_t value);
+
+  adapter& a_;
+  command_engine& engine_;
+  firmware& firmware_;
+  bool owned_ = false;  ///< ownership semaphore
+  bool flash_owned_ = false, tools_owned_ = false, programming_owned_ = false;
+  flash flash_;
+  tools_commands tools_;
+  bool internal_error_ = false;
+  std::uint64_t resets_ = 0;
+};
+
+}  // namespace freehca::model

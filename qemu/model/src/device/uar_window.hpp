@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "basis/adapter.hpp"
+
+namespace freehca::model {
+
+/// BAR2: UAR pages in the first half (doorbells), BlueFlame pages in the second, one per UAR page.
+class uar_window {
+ public:
+  explicit uar_window(adapter& a);
+
+  /// Doorbell pages have nothing to read: 0.
+  std::uint64_t read(std::uint64_t offset, unsigned bytes);
+  /// Values as in device::write_uar.
+  void write(std::uint64_t offset, std::uint64_t value, unsigned bytes);
+  void clear() { first_halves_.clear(); }
+
+ private:
+  /// Complains of a queue's doorbell in a page that is the firmware's. True: it is not taken.
+  bool is_reserved(std::uint32_t page);
+  void rung(std::uint32_t page, std::uint32_t offset, std::uint32_t value);
+  void write_word(std::uint64_t page, std::uint32_t offset, std::uint32_t value);
+
+  adapter& a_;
+  std::uint64_t doorbells_ = 0, blueflame_writes_ = 0;
+  /// A CQ doorbell may come as two 32-bit writes in order: the first half waits here, under its
+  /// page.
+  std::unordered_map<std::uint32_t, std::uint32_t> first_halves_;
+};
+
+}  // namespace freehca::model

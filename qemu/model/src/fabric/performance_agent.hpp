@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <freehca/layouts/pma.hpp>
+
+#include "fabric/mad_packet.hpp"
+#include "fabric/managed_port.hpp"
+#include "fabric/management_agent.hpp"
+#include "fabric/port_sampler.hpp"
+
+namespace freehca::model {
+
+/// The performance management agent of one port (IBTA vol. 1, 16.1): ClassPortInfo,
+/// PortSamplesControl and PortSamplesResult, PortCounters and PortCountersExtended.
+class performance_agent {
+ public:
+  /// Both must outlive the agent.
+  performance_agent(managed_port& port, scheduler& work) : port_(port), sampler_(port, work) {}
+
+  mad_result process(mad_buffer& mad);
+  void clear() { sampler_.clear(); }
+
+ private:
+  using pma_mad = layouts::pma_mad;
+  std::uint16_t answer(layouts::image<pma_mad>& m, bool is_set);
+  bool selects_this_port(std::uint64_t port_select) const;
+  layouts::image<layouts::port_counters> counters() const;
+  layouts::image<layouts::port_counters_ext> extended_counters() const;
+  void set_counters(const layouts::image<layouts::port_counters>& wanted);
+  void set_extended_counters(const layouts::image<layouts::port_counters_ext>& wanted);
+
+  managed_port& port_;
+  port_sampler sampler_;
+};
+
+}  // namespace freehca::model

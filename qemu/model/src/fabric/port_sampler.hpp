@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <freehca/layouts/pma.hpp>
+
+#include "basis/scheduler.hpp"
+#include "fabric/managed_port.hpp"
+
+namespace freehca::model {
+
+/// The sampling mechanism of one port (IBTA vol. 1, 16.1.3.2 and 16.1.3.3): after a wait it counts
+/// for an interval, and then tells what it counted.
+class port_sampler {
+ public:
+  using control = layouts::image<layouts::port_samples_control>;
+  using result = layouts::image<layouts::port_samples_result>;
+
+  /// Both must outlive the object.
+  port_sampler(const managed_port& port, scheduler& work) : port_(port), work_(work) {}
+
+  /// Get and Set of PortSamplesControl; a Set while a sample is under way changes nothing (Linux
+  /// qib_mad.c pma_set_portsamplescontrol). The port is the one of this sampler.
+  control settings() const;
+  void set(const control& wanted);
+  result counted() const;
+  void clear();
+
+ private:
+  std::uint64_t now_of(unsigned counter) const;
+  void begin();
+  void end();
+
+  const managed_port& port_;
+  scheduler& work_;
+  control settings_ = at_power_on();
+  std::array<std::uint64_t, layouts::sampled_counters>
+      values_{};  ///< at the begin, then the counts
+  layouts::sample_status status_ = layouts::sample_status::done;
+  scheduler::ticket next_;
+
+  static control at_power_on();
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include <freehca/layouts/mad.hpp>
+
+#include "basis/scheduler.hpp"
+#include "fabric/mad_packet.hpp"
+
+namespace freehca::model {
+
+/// The sending side of the reliable multi-packet protocol (IBTA vol. 1, 13.6) for subnet
+/// administration: tables of records of any length, a window at a time, sent again when nobody
+/// acknowledges.
+class rmpp_sender {
+ public:
+  rmpp_sender(scheduler& work, std::function<void(const mad_packet&)> send)
+      : work_(work), send_(std::move(send)) {}
+
+  /// Sends `payload` under `header` (method, attribute and status filled in) as `way` says.
+  void start(const mad_packet& way, const layouts::image<layouts::sa_mad>& header,
+             std::vector<std::byte> payload);
+  /// A MAD of the protocol has come: an acknowledgement, a stop or an abort.
+  void receive(const mad_packet& m);
+  void clear();
+
+ private:
+  static constexpr std::uint64_t resend_after_ns = 500'000'000;
+  static constexpr unsigned tries_at_most = 5, transfers_at_most = 64;
+  static constexpr std::size_t segment_bytes = 200, header_bytes = 20;
+
+  using key = std::tuple<std::uint16_t, std::uint32_t, std::uint64_t>;  ///< LID, QP, transaction
+  struct transfer {
+    mad_packet way;
+    layouts::image<layouts::sa_mad> header;
+    std::vector<std::byte> payload;
+    std::uint64_t segments = 1, acknowledged = 0, sent = 0, window_last = 1;
+    unsigned tries = 0;
+    scheduler::ticket again;
+  };
+  void send_window(const key& k);
+  void send_segment(const transfer& t, std::uint64_t number);
+  void drop(const key& k);
+
+  scheduler& work_;
+  std::function<void(const mad_packet&)> send_;
+  std::map<key, transfer> transfers_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "firmware/firmware.hpp"
+
+#include <algorithm>
+
+#include <freehca/layouts/mod_stat_cfg.hpp>
+
+#include "basis/adapter_limits.hpp"
+#include "basis/capabilities.hpp"
+#include "basis/identity.hpp"
+#include "command/command_checks.hpp"
+#include "ports/ports.hpp"
+#include "queues/completion_queues.hpp"
+#include "queues/event_queues.hpp"
+#include "tables/icm.hpp"
+#include "tables/map_walk.hpp"
+#include "tables/memory_regions.hpp"
+#include "transport/transport.hpp"
+
+namespace freehca::model {
+
+using layouts::command_status;
+using layouts::opcode;
+
+firmware::firmware(adapter& a) : a_(a) {
+  const auto on = [this](opcode o, command_status (firmware::*handler)(command&)) {
+    a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
+  };
+  on(opcode::query_fw, &firmware::query_fw);
+  on(opcode::query_dev_cap, &firmware::query_dev_cap);
+  on(opcode::query_adapter, &firmware::query_adapter);
+  on(opcode::map_fa, &firmware::map_fa);
+  on(opcode::unmap_fa, &firmware::unmap_fa);
+  on(opcode::run_fw, &firmware::run_fw);
+  on(opcode::mod_stat_cfg, &firmware::mod_stat_cfg);
+  on(opcode::set_icm_size, &firmware::set_icm_size);
+  on(opcode::map_icm_aux, &firmware::map_icm_aux);
+  on(opcode::unmap_icm_aux, &firmware::unmap_icm_aux);
+  on(opcode::map_icm, &firmware::map_icm);
+  on(opcode::unmap_icm, &firmware::unmap_icm);
+  on(opcode::init_hca, &firmware::init_hca);
+  on(opcode::query_hca, &firmware::query_hca);
+  on(opcode::close_hca, &firmware::close_hca);
+  on(opcode::nop, &firmware::nop);
+  on(opcode::hw_health_check, &firmware::nop);
+  a.counters.add("firmware_pages", firmware_pages_);
+  a.counters.add("auxiliary_pages", auxiliary_pages_);
+  count_profile();
+}
+
+unsigned firmware::clock_mhz() const {
+  return offers(a_.how, capability::clock) ? identity_of(a_.how.kind).clock_mhz : 0;
+}
+
+std::uint64_t firmware::clock_ticks() const {
+  return model::clock_ticks(a_.how.kind, a_.work.now());
+}
+
+void firmware::clear() {
+  state_ = system_state::cold;
+  firmware_pages_ = auxiliary_pages_ = icm_bytes_ = auxiliary_needed_ = 0;
+  initial_ = {};
+  initialising_ = false;
+  ++era_;
+}
+
+/// Takes the chunks of MAP_FA or MAP_ICM_AUX, and adds their pages to `count`. At the end `done` is
+/// called.
+command_status firmware::take_pages(command& c, std::uint64_t& count, void (firmware::*done)()) {
+  return c.in_slices(
+      [this, walk = map_walk(c), &count, done]() mutable -> std::optional<command_status> {
+        command_checks is(a_.rules);
+        const bool ended = walk.step(
+            is, a_.memory, a_.account, [](const map_walk::chunk&) { return true; },
+            [&count](const map_walk::chunk& taken) {
+              count += taken.pages;
+              return true;
+            });
+        if (!ended) return std::nullopt;
+        if (!is.refused()) (this->*done)();
+        return is.status();
+      });
+}
+
+void firmware::check_order(command_checks& is, bool good, const char* state) {
+  is.that(good, rule::command_order, command_status::bad_system_state, "system state: %s", state);
+}
+
+command_status firmware::map_fa(command& c) {
+  // Several commands may bring the area in pieces; none after RUN_FW.
+  command_checks is(a_.rules);
+  check_order(is, state_ <= system_state::firmware_mapped, "after RUN_FW");
+  if (is.refused()) return is.status();
+  return take_pages(c, firmware_pages_, &firmware::firmware_area_taken);
+}
+
+void firmware::firmware_area_taken() {
+  state_ = std::max(state_, system_state::firmware_mapped);
+}
+
+/// What is lent for context memory has been taken back, and the adapter does not run.
+void firmware::check_nothing_lent(command_checks& is) const {
+  check_order(is, !running(), "INIT_HCA without CLOSE_HCA");
+  check_order(is, a_.context_memory->pages_mapped() == 0, "context memory is lent");
+}
+
+command_status firmware::unmap_fa(command&) {
+  command_checks is(a_.rules);
+  check_nothing_lent(is);
+  check_order(is, auxiliary_pages_ == 0, "auxiliary memory is lent");
+  if (is.refused()) return is.status();
+  if (running()) stop();
+  a_.context_memory->clear();
+  clear();
+  return command_status::ok;
+}
+
+command_status firmware::run_fw(command&) {
+  command_checks is(a_.rules);
+  check_order(is, state_ == system_state::firmware_mapped, "after RUN_FW");
+  is.that(firmware_pages_ >= firmware_pages_needed, rule::firmware_pages,
+          command_status::exceeds_limits, "firmware pages lent: %llu; QUERY_FW asks for %u",
+          static_cast<unsigned long long>(firmware_pages_), unsigned{firmware_pages_needed});
+  if (!is.refused()) state_ = std::max(state_, system_state::firmware_running);
+  return is.status();
+}
+
+command_status firmware::mod_stat_cfg(command& c) {
+  using modifier = layouts::mod_stat_cfg_modifier;
+  command_checks is(a_.rules);
+  layouts::image<layouts::mod_stat_cfg_input_modifier> m;
+  layouts::store_be(m.data(), c.input_modifier);
+  const auto port = static_cast<unsigned>(m.get<&layouts::mod_stat_cfg_input_modifier::port>());
+  switch (static_cast<modifier>(c.opcode_modifier)) {
+    case modifier::set: {
+      layouts::image<layouts::mod_stat_cfg> in;
+      is.read(c, in);
+      // The smallest page is what it is: 512 bytes work whatever is asked for, and 4 KB is the
+      // default.
+      const auto log = static_cast<unsigned>(in.get<&layouts::mod_stat_cfg::log_pg_sz>());
+      is.that(!in.get<&layouts::mod_stat_cfg::log_pg_sz_m>() || log == 0, rule::capability_reported,
+              command_status::bad_parameter, "log_pg_sz %u; the smallest page stays", log);
+      return is.status();
+    }
+    case modifier::query: {
+      is.port(port >= 1 && port <= a_.how.ports, "input modifier: port", port, a_.how.ports);
+      if (is.refused()) return is.status();
+      const std::uint64_t guid = a_.how.node_guid + port;
+      layouts::image<layouts::mod_stat_cfg> out;
+      out.set<&layouts::mod_stat_cfg::guid_hi>(guid >> 32);
+      out.set<&layouts::mod_stat_cfg::guid_lo>(guid & 0xffffffff);
+      return is.answer(c, out).status();
+    }
+    case modifier::query_immediate:
+      // Wake-on-LAN is not among the reported capabilities: nothing is set.
+      c.output_parameter = 0;
+      return command_status::ok;
+    case modifier::set_immediate:
+      break;
+  }
+  is.must(false, rule::known_operation, command_status::bad_operation,
+          "opcode modifier %u: wake on LAN is not reported", c.opcode_modifier);
+  return is.status();
+}
+
+command_status firmware::set_icm_size(command& c) {
+  command_checks is(a_.rules);
+  check_nothing_lent(is);
+  is.that(c.input_parameter != 0, rule::icm_size, command_status::bad_parameter, "immediate 0")
+      .at_most(rule::icm_size, "immediate", c.input_parameter, a_.limits().icm_bytes,
+               command_status::exceeds_limits);
+  if (is.refused()) return is.status();
+  icm_bytes_ = std::min(c.input_parameter, a_.limits().icm_bytes);
+  // Eight bytes of translation for each page of ICM. No source: chosen.
+  const std::uint64_t icm_pages =
+      (icm_bytes_ + layouts::icm_page_size - 1) >> layouts::icm_page_shift;
+  auxiliary_needed_ = (icm_pages * 8 + layouts::icm_page_size - 1) >> layouts::icm_page_shift;
+  c.output_parameter = auxiliary_needed_;
+  return command_status::ok;
+}
+
+command_status firmware::map_icm_aux(command& c) {
+  command_checks is(a_.rules);
+  check_order(is, icm_bytes_ != 0, "before SET_ICM_SIZE");
+  check_order(is, !running(), "INIT_HCA without CLOSE_HCA");
+  if (is.refused()) return is.status();
+  return take_pages(c, auxiliary_pages_, &firmware::auxiliary_area_taken);
+}
+
+command_status firmware::unmap_icm_aux(command&) {
+  command_checks is(a_.rules);
+  check_nothing_lent(is);
+  if (is.refused()) return is.status();
+  if (running()) stop();
+  auxiliary_pages_ = 0;
+  ++era_;
+  return command_status::ok;
+}
+
+command_status firmware::map_icm(command& c) {
+  command_checks is(a_.rules);
+  check_order(is, icm_bytes_ != 0, "before SET_ICM_SIZE");
+  is.that(auxiliary_pages_ >= auxiliary_needed_, rule::auxiliary_pages, command_status::icm_error,
+          "auxiliary pages lent: %llu; SET_ICM_SIZE asked for %llu",
+          static_cast<unsigned long long>(auxiliary_pages_),
+          static_cast<unsigned long long>(auxiliary_needed_));
+  if (is.refused()) return is.status();
+  // `zeroed`: of the chunk that was lent last, how far.
+  return c.in_slices(
+      [this, walk = map_walk(c), replaces = false,
+       zeroed = std::optional<std::uint64_t>()]() mutable -> std::optional<command_status> {
+        command_checks still(a_.rules);
+        icm& memory = *a_.context_memory;
+        const auto may = [&](const map_walk::chunk& k) {
+          replaces = memory.any_mapped(k.va, k.pages);
+          return memory.may_map(still, k.va, k.pages);
+        };
+        const auto lent = [&](const map_walk::chunk& k) {
+          if (!zeroed) {
+            // What is lent anew stands in the place of what was.
+            if (replaces && !memory.unmap(still, k.va, k.pages)) return false;
+            // Another command may have been quicker.
+            const bool again = !replaces && memory.any_mapped(k.va, k.pages);
+            if ((again && !memory.may_map(still, k.va, k.pages)) ||
+                !memory.map(still, k.va, k.pa, k.pages))
+              return true;
+            zeroed = k.va;
+          }
+          const bool ended = empty_groups(still, *zeroed, k.va + k.bytes());
+          if (ended) zeroed.reset();
+          return ended;
+        };
+        return walk.step(still, a_.memory, a_.account, may, lent) ? std::optional(still.status())
+                                                                  : std::nullopt;
+      });
+}
+
+/// Multicast entries read as empty from INIT_HCA on, those that are lent later too: those in [from,
+/// end), as far as the slice goes. False when there is more.
+bool firmware::empty_groups(command_checks& is, std::uint64_t& from, std::uint64_t end) {
+  const hca_profile& p = a_.profile;
+  const std::uint64_t groups =
+      p.mc_base + (std::uint64_t{1} << (p.log_mc_table + p.log_mc_entry_bytes));
+  if (!p.running || from >= groups || end <= p.mc_base) return true;
+  from = std::max(from, p.mc_base);
+  end = std::min(end, groups);
+  const bool written = a_.context_memory->zero(from, end);
+  is.that(written, rule::chunk_writable, command_status::internal_error,
+          "the table of groups at 0x%llx cannot be written", static_cast<unsigned long long>(from));
+  return !written || from >= end;
+}
+
+command_status firmware::unmap_icm(command& c) {
+  command_checks is(a_.rules);
+  check_order(is, !initialising_, "INIT_HCA is at work");
+  if (!a_.context_memory->may_unmap(is, c.input_parameter, c.input_modifier)) return is.status();
+  return c.in_slices([this, va = c.input_parameter,
+                      pages = std::uint64_t{c.input_modifier}]() -> std::optional<command_status> {
+    command_checks still(a_.rules);
+    return a_.context_memory->unmap(still, va, pages) ? std::optional(still.status())
+                                                      : std::nullopt;
+  });
+}
+
+command_status firmware::nop(command&) {
+  return command_status::ok;
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <freehca/model/link_faults.hpp>
+
+#include "basis/counters.hpp"
+
+namespace freehca::model {
+
+/// Draws what becomes of each packet on a bad cable.
+class link_fault_source {
+ public:
+  struct fate {
+    bool lost = false, twice = false, held_back = false;
+  };
+
+  void set(const link_faults& how);
+  /// Damages `bytes`, a packet from LRH to VCRC, where that is its fate. `can_hold`: one more may
+  /// be held back.
+  fate decide(std::vector<std::byte>& bytes, bool can_hold);
+  /// Counters "NAME_fault_lost" and so on.
+  void count_in(counter_registry& registry, const std::string& name) const;
+
+ private:
+  std::uint64_t draw();
+  bool happens(std::uint32_t rate);
+  void damage(std::vector<std::byte>& bytes);
+
+  link_faults how_;
+  std::uint64_t state_ = 0;
+  std::uint64_t lost_ = 0, corrupted_ = 0, doubled_ = 0, reordered_ = 0;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "link/packet.hpp"
+
+namespace freehca::model {
+
+/// Who stands above the ports.
+class packet_receiver {
+ public:
+  virtual ~packet_receiver() = default;
+  /// A packet has arrived on port `port` (1-based).
+  virtual void receive(unsigned port, const packet& p) = 0;
+  /// What waits for the cable of port `port` (ports::held_up()) goes on.
+  virtual void port_has_room(unsigned port) = 0;
+  /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.
+  virtual std::uint32_t special_qp(unsigned port, unsigned qp) const = 0;
+};
+
+}  // namespace freehca::model

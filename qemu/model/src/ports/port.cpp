@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "ports/port.hpp"
+
+#include <string>
+
+#include "link/packet_receiver.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+// From INIT_PORT, or from a loss of the link, to LinkUp. no source: chosen. Real links take longer;
+// Linux needs the time between INIT_PORT and the registration of its port agent, before which it
+// answers no SMP and complains of each (core/mad.c ib_mad_init_device, core/agent.c
+// agent_send_response).
+constexpr std::uint64_t training_ns = 500'000'000;
+// From a Set(PortInfo) that takes the link down to its fall: the answer, which the host may have to
+// send itself, gets away first. no source: chosen
+constexpr std::uint64_t linger_ns = 100'000'000;
+
+// What CX-3 and CX-2 firmware report before the host adds bits 1, 16 and 19: captures.
+constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
+constexpr std::uint32_t capabilities_of_connectx3 = 0x02504868;
+
+link_width widest_enabled(const image<port_info>& i) {
+  const auto widths =
+      i.get<&port_info::link_width_supported>() & i.get<&port_info::link_width_enabled>();
+  return (widths & static_cast<unsigned>(link_width::x4)) != 0 ? link_width::x4 : link_width::x1;
+}
+
+}  // namespace
+
+port::port(adapter& a, const node_identity& node, const mad_demultiplexer& demux, unsigned number)
+    : a_(a),
+      node_(node),
+      demux_(demux),
+      number_(number),
+      managed_(at_power_on()),
+      subnet_agent_(managed_, node, this),
+      performance_agent_(managed_, a.work),
+      vendor_agent_(a),
+      traps_(a.work, [this](const mad_buffer& mad) { send_trap(mad); }) {
+  const std::string name = "port" + std::to_string(number);
+  a.counters.add(name + "_packets_sent", sent_);
+  a.counters.add(name + "_packets_received", received_);
+  a.counters.add(name + "_packets_looped_back", looped_back_);
+}
+
+managed_port port::at_power_on() const {
+  const bool second_generation = a_.how.kind == variant::connectx2;
+  managed_port p = managed_port::at_power_on(
+      number_, a_.how.node_guid + number_,
+      second_generation ? capabilities_of_connectx2 : capabilities_of_connectx3);
+  // The vendor's extended PortInfo: captures (CX-3; CX-2: no source: chosen).
+  p.vendor_port_info = !second_generation;
+  p.extended_info.set<&mlnx_ext_port_info::link_speed_supported>(1)
+      .set<&mlnx_ext_port_info::link_speed_enabled>(1);
+  return p;
+}
+
+void port::clear() {
+  a_.work.cancel(training_);
+  a_.work.cancel(mkey_lease_);
+  traps_.clear();
+  performance_agent_.clear();
+  ++generation_;
+  const bool was_up = link_up();
+  open_ = trained_ = false;
+  managed_ = at_power_on();
+  if (peer_ == nullptr) return;
+  if (was_up) peer_->link_changed(false);
+  peer_->transmitter(false);
+}
+
+void port::connect(link_peer* peer) {
+  if (peer == peer_) return;
+  const bool was_up = link_up();
+  if (was_up) lose_link(port_physical_state::polling);
+  peer_ = peer;
+  if (open_) train();
+}
+
+void port::open() {
+  if (open_) return;
+  open_ = true;
+  managed_.info.set<&port_info::physical_state>(port_physical_state::polling);
+  train();
+}
+
+void port::close() {
+  if (!open_) return;
+  open_ = false;
+  traps_.clear();
+  // A port that is not initialised is disabled. no source: chosen
+  if (link_up()) lose_link(port_physical_state::disabled);
+  stop_polling(port_physical_state::disabled);
+}
+
+void port::train() {
+  a_.work.cancel(training_);
+  trained_ = false;
+  if (peer_ == nullptr || managed_.physical_state() != port_physical_state::polling) return;
+  peer_->transmitter(true);
+  if (peer_->present()) training_ = a_.work.after(training_ns, [this] { trained(); });
+}
+
+void port::trained() {
+  training_ = {};
+  trained_ = true;
+  if (peer_->ready()) link_trained();
+}
+
+void port::partner_came() {
+  if (open_ && !link_up() && !trained_ && !training_) train();
+}
+
+void port::partner_ready() {
+  if (trained_ && !link_up()) link_trained();
+}
+
+void port::partner_lost() {
+  a_.work.cancel(training_);
+  trained_ = false;
+  if (link_up()) lose_link(port_physical_state::polling);
+  if (open_) train();
+}
+
+void port::link_trained() {
+  trained_ = false;
+  image<port_info>& i = managed_.info;
+  constexpr auto qdr_bit = static_cast<unsigned>(link_speed::qdr),
+                 ddr_bit = static_cast<unsigned>(link_speed::ddr);
+  const auto speeds =
+      i.get<&port_info::link_speed_supported>() & i.get<&port_info::link_speed_enabled>();
+  const link_speed speed = (speeds & qdr_bit) != 0   ? link_speed::qdr
+                           : (speeds & ddr_bit) != 0 ? link_speed::ddr
+                                                     : link_speed::sdr;
+  const bool fdr =
+      speed == link_speed::qdr && (i.get<&port_info::link_speed_ext_supported>() &
+                                   i.get<&port_info::link_speed_ext_enabled>() & 1) != 0;
+  i.set<&port_info::physical_state>(port_physical_state::link_up)
+      .set<&port_info::state>(layouts::port_state::initialize)
+      .set<&port_info::link_width_active>(widest_enabled(i))
+      .set<&port_info::link_speed_active>(speed)
+      .set<&port_info::link_speed_ext_active>(fdr ? link_speed_ext::fdr : link_speed_ext::none);
+  peer_->link_changed(true);
+}
+
+void port::lose_link(port_physical_state next) {
+  ++generation_;
+  const bool was_active = managed_.state() == layouts::port_state::active;
+  managed_.traffic.link_downed.add(1);
+  // The LIDs stay, and the width is the widest that is enabled: captures (with both enabled
+  // 4X, with 1X alone the rate of 1X).
+  managed_.info.set<&port_info::link_width_active>(widest_enabled(managed_.info))
+      .set<&port_info::physical_state>(next)
+      .set<&port_info::state>(layouts::port_state::down)
+      .set<&port_info::link_speed_active>(link_speed::sdr)
+      .set<&port_info::link_speed_ext_active>(link_speed_ext::none);
+  if (peer_ != nullptr) {
+    peer_->link_changed(false);
+    if (next != port_physical_state::polling) peer_->transmitter(false);
+  }
+  if (was_active) post_port_change(port_change_subtype::down);
+}
+
+void port::stop_polling(port_physical_state next) {
+  a_.work.cancel(training_);
+  trained_ = false;
+  managed_.info.set<&port_info::physical_state>(next);
+  if (peer_ != nullptr) peer_->transmitter(false);
+}
+
+void port::state_wanted(layouts::port_state state, port_physical_state physical) {
+  using layouts::port_state;
+  if (physical == port_physical_state::disabled || physical == port_physical_state::sleep ||
+      physical == port_physical_state::polling || state == port_state::down) {
+    // The answer goes out first, and tells the old states: captures. A later "enable" does not
+    // bring a disabled port back.
+    const port_physical_state next =
+        physical == port_physical_state::no_change ? port_physical_state::polling : physical;
+    a_.work.after(linger_ns, [this, next, generation = generation_] {
+      if (generation != generation_ || !open_) return;
+      if (link_up()) lose_link(next);
+      else if (next != port_physical_state::polling) stop_polling(next);
+      else return;
+      train();
+    });
+    return;
+  }
+  change_state(state);
+}
+
+void port::change_state(layouts::port_state state) {
+  using layouts::port_state;
+  if (state == port_state::no_change || state == managed_.state()) return;
+  managed_.info.set<&port_info::state>(state);
+  if (state == port_state::active) post_port_change(port_change_subtype::active);
+}
+
+bool port::host_owns(unsigned special_qp) const {
+  return a_.above_ports->special_qp(number_, special_qp) != 0;
+}
+
+}  // namespace freehca::model

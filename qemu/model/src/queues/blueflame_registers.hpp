@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "basis/adapter.hpp"
+#include "basis/adapter_limits.hpp"
+
+namespace freehca::model {
+
+class queue_pairs;
+
+/// What is written to BlueFlame registers, held against the rules for it (layouts/doorbell.hpp).
+/// The request itself is taken from the send queue, where it stands too: a copy is its doorbell.
+class blueflame_registers {
+ public:
+  blueflame_registers(adapter& a, queue_pairs& pairs) : a_(a), pairs_(pairs) {}
+
+  /// `bytes` bytes, in bus order, at `offset` of the page. The queue pair whose doorbell this is:
+  /// told once for each copy, by the write that completes its number.
+  std::optional<std::uint32_t> write(std::uint32_t page, std::uint32_t offset,
+                                     const std::byte* from, std::size_t bytes);
+  /// The queue pair is gone: who is given its register begins anew.
+  void forget(std::uint32_t qpn);
+  void clear() { registers_.clear(); }
+
+  /// Bytes of a half, in every variant that has BlueFlame.
+  static constexpr std::uint32_t half_bytes = 1u << (limits_connectx3_pro.log_blueflame_bytes - 1);
+
+ private:
+  struct copy {
+    std::uint32_t half = 0, qpn = 0;
+    std::size_t written = 0, wanted = 0;  ///< bytes; 0 wanted: not known yet
+    bool judged = true;                   ///< nothing is left to say of it
+    std::optional<std::uint32_t> last_half;
+    std::array<std::byte, half_bytes> bytes{};
+  };
+  void begin(copy& c, std::uint32_t page, std::uint32_t half);
+  void judge(copy& c, std::uint32_t page);
+  adapter& a_;
+  queue_pairs& pairs_;
+  std::unordered_map<std::uint64_t, copy> registers_;  ///< by page and register
+};
+
+}  // namespace freehca::model

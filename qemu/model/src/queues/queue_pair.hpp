@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include <freehca/layouts/eqe.hpp>
+#include <freehca/layouts/headers.hpp>
+#include <freehca/layouts/qpc.hpp>
+
+#include "basis/scheduler.hpp"
+#include "link/psn.hpp"
+#include "link/wire.hpp"
+#include "queues/send_prefetch.hpp"
+#include "queues/work_request.hpp"
+#include "tables/memory_regions.hpp"
+
+namespace freehca::model {
+
+/// Where a work queue's entries stand: 2^log_entries of 2^log_stride bytes, from `first` bytes into
+/// the queue pair's buffer on.
+struct work_queue {
+  bool present = false;
+  std::uint64_t first = 0;
+  unsigned log_entries = 0, log_stride = 6;
+
+  std::uint32_t entries() const { return 1u << log_entries; }
+  /// The owner bit with which the entry at `counter` is hardware's: it changes each time round.
+  bool hardware_owner(std::uint16_t counter) const { return (counter >> log_entries & 1) != 0; }
+  std::uint64_t bytes() const { return std::uint64_t{1} << (log_entries + log_stride); }
+};
+
+/// The send queue's execution: requests fetched and not yet completed, oldest first.
+struct send_side {
+  work_queue ring;
+  std::uint16_t counter = 0;  ///< WQEs fetched, in queue entries
+  std::deque<send_request> requests;
+  std::size_t cursor = 0;  ///< the request being sent; before it everything has been sent once
+  std::uint32_t next_psn = 0, unacked_psn = 0;
+  std::uint32_t ssn = 0;            ///< requests sent since the queue pair was reset
+  unsigned responses_awaited = 0;   ///< reads and atomics sent and not answered
+  std::uint32_t response_psns = 0;  ///< packets of reads awaited
+  unsigned retries_left = 0, rnr_retries_left = 0;
+  /// A doorbell came since the reset state; until then the entries are not looked at: Linux never
+  /// stamps the send queue of a user's XRC target, which goes to RTS nevertheless (hw/mlx4/qp.c
+  /// __mlx4_ib_modify_qp stamps kernel queue pairs only, and libmlx4 knows no queue there).
+  bool rung = false;
+  std::uint64_t hears_at = 0;  ///< no new request before that: its doorbell is still on the way
+  /// A doorbell came since the last look found an entry that is the software's: until then entries
+  /// are taken.
+  bool armed = false;
+  /// Since the reset state: doorbells, and requests fetched. A driver rings behind one entry or
+  /// many. What is behind a doorbell may have been fetched for the one before, and no more than
+  /// that: it rings before it gives the next.
+  std::uint64_t doorbells = 0, taken = 0;
+  std::uint16_t covered = 0;  ///< the counter behind the last request that a completion told of
+  unsigned looks = 0;         ///< at an entry that should be hardware's, without the rule for it
+  bool scheduled = false;     ///< a run is on its way
+  bool waiting_rnr = false;
+  bool response_missed = false;  ///< a gap in the responses was seen and its retry is under way
+  bool second_chance = false;    ///< the acknowledgement timer has expired once without progress
+  bool drain_event = false;      ///< tell when the queue has drained
+  std::unique_ptr<send_prefetch> ahead;  ///< what was read ahead; made when it is first needed
+  /// Doorbells that are being served told of the queue alone: hardware reads it, and ahead in it.
+  /// What comes by BlueFlame it has already.
+  bool reads_ahead = false;
+  std::uint64_t last_progress = 0;  ///< time
+  scheduler::ticket timer, rnr_timer;
+
+  /// Doorbells have been served: the next entry is the software's. One that comes for what is taken
+  /// already is owed no entry.
+  void served() {
+    armed = reads_ahead = false;
+    if (doorbells + 1 < taken) doorbells = taken - 1;
+    if (doorbells > taken) doorbells = taken;
+  }
+};
+
+/// Reads and atomics that wait for their turn because their requests came again, at most: more are
+/// dropped, and come once more.
+inline constexpr std::size_t responses_max = 64;
+/// Answers of one queue pair that wait, of any kind: more than log_max_ra_res_qp lets a requester
+/// ask for. No source: chosen.
+inline constexpr std::size_t responses_held = 256;
+
+/// What a responder still has to send, in order.
+struct response {
+  enum class kind : std::uint8_t { acknowledge, read, atomic };
+  kind what = kind::acknowledge;
+  std::uint32_t psn = 0;
+  std::uint32_t msn = 0;  ///< as it was when the request was executed
+  layouts::aeth_type type = layouts::aeth_type::ack;
+  std::uint8_t value = layouts::aeth_credits_invalid;
+  std::uint64_t original = 0;        ///< atomic
+  data_owner owner;                  ///< read: who uses the remote key
+  std::uint64_t address = 0;         ///< read: of the next packet
+  std::uint32_t rkey = 0, left = 0;  ///< read
+  bool begun = false;                ///< read: the first packet has left
+  bool repeated = false;  ///< read or atomic: asked for again, uses no resource of its own
+  bool last = false;      ///< a refusal: the queue pair errs when it has left ...
+  std::optional<layouts::event_type> event;      ///< ... with this event
+  std::shared_ptr<const rule_book::reason> why;  ///< of the event
+};
+
+/// A read or an atomic that was executed, in case the request comes again.
+struct responder_resource {
+  layouts::bth_operation operation = layouts::bth_operation::rdma_read_request;
+  std::uint32_t psn = 0;
+  std::uint64_t address = 0;          ///< read
+  std::uint32_t rkey = 0, bytes = 0;  ///< read
+  std::uint64_t original = 0;         ///< atomic: the answer
+};
+
+/// The receiving side: the message in progress and the answers to send.
+struct receive_side {
+  work_queue ring;
+  std::uint16_t counter = 0;  ///< WQEs taken
+  std::uint16_t posted = 0;   ///< the doorbell record when last read
+  std::uint32_t expected_psn = 0, msn = 0;
+  enum class message : std::uint8_t { none, send, write, skip } in_progress = message::none;
+  std::uint64_t received = 0;              ///< bytes of the message
+  std::optional<receive_request> request;  ///< taken for the message in progress
+  std::uint64_t write_address = 0;
+  std::uint32_t write_rkey = 0, write_left = 0;
+  std::uint32_t xrc_srqn = 0;
+  data_owner remote;      ///< who uses remote keys
+  bool nak_sent = false;  ///< waits for the expected PSN; says nothing until then
+  bool closing = false;   ///< a refusal is on its way out: no more requests
+  bool communication_established = false;
+  std::deque<response> responses;
+  std::deque<responder_resource> executed;  ///< reads and atomics: the latest, in order
+  bool scheduled = false;
+};
+
+/// A queue pair that is not in the reset state: its context, and the execution state that hardware
+/// keeps beside it. `context` is written back to ICM by queue_pairs::store.
+struct queue_pair {
+  std::uint32_t qpn = 0;  ///< place in the table; the number that completions carry is number()
+  layouts::image<layouts::qpc> context;
+  bool dirty = false;  ///< the context in ICM is behind
+
+  // decoded from the context by refresh()
+  layouts::qp_state state = layouts::qp_state::reset;
+  layouts::qp_service service = layouts::qp_service::rc;
+  data_owner owner;
+  queue_buffer buffer;
+  path way, alternate;
+  unsigned mtu = 256;
+  std::uint64_t message_bytes_max = 0;
+  std::uint32_t send_cqn = 0, receive_cqn = 0, srqn = 0;
+  bool shared_receive = false;
+  unsigned special = 0;  ///< 0: none; 1: QP0; 2: QP1 of port special_port
+  unsigned special_port = 0;
+  bool flushing = false;
+  bool flush_told = false;         ///< that work is flushed was explained, since the last error
+  bool migration_refused = false;  ///< a request to migrate was, since the queue pair was armed
+
+  send_side sq;
+  receive_side rq;
+
+  /// Decodes the context's fields into the members above.
+  void refresh();
+  std::uint32_t number() const {
+    return static_cast<std::uint32_t>(context.get<&layouts::qpc::local_qpn>());
+  }
+  bool reliable() const {
+    return service == layouts::qp_service::rc || service == layouts::qp_service::xrc;
+  }
+  layouts::path_migration migration() const { return context.get<&layouts::qpc::pm_state>(); }
+  bool connected() const { return reliable() || service == layouts::qp_service::uc; }
+  /// What it has sent may be under way, and be answered.
+  bool can_send() const {
+    return state == layouts::qp_state::rts || state == layouts::qp_state::sq_drained ||
+           state == layouts::qp_state::sq_draining;
+  }
+  bool can_receive() const {
+    return can_send() || state == layouts::qp_state::rtr || state == layouts::qp_state::sq_error;
+  }
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "queues/queue_pairs.hpp"
+
+#include <utility>
+
+#include "basis/adapter_limits.hpp"
+#include "queues/event_queues.hpp"
+#include "tables/icm.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+std::uint32_t queue_pairs::index_of(std::uint32_t qpn) const {
+  return qpn & ((1u << a_.profile.log_qps) - 1);
+}
+
+std::uint64_t queue_pairs::context_address(std::uint32_t qpn) const {
+  return a_.profile.qpc_base + std::uint64_t{index_of(qpn)} * entry_bytes::qpc;
+}
+
+queue_pair* queue_pairs::find(std::uint32_t qpn) {
+  const auto found = table_.find(index_of(qpn));
+  return found == table_.end() ? nullptr : found->second.get();
+}
+
+queue_pair& queue_pairs::create(std::uint32_t qpn) {
+  auto& slot = table_[index_of(qpn)];
+  slot = std::make_unique<queue_pair>();
+  slot->qpn = index_of(qpn);
+  return *slot;
+}
+
+void queue_pairs::stop_timers(queue_pair& qp) {
+  a_.work.cancel(qp.sq.timer);
+  a_.work.cancel(qp.sq.rnr_timer);
+}
+
+void queue_pairs::destroy(queue_pair& qp) {
+  stop_timers(qp);
+  requests_held -= qp.sq.requests.size();
+  qp.context = {};
+  a_.context_memory->store(context_address(qp.qpn), qp.context);
+  auto gone = table_.extract(qp.qpn);
+  discard(std::move(gone.mapped()));
+}
+
+/// A queue pair can hold many requests.
+void queue_pairs::discard(std::unique_ptr<queue_pair> qp) {
+  const std::shared_ptr<queue_pair> kept = std::move(qp);
+  a_.work.discard_by([kept] {
+    if (!kept->sq.requests.empty()) kept->sq.requests.pop_front();
+    return !kept->sq.requests.empty();
+  });
+}
+
+bool queue_pairs::store(queue_pair& qp) {
+  qp.context.set<&qpc::next_send_psn>(qp.sq.next_psn)
+      .set<&qpc::last_acked_psn>(psn_before(qp.sq.unacked_psn))
+      .set<&qpc::ssn>(qp.sq.ssn & psn_mask)
+      .set<&qpc::sq_wqe_counter>(qp.sq.counter)
+      .set<&qpc::rq_wqe_counter>(qp.rq.counter)
+      .set<&qpc::next_rcv_psn>(qp.rq.expected_psn)
+      .set<&qpc::msn>(qp.rq.msn)
+      .set<&qpc::cur_retry_count>(qp.sq.retries_left & 7)
+      .set<&qpc::cur_rnr_retry>(qp.sq.rnr_retries_left & 7);
+  return a_.context_memory->store(context_address(qp.qpn), qp.context);
+}
+
+void queue_pairs::touch(queue_pair& qp) {
+  if (qp.dirty) return;
+  qp.dirty = true;
+  if (dirty_.empty()) a_.work.soon([this] { write_back(); });
+  dirty_.push_back(qp.qpn);
+}
+
+void queue_pairs::write_back() {
+  while (!dirty_.empty()) {
+    const std::uint32_t qpn = dirty_.front();
+    dirty_.pop_front();
+    queue_pair* qp = find(qpn);
+    if (qp != nullptr && qp->dirty) {
+      qp->dirty = false;
+      if (!store(*qp))
+        a_.rules.complain(rule::context_stays_mapped,
+                          "QP 0x%06x: its context is no longer mapped while it works", qpn);
+    }
+    if (a_.account.slice_over() && !dirty_.empty())
+      return static_cast<void>(a_.work.soon([this] { write_back(); }));
+  }
+}
+
+void queue_pairs::set_state(queue_pair& qp, qp_state state) {
+  qp.state = state;
+  qp.sq.ahead.reset();
+  qp.context.set<&qpc::state>(state);
+  touch(qp);
+}
+
+void queue_pairs::post_event(const queue_pair& qp, event_type type) {
+  image<eqe_qp> e;
+  e.set<&eqe_qp::qpn>(qp.number());
+  a_.eqs->post_asynchronous(type, image<eqe>::from_bytes(e.data()));
+}
+
+std::uint32_t queue_pairs::special(unsigned port, unsigned qp) const {
+  if (special_base_ == 0 || port < 1 || port > 2 || qp > 1) return 0;
+  return special_base_ + 2 * qp + port - 1;
+}
+
+unsigned queue_pairs::special_kind(std::uint32_t qpn, unsigned& port) const {
+  const std::uint32_t offset = index_of(qpn) - special_base_;
+  if (special_base_ == 0 || offset > 3) return 0;
+  port = offset % 2 + 1;
+  return offset / 2 + 1;
+}
+
+std::optional<request_place> queue_pairs::send_under(std::uint32_t lkey) const {
+  if (requests_held == 0) return std::nullopt;
+  for (const auto& [index, qp] : table_) {
+    a_.account.charge(work_account::entry);
+    for (const send_request& r : qp->sq.requests) {
+      if (!qp->can_send() || a_.account.slice_over()) break;
+      a_.account.charge(work_account::entry);
+      if (!r.done && r.data.names(lkey)) return request_place{qp->number(), r.index};
+    }
+    if (a_.account.slice_over()) break;
+  }
+  return std::nullopt;
+}
+
+void queue_pairs::clear() {
+  ++epoch_;
+  auto all = std::make_shared<decltype(table_)>(std::exchange(table_, {}));
+  a_.work.discard_by([this, all] {
+    if (all->empty()) return false;
+    stop_timers(*all->begin()->second);
+    discard(std::move(all->begin()->second));
+    all->erase(all->begin());
+    return true;
+  });
+  requests_held = 0;
+  dirty_.clear();
+  special_base_ = 0;
+}
+
+}  // namespace freehca::model

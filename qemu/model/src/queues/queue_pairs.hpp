@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include <freehca/layouts/eqe.hpp>
+
+#include "basis/adapter.hpp"
+#include "queues/queue_pair.hpp"
+#include "tables/key_users.hpp"
+
+namespace freehca::model {
+
+/// The queue pairs that are not in the reset state. Their contexts stand in ICM: what execution
+/// changes is written back soon after, and before every command that shows it.
+class queue_pairs {
+ public:
+  explicit queue_pairs(adapter& a) : a_(a) {}
+  /// What one takes at most: its answers and the receive at hand are as many and as long as they
+  /// can be.
+  static constexpr std::size_t bytes_each = sizeof(queue_pair) + responses_held * sizeof(response) +
+                                            128 * sizeof(responder_resource) + 4096;
+
+  /// The same of this adapter's, which may read ahead.
+  std::size_t bytes_of_one() const {
+    return bytes_each + (a_.how.prefetch ? sizeof(send_prefetch) : 0);
+  }
+
+  /// The queue pair whose number is `qpn`, its bits above the table's size ignored (captures);
+  /// nullptr when it is in the reset state.
+  queue_pair* find(std::uint32_t qpn);
+  /// A new queue pair in the reset state.
+  queue_pair& create(std::uint32_t qpn);
+  /// Forgets it and writes a context in the reset state.
+  void destroy(queue_pair& qp);
+
+  std::uint32_t index_of(std::uint32_t qpn) const;
+  /// Where its context stands in ICM.
+  std::uint64_t context_address(std::uint32_t qpn) const;
+
+  /// Writes the context back now; false when ICM is not there.
+  bool store(queue_pair& qp);
+  /// The context has changed: written back with the next batch.
+  void touch(queue_pair& qp);
+  /// Sets the state in the context too.
+  void set_state(queue_pair& qp, layouts::qp_state state);
+
+  void post_event(const queue_pair& qp, layouts::event_type type);
+
+  /// Special queue pairs: port p's QP0 is base + p - 1, its QP1 base + 2 + p - 1 (Linux
+  /// hw/mlx4/qp.c get_sqp_num). 0: none.
+  void set_special_base(std::uint32_t qpn) { special_base_ = qpn; }
+  std::uint32_t special(unsigned port, unsigned qp) const;
+  /// 0, or 1 for a QP0 and 2 for a QP1; `port` is set then.
+  unsigned special_kind(std::uint32_t qpn, unsigned& port) const;
+
+  /// A send that is under way and names the local key `lkey`, of a queue pair that works: in RTS or
+  /// SQD. Looks at as many as a slice goes; what stands further is not found.
+  std::optional<request_place> send_under(std::uint32_t lkey) const;
+
+  std::uint64_t count() const { return table_.size(); }
+  /// Rises with clear(): timers of before mean nothing.
+  std::uint64_t epoch() const { return epoch_; }
+  void clear();
+
+  /// Work requests in all send queues: whoever adds one or takes one away counts it.
+  std::size_t requests_held = 0;
+
+ private:
+  void write_back();
+  void stop_timers(queue_pair& qp);
+  void discard(std::unique_ptr<queue_pair> qp);
+
+  adapter& a_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<queue_pair>> table_;
+  std::deque<std::uint32_t> dirty_;
+  std::uint64_t epoch_ = 0;
+  std::uint32_t special_base_ = 0;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <freehca/layouts/cqe.hpp>
+#include <freehca/layouts/wqe.hpp>
+
+#include "basis/rule_book.hpp"
+#include "queues/send_opcodes.hpp"
+#include "tables/data_list.hpp"
+
+namespace freehca::model {
+
+/// Why a work request ends in error: what its completion says.
+struct failure {
+  layouts::cqe_syndrome syndrome;
+  std::uint8_t vendor = 0;
+};
+
+/// The failures that real cards were seen with keep their vendor byte (captures). For the others:
+/// no source, chosen: the vendor byte of protection errors at the transmitter wherever memory
+/// refused, and 0 where nothing was seen.
+namespace failures {
+inline constexpr failure local_length{layouts::cqe_syndrome::local_length,
+                                      layouts::vendor_syndrome::length_requester};
+inline constexpr failure local_qp_operation{layouts::cqe_syndrome::local_qp_op,
+                                            layouts::vendor_syndrome::qp_op_requester};
+inline constexpr failure local_protection{layouts::cqe_syndrome::local_protection,
+                                          layouts::vendor_syndrome::protection_transmit};
+inline constexpr failure flush_send{layouts::cqe_syndrome::wr_flush,
+                                    layouts::vendor_syndrome::flush_receive};
+inline constexpr failure flush_receive{layouts::cqe_syndrome::wr_flush,
+                                       layouts::vendor_syndrome::flush_receive};
+inline constexpr failure memory_management{layouts::cqe_syndrome::mw_bind, 0};
+inline constexpr failure bad_response{layouts::cqe_syndrome::bad_response, 0};
+inline constexpr failure remote_invalid_request{layouts::cqe_syndrome::remote_invalid_request,
+                                                layouts::vendor_syndrome::remote_invalid_request};
+inline constexpr failure remote_access{layouts::cqe_syndrome::remote_access,
+                                       layouts::vendor_syndrome::remote_access};
+inline constexpr failure remote_operation{layouts::cqe_syndrome::remote_op, 0};
+inline constexpr failure retry_exceeded{layouts::cqe_syndrome::transport_retry_exceeded,
+                                        layouts::vendor_syndrome::retry_exceeded};
+inline constexpr failure rnr_retry_exceeded{layouts::cqe_syndrome::rnr_retry_exceeded,
+                                            layouts::vendor_syndrome::rnr_retry_exceeded};
+}  // namespace failures
+
+/// A WQE of a send queue, taken apart, and how far its execution has come.
+struct send_request {
+  std::uint16_t index = 0;   ///< the queue's WQE counter at this WQE: what the completion reports
+  std::uint16_t blocks = 1;  ///< entries of the queue that it fills
+  layouts::wqe_opcode opcode = layouts::wqe_opcode::nop;
+  const send_opcode* row = nullptr;  ///< of the opcode; null: no adapter has it
+  bool signaled = false, solicited = false, fence = false, strong_order = false,
+       force_loopback = false, no_error_completion = false;
+  std::uint16_t bytes = 0;        ///< of the WQE; 0: it made no sense
+  std::uint64_t digest = 0;       ///< of those bytes, as they were fetched
+  std::uint64_t turn = 0;         ///< the turn of work in which they were
+  std::uint32_t immediate = 0;    ///< or the R_Key to invalidate, at the peer or here
+  std::uint32_t remote_srqn = 0;  ///< XRC
+  std::uint32_t rkey = 0;
+  std::uint64_t remote_address = 0;
+  std::uint64_t swap_add = 0,
+                compare = 0;  ///< masked fetch and add: compare is the mask of field boundaries
+  std::uint64_t swap_mask = 0, compare_mask = 0;   ///< masked compare and swap
+  layouts::image<layouts::wqe_datagram> datagram;  ///< UD
+  layouts::image<layouts::wqe_ctrl_mlx> mlx;       ///< MLX
+  layouts::image<layouts::wqe_bind> binding;
+  layouts::image<layouts::wqe_fast_register> registration;
+  data_list data;
+  std::optional<failure>
+      wrong;  ///< found in the WQE or while sending; completes when all before it have
+  std::unique_ptr<rule_book::reason> why;  ///< of `wrong`
+
+  /// It ends in error: with what the rule book was last told as its reason.
+  void blame(failure f, rule_book& rules) {
+    wrong = f;
+    why = std::make_unique<rule_book::reason>(rules.take_reason());
+  }
+
+  std::size_t copied = 0;  ///< fast registration: bytes of its page list
+  bool started = false;    ///< has its packet sequence numbers
+  bool asked = false;      ///< reads and atomics: has been sent once at least
+  bool done = false;       ///< acknowledged, or needs no acknowledgement
+  std::uint32_t first_psn = 0;
+  std::uint32_t psns = 1;  ///< packets of the message; for reads, of the response
+  std::uint32_t next_packet =
+      0;  ///< packets sent since it was (last) begun (reads and atomics: 0 or 1)
+  std::uint32_t responses = 0;   ///< reads: response packets received
+  std::uint32_t asked_from = 0;  ///< reads: how many those were when it was (last) asked
+
+  send_effect effect() const { return row == nullptr ? send_effect::nothing : row->effect; }
+  bool is_read() const { return effect() == send_effect::read; }
+  bool is_atomic() const { return effect() == send_effect::atomic; }
+  /// Is the answer more than an acknowledgement?
+  bool expects_response() const { return is_read() || is_atomic(); }
+  /// Does it stay within the adapter?
+  bool is_local() const { return row != nullptr && row->is_local(); }
+  bool manages_memory() const { return effect() == send_effect::manages_memory; }
+  std::uint32_t packets() const { return expects_response() ? 1 : psns; }
+};
+
+/// A WQE of a receive queue or a shared receive queue, taken.
+struct receive_request {
+  std::uint16_t index = 0;  ///< what the completion reports
+  bool shared = false;
+  std::uint32_t srqn = 0;
+  data_list data;
+  data_owner owner;  ///< the queue pair's domain, or the shared queue's
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tables/memory_regions.hpp"
+
+namespace freehca::model {
+
+/// The message of a work request: pieces of host memory under local keys, and bytes that stood in
+/// the WQE.
+class data_list {
+ public:
+  void add(std::uint32_t bytes, std::uint32_t lkey, std::uint64_t address);
+  void add_inline(const std::byte* from, std::size_t bytes);
+
+  /// Bytes in the whole list.
+  std::uint64_t size() const { return size_; }
+  /// Does a piece of it stand under that local key?
+  bool names(std::uint32_t lkey) const;
+
+  /// Copies bytes [offset, offset + bytes) of the message out of memory, or into it. The range must
+  /// lie within size(). Inline bytes cannot be written: bad_permission.
+  access_result gather(memory_regions& regions, data_owner owner, std::uint64_t offset,
+                       std::byte* to, std::size_t bytes) const;
+  access_result scatter(memory_regions& regions, data_owner owner, std::uint64_t offset,
+                        const std::byte* from, std::size_t bytes) const;
+
+ private:
+  struct segment {
+    std::uint32_t bytes, lkey;
+    std::uint64_t address;  // inline: where in inline_bytes_
+    bool is_inline;
+  };
+  template <class Piece>
+  access_result for_range(std::uint64_t offset, std::size_t bytes, Piece&& piece) const;
+
+  std::vector<segment> segments_;
+  std::vector<std::byte> inline_bytes_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "basis/adapter.hpp"
+#include "link/wire.hpp"
+#include "queues/queue_pair.hpp"
+
+namespace freehca::model {
+
+class packet_sender;
+class queue_pairs;
+class work_errors;
+
+/// Sends what a responder owes, in the order of the requests. Long read responses go out in
+/// portions.
+class answers {
+ public:
+  answers(adapter& a, queue_pairs& pairs, work_errors& errors, packet_sender& sender)
+      : a_(a), pairs_(pairs), errors_(errors), sender_(sender) {}
+
+  /// Sends `r` now if nothing is before it, else in its turn. An acknowledgement swallows the one
+  /// before it.
+  void add(queue_pair& qp, const response& r);
+  void acknowledge(queue_pair& qp, std::uint32_t psn);
+  /// What waited for room on a cable.
+  void go_on(queue_pair& qp) {
+    if (!qp.rq.responses.empty()) schedule(qp);
+  }
+
+ private:
+  void schedule(queue_pair& qp);
+  void run(std::uint32_t qpn);
+  void send_plain(queue_pair& qp, const response& r);
+  bool send_read_packet(queue_pair& qp, response& r);
+  layouts::image<layouts::bth> header(const queue_pair& qp, layouts::bth_operation operation,
+                                      std::uint32_t psn) const;
+  adapter& a_;
+  queue_pairs& pairs_;
+  work_errors& errors_;
+  packet_sender& sender_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "transport/arrivals.hpp"
+
+#include "queues/queue_pairs.hpp"
+#include "steering/flow_steering.hpp"
+#include "transport/datagrams.hpp"
+#include "transport/drop_log.hpp"
+#include "transport/group_delivery.hpp"
+#include "transport/path_migration.hpp"
+#include "transport/requester.hpp"
+#include "transport/responder.hpp"
+#include "transport/transport_counters.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+bool is_response(bth_operation o) {
+  return o >= bth_operation::rdma_read_response_first && o <= bth_operation::atomic_acknowledge;
+}
+
+bool serves(qp_service service, bth_opcode opcode) {
+  const bth_transport transport = transport_of(opcode);
+  const bth_operation operation = operation_of(opcode);
+  const bool atomic =
+      operation == bth_operation::compare_swap || operation == bth_operation::fetch_add;
+  switch (service) {
+    case qp_service::rc:
+      return transport == bth_transport::rc || (transport == bth_transport::rc_masked && atomic);
+    case qp_service::uc:
+      return transport == bth_transport::uc;
+    case qp_service::xrc:
+      return transport == bth_transport::xrc || (transport == bth_transport::xrc_masked && atomic);
+    case qp_service::ud:
+    case qp_service::mlx:
+      return transport == bth_transport::ud;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void arrivals::receive(unsigned port, const packet& p) {
+  a_.account.charge(work_account::packet);
+  a_.rules.take_reason();  // what nobody asked for explains nothing of this packet
+  const auto v = packet_view::of(p);
+  if (!v) return drops_.drop_malformed(port, p);
+  ++counters_.packets_received;
+  std::uint32_t number = v->destination();
+  if (number == multicast_qpn) {
+    if (v->global) deliveries_.deliver(port, p, steering_.on());
+    else drops_.drop(port, *v, "a multicast packet without a GRH (IBTA 10.5.1)");
+    return;
+  }
+  if (steering_.steers(pairs_.index_of(number)) &&
+      transport_of(v->bth.get<&bth::opcode>()) == bth_transport::ud) {
+    deliveries_.deliver(port, p, true);
+    return;
+  }
+  if (number <= qp1_gsi) number = pairs_.special(port, number);
+  queue_pair* qp = number == 0 ? nullptr : pairs_.find(number);
+  // A connected queue pair may be reached by its alternate path.
+  if (qp == nullptr) {
+    drops_.drop(port, *v, "there is no such queue pair, or it is in the reset state");
+    return;
+  }
+  if (qp->way.port != port && !qp->connected()) {
+    drops_.drop(port, *v, "the queue pair's port is %u", qp->way.port);
+    return;
+  }
+  deliver(*qp, port, *v);
+}
+
+void arrivals::deliver(queue_pair& qp, unsigned port, const packet_view& v) {
+  const auto opcode = v.bth.get<&bth::opcode>();
+  if (!qp.can_receive()) {
+    drops_.drop(port, v, "the queue pair is in state %u; wanted: RTR, RTS or SQD (IBTA 10.3.1)",
+                static_cast<unsigned>(qp.state));
+    return;
+  }
+  if (!serves(qp.service, opcode)) {
+    drops_.drop(port, v, "opcode 0x%02x; wanted: one of service %u (IBTA 9.6.1)",
+                static_cast<unsigned>(opcode), static_cast<unsigned>(qp.service));
+    return;
+  }
+  if (v.bth.get<&bth::version>() != 0) {
+    drops_.drop(port, v, "transport header version %u; wanted: 0 (IBTA 9.2.4)",
+                static_cast<unsigned>(v.bth.get<&bth::version>()));
+    return;
+  }
+  if (!qp.connected()) {
+    datagrams_.receive(qp, port, v);
+    return;
+  }
+  if (!migration_.admits(qp, port, v)) {
+    drops_.drop(port, v, "it does not come by the queue pair's path: %s (IBTA 9.6.1)",
+                a_.rules.take_reason().text.c_str());
+    return;
+  }
+  const bth_operation operation = operation_of(opcode);
+  if (is_response(operation)) requests_.receive(qp, v, operation);
+  else responses_.receive(qp, v, operation);
+}
+
+}  // namespace freehca::model

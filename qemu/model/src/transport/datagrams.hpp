@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "basis/adapter.hpp"
+#include "link/wire.hpp"
+#include "queues/queue_pair.hpp"
+
+namespace freehca::model {
+
+class drop_log;
+class packet_sender;
+class receive_queues;
+struct transport_counters;
+class work_completions;
+class work_errors;
+
+/// Unreliable datagrams: UD queue pairs, and the special queue pairs, whose sends carry headers
+/// that software made.
+class datagrams {
+ public:
+  datagrams(adapter& a, receive_queues& receives, work_completions& completions,
+            work_errors& errors, transport_counters& counters, packet_sender& sender,
+            drop_log& drops)
+      : a_(a),
+        receives_(receives),
+        completions_(completions),
+        errors_(errors),
+        counters_(counters),
+        sender_(sender),
+        drops_(drops) {}
+
+  /// Where a packet of a request of any service goes; for headers that software made, by which
+  /// port.
+  path way_of(const queue_pair& qp, const send_request& r) const;
+  /// Sends the one packet of a request.
+  std::optional<failure> send(queue_pair& qp, const send_request& r);
+
+  /// A datagram for `qp`, a UD or special queue pair. `v.rest` begins behind the BTH.
+  void receive(queue_pair& qp, unsigned port, packet_view v);
+
+ private:
+  std::optional<failure> send_addressed(queue_pair& qp, const send_request& r);
+  /// Does an MLX send contradict its headers, and is that refused?
+  bool breaks_mlx_rule(const queue_pair& qp, const send_request& r,
+                       const layouts::image<layouts::lrh>& headers);
+  std::optional<failure> send_prepared(queue_pair& qp, const send_request& r);
+  /// The bytes of an MLX send are no packet: dropped, or refused where the adapter is strict.
+  std::optional<failure> is_no_packet(const queue_pair& qp, const send_request& r, const packet& p);
+  /// The index of the P_Key that admits the packet; nothing when none does.
+  std::optional<unsigned> admit(const queue_pair& qp, unsigned port, std::uint16_t pkey) const;
+  void place(queue_pair& qp, const packet_view& v, const struct receive_report& report);
+  adapter& a_;
+  receive_queues& receives_;
+  work_completions& completions_;
+  work_errors& errors_;
+  transport_counters& counters_;
+  packet_sender& sender_;
+  drop_log& drops_;
+};
+
+}  // namespace freehca::model

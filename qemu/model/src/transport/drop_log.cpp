@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "transport/drop_log.hpp"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+
+#include "queues/explanations.hpp"
+#include "transport/transport_counters.hpp"
+
+namespace freehca::model {
+
+void drop_log::drop(unsigned port, const packet_view& v, const char* format, ...) {
+  ++counters_.packets_dropped;
+  std::array<char, 240> text;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  va_end(arguments);
+  a_.rules.explain(remark_kind::packet_dropped, words_for(port, v) + ": dropped",
+                   {"", text.data()});
+}
+
+void drop_log::drop_malformed(unsigned port, const packet& p) {
+  ++counters_.packets_dropped;
+  a_.rules.because("%s", packet_view::why_not(p).c_str());
+  a_.rules.explain(remark_kind::packet_dropped,
+                   "port " + std::to_string(port) + ": a packet was dropped",
+                   a_.rules.take_reason());
+}
+
+}  // namespace freehca::model

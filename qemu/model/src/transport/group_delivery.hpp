@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "basis/adapter.hpp"
+#include "link/packet.hpp"
+#include "link/wire.hpp"
+#include "steering/multicast_groups.hpp"
+
+namespace freehca::model {
+
+class arrivals;
+class drop_log;
+class flow_steering;
+class queue_pairs;
+
+/// Packets that several queue pairs get: those to a group, and those that rules steer. Who is in
+/// the group, and each copy, costs as much as a packet does, so that a delivery is done in slices.
+/// Packets that come by the same port wait for it: the order in which they came is the order in
+/// which each member gets them.
+class group_delivery {
+ public:
+  group_delivery(adapter& a, queue_pairs& pairs, multicast_groups& groups, flow_steering& steering,
+                 drop_log& drops, arrivals& arrivals)
+      : a_(a),
+        pairs_(pairs),
+        groups_(groups),
+        steering_(steering),
+        drops_(drops),
+        arrivals_(arrivals) {}
+
+  /// A packet that came by `port` (1 or 2). `steered`: its takers are found by rules, not by its
+  /// group's entry.
+  void deliver(unsigned port, const packet& p, bool steered);
+  void clear();
+
+ private:
+  struct delivery {
+    packet p;  ///< empty while the first slice runs: the packet is still the caller's
+    bool steered = false;
+    std::optional<multicast_groups::search> searching;  ///< the group's members
+    multicast_groups::member_list members;
+    std::size_t next = 0;  ///< of the members
+    bool found = false;    ///< members are known
+  };
+
+  /// As far as the slice goes; true: it is done.
+  bool go_on(unsigned port, delivery& d, const packet_view& v);
+  bool find_members(unsigned port, delivery& d, const packet_view& v);
+  void run(unsigned port);
+  void schedule(unsigned port);
+
+  adapter& a_;
+  queue_pairs& pairs_;
+  multicast_groups& groups_;
+  flow_steering& steering_;
+  drop_log& drops_;
+  arrivals& arrivals_;
+  std::array<std::deque<delivery>, 2> waiting_;  ///< by port; the first is the one at hand
+  std::array<bool, 2> scheduled_{};
+};
+
+}  // namespace freehca::model

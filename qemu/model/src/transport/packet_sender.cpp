@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "transport/packet_sender.hpp"
+
+#include <utility>
+
+#include "ports/ports.hpp"
+#include "queues/queue_pairs.hpp"
+#include "transport/answers.hpp"
+#include "transport/arrivals.hpp"
+#include "transport/send_engine.hpp"
+#include "transport/transport_counters.hpp"
+
+namespace freehca::model {
+
+void packet_sender::transmit(const path& way, packet p) {
+  ++counters_.packets_sent;
+  a_.account.charge(work_account::packet);
+  if (const auto v = packet_view::of(p))
+    counters_.census.count(v->bth.get<&layouts::bth::opcode>());
+  if (!way.force_loopback) {
+    a_.links->transmit(way.port, std::move(p));
+    return;
+  }
+  a_.links->capture(way.port, p);
+  a_.work.soon(way.port,
+               [this, port = way.port, looped = std::move(p)] { returned_.receive(port, looped); });
+}
+
+bool packet_sender::held_up(const queue_pair& qp, const path& way) {
+  // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when
+  // there is no room.
+  const bool waits =
+      !way.force_loopback && qp.special != 1 && a_.links->held_up(way.port, way.dlid);
+  if (waits) held_up_[way.port - 1].insert(qp.qpn);
+  return waits;
+}
+
+void packet_sender::port_has_room(unsigned port) {
+  if (held_up_[port - 1].empty()) return;
+  const bool under_way = !woken_[port - 1].empty();
+  woken_[port - 1].merge(std::exchange(held_up_[port - 1], {}));
+  if (!under_way) wake_senders(port);
+}
+
+void packet_sender::wake_senders(unsigned port) {
+  auto& woken = woken_[port - 1];
+  while (!woken.empty()) {
+    queue_pair* qp = pairs_.find(*woken.begin());
+    woken.erase(woken.begin());
+    a_.account.charge(work_account::function);
+    if (qp != nullptr) {
+      sends_.kick(*qp);
+      replies_.go_on(*qp);
+    }
+    if (a_.account.slice_over() && !woken.empty())
+      return static_cast<void>(a_.work.soon(port, [this, port] { wake_senders(port); }));
+  }
+}
+
+void packet_sender::clear() {
+  for (auto& qpns : held_up_) a_.work.discard(qpns);
+  for (auto& qpns : woken_) a_.work.discard(qpns);
+}
+
+}  // namespace freehca::model

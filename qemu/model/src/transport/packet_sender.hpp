@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+
+#include "basis/adapter.hpp"
+#include "link/packet.hpp"
+#include "link/wire.hpp"
+#include "queues/queue_pair.hpp"
+
+namespace freehca::model {
+
+class answers;
+class arrivals;
+class queue_pairs;
+class send_engine;
+struct transport_counters;
+
+/// The way out of the transport: packets to the port, and who waits for room there.
+class packet_sender {
+ public:
+  packet_sender(adapter& a, queue_pairs& pairs, send_engine& sends, answers& replies,
+                arrivals& returned, transport_counters& counters)
+      : a_(a),
+        pairs_(pairs),
+        sends_(sends),
+        replies_(replies),
+        returned_(returned),
+        counters_(counters) {}
+
+  /// Sends a packet: into the port, or straight back when the sender forces the loop.
+  void transmit(const path& way, packet p);
+  /// Must `qp` wait with a packet by `way`? Then it goes on when the port has room.
+  bool held_up(const queue_pair& qp, const path& way);
+  void port_has_room(unsigned port);
+  void clear();
+
+ private:
+  void wake_senders(unsigned port);
+
+  adapter& a_;
+  queue_pairs& pairs_;
+  send_engine& sends_;
+  answers& replies_;
+  arrivals& returned_;
+  transport_counters& counters_;
+  std::array<std::set<std::uint32_t>, 2> held_up_;  ///< by port: numbers in the table
+  std::array<std::set<std::uint32_t>, 2> woken_;    ///< those that were, and are to go on
+};
+
+}  // namespace freehca::model

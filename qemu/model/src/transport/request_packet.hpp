@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+
+#include "link/wire.hpp"
+
+namespace freehca::model {
+
+/// A request packet, classified by its operation.
+struct request_packet {
+  packet_view view;
+  layouts::bth_operation operation;
+  bool first = false, last = false;  ///< of its message
+  bool send = false, write = false, immediate = false, invalidate = false;
+  std::uint32_t argument = 0;  ///< immediate, or the R_Key to invalidate
+
+  static request_packet of(const packet_view& v, layouts::bth_operation operation);
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The requester: acknowledgements, responses, retries.
+#include "transport/requester.hpp"
+#include "ports/ports.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "basis/host_order.hpp"
+#include "queues/explanations.hpp"
+#include "queues/queue_pairs.hpp"
+#include "transport/path_migration.hpp"
+#include "transport/send_engine.hpp"
+#include "transport/transport_counters.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// Is this the operation of the response packet that `read` waits for? Who asks for the rest gets a
+/// response that begins there (Linux rxe_comp.c check_ack), and the answer to the time before may
+/// still be under way.
+bool is_next_response(const send_request& read, bth_operation operation) {
+  const bool last = read.responses + 1 == read.psns;
+  switch (operation) {
+    case bth_operation::rdma_read_response_first:
+      return !last && read.responses == read.asked_from;
+    case bth_operation::rdma_read_response_only:
+      return last && read.responses == read.asked_from;
+    case bth_operation::rdma_read_response_middle:
+      return !last && read.responses != 0;
+    case bth_operation::rdma_read_response_last:
+      return last && read.responses != 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) {
+  if (!qp.can_send()) return;
+  // An answer to nothing that is outstanding: a ghost of an earlier time.
+  if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0 || psn_distance(v.psn(), qp.sq.next_psn) >= 0)
+    return;
+  switch (operation) {
+    case bth_operation::acknowledge: {
+      const auto answer = v.take<aeth>();
+      if (answer) acknowledge(qp, v.psn(), *answer);
+      break;
+    }
+    case bth_operation::atomic_acknowledge:
+      atomic_response(qp, v);
+      break;
+    default:
+      read_response(qp, v, operation);
+  }
+  sends_.settle(qp);
+  sends_.kick(qp);
+}
+
+void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answer) {
+  const auto value = static_cast<unsigned>(answer.get<&aeth::value>());
+  switch (answer.get<&aeth::type>()) {
+    case aeth_type::ack:
+      acknowledge_before(qp, psn_add(psn, 1));
+      return;
+    case aeth_type::rnr_nak:
+      if (acknowledge_before(qp, psn)) wait_not_ready(qp, psn, value);
+      return;
+    case aeth_type::nak:
+      break;
+    case aeth_type::reserved:
+      return;
+  }
+  if (!acknowledge_before(qp, psn)) return;
+  switch (static_cast<nak_code>(value)) {
+    case nak_code::psn_sequence_error:
+      counters_.sequence_naks.count(qp.way.port);
+      retry(qp, psn);
+      break;
+    case nak_code::invalid_request:
+      a_.rules.because("%s with PSN 0x%06x came back", name_of(nak_code::invalid_request), psn);
+      fail_head(qp, failures::remote_invalid_request);
+      break;
+    case nak_code::remote_access_error:
+      a_.rules.because("%s with PSN 0x%06x came back", name_of(nak_code::remote_access_error), psn);
+      fail_head(qp, failures::remote_access);
+      break;
+    case nak_code::remote_operational_error:
+      a_.rules.because("%s with PSN 0x%06x came back", name_of(nak_code::remote_operational_error),
+                       psn);
+      fail_head(qp, failures::remote_operation);
+      break;
+    default:
+      break;  // reserved codes are ignored
+  }
+}
+
+bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
+  // Everything before `psn` is acknowledged, but a read or atomic needs its response: that it is
+  // passed over means that the response was lost (IBTA vol. 1, 9.7.5.1.4, implied NAK).
+  for (send_request& r : qp.sq.requests) {
+    if (!r.started || psn_distance(psn, r.first_psn) <= 0) break;
+    if (r.done || r.is_local()) continue;
+    if (r.expects_response()) {
+      const std::uint32_t missing = psn_add(r.first_psn, r.responses);
+      if (psn_distance(psn, missing) <= 0) break;
+      // One gap, one retry: the responses that were under way behind it say nothing new.
+      if (!std::exchange(qp.sq.response_missed, true)) retry(qp, missing);
+      return false;
+    }
+    if (psn_distance(psn, psn_add(r.first_psn, r.psns)) < 0) break;
+    r.done = true;
+  }
+  if (psn_distance(psn, qp.sq.unacked_psn) > 0) {
+    qp.sq.unacked_psn = psn;
+    progress(qp);
+  }
+  return true;
+}
+
+void requester::progress(queue_pair& qp) {
+  qp.sq.last_progress = a_.work.now();
+  qp.sq.second_chance = false;
+  qp.sq.response_missed = false;
+  qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
+  qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
+  pairs_.touch(qp);
+}
+
+void requester::read_response(queue_pair& qp, packet_view& v, bth_operation operation) {
+  if (operation != bth_operation::rdma_read_response_middle && !v.take<aeth>()) return;
+  if (!acknowledge_before(qp, v.psn())) return;
+  const auto found =
+      std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
+        return !r.started ||
+               (r.is_read() && r.asked && !r.done && psn_add(r.first_psn, r.responses) == v.psn());
+      });
+  // Behind one that has not been begun none has: a queue holds many more.
+  if (found == qp.sq.requests.end() || !found->started) return;
+  send_request& r = *found;
+  const std::uint64_t offset = std::uint64_t{r.responses} * qp.mtu;
+  const bool last = r.responses + 1 == r.psns;
+  const std::uint64_t due = last ? r.data.size() - offset : qp.mtu;
+  // An operation that does not belong there is a bad response (IBTA vol. 1, 11.6.2: an unexpected
+  // opcode), one that does and has another length is a length error (Linux qib_rc.c
+  // qib_rc_rcv_resp, ack_len_err; hfi1/rc.c). Where the operation contradicts how much is left, qib
+  // calls both a length error.
+  if (const bool belongs = is_next_response(r, operation); !belongs || v.rest_bytes != due) {
+    a_.rules.because(
+        "response packet %u with operation 0x%x and %zu bytes of payload; wanted: %llu bytes, "
+        "and the operation of its place",
+        r.responses, static_cast<unsigned>(operation), v.rest_bytes,
+        static_cast<unsigned long long>(due));
+    fail_head(qp, belongs ? failures::local_length : failures::bad_response);
+    return;
+  }
+  if (due != 0 &&
+      r.data.scatter(*a_.regions, qp.owner, offset, v.rest, v.rest_bytes) != access_result::ok) {
+    fail_for_want_of_place(qp);
+    return;
+  }
+  ++r.responses;
+  // A late answer: it is about to be asked for again, and is not counted before that.
+  const bool counted = r.next_packet != 0;
+  if (counted && qp.sq.response_psns != 0) --qp.sq.response_psns;
+  if (last) {
+    r.done = true;
+    if (counted && qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
+  }
+  qp.sq.unacked_psn = psn_add(v.psn(), 1);
+  progress(qp);
+}
+
+void requester::atomic_response(queue_pair& qp, packet_view& v) {
+  const auto answer = v.take<aeth>();
+  const auto original = v.take<atomic_ack_eth>();
+  if (!answer || !original || !acknowledge_before(qp, v.psn())) return;
+  const auto found =
+      std::find_if(qp.sq.requests.begin(), qp.sq.requests.end(), [&](const send_request& r) {
+        return !r.started || (r.is_atomic() && r.asked && !r.done && r.first_psn == v.psn());
+      });
+  // Behind one that has not been begun none has: a queue holds many more.
+  if (found == qp.sq.requests.end() || !found->started) return;
+  const auto value =
+      to_host_order(original->get<&atomic_ack_eth::original_data>(), a_.profile.big_endian_host);
+  if (found->data.scatter(*a_.regions, qp.owner, 0, value.data(), value.size()) !=
+      access_result::ok) {
+    fail_for_want_of_place(qp);
+    return;
+  }
+  found->done = true;
+  const bool counted = found->next_packet != 0;
+  if (counted && qp.sq.responses_awaited != 0) --qp.sq.responses_awaited;
+  if (counted && qp.sq.response_psns != 0) --qp.sq.response_psns;
+  qp.sq.unacked_psn = psn_add(v.psn(), 1);
+  progress(qp);
+}
+
+void requester::retry(queue_pair& qp, std::uint32_t from) {
+  if (qp.sq.retries_left != 0) {
+    --qp.sq.retries_left;
+  } else if (migration_.migrate(qp)) {
+    qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
+  } else {
+    a_.rules.because("no acknowledgement of PSN 0x%06x, nor after retry_count %u retries", from,
+                     static_cast<unsigned>(qp.context.get<&qpc::retry_count>()));
+    fail_head(qp, failures::retry_exceeded);
+    return;
+  }
+  ++counters_.retries;
+  rewind(qp, from);
+}
+
+void requester::rewind(queue_pair& qp, std::uint32_t from) {
+  send_side& sq = qp.sq;
+  sq.responses_awaited = 0;
+  sq.response_psns = 0;
+  sq.cursor = sq.requests.size();
+  for (std::size_t i = 0; i < sq.requests.size(); ++i) {
+    send_request& r = sq.requests[i];
+    if (r.done) continue;
+    if (!r.started || r.is_local()) {
+      sq.cursor = std::min(sq.cursor, i);
+      break;
+    }
+    const bool before = psn_distance(from, psn_add(r.first_psn, r.psns)) >= 0;
+    if (before) {  // sent, and not to be sent again
+      if (r.expects_response() && r.next_packet != 0) {
+        ++sq.responses_awaited;
+        sq.response_psns += r.psns - r.responses;
+      }
+      continue;
+    }
+    const std::int32_t into = psn_distance(from, r.first_psn);
+    r.next_packet = r.expects_response() || into < 0 ? 0 : static_cast<std::uint32_t>(into);
+    sq.cursor = std::min(sq.cursor, i);
+  }
+  sends_.kick(qp);
+}
+
+void requester::wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code) {
+  if (qp.sq.rnr_retries_left == 0) {
+    a_.rules.because("the peer has no receive for PSN 0x%06x, nor after rnr_retry %u retries", from,
+                     static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>()));
+    fail_head(qp, failures::rnr_retry_exceeded);
+    return;
+  }
+  if (qp.sq.rnr_retries_left != 7) --qp.sq.rnr_retries_left;  // 7: for ever
+  counters_.rnr_waits.count(qp.way.port);
+  rewind(qp, from);
+  qp.sq.waiting_rnr = true;
+  a_.work.cancel(qp.sq.rnr_timer);
+  qp.sq.rnr_timer = a_.work.after(
+      std::uint64_t{rnr_timer_us(timer_code)} * 1000, [this, qpn = qp.qpn, epoch = pairs_.epoch()] {
+        queue_pair* again = pairs_.find(qpn);
+        if (epoch != pairs_.epoch() || again == nullptr || !again->sq.waiting_rnr) return;
+        again->sq.waiting_rnr = false;
+        again->sq.last_progress = a_.work.now();
+        sends_.kick(*again);
+      });
+}
+
+void requester::fail_for_want_of_place(queue_pair& qp) {
+  // Data that are inline are in the work request: no region to write to.
+  if (!a_.rules.has_reason())
+    a_.rules.because("an inline segment; wanted: a region for what the response brings");
+  fail_head(qp, failures::local_protection);
+}
+
+void requester::fail_head(queue_pair& qp, failure why) {
+  // What was acknowledged before it completes first.
+  for (send_request& r : qp.sq.requests) {
+    if (r.done) continue;
+    r.blame(why, a_.rules);
+    break;
+  }
+  sends_.settle(qp);
+}
+
+void requester::watch(queue_pair& qp) {
+  const auto exponent = static_cast<unsigned>(qp.context.get<&primary_path::ack_timeout>());
+  if (qp.sq.timer || exponent == 0 || !qp.reliable() || qp.sq.unacked_psn == qp.sq.next_psn) return;
+  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining) return;
+  qp.sq.last_progress = a_.work.now();
+  qp.sq.second_chance = false;
+  qp.sq.timer =
+      a_.work.after(std::uint64_t{4096} << exponent, [this, qpn = qp.qpn, epoch = pairs_.epoch()] {
+        if (epoch == pairs_.epoch()) timer_expired(qpn);
+      });
+}
+
+void requester::timer_expired(std::uint32_t qpn) {
+  queue_pair* qp = pairs_.find(qpn);
+  if (qp == nullptr) return;
+  qp->sq.timer = {};
+  const bool active = qp->state == qp_state::rts || qp->state == qp_state::sq_draining;
+  const bool outstanding = qp->sq.unacked_psn != qp->sq.next_psn;
+  const auto exponent = static_cast<unsigned>(qp->context.get<&primary_path::ack_timeout>());
+  if (!active || !outstanding || exponent == 0) return;
+
+  // 4.096 us * 2^n, and up to four times that is allowed (IBTA vol. 1, 9.7.6.1.3). The first expiry
+  // without progress only starts the wait again: when the host was held up, the answer may stand
+  // behind the timer in the schedule.
+  const std::uint64_t period = std::uint64_t{4096} << exponent;
+  const std::uint64_t now = a_.work.now();
+  std::uint64_t due = qp->sq.last_progress + period;
+  // What could not be sent is not answered either.
+  const bool waits = qp->sq.waiting_rnr || a_.links->held_up(qp->way.port, qp->way.dlid);
+  if (waits || due <= now) {
+    due = now + period;
+    if (!waits && qp->sq.second_chance) {
+      counters_.timeouts.count(qp->way.port);
+      qp->sq.second_chance = false;
+      qp->sq.response_missed = false;
+      retry(*qp, qp->sq.unacked_psn);
+      if (qp->state == qp_state::error) return;
+    } else {
+      qp->sq.second_chance = !waits;
+    }
+  }
+  qp->sq.timer = a_.work.at(due, [this, qpn, epoch = pairs_.epoch()] {
+    if (epoch == pairs_.epoch()) timer_expired(qpn);
+  });
+}
+
+}  // namespace freehca::model

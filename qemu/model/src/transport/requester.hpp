@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "basis/adapter.hpp"
+#include "link/wire.hpp"
+#include "queues/queue_pair.hpp"
+
+namespace freehca::model {
+
+class packet_sender;
+class path_migration_machine;
+class queue_pairs;
+class send_engine;
+struct transport_counters;
+
+/// The requester of connected queue pairs (IBTA vol. 1, 9.7 and 9.8): request packets,
+/// acknowledgements, responses, retries and their timers.
+class requester {
+ public:
+  requester(adapter& a, queue_pairs& pairs, send_engine& sends, path_migration_machine& migration,
+            transport_counters& counters, packet_sender& sender)
+      : a_(a),
+        pairs_(pairs),
+        sends_(sends),
+        migration_(migration),
+        counters_(counters),
+        sender_(sender) {}
+
+  /// Sends packet r.next_packet of a started request.
+  std::optional<failure> send_packet(queue_pair& qp, send_request& r);
+
+  /// A packet whose operation is a response. `v.rest` begins behind the BTH.
+  void receive(queue_pair& qp, packet_view v, layouts::bth_operation operation);
+
+  /// Sees to it that the acknowledgement timer runs while something is unacknowledged.
+  void watch(queue_pair& qp);
+
+ private:
+  void acknowledge(queue_pair& qp, std::uint32_t psn, layouts::image<layouts::aeth> answer);
+  void read_response(queue_pair& qp, packet_view& v, layouts::bth_operation operation);
+  void atomic_response(queue_pair& qp, packet_view& v);
+  bool acknowledge_before(queue_pair& qp, std::uint32_t psn);
+  void progress(queue_pair& qp);
+  void retry(queue_pair& qp, std::uint32_t from);
+  void rewind(queue_pair& qp, std::uint32_t from);
+  void wait_not_ready(queue_pair& qp, std::uint32_t from, unsigned timer_code);
+  void fail_head(queue_pair& qp, failure why);
+  void fail_for_want_of_place(queue_pair& qp);
+  void timer_expired(std::uint32_t qpn);
+  adapter& a_;
+  queue_pairs& pairs_;
+  send_engine& sends_;
+  path_migration_machine& migration_;
+  transport_counters& counters_;
+  packet_sender& sender_;
+};
+
+}  // namespace freehca::model

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "transport/send_engine.hpp"
+
+#include <algorithm>
+
+#include "basis/capabilities.hpp"
+#include "basis/limits.hpp"
+#include "ports/ports.hpp"
+#include "queues/queue_pairs.hpp"
+#include "queues/wqe_reader.hpp"
+#include "transport/datagrams.hpp"
+#include "transport/error_watch.hpp"
+#include "transport/packet_sender.hpp"
+#include "transport/requester.hpp"
+#include "transport/work_completions.hpp"
+#include "transport/work_errors.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// Packets (or packetless requests) per run, if its slice goes so far.
+constexpr unsigned run_budget = 32;
+
+/// Packets sent and not acknowledged, per queue pair: enough to keep the loop busy, few enough that
+/// packets waiting inside the model stay small.
+constexpr std::uint32_t window = 128;
+
+/// Without the rule that a doorbell stands behind its entry: how often the entry is looked at, and
+/// how long apart, before it is taken whatever its owner bit says.
+constexpr unsigned looks_most = 8;
+constexpr std::uint64_t look_interval_ns = 1'000'000;
+
+/// A read's response uses sequence numbers too; half of the circle must stay unused (IBTA vol. 1,
+/// 9.7.2).
+constexpr std::uint32_t psn_span_max = 1u << 22;
+// So the longest message fits alone, with the smallest MTU.
+static_assert((std::uint64_t{1} << log_message_bytes) / 256 <= psn_span_max);
+
+}  // namespace
+
+void send_engine::rung(queue_pair& qp, bool pushed) {
+  const std::uint64_t now = a_.work.now();
+  ++qp.sq.doorbells;
+  qp.sq.reads_ahead = qp.sq.reads_ahead || !pushed;
+  if (qp.sq.hears_at > now) return;
+  const std::uint64_t latency = a_.times.work();
+  if (latency == 0) {
+    qp.sq.rung = qp.sq.armed = true;
+    return kick(qp);
+  }
+  qp.sq.hears_at = scheduler::later(now, latency);
+  a_.work.at(qp.sq.hears_at, [this, qpn = qp.qpn, due = qp.sq.hears_at] {
+    queue_pair* again = pairs_.find(qpn);
+    if (again == nullptr || again->sq.hears_at != due) return;
+    again->sq.rung = again->sq.armed = true;
+    kick(*again);
+  });
+}
+
+void send_engine::kick(queue_pair& qp) {
+  if (qp.state == qp_state::error || qp.state == qp_state::sq_error) {
+    watch_.touched(qp);
+    errors_.flush(qp);
+    return;
+  }
+  if (qp.sq.scheduled || !qp.sq.ring.present) return;
+  qp.sq.scheduled = true;
+  a_.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
+}
+
+bool send_engine::may_run(const queue_pair& qp) const {
+  if (qp.state != qp_state::rts && qp.state != qp_state::sq_draining) return false;
+  return !qp.sq.waiting_rnr;
+}
+
+void send_engine::run(std::uint32_t qpn) {
+  queue_pair* qp = pairs_.find(qpn);
+  if (qp == nullptr || !qp->sq.scheduled) return;
+  if (a_.work.backlog() > a_.kept.packets) {
+    a_.work.after(limits::backlog_pause_ns, [this, qpn] { run(qpn); });
+    return;
+  }
+  qp->sq.scheduled = false;
+  settle(*qp);  // what a slice before has left of it
+  bool more = a_.account.slice_over();
+  for (unsigned left = run_budget; !more && may_run(*qp); --left) {
+    const step did = advance(*qp);
+    if (did == step::blocked) break;
+    more = left == 1 || did == step::unfinished || a_.account.slice_over();
+  }
+  settle(*qp);
+  requests_.watch(*qp);
+  if (more) kick(*qp);
+}
+
+void send_engine::check_fetched(const queue_pair& qp, send_request& r) {
+  rule_book& rules = a_.rules;
+  const auto bytes = static_cast<unsigned long long>(r.data.size());
+  if (r.data.size() > qp.message_bytes_max) {
+    rules.because("%llu bytes; wanted: at most %llu, by the context's msg_max and QUERY_DEV_CAP",
+                  bytes, static_cast<unsigned long long>(qp.message_bytes_max));
+    r.blame(failures::local_length, rules);
+  } else if (r.is_atomic() && r.data.size() != 8) {
+    rules.because("%llu bytes; wanted: 8, the operand of an atomic", bytes);
+    r.blame(failures::local_length, rules);
+  } else if (r.row->offered && !offers(a_.how, *r.row->offered)) {
+    rules.because("opcode %s, which QUERY_DEV_CAP does not report", name_of(r.opcode));
+    r.blame(failures::local_qp_operation, rules);
+  } else if (r.manages_memory() && !r.strong_order &&
+             rules.refuses(rule::strong_order, "QP 0x%06x send %u (%s) without it", qp.number(),
+                           unsigned{r.index}, name_of(r.opcode))) {
+    r.blame(failures::local_qp_operation, rules);
+  } else if (judge_ && !judge_(r.opcode)) {
+    rules.because("a fault on request");
+    r.blame(failures::local_qp_operation, rules);
+  }
+}
+
+/// The next entry is the software's: the doorbells have been served.
+void send_engine::found_none(queue_pair& qp) {
+  send_side& sq = qp.sq;
+  const bool early = sq.armed && sq.doorbells > sq.taken;
+  if (early && a_.rules.is_off(rule::send_doorbell_entry)) {
+    if (++sq.looks <= looks_most + 1)
+      a_.work.after(look_interval_ns, [this, qpn = qp.qpn] {
+        if (queue_pair* again = pairs_.find(qpn)) kick(*again);
+      });
+    return;
+  }
+  if (early)
+    a_.rules.complain(rule::send_doorbell_entry,
+                      "QP 0x%06x: a doorbell, and entry %u has the software's owner bit, %u",
+                      qp.number(), unsigned{sq.counter},
+                      sq.ring.hardware_owner(sq.counter) ? 0u : 1u);
+  sq.served();
+}
+
+void send_engine::check_unrung(const queue_pair& qp) {
+  const bool on_its_way = qp.sq.hears_at > a_.work.now();
+  if (!qp.can_send() || !qp.sq.rung || qp.sq.armed || on_its_way ||
+      !is_hardwares(a_, qp, qp.sq.counter))
+    return;
+  a_.rules.complain(rule::send_doorbell_rung,
+                    "QP 0x%06x: entry %u was given to the send queue, and no doorbell came",
+                    qp.number(), unsigned{qp.sq.counter});
+}
+
+/// `r` was fetched: as silicon may, hardware reads on in the queue, beyond what doorbells have told
+/// of.
+void send_engine::read_ahead(queue_pair& qp, const send_request& r) {
+  std::unique_ptr<send_prefetch>& ahead = qp.sq.ahead;
+  if (ahead != nullptr) ahead->forget(qp.sq.ring, r.index, r.blocks);
+  if (!qp.sq.reads_ahead || qp.context.get<&qpc::sq_no_prefetch>()) return;
+  if (ahead == nullptr) ahead = std::make_unique<send_prefetch>();
+  ahead->read(a_, qp, static_cast<std::uint16_t>(r.index + r.blocks));
+}
+
+bool send_engine::fetch(queue_pair& qp) {
+  if (!qp.sq.rung || qp.state == qp_state::sq_draining) return false;
+  if (!qp.sq.armed && !a_.rules.is_off(rule::send_doorbell_rung)) return false;
+  if (qp.sq.hears_at > a_.work.now()) return false;
+  // One that has none may always take one: none waits for the others for ever.
+  if (!qp.sq.requests.empty() && pairs_.requests_held >= a_.kept.requests) return false;
+  send_request r;
+  rule_book& rules = a_.rules;
+  const host_memory::about what(a_.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
+  switch (fetch_send(a_, qp, qp.sq.counter, r, qp.sq.looks > looks_most)) {
+    case fetch_result::none:
+      found_none(qp);
+      return false;
+    case fetch_result::fault:
+      rules.because(
+          "entry %u of the send queue cannot be read: an MTT that is not present, or the "
+          "bus refuses it",
+          unsigned{qp.sq.counter});
+      errors_.enter_error(qp, event_type::wq_catastrophic_error);
+      return false;
+    case fetch_result::fetched:
+      break;
+  }
+  if (a_.how.prefetch) read_ahead(qp, r);
+  qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
+  ++qp.sq.taken;
+  qp.sq.looks = 0;
+  const auto uncovered = static_cast<std::uint16_t>(qp.sq.counter - qp.sq.covered);
+  if (uncovered > qp.sq.ring.entries()) {
+    rules.complain(rule::send_entry_free,
+                   "QP 0x%06x: send %u stands in an entry of send %u, of which no completion has "
+                   "told",
+                   qp.number(), unsigned{r.index},
+                   static_cast<unsigned>(r.index - qp.sq.ring.entries()) & 0xffff);
+    qp.sq.covered = static_cast<std::uint16_t>(qp.sq.counter - qp.sq.ring.entries());
+  }
+  r.turn = a_.work.turns();
+  if (!r.wrong) check_fetched(qp, r);
+  qp.sq.requests.push_back(std::move(r));
+  ++pairs_.requests_held;
+  pairs_.touch(qp);
+  return true;
+}
+
+bool send_engine::start(queue_pair& qp, send_request& r) {
+  if (r.started) return true;
+  if (qp.state == qp_state::sq_draining) return false;
+  if (qp.reliable()) {
+    if (r.fence && qp.sq.responses_awaited != 0) return false;
+    r.psns = 1;
+    if (qp.connected() && !r.is_atomic() && r.data.size() > qp.mtu)
+      r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
+    const auto span = static_cast<std::uint32_t>(psn_distance(qp.sq.next_psn, qp.sq.unacked_psn));
+    if (span != 0 && span + r.psns > psn_span_max) return false;
+  } else if (qp.service == qp_service::uc && r.data.size() > qp.mtu) {
+    r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
+  }
+  r.first_psn = qp.sq.next_psn;
+  qp.sq.next_psn = psn_add(qp.sq.next_psn, r.psns);
+  r.started = true;
+  ++qp.sq.ssn;
+  pairs_.touch(qp);
+  return true;
+}
+
+send_engine::step send_engine::execute_locally(queue_pair& qp, send_request& r) {
+  // In order with what is before it, and done before what is behind it starts.
+  if (qp.sq.cursor != 0) return step::blocked;
+  if (r.manages_memory() && !manage_memory(qp, r)) return step::unfinished;
+  if (r.wrong) {
+    settle(qp);
+    return step::blocked;
+  }
+  r.done = true;
+  ++qp.sq.cursor;
+  settle(qp);
+  return step::skipped;
+}
+
+bool send_engine::manage_memory(const queue_pair& qp, send_request& r) {
+  memory_regions& regions = *a_.regions;
+  access_result did = access_result::bad_permission;
+  std::uint64_t rkey = r.immediate;
+  switch (r.opcode) {
+    case wqe_opcode::bind_mw:
+      rkey = r.binding.get<&wqe_bind::new_rkey>();
+      did = regions.bind(qp.owner, r.binding);
+      break;
+    case wqe_opcode::fast_register:
+      rkey = r.registration.get<&wqe_fast_register::mem_key>();
+      // Linux enables it for the kernel's own queue pairs (hw/mlx4/qp.c, params1).
+      if (qp.context.get<&qpc::fre>())
+        did = regions.fast_register(qp.owner, r.registration, r.copied);
+      break;
+    default:
+      did = regions.invalidate(qp.owner, r.immediate, false);
+  }
+  if (did == access_result::unfinished) return false;
+  if (did == access_result::ok) return true;
+  a_.rules.because("%s of key 0x%x: %s", name_of(r.opcode), static_cast<unsigned>(rkey),
+                   name_of(did));
+  // No source says what a fault of the page list or of context memory is called: chosen.
+  const bool fault = did == access_result::not_present || did == access_result::bus_refused;
+  r.blame(fault ? failures::local_protection : failures::memory_management, a_.rules);
+  return true;
+}
+
+send_engine::step send_engine::advance(queue_pair& qp) {
+  if (qp.sq.cursor == qp.sq.requests.size() && !fetch(qp)) return step::blocked;
+  send_request& r = qp.sq.requests[qp.sq.cursor];
+  if (r.wrong) {
+    settle(qp);
+    return step::blocked;
+  }
+  if (r.is_local()) return execute_locally(qp, r);
+  if (sender_.held_up(qp, datagrams_.way_of(qp, r))) return step::blocked;
+  if (!start(qp, r)) return step::blocked;
+  if (qp.reliable()) {
+    // Negative when a read is asked again for its rest.
+    const std::int32_t unacked =
+        psn_distance(psn_add(r.first_psn, r.next_packet), qp.sq.unacked_psn);
+    if (unacked >= static_cast<std::int32_t>(qp.sq.response_psns + window)) return step::blocked;
+    const auto most = 1u << qp.context.get<&qpc::sra_max>();
+    if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most)
+      return step::blocked;
+  }
+  if (const auto wrong = qp.connected() ? requests_.send_packet(qp, r) : datagrams_.send(qp, r)) {
+    r.blame(*wrong, a_.rules);
+    settle(qp);
+    return step::blocked;
+  }
+  if (++r.next_packet < r.packets()) return step::sent;
+  r.done = !qp.reliable();
+  ++qp.sq.cursor;
+  if (r.done) settle(qp);
+  return step::sent;
+}
+
+void send_engine::tell_done(queue_pair& qp, const send_request& r) {
+  // What is done in the turn that fetched it was not given to the driver meanwhile: there is
+  // nothing to look for.
+  if (r.turn != a_.work.turns() && !is_as_fetched(a_, qp, r))
+    a_.rules.complain(rule::send_entry_kept,
+                      "QP 0x%06x: the entry of send %u (%s) is not as it was fetched", qp.number(),
+                      unsigned{r.index}, name_of(r.opcode));
+  completions_.sent(qp, r);
+  if (r.signaled) qp.sq.covered = static_cast<std::uint16_t>(r.index + r.blocks);
+}
+
+void send_engine::settle(queue_pair& qp) {
+  send_side& sq = qp.sq;
+  for (bool one = false; !sq.requests.empty() && sq.requests.front().done; one = true) {
+    if (one && a_.account.slice_over()) return kick(qp);
+    const send_request r = std::move(sq.requests.front());
+    sq.requests.pop_front();
+    --pairs_.requests_held;
+    if (sq.cursor != 0) --sq.cursor;
+    pairs_.touch(qp);
+    tell_done(qp, r);
+  }
+  // Behind a request that failed it is flushed, whatever is wrong with it; a queue that drains ends
+  // what it has begun.
+  const bool failed = !sq.requests.empty() && sq.requests.front().wrong;
+  if (failed && (qp.state == qp_state::rts ||
+                 (qp.state == qp_state::sq_draining && sq.requests.front().started)))
+    errors_.send_failed(qp);
+  check_drained(qp);
+}
+
+void send_engine::check_drained(queue_pair& qp) {
+  if (qp.state != qp_state::sq_draining) return;
+  if (!qp.sq.requests.empty() && qp.sq.requests.front().started) return;
+  pairs_.set_state(qp, qp_state::sq_drained);
+  if (qp.sq.drain_event) pairs_.post_event(qp, event_type::sq_drained);
+}
+
+}  // namespace freehca::model

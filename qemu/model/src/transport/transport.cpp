@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "transport/transport.hpp"
+
+#include <utility>
+
+#include "transport/transport_parts.hpp"
+
+namespace freehca::model {
+
+transport::parts::parts(adapter& whole)
+    : a(whole),
+      counters(whole.counters),
+      drops(whole, counters),
+      pairs(whole),
+      shared(whole),
+      receives(whole, pairs, shared),
+      blueflames(whole, pairs),
+      groups(whole),
+      steering(whole),
+      completions(whole, shared, errors),
+      errors(whole, pairs, receives, completions, watch, sends),
+      watch(whole, pairs, receives, errors),
+      migration(whole, pairs),
+      sender(whole, pairs, sends, replies, arriving, counters),
+      replies(whole, pairs, errors, sender),
+      requests(whole, pairs, sends, migration, counters, sender),
+      responses(whole, pairs, shared, receives, completions, errors, replies, counters, drops),
+      datagrams(whole, receives, completions, errors, counters, sender, drops),
+      sends(whole, pairs, completions, errors, watch, requests, datagrams, sender),
+      deliveries(whole, pairs, groups, steering, drops, arriving),
+      arriving(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
+               counters, drops),
+      commands(whole, pairs, shared, errors, watch, sends, migration, blueflames) {
+  a.kept.add_objects(pairs.bytes_of_one(), [this] { return pairs.count(); });
+  a.kept.add_objects(shared_receive_queues::bytes_each, [this] { return shared.count(); });
+  a.kept.add_traffic(kept_memory::request_bytes, [this] { return pairs.requests_held; });
+  a.counters.add("queue_pairs", [this] { return pairs.count(); });
+  a.counters.add("send_requests_held", [this] { return pairs.requests_held; });
+  a.counters.add("shared_receive_queues", [this] { return shared.count(); });
+  a.counters.add("error_state_looks", watch.looks());
+}
+
+void transport::parts::clear() {
+  sender.clear();
+  watch.clear();
+  pairs.clear();
+  shared.clear();
+  steering.clear();
+  deliveries.clear();
+  blueflames.clear();
+}
+
+transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {}
+transport::~transport() = default;
+
+void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
+  ring(uar, qpn, false);
+}
+
+void transport::ring(std::uint32_t uar, std::uint32_t qpn, bool pushed) {
+  queue_pair* qp = parts_->pairs.find(qpn);
+  if (qp == nullptr) {
+    parts_->a.rules.complain(rule::send_doorbell_state,
+                             "send doorbell of QP 0x%06x, which is in the reset state", qpn);
+    return;
+  }
+  const auto own = static_cast<std::uint32_t>(qp->context.get<&layouts::qpc::usr_page>());
+  if (own != uar && parts_->a.rules.complain(
+                        rule::doorbell_of_own_uar,
+                        "send doorbell of QP 0x%06x in UAR page %u; its own is %u", qpn, uar, own))
+    return;
+  parts_->sends.rung(*qp, pushed);
+}
+
+void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from,
+                          std::size_t bytes) {
+  if (const auto qpn = parts_->blueflames.write(uar, offset, from, bytes)) ring(uar, *qpn, true);
+}
+
+void transport::receive(unsigned port, const packet& p) {
+  parts_->arriving.receive(port, p);
+}
+
+void transport::port_has_room(unsigned port) {
+  parts_->sender.port_has_room(port);
+}
+
+void transport::write_back(std::uint32_t qpn) {
+  if (queue_pair* qp = parts_->pairs.find(qpn)) parts_->pairs.store(*qp);
+}
+
+std::uint32_t transport::special_qp(unsigned port, unsigned qp) const {
+  return parts_->pairs.special(port, qp);
+}
+
+std::optional<request_place> transport::send_under(std::uint32_t lkey) const {
+  return parts_->pairs.send_under(lkey);
+}
+
+void transport::judge(request_judge by) {
+  parts_->sends.judge(std::move(by));
+}
+
+void transport::clear() {
+  parts_->clear();
+}
+
+}  // namespace freehca::model

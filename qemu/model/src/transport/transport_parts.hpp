@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include "basis/adapter.hpp"
+#include "queues/blueflame_registers.hpp"
+#include "queues/queue_pairs.hpp"
+#include "queues/receive_queues.hpp"
+#include "queues/shared_receive_queues.hpp"
+#include "steering/flow_steering.hpp"
+#include "steering/multicast_groups.hpp"
+#include "transport/answers.hpp"
+#include "transport/arrivals.hpp"
+#include "transport/datagrams.hpp"
+#include "transport/drop_log.hpp"
+#include "transport/error_watch.hpp"
+#include "transport/group_delivery.hpp"
+#include "transport/packet_sender.hpp"
+#include "transport/path_migration.hpp"
+#include "transport/qp_commands.hpp"
+#include "transport/requester.hpp"
+#include "transport/responder.hpp"
+#include "transport/send_engine.hpp"
+#include "transport/transport.hpp"
+#include "transport/transport_counters.hpp"
+#include "transport/work_completions.hpp"
+#include "transport/work_errors.hpp"
+
+namespace freehca::model {
+
+/// The rooms of the transport, put together. Each is handed the others that it needs; some of them
+/// stand further down here, and are not used before all are made.
+struct transport::parts {
+  explicit parts(adapter& whole);
+  void clear();
+
+  adapter& a;
+  transport_counters counters;
+  drop_log drops;
+  queue_pairs pairs;
+  shared_receive_queues shared;
+  receive_queues receives;
+  blueflame_registers blueflames;
+  multicast_groups groups;
+  flow_steering steering;
+  work_completions completions;
+  work_errors errors;
+  error_watch watch;
+  path_migration_machine migration;
+  packet_sender sender;
+  answers replies;
+  requester requests;
+  responder responses;
+  model::datagrams datagrams;
+  send_engine sends;
+  group_delivery deliveries;
+  arrivals arriving;
+  qp_commands commands;
+};
+
+}  // namespace freehca::model
