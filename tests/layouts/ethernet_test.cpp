@@ -163,6 +163,18 @@ TEST(ethernet_wqe, control_segment) {
   EXPECT_EQ(hex_bytes::hex(image<c>{}.set<&c::ins_svlan>(true)), "00000000 00008000 00000000 00000000");
 }
 
+// verbs.c mlx4_create_ah of libmlx4: a datagram to a MAC on a VLAN, priority 5.
+TEST(ethernet_wqe, datagram_on_a_vlan) {
+  using d = wqe_datagram;
+  image<d> i;
+  i.set<&d::pd>(0x42).set<&d::port>(2).set<&d::vlan_present>(true).set<&d::grh>(true);
+  i.set<&d::mgid_index>(3).set<&d::hop_limit>(64).set<&d::sl>(5 << 1).set<&d::tclass>(0x20);
+  i.set<&d::vlan>(5 << 13 | 100).set<&d::dmac>(mac);
+  EXPECT_TRUE(holds(i, {be32(0, 1u << 29 | 2 << 24 | 0x42), u8(5, 0x80), u8(9, 3), u8(0xb, 64),
+                        be32(0xc, 5u << 29 | 0x20 << 20), be16(0x28, 5 << 13 | 100),
+                        number(0x2a, mac, 6)}));
+}
+
 // device.h MLX4_PTYS_AN_DISABLE_*, mlx4_en.h MLX4_EN_WOL_*, port.c mlx4_SET_PORT_BEACON.
 TEST(ethernet_commands, autonegotiation_wake_on_lan_and_beacon) {
   image<ptys> p;

@@ -11,7 +11,8 @@ namespace freehca::layouts {
 /// Link layers, also the values of SENSE_PORT's immediate output, bits 1:0.
 enum class port_type : std::uint8_t { none = 0, ib = 1, ethernet = 2, vpi = 3 };
 
-/// Codes of eth_link_speed (Linux 6.1 mlx4/en_port.h MLX4_EN_*_SPEED). Linux looks at the bits 0x6f.
+/// Codes of eth_link_speed (Linux 6.1 mlx4/en_port.h MLX4_EN_*_SPEED). Linux looks at the bits of
+/// 0x6f.
 enum class ethernet_speed : std::uint8_t {
   xaui_10g = 0x00,
   xfi_10g = 0x01,

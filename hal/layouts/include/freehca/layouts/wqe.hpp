@@ -136,8 +136,8 @@ struct wqe_ctrl_blueflame : wqe_ctrl_rows {
 };
 
 /// Control segment on raw Ethernet, where a doorbell starts the WQE. Sources: mlx4/en_tx.c
-/// (mlx4_en_xmit), rdma-core providers/mlx4/qp.c (IBV_QPT_RAW_PACKET). dmac: the frame's destination,
-/// for loopback between queue pairs; 0: none.
+/// (mlx4_en_xmit), rdma-core providers/mlx4/qp.c (IBV_QPT_RAW_PACKET). dmac: the frame's
+/// destination, for loopback between queue pairs; 0: none.
 struct wqe_ctrl_ethernet {
   static constexpr std::size_t bytes = 0x10;
   as<bool>           owner          {0x00, 31, 31, "owner"};
@@ -184,10 +184,12 @@ struct wqe_ctrl_mlx {
 
 /// The rows of a UD address vector. With grh clear the last word of dgid must be 2 (MT25408 PRM;
 /// Linux writes 0). Sources: include/linux/mlx4/device.h (struct mlx4_av, mlx4_eth_av),
-/// hw/mlx4/ah.c; MT25408 PRM, UD address vector. On Ethernet the priority is the top three bits of
+/// hw/mlx4/ah.c; rdma-core providers/mlx4/verbs.c (mlx4_create_ah: vlan_present); MT25408 PRM, UD
+/// address vector. On Ethernet the priority is the top three bits of
 /// sl (hw/mlx4/ah.c), and a multicast rlid (0xc000) goes with a multicast GID.
 struct address_vector_rows {
   as<bool> force_loopback  {0x00, 31, 31, "force_loopback"};
+  as<bool> vlan_present    {0x00, 29, 29, "vlan_present"};  // RoCE; libmlx4 only
   bits     port            {0x00, 25, 24, "port"};
   bits     pd              {0x00, 23,  0, "pd"};
   as<bool> grh             {0x04, 23, 23, "grh"};
@@ -205,7 +207,8 @@ struct address_vector : address_vector_rows {
   static constexpr std::size_t bytes = 0x20;
 };
 
-/// Datagram segment: an address vector and whom it reaches there. vlan 0xffff: none.
+/// Datagram segment: an address vector and whom it reaches there. vlan: 0xffff for none in Linux,
+/// undefined in libmlx4 unless vlan_present.
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_datagram_seg), rdma-core
 /// providers/mlx4/mlx4dv.h.
 struct wqe_datagram : address_vector_rows {
