@@ -27,10 +27,32 @@ struct access_reg {
 };
 static_assert(claimed<access_reg>().sound);
 
-/// Port type and speed. Source: Linux 6.1 device.h struct mlx4_ptys_reg.
+/// Bits of the ptys rows eth_proto_* (Linux 6.1 mlx4/en_port.h enum mlx4_link_mode).
+enum class ethernet_link_mode : std::uint32_t {
+  sgmii_1000base_cx = 1u << 0,
+  kx_1000base = 1u << 1,
+  cx4_10gbase = 1u << 2,
+  kx4_10gbase = 1u << 3,
+  kr_10gbase = 1u << 4,
+  kr2_20gbase = 1u << 5,
+  cr4_40gbase = 1u << 6,
+  kr4_40gbase = 1u << 7,
+  kr4_56gbase = 1u << 8,
+  cr_10gbase = 1u << 12,
+  sr_10gbase = 1u << 13,
+  sr4_40gbase = 1u << 15,
+  cr4_56gbase = 1u << 17,
+  sr4_56gbase = 1u << 18,
+  tx_100base = 1u << 24,
+  t_1000base = 1u << 25,
+  t_10gbase = 1u << 26,
+};
+
+/// Port type and speed. Source: Linux 6.1 device.h struct mlx4_ptys_reg, MLX4_PTYS_AN_DISABLE_*.
 struct ptys {
   static constexpr std::size_t bytes = 0x34;
-  bits flags            {0x00, 31, 24, "flags"};
+  as<bool> an_disable_admin {0x00, 30, 30, "an_disable_admin"};  ///< autonegotiation is disabled
+  as<bool> an_disable_cap   {0x00, 29, 29, "an_disable_cap"};    ///< it can be disabled
   bits local_port       {0x00, 23, 16, "local_port"};
   bits proto_mask       {0x00,  7,  0, "proto_mask"};  ///< 1 InfiniBand, 4 Ethernet
   bits eth_proto_cap    {0x0c, 31,  0, "eth_proto_cap"};

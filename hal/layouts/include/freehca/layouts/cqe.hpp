@@ -113,6 +113,10 @@ struct cqe_status_rows {
   as<bool> llc             {0x10,  0,  0, "llc"};
 };
 
+/// A bit of ipv6_extensions: there is a fragment header. Source: DPDK mlx4_prm.h
+/// (MLX4_CQE_STATUS_IPV6F).
+inline constexpr std::uint8_t ipv6_extension_fragment = 1u << 4;
+
 /// An entry: sends, InfiniBand receives, raw Ethernet receives.
 struct cqe : cqe_rows, cqe_status_rows {
   static constexpr std::size_t bytes = 0x20;

@@ -72,6 +72,31 @@ struct flow_header_infiniband {
 };
 static_assert(claimed<flow_header_infiniband>().sound);
 
+struct flow_header_ethernet {
+  static constexpr std::size_t bytes = 0x30;
+  bits               words            {0x00, 31, 24, "words"};
+  as<flow_header_id> id               {0x00, 15,  0, "id"};
+  bits               dmac             {0x08, 47,  0, "dmac"};
+  bits               dmac_mask        {0x10, 47,  0, "dmac_mask"};
+  bits               smac             {0x18, 47,  0, "smac"};
+  bits               smac_mask        {0x20, 47,  0, "smac_mask"};
+  as<bool>           ether_type_valid {0x28, 16, 16, "ether_type_valid"};  ///< it has no mask
+  bits               ether_type       {0x28, 15,  0, "ether_type"};
+  bits               vlan_mask        {0x2c, 31, 16, "vlan_mask"};
+  bits               vlan             {0x2c, 15,  0, "vlan"};
+};
+static_assert(flow_header_ethernet{}.vlan.offset == 0x2c && claimed<flow_header_ethernet>().sound);
+
+/// In front of the inner headers; without a mask any VXLAN header.
+struct flow_header_vxlan {
+  static constexpr std::size_t bytes = 0x10;
+  bits               words    {0x00, 31, 24, "words"};
+  as<flow_header_id> id       {0x00, 15,  0, "id"};
+  bits               vni      {0x08, 31,  8, "vni"};
+  bits               vni_mask {0x0c, 31,  8, "vni_mask"};
+};
+static_assert(claimed<flow_header_vxlan>().sound);
+
 struct flow_header_ipv4 {
   static constexpr std::size_t bytes = 0x18;
   bits               words            {0x00, 31, 24, "words"};

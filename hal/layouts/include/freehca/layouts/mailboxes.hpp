@@ -56,6 +56,7 @@ constexpr mailboxes mailboxes_of(opcode o, unsigned modifier) {
     case opcode::write_mcg:
     case opcode::mgid_hash:
     case opcode::qp_flow_steering_attach:
+    case opcode::set_vlan_fltr:
       return {true, false};
     case opcode::mad_ifc:
     case opcode::access_reg:
@@ -75,7 +76,9 @@ constexpr mailboxes mailboxes_of(opcode o, unsigned modifier) {
     case opcode::config_dev:
       return {modifier == 0, modifier == 1};
     case opcode::set_port:
-      return {modifier <= static_cast<unsigned>(set_port_modifier::ethernet), false};
+      return {modifier <= static_cast<unsigned>(set_port_modifier::ethernet) ||
+                  modifier == static_cast<unsigned>(set_port_modifier::beacon),
+              false};
     case opcode::get_op_req:
       return {false, modifier == 0};
     default:

@@ -20,10 +20,32 @@ struct mcg_header {
   /// GET_OP_REQ: remove, else add.
   as<bool>         member_remove  {0x04, 24, 24, "member_remove"};
   bits             members_count  {0x04, 23,  0, "members_count"};  ///< 0: the entry is empty
-  /// MGID; for Ethernet the MAC address in bytes 10 to 15.
+  /// MGID; for Ethernet an mcg_ethernet_gid.
   raw<16>          gid            {0x10, "gid"};
 };
 static_assert(claimed<mcg_header>().sound);
+
+/// Which of a port's two tables an Ethernet address stands in (Linux 6.1 device.h mlx4_steer_type).
+enum class mcg_steering : std::uint8_t { multicast = 0, unicast = 1 };
+
+/// What stands for a GID in an Ethernet entry, and in the mailbox of MGID_HASH. Sources: Linux 6.1
+/// mcg.c mlx4_unicast_attach, mlx4_multicast_attach; en_netdev.c mlx4_en_uc_steer_add.
+struct mcg_ethernet_gid {
+  static constexpr std::size_t bytes = 0x10;
+  bits             port     {0x04, 23, 16, "port"};  ///< from 1
+  as<mcg_steering> steering {0x04,  1,  1, "steering"};
+  bits             mac      {0x08, 47,  0, "mac"};
+};
+static_assert(claimed<mcg_ethernet_gid>().sound);
+
+/// The input modifier of WRITE_MCG with write_mcg_modifier::promiscuous: the entry of a port for
+/// the Ethernet addresses that have none of their own (Linux 6.1 mcg.c mlx4_WRITE_PROMISC).
+struct mcg_promiscuous_modifier {
+  static constexpr std::size_t bytes = 4;
+  bits             port     {0x00, 23, 16, "port"};
+  as<mcg_steering> steering {0x00,  1,  1, "steering"};
+};
+static_assert(claimed<mcg_promiscuous_modifier>().sound);
 
 struct mcg_member {
   static constexpr std::size_t bytes = 4;

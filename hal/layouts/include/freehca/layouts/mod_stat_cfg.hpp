@@ -91,4 +91,13 @@ struct mod_stat_cfg_input_modifier {
 };
 static_assert(claimed<mod_stat_cfg_input_modifier>().sound);
 
+/// The immediate parameter with setup_mode 5: Wake-on-LAN (Linux 6.1 mlx4_en.h MLX4_EN_WOL_*).
+struct wake_on_lan {
+  static constexpr std::size_t bytes = 8;
+  as<bool> modify       {0x00, 63, 63, "modify"};
+  as<bool> enabled      {0x00, 62, 62, "enabled"};
+  as<bool> magic_packet {0x00, 61, 61, "magic_packet"};
+};
+static_assert(claimed<wake_on_lan>().sound);
+
 }  // namespace freehca::layouts

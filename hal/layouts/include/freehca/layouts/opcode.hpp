@@ -317,6 +317,13 @@ enum class congestion_ctrl_modifier : std::uint8_t { get_params = 0, get_statist
 /// QUERY_FUNC_CAP (Linux fw.c): the function as a whole, or the port in the input modifier.
 enum class query_func_cap_modifier : std::uint8_t { general = 0, port = 1 };
 
+/// WRITE_MCG (Linux mcg.c mlx4_WRITE_PROMISC): the entry with the index in the input modifier, or
+/// the one that an mcg_promiscuous_modifier names.
+enum class write_mcg_modifier : std::uint8_t { entry = 0, promiscuous = 1 };
+
+/// MGID_HASH (Linux mcg.c find_entry): 1 for Ethernet where vep_mc_steering is reported.
+enum class mgid_hash_modifier : std::uint8_t { infiniband = 0, ethernet = 1 };
+
 /// SET_MCAST_FLTR (Linux mlx4.h MLX4_MCAST_*).
 enum class set_mcast_fltr_modifier : std::uint8_t { config = 0, disable = 1, enable = 2 };
 

@@ -13,6 +13,9 @@
 //   UD           SEND*            datagram, data...
 //                LSO              datagram, LSO header (padded to 16 bytes), data...
 //   MLX          SEND (wqe_ctrl_mlx) the headers inline, data..., 4 bytes inline for the ICRC
+//   MLX, raw Ethernet  (wqe_ctrl_ethernet)
+//                SEND             data... or inline
+//                LSO              LSO header (padded to 16 bytes), data...
 // A receive WQE is data segments alone; a shared receive WQE begins with wqe_srq_next. A list
 // shorter than the queue's stride ends with a data segment of byte count 0 and L_Key invalid_lkey.
 //
@@ -94,9 +97,7 @@ inline constexpr std::uint32_t invalid_lkey = 0x100;  ///< Source: include/linux
 /// The rows that every send control segment has.
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_ctrl_seg, MLX4_WQE_CTRL_*), mlx4/en_tx.c;
 /// MT25408 PRM, send control segment. big_header: Linux sets it when an LSO header does not fit the
-/// first block (hw/mlx4/qp.c) or always with LSO (mlx4_en); no source names it. On raw Ethernet
-/// `solicited` means "add no ICRC" (libmlx4), and bytes 8, 9 and 12 to 15 hold the destination MAC,
-/// for loopback.
+/// first block (hw/mlx4/qp.c) or always with LSO (mlx4_en); no source names it.
 struct wqe_ctrl_rows {
   as<bool>           owner          {0x00, 31, 31, "owner"};
   as<bool>           nec            {0x00, 29, 29, "nec"};          // no error completion
@@ -134,11 +135,37 @@ struct wqe_ctrl_blueflame : wqe_ctrl_rows {
   bits qpn {0x04, 31,  8, "qpn"};
 };
 
+/// Control segment on raw Ethernet, where a doorbell starts the WQE. Sources: mlx4/en_tx.c
+/// (mlx4_en_xmit), rdma-core providers/mlx4/qp.c (IBV_QPT_RAW_PACKET). dmac: the frame's
+/// destination, for loopback between queue pairs; 0: none.
+struct wqe_ctrl_ethernet {
+  static constexpr std::size_t bytes = 0x10;
+  as<bool>           owner          {0x00, 31, 31, "owner"};
+  as<bool>           nec            {0x00, 29, 29, "nec"};
+  as<bool>           inner_ip_csum  {0x00, 28, 28, "inner_ip_csum"};
+  as<bool>           inner_l4_csum  {0x00, 27, 27, "inner_l4_csum"};
+  as<bool>           big_header     {0x00,  6,  6, "big_header"};
+  as<wqe_opcode>     opcode         {0x00,  4,  0, "opcode"};
+  bits               vlan_tag       {0x04, 31, 16, "vlan_tag"};
+  as<bool>           ins_svlan      {0x04, 15, 15, "ins_svlan"};
+  as<bool>           ins_cvlan      {0x04, 14, 14, "ins_cvlan"};
+  as<bool>           fence          {0x04,  6,  6, "fence"};
+  bits               ds             {0x04,  5,  0, "ds"};
+  bits               dmac_47_32     {0x08, 31, 16, "dmac_47_32"};
+  as<bool>           strong_order   {0x08,  7,  7, "strong_order"};
+  as<bool>           l4_csum        {0x08,  5,  5, "l4_csum"};
+  as<bool>           ip_csum        {0x08,  4,  4, "ip_csum"};
+  as<wqe_completion> cq_update      {0x08,  3,  2, "cq_update"};
+  as<bool>           no_icrc        {0x08,  1,  1, "no_icrc"};  // `solicited` elsewhere
+  as<bool>           force_loopback {0x08,  0,  0, "force_loopback"};
+  bits               dmac_31_0      {0x0c, 31,  0, "dmac_31_0"};
+};
+
 /// Control segment of an MLX QP on InfiniBand, which sends headers that software made (QP0, QP1).
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_mlx_seg), hw/mlx4/qp.c (build_mlx_header);
 /// MT25408 PRM, MLX control segment: icrc 0 replaces the packet's last word by the ICRC, 1 leaves
-/// it. On Ethernet bytes 8, 9 and 12 to 15 hold the destination MAC instead and sched_prio the
-/// priority (in its top bits).
+/// it. On Ethernet it is a wqe_ctrl_ethernet whose no_icrc is clear and whose vlan_tag has the
+/// priority in its top bits.
 struct wqe_ctrl_mlx {
   static constexpr std::size_t bytes = 0x10;
   as<bool>           owner          {0x00, 31, 31, "owner"};
@@ -157,10 +184,12 @@ struct wqe_ctrl_mlx {
 
 /// The rows of a UD address vector. With grh clear the last word of dgid must be 2 (MT25408 PRM;
 /// Linux writes 0). Sources: include/linux/mlx4/device.h (struct mlx4_av, mlx4_eth_av),
-/// hw/mlx4/ah.c; MT25408 PRM, UD address vector. On Ethernet the priority is the top three bits of
+/// hw/mlx4/ah.c; rdma-core providers/mlx4/verbs.c (mlx4_create_ah: vlan_present); MT25408 PRM, UD
+/// address vector. On Ethernet the priority is the top three bits of
 /// sl (hw/mlx4/ah.c), and a multicast rlid (0xc000) goes with a multicast GID.
 struct address_vector_rows {
   as<bool> force_loopback  {0x00, 31, 31, "force_loopback"};
+  as<bool> vlan_present    {0x00, 29, 29, "vlan_present"};  // RoCE; libmlx4 only
   bits     port            {0x00, 25, 24, "port"};
   bits     pd              {0x00, 23,  0, "pd"};
   as<bool> grh             {0x04, 23, 23, "grh"};
@@ -178,7 +207,8 @@ struct address_vector : address_vector_rows {
   static constexpr std::size_t bytes = 0x20;
 };
 
-/// Datagram segment: an address vector and whom it reaches there. vlan 0xffff: none.
+/// Datagram segment: an address vector and whom it reaches there. vlan: 0xffff for none in Linux,
+/// undefined in libmlx4 unless vlan_present.
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_wqe_datagram_seg), rdma-core
 /// providers/mlx4/mlx4dv.h.
 struct wqe_datagram : address_vector_rows {
