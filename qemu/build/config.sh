@@ -12,18 +12,21 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 # other two share a second tree: what QEMU compiles once for all targets is most of it.
 # shellcheck disable=SC2034 # the other two are for who sources this
 qemu_choose() {
-  local targets accelerators
+  local targets options
   case $1 in
-    x86_64) targets=x86_64-softmmu accelerators=(--enable-tcg --enable-kvm) QEMU_FOLDERS='' ;;
+    # With the user network, which gives the guest tests' Ethernet ports a host to talk to.
+    x86_64)
+      targets=x86_64-softmmu options=(--enable-tcg --enable-kvm --enable-slirp) QEMU_FOLDERS=''
+      ;;
     aarch64 | riscv64)
-      targets=aarch64-softmmu,riscv64-softmmu accelerators=(--enable-tcg) QEMU_FOLDERS=foreign-
+      targets=aarch64-softmmu,riscv64-softmmu options=(--enable-tcg) QEMU_FOLDERS=foreign-
       ;;
     *) return 1 ;;
   esac
   QEMU_BINARY=qemu-system-$1
-  # TCG (and KVM for those who have it), no user interface, none of the optional libraries.
+  # TCG (and KVM for those who have it), no user interface, no optional library that is not named.
   QEMU_CONFIGURE=(
-    "--target-list=$targets" --without-default-features "${accelerators[@]}" --enable-fdt=system
+    "--target-list=$targets" --without-default-features "${options[@]}" --enable-fdt=system
     --disable-docs --disable-tools --disable-guest-agent --disable-install-blobs --disable-debug-info
     --disable-werror
   )

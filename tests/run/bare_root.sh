@@ -22,9 +22,6 @@ if [[ ! -e $root/bare-root-done ]]; then
   # How this machine reaches the archive (a proxy, the age of lists), but none of its packages.
   apt-config dump | grep '^Acquire::' >"$root/etc/apt/apt.conf.d/10acquire" || true
   cp /etc/resolv.conf "$root/etc/resolv.conf"
-  # debootstrap leaves out the node that makes tap devices; a machine has it.
-  mkdir -p "$root/dev/net"
-  mknod "$root/dev/net/tun" c 10 200
   touch "$root/bare-root-done"
 fi
 if [[ -d $root/freehca/.git ]]; then
