@@ -123,6 +123,24 @@ class Control:
                 pass
             raise
 
+    def adapter_at_the_end(self, seconds=10):
+        """What the adapter tells of itself while the guest hangs: its counters that are not zero,
+        and the last of its explanations. QEMU may hang, too: nobody waits for it for ever."""
+        told = []
+
+        def read():
+            try:
+                counted = self.get("counters", "hca0")
+                told.extend(f"{name} {value}" for name, value in sorted(counted.items()) if value)
+                told.extend(self.get("explanations", "hca0")[-20:])
+            except (OSError, ValueError, AttributeError) as error:
+                told.append(f"the adapter tells nothing: {error}")
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        reader.join(seconds)
+        return list(told) or ["QEMU does not answer"]
+
     def bare(self, what, rest=""):
         """The machine without an operating system at the other end of the cable."""
         machine = self.guest.bare_machine()

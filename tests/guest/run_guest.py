@@ -41,6 +41,7 @@ class Guest:
         os.makedirs(self.folder)
         self.log = options.log if options.hosts == 1 else f"{options.log}.{index}"
         self.status = None
+        self.last_words = []  # of the adapter, where the guest took too long
         self.ended = threading.Event()
         self.process = None
         self.reader = None
@@ -181,7 +182,9 @@ class Guest:
         while self.process.poll() is None:
             now = time.monotonic()
             if deadline is not None and now > deadline:
-                self.status = TIMED_OUT if self.status is None else self.status
+                if self.status is None:
+                    self.status = TIMED_OUT
+                    self.last_words = self.control.adapter_at_the_end()
                 break
             if (
                 self.ended.is_set()
@@ -231,6 +234,8 @@ def parse():
 def explain(guest, status):
     if status == TIMED_OUT:
         print(f"guest: not done after {guest.options.timeout:g} s, ended", file=sys.stderr)
+        for line in guest.last_words:
+            print("        | " + line, file=sys.stderr)
     elif status == NO_STATUS:
         print(
             f"guest: QEMU ended (status {guest.process.returncode}) and the guest gave no status",

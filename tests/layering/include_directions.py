@@ -78,7 +78,9 @@ RULES = {
 # The rooms of the model, from the lowest to the uppermost: each may include itself and what stands
 # before it here, always by its folder's name.
 MODEL = "qemu/model/src/"
-MODEL_ROOMS = "faults basis command tables link queues fabric ports steering transport firmware device".split()
+MODEL_ROOMS = (
+    "faults basis command tables link queues fabric ports steering transport firmware device"
+).split()
 QEMU_FOLDERS = (
     "qemu/",
     "hw/",
@@ -107,7 +109,7 @@ def complaint_in_model(path, name):
     own, other = path[len(MODEL) :].split("/")[0], name.split("/")[0]
     if own not in MODEL_ROOMS:
         return f"{own} is no room of the model"
-    if "/" not in name or other not in MODEL_ROOMS:
+    if "/" not in name or other not in MODEL_ROOMS or ".." in name.split("/"):
         return "a header of the model is named with its room"
     if MODEL_ROOMS.index(other) > MODEL_ROOMS.index(own):
         return f"{other} stands above {own}"
@@ -128,8 +130,12 @@ def complaint(path, quote, name):
     is_qemu = name.startswith(QEMU_FOLDERS)
     if is_qemu and prefix != "qemu/qom":
         return "only qemu/qom may include QEMU's headers"
+    if prefix == "qemu/model" and (quote == '"' or name.split("/")[0] in MODEL_ROOMS):
+        if path.startswith(MODEL):
+            return complaint_in_model(path, name)
+        return "a header for others sees none of the model's rooms"
     if quote == '"':
-        return complaint_in_model(path, name) if path.startswith(MODEL) else None
+        return None
     if freestanding and name not in FREESTANDING:
         return "not a header of a freestanding implementation"
     if prefix == "qemu/model" and OPERATING_SYSTEM.match(name):
@@ -147,6 +153,9 @@ def check_the_checker():
         ("qemu/model/src/link/a.cpp", '"', "qemu/osdep.h"),
         ("qemu/model/src/link/a.cpp", "<", "unistd.h"),
         ("qemu/model/src/link/a.cpp", '"', "transport/transport.hpp"),
+        ("qemu/model/src/link/a.cpp", "<", "transport/transport.hpp"),
+        ("qemu/model/src/link/a.cpp", '"', "link/../transport/transport.hpp"),
+        ("qemu/model/include/freehca/model/a.hpp", '"', "link/packet.hpp"),
         ("qemu/model/src/link/a.cpp", '"', "packet.hpp"),
         ("qemu/model/src/a.cpp", '"', "link/packet.hpp"),
         ("vfio_host/src/a.cpp", "<", "freehca/model/device.hpp"),
@@ -207,6 +216,8 @@ def main():
             if path.suffix not in SUFFIXES or "/build/" in relative:
                 continue
             files += 1
+            if relative.startswith(MODEL) and relative.split("/")[3] not in MODEL_ROOMS:
+                found.append(f"{relative}: it stands in no room of the model")
             for quote, name in INCLUDE.findall(path.read_text(encoding="utf-8")):
                 why = complaint(relative, quote, name)
                 if why:

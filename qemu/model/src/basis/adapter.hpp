@@ -42,8 +42,9 @@ struct hca_profile {
   bool device_managed_steering = false;
 };
 
-/// The rooms of the adapter, as each sees the others. Owned by device; every part keeps a
-/// reference. Parts call each other only through the public functions of the classes named here.
+/// The parts of the adapter, as each sees the others. Owned by device; every part keeps a
+/// reference. A part calls those of its own room and of lower ones, and what stands above by
+/// `above_ports` and `users_of_keys` alone.
 struct adapter {
   environment& surroundings;
   const options& how;

@@ -25,7 +25,6 @@ constexpr std::uint64_t guid_distance = 0x10000;
 subnet_manager::subnet_manager(adapter& a, unsigned port, std::function<void(packet)> to_port)
     : a_(a),
       to_port_(std::move(to_port)),
-      number_(port),
       manager_lid_(a.how.sm_lid[port - 1]),
       managed_lid_(a.how.lid[port - 1]),
       own_port_(managed_port::at_power_on(

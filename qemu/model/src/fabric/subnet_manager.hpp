@@ -22,7 +22,7 @@ namespace freehca::model {
 /// of a change; it does not poll.
 class subnet_manager final : public link_peer {
  public:
-  /// `to_port` takes a packet to the port, never from inside receive().
+  /// `to_port` takes a packet for the port, which hears it later: receive() itself sends answers.
   subnet_manager(adapter& a, unsigned port, std::function<void(packet)> to_port);
 
   void receive(const packet& p) override;
@@ -64,7 +64,6 @@ class subnet_manager final : public link_peer {
 
   adapter& a_;
   std::function<void(packet)> to_port_;
-  const unsigned number_;
   const std::uint16_t manager_lid_, managed_lid_;
   node_identity node_;
   managed_port own_port_;

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "basis/limits.hpp"
 #include "fabric/mad_packet.hpp"
 #include "link/packet_crc.hpp"
 #include "link/packet_receiver.hpp"

@@ -3,6 +3,7 @@
 #include "ports/ports.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "fabric/subnet_manager.hpp"
 #include "link/wire_form.hpp"

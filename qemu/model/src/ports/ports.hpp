@@ -45,7 +45,7 @@ class ports final : public port_addresses {
   /// A packet that a queue pair sends to its own adapter, past the port: only a capture sees it.
   void capture(unsigned port, const packet& p);
   /// A packet from the link: counted, handed to the firmware's agent where that is its addressee
-  /// (MAD_DEMUX), to transport::receive otherwise. Asynchronous too.
+  /// (MAD_DEMUX), to packet_receiver::receive otherwise. Asynchronous too.
   void receive_from_link(unsigned port, packet p);
 
   /// Pulls or plugs in the cable of a port: to another adapter, or to the built-in subnet manager.

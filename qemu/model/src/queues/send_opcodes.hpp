@@ -27,7 +27,7 @@ enum class wqe_operands : std::uint8_t {
 /// What a work request is to the adapter.
 enum class send_effect : std::uint8_t {
   nothing,
-  manages_memory,  ///< stays within the adapter, as nothing does
+  manages_memory,  ///< stays within the adapter, as `nothing` does
   send,
   write,
   read,
@@ -39,7 +39,7 @@ struct packet_operations {
   layouts::bth_operation first, middle, last, only;
 };
 
-/// A send opcode, and all that follows from it.
+/// A send opcode, and what fetching and sending need to know of it.
 struct send_opcode {
   layouts::wqe_opcode opcode;
   send_effect effect;
@@ -97,7 +97,8 @@ using p = wqe_operands;
 inline constexpr capability windows = capability::memory_windows;
 inline constexpr capability management = capability::memory_management;
 
-/// Services: IBTA vol. 1, 9.2; the opcodes of memory management: 10.6 and 10.7.
+/// Services: IBTA vol. 1, 9.2; the opcodes of memory management: 10.6 and 10.7. LSO has no row:
+/// QUERY_DEV_CAP does not offer it.
 inline constexpr std::array table{
     send_opcode{w::nop, e::nothing, p::none, none, all, {}},
     send_opcode{w::send, e::send, p::none, send, all, {}},

@@ -9,7 +9,6 @@
 
 #include "basis/adapter_limits.hpp"
 #include "basis/capabilities.hpp"
-#include "basis/limits.hpp"
 #include "command/command_rules.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/event_queues.hpp"

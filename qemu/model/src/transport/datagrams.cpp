@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 #include "transport/datagrams.hpp"
-#include "link/pkeys.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string>
 
+#include "link/pkeys.hpp"
 #include "link/wire_form.hpp"
 #include "ports/ports.hpp"
 #include "queues/explanations.hpp"

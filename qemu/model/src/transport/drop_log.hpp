@@ -9,7 +9,7 @@ namespace freehca::model {
 
 struct transport_counters;
 
-/// Packets that go no further: counted, and told why.
+/// Packets that go no further on their way in: counted, and told why.
 class drop_log {
  public:
   drop_log(adapter& a, transport_counters& counters) : a_(a), counters_(counters) {}

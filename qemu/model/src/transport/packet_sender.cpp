@@ -24,7 +24,7 @@ void packet_sender::transmit(const path& way, packet p) {
   }
   a_.links->capture(way.port, p);
   a_.work.soon(way.port,
-               [this, port = way.port, looped = std::move(p)] { returned_.receive(port, looped); });
+               [this, port = way.port, looped = std::move(p)] { arrivals_.receive(port, looped); });
 }
 
 bool packet_sender::held_up(const queue_pair& qp, const path& way) {

@@ -23,12 +23,12 @@ struct transport_counters;
 class packet_sender {
  public:
   packet_sender(adapter& a, queue_pairs& pairs, send_engine& sends, answers& replies,
-                arrivals& returned, transport_counters& counters)
+                model::arrivals& arrivals, transport_counters& counters)
       : a_(a),
         pairs_(pairs),
         sends_(sends),
         replies_(replies),
-        returned_(returned),
+        arrivals_(arrivals),
         counters_(counters) {}
 
   /// Sends a packet: into the port, or straight back when the sender forces the loop.
@@ -45,7 +45,7 @@ class packet_sender {
   queue_pairs& pairs_;
   send_engine& sends_;
   answers& replies_;
-  arrivals& returned_;
+  model::arrivals& arrivals_;
   transport_counters& counters_;
   std::array<std::set<std::uint32_t>, 2> held_up_;  ///< by port: numbers in the table
   std::array<std::set<std::uint32_t>, 2> woken_;    ///< those that were, and are to go on

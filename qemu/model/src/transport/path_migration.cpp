@@ -4,12 +4,12 @@
 // The rules are those of IBTA vol. 1, 17.2.8, read through Linux hw/qib and hw/hfi1 (ruc.c:
 // *_ruc_check_hdr, *_migrate_qp; rc.c: *_restart_rc) and sw/rdmavt/qp.c (rvt_modify_qp).
 #include "transport/path_migration.hpp"
-#include "link/pkeys.hpp"
 
 #include <array>
 #include <cstring>
 
 #include "basis/capabilities.hpp"
+#include "link/pkeys.hpp"
 #include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
 

@@ -21,7 +21,7 @@ constexpr unsigned log_ack_period_max = 5;
 bth_operation request_operation(const send_request& r, std::uint32_t n) {
   const packet_operations& of = r.row->packets;
   const std::uint32_t last = r.psns - 1;
-  if (r.expects_response() || last == 0) return of.only;
+  if (last == 0) return of.only;
   if (n == 0) return of.first;
   return n == last ? of.last : of.middle;
 }

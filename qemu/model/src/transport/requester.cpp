@@ -3,12 +3,12 @@
 //
 // The requester: acknowledgements, responses, retries.
 #include "transport/requester.hpp"
-#include "ports/ports.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "basis/host_order.hpp"
+#include "ports/ports.hpp"
 #include "queues/explanations.hpp"
 #include "queues/queue_pairs.hpp"
 #include "transport/path_migration.hpp"

@@ -6,7 +6,6 @@
 
 #include "basis/capabilities.hpp"
 #include "basis/limits.hpp"
-#include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
 #include "queues/wqe_reader.hpp"
 #include "transport/datagrams.hpp"

@@ -22,14 +22,14 @@ transport::parts::parts(adapter& whole)
       errors(whole, pairs, receives, completions, watch, sends),
       watch(whole, pairs, receives, errors),
       migration(whole, pairs),
-      sender(whole, pairs, sends, replies, arriving, counters),
+      sender(whole, pairs, sends, replies, arrivals, counters),
       replies(whole, pairs, errors, sender),
       requests(whole, pairs, sends, migration, counters, sender),
       responses(whole, pairs, shared, receives, completions, errors, replies, counters, drops),
       datagrams(whole, receives, completions, errors, counters, sender, drops),
       sends(whole, pairs, completions, errors, watch, requests, datagrams, sender),
-      deliveries(whole, pairs, groups, steering, drops, arriving),
-      arriving(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
+      deliveries(whole, pairs, groups, steering, drops, arrivals),
+      arrivals(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
                counters, drops),
       commands(whole, pairs, shared, errors, watch, sends, migration, blueflames) {
   a.kept.add_objects(pairs.bytes_of_one(), [this] { return pairs.count(); });
@@ -79,7 +79,7 @@ void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::by
 }
 
 void transport::receive(unsigned port, const packet& p) {
-  parts_->arriving.receive(port, p);
+  parts_->arrivals.receive(port, p);
 }
 
 void transport::port_has_room(unsigned port) {

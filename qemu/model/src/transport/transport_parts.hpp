@@ -28,7 +28,7 @@
 
 namespace freehca::model {
 
-/// The rooms of the transport, put together. Each is handed the others that it needs; some of them
+/// The parts of the transport, put together. Each is handed the others that it needs; some of them
 /// stand further down here, and are not used before all are made.
 struct transport::parts {
   explicit parts(adapter& whole);
@@ -54,7 +54,7 @@ struct transport::parts {
   model::datagrams datagrams;
   send_engine sends;
   group_delivery deliveries;
-  arrivals arriving;
+  model::arrivals arrivals;
   qp_commands commands;
 };
 
