@@ -90,7 +90,7 @@ def recorded(program):
             check=False,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=300,
+            timeout=1100,
         )
         with open(out, encoding="utf-8") as file:
             suites = json.load(file)["testsuites"]
