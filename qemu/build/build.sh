@@ -6,9 +6,8 @@
 # makes BINARY too: glue and model (ARCHIVE) with sanitizers (x86_64 alone).
 #
 # In the cache: qemu/tree-KEY is one source tree, configured and compiled, that is reused: a change
-# of the model costs a relink. qemu/bin-KEY holds one finished binary for one content of model and
-# glue; it appears whole. What emulates other processors lies in foreign-tree-KEY and
-# foreign-bin-KEY, with a lock of its own: nobody who wants x86_64 waits for it.
+# of the model costs a relink. qemu/bin-KEY holds the finished binaries for one content of model and
+# glue; each appears whole.
 set -euo pipefail
 here=$FREEHCA_ROOT/qemu/build
 # shellcheck source=dev.d/console.sh
@@ -17,21 +16,20 @@ here=$FREEHCA_ROOT/qemu/build
 . "$FREEHCA_ROOT/dev.d/cache.sh"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
-case ${1:-} in
-  '' | --sanitized) export QEMU_ARCHITECTURE=x86_64 ;;
-  *)
-    export QEMU_ARCHITECTURE=$1
-    shift
-    ;;
-esac
 # shellcheck source=qemu/build/config.sh
 . "$here/config.sh"
-name=QEMU
-[[ $QEMU_ARCHITECTURE == x86_64 ]] || name="QEMU $QEMU_ARCHITECTURE"
+architecture=x86_64 name=QEMU
+case ${1:-} in
+  '' | --sanitized | x86_64) ;;
+  aarch64 | riscv64) architecture=$1 name="QEMU $1" ;;
+  *) die "no QEMU for '$1'; there are: x86_64 aarch64 riscv64" ;;
+esac
+[[ ${1:-} != "$architecture" ]] || shift
+program=qemu-system-$architecture
 
 sanitized=()
 if [[ ${1:-} == --sanitized ]]; then
-  [[ $# -eq 3 && $QEMU_ARCHITECTURE == x86_64 ]] || die "qemu: --sanitized ARCHIVE BINARY"
+  [[ $# -eq 3 && $architecture == x86_64 ]] || die "qemu: --sanitized ARCHIVE BINARY"
   sanitized=("$2" "$3")
 elif [[ $# -gt 0 ]]; then
   die "qemu: [x86_64|aarch64|riscv64], and not: $*"
@@ -39,7 +37,7 @@ fi
 need build qemu
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/qemu"
-cache_lock "${QEMU_FOLDERS}qemu"
+cache_lock qemu
 
 # 1. The model's archive, where the checkout has a device.
 archive=()
@@ -51,7 +49,7 @@ fi
 
 # 2. A tree: one that is there, else Debian's source, else the source that the user names.
 user_source=${FREEHCA_QEMU_SOURCE:-}
-tree_of() { printf '%s/qemu/%stree-%s' "$FREEHCA_CACHE" "$QEMU_FOLDERS" "$(qemu_tree_key "$1")"; }
+tree_of() { printf '%s/qemu/tree-%s' "$FREEHCA_CACHE" "$(qemu_tree_key "$1")"; }
 tree=$(tree_of "debian $release")
 if [[ ! -e $tree/source ]]; then
   mkdir -p "$tree"
@@ -73,19 +71,19 @@ fi
 "$here/graft.py" "$tree/source" "$FREEHCA_ROOT" "${archive[@]}"
 device=$(files_key "$tree/source/hw/freehca")
 key=$(printf '%s\n' "$tree" "$device" | key_of)
-binary=$FREEHCA_CACHE/qemu/${QEMU_FOLDERS}bin-$key/$QEMU_BINARY
+binary=$FREEHCA_CACHE/qemu/bin-$key/$program
 if [[ ! -x $binary ]]; then
-  step "$name: build ($(cat "$tree/source/freehca-source"))" "$here/tree.sh" "$tree" "$QEMU_BINARY" ||
+  step "$name: build ($(cat "$tree/source/freehca-source"))" "$here/tree.sh" "$tree" "$program" ||
     die "QEMU does not build"
-  scratch=$FREEHCA_CACHE/qemu/scratch-$QEMU_ARCHITECTURE-$key
+  scratch=$FREEHCA_CACHE/qemu/scratch-$key
   rm -rf "$scratch"
   mkdir -p "$scratch" "${binary%/*}"
-  cp "$tree/build/$QEMU_BINARY" "$scratch/"
-  mv "$scratch/$QEMU_BINARY" "$binary"
+  cp "$tree/build/$program" "$scratch/"
+  mv "$scratch/$program" "$binary"
   rmdir "$scratch"
   touch "$tree"
-  prune_old 8 "$FREEHCA_CACHE/qemu/${QEMU_FOLDERS}"bin-*
-  prune_old 2 "$FREEHCA_CACHE/qemu/${QEMU_FOLDERS}"tree-*
+  prune_old 8 "$FREEHCA_CACHE/qemu/"bin-*
+  prune_old 2 "$FREEHCA_CACHE/qemu/"tree-*
 fi
 touch "${binary%/*}"
 if [[ ${#sanitized[@]} -gt 0 ]]; then

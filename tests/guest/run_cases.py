@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""run_cases.py [TIER] [PATTERN...]: runs the guest cases of a tier (guest, long), one after the
-other, and those that mostly wait beside them.
+"""run_cases.py [TIER] [PATTERN...]: runs the guest cases of a tier (guest, long), two at a time.
+Those that mostly wait are never two at once as long as there are others to run beside them.
 
 A case is a script in cases/ that runs in the guest; comment lines at its head say how:
     # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines
@@ -21,6 +21,7 @@ In options and in this command FILE stands for the path of a file that both shar
 Exit status 0: passed; 77: skipped, the reason being its last line of output; else failed.
 Results go to FREEHCA_RESULTS/own.tsv; output and kernel log of each case to build/logs.
 """
+import collections
 import concurrent.futures
 import copy
 import fnmatch
@@ -197,22 +198,32 @@ def main():
     qemu = qemu.stdout.strip().split("\n")[-1]
     written = threading.Lock()
 
-    def run_all(some):
-        for case in some:
-            name = f"guest case {cases.index(case) + 1}/{len(cases)}: {case.name}"
-            say(f"{name} ...")
-            try:
-                outcome, seconds, note = case.run(qemu)
-            except Exception as error:  # the cases behind it are told of all the same
-                outcome, seconds, note = "failed", 0, repr(error)
-            say(f"{name}: {outcome.upper()} in {seconds:.0f} s {note}")
-            with written, open(os.path.join(RESULTS, "own.tsv"), "a", encoding="utf-8") as file:
-                file.write(f"{outcome}\t{seconds:.0f}\tguest: {case.name}\t{note}\n")
+    def run_one(case):
+        name = f"guest case {cases.index(case) + 1}/{len(cases)}: {case.name}"
+        say(f"{name} ...")
+        try:
+            outcome, seconds, note = case.run(qemu)
+        except Exception as error:  # the cases behind it are told of all the same
+            outcome, seconds, note = "failed", 0, repr(error)
+        say(f"{name}: {outcome.upper()} in {seconds:.0f} s {note}")
+        with written, open(os.path.join(RESULTS, "own.tsv"), "a", encoding="utf-8") as file:
+            file.write(f"{outcome}\t{seconds:.0f}\tguest: {case.name}\t{note}\n")
 
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        beside = pool.submit(run_all, [case for case in cases if case.waits])
-        run_all([case for case in cases if not case.waits])
-        beside.result()
+    waiting = collections.deque(case for case in cases if case.waits)
+    busy = collections.deque(case for case in cases if not case.waits)
+
+    def run_all(mine, then):
+        for queue in (mine, then):
+            while True:
+                try:
+                    case = queue.popleft()
+                except IndexError:
+                    break
+                run_one(case)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for lane in [pool.submit(run_all, waiting, busy), pool.submit(run_all, busy, waiting)]:
+            lane.result()
     return 0
 
 

@@ -16,7 +16,8 @@ import toolchain
 
 MEMORY = {"memcpy", "memmove", "memset", "memcmp"}
 FORBIDDEN_SECTIONS = re.compile(r"\s(\.init_array|\.ctors|\.tdata|\.tbss|\.preinit_array)\S*\s")
-OPTIMISATION = {"release": ["-O2", "-DNDEBUG"], "debug": ["-O0"]}
+# As CMakePresets.json has it for "release", so that ccache serves both.
+OPTIMISATION = {"release": ["-O2", "-g1", "-DNDEBUG"], "debug": ["-O0"]}
 LAYOUT = re.compile(r"^struct (\w+)(?: : [^{]*)?\{\s*\n\s*static constexpr std::size_t bytes", re.M)
 FAMILY = re.compile(
     r"^struct (\w+) \{\s*\n(?:\s*static_assert.*\n)*\s*static constexpr auto code", re.M
@@ -116,13 +117,11 @@ def main():
         for s in sorted(pathlib.Path(root, library, "src").rglob("*.cpp"))
     ]
     objects, commands = [], []
-    flags = toolchain.freestanding(compiler) + OPTIMISATION[build] + toolchain.includes(root)
+    flags = toolchain.freestanding(compiler, *OPTIMISATION[build]) + toolchain.includes(root)
     for source in [*sources, *companions, instance_file]:
         # Counted: a kind and its interface have files of one name.
         objects.append(f"{folder}/{len(objects)}.{source.stem}.o")
-        commands.append(
-            [*toolchain.cached(root), compiler, *flags, "-c", "-o", objects[-1], str(source)]
-        )
+        commands.append(toolchain.object_command(root, compiler, flags, source, objects[-1]))
     toolchain.run_all(commands)
 
     prefix = compiler[: -len("g++")] if compiler.endswith("-g++") else ""

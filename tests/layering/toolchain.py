@@ -23,14 +23,16 @@ def need(compiler):
         sys.exit(SKIPPED)
 
 
-def freestanding(compiler):
-    flags = "-std=c++20 -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics".split()
+def freestanding(compiler, *optimisation):
+    """The flags of the core's libraries, in the order in which CMake gives them: then what a
+    preset has compiled comes out of ccache here, and the other way round."""
+    flags = "-ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics".split()
     if "clang" in compiler:
         flags.append("-D__cpp_impl_coroutine=201902L")
     if compiler.startswith("aarch64"):
         # An exchange is instructions, not a call of libgcc's.
         flags.append("-mno-outline-atomics")
-    return flags + WARNINGS
+    return [*optimisation, *WARNINGS, *flags, "-std=c++20"]
 
 
 def includes(root, *more):
@@ -47,6 +49,13 @@ def cached(root):
     if shutil.which("ccache") is None:
         return []
     return ["env", f"CCACHE_BASEDIR={root}", "CCACHE_NOHASHDIR=1", "ccache"]
+
+
+def object_command(root, compiler, flags, source, target):
+    """Compiles a source with a list of what it includes, without which ccache would take it for
+    another than CMake's."""
+    listed = ["-MD", "-MT", target, "-MF", f"{target}.d"]
+    return [*cached(root), compiler, *flags, *listed, "-o", target, "-c", str(source)]
 
 
 def run_all(commands):

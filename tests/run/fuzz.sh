@@ -8,13 +8,7 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
-# Process groups of their own, which end when this does.
-set -m
-end_jobs() {
-  local job
-  for job in $(jobs -p); do kill -TERM -- "-$job"; done
-  exit 130
-}
-trap end_jobs INT TERM HUP
-for target in driver model; do check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target 60 & done
-wait
+# shellcheck source=tests/run/side_by_side.sh
+. "$FREEHCA_ROOT/tests/run/side_by_side.sh"
+for target in driver model; do side_by_side check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target 60; done
+all_done

@@ -1,21 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# preset.sh PRESET [LABEL]: configures, builds and tests one CMake preset. A build that fails is one
-# failed test.
+# preset.sh PRESET [LABEL [TARGET...]]: configures, builds and tests one CMake preset: what has the
+# label, and these targets in place of the preset's. A build that fails is one failed test.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
 preset=$1 label=${2:-}
+targets=("${@:3}")
+[[ ${#targets[@]} -eq 0 ]] || targets=(--target "${targets[@]}")
 # Two labels of one preset are two runs of ctest.
 run=$preset${label:+-$label}
 cd "$FREEHCA_ROOT"
 
 began=$(date +%s)
 if ! step "$preset: configure" cmake --preset "$preset" ||
-  ! step "$preset: build" nice cmake --build --preset "$preset"; then
+  ! step "$preset: build" nice cmake --build --preset "$preset" "${targets[@]}"; then
   record failed "$(($(date +%s) - began))" "$preset: build"
   exit 0
 fi

@@ -38,11 +38,12 @@ stage() {
 
 for tier in "${tiers[@]}"; do
   case $tier in
-    # All that ctest knows, by two builds: as shipped by g++, and with sanitizers by clang; and
-    # what has several threads, with the thread sanitizer.
+    # All that ctest knows: with sanitizers by clang, but for what the build as shipped by g++ alone
+    # can tell; and what has several threads, with the thread sanitizer.
     host)
       stage "install" "$here/install.sh" script build clang cross capture
-      for preset in host host-asan; do stage "$preset" "$here/preset.sh" "$preset"; done
+      stage host "$here/preset.sh" host release all release_tests
+      stage host-asan "$here/preset.sh" host-asan
       stage host-tsan "$here/preset.sh" host-tsan threads
       ;;
     unit | model | layering)
@@ -71,6 +72,12 @@ for tier in "${tiers[@]}"; do
       stage "bare" "$here/bare.sh"
       ;;
     guest | long)
+      if [[ $tier == long ]]; then
+        stage "install" "$here/install.sh" script build clang cross capture
+        stage host "$here/preset.sh" host
+        # Another build of what the tier bare boots, for caches that a device does not see.
+        stage bare "$here/bare.sh" aarch64-incoherent
+      fi
       stage "guest preparation" "$here/prepare_guest.sh"
       stage "$tier" "$FREEHCA_ROOT/tests/guest/run_cases.py" "$tier"
       [[ $tier == guest ]] || check "model page: whole" "$FREEHCA_ROOT/tests/model/model_page.py" \
