@@ -7,10 +7,10 @@
 # about Python).
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
-# One tree for the processors of all guests: most of QEMU is compiled once for all of them, and ninja
-# compiles no more than the binary that is asked for needs. TCG (and KVM for those who have it), no
-# user interface, no optional library that is not named. The user network gives the guest tests'
-# Ethernet ports a host to talk to.
+# One tree for the processors of all guests: most of QEMU is compiled once for all of them, and
+# ninja compiles no more than the binary that is asked for needs. TCG (and KVM for those who have
+# it), no user interface, no optional library that is not named. The user network gives the guest
+# tests' Ethernet ports a host to talk to.
 # shellcheck disable=SC2054 # the commas are configure's
 QEMU_CONFIGURE=(
   --target-list=x86_64-softmmu,aarch64-softmmu,riscv64-softmmu --without-default-features

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Adapters that hcactl does not drive: firmware that is too old, or newer than it, and cards of the
-# generation before and of the next. Each has its message and exit code. Linux's own driver refuses the newer
-# firmware too.
+# generation before and of the next. Each has its message and exit code. Linux's own driver refuses
+# the newer firmware too.
 # program: hcactl
 # mostly: waits
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
