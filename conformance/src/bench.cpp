@@ -173,11 +173,12 @@ status bench::close(object o) {
 
 status bench::open() {
   for (const object o : every_object) FREEHCA_TRY(open(o));
-  return {};
+  return map(context_group::mcg, group(), 1, &group_mapped_);
 }
 
 status bench::close() {
   if (!ended_.ok() || !adapter().up()) return {};
+  FREEHCA_TRY(unmap(context_group::mcg, group(), 1, &group_mapped_));
   for (const object o : every_object) FREEHCA_TRY(close(o));
   return {};
 }
@@ -203,6 +204,15 @@ std::uint32_t bench::number(object o, named which) const {
       break;
   }
   return s.own;
+}
+
+std::uint32_t bench::group() const {
+  return static_cast<std::uint32_t>(can().raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>());
+}
+
+std::uint32_t bench::group_past_the_table() const {
+  constexpr auto groups = static_cast<unsigned>(context_group::mcg);
+  return (1u << adapter().contexts().layout().log_objects[groups]) | group();
 }
 
 }  // namespace freehca::conformance

@@ -111,12 +111,20 @@ class bench {
     __builtin_memcpy(input_ + at, m.data(), T::bytes);
   }
   template <class T>
+  layouts::image<T> next_input() const {
+    static_assert(T::bytes <= sizeof input_);
+    return layouts::image<T>::from_bytes(input_);
+  }
+  template <class T>
   layouts::image<T> output() const {
     static_assert(T::bytes <= sizeof output_);
     return layouts::image<T>::from_bytes(output_);
   }
 
   std::uint32_t number(object o, named which = named::own) const;
+  /// An index past the table of multicast groups. Its low bits are a group that is not reserved,
+  /// has context memory, and is nobody's.
+  std::uint32_t group_past_the_table() const;
   /// The next input mailbox is what makes the object.
   void describe(object o);
   /// Gives the object to hardware, or takes it back from wherever it is; not when hardware never
@@ -134,6 +142,9 @@ class bench {
   /// The same, when a queue that drains has drained.
   finding settled_state();
   status reset_queue_pair();
+  /// The device is told of receives, which nobody but a queue pair in ERROR looks into: they are
+  /// empty.
+  void tell_of_receives(unsigned count);
 
  private:
   struct scratch {
@@ -152,11 +163,13 @@ class bench {
   status open(object o);
   status close(object o);
   status write_translation(const scratch& s);
+  std::uint32_t group() const;
   std::uint64_t translation(object o) const;
 
   const surroundings& where_;
   command_client user_;
   scratch scratch_[object_kinds];
+  bool group_mapped_ = false;
   status ended_;
   left_memory left_;
   std::uint64_t output_immediate_ = 0;

@@ -3,8 +3,10 @@
 //
 // The contexts of the bench's objects, as the driver fills its own (Linux 6.1 mlx4/mr.c, eq.c,
 // cq.c, srq.c, hw/mlx4/qp.c).
+#include <freehca/hal/barrier.hpp>
 #include <freehca/hal/cache.hpp>
 #include <freehca/layouts/cqc.hpp>
+#include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/eqc.hpp>
 #include <freehca/layouts/mpt.hpp>
 #include <freehca/layouts/srqc.hpp>
@@ -244,6 +246,15 @@ status bench::reset_queue_pair() {
   return issue({.what = opcode::to_rst_qp,
                 .modifier = number(object::queue_pair),
                 .opcode_modifier = static_cast<unsigned>(to_rst_qp_modifier::no_output)});
+}
+
+void bench::tell_of_receives(unsigned count) {
+  image<rq_doorbell_record> told;
+  told.set<&rq_doorbell_record::wqe_counter>(count);
+  const dma_region& record = of(object::queue_pair).record;
+  barrier::dma_store_to_dma_store();
+  dma::store_bytes(record.host, told.data(), rq_doorbell_record::bytes);
+  cache::clean(record.host, rq_doorbell_record::bytes);
 }
 
 }  // namespace freehca::conformance

@@ -12,7 +12,8 @@ namespace freehca::conformance {
 
 extern const row_group limits, queries, ports, management;
 extern const row_group regions, event_queues, completion_queues, shared_receive_queues;
-extern const row_group transitions, transition_mailboxes, queue_pair_states;
+extern const row_group transitions, transition_mailboxes, transition_ports, queue_pair_states;
+extern const row_group in_use;
 extern const row_group requests, request_errors, datagrams, events;
 
 /// A table of rows of one shape as a group; `Run` is given the bench and a row of it.

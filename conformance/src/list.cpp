@@ -18,6 +18,8 @@ row_groups all_rows() {
                                                 &queue_pair_states,
                                                 &transitions,
                                                 &transition_mailboxes,
+                                                &transition_ports,
+                                                &in_use,
                                                 &requests,
                                                 &request_errors,
                                                 &datagrams,

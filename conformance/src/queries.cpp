@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Commands about the whole adapter, and one that no adapter has.
+// Commands about the whole adapter, one that no adapter has, and what reads past its tables.
 #include <freehca/layouts/diag_rprt.hpp>
 #include <freehca/layouts/init_hca.hpp>
+#include <freehca/layouts/mad_ifc.hpp>
 #include <freehca/layouts/query_adapter.hpp>
 #include <freehca/layouts/query_dev_cap.hpp>
 #include <freehca/layouts/query_fw.hpp>
@@ -20,6 +21,8 @@ struct query_row {
   row about;
   call command;
   bool (*check)(const bench& with) = nullptr;
+  /// Null, or gives the command what it has besides.
+  void (*prepare)(bench& with, call& command) = nullptr;
 };
 
 constexpr answer yes = answer::holds(true);
@@ -34,6 +37,18 @@ std::uint64_t given_at_start(const bench& b) {
 }
 unsigned log_objects(const bench& b, context_group g) {
   return b.adapter().contexts().layout().log_objects[static_cast<unsigned>(g)];
+}
+
+/// A card that took the command for the one that configures the agent would leave it as it is after
+/// INIT_HCA. One that has no MAD_DEMUX does not know the operation either.
+void all_for_the_agent(bench& b, call&) {
+  using l = mad_demux;
+  constexpr std::uint32_t all = 0xffff'ffff;
+  image<l> m;
+  m.set<&l::get_attr_mask>(all).set<&l::set_attr_mask>(all).set<&l::getresp_attr_mask>(all);
+  m.set<&l::send_attr_mask>(all).set<&l::trap_attr_mask>(all).set<&l::report_attr_mask>(all);
+  m.set<&l::report_resp_attr_mask>(all).set<&l::trap_repress_attr_mask>(all);
+  b.put(m);
 }
 
 constexpr query_row rows[] = {
@@ -97,10 +112,24 @@ constexpr query_row rows[] = {
     {{"unknown-opcode", "a command that no adapter has, 0x7ef", command_status::bad_operation,
       source::known_operation},
      {.what = static_cast<opcode>(0x7ef)}},
+    {.about = {"mad_demux-unknown-operation", "MAD_DEMUX with opcode modifier 15",
+               command_status::bad_operation, source::known_operation},
+     .command = {.what = opcode::mad_demux,
+                 .modifier = mad_demux_subnet_management,
+                 .opcode_modifier = 15,
+                 .input = true,
+                 .output = true},
+     .prepare = all_for_the_agent},
+    {.about = {"read_mcg-index-past-the-table", "READ_MCG of an index past the table",
+               command_status::bad_index, source::number_in_table},
+     .command = query(opcode::read_mcg),
+     .prepare = [](bench& b, call& c) { c.modifier = b.group_past_the_table(); }},
 };
 
 finding ask(bench& with, const query_row& r) {
-  const status s = with.issue(r.command);
+  call command = r.command;
+  if (r.prepare != nullptr) r.prepare(with, command);
+  const status s = with.issue(command);
   if (r.check == nullptr || !s.ok()) return s;
   return answer::holds(r.check(with));
 }

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 //
 // What mailboxes of transitions may have wrong, and what of them is not looked at.
+#include <freehca/layouts/init_hca.hpp>
+
 #include "qp_row.hpp"
 
 namespace freehca::conformance {
@@ -18,6 +20,30 @@ constexpr char size[] =
     "rule qp-queue-size: IBTA Create QP: the requests asked for exceed the capacity";
 constexpr char mtu[] = "rule qp-mtu: IBTA Modify QP: invalid path MTU; Linux sw/rdmavt/qp.c";
 constexpr char migration[] = "rule qp-migration: IBTA 17.2.8; Linux sw/rdmavt/qp.c rvt_modify_qp";
+
+constexpr char resources[] =
+    "rule qp-responder-resources: IBTA Modify QP: responder resources exceed the HCA's";
+
+template <path_migration To>
+bool ask_for(bench& b) {
+  b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
+  return change_context<&qpc::pm_state>(b, To);
+}
+constexpr qp_row migrates(const char* name, const char* what, qp_state from, opcode command,
+                          bool (*spoil)(bench& with)) {
+  return {.about = {name, what, expectation::refused(), migration},
+          .from = from,
+          .command = command,
+          .spoil = spoil};
+}
+
+/// Twice as many: those of the next number, which nobody has in hardware's hands, and nobody asks
+/// the queue pair for any.
+bool too_many_resources(bench& b) {
+  if (!b.issue({.what = opcode::query_hca, .output = true}).ok()) return false;
+  const auto most = static_cast<unsigned>(b.output<init_hca>().get<&init_hca::log_rd_per_qp>());
+  return most < qpc{}.rra_max.mask() && change_context<&qpc::rra_max>(b, most + 1);
+}
 
 constexpr qp_row rows[] = {
     {.about = {"rst2init_qp-number-past-the-table",
@@ -202,81 +228,43 @@ constexpr qp_row rows[] = {
      .from = qp_state::init,
      .command = opcode::init2rtr_qp,
      .spoil = [](bench& b) { return change_context<&primary_path::static_rate>(b, 7u); }},
-    {.about = {"rtr2rts_qp-migration-armed", "RTR2RTS_QP asks for the migration state armed",
-               expectation::refused(), migration},
-     .from = qp_state::rtr,
-     .command = opcode::rtr2rts_qp,
-     .spoil =
-         [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, path_migration::armed);
-         }},
-    {.about = {"rtr2rts_qp-migration-no-such",
-               "RTR2RTS_QP asks for a migration state that there is not", expectation::refused(),
-               migration},
-     .from = qp_state::rtr,
-     .command = opcode::rtr2rts_qp,
-     .spoil =
-         [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, static_cast<path_migration>(2));
-         }},
-    {.about = {"rts2rts_qp-migration-armed", "RTS2RTS_QP asks for the migration state armed",
-               expectation::refused(), migration},
-     .from = qp_state::rts,
-     .command = opcode::rts2rts_qp,
-     .spoil =
-         [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, path_migration::armed);
-         }},
-    {.about = {"rts2rts_qp-migration-no-such",
-               "RTS2RTS_QP asks for a migration state that there is not", expectation::refused(),
-               migration},
-     .from = qp_state::rts,
-     .command = opcode::rts2rts_qp,
-     .spoil =
-         [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, static_cast<path_migration>(2));
-         }},
-    {.about = {"sqd2rts_qp-migration-armed", "SQD2RTS_QP asks for the migration state armed",
-               expectation::refused(), migration},
-     .from = qp_state::sq_drained,
-     .command = opcode::sqd2rts_qp,
-     .spoil =
-         [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, path_migration::armed);
-         }},
-    {.about = {"sqd2rts_qp-migration-no-such",
-               "SQD2RTS_QP asks for a migration state that there is not", expectation::refused(),
-               migration},
-     .from = qp_state::sq_drained,
-     .command = opcode::sqd2rts_qp,
-     .spoil =
-         [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, static_cast<path_migration>(2));
-         }},
-    {.about = {"sqd2sqd_qp-migration-armed", "SQD2SQD_QP asks for the migration state armed",
-               expectation::refused(), migration},
+    migrates("rtr2rts_qp-migration-armed", "RTR2RTS_QP asks for the migration state armed",
+             qp_state::rtr, opcode::rtr2rts_qp, ask_for<path_migration::armed>),
+    migrates("rtr2rts_qp-migration-no-such",
+             "RTR2RTS_QP asks for a migration state that there is not", qp_state::rtr,
+             opcode::rtr2rts_qp, ask_for<static_cast<path_migration>(2)>),
+    migrates("rts2rts_qp-migration-armed", "RTS2RTS_QP asks for the migration state armed",
+             qp_state::rts, opcode::rts2rts_qp, ask_for<path_migration::armed>),
+    migrates("rts2rts_qp-migration-no-such",
+             "RTS2RTS_QP asks for a migration state that there is not", qp_state::rts,
+             opcode::rts2rts_qp, ask_for<static_cast<path_migration>(2)>),
+    migrates("sqd2rts_qp-migration-armed", "SQD2RTS_QP asks for the migration state armed",
+             qp_state::sq_drained, opcode::sqd2rts_qp, ask_for<path_migration::armed>),
+    migrates("sqd2rts_qp-migration-no-such",
+             "SQD2RTS_QP asks for a migration state that there is not", qp_state::sq_drained,
+             opcode::sqd2rts_qp, ask_for<static_cast<path_migration>(2)>),
+    migrates("sqd2sqd_qp-migration-armed", "SQD2SQD_QP asks for the migration state armed",
+             qp_state::sq_drained, opcode::sqd2sqd_qp, ask_for<path_migration::armed>),
+    migrates("sqd2sqd_qp-migration-no-such",
+             "SQD2SQD_QP asks for a migration state that there is not", qp_state::sq_drained,
+             opcode::sqd2sqd_qp, ask_for<static_cast<path_migration>(2)>),
+    migrates("sqd2sqd_qp-migration-rearm", "SQD2SQD_QP asks for the migration state rearm",
+             qp_state::sq_drained, opcode::sqd2sqd_qp, ask_for<path_migration::rearm>),
+    {.about = {"init2rtr_qp-responder-resources",
+               "INIT2RTR_QP asks for more responder resources than INIT_HCA gave each queue pair",
+               expectation::refused(), resources},
+     .from = qp_state::init,
+     .command = opcode::init2rtr_qp,
+     .spoil = too_many_resources},
+    {.about = {"sqd2sqd_qp-responder-resources",
+               "SQD2SQD_QP asks for more responder resources than INIT_HCA gave each queue pair",
+               expectation::refused(), resources},
      .from = qp_state::sq_drained,
      .command = opcode::sqd2sqd_qp,
      .spoil =
          [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, path_migration::armed);
-         }},
-    {.about = {"sqd2sqd_qp-migration-no-such",
-               "SQD2SQD_QP asks for a migration state that there is not", expectation::refused(),
-               migration},
-     .from = qp_state::sq_drained,
-     .command = opcode::sqd2sqd_qp,
-     .spoil =
-         [](bench& b) {
-           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::pm_state);
-           return change_context<&qpc::pm_state>(b, static_cast<path_migration>(2));
+           b.change<qp_mailbox, &qp_mailbox::opt_param_mask>(qp_optpar::rra_max);
+           return too_many_resources(b);
          }},
 };
 
