@@ -58,6 +58,22 @@ TEST_F(changed_answers, that_take_what_should_be_refused_are_told) {
   take_down();
 }
 
+TEST(lax_adapter, that_takes_back_what_is_in_use_is_told_and_gives_all_back) {
+  in_process::machine_options how;
+  how.model.rules_off = *model::rule_set::named("srq-unused,cq-room");
+  conformance_rig rig(how);
+  const told all = rig.run();
+  const std::vector<std::string> wanted = {
+      "in-use/hw2sw_srq-while-a-queue-pair-uses-it: DIFFERS (expected: refused, by whatever "
+      "status; got: taken)",
+      "in-use/modify_cq-size-below-what-it-holds: DIFFERS (expected: refused: bad size (0x40); "
+      "got: taken)"};
+  EXPECT_EQ(all.differing, wanted);
+  EXPECT_EQ(all.sum.rows(), count_rows()) << "the run goes on";
+  EXPECT_TRUE(rig.tear_down().ok());
+  EXPECT_TRUE(rig.driver.adapter().hardware().holdings().none());
+}
+
 TEST_F(changed_answers, of_a_request_and_an_event_are_told) {
   model::device& adapter = rig.host.machine.adapter();
   adapter.judge_requests([](layouts::wqe_opcode o) { return o != layouts::wqe_opcode::nop; });
