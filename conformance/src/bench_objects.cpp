@@ -3,7 +3,6 @@
 //
 // The contexts of the bench's objects, as the driver fills its own (Linux 6.1 mlx4/mr.c, eq.c,
 // cq.c, srq.c, hw/mlx4/qp.c).
-#include <freehca/hal/barrier.hpp>
 #include <freehca/hal/cache.hpp>
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/doorbell.hpp>
@@ -252,7 +251,6 @@ void bench::tell_of_receives(unsigned count) {
   image<rq_doorbell_record> told;
   told.set<&rq_doorbell_record::wqe_counter>(count);
   const dma_region& record = of(object::queue_pair).record;
-  barrier::dma_store_to_dma_store();
   dma::store_bytes(record.host, told.data(), rq_doorbell_record::bytes);
   cache::clean(record.host, rq_doorbell_record::bytes);
 }
