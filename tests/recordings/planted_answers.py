@@ -7,7 +7,6 @@ nothing else. RECORDING is what `hcactl record` wrote, as it is or packed by gzi
 import gzip
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -89,7 +88,8 @@ def plant(records):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    opener = gzip.open if open(sys.argv[1], "rb").read(2) == b"\x1f\x8b" else open
+    with open(sys.argv[1], "rb") as file:
+        opener = gzip.open if file.read(2) == b"\x1f\x8b" else open
     with opener(sys.argv[1], "rt", encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
     wanted = plant(records)
