@@ -13,7 +13,6 @@
 #include "hand_made_packets.hpp"
 #include "hostile_guest.hpp"
 #include "link/psn.hpp"
-#include "link/wire.hpp"
 #include "link/wire_form.hpp"
 
 namespace freehca::fuzz {
@@ -124,7 +123,7 @@ void hostile_guest::seen(const std::vector<std::byte>& bytes) {
   packet p;
   if (bytes.size() == layouts::link_packet::bytes || from_wire(bytes, p) != model::arrival::good)
     return;
-  auto v = model::packet_view::of(p);
+  auto v = links().codec(cabled_port).unwrap(cabled_port, p);
   if (!v) return;
   if (v->destination() <= layouts::qp1_gsi) {
     answered_ = true;
@@ -174,12 +173,12 @@ packet hostile_guest::packet_for(cabled_end& end, bth_operation operation, std::
   way.port = cabled_port;
   way.dlid = kind < 0xf0 ? own_lid : std::uint16_t{0xc001};
   way.global = (kind & 0x40) != 0;
-  model::frame f = make_frame(links(), way, base, extended_bytes, payload);
-  auto local = layouts::image<lrh>::from_bytes(f.p.bytes.data());
+  model::outgoing_packet out = links().codec(cabled_port).wrap(way, base, extended_bytes, payload);
+  auto local = layouts::image<lrh>::from_bytes(out.p.bytes.data());
   local.set<&lrh::slid>(far_lid);
-  std::memcpy(f.p.bytes.data(), local.data(), lrh::bytes);
-  std::memcpy(f.p.bytes.data() + f.extended, extended, extended_bytes);
-  return std::move(f.p);
+  std::memcpy(out.p.bytes.data(), local.data(), lrh::bytes);
+  std::memcpy(out.p.bytes.data() + out.extended, extended, extended_bytes);
+  return std::move(out.p);
 }
 
 void hostile_guest::request_by_cable() {

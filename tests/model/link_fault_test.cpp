@@ -6,7 +6,6 @@
 #include "cabled_fixture.hpp"
 #include "link/link_fault_source.hpp"
 #include "link/psn.hpp"
-#include "link/wire.hpp"
 #include "link/wire_form.hpp"
 
 namespace freehca::model::test {
@@ -276,7 +275,7 @@ TEST_F(cabled, only_packets_that_are_held_back_count_as_reordered) {
   a.host->on_wire = [&](unsigned, std::vector<std::byte>& bytes) {
     packet p;
     if (from_wire(bytes, p) != arrival::good) return;
-    const std::uint32_t psn = packet_view::of(p)->psn();
+    const std::uint32_t psn = a.links().codec(1).unwrap(1, p)->psn();
     overtaken += psn == psn_before(before);
     before = psn;
   };

@@ -11,7 +11,6 @@
 #include <freehca/layouts/headers.hpp>
 
 #include "link/psn.hpp"
-#include "link/wire.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {
@@ -197,7 +196,7 @@ class peer_fixture : public transport_fixture {
     constexpr std::size_t trailer = layouts::icrc_bytes + 2;
     packet p;
     p.bytes.assign(bytes.begin(), bytes.end() - trailer);
-    auto v = packet_view::of(p);
+    auto v = links().codec(1).unwrap(1, p);
     if (!v || v->destination() != peer) return;
     const op operation = layouts::operation_of(v->bth.get<&layouts::bth::opcode>());
     const auto header = v->take<layouts::aeth>();

@@ -10,7 +10,7 @@
 #include <freehca/layouts/smp.hpp>
 
 #include "link/psn.hpp"
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::model::test {
@@ -30,12 +30,12 @@ class bad_wire final : public link_peer {
   std::mt19937 random{1};
   unsigned lose_per_mille = 0, double_per_mille = 0, swap_per_mille = 0;
   unsigned passed = 0, lost = 0;
-  std::function<bool(const packet_view&)> lose;  ///< true: this one is lost
+  std::function<bool(const transport_packet&)> lose;  ///< true: this one is lost
   std::vector<bth_operation> seen;
 
   void link_changed(bool) override {}
   void receive(const packet& p) override {
-    const auto v = packet_view::of(p);
+    const auto v = links->codec(1).unwrap(1, p);
     if (!v) return;
     seen.push_back(layouts::operation_of(v->bth.get<&layouts::bth::opcode>()));
     if (chance(lose_per_mille) || (lose && lose(*v))) {
@@ -161,7 +161,7 @@ TEST_F(wire, what_is_lost_doubled_or_swapped_arrives_once_and_in_order) {
 
 TEST_F(wire, an_atomic_whose_answer_is_lost_is_executed_once) {
   bool first = true;
-  cable.lose = [&](const packet_view& v) {
+  cable.lose = [&](const transport_packet& v) {
     const bool answer = layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) ==
                         bth_operation::atomic_acknowledge;
     return answer && std::exchange(first, !answer && first);
@@ -182,7 +182,7 @@ TEST_F(wire, an_atomic_whose_answer_is_lost_is_executed_once) {
 
 TEST_F(wire, a_gap_is_told_at_once_and_once) {
   bool first = true;
-  cable.lose = [&](const packet_view& v) {
+  cable.lose = [&](const transport_packet& v) {
     return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) ==
                bth_operation::rdma_write_middle &&
            std::exchange(first, false);
@@ -210,7 +210,7 @@ TEST_F(wire, unreliable_connections_lose_whole_messages_and_go_on) {
   to_rts(c, remote_context(c, d.number));
   to_rts(d, remote_context(d, c.number));
   bool first = true;
-  cable.lose = [&](const packet_view& v) {
+  cable.lose = [&](const transport_packet& v) {
     return layouts::operation_of(v.bth.get<&layouts::bth::opcode>()) ==
                bth_operation::send_middle &&
            std::exchange(first, false);

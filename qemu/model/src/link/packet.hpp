@@ -7,10 +7,10 @@
 
 namespace freehca::model {
 
-/// An InfiniBand packet as it stands on the wire from the first byte of the LRH to the last byte of
-/// the payload and its padding, without ICRC and VCRC: those are computed where a packet leaves the
-/// process. One format everywhere inside the model, so that what is tested in loopback is what a
-/// peer receives.
+/// A packet as it stands on its link from the first byte of the link's own header (InfiniBand: the
+/// LRH) to the last byte of the payload and its padding, without ICRC and VCRC: those are computed
+/// where a packet leaves the process. One format everywhere inside the model, so that what is
+/// tested in loopback is what a peer receives. Only link codecs, and ports, know its headers.
 struct packet {
   std::vector<std::byte> bytes;
 };

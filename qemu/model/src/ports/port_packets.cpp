@@ -6,8 +6,8 @@
 
 #include "fabric/directed_route.hpp"
 #include "link/packet_receiver.hpp"
-#include "link/wire.hpp"
 #include "ports/port.hpp"
+#include "ports/ports.hpp"
 
 namespace freehca::model {
 
@@ -129,7 +129,7 @@ void port::arrive(const packet& p) {
     managed_.traffic.rcv_errors.add(1);
     a_.rules.explain(remark_kind::packet_dropped,
                      "port " + std::to_string(number_) + ": a packet was dropped, PortRcvErrors",
-                     {"", packet_view::why_not(p)});
+                     {"", a_.links->codec(number_).why_not(p)});
     return;
   }
   const bool permissive = s->dlid == permissive_lid && s->dest_qp == qp0_smi;

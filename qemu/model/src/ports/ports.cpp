@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fabric/subnet_manager.hpp"
+#include "link/infiniband_codec.hpp"
 #include "link/wire_form.hpp"
 #include "ports/cable.hpp"
 #include "ports/port.hpp"
@@ -14,7 +15,7 @@ namespace freehca::model {
 
 using namespace layouts;
 
-ports::ports(adapter& a) : a_(a) {
+ports::ports(adapter& a) : a_(a), infiniband_(std::make_unique<infiniband_codec>(a.rules, *this)) {
   name_node();
   for (unsigned number = 1; number <= a.how.ports; ++number) {
     auto& here = ports_[number - 1];
@@ -108,9 +109,9 @@ void ports::transmit(unsigned number, packet packet_to_send) {
   if (port* p = at(number)) p->transmit(std::move(packet_to_send));
 }
 
-bool ports::held_up(unsigned number, std::uint16_t dlid) const {
-  const cable* c = cable_of(number);
-  return c != nullptr && c->full() && !at(number)->own_lid(dlid);
+bool ports::held_up(const path& way) const {
+  const cable* c = cable_of(way.port);
+  return c != nullptr && c->full() && !at(way.port)->own_lid(way.dlid);
 }
 
 void ports::receive_from_link(unsigned number, packet received) {

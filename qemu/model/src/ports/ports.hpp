@@ -8,8 +8,10 @@
 
 #include "basis/adapter.hpp"
 #include "fabric/managed_port.hpp"
+#include "link/link_codec.hpp"
 #include "link/link_peer.hpp"
 #include "link/packet.hpp"
+#include "link/path.hpp"
 #include "link/port_addresses.hpp"
 #include "ports/mad_demultiplexer.hpp"
 
@@ -39,9 +41,9 @@ class ports final : public port_addresses {
   /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed
   /// to the peer otherwise. Always asynchronous: never calls transport::receive from inside.
   void transmit(unsigned port, packet p);
-  /// Must a packet to `dlid` wait, because the port's cable is full? Then
+  /// Must a packet by `way` wait, because the port's cable is full? Then
   /// transport::port_has_room() is called later.
-  bool held_up(unsigned port, std::uint16_t dlid) const;
+  bool held_up(const path& way) const;
   /// A packet that a queue pair sends to its own adapter, past the port: only a capture sees it.
   void capture(unsigned port, const packet& p);
   /// A packet from the link: counted, handed to the firmware's agent where that is its addressee
@@ -58,9 +60,10 @@ class ports final : public port_addresses {
   bool active(unsigned port) const;
   /// Bytes of the MTU that the subnet manager has chosen.
   unsigned mtu_bytes(unsigned port) const;
-  std::uint16_t base_lid(unsigned port) const;
-  /// Is it one of the port's 2^LMC LIDs?
-  bool own_lid(unsigned port, std::uint16_t lid) const;
+  /// What wraps and unwraps packets of the port's link: InfiniBand's, for all ports.
+  const link_codec& codec(unsigned) const { return *infiniband_; }
+  std::uint16_t base_lid(unsigned port) const override;
+  bool own_lid(unsigned port, std::uint16_t lid) const override;
   std::uint16_t source_lid(unsigned port, unsigned path_bits) const override;
   /// The P_Key at `index`; 0 past the table.
   std::uint16_t pkey(unsigned port, unsigned index) const;
@@ -93,6 +96,7 @@ class ports final : public port_addresses {
   adapter& a_;
   node_identity node_;
   mad_demultiplexer demux_;
+  std::unique_ptr<const link_codec> infiniband_;
   std::array<std::unique_ptr<port>, 2> ports_;
   std::array<std::unique_ptr<subnet_manager>, 2> managers_;
   std::array<std::unique_ptr<cable>, 2> cables_;

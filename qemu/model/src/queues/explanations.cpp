@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdio>
 
+#include "link/link_codec.hpp"
+
 namespace freehca::model {
 
 using namespace layouts;
@@ -137,11 +139,11 @@ const char* name_of(nak_code c) {
   return "NAK";
 }
 
-std::string words_for(unsigned port, const packet_view& v) {
+std::string words_for(const transport_packet& v) {
   const auto opcode = v.bth.get<&bth::opcode>();
-  return formatted("port %u: %s %s PSN 0x%06x from LID 0x%x to QP 0x%06x", port,
+  return formatted("port %u: %s %s PSN 0x%06x from %s to QP 0x%06x", v.ingress.port,
                    name_of(transport_of(opcode)), name_of(operation_of(opcode)), v.psn(),
-                   static_cast<unsigned>(v.lrh.get<&lrh::slid>()), v.destination());
+                   v.ingress.codec->sender(v.ingress).c_str(), v.destination());
 }
 
 std::string words_for(const queue_pair& qp, const send_request& r, failure why) {

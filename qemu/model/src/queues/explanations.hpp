@@ -7,14 +7,14 @@
 
 #include <string>
 
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
 #include "queues/work_request.hpp"
 
 namespace freehca::model {
 
 /// "port 1: RC SEND_ONLY PSN 0x000010 from LID 0x1 to QP 0x000041".
-std::string words_for(unsigned port, const packet_view& v);
+std::string words_for(const transport_packet& v);
 /// "QP 0x000041 send 17 (RDMA_WRITE): local protection error (vendor 0x57)".
 std::string words_for(const queue_pair& qp, const send_request& r, failure why);
 std::string words_for(const queue_pair& qp, const receive_request& r, failure why);

@@ -12,8 +12,8 @@
 #include <freehca/layouts/qpc.hpp>
 
 #include "basis/scheduler.hpp"
+#include "link/path.hpp"
 #include "link/psn.hpp"
-#include "link/wire.hpp"
 #include "queues/send_prefetch.hpp"
 #include "queues/work_request.hpp"
 #include "tables/memory_regions.hpp"

@@ -40,10 +40,10 @@ std::optional<image<T>> take_header(const std::byte*& at, std::size_t& left) {
 
 }  // namespace
 
-flow flow::of(packet_view v) {
+flow flow::of(transport_packet v) {
   flow f;
   f.qpn = v.destination();
-  if (v.global) f.dgid = v.grh + grh{}.dgid.offset;
+  if (v.ingress.global()) f.dgid = v.ingress.dgid();
   if (!v.take<deth>()) return f;
   const auto encapsulation = v.take<ipoib_header>();
   if (!encapsulation || encapsulation->get<&ipoib_header::type>() != ethertype::ipv4) return f;

@@ -9,7 +9,7 @@
 
 #include <freehca/layouts/flow_rule.hpp>
 
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 
 namespace freehca::model {
 
@@ -22,8 +22,8 @@ struct flow {
   std::optional<std::uint8_t> protocol;  ///< when the ports are there too: not in later fragments
   std::uint16_t source_port = 0, destination_port = 0;
 
-  /// `v`: a datagram, its headers taken as far as the BTH.
-  static flow of(packet_view v);
+  /// `v`: a datagram; `v.rest` begins behind the BTH.
+  static flow of(transport_packet v);
 };
 
 /// A rule of device-managed steering, decoded.

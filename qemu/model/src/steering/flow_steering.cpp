@@ -130,8 +130,7 @@ command_status flow_steering::set_range(command& c) {
   return command_status::ok;
 }
 
-std::vector<multicast_groups::member> flow_steering::takers(unsigned port,
-                                                            const packet_view& v) const {
+std::vector<multicast_groups::member> flow_steering::takers(const transport_packet& v) const {
   const flow f = flow::of(v);
   std::vector<std::pair<order, const flow_rule*>> candidates;
   const auto look = [&](const flow_rule::key& where) {
@@ -139,7 +138,7 @@ std::vector<multicast_groups::member> flow_steering::takers(unsigned port,
     if (found == rules_.end()) return;
     a_.account.charge(found->second.size() * work_account::entry);
     for (const auto& [when, rule] : found->second)
-      if (rule.control.get<&flow_rule_control::port>() == port && rule.takes(f))
+      if (rule.control.get<&flow_rule_control::port>() == v.ingress.port && rule.takes(f))
         candidates.emplace_back(when, &rule);
   };
   look(flow_rule::key::of_qpn(f.qpn));

@@ -26,9 +26,9 @@ class flow_steering {
   bool on() const;
   /// Is InfiniBand unicast to this queue pair given by rules alone?
   bool steers(std::uint32_t qpn) const;
-  /// To whom the rules give a datagram that came in by `port`: unicast to the first that takes it,
-  /// multicast to all of them as far as an exclusive one.
-  std::vector<multicast_groups::member> takers(unsigned port, const packet_view& v) const;
+  /// To whom the rules of its port give a datagram: unicast to the first that takes it, multicast
+  /// to all of them as far as an exclusive one.
+  std::vector<multicast_groups::member> takers(const transport_packet& v) const;
   void clear();
 
  private:

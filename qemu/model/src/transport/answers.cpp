@@ -95,11 +95,11 @@ void answers::send_plain(queue_pair& qp, const response& r) {
   const bool atomic = r.what == response::kind::atomic;
   const bth_operation operation =
       atomic ? bth_operation::atomic_acknowledge : bth_operation::acknowledge;
-  frame f = make_frame(*a_.links, qp.way, header(qp, operation, r.psn),
-                       aeth::bytes + (atomic ? atomic_ack_eth::bytes : 0), 0);
-  const std::size_t at = f.put(0, answer_header(r));
-  if (atomic) f.put(at, image<atomic_ack_eth>{}.set<&atomic_ack_eth::original_data>(r.original));
-  sender_.transmit(qp.way, std::move(f.p));
+  outgoing_packet out = sender_.lay_out(qp.way, header(qp, operation, r.psn),
+                                        aeth::bytes + (atomic ? atomic_ack_eth::bytes : 0), 0);
+  const std::size_t at = out.put(0, answer_header(r));
+  if (atomic) out.put(at, image<atomic_ack_eth>{}.set<&atomic_ack_eth::original_data>(r.original));
+  sender_.transmit(qp.way, std::move(out));
   if (!r.last) return;
   if (r.why) a_.rules.again(*r.why);
   errors_.enter_error(qp, r.event);
@@ -112,11 +112,11 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   const o operation = !r.begun ? (last ? o::rdma_read_response_only : o::rdma_read_response_first)
                                : (last ? o::rdma_read_response_last : o::rdma_read_response_middle);
   const bool with_answer = operation != o::rdma_read_response_middle;
-  frame f = make_frame(*a_.links, qp.way, header(qp, operation, r.psn),
-                       with_answer ? aeth::bytes : 0, payload);
-  if (with_answer) f.put(0, answer_header(r));
+  outgoing_packet out =
+      sender_.lay_out(qp.way, header(qp, operation, r.psn), with_answer ? aeth::bytes : 0, payload);
+  if (with_answer) out.put(0, answer_header(r));
   if (payload != 0 && a_.regions->read(r.rkey, r.owner, access::remote_read, r.address,
-                                       f.payload_bytes(), payload) != access_result::ok) {
+                                       out.payload_bytes(), payload) != access_result::ok) {
     if (r.repeated) {
       a_.rules.take_reason();
       r.begun = true;
@@ -140,7 +140,7 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   r.left -= payload;
   r.address += payload;
   r.psn = psn_add(r.psn, 1);
-  sender_.transmit(qp.way, std::move(f.p));
+  sender_.transmit(qp.way, std::move(out));
   return true;
 }
 

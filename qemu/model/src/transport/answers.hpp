@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "basis/adapter.hpp"
-#include "link/wire.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {

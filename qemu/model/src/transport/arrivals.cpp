@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "transport/arrivals.hpp"
 
+#include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
 #include "steering/flow_steering.hpp"
 #include "transport/datagrams.hpp"
@@ -47,57 +48,57 @@ bool serves(qp_service service, bth_opcode opcode) {
 void arrivals::receive(unsigned port, const packet& p) {
   a_.account.charge(work_account::packet);
   a_.rules.take_reason();  // what nobody asked for explains nothing of this packet
-  const auto v = packet_view::of(p);
+  const auto v = a_.links->codec(port).unwrap(port, p);
   if (!v) return drops_.drop_malformed(port, p);
   ++counters_.packets_received;
   std::uint32_t number = v->destination();
   if (number == multicast_qpn) {
-    if (v->global) deliveries_.deliver(port, p, steering_.on());
-    else drops_.drop(port, *v, "a multicast packet without a GRH (IBTA 10.5.1)");
+    if (v->ingress.global()) deliveries_.deliver(*v, p, steering_.on());
+    else drops_.drop(*v, "a multicast packet without a GRH (IBTA 10.5.1)");
     return;
   }
   if (steering_.steers(pairs_.index_of(number)) &&
       transport_of(v->bth.get<&bth::opcode>()) == bth_transport::ud) {
-    deliveries_.deliver(port, p, true);
+    deliveries_.deliver(*v, p, true);
     return;
   }
   if (number <= qp1_gsi) number = pairs_.special(port, number);
   queue_pair* qp = number == 0 ? nullptr : pairs_.find(number);
   // A connected queue pair may be reached by its alternate path.
   if (qp == nullptr) {
-    drops_.drop(port, *v, "there is no such queue pair, or it is in the reset state");
+    drops_.drop(*v, "there is no such queue pair, or it is in the reset state");
     return;
   }
   if (qp->way.port != port && !qp->connected()) {
-    drops_.drop(port, *v, "the queue pair's port is %u", qp->way.port);
+    drops_.drop(*v, "the queue pair's port is %u", qp->way.port);
     return;
   }
-  deliver(*qp, port, *v);
+  deliver(*qp, *v);
 }
 
-void arrivals::deliver(queue_pair& qp, unsigned port, const packet_view& v) {
+void arrivals::deliver(queue_pair& qp, const transport_packet& v) {
   const auto opcode = v.bth.get<&bth::opcode>();
   if (!qp.can_receive()) {
-    drops_.drop(port, v, "the queue pair is in state %u; wanted: RTR, RTS or SQD (IBTA 10.3.1)",
+    drops_.drop(v, "the queue pair is in state %u; wanted: RTR, RTS or SQD (IBTA 10.3.1)",
                 static_cast<unsigned>(qp.state));
     return;
   }
   if (!serves(qp.service, opcode)) {
-    drops_.drop(port, v, "opcode 0x%02x; wanted: one of service %u (IBTA 9.6.1)",
+    drops_.drop(v, "opcode 0x%02x; wanted: one of service %u (IBTA 9.6.1)",
                 static_cast<unsigned>(opcode), static_cast<unsigned>(qp.service));
     return;
   }
   if (v.bth.get<&bth::version>() != 0) {
-    drops_.drop(port, v, "transport header version %u; wanted: 0 (IBTA 9.2.4)",
+    drops_.drop(v, "transport header version %u; wanted: 0 (IBTA 9.2.4)",
                 static_cast<unsigned>(v.bth.get<&bth::version>()));
     return;
   }
   if (!qp.connected()) {
-    datagrams_.receive(qp, port, v);
+    datagrams_.receive(qp, v);
     return;
   }
-  if (!migration_.admits(qp, port, v)) {
-    drops_.drop(port, v, "it does not come by the queue pair's path: %s (IBTA 9.6.1)",
+  if (!migration_.admits(qp, v)) {
+    drops_.drop(v, "it does not come by the queue pair's path: %s (IBTA 9.6.1)",
                 a_.rules.take_reason().text.c_str());
     return;
   }

@@ -4,7 +4,7 @@
 
 #include "basis/adapter.hpp"
 #include "link/packet.hpp"
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
@@ -37,9 +37,10 @@ class arrivals {
         counters_(counters),
         drops_(drops) {}
 
+  /// A packet that came by `port`.
   void receive(unsigned port, const packet& p);
   /// To one queue pair.
-  void deliver(queue_pair& qp, unsigned port, const packet_view& v);
+  void deliver(queue_pair& qp, const transport_packet& v);
 
  private:
   adapter& a_;

@@ -3,11 +3,10 @@
 #include "transport/datagrams.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
+#include "link/link_codec.hpp"
 #include "link/pkeys.hpp"
-#include "link/wire_form.hpp"
 #include "ports/ports.hpp"
 #include "queues/explanations.hpp"
 #include "queues/receive_queues.hpp"
@@ -92,45 +91,23 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
       .set<&bth::dest_qp>(r.datagram.get<&wqe_datagram::dqpn>())
       .set<&bth::psn>(r.first_psn);
   const auto payload = static_cast<std::size_t>(r.data.size());
-  frame f = make_frame(*a_.links, way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
+  outgoing_packet out =
+      sender_.lay_out(way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
   // A special queue pair is known to the fabric by its well-known number.
   const std::uint32_t source = qp.special != 0 ? qp.special - 1 : qp.number();
   const std::size_t at =
-      f.put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
-  if (immediate) f.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
+      out.put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
+  if (immediate) out.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
   if (payload != 0 &&
-      r.data.gather(*a_.regions, qp.owner, 0, f.payload_bytes(), payload) != access_result::ok)
+      r.data.gather(*a_.regions, qp.owner, 0, out.payload_bytes(), payload) != access_result::ok)
     return failures::local_protection;
-  sender_.transmit(way, std::move(f.p));
+  sender_.transmit(way, std::move(out));
   return std::nullopt;
-}
-
-bool datagrams::breaks_mlx_rule(const queue_pair& qp, const send_request& r,
-                                const image<lrh>& headers) {
-  rule_book& rules = a_.rules;
-  const auto number = [](std::uint64_t value) { return static_cast<unsigned>(value); };
-  const unsigned rlid = number(r.mlx.get<&wqe_ctrl_mlx::rlid>()),
-                 dlid = number(headers.get<&lrh::dlid>());
-  if (rlid != dlid && rules.refuses(rule::mlx_rlid, "QP 0x%06x send %u: rlid 0x%x, LRH 0x%x",
-                                    qp.number(), unsigned{r.index}, rlid, dlid))
-    return true;
-  const unsigned sl = number(r.mlx.get<&wqe_ctrl_mlx::sl>()),
-                 level = number(headers.get<&lrh::service_level>());
-  if (sl != level && rules.refuses(rule::mlx_sl, "QP 0x%06x send %u: sl %u, LRH %u", qp.number(),
-                                   unsigned{r.index}, sl, level))
-    return true;
-  constexpr unsigned management_lane = 15;
-  const bool management = qp.special == 1, lane_15 = r.mlx.get<&wqe_ctrl_mlx::vl15>();
-  const unsigned lane = number(headers.get<&lrh::virtual_lane>());
-  return (lane_15 != management || (lane == management_lane) != management) &&
-         rules.refuses(rule::mlx_vl15, "QP 0x%06x send %u of QP%u: vl15 %u, LRH lane %u",
-                       qp.number(), unsigned{r.index}, management ? 0u : 1u, unsigned{lane_15},
-                       lane);
 }
 
 std::optional<failure> datagrams::is_no_packet(const queue_pair& qp, const send_request& r,
                                                const packet& p) {
-  const std::string why = packet_view::why_not(p);
+  const std::string why = a_.links->codec(qp.way.port).why_not(p);
   if (a_.rules.refuses(rule::mlx_headers, "QP 0x%06x send %u: %s", qp.number(), unsigned{r.index},
                        why.c_str()))
     return failures::local_length;
@@ -144,53 +121,43 @@ std::optional<failure> datagrams::is_no_packet(const queue_pair& qp, const send_
 }
 
 std::optional<failure> datagrams::send_prepared(queue_pair& qp, const send_request& r) {
-  // The gathered bytes are the packet from its LRH to the word where the ICRC goes.
-  constexpr std::size_t most =
-      lrh::bytes + grh::bytes + bth::bytes + deth::bytes + immdt::bytes + 4096 + icrc_bytes;
-  const auto bytes = static_cast<std::size_t>(r.data.size());
+  const path way = way_of(qp, r);
+  const link_codec& codec = a_.links->codec(way.port);
+  const std::size_t most = codec.prepared_bytes_max();
   if (r.data.size() > most) {
     a_.rules.because("packet of %llu bytes; wanted: at most %zu, headers and the largest MTU",
                      static_cast<unsigned long long>(r.data.size()), most);
     return failures::local_length;
   }
-  packet p;
-  p.bytes.resize(bytes);
-  if (r.data.gather(*a_.regions, qp.owner, 0, p.bytes.data(), bytes) != access_result::ok)
+  const auto bytes = static_cast<std::size_t>(r.data.size());
+  outgoing_packet out;
+  out.p.bytes.resize(bytes);
+  if (r.data.gather(*a_.regions, qp.owner, 0, out.p.bytes.data(), bytes) != access_result::ok)
     return failures::local_protection;
-  if (bytes < lrh::bytes + bth::bytes + icrc_bytes) {
-    p.bytes.resize(bytes - std::min(bytes, icrc_bytes));
-    return is_no_packet(qp, r, p);
-  }
-  std::array<std::byte, icrc_bytes> last;
-  std::copy_n(p.bytes.end() - icrc_bytes, icrc_bytes, last.begin());
-  p.bytes.resize(bytes - icrc_bytes);
-
-  auto local = image<lrh>::from_bytes(p.bytes.data());
-  if (breaks_mlx_rule(qp, r, local)) return failures::local_qp_operation;
-  const path way = way_of(qp, r);
-  // Without `slr` the LRH holds path bits only, and hardware adds the port's LID (Linux
-  // hw/mlx4/qp.c build_mlx_header).
-  if (!r.mlx.get<&wqe_ctrl_mlx::slr>())
-    local.set<&lrh::slid>(
-        a_.links->source_lid(way.port, static_cast<unsigned>(local.get<&lrh::slid>())));
-  std::copy_n(local.data(), lrh::bytes, p.bytes.begin());
-  // Padding that the headers announce and the list leaves out.
-  const auto announced = static_cast<std::size_t>(local.get<&lrh::packet_length>() * 4);
-  if (announced > bytes && announced - bytes < 4) p.bytes.resize(announced - icrc_bytes);
-  if (!packet_view::of(p)) return is_no_packet(qp, r, p);
-  if (r.mlx.get<&wqe_ctrl_mlx::icrc>() && !is_icrc_of(p, last.data())) {
-    // With the bit the word leaves as it is, and whoever receives it throws the packet away (IBTA
-    // 7.8.1).
-    if (a_.rules.refuses(rule::mlx_icrc, "QP 0x%06x send %u: icrc, and its last word is another",
-                         qp.number(), unsigned{r.index}))
+  switch (codec.finish({.port = way.port,
+                        .qpn = qp.number(),
+                        .index = r.index,
+                        .management = qp.special == 1,
+                        .control = r.mlx},
+                       out)) {
+    case prepared_verdict::refused:
       return failures::local_qp_operation;
-    if (!a_.rules.is_off(rule::mlx_icrc)) {
-      drops_.drop(way.port, *packet_view::of(p),
+    case prepared_verdict::no_packet:
+      return is_no_packet(qp, r, out.p);
+    case prepared_verdict::wrong_icrc:
+      // With the bit the word leaves as it is, and whoever receives it throws the packet away (IBTA
+      // 7.8.1).
+      if (a_.rules.refuses(rule::mlx_icrc, "QP 0x%06x send %u: icrc, and its last word is another",
+                           qp.number(), unsigned{r.index}))
+        return failures::local_qp_operation;
+      if (a_.rules.is_off(rule::mlx_icrc)) break;
+      drops_.drop(*codec.unwrap(way.port, out.p),
                   "the invariant CRC that the driver gave it is wrong");
       return std::nullopt;
-    }
+    case prepared_verdict::good:
+      break;
   }
-  sender_.transmit(way, std::move(p));
+  sender_.transmit(way, std::move(out));
   return std::nullopt;
 }
 
@@ -208,7 +175,8 @@ std::optional<unsigned> datagrams::admit(const queue_pair& qp, unsigned port,
   return std::nullopt;
 }
 
-void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
+void datagrams::receive(queue_pair& qp, transport_packet v) {
+  const unsigned port = v.ingress.port;
   const auto opcode = v.bth.get<&bth::opcode>();
   const bool immediate = opcode == bth_opcode::ud_send_only_imm;
   const auto extended = v.take<deth>();
@@ -216,22 +184,22 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   // What is longer than the port's MTU goes no further than the port (Linux qib_iba7322.c:
   // MaxPktLen), whatever there is to receive it.
   if (opcode != bth_opcode::ud_send_only && !immediate) {
-    drops_.drop(port, v, "opcode 0x%02x; wanted: a UD send", static_cast<unsigned>(opcode));
+    drops_.drop(v, "opcode 0x%02x; wanted: a UD send", static_cast<unsigned>(opcode));
     return;
   }
   if (!extended || !data) {
-    drops_.drop(port, v, "it ends before the end of its %s", extended ? "ImmDt" : "DETH");
+    drops_.drop(v, "it ends before the end of its %s", extended ? "ImmDt" : "DETH");
     return;
   }
   if (v.rest_bytes > a_.links->mtu_bytes(port)) {
-    drops_.drop(port, v, "%zu bytes of payload; wanted: at most the port's MTU, %u", v.rest_bytes,
+    drops_.drop(v, "%zu bytes of payload; wanted: at most the port's MTU, %u", v.rest_bytes,
                 a_.links->mtu_bytes(port));
     return;
   }
   const auto pkey_index = admit(qp, port, static_cast<std::uint16_t>(v.bth.get<&bth::pkey>()));
   if (!pkey_index) {
     drops_.drop(
-        port, v, "P_Key 0x%04x; wanted: %s", static_cast<unsigned>(v.bth.get<&bth::pkey>()),
+        v, "P_Key 0x%04x; wanted: %s", static_cast<unsigned>(v.bth.get<&bth::pkey>()),
         qp.special == 2 ? "one of the port's table" : "the one of the context's pkey_index");
     a_.links->count_pkey_violation(port);
     return;
@@ -239,7 +207,7 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   const auto source = static_cast<std::uint32_t>(extended->get<&deth::source_qp>());
   const auto qkey = static_cast<std::uint32_t>(extended->get<&deth::qkey>());
   if (qp.special != 1 && qkey != qp.context.get<&qpc::qkey>()) {
-    drops_.drop(port, v, "Q_Key 0x%08x; wanted: 0x%08x of the context", qkey,
+    drops_.drop(v, "Q_Key 0x%08x; wanted: 0x%08x of the context", qkey,
                 static_cast<unsigned>(qp.context.get<&qpc::qkey>()));
     a_.links->count_qkey_violation(port, qkey, source);
     return;
@@ -248,26 +216,19 @@ void datagrams::receive(queue_pair& qp, unsigned port, packet_view v) {
   report.opcode = immediate ? cqe_opcode::recv_send_imm : cqe_opcode::recv_send;
   report.immediate = *pkey_index;
   if (immediate) report.immediate = static_cast<std::uint32_t>(data->get<&immdt::immediate>());
-  const auto dlid = static_cast<std::uint16_t>(v.lrh.get<&lrh::dlid>());
   report.byte_count = static_cast<std::uint32_t>(grh_area + v.rest_bytes);
   report.remote_qpn = source;
-  report.slid = static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>());
-  report.sl = static_cast<std::uint8_t>(v.lrh.get<&lrh::service_level>());
-  report.path_bits = dlid >= first_multicast_lid
-                         ? 0
-                         : static_cast<std::uint8_t>((dlid - a_.links->base_lid(port)) & 0x7f);
-  report.global = v.global;
   report.solicited = v.bth.get<&bth::solicited>();
   place(qp, v, report);
 }
 
-void datagrams::place(queue_pair& qp, const packet_view& v, const receive_report& report) {
+void datagrams::place(queue_pair& qp, const transport_packet& v, const receive_report& report) {
   receive_request r;
   switch (receives_.take(qp, r)) {
     case take_result::empty:
       ++counters_.datagrams_dropped;
       a_.rules.because("no receive was posted");
-      a_.rules.explain(remark_kind::packet_dropped, words_for(qp.way.port, v) + ": dropped",
+      a_.rules.explain(remark_kind::packet_dropped, words_for(v) + ": dropped",
                        a_.rules.take_reason());
       return;
     case take_result::fault:
@@ -285,14 +246,14 @@ void datagrams::place(queue_pair& qp, const packet_view& v, const receive_report
     return;
   }
   access_result done = access_result::ok;
-  if (v.global) done = r.data.scatter(*a_.regions, r.owner, 0, v.grh, grh_area);
+  if (v.ingress.global()) done = r.data.scatter(*a_.regions, r.owner, 0, v.ingress.grh, grh_area);
   if (done == access_result::ok && v.rest_bytes != 0)
     done = r.data.scatter(*a_.regions, r.owner, grh_area, v.rest, v.rest_bytes);
   if (done != access_result::ok) {
     errors_.receive_failed(qp, r, failures::local_protection);
     return;
   }
-  completions_.received(qp, r, report);
+  completions_.received(qp, r, report, v.ingress);
 }
 
 }  // namespace freehca::model

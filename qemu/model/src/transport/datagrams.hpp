@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "basis/adapter.hpp"
-#include "link/wire.hpp"
+#include "link/packet.hpp"
+#include "link/path.hpp"
+#include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
@@ -40,19 +42,16 @@ class datagrams {
   std::optional<failure> send(queue_pair& qp, const send_request& r);
 
   /// A datagram for `qp`, a UD or special queue pair. `v.rest` begins behind the BTH.
-  void receive(queue_pair& qp, unsigned port, packet_view v);
+  void receive(queue_pair& qp, transport_packet v);
 
  private:
   std::optional<failure> send_addressed(queue_pair& qp, const send_request& r);
-  /// Does an MLX send contradict its headers, and is that refused?
-  bool breaks_mlx_rule(const queue_pair& qp, const send_request& r,
-                       const layouts::image<layouts::lrh>& headers);
   std::optional<failure> send_prepared(queue_pair& qp, const send_request& r);
   /// The bytes of an MLX send are no packet: dropped, or refused where the adapter is strict.
   std::optional<failure> is_no_packet(const queue_pair& qp, const send_request& r, const packet& p);
   /// The index of the P_Key that admits the packet; nothing when none does.
   std::optional<unsigned> admit(const queue_pair& qp, unsigned port, std::uint16_t pkey) const;
-  void place(queue_pair& qp, const packet_view& v, const struct receive_report& report);
+  void place(queue_pair& qp, const transport_packet& v, const struct receive_report& report);
   adapter& a_;
   receive_queues& receives_;
   work_completions& completions_;

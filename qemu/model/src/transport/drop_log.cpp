@@ -7,25 +7,25 @@
 #include <cstdio>
 #include <string>
 
+#include "ports/ports.hpp"
 #include "queues/explanations.hpp"
 #include "transport/transport_counters.hpp"
 
 namespace freehca::model {
 
-void drop_log::drop(unsigned port, const packet_view& v, const char* format, ...) {
+void drop_log::drop(const transport_packet& v, const char* format, ...) {
   ++counters_.packets_dropped;
   std::array<char, 240> text;
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text.data(), text.size(), format, arguments);
   va_end(arguments);
-  a_.rules.explain(remark_kind::packet_dropped, words_for(port, v) + ": dropped",
-                   {"", text.data()});
+  a_.rules.explain(remark_kind::packet_dropped, words_for(v) + ": dropped", {"", text.data()});
 }
 
 void drop_log::drop_malformed(unsigned port, const packet& p) {
   ++counters_.packets_dropped;
-  a_.rules.because("%s", packet_view::why_not(p).c_str());
+  a_.rules.because("%s", a_.links->codec(port).why_not(p).c_str());
   a_.rules.explain(remark_kind::packet_dropped,
                    "port " + std::to_string(port) + ": a packet was dropped",
                    a_.rules.take_reason());

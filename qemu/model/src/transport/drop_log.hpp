@@ -3,7 +3,8 @@
 #pragma once
 
 #include "basis/adapter.hpp"
-#include "link/wire.hpp"
+#include "link/packet.hpp"
+#include "link/transport_packet.hpp"
 
 namespace freehca::model {
 
@@ -14,10 +15,8 @@ class drop_log {
  public:
   drop_log(adapter& a, transport_counters& counters) : a_(a), counters_(counters) {}
 
-  /// A packet that came by `port`.
-  [[gnu::format(printf, 4, 5)]] void drop(unsigned port, const packet_view& v, const char* format,
-                                          ...);
-  /// One whose headers make no sense.
+  [[gnu::format(printf, 3, 4)]] void drop(const transport_packet& v, const char* format, ...);
+  /// A packet that came by `port`, and whose headers make no sense.
   void drop_malformed(unsigned port, const packet& p);
 
  private:

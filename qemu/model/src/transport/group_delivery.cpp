@@ -15,12 +15,12 @@ namespace freehca::model {
 
 using namespace layouts;
 
-void group_delivery::deliver(unsigned port, const packet& p, bool steered) {
+void group_delivery::deliver(const transport_packet& v, const packet& p, bool steered) {
   delivery d;
   d.steered = steered;
+  const unsigned port = v.ingress.port;
   auto& waiting = waiting_[port - 1];
-  const auto v = packet_view::of(p);
-  if (!v || (waiting.empty() && go_on(port, d, *v))) return;
+  if (waiting.empty() && go_on(d, v)) return;
   d.p = p;
   waiting.push_back(std::move(d));
   a_.work.set_aside();
@@ -37,41 +37,36 @@ void group_delivery::run(unsigned port) {
   scheduled_[port - 1] = false;
   while (!waiting.empty()) {
     delivery& d = waiting.front();
-    const auto v = packet_view::of(d.p);
-    if (v && !go_on(port, d, *v)) return schedule(port);
+    const auto v = a_.links->codec(port).unwrap(port, d.p);
+    if (v && !go_on(d, *v)) return schedule(port);
     waiting.pop_front();
     a_.work.taken_up();
     if (a_.account.slice_over() && !waiting.empty()) return schedule(port);
   }
 }
 
-bool group_delivery::find_members(unsigned port, delivery& d, const packet_view& v) {
+bool group_delivery::find_members(delivery& d, const transport_packet& v) {
   if (d.steered) {
-    d.members = steering_.takers(port, v);
+    d.members = steering_.takers(v);
   } else {
-    if (!d.searching) {
-      const auto global = image<grh>::from_bytes(v.grh);
-      d.searching = groups_.begin_search(global.bytes_of<&grh::dgid>());
-    }
+    if (!d.searching) d.searching = groups_.begin_search(v.ingress.dgid());
     if (!groups_.search_on(*d.searching, d.members)) return false;
   }
   d.found = true;
-  const bool from_here =
-      a_.links->own_lid(port, static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>()));
+  const bool from_here = v.ingress.codec->from_own_port(v.ingress);
   // What the adapter sends to a group comes back whether it has members or not: no loss.
   if (d.members.empty() && !(from_here && v.destination() == multicast_qpn))
-    drops_.drop(port, v,
+    drops_.drop(v,
                 d.steered ? "no rule of flow steering takes QP 0x%06x"
                           : "no queue pair is attached to its group, by QP 0x%06x",
                 v.destination());
   return true;
 }
 
-bool group_delivery::go_on(unsigned port, delivery& d, const packet_view& v) {
-  if (!d.found && !find_members(port, d, v)) return false;
-  const bool from_here =
-      a_.links->own_lid(port, static_cast<std::uint16_t>(v.lrh.get<&lrh::slid>()));
-  packet_view peek = v;
+bool group_delivery::go_on(delivery& d, const transport_packet& v) {
+  if (!d.found && !find_members(d, v)) return false;
+  const bool from_here = v.ingress.codec->from_own_port(v.ingress);
+  transport_packet peek = v;
   const auto extended = peek.take<deth>();
   const auto source = extended ? static_cast<std::uint32_t>(extended->get<&deth::source_qp>()) : 0;
   while (d.next < d.members.size()) {
@@ -80,7 +75,7 @@ bool group_delivery::go_on(unsigned port, delivery& d, const packet_view& v) {
     queue_pair* qp = pairs_.find(m.qpn);
     const bool to_sender =
         m.block_loopback && from_here && pairs_.index_of(source) == pairs_.index_of(m.qpn);
-    if (qp != nullptr && qp->way.port == port && !to_sender) arrivals_.deliver(*qp, port, v);
+    if (qp != nullptr && qp->way.port == v.ingress.port && !to_sender) arrivals_.deliver(*qp, v);
     if (a_.account.slice_over() && d.next < d.members.size()) return false;
   }
   return true;

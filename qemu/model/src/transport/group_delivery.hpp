@@ -9,7 +9,7 @@
 
 #include "basis/adapter.hpp"
 #include "link/packet.hpp"
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 #include "steering/multicast_groups.hpp"
 
 namespace freehca::model {
@@ -34,9 +34,9 @@ class group_delivery {
         drops_(drops),
         arrivals_(arrivals) {}
 
-  /// A packet that came by `port` (1 or 2). `steered`: its takers are found by rules, not by its
-  /// group's entry.
-  void deliver(unsigned port, const packet& p, bool steered);
+  /// `p`, which was unwrapped as `v`. `steered`: its takers are found by rules, not by its group's
+  /// entry.
+  void deliver(const transport_packet& v, const packet& p, bool steered);
   void clear();
 
  private:
@@ -50,8 +50,8 @@ class group_delivery {
   };
 
   /// As far as the slice goes; true: it is done.
-  bool go_on(unsigned port, delivery& d, const packet_view& v);
-  bool find_members(unsigned port, delivery& d, const packet_view& v);
+  bool go_on(delivery& d, const transport_packet& v);
+  bool find_members(delivery& d, const transport_packet& v);
   void run(unsigned port);
   void schedule(unsigned port);
 

@@ -13,25 +13,30 @@
 
 namespace freehca::model {
 
-void packet_sender::transmit(const path& way, packet p) {
+outgoing_packet packet_sender::lay_out(const path& way, layouts::image<layouts::bth> transport,
+                                       std::size_t extended_bytes,
+                                       std::size_t payload_bytes) const {
+  return a_.links->codec(way.port).wrap(way, transport, extended_bytes, payload_bytes);
+}
+
+void packet_sender::transmit(const path& way, outgoing_packet out) {
   ++counters_.packets_sent;
   a_.account.charge(work_account::packet);
-  if (const auto v = packet_view::of(p))
-    counters_.census.count(v->bth.get<&layouts::bth::opcode>());
+  counters_.census.count(out.opcode());
   if (!way.force_loopback) {
-    a_.links->transmit(way.port, std::move(p));
+    a_.links->transmit(way.port, std::move(out.p));
     return;
   }
-  a_.links->capture(way.port, p);
-  a_.work.soon(way.port,
-               [this, port = way.port, looped = std::move(p)] { arrivals_.receive(port, looped); });
+  a_.links->capture(way.port, out.p);
+  a_.work.soon(way.port, [this, port = way.port, looped = std::move(out.p)] {
+    arrivals_.receive(port, looped);
+  });
 }
 
 bool packet_sender::held_up(const queue_pair& qp, const path& way) {
   // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when
   // there is no room.
-  const bool waits =
-      !way.force_loopback && qp.special != 1 && a_.links->held_up(way.port, way.dlid);
+  const bool waits = !way.force_loopback && qp.special != 1 && a_.links->held_up(way);
   if (waits) held_up_[way.port - 1].insert(qp.qpn);
   return waits;
 }

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 
+#include <freehca/layouts/headers.hpp>
+
 #include "basis/adapter.hpp"
-#include "link/packet.hpp"
-#include "link/wire.hpp"
+#include "link/outgoing_packet.hpp"
+#include "link/path.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
@@ -31,8 +34,12 @@ class packet_sender {
         arrivals_(arrivals),
         counters_(counters) {}
 
+  /// Lays out a packet by `way`, as the link of its port wants it: `transport` gets its pad count
+  /// there. Payload bytes are zero until written.
+  outgoing_packet lay_out(const path& way, layouts::image<layouts::bth> transport,
+                          std::size_t extended_bytes, std::size_t payload_bytes) const;
   /// Sends a packet: into the port, or straight back when the sender forces the loop.
-  void transmit(const path& way, packet p);
+  void transmit(const path& way, outgoing_packet out);
   /// Must `qp` wait with a packet by `way`? Then it goes on when the port has room.
   bool held_up(const queue_pair& qp, const path& way);
   void port_has_room(unsigned port);

@@ -5,10 +5,8 @@
 // *_ruc_check_hdr, *_migrate_qp; rc.c: *_restart_rc) and sw/rdmavt/qp.c (rvt_modify_qp).
 #include "transport/path_migration.hpp"
 
-#include <array>
-#include <cstring>
-
 #include "basis/capabilities.hpp"
+#include "link/link_codec.hpp"
 #include "link/pkeys.hpp"
 #include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
@@ -20,13 +18,6 @@ using namespace layouts;
 namespace {
 
 using state = path_migration;
-
-/// The subnet's own prefix may stand as the default one (qib gid_ok).
-bool is_gid(const std::byte* said, const std::byte* wanted) {
-  constexpr std::byte default_prefix[8] = {std::byte{0xfe}, std::byte{0x80}};
-  return std::memcmp(said + 8, wanted + 8, 8) == 0 &&
-         (std::memcmp(said, wanted, 8) == 0 || std::memcmp(said, default_prefix, 8) == 0);
-}
 
 void set(queue_pair& qp, state s) {
   qp.context.set<&qpc::pm_state>(s);
@@ -47,52 +38,32 @@ bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_stat
   }
 }
 
-bool path_migration_machine::comes_by(const path& way, unsigned pkey_index, unsigned port,
-                                      const packet_view& v) const {
-  rule_book& rules = a_.rules;
-  if (v.global != way.global) {
-    rules.because("%s; wanted: %s", v.global ? "a GRH" : "no GRH", way.global ? "one" : "none");
-    return false;
-  }
-  if (v.global) {
-    const auto global = image<grh>::from_bytes(v.grh);
-    std::array<std::byte, 16> own;
-    if (!a_.links->gid(way.port, way.sgid_index, own.data()) ||
-        !is_gid(global.bytes_of<&grh::dgid>(), own.data())) {
-      rules.because("GRH destination GID; wanted: that of index %u", way.sgid_index);
-      return false;
-    }
-    if (!is_gid(global.bytes_of<&grh::sgid>(), way.dgid.data())) {
-      rules.because("GRH source GID; wanted: that of the path");
-      return false;
-    }
-  }
+bool path_migration_machine::comes_by(const path& way, unsigned pkey_index,
+                                      const transport_packet& v) const {
+  const ingress& from = v.ingress;
+  if (!from.codec->by_global_route(from, way)) return false;
   const auto pkey = static_cast<std::uint16_t>(v.bth.get<&bth::pkey>());
-  const std::uint16_t own_pkey = a_.links->pkey(port, pkey_index);
+  const std::uint16_t own_pkey = a_.links->pkey(from.port, pkey_index);
   if (!pkeys_match(pkey, own_pkey)) {
-    rules.because("P_Key 0x%04x; wanted: 0x%04x, of index %u", unsigned{pkey}, unsigned{own_pkey},
-                  pkey_index);
-    a_.links->count_pkey_violation(port);
+    a_.rules.because("P_Key 0x%04x; wanted: 0x%04x, of index %u", unsigned{pkey},
+                     unsigned{own_pkey}, pkey_index);
+    a_.links->count_pkey_violation(from.port);
     return false;
   }
-  const auto source = static_cast<unsigned>(v.lrh.get<&lrh::slid>());
-  if (source == way.dlid && port == way.port) return true;
-  rules.because("source LID 0x%x, port %u; wanted: LID 0x%x, port %u", source, port,
-                unsigned{way.dlid}, way.port);
-  return false;
+  return from.codec->by_local_route(from, way);
 }
 
-bool path_migration_machine::admits(queue_pair& qp, unsigned port, const packet_view& v) {
+bool path_migration_machine::admits(queue_pair& qp, const transport_packet& v) {
   const bool migrated = v.bth.get<&bth::migrated>();
   if (qp.migration() == state::armed && migrated) {
     const auto pkey_index = static_cast<unsigned>(qp.context.get<&alternate_path::pkey_index>());
-    if (comes_by(qp.alternate, pkey_index, port, v)) return migrate(qp);
+    if (comes_by(qp.alternate, pkey_index, v)) return migrate(qp);
     if (!qp.migration_refused) pairs_.post_event(qp, event_type::path_migration_failed);
     qp.migration_refused = true;
     return false;
   }
   const auto pkey_index = static_cast<unsigned>(qp.context.get<&primary_path::pkey_index>());
-  if (!comes_by(qp.way, pkey_index, port, v)) return false;
+  if (!comes_by(qp.way, pkey_index, v)) return false;
   if (qp.migration() == state::rearm && !migrated) {
     set(qp, state::armed);
     pairs_.touch(qp);

@@ -5,7 +5,7 @@
 #include <freehca/layouts/command_status.hpp>
 
 #include "basis/adapter.hpp"
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
@@ -27,15 +27,15 @@ class path_migration_machine {
   /// request to migrate is heard by the alternate path alone, and migrates; one that names another
   /// path is dropped, with an event for the first.
   /// Of what it does not admit the rule book is told the reason.
-  bool admits(queue_pair& qp, unsigned port, const packet_view& v);
+  bool admits(queue_pair& qp, const transport_packet& v);
 
   /// To the alternate path, with its event; false when not armed.
   bool migrate(queue_pair& qp);
 
  private:
-  /// The order of the checks is qib's (ruc.c qib_ruc_check_hdr): route header, P_Key, source LID
+  /// The order of the checks is qib's (ruc.c qib_ruc_check_hdr): global route, P_Key, local route
   /// and port (IBTA vol. 1, 9.6.1.5).
-  bool comes_by(const path& way, unsigned pkey_index, unsigned port, const packet_view& v) const;
+  bool comes_by(const path& way, unsigned pkey_index, const transport_packet& v) const;
   adapter& a_;
   queue_pairs& pairs_;
 };

@@ -6,7 +6,7 @@ namespace freehca::model {
 
 using namespace layouts;
 
-request_packet request_packet::of(const packet_view& v, bth_operation operation) {
+request_packet request_packet::of(const transport_packet& v, bth_operation operation) {
   using o = bth_operation;
   request_packet p{v, operation};
   p.send = operation <= o::send_only_imm || operation == o::send_last_invalidate ||

@@ -42,7 +42,7 @@ bool is_next_response(const send_request& read, bth_operation operation) {
 
 }  // namespace
 
-void requester::receive(queue_pair& qp, packet_view v, bth_operation operation) {
+void requester::receive(queue_pair& qp, transport_packet v, bth_operation operation) {
   if (!qp.can_send()) return;
   // An answer to nothing that is outstanding: a ghost of an earlier time.
   if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0 || psn_distance(v.psn(), qp.sq.next_psn) >= 0)
@@ -133,7 +133,7 @@ void requester::progress(queue_pair& qp) {
   pairs_.touch(qp);
 }
 
-void requester::read_response(queue_pair& qp, packet_view& v, bth_operation operation) {
+void requester::read_response(queue_pair& qp, transport_packet& v, bth_operation operation) {
   if (operation != bth_operation::rdma_read_response_middle && !v.take<aeth>()) return;
   if (!acknowledge_before(qp, v.psn())) return;
   const auto found =
@@ -177,7 +177,7 @@ void requester::read_response(queue_pair& qp, packet_view& v, bth_operation oper
   progress(qp);
 }
 
-void requester::atomic_response(queue_pair& qp, packet_view& v) {
+void requester::atomic_response(queue_pair& qp, transport_packet& v) {
   const auto answer = v.take<aeth>();
   const auto original = v.take<atomic_ack_eth>();
   if (!answer || !original || !acknowledge_before(qp, v.psn())) return;
@@ -311,7 +311,7 @@ void requester::timer_expired(std::uint32_t qpn) {
   const std::uint64_t now = a_.work.now();
   std::uint64_t due = qp->sq.last_progress + period;
   // What could not be sent is not answered either.
-  const bool waits = qp->sq.waiting_rnr || a_.links->held_up(qp->way.port, qp->way.dlid);
+  const bool waits = qp->sq.waiting_rnr || a_.links->held_up(qp->way);
   if (waits || due <= now) {
     due = now + period;
     if (!waits && qp->sq.second_chance) {

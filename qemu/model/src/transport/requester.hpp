@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "basis/adapter.hpp"
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
@@ -34,15 +34,15 @@ class requester {
   std::optional<failure> send_packet(queue_pair& qp, send_request& r);
 
   /// A packet whose operation is a response. `v.rest` begins behind the BTH.
-  void receive(queue_pair& qp, packet_view v, layouts::bth_operation operation);
+  void receive(queue_pair& qp, transport_packet v, layouts::bth_operation operation);
 
   /// Sees to it that the acknowledgement timer runs while something is unacknowledged.
   void watch(queue_pair& qp);
 
  private:
   void acknowledge(queue_pair& qp, std::uint32_t psn, layouts::image<layouts::aeth> answer);
-  void read_response(queue_pair& qp, packet_view& v, layouts::bth_operation operation);
-  void atomic_response(queue_pair& qp, packet_view& v);
+  void read_response(queue_pair& qp, transport_packet& v, layouts::bth_operation operation);
+  void atomic_response(queue_pair& qp, transport_packet& v);
   bool acknowledge_before(queue_pair& qp, std::uint32_t psn);
   void progress(queue_pair& qp);
   void retry(queue_pair& qp, std::uint32_t from);

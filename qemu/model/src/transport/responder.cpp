@@ -22,7 +22,7 @@ constexpr std::uint32_t no_pd = 0xffffffff;
 
 }  // namespace
 
-void responder::receive(queue_pair& qp, const packet_view& v, bth_operation operation) {
+void responder::receive(queue_pair& qp, const transport_packet& v, bth_operation operation) {
   if (qp.rq.closing) return;
   if (qp.state == qp_state::rtr && !qp.rq.communication_established) {
     qp.rq.communication_established = true;
@@ -33,7 +33,7 @@ void responder::receive(queue_pair& qp, const packet_view& v, bth_operation oper
   if (qp.service == qp_service::xrc) {
     const auto extended = p.view.take<xrceth>();
     if (!extended) {
-      drops_.drop(qp.way.port, v, "it ends before the end of its XRCETH");
+      drops_.drop(v, "it ends before the end of its XRCETH");
       return;
     }
     qp.rq.xrc_srqn = static_cast<std::uint32_t>(extended->get<&xrceth::xrc_srq>());
@@ -110,8 +110,7 @@ rule_book::reason responder::tell(const queue_pair& qp, const request_packet& p,
   const bool dropped = qp.service == qp_service::uc;
   if (dropped) ++counters_.packets_dropped;
   a_.rules.explain(remark_kind::packet_dropped,
-                   words_for(qp.way.port, p.view) + ": " + (dropped ? "dropped" : name_of(code)),
-                   why);
+                   words_for(p.view) + ": " + (dropped ? "dropped" : name_of(code)), why);
   return why;
 }
 

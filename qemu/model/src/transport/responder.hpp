@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "basis/adapter.hpp"
-#include "link/wire.hpp"
+#include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
 #include "transport/request_packet.hpp"
 
@@ -39,7 +39,7 @@ class responder {
         drops_(drops) {}
 
   /// A packet whose operation is a request. `v.rest` begins behind the BTH.
-  void receive(queue_pair& qp, const packet_view& v, layouts::bth_operation operation);
+  void receive(queue_pair& qp, const transport_packet& v, layouts::bth_operation operation);
 
  private:
   bool in_sequence(queue_pair& qp, request_packet& p);

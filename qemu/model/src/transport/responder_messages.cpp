@@ -61,12 +61,12 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
       break;
   }
   if (qp.service == qp_service::uc) {
-    drops_.drop(qp.way.port, p.view, "no receive was posted");
+    drops_.drop(p.view, "no receive was posted");
     qp.rq.in_progress = message::skip;
     return false;
   }
   a_.rules.because("no receive was posted");
-  a_.rules.explain(remark_kind::packet_dropped, words_for(qp.way.port, p.view) + ": RNR NAK",
+  a_.rules.explain(remark_kind::packet_dropped, words_for(p.view) + ": RNR NAK",
                    a_.rules.take_reason());
   response wait;
   wait.psn = p.view.psn();
@@ -244,13 +244,10 @@ void responder::finish_message(queue_pair& qp, const request_packet& p) {
   report.byte_count = static_cast<std::uint32_t>(rq.received);
   report.immediate = p.argument;
   report.remote_qpn = static_cast<std::uint32_t>(qp.context.get<&qpc::remote_qpn>());
-  report.slid = static_cast<std::uint16_t>(p.view.lrh.get<&lrh::slid>());
-  report.sl = static_cast<std::uint8_t>(p.view.lrh.get<&lrh::service_level>());
-  report.global = p.view.global;
   report.solicited = p.view.bth.get<&bth::solicited>();
   const receive_request request = std::move(*rq.request);
   rq.request.reset();
-  completions_.received(qp, request, report);
+  completions_.received(qp, request, report, p.view.ingress);
 }
 
 }  // namespace freehca::model

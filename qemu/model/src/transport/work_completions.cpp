@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "link/link_codec.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/explanations.hpp"
 #include "queues/shared_receive_queues.hpp"
@@ -41,15 +42,12 @@ std::uint32_t work_completions::receive_cq(const queue_pair& qp, const receive_r
 }
 
 void work_completions::received(queue_pair& qp, const receive_request& r,
-                                const receive_report& report) {
+                                const receive_report& report, const ingress& from) {
   image<cqe> e;
+  from.codec->put_addresses(from, !qp.connected(), e);
   e.set<&cqe::qpn>(qp.number())
       .set<&cqe::immediate>(report.immediate)
-      .set<&cqe::grh>(report.global)
-      .set<&cqe::my_lid_path>(report.path_bits & 0x7f)
       .set<&cqe::remote_qpn>(qp.service == qp_service::xrc ? r.srqn : report.remote_qpn)
-      .set<&cqe::sl>(report.sl & 0xf)
-      .set<&cqe::slid>(report.slid)
       .set<&cqe::byte_count>(report.byte_count)
       .set<&cqe::wqe_index>(r.index)
       .set<&cqe::opcode>(static_cast<std::uint64_t>(report.opcode));

@@ -7,6 +7,7 @@
 #include <freehca/layouts/cqe.hpp>
 
 #include "basis/adapter.hpp"
+#include "link/ingress.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
@@ -14,15 +15,13 @@ namespace freehca::model {
 class shared_receive_queues;
 class work_errors;
 
-/// What a receive completion says beyond its work request.
+/// What a receive completion says beyond its work request, and the addresses of its packet.
 struct receive_report {
   layouts::cqe_opcode opcode = layouts::cqe_opcode::recv_send;
   std::uint32_t byte_count = 0;
   std::uint32_t immediate = 0;  ///< immediate, invalidated R_Key, or a GSI packet's P_Key index
   std::uint32_t remote_qpn = 0;
-  std::uint16_t slid = 0;
-  std::uint8_t sl = 0, path_bits = 0;
-  bool global = false, solicited = false;
+  bool solicited = false;
 };
 
 /// Writes completion entries for a queue pair's work.
@@ -33,7 +32,9 @@ class work_completions {
 
   /// A send that went well, if it asked for a completion.
   void sent(queue_pair& qp, const send_request& r);
-  void received(queue_pair& qp, const receive_request& r, const receive_report& report);
+  /// `from`: how the message came, or its last packet.
+  void received(queue_pair& qp, const receive_request& r, const receive_report& report,
+                const ingress& from);
   void send_failed(queue_pair& qp, const send_request& r, failure what,
                    const rule_book::reason& why);
   void receive_failed(queue_pair& qp, const receive_request& r, failure what,
