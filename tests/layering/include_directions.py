@@ -81,6 +81,13 @@ MODEL = "qemu/model/src/"
 MODEL_ROOMS = (
     "faults basis command tables link queues fabric ports steering transport firmware device"
 ).split()
+# What stands in front of a BTH is known to link codecs, and to the rooms that make and read whole
+# packets. The others see link_codec and what it hands out.
+ROOMS_WITH_WHOLE_PACKETS = ("link", "fabric", "ports")
+HEADERS_OF_WHOLE_PACKETS = re.compile(
+    r"^link/(infiniband_\w+|global_route|wire_form|packet_crc)\.hpp$"
+)
+WORDS_OF_WHOLE_PACKETS = re.compile(r"\b(lrh|bth_variant|link_next_header)\b")
 QEMU_FOLDERS = (
     "qemu/",
     "hw/",
@@ -113,7 +120,17 @@ def complaint_in_model(path, name):
         return "a header of the model is named with its room"
     if MODEL_ROOMS.index(other) > MODEL_ROOMS.index(own):
         return f"{other} stands above {own}"
+    if own not in ROOMS_WITH_WHOLE_PACKETS and HEADERS_OF_WHOLE_PACKETS.match(name):
+        return f"{own} knows packets by link/link_codec.hpp alone"
     return None
+
+
+def words_complaint(path, text):
+    """The word of a link's own headers that a file of the model must not name; None: none."""
+    if not path.startswith(MODEL) or path[len(MODEL) :].split("/")[0] in ROOMS_WITH_WHOLE_PACKETS:
+        return None
+    found = WORDS_OF_WHOLE_PACKETS.search(text)
+    return found and found.group()
 
 
 def complaint(path, quote, name):
@@ -155,6 +172,8 @@ def check_the_checker():
         ("qemu/model/src/link/a.cpp", '"', "transport/transport.hpp"),
         ("qemu/model/src/link/a.cpp", "<", "transport/transport.hpp"),
         ("qemu/model/src/link/a.cpp", '"', "link/../transport/transport.hpp"),
+        ("qemu/model/src/transport/a.cpp", '"', "link/infiniband_codec.hpp"),
+        ("qemu/model/src/steering/a.cpp", '"', "link/wire_form.hpp"),
         ("qemu/model/include/freehca/model/a.hpp", '"', "link/packet.hpp"),
         ("qemu/model/src/link/a.cpp", '"', "packet.hpp"),
         ("qemu/model/src/a.cpp", '"', "link/packet.hpp"),
@@ -184,6 +203,8 @@ def check_the_checker():
         ("qemu/model/src/link/a.cpp", "<", "vector"),
         ("qemu/model/src/link/a.cpp", '"', "link/packet.hpp"),
         ("qemu/model/src/transport/a.cpp", '"', "link/packet.hpp"),
+        ("qemu/model/src/transport/a.cpp", '"', "link/link_codec.hpp"),
+        ("qemu/model/src/ports/a.cpp", '"', "link/infiniband_codec.hpp"),
         ("hca/src/a.cpp", "<", "cstdint"),
     ]
     wrong = [c for c in refused if complaint(*c) is None] + [
@@ -191,6 +212,9 @@ def check_the_checker():
     ]
     if wrong:
         sys.exit(f"the checker itself is wrong about {wrong}")
+    where = [f"qemu/model/src/{room}/a.cpp" for room in ("transport", "link")]
+    if [words_complaint(a, "image<lrh> local;") for a in where] != ["lrh", None]:
+        sys.exit("the checker itself is wrong about words")
 
 
 def main():
@@ -218,7 +242,11 @@ def main():
             files += 1
             if relative.startswith(MODEL) and relative.split("/")[3] not in MODEL_ROOMS:
                 found.append(f"{relative}: it stands in no room of the model")
-            for quote, name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+            text = path.read_text(encoding="utf-8")
+            word = words_complaint(relative, text)
+            if word:
+                found.append(f"{relative}: {word}: a header of one link, for its codec alone")
+            for quote, name in INCLUDE.findall(text):
                 why = complaint(relative, quote, name)
                 if why:
                     found.append(f"{relative}: {name}: {why}")
