@@ -10,7 +10,8 @@ namespace freehca::model {
 /// A packet as it stands on its link from the first byte of the link's own header (InfiniBand: the
 /// LRH) to the last byte of the payload and its padding, without ICRC and VCRC: those are computed
 /// where a packet leaves the process. One format everywhere inside the model, so that what is
-/// tested in loopback is what a peer receives. Only link codecs, and ports, know its headers.
+/// tested in loopback is what a peer receives. Link codecs, ports and their agents know its
+/// headers.
 struct packet {
   std::vector<std::byte> bytes;
 };
