@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include <freehca/layouts/ethernet.hpp>
 #include <freehca/model/options.hpp>
 
 #include "basis/adapter_limits.hpp"
@@ -39,7 +40,13 @@ struct hca_profile {
   unsigned eqe_bytes = 32, cqe_bytes = 32;
   bool big_endian_host = false;  ///< for the operands of atomics
   bool memory_windows = false;
-  bool device_managed_steering = false;
+  /// How Ethernet ports steer: by rules, by entries of the multicast table for unicast too (B0), or
+  /// by the tables of SET_PORT (A0, when neither is set).
+  bool device_managed_steering = false, unicast_entries = false;
+  bool hash_ip_fragments = false;  ///< RSS
+  // What CONFIG_DEV changes.
+  std::uint16_t vxlan_port = 0;  ///< 0: no frame is taken for VXLAN
+  std::uint16_t roce_v2_port = layouts::roce_v2_udp_port;
 };
 
 /// The parts of the adapter, as each sees the others. Owned by device; every part keeps a

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "frames/frame.hpp"
 #include "link/packet.hpp"
 
 namespace freehca::model {
@@ -14,6 +15,8 @@ class packet_receiver {
   virtual ~packet_receiver() = default;
   /// A packet has arrived on port `port` (1-based).
   virtual void receive(unsigned port, const packet& p) = 0;
+  /// A frame that is no packet of RDMA has arrived on Ethernet port `port`, or was looped back.
+  virtual void receive_frame(unsigned port, const frame& f) = 0;
   /// What waits for the cable of port `port` (ports::held_up()) goes on.
   virtual void port_has_room(unsigned port) = 0;
   /// The QPN of special QP 0 or 1 of port `port` (CONF_SPECIAL_QP); 0: none was configured.

@@ -82,6 +82,9 @@ void transport::receive(unsigned port, const packet& p) {
   parts_->arrivals.receive(port, p);
 }
 
+// No queue pair takes frames yet.
+void transport::receive_frame(unsigned, const frame&) {}
+
 void transport::port_has_room(unsigned port) {
   parts_->sender.port_has_room(port);
 }

@@ -33,6 +33,8 @@ class transport final : public packet_receiver, public key_users {
 
   void receive(unsigned port, const packet& p) override;
 
+  void receive_frame(unsigned port, const frame& f) override;
+
   void port_has_room(unsigned port) override;
 
   /// Writes what hardware has changed in the context of queue pair `qpn` to context memory, as it
