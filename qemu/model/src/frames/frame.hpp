@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace freehca::model {
@@ -11,6 +13,8 @@ namespace freehca::model {
 /// payload, without the FCS.
 struct frame {
   std::vector<std::byte> bytes;
+  /// It has not come by the link: a queue pair of the same port has sent it, whose counter this is.
+  std::optional<std::uint8_t> looped_from = std::nullopt;
 };
 
 /// The FCS that a frame has on the link: cards count its bytes.

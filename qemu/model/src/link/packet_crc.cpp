@@ -89,6 +89,16 @@ std::uint32_t invariant_crc(std::span<const std::byte> packet) {
   return ~advance(icrc_tables, crc, packet.subspan(at));
 }
 
+std::array<std::byte, 4> frame_check_sequence(std::span<const std::byte> frame) {
+  std::uint32_t crc = ~advance(icrc_tables, ~std::uint32_t{0}, frame);
+  std::array<std::byte, 4> bytes{};
+  for (std::byte& b : bytes) {
+    b = static_cast<std::byte>(crc & 0xff);
+    crc >>= 8;
+  }
+  return bytes;
+}
+
 std::uint16_t variant_crc(std::span<const std::byte> packet) {
   return static_cast<std::uint16_t>(~advance(vcrc_tables, std::uint16_t{0xffff}, packet));
 }

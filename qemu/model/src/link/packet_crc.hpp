@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,6 +13,10 @@ namespace freehca::model {
 /// packet must have room for the headers that it says it has: an LRH, a GRH where link next header
 /// says so, a BTH.
 std::uint32_t invariant_crc(std::span<const std::byte> packet);
+
+/// The FCS of an Ethernet frame over all that is before it, as it stands on the link (IEEE 802.3,
+/// 3.2.9).
+std::array<std::byte, 4> frame_check_sequence(std::span<const std::byte> frame);
 
 /// The variant CRC of a packet from its LRH to its ICRC (IBTA vol. 1, 7.8.2). The CRC of a link
 /// packet is the same over the four bytes before it (7.9.4).

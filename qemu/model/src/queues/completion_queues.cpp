@@ -104,7 +104,10 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
   if (q.get<&cqc::timestamp>()) {
     auto stamped = layouts::image<layouts::cqe_timestamp>::from_bytes(e.data());
     const std::uint64_t ticks = clock_ticks(a_.how.kind, a_.work.now());
-    stamped.set<&layouts::cqe_timestamp::timestamp_47_16>(ticks >> 16 & 0xffffffff);
+    // With a low part of 0 the upper part is one behind: Linux counts on it (en_clock.c
+    // mlx4_en_get_cqe_ts).
+    const std::uint64_t upper = (ticks >> 16) - ((ticks & 0xffff) == 0 ? 1 : 0);
+    stamped.set<&layouts::cqe_timestamp::timestamp_47_16>(upper & 0xffffffff);
     stamped.set<&layouts::cqe_timestamp::timestamp_15_0>(ticks & 0xffff);
     e = layouts::image<cqe>::from_bytes(stamped.data());
   }

@@ -32,7 +32,7 @@ path decode_path(const image<qpc>& context) {
 
 }  // namespace
 
-void queue_pair::refresh() {
+void queue_pair::refresh(const options& how) {
   state = context.get<&qpc::state>();
   service = context.get<&qpc::service>();
   owner.pd = static_cast<std::uint32_t>(context.get<&qpc::pd>());
@@ -44,6 +44,7 @@ void queue_pair::refresh() {
   way = decode_path<primary_path>(context);
   alternate = decode_path<alternate_path>(context);
   if (special != 0) way.port = special_port;
+  on_ethernet = way.port <= how.ports && how.link[way.port - 1] == link_layer::ethernet;
   mtu = layouts::mtu_bytes(context.get<&qpc::mtu>());
   message_bytes_max = std::uint64_t{1}
                       << std::min<std::uint64_t>(context.get<&qpc::msg_max>(), log_message_bytes);
@@ -62,12 +63,17 @@ void queue_pair::refresh() {
   // An XRC target never sends; the kernel's own have a stride below a basic block
   // (set_kernel_sq_size).
   const bool target = service == qp_service::xrc && sq.ring.log_stride < 6;
-  sq.ring.present = sq.ring.log_entries != 0 && !target;
+  sq.ring.present = sq.ring.log_entries != 0 && !target && !spreads();
   rq.ring.log_entries = static_cast<unsigned>(context.get<&qpc::log_rq_size>());
   rq.ring.log_stride = static_cast<unsigned>(context.get<&qpc::log_rq_stride>()) + 4;
-  rq.ring.present = !shared_receive && service != qp_service::xrc;
+  rq.ring.present = !shared_receive && service != qp_service::xrc && !spreads();
+  // mlx4_en's transmit rings have one receive of 16 bytes that is not there, and no doorbell record
+  // (en_resources.c mlx4_en_fill_qp_context).
+  if (carries_frames() && rq.ring.log_entries == 0) rq.ring.present = false;
   const bool receive_first = rq.ring.present && rq.ring.log_stride > sq.ring.log_stride;
-  rq.ring.first = receive_first || !sq.ring.present ? 0 : sq.ring.bytes();
+  // The one send entry of mlx4_en's receive rings is there, though nothing is ever sent.
+  const bool sends_before = sq.ring.present || (carries_frames() && rq.ring.present);
+  rq.ring.first = receive_first || !sends_before ? 0 : sq.ring.bytes();
   sq.ring.first = receive_first ? rq.ring.bytes() : 0;
 }
 

@@ -10,6 +10,7 @@
 #include <freehca/layouts/eqe.hpp>
 #include <freehca/layouts/headers.hpp>
 #include <freehca/layouts/qpc.hpp>
+#include <freehca/model/options.hpp>
 
 #include "basis/scheduler.hpp"
 #include "link/path.hpp"
@@ -152,6 +153,7 @@ struct queue_pair {
   std::uint64_t message_bytes_max = 0;
   std::uint32_t send_cqn = 0, receive_cqn = 0, srqn = 0;
   bool shared_receive = false;
+  bool on_ethernet = false;  ///< by its port
   unsigned special = 0;  ///< 0: none; 1: QP0; 2: QP1 of port special_port
   unsigned special_port = 0;
   bool flushing = false;
@@ -161,8 +163,14 @@ struct queue_pair {
   send_side sq;
   receive_side rq;
 
-  /// Decodes the context's fields into the members above.
-  void refresh();
+  /// Decodes the context's fields into the members above. `how`: which ports are Ethernet.
+  void refresh(const options& how);
+  /// Raw Ethernet: its sends and receives are frames. (On InfiniBand the service MLX sends packets
+  /// whose headers software made.)
+  bool carries_frames() const {
+    return on_ethernet && service == layouts::qp_service::mlx && special == 0;
+  }
+  bool spreads() const { return context.get<&layouts::qpc::rss>(); }
   std::uint32_t number() const {
     return static_cast<std::uint32_t>(context.get<&layouts::qpc::local_qpn>());
   }

@@ -22,6 +22,7 @@ enum class wqe_operands : std::uint8_t {
   bind,
   fast_register,
   local_invalidate,
+  large_send,
 };
 
 /// What a work request is to the adapter.
@@ -97,11 +98,12 @@ using p = wqe_operands;
 inline constexpr capability windows = capability::memory_windows;
 inline constexpr capability management = capability::memory_management;
 
-/// Services: IBTA vol. 1, 9.2; the opcodes of memory management: 10.6 and 10.7. LSO has no row:
-/// QUERY_DEV_CAP does not offer it.
+/// Services: IBTA vol. 1, 9.2; the opcodes of memory management: 10.6 and 10.7. LSO is for
+/// raw Ethernet alone: for IP over InfiniBand QUERY_DEV_CAP does not offer it.
 inline constexpr std::array table{
     send_opcode{w::nop, e::nothing, p::none, none, all, {}},
     send_opcode{w::send, e::send, p::none, send, all, {}},
+    send_opcode{w::lso, e::send, p::large_send, send, services(s::mlx), {}},
     send_opcode{w::send_imm, e::send, p::none, send_imm, all & ~services(s::mlx), {}, true},
     send_opcode{w::send_inval, e::send, p::none, send_inval, reliable, management, false, true},
     send_opcode{w::rdma_write, e::write, p::remote_address, write, connected, {}},

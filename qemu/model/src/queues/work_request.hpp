@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <freehca/layouts/cqe.hpp>
 #include <freehca/layouts/wqe.hpp>
@@ -48,6 +49,12 @@ inline constexpr failure rnr_retry_exceeded{layouts::cqe_syndrome::rnr_retry_exc
                                             layouts::vendor_syndrome::rnr_retry_exceeded};
 }  // namespace failures
 
+/// What an LSO segment says: the data become frames of `mss` bytes each, behind this header.
+struct large_send {
+  std::uint32_t mss = 0;
+  std::vector<std::byte> header;
+};
+
 /// A WQE of a send queue, taken apart, and how far its execution has come.
 struct send_request {
   std::uint16_t index = 0;   ///< the queue's WQE counter at this WQE: what the completion reports
@@ -68,6 +75,7 @@ struct send_request {
   std::uint64_t swap_mask = 0, compare_mask = 0;   ///< masked compare and swap
   layouts::image<layouts::wqe_datagram> datagram;  ///< UD
   layouts::image<layouts::wqe_ctrl_mlx> mlx;       ///< MLX
+  std::unique_ptr<large_send> large;               ///< LSO
   layouts::image<layouts::wqe_bind> binding;
   layouts::image<layouts::wqe_fast_register> registration;
   data_list data;
@@ -93,6 +101,10 @@ struct send_request {
   std::uint32_t asked_from = 0;  ///< reads: how many those were when it was (last) asked
 
   send_effect effect() const { return row == nullptr ? send_effect::nothing : row->effect; }
+  /// The same control segment on raw Ethernet.
+  layouts::image<layouts::wqe_ctrl_ethernet> ethernet() const {
+    return layouts::image<layouts::wqe_ctrl_ethernet>::from_bytes(mlx.data());
+  }
   bool is_read() const { return effect() == send_effect::read; }
   bool is_atomic() const { return effect() == send_effect::atomic; }
   /// Is the answer more than an acknowledgement?

@@ -72,6 +72,19 @@ bool take_local_invalidate(wqe_bytes& wqe, send_request& r) {
   return true;
 }
 
+/// On raw Ethernet only: the services of InfiniBand have none (QUERY_DEV_CAP).
+bool take_large_send(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
+  image<wqe_lso> head;
+  if (!qp.carries_frames() || !wqe.take(head)) return false;
+  const auto n = static_cast<std::size_t>(head.get<&wqe_lso::header_size>());
+  const auto mss = static_cast<std::uint32_t>(head.get<&wqe_lso::mss>());
+  if (n == 0 || mss == 0 || n > wqe.size - wqe.position) return false;
+  const std::byte* from = wqe.at.data() + wqe.position;
+  r.large = std::make_unique<large_send>(large_send{mss, {from, from + n}});
+  wqe.position = (wqe.position + n + wqe_unit - 1) / wqe_unit * wqe_unit;
+  return true;
+}
+
 /// The segments between the control segment and the data. What manages memory has no data.
 bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
   if (qp.service == qp_service::ud && !r.is_local()) return wqe.take(r.datagram);
@@ -88,6 +101,8 @@ bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
       return wqe.take(r.binding) && wqe.position == wqe.size;
     case wqe_operands::fast_register:
       return wqe.take(r.registration) && wqe.position == wqe.size;
+    case wqe_operands::large_send:
+      return take_large_send(wqe, qp, r);
     case wqe_operands::local_invalidate:
       return take_local_invalidate(wqe, r) && wqe.position == wqe.size;
   }

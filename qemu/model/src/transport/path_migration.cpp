@@ -77,7 +77,7 @@ bool path_migration_machine::migrate(queue_pair& qp) {
   set_path<primary_path>(qp.context, path_of<alternate_path>(qp.context));
   qp.context.set<&primary_path::counter_index>(counter);
   set(qp, state::migrated);
-  qp.refresh();
+  qp.refresh(a_.how);
   pairs_.touch(qp);
   pairs_.post_event(qp, event_type::path_migrated);
   return true;

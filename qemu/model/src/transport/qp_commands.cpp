@@ -81,11 +81,11 @@ command_status qp_commands::modify(command& c, const qp_transition& transition) 
           static_cast<unsigned>(qp->migration()));
   if (is.refused()) return is.status();
   apply(transition, mask, given, qp->context);
-  qp->refresh();
+  qp->refresh(a_.how);
   check(is, *qp, mask);
   if (is.refused()) {
     qp->context = before;
-    qp->refresh();
+    qp->refresh(a_.how);
     return is.status();
   }
   // No source says whether hardware holds on to what it has read ahead. Chosen: what begins anew
@@ -141,8 +141,8 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
       .room_for_one_more(a_, "QPs", pairs_.count(), pairs_.bytes_of_one())
       .must(has_service(service), rule::qp_service, command_status::bad_parameter, "service %u",
             static_cast<unsigned>(service))
-      .that(!given.get<&qpc::rss>(), rule::rss_reported, command_status::bad_parameter,
-            "rss in the context of QP 0x%x", qpn);
+      .that(!given.get<&qpc::rss>() || may_spread(given), rule::rss_reported,
+            command_status::bad_parameter, "rss in the context of QP 0x%x", qpn);
   cq_exists(send_cqn, "cqn_send");
   cq_exists(receive_cqn, "cqn_recv");
   is.must(!shared || shared_.exists(srqn), rule::qp_srq, command_status::bad_resource_state,
@@ -156,10 +156,10 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   // The command's number counts: iPXE leaves the context's empty (hermon.c hermon_create_qp).
   qp.context.set<&qpc::local_qpn>(qpn);
   qp.special = pairs_.special_kind(qpn, qp.special_port);
-  qp.refresh();
+  qp.refresh(a_.how);
   check_new(is, qp);
   // A page size may have been clamped.
-  qp.refresh();
+  qp.refresh(a_.how);
   if (!is.refused()) is.lent(pairs_.store(qp), "context of QP", qpn);
   if (is.refused()) {
     pairs_.destroy(qp);
@@ -169,6 +169,14 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   a_.cqs->attach(send_cqn);
   a_.cqs->attach(receive_cqn);
   return command_status::ok;
+}
+
+/// RSS is for raw Ethernet: for IP over InfiniBand QUERY_DEV_CAP does not report it.
+bool qp_commands::may_spread(const image<qpc>& given) const {
+  const unsigned port =
+      sched_queue_port(static_cast<unsigned>(given.get<&primary_path::sched_queue>()));
+  return given.get<&qpc::service>() == qp_service::mlx && port <= a_.how.ports &&
+         a_.how.link[port - 1] == link_layer::ethernet;
 }
 
 void qp_commands::check_new(command_checks& is, queue_pair& qp) const {

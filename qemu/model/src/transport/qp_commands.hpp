@@ -38,6 +38,7 @@ class qp_commands {
                           layouts::qp_state wanted);
   void check_port(command_checks& is, const char* field, unsigned port) const;
   /// The place, the size and the doorbells of a new queue pair's queues.
+  bool may_spread(const layouts::image<layouts::qpc>& given) const;
   void check_new(command_checks& is, queue_pair& qp) const;
   /// What a transition has given the queue pair, where `mask` chose it.
   void check(command_checks& is, const queue_pair& qp, std::uint32_t mask) const;

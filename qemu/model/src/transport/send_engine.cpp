@@ -10,6 +10,7 @@
 #include "queues/wqe_reader.hpp"
 #include "transport/datagrams.hpp"
 #include "transport/error_watch.hpp"
+#include "transport/frame_sender.hpp"
 #include "transport/packet_sender.hpp"
 #include "transport/requester.hpp"
 #include "transport/work_completions.hpp"
@@ -212,6 +213,8 @@ bool send_engine::start(queue_pair& qp, send_request& r) {
       r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
     const auto span = static_cast<std::uint32_t>(psn_distance(qp.sq.next_psn, qp.sq.unacked_psn));
     if (span != 0 && span + r.psns > psn_span_max) return false;
+  } else if (r.large != nullptr) {
+    r.psns = frame_sender::frames_of(r);
   } else if (qp.service == qp_service::uc && r.data.size() > qp.mtu) {
     r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
   }
@@ -265,6 +268,14 @@ bool send_engine::manage_memory(const queue_pair& qp, send_request& r) {
   return true;
 }
 
+std::optional<failure> send_engine::send_packet(queue_pair& qp, send_request& r) {
+  if (qp.connected()) return requests_.send_packet(qp, r);
+  // What wants an ICRC is a packet of the second general management queue pair (hw/mlx4/qp.c
+  // MLX4_IB_ROCE_V2_GSI_QP).
+  const bool is_frame = qp.carries_frames() && r.ethernet().get<&wqe_ctrl_ethernet::no_icrc>();
+  return is_frame ? frames_.send(qp, r) : datagrams_.send(qp, r);
+}
+
 send_engine::step send_engine::advance(queue_pair& qp) {
   if (qp.sq.cursor == qp.sq.requests.size() && !fetch(qp)) return step::blocked;
   send_request& r = qp.sq.requests[qp.sq.cursor];
@@ -284,7 +295,7 @@ send_engine::step send_engine::advance(queue_pair& qp) {
     if (r.expects_response() && r.next_packet == 0 && qp.sq.responses_awaited >= most)
       return step::blocked;
   }
-  if (const auto wrong = qp.connected() ? requests_.send_packet(qp, r) : datagrams_.send(qp, r)) {
+  if (const auto wrong = send_packet(qp, r)) {
     r.blame(*wrong, a_.rules);
     settle(qp);
     return step::blocked;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <freehca/model/request_fault.hpp>
@@ -15,6 +16,7 @@ namespace freehca::model {
 
 class datagrams;
 class error_watch;
+class frame_sender;
 class packet_sender;
 class queue_pairs;
 class requester;
@@ -27,7 +29,8 @@ class work_errors;
 class send_engine {
  public:
   send_engine(adapter& a, queue_pairs& pairs, work_completions& completions, work_errors& errors,
-              error_watch& watch, requester& requests, datagrams& datagrams, packet_sender& sender)
+              error_watch& watch, requester& requests, datagrams& datagrams, frame_sender& frames,
+              packet_sender& sender)
       : a_(a),
         pairs_(pairs),
         completions_(completions),
@@ -35,6 +38,7 @@ class send_engine {
         watch_(watch),
         requests_(requests),
         datagrams_(datagrams),
+        frames_(frames),
         sender_(sender) {}
 
   /// The doorbell: heard at once, or when the fault of slow work says. `pushed`: a BlueFlame
@@ -69,6 +73,7 @@ class send_engine {
   /// Sets r.wrong if it has gone wrong. False: there is more of it to do.
   bool manage_memory(const queue_pair& qp, send_request& r);
   bool start(queue_pair& qp, send_request& r);
+  std::optional<failure> send_packet(queue_pair& qp, send_request& r);
   void check_drained(queue_pair& qp);
   adapter& a_;
   queue_pairs& pairs_;
@@ -77,6 +82,7 @@ class send_engine {
   error_watch& watch_;
   requester& requests_;
   datagrams& datagrams_;
+  frame_sender& frames_;
   packet_sender& sender_;
   request_judge judge_;  ///< empty: every request is let be
 };

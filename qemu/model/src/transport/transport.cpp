@@ -27,7 +27,9 @@ transport::parts::parts(adapter& whole)
       requests(whole, pairs, sends, migration, counters, sender),
       responses(whole, pairs, shared, receives, completions, errors, replies, counters, drops),
       datagrams(whole, receives, completions, errors, counters, sender, drops),
-      sends(whole, pairs, completions, errors, watch, requests, datagrams, sender),
+      frames(whole),
+      received_frames(whole, pairs, receives, steering, completions, errors),
+      sends(whole, pairs, completions, errors, watch, requests, datagrams, frames, sender),
       deliveries(whole, pairs, groups, steering, drops, arrivals),
       arrivals(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
                counters, drops),
@@ -48,6 +50,7 @@ void transport::parts::clear() {
   shared.clear();
   steering.clear();
   deliveries.clear();
+  received_frames.clear();
   blueflames.clear();
 }
 
@@ -82,8 +85,9 @@ void transport::receive(unsigned port, const packet& p) {
   parts_->arrivals.receive(port, p);
 }
 
-// No queue pair takes frames yet.
-void transport::receive_frame(unsigned, const frame&) {}
+void transport::receive_frame(unsigned port, const frame& f) {
+  parts_->received_frames.receive(port, f);
+}
 
 void transport::port_has_room(unsigned port) {
   parts_->sender.port_has_room(port);

@@ -14,6 +14,8 @@
 #include "transport/datagrams.hpp"
 #include "transport/drop_log.hpp"
 #include "transport/error_watch.hpp"
+#include "transport/frame_receiver.hpp"
+#include "transport/frame_sender.hpp"
 #include "transport/group_delivery.hpp"
 #include "transport/packet_sender.hpp"
 #include "transport/path_migration.hpp"
@@ -52,6 +54,8 @@ struct transport::parts {
   requester requests;
   responder responses;
   model::datagrams datagrams;
+  frame_sender frames;
+  frame_receiver received_frames;
   send_engine sends;
   group_delivery deliveries;
   model::arrivals arrivals;

@@ -54,6 +54,11 @@ void work_completions::received(queue_pair& qp, const receive_request& r,
   complete(qp, receive_cq(qp, r), e, report.solicited);
 }
 
+void work_completions::received_frame(queue_pair& qp, const receive_request& r, image<cqe> e) {
+  e.set<&cqe::qpn>(qp.number()).set<&cqe::wqe_index>(r.index);
+  complete(qp, receive_cq(qp, r), e, false);
+}
+
 void work_completions::failed(queue_pair& qp, std::uint32_t cqn, std::uint16_t index, bool send,
                               std::uint32_t srqn, failure why) {
   image<cqe_error> e;

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "transport/frame_receiver.hpp"
+
+#include <cstdio>
+#include <utility>
+
+#include "frames/checksum.hpp"
+#include "frames/tags.hpp"
+#include "link/packet_crc.hpp"
+#include "ports/ethernet_port.hpp"
+#include "ports/ports.hpp"
+#include "queues/queue_pairs.hpp"
+#include "queues/receive_queues.hpp"
+#include "transport/receive_spreading.hpp"
+#include "transport/work_completions.hpp"
+#include "transport/work_errors.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+namespace {
+
+/// What a completion says of a frame's headers, those inside a tunnel where there are such.
+void put_checks(const frame_view& v, image<cqe>& e) {
+  const receive_checks c = check(v, v.inner ? *v.inner : v.outer);
+  e.set<&cqe::ipv4>(c.ipv4)
+      .set<&cqe::ipv6>(c.ipv6)
+      .set<&cqe::grh>(c.ipv6)
+      .set<&cqe::ipv4_options>(c.options)
+      .set<&cqe::ipv4_fragment>(c.fragment)
+      .set<&cqe::ipv6_extensions>(c.ipv6_extensions)
+      .set<&cqe::tcp>(c.tcp)
+      .set<&cqe::udp>(c.udp)
+      .set<&cqe::ip_ok>(c.ip_ok)
+      .set<&cqe::l4_csum_ok>(c.l4_ok)
+      .set<&cqe::checksum>(c.sum);
+  if (!v.inner) return;
+  const receive_checks outside = check(v, v.outer);
+  e.set<&cqe::tunnel>(true)
+      .set<&cqe::tunnel_ipv4>(outside.ipv4)
+      .set<&cqe::tunnel_ip_ok>(outside.ip_ok)
+      .set<&cqe::tunnel_csum>(outside.l4_ok);
+}
+
+void put_tag(const frame_headers& h, image<cqe>& e) {
+  if (!h.tag) return;
+  const bool service = h.tag->get<&vlan_tag::tpid>() == ethertype::service_vlan;
+  e.set<&cqe::cvlan_present>(!service)
+      .set<&cqe::svlan_present>(service)
+      .set<&cqe::sl>(h.tag->get<&vlan_tag::priority>() << 1 |
+                     (h.tag->get<&vlan_tag::dei>() ? 1u : 0u))
+      .set<&cqe::vid>(h.tag->get<&vlan_tag::vid>());
+}
+
+}  // namespace
+
+void frame_receiver::receive(unsigned port, const frame& f) {
+  delivery d;
+  auto& waiting = waiting_[port - 1];
+  if (waiting.empty() && go_on(port, d, f)) return;
+  d.f = f;
+  waiting.push_back(std::move(d));
+  a_.work.set_aside();
+  schedule(port);
+}
+
+void frame_receiver::schedule(unsigned port) {
+  if (std::exchange(scheduled_[port - 1], true)) return;
+  a_.work.soon(port, [this, port] { run(port); });
+}
+
+void frame_receiver::run(unsigned port) {
+  auto& waiting = waiting_[port - 1];
+  scheduled_[port - 1] = false;
+  while (!waiting.empty()) {
+    delivery& d = waiting.front();
+    if (!go_on(port, d, d.f)) return schedule(port);
+    waiting.pop_front();
+    a_.work.taken_up();
+    if (a_.account.slice_over() && !waiting.empty()) return schedule(port);
+  }
+}
+
+bool frame_receiver::go_on(unsigned port, delivery& d, const frame& f) {
+  a_.account.charge(work_account::packet);
+  const auto v = frame_view::of(f.bytes, a_.profile.vxlan_port);
+  if (!v) return true;  // ports let none in that is so short
+  if (!d.found) {
+    if (!d.searching) d.searching = steers_.begin(port, *v);
+    if (!steers_.go_on(*d.searching, d.members)) return false;
+    d.found = true;
+    if (d.members.empty()) drop(port, *v, "nobody is steered to");
+  }
+  while (d.next < d.members.size()) {
+    queue_pair* qp = pairs_.find(d.members[d.next++].qpn);
+    if (qp == nullptr) drop(port, *v, "its queue pair is in the reset state");
+    else if (qp->way.port == port && qp->carries_frames()) deliver(*qp, f, *v);
+    if (a_.account.slice_over() && d.next < d.members.size()) return false;
+  }
+  return true;
+}
+
+void frame_receiver::drop(unsigned port, const frame_view& v, const char* why) {
+  if (!a_.rules.is_heard(remark_kind::packet_dropped)) return;
+  char subject[120];
+  std::snprintf(subject, sizeof subject,
+                "port %u: a frame of %zu bytes to %012llx, type 0x%04x, was dropped", port,
+                v.bytes.size(), static_cast<unsigned long long>(v.outer.destination),
+                unsigned{v.outer.ether_type});
+  a_.rules.explain(remark_kind::packet_dropped, subject, {"", why});
+}
+
+/// Who blocks the loop gets nothing that a queue pair with his own counter has sent (hw/mlx4/qp.c:
+/// a counter of its own for each such queue pair).
+bool frame_receiver::stays_away(const queue_pair& qp, const frame& f, const frame_view& v) const {
+  if (!f.looped_from || !qp.context.get<&primary_path::src_check_counter>() ||
+      qp.context.get<&primary_path::counter_index>() != *f.looped_from)
+    return false;
+  return v.outer.multicast() ? qp.context.get<&primary_path::src_check_mc_lb>()
+                             : qp.context.get<&primary_path::src_check_uc_lb>();
+}
+
+void frame_receiver::deliver(queue_pair& steered, const frame& f, const frame_view& v) {
+  if (!steered.can_receive())
+    return drop(steered.way.port, v, "its queue pair is not ready to receive (IBTA 10.3.1)");
+  queue_pair* qp = &steered;
+  std::uint32_t hash = 0;
+  if (steered.spreads()) {
+    const spread to = spread_of(steered.context, v, a_.profile.hash_ip_fragments);
+    qp = pairs_.find(to.qpn);
+    hash = to.hash;
+    if (qp == nullptr || !qp->can_receive() || !qp->carries_frames() || qp->spreads() ||
+        qp->way.port != steered.way.port)
+      return drop(steered.way.port, v, "RSS names a queue pair that takes no frames");
+  }
+  if (!stays_away(*qp, f, v)) place(*qp, f, v, hash);
+}
+
+void frame_receiver::place(queue_pair& qp, const frame& f, const frame_view& v,
+                           std::uint32_t hash) {
+  ethernet_port& port = *a_.links->ethernet(qp.way.port);
+  receive_request r;
+  switch (receives_.take(qp, r)) {
+    case take_result::empty:
+      port.dropped_for_want_of_room();
+      return drop(qp.way.port, v, "no receive was posted");
+    case take_result::fault:
+      errors_.enter_error(qp, std::nullopt);
+      return;
+    case take_result::taken:
+      break;
+  }
+  const bool strips = v.outer.tag && !qp.context.get<&qpc::vsd>();
+  const bool with_fcs = qp.context.get<&qpc::scatter_fcs>();
+  const std::size_t tag = strips ? vlan_tag::bytes : 0;
+  const std::size_t bytes = f.bytes.size() - tag + (with_fcs ? fcs_bytes : 0);
+  a_.links->counters_by_index().received(
+      static_cast<unsigned>(qp.context.get<&primary_path::counter_index>()),
+      f.bytes.size() + fcs_bytes);
+  if (bytes > r.data.size()) {
+    a_.rules.because("a frame of %zu bytes; wanted: at most the %llu bytes of the receive", bytes,
+                     static_cast<unsigned long long>(r.data.size()));
+    completions_.receive_failed(qp, r, failures::local_length, a_.rules.take_reason());
+    return;
+  }
+  memory_regions& regions = *a_.regions;
+  access_result done = access_result::ok;
+  std::size_t at = 0;
+  const auto put = [&](const std::byte* from, std::size_t n) {
+    if (done == access_result::ok && n != 0)
+      done = r.data.scatter(regions, r.owner, at, from, n);
+    at += n;
+  };
+  const std::size_t addresses = ethernet_addresses::bytes;
+  put(f.bytes.data(), addresses);
+  put(f.bytes.data() + addresses + tag, f.bytes.size() - addresses - tag);
+  if (with_fcs) put(frame_check_sequence(f.bytes).data(), fcs_bytes);
+  if (done != access_result::ok) {
+    // A ring goes on behind an entry that failed (en_rx.c mlx4_en_process_rx_cq).
+    a_.rules.because("the receive's memory: %s", name_of(done));
+    completions_.receive_failed(qp, r, failures::local_protection, a_.rules.take_reason());
+    return;
+  }
+  image<cqe> e;
+  put_checks(v, e);
+  put_tag(v.outer, e);
+  e.set<&cqe::immediate>(hash)
+      .set<&cqe::my_lid_path>(port.mac_index(v.outer.destination).value_or(0))
+      .set<&cqe::byte_count>(bytes)
+      .set<&cqe::opcode>(static_cast<std::uint64_t>(cqe_opcode::recv_send));
+  completions_.received_frame(qp, r, e);
+}
+
+void frame_receiver::clear() {
+  for (auto& waiting : waiting_) {
+    a_.work.taken_up(waiting.size());
+    a_.work.discard(waiting);
+  }
+  scheduled_ = {};
+}
+
+}  // namespace freehca::model

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+
+#include "basis/adapter.hpp"
+#include "frames/frame.hpp"
+#include "frames/frame_view.hpp"
+#include "queues/queue_pair.hpp"
+#include "steering/steering.hpp"
+
+namespace freehca::model {
+
+class queue_pairs;
+class receive_queues;
+class work_completions;
+class work_errors;
+
+/// Frames that came by an Ethernet port: finds the queue pairs that get one, by steering and then
+/// by RSS, and puts it into a receive of each. Who gets it, and each copy, costs as much as a packet
+/// does, so that it is done in slices; frames of one port wait for each other, and keep their order.
+class frame_receiver {
+ public:
+  frame_receiver(adapter& a, queue_pairs& pairs, receive_queues& receives, steering& steers,
+                 work_completions& completions, work_errors& errors)
+      : a_(a),
+        pairs_(pairs),
+        receives_(receives),
+        steers_(steers),
+        completions_(completions),
+        errors_(errors) {}
+
+  void receive(unsigned port, const frame& f);
+  void clear();
+
+ private:
+  struct delivery {
+    frame f;  ///< empty while the first slice runs: the frame is still the caller's
+    std::optional<steering::search> searching;
+    multicast_groups::member_list members;
+    std::size_t next = 0;  ///< of the members
+    bool found = false;    ///< members are known
+  };
+
+  /// As far as the slice goes; true: it is done.
+  bool go_on(unsigned port, delivery& d, const frame& f);
+  void schedule(unsigned port);
+  void run(unsigned port);
+  void deliver(queue_pair& steered, const frame& f, const frame_view& v);
+  bool stays_away(const queue_pair& qp, const frame& f, const frame_view& v) const;
+  void place(queue_pair& qp, const frame& f, const frame_view& v, std::uint32_t hash);
+  void drop(unsigned port, const frame_view& v, const char* why);
+
+  adapter& a_;
+  queue_pairs& pairs_;
+  receive_queues& receives_;
+  steering& steers_;
+  work_completions& completions_;
+  work_errors& errors_;
+  std::array<std::deque<delivery>, 2> waiting_;  ///< by port; the first is the one at hand
+  std::array<bool, 2> scheduled_{};
+};
+
+}  // namespace freehca::model
