@@ -27,11 +27,13 @@ struct frames : frame_fixture {
   test_qp qp;
 };
 
-// An IPv4 header with a right checksum (RFC 1071's sum), UDP behind it: made by scapy.
+// UDP over IPv4 with right checksums, and TCP segments: computed by a script of their own
+// (RFC 1071).
 const frame_bytes udp_frame = from_hex(
     "0002c9f0ca01 525400000702 0800"
-    "4500002c000100004011 62bf 0a000902 0a000901"
-    "1f9000350018 6f3a 000102030405060708090a0b0c0d0e0f");
+    "4500002c00010000401154be0a0009020a000901"
+    "1f900035001881b6 000102030405060708090a0b0c0d0e0f");
+const frame_bytes tcp_ethernet = from_hex("525400000702 0002c9f0ca01 0800");
 
 TEST_F(frames, a_frame_leaves_as_it_was_posted_and_the_send_completes) {
   const frame_bytes f = plain(peer_mac, mac, 100);
@@ -75,6 +77,128 @@ TEST_F(frames, a_frame_arrives_in_the_next_receive_with_its_length) {
   EXPECT_EQ(read(receive_at, 200), f);
   EXPECT_FALSE(e.get<&cqe::ipv4>());
   EXPECT_EQ(e.get<&cqe::checksum>(), 0u);
+}
+
+TEST_F(frames, the_completion_says_that_checksums_are_right) {
+  const image<cqe> e = received(udp_frame);
+  EXPECT_TRUE(e.get<&cqe::ipv4>());
+  EXPECT_TRUE(e.get<&cqe::udp>());
+  EXPECT_FALSE(e.get<&cqe::tcp>());
+  EXPECT_TRUE(e.get<&cqe::ip_ok>());
+  EXPECT_TRUE(e.get<&cqe::l4_csum_ok>());
+  EXPECT_EQ(e.get<&cqe::checksum>(), 0xffffu);
+}
+
+TEST_F(frames, the_completion_says_that_checksums_are_wrong) {
+  frame_bytes f = udp_frame;
+  f.back() ^= std::byte{1};
+  image<cqe> e = received(f);
+  EXPECT_TRUE(e.get<&cqe::ip_ok>());
+  EXPECT_FALSE(e.get<&cqe::l4_csum_ok>());
+  EXPECT_NE(e.get<&cqe::checksum>(), 0xffffu);
+  f = udp_frame;
+  f[24] ^= std::byte{1};
+  e = received(f);
+  EXPECT_FALSE(e.get<&cqe::ip_ok>());
+}
+
+TEST_F(frames, checksums_are_put_in_where_the_send_asks_for_them) {
+  frame_bytes f = udp_frame;
+  f[24] = f[25] = f[40] = f[41] = std::byte{0x55};
+  image<wqe_ctrl_ethernet> c;
+  c.set<&wqe_ctrl_ethernet::ip_csum>(true).set<&wqe_ctrl_ethernet::l4_csum>(true);
+  send_frame(qp, f, c);
+  ASSERT_EQ(sent.size(), 1u);
+  frame_bytes whole = udp_frame;
+  whole.resize(std::max<std::size_t>(60, whole.size()));
+  EXPECT_EQ(sent[0], whole);
+}
+
+TEST_F(frames, a_large_send_becomes_segments) {
+  const frame_bytes header = tcp_ethernet + from_hex("4500000000074000400600000a0009010a000902"
+                                                     "12340050000003e800000001509903e800000000");
+  frame_send s;
+  s.bytes = 30;
+  s.mss = 12;
+  s.header = header;
+  for (unsigned i = 0; i < 30; ++i) byte_at(region_start + i) = static_cast<std::byte>(100 + i);
+  s.control.set<&wqe_ctrl_ethernet::ip_csum>(true).set<&wqe_ctrl_ethernet::l4_csum>(true);
+  post_frame(qp, s);
+  ASSERT_EQ(sent.size(), 3u);
+  const frame_bytes wanted[] = {
+      tcp_ethernet + from_hex("4500003400074000400614bb0a0009010a000902"
+                              "12340050000003e800000001509003e8f6720000"
+                              "6465666768696a6b6c6d6e6f"),
+      tcp_ethernet + from_hex("4500003400084000400614ba0a0009010a000902"
+                              "12340050000003f400000001501003e8ae9e0000"
+                              "707172737475767778797a7b"),
+      tcp_ethernet + from_hex("4500002e00094000400614bf0a0009010a000902"
+                              "123400500000040000000001501903e8f3d70000"
+                              "7c7d7e7f8081")};
+  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(sent[i], wanted[i]) << i;
+  expect_done(qp, true, static_cast<unsigned>(wqe_opcode::lso));
+  EXPECT_TRUE(no_completion());
+}
+
+TEST_F(frames, a_frame_with_its_destination_in_the_request_also_comes_back) {
+  image<wqe_ctrl_ethernet> c;
+  c.set<&wqe_ctrl_ethernet::dmac_47_32>(mac >> 32)
+      .set<&wqe_ctrl_ethernet::dmac_31_0>(mac & 0xffffffff);
+  const frame_bytes f = plain(mac, peer_mac, 64);
+  send_frame(qp, f, c);
+  EXPECT_EQ(sent.size(), 1u);
+  expect_done(qp, true, static_cast<unsigned>(wqe_opcode::send));
+  expect_done(qp, false, 1);
+  EXPECT_EQ(read(receive_at, 64), f);
+}
+
+TEST_F(frames, what_is_forced_to_loop_does_not_leave) {
+  image<wqe_ctrl_ethernet> c;
+  c.set<&wqe_ctrl_ethernet::force_loopback>(true);
+  send_frame(qp, plain(mac, peer_mac, 64), c);
+  EXPECT_TRUE(sent.empty());
+  expect_done(qp, true, static_cast<unsigned>(wqe_opcode::send));
+  expect_done(qp, false, 1);
+}
+
+TEST_F(frames, rss_spreads_over_the_rings_and_tells_the_hash) {
+  test_qp rings[4];
+  for (unsigned i = 0; i < 4; ++i) {
+    rings[i] = make_frame_qp(0x1a0 + i);
+    for (unsigned n = 0; n < 8; ++n) post_receive(rings[i], receive_at + n * 0x1000, 0x1000, key);
+  }
+  test_qp spreader = make_qp(0x1b0, qp_service::mlx);
+  image<rss_context> rss;
+  // Microsoft's verification suite for RSS: this key, and the hash of the first of its vectors.
+  const frame_bytes hash_key = from_hex(
+      "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa");
+  std::byte key_of_rss[40];
+  std::copy(hash_key.begin(), hash_key.end(), key_of_rss);
+  rss.set<&rss_context::log_size>(2)
+      .set<&rss_context::base_qpn>(0x1a0)
+      .set<&rss_context::default_qpn>(0x1a0)
+      .set<&rss_context::hash>(rss_hash::toeplitz)
+      .set<&rss_context::ipv4>(true)
+      .set<&rss_context::tcp_ipv4>(true)
+      .set_bytes<&rss_context::key>(key_of_rss);
+  image<qpc> c = frame_context(spreader).set<&qpc::rss>(true);
+  c.set<&qpc::log_rq_size>(0).set<&qpc::log_rq_stride>(0).set<&qpc::log_sq_size>(0);
+  std::memcpy(c.data() + rss_context_offset, rss.data(), rss_context::bytes);
+  to_ready(spreader.number, c);
+  steer_to(spreader.number, spreader.number);
+  // 66.9.149.187:2794 to 161.142.100.80:1766, TCP: 0x51ccc178.
+  arrive(from_hex("0002c9f0ca01 525400000702 0800"
+                  "4500002800010000400600004209 95bb a18e6450"
+                  "0aea06e6 00000000 00000000 5000 0000 0000 0000") +
+         frame_bytes(6));
+  const image<cqe> e = completion();
+  EXPECT_EQ(e.get<&cqe::immediate>(), 0x51ccc178u);
+  EXPECT_EQ(e.get<&cqe::qpn>(), 0x1a0u + (0x51ccc178u & 3));
+  // What is not IP has no hash, and its own queue pair.
+  arrive(plain(mac, peer_mac));
+  const image<cqe> other = completion();
+  EXPECT_EQ(other.get<&cqe::immediate>(), 0u);
+  EXPECT_EQ(other.get<&cqe::qpn>(), 0x1a0u);
 }
 
 TEST_F(frames, a_frame_for_somebody_else_does_not_arrive) {
