@@ -169,8 +169,7 @@ void frame_receiver::place(queue_pair& qp, const frame& f, const frame_view& v,
   access_result done = access_result::ok;
   std::size_t at = 0;
   const auto put = [&](const std::byte* from, std::size_t n) {
-    if (done == access_result::ok && n != 0)
-      done = r.data.scatter(regions, r.owner, at, from, n);
+    if (done == access_result::ok && n != 0) done = r.data.scatter(regions, r.owner, at, from, n);
     at += n;
   };
   const std::size_t addresses = ethernet_addresses::bytes;

@@ -54,12 +54,12 @@ std::uint32_t frame_sender::frames_of(const send_request& r) {
 std::optional<frame> frame_sender::gather(const queue_pair& qp, const send_request& r,
                                           const ethernet_port& port) const {
   // One byte more than the port takes is enough for it to drop the frame.
-  const auto bytes = static_cast<std::size_t>(
-      std::min<std::uint64_t>(r.data.size(), port.frame_bytes_most() + 1));
+  const auto bytes =
+      static_cast<std::size_t>(std::min<std::uint64_t>(r.data.size(), port.frame_bytes_most() + 1));
   frame f;
   f.bytes.resize(bytes);
-  if (bytes != 0 && r.data.gather(*a_.regions, qp.owner, 0, f.bytes.data(), bytes) !=
-                        access_result::ok)
+  if (bytes != 0 &&
+      r.data.gather(*a_.regions, qp.owner, 0, f.bytes.data(), bytes) != access_result::ok)
     return std::nullopt;
   return f;
 }
@@ -75,11 +75,9 @@ std::optional<frame> frame_sender::gather_large(const queue_pair& qp, const send
   if (bytes != 0 && r.data.gather(*a_.regions, qp.owner, from, f.bytes.data() + large.header.size(),
                                   bytes) != access_result::ok)
     return std::nullopt;
-  make_segment(f, {.index = r.next_packet,
-                   .last = r.next_packet + 1 == r.psns,
-                   .payload_before = from,
-                   .header_bytes = large.header.size()},
-               a_.profile.vxlan_port);
+  make_segment(
+      f, {.index = r.next_packet, .last = r.next_packet + 1 == r.psns, .payload_before = from},
+      a_.profile.vxlan_port);
   return f;
 }
 

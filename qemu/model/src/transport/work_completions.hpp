@@ -36,8 +36,7 @@ class work_completions {
   void received(queue_pair& qp, const receive_request& r, const receive_report& report,
                 const ingress& from);
   /// A frame; `e` has what its receiver tells of it.
-  void received_frame(queue_pair& qp, const receive_request& r,
-                      layouts::image<layouts::cqe> e);
+  void received_frame(queue_pair& qp, const receive_request& r, layouts::image<layouts::cqe> e);
   void send_failed(queue_pair& qp, const send_request& r, failure what,
                    const rule_book::reason& why);
   void receive_failed(queue_pair& qp, const receive_request& r, failure what,

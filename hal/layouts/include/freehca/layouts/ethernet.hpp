@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Ethernet, VLAN, IPv4 and UDP headers, as far as RoCE and the device model need them, and the
+// Ethernet, VLAN, IPv4, TCP, UDP and VXLAN headers, as far as RoCE and the device model need them, and the
 // header of IP over InfiniBand. An IPv6 header has the rows of `grh`. Sources: IEEE 802.3 and
 // 802.1Q, RFC 791, RFC 768, RFC 4391, IBTA annexes A16 and A17, as read through
 // drivers/infiniband/core/ud_header.c.
@@ -71,6 +71,38 @@ struct udp_header {
   bits destination_port {0x00, 15,  0, "destination_port"};
   bits length           {0x04, 31, 16, "length"};
   bits checksum         {0x04, 15,  0, "checksum"};
+};
+
+struct tcp_header {
+  static constexpr std::size_t bytes = 20;
+  bits     source_port      {0x00, 31, 16, "source_port"};
+  bits     destination_port {0x00, 15,  0, "destination_port"};
+  bits     sequence         {0x04, 31,  0, "sequence"};
+  bits     acknowledged     {0x08, 31,  0, "acknowledged"};
+  bits     header_words     {0x0c, 31, 28, "header_words"};
+  as<bool> cwr              {0x0c, 23, 23, "cwr"};
+  as<bool> psh              {0x0c, 19, 19, "psh"};
+  as<bool> fin              {0x0c, 16, 16, "fin"};
+  bits     window           {0x0c, 15,  0, "window"};
+  bits     checksum         {0x10, 31, 16, "checksum"};
+};
+static_assert(claimed<tcp_header>().sound);
+
+/// What stands in front of an Ethernet frame in a UDP datagram of VXLAN (RFC 7348, section 5).
+struct vxlan_header {
+  static constexpr std::size_t bytes = 8;
+  as<bool> vni_valid {0x00, 27, 27, "vni_valid"};
+  bits     vni       {0x04, 31,  8, "vni"};
+};
+static_assert(claimed<vxlan_header>().sound);
+
+/// The first bytes of an extension header of IPv6 (RFC 8200, section 4). A fragment header has no
+/// length, and its offset in the next two bytes.
+struct ipv6_extension {
+  static constexpr std::size_t bytes = 8;
+  bits     next_header     {0x00, 31, 24, "next_header"};
+  bits     length          {0x00, 23, 16, "length"};  ///< in 8 bytes, without the first 8
+  bits     fragment_offset {0x00, 15,  3, "fragment_offset"};
 };
 
 }  // namespace freehca::layouts
