@@ -233,6 +233,11 @@ command_status ports::query_port(command& c) {
       .set<&l::max_tc_eth>(8)
       .set<&l::max_vl>(have.vls())
       .set<&l::mac>((a_.how.mac + c.input_modifier - 1) & 0xffffffffffff);
+  if (const link_modes* m = modes(c.input_modifier); m != nullptr) {
+    // Captures: what a ConnectX-2 prints.
+    const bool first = a_.how.kind == variant::connectx2;
+    out.set<&l::eth_link_speed>(first ? ethernet_speed::xaui_10g : m->speed());
+  }
   return is.answer(c, out).status();
 }
 

@@ -91,6 +91,11 @@ bool ports::ethernet(const port& p) const {
          link_layer::ethernet;
 }
 
+link_modes* ports::modes(unsigned number) {
+  const port* p = at(number);
+  return p != nullptr && ethernet(*p) ? &modes_[number - 1] : nullptr;
+}
+
 void ports::connect(unsigned number, link_peer* peer) {
   if (port* p = at(number)) p->connect(peer);
 }
@@ -196,6 +201,7 @@ void ports::clear() {
   demux_.clear();
   for (const auto& p : ports_)
     if (p != nullptr) p->clear();
+  for (link_modes& m : modes_) m.clear();
 }
 
 }  // namespace freehca::model

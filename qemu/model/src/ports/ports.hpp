@@ -13,6 +13,7 @@
 #include "link/packet.hpp"
 #include "link/path.hpp"
 #include "link/port_addresses.hpp"
+#include "ports/link_modes.hpp"
 #include "ports/mad_demultiplexer.hpp"
 
 namespace freehca::model {
@@ -65,6 +66,8 @@ class ports final : public port_addresses {
   std::uint16_t base_lid(unsigned port) const override;
   bool own_lid(unsigned port, std::uint16_t lid) const override;
   std::uint16_t source_lid(unsigned port, unsigned path_bits) const override;
+  /// What modes an Ethernet port's link may have; null: that port is none.
+  link_modes* modes(unsigned port);
   /// The P_Key at `index`; 0 past the table.
   std::uint16_t pkey(unsigned port, unsigned index) const;
   unsigned pkey_entries(unsigned port) const;
@@ -100,6 +103,7 @@ class ports final : public port_addresses {
   std::array<std::unique_ptr<port>, 2> ports_;
   std::array<std::unique_ptr<subnet_manager>, 2> managers_;
   std::array<std::unique_ptr<cable>, 2> cables_;
+  std::array<link_modes, 2> modes_;
 };
 
 }  // namespace freehca::model
