@@ -62,6 +62,8 @@ struct adapter_limits {
   unsigned width_mask = 3;  ///< 1X and 4X
   unsigned log_gids = 7, log_pkeys = 7;
   unsigned log_macs = 7, log_vlans = 7;  ///< of Ethernet; chosen
+  unsigned log_rss_queues = 7;           ///< of one RSS queue pair; chosen
+  unsigned counters = 128;               ///< by index; the last is the sink
 
   constexpr std::uint32_t reserved_qps() const { return 1u << log_reserved_qps; }
   constexpr std::uint32_t reserved_srqs() const { return 1u << log_reserved_srqs; }

@@ -73,6 +73,15 @@ struct adapter_limits_fit {
   static_assert(L.send_wqe_bytes == 16 * (L.send_segments + 1));
   // Linux refuses an adapter whose smallest page is above its own (main.c mlx4_dev_cap).
   static_assert(L.log_least_page_bytes <= 12);
+  // Linux warns of ports with fewer MACs and VLANs (main.c mlx4_dev_cap), and writes tables of 128
+  // (mlx4.h MLX4_MAX_MAC_NUM, MLX4_MAX_VLAN_NUM); contexts have seven bits for an index of either.
+  static_assert(L.log_macs == 7 && L.log_vlans == 7);
+  // A context's counter_index has eight bits, and 0xff is none; Linux keeps all from the power of
+  // two below the number on to itself, the last among them (main.c mlx4_init_counters_table).
+  static_assert(L.counters < 0xff && std::has_single_bit(L.counters));
+  // The row has four bits; a port of Linux has up to 16 rings, or 128 by ethtool (mlx4_en.h
+  // MAX_RX_RINGS).
+  static_assert(L.log_rss_queues >= 7 && L.log_rss_queues < 16 && L.log_rss_queues < L.log_qps);
   // BlueFlame registers fill their page (Linux fw.c: else it takes eight).
   static_assert(L.log_blueflame_bytes + L.log_blueflames_per_page == 12);
 };

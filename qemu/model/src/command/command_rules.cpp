@@ -28,6 +28,7 @@ std::uint16_t modifiers_of(opcode o) {
     case opcode::modify_cq:
     case opcode::hw2sw_srq:
     case opcode::mgid_hash:  // Linux mcg.c: 1 for Ethernet
+    case opcode::config_dev:
       return 0x3;
     case opcode::mad_demux:
     case opcode::set_mcast_fltr:
@@ -51,7 +52,7 @@ std::uint16_t modifiers_of(opcode o) {
 
 bool chooses_operation(opcode o) {
   return o == opcode::mod_stat_cfg || o == opcode::modify_cq || o == opcode::mad_demux ||
-         o == opcode::set_port || o == opcode::set_mcast_fltr;
+         o == opcode::set_port || o == opcode::set_mcast_fltr || o == opcode::config_dev;
 }
 
 system_state least_state_of(opcode o) {

@@ -23,7 +23,7 @@ namespace freehca::model {
 using layouts::command_status;
 using layouts::opcode;
 
-firmware::firmware(adapter& a) : a_(a) {
+firmware::firmware(adapter& a) : a_(a), port_settings_(a) {
   const auto on = [this](opcode o, command_status (firmware::*handler)(command&)) {
     a_.commands.on(o, [this, handler](command& c) { return (this->*handler)(c); });
   };
@@ -132,6 +132,8 @@ command_status firmware::mod_stat_cfg(command& c) {
   layouts::image<layouts::mod_stat_cfg_input_modifier> m;
   layouts::store_be(m.data(), c.input_modifier);
   const auto port = static_cast<unsigned>(m.get<&layouts::mod_stat_cfg_input_modifier::port>());
+  const auto setup =
+      static_cast<unsigned>(m.get<&layouts::mod_stat_cfg_input_modifier::setup_mode>());
   switch (static_cast<modifier>(c.opcode_modifier)) {
     case modifier::set: {
       layouts::image<layouts::mod_stat_cfg> in;
@@ -153,15 +155,30 @@ command_status firmware::mod_stat_cfg(command& c) {
       return is.answer(c, out).status();
     }
     case modifier::query_immediate:
-      // Wake-on-LAN is not among the reported capabilities: nothing is set.
-      c.output_parameter = 0;
-      return command_status::ok;
     case modifier::set_immediate:
       break;
   }
-  is.must(false, rule::known_operation, command_status::bad_operation,
-          "opcode modifier %u: wake on LAN is not reported", c.opcode_modifier);
-  return is.status();
+  return wake_on_lan(c, setup, port);
+}
+
+/// MOD_STAT_CFG with an immediate parameter: of what it can be, drivers use wake on LAN alone.
+command_status firmware::wake_on_lan(command& c, unsigned setup_mode, unsigned port) {
+  const bool sets = static_cast<layouts::mod_stat_cfg_modifier>(c.opcode_modifier) ==
+                    layouts::mod_stat_cfg_modifier::set_immediate;
+  if (!offers(a_.how, capability::wake_on_lan) && !sets) {
+    c.output_parameter = 0;  // nothing is set
+    return command_status::ok;
+  }
+  command_checks is(a_.rules);
+  is.must(offers(a_.how, capability::wake_on_lan), rule::known_operation,
+          command_status::bad_operation, "opcode modifier %u: wake on LAN is not reported",
+          c.opcode_modifier)
+      .must(setup_mode == layouts::wake_on_lan_setup_mode, rule::known_operation,
+            command_status::bad_operation, "setup_mode %u; wake on LAN is %u", setup_mode,
+            layouts::wake_on_lan_setup_mode)
+      .port(port >= 1 && port <= a_.how.ports, "input modifier: port", port, a_.how.ports);
+  if (is.refused()) return is.status();
+  return sets ? port_settings_.set_wake_on_lan(c, port) : port_settings_.query_wake_on_lan(c, port);
 }
 
 command_status firmware::set_icm_size(command& c) {

@@ -11,6 +11,7 @@
 
 #include "basis/adapter.hpp"
 #include "command/system_state.hpp"
+#include "firmware/port_settings.hpp"
 
 namespace freehca::model {
 
@@ -47,6 +48,7 @@ class firmware {
   layouts::command_status unmap_fa(command& c);
   layouts::command_status run_fw(command& c);
   layouts::command_status mod_stat_cfg(command& c);
+  layouts::command_status wake_on_lan(command& c, unsigned setup_mode, unsigned port);
   layouts::command_status set_icm_size(command& c);
   layouts::command_status map_icm_aux(command& c);
   layouts::command_status unmap_icm_aux(command& c);
@@ -72,6 +74,7 @@ class firmware {
   static void check_order(command_checks& is, bool good, const char* state);
 
   adapter& a_;
+  port_settings port_settings_;
   std::function<void()> software_reset_;
   system_state state_ = system_state::cold;
   std::uint64_t era_ = 0;

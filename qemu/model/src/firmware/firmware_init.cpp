@@ -47,9 +47,19 @@ void check_capabilities(command_checks& is, const options& how,
   reported(in.get<&l::num_sys_eqs>() == 0, "num_sys_eqs");
   reported(!in.get<&l::ib_router>(), "ib_router");
   reported(!in.get<&l::mw_enable>() || offers(how, capability::memory_windows), "mw_enable");
-  reported(!in.get<&l::counters>(), "counters");
+  reported(!in.get<&l::counters>() || offers(how, capability::interface_counters), "counters");
+  reported(!in.get<&l::rss_ip_fragments>() || offers(how, capability::receive_side_scaling),
+           "rss_ip_fragments");
   reported(large || !in.get<&l::eqe_64b>(), "eqe_64b");
   reported(large || !in.get<&l::cqe_64b>(), "cqe_64b");
+}
+
+/// What CONFIG_DEV has set, with nothing of INIT_HCA.
+hca_profile uninitialised(const hca_profile& now) {
+  hca_profile p;
+  p.vxlan_port = now.vxlan_port;
+  p.roce_v2_port = now.roce_v2_port;
+  return p;
 }
 
 /// A number of INIT_HCA between what firmware needs for itself and what QUERY_DEV_CAP reports.
@@ -78,7 +88,7 @@ void firmware::take_profile(command_checks& is, const layouts::image<layouts::in
   const bool large = offers(a_.how, capability::large_entries);
   const bool managed = in.get<&l::dmfs>() && offers(a_.how, capability::device_managed_steering);
 
-  hca_profile p;
+  hca_profile p = uninitialised(a_.profile);
   p.qpc_base = in.get<&l::qpc_base>();
   p.rdmarc_base = in.get<&l::rdmarc_base>();
   p.altc_base = in.get<&l::altc_base>();
@@ -106,6 +116,10 @@ void firmware::take_profile(command_checks& is, const layouts::image<layouts::in
     p.log_mc_hash = 0;
     p.log_mc_table = static_cast<unsigned>(in.get<&l::dmfs_log_table_sz>());
   }
+  p.unicast_entries =
+      !managed && in.get<&l::uc_steering>() && offers(a_.how, capability::b0_steering);
+  p.hash_ip_fragments =
+      in.get<&l::rss_ip_fragments>() && offers(a_.how, capability::receive_side_scaling);
   p.log_uar_page_bytes = 12 + static_cast<unsigned>(in.get<&l::uar_page_sz>());
   p.big_endian_host = in.get<&l::host_is_big_endian>();
   p.memory_windows = in.get<&l::mw_enable>();
@@ -163,9 +177,7 @@ void firmware::count_profile() {
   show("init_log_mcgs", &hca_profile::log_mc_table);
   a_.counters.add("init_device_managed_steering",
                   [this] { return a_.profile.device_managed_steering ? 1u : 0u; });
-  a_.counters.add("init_b0_steering", [this] {
-    return a_.profile.running && initial_.get<&layouts::init_hca::uc_steering>() ? 1u : 0u;
-  });
+  a_.counters.add("init_b0_steering", [this] { return a_.profile.unicast_entries ? 1u : 0u; });
 }
 
 /// Firmware keeps its reserved objects in the first entries of each table, so those must be lent by
@@ -214,7 +226,7 @@ command_status firmware::init_hca(command& c) {
   if (is.refused()) return is.status();
   check_reserved_entries(is);
   if (is.refused()) {
-    a_.profile = {};
+    a_.profile = uninitialised(a_.profile);
     return is.status();
   }
   initialising_ = true;
@@ -226,7 +238,7 @@ command_status firmware::init_hca(command& c) {
     if (!empty_groups(still, at, end)) return std::nullopt;
     initialising_ = false;
     if (still.refused()) {
-      a_.profile = {};
+      a_.profile = uninitialised(a_.profile);
     } else {
       initial_ = in;
       state_ = system_state::hca_running;

@@ -14,6 +14,7 @@
 #include "basis/places.hpp"
 #include "command/command_checks.hpp"
 #include "firmware/firmware.hpp"
+#include "ports/interface_counters.hpp"
 #include "tables/icm.hpp"
 
 namespace freehca::model {
@@ -61,6 +62,15 @@ constexpr std::uint64_t all_of(Flag... f) {
   return (static_cast<std::uint64_t>(f) | ...);
 }
 
+/// The ports that can wake the host.
+std::uint64_t waking_ports(const options& how) {
+  using flag = layouts::dev_cap_flag;
+  const auto of = [&how](unsigned port, flag f) {
+    return port <= how.ports && how.link[port - 1] == link_layer::ethernet ? all_of(f) : 0;
+  };
+  return of(1, flag::wake_on_lan_port1) | of(2, flag::wake_on_lan_port2);
+}
+
 /// The flags that stand for a capability.
 std::uint64_t offered_flags(const options& how) {
   using flag = layouts::dev_cap_flag;
@@ -77,10 +87,18 @@ std::uint64_t offered_flags(const options& how) {
       {capability::port_management_events, all_of(flag::port_management_change_event)},
       {capability::memory_windows, all_of(flag::memory_window)},
       {capability::path_migration, all_of(flag::automatic_path_migration)},
+      {capability::two_link_layers, all_of(flag::dual_port_different_protocol)},
+      {capability::large_send, all_of(flag::big_lso_header)},
+      {capability::receive_side_scaling, all_of(flag::udp_rss, flag::rss_ip_fragments)},
+      {capability::interface_counters, all_of(flag::counters)},
+      {capability::keeps_fcs, all_of(flag::fcs_keep)},
+      {capability::unicast_loopback, all_of(flag::uc_loopback)},
+      {capability::roce, all_of(flag::roce)},
   };
   std::uint64_t all = 0;
   for (const auto& row : table)
     if (offers(how, row.what)) all |= row.flags;
+  if (offers(how, capability::wake_on_lan)) all |= waking_ports(how);
   return all;
 }
 
@@ -93,7 +111,39 @@ std::uint64_t offered_bmme_flags(const options& how) {
   return when(capability::reserved_lkey, all_of(flag::reserved_lkey)) |
          when(capability::memory_windows, all_of(flag::window_type_2, flag::window_type_2b)) |
          when(capability::memory_management,
-              all_of(flag::local_invalidate, flag::remote_invalidate, flag::fast_register));
+              all_of(flag::local_invalidate, flag::remote_invalidate, flag::fast_register)) |
+         when(capability::device_configuration, all_of(flag::config_dev)) |
+         when(capability::ignores_fcs, all_of(flag::ignore_fcs)) |
+         when(capability::roce_v2, all_of(flag::roce_v1_v2));
+}
+
+// The table of limits is below the room of ports.
+static_assert(limits_connectx3_pro.counters == interface_counters::count &&
+              limits_connectx3.counters == interface_counters::count &&
+              limits_connectx2.counters == interface_counters::count);
+
+/// What Ethernet ports have beside the flags.
+void report_ethernet(const adapter& a, layouts::image<layouts::query_dev_cap>& out) {
+  using l = layouts::query_dev_cap;
+  using flag_2 = layouts::dev_cap_ext_2_flag;
+  const auto has = [&a](capability c) { return offers(a.how, c); };
+  // log_max_gso_sz stays 0: Linux reads it as a promise of large sends by UD, too
+  // (hw/mlx4/main.c mlx4_ib_query_device).
+  if (has(capability::receive_side_scaling))
+    out.set<&l::rss_toeplitz>(true).set<&l::rss_xor>(true).set<&l::log_max_rss_tbl_sz>(
+        a.limits().log_rss_queues);
+  if (has(capability::interface_counters)) out.set<&l::max_counters>(a.limits().counters);
+  if (has(capability::loopback_source_check))
+    out.set<&l::ext_2_flags>(
+        all_of(flag_2::update_qp, flag_2::update_qp_src_check_lb, flag_2::lb_src_check));
+  out.set<&l::eth_protocol_control>(has(capability::link_modes))
+      .set<&l::port_beacon>(has(capability::port_beacon));
+}
+
+std::uint64_t offered_ext_3_flags(const options& how) {
+  using flag = layouts::dev_cap_ext_3_flag;
+  return (counts_by_port(how.kind) ? all_of(flag::diag_per_port) : 0) |
+         (offers(how, capability::vxlan) ? all_of(flag::vxlan_offloads) : 0);
 }
 
 }  // namespace
@@ -104,7 +154,8 @@ command_status firmware::query_dev_cap(command& c) {
   const adapter_limits& have = a_.limits();
   layouts::image<l> out;
 
-  // Only what the model does is reported: no virtual functions, no Ethernet offloads.
+  // Only what the model does is reported: no virtual functions, no rate limits, no congestion
+  // notification, no scheduling of traffic classes.
   out.set<&l::log_max_srq_sz>(have.log_work_queue_entries)
       .set<&l::log_max_qp_sz>(have.log_work_queue_entries);
   out.set<&l::log_rsvd_qps>(have.log_reserved_qps).set<&l::log_max_qps>(have.log_qps);
@@ -160,8 +211,8 @@ command_status firmware::query_dev_cap(command& c) {
     out.set<&l::dmfs_log_max_uc_range>(have.log_steered_qps);
     out.set<&l::dmfs_ipoib>(offers(a_.how, capability::ipoib_steering));
   }
-  if (counts_by_port(a_.how.kind))
-    out.set<&l::ext_3_flags>(all_of(layouts::dev_cap_ext_3_flag::diag_per_port));
+  report_ethernet(a_, out);
+  out.set<&l::ext_3_flags>(offered_ext_3_flags(a_.how));
   out.set<&l::max_icm_sz>(have.icm_bytes);
   return command_checks(a_.rules).answer(c, out).status();
 }

@@ -241,13 +241,14 @@ command_status ports::query_port(command& c) {
       .set<&l::max_tc_eth>(8)
       .set<&l::max_vl>(have.vls())
       .set<&l::mac>((a_.how.mac + c.input_modifier - 1) & 0xffffffffffff);
-  // 10 Gb/s, a fibre, no autonegotiation: captures, of all kinds of card. The code of the fibre is
-  // chosen among those that say fibre.
-  constexpr unsigned fibre = 1;
-  if (eth)
-    out.set<&l::eth_link_speed>(a_.how.kind == variant::connectx2 ? ethernet_speed::xaui_10g
-                                                                  : ethernet_speed::xfi_10g)
+  if (const link_modes* m = modes(c.input_modifier); m != nullptr) {
+    // 10 Gb/s, a fibre, no autonegotiation: captures, of all kinds of card. The code of the fibre is
+    // chosen among those that say fibre.
+    constexpr unsigned fibre = 1;
+    const bool first = a_.how.kind == variant::connectx2;
+    out.set<&l::eth_link_speed>(first ? ethernet_speed::xaui_10g : m->speed())
         .set<&l::transceiver_type>(fibre);
+  }
   return is.answer(c, out).status();
 }
 

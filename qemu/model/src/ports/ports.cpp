@@ -96,6 +96,10 @@ infiniband_port* ports::infiniband(unsigned number) const {
   return number >= 1 && number <= ports_.size() ? ports_[number - 1].infiniband : nullptr;
 }
 
+link_modes* ports::modes(unsigned number) {
+  return ethernet(number) != nullptr ? &modes_[number - 1] : nullptr;
+}
+
 void ports::connect(unsigned number, link_peer* peer) {
   if (infiniband_port* p = infiniband(number)) p->connect(peer);
 }
@@ -203,6 +207,7 @@ void ports::clear() {
   counters_by_index_.clear();
   for (const place& p : ports_)
     if (p.any != nullptr) p.any->clear();
+  for (link_modes& m : modes_) m.clear();
 }
 
 }  // namespace freehca::model

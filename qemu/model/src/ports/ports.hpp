@@ -18,6 +18,7 @@
 #include "link/path.hpp"
 #include "link/port_addresses.hpp"
 #include "ports/interface_counters.hpp"
+#include "ports/link_modes.hpp"
 #include "ports/mad_demultiplexer.hpp"
 #include "ports/port.hpp"
 
@@ -77,6 +78,8 @@ class ports final : public port_addresses {
   std::uint16_t base_lid(unsigned port) const override;
   bool own_lid(unsigned port, std::uint16_t lid) const override;
   std::uint16_t source_lid(unsigned port, unsigned path_bits) const override;
+  /// What modes an Ethernet port's link may have; null: that port is none.
+  link_modes* modes(unsigned port);
   /// The P_Key at `index`; 0 past the table.
   std::uint16_t pkey(unsigned port, unsigned index) const;
   unsigned pkey_entries(unsigned port) const;
@@ -126,6 +129,7 @@ class ports final : public port_addresses {
   interface_counters counters_by_index_;
   std::unique_ptr<const link_codec> infiniband_;
   std::array<place, 2> ports_;
+  std::array<link_modes, 2> modes_;
 };
 
 }  // namespace freehca::model

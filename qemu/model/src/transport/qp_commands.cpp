@@ -53,6 +53,8 @@ qp_commands::qp_commands(adapter& a, queue_pairs& pairs, shared_receive_queues& 
   a.commands.on(opcode::to_err_qp, [this](command& c) { return to_error(c); });
   a.commands.on(opcode::to_rst_qp, [this](command& c) { return to_reset(c); });
   a.commands.on(opcode::query_qp, [this](command& c) { return query(c); });
+  if (offers(a.how, capability::loopback_source_check))
+    a.commands.on(opcode::update_qp, [this](command& c) { return update(c); });
   a.commands.on(opcode::conf_special_qp, [this](command& c) { return configure_special(c); });
 }
 

@@ -45,6 +45,7 @@ class qp_commands {
   layouts::command_status to_error(command& c);
   layouts::command_status to_reset(command& c);
   layouts::command_status query(command& c);
+  layouts::command_status update(command& c);
   layouts::command_status configure_special(command& c);
   /// The driver has set the migration state, which was `before`.
   void ask_migration(queue_pair& qp, layouts::path_migration before);

@@ -9,6 +9,15 @@
 namespace freehca::layouts {
 
 enum class access_reg_method : std::uint8_t { query = 1, write = 2 };
+/// The head's status. Linux's driver of this adapter knows only that it is not 0 (fw.c
+/// mlx4_ACCESS_REG); the same operation TLV stands in management packets of the maker's switches,
+/// where Linux names these (mlxsw/emad.h enum mlxsw_emad_op_tlv_status).
+enum class access_reg_status : std::uint8_t {
+  ok = 0,
+  register_not_supported = 4,
+  method_not_supported = 6,
+  bad_parameter = 7,
+};
 enum class access_reg_id : std::uint16_t { ptys = 0x5004 };
 
 /// The head of both mailboxes; the register follows. Source: Linux 6.1 fw.c struct mlx4_access_reg:
@@ -17,7 +26,7 @@ struct access_reg {
   static constexpr std::size_t bytes = 0x14;
   bits                  operation_tlv_type  {0x00, 31, 27, "operation_tlv_type"};  ///< 1
   bits                  operation_tlv_words {0x00, 26, 16, "operation_tlv_words"};  ///< 4
-  bits                  status              {0x00, 14,  8, "status"};  ///< output only
+  as<access_reg_status> status              {0x00, 14,  8, "status"};  ///< output only
   as<access_reg_id>     register_id         {0x04, 31, 16, "register_id"};
   as<access_reg_method> method              {0x04, 14,  8, "method"};
   bits                  register_class      {0x04,  7,  0, "register_class"};  ///< 1
@@ -48,13 +57,18 @@ enum class ethernet_link_mode : std::uint32_t {
   t_10gbase = 1u << 26,
 };
 
+/// Bits of the row proto_mask.
+namespace ptys_protocol {
+inline constexpr unsigned infiniband = 1, ethernet = 4;
+}  // namespace ptys_protocol
+
 /// Port type and speed. Source: Linux 6.1 device.h struct mlx4_ptys_reg, MLX4_PTYS_AN_DISABLE_*.
 struct ptys {
   static constexpr std::size_t bytes = 0x34;
   as<bool> an_disable_admin {0x00, 30, 30, "an_disable_admin"};  ///< autonegotiation is disabled
   as<bool> an_disable_cap   {0x00, 29, 29, "an_disable_cap"};    ///< it can be disabled
   bits local_port       {0x00, 23, 16, "local_port"};
-  bits proto_mask       {0x00,  7,  0, "proto_mask"};  ///< 1 InfiniBand, 4 Ethernet
+  bits proto_mask       {0x00,  7,  0, "proto_mask"};  ///< ptys_protocol
   bits eth_proto_cap    {0x0c, 31,  0, "eth_proto_cap"};
   bits ib_width_cap     {0x10, 31, 16, "ib_width_cap"};
   bits ib_speed_cap     {0x10, 15,  0, "ib_speed_cap"};

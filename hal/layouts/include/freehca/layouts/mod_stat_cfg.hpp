@@ -82,7 +82,7 @@ static_assert(mod_stat_cfg{}.guid_lo.offset == 0x1c && claimed<mod_stat_cfg>().s
 /// illumos). The immediate forms read or write the eight bytes at `offset` of the mailbox above.
 struct mod_stat_cfg_input_modifier {
   static constexpr std::size_t bytes = 4;
-  bits     setup_mode        {0x00, 31, 28, "setup_mode"};  ///< 5: Wake-on-LAN (Linux fw.c)
+  bits     setup_mode        {0x00, 31, 28, "setup_mode"};  ///< wake_on_lan_setup_mode
   as<bool> autoneg           {0x00, 23, 23, "autoneg"};
   bits     link_speed        {0x00, 22, 20, "link_speed"};
   bits     lane              {0x00, 19, 16, "lane"};
@@ -91,7 +91,10 @@ struct mod_stat_cfg_input_modifier {
 };
 static_assert(claimed<mod_stat_cfg_input_modifier>().sound);
 
-/// The immediate parameter with setup_mode 5: Wake-on-LAN (Linux 6.1 mlx4_en.h MLX4_EN_WOL_*).
+/// Linux 6.1 fw.c MLX4_WOL_SETUP_MODE.
+inline constexpr unsigned wake_on_lan_setup_mode = 5;
+
+/// The immediate parameter with that setup_mode: Wake-on-LAN (Linux 6.1 mlx4_en.h MLX4_EN_WOL_*).
 struct wake_on_lan {
   static constexpr std::size_t bytes = 8;
   as<bool> modify       {0x00, 63, 63, "modify"};

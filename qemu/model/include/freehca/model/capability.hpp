@@ -28,7 +28,29 @@ enum class capability : std::uint8_t {
   memory_windows,
   memory_management,  ///< fast registration, invalidation here and by the peer
   path_migration,
+  // Of adapters with an Ethernet port alone.
+  two_link_layers,        ///< ports of different kinds in one adapter
+  large_send,             ///< the adapter makes segments of a large message
+  receive_side_scaling,   ///< by a hash, also of UDP and of fragments
+  interface_counters,     ///< that contexts name by index
+  keeps_fcs,              ///< the FCS can be scattered behind a frame
+  ignores_fcs,            ///< frames with a wrong FCS can be delivered
+  unicast_loopback,       ///< frames to the own MAC come back
+  loopback_source_check,  ///< and do not, where a queue pair wants it; UPDATE_QP
+  device_configuration,   ///< CONFIG_DEV
+  link_modes,             ///< ACCESS_REG, register PTYS
+  port_beacon,
+  vxlan,
+  wake_on_lan,
+  roce,  ///< version 1
+  roce_v2,
 };
+
+/// What an adapter has only when options::with names it. RoCE until the model has it: when it does,
+/// its two lines go. Wake on LAN: the settings are kept, but nobody wakes the host.
+constexpr bool off_unless_asked(capability c) {
+  return c == capability::wake_on_lan || c == capability::roce || c == capability::roce_v2;
+}
 
 struct capability_name {
   capability what;
@@ -52,11 +74,26 @@ inline constexpr std::array capability_names{
     capability_name{capability::memory_windows, "memory-windows"},
     capability_name{capability::memory_management, "memory-management"},
     capability_name{capability::path_migration, "path-migration"},
+    capability_name{capability::two_link_layers, "two-link-layers"},
+    capability_name{capability::large_send, "large-send"},
+    capability_name{capability::receive_side_scaling, "rss"},
+    capability_name{capability::interface_counters, "interface-counters"},
+    capability_name{capability::keeps_fcs, "fcs-keep"},
+    capability_name{capability::ignores_fcs, "ignore-fcs"},
+    capability_name{capability::unicast_loopback, "unicast-loopback"},
+    capability_name{capability::loopback_source_check, "loopback-source-check"},
+    capability_name{capability::device_configuration, "config-dev"},
+    capability_name{capability::link_modes, "link-modes"},
+    capability_name{capability::port_beacon, "port-beacon"},
+    capability_name{capability::vxlan, "vxlan"},
+    capability_name{capability::wake_on_lan, "wake-on-lan"},
+    capability_name{capability::roce, "roce"},
+    capability_name{capability::roce_v2, "roce-v2"},
 };
 
 class capability_set {
  public:
-  constexpr void add(capability c) { bits_ |= std::uint32_t{1} << static_cast<unsigned>(c); }
+  constexpr void add(capability c) { bits_ |= std::uint64_t{1} << static_cast<unsigned>(c); }
   constexpr bool empty() const { return bits_ == 0; }
   constexpr bool has(capability c) const { return (bits_ >> static_cast<unsigned>(c) & 1) != 0; }
 
@@ -80,7 +117,7 @@ class capability_set {
   }
 
  private:
-  std::uint32_t bits_ = 0;
+  std::uint64_t bits_ = 0;
 };
 
 }  // namespace freehca::model

@@ -56,6 +56,7 @@ struct options {
   std::uint64_t host_memory_limit = std::uint64_t{4} << 30;
   static constexpr std::uint64_t least_host_memory = 32u << 20;
   capability_set without;  ///< of what adapters of the kind have
+  capability_set with;     ///< of what is off unless asked for (capability.hpp)
   bool strict = false;     ///< refuse, too, what no source says that hardware refuses (rules.hpp)
   rule_set rules_off;      ///< rules that nobody is held to
   /// Send queues are read ahead, and what was read too early is executed, as cards may

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <freehca/layouts/access_reg.hpp>
+#include <freehca/layouts/command_status.hpp>
+#include <freehca/layouts/config_dev.hpp>
+
+#include "basis/adapter.hpp"
+
+namespace freehca::model {
+
+class command_checks;
+
+/// What a driver sets of Ethernet ports past INIT_HCA and SET_PORT: CONFIG_DEV, ACCESS_REG, and
+/// MOD_STAT_CFG's wake on LAN. An adapter without Ethernet ports has none of it.
+class port_settings {
+ public:
+  explicit port_settings(adapter& a);
+
+  /// MOD_STAT_CFG with immediate parameters (setup mode 5); ports that cannot wake a host are
+  /// refused.
+  layouts::command_status set_wake_on_lan(command& c, unsigned port);
+  layouts::command_status query_wake_on_lan(command& c, unsigned port);
+
+ private:
+  layouts::command_status config_dev(command& c);
+  layouts::command_status query_config_dev(command& c) const;
+  layouts::command_status access_reg(command& c);
+  void check_settings(command_checks& is, const layouts::image<layouts::config_dev>& in) const;
+  /// The register PTYS, as asked for and as it is.
+  layouts::access_reg_status access_ptys(layouts::access_reg_method how,
+                                         const layouts::image<layouts::ptys>& asked,
+                                         layouts::image<layouts::ptys>& is);
+
+  adapter& a_;
+  /// On a magic packet. Kept for the life of the adapter, as in a card's flash.
+  std::array<bool, 2> wakes_{};
+};
+
+}  // namespace freehca::model
