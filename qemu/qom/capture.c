@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright the freehca authors
  *
- * capture1= and capture2=: the packets of a port in a file of libpcap's format.
+ * capture1= and capture2=: the packets, or frames, of a port in a file of
+ * libpcap's format.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -12,6 +13,7 @@
 #include "mlx4.h"
 
 #define MAGIC_NANOSECONDS 0xa1b23c4d
+#define LINKTYPE_ETHERNET 1         /* from the MACs on, without the FCS */
 #define LINKTYPE_INFINIBAND 247     /* from the LRH to the VCRC */
 #define LONGEST_PACKET 65535
 
@@ -40,11 +42,12 @@ bool mlx4_append(Mlx4Capture *capture, const struct iovec *parts,
     return false;
 }
 
-static bool write_header(Mlx4Capture *capture)
+static bool write_header(Mlx4Capture *capture, bool ethernet)
 {
     uint32_t header[] = {
         cpu_to_le32(MAGIC_NANOSECONDS), cpu_to_le32(2 | 4 << 16), 0, 0,
-        cpu_to_le32(LONGEST_PACKET), cpu_to_le32(LINKTYPE_INFINIBAND),
+        cpu_to_le32(LONGEST_PACKET),
+        cpu_to_le32(ethernet ? LINKTYPE_ETHERNET : LINKTYPE_INFINIBAND),
     };
     struct iovec part = { header, sizeof(header) };
 
@@ -73,7 +76,7 @@ bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
             return false;
         }
         capture->open = true;
-        if (!write_header(capture)) {
+        if (!write_header(capture, options->link[i] != 0)) {
             error_setg_errno(errp, errno, "mlx4: capture%u=%s", i + 1,
                              capture->path);
             return false;

@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright the freehca authors
  *
- * The cables: each is a network backend that carries InfiniBand packets as
- * they are, from the first byte of the LRH to the last of the VCRC.
+ * The cables: each is a network backend. Out of an InfiniBand port it carries
+ * packets as they are, from the first byte of the LRH to the last of the VCRC;
+ * out of an Ethernet port frames without their FCS.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "net/eth.h"
 #include "net/net.h"
 #include "mlx4.h"
 
@@ -175,9 +177,23 @@ static ssize_t receive(NetClientState *nc, const uint8_t *from, size_t bytes)
     return bytes;
 }
 
+/* Cards of QEMU's own and some backends send frames that are too short for a
+ * real network. */
+static ssize_t receive_frame(NetClientState *nc, const uint8_t *from,
+                             size_t bytes)
+{
+    uint8_t padded[ETH_ZLEN];
+    size_t padded_bytes = sizeof(padded);
+
+    if (eth_pad_short_frame(padded, &padded_bytes, from, bytes)) {
+        return receive(nc, padded, padded_bytes);
+    }
+    return receive(nc, from, bytes);
+}
+
 /* QMP's set_link on the port or on its backend, which sets the port's flag too.
- * Both ends of a real link lose the signal at once: the other is told before
- * the port falls silent. */
+ * Both ends of a real InfiniBand link lose the signal at once: the other is
+ * told before the port falls silent. */
 static void link_status_changed(NetClientState *nc)
 {
     Mlx4Link *link = link_of(nc);
@@ -200,6 +216,15 @@ static NetClientInfo link_info = {
     .link_status_changed = link_status_changed,
 };
 
+static NetClientInfo ethernet_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .can_receive = can_receive,
+    .receive = receive_frame,
+    .link_status_changed = link_status_changed,
+    .query_rx_filter = mlx4_ethernet_rx_filter,
+};
+
 bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
                       Error **errp)
 {
@@ -208,17 +233,16 @@ bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
     for (i = 0; i < ARRAY_SIZE(s->links); i++) {
         NetClientState *backend = s->links[i].conf.peers.ncs[0];
 
+        s->links[i].ethernet = options->link[i] != 0;
+        if (s->links[i].ethernet) {
+            /* Of port 1; the model gives port 2 the next address. */
+            mlx4_ethernet_address(&s->links[i], options->mac + i);
+        }
         if (!backend) {
             continue;
         }
         if (i >= s->ports) {
             error_setg(errp, "mlx4: netdev%u= needs ports=%u", i + 1, i + 1);
-            return false;
-        }
-        if (options->link[i] != 0) {
-            error_setg(errp, "mlx4: netdev%u=%s: Ethernet ports carry nothing "
-                       "yet; give link%u=ib or no netdev", i + 1, backend->name,
-                       i + 1);
             return false;
         }
         if (backend == s->links[!i].conf.peers.ncs[0]) {
@@ -227,7 +251,7 @@ bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
                        "of one hub", backend->name);
             return false;
         }
-        if (!carries_anything(backend)) {
+        if (!s->links[i].ethernet && !carries_anything(backend)) {
             error_setg(errp, "mlx4: netdev%u=%s: a backend of type '%s' cannot "
                        "carry InfiniBand packets; use -netdev stream, dgram, "
                        "socket or hubport to another mlx4", i + 1,
@@ -256,8 +280,14 @@ void mlx4_links_begin(Mlx4State *s)
         }
         name = DEVICE(s)->id ? g_strdup_printf("%s.%u", DEVICE(s)->id, i + 1)
                              : NULL;
-        link->nic = qemu_new_nic(&link_info, &link->conf, TYPE_MLX4, name,
+        link->nic = qemu_new_nic(link->ethernet ? &ethernet_info : &link_info,
+                                 &link->conf, TYPE_MLX4, name,
                                  &DEVICE(s)->mem_reentrancy_guard, link);
+        if (link->ethernet) {
+            qemu_format_nic_info_str(qemu_get_queue(link->nic),
+                                     link->conf.macaddr.a);
+            continue;
+        }
         /* Nothing here is Ethernet, with its least length. */
         qemu_get_queue(link->nic)->do_not_pad = true;
         qemu_set_info_str(qemu_get_queue(link->nic), "InfiniBand port %u",

@@ -92,6 +92,7 @@ static void mlx4_instance_init(Object *object)
 {
     MLX4(object)->commands_side_by_side = true;
     MLX4(object)->deadline = UINT64_MAX;
+    mlx4_ethernet_init(MLX4(object));
 }
 
 static void mlx4_instance_finalize(Object *object)

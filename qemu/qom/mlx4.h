@@ -51,10 +51,11 @@ typedef struct Mlx4Identity {
 
 typedef struct Mlx4Frame Mlx4Frame;
 
-/* A cable out of an InfiniBand port. */
+/* A cable out of a port. */
 typedef struct Mlx4Link {
     Mlx4State *owner;
     unsigned port;                  /* 1 or 2 */
+    bool ethernet;                  /* else InfiniBand */
     NICConf conf;
     NICState *nic;                  /* NULL: no netdev was given */
     QSIMPLEQ_HEAD(, Mlx4Frame) frames;
@@ -65,7 +66,7 @@ typedef struct Mlx4Link {
     bool flushing;
 } Mlx4Link;
 
-/* A file with the packets of a port. */
+/* A file with the packets, or frames, of a port. */
 typedef struct Mlx4Capture {
     char *path;                     /* the property; NULL: none */
     int file;
@@ -205,6 +206,11 @@ void mlx4_links_pull(Mlx4State *s);
 void mlx4_links_end(Mlx4State *s);
 bool mlx4_link_send(void *context, unsigned port, const void *from,
                     size_t bytes);
+
+/* ethernet.c: address: burned in. */
+void mlx4_ethernet_init(Mlx4State *s);
+void mlx4_ethernet_address(Mlx4Link *link, uint64_t mac);
+RxFilterInfo *mlx4_ethernet_rx_filter(NetClientState *nc);
 
 /* cables.c: begin: false and an error when there is no such cable to pull. */
 bool mlx4_cables_begin(Mlx4State *s, Error **errp);

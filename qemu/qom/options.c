@@ -45,10 +45,11 @@ static const char *const descriptions[][2] = {
     { "ports", "2 (default) or 1" },
     { "link1", "ib (default) or eth" },
     { "link2", "ib (default) or eth" },
-    { "netdev1", "what port 1 is cabled to: a stream, dgram, socket or hubport "
-                 "backend that leads to another mlx4" },
+    { "netdev1", "what port 1 is cabled to: any backend for an Ethernet port, "
+                 "else stream, dgram, socket or hubport to another mlx4" },
     { "netdev2", "the same for port 2" },
-    { "capture1", "file for the packets of port 1: pcap, link type 247" },
+    { "capture1", "file for the packets or frames of port 1: pcap, link type "
+                  "247 or 1" },
     { "capture2", "the same for port 2" },
     { "sm", "built-in subnet manager on InfiniBand ports without a peer" },
     { "flr", "whether the card offers function-level reset" },

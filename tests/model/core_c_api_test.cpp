@@ -146,6 +146,26 @@ TEST_F(core_c_api, cables_are_reached) {
   freehca_model_destroy(m);
 }
 
+TEST_F(core_c_api, a_port_that_lets_nothing_in_writes_no_filter) {
+  how.link[1] = 1;
+  how.cable[0] = how.cable[1] = true;
+  char error[200] = "";
+  freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
+  ASSERT_NE(m, nullptr);
+  unsigned calls = 0;
+  freehca_model_receive_filter filter{};
+  filter.context = &calls;
+  filter.add_address = [](void* c, uint64_t) { ++*static_cast<unsigned*>(c); };
+  filter.add_vlan = [](void* c, uint16_t) { ++*static_cast<unsigned*>(c); };
+  filter.mac = 7;
+  // No such port, InfiniBand, Ethernet that nobody has opened.
+  for (unsigned port = 0; port < 4; ++port)
+    EXPECT_FALSE(freehca_model_receives(m, port, &filter)) << port;
+  EXPECT_EQ(calls, 0u);
+  EXPECT_EQ(filter.mac, 7u);
+  freehca_model_destroy(m);
+}
+
 TEST_F(core_c_api, faults_are_asked_for_in_words_and_a_catastrophe_by_a_call) {
   char error[200] = "";
   freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);

@@ -30,7 +30,7 @@ class ports_fixture : public testing::Test {
   ports_fixture() { start(test_options()); }
 
   void start(options how) {
-    how.capture[0] = how.capture[0] || capture_wanted();
+    how.capture[0] = how.capture[0] || (capture_wanted() && how.link[0] == link_layer::infiniband);
     host = std::make_unique<test_host>();
     hca = std::make_unique<device>(*host, how);
     driver = std::make_unique<test_driver>(*host, *hca);

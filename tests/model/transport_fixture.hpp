@@ -85,7 +85,7 @@ class transport_fixture : public testing::Test {
   void start(options how, std::unique_ptr<test_host> on = nullptr,
              steering multicast = steering::by_groups,
              std::endian of_the_host = std::endian::little) {
-    how.capture[0] = how.capture[0] || capture_wanted();
+    how.capture[0] = how.capture[0] || (capture_wanted() && how.link[0] == link_layer::infiniband);
     reads_ahead = how.prefetch;
     host = on != nullptr ? std::move(on) : std::make_unique<test_host>(192u << 20);
     hca = std::make_unique<device>(*host, how);

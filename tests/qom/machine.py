@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -156,6 +157,22 @@ class Machine:
 
     def write_bytes(self, address, data):
         self.ask("write", hex(address), len(data), "0x" + data.hex())
+
+    def firmware_file(self, name):
+        """What QEMU gives the machine's firmware under this name; None: nothing."""
+
+        def read(key, count):
+            self.ask("outw", "0x510", hex(key))
+            return bytes(int(self.ask("inb", "0x511"), 16) for _ in range(count))
+
+        directory_key = 0x19
+        files = int.from_bytes(read(directory_key, 4), "big")
+        directory = read(directory_key, 4 + 64 * files)[4:]
+        for at in range(0, len(directory), 64):
+            size, key, _, own_name = struct.unpack(">IHH56s", directory[at : at + 64])
+            if own_name.rstrip(b"\0").decode() == name:
+                return read(key, size)
+        return None
 
     def step_clock(self, nanoseconds):
         self.ask("clock_step", nanoseconds)

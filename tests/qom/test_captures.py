@@ -11,15 +11,15 @@ from machine import Machine, QemuRefused
 from test_links import Adapter
 
 HUB = ("-netdev", "hubport,id=n1,hubid=0", "-netdev", "hubport,id=n2,hubid=0")
-LINKTYPE_INFINIBAND = 247
+LINKTYPE_ETHERNET, LINKTYPE_INFINIBAND = 1, 247
 
 
-def packets_of(path):
-    """Pairs of nanoseconds and bytes."""
+def packets_of(path, expected=LINKTYPE_INFINIBAND):
+    """Pairs of nanoseconds and bytes, of a file of the expected link type."""
     with open(path, "rb") as file:
         data = file.read()
     magic, version, _, _, _, link_type = struct.unpack_from("<6I", data)
-    assert (magic, version, link_type) == (0xA1B23C4D, 0x40002, LINKTYPE_INFINIBAND)
+    assert (magic, version, link_type) == (0xA1B23C4D, 0x40002, expected)
     at, found = 24, []
     while at < len(data):
         seconds, nanoseconds, kept, length = struct.unpack_from("<4I", data, at)
@@ -47,6 +47,13 @@ class Captures(unittest.TestCase):
                     with Machine("-device", "mlx4," + given):
                         pass
                 self.assertIn(expected, str(refused.exception))
+
+    def test_each_file_is_of_its_port_s_link_type(self):
+        other = self.path + ".2"
+        with Machine("-device", f"mlx4,link2=eth,capture1={self.path},capture2={other}"):
+            pass
+        self.assertEqual([], packets_of(self.path))
+        self.assertEqual([], packets_of(other, LINKTYPE_ETHERNET))
 
     def test_what_the_built_in_manager_says_is_there_after_a_kill(self):
         with Machine("-device", f"mlx4,id=hca0,capture1={self.path}") as machine:

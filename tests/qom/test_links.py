@@ -2,6 +2,7 @@
 # Copyright the freehca authors
 """netdev1= and netdev2=: what is refused, two machines on one cable, two ports of one device, a
 cable that is pulled, a device that is, and a peer that is this program."""
+import json
 import os
 import random
 import tempfile
@@ -17,16 +18,18 @@ OUTPUT = 0x201000
 
 REFUSED = {
     ("-netdev", "hubport,id=n1,hubid=0", "netdev2=n1,ports=1"): "netdev2= needs ports=2",
-    (
-        "-netdev",
-        "hubport,id=n1,hubid=0",
-        "netdev1=n1,link1=eth",
-    ): "Ethernet ports carry nothing yet",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,netdev2=n1"): "in use",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n2"): "netdev1",
     ("-netdev", "hubport,id=n1,hubid=0", "netdev1=n1,cable1=off"): "use set_link",
     ("-netdev", "hubport,id=n1,hubid=0", "cable1=off,netdev1=n1"): "use set_link",
 }
+
+
+def calls_of(record, name):
+    """The calls of that name in a recording, of which the last line may not be whole."""
+    with open(record, encoding="utf-8") as file:
+        lines = file.read().split("\n")[:-1]
+    return [call for call in map(json.loads, lines) if call.get("call") == name]
 
 
 class Adapter:
@@ -79,6 +82,70 @@ class Links(unittest.TestCase):
             "type 'user' cannot carry InfiniBand packets; use -netdev stream, dgram, socket or hubport",
             str(refused.exception),
         )
+
+    def test_an_ethernet_port_takes_any_backend_and_is_a_network_card(self):
+        with Machine(
+            *("-netdev", "user,id=n1", "-netdev", "hubport,id=n2,hubid=0"),
+            "-device",
+            "mlx4,id=hca0,link1=eth,netdev1=n1,link2=eth,netdev2=n2,mac=00:02:c9:00:00:fe",
+        ) as machine:
+            network = machine.qmp("human-monitor-command", **{"command-line": "info network"})
+            for port, address in ((1, "00:02:c9:00:00:fe"), (2, "00:02:c9:00:00:ff")):
+                self.assertIn(
+                    f"hca0.{port}: index=0,type=nic,model=mlx4,macaddr={address}", network
+                )
+                (rules,) = machine.qmp("query-rx-filter", name=f"hca0.{port}")
+                self.assertEqual(address, rules["main-mac"])
+                # Nobody has opened the port.
+                self.assertFalse(rules["promiscuous"] or rules["broadcast-allowed"])
+                self.assertEqual(["none"] * 3, [rules[k] for k in ("unicast", "multicast", "vlan")])
+                for table in ("unicast-table", "multicast-table", "vlan-table"):
+                    self.assertEqual([], rules[table])
+            self.assertEqual(0, machine.get("counter-complaints"))
+
+    def test_the_cable_of_an_ethernet_port_is_pulled_at_either_end_and_with_the_netdev(self):
+        record = self.path + ".jsonl"
+        with self.stream("on", f"mlx4,id=hca0,link1=eth,netdev1=wire,x-record={record}") as machine:
+            for name in ("hca0.1", "wire"):
+                for up in (False, True):
+                    machine.qmp("set_link", name=name, up=up)
+            machine.qmp("netdev_del", id="wire")
+        self.assertEqual(
+            [False, True, False, True, False],
+            # The last: the netdev is gone.
+            [call["plugged"] for call in calls_of(record, "plug_cable") if call["port"] == 1][:5],
+        )
+
+    def test_a_short_frame_is_padded_and_a_packet_is_not(self):
+        frame = bytes.fromhex("ffffffffffff 020000000001 88b5") + b"short"
+        for link, expected in (("eth", frame.ljust(60, b"\0")), ("ib", frame)):
+            record = f"{self.path}.{link}.jsonl"
+            device = f"mlx4,id=hca0,link1={link},netdev1=wire,x-record={record}"
+            with self.subTest(link), self.stream("on", device) as machine:
+                peer = wire.Peer(self.path)
+                self.addCleanup(peer.close)
+                long = frame.ljust(9014, b"\x5a")
+                peer.send(frame)
+                peer.send(long)
+                wire.until(lambda: len(calls_of(record, "link_receive")) == 2, machine)
+                came = [bytes.fromhex(c["hex"]) for c in calls_of(record, "link_receive")]
+                self.assertEqual([expected, long], came)
+
+    def test_the_adapter_has_a_place_in_the_boot_order(self):
+        with Machine("-device", "mlx4,id=hca0,bootindex=3", "-device", "mlx4,id=hca1") as machine:
+            self.assertEqual((3, -1), (machine.get("bootindex"), machine.get("bootindex", "hca1")))
+            self.assertEqual(
+                b"/pci@i0cf8/pci15b3,1007@1/ethernet-phy@0\0",
+                machine.firmware_file("bootorder").removesuffix(b"HALT\0"),
+            )
+
+    def test_an_infiniband_port_has_no_filter_to_ask_for(self):
+        with Machine(
+            "-netdev", "hubport,id=n1,hubid=0", "-device", "mlx4,id=hca0,netdev1=n1"
+        ) as machine:
+            with self.assertRaises(RuntimeError) as refused:
+                machine.qmp("query-rx-filter", name="hca0.1")
+            self.assertIn("doesn't support rx-filter querying", str(refused.exception))
 
     def test_two_ports_of_one_device_are_one_link_through_a_hub_or_two_sockets(self):
         hub = ("-netdev", "hubport,id=n1,hubid=0", "-netdev", "hubport,id=n2,hubid=0")

@@ -216,6 +216,41 @@ TEST(recording, one_of_an_adapter_that_reads_ahead_is_replayed_on_such_a_one) {
   EXPECT_FALSE(read(the_session().text).how.prefetch);
 }
 
+// What finds no room goes later, and leads the adapter another way.
+TEST(recording, a_cable_that_was_full_is_full_again_in_the_replay) {
+  std::string text;
+  in_process::machine_options how = exact().machine;
+  how.model.record = true;
+  how.model.cable[0] = true;
+  how.record = [&](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+  unsigned sends = 0, refusals = 0;
+  {
+    testing::device_rig rig(how);
+    rig.machine.on_link_send = [&](unsigned, const std::byte*, std::size_t) {
+      const bool room = ++sends % 3 != 0;
+      refusals += !room;
+      return room;
+    };
+    ASSERT_TRUE(rig.adapter.open(rig.setup).ok());
+    ASSERT_TRUE(rig.bring_up().ok());
+    for (unsigned i = 0; i < 10; ++i) {
+      rig.machine.advance(1'000'000'000);
+      rig.machine.adapter().link_has_room(1);
+    }
+    rig.adapter.close();
+  }
+  EXPECT_GT(refusals, 3u);
+  const recording::recording from = read(text);
+  ASSERT_TRUE(from.usable);
+  const recording::replay_result result = recording::replay(from);
+  EXPECT_EQ(all(result.remarks), "");
+  const recording::differences found = compare(from, result.again, closeness::exact);
+  EXPECT_EQ(found.count, 0u) << all(found.text);
+}
+
 // The cost of a turn decides where long work is cut; fixtures_test.cpp shows what that changes.
 TEST(recording, one_of_an_adapter_with_other_turns_is_replayed_with_such_turns) {
   std::string text;

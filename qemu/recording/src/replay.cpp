@@ -3,6 +3,7 @@
 #include <freehca/recording/replay.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <sstream>
 #include <unordered_map>
 
@@ -33,6 +34,7 @@ class host final : public model::environment {
   /// Takes over what the records [first, last) tell of the host: its memory, its settings.
   void take(std::size_t first, std::size_t last) {
     refused_.clear();
+    sends_refused_.clear();
     memory_.clear_marks();
     bool wiped = false;
     for (here_ = first; here_ < last; ++here_) {
@@ -49,6 +51,9 @@ class host final : public model::environment {
         case record_kind::write:
           if (r.refused) refused_.push_back({r.at, r.bytes});
           else memory_.mark(r.at, r.bytes);
+          break;
+        case record_kind::send:
+          sends_refused_.push_back(r.refused);
           break;
         case record_kind::wipe:
           wiped = true;
@@ -96,7 +101,13 @@ class host final : public model::environment {
   std::uint64_t now() override { return clock_; }
   void arm_timer(std::uint64_t) override {}
   void wipe_configuration_space() override { master_ = msix_ = false; }
-  bool link_send(unsigned, const std::byte*, std::size_t) override { return true; }
+  /// A cable that was full is full again, at the same packet or frame of this call.
+  bool link_send(unsigned, const std::byte*, std::size_t) override {
+    if (sends_refused_.empty()) return true;
+    const bool refused = sends_refused_.front();
+    sends_refused_.pop_front();
+    return !refused;
+  }
   void tell(const model::remark&) override {}
   bool record(const char* from, std::size_t bytes) override {
     recorded.append(from, bytes);
@@ -133,6 +144,7 @@ class host final : public model::environment {
   known_memory memory_;
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> reads_of_page_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> refused_;  ///< ranges, in this call
+  std::deque<bool> sends_refused_;                                ///< in this call, in order
   std::size_t here_ = 0;
   bool master_ = false, msix_ = false;
   std::uint64_t clock_ = 0;

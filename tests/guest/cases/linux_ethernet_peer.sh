@@ -118,14 +118,16 @@ addresses() {
   ping_far 10.0.9.2 "by its own address again"
 }
 
-# several connections at once, so that all rings are used.
+all_listen() { [ "$(ip netns exec far ss -Hltn | grep -c ':600[1-8] ')" = 8 ]; }
+
+# Several connections at once, so that all rings are used.
 at_once() {
   say "eight connections at once"
   copy_file 4
   for connection in 1 2 3 4 5 6 7 8; do
     ip netns exec far nc -l -p $((6000 + connection)) -e sha256sum &
   done
-  sleep 1
+  wait_for 20 all_listen || fail "not all of the peer's listeners are there"
   for connection in 1 2 3 4 5 6 7 8; do
     timeout 100 nc 10.0.9.2 $((6000 + connection)) </run/file >/run/sum$connection &
   done

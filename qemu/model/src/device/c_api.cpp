@@ -220,6 +220,21 @@ void freehca_model_link_has_room(freehca_model* model, unsigned port) {
 void freehca_model_plug_cable(freehca_model* model, unsigned port, bool plugged) {
   model->adapter.plug_cable(port, plugged);
 }
+bool freehca_model_receives(const freehca_model* model, unsigned port,
+                            freehca_model_receive_filter* filter) {
+  reception here;
+  if (!model->adapter.receives(port, here)) return false;
+  for (const auto* addresses : {&here.unicast, &here.multicast})
+    for (const uint64_t mac : *addresses) filter->add_address(filter->context, mac);
+  for (const uint16_t vlan : here.vlans) filter->add_vlan(filter->context, vlan);
+  filter->mac = here.mac;
+  filter->broadcast = here.broadcast;
+  filter->promiscuous = here.promiscuous;
+  filter->all_multicast = here.all_multicast;
+  filter->all_vlans = here.all_vlans;
+  return true;
+}
+
 void freehca_model_set_command_times(freehca_model* model, uint64_t acceptance_ns,
                                      uint64_t latency_ns, bool side_by_side) {
   fault_options faults = model->adapter.faults();

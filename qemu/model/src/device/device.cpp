@@ -340,6 +340,11 @@ void device::set_rules_off(const rule_set& rules) {
   parts_->how.rules_off = rules;
 }
 
+// The adapter has no open Ethernet port yet: INIT_PORT is refused.
+bool device::receives(unsigned, reception&) const {
+  return false;
+}
+
 bool device::counter_at(std::size_t index, counter& out) const {
   if (index >= parts_->counters.size()) return false;
   out = {parts_->counters.name(index), parts_->counters.value(index)};

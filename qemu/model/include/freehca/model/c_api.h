@@ -41,7 +41,8 @@ typedef struct freehca_model_environment {
     /* `kind` is FREEHCA_REMARK_...; asked for those that explain nothing. */
     bool (*listens)(void *context, unsigned kind);
     void (*tell)(void *context, unsigned kind, const char *rule, const char *text);
-    /* `port` is 1 or 2; not called for ports without freehca_model_options::cable. */
+    /* Packets of an InfiniBand port, frames without FCS of an Ethernet port. `port` is 1 or 2; not
+     * called for ports without freehca_model_options::cable. */
     bool (*link_send)(void *context, unsigned port, const void *from, size_t bytes);
     /* The same without freehca_model_options::capture. */
     void (*packet_passed)(void *context, unsigned port, const void *from, size_t bytes);
@@ -54,7 +55,7 @@ typedef struct freehca_model_options {
     uint8_t ports;        /* 1 or 2 */
     uint8_t link[2];      /* 0 InfiniBand, 1 Ethernet */
     bool cable[2];        /* a cable leads out of the port */
-    bool capture[2];      /* packets of the port go to packet_passed too */
+    bool capture[2];      /* packets, or frames, of the port go to packet_passed too */
     bool subnet_manager;
     uint8_t log_max_commands;
     uint16_t command_interface; /* the revision that QUERY_FW tells */
@@ -92,12 +93,28 @@ void freehca_model_write_uar(freehca_model *model, uint64_t offset, uint64_t val
 void freehca_model_on_timer(freehca_model *model);
 void freehca_model_reset(freehca_model *model);
 
-/* device::link_receive(), link_may_receive(), link_has_room() and plug_cable(); ports are 1 and 2.
- */
+/* device::link_receive(), link_may_receive(), link_has_room() and plug_cable(), for packets and for
+ * frames; ports are 1 and 2. */
 void freehca_model_link_receive(freehca_model *model, unsigned port, const void *from, size_t bytes);
 bool freehca_model_link_may_receive(const freehca_model *model);
 void freehca_model_link_has_room(freehca_model *model, unsigned port);
 void freehca_model_plug_cable(freehca_model *model, unsigned port, bool plugged);
+
+/* reception.hpp. The caller gives `context` and the calls, the model the rest. */
+typedef struct freehca_model_receive_filter {
+    void *context;
+    void (*add_address)(void *context, uint64_t mac); /* for each of unicast and multicast */
+    void (*add_vlan)(void *context, uint16_t vlan);
+    uint64_t mac;
+    bool broadcast;
+    bool promiscuous;
+    bool all_multicast;
+    bool all_vlans;
+} freehca_model_receive_filter;
+
+/* device::receives(). False: the port lets nothing in; nothing is written, and nothing called. */
+bool freehca_model_receives(const freehca_model *model, unsigned port,
+                            freehca_model_receive_filter *filter);
 
 /* Changes fault_options; holds for commands that come, or are accepted, from then on. May be called
  * at any time that no other call is inside the model. */

@@ -13,6 +13,7 @@
 #include <freehca/model/event_fault.hpp>
 #include <freehca/model/link_faults.hpp>
 #include <freehca/model/options.hpp>
+#include <freehca/model/reception.hpp>
 #include <freehca/model/remark.hpp>
 #include <freehca/model/request_fault.hpp>
 
@@ -59,8 +60,10 @@ class device {
   bool failed() const;
 
   /// Bytes have arrived at port `port` (1-based) by its cable, as environment::link_send gave them
-  /// at the other end; `from` is lent for the call. Any bytes are allowed: what is no packet is
-  /// dropped and counted. Bytes for a port without options::cable are dropped.
+  /// at the other end: a packet, a link packet, or on an Ethernet port a frame, which who brings it
+  /// pads to 60 bytes where the other end does not. `from` is lent for the call. Any bytes are
+  /// allowed: what is no packet, or no frame, is dropped and counted. Bytes for a port without
+  /// options::cable are dropped.
   void link_receive(unsigned port, const std::byte* from, std::size_t bytes);
   /// Has the adapter room for more? What comes while it has none is taken all the same. Room comes
   /// with on_timer().
@@ -68,9 +71,13 @@ class device {
   /// environment::link_send has room again for port `port`.
   void link_has_room(unsigned port);
   /// The cable of port `port` is plugged in (as at the start) or pulled out: the link goes down at
-  /// once, and comes up again when it is back and the other end trains too. The other end is told
-  /// by a last link packet.
+  /// once, and comes up again when it is back and, of an InfiniBand port, the other end trains too.
+  /// The other end of that is told by a last link packet; that of an Ethernet port is not.
   void plug_cable(unsigned port, bool plugged);
+
+  /// What Ethernet port `port` lets in now. False: nothing, as the port is closed or is InfiniBand;
+  /// `what` is left as it is.
+  bool receives(unsigned port, reception& what) const;
 
   /// From now on the cable of port `port` is as bad as that. False: the port has no cable.
   bool set_link_faults(unsigned port, const link_faults& faults);

@@ -48,20 +48,22 @@ class environment {
   /// power-on.
   virtual void wipe_configuration_space() = 0;
 
-  /// Bytes leave port `port` (1-based) by its cable: a packet from the first byte of its LRH to the
-  /// last of its VCRC, at most layouts::greatest_packet_bytes(4096), or a link packet of
-  /// layouts::link_packet::bytes. The order of the calls is the order on the link; `from` is lent
-  /// for the call. False: there is no room now; the adapter keeps the bytes, and goes on when
-  /// device::link_has_room() is called. Only ports with options::cable call it.
+  /// Bytes leave port `port` (1-based) by its cable. Of an InfiniBand port: a packet from the first
+  /// byte of its LRH to the last of its VCRC, at most layouts::greatest_packet_bytes(4096), or a
+  /// link packet of layouts::link_packet::bytes. Of an Ethernet port: a frame from the destination
+  /// MAC on, padded to 60 bytes, without its FCS, as networks of a host carry frames. The order of
+  /// the calls is the order on the link; `from` is lent for the call. False: there is no room now;
+  /// the adapter keeps the bytes, and goes on when device::link_has_room() is called. Only ports
+  /// with options::cable call it.
   virtual bool link_send(unsigned port, const std::byte* from, std::size_t bytes) {
     static_cast<void>(port), static_cast<void>(from), static_cast<void>(bytes);
     return true;
   }
 
-  /// A packet has passed port `port` (1-based), in either direction or looped back inside: its
-  /// bytes from LRH to VCRC, as on the link. What arrives by a cable comes as it is, damaged or
-  /// not; link packets do not come. `from` is lent for the call. Only ports with options::capture
-  /// call it.
+  /// A packet or frame has passed port `port` (1-based), in either direction or looped back inside:
+  /// its bytes as on the link, from LRH to VCRC, or from the destination MAC on without the FCS.
+  /// What arrives by a cable comes as it is, damaged or not; link packets do not come. `from` is
+  /// lent for the call. Only ports with options::capture call it.
   virtual void packet_passed(unsigned port, const std::byte* from, std::size_t bytes) {
     static_cast<void>(port), static_cast<void>(from), static_cast<void>(bytes);
   }
