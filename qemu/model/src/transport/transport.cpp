@@ -16,7 +16,6 @@ transport::parts::parts(adapter& whole)
       shared(whole),
       receives(whole, pairs, shared),
       blueflames(whole, pairs),
-      groups(whole),
       steering(whole),
       completions(whole, shared, errors),
       errors(whole, pairs, receives, completions, watch, sends),
@@ -28,7 +27,7 @@ transport::parts::parts(adapter& whole)
       responses(whole, pairs, shared, receives, completions, errors, replies, counters, drops),
       datagrams(whole, receives, completions, errors, counters, sender, drops),
       sends(whole, pairs, completions, errors, watch, requests, datagrams, sender),
-      deliveries(whole, pairs, groups, steering, drops, arrivals),
+      deliveries(whole, pairs, steering, drops, arrivals),
       arrivals(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
                counters, drops),
       commands(whole, pairs, shared, errors, watch, sends, migration, blueflames) {
