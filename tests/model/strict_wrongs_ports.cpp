@@ -115,6 +115,34 @@ void add_groups(std::vector<wrong_call>& to) {
   });
 }
 
+void add_entries_for_ethernet(std::vector<wrong_call>& to) {
+  using h = mcg_header;
+  using p = mcg_promiscuous_modifier;
+  const auto promiscuous = [&to](const char* how, unsigned port, auto issue, bool repairs = true) {
+    to.push_back({opcode::write_mcg, how,
+                  [=](w& world, call& c) {
+                    const auto place =
+                        load_be<std::uint32_t>(image<p>{}.set<&p::port>(port).data());
+                    c.by(static_cast<unsigned>(write_mcg_modifier::promiscuous))
+                        .numbered(place)
+                        .change<&h::protocol, h>(mcg_protocol::ethernet);
+                    return issue(world, c);
+                  },
+                  repairs});
+  };
+  const auto as_it_is = [](w& world, call& c) { return world.issue(c); };
+  promiscuous("promiscuous_entry_of_port_0", 0, as_it_is);
+  promiscuous("promiscuous_entry_of_port_3", 3, as_it_is);
+  promiscuous("promiscuous_entry_of_an_InfiniBand_port", 1, as_it_is);
+  promiscuous("promiscuous_entry_with_steering_by_rules", 1, steered_by_rules, false);
+  to.push_back({opcode::write_mcg, "address_of_an_InfiniBand_port", [](w& world, call& c) {
+                  using g = mcg_ethernet_gid;
+                  c.with(image<g>{}.set<&g::port>(1).set<&g::mac>(1), h{}.gid.offset);
+                  return world.issue(c.change<&h::members_count, h>(1u).change<&h::protocol, h>(
+                      mcg_protocol::ethernet));
+                }});
+}
+
 void add_rules(std::vector<wrong_call>& to) {
   using k = flow_rule_control;
   using l = flow_header_infiniband;
@@ -177,6 +205,7 @@ void add_rules(std::vector<wrong_call>& to) {
 void add_port_wrongs(std::vector<wrong_call>& to) {
   add_ports(to);
   add_groups(to);
+  add_entries_for_ethernet(to);
   add_rules(to);
 }
 

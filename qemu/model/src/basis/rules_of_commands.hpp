@@ -190,7 +190,7 @@ inline constexpr auto rules_of_commands = [] {
       {rule::steering_on, "steering-on", "INIT_HCA chose device-managed steering", refuses,
        "Linux mlx4/mcg.c mlx4_flow_attach: ENXIO"},
       {rule::steering_rule, "steering-rule",
-       "a steering rule is one for InfiniBand ports, its headers whole", takes,
+       "a steering rule is one for ports of the kind, its headers whole", takes,
        "Linux mlx4/mcg.c parse_trans_rule"},
       {rule::steering_rule_exists, "steering-rule-exists",
        "a steering rule that is detached is there", refuses,

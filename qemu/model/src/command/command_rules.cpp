@@ -29,6 +29,7 @@ std::uint16_t modifiers_of(opcode o) {
     case opcode::hw2sw_srq:
     case opcode::mgid_hash:  // Linux mcg.c: 1 for Ethernet
     case opcode::config_dev:
+    case opcode::write_mcg:  // Linux mcg.c: 1 for promiscuous entries
       return 0x3;
     case opcode::mad_demux:
     case opcode::set_mcast_fltr:

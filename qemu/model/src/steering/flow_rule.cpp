@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <freehca/layouts/ethernet.hpp>
+#include <freehca/layouts/mcg.hpp>
 
 #include "queues/qpn.hpp"
 
@@ -22,20 +23,17 @@ bool is_empty(const std::byte* mask) {
   return std::all_of(mask, mask + 16, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Is a field as wanted, in the bits of the mask?
-constexpr bool fits(std::uint64_t field, std::uint64_t wanted, std::uint64_t mask) {
-  return ((field ^ wanted) & mask) == 0;
-}
-
-/// Takes header T off the front; nothing when it is not whole, or says another size of itself.
-template <class T>
-std::optional<image<T>> take_header(const std::byte*& at, std::size_t& left) {
-  if (left < T::bytes) return std::nullopt;
-  const auto h = image<T>::from_bytes(at);
-  if (h.template get<&T::words>() * 4 != T::bytes || !h.reserved_clear()) return std::nullopt;
-  at += T::bytes;
-  left -= T::bytes;
-  return h;
+bool knows(flow_rule_type type) {
+  switch (type) {
+    case flow_rule_type::regular:
+    case flow_rule_type::all_default:
+    case flow_rule_type::multicast_default:
+    case flow_rule_type::unicast_sniffer:
+    case flow_rule_type::multicast_sniffer:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -67,7 +65,7 @@ flow flow::of(transport_packet v) {
   return f;
 }
 
-flow_rule flow_rule::read(const std::byte* from, std::size_t bytes) {
+flow_rule flow_rule::read(const std::byte* from, std::size_t bytes, const options& how) {
   flow_rule r;
   const auto wrong = [&r](const char* what) {
     r.malformed = what;
@@ -76,45 +74,62 @@ flow_rule flow_rule::read(const std::byte* from, std::size_t bytes) {
   if (bytes < flow_rule_control::bytes) return wrong("input modifier: words without a whole rule");
   r.control = image<flow_rule_control>::from_bytes(from);
   if (!r.control.reserved_clear()) return wrong("reserved bit of the control header");
+  const auto port = r.control.get<&flow_rule_control::port>();
+  const auto type = r.control.get<&flow_rule_control::type>();
+  const bool ethernet =
+      port >= 1 && port <= how.ports && how.link[port - 1] == link_layer::ethernet;
   // Sniffers, mirrors and defaults belong to Ethernet ports. No source: chosen.
-  if (r.control.get<&flow_rule_control::type>() != flow_rule_type::regular)
+  if (!ethernet && type != flow_rule_type::regular)
     return wrong("type, which is one of Ethernet ports");
-  const std::byte* at = from + flow_rule_control::bytes;
-  std::size_t left = bytes - flow_rule_control::bytes;
-
-  // Outermost first: the link's header, IPv4, TCP or UDP. Linux begins every rule of an InfiniBand
-  // port with the link's header (mlx4_ib main.c default_table). For a queue pair of IPoIB it puts
-  // one with QP 0 before its own (same file, __mlx4_ib_create_default_rules), and the rule must do
-  // all the same: the last one counts. Inferred.
-  const auto link_follows = [&] {
-    return left >= flow_header::bytes &&
-           image<flow_header>::from_bytes(at).get<&flow_header::id>() == flow_header_id::infiniband;
-  };
-  if (!link_follows()) return wrong("id of the first header, which is not InfiniBand's");
-  while (link_follows()) {
-    const auto link = take_header<flow_header_infiniband>(at, left);
-    if (!link) return wrong("words or a reserved bit of the header for InfiniBand");
-    r.infiniband_ = *link;
+  if (!knows(type)) return wrong("type, which there is not");
+  const rule_headers headers{from + flow_rule_control::bytes, bytes - flow_rule_control::bytes};
+  // RoCE's multicast has a header of InfiniBand (Linux mcg.c mlx4_trans_to_dmfs_attach).
+  if (!ethernet ||
+      (type == flow_rule_type::regular && headers.next() == flow_header_id::infiniband)) {
+    r.malformed = r.read_datagram_headers(headers);
+    return r;
   }
-  if (left == 0) return r;
-  r.ipv4_ = take_header<flow_header_ipv4>(at, left);
-  if (!r.ipv4_ || r.ipv4_->get<&flow_header_ipv4::id>() != flow_header_id::ipv4)
-    return wrong("id, words or a reserved bit of the header for IPv4");
-  if (left == 0) return r;
-  r.ports_ = take_header<flow_header_ports>(at, left);
-  if (!r.ports_) return wrong("words or a reserved bit of the header for TCP or UDP");
-  if (left != 0) return wrong("words behind the last header");
-  const flow_header_id id = r.ports_->get<&flow_header_ports::id>();
-  if (id != flow_header_id::tcp && id != flow_header_id::udp)
-    return wrong("id of the last header, which is not TCP's or UDP's");
+  r.malformed = r.frames_.emplace().read(headers);
+  if (r.malformed == nullptr && type == flow_rule_type::regular && r.frames_->none())
+    return wrong("words of a regular rule without a header");
   return r;
+}
+
+/// Outermost first: the link's header, IPv4, TCP or UDP. Linux begins every rule of an InfiniBand
+/// port with the link's header (mlx4_ib main.c default_table). For a queue pair of IPoIB it puts
+/// one with QP 0 before its own (same file, __mlx4_ib_create_default_rules), and the rule must do
+/// all the same: the last one counts. Inferred.
+const char* flow_rule::read_datagram_headers(rule_headers from) {
+  const auto link_follows = [&from] { return from.next() == flow_header_id::infiniband; };
+  if (!link_follows()) return "id of the first header, which is not InfiniBand's";
+  while (link_follows()) {
+    const auto link = from.take<flow_header_infiniband>();
+    if (!link) return "words or a reserved bit of the header for InfiniBand";
+    infiniband_ = *link;
+  }
+  if (from.left == 0) return nullptr;
+  ipv4_ = from.take<flow_header_ipv4>();
+  if (!ipv4_ || ipv4_->get<&flow_header_ipv4::id>() != flow_header_id::ipv4)
+    return "id, words or a reserved bit of the header for IPv4";
+  if (from.left == 0) return nullptr;
+  ports_ = from.take<flow_header_ports>();
+  if (!ports_) return "words or a reserved bit of the header for TCP or UDP";
+  if (from.left != 0) return "words behind the last header";
+  const flow_header_id id = ports_->get<&flow_header_ports::id>();
+  if (id != flow_header_id::tcp && id != flow_header_id::udp)
+    return "id of the last header, which is not TCP's or UDP's";
+  return nullptr;
+}
+
+bool flow_rule::takes(const frame_view& v) const {
+  return malformed == nullptr && frames_ && frames_->hold(v);
 }
 
 bool flow_rule::takes(const flow& f) const {
   using ib = flow_header_infiniband;
   using ip = flow_header_ipv4;
   using l4 = flow_header_ports;
-  if (malformed != nullptr) return false;
+  if (malformed != nullptr || frames_) return false;
   if (!fits(f.qpn, infiniband_.get<&ib::qpn>(), infiniband_.get<&ib::qpn_mask>())) return false;
   const std::byte* mask = infiniband_.bytes_of<&ib::dgid_mask>();
   if (!is_empty(mask)) {
@@ -138,7 +153,7 @@ bool flow_rule::takes(const flow& f) const {
 
 flow_rule::key flow_rule::key::of_dgid(const std::byte* dgid) {
   key k{.what = kind::dgid};
-  std::copy_n(dgid, k.value.size(), k.value.begin());
+  std::copy_n(dgid, 16, k.value.begin());
   return k;
 }
 
@@ -148,7 +163,56 @@ flow_rule::key flow_rule::key::of_qpn(std::uint32_t qpn) {
   return k;
 }
 
+flow_rule::key flow_rule::key::of_mac(unsigned port, std::uint64_t mac) {
+  key k{.what = kind::mac};
+  // As it stands in an entry of the multicast table.
+  image<mcg_ethernet_gid> gid;
+  gid.set<&mcg_ethernet_gid::port>(port).set<&mcg_ethernet_gid::mac>(mac);
+  std::copy_n(gid.data(), gid.size(), k.value.begin());
+  return k;
+}
+
+flow_rule::key flow_rule::key::of(unsigned port, std::uint64_t mac,
+                                  const frame_conditions::connection& c) {
+  key k = of_mac(port, mac);
+  k.what = kind::connection;
+  std::byte* behind = k.value.data() + mcg_ethernet_gid::bytes;
+  store_be(behind, c.source);
+  store_be(behind + 4, c.destination);
+  store_be(behind + 8, c.source_port);
+  store_be(behind + 10, c.destination_port);
+  behind[12] = static_cast<std::byte>(c.protocol);
+  return k;
+}
+
+flow_rule::key flow_rule::key::of_port(kind what, unsigned port) {
+  key k = of_mac(port, 0);
+  k.what = what;
+  return k;
+}
+
+flow_rule::key flow_rule::frame_found_by() const {
+  const auto port = static_cast<unsigned>(control.get<&flow_rule_control::port>());
+  switch (control.get<&flow_rule_control::type>()) {
+    case flow_rule_type::all_default:
+      return key::of_port(key::kind::all_default, port);
+    case flow_rule_type::multicast_default:
+      return key::of_port(key::kind::multicast_default, port);
+    case flow_rule_type::unicast_sniffer:
+      return key::of_port(key::kind::unicast_sniffer, port);
+    case flow_rule_type::multicast_sniffer:
+      return key::of_port(key::kind::multicast_sniffer, port);
+    default:
+      break;
+  }
+  const auto mac = frames_->destination();
+  if (!mac) return key::of_port(key::kind::any_frame, port);
+  const auto connection = frames_->one_connection();
+  return connection ? key::of(port, *mac, *connection) : key::of_mac(port, *mac);
+}
+
 flow_rule::key flow_rule::found_by() const {
+  if (frames_) return frame_found_by();
   using ib = flow_header_infiniband;
   if (is_exact(infiniband_.bytes_of<&ib::dgid_mask>()))
     return key::of_dgid(infiniband_.bytes_of<&ib::dgid>());

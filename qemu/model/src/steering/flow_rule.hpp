@@ -8,8 +8,10 @@
 #include <optional>
 
 #include <freehca/layouts/flow_rule.hpp>
+#include <freehca/model/options.hpp>
 
 #include "link/transport_packet.hpp"
+#include "steering/frame_conditions.hpp"
 
 namespace freehca::model {
 
@@ -26,37 +28,62 @@ struct flow {
   static flow of(transport_packet v);
 };
 
-/// A rule of device-managed steering, decoded.
+/// A rule of device-managed steering, decoded. It is for datagrams (an InfiniBand port's, or of
+/// RoCE's multicast) or for the frames of an Ethernet port.
 class flow_rule {
  public:
-  static flow_rule read(const std::byte* from, std::size_t bytes);
+  static flow_rule read(const std::byte* from, std::size_t bytes, const options& how);
 
   bool takes(const flow& f) const;
+  bool takes(const frame_view& v) const;
   /// Does it tell datagrams of IP over InfiniBand apart?
   bool looks_at_ip() const { return ipv4_.has_value(); }
+  bool for_frames() const { return frames_.has_value(); }
+  /// The one MAC whose frames it takes, where there is one.
+  std::optional<std::uint64_t> mac() const {
+    return frames_ ? frames_->destination() : std::nullopt;
+  }
 
   layouts::image<layouts::flow_rule_control> control;
-  /// What is malformed, or asked for and not what an InfiniBand port steers by; null: nothing. Such
-  /// a rule takes no packet.
+  /// What is malformed, or asked for and not what the port steers by; null: nothing. Such a rule
+  /// takes nothing.
   const char* malformed = nullptr;
 
-  /// The one value that a packet must have for this rule, where there is one: by it the rule is
-  /// found.
+  /// The one value that a packet or a frame must have for this rule, where there is one: by it the
+  /// rule is found. Those of frames have their port in it.
   struct key {
-    enum class kind : std::uint8_t { none, dgid, qpn };
+    enum class kind : std::uint8_t {
+      none,
+      dgid,
+      qpn,
+      mac,
+      connection,  ///< and MAC
+      any_frame,
+      all_default,
+      multicast_default,
+      unicast_sniffer,
+      multicast_sniffer,
+    };
     kind what = kind::none;
-    std::array<std::byte, 16> value{};
+    std::array<std::byte, 32> value{};
     auto operator<=>(const key&) const = default;
 
     static key of_dgid(const std::byte* dgid);
     static key of_qpn(std::uint32_t qpn);
+    static key of_mac(unsigned port, std::uint64_t mac);
+    static key of(unsigned port, std::uint64_t mac, const frame_conditions::connection& c);
+    static key of_port(kind what, unsigned port);
   };
   key found_by() const;
 
  private:
+  const char* read_datagram_headers(rule_headers from);
+  key frame_found_by() const;
+
   layouts::image<layouts::flow_header_infiniband> infiniband_;
   std::optional<layouts::image<layouts::flow_header_ipv4>> ipv4_;
   std::optional<layouts::image<layouts::flow_header_ports>> ports_;
+  std::optional<frame_conditions> frames_;
 };
 
 }  // namespace freehca::model

@@ -6,8 +6,6 @@
 #include <array>
 
 #include <freehca/layouts/hcr.hpp>
-#include <freehca/layouts/headers.hpp>
-#include <freehca/layouts/ib_types.hpp>
 
 #include "basis/capabilities.hpp"
 #include "command/command_checks.hpp"
@@ -59,7 +57,7 @@ command_status flow_steering::attach(command& c) {
   const std::size_t bytes = std::min<std::size_t>(c.input_modifier, text.size() / 4) * 4;
   is.was_read(a_.memory.read(c.input_parameter, text.data(), bytes), c);
   if (is.refused()) return is.status();
-  const flow_rule rule = flow_rule::read(text.data(), bytes);
+  const flow_rule rule = flow_rule::read(text.data(), bytes, a_.how);
   is.that(rule.malformed == nullptr, rule::steering_rule, command_status::bad_parameter, "%s",
           rule.malformed == nullptr ? "" : rule.malformed)
       .that(!rule.looks_at_ip() || offers(a_.how, capability::ipoib_steering),
@@ -68,12 +66,10 @@ command_status flow_steering::attach(command& c) {
   using head = flow_rule_control;
   const auto port = rule.control.get<&head::port>();
   const auto priority = rule.control.get<&head::priority>();
-  const bool infiniband =
-      port >= 1 && port <= a_.how.ports && a_.how.link[port - 1] == link_layer::infiniband;
   const flow_rule::key where = rule.found_by();
-  const auto beside = rules_.find(where);
-  const std::size_t in_group = beside == rules_.end() ? 0 : beside->second.size();
-  is.port(rule.malformed != nullptr || infiniband, "port", port, a_.how.ports)
+  const std::size_t in_group = rules_at(where);
+  is.port(rule.malformed != nullptr || (port >= 1 && port <= a_.how.ports), "port", port,
+          a_.how.ports)
       .that(rule.control.get<&head::function>() == 0, rule::steering_rule,
             command_status::bad_parameter, "function %u; there is function 0 alone",
             static_cast<unsigned>(rule.control.get<&head::function>()))
@@ -82,8 +78,9 @@ command_status flow_steering::attach(command& c) {
             command_status::exceeds_limits, "%zu rules; the table has 0x%x", places_.size(),
             1u << a_.profile.log_mc_table)
       .must(in_group < a_.limits().rules_per_group, rule::steering_room,
-            command_status::exceeds_limits, "%zu rules for this group or queue pair; at most %u",
-            in_group, a_.limits().rules_per_group)
+            command_status::exceeds_limits, "%zu rules for this %s; at most %u", in_group,
+            rule.for_frames() ? "address or connection" : "group or queue pair",
+            a_.limits().rules_per_group)
       .host_memory(a_, bytes_each);
   if (is.refused()) return is.status();
 
@@ -93,6 +90,11 @@ command_status flow_steering::attach(command& c) {
   places_.emplace(last_number_, p);
   c.output_parameter = last_number_;
   return command_status::ok;
+}
+
+std::size_t flow_steering::rules_at(const flow_rule::key& where) const {
+  const auto found = rules_.find(where);
+  return found == rules_.end() ? 0 : found->second.size();
 }
 
 command_status flow_steering::detach(command& c) {
@@ -128,32 +130,6 @@ command_status flow_steering::set_range(command& c) {
   first_steered_ = static_cast<std::uint32_t>(first);
   steered_ = static_cast<std::uint32_t>(last - first + 1);
   return command_status::ok;
-}
-
-std::vector<multicast_groups::member> flow_steering::takers(const transport_packet& v) const {
-  const flow f = flow::of(v);
-  std::vector<std::pair<order, const flow_rule*>> candidates;
-  const auto look = [&](const flow_rule::key& where) {
-    const auto found = rules_.find(where);
-    if (found == rules_.end()) return;
-    a_.account.charge(found->second.size() * work_account::entry);
-    for (const auto& [when, rule] : found->second)
-      if (rule.control.get<&flow_rule_control::port>() == v.ingress.port && rule.takes(f))
-        candidates.emplace_back(when, &rule);
-  };
-  look(flow_rule::key::of_qpn(f.qpn));
-  if (f.dgid != nullptr) look(flow_rule::key::of_dgid(f.dgid));
-  look({});
-  std::sort(candidates.begin(), candidates.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-
-  std::vector<multicast_groups::member> to;
-  for (const auto& [when, rule] : candidates) {
-    to.push_back({static_cast<std::uint32_t>(rule->control.get<&flow_rule_control::qpn>()),
-                  !rule->control.get<&flow_rule_control::allow_loopback>()});
-    if (f.qpn != multicast_qpn || rule->control.get<&flow_rule_control::exclusive>()) break;
-  }
-  return to;
 }
 
 }  // namespace freehca::model

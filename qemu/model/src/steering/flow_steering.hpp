@@ -11,7 +11,8 @@
 
 #include "basis/adapter.hpp"
 #include "steering/flow_rule.hpp"
-#include "steering/multicast_groups.hpp"
+#include "steering/listening.hpp"
+#include "steering/member.hpp"
 
 namespace freehca::model {
 
@@ -28,7 +29,11 @@ class flow_steering {
   bool steers(std::uint32_t qpn) const;
   /// To whom the rules of its port give a datagram: unicast to the first that takes it, multicast
   /// to all of them as far as an exclusive one.
-  std::vector<multicast_groups::member> takers(const transport_packet& v) const;
+  member_list takers(const transport_packet& v) const;
+  /// The same of a frame. One that no regular rule takes goes to defaults, and sniffers have a copy
+  /// of each. No queue pair gets a frame twice.
+  member_list takers(unsigned port, const frame_view& v) const;
+  void tell(unsigned port, listening& to) const;
   void clear();
 
  private:
@@ -44,6 +49,12 @@ class flow_steering {
     flow_rule::key where;
     order when;
   };
+
+  using candidates = std::vector<std::pair<order, const flow_rule*>>;
+  /// Adds the rules found by a key that take what came by the port.
+  template <class What>
+  void look(const flow_rule::key& where, unsigned port, const What& what, candidates& to) const;
+  std::size_t rules_at(const flow_rule::key& where) const;
 
   adapter& a_;
   std::map<flow_rule::key, rules> rules_;

@@ -4,7 +4,7 @@
 
 #include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
-#include "steering/flow_steering.hpp"
+#include "steering/steering.hpp"
 #include "transport/datagrams.hpp"
 #include "transport/drop_log.hpp"
 #include "transport/group_delivery.hpp"
@@ -53,13 +53,13 @@ void arrivals::receive(unsigned port, const packet& p) {
   ++counters_.packets_received;
   std::uint32_t number = v->destination();
   if (number == multicast_qpn) {
-    if (v->ingress.global()) deliveries_.deliver(*v, p, steering_.on());
+    if (v->ingress.global()) deliveries_.deliver(*v, p);
     else drops_.drop(*v, "a multicast packet without a GRH (IBTA 10.5.1)");
     return;
   }
   if (steering_.steers(pairs_.index_of(number)) &&
       transport_of(v->bth.get<&bth::opcode>()) == bth_transport::ud) {
-    deliveries_.deliver(*v, p, true);
+    deliveries_.deliver(*v, p);
     return;
   }
   if (number <= qp1_gsi) number = pairs_.special(port, number);

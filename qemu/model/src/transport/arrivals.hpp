@@ -11,19 +11,19 @@ namespace freehca::model {
 
 class datagrams;
 class drop_log;
-class flow_steering;
 class group_delivery;
 class path_migration_machine;
 class queue_pairs;
 class requester;
 class responder;
+class steering;
 struct transport_counters;
 
 /// The way into the transport: finds who gets a packet, and hands it to the state machine of that
 /// queue pair's service.
 class arrivals {
  public:
-  arrivals(adapter& a, queue_pairs& pairs, flow_steering& steering, group_delivery& deliveries,
+  arrivals(adapter& a, queue_pairs& pairs, model::steering& steering, group_delivery& deliveries,
            path_migration_machine& migration, model::datagrams& datagrams, requester& requests,
            responder& responses, transport_counters& counters, drop_log& drops)
       : a_(a),
@@ -45,7 +45,7 @@ class arrivals {
  private:
   adapter& a_;
   queue_pairs& pairs_;
-  flow_steering& steering_;
+  model::steering& steering_;
   group_delivery& deliveries_;
   path_migration_machine& migration_;
   model::datagrams& datagrams_;

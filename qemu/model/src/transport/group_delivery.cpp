@@ -6,8 +6,6 @@
 
 #include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
-#include "steering/flow_steering.hpp"
-#include "steering/multicast_groups.hpp"
 #include "transport/arrivals.hpp"
 #include "transport/drop_log.hpp"
 
@@ -15,9 +13,8 @@ namespace freehca::model {
 
 using namespace layouts;
 
-void group_delivery::deliver(const transport_packet& v, const packet& p, bool steered) {
+void group_delivery::deliver(const transport_packet& v, const packet& p) {
   delivery d;
-  d.steered = steered;
   const unsigned port = v.ingress.port;
   auto& waiting = waiting_[port - 1];
   if (waiting.empty() && go_on(d, v)) return;
@@ -46,19 +43,15 @@ void group_delivery::run(unsigned port) {
 }
 
 bool group_delivery::find_members(delivery& d, const transport_packet& v) {
-  if (d.steered) {
-    d.members = steering_.takers(v);
-  } else {
-    if (!d.searching) d.searching = groups_.begin_search(v.ingress.dgid());
-    if (!groups_.search_on(*d.searching, d.members)) return false;
-  }
+  if (!d.searching) d.searching = steering_.begin(v);
+  if (!steering_.go_on(*d.searching, d.members)) return false;
   d.found = true;
   const bool from_here = v.ingress.codec->from_own_port(v.ingress);
   // What the adapter sends to a group comes back whether it has members or not: no loss.
   if (d.members.empty() && !(from_here && v.destination() == multicast_qpn))
     drops_.drop(v,
-                d.steered ? "no rule of flow steering takes QP 0x%06x"
-                          : "no queue pair is attached to its group, by QP 0x%06x",
+                steering_.on() ? "no rule of flow steering takes QP 0x%06x"
+                               : "no queue pair is attached to its group, by QP 0x%06x",
                 v.destination());
   return true;
 }
@@ -70,7 +63,7 @@ bool group_delivery::go_on(delivery& d, const transport_packet& v) {
   const auto extended = peek.take<deth>();
   const auto source = extended ? static_cast<std::uint32_t>(extended->get<&deth::source_qp>()) : 0;
   while (d.next < d.members.size()) {
-    const multicast_groups::member m = d.members[d.next++];
+    const member m = d.members[d.next++];
     a_.account.charge(work_account::packet);
     queue_pair* qp = pairs_.find(m.qpn);
     const bool to_sender =

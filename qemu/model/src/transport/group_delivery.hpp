@@ -10,13 +10,12 @@
 #include "basis/adapter.hpp"
 #include "link/packet.hpp"
 #include "link/transport_packet.hpp"
-#include "steering/multicast_groups.hpp"
+#include "steering/steering.hpp"
 
 namespace freehca::model {
 
 class arrivals;
 class drop_log;
-class flow_steering;
 class queue_pairs;
 
 /// Packets that several queue pairs get: those to a group, and those that rules steer. Who is in
@@ -25,26 +24,19 @@ class queue_pairs;
 /// which each member gets them.
 class group_delivery {
  public:
-  group_delivery(adapter& a, queue_pairs& pairs, multicast_groups& groups, flow_steering& steering,
-                 drop_log& drops, arrivals& arrivals)
-      : a_(a),
-        pairs_(pairs),
-        groups_(groups),
-        steering_(steering),
-        drops_(drops),
-        arrivals_(arrivals) {}
+  group_delivery(adapter& a, queue_pairs& pairs, model::steering& steering, drop_log& drops,
+                 arrivals& arrivals)
+      : a_(a), pairs_(pairs), steering_(steering), drops_(drops), arrivals_(arrivals) {}
 
-  /// `p`, which was unwrapped as `v`. `steered`: its takers are found by rules, not by its group's
-  /// entry.
-  void deliver(const transport_packet& v, const packet& p, bool steered);
+  /// `p`, which was unwrapped as `v`.
+  void deliver(const transport_packet& v, const packet& p);
   void clear();
 
  private:
   struct delivery {
     packet p;  ///< empty while the first slice runs: the packet is still the caller's
-    bool steered = false;
-    std::optional<multicast_groups::search> searching;  ///< the group's members
-    multicast_groups::member_list members;
+    std::optional<model::steering::search> searching;
+    member_list members;
     std::size_t next = 0;  ///< of the members
     bool found = false;    ///< members are known
   };
@@ -57,8 +49,7 @@ class group_delivery {
 
   adapter& a_;
   queue_pairs& pairs_;
-  multicast_groups& groups_;
-  flow_steering& steering_;
+  model::steering& steering_;
   drop_log& drops_;
   arrivals& arrivals_;
   std::array<std::deque<delivery>, 2> waiting_;  ///< by port; the first is the one at hand

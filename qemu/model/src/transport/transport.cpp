@@ -16,7 +16,6 @@ transport::parts::parts(adapter& whole)
       shared(whole),
       receives(whole, pairs, shared),
       blueflames(whole, pairs),
-      groups(whole),
       steering(whole),
       completions(whole, shared, errors),
       errors(whole, pairs, receives, completions, watch, sends),
@@ -30,7 +29,7 @@ transport::parts::parts(adapter& whole)
       frames(whole),
       received_frames(whole, pairs, receives, steering, completions, errors),
       sends(whole, pairs, completions, errors, watch, requests, datagrams, frames, sender),
-      deliveries(whole, pairs, groups, steering, drops, arrivals),
+      deliveries(whole, pairs, steering, drops, arrivals),
       arrivals(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
                counters, drops),
       commands(whole, pairs, shared, errors, watch, sends, migration, blueflames) {

@@ -7,8 +7,7 @@
 #include "queues/queue_pairs.hpp"
 #include "queues/receive_queues.hpp"
 #include "queues/shared_receive_queues.hpp"
-#include "steering/flow_steering.hpp"
-#include "steering/multicast_groups.hpp"
+#include "steering/steering.hpp"
 #include "transport/answers.hpp"
 #include "transport/arrivals.hpp"
 #include "transport/datagrams.hpp"
@@ -43,8 +42,7 @@ struct transport::parts {
   shared_receive_queues shared;
   receive_queues receives;
   blueflame_registers blueflames;
-  multicast_groups groups;
-  flow_steering steering;
+  model::steering steering;
   work_completions completions;
   work_errors errors;
   error_watch watch;

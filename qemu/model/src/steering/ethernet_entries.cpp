@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "steering/ethernet_entries.hpp"
+
+namespace freehca::model {
+
+using namespace layouts;
+
+void ethernet_entries::wrote(std::uint32_t index, const image<mcg_header>& head) {
+  if (head.get<&mcg_header::protocol>() != mcg_protocol::ethernet ||
+      head.get<&mcg_header::members_count>() == 0) {
+    written_.erase(index);
+    return;
+  }
+  if (written_.size() >= most && !written_.contains(index)) {
+    overflowed_ = true;
+    return;
+  }
+  written_.insert_or_assign(index, gid::from_bytes(head.bytes_of<&mcg_header::gid>()));
+}
+
+void ethernet_entries::clear() {
+  written_.clear();
+  overflowed_ = false;
+  promiscuous_ = {};
+}
+
+}  // namespace freehca::model

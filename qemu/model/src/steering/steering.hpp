@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include <freehca/layouts/set_port.hpp>
+
+#include "basis/adapter.hpp"
+#include "frames/frame_view.hpp"
+#include "link/transport_packet.hpp"
+#include "steering/flow_steering.hpp"
+#include "steering/listening.hpp"
+#include "steering/member.hpp"
+#include "steering/multicast_groups.hpp"
+
+namespace freehca::model {
+
+/// Who gets what arrives: multicast packets, datagrams that rules steer, and Ethernet frames, in
+/// whichever mode INIT_HCA chose.
+class steering {
+ public:
+  explicit steering(adapter& a) : a_(a), groups_(a), flows_(a) {}
+
+  /// What A0 steering asks of an Ethernet port.
+  struct port_tables {
+    std::function<layouts::image<layouts::set_port_rqp_calc>(unsigned port)> unicast_numbers;
+    std::function<std::optional<unsigned>(unsigned port, std::uint64_t mac)> mac_index;
+  };
+  /// Before it is told, A0 steering gives nobody a frame.
+  void ask(port_tables tables) { tables_ = std::move(tables); }
+
+  /// A search for members, which goes on in slices. Points to nothing of what arrived.
+  class search {
+    friend class steering;
+    std::optional<multicast_groups::search> chain_;
+    member_list known_;  ///< without a chain
+  };
+  /// `v`: to a group, or to a queue pair that rules steer.
+  search begin(const transport_packet& v) const;
+  search begin(unsigned port, const frame_view& v) const;
+  /// As far as the slice goes; true: it has ended, and `found`, empty before, has the members in
+  /// the order in which they get it.
+  bool go_on(search& s, member_list& found);
+
+  /// Is steering device managed?
+  bool on() const { return flows_.on(); }
+  /// Is unicast of datagrams to this queue pair given by rules alone?
+  bool steers(std::uint32_t qpn) const { return flows_.steers(qpn); }
+  /// What an Ethernet port's queue pairs listen to. With A0 steering the addresses are those of the
+  /// port's own table, and not told here.
+  listening listens(unsigned port);
+
+  void clear();
+
+ private:
+  adapter& a_;
+  multicast_groups groups_;
+  flow_steering flows_;
+  port_tables tables_;
+};
+
+}  // namespace freehca::model
