@@ -10,6 +10,7 @@
 #include "frames/frame.hpp"
 #include "frames/frame_view.hpp"
 #include "queues/queue_pair.hpp"
+#include "steering/member.hpp"
 #include "steering/steering.hpp"
 
 namespace freehca::model {
@@ -24,7 +25,7 @@ class work_errors;
 /// does, so that it is done in slices; frames of one port wait for each other, and keep their order.
 class frame_receiver {
  public:
-  frame_receiver(adapter& a, queue_pairs& pairs, receive_queues& receives, steering& steers,
+  frame_receiver(adapter& a, queue_pairs& pairs, receive_queues& receives, model::steering& steers,
                  work_completions& completions, work_errors& errors)
       : a_(a),
         pairs_(pairs),
@@ -39,8 +40,8 @@ class frame_receiver {
  private:
   struct delivery {
     frame f;  ///< empty while the first slice runs: the frame is still the caller's
-    std::optional<steering::search> searching;
-    multicast_groups::member_list members;
+    std::optional<model::steering::search> searching;
+    member_list members;
     std::size_t next = 0;  ///< of the members
     bool found = false;    ///< members are known
   };
@@ -57,7 +58,7 @@ class frame_receiver {
   adapter& a_;
   queue_pairs& pairs_;
   receive_queues& receives_;
-  steering& steers_;
+  model::steering& steers_;
   work_completions& completions_;
   work_errors& errors_;
   std::array<std::deque<delivery>, 2> waiting_;  ///< by port; the first is the one at hand

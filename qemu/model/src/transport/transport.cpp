@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "ports/ethernet_port.hpp"
+#include "ports/ports.hpp"
 #include "transport/transport_parts.hpp"
 
 namespace freehca::model {
@@ -33,6 +35,10 @@ transport::parts::parts(adapter& whole)
       arrivals(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
                counters, drops),
       commands(whole, pairs, shared, errors, watch, sends, migration, blueflames) {
+  steering.ask({[this](unsigned port) { return a.links->ethernet(port)->unicast_numbers(); },
+                [this](unsigned port, std::uint64_t mac) {
+                  return a.links->ethernet(port)->mac_index(mac);
+                }});
   a.kept.add_objects(pairs.bytes_of_one(), [this] { return pairs.count(); });
   a.kept.add_objects(shared_receive_queues::bytes_each, [this] { return shared.count(); });
   a.kept.add_traffic(kept_memory::request_bytes, [this] { return pairs.requests_held; });
@@ -86,6 +92,10 @@ void transport::receive(unsigned port, const packet& p) {
 
 void transport::receive_frame(unsigned port, const frame& f) {
   parts_->received_frames.receive(port, f);
+}
+
+listening transport::listens(unsigned port) {
+  return parts_->steering.listens(port);
 }
 
 void transport::port_has_room(unsigned port) {

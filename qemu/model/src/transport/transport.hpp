@@ -11,6 +11,7 @@
 
 #include "basis/adapter.hpp"
 #include "link/packet_receiver.hpp"
+#include "steering/listening.hpp"
 #include "tables/key_users.hpp"
 
 namespace freehca::model {
@@ -34,6 +35,9 @@ class transport final : public packet_receiver, public key_users {
   void receive(unsigned port, const packet& p) override;
 
   void receive_frame(unsigned port, const frame& f) override;
+
+  /// Which frames of an Ethernet port go to queue pairs.
+  listening listens(unsigned port);
 
   void port_has_room(unsigned port) override;
 
