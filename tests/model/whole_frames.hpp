@@ -108,7 +108,7 @@ struct named_frame {
   const char* name;
   const std::vector<std::byte>& bytes;
 };
-inline const named_frame all[] = {
+inline const named_frame all_frames[] = {
     {"captured_tcp_ack", captured_tcp_ack},
     {"captured_udp", captured_udp},
     {"captured_tcp_syn", captured_tcp_syn},
