@@ -106,3 +106,45 @@ TEST(headers, roce_v2_encapsulation) {
   EXPECT_EQ(v.get<&vlan_tag::priority>(), 3u);
   EXPECT_EQ(v.get<&vlan_tag::vid>(), 100u);
 }
+
+TEST(headers, addresses_of_ethernet_as_numbers) {
+  const auto e = hex_bytes::bytes<ethernet_address_numbers>("0002c900 0001aabb ccddeeff");
+  EXPECT_EQ(e.get<&ethernet_address_numbers::destination>(), 0x0002'c900'0001u);
+  EXPECT_EQ(e.get<&ethernet_address_numbers::source>(), 0xaabb'ccdd'eeffu);
+}
+
+// The header diagrams of RFC 9293, 8200 and 7348.
+TEST(headers, tcp) {
+  image<tcp_header> t;
+  t.set<&tcp_header::source_port>(0x1234).set<&tcp_header::destination_port>(0x5678);
+  t.set<&tcp_header::sequence>(0x01020304).set<&tcp_header::acknowledgment>(0x05060708);
+  t.set<&tcp_header::header_words>(5).set<&tcp_header::window>(0xabcd);
+  t.set<&tcp_header::checksum>(0x1111).set<&tcp_header::urgent>(0x2222);
+  EXPECT_EQ(hex_bytes::hex(t), "12345678 01020304 05060708 5000abcd 11112222");
+  constexpr tcp_header h;
+  // Bits of byte 13: FIN 1, SYN 2, RST 4, PSH 8, ACK 0x10, URG 0x20, ECE 0x40, CWR 0x80.
+  EXPECT_EQ(h.fin.lo, 16 + 0);
+  EXPECT_EQ(h.syn.lo, 16 + 1);
+  EXPECT_EQ(h.rst.lo, 16 + 2);
+  EXPECT_EQ(h.psh.lo, 16 + 3);
+  EXPECT_EQ(h.ack.lo, 16 + 4);
+  EXPECT_EQ(h.urg.lo, 16 + 5);
+  EXPECT_EQ(h.ece.lo, 16 + 6);
+  EXPECT_EQ(h.cwr.lo, 16 + 7);
+}
+
+TEST(headers, extensions_of_ipv6) {
+  const auto e = hex_bytes::bytes<ipv6_extension>("11020000");
+  EXPECT_EQ(e.get<&ipv6_extension::next_header>(), ip_protocol_udp);
+  EXPECT_EQ(e.get<&ipv6_extension::length>(), 2u);
+  image<ipv6_fragment> f;
+  f.set<&ipv6_fragment::next_header>(ip_protocol_tcp).set<&ipv6_fragment::offset>(185);
+  f.set<&ipv6_fragment::more_fragments>(true).set<&ipv6_fragment::identification>(0xdeadbeef);
+  EXPECT_EQ(hex_bytes::hex(f), "060005c9 deadbeef");
+}
+
+TEST(headers, vxlan) {
+  image<vxlan_header> v;
+  v.set<&vxlan_header::vni_valid>(true).set<&vxlan_header::vni>(0x123456);
+  EXPECT_EQ(hex_bytes::hex(v), "08000000 12345600");
+}

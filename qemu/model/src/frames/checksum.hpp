@@ -10,26 +10,46 @@
 
 namespace freehca::model {
 
-/// What a receive completion says of the headers of a frame (docs/hardware-ethernet.md).
-struct receive_checks {
-  bool ipv4 = false, ipv6 = false;
-  bool options = false, fragment = false;  ///< IPv4
-  std::uint8_t ipv6_extensions = 0;        ///< a mask, as the completion has it
-  bool tcp = false, udp = false;
-  bool ip_ok = false;  ///< the checksum of the IPv4 header is right; set for IPv6
-  bool l4_ok = false;  ///< that of TCP or UDP is right, and there is one
-  /// The sum over what IP carries, with the pseudo header: 0xffff where the checksum in it is
-  /// right; 0 for what is not IP.
-  std::uint16_t sum = 0;
+/// A ones' complement sum of 16-bit words in network order (RFC 1071).
+class ones_sum {
+ public:
+  /// Each string begins a word; an odd last byte is the upper half of one.
+  ones_sum& add(std::span<const std::byte> bytes);
+  ones_sum& add(std::uint32_t value) {
+    sum_ += value;
+    return *this;
+  }
+  /// Not inverted. Over what has its own right checksum in it, this is `ones_sum_right`.
+  std::uint16_t folded() const;
+
+ private:
+  std::uint64_t sum_ = 0;
+};
+inline constexpr std::uint16_t ones_sum_right = 0xffff;
+
+/// `bytes` are the whole frame and `h` headers of it, the outer or the inner ones.
+bool ipv4_header_right(std::span<const std::byte> bytes, const frame_headers& h);
+
+/// False also where there is none to look at: what is neither TCP nor UDP, fragments, UDP without a
+/// checksum, and UDP whose length is that of no datagram in this packet.
+bool l4_checksum_right(std::span<const std::byte> bytes, const frame_headers& h);
+
+/// Writes the checksum of an IPv4 header; what stood there does not count. Nothing for what is not
+/// IPv4.
+void put_ipv4_checksum(std::span<std::byte> bytes, const frame_headers& h);
+
+/// The same for TCP and UDP. Nothing where `l4_checksum_right` has none to look at, but UDP without
+/// a checksum gets one.
+void put_l4_checksum(std::span<std::byte> bytes, const frame_headers& h);
+
+/// Which checksums a send asks for. With VXLAN `ip` and `l4` are the outer ones.
+struct checksum_requests {
+  bool ip = false, l4 = false, inner_ip = false, inner_l4 = false;
 };
 
-/// `h`: the outer or the inner headers of `v`.
-receive_checks check(const frame_view& v, const frame_headers& h);
-
-/// Put into a frame to be sent, whose headers are `h`. What stands there does not count. Nothing
-/// changes in what is not IPv4.
-void put_ipv4_checksum(std::span<std::byte> frame, const frame_headers& h);
-/// The checksum of TCP or UDP. Nothing changes in fragments and in other protocols.
-void put_l4_checksum(std::span<std::byte> frame, const frame_headers& h);
+/// Puts the checksums that are asked for into a whole frame, the inner ones first: outer UDP covers
+/// them.
+void put_checksums(std::span<std::byte> bytes, std::uint16_t vxlan_port,
+                   const checksum_requests& requests);
 
 }  // namespace freehca::model

@@ -2,8 +2,6 @@
 // Copyright the freehca authors
 #include "frames/frame_view.hpp"
 
-#include <algorithm>
-
 #include <freehca/layouts/headers.hpp>
 
 namespace freehca::model {
@@ -12,143 +10,169 @@ using namespace layouts;
 
 namespace {
 
-constexpr std::size_t type_bytes = 2;
+/// Whether the lengths in IP headers count, or the bytes that there are.
+enum class lengths : std::uint8_t { stated, ignored };
 
-/// Numbers of IANA's table of protocols that stand in front of the transport's.
-constexpr std::uint8_t hop_by_hop = 0, routing = 43, fragment_header = 44, destination_options = 60;
-/// Extension headers that are looked past. No source: chosen.
-constexpr unsigned extensions_most = 8;
-
-std::uint64_t address_at(const std::byte* p) {
-  return std::uint64_t{load_be<std::uint16_t>(p)} << 32 | load_be<std::uint32_t>(p + 2);
+/// The structure at `at`; nothing: it does not end before `end`. `end` lies within the bytes.
+template <class T>
+std::optional<image<T>> read(std::span<const std::byte> bytes, std::size_t at, std::size_t end) {
+  if (at > end || end - at < T::bytes) return std::nullopt;
+  return image<T>::from_bytes(bytes.data() + at);
 }
 
-/// Reads headers from one offset on, each only when there is enough left.
-struct reader {
-  std::span<const std::byte> all;
+bool is_tag(std::uint16_t type) {
+  return type == ethertype::vlan || type == ethertype::service_vlan;
+}
 
-  template <class T>
-  std::optional<image<T>> at(std::size_t offset, std::size_t end) const {
-    if (offset > end || end - offset < T::bytes) return std::nullopt;
-    return image<T>::from_bytes(all.data() + offset);
+/// The addresses, the tags and the EtherType; false: they are cut off.
+bool read_ethernet(std::span<const std::byte> bytes, frame_headers& h) {
+  const auto addresses = read<ethernet_address_numbers>(bytes, h.begin, bytes.size());
+  std::size_t at = h.begin + ethernet_address_numbers::bytes;
+  if (!addresses || bytes.size() - at < ether_type_bytes) return false;
+  h.destination = addresses->get<&ethernet_address_numbers::destination>();
+  h.source = addresses->get<&ethernet_address_numbers::source>();
+  h.ether_type = load_be<std::uint16_t>(bytes.data() + at);
+  // A tag that no EtherType follows is none.
+  while (is_tag(h.ether_type) && bytes.size() - at >= vlan_tag::bytes + ether_type_bytes) {
+    if (!h.tag) h.tag = image<vlan_tag>::from_bytes(bytes.data() + at);
+    at += vlan_tag::bytes;
+    h.ether_type = load_be<std::uint16_t>(bytes.data() + at);
   }
-};
+  h.network = at + ether_type_bytes;
+  return true;
+}
 
-void take_ipv4(const reader& r, frame_headers& h) {
-  const auto header = r.at<ipv4_header>(h.network, r.all.size());
-  if (!header || header->get<&ipv4_header::version>() != 4) return;
-  const auto bytes = static_cast<std::size_t>(header->get<&ipv4_header::header_words>() * 4);
-  const auto total = static_cast<std::size_t>(header->get<&ipv4_header::total_length>());
-  if (bytes < ipv4_header::bytes || total < bytes || total > r.all.size() - h.network) return;
+void read_ipv4(std::span<const std::byte> bytes, lengths which, frame_headers& h) {
+  const auto ip = read<ipv4_header>(bytes, h.network, bytes.size());
+  if (!ip || ip->get<&ipv4_header::version>() != ipv4_version) return;
+  const std::size_t there = bytes.size() - h.network;
+  const std::size_t header = ip->get<&ipv4_header::header_words>() * 4;
+  const std::size_t total =
+      which == lengths::stated ? ip->get<&ipv4_header::total_length>() : there;
+  if (header < ipv4_header::bytes || total < header || total > there) return;
   h.ip = network_protocol::ipv4;
-  h.network_bytes = bytes;
+  h.network_bytes = header;
   h.end = h.network + total;
-  h.options = bytes > ipv4_header::bytes;
-  h.later_fragment = header->get<&ipv4_header::fragment_offset>() != 0;
-  h.fragment = h.later_fragment || header->get<&ipv4_header::more_fragments>();
-  h.protocol = static_cast<std::uint8_t>(header->get<&ipv4_header::protocol>());
+  h.options = header > ipv4_header::bytes;
+  h.later_fragment = ip->get<&ipv4_header::fragment_offset>() != 0;
+  h.fragment = h.later_fragment || ip->get<&ipv4_header::more_fragments>();
+  h.protocol = static_cast<std::uint8_t>(ip->get<&ipv4_header::protocol>());
 }
 
-void take_extensions(const reader& r, frame_headers& h) {
-  for (unsigned n = 0; n < extensions_most; ++n) {
-    const bool is_fragment = h.protocol == fragment_header;
-    if (!is_fragment && h.protocol != hop_by_hop && h.protocol != routing &&
-        h.protocol != destination_options)
-      return;
-    const auto header = r.at<ipv6_extension>(h.network + h.network_bytes, h.end);
-    if (!header) return;
-    h.extensions = true;
-    if (is_fragment) {
-      h.fragment = true;
-      h.later_fragment = header->get<&ipv6_extension::fragment_offset>() != 0;
+/// The extension header at `at`, of the type that `h.protocol` names: its bytes; 0: there is none,
+/// or it is cut off. `h.protocol` becomes what follows it.
+std::size_t read_extension(std::span<const std::byte> bytes, std::size_t at, frame_headers& h) {
+  if (h.later_fragment) return 0;
+  switch (h.protocol) {
+    case ipv6_extension_type::hop_by_hop:
+    case ipv6_extension_type::routing:
+    case ipv6_extension_type::destination: {
+      const auto extension = read<ipv6_extension>(bytes, at, h.end);
+      if (!extension) return 0;
+      const std::size_t length =
+          ipv6_extension::bytes * (1 + extension->get<&ipv6_extension::length>());
+      if (length > h.end - at) return 0;
+      h.protocol = static_cast<std::uint8_t>(extension->get<&ipv6_extension::next_header>());
+      return length;
     }
-    const std::size_t bytes =
-        is_fragment ? ipv6_extension::bytes
-                    : ipv6_extension::bytes *
-                          (static_cast<std::size_t>(header->get<&ipv6_extension::length>()) + 1);
-    if (bytes > h.end - h.network - h.network_bytes) return;
-    h.network_bytes += bytes;
-    h.protocol = static_cast<std::uint8_t>(header->get<&ipv6_extension::next_header>());
-    // What follows the header of a later fragment is data.
-    if (h.later_fragment) return;
+    case ipv6_extension_type::fragment: {
+      const auto fragment = read<ipv6_fragment>(bytes, at, h.end);
+      if (!fragment) return 0;
+      h.fragment = true;
+      h.later_fragment = fragment->get<&ipv6_fragment::offset>() != 0;
+      h.protocol = static_cast<std::uint8_t>(fragment->get<&ipv6_fragment::next_header>());
+      return ipv6_fragment::bytes;
+    }
+    default:
+      return 0;
   }
 }
 
-void take_ipv6(const reader& r, frame_headers& h) {
-  const auto header = r.at<grh>(h.network, r.all.size());
-  if (!header || header->get<&grh::ip_version>() != grh_ip_version) return;
-  const auto payload = static_cast<std::size_t>(header->get<&grh::payload_length>());
-  if (payload > r.all.size() - h.network - grh::bytes) return;
+void read_ipv6(std::span<const std::byte> bytes, lengths which, frame_headers& h) {
+  const auto ip = read<grh>(bytes, h.network, bytes.size());
+  if (!ip || ip->get<&grh::ip_version>() != grh_ip_version) return;
+  const std::size_t there = bytes.size() - h.network - grh::bytes;
+  const std::size_t payload = which == lengths::stated ? ip->get<&grh::payload_length>() : there;
+  if (payload > there) return;
   h.ip = network_protocol::ipv6;
   h.network_bytes = grh::bytes;
   h.end = h.network + grh::bytes + payload;
-  h.protocol = static_cast<std::uint8_t>(header->get<&grh::next_header>());
-  take_extensions(r, h);
-}
-
-void take_ports(const reader& r, frame_headers& h) {
-  if (h.ip == network_protocol::other || h.later_fragment) return;
-  h.transport = h.network + h.network_bytes;
-  if (h.protocol == ip_protocol_tcp) {
-    const auto header = r.at<tcp_header>(h.transport, h.end);
-    if (!header) return;
-    const auto bytes = static_cast<std::size_t>(header->get<&tcp_header::header_words>() * 4);
-    if (bytes < tcp_header::bytes || bytes > h.end - h.transport) return;
-    h.ports = port_protocol::tcp;
-    h.transport_bytes = bytes;
-    h.source_port = static_cast<std::uint16_t>(header->get<&tcp_header::source_port>());
-    h.destination_port = static_cast<std::uint16_t>(header->get<&tcp_header::destination_port>());
-  } else if (h.protocol == ip_protocol_udp) {
-    const auto header = r.at<udp_header>(h.transport, h.end);
-    if (!header) return;
-    h.ports = port_protocol::udp;
-    h.transport_bytes = udp_header::bytes;
-    h.source_port = static_cast<std::uint16_t>(header->get<&udp_header::source_port>());
-    h.destination_port = static_cast<std::uint16_t>(header->get<&udp_header::destination_port>());
+  h.protocol = static_cast<std::uint8_t>(ip->get<&grh::next_header>());
+  for (unsigned n = 0; n < ipv6_extensions_most; ++n) {
+    const std::size_t length = read_extension(bytes, h.network + h.network_bytes, h);
+    if (length == 0) return;
+    h.extensions = true;
+    h.network_bytes += length;
   }
 }
 
-std::optional<frame_headers> headers_from(const reader& r, std::size_t begin) {
-  constexpr std::size_t least = ethernet_addresses::bytes + type_bytes;
-  if (begin > r.all.size() || r.all.size() - begin < least) return std::nullopt;
+void read_tcp(std::span<const std::byte> bytes, std::size_t at, frame_headers& h) {
+  const auto tcp = read<tcp_header>(bytes, at, h.end);
+  if (!tcp) return;
+  const std::size_t header = tcp->get<&tcp_header::header_words>() * 4;
+  if (header < tcp_header::bytes || header > h.end - at) return;
+  h.ports = port_protocol::tcp;
+  h.transport = at;
+  h.transport_bytes = header;
+  h.source_port = static_cast<std::uint16_t>(tcp->get<&tcp_header::source_port>());
+  h.destination_port = static_cast<std::uint16_t>(tcp->get<&tcp_header::destination_port>());
+}
+
+void read_udp(std::span<const std::byte> bytes, std::size_t at, frame_headers& h) {
+  const auto udp = read<udp_header>(bytes, at, h.end);
+  if (!udp) return;
+  h.ports = port_protocol::udp;
+  h.transport = at;
+  h.transport_bytes = udp_header::bytes;
+  h.source_port = static_cast<std::uint16_t>(udp->get<&udp_header::source_port>());
+  h.destination_port = static_cast<std::uint16_t>(udp->get<&udp_header::destination_port>());
+}
+
+/// The headers from the Ethernet header at `begin` on; nothing: there is none.
+std::optional<frame_headers> read_headers(std::span<const std::byte> bytes, std::size_t begin,
+                                          lengths which) {
   frame_headers h;
   h.begin = begin;
-  h.destination = address_at(r.all.data() + begin + ethernet_addresses{}.dmac.offset);
-  h.source = address_at(r.all.data() + begin + ethernet_addresses{}.smac.offset);
-  h.network = begin + least;
-  h.ether_type = load_be<std::uint16_t>(r.all.data() + h.network - type_bytes);
-  while (h.ether_type == ethertype::vlan || h.ether_type == ethertype::service_vlan) {
-    const auto tag = r.at<vlan_tag>(h.network - type_bytes, r.all.size());
-    if (!tag || r.all.size() - h.network < vlan_tag::bytes) break;
-    if (!h.tag) h.tag = *tag;
-    h.network += vlan_tag::bytes;
-    h.ether_type = load_be<std::uint16_t>(r.all.data() + h.network - type_bytes);
-  }
-  if (h.ether_type == ethertype::ipv4) take_ipv4(r, h);
-  else if (h.ether_type == ethertype::ipv6) take_ipv6(r, h);
-  take_ports(r, h);
+  if (!read_ethernet(bytes, h)) return std::nullopt;
+  if (h.ether_type == ethertype::ipv4) read_ipv4(bytes, which, h);
+  if (h.ether_type == ethertype::ipv6) read_ipv6(bytes, which, h);
+  if (h.ip == network_protocol::other || h.later_fragment) return h;
+  const std::size_t transport = h.network + h.network_bytes;
+  if (h.protocol == ip_protocol_tcp) read_tcp(bytes, transport, h);
+  if (h.protocol == ip_protocol_udp) read_udp(bytes, transport, h);
   return h;
+}
+
+void read_vxlan(std::uint16_t port, lengths which, frame_view& v) {
+  const frame_headers& h = v.outer;
+  if (port == 0 || h.ports != port_protocol::udp || h.destination_port != port || h.fragment)
+    return;
+  const std::size_t at = h.transport + h.transport_bytes;
+  const auto vxlan = read<vxlan_header>(v.bytes, at, h.end);
+  if (!vxlan || !vxlan->get<&vxlan_header::vni_valid>()) return;
+  v.inner = read_headers(v.bytes.first(h.end), at + vxlan_header::bytes, which);
+  if (v.inner) v.vni = static_cast<std::uint32_t>(vxlan->get<&vxlan_header::vni>());
+}
+
+std::optional<frame_view> read_frame(std::span<const std::byte> bytes, std::uint16_t vxlan_port,
+                                     lengths which) {
+  const auto outer = read_headers(bytes, 0, which);
+  if (!outer) return std::nullopt;
+  frame_view v{bytes, *outer, {}, 0};
+  read_vxlan(vxlan_port, which, v);
+  return v;
 }
 
 }  // namespace
 
 std::optional<frame_view> frame_view::of(std::span<const std::byte> bytes,
                                          std::uint16_t vxlan_port) {
-  const reader r{bytes};
-  const auto outer = headers_from(r, 0);
-  if (!outer) return std::nullopt;
-  frame_view v;
-  v.bytes = bytes;
-  v.outer = *outer;
-  const bool tunnel = vxlan_port != 0 && outer->ports == port_protocol::udp && !outer->fragment &&
-                      outer->destination_port == vxlan_port;
-  if (!tunnel) return v;
-  const std::size_t at = outer->transport + udp_header::bytes;
-  const auto head = r.at<vxlan_header>(at, outer->end);
-  if (!head || !head->get<&vxlan_header::vni_valid>()) return v;
-  v.inner = headers_from({bytes.first(outer->end)}, at + vxlan_header::bytes);
-  v.vni = static_cast<std::uint32_t>(head->get<&vxlan_header::vni>());
-  return v;
+  return read_frame(bytes, vxlan_port, lengths::stated);
+}
+
+std::optional<frame_view> frame_view::of_message_header(std::span<const std::byte> bytes,
+                                                        std::uint16_t vxlan_port) {
+  return read_frame(bytes, vxlan_port, lengths::ignored);
 }
 
 }  // namespace freehca::model

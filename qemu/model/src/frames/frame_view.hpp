@@ -29,6 +29,7 @@ struct frame_headers {
   std::size_t end = 0;            ///< by the length that the header states: padding stands behind
   bool options = false;           ///< IPv4
   bool extensions = false;        ///< IPv6
+  /// IPv6: there is a fragment header, even one that stands alone (RFC 6946).
   bool fragment = false, later_fragment = false;
   std::uint8_t protocol = 0;  ///< of what follows the header
 
@@ -53,6 +54,15 @@ struct frame_view {
   /// an Ethernet header.
   static std::optional<frame_view> of(std::span<const std::byte> bytes,
                                       std::uint16_t vxlan_port = 0);
+
+  /// The same of the headers of a message that is still to be cut into frames, whose stated lengths
+  /// count for nothing: all of it ends where the bytes end.
+  static std::optional<frame_view> of_message_header(std::span<const std::byte> bytes,
+                                                     std::uint16_t vxlan_port = 0);
 };
+
+/// So many extension headers of IPv6 are looked behind; what stands behind more of them is of no
+/// known protocol. No source: chosen.
+inline constexpr unsigned ipv6_extensions_most = 8;
 
 }  // namespace freehca::model

@@ -6,7 +6,7 @@
 
 #include <freehca/layouts/headers.hpp>
 
-#include "frames/frame_view.hpp"
+#include "frames/header_access.hpp"
 
 namespace freehca::model {
 
@@ -14,65 +14,92 @@ using namespace layouts;
 
 namespace {
 
-template <class T>
-bool has(const frame& f, std::size_t at) {
-  return at <= f.bytes.size() && f.bytes.size() - at >= T::bytes;
-}
-template <class T>
-image<T> load(const frame& f, std::size_t at) {
-  return image<T>::from_bytes(f.bytes.data() + at);
-}
-template <class T>
-void store(frame& f, std::size_t at, const image<T>& header) {
-  std::copy_n(header.data(), T::bytes, f.bytes.begin() + static_cast<std::ptrdiff_t>(at));
+/// What the length field of an IP header says of a frame of so many bytes.
+std::size_t stated_length(const frame_headers& h, std::size_t frame_bytes) {
+  return frame_bytes - h.network - (h.ip == network_protocol::ipv6 ? grh::bytes : 0);
 }
 
-/// The lengths of IP are those of the whole message, or 0 (Linux, above 64 KiB): nothing of what
-/// follows can be found before they are right.
-void put_length(frame& f, const frame_headers& h, std::uint32_t index) {
-  if (h.ether_type == ethertype::ipv4 && has<ipv4_header>(f, h.network)) {
-    auto ip = load<ipv4_header>(f, h.network);
-    ip.set<&ipv4_header::total_length>((f.bytes.size() - h.network) & 0xffff)
-        .set<&ipv4_header::identification>((ip.get<&ipv4_header::identification>() + index) &
-                                           0xffff);
-    store(f, h.network, ip);
-  } else if (h.ether_type == ethertype::ipv6 && has<grh>(f, h.network)) {
-    auto ip = load<grh>(f, h.network);
-    ip.set<&grh::payload_length>((f.bytes.size() - h.network - grh::bytes) & 0xffff);
-    store(f, h.network, ip);
-  }
+bool can_be_cut(const frame_headers& h, std::size_t most_bytes) {
+  constexpr std::size_t length_most = ipv4_header{}.total_length.mask();
+  return h.ports != port_protocol::none && !h.fragment &&
+         stated_length(h, most_bytes) <= length_most;
 }
 
-void put_tcp(frame& f, const frame_headers& h, const segment_place& place) {
-  auto tcp = load<tcp_header>(f, h.transport);
-  tcp.set<&tcp_header::sequence>((tcp.get<&tcp_header::sequence>() + place.payload_before) &
-                                 0xffffffff);
-  if (!place.last) tcp.set<&tcp_header::fin>(false).set<&tcp_header::psh>(false);
-  if (place.index != 0) tcp.set<&tcp_header::cwr>(false);
-  store(f, h.transport, tcp);
-}
-
-void put_udp(frame& f, const frame_headers& h) {
-  auto udp = load<udp_header>(f, h.transport);
-  udp.set<&udp_header::length>((f.bytes.size() - h.transport) & 0xffff);
-  store(f, h.transport, udp);
+/// Of fields of 16 and 32 bits, which wrap.
+template <class Word>
+Word advanced(std::uint64_t value, std::size_t by) {
+  return static_cast<Word>(value + by);
 }
 
 }  // namespace
 
-void make_segment(frame& f, const segment_place& place, std::uint16_t vxlan_port) {
-  auto v = frame_view::of(f.bytes, vxlan_port);
-  if (!v) return;
-  put_length(f, v->outer, place.index);
-  v = frame_view::of(f.bytes, vxlan_port);
-  if (v->outer.ports == port_protocol::udp) {
-    put_udp(f, v->outer);
-    if (!v->inner) return;
-    put_length(f, *v->inner, place.index);
-    v = frame_view::of(f.bytes, vxlan_port);
-  }
-  const frame_headers& h = v->inner ? *v->inner : v->outer;
-  if (h.ports == port_protocol::tcp) put_tcp(f, h, place);
+std::optional<segmentation> segmentation::of(std::vector<std::byte> header,
+                                             std::size_t payload_bytes, std::size_t mss,
+                                             std::uint16_t vxlan_port) {
+  const auto view = frame_view::of_message_header(header, vxlan_port);
+  if (!view || mss == 0) return std::nullopt;
+  const std::size_t most_bytes = header.size() + std::min(mss, payload_bytes);
+  if (!can_be_cut(view->outer, most_bytes)) return std::nullopt;
+  const bool tunnel = view->outer.ports == port_protocol::udp && vxlan_port != 0 &&
+                      view->outer.destination_port == vxlan_port;
+  if (tunnel && !(view->inner && can_be_cut(*view->inner, most_bytes))) return std::nullopt;
+  segmentation s;
+  s.payload_bytes_ = payload_bytes;
+  s.mss_ = mss;
+  s.outer_ = view->outer;
+  s.inner_ = view->inner;
+  s.header_ = std::move(header);
+  return s;
+}
+
+std::size_t segmentation::frames() const {
+  return payload_bytes_ == 0 ? 1 : (payload_bytes_ - 1) / mss_ + 1;
+}
+
+segmentation::piece segmentation::payload_of(std::size_t n) const {
+  const std::size_t offset = n * mss_;
+  return {offset, std::min(mss_, payload_bytes_ - offset)};
+}
+
+frame segmentation::segment(std::size_t n, std::span<const std::byte> payload) const {
+  frame f;
+  f.bytes.reserve(header_.size() + payload.size());
+  f.bytes = header_;
+  f.bytes.insert(f.bytes.end(), payload.begin(), payload.end());
+  change_headers(f, outer_, n);
+  if (inner_) change_headers(f, *inner_, n);
+  return f;
+}
+
+void segmentation::change_headers(frame& f, const frame_headers& h, std::size_t n) const {
+  change_ip(f, h, n);
+  if (h.ports == port_protocol::tcp) change_tcp(f, h, n);
+  else
+    change_header<udp_header>(f.bytes, h.transport, [&](image<udp_header>& udp) {
+      udp.set<&udp_header::length>(f.bytes.size() - h.transport);
+    });
+}
+
+void segmentation::change_ip(frame& f, const frame_headers& h, std::size_t n) const {
+  const std::size_t length = stated_length(h, f.bytes.size());
+  if (h.ip == network_protocol::ipv6)
+    change_header<grh>(f.bytes, h.network,
+                       [length](image<grh>& ip) { ip.set<&grh::payload_length>(length); });
+  else
+    change_header<ipv4_header>(f.bytes, h.network, [length, n](image<ipv4_header>& ip) {
+      const auto first = ip.get<&ipv4_header::identification>();
+      ip.set<&ipv4_header::total_length>(length);
+      ip.set<&ipv4_header::identification>(advanced<std::uint16_t>(first, n));
+    });
+}
+
+void segmentation::change_tcp(frame& f, const frame_headers& h, std::size_t n) const {
+  change_header<tcp_header>(f.bytes, h.transport, [&](image<tcp_header>& tcp) {
+    const auto first = tcp.get<&tcp_header::sequence>();
+    tcp.set<&tcp_header::sequence>(advanced<std::uint32_t>(first, payload_of(n).offset));
+    if (n != 0) tcp.set<&tcp_header::cwr>(false);
+    if (!last(n)) tcp.set<&tcp_header::fin>(false).set<&tcp_header::psh>(false);
+  });
 }
 
 }  // namespace freehca::model

@@ -2,18 +2,30 @@
 // Copyright the freehca authors
 #include "frames/tags.hpp"
 
-#include <array>
-
-#include <freehca/layouts/ethernet.hpp>
+#include "frames/frame_view.hpp"
 
 namespace freehca::model {
 
-void insert_tag(frame& f, std::uint16_t type, std::uint16_t tag) {
-  if (f.bytes.size() < layouts::ethernet_addresses::bytes) return;
-  std::array<std::byte, layouts::vlan_tag::bytes> bytes{};
-  layouts::store_be(bytes.data(), type);
-  layouts::store_be(bytes.data() + 2, tag);
-  f.bytes.insert(f.bytes.begin() + layouts::ethernet_addresses::bytes, bytes.begin(), bytes.end());
+using namespace layouts;
+
+namespace {
+
+constexpr std::ptrdiff_t tag_at = ethernet_addresses::bytes;
+
+}  // namespace
+
+bool insert_tag(frame& f, const image<vlan_tag>& tag) {
+  if (f.bytes.size() < ethernet_addresses::bytes) return false;
+  f.bytes.insert(f.bytes.begin() + tag_at, tag.data(), tag.data() + vlan_tag::bytes);
+  return true;
+}
+
+std::optional<image<vlan_tag>> take_tag(frame& f) {
+  const auto view = frame_view::of(f.bytes);
+  if (!view || !view->outer.tag) return std::nullopt;
+  const auto at = f.bytes.begin() + tag_at;
+  f.bytes.erase(at, at + std::ptrdiff_t{vlan_tag::bytes});
+  return view->outer.tag;
 }
 
 }  // namespace freehca::model
