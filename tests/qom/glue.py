@@ -23,6 +23,7 @@ FUNCTION_LEVEL_RESET = 0x8000
 POWER_ON, ATTENTION_OFF, POWER_OFF = 0x100, 0x0C0, 0x700
 MTT_OF_EQ = ICM + (9 << 16) + 8 * 64  # firmware.py: the tenth table that is lent
 HUBPORTS = {"n1": 0, "n2": 0, "n3": 1, "n4": 1}
+USER_NETWORK = "user"  # which InfiniBand ports do not take
 FAULTS = {
     "x-fault-command-acceptance": (0, 1000, 1 << 40, -1),
     "x-fault-command-latency": (0, 1000, 1000000, 1 << 63),
@@ -123,6 +124,8 @@ class Play:
             ),
             "-netdev",
             f"stream,id=wire,server=on,addr.type=unix,addr.path={self.path}",
+            "-netdev",
+            f"user,id={USER_NETWORK}",
             "-d",
             "guest_errors",
             "-D",
@@ -195,12 +198,16 @@ class Play:
     def plug(self, slot):
         dice, given = self.dice, {}
         for port in (1, 2):
+            ethernet = dice.random() < 0.3
+            if ethernet:
+                given[f"link{port}"] = "eth"
             if dice.random() < 0.6:
                 # The two ports of a card lead to the same two hubs as those of the other, or one to
                 # this program.
                 own = [f"n{slot.number + 2 * hub}" for hub in (0, 1)]
                 given[f"netdev{port}"] = dice.choice(
                     (*own, own[port - 1], own[port - 1], "wire", "wire")
+                    + (USER_NETWORK,) * (2 if ethernet else 0)
                 )
             if dice.random() < 0.1:
                 given[f"capture{port}"] = dice.choice(
@@ -212,7 +219,8 @@ class Play:
             ("flr", (False, True)),
             ("sm", (False, True)),
             ("max-commands", (1, 4, 128)),
-            ("link2", ("ib", "eth")),
+            ("link2", ("ib", "eth", USER_NETWORK)),
+            ("bootindex", (1, -1, -2)),
             ("host-memory-limit", (32 << 20, 1)),
             ("x-record", (os.path.join(self.folder, "r"), "/dev/full")),
             ("x-fault-reset-latency", (1000000,)),
@@ -254,13 +262,16 @@ class Play:
                 ("counter", "x-", "dump", "explanations", "cable", "strict")
             ):
                 self.ask("qom-get", path=path, property=found["name"])
+        self.ask("query-rx-filter")
 
     def set_link(self, _):
-        name = self.dice.choice((*HUBPORTS, "wire", "hca1.1", "hca1.2", "hca2.1", "hca2.2"))
+        name = self.dice.choice(
+            (*HUBPORTS, "wire", USER_NETWORK, "hca1.1", "hca1.2", "hca2.1", "hca2.2")
+        )
         self.ask("set_link", name=name, up=self.dice.random() < 0.6)
 
     def change_backend(self, _):
-        name = self.dice.choice((*HUBPORTS, "wire"))
+        name = self.dice.choice((*HUBPORTS, "wire", USER_NETWORK))
         if self.dice.random() < 0.5:
             self.ask("netdev_del", id=name)
         elif name == "wire":
@@ -275,6 +286,8 @@ class Play:
                 is not None
             ):
                 self.connect()
+        elif name == USER_NETWORK:
+            self.ask("netdev_add", type="user", id=name)
         else:
             self.ask("netdev_add", type="hubport", id=name, hubid=HUBPORTS[name])
 
