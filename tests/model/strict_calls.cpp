@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include <freehca/layouts/access_reg.hpp>
+#include <freehca/layouts/config_dev.hpp>
 #include <freehca/layouts/diag_rprt.hpp>
 #include <freehca/layouts/ethernet_filters.hpp>
 #include <freehca/layouts/flow_rule.hpp>
@@ -383,6 +385,27 @@ const good_call calls[] = {
            .by(static_cast<unsigned>(diag_rprt_modifier::query_transport_ci_errors))
            .answered();
      }},
+    {opcode::config_dev, stage::firmware,
+     [](w&) { return call{opcode::config_dev}.with(image<config_dev>{}); }, true},
+    {opcode::access_reg, stage::running,
+     [](w&) {
+       using h = access_reg;
+       return call{opcode::access_reg}
+           .with(image<h>{}
+                     .set<&h::register_id>(access_reg_id::ptys)
+                     .set<&h::method>(access_reg_method::query))
+           .with(image<ptys>{}.set<&ptys::local_port>(2).set<&ptys::proto_mask>(
+                     ptys_protocol::ethernet),
+                 h::bytes)
+           .answered();
+     },
+     true},
+    {opcode::update_qp, stage::running,
+     [](w& x) {
+       x.make_qp_in(qp_state::init);
+       return call{opcode::update_qp}.with(image<update_qp_mailbox>{}).numbered(w::a_qpn);
+     },
+     true},
 };
 
 }  // namespace

@@ -102,6 +102,7 @@ struct good_call {
   layouts::opcode what;
   stage at;                     ///< the least stage in which it is good
   call (*make)(strict_world&);  ///< in that stage
+  bool ethernet = false;        ///< of adapters with an Ethernet port, which port 2 then is
 };
 std::span<const good_call> good_calls();
 const good_call& good_call_of(layouts::opcode o);

@@ -88,6 +88,7 @@ class strict_commands : public strict_world, public testing::WithParamInterface<
     const wrong_call& wrong = GetParam();
     const good_call& good = good_call_of(wrong.what);
     refused_in_part = false;
+    how.link[1] = good.ethernet ? link_layer::ethernet : link_layer::infiniband;
     begin(strict);
     if (good.at != stage::running) go_to(good.at);
     call c = good.make(*this);

@@ -95,6 +95,7 @@ std::vector<wrong_call> wrong_calls() {
   add_object_wrongs(all);
   add_queue_pair_wrongs(all);
   add_port_wrongs(all);
+  add_settings_wrongs(all);
   return all;
 }
 

@@ -48,6 +48,7 @@ void add_bring_up_wrongs(std::vector<wrong_call>& to);
 void add_object_wrongs(std::vector<wrong_call>& to);
 void add_queue_pair_wrongs(std::vector<wrong_call>& to);
 void add_port_wrongs(std::vector<wrong_call>& to);
+void add_settings_wrongs(std::vector<wrong_call>& to);
 
 std::vector<wrong_call> wrong_calls();
 

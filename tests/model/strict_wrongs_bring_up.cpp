@@ -123,6 +123,7 @@ void add_profile(std::vector<wrong_call>& to) {
   add("system_event_queues", profile_with<&l::num_sys_eqs, 1u>);
   add("router", profile_with<&l::ib_router, true>);
   add("counters", profile_with<&l::counters, true>);
+  add("hashes_of_fragments", profile_with<&l::rss_ip_fragments, true>);
   add("managed_steering_and_B0_at_once", [](strict_world& w, call& c) {
     return w.issue(c.change<&l::dmfs, l>(true).change<&l::uc_steering, l>(true));
   });

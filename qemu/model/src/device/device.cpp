@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include <freehca/model/device.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "firmware/command_engine.hpp"
 #include "firmware/diagnostics.hpp"
 #include "firmware/firmware.hpp"
+#include "ports/ethernet_port.hpp"
 #include "ports/ports.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/event_queues.hpp"
@@ -340,9 +342,29 @@ void device::set_rules_off(const rule_set& rules) {
   parts_->how.rules_off = rules;
 }
 
-// The adapter has no open Ethernet port yet: INIT_PORT is refused.
-bool device::receives(unsigned, reception&) const {
-  return false;
+bool device::receives(unsigned number, reception& what) const {
+  const ethernet_port* port = parts_->links.ethernet(number);
+  if (port == nullptr || !port->is_open() || parts_->failed) return false;
+  const receive_filter filter = port->filter();
+  const listening queues = parts_->queue_pairs.listens(number);
+  what = reception{};
+  what.mac = filter.macs.empty() ? port->mac() : filter.macs.front();
+  const auto add = [&what](std::uint64_t mac, std::vector<std::uint64_t>& to) {
+    constexpr std::uint64_t everybody = 0xffff'ffff'ffff;
+    if (mac != what.mac && mac != everybody && std::ranges::find(to, mac) == to.end())
+      to.push_back(mac);
+  };
+  for (const std::uint64_t mac : filter.macs) add(mac, what.unicast);
+  for (const std::uint64_t mac : queues.unicast) add(mac, what.unicast);
+  for (const std::uint64_t mac : queues.multicast) add(mac, what.multicast);
+  for (const std::uint64_t mac : filter.multicast) add(mac, what.multicast);
+  for (unsigned vid = 0; vid < filter.vlans.size(); ++vid)
+    if (filter.vlans[vid]) what.vlans.push_back(static_cast<std::uint16_t>(vid));
+  what.all_vlans = !filter.filters_vlans;
+  what.broadcast = true;
+  what.promiscuous = queues.promiscuous;
+  what.all_multicast = !filter.filters_multicast;
+  return true;
 }
 
 bool device::counter_at(std::size_t index, counter& out) const {

@@ -103,7 +103,7 @@ inline constexpr capability management = capability::memory_management;
 inline constexpr std::array table{
     send_opcode{w::nop, e::nothing, p::none, none, all, {}},
     send_opcode{w::send, e::send, p::none, send, all, {}},
-    send_opcode{w::lso, e::send, p::large_send, send, services(s::mlx), {}},
+    send_opcode{w::lso, e::send, p::large_send, send, services(s::mlx), capability::large_send},
     send_opcode{w::send_imm, e::send, p::none, send_imm, all & ~services(s::mlx), {}, true},
     send_opcode{w::send_inval, e::send, p::none, send_inval, reliable, management, false, true},
     send_opcode{w::rdma_write, e::write, p::remote_address, write, connected, {}},

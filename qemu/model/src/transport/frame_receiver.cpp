@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "frames/checksum.hpp"
-#include "frames/tags.hpp"
+#include "frames/receive_checks.hpp"
 #include "link/packet_crc.hpp"
 #include "ports/ethernet_port.hpp"
 #include "ports/ports.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "frames/checksum.hpp"
 #include "frames/segmentation.hpp"
@@ -22,22 +23,17 @@ using control_segment = image<wqe_ctrl_ethernet>;
 void put_tag(const control_segment& c, frame& f) {
   const bool service = c.get<&wqe_ctrl_ethernet::ins_svlan>();
   if (!service && !c.get<&wqe_ctrl_ethernet::ins_cvlan>()) return;
-  insert_tag(f, service ? ethertype::service_vlan : ethertype::vlan,
-             static_cast<std::uint16_t>(c.get<&wqe_ctrl_ethernet::vlan_tag>()));
+  image<vlan_tag> tag;
+  store_be(tag.data(), service ? ethertype::service_vlan : ethertype::vlan);
+  store_be(tag.data() + 2, static_cast<std::uint16_t>(c.get<&wqe_ctrl_ethernet::vlan_tag>()));
+  insert_tag(f, tag);
 }
 
-/// With a tunnel, `ip_csum` is the outer header's, and the two of their own are of what is inside.
-void put_checksums(const control_segment& c, frame& f, std::uint16_t vxlan_port) {
-  const bool ip = c.get<&wqe_ctrl_ethernet::ip_csum>(), l4 = c.get<&wqe_ctrl_ethernet::l4_csum>(),
-             inner_ip = c.get<&wqe_ctrl_ethernet::inner_ip_csum>(),
-             inner_l4 = c.get<&wqe_ctrl_ethernet::inner_l4_csum>();
-  if (!ip && !l4 && !inner_ip && !inner_l4) return;
-  const auto v = frame_view::of(f.bytes, vxlan_port);
-  if (!v) return;
-  if (v->inner && inner_ip) put_ipv4_checksum(f.bytes, *v->inner);
-  if (v->inner && inner_l4) put_l4_checksum(f.bytes, *v->inner);
-  if (ip) put_ipv4_checksum(f.bytes, v->outer);
-  if (l4) put_l4_checksum(f.bytes, v->outer);
+checksum_requests asked_by(const control_segment& c) {
+  return {.ip = c.get<&wqe_ctrl_ethernet::ip_csum>(),
+          .l4 = c.get<&wqe_ctrl_ethernet::l4_csum>(),
+          .inner_ip = c.get<&wqe_ctrl_ethernet::inner_ip_csum>(),
+          .inner_l4 = c.get<&wqe_ctrl_ethernet::inner_l4_csum>()};
 }
 
 std::uint64_t destination_of(const control_segment& c) {
@@ -51,55 +47,57 @@ std::uint32_t frame_sender::frames_of(const send_request& r) {
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, n));
 }
 
-std::optional<frame> frame_sender::gather(const queue_pair& qp, const send_request& r,
-                                          const ethernet_port& port) const {
+std::optional<failure> frame_sender::read(const queue_pair& qp, const send_request& r,
+                                          std::uint64_t from, std::span<std::byte> to) const {
+  if (to.empty() ||
+      r.data.gather(*a_.regions, qp.owner, from, to.data(), to.size()) == access_result::ok)
+    return std::nullopt;
+  a_.rules.because("bytes %llu to %llu of the frame cannot be read under their keys",
+                   static_cast<unsigned long long>(from),
+                   static_cast<unsigned long long>(from + to.size() - 1));
+  return failures::local_protection;
+}
+
+std::optional<failure> frame_sender::make_frame(const queue_pair& qp, const send_request& r,
+                                                frame& f) const {
   // One byte more than the port takes is enough for it to drop the frame.
-  const auto bytes =
-      static_cast<std::size_t>(std::min<std::uint64_t>(r.data.size(), port.frame_bytes_most() + 1));
-  frame f;
-  f.bytes.resize(bytes);
-  if (bytes != 0 &&
-      r.data.gather(*a_.regions, qp.owner, 0, f.bytes.data(), bytes) != access_result::ok)
-    return std::nullopt;
-  return f;
+  const std::size_t most = a_.links->ethernet(qp.way.port)->frame_bytes_most() + 1;
+  f.bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(r.data.size(), most)));
+  return read(qp, r, 0, f.bytes);
 }
 
-std::optional<frame> frame_sender::gather_large(const queue_pair& qp, const send_request& r) const {
-  const large_send& large = *r.large;
-  const std::uint64_t from = std::uint64_t{r.next_packet} * large.mss;
-  const auto bytes =
-      static_cast<std::size_t>(std::min<std::uint64_t>(large.mss, r.data.size() - from));
-  frame f;
-  f.bytes.resize(large.header.size() + bytes);
-  std::copy(large.header.begin(), large.header.end(), f.bytes.begin());
-  if (bytes != 0 && r.data.gather(*a_.regions, qp.owner, from, f.bytes.data() + large.header.size(),
-                                  bytes) != access_result::ok)
-    return std::nullopt;
-  make_segment(
-      f, {.index = r.next_packet, .last = r.next_packet + 1 == r.psns, .payload_before = from},
-      a_.profile.vxlan_port);
-  return f;
-}
-
-std::optional<failure> frame_sender::send(queue_pair& qp, const send_request& r) {
-  ethernet_port& port = *a_.links->ethernet(qp.way.port);
-  std::optional<frame> f = r.large != nullptr ? gather_large(qp, r) : gather(qp, r, port);
-  if (!f) {
-    a_.rules.because("the bytes of the frame cannot be read under their keys");
-    return failures::local_protection;
+std::optional<failure> frame_sender::make_segment(const queue_pair& qp, const send_request& r,
+                                                  frame& f) const {
+  const auto cut = segmentation::of(r.large->header, static_cast<std::size_t>(r.data.size()),
+                                    r.large->mss, a_.profile.vxlan_port);
+  if (!cut) {
+    a_.rules.because("an LSO header of %zu bytes and mss %u; wanted: TCP or UDP over IP to its end",
+                     r.large->header.size(), unsigned{r.large->mss});
+    return failures::local_qp_operation;
   }
-  const control_segment control = r.ethernet();
-  put_checksums(control, *f, a_.profile.vxlan_port);
-  put_tag(control, *f);
+  const segmentation::piece piece = cut->payload_of(r.next_packet);
+  std::vector<std::byte> payload(piece.bytes);
+  if (const auto wrong = read(qp, r, piece.offset, payload)) return wrong;
+  f = cut->segment(r.next_packet, payload);
+  return std::nullopt;
+}
+
+std::optional<failure> frame_sender::send(const queue_pair& qp, const send_request& r) {
   a_.account.charge(work_account::packet);
-  deliver(qp, r, port, std::move(*f));
+  frame f;
+  if (const auto wrong = r.large != nullptr ? make_segment(qp, r, f) : make_frame(qp, r, f))
+    return wrong;
+  const control_segment control = r.ethernet();
+  put_checksums(f.bytes, a_.profile.vxlan_port, asked_by(control));
+  put_tag(control, f);
+  deliver(qp, r, std::move(f));
   return std::nullopt;
 }
 
 /// Where the control segment has the destination, the frame also goes to those of the port's own
 /// queue pairs that steering finds for it.
-void frame_sender::deliver(const queue_pair& qp, const send_request& r, ethernet_port& port,
-                           frame f) const {
+void frame_sender::deliver(const queue_pair& qp, const send_request& r, frame f) const {
+  ethernet_port& port = *a_.links->ethernet(qp.way.port);
   const control_segment control = r.ethernet();
   const auto counter = static_cast<std::uint8_t>(qp.context.get<&primary_path::counter_index>());
   a_.links->counters_by_index().sent(counter,

@@ -4,14 +4,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "basis/adapter.hpp"
 #include "frames/frame.hpp"
 #include "queues/queue_pair.hpp"
 
 namespace freehca::model {
-
-class ethernet_port;
 
 /// The sends of raw Ethernet queue pairs: makes a frame of a work request, or several of a large
 /// send, puts in what hardware puts in (VLAN tag, checksums), and gives it to the port.
@@ -22,14 +21,14 @@ class frame_sender {
   /// How many frames it takes.
   static std::uint32_t frames_of(const send_request& r);
   /// Sends the frame of a request whose turn it is.
-  std::optional<failure> send(queue_pair& qp, const send_request& r);
+  std::optional<failure> send(const queue_pair& qp, const send_request& r);
 
  private:
-  /// The bytes as the driver has them; nothing when memory refuses.
-  std::optional<frame> gather(const queue_pair& qp, const send_request& r,
-                              const ethernet_port& port) const;
-  std::optional<frame> gather_large(const queue_pair& qp, const send_request& r) const;
-  void deliver(const queue_pair& qp, const send_request& r, ethernet_port& port, frame f) const;
+  std::optional<failure> read(const queue_pair& qp, const send_request& r, std::uint64_t from,
+                              std::span<std::byte> to) const;
+  std::optional<failure> make_frame(const queue_pair& qp, const send_request& r, frame& f) const;
+  std::optional<failure> make_segment(const queue_pair& qp, const send_request& r, frame& f) const;
+  void deliver(const queue_pair& qp, const send_request& r, frame f) const;
 
   adapter& a_;
 };
