@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,7 +18,15 @@ struct listening {
   bool incomplete = false;                        ///< there may be more addresses
   std::vector<std::uint64_t> unicast, multicast;  ///< MACs, each once
 
-  void add(std::uint64_t mac) { (is_multicast(mac) ? multicast : unicast).push_back(mac); }
+  /// As many of either kind as are told. No source: chosen.
+  static constexpr std::size_t most = 4096;
+
+  void add(std::uint64_t mac) {
+    std::vector<std::uint64_t>& macs = is_multicast(mac) ? multicast : unicast;
+    if (!macs.empty() && macs.back() == mac) return;
+    if (macs.size() < most) macs.push_back(mac);
+    else incomplete = true;
+  }
   void tidy() {
     for (std::vector<std::uint64_t>* macs : {&unicast, &multicast}) {
       std::sort(macs->begin(), macs->end());

@@ -139,7 +139,7 @@ command_status multicast_groups::write(command& c) {
 command_status multicast_groups::write_promiscuous(command& c) {
   command_checks is(a_.rules);
   is.must(valid(0), rule::number_in_table, command_status::bad_index,
-          "group index of a promiscuous entry; the table has 0x0");
+          "group index 0x0 of a promiscuous entry; the table has 0x0");
   image<mcg_promiscuous_modifier> where;
   store_be(where.data(), c.input_modifier);
   const std::uint64_t port = where.get<&mcg_promiscuous_modifier::port>();
