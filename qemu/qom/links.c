@@ -86,15 +86,15 @@ static bool send_frames(Mlx4Link *link)
     }
     nc = qemu_get_queue(link->nic);
     /* A new connection takes what the one before left, but does not say so. */
-    if (link->busy && nc->peer && has_begun(nc->peer)) {
+    if (link->busy && nc->peer && !link->gone && has_begun(nc->peer)) {
         qemu_flush_queued_packets(nc->peer);
     }
-    while (!link->busy && !QSIMPLEQ_EMPTY(&link->frames)) {
+    while ((!link->busy || link->gone) && !QSIMPLEQ_EMPTY(&link->frames)) {
         Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
 
         QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
         link->frame_count--;
-        if (nc->peer && has_begun(nc->peer) &&
+        if (nc->peer && !link->gone && has_begun(nc->peer) &&
             qemu_send_packet_async(nc, frame->data, frame->bytes, sent) == 0) {
             link->busy = true;  /* QEMU has a copy */
         }
@@ -197,7 +197,7 @@ static ssize_t receive_frame(NetClientState *nc, const uint8_t *from,
 static void link_status_changed(NetClientState *nc)
 {
     Mlx4Link *link = link_of(nc);
-    bool down = nc->link_down;
+    bool down = nc->link_down || link->gone;
     int own = nc->link_down;
 
     nc->link_down = 0;
@@ -206,6 +206,9 @@ static void link_status_changed(NetClientState *nc)
         mlx4_leave(link->owner);
     }
     nc->link_down = own;
+    /* After netdev_del the backend is there, without what it sent with, until
+     * the card goes; set_link would have it send all the same. */
+    link->gone = link->nic && link->nic->peer_deleted;
 }
 
 static NetClientInfo link_info = {
@@ -324,6 +327,7 @@ void mlx4_links_end(Mlx4State *s)
             qemu_purge_queued_packets(qemu_get_queue(link->nic));
             qemu_del_nic(link->nic);
             link->nic = NULL;
+            link->gone = false;
         }
     }
 }

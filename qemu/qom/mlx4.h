@@ -64,6 +64,7 @@ typedef struct Mlx4Link {
     bool busy;                      /* the backend was: its callback follows */
     bool held_up;                   /* the backend waits for the model */
     bool flushing;
+    bool gone;                      /* the backend was deleted */
 } Mlx4Link;
 
 /* A file with the packets, or frames, of a port. */
