@@ -226,6 +226,20 @@ void take_lids(const json& line, model::options& how) {
   }
 }
 
+model::capability_set capabilities_in(const json& line, const char* key) {
+  model::capability_set all;
+  for (const json& name : member(line, key)) {
+    if (!name.is_string()) throw wrong_line("\"" + std::string(key) + "\" has what is no text");
+    const auto set = model::capability_set::named(name.get_ref<const std::string&>());
+    if (!set)
+      throw wrong_line("\"" + std::string(key) + "\" has \"" + name.get<std::string>() +
+                       "\", which is no capability");
+    for (const model::capability_name& c : model::capability_names)
+      if (set->has(c.what)) all.add(c.what);
+  }
+  return all;
+}
+
 void take_header(const json& line, recording& to) {
   if (!line.is_object() || !line.contains("freehca_recording"))
     throw wrong_line(
@@ -271,17 +285,9 @@ void take_header(const json& line, recording& to) {
   if (!std::has_single_bit(how.uar_bar_bytes) || how.uar_bar_bytes < least_bar ||
       how.uar_bar_bytes > most_bar)
     throw wrong_line("\"uar_bar_bytes\" is no power of two from 8 to 128 MiB");
-  for (const json& name : member(line, "without")) {
-    const auto set = name.is_string()
-                         ? model::capability_set::named(name.get_ref<const std::string&>())
-                         : std::nullopt;
-    if (!name.is_string()) throw wrong_line("\"without\" has what is no text");
-    if (!set)
-      throw wrong_line("\"without\" has \"" + name.get<std::string>() +
-                       "\", which is no capability");
-    for (const model::capability_name& c : model::capability_names)
-      if (set->has(c.what)) how.without.add(c.what);
-  }
+  how.without = capabilities_in(line, "without");
+  // Of what is off unless asked for; recordings of most adapters do not tell.
+  if (line.contains("with")) how.with = capabilities_in(line, "with");
   how.strict = number_or_zero(line, "strict") != 0;
   how.prefetch = number_or_zero(line, "prefetch") != 0;
   if (line.contains("rules_off")) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <freehca/layouts/access_reg.hpp>
+#include <freehca/layouts/config_dev.hpp>
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/cqe.hpp>
 #include <freehca/layouts/doorbell.hpp>
@@ -70,6 +71,14 @@ struct opt_param_mask_word {
 };
 static_assert(qp_mailbox{}.opt_param_mask.offset == opt_param_mask_word{}.opt_param_mask.offset);
 constexpr std::size_t qpc_offset = qp_mailbox{}.context.offset;
+
+/// The masks of update_qp_mailbox; the context has a table of its own.
+struct update_qp_masks {
+  static constexpr std::size_t bytes = 0x18;
+  bits qp_mask{0x00, 63, 0, "qp_mask"};
+  bits primary_path_mask{0x08, 63, 0, "primary_path_mask"};
+  bits alternate_path_mask{0x10, 63, 0, "alternate_path_mask"};
+};
 
 std::vector<placed> qp_command() {
   return {at<opt_param_mask_word>(0, "qp_mailbox"), at<qpc>(qpc_offset, "qpc")};
@@ -158,7 +167,12 @@ std::vector<placed> contents_of(const record& c, bool output) {
     case opcode::mad_demux:
       return {at<mad_demux>(0, "mad_demux")};
     case opcode::access_reg:
-      return {at<access_reg>(0, "access_reg")};
+      return {at<access_reg>(0, "access_reg"), at<ptys>(access_reg::bytes, "ptys")};
+    case opcode::config_dev:
+      return {at<config_dev>(0, "config_dev")};
+    case opcode::update_qp:
+      return {at<update_qp_masks>(0, "update_qp_mailbox"),
+              at<qpc>(update_qp_mailbox{}.context.offset, "qpc")};
     case opcode::mod_stat_cfg:
       return {at<mod_stat_cfg>(0, "mod_stat_cfg")};
     default:
