@@ -177,7 +177,8 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
 bool qp_commands::may_spread(const image<qpc>& given) const {
   const unsigned port =
       sched_queue_port(static_cast<unsigned>(given.get<&primary_path::sched_queue>()));
-  return given.get<&qpc::service>() == qp_service::mlx && port <= a_.how.ports &&
+  return offers(a_.how, capability::receive_side_scaling) &&
+         given.get<&qpc::service>() == qp_service::mlx && port <= a_.how.ports &&
          a_.how.link[port - 1] == link_layer::ethernet;
 }
 
