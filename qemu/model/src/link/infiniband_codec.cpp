@@ -27,9 +27,9 @@ std::uint16_t slid_of(const ingress& from) {
 
 }  // namespace
 
-outgoing_packet infiniband_codec::wrap(const path& way, image<bth> transport,
-                                       std::size_t extended_bytes,
-                                       std::size_t payload_bytes) const {
+std::optional<outgoing_packet> infiniband_codec::wrap(const path& way, image<bth> transport,
+                                                      std::size_t extended_bytes,
+                                                      std::size_t payload_bytes) const {
   const std::size_t pad = (4 - payload_bytes % 4) % 4;
   const std::size_t route = lrh::bytes + (way.global ? grh::bytes : 0);
   const std::size_t transport_bytes = bth::bytes + extended_bytes + payload_bytes + pad;
@@ -103,6 +103,10 @@ std::string infiniband_codec::why_not(const packet& p) const {
     if (!is_global_route(at + lrh::bytes)) return why_no_global_route(at + lrh::bytes);
   }
   return "BTH pad count above the payload (IBTA 9.2)";
+}
+
+bool infiniband_codec::to_own_port(const path& way) const {
+  return own_.own_lid(way.port, way.dlid);
 }
 
 bool infiniband_codec::from_own_port(const ingress& from) const {

@@ -25,9 +25,12 @@ class link_codec {
   virtual ~link_codec() = default;
 
   /// Lays out a packet that leaves by `way`: `transport` gets its pad count here. Payload bytes are
-  /// zero until written.
-  virtual outgoing_packet wrap(const path& way, layouts::image<layouts::bth> transport,
-                               std::size_t extended_bytes, std::size_t payload_bytes) const = 0;
+  /// zero until written. Nothing: the port has no such address as `way` names for its near end, and
+  /// the rule book was told which.
+  virtual std::optional<outgoing_packet> wrap(const path& way,
+                                              layouts::image<layouts::bth> transport,
+                                              std::size_t extended_bytes,
+                                              std::size_t payload_bytes) const = 0;
 
   /// A packet that came by `port`. Nothing when lengths contradict each other or it is no packet of
   /// the transport.
@@ -35,6 +38,8 @@ class link_codec {
   /// Which field says that; for a packet that unwrap() does not take.
   virtual std::string why_not(const packet& p) const = 0;
 
+  /// Does a packet by `way` reach the port that it leaves by?
+  virtual bool to_own_port(const path& way) const = 0;
   /// Was the packet sent by the port that it came by?
   virtual bool from_own_port(const ingress& from) const = 0;
   /// Did it come from the far end of `way`, by what routers look at, and by what only this link

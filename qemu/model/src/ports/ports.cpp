@@ -111,7 +111,7 @@ void ports::transmit(unsigned number, packet packet_to_send) {
 
 bool ports::held_up(const path& way) const {
   const cable* c = cable_of(way.port);
-  return c != nullptr && c->full() && !at(way.port)->own_lid(way.dlid);
+  return c != nullptr && c->full() && !codec(way.port).to_own_port(way);
 }
 
 void ports::receive_from_link(unsigned number, packet received) {
