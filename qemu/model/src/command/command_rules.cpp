@@ -30,7 +30,12 @@ std::uint16_t modifiers_of(opcode o) {
     case opcode::mgid_hash:  // Linux mcg.c: 1 for Ethernet
       return 0x3;
     case opcode::mad_demux:
+    case opcode::set_mcast_fltr:
       return 0x7;
+    case opcode::set_port:
+      return 1u << static_cast<unsigned>(layouts::set_port_modifier::ib) |
+             1u << static_cast<unsigned>(layouts::set_port_modifier::ethernet) |
+             1u << static_cast<unsigned>(layouts::set_port_modifier::beacon);
     case opcode::to_rst_qp:
     case opcode::mod_stat_cfg:
       return 0xf;
@@ -46,7 +51,7 @@ std::uint16_t modifiers_of(opcode o) {
 
 bool chooses_operation(opcode o) {
   return o == opcode::mod_stat_cfg || o == opcode::modify_cq || o == opcode::mad_demux ||
-         o == opcode::set_port;
+         o == opcode::set_port || o == opcode::set_mcast_fltr;
 }
 
 system_state least_state_of(opcode o) {

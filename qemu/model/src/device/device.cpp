@@ -14,7 +14,6 @@
 #include "firmware/command_engine.hpp"
 #include "firmware/diagnostics.hpp"
 #include "firmware/firmware.hpp"
-#include "ports/cable.hpp"
 #include "ports/ports.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/event_queues.hpp"
@@ -210,8 +209,7 @@ void device::link_receive(unsigned port, const std::byte* from, std::size_t byte
     l.number("port", port).number("bytes", bytes).bytes("hex", from, bytes);
   });
   const call now(parts_->account);
-  cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
-  if (c != nullptr) c->arrived({from, bytes});
+  if (!parts_->failed) parts_->links.arrived(port, {from, bytes});
 }
 bool device::link_may_receive() const {
   return parts_->work.arrivals() < limits::link_backlog;
@@ -220,8 +218,7 @@ void device::link_has_room(unsigned port) {
   const recorded_call r(parts_->recording.get(), "link_has_room",
                         [&](json_line& l) { l.number("port", port); });
   const call now(parts_->account);
-  cable* c = parts_->failed ? nullptr : parts_->links.cable_of(port);
-  if (c != nullptr) c->has_room();
+  if (!parts_->failed) parts_->links.has_room(port);
 }
 void device::plug_cable(unsigned port, bool plugged) {
   const recorded_call r(parts_->recording.get(), "plug_cable",
@@ -239,9 +236,7 @@ bool device::set_link_faults(unsigned port, const link_faults& faults) {
         .number("reordering", faults.reordering)
         .number("seed", faults.seed);
   });
-  cable* c = parts_->links.cable_of(port);
-  if (c != nullptr) c->set_faults(faults);
-  return c != nullptr;
+  return parts_->links.set_faults(port, faults);
 }
 
 void device::set_faults(const fault_options& faults) {

@@ -105,10 +105,6 @@ std::string infiniband_codec::why_not(const packet& p) const {
   return "BTH pad count above the payload (IBTA 9.2)";
 }
 
-bool infiniband_codec::to_own_port(const path& way) const {
-  return own_.own_lid(way.port, way.dlid);
-}
-
 bool infiniband_codec::from_own_port(const ingress& from) const {
   return own_.own_lid(from.port, slid_of(from));
 }

@@ -20,7 +20,6 @@ class infiniband_codec final : public link_codec {
   std::optional<transport_packet> unwrap(unsigned port, const packet& p) const override;
   std::string why_not(const packet& p) const override;
 
-  bool to_own_port(const path& way) const override;
   bool from_own_port(const ingress& from) const override;
   bool by_global_route(const ingress& from, const path& way) const override;
   bool by_local_route(const ingress& from, const path& way) const override;

@@ -38,8 +38,6 @@ class link_codec {
   /// Which field says that; for a packet that unwrap() does not take.
   virtual std::string why_not(const packet& p) const = 0;
 
-  /// Does a packet by `way` reach the port that it leaves by?
-  virtual bool to_own_port(const path& way) const = 0;
   /// Was the packet sent by the port that it came by?
   virtual bool from_own_port(const ingress& from) const = 0;
   /// Did it come from the far end of `way`, by what routers look at, and by what only this link

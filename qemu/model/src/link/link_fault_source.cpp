@@ -31,6 +31,7 @@ void link_fault_source::damage(std::vector<std::byte>& bytes) {
   const std::uint64_t bit = draw() % (bytes.size() * 8);
   bytes[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
   ++corrupted_;
+  if (reseals_ == resealing::never) return;
   const bool resealed = draw() % 2 != 0;
   const std::size_t covered = bytes.size() - layouts::vcrc_bytes;
   if (!resealed || bit / 8 >= covered) return;

@@ -16,13 +16,18 @@ namespace freehca::model {
 /// Draws what becomes of each packet on a bad cable.
 class link_fault_source {
  public:
+  /// Whether some of what is damaged gets a checksum at its end that is right again: InfiniBand's
+  /// VCRC. Frames have none here, so that theirs always is.
+  enum class resealing : std::uint8_t { never, vcrc };
+  explicit link_fault_source(resealing how = resealing::vcrc) : reseals_(how) {}
+
   struct fate {
     bool lost = false, twice = false, held_back = false;
   };
 
   void set(const link_faults& how);
-  /// Damages `bytes`, a packet from LRH to VCRC, where that is its fate. `can_hold`: one more may
-  /// be held back.
+  /// Damages `bytes`, a packet from LRH to VCRC or a frame, where that is its fate. `can_hold`: one
+  /// more may be held back.
   fate decide(std::vector<std::byte>& bytes, bool can_hold);
   /// Counters "NAME_fault_lost" and so on.
   void count_in(counter_registry& registry, const std::string& name) const;
@@ -32,6 +37,7 @@ class link_fault_source {
   bool happens(std::uint32_t rate);
   void damage(std::vector<std::byte>& bytes);
 
+  const resealing reseals_;
   link_faults how_;
   std::uint64_t state_ = 0;
   std::uint64_t lost_ = 0, corrupted_ = 0, doubled_ = 0, reordered_ = 0;

@@ -207,10 +207,6 @@ std::string roce_codec::why_not(const packet& p) const {
   return text.data();
 }
 
-bool roce_codec::to_own_port(const path& way) const {
-  return own_.own_mac(way.port, way.dmac);
-}
-
 bool roce_codec::from_own_port(const ingress& from) const {
   return own_.own_mac(from.port, headers_of(from).source);
 }

@@ -9,7 +9,7 @@
 #include "link/packet_crc.hpp"
 #include "link/packet_receiver.hpp"
 #include "link/wire_form.hpp"
-#include "ports/port.hpp"
+#include "ports/infiniband_port.hpp"
 
 namespace freehca::model {
 
@@ -35,7 +35,8 @@ std::uint16_t blocks_of(std::size_t bytes) {
 
 }  // namespace
 
-cable::cable(adapter& a, port& end, unsigned number) : a_(a), port_(end), number_(number) {
+cable::cable(adapter& a, infiniband_port& end, unsigned number)
+    : a_(a), port_(end), number_(number) {
   const std::string name = "port" + std::to_string(number);
   a.counters.add(name + "_bad_vcrc", bad_vcrc_);
   a.counters.add(name + "_bad_icrc", bad_icrc_);

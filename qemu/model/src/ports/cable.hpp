@@ -13,9 +13,11 @@
 
 #include "basis/adapter.hpp"
 #include "link/link_fault_source.hpp"
-#include "ports/ports.hpp"
+#include "link/link_peer.hpp"
 
 namespace freehca::model {
+
+class infiniband_port;
 
 /// A port's end of a cable to a port of another adapter, or of this one. Packets get their CRCs
 /// here, and lose them.
@@ -31,7 +33,7 @@ namespace freehca::model {
 /// goes before all others (IBTA vol. 1, 7.6.9).
 class cable final : public link_peer {
  public:
-  cable(adapter& a, port& end, unsigned number);
+  cable(adapter& a, infiniband_port& end, unsigned number);
 
   // link_peer
   void receive(const packet& p) override;
@@ -71,7 +73,7 @@ class cable final : public link_peer {
   void count_error(std::uint64_t& kind);
 
   adapter& a_;
-  port& port_;
+  infiniband_port& port_;
   const unsigned number_;
   bool plugged_ = true, on_ = false, up_ = false;
   bool said_ready_ = false;

@@ -2,28 +2,33 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
+#include <freehca/layouts/eqe.hpp>
 #include <freehca/layouts/set_port.hpp>
 
 #include "basis/adapter.hpp"
+#include "fabric/managed_port.hpp"
+#include "fabric/management_agent.hpp"
 #include "frames/frame.hpp"
-#include "frames/frame_view.hpp"
+#include "link/roce_address.hpp"
+#include "ports/ethernet_cable.hpp"
+#include "ports/ethernet_counters.hpp"
+#include "ports/ethernet_settings.hpp"
+#include "ports/port.hpp"
+#include "ports/receive_filter.hpp"
 
 namespace freehca::model {
 
-/// One Ethernet port: its link, its frames, its tables and filters, its counters.
-class ethernet_port {
+/// One Ethernet port: its link, its frames, its tables and filters, its counters. The link is up
+/// when the port is open and plugged in to a cable; without options::cable it has none.
+class ethernet_port final : public port {
  public:
-  ethernet_port(adapter& a, unsigned number);
-
-  void open();   ///< INIT_PORT
-  void close();  ///< CLOSE_PORT
-  bool is_open() const;
-  bool link_up() const;
-  void plug(bool plugged);
+  ethernet_port(adapter& a, const node_identity& node, unsigned number);
 
   /// A frame of a local queue pair, for the link: padded, counted, captured. What is longer than
   /// the port takes is dropped and counted. Never calls the receiver from inside.
@@ -32,25 +37,98 @@ class ethernet_port {
   void loop_back(frame f);
   /// Must who sends wait, because the cable is full? Then packet_receiver::port_has_room() is
   /// called later.
-  bool full() const;
-
-  // As their namesakes in class device.
-  void arrived(std::span<const std::byte> bytes);
-  void has_room();
+  bool full() const { return cable_.full(); }
 
   /// A frame that found no receive, or no queue pair.
-  void dropped_for_want_of_room();
+  void dropped_for_want_of_room() { counters_.dropped_for_want_of_room(); }
 
-  std::uint64_t mac() const;             ///< burned in
-  std::size_t frame_bytes_most() const;  ///< without the FCS, tags included
-  std::optional<unsigned> mac_index(std::uint64_t mac) const;
+  std::uint64_t mac() const;  ///< burned in
+  /// Without the FCS, tags included.
+  std::size_t frame_bytes_most() const { return told_.mtu - fcs_bytes; }
+  std::optional<unsigned> mac_index(std::uint64_t mac) const { return told_.mac_index(mac); }
   std::optional<std::uint64_t> mac_at(unsigned index) const;
   std::optional<std::uint16_t> vlan_at(unsigned index) const;
+  /// The entry of the GID table; nothing past it, or where it is empty.
+  std::optional<roce_address> gid(unsigned index) const;
+  /// The first entry with that GID (16 bytes) and version.
+  std::optional<unsigned> gid_index(const std::byte* gid, roce_version version) const {
+    return told_.gid_index(gid, version);
+  }
+  /// Has SET_PORT switched version 2 on?
+  bool speaks_roce_v2() const { return told_.roce_mode == layouts::port_roce_mode::v1_and_v2; }
   /// A0 steering, as SET_PORT was told last.
-  const layouts::image<layouts::set_port_rqp_calc>& unicast_numbers() const;
-  bool keeps_bad_frames() const;  ///< ignore_fcs
+  const layouts::image<layouts::set_port_rqp_calc>& unicast_numbers() const {
+    return told_.unicast_numbers;
+  }
+  bool keeps_bad_frames() const { return told_.ignore_fcs; }
+  receive_filter filter() const { return told_.filter(); }
 
-  void clear();
+  /// What commands have told it, and tell it.
+  ethernet_settings& told() { return told_; }
+  const ethernet_settings& told() const { return told_; }
+  ethernet_counters& counters() { return counters_; }
+
+  // port
+  link_layer layer() const override { return link_layer::ethernet; }
+  unsigned number() const override { return number_; }
+  void open() override;
+  void close() override;
+  bool is_open() const override { return open_; }
+  bool has_peer() const override { return cabled_ && plugged_; }
+  bool link_up() const override { return up_; }
+  void clear() override;
+  void plug(bool plugged) override;
+  void arrived(std::span<const std::byte> bytes) override;
+  void has_room() override;
+  bool set_faults(const link_faults& how) override;
+  void transmit(packet p) override;
+  void receive_from_link(packet p) override;
+  bool held_up(const path& way) const override;
+  void capture(const packet& p) override;
+  bool active() const override { return up_; }
+  unsigned mtu_bytes() const override;
+  std::uint16_t base_lid() const override { return 0; }
+  bool own_lid(std::uint16_t) const override { return false; }
+  std::uint16_t source_lid(unsigned) const override { return 0; }
+  unsigned pkey_entries() const override { return managed_.pkey_entries; }
+  std::uint16_t pkey(unsigned index) const override { return managed_.pkeys[index]; }
+  bool gid(unsigned index, std::byte* to) const override;
+  void count_pkey_violation() override {}
+  void count_qkey_violation(std::uint32_t, std::uint32_t) override {}
+  mad_result local_mad(mad_buffer& mad, bool check_mkey) override;
+  void local_change(bool) override {}
+
+ private:
+  managed_port at_power_on() const;
+  void train();
+  void link_comes();
+  void link_goes();
+  /// Pads it; false: it is too long, and was dropped.
+  bool made_ready(frame& f);
+  void capture(const frame& f);
+  void take_in(frame f);
+  /// Past the filters, to who is above.
+  void let_in(const frame& f, const frame_summary& s);
+  /// Where packets of RoCE are told apart from the network driver's frames: whether it was one.
+  bool taken_as_rdma_packet(const frame& f);
+  /// To the groups of its own queue pairs; asynchronous.
+  void loop_to_members(const frame& f);
+  /// Tells of a frame that goes no further.
+  void discarded(const char* which, const frame_summary& s, const char* why);
+
+  adapter& a_;
+  const unsigned number_;
+  const bool cabled_;
+  ethernet_settings told_;
+  ethernet_counters counters_;
+  ethernet_cable cable_;
+  managed_port managed_;  ///< what MAD_IFC finds
+  management_agent agent_;
+  bool open_ = false, plugged_ = true, up_ = false;
+  scheduler::ticket training_;
+  /// Of the open port: frames under way die with the link, or the opening, that they are of.
+  std::uint64_t generation_ = 0;
+  std::uint64_t sent_ = 0, received_ = 0, looped_back_ = 0, filtered_ = 0;
 };
 
 }  // namespace freehca::model

@@ -2,123 +2,68 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
-#include <freehca/layouts/eqe.hpp>
+#include <freehca/model/link_faults.hpp>
+#include <freehca/model/options.hpp>
 
-#include "basis/adapter.hpp"
 #include "fabric/mad_packet.hpp"
-#include "fabric/managed_port.hpp"
 #include "fabric/management_agent.hpp"
-#include "fabric/performance_agent.hpp"
-#include "fabric/trap_sender.hpp"
-#include "fabric/vendor_agent.hpp"
-#include "ports/mad_demultiplexer.hpp"
-#include "ports/ports.hpp"
+#include "link/packet.hpp"
+#include "link/path.hpp"
 
 namespace freehca::model {
 
-/// One InfiniBand port: its link, its packets, the firmware's agents on it, and the events that
-/// tell the host.
-class port final : private change_listener {
+/// One port, of whatever kind its link is: what commands, the transport and the world outside ask
+/// of each. What only one kind has is asked of that kind (ports::infiniband(), ports::ethernet()).
+class port {
  public:
-  port(adapter& a, const node_identity& node, const mad_demultiplexer& demux, unsigned number);
+  virtual ~port() = default;
 
-  /// Who is at the far end of the link; null: nobody. An open port loses its link and trains anew.
-  void connect(link_peer* peer);
-
-  /// What the peer tells: somebody is there to train with, is ready for LinkUp, is there no more.
-  void partner_came();
-  void partner_ready();
-  void partner_lost();
+  virtual link_layer layer() const = 0;
+  virtual unsigned number() const = 0;
 
   /// INIT_PORT and CLOSE_PORT.
-  void open();
-  void close();
-  bool is_open() const { return open_; }
-  bool has_peer() const { return peer_ != nullptr; }
-  bool link_up() const {
-    return managed_.physical_state() == layouts::port_physical_state::link_up;
-  }
+  virtual void open() = 0;
+  virtual void close() = 0;
+  virtual bool is_open() const = 0;
+  /// Is there something at the far end of its link, as far as the port can sense?
+  virtual bool has_peer() const = 0;
+  virtual bool link_up() const = 0;
+  /// Back to the state at power-on; the link goes down.
+  virtual void clear() = 0;
 
-  bool own_lid(std::uint16_t lid) const;
-  /// As their namesakes in class ports.
-  void transmit(packet p);
-  void receive_from_link(packet p);
+  /// Pulls or plugs in its cable.
+  virtual void plug(bool plugged) = 0;
+  // As their namesakes in class device. Of no effect without a cable to another adapter.
+  virtual void arrived(std::span<const std::byte> bytes) = 0;
+  virtual void has_room() = 0;
+  /// False: there is no cable to be bad.
+  virtual bool set_faults(const link_faults& how) = 0;
+
+  // As their namesakes in class ports.
+  virtual void transmit(packet p) = 0;
+  virtual void receive_from_link(packet p) = 0;
+  virtual bool held_up(const path& way) const = 0;
+  virtual void capture(const packet& p) = 0;
+  virtual bool active() const = 0;
+  virtual unsigned mtu_bytes() const = 0;
+  virtual std::uint16_t base_lid() const = 0;
+  virtual bool own_lid(std::uint16_t lid) const = 0;
+  virtual std::uint16_t source_lid(unsigned path_bits) const = 0;
+  virtual unsigned pkey_entries() const = 0;
+  /// Of an index below pkey_entries().
+  virtual std::uint16_t pkey(unsigned index) const = 0;
+  virtual bool gid(unsigned index, std::byte* to) const = 0;
+  virtual void count_pkey_violation() = 0;
+  virtual void count_qkey_violation(std::uint32_t qkey, std::uint32_t source_qp) = 0;
 
   /// Runs a MAD through the firmware's agents as though it had come in by this port (MAD_IFC).
-  mad_result local_mad(mad_buffer& mad, bool check_mkey);
-
-  void pkey_violation(const packet* p);
-  void qkey_violation(std::uint32_t qkey, std::uint32_t source_qp);
-  /// SET_PORT or SET_NODE changed what the subnet manager is told of by trap 144.
-  void local_change(bool node_description);
-
-  managed_port& managed() { return managed_; }
-  const managed_port& managed() const { return managed_; }
-
-  /// Back to the state at power-on; the link goes down.
-  void clear();
-
- private:
-  void port_info_set(const layouts::image<layouts::port_info>& before,
-                     bool client_reregister) override;
-  void pkeys_set(unsigned block, std::uint32_t mask) override;
-  void guids_set(unsigned block, std::uint32_t mask) override;
-  void sl_to_vl_set() override;
-  void state_wanted(layouts::port_state state, layouts::port_physical_state physical) override;
-  void mkey_checked(const layouts::image<layouts::dr_smp>& request, bool passed) override;
-  void trap_repressed(std::uint64_t transaction_id) override;
-
-  managed_port at_power_on() const;
-  void train();
-  void trained();
-  void link_trained();
-  void lose_link(layouts::port_physical_state next);
-  void stop_polling(layouts::port_physical_state next);
-  /// Within a link that is up.
-  void change_state(layouts::port_state state);
-  void post_port_change(layouts::port_change_subtype subtype);
-  void post_management_change(const layouts::image<layouts::eqe>& e);
-  void post_table_change(layouts::port_management_subtype subtype, unsigned block,
-                         std::uint32_t mask);
-
-  bool returns_at_once(const packet& p, const packet_summary& s) const;
-  /// Sets the virtual lane that the service level leads to; false: there is none.
-  bool choose_lane(packet& p) const;
-  bool too_long(const packet& p) const;
-  /// Tells of a packet that goes no further.
-  void discarded(const char* which, const packet_summary& s, const char* why);
-  bool may_pass(const packet_summary& s, bool outward) const;
-  void loop_back(packet p);
-  void arrive(const packet& p);
-  bool taken_by_firmware(const packet& p, const packet_summary& s);
-  void answer_smp(const mad_packet& request);
-  void answer_gmp(const mad_packet& request);
-  /// A MAD of QP1 to the agent of its class.
-  mad_result general_mad(mad_buffer& mad);
-  bool sm_reachable() const;
-  template <class N>
-  void raise(const layouts::image<N>& notice);
-  void send_trap(const mad_buffer& mad);
-  bool host_owns(unsigned special_qp) const;
-
-  adapter& a_;
-  const node_identity& node_;
-  const mad_demultiplexer& demux_;
-  const unsigned number_;
-  managed_port managed_;
-  management_agent subnet_agent_;
-  performance_agent performance_agent_;
-  vendor_agent vendor_agent_;
-  trap_sender traps_;
-  link_peer* peer_ = nullptr;
-  bool open_ = false;
-  bool trained_ = false;  ///< ready for LinkUp
-  scheduler::ticket training_, mkey_lease_;
-  std::uint64_t generation_ =
-      0;  ///< of the link: packets under way die with the link that they are on
-  std::uint64_t sent_ = 0, received_ = 0, looped_back_ = 0;
+  virtual mad_result local_mad(mad_buffer& mad, bool check_mkey) = 0;
+  /// SET_PORT or SET_NODE changed what a subnet manager is told of.
+  virtual void local_change(bool node_description) = 0;
 };
 
 }  // namespace freehca::model

@@ -10,7 +10,8 @@
 #include <freehca/layouts/set_port.hpp>
 
 #include "command/command_checks.hpp"
-#include "ports/port.hpp"
+#include "ports/ethernet_port.hpp"
+#include "ports/infiniband_port.hpp"
 #include "ports/ports.hpp"
 
 namespace freehca::model {
@@ -65,7 +66,8 @@ void check_buffers(command_checks& is, variant kind, std::uint64_t mtu_code, std
 }
 
 /// Why the firmware's agents discarded a packet (management_agent.cpp, performance_agent.cpp).
-void explain_discarded(command_checks& is, const image<mad>& m) {
+/// `managed`: by a subnet manager, which Ethernet ports are not.
+void explain_discarded(command_checks& is, const image<mad>& m, bool managed) {
   const auto version = static_cast<unsigned>(m.get<&mad::base_version>());
   const auto wrong = [&is](bool good, const char* format_field, unsigned value) {
     is.must(good, rule::management_packet, command_status::bad_management_packet, "%s 0x%02x",
@@ -73,13 +75,16 @@ void explain_discarded(command_checks& is, const image<mad>& m) {
   };
   const mad_class c = m.get<&mad::mgmt_class>();
   const bool has_agent = c == mad_class::subnet_lid_routed ||
-                         c == mad_class::subnet_directed_route || c == mad_class::performance;
+                         c == mad_class::subnet_directed_route ||
+                         (managed && c == mad_class::performance);
   const mad_method method = m.get<&mad::method>();
   wrong(version == mad_base_version, "base_version", version);
   wrong(has_agent, "mgmt_class has no agent:", static_cast<unsigned>(c));
   wrong(
       method == mad_method::get || method == mad_method::set || method == mad_method::trap_repress,
       "method is no request:", static_cast<unsigned>(method));
+  wrong(managed || method == mad_method::get,
+        "method changes a port of Ethernet:", static_cast<unsigned>(method));
   wrong(false, "mkey or hops do not fit the port; class", static_cast<unsigned>(c));
 }
 
@@ -156,19 +161,21 @@ port* ports::named(command_checks& is, std::uint64_t number) const {
   return p;
 }
 
-/// The Ethernet half of the model is still to come.
-void ports::check_infiniband(command_checks& is, const port& p, unsigned number) const {
-  is.must(!ethernet(p), rule::known_operation, command_status::bad_operation,
-          "the link of port %u is Ethernet", number);
+infiniband_port* ports::named_infiniband(command_checks& is, std::uint64_t number) const {
+  if (named(is, number) == nullptr) return nullptr;
+  infiniband_port* p = infiniband(static_cast<unsigned>(number));
+  is.must(p != nullptr, rule::known_operation, command_status::bad_operation,
+          "the link of port %u is Ethernet", static_cast<unsigned>(number));
+  return p;
 }
 
 command_status ports::init_port(command& c) {
   command_checks is(a_.rules);
   port* p = named(is, c.input_modifier);
   if (is.refused()) return is.status();
-  check_infiniband(is, *p, c.input_modifier);
-  is.that(!p->is_open(), rule::port_closed, command_status::bad_resource_state,
-          "port %u is open already", c.input_modifier);
+  // Linux opens Ethernet ports that are open (mlx4/en_netdev.c mlx4_en_start_port).
+  is.that(!p->is_open() || p->layer() == link_layer::ethernet, rule::port_closed,
+          command_status::bad_resource_state, "port %u is open already", c.input_modifier);
   if (!is.refused() && !p->is_open()) p->open();
   return is.status();
 }
@@ -184,11 +191,12 @@ command_status ports::close_port(command& c) {
 
 command_status ports::set_port(command& c) {
   using l = set_port_ib;
+  if (c.opcode_modifier != static_cast<unsigned>(set_port_modifier::ib))
+    return set_ethernet_port(c);
   command_checks is(a_.rules);
-  port* p = named(is, c.input_modifier & 0xff);
+  infiniband_port* p = named_infiniband(is, c.input_modifier & 0xff);
   if (is.refused()) return is.status();
   image<l> in;
-  check_infiniband(is, *p, c.input_modifier & 0xff);
   is.at_most(rule::input_modifier, "input modifier", c.input_modifier, 0xff)
       .read(c, in)
       .no_reserved_bits(in);
@@ -215,15 +223,15 @@ command_status ports::query_port(command& c) {
   command_checks is(a_.rules);
   const port* p = named(is, c.input_modifier);
   if (is.refused()) return is.status();
-  constexpr unsigned eth_mtu = 1522, sdr_ddr_qdr = 7;
+  constexpr unsigned eth_mtu_of_infiniband = 1522, sdr_ddr_qdr = 7;
   const adapter_limits& have = a_.limits();
-  const bool eth = ethernet(*p);
+  const bool eth = p->layer() == link_layer::ethernet;
   image<l> out;
   out.set<&l::link_up>(p->link_up())
       .set<&l::suggested_type>(eth)
       .set<&l::supported_port_type>(eth ? port_type::ethernet : port_type::ib)
       .set<&l::ib_mtu>(have.mtu_code)
-      .set<&l::eth_mtu>(eth_mtu)
+      .set<&l::eth_mtu>(eth ? ethernet_mtu : eth_mtu_of_infiniband)
       .set<&l::ib_link_speed>(sdr_ddr_qdr)
       .set<&l::ib_port_width>(have.width_mask)
       .set<&l::log_max_gid>(have.log_gids)
@@ -233,6 +241,13 @@ command_status ports::query_port(command& c) {
       .set<&l::max_tc_eth>(8)
       .set<&l::max_vl>(have.vls())
       .set<&l::mac>((a_.how.mac + c.input_modifier - 1) & 0xffffffffffff);
+  // 10 Gb/s, a fibre, no autonegotiation: captures, of all kinds of card. The code of the fibre is
+  // chosen among those that say fibre.
+  constexpr unsigned fibre = 1;
+  if (eth)
+    out.set<&l::eth_link_speed>(a_.how.kind == variant::connectx2 ? ethernet_speed::xaui_10g
+                                                                  : ethernet_speed::xfi_10g)
+        .set<&l::transceiver_type>(fibre);
   return is.answer(c, out).status();
 }
 
@@ -242,7 +257,8 @@ command_status ports::sense_port(command& c) {
   if (is.refused()) return is.status();
   image<layouts::sense_port> out;
   if (p->has_peer())
-    out.set<&layouts::sense_port::port_type>(ethernet(*p) ? port_type::ethernet : port_type::ib);
+    out.set<&layouts::sense_port::port_type>(
+        p->layer() == link_layer::ethernet ? port_type::ethernet : port_type::ib);
   c.output_parameter = load_be<std::uint64_t>(out.data());
   return command_status::ok;
 }
@@ -256,8 +272,8 @@ command_status ports::set_node(command& c) {
       .read(c, in);
   if (is.refused()) return is.status();
   std::copy_n(in.data(), node_.description.size(), node_.description.begin());
-  for (const auto& p : ports_)
-    if (p != nullptr) p->local_change(true);
+  for (const place& p : ports_)
+    if (p.any != nullptr) p.any->local_change(true);
   return command_status::ok;
 }
 
@@ -275,7 +291,7 @@ command_status ports::mad_ifc(command& c) {
       (c.opcode_modifier & static_cast<unsigned>(mad_ifc_modifier::ignore_mkey)) == 0;
   switch (p->local_mad(buffer, check_mkey)) {
     case mad_result::discarded:
-      explain_discarded(is, m);
+      explain_discarded(is, m, p->layer() == link_layer::infiniband);
       return is.status();
     case mad_result::consumed:
       return command_status::ok;

@@ -2,38 +2,41 @@
 // Copyright the freehca authors
 #include "ports/ports.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "fabric/subnet_manager.hpp"
 #include "link/infiniband_codec.hpp"
-#include "link/wire_form.hpp"
-#include "ports/cable.hpp"
-#include "ports/port.hpp"
+#include "link/roce_codec.hpp"
+#include "ports/ethernet_port.hpp"
+#include "ports/infiniband_port.hpp"
 
 namespace freehca::model {
 
 using namespace layouts;
 
-ports::ports(adapter& a) : a_(a), infiniband_(std::make_unique<infiniband_codec>(a.rules, *this)) {
+ports::ports(adapter& a)
+    : a_(a),
+      infiniband_(std::make_unique<infiniband_codec>(a.rules, *this)),
+      roce_(std::make_unique<roce_codec>(a.rules, *this)) {
   name_node();
-  for (unsigned number = 1; number <= a.how.ports; ++number) {
-    auto& here = ports_[number - 1];
-    here = std::make_unique<port>(a, node_, demux_, number);
-    if (a.how.link[number - 1] != link_layer::infiniband) continue;
-    if (a.how.cable[number - 1]) {
-      auto& there = cables_[number - 1];
-      there = std::make_unique<cable>(a, *here, number);
-      here->connect(there.get());
-      continue;
-    }
-    if (!a.how.subnet_manager) continue;
-    auto& manager = managers_[number - 1];
-    manager = std::make_unique<subnet_manager>(
-        a, number, [this, number](packet p) { receive_from_link(number, std::move(p)); });
-    here->connect(manager.get());
-  }
+  for (unsigned number = 1; number <= a.how.ports; ++number) make_port(number);
   show_ports();
+  take_commands();
+}
+
+void ports::make_port(unsigned number) {
+  place& here = ports_[number - 1];
+  if (a_.how.link[number - 1] == link_layer::ethernet) {
+    auto made = std::make_unique<ethernet_port>(a_, node_, number);
+    here.ethernet = made.get();
+    here.any = std::move(made);
+    return;
+  }
+  auto made = std::make_unique<infiniband_port>(a_, node_, demux_, number);
+  here.infiniband = made.get();
+  here.any = std::move(made);
+}
+
+void ports::take_commands() {
   using handler = command_status (ports::*)(command&);
   const auto on = [this](opcode o, handler h) {
     a_.commands.on(o, [this, h](command& c) { return (this->*h)(c); });
@@ -45,7 +48,11 @@ ports::ports(adapter& a) : a_(a), infiniband_(std::make_unique<infiniband_codec>
   on(opcode::sense_port, &ports::sense_port);
   on(opcode::set_node, &ports::set_node);
   on(opcode::mad_ifc, &ports::mad_ifc);
-  a.commands.on(opcode::mad_demux, [this](command& c) { return demux_.command(a_.rules, c); });
+  on(opcode::set_vlan_fltr, &ports::set_vlan_fltr);
+  on(opcode::set_mcast_fltr, &ports::set_mcast_fltr);
+  on(opcode::dump_eth_stats, &ports::dump_eth_stats);
+  on(opcode::query_if_stat, &ports::query_if_stat);
+  a_.commands.on(opcode::mad_demux, [this](command& c) { return demux_.command(a_.rules, c); });
 }
 
 ports::~ports() = default;
@@ -77,32 +84,45 @@ void ports::name_node() {
 
 void ports::show_ports() {
   for (unsigned i = 0; i < ports_.size(); ++i)
-    node_.all_ports[i] = ports_[i] != nullptr && a_.how.link[i] == link_layer::infiniband
-                             ? &ports_[i]->managed()
-                             : nullptr;
+    node_.all_ports[i] =
+        ports_[i].infiniband != nullptr ? &ports_[i].infiniband->managed() : nullptr;
 }
 
 port* ports::at(std::uint64_t number) const {
-  return number >= 1 && number <= ports_.size() ? ports_[number - 1].get() : nullptr;
+  return number >= 1 && number <= ports_.size() ? ports_[number - 1].any.get() : nullptr;
 }
 
-bool ports::ethernet(const port& p) const {
-  return a_.how.link[p.managed().info.get<&port_info::local_port_num>() - 1] ==
-         link_layer::ethernet;
+ethernet_port* ports::ethernet(unsigned number) const {
+  return number >= 1 && number <= ports_.size() ? ports_[number - 1].ethernet : nullptr;
+}
+
+infiniband_port* ports::infiniband(unsigned number) const {
+  return number >= 1 && number <= ports_.size() ? ports_[number - 1].infiniband : nullptr;
+}
+
+const link_codec& ports::codec(unsigned number) const {
+  return ethernet(number) != nullptr ? *roce_ : *infiniband_;
 }
 
 void ports::connect(unsigned number, link_peer* peer) {
-  if (port* p = at(number)) p->connect(peer);
+  if (infiniband_port* p = infiniband(number)) p->connect(peer);
 }
 
 void ports::plug(unsigned number, bool plugged) {
-  if (cable* c = cable_of(number)) return c->plug(plugged);
-  if (number < 1 || number > managers_.size() || managers_[number - 1] == nullptr) return;
-  ports_[number - 1]->connect(plugged ? managers_[number - 1].get() : nullptr);
+  if (port* p = at(number)) p->plug(plugged);
 }
 
-cable* ports::cable_of(unsigned number) const {
-  return number >= 1 && number <= cables_.size() ? cables_[number - 1].get() : nullptr;
+void ports::arrived(unsigned number, std::span<const std::byte> bytes) {
+  if (port* p = at(number)) p->arrived(bytes);
+}
+
+void ports::has_room(unsigned number) {
+  if (port* p = at(number)) p->has_room();
+}
+
+bool ports::set_faults(unsigned number, const link_faults& how) {
+  port* p = at(number);
+  return p != nullptr && p->set_faults(how);
 }
 
 void ports::transmit(unsigned number, packet packet_to_send) {
@@ -110,35 +130,34 @@ void ports::transmit(unsigned number, packet packet_to_send) {
 }
 
 bool ports::held_up(const path& way) const {
-  const cable* c = cable_of(way.port);
-  return c != nullptr && c->full() && !codec(way.port).to_own_port(way);
+  const port* p = at(way.port);
+  return p != nullptr && p->held_up(way);
 }
 
 void ports::receive_from_link(unsigned number, packet received) {
-  capture(number, received);
-  if (port* p = at(number)) p->receive_from_link(std::move(received));
+  port* p = at(number);
+  if (p == nullptr) return;
+  p->capture(received);
+  p->receive_from_link(std::move(received));
 }
 
-void ports::capture(unsigned number, const packet& p) {
-  if (number < 1 || number > ports_.size() || !a_.how.capture[number - 1]) return;
-  const auto bytes = to_wire(p);
-  a_.account.charge_check(2 * bytes.size());
-  a_.surroundings.packet_passed(number, bytes.data(), bytes.size());
+void ports::capture(unsigned number, const packet& packet_passing) {
+  if (port* p = at(number)) p->capture(packet_passing);
 }
 
 bool ports::active(unsigned number) const {
   const port* p = at(number);
-  return p != nullptr && p->managed().state() == layouts::port_state::active;
+  return p != nullptr && p->active();
 }
 
 unsigned ports::mtu_bytes(unsigned number) const {
   const port* p = at(number);
-  return p == nullptr ? 0 : layouts::mtu_bytes(p->managed().info.get<&port_info::neighbor_mtu>());
+  return p == nullptr ? 0 : p->mtu_bytes();
 }
 
 std::uint16_t ports::base_lid(unsigned number) const {
   const port* p = at(number);
-  return p == nullptr ? std::uint16_t{0} : p->managed().lid();
+  return p == nullptr ? std::uint16_t{0} : p->base_lid();
 }
 
 bool ports::own_lid(unsigned number, std::uint16_t lid) const {
@@ -148,25 +167,23 @@ bool ports::own_lid(unsigned number, std::uint16_t lid) const {
 
 std::uint16_t ports::source_lid(unsigned number, unsigned path_bits) const {
   const port* p = at(number);
-  if (p == nullptr) return 0;
-  const unsigned lids = 1u << p->managed().info.get<&port_info::lmc>();
-  return static_cast<std::uint16_t>(p->managed().lid() | (path_bits & (lids - 1)));
+  return p == nullptr ? std::uint16_t{0} : p->source_lid(path_bits);
 }
 
 unsigned ports::pkey_entries(unsigned number) const {
   const port* p = at(number);
-  return p == nullptr ? 0 : p->managed().pkey_entries;
+  return p == nullptr ? 0 : p->pkey_entries();
 }
 
 std::uint16_t ports::pkey(unsigned number, unsigned index) const {
-  return index < pkey_entries(number) ? at(number)->managed().pkeys[index] : std::uint16_t{0};
+  return index < pkey_entries(number) ? at(number)->pkey(index) : std::uint16_t{0};
 }
 
 bool ports::pkey_matches(unsigned number, std::uint16_t pkey) const {
   constexpr std::uint16_t full = 0x8000;
   const unsigned entries = pkey_entries(number);
   for (unsigned i = 0; i < entries; ++i) {
-    const std::uint16_t own = at(number)->managed().pkeys[i];
+    const std::uint16_t own = at(number)->pkey(i);
     // 0 in the low 15 bits is no P_Key (IBTA vol. 1, 10.9.1).
     if ((own & ~full) != 0 && ((own ^ pkey) & ~full & 0xffff) == 0 && ((own | pkey) & full) != 0)
       return true;
@@ -176,26 +193,24 @@ bool ports::pkey_matches(unsigned number, std::uint16_t pkey) const {
 
 bool ports::gid(unsigned number, unsigned index, std::byte* to) const {
   const port* p = at(number);
-  if (p == nullptr || index >= p->managed().guid_entries()) return false;
-  store_be<std::uint64_t>(to, p->managed().info.get<&port_info::gid_prefix>());
-  store_be<std::uint64_t>(to + 8, p->managed().guids[index]);
-  return true;
+  return p != nullptr && p->gid(index, to);
 }
 
 void ports::count_pkey_violation(unsigned number) {
-  if (port* p = at(number)) p->pkey_violation(nullptr);
+  if (port* p = at(number)) p->count_pkey_violation();
 }
 
 void ports::count_qkey_violation(unsigned number, std::uint32_t qkey, std::uint32_t source_qp) {
-  if (port* p = at(number)) p->qkey_violation(qkey, source_qp);
+  if (port* p = at(number)) p->count_qkey_violation(qkey, source_qp);
 }
 
 void ports::clear() {
   name_node();
   show_ports();
   demux_.clear();
-  for (const auto& p : ports_)
-    if (p != nullptr) p->clear();
+  counters_by_index_.clear();
+  for (const place& p : ports_)
+    if (p.any != nullptr) p.any->clear();
 }
 
 }  // namespace freehca::model

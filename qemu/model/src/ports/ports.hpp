@@ -3,8 +3,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+
+#include <freehca/model/link_faults.hpp>
 
 #include "basis/adapter.hpp"
 #include "fabric/managed_port.hpp"
@@ -13,33 +18,40 @@
 #include "link/packet.hpp"
 #include "link/path.hpp"
 #include "link/port_addresses.hpp"
+#include "link/roce_addresses.hpp"
+#include "ports/interface_counters.hpp"
 #include "ports/mad_demultiplexer.hpp"
+#include "ports/port.hpp"
 
 namespace freehca::model {
 
 class command_checks;
 
-class cable;
-class port;
-class subnet_manager;
+class ethernet_port;
+class infiniband_port;
 
-/// The ports: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT, SENSE_PORT, SET_NODE, MAD_IFC,
-/// MAD_DEMUX, the subnet management agent and performance management agent of the firmware, port
-/// state, GID and P_Key tables, counters, events. Port numbers are 1-based; a number that is no
-/// port's is a port that is down.
-class ports final : public port_addresses {
+/// The ports, each of the kind that the options say: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT,
+/// SENSE_PORT, SET_NODE, MAD_IFC, MAD_DEMUX, the commands of Ethernet ports and the counters that
+/// contexts name. Port numbers are 1-based; a number that is no port's is a port that is down.
+class ports final : public port_addresses, public roce_addresses {
  public:
   explicit ports(adapter& a);
   ~ports() override;
   ports(const ports&) = delete;
   ports& operator=(const ports&) = delete;
 
-  /// Puts `peer` at the far end of a port's link, in place of whoever is there; null: nobody. The
+  /// The port of that number if it is of that kind; else null.
+  ethernet_port* ethernet(unsigned port) const;
+  infiniband_port* infiniband(unsigned port) const;
+  /// What contexts count in by index, for all ports.
+  interface_counters& counters_by_index() { return counters_by_index_; }
+
+  /// Puts `peer` at the far end of an InfiniBand port's link, in place of whoever is there; null: nobody. The
   /// peer must outlive this object, or be replaced before it ends.
   void connect(unsigned port, link_peer* peer);
 
-  /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed
-  /// to the peer otherwise. Always asynchronous: never calls transport::receive from inside.
+  /// A packet from a local queue pair. Looped back when its DLID or its destination MAC is one of
+  /// the port's own, handed to the peer otherwise; to groups, both. Always asynchronous: never calls transport::receive from inside.
   void transmit(unsigned port, packet p);
   /// Must a packet by `way` wait, because the port's cable is full? Then
   /// transport::port_has_room() is called later.
@@ -52,16 +64,19 @@ class ports final : public port_addresses {
 
   /// Pulls or plugs in the cable of a port: to another adapter, or to the built-in subnet manager.
   void plug(unsigned port, bool plugged);
-
-  /// The cable of a port to another adapter; null where there is none.
-  cable* cable_of(unsigned port) const;
+  // As their namesakes in class device.
+  void arrived(unsigned port, std::span<const std::byte> bytes);
+  void has_room(unsigned port);
+  /// False: there is no cable to another adapter.
+  bool set_faults(unsigned port, const link_faults& how);
 
   /// May packets other than SMPs flow (port state Active; Armed receives)?
   bool active(unsigned port) const;
   /// Bytes of the MTU that the subnet manager has chosen.
   unsigned mtu_bytes(unsigned port) const;
-  /// What wraps and unwraps packets of the port's link: InfiniBand's, for all ports.
-  const link_codec& codec(unsigned) const { return *infiniband_; }
+  /// What wraps and unwraps packets of the port's link: RoCE's for Ethernet ports, else
+  /// InfiniBand's.
+  const link_codec& codec(unsigned port) const;
   std::uint16_t base_lid(unsigned port) const override;
   bool own_lid(unsigned port, std::uint16_t lid) const override;
   std::uint16_t source_lid(unsigned port, unsigned path_bits) const override;
@@ -71,6 +86,14 @@ class ports final : public port_addresses {
   /// Does `pkey` match an entry of the port's table (one of the two must be a full member)?
   bool pkey_matches(unsigned port, std::uint16_t pkey) const;
   bool gid(unsigned port, unsigned index, std::byte* to) const override;
+  // Of Ethernet ports (roce_tables.cpp).
+  std::optional<roce_address> gid_at(unsigned port, unsigned index) const override;
+  bool own_gid(unsigned port, const std::byte* gid, roce_version version) const override;
+  bool speaks(unsigned port, roce_version version) const override;
+  std::optional<std::uint64_t> mac_at(unsigned port, unsigned index) const override;
+  bool own_mac(unsigned port, std::uint64_t mac) const override;
+  std::optional<std::uint16_t> vlan_at(unsigned port, unsigned index) const override;
+  std::optional<std::uint16_t> v2_udp_port(unsigned port) const override;
   /// Counters that the transport knows of first.
   void count_pkey_violation(unsigned port);
   void count_qkey_violation(unsigned port, std::uint32_t qkey, std::uint32_t source_qp);
@@ -84,11 +107,26 @@ class ports final : public port_addresses {
   layouts::command_status sense_port(command& c);
   layouts::command_status set_node(command& c);
   layouts::command_status mad_ifc(command& c);
+  // Of Ethernet ports (ethernet_commands.cpp).
+  layouts::command_status set_ethernet_port(command& c);
+  layouts::command_status set_vlan_fltr(command& c);
+  layouts::command_status set_mcast_fltr(command& c);
+  layouts::command_status dump_eth_stats(command& c);
+  layouts::command_status query_if_stat(command& c);
+
+  struct place {
+    std::unique_ptr<port> any;
+    infiniband_port* infiniband = nullptr;  ///< the same, when it is one
+    ethernet_port* ethernet = nullptr;
+  };
+  void make_port(unsigned number);
+  void take_commands();
   port* at(std::uint64_t number) const;
   /// The port that a command names; `is` refuses it where there is none.
   port* named(command_checks& is, std::uint64_t number) const;
-  void check_infiniband(command_checks& is, const port& p, unsigned number) const;
-  bool ethernet(const port& p) const;
+  /// The same, of one kind; another is refused.
+  infiniband_port* named_infiniband(command_checks& is, std::uint64_t number) const;
+  ethernet_port* named_ethernet(command_checks& is, std::uint64_t number) const;
   void name_node();
   /// Lets each port's agent tell of the others (IBTA vol. 1, 14.2.5.6).
   void show_ports();
@@ -96,10 +134,9 @@ class ports final : public port_addresses {
   adapter& a_;
   node_identity node_;
   mad_demultiplexer demux_;
-  std::unique_ptr<const link_codec> infiniband_;
-  std::array<std::unique_ptr<port>, 2> ports_;
-  std::array<std::unique_ptr<subnet_manager>, 2> managers_;
-  std::array<std::unique_ptr<cable>, 2> cables_;
+  interface_counters counters_by_index_;
+  std::unique_ptr<const link_codec> infiniband_, roce_;
+  std::array<place, 2> ports_;
 };
 
 }  // namespace freehca::model

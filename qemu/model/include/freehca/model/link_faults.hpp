@@ -8,7 +8,8 @@ namespace freehca::model {
 
 /// What a bad cable does to the packets that a port sends; link packets pass. Rates are packets in
 /// a million, 0 to 1,000,000, each drawn by itself in this order. The same seed and the same
-/// packets give the same faults.
+/// packets give the same faults. Frames of Ethernet are packets here; a damaged one has an FCS that
+/// is right, as behind a switch.
 struct link_faults {
   static constexpr std::uint32_t always = 1'000'000;
   std::uint32_t loss = 0;

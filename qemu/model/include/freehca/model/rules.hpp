@@ -107,6 +107,7 @@ enum class rule : std::uint16_t {
   port_lanes,
   port_tables,
   port_buffers,
+  port_setting,
   management_packet,
   group_members,
   steering_on,

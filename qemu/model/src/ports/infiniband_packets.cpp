@@ -6,7 +6,9 @@
 
 #include "fabric/directed_route.hpp"
 #include "link/packet_receiver.hpp"
-#include "ports/port.hpp"
+#include "link/wire_form.hpp"
+#include "ports/cable.hpp"
+#include "ports/infiniband_port.hpp"
 #include "ports/ports.hpp"
 
 namespace freehca::model {
@@ -23,12 +25,28 @@ constexpr std::uint8_t management_lane = 15;
 
 }  // namespace
 
-bool port::own_lid(std::uint16_t lid) const {
+bool infiniband_port::own_lid(std::uint16_t lid) const {
   const unsigned lids = 1u << managed_.info.get<&port_info::lmc>();
   return managed_.lid() != 0 && lid >= managed_.lid() && lid < managed_.lid() + lids;
 }
 
-bool port::returns_at_once(const packet& p, const packet_summary& s) const {
+std::uint16_t infiniband_port::source_lid(unsigned path_bits) const {
+  const unsigned lids = 1u << managed_.info.get<&port_info::lmc>();
+  return static_cast<std::uint16_t>(managed_.lid() | (path_bits & (lids - 1)));
+}
+
+bool infiniband_port::gid(unsigned index, std::byte* to) const {
+  if (index >= managed_.guid_entries()) return false;
+  store_be<std::uint64_t>(to, managed_.info.get<&port_info::gid_prefix>());
+  store_be<std::uint64_t>(to + 8, managed_.guids[index]);
+  return true;
+}
+
+unsigned infiniband_port::mtu_bytes() const {
+  return layouts::mtu_bytes(managed_.info.get<&port_info::neighbor_mtu>());
+}
+
+bool infiniband_port::returns_at_once(const packet& p, const packet_summary& s) const {
   if (s.dest_qp != qp0_smi || s.dlid != permissive_lid) return false;
   const auto m = decode(p);
   if (!m) return false;
@@ -37,7 +55,7 @@ bool port::returns_at_once(const packet& p, const packet_summary& s) const {
          route.get<&dr_smp::hop_count>() == 0;
 }
 
-bool port::may_pass(const packet_summary& s, bool outward) const {
+bool infiniband_port::may_pass(const packet_summary& s, bool outward) const {
   using layouts::port_state;
   // IBTA vol. 1, 7.2.7: subnet management passes from Initialize on; other packets are sent in
   // Active, and received in Armed too.
@@ -47,7 +65,7 @@ bool port::may_pass(const packet_summary& s, bool outward) const {
   return managed_.state() >= least;
 }
 
-bool port::choose_lane(packet& p) const {
+bool infiniband_port::choose_lane(packet& p) const {
   auto link = image<lrh>::from_bytes(p.bytes.data());
   constexpr unsigned bits_per_lane = 4, service_levels = 16;
   const auto sl = link.get<&lrh::service_level>();
@@ -60,12 +78,12 @@ bool port::choose_lane(packet& p) const {
   return true;
 }
 
-bool port::too_long(const packet& p) const {
+bool infiniband_port::too_long(const packet& p) const {
   const auto mtu = layouts::mtu_bytes(managed_.info.get<&port_info::neighbor_mtu>());
   return p.bytes.size() + icrc_bytes + vcrc_bytes > greatest_packet_bytes(mtu);
 }
 
-void port::discarded(const char* which, const packet_summary& s, const char* why) {
+void infiniband_port::discarded(const char* which, const packet_summary& s, const char* why) {
   char subject[120];
   std::snprintf(subject, sizeof subject,
                 "port %u: a packet %s, to LID 0x%x and QP 0x%06x, was dropped", number_, which,
@@ -73,7 +91,7 @@ void port::discarded(const char* which, const packet_summary& s, const char* why
   a_.rules.explain(remark_kind::packet_dropped, subject, {"", why});
 }
 
-void port::transmit(packet p) {
+void infiniband_port::transmit(packet p) {
   const auto s = summarise(p);
   if (!s) {
     a_.rules.complain(rule::packet_has_transport,
@@ -100,7 +118,7 @@ void port::transmit(packet p) {
   ++sent_;
   managed_.traffic.xmit_packets.add(1);
   managed_.traffic.xmit_data.add(s->words);
-  a_.links->capture(number_, p);
+  capture(p);
   if (to_itself || own_lid(s->dlid)) return loop_back(std::move(p));
   // A switch does not send a multicast packet back: the adapter delivers to its own members.
   if (multicast(s->dlid)) loop_back(p);
@@ -110,20 +128,31 @@ void port::transmit(packet p) {
   });
 }
 
-void port::loop_back(packet p) {
+void infiniband_port::loop_back(packet p) {
   ++looped_back_;
   a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)] {
     if (generation == generation_) arrive(sent);
   });
 }
 
-void port::receive_from_link(packet p) {
+bool infiniband_port::held_up(const path& way) const {
+  return cable_ != nullptr && cable_->full() && !own_lid(way.dlid);
+}
+
+void infiniband_port::capture(const packet& p) {
+  if (!a_.how.capture[number_ - 1]) return;
+  const auto bytes = to_wire(p);
+  a_.account.charge_check(2 * bytes.size());
+  a_.surroundings.packet_passed(number_, bytes.data(), bytes.size());
+}
+
+void infiniband_port::receive_from_link(packet p) {
   a_.work.arrived(number_, [this, generation = generation_, sent = std::move(p)] {
     if (generation == generation_) arrive(sent);
   });
 }
 
-void port::arrive(const packet& p) {
+void infiniband_port::arrive(const packet& p) {
   const auto s = summarise(p);
   if (!s) {
     managed_.traffic.rcv_errors.add(1);
@@ -154,7 +183,7 @@ void port::arrive(const packet& p) {
   if (!taken_by_firmware(p, *s)) a_.above_ports->receive(number_, p);
 }
 
-bool port::taken_by_firmware(const packet& p, const packet_summary& s) {
+bool infiniband_port::taken_by_firmware(const packet& p, const packet_summary& s) {
   if (s.dest_qp != qp0_smi && s.dest_qp != qp1_gsi) return false;
   const auto m = decode(p);
   // The firmware owns the special QPs that the host has not configured (iPXE commit cd5a21359).
@@ -175,7 +204,7 @@ bool port::taken_by_firmware(const packet& p, const packet_summary& s) {
   return true;
 }
 
-void port::answer_smp(const mad_packet& request) {
+void infiniband_port::answer_smp(const mad_packet& request) {
   mad_packet answer = request;
   auto route = image<dr_smp>::from_bytes(answer.mad.data());
   const bool directed = route.get<&dr_smp::mgmt_class>() == mad_class::subnet_directed_route;
@@ -200,8 +229,8 @@ void port::answer_smp(const mad_packet& request) {
   transmit(encode(answer));
 }
 
-void port::answer_gmp(const mad_packet& request) {
-  if (request.qkey != gsi_qkey) return qkey_violation(request.qkey, request.source_qp);
+void infiniband_port::answer_gmp(const mad_packet& request) {
+  if (request.qkey != gsi_qkey) return count_qkey_violation(request.qkey, request.source_qp);
   mad_packet answer = request;
   if (general_mad(answer.mad) != mad_result::answered) return;
   answer.source_qp = qp1_gsi;
@@ -216,14 +245,14 @@ void port::answer_gmp(const mad_packet& request) {
   transmit(encode(answer));
 }
 
-mad_result port::local_mad(mad_buffer& mad, bool check_mkey) {
+mad_result infiniband_port::local_mad(mad_buffer& mad, bool check_mkey) {
   const mad_class c = image<layouts::mad>::from_bytes(mad.data()).get<&layouts::mad::mgmt_class>();
   return c == mad_class::performance || vendor_agent::speaks(c)
              ? general_mad(mad)
              : subnet_agent_.process(mad, check_mkey);
 }
 
-mad_result port::general_mad(mad_buffer& mad) {
+mad_result infiniband_port::general_mad(mad_buffer& mad) {
   const mad_class c = image<layouts::mad>::from_bytes(mad.data()).get<&layouts::mad::mgmt_class>();
   return vendor_agent::speaks(c) ? vendor_agent_.process(mad) : performance_agent_.process(mad);
 }

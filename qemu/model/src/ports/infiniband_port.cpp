@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include "ports/port.hpp"
+#include "ports/infiniband_port.hpp"
 
 #include <string>
+#include <utility>
 
+#include "fabric/subnet_manager.hpp"
 #include "link/packet_receiver.hpp"
+#include "ports/cable.hpp"
+#include "ports/port_change.hpp"
+#include "ports/ports.hpp"
 
 namespace freehca::model {
 
@@ -33,7 +38,8 @@ link_width widest_enabled(const image<port_info>& i) {
 
 }  // namespace
 
-port::port(adapter& a, const node_identity& node, const mad_demultiplexer& demux, unsigned number)
+infiniband_port::infiniband_port(adapter& a, const node_identity& node,
+                                 const mad_demultiplexer& demux, unsigned number)
     : a_(a),
       node_(node),
       demux_(demux),
@@ -47,9 +53,19 @@ port::port(adapter& a, const node_identity& node, const mad_demultiplexer& demux
   a.counters.add(name + "_packets_sent", sent_);
   a.counters.add(name + "_packets_received", received_);
   a.counters.add(name + "_packets_looped_back", looped_back_);
+  if (a.how.cable[number - 1]) {
+    cable_ = std::make_unique<cable>(a, *this, number);
+    peer_ = cable_.get();
+  } else if (a.how.subnet_manager) {
+    manager_ = std::make_unique<subnet_manager>(
+        a, number, [this](packet p) { a_.links->receive_from_link(number_, std::move(p)); });
+    peer_ = manager_.get();
+  }
 }
 
-managed_port port::at_power_on() const {
+infiniband_port::~infiniband_port() = default;
+
+managed_port infiniband_port::at_power_on() const {
   const bool second_generation = a_.how.kind == variant::connectx2;
   managed_port p = managed_port::at_power_on(
       number_, a_.how.node_guid + number_,
@@ -61,7 +77,7 @@ managed_port port::at_power_on() const {
   return p;
 }
 
-void port::clear() {
+void infiniband_port::clear() {
   a_.work.cancel(training_);
   a_.work.cancel(mkey_lease_);
   traps_.clear();
@@ -75,7 +91,7 @@ void port::clear() {
   peer_->transmitter(false);
 }
 
-void port::connect(link_peer* peer) {
+void infiniband_port::connect(link_peer* peer) {
   if (peer == peer_) return;
   const bool was_up = link_up();
   if (was_up) lose_link(port_physical_state::polling);
@@ -83,14 +99,32 @@ void port::connect(link_peer* peer) {
   if (open_) train();
 }
 
-void port::open() {
+void infiniband_port::plug(bool plugged) {
+  if (cable_ != nullptr) return cable_->plug(plugged);
+  if (manager_ != nullptr) connect(plugged ? manager_.get() : nullptr);
+}
+
+void infiniband_port::arrived(std::span<const std::byte> bytes) {
+  if (cable_ != nullptr) cable_->arrived(bytes);
+}
+
+void infiniband_port::has_room() {
+  if (cable_ != nullptr) cable_->has_room();
+}
+
+bool infiniband_port::set_faults(const link_faults& how) {
+  if (cable_ != nullptr) cable_->set_faults(how);
+  return cable_ != nullptr;
+}
+
+void infiniband_port::open() {
   if (open_) return;
   open_ = true;
   managed_.info.set<&port_info::physical_state>(port_physical_state::polling);
   train();
 }
 
-void port::close() {
+void infiniband_port::close() {
   if (!open_) return;
   open_ = false;
   traps_.clear();
@@ -99,7 +133,7 @@ void port::close() {
   stop_polling(port_physical_state::disabled);
 }
 
-void port::train() {
+void infiniband_port::train() {
   a_.work.cancel(training_);
   trained_ = false;
   if (peer_ == nullptr || managed_.physical_state() != port_physical_state::polling) return;
@@ -107,28 +141,28 @@ void port::train() {
   if (peer_->present()) training_ = a_.work.after(training_ns, [this] { trained(); });
 }
 
-void port::trained() {
+void infiniband_port::trained() {
   training_ = {};
   trained_ = true;
   if (peer_->ready()) link_trained();
 }
 
-void port::partner_came() {
+void infiniband_port::partner_came() {
   if (open_ && !link_up() && !trained_ && !training_) train();
 }
 
-void port::partner_ready() {
+void infiniband_port::partner_ready() {
   if (trained_ && !link_up()) link_trained();
 }
 
-void port::partner_lost() {
+void infiniband_port::partner_lost() {
   a_.work.cancel(training_);
   trained_ = false;
   if (link_up()) lose_link(port_physical_state::polling);
   if (open_) train();
 }
 
-void port::link_trained() {
+void infiniband_port::link_trained() {
   trained_ = false;
   image<port_info>& i = managed_.info;
   constexpr auto qdr_bit = static_cast<unsigned>(link_speed::qdr),
@@ -149,7 +183,7 @@ void port::link_trained() {
   peer_->link_changed(true);
 }
 
-void port::lose_link(port_physical_state next) {
+void infiniband_port::lose_link(port_physical_state next) {
   ++generation_;
   const bool was_active = managed_.state() == layouts::port_state::active;
   managed_.traffic.link_downed.add(1);
@@ -164,17 +198,17 @@ void port::lose_link(port_physical_state next) {
     peer_->link_changed(false);
     if (next != port_physical_state::polling) peer_->transmitter(false);
   }
-  if (was_active) post_port_change(port_change_subtype::down);
+  if (was_active) post_port_change(a_, number_, port_change_subtype::down);
 }
 
-void port::stop_polling(port_physical_state next) {
+void infiniband_port::stop_polling(port_physical_state next) {
   a_.work.cancel(training_);
   trained_ = false;
   managed_.info.set<&port_info::physical_state>(next);
   if (peer_ != nullptr) peer_->transmitter(false);
 }
 
-void port::state_wanted(layouts::port_state state, port_physical_state physical) {
+void infiniband_port::state_wanted(layouts::port_state state, port_physical_state physical) {
   using layouts::port_state;
   if (physical == port_physical_state::disabled || physical == port_physical_state::sleep ||
       physical == port_physical_state::polling || state == port_state::down) {
@@ -194,14 +228,14 @@ void port::state_wanted(layouts::port_state state, port_physical_state physical)
   change_state(state);
 }
 
-void port::change_state(layouts::port_state state) {
+void infiniband_port::change_state(layouts::port_state state) {
   using layouts::port_state;
   if (state == port_state::no_change || state == managed_.state()) return;
   managed_.info.set<&port_info::state>(state);
-  if (state == port_state::active) post_port_change(port_change_subtype::active);
+  if (state == port_state::active) post_port_change(a_, number_, port_change_subtype::active);
 }
 
-bool port::host_owns(unsigned special_qp) const {
+bool infiniband_port::host_owns(unsigned special_qp) const {
   return a_.above_ports->special_qp(number_, special_qp) != 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include "basis/capabilities.hpp"
 #include "link/packet_receiver.hpp"
-#include "ports/port.hpp"
+#include "ports/infiniband_port.hpp"
 #include "queues/event_queues.hpp"
 
 namespace freehca::model {
@@ -34,30 +34,24 @@ constexpr std::uint64_t greatest_violations = 0xffff;
 
 }  // namespace
 
-bool port::sm_reachable() const {
+bool infiniband_port::sm_reachable() const {
   return managed_.state() >= layouts::port_state::armed &&
          managed_.info.get<&port_info::master_sm_lid>() != 0;
 }
 
 template <class N>
-void port::raise(const image<N>& notice) {
+void infiniband_port::raise(const image<N>& notice) {
   // What changes before a manager has come is not told: it reads everything when it comes.
   if (sm_reachable()) traps_.raise(notice);
 }
 
-void port::post_port_change(port_change_subtype subtype) {
-  image<eqe_port_change> e;
-  e.set<&eqe_port_change::event_sub_type>(static_cast<unsigned>(subtype))
-      .set<&eqe_port_change::port>(number_);
-  a_.eqs->post_asynchronous(event_type::port_change, plain(e));
-}
-
-void port::post_management_change(const image<eqe>& e) {
+void infiniband_port::post_management_change(const image<eqe>& e) {
   if (offers(a_.how, capability::port_management_events))
     a_.eqs->post_asynchronous(event_type::port_management_change, e);
 }
 
-void port::post_table_change(port_management_subtype subtype, unsigned block, std::uint32_t mask) {
+void infiniband_port::post_table_change(port_management_subtype subtype, unsigned block,
+                                        std::uint32_t mask) {
   image<eqe_table_change> e;
   e.set<&eqe_table_change::event_sub_type>(static_cast<unsigned>(subtype))
       .set<&eqe_table_change::port>(number_)
@@ -66,7 +60,7 @@ void port::post_table_change(port_management_subtype subtype, unsigned block, st
   post_management_change(plain(e));
 }
 
-void port::port_info_set(const image<port_info>& before, bool client_reregister) {
+void infiniband_port::port_info_set(const image<port_info>& before, bool client_reregister) {
   const image<port_info>& now = managed_.info;
   std::uint32_t changed = 0;
   const auto mark = [&changed](bool differs, port_info_change what) {
@@ -93,17 +87,17 @@ void port::port_info_set(const image<port_info>& before, bool client_reregister)
   post_management_change(plain(e));
 }
 
-void port::pkeys_set(unsigned block, std::uint32_t mask) {
+void infiniband_port::pkeys_set(unsigned block, std::uint32_t mask) {
   post_table_change(port_management_subtype::pkey_table, block, mask);
 }
 
-void port::guids_set(unsigned block, std::uint32_t mask) {
+void infiniband_port::guids_set(unsigned block, std::uint32_t mask) {
   // The host counts in blocks of 32: four of the attribute's (Linux 6.1 handle_slaves_guid_change).
   post_table_change(port_management_subtype::guid_info, block / 4,
                     mask << (block % 4 * guids_per_block));
 }
 
-void port::sl_to_vl_set() {
+void infiniband_port::sl_to_vl_set() {
   image<eqe_sl2vl_change> e;
   e.set<&eqe_sl2vl_change::event_sub_type>(
        static_cast<unsigned>(port_management_subtype::sl_to_vl_map))
@@ -112,7 +106,7 @@ void port::sl_to_vl_set() {
   post_management_change(plain(e));
 }
 
-void port::mkey_checked(const image<dr_smp>& request, bool passed) {
+void infiniband_port::mkey_checked(const image<dr_smp>& request, bool passed) {
   image<port_info>& i = managed_.info;
   if (passed) {
     a_.work.cancel(mkey_lease_);
@@ -147,7 +141,7 @@ void port::mkey_checked(const image<dr_smp>& request, bool passed) {
   raise(n);
 }
 
-void port::pkey_violation(const packet* p) {
+void infiniband_port::pkey_violation(const packet* p) {
   image<port_info>& i = managed_.info;
   i.set<&port_info::pkey_violations>(
       std::min(i.get<&port_info::pkey_violations>() + 1, greatest_violations));
@@ -163,7 +157,7 @@ void port::pkey_violation(const packet* p) {
   raise(n);
 }
 
-void port::qkey_violation(std::uint32_t qkey, std::uint32_t source_qp) {
+void infiniband_port::count_qkey_violation(std::uint32_t qkey, std::uint32_t source_qp) {
   image<port_info>& i = managed_.info;
   i.set<&port_info::qkey_violations>(
       std::min(i.get<&port_info::qkey_violations>() + 1, greatest_violations));
@@ -175,7 +169,7 @@ void port::qkey_violation(std::uint32_t qkey, std::uint32_t source_qp) {
   raise(n);
 }
 
-void port::local_change(bool node_description) {
+void infiniband_port::local_change(bool node_description) {
   image<notice_local_changes> n;
   generic(n, notice_type::informational, trap::local_changes, managed_.lid())
       .set<&notice_local_changes::lid>(managed_.lid())
@@ -185,11 +179,11 @@ void port::local_change(bool node_description) {
   raise(n);
 }
 
-void port::trap_repressed(std::uint64_t transaction_id) {
+void infiniband_port::trap_repressed(std::uint64_t transaction_id) {
   traps_.repressed(transaction_id);
 }
 
-void port::send_trap(const mad_buffer& mad) {
+void infiniband_port::send_trap(const mad_buffer& mad) {
   if (!sm_reachable()) return;
   mad_packet m;
   m.virtual_lane = 15;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What an Ethernet port does with frames.
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "link/packet_receiver.hpp"
+#include "ports/ethernet_port.hpp"
+
+namespace freehca::model {
+
+namespace {
+
+constexpr std::uint16_t mac_control_type = 0x8808;  // IEEE 802.3, clause 31
+
+}  // namespace
+
+void ethernet_port::discarded(const char* which, const frame_summary& s, const char* why) {
+  char subject[120];
+  std::snprintf(subject, sizeof subject,
+                "port %u: a frame %s, to MAC %012llx, type 0x%04x, was dropped", number_, which,
+                static_cast<unsigned long long>(s.destination), unsigned{s.type});
+  a_.rules.explain(remark_kind::packet_dropped, subject, {"", why});
+}
+
+bool ethernet_port::made_ready(frame& f) {
+  if (f.bytes.size() < frame_bytes_least) f.bytes.resize(frame_bytes_least);
+  if (f.bytes.size() <= frame_bytes_most()) return true;
+  const auto s = frame_summary::of(f.bytes);
+  counters_.too_long_to_send(s);
+  discarded("to be sent, TGIANT", s, "it is longer than the port's MTU (SET_PORT)");
+  return false;
+}
+
+void ethernet_port::transmit(frame f) {
+  a_.account.charge(work_account::packet);
+  if (!made_ready(f)) return;
+  const auto s = frame_summary::of(f.bytes);
+  if (!up_ || !plugged_) {
+    counters_.not_sent();
+    return discarded("to be sent, TDROP", s, "the port has no link");
+  }
+  ++sent_;
+  counters_.sent(s, false);
+  capture(f);
+  cable_.send(std::move(f.bytes));
+}
+
+void ethernet_port::loop_back(frame f) {
+  a_.account.charge(work_account::packet);
+  if (!made_ready(f)) return;
+  const auto s = frame_summary::of(f.bytes);
+  if (!open_) {
+    counters_.not_sent();
+    return discarded("to be looped back, TDROP", s, "the port is not initialised (INIT_PORT)");
+  }
+  ++looped_back_;
+  counters_.sent(s, true);
+  capture(f);
+  a_.work.soon(number_, [this, s, generation = generation_, kept = std::move(f)] {
+    if (generation == generation_) let_in(kept, s);
+  });
+}
+
+void ethernet_port::arrived(std::span<const std::byte> bytes) {
+  if (!up_ || !plugged_) return;
+  frame f{{bytes.begin(), bytes.end()}};
+  a_.work.arrived(number_, [this, generation = generation_, kept = std::move(f)]() mutable {
+    if (generation == generation_ && plugged_) take_in(std::move(kept));
+  });
+}
+
+void ethernet_port::take_in(frame f) {
+  a_.account.charge(work_account::packet);
+  // Virtual machines send short frames as they are.
+  if (f.bytes.size() < frame_bytes_least) f.bytes.resize(frame_bytes_least);
+  capture(f);
+  const auto s = frame_summary::of(f.bytes);
+  if (f.bytes.size() > frame_bytes_most()) {
+    counters_.received_too_long(s);
+    return discarded("that came, RdropLength", s, "it is longer than the port's MTU (SET_PORT)");
+  }
+  ++received_;
+  counters_.received(s);
+  if (s.type == mac_control_type && !s.priority) return counters_.received_control();
+  let_in(f, s);
+}
+
+void ethernet_port::let_in(const frame& f, const frame_summary& s) {
+  if (taken_as_rdma_packet(f)) return;
+  const char* const why = !told_.lets_in_vlan(s.vid.value_or(0))
+                              ? "its VLAN is not let in (SET_VLAN_FLTR)"
+                          : s.multicast() && !told_.lets_in_multicast(s.destination)
+                              ? "its multicast address is not let in (SET_MCAST_FLTR)"
+                              : nullptr;
+  if (why != nullptr) {
+    ++filtered_;
+    return discarded("that came", s, why);
+  }
+  a_.above_ports->receive_frame(number_, f);
+}
+
+void ethernet_port::capture(const frame& f) {
+  if (a_.how.capture[number_ - 1])
+    a_.surroundings.packet_passed(number_, f.bytes.data(), f.bytes.size());
+}
+
+}  // namespace freehca::model

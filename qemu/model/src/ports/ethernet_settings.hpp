@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include <freehca/layouts/set_port.hpp>
+
+#include "link/roce_address.hpp"
+#include "ports/receive_filter.hpp"
+
+namespace freehca::model {
+
+/// IP's MTU in QUERY_PORT. No source: chosen.
+inline constexpr unsigned ethernet_mtu = 9600;
+/// What SET_PORT's MTU holds beside that of IP: addresses and type, two tags, the FCS (Linux 6.1
+/// mlx4_en.h MLX4_EN_EFF_MTU).
+inline constexpr unsigned frame_bytes_beside_ip = 14 + 8 + 4;
+/// SET_PORT's MTU, at most and at least. The least is that of Ethernet.
+inline constexpr unsigned frame_mtu_most = ethernet_mtu + frame_bytes_beside_ip;
+inline constexpr unsigned frame_mtu_least = 64;
+/// Addresses of SET_MCAST_FLTR. No source: chosen.
+inline constexpr std::size_t multicast_addresses_most = 4096;
+
+/// All that commands have told an Ethernet port: what it is to send, to take, and to call its own.
+/// As it stands here it is at power-on.
+struct ethernet_settings {
+  // SET_PORT general. A port that was told nothing takes what it can: no source, chosen.
+  unsigned mtu = frame_mtu_most;  ///< of a frame, with the FCS
+  unsigned user_mtu = 0;          ///< 0: not told
+  bool ignore_fcs = false, phv = false;
+  layouts::port_roce_mode roce_mode = layouts::port_roce_mode::v1;
+  bool pause_sent = false, pause_obeyed = false;                  ///< kept; pause is not modelled
+  std::uint8_t pause_sent_classes = 0, pause_obeyed_classes = 0;  ///< by priority
+  std::optional<std::uint64_t> user_mac;
+
+  layouts::image<layouts::set_port_rqp_calc> unicast_numbers;
+  std::array<std::optional<std::uint64_t>, layouts::set_port_mac_entries> macs;
+  std::array<std::optional<std::uint16_t>, layouts::set_port_vlan_entries> vlans;
+  std::array<roce_address, layouts::set_port_gid_entries> addresses;
+
+  // Kept, and of no effect: frames do not wait for each other here.
+  layouts::image<layouts::set_port_prio_map> priority_map;
+  layouts::image<layouts::set_port_prio2tc> classes_of_priorities;
+  std::array<layouts::image<layouts::set_port_scheduler_entry>, layouts::set_port_traffic_classes>
+      scheduler;
+  bool vxlan = false;
+  std::uint8_t vxlan_steering = 0;
+  std::uint32_t beacon_seconds = 0;
+
+  // Filters.
+  bool filters_vlans = false;  ///< SET_VLAN_FLTR has come
+  std::bitset<vlan_ids> vlans_let_in;
+  bool filters_multicast = false;
+  std::set<std::uint64_t> multicast_let_in;
+
+  std::optional<unsigned> mac_index(std::uint64_t mac) const;
+  std::optional<unsigned> gid_index(const std::byte* gid, roce_version version) const;
+  /// Untagged frames and priority tags always pass.
+  bool lets_in_vlan(unsigned vid) const {
+    return !filters_vlans || vid == 0 || vlans_let_in.test(vid % vlan_ids);
+  }
+  bool lets_in_multicast(std::uint64_t mac) const {
+    return !filters_multicast || multicast_let_in.contains(mac);
+  }
+  receive_filter filter() const;
+};
+
+}  // namespace freehca::model
