@@ -6,6 +6,7 @@
 #include <string>
 
 #include <freehca/layouts/diag_rprt.hpp>
+#include <freehca/layouts/ethernet_filters.hpp>
 #include <freehca/layouts/flow_rule.hpp>
 #include <freehca/layouts/mad_ifc.hpp>
 #include <freehca/layouts/mcg.hpp>
@@ -160,6 +161,11 @@ template <opcode O>
 call of_port(w&) {
   return call{O}.numbered(2);
 }
+/// On an adapter whose port 2 is Ethernet.
+void with_ethernet(w& world) {
+  world.how.link[1] = link_layer::ethernet;
+  world.begin(world.how.strict);
+}
 template <opcode O>
 call of_eq(w& world) {
   world.make_eq();
@@ -232,6 +238,23 @@ const good_call calls[] = {
      [](w&) {
        return call{opcode::set_node}.with(image<set_node>{}).numbered(set_node_input_modifier);
      }},
+    {opcode::set_vlan_fltr, stage::running,
+     [](w& x) {
+       with_ethernet(x);
+       return call{opcode::set_vlan_fltr}.with(image<vlan_filter_word>{}).numbered(2);
+     }},
+    {opcode::set_mcast_fltr, stage::running,
+     [](w& x) {
+       with_ethernet(x);
+       return call{opcode::set_mcast_fltr}.given(0xffff'ffff'ffff).numbered(2);
+     }},
+    {opcode::dump_eth_stats, stage::running,
+     [](w& x) {
+       with_ethernet(x);
+       return call{opcode::dump_eth_stats}.numbered(2).answered();
+     }},
+    {opcode::query_if_stat, stage::running,
+     [](w&) { return call{opcode::query_if_stat}.numbered(1).answered(); }},
     {opcode::sw2hw_mpt, stage::running,
      [](w& x) {
        return call{opcode::sw2hw_mpt}

@@ -7,6 +7,7 @@
 
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/eqc.hpp>
+#include <freehca/layouts/ethernet_filters.hpp>
 #include <freehca/layouts/flow_rule.hpp>
 #include <freehca/layouts/init_hca.hpp>
 #include <freehca/layouts/mad.hpp>
@@ -71,7 +72,9 @@ constexpr std::string_view others[] = {"opcode ",
 
 bool names_a_field(const std::string& found) {
   static const std::set<std::string> fields =
-      fields_of<eqc, cqc, srqc, mpt, qpc, init_hca, map_entry, set_port_ib, mad, smp, mod_stat_cfg,
+      fields_of<eqc, cqc, srqc, mpt, qpc, init_hca, map_entry, set_port_ib, set_port_general,
+                set_port_mac_entry, set_port_vlan_entry, set_port_roce_addr_entry, set_port_prio2tc,
+                set_port_scheduler_entry, set_port_vxlan, multicast_filter, mad, smp, mod_stat_cfg,
                 mcg_header, flow_rule_control, flow_header_infiniband, steered_qp_range,
                 write_mtt_header>();
   if (fields.contains(found.substr(0, found.find_first_of(" :,;")))) return true;

@@ -172,10 +172,79 @@ void add_rules(std::vector<wrong_call>& to) {
                 false});
 }
 
+/// SET_PORT of Ethernet on port 2, which is Ethernet: its mailbox holds T with that value.
+template <set_port_selector Selector, class T, auto Chosen, auto Field, auto Value>
+command_status ethernet_port_with(w& world, call&) {
+  world.how.link[1] = link_layer::ethernet;
+  world.begin(world.how.strict);
+  call c{opcode::set_port};
+  c.with(image<T>{}.template set<Chosen>(1).template set<Field>(Value))
+      .numbered(set_port_input_modifier(Selector, 2))
+      .by(static_cast<unsigned>(set_port_modifier::ethernet));
+  c.in = world.driver->input;
+  return world.issue(c);
+}
+
+void add_ethernet(std::vector<wrong_call>& to) {
+  for (const opcode o : {opcode::set_vlan_fltr, opcode::set_mcast_fltr, opcode::dump_eth_stats}) {
+    to.push_back({o, "port_0", numbered<0>});
+    to.push_back({o, "port_3", numbered<3>});
+    to.push_back({o, "port_that_is_InfiniBand", numbered<1>});
+  }
+  to.push_back({opcode::set_mcast_fltr, "unicast_address",
+                [](w& world, call& c) { return world.issue(c.given(0x0002'c900'0001)); }});
+  to.push_back({opcode::set_mcast_fltr, "reserved_bit", [](w& world, call& c) {
+                  return world.issue(c.given(c.immediate | std::uint64_t{1} << 50));
+                }});
+  to.push_back({opcode::dump_eth_stats, "reserved_bit", numbered<1u << 30 | 2>});
+  to.push_back({opcode::query_if_stat, "counter_that_there_is_not", numbered<128>});
+  to.push_back({opcode::query_if_stat, "reserved_bit", numbered<1u << 30 | 1>});
+
+  const auto add = [&to](const char* how, auto wrong) {
+    to.push_back({opcode::set_port, how, wrong, false});
+  };
+  using sel = set_port_selector;
+  using g = set_port_general;
+  using m = set_port_mac_entry;
+  using v = set_port_vlan_entry;
+  using a = set_port_roce_addr_entry;
+  using p = set_port_prio2tc;
+  using s = set_port_scheduler_entry;
+  using x = set_port_vxlan;
+  add("Ethernets_form_of_an_InfiniBand_port", [](w& world, call& c) {
+    return world.issue(c.by(static_cast<unsigned>(set_port_modifier::ethernet)));
+  });
+  add("InfiniBands_form_of_an_Ethernet_port", [](w& world, call& c) {
+    world.how.link[1] = link_layer::ethernet;
+    world.begin(world.how.strict);
+    return world.issue(c);
+  });
+  add("selector_that_there_is_not", ethernet_port_with<sel{7}, g, &g::v_pptx, &g::v_pprx, true>);
+  add("frames_longer_than_the_longest",
+      ethernet_port_with<sel::general, g, &g::v_mtu, &g::mtu, 9627u>);
+  add("frames_shorter_than_the_shortest",
+      ethernet_port_with<sel::general, g, &g::v_mtu, &g::mtu, 63u>);
+  add("RoCE_version_alone",
+      ethernet_port_with<sel::general, g, &g::v_roce_mode, &g::roce_mode, port_roce_mode{1}>);
+  add("multicast_MAC_in_its_table",
+      ethernet_port_with<sel::mac_table, m, &m::valid, &m::mac, 0x0100'5e00'0001u>);
+  add("VLAN_at_a_reserved_index",
+      ethernet_port_with<sel::vlan_table, v, &v::valid, &v::vlan_id, 5u>);
+  add("GID_of_a_version_that_there_is_not",
+      ethernet_port_with<sel::roce_addr, a, &a::type, &a::version, 1u>);
+  add("traffic_class_above_the_most",
+      ethernet_port_with<sel::prio2tc, p, &p::prio1, &p::prio0, 8u>);
+  add("more_than_all_of_the_bandwidth",
+      ethernet_port_with<sel::scheduler, s, &s::pg, &s::bw_percentage, 101u>);
+  add("VXLAN_steering_by_what_there_is_not",
+      ethernet_port_with<sel::vxlan, x, &x::modify_steering, &x::steering, 0x20u>);
+}
+
 }  // namespace
 
 void add_port_wrongs(std::vector<wrong_call>& to) {
   add_ports(to);
+  add_ethernet(to);
   add_groups(to);
   add_rules(to);
 }

@@ -32,7 +32,7 @@ ethernet_port* ports::named_ethernet(command_checks& is, std::uint64_t number) c
   if (named(is, number) == nullptr) return nullptr;
   ethernet_port* p = ethernet(static_cast<unsigned>(number));
   is.must(p != nullptr, rule::known_operation, command_status::bad_operation,
-          "the link of port %u is InfiniBand", static_cast<unsigned>(number));
+          "port %u is InfiniBand", static_cast<unsigned>(number));
   return p;
 }
 

@@ -139,9 +139,15 @@ void set_classes(command_checks& is, const command& c, ethernet_settings& told) 
   using l = set_port_prio2tc;
   image<l> in;
   is.read(c, in).no_reserved_bits(in);
-  in.dump([&is](const bits& b, std::uint64_t value) {
-    within(is, b.name, value, 0, set_port_traffic_classes - 1);
-  });
+  constexpr std::uint64_t most = set_port_traffic_classes - 1;
+  is.at_most<&l::prio0>(rule::port_setting, in, most)
+      .at_most<&l::prio1>(rule::port_setting, in, most)
+      .at_most<&l::prio2>(rule::port_setting, in, most)
+      .at_most<&l::prio3>(rule::port_setting, in, most)
+      .at_most<&l::prio4>(rule::port_setting, in, most)
+      .at_most<&l::prio5>(rule::port_setting, in, most)
+      .at_most<&l::prio6>(rule::port_setting, in, most)
+      .at_most<&l::prio7>(rule::port_setting, in, most);
   if (!is.refused()) told.classes_of_priorities = in;
 }
 

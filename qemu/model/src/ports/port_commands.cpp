@@ -164,8 +164,8 @@ port* ports::named(command_checks& is, std::uint64_t number) const {
 infiniband_port* ports::named_infiniband(command_checks& is, std::uint64_t number) const {
   if (named(is, number) == nullptr) return nullptr;
   infiniband_port* p = infiniband(static_cast<unsigned>(number));
-  is.must(p != nullptr, rule::known_operation, command_status::bad_operation,
-          "the link of port %u is Ethernet", static_cast<unsigned>(number));
+  is.must(p != nullptr, rule::known_operation, command_status::bad_operation, "port %u is Ethernet",
+          static_cast<unsigned>(number));
   return p;
 }
 
