@@ -10,9 +10,11 @@
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/ethernet.hpp>
+#include <freehca/layouts/ethernet_statistics.hpp>
 #include <freehca/layouts/set_port.hpp>
 
 #include "cabled_fixture.hpp"
+#include "link/link_codec.hpp"
 #include "link/roce_wire.hpp"
 
 namespace freehca::model::test {
@@ -309,6 +311,79 @@ TEST_F(roce_traffic, a_frame_with_a_wrong_icrc_is_dropped_and_counted_and_sent_a
   a.expect_done(qa, true, static_cast<unsigned>(wqe_opcode::send));
   b.expect_done(qb, false, static_cast<unsigned>(cqe_opcode::recv_send));
   EXPECT_EQ(damaged, 2u);
+  image<ethernet_statistics> counted;
+  ASSERT_EQ(b.driver->query(opcode::dump_eth_stats, counted, 1).status, command_status::ok);
+  EXPECT_EQ(counted.get<&ethernet_statistics::rx_dropped>(), 1u);
+}
+
+TEST_F(roce_traffic, a_group_member_that_shares_the_senders_counter_may_block_loopback) {
+  test_qp qa = a.make_qp(qpn_a, qp_service::ud), near = a.make_qp(qpn_a + 1, qp_service::ud),
+          other = a.make_qp(qpn_a + 2, qp_service::ud);
+  const auto with_counter = [this](const test_qp& qp, unsigned counter) {
+    auto c = context(a, qp, 0, 0, 0);
+    c.set<&primary_path::counter_index>(counter)
+        .set<&primary_path::src_check_mc_lb>(true)
+        .set<&primary_path::src_check_counter>(true);
+    return c;
+  };
+  const auto ready = [&](const test_qp& qp, unsigned counter) {
+    const auto c = with_counter(qp, counter);
+    ASSERT_EQ(a.modify(opcode::rst2init_qp, qp.number, a.first_context(qp)), command_status::ok);
+    ASSERT_EQ(a.modify(opcode::init2rtr_qp, qp.number, c, qp_optpar::counter_index),
+              command_status::ok);
+    ASSERT_EQ(a.modify(opcode::rtr2rts_qp, qp.number, c), command_status::ok);
+  };
+  ready(qa, 3);
+  ready(near, 3);
+  ready(other, 4);
+  std::byte first[16]{std::byte{0xff}, std::byte{0x0e}};
+  first[15] = std::byte{7};
+  gid_bytes to;
+  std::copy_n(first, 16, to.begin());
+  a.join(first, near.number);
+  a.post_receive(near, station::region_start + 0x10000, 1000, a.key);
+  send_datagram(a, qa, multicast_qpn, at_v1, to, 0x3333'0000'0007);
+  a.expect_done(qa, true, static_cast<unsigned>(wqe_opcode::send));
+  EXPECT_TRUE(a.no_completion());
+  first[15] = to[15] = std::byte{8};
+  a.join(first, other.number);
+  a.post_receive(other, station::region_start + 0x10000, 1000, a.key);
+  send_datagram(a, qa, multicast_qpn, at_v1, to, 0x3333'0000'0008);
+  a.expect_done(qa, true, static_cast<unsigned>(wqe_opcode::send));
+  a.expect_done(other, false, static_cast<unsigned>(cqe_opcode::recv_send));
+}
+
+TEST_P(roce_traffic, headers_that_software_made_reach_the_other_ports_first_gsi_queue_pair) {
+  // A second GSI queue pair sends: one of service MLX with a number of its own.
+  constexpr std::uint32_t special = 0x1c0, gsi = special + 2;
+  test_qp second_gsi = a.make_qp(qpn_a, qp_service::mlx), qp1 = b.make_qp(gsi, qp_service::mlx);
+  ASSERT_EQ(b.driver->command(opcode::conf_special_qp, 0, special).status, command_status::ok);
+  a.to_rts(second_gsi, context(a, second_gsi, 0, 0, 0));
+  b.to_rts(qp1, context(b, qp1, 0, 0, 0));
+  path way;
+  way.sgid_index = GetParam();
+  way.smac_index = mac_place;
+  way.dmac = mac_of(1);
+  way.dgid = gid_of(1, GetParam());
+  way.hop_limit = 64;
+  way.udp_source_port = 0xc000;
+  image<bth> base;
+  base.set<&bth::opcode>(bth_opcode::ud_send_only).set<&bth::pkey>(0xffff).set<&bth::dest_qp>(1);
+  auto made = *a.links().codec(1).wrap(way, base, deth::bytes, 256);
+  made.put(0, image<deth>{}.set<&deth::qkey>(station::qkey).set<&deth::source_qp>(qpn_a));
+  std::memset(made.payload_bytes(), 0x77, 256);
+  made.p.bytes.resize(made.p.bytes.size() + icrc_bytes);
+  std::memcpy(&a.byte_at(station::region_start), made.p.bytes.data(), made.p.bytes.size());
+  b.post_receive(qp1, station::region_start, 1000, b.key);
+  a.send(second_gsi, a.transfer(wqe_opcode::send, static_cast<std::uint32_t>(made.p.bytes.size()),
+                                station::region_start, 0));
+  a.expect_done(second_gsi, true, static_cast<unsigned>(wqe_opcode::send));
+  const auto e = image<cqe_smac>::from_bytes(b.completion().data());
+  EXPECT_EQ(e.get<&cqe_smac::qpn>(), gsi);
+  EXPECT_EQ(e.get<&cqe_smac::remote_qpn>(), qpn_a);
+  EXPECT_EQ(e.get<&cqe_smac::byte_count>(), 296u);
+  EXPECT_EQ(e.get<&cqe_smac::immediate>(), 0u) << "the index of its P_Key";
+  EXPECT_EQ(b.byte_at(station::region_start + 40), std::byte{0x77});
 }
 
 TEST_F(roce_traffic, query_qp_tells_the_remote_number_before_rts) {
