@@ -85,7 +85,7 @@ MODEL_ROOMS = (
 # packets. The others see link_codec and what it hands out.
 ROOMS_WITH_WHOLE_PACKETS = ("link", "fabric", "ports")
 HEADERS_OF_WHOLE_PACKETS = re.compile(
-    r"^link/(infiniband_\w+|global_route|wire_form|packet_crc)\.hpp$"
+    r"^link/(infiniband_\w+|roce_\w+|global_route|wire_form|packet_crc)\.hpp$"
 )
 WORDS_OF_WHOLE_PACKETS = re.compile(r"\b(lrh|bth_variant|link_next_header)\b")
 QEMU_FOLDERS = (
@@ -173,6 +173,7 @@ def check_the_checker():
         ("qemu/model/src/link/a.cpp", "<", "transport/transport.hpp"),
         ("qemu/model/src/link/a.cpp", '"', "link/../transport/transport.hpp"),
         ("qemu/model/src/transport/a.cpp", '"', "link/infiniband_codec.hpp"),
+        ("qemu/model/src/transport/a.cpp", '"', "link/roce_codec.hpp"),
         ("qemu/model/src/steering/a.cpp", '"', "link/wire_form.hpp"),
         ("qemu/model/include/freehca/model/a.hpp", '"', "link/packet.hpp"),
         ("qemu/model/src/link/a.cpp", '"', "packet.hpp"),

@@ -27,7 +27,8 @@ struct station final : transport_fixture {
   using transport_fixture::cq, transport_fixture::driver, transport_fixture::eq;
   using transport_fixture::events, transport_fixture::expect_done,
       transport_fixture::expect_pattern;
-  using transport_fixture::fill, transport_fixture::hca, transport_fixture::host;
+  using transport_fixture::fill, transport_fixture::first_context, transport_fixture::hca;
+  using transport_fixture::host;
   using transport_fixture::info, transport_fixture::key, transport_fixture::links;
   using transport_fixture::local, transport_fixture::make_qp, transport_fixture::port_info_request;
   using transport_fixture::pattern, transport_fixture::post_receive, transport_fixture::post_send;

@@ -67,7 +67,7 @@ class infiniband_codec_alone : public ::testing::Test {
   }
   /// A datagram of 5 bytes by `way`.
   outgoing_packet datagram() const {
-    outgoing_packet out = codec.wrap(way, base, deth::bytes, 5);
+    outgoing_packet out = *codec.wrap(way, base, deth::bytes, 5);
     out.put(0, image<deth>{}.set<&deth::qkey>(0x11223344).set<&deth::source_qp>(0x99));
     std::memset(out.payload_bytes(), 0xab, 5);
     return out;

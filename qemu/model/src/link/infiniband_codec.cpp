@@ -27,9 +27,9 @@ std::uint16_t slid_of(const ingress& from) {
 
 }  // namespace
 
-outgoing_packet infiniband_codec::wrap(const path& way, image<bth> transport,
-                                       std::size_t extended_bytes,
-                                       std::size_t payload_bytes) const {
+std::optional<outgoing_packet> infiniband_codec::wrap(const path& way, image<bth> transport,
+                                                      std::size_t extended_bytes,
+                                                      std::size_t payload_bytes) const {
   const std::size_t pad = (4 - payload_bytes % 4) % 4;
   const std::size_t route = lrh::bytes + (way.global ? grh::bytes : 0);
   const std::size_t transport_bytes = bth::bytes + extended_bytes + payload_bytes + pad;

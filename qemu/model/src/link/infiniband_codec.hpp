@@ -13,8 +13,9 @@ class infiniband_codec final : public link_codec {
  public:
   infiniband_codec(rule_book& rules, const port_addresses& own) : rules_(rules), own_(own) {}
 
-  outgoing_packet wrap(const path& way, layouts::image<layouts::bth> transport,
-                       std::size_t extended_bytes, std::size_t payload_bytes) const override;
+  std::optional<outgoing_packet> wrap(const path& way, layouts::image<layouts::bth> transport,
+                                      std::size_t extended_bytes,
+                                      std::size_t payload_bytes) const override;
 
   std::optional<transport_packet> unwrap(unsigned port, const packet& p) const override;
   std::string why_not(const packet& p) const override;

@@ -25,9 +25,12 @@ class link_codec {
   virtual ~link_codec() = default;
 
   /// Lays out a packet that leaves by `way`: `transport` gets its pad count here. Payload bytes are
-  /// zero until written.
-  virtual outgoing_packet wrap(const path& way, layouts::image<layouts::bth> transport,
-                               std::size_t extended_bytes, std::size_t payload_bytes) const = 0;
+  /// zero until written. Nothing: the port has no such address as `way` names for its near end, and
+  /// the rule book was told which.
+  virtual std::optional<outgoing_packet> wrap(const path& way,
+                                              layouts::image<layouts::bth> transport,
+                                              std::size_t extended_bytes,
+                                              std::size_t payload_bytes) const = 0;
 
   /// A packet that came by `port`. Nothing when lengths contradict each other or it is no packet of
   /// the transport.

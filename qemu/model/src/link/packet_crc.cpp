@@ -84,9 +84,11 @@ std::uint32_t invariant_crc(std::span<const std::byte> packet) {
   base.set<&bth_variant::resv8a>(0xff);
   std::memcpy(headers.data() + at, base.data(), bth::bytes);
   at += bth::bytes;
-  const std::uint32_t crc =
-      advance(icrc_tables, ~std::uint32_t{0}, std::span<const std::byte>(headers.data(), at));
-  return ~advance(icrc_tables, crc, packet.subspan(at));
+  return invariant_crc(std::span<const std::byte>(headers.data(), at), packet.subspan(at));
+}
+
+std::uint32_t invariant_crc(std::span<const std::byte> headers, std::span<const std::byte> rest) {
+  return ~advance(icrc_tables, advance(icrc_tables, ~std::uint32_t{0}, headers), rest);
 }
 
 std::array<std::byte, 4> frame_check_sequence(std::span<const std::byte> frame) {

@@ -14,6 +14,9 @@ namespace freehca::model {
 /// says so, a BTH.
 std::uint32_t invariant_crc(std::span<const std::byte> packet);
 
+/// The same over headers that count as they are handed in, and over what follows them.
+std::uint32_t invariant_crc(std::span<const std::byte> headers, std::span<const std::byte> rest);
+
 /// The FCS of an Ethernet frame over all that is before it, as it stands on the link (IEEE 802.3,
 /// 3.2.9).
 std::array<std::byte, 4> frame_check_sequence(std::span<const std::byte> frame);

@@ -5,6 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+
+#include <freehca/layouts/qpc.hpp>
 
 namespace freehca::model {
 
@@ -15,11 +18,20 @@ struct path {
   std::uint8_t path_bits = 0;  ///< of the source LID
   std::uint16_t dlid = 0;
   bool force_loopback = false;
-  bool global = false;  ///< carries a GRH: the fields that follow
+  bool global = false;  ///< carries a GRH, as packets of Ethernet always do: the fields that follow
   unsigned sgid_index = 0;
   std::uint8_t hop_limit = 0, traffic_class = 0;
   std::uint32_t flow_label = 0;
   std::array<std::byte, 16> dgid{};
+
+  // Ethernet alone.
+  std::uint64_t dmac = 0;
+  unsigned smac_index = 0;
+  std::optional<unsigned> vlan_index;      ///< it is tagged, with the VLAN of this entry ...
+  unsigned priority = 0;                   ///< ... and this priority
+  std::optional<std::uint16_t> vlan_tag;   ///< it is tagged with this
+  std::optional<layouts::roce_mode> roce;  ///< nothing: as the entry of its source GID says
+  std::uint16_t udp_source_port = 0;
 };
 
 }  // namespace freehca::model

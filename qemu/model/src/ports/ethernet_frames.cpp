@@ -102,25 +102,6 @@ void ethernet_port::let_in(const frame& f, const frame_summary& s) {
   a_.above_ports->receive_frame(number_, f);
 }
 
-// RoCE has no codec yet: all frames are the network driver's, and packets of RDMA go nowhere.
-bool ethernet_port::taken_as_rdma_packet(const frame&) {
-  return false;
-}
-
-void ethernet_port::transmit(packet) {
-  counters_.not_sent();
-  a_.rules.explain(remark_kind::packet_dropped,
-                   "port " + std::to_string(number_) + ": a packet to be sent was dropped, TDROP",
-                   {"", "an Ethernet port carries no packets of RDMA"});
-}
-
-void ethernet_port::receive_from_link(packet) {}
-
-void ethernet_port::capture(const packet& p) {
-  if (a_.how.capture[number_ - 1])
-    a_.surroundings.packet_passed(number_, p.bytes.data(), p.bytes.size());
-}
-
 void ethernet_port::capture(const frame& f) {
   if (a_.how.capture[number_ - 1])
     a_.surroundings.packet_passed(number_, f.bytes.data(), f.bytes.size());

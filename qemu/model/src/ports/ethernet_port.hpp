@@ -83,7 +83,7 @@ class ethernet_port final : public port {
   bool set_faults(const link_faults& how) override;
   void transmit(packet p) override;
   void receive_from_link(packet p) override;
-  bool held_up(const path&) const override { return full(); }
+  bool held_up(const path& way) const override;
   void capture(const packet& p) override;
   bool active() const override { return up_; }
   unsigned mtu_bytes() const override;
@@ -111,6 +111,8 @@ class ethernet_port final : public port {
   void let_in(const frame& f, const frame_summary& s);
   /// Where packets of RoCE are told apart from the network driver's frames: whether it was one.
   bool taken_as_rdma_packet(const frame& f);
+  /// To the groups of its own queue pairs; asynchronous.
+  void loop_to_members(const frame& f);
   /// Tells of a frame that goes no further.
   void discarded(const char* which, const frame_summary& s, const char* why);
 

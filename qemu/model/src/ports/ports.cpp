@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "link/infiniband_codec.hpp"
+#include "link/roce_codec.hpp"
 #include "ports/ethernet_port.hpp"
 #include "ports/infiniband_port.hpp"
 
@@ -12,7 +13,10 @@ namespace freehca::model {
 
 using namespace layouts;
 
-ports::ports(adapter& a) : a_(a), infiniband_(std::make_unique<infiniband_codec>(a.rules, *this)) {
+ports::ports(adapter& a)
+    : a_(a),
+      infiniband_(std::make_unique<infiniband_codec>(a.rules, *this)),
+      roce_(std::make_unique<roce_codec>(a.rules, *this)) {
   name_node();
   for (unsigned number = 1; number <= a.how.ports; ++number) make_port(number);
   show_ports();
@@ -98,6 +102,10 @@ infiniband_port* ports::infiniband(unsigned number) const {
 
 link_modes* ports::modes(unsigned number) {
   return ethernet(number) != nullptr ? &modes_[number - 1] : nullptr;
+}
+
+const link_codec& ports::codec(unsigned number) const {
+  return ethernet(number) != nullptr ? *roce_ : *infiniband_;
 }
 
 void ports::connect(unsigned number, link_peer* peer) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include <freehca/model/link_faults.hpp>
@@ -17,6 +18,7 @@
 #include "link/packet.hpp"
 #include "link/path.hpp"
 #include "link/port_addresses.hpp"
+#include "link/roce_addresses.hpp"
 #include "ports/interface_counters.hpp"
 #include "ports/link_modes.hpp"
 #include "ports/mad_demultiplexer.hpp"
@@ -32,7 +34,7 @@ class infiniband_port;
 /// The ports, each of the kind that the options say: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT,
 /// SENSE_PORT, SET_NODE, MAD_IFC, MAD_DEMUX, the commands of Ethernet ports and the counters that
 /// contexts name. Port numbers are 1-based; a number that is no port's is a port that is down.
-class ports final : public port_addresses {
+class ports final : public port_addresses, public roce_addresses {
  public:
   explicit ports(adapter& a);
   ~ports() override;
@@ -49,8 +51,8 @@ class ports final : public port_addresses {
   /// peer must outlive this object, or be replaced before it ends.
   void connect(unsigned port, link_peer* peer);
 
-  /// A packet from a local queue pair. Looped back when its DLID is one of the port's own, handed
-  /// to the peer otherwise. Always asynchronous: never calls transport::receive from inside.
+  /// A packet from a local queue pair. Looped back when its DLID or its destination MAC is one of
+  /// the port's own, handed to the peer otherwise; to groups, both. Always asynchronous: never calls transport::receive from inside.
   void transmit(unsigned port, packet p);
   /// Must a packet by `way` wait, because the port's cable is full? Then
   /// transport::port_has_room() is called later.
@@ -73,8 +75,9 @@ class ports final : public port_addresses {
   bool active(unsigned port) const;
   /// Bytes of the MTU that the subnet manager has chosen.
   unsigned mtu_bytes(unsigned port) const;
-  /// What wraps and unwraps packets of the port's link: InfiniBand's, for all ports.
-  const link_codec& codec(unsigned) const { return *infiniband_; }
+  /// What wraps and unwraps packets of the port's link: RoCE's for Ethernet ports, else
+  /// InfiniBand's.
+  const link_codec& codec(unsigned port) const;
   std::uint16_t base_lid(unsigned port) const override;
   bool own_lid(unsigned port, std::uint16_t lid) const override;
   std::uint16_t source_lid(unsigned port, unsigned path_bits) const override;
@@ -86,6 +89,14 @@ class ports final : public port_addresses {
   /// Does `pkey` match an entry of the port's table (one of the two must be a full member)?
   bool pkey_matches(unsigned port, std::uint16_t pkey) const;
   bool gid(unsigned port, unsigned index, std::byte* to) const override;
+  // Of Ethernet ports (roce_tables.cpp).
+  std::optional<roce_address> gid_at(unsigned port, unsigned index) const override;
+  bool own_gid(unsigned port, const std::byte* gid, roce_version version) const override;
+  bool speaks(unsigned port, roce_version version) const override;
+  std::optional<std::uint64_t> mac_at(unsigned port, unsigned index) const override;
+  bool own_mac(unsigned port, std::uint64_t mac) const override;
+  std::optional<std::uint16_t> vlan_at(unsigned port, unsigned index) const override;
+  std::optional<std::uint16_t> v2_udp_port(unsigned port) const override;
   /// Counters that the transport knows of first.
   void count_pkey_violation(unsigned port);
   void count_qkey_violation(unsigned port, std::uint32_t qkey, std::uint32_t source_qp);
@@ -127,7 +138,7 @@ class ports final : public port_addresses {
   node_identity node_;
   mad_demultiplexer demux_;
   interface_counters counters_by_index_;
-  std::unique_ptr<const link_codec> infiniband_;
+  std::unique_ptr<const link_codec> infiniband_, roce_;
   std::array<place, 2> ports_;
   std::array<link_modes, 2> modes_;
 };

@@ -27,6 +27,14 @@ path decode_path(const image<qpc>& context) {
   way.traffic_class = static_cast<std::uint8_t>(context.get<&Path::tclass>());
   way.flow_label = static_cast<std::uint32_t>(context.get<&Path::flow_label>());
   std::copy_n(context.bytes_of<&Path::rgid>(), way.dgid.size(), way.dgid.begin());
+  way.dmac = context.get<&Path::dmac>();
+  way.smac_index = static_cast<unsigned>(context.get<&Path::my_lid_smac_idx>());
+  if (context.get<&Path::fvl>())
+    way.vlan_index = static_cast<unsigned>(context.get<&Path::vlan_index>());
+  // Without `feup` a tag has priority 0. No source: chosen.
+  if (context.get<&Path::feup>()) way.priority = sched_queue_priority(queue);
+  way.roce = context.get<&qpc::roce>();
+  way.udp_source_port = static_cast<std::uint16_t>(context.get<&qpc::roce_entropy>());
   return way;
 }
 

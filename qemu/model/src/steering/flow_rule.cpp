@@ -38,10 +38,11 @@ bool knows(flow_rule_type type) {
 
 }  // namespace
 
-flow flow::of(transport_packet v) {
+flow flow::of(const transport_packet& came) {
   flow f;
+  transport_packet v = came;
   f.qpn = v.destination();
-  if (v.ingress.global()) f.dgid = v.ingress.dgid();
+  if (v.ingress.global()) f.dgid = came.ingress.dgid();
   if (!v.take<deth>()) return f;
   const auto encapsulation = v.take<ipoib_header>();
   if (!encapsulation || encapsulation->get<&ipoib_header::type>() != ethertype::ipv4) return f;

@@ -24,8 +24,8 @@ struct flow {
   std::optional<std::uint8_t> protocol;  ///< when the ports are there too: not in later fragments
   std::uint16_t source_port = 0, destination_port = 0;
 
-  /// `v`: a datagram; `v.rest` begins behind the BTH.
-  static flow of(transport_packet v);
+  /// `came`: a datagram; its `rest` begins behind the BTH. It must outlive what is returned.
+  static flow of(const transport_packet& came);
 };
 
 /// A rule of device-managed steering, decoded. It is for datagrams (an InfiniBand port's, or of

@@ -3,6 +3,8 @@
 #include "transport/answers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "basis/limits.hpp"
 #include "ports/ports.hpp"
@@ -91,15 +93,27 @@ void answers::run(std::uint32_t qpn) {
   if (!qp->rq.responses.empty()) schedule(*qp);
 }
 
+void answers::tell_of_loss(const queue_pair& qp) {
+  // The other side asks again, or gives up.
+  std::array<char, 60> what;
+  std::snprintf(what.data(), what.size(), "QP 0x%06x: an answer was not sent", qp.number());
+  a_.rules.explain(remark_kind::packet_dropped, what.data(), a_.rules.take_reason());
+}
+
 void answers::send_plain(queue_pair& qp, const response& r) {
   const bool atomic = r.what == response::kind::atomic;
   const bth_operation operation =
       atomic ? bth_operation::atomic_acknowledge : bth_operation::acknowledge;
-  outgoing_packet out = sender_.lay_out(qp.way, header(qp, operation, r.psn),
-                                        aeth::bytes + (atomic ? atomic_ack_eth::bytes : 0), 0);
-  const std::size_t at = out.put(0, answer_header(r));
-  if (atomic) out.put(at, image<atomic_ack_eth>{}.set<&atomic_ack_eth::original_data>(r.original));
-  sender_.transmit(qp.way, std::move(out));
+  auto out = sender_.lay_out(qp.way, header(qp, operation, r.psn),
+                             aeth::bytes + (atomic ? atomic_ack_eth::bytes : 0), 0);
+  if (out) {
+    const std::size_t at = out->put(0, answer_header(r));
+    if (atomic)
+      out->put(at, image<atomic_ack_eth>{}.set<&atomic_ack_eth::original_data>(r.original));
+    sender_.transmit(qp.way, std::move(*out));
+  } else {
+    tell_of_loss(qp);
+  }
   if (!r.last) return;
   if (r.why) a_.rules.again(*r.why);
   errors_.enter_error(qp, r.event);
@@ -112,11 +126,17 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   const o operation = !r.begun ? (last ? o::rdma_read_response_only : o::rdma_read_response_first)
                                : (last ? o::rdma_read_response_last : o::rdma_read_response_middle);
   const bool with_answer = operation != o::rdma_read_response_middle;
-  outgoing_packet out =
+  auto out =
       sender_.lay_out(qp.way, header(qp, operation, r.psn), with_answer ? aeth::bytes : 0, payload);
-  if (with_answer) out.put(0, answer_header(r));
+  if (!out) {
+    tell_of_loss(qp);
+    r.begun = true;
+    r.left = 0;
+    return true;
+  }
+  if (with_answer) out->put(0, answer_header(r));
   if (payload != 0 && a_.regions->read(r.rkey, r.owner, access::remote_read, r.address,
-                                       out.payload_bytes(), payload) != access_result::ok) {
+                                       out->payload_bytes(), payload) != access_result::ok) {
     if (r.repeated) {
       a_.rules.take_reason();
       r.begun = true;
@@ -140,7 +160,7 @@ bool answers::send_read_packet(queue_pair& qp, response& r) {
   r.left -= payload;
   r.address += payload;
   r.psn = psn_add(r.psn, 1);
-  sender_.transmit(qp.way, std::move(out));
+  sender_.transmit(qp.way, std::move(*out));
   return true;
 }
 

@@ -33,6 +33,8 @@ class answers {
   void schedule(queue_pair& qp);
   void run(std::uint32_t qpn);
   void send_plain(queue_pair& qp, const response& r);
+  /// An answer could not be laid out.
+  void tell_of_loss(const queue_pair& qp);
   bool send_read_packet(queue_pair& qp, response& r);
   layouts::image<layouts::bth> header(const queue_pair& qp, layouts::bth_operation operation,
                                       std::uint32_t psn) const;

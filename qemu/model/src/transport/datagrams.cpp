@@ -3,6 +3,7 @@
 #include "transport/datagrams.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "link/link_codec.hpp"
@@ -25,7 +26,8 @@ namespace {
 /// The first 40 bytes of a datagram's receive buffer belong to the GRH, present or not (captures).
 constexpr std::size_t grh_area = grh::bytes;
 
-path path_of(const image<wqe_datagram>& d, bool force_loopback) {
+/// `own`: the context's path, which has what the address vector leaves out.
+path path_of(const image<wqe_datagram>& d, const path& own, bool force_loopback) {
   path way;
   way.port = static_cast<unsigned>(d.get<&wqe_datagram::port>());
   way.sl = static_cast<unsigned>(d.get<&wqe_datagram::sl>());
@@ -38,16 +40,32 @@ path path_of(const image<wqe_datagram>& d, bool force_loopback) {
   way.traffic_class = static_cast<std::uint8_t>(d.get<&wqe_datagram::tclass>());
   way.flow_label = static_cast<std::uint32_t>(d.get<&wqe_datagram::flow_label>());
   std::copy_n(d.bytes_of<&wqe_datagram::dgid>(), way.dgid.size(), way.dgid.begin());
+  way.dmac = d.get<&wqe_datagram::dmac>();
+  // libmlx4 leaves the tag undefined where there is none (no source: chosen, that the bit decides).
+  if (d.get<&wqe_datagram::vlan_present>())
+    way.vlan_tag = static_cast<std::uint16_t>(d.get<&wqe_datagram::vlan>());
+  way.smac_index = own.smac_index;
+  way.udp_source_port = own.udp_source_port;
   return way;
 }
 
 }  // namespace
 
+bool datagrams::is_ethernet(unsigned port) const {
+  return port >= 1 && port <= a_.how.ports && a_.how.link[port - 1] == link_layer::ethernet;
+}
+
 path datagrams::way_of(const queue_pair& qp, const send_request& r) const {
-  if (qp.service == qp_service::ud) return path_of(r.datagram, r.force_loopback);
   path way = qp.way;
-  if (qp.service == qp_service::mlx)
+  if (qp.service == qp_service::ud) way = path_of(r.datagram, qp.way, r.force_loopback);
+  if (qp.service == qp_service::mlx) {
     way.force_loopback = r.mlx.get<&wqe_ctrl_mlx::force_loopback>();
+    const auto control = image<wqe_ctrl_ethernet>::from_bytes(r.mlx.data());
+    way.dmac = control.get<&wqe_ctrl_ethernet::dmac_47_32>() << 32 |
+               control.get<&wqe_ctrl_ethernet::dmac_31_0>();
+  }
+  // libmlx4 sets it in address vectors of groups, whose members elsewhere want the packet too.
+  if (is_ethernet(way.port) && (way.dmac >> 40 & 1) != 0) way.force_loopback = false;
   return way;
 }
 
@@ -70,7 +88,9 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
                     "queue pair",
                     domain, qp.owner.pd))
     return failures::local_qp_operation;
-  const unsigned most = std::min(qp.mtu, a_.links->mtu_bytes(way.port));
+  // What an Ethernet port's frames do not hold goes no further than the port.
+  const unsigned most =
+      is_ethernet(way.port) ? qp.mtu : std::min(qp.mtu, a_.links->mtu_bytes(way.port));
   if (r.data.size() > most) {
     rules.because("%llu bytes; wanted: at most the MTU, %u",
                   static_cast<unsigned long long>(r.data.size()), most);
@@ -91,17 +111,17 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
       .set<&bth::dest_qp>(r.datagram.get<&wqe_datagram::dqpn>())
       .set<&bth::psn>(r.first_psn);
   const auto payload = static_cast<std::size_t>(r.data.size());
-  outgoing_packet out =
-      sender_.lay_out(way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
+  auto out = sender_.lay_out(way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
+  if (!out) return failures::local_qp_operation;
   // A special queue pair is known to the fabric by its well-known number.
   const std::uint32_t source = qp.special != 0 ? qp.special - 1 : qp.number();
   const std::size_t at =
-      out.put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
-  if (immediate) out.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
+      out->put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
+  if (immediate) out->put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
   if (payload != 0 &&
-      r.data.gather(*a_.regions, qp.owner, 0, out.payload_bytes(), payload) != access_result::ok)
+      r.data.gather(*a_.regions, qp.owner, 0, out->payload_bytes(), payload) != access_result::ok)
     return failures::local_protection;
-  sender_.transmit(way, std::move(out));
+  sender_.transmit(way, std::move(*out));
   return std::nullopt;
 }
 
@@ -191,7 +211,7 @@ void datagrams::receive(queue_pair& qp, transport_packet v) {
     drops_.drop(v, "it ends before the end of its %s", extended ? "ImmDt" : "DETH");
     return;
   }
-  if (v.rest_bytes > a_.links->mtu_bytes(port)) {
+  if (!is_ethernet(port) && v.rest_bytes > a_.links->mtu_bytes(port)) {
     drops_.drop(v, "%zu bytes of payload; wanted: at most the port's MTU, %u", v.rest_bytes,
                 a_.links->mtu_bytes(port));
     return;
@@ -246,7 +266,11 @@ void datagrams::place(queue_pair& qp, const transport_packet& v, const receive_r
     return;
   }
   access_result done = access_result::ok;
-  if (v.ingress.global()) done = r.data.scatter(*a_.regions, r.owner, 0, v.ingress.grh, grh_area);
+  if (v.ingress.global()) {
+    std::array<std::byte, grh_area> area;
+    v.ingress.put_network_header(area.data());
+    done = r.data.scatter(*a_.regions, r.owner, 0, area.data(), area.size());
+  }
   if (done == access_result::ok && v.rest_bytes != 0)
     done = r.data.scatter(*a_.regions, r.owner, grh_area, v.rest, v.rest_bytes);
   if (done != access_result::ok) {

@@ -45,6 +45,7 @@ class datagrams {
   void receive(queue_pair& qp, transport_packet v);
 
  private:
+  bool is_ethernet(unsigned port) const;
   std::optional<failure> send_addressed(queue_pair& qp, const send_request& r);
   std::optional<failure> send_prepared(queue_pair& qp, const send_request& r);
   /// The bytes of an MLX send are no packet: dropped, or refused where the adapter is strict.

@@ -56,6 +56,19 @@ bool group_delivery::find_members(delivery& d, const transport_packet& v) {
   return true;
 }
 
+bool group_delivery::blocks(const multicast_groups::member& m, const queue_pair& qp,
+                            std::uint32_t source) const {
+  if (m.block_loopback && pairs_.index_of(source) == pairs_.index_of(m.qpn)) return true;
+  // Or all queue pairs that share its counter (Linux hw/mlx4/qp.c create_qp_lb_counter
+  // and __mlx4_ib_modify_qp; no source says how the two are compared: chosen).
+  const auto& c = qp.context;
+  if (!c.get<&primary_path::src_check_mc_lb>() || !c.get<&primary_path::src_check_counter>())
+    return false;
+  const queue_pair* sender = pairs_.find(source);
+  return sender != nullptr && sender->context.get<&primary_path::counter_index>() ==
+                                  c.get<&primary_path::counter_index>();
+}
+
 bool group_delivery::go_on(delivery& d, const transport_packet& v) {
   if (!d.found && !find_members(d, v)) return false;
   const bool from_here = v.ingress.codec->from_own_port(v.ingress);
@@ -66,9 +79,8 @@ bool group_delivery::go_on(delivery& d, const transport_packet& v) {
     const member m = d.members[d.next++];
     a_.account.charge(work_account::packet);
     queue_pair* qp = pairs_.find(m.qpn);
-    const bool to_sender =
-        m.block_loopback && from_here && pairs_.index_of(source) == pairs_.index_of(m.qpn);
-    if (qp != nullptr && qp->way.port == v.ingress.port && !to_sender) arrivals_.deliver(*qp, v);
+    if (qp != nullptr && qp->way.port == v.ingress.port && !(from_here && blocks(m, *qp, source)))
+      arrivals_.deliver(*qp, v);
     if (a_.account.slice_over() && d.next < d.members.size()) return false;
   }
   return true;

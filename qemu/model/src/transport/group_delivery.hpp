@@ -16,6 +16,7 @@ namespace freehca::model {
 
 class arrivals;
 class drop_log;
+struct queue_pair;
 class queue_pairs;
 
 /// Packets that several queue pairs get: those to a group, and those that rules steer. Who is in
@@ -43,6 +44,8 @@ class group_delivery {
 
   /// As far as the slice goes; true: it is done.
   bool go_on(delivery& d, const transport_packet& v);
+  /// Does a member not want what `source` of its own port sends?
+  bool blocks(const multicast_groups::member& m, const queue_pair& qp, std::uint32_t source) const;
   bool find_members(delivery& d, const transport_packet& v);
   void run(unsigned port);
   void schedule(unsigned port);

@@ -13,9 +13,10 @@
 
 namespace freehca::model {
 
-outgoing_packet packet_sender::lay_out(const path& way, layouts::image<layouts::bth> transport,
-                                       std::size_t extended_bytes,
-                                       std::size_t payload_bytes) const {
+std::optional<outgoing_packet> packet_sender::lay_out(const path& way,
+                                                      layouts::image<layouts::bth> transport,
+                                                      std::size_t extended_bytes,
+                                                      std::size_t payload_bytes) const {
   return a_.links->codec(way.port).wrap(way, transport, extended_bytes, payload_bytes);
 }
 

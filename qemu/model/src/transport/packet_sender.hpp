@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 
 #include <freehca/layouts/headers.hpp>
@@ -35,9 +36,11 @@ class packet_sender {
         counters_(counters) {}
 
   /// Lays out a packet by `way`, as the link of its port wants it: `transport` gets its pad count
-  /// there. Payload bytes are zero until written.
-  outgoing_packet lay_out(const path& way, layouts::image<layouts::bth> transport,
-                          std::size_t extended_bytes, std::size_t payload_bytes) const;
+  /// there. Payload bytes are zero until written. Nothing: the port has no such address as `way`
+  /// names for its near end, and the rule book was told which.
+  std::optional<outgoing_packet> lay_out(const path& way, layouts::image<layouts::bth> transport,
+                                         std::size_t extended_bytes,
+                                         std::size_t payload_bytes) const;
   /// Sends a packet: into the port, or straight back when the sender forces the loop.
   void transmit(const path& way, outgoing_packet out);
   /// Must `qp` wait with a packet by `way`? Then it goes on when the port has room.

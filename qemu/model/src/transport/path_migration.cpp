@@ -27,7 +27,10 @@ void set(queue_pair& qp, state s) {
 
 bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_state then) const {
   const state now = qp.migration();
-  if (!offers(a_.how, capability::path_migration)) return false;
+  // Ethernet ports have none, and Linux asks for none there (hw/mlx4/qp.c mlx4_set_alt_path).
+  if (!offers(a_.how, capability::path_migration) ||
+      a_.how.link[qp.way.port - 1] == link_layer::ethernet)
+    return false;
   switch (wanted) {
     case state::rearm:
       return now != state::armed && then == qp_state::rts;

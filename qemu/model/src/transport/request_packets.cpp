@@ -97,16 +97,17 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
       .set<&bth::ack_req>(qp.reliable() && (last || (psn & ((1u << log_period) - 1)) == 0))
       .set<&bth::psn>(psn);
 
-  outgoing_packet out = sender_.lay_out(qp.way, base, extended, payload);
+  auto out = sender_.lay_out(qp.way, base, extended, payload);
+  if (!out) return failures::local_qp_operation;
   std::size_t at = 0;
   if (qp.service == qp_service::xrc)
-    at = out.put(at, image<xrceth>{}.set<&xrceth::xrc_srq>(r.remote_srqn));
-  if (range) at = out.put(at, remote_range(r.remote_address + skip, r.rkey, r.data.size() - skip));
-  if (r.row->operands == wqe_operands::masked_atomic) at = out.put(at, masked_atomic_header(r));
-  else if (r.is_atomic()) at = out.put(at, atomic_header(r));
-  if (immediate) out.put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
-  if (invalidate) out.put(at, image<ieth>{}.set<&ieth::rkey>(r.immediate));
-  if (payload != 0 && r.data.gather(*a_.regions, qp.owner, offset, out.payload_bytes(), payload) !=
+    at = out->put(at, image<xrceth>{}.set<&xrceth::xrc_srq>(r.remote_srqn));
+  if (range) at = out->put(at, remote_range(r.remote_address + skip, r.rkey, r.data.size() - skip));
+  if (r.row->operands == wqe_operands::masked_atomic) at = out->put(at, masked_atomic_header(r));
+  else if (r.is_atomic()) at = out->put(at, atomic_header(r));
+  if (immediate) out->put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
+  if (invalidate) out->put(at, image<ieth>{}.set<&ieth::rkey>(r.immediate));
+  if (payload != 0 && r.data.gather(*a_.regions, qp.owner, offset, out->payload_bytes(), payload) !=
                           access_result::ok)
     return failures::local_protection;
 
@@ -116,7 +117,7 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
     ++qp.sq.responses_awaited;
     qp.sq.response_psns += r.psns - r.responses;
   }
-  sender_.transmit(qp.way, std::move(out));
+  sender_.transmit(qp.way, std::move(*out));
   return std::nullopt;
 }
 

@@ -157,6 +157,7 @@ constexpr std::uint8_t sched_queue_ethernet(unsigned port, unsigned priority) {
 constexpr std::uint8_t sched_queue_qp0(unsigned port) { return static_cast<std::uint8_t>(0x3fu | (port - 1) << 6); }
 constexpr unsigned sched_queue_port(unsigned sched_queue) { return (sched_queue >> 6 & 1) + 1; }
 constexpr unsigned sched_queue_sl(unsigned sched_queue) { return sched_queue >> 2 & 0xf; }
+constexpr unsigned sched_queue_priority(unsigned sched_queue) { return sched_queue >> 3 & 7; }
 
 /// The queue pair context. "query" rows are what QUERY_QP reports.
 /// Sources: include/linux/mlx4/qp.h (struct mlx4_qp_context), hw/mlx4/qp.c (__mlx4_ib_modify_qp),
