@@ -56,8 +56,7 @@ bool group_delivery::find_members(delivery& d, const transport_packet& v) {
   return true;
 }
 
-bool group_delivery::blocks(const multicast_groups::member& m, const queue_pair& qp,
-                            std::uint32_t source) const {
+bool group_delivery::blocks(const member& m, const queue_pair& qp, std::uint32_t source) const {
   if (m.block_loopback && pairs_.index_of(source) == pairs_.index_of(m.qpn)) return true;
   // Or all queue pairs that share its counter (Linux hw/mlx4/qp.c create_qp_lb_counter
   // and __mlx4_ib_modify_qp; no source says how the two are compared: chosen).

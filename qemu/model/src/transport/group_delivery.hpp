@@ -45,7 +45,7 @@ class group_delivery {
   /// As far as the slice goes; true: it is done.
   bool go_on(delivery& d, const transport_packet& v);
   /// Does a member not want what `source` of its own port sends?
-  bool blocks(const multicast_groups::member& m, const queue_pair& qp, std::uint32_t source) const;
+  bool blocks(const member& m, const queue_pair& qp, std::uint32_t source) const;
   bool find_members(delivery& d, const transport_packet& v);
   void run(unsigned port);
   void schedule(unsigned port);
