@@ -123,6 +123,9 @@ TEST(frame_checksum, other_protocols_over_ipv6_get_the_sum_from_the_payload_leng
   EXPECT_TRUE(c.ipv6 && c.ip_ok);
   EXPECT_FALSE(c.tcp || c.udp || c.l4_ok);
   EXPECT_EQ(c.sum, plain_sum_of_ipv6(icmp_over_ipv6));
+  auto padded = icmp_over_ipv6;
+  padded.resize(padded.size() + 6, std::byte{0x33});
+  EXPECT_EQ(checks_of(padded).sum, c.sum);
   // What a driver adds makes it the sum of ICMP over its pseudo header: right.
   EXPECT_EQ(plain_sum(std::span(icmp_over_ipv6).subspan(14 + 8), 58 + 12), 0xffffu);
   EXPECT_EQ(plain_sum({}, c.sum + 58), 0xffffu);
@@ -134,6 +137,10 @@ TEST(frame_checksum, fragments_have_sums_of_their_own_and_no_protocol) {
   EXPECT_FALSE(c.tcp || c.udp || c.l4_ok);
   const auto bytes = std::span(captured_fragment);
   EXPECT_EQ(c.sum, plain_sum(bytes.subspan(26), 17 + 36));
+  // The first fragment of what was TCP: all of its packet, and yet nobody knows that.
+  const auto first = checks_of(with(captured_tcp_ack, 20, {0x20}));
+  EXPECT_TRUE(first.ipv4 && first.fragment);
+  EXPECT_FALSE(first.tcp || first.udp || first.l4_ok);
   for (const auto* six : {&first_fragment_of_ipv6, &later_fragment_of_ipv6}) {
     const auto d = checks_of(*six);
     EXPECT_TRUE(d.ipv6 && d.ip_ok);
@@ -171,6 +178,14 @@ TEST(frame_checksum, udp_ends_where_its_own_length_says) {
   EXPECT_TRUE(checks_of(bytes).l4_ok);
   EXPECT_FALSE(checks_of(with(bytes, 59, {0x13})).l4_ok);  // longer than the packet
   EXPECT_FALSE(checks_of(with(bytes, 59, {7})).l4_ok);     // shorter than its header
+}
+
+TEST(frame_checksum, udp_shorter_than_its_header_is_never_right) {
+  // Its checksum is then outside, and one of the ports makes the sum of the rest 0xffff.
+  for (unsigned port = 0; port <= 0xffff; ++port) {
+    const auto ports = with(captured_udp, 34, {int(port >> 8), int(port & 0xff)});
+    ASSERT_FALSE(checks_of(with(ports, 38, {0, 6})).l4_ok) << port;
+  }
 }
 
 TEST(frame_checksum, what_is_not_ip_says_nothing) {

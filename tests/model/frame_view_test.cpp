@@ -175,6 +175,12 @@ TEST(frame_view, fragments_of_ipv6_are_told) {
   EXPECT_TRUE(later.fragment && later.later_fragment);
   EXPECT_EQ(later.ports, port_protocol::none);
   EXPECT_EQ(later.protocol, 17);
+  // What a later one carries is the middle of something, whatever its first header was.
+  auto bytes = later_fragment_of_ipv6;
+  bytes[63] = {};  // would be the length of destination options
+  const auto options = with(bytes, 54, 60);
+  EXPECT_EQ(options.protocol, 60);
+  EXPECT_EQ(options.network_bytes, 48u);
   EXPECT_TRUE(with(first_fragment_of_ipv6, 57, 0).fragment);  // the only one (RFC 6946)
 }
 
