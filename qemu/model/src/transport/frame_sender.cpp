@@ -36,6 +36,11 @@ checksum_requests asked_by(const control_segment& c) {
           .inner_l4 = c.get<&wqe_ctrl_ethernet::inner_l4_csum>()};
 }
 
+/// Only what has an inner header says so: a datagram to the port of VXLAN may be anything.
+std::uint16_t tunnel_of(const checksum_requests& asked, const hca_profile& p) {
+  return asked.inner_ip || asked.inner_l4 ? p.vxlan_port : std::uint16_t{0};
+}
+
 std::uint64_t destination_of(const control_segment& c) {
   return c.get<&wqe_ctrl_ethernet::dmac_47_32>() << 32 | c.get<&wqe_ctrl_ethernet::dmac_31_0>();
 }
@@ -69,7 +74,7 @@ std::optional<failure> frame_sender::make_frame(const queue_pair& qp, const send
 std::optional<failure> frame_sender::make_segment(const queue_pair& qp, const send_request& r,
                                                   frame& f) const {
   const auto cut = segmentation::of(r.large->header, static_cast<std::size_t>(r.data.size()),
-                                    r.large->mss, a_.profile.vxlan_port);
+                                    r.large->mss, tunnel_of(asked_by(r.ethernet()), a_.profile));
   if (!cut) {
     a_.rules.because("an LSO header of %zu bytes and mss %u; wanted: TCP or UDP over IP to its end",
                      r.large->header.size(), unsigned{r.large->mss});
@@ -88,7 +93,8 @@ std::optional<failure> frame_sender::send(const queue_pair& qp, const send_reque
   if (const auto wrong = r.large != nullptr ? make_segment(qp, r, f) : make_frame(qp, r, f))
     return wrong;
   const control_segment control = r.ethernet();
-  put_checksums(f.bytes, a_.profile.vxlan_port, asked_by(control));
+  const checksum_requests asked = asked_by(control);
+  put_checksums(f.bytes, tunnel_of(asked, a_.profile), asked);
   put_tag(control, f);
   deliver(qp, r, std::move(f));
   return std::nullopt;
