@@ -44,7 +44,7 @@ class frame_fixture : public transport_fixture {
       if (port == 1) sent.push_back(bytes);
     };
     EXPECT_EQ(driver->command(layouts::opcode::init_port, 0, 1).status, command_status::ok);
-    host->run();
+    host->advance(1'000'000'000);
     events(event_type::none);
   }
 
@@ -52,6 +52,7 @@ class frame_fixture : public transport_fixture {
     options how = test_options();
     how.link[0] = link_layer::ethernet;
     how.cable[0] = true;
+    how.without.add(capability::b0_steering);  // so the tests steer by A0's few numbers
     return how;
   }
 
@@ -176,6 +177,11 @@ class frame_fixture : public transport_fixture {
     layouts::store_be(f.data() + 12, type);
     for (std::size_t i = 14; i < bytes; ++i) f[i] = pattern(i, 3);
     return f;
+  }
+
+  ~frame_fixture() override {
+    if (!HasFailure()) return;
+    for (const remark& r : host->remarks) std::printf("%s\n", r.text.c_str());
   }
 
   std::vector<frame_bytes> sent;  ///< by port 1, to its cable
