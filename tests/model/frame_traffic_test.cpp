@@ -180,6 +180,8 @@ TEST_F(frames, rss_spreads_over_the_rings_and_tells_the_hash) {
       .set<&rss_context::hash>(rss_hash::toeplitz)
       .set<&rss_context::ipv4>(true)
       .set<&rss_context::tcp_ipv4>(true)
+      .set<&rss_context::udp_ipv4>(true)
+      .set<&rss_context::base_qpn_udp>(0x1a0)
       .set_bytes<&rss_context::key>(key_of_rss);
   image<qpc> c = frame_context(spreader).set<&qpc::rss>(true);
   c.set<&qpc::log_rq_size>(0).set<&qpc::log_rq_stride>(0).set<&qpc::log_sq_size>(0);
@@ -194,6 +196,9 @@ TEST_F(frames, rss_spreads_over_the_rings_and_tells_the_hash) {
   const image<cqe> e = completion();
   EXPECT_EQ(e.get<&cqe::immediate>(), 0x51ccc178u);
   EXPECT_EQ(e.get<&cqe::qpn>(), 0x1a0u + (0x51ccc178u & 3));
+  arrive(udp_frame);
+  const image<cqe> by_udp = completion();
+  EXPECT_EQ(by_udp.get<&cqe::qpn>(), 0x1a0u + (by_udp.get<&cqe::immediate>() & 3));
   // What is not IP has no hash, and its own queue pair.
   arrive(plain(mac, peer_mac));
   const image<cqe> other = completion();

@@ -62,9 +62,11 @@ bool queue_pairs::store(queue_pair& qp) {
       .set<&qpc::sq_wqe_counter>(qp.sq.counter)
       .set<&qpc::rq_wqe_counter>(qp.rq.counter)
       .set<&qpc::next_rcv_psn>(qp.rq.expected_psn)
-      .set<&qpc::msn>(qp.rq.msn)
-      .set<&qpc::cur_retry_count>(qp.sq.retries_left & 7)
-      .set<&qpc::cur_rnr_retry>(qp.sq.rnr_retries_left & 7);
+      .set<&qpc::msn>(qp.rq.msn);
+  // Where these are, an RSS queue pair has the last of its parameters.
+  if (!qp.spreads())
+    qp.context.set<&qpc::cur_retry_count>(qp.sq.retries_left & 7)
+        .set<&qpc::cur_rnr_retry>(qp.sq.rnr_retries_left & 7);
   return a_.context_memory->store(context_address(qp.qpn), qp.context);
 }
 
