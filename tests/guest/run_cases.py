@@ -8,7 +8,7 @@ A case is a script in cases/ that runs in the guest; comment lines at its head s
     # options: ARGUMENTS      for ./dev guest (paths: relative to the checkout); several such lines
                               add up
     # timeout: SECONDS        default 120
-    # tier: long              default guest; ethernet: waits for the model's Ethernet, never run yet
+    # tier: long              default guest
     # program: NAME           of the host build, for the guest's /usr/bin; the case is skipped when
                               it is missing
     # needs: PATH             relative to the checkout; the case is skipped, and says so, when it is

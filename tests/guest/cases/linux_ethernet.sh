@@ -4,7 +4,6 @@
 # An Ethernet port with Linux's own mlx4_core and mlx4_en on QEMU's user network: DHCP, TCP to the
 # host and back, what ethtool asks and sets, MTUs, IPv6, what the port is told to let in, the cable,
 # and the drivers go again. With the steering of both kinds.
-# tier: ethernet
 # options: --device mlx4,link1=eth,netdev1=net
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh

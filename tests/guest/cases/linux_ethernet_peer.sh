@@ -4,7 +4,6 @@
 # An Ethernet port with Linux's own mlx4_core and mlx4_en on a hub with a network card of QEMU's
 # own, which is in another network namespace: TCP both ways, lengths, MTUs, VLANs, IPv6, and what
 # the port lets in and what not. With the steering of both kinds.
-# tier: ethernet
 # options: --device mlx4,link1=eth,netdev1=net
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh

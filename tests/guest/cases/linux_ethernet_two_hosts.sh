@@ -4,7 +4,6 @@
 # Two guests whose adapters have an Ethernet port each, cabled to each other, with Linux's own
 # drivers: TCP with both usual MTUs, in a VLAN, in VXLAN, over IPv6, and after the cable was pulled
 # and plugged in.
-# tier: ethernet
 # options: --hosts 2 --device mlx4,link1=eth --memory 768M
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh

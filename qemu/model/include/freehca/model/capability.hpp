@@ -46,10 +46,10 @@ enum class capability : std::uint8_t {
   roce_v2,
 };
 
-/// What an adapter has only when options::with names it. RoCE until the model has it: when it does,
-/// its two lines go. Wake on LAN: the settings are kept, but nobody wakes the host.
+/// What an adapter has only when options::with names it. Wake on LAN: the settings are kept, but
+/// nobody wakes the host.
 constexpr bool off_unless_asked(capability c) {
-  return c == capability::wake_on_lan || c == capability::roce || c == capability::roce_v2;
+  return c == capability::wake_on_lan;
 }
 
 struct capability_name {
