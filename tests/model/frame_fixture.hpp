@@ -38,8 +38,7 @@ class frame_fixture : public transport_fixture {
  protected:
   static constexpr std::uint64_t mac = 0x0002c9f0ca01, peer_mac = 0x525400000702;
 
-  explicit frame_fixture(options how = ethernet_options())
-      : transport_fixture(how) {
+  explicit frame_fixture(options how = ethernet_options()) : transport_fixture(how) {
     host->on_wire = [this](unsigned port, std::vector<std::byte>& bytes) {
       if (port == 1) sent.push_back(bytes);
     };
@@ -100,8 +99,8 @@ class frame_fixture : public transport_fixture {
   }
   /// From reset to RTS by one and the same context and no option, as mlx4_qp_to_ready does.
   void to_ready(std::uint32_t qpn, const layouts::image<layouts::qpc>& c) {
-    for (const layouts::opcode o : {layouts::opcode::rst2init_qp, layouts::opcode::init2rtr_qp,
-                                    layouts::opcode::rtr2rts_qp})
+    for (const layouts::opcode o :
+         {layouts::opcode::rst2init_qp, layouts::opcode::init2rtr_qp, layouts::opcode::rtr2rts_qp})
       ASSERT_EQ(modify(o, qpn, c), command_status::ok);
   }
   test_qp make_frame_qp(std::uint32_t number) {
@@ -139,8 +138,8 @@ class frame_fixture : public transport_fixture {
         .set<&c::owner>((qp.sent & test_qp::entries) != 0);
     put(qp, begin, control);
     // A WQE counts the entries that it fills.
-    qp.sent = static_cast<std::uint16_t>(qp.sent + (at - begin + test_qp::stride - 1) /
-                                                       test_qp::stride);
+    qp.sent =
+        static_cast<std::uint16_t>(qp.sent + (at - begin + test_qp::stride - 1) / test_qp::stride);
     ring(qp);
     host->run();
   }

@@ -115,8 +115,9 @@ TEST_F(frames, checksums_are_put_in_where_the_send_asks_for_them) {
 }
 
 TEST_F(frames, a_large_send_becomes_segments) {
-  const frame_bytes header = tcp_ethernet + from_hex("4500000000074000400600000a0009010a000902"
-                                                     "12340050000003e800000001509903e800000000");
+  const frame_bytes header = tcp_ethernet + from_hex(
+                                                "4500000000074000400600000a0009010a000902"
+                                                "12340050000003e800000001509903e800000000");
   frame_send s;
   s.bytes = 30;
   s.mss = 12;
@@ -125,16 +126,15 @@ TEST_F(frames, a_large_send_becomes_segments) {
   s.control.set<&wqe_ctrl_ethernet::ip_csum>(true).set<&wqe_ctrl_ethernet::l4_csum>(true);
   post_frame(qp, s);
   ASSERT_EQ(sent.size(), 3u);
-  const frame_bytes wanted[] = {
-      tcp_ethernet + from_hex("4500003400074000400614bb0a0009010a000902"
-                              "12340050000003e800000001509003e8f6720000"
-                              "6465666768696a6b6c6d6e6f"),
-      tcp_ethernet + from_hex("4500003400084000400614ba0a0009010a000902"
-                              "12340050000003f400000001501003e8ae9e0000"
-                              "707172737475767778797a7b"),
-      tcp_ethernet + from_hex("4500002e00094000400614bf0a0009010a000902"
-                              "123400500000040000000001501903e8f3d70000"
-                              "7c7d7e7f8081")};
+  const frame_bytes wanted[] = {tcp_ethernet + from_hex("4500003400074000400614bb0a0009010a000902"
+                                                        "12340050000003e800000001509003e8f6720000"
+                                                        "6465666768696a6b6c6d6e6f"),
+                                tcp_ethernet + from_hex("4500003400084000400614ba0a0009010a000902"
+                                                        "12340050000003f400000001501003e8ae9e0000"
+                                                        "707172737475767778797a7b"),
+                                tcp_ethernet + from_hex("4500002e00094000400614bf0a0009010a000902"
+                                                        "123400500000040000000001501903e8f3d70000"
+                                                        "7c7d7e7f8081")};
   for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(sent[i], wanted[i]) << i;
   expect_done(qp, true, static_cast<unsigned>(wqe_opcode::lso));
   EXPECT_TRUE(no_completion());
@@ -142,8 +142,8 @@ TEST_F(frames, a_large_send_becomes_segments) {
 
 TEST_F(frames, a_frame_with_its_destination_in_the_request_also_comes_back) {
   image<wqe_ctrl_ethernet> c;
-  c.set<&wqe_ctrl_ethernet::dmac_47_32>(mac >> 32)
-      .set<&wqe_ctrl_ethernet::dmac_31_0>(mac & 0xffffffff);
+  c.set<&wqe_ctrl_ethernet::dmac_47_32>(mac >> 32).set<&wqe_ctrl_ethernet::dmac_31_0>(mac &
+                                                                                      0xffffffff);
   const frame_bytes f = plain(mac, peer_mac, 64);
   send_frame(qp, f, c);
   EXPECT_EQ(sent.size(), 1u);
@@ -170,8 +170,8 @@ TEST_F(frames, rss_spreads_over_the_rings_and_tells_the_hash) {
   test_qp spreader = make_qp(0x1b0, qp_service::mlx);
   image<rss_context> rss;
   // Microsoft's verification suite for RSS: this key, and the hash of the first of its vectors.
-  const frame_bytes hash_key = from_hex(
-      "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa");
+  const frame_bytes hash_key =
+      from_hex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa");
   std::byte key_of_rss[40];
   std::copy(hash_key.begin(), hash_key.end(), key_of_rss);
   rss.set<&rss_context::log_size>(2)

@@ -154,7 +154,7 @@ struct queue_pair {
   std::uint32_t send_cqn = 0, receive_cqn = 0, srqn = 0;
   bool shared_receive = false;
   bool on_ethernet = false;  ///< by its port
-  unsigned special = 0;  ///< 0: none; 1: QP0; 2: QP1 of port special_port
+  unsigned special = 0;      ///< 0: none; 1: QP0; 2: QP1 of port special_port
   unsigned special_port = 0;
   bool flushing = false;
   bool flush_told = false;         ///< that work is flushed was explained, since the last error
