@@ -83,7 +83,7 @@ class frame_fixture : public transport_fixture {
     ASSERT_EQ(set_port(layouts::set_port_selector::rqp_calc), command_status::ok);
   }
 
-  /// As en_resources.c mlx4_en_fill_qp_context has it: both queues, which of mlx4_en's has only one.
+  /// As en_resources.c mlx4_en_fill_qp_context has it, but with both queues.
   layouts::image<layouts::qpc> frame_context(const test_qp& qp) {
     layouts::image<layouts::qpc> c = first_context(qp);
     c.set<&layouts::qpc::pm_state>(layouts::path_migration::armed)

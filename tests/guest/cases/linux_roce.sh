@@ -38,13 +38,13 @@ with_gid() {
   gid=$(head -n 1 /run/gid)
   say "$1, $2, GID $gid: $(cat "/sys/class/infiniband/$1/ports/1/gids/$gid")"
   for service in $4; do
-    pair ibv_${service}_pingpong -d "$1" -g "$gid" -n 100
+    pair "ibv_${service}_pingpong" -d "$1" -g "$gid" -n 100
   done
   for run in $5; do
     case $run in
       send_bw_UD) pair ib_send_bw -c UD -d "$1" -x "$gid" -F -s 512 -n 100 ;;
       atomic_bw) pair ib_atomic_bw -d "$1" -x "$gid" -F -n 100 ;;
-      *) pair ib_$run -d "$1" -x "$gid" -F -s 65536 -n 100 ;;
+      *) pair "ib_$run" -d "$1" -x "$gid" -F -s 65536 -n 100 ;;
     esac
   done
 }
@@ -72,8 +72,8 @@ ping_far "10.0.1.$other" "the other host"
 all_services="rc uc ud srq"
 all_runs="send_bw write_bw read_bw send_bw_UD atomic_bw"
 four="0000:0000:0000:0000:0000:ffff:0a00:010$HOST_INDEX"
-with_gid mlx4_0 "RoCE v2" $four "$all_services" "$all_runs"
-with_gid mlx4_0 "IB/RoCE v1" $four "$all_services" "$all_runs"
+with_gid mlx4_0 "RoCE v2" "$four" "$all_services" "$all_runs"
+with_gid mlx4_0 "IB/RoCE v1" "$four" "$all_services" "$all_runs"
 with_gid mlx4_0 "RoCE v2" "^fd00:0001" "$all_services" "write_bw send_bw_UD"
 connect "rdma-ping-19" rping -s -a 10.0.1.1 -C 20 -S 4096 -V -- rping -c -a 10.0.1.1 -C 20 -S 4096 -V -v
 connect "rdma-ping-19" rping -s -a fd00:1::1 -C 20 -S 4096 -V -- rping -c -a fd00:1::1 -C 20 -S 4096 -V -v
@@ -90,7 +90,7 @@ if [ "$HOST_INDEX" = 2 ]; then
   peer=rxe0
 fi
 host sync "Soft-RoCE"
-with_gid $peer "RoCE v2" $four "rc ud" "write_bw read_bw send_bw atomic_bw"
+with_gid $peer "RoCE v2" "$four" "rc ud" "write_bw read_bw send_bw atomic_bw"
 connect "rdma-ping-19" rping -s -a 10.0.1.1 -C 20 -S 4096 -V -- rping -c -a 10.0.1.1 -C 20 -S 4096 -V -v
 host sync "all done"
 [ "$HOST_INDEX" = 1 ] || rdma link delete rxe0

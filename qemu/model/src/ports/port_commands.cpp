@@ -242,8 +242,8 @@ command_status ports::query_port(command& c) {
       .set<&l::max_vl>(have.vls())
       .set<&l::mac>((a_.how.mac + c.input_modifier - 1) & 0xffffffffffff);
   if (const link_modes* m = modes(c.input_modifier); m != nullptr) {
-    // 10 Gb/s, a fibre, no autonegotiation: captures, of all kinds of card. The code of the fibre is
-    // chosen among those that say fibre.
+    // 10 Gb/s, a fibre, no autonegotiation: captures, of all kinds of card. The code of the fibre
+    // is chosen among those that say fibre.
     constexpr unsigned fibre = 1;
     const bool first = a_.how.kind == variant::connectx2;
     out.set<&l::eth_link_speed>(first ? ethernet_speed::xaui_10g : m->speed())

@@ -47,12 +47,13 @@ class ports final : public port_addresses, public roce_addresses {
   /// What contexts count in by index, for all ports.
   interface_counters& counters_by_index() { return counters_by_index_; }
 
-  /// Puts `peer` at the far end of an InfiniBand port's link, in place of whoever is there; null: nobody. The
-  /// peer must outlive this object, or be replaced before it ends.
+  /// Puts `peer` at the far end of an InfiniBand port's link, in place of whoever is there; null:
+  /// nobody. The peer must outlive this object, or be replaced before it ends.
   void connect(unsigned port, link_peer* peer);
 
   /// A packet from a local queue pair. Looped back when its DLID or its destination MAC is one of
-  /// the port's own, handed to the peer otherwise; to groups, both. Always asynchronous: never calls transport::receive from inside.
+  /// the port's own, handed to the peer otherwise; to groups, both. Always asynchronous: never
+  /// calls transport::receive from inside.
   void transmit(unsigned port, packet p);
   /// Must a packet by `way` wait, because the port's cable is full? Then
   /// transport::port_has_room() is called later.

@@ -21,8 +21,9 @@ class work_completions;
 class work_errors;
 
 /// Frames that came by an Ethernet port: finds the queue pairs that get one, by steering and then
-/// by RSS, and puts it into a receive of each. Who gets it, and each copy, costs as much as a packet
-/// does, so that it is done in slices; frames of one port wait for each other, and keep their order.
+/// by RSS, and puts it into a receive of each. Who gets it, and each copy, costs as much as a
+/// packet does, so that it is done in slices; frames of one port wait for each other, and keep
+/// their order.
 class frame_receiver {
  public:
   frame_receiver(adapter& a, queue_pairs& pairs, receive_queues& receives, model::steering& steers,
