@@ -34,8 +34,8 @@ gid_index() {
 
 # with_gid DEVICE TYPE PATTERN RUNS: the list of RDMA by that GID.
 with_gid() {
-  wait_for 20 gid_index "$1" "$2" "$3" >/run/gid || fail "$1 has no GID $3, $2"
-  gid=$(head -n 1 /run/gid)
+  wait_for 20 gid_index "$1" "$2" "$3" || fail "$1 has no GID $3, $2"
+  gid=$(gid_index "$1" "$2" "$3")
   say "$1, $2, GID $gid: $(cat "/sys/class/infiniband/$1/ports/1/gids/$gid")"
   for service in $4; do
     pair "ibv_${service}_pingpong" -d "$1" -g "$gid" -n 100
@@ -57,6 +57,9 @@ connect() {
   [ "$HOST_INDEX" = 1 ] || grep -q -- "$connect_pattern" /run/client || fail "$*: $(cat /run/client)"
   say "$*"
 }
+
+# There is no subnet to know the group: this host's own table of IGMP has it.
+mckey_joined() { grep -q 050100E0 /proc/net/igmp; }
 
 port_up() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
 
