@@ -38,7 +38,7 @@ with_gid() {
   gid=$(gid_index "$1" "$2" "$3")
   say "$1, $2, GID $gid: $(cat "/sys/class/infiniband/$1/ports/1/gids/$gid")"
   for service in $4; do
-    pair "ibv_${service}_pingpong" -d "$1" -g "$gid" -n 100
+    pair "ibv_${service}_pingpong" -d "$1" -g "$gid" -n 100 -c
   done
   for run in $5; do
     case $run in
