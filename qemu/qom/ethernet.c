@@ -58,9 +58,14 @@ RxFilterInfo *mlx4_ethernet_rx_filter(NetClientState *nc)
     freehca_model_receive_filter filter = {
         .context = info, .add_address = add_address, .add_vlan = add_vlan,
     };
-    bool open = s->model &&
-        freehca_model_receives(s->model, link->port, &filter);
+    bool open = false;
 
+    /* It reads memory that the guest has lent, which may be this device's own
+     * registers: as any other call it is made from inside. */
+    if (mlx4_enter(s)) {
+        open = freehca_model_receives(s->model, link->port, &filter);
+        mlx4_leave(s);
+    }
     info->name = g_strdup(nc->name);
     info->promiscuous = open && filter.promiscuous;
     info->broadcast_allowed = open && filter.broadcast;

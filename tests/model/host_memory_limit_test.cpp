@@ -49,7 +49,7 @@ class host_memory_limit : public transport_fixture {
 
 TEST_F(host_memory_limit, the_default_lets_every_other_limit_come_first) {
   const std::uint64_t otherwise = options{}.host_memory_limit;
-  const kept_memory all(otherwise);
+  const kept_memory all(otherwise, false);
   EXPECT_EQ(all.requests, limits::requests);
   EXPECT_EQ(all.packets, limits::backlog);
   EXPECT_EQ(all.waiting, limits::link_waiting);

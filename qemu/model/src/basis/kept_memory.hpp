@@ -22,12 +22,14 @@ namespace freehca::model {
 class kept_memory {
  public:
   /// A packet of the greatest length, its place in the schedule, and what it brings about.
-  static constexpr std::size_t packet_bytes = 4608;
+  const std::size_t packet_bytes;
   /// A request with as many data segments or inline bytes as a WQE holds.
   static constexpr std::size_t request_bytes = 4096;
 
-  explicit kept_memory(std::uint64_t limit)
-      : objects_at_most_(limit / 4 * 3),
+  /// `frames`: packets may be frames of Ethernet.
+  kept_memory(std::uint64_t limit, bool frames)
+      : packet_bytes(frames ? 10240 : 4608),
+        objects_at_most_(limit / 4 * 3),
         requests(share(limit, request_bytes, limits::requests)),
         packets(share(limit, packet_bytes, limits::backlog)),
         waiting(share(limit, packet_bytes, limits::link_waiting)) {}

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "basis/adapter.hpp"
+#include "basis/capabilities.hpp"
 #include "basis/limits.hpp"
 #include "basis/recorder.hpp"
 #include "device/object_dump.hpp"
@@ -47,7 +48,7 @@ struct device::parts {
         surroundings(recording ? *recording : s),
         how(o),
         times(how.faults),
-        kept(o.host_memory_limit),
+        kept(o.host_memory_limit, has_ethernet_port(o)),
         rules(surroundings, how),
         memory(surroundings, account),
         work(surroundings, account),
@@ -74,7 +75,7 @@ struct device::parts {
     all.above_ports = &queue_pairs;
     all.users_of_keys = &queue_pairs;
     counters.add("complaints", [this] { return rules.complaints(); });
-    kept.add_traffic(kept_memory::packet_bytes, [this] { return work.backlog(); });
+    kept.add_traffic(kept.packet_bytes, [this] { return work.backlog(); });
     counters.add("host_memory_kept", [this] { return kept.bytes(); });
     counters.add("turns", [this] { return work.turns(); });
     counters.add("turns_cut", [this] { return work.turns_cut(); });
@@ -343,14 +344,15 @@ void device::set_rules_off(const rule_set& rules) {
 }
 
 bool device::receives(unsigned number, reception& what) const {
+  const call now(parts_->account);
   const ethernet_port* port = parts_->links.ethernet(number);
   if (port == nullptr || !port->is_open() || parts_->failed) return false;
   const receive_filter filter = port->filter();
   const listening queues = parts_->queue_pairs.listens(number);
   what = reception{};
   what.mac = filter.macs.empty() ? port->mac() : filter.macs.front();
+  constexpr std::uint64_t everybody = 0xffff'ffff'ffff;
   const auto add = [&what](std::uint64_t mac, std::vector<std::uint64_t>& to) {
-    constexpr std::uint64_t everybody = 0xffff'ffff'ffff;
     if (mac != what.mac && mac != everybody && std::ranges::find(to, mac) == to.end())
       to.push_back(mac);
   };
@@ -361,7 +363,8 @@ bool device::receives(unsigned number, reception& what) const {
   for (unsigned vid = 0; vid < filter.vlans.size(); ++vid)
     if (filter.vlans[vid]) what.vlans.push_back(static_cast<std::uint16_t>(vid));
   what.all_vlans = !filter.filters_vlans;
-  what.broadcast = true;
+  what.broadcast = !filter.filters_multicast ||
+                   std::ranges::find(filter.multicast, everybody) != filter.multicast.end();
   what.promiscuous = queues.promiscuous;
   what.all_multicast = !filter.filters_multicast;
   return true;

@@ -13,8 +13,12 @@ namespace freehca::model {
 /// payload, without the FCS.
 struct frame {
   std::vector<std::byte> bytes;
-  /// It has not come by the link: a queue pair of the same port has sent it, whose counter this is.
-  std::optional<std::uint8_t> looped_from = std::nullopt;
+  /// A queue pair of the same port has sent it, and it has not come by the link.
+  struct sender {
+    std::uint32_t qpn = 0;
+    std::uint8_t counter = 0;  ///< that its context names
+  };
+  std::optional<sender> looped_from = std::nullopt;
 };
 
 /// The FCS that a frame has on the link: cards count its bytes.

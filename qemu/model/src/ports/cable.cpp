@@ -43,7 +43,7 @@ cable::cable(adapter& a, infiniband_port& end, unsigned number)
   a.counters.add(name + "_malformed_packets", malformed_);
   a.counters.add(name + "_bad_link_packets", bad_link_packets_);
   faults_.count_in(a.counters, name);
-  a.kept.add_traffic(kept_memory::packet_bytes,
+  a.kept.add_traffic(a.kept.packet_bytes,
                      [this] { return waiting_.size() + waiting_management_.size(); });
 }
 

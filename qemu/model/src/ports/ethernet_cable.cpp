@@ -43,7 +43,7 @@ void ethernet_cable::release_held_back() {
 void ethernet_cable::queue(std::vector<std::byte> bytes) {
   if (waiting_.empty() && put(bytes)) return;
   // As many bytes as packets of InfiniBand may take that wait for a cable.
-  if (waiting_bytes_ + bytes.size() > a_.kept.waiting * kept_memory::packet_bytes)
+  if (waiting_bytes_ + bytes.size() > a_.kept.waiting * a_.kept.packet_bytes)
     return counters_.not_sent();
   waiting_bytes_ += bytes.size();
   waiting_.push_back(std::move(bytes));

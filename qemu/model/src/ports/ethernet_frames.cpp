@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 //
 // What an Ethernet port does with frames.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -66,9 +67,11 @@ void ethernet_port::loop_back(frame f) {
 
 void ethernet_port::arrived(std::span<const std::byte> bytes) {
   if (!up_ || !plugged_) return;
-  frame f{{bytes.begin(), bytes.end()}};
-  a_.work.arrived(number_, [this, generation = generation_, kept = std::move(f)]() mutable {
-    if (generation == generation_ && plugged_) take_in(std::move(kept));
+  // A byte more than the longest is enough to see that it is too long.
+  const auto kept = bytes.first(std::min<std::size_t>(bytes.size(), frame_mtu_most + 1));
+  frame f{{kept.begin(), kept.end()}};
+  a_.work.arrived(number_, [this, generation = generation_, came = std::move(f)]() mutable {
+    if (generation == generation_ && plugged_) take_in(std::move(came));
   });
 }
 

@@ -13,6 +13,7 @@
 namespace freehca::model {
 
 void ethernet_port::transmit(packet p) {
+  a_.account.charge_check(p.bytes.size());
   frame f = to_frame(p);
   const auto s = frame_summary::of(f.bytes);
   if (s.multicast()) loop_to_members(f);
@@ -35,6 +36,7 @@ bool ethernet_port::taken_as_rdma_packet(const frame& f) {
   if (!is_roce_of(f.bytes, number_, *a_.links)) return false;
   packet p;
   std::string why;
+  a_.account.charge_check(f.bytes.size());
   if (from_frame(f.bytes, p, why) == roce_arrival::good) {
     a_.above_ports->receive(number_, p);
     return true;

@@ -39,7 +39,7 @@ class ethernet_port final : public port {
   /// called later.
   bool full() const { return cable_.full(); }
 
-  /// A frame that found no receive, or no queue pair.
+  /// A frame that found no receive.
   void dropped_for_want_of_room() { counters_.dropped_for_want_of_room(); }
 
   std::uint64_t mac() const;  ///< burned in

@@ -78,6 +78,10 @@ void arrivals::receive(unsigned port, const packet& p) {
 
 void arrivals::deliver(queue_pair& qp, const transport_packet& v) {
   const auto opcode = v.bth.get<&bth::opcode>();
+  if (qp.carries_frames()) {
+    drops_.drop(v, "the queue pair takes frames, and no packets");
+    return;
+  }
   if (!qp.can_receive()) {
     drops_.drop(v, "the queue pair is in state %u; wanted: RTR, RTS or SQD (IBTA 10.3.1)",
                 static_cast<unsigned>(qp.state));

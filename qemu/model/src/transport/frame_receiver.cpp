@@ -21,6 +21,11 @@ using namespace layouts;
 
 namespace {
 
+bool has_checksum(const frame_view& v, const frame_headers& h) {
+  return image<udp_header>::from_bytes(v.bytes.data() + h.transport).get<&udp_header::checksum>() !=
+         0;
+}
+
 /// What a completion says of a frame's headers, those inside a tunnel where there are such.
 void put_checks(const frame_view& v, image<cqe>& e) {
   const receive_checks c = check(v, v.inner ? *v.inner : v.outer);
@@ -37,6 +42,10 @@ void put_checks(const frame_view& v, image<cqe>& e) {
       .set<&cqe::checksum>(c.sum);
   if (!v.inner) return;
   const receive_checks outside = check(v, v.outer);
+  // Who reads that what is inside is right believes the outside too (en_rx.c
+  // mlx4_en_process_rx_cq, csum_level).
+  if (has_checksum(v, v.outer) && !outside.l4_ok)
+    e.set<&cqe::l4_csum_ok>(false).set<&cqe::checksum>(0);
   e.set<&cqe::tunnel>(true)
       .set<&cqe::tunnel_ipv4>(outside.ipv4)
       .set<&cqe::tunnel_ip_ok>(outside.ip_ok)
@@ -83,7 +92,6 @@ void frame_receiver::run(unsigned port) {
 }
 
 bool frame_receiver::go_on(unsigned port, delivery& d, const frame& f) {
-  a_.account.charge(work_account::packet);
   const auto v = frame_view::of(f.bytes, a_.profile.vxlan_port);
   if (!v) return true;  // ports let none in that is so short
   if (!d.found) {
@@ -93,7 +101,12 @@ bool frame_receiver::go_on(unsigned port, delivery& d, const frame& f) {
     if (d.members.empty()) drop(port, *v, "nobody is steered to");
   }
   while (d.next < d.members.size()) {
-    queue_pair* qp = pairs_.find(d.members[d.next++].qpn);
+    const member m = d.members[d.next++];
+    a_.account.charge(work_account::packet);
+    if (m.block_loopback && f.looped_from &&
+        pairs_.index_of(f.looped_from->qpn) == pairs_.index_of(m.qpn))
+      continue;
+    queue_pair* qp = pairs_.find(m.qpn);
     if (qp == nullptr) drop(port, *v, "its queue pair is in the reset state");
     else if (qp->way.port == port && qp->carries_frames()) deliver(*qp, f, *v);
     if (a_.account.slice_over() && d.next < d.members.size()) return false;
@@ -115,7 +128,7 @@ void frame_receiver::drop(unsigned port, const frame_view& v, const char* why) {
 /// a counter of its own for each such queue pair).
 bool frame_receiver::stays_away(const queue_pair& qp, const frame& f, const frame_view& v) const {
   if (!f.looped_from || !qp.context.get<&primary_path::src_check_counter>() ||
-      qp.context.get<&primary_path::counter_index>() != *f.looped_from)
+      qp.context.get<&primary_path::counter_index>() != f.looped_from->counter)
     return false;
   return v.outer.multicast() ? qp.context.get<&primary_path::src_check_mc_lb>()
                              : qp.context.get<&primary_path::src_check_uc_lb>();
@@ -181,6 +194,8 @@ void frame_receiver::place(queue_pair& qp, const frame& f, const frame_view& v,
     completions_.receive_failed(qp, r, failures::local_protection, a_.rules.take_reason());
     return;
   }
+  // The checksums, and the FCS where it is wanted, are sums over all of it.
+  a_.account.charge_check((with_fcs ? 2 : 1) * f.bytes.size());
   image<cqe> e;
   put_checks(v, e);
   put_tag(v.outer, e);

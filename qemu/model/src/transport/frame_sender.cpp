@@ -94,6 +94,7 @@ std::optional<failure> frame_sender::send(const queue_pair& qp, const send_reque
     return wrong;
   const control_segment control = r.ethernet();
   const checksum_requests asked = asked_by(control);
+  a_.account.charge_check(f.bytes.size());
   put_checksums(f.bytes, tunnel_of(asked, a_.profile), asked);
   put_tag(control, f);
   deliver(qp, r, std::move(f));
@@ -111,7 +112,7 @@ void frame_sender::deliver(const queue_pair& qp, const send_request& r, frame f)
   const bool looped = control.get<&wqe_ctrl_ethernet::force_loopback>();
   if (looped || destination_of(control) != 0) {
     frame copy = f;
-    copy.looped_from = counter;
+    copy.looped_from = frame::sender{qp.number(), counter};
     port.loop_back(std::move(copy));
   }
   if (!looped) port.transmit(std::move(f));
