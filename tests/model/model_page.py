@@ -18,7 +18,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "model.md")
-SOURCES = os.path.join(ROOT, "qemu", "model", "src", "*", "*.cpp")
+SOURCES = os.path.join(ROOT, "qemu", "model", "src", "*", "*.?pp")
 CAPABILITIES = os.path.join(ROOT, "qemu", "model", "include", "freehca", "model", "capability.hpp")
 TIMEOUT = 300  # seconds, of one run of the program
 EVENTS = os.path.join(ROOT, "hal", "layouts", "include", "freehca", "layouts", "eqe.hpp")

@@ -27,7 +27,6 @@ void add_config_dev(std::vector<wrong_call>& to) {
     c.mailbox[0x40] = std::byte{1};
     return world.issue(c);
   });
-  add("RoCE_v2_that_is_not_reported", mailbox_with<l, &l::u_roce_v2_udp_dport, true>);
   add("check_of_ports_that_is_not_reported", mailbox_with<l, &l::u_disable_rx_port_check, true>);
 }
 
