@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,10 +15,6 @@ std::uint32_t invariant_crc(std::span<const std::byte> packet);
 
 /// The same over headers that count as they are handed in, and over what follows them.
 std::uint32_t invariant_crc(std::span<const std::byte> headers, std::span<const std::byte> rest);
-
-/// The FCS of an Ethernet frame over all that is before it, as it stands on the link (IEEE 802.3,
-/// 3.2.9).
-std::array<std::byte, 4> frame_check_sequence(std::span<const std::byte> frame);
 
 /// The variant CRC of a packet from its LRH to its ICRC (IBTA vol. 1, 7.8.2). The CRC of a link
 /// packet is the same over the four bytes before it (7.9.4).

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "frames/frame_check_sequence.hpp"
 #include "frames/receive_checks.hpp"
-#include "link/packet_crc.hpp"
 #include "ports/ethernet_port.hpp"
 #include "ports/ports.hpp"
 #include "queues/queue_pairs.hpp"
