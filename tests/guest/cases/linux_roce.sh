@@ -74,6 +74,7 @@ ip addr add "10.0.1.$HOST_INDEX/24" dev "$interface" && ip -6 addr add "fd00:1::
   fail "addresses"
 host sync addresses
 ping_far "10.0.1.$other" "the other host"
+ping_far "fd00:1::$other" "the other host, IPv6"
 
 all_services="rc uc ud srq"
 all_runs="send_bw write_bw read_bw send_bw_UD atomic_bw"
