@@ -173,7 +173,7 @@ packet hostile_guest::packet_for(cabled_end& end, bth_operation operation, std::
   way.port = cabled_port;
   way.dlid = kind < 0xf0 ? own_lid : std::uint16_t{0xc001};
   way.global = (kind & 0x40) != 0;
-  model::outgoing_packet out = links().codec(cabled_port).wrap(way, base, extended_bytes, payload);
+  model::outgoing_packet out = *links().codec(cabled_port).wrap(way, base, extended_bytes, payload);
   auto local = layouts::image<lrh>::from_bytes(out.p.bytes.data());
   local.set<&lrh::slid>(far_lid);
   std::memcpy(out.p.bytes.data(), local.data(), lrh::bytes);
