@@ -27,12 +27,6 @@ std::optional<image<T>> header_at(std::span<const std::byte> frame, std::size_t 
   return image<T>::from_bytes(frame.data() + at);
 }
 
-std::uint64_t mac_of(const std::byte* six) {
-  std::uint64_t mac = 0;
-  for (unsigned i = 0; i < 6; ++i) mac = mac << 8 | std::to_integer<std::uint64_t>(six[i]);
-  return mac;
-}
-
 /// GRH or IPv6 header.
 bool take_grh(std::span<const std::byte> frame, roce_headers& h) {
   const auto global = header_at<grh>(frame, h.network);
@@ -73,11 +67,11 @@ bool take_udp(std::span<const std::byte> frame, roce_headers& h) {
 
 std::optional<roce_headers> roce_headers::of(std::span<const std::byte> frame) {
   roce_headers h;
-  const auto addresses = header_at<ethernet_addresses>(frame, 0);
+  const auto addresses = header_at<ethernet_address_numbers>(frame, 0);
   std::size_t type_at = ethernet_addresses::bytes;
   if (!addresses || frame.size() < type_at + type_bytes) return std::nullopt;
-  h.destination = mac_of(addresses->bytes_of<&ethernet_addresses::dmac>());
-  h.source = mac_of(addresses->bytes_of<&ethernet_addresses::smac>());
+  h.destination = addresses->get<&ethernet_address_numbers::destination>();
+  h.source = addresses->get<&ethernet_address_numbers::source>();
   if (load_be<std::uint16_t>(frame.data() + type_at) == ethertype::vlan) {
     h.tag = header_at<vlan_tag>(frame, type_at);
     type_at += vlan_tag::bytes;

@@ -47,16 +47,13 @@ unsigned class_of(const frame_summary& f) {
   return f.priority.value_or(statistics_no_vlan);
 }
 
-std::uint64_t mac_at(const std::byte* from) {
-  return load_be<std::uint64_t>(from) >> 16;
-}
-
 }  // namespace
 
 frame_summary frame_summary::of(std::span<const std::byte> frame) {
   constexpr std::size_t type_at = ethernet_addresses::bytes;
   frame_summary f;
-  f.destination = mac_at(frame.data());
+  f.destination = image<ethernet_address_numbers>::from_bytes(frame.data())
+                      .get<&ethernet_address_numbers::destination>();
   f.bytes = frame.size() + fcs_bytes;
   f.type = load_be<std::uint16_t>(frame.data() + type_at);
   const bool tag = f.type == ethertype::vlan || f.type == ethertype::service_vlan;
