@@ -44,7 +44,7 @@ tidy() {
   local files
   if [[ $all == yes ]]; then mapfile -t files < <(git ls-files '*.cpp'); else mapfile -t files < <(changed_sources); fi
   [[ ${#files[@]} -gt 0 ]] || return 0
-  step "lint: configure" cmake --preset host-clang || return 1
+  step "lint: configure" cmake --preset host-clang -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON || return 1
   step "lint: clang-tidy (${#files[@]} files)" dev.d/lint_tidy.py build/host-clang "${files[@]}"
 }
 

@@ -8,11 +8,9 @@ mkdir -p "$build"
 exec 9>"$build/lock"
 flock 9
 if [[ ! -e $build/build.ninja ]]; then
-  # Nothing here may depend on where the checkout lies: the archive's content is part of a cache
-  # key.
-  cmake -S "$FREEHCA_ROOT" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=g++ \
-    -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DFREEHCA_TESTS=OFF \
-    -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$FREEHCA_ROOT=." >&2
+  # As the preset `host` compiles it, so that ccache has one's objects for the other. In a folder of
+  # its own, since a user may configure that preset anew at any time.
+  cmake -S "$FREEHCA_ROOT" --preset host -B "$build" -DFREEHCA_TESTS=OFF >&2
 fi
 cmake --build "$build" --target freehca_model >&2
 find "$build" -name libfreehca_model.a -print -quit

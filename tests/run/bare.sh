@@ -26,6 +26,8 @@ for target in "${targets[@]}"; do
   [[ $target == *-* ]] || check "bare: the core of $target is that of other programs" \
     "$FREEHCA_ROOT/tests/bare/same_objects.py" "$target"
 done
+# Of some tests most is the wait for an adapter that does not answer.
+SIDE_BY_SIDE=$(($(nproc) * 2))
 for words in "${built[@]}"; do
   read -r target qemu <<<"$words"
   side_by_side step "bare $target" \

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # shellcheck shell=bash
-# Commands that each keep one processor busy run side by side, as many as there are processors.
-# Sourced, never run.
+# Commands that each keep one processor busy run side by side, as many as there are processors; or
+# as many as SIDE_BY_SIDE says, where they wait for part of their time. Sourced, never run.
 
+SIDE_BY_SIDE=$(nproc)
 side_by_side_status=0
 end_jobs() {
   local job
@@ -12,9 +13,9 @@ end_jobs() {
 }
 trap end_jobs INT TERM HUP
 
-# side_by_side COMMAND...: starts it once a processor is free.
+# side_by_side COMMAND...: starts it once there is room for it.
 side_by_side() {
-  while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n || side_by_side_status=1; done
+  while [[ $(jobs -rp | wc -l) -ge $SIDE_BY_SIDE ]]; do wait -n || side_by_side_status=1; done
   # In a process group of its own, which ends when the script does. Only here: what else the script
   # starts in the background is no group's leader.
   set -m

@@ -15,7 +15,7 @@ here=$FREEHCA_ROOT/tests/run
 
 known="unit model layering lint host cross fuzz trixie qom bare guest long"
 tiers=("$@")
-[[ ${#tiers[@]} -gt 0 ]] || tiers=(lint host cross fuzz trixie qom bare guest)
+[[ ${#tiers[@]} -gt 0 ]] || tiers=(lint host fuzz trixie qom bare guest)
 for tier in "${tiers[@]}"; do
   [[ " $known " == *" $tier "* ]] || { say "test: no tier '$tier'; there are: $known"; exit 2; }
 done
@@ -75,6 +75,7 @@ for tier in "${tiers[@]}"; do
       if [[ $tier == long ]]; then
         stage "install" "$here/install.sh" script build clang cross capture
         stage host "$here/preset.sh" host
+        stage cross "$here/cross.sh"
         # Another build of what the tier bare boots, for caches that a device does not see.
         stage bare "$here/bare.sh" aarch64-incoherent
       fi
