@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/mad.hpp>
+#include <freehca/layouts/module_info.hpp>
 #include <freehca/layouts/notice.hpp>
 #include <freehca/layouts/pma.hpp>
 #include <freehca/layouts/sa.hpp>
@@ -194,4 +195,16 @@ TEST(mad, notices) {
       .set<&inform_info::resp_time>(19)
       .set<&inform_info::producer_type>(4);
   EXPECT_EQ(hex_bytes::hex(i).substr(36), "ffff0000 00000101 ffff0040 00000113 00000004");
+}
+
+// As Linux fills it in (mlx4/port.c struct mlx4_cable_info).
+TEST(mad, what_is_read_of_a_module) {
+  image<module_info> m;
+  m.set<&module_info::i2c_address>(sfp_diagnostics_address)
+      .set<&module_info::page>(3)
+      .set<&module_info::address>(0x60)
+      .set<&module_info::size>(48);
+  EXPECT_EQ(hex_bytes::hex(m).substr(0, 36), "51030060 00300000 00000000 00000000 ");
+  EXPECT_EQ(module_info{}.data.offset, 16u);
+  EXPECT_EQ(module_status(module_error::not_connected), 0x0300u);
 }

@@ -30,6 +30,7 @@ ethtool_asks() {
   tool "^Permanent address: [0-9a-f:]{17}$" ethtool -P "$interface"
   for asked in -g -l -c -a -T -x; do offered ethtool $asked "$interface"; done
   # QEMU's e1000 fails the test that its driver makes of it.
+  ! is_adapter || tool "Laser wavelength +: 850nm" ethtool -m "$interface"
   ! is_adapter || tool "The test result is PASS" ethtool -t "$interface"
   wait_for 20 has_carrier "$interface" || fail "no carrier after ethtool's questions"
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ports/optical_module.hpp"
 #include "ports/port_change.hpp"
 
 namespace freehca::model {
@@ -148,6 +149,12 @@ unsigned ethernet_port::mtu_bytes() const {
 }
 
 mad_result ethernet_port::local_mad(mad_buffer& mad, bool check_mkey) {
+  if (asks_module(mad)) {
+    cable_light light = cable_light::no_module;
+    if (cabled_) light = plugged_ ? cable_light::both_ways : cable_light::sent_only;
+    read_module(mad, light, mac());
+    return mad_result::answered;
+  }
   // Nobody manages the port: it tells what it is (Linux 6.1 hw/mlx4/main.c asks each port), and is
   // told nothing. no source: chosen
   const auto m = image<layouts::mad>::from_bytes(mad.data());

@@ -31,6 +31,7 @@ enum class smp_attribute : std::uint16_t {
   sm_info = 0x0020,
   vendor_diag = 0x0030,
   led_info = 0x0031,
+  module_info = 0xff60,  ///< module_info.hpp
   mlnx_ext_port_info = 0xff90,
 };
 
