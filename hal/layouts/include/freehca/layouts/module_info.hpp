@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The memory of the module that a port's cable ends in, as MAD_IFC reads it, and what an SFP+ module
-// holds there.
+// The memory of the module that a port's cable ends in, as MAD_IFC reads it, and what an SFP+
+// module holds there.
 //
 // Sources: Linux 6.1 mlx4/port.c mlx4_get_module_info (the datagram, its errors); SFF-8472 rev. 12,
 // tables 4-1 to 4-11 and 9-1 to 9-16, as read through ethtool sfpid.c, sfpdiag.c (the memory).

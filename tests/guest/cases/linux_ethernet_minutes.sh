@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# Two guests whose adapters have an Ethernet port each, cabled to each other: a gibibyte each way
+# with both usual MTUs; each offload off; a bridge, whose members have other addresses; the
+# adapter's clock, and PTP with its timestamps.
+# options: --hosts 2 --device mlx4,link1=eth --memory 768M
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
+# options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
+# timeout: 1800
+# tier: long
+. /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
+# shellcheck source=tests/guest/linux_ipoib.sh
+. /guest/linux_ipoib.sh
+# shellcheck source=tests/guest/ethernet_traffic.sh
+. /guest/ethernet_traffic.sh
+other=$((3 - HOST_INDEX))
+
+# streamed WHAT: a gibibyte from each host to the other, of one file sent sixteen times, which the
+# guest has memory for.
+sixteen_times() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do cat /run/file; done; }
+streamed() {
+  for streamed_to in 1 2; do
+    if [ "$HOST_INDEX" = $streamed_to ]; then
+      nc -l -p 5000 -e sha256sum &
+      wait_for 10 sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "stream, $1: no listener"
+      host sync stream
+      host sync streamed
+      wait $!
+    else
+      copy_file 64
+      host sync stream
+      sixteen_times | timeout 500 nc "10.0.30.$streamed_to" 5000 >/run/far-sum || fail "stream, $1"
+      [ "$(cat /run/far-sum)" = "$(sixteen_times | sha256sum)" ] || fail "stream, $1: not what was sent"
+      say "1 GiB to 10.0.30.$streamed_to, $1"
+      rm /run/file
+      host sync streamed
+    fi
+  done
+}
+
+# offload NAME on|off
+offload() {
+  ethtool -K "$interface" "$1" "$2" >/run/offload 2>&1 || fail "ethtool -K $1 $2: $(cat /run/offload)"
+  wait_for 20 has_carrier "$interface" || fail "no carrier with $1 $2"
+}
+
+set_mtu() {
+  ip link set "$interface" mtu "$1" || fail "MTU $1"
+  wait_for 20 has_carrier "$interface" || fail "no carrier with MTU $1"
+  host sync "MTU $1"
+}
+
+# On host 2 the interface is a member of a bridge, beside one of a network namespace, whose address
+# the adapter has never been told.
+bridged() {
+  if [ "$HOST_INDEX" = 2 ]; then
+    modprobe bridge && modprobe veth && ip netns add behind || fail "a bridge"
+    ip link add br0 type bridge && ip link add inside type veth peer name outside netns behind &&
+      ip link set inside master br0 && ip link set "$interface" master br0 &&
+      ip link set inside up && ip link set br0 up || fail "members of the bridge"
+    ip -n behind addr add 10.0.30.12/24 dev outside && ip -n behind link set outside up || fail "the address behind it"
+    grep -q forwarding "/sys/class/net/br0/brif/$interface/state" 2>/dev/null || sleep 1
+    ip netns exec behind nc -l -p 5000 -e sha256sum &
+    bridged_pid=$!
+    wait_for 10 ip netns exec behind sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "no listener behind the bridge"
+    host sync "bridge"
+    host sync "bridged"
+    wait $bridged_pid
+    ip link set "$interface" nomaster && ip link del br0 && ip link del inside && ip netns del behind ||
+      fail "the bridge does not go"
+  else
+    host sync "bridge"
+    wait_for 40 ping -c 1 -W 1 10.0.30.12 >/dev/null 2>&1 || fail "10.0.30.12 does not answer"
+    copy_file 16
+    timeout 200 nc 10.0.30.12 5000 </run/file >/run/far-sum || fail "copy through the bridge"
+    [ "$(cat /run/far-sum)" = "$(sum_of /run/file)" ] || fail "copy through the bridge: not what was sent"
+    rm /run/file
+    say "16 MiB through a bridge"
+    host sync "bridged"
+  fi
+}
+
+# ran SECONDS PATTERN COMMAND...: runs it for so long, and it says so at least three times.
+ran() {
+  ran_for=$1 ran_says=$2
+  shift 2
+  timeout "$ran_for" "$@" >/run/ran 2>&1
+  [ "$(grep -cE "$ran_says" /run/ran)" -ge 3 ] || fail "$*: $(cat /run/ran)"
+  say "$*: $(grep -E "$ran_says" /run/ran | tail -n 1)"
+}
+
+clock() {
+  clock_is=/dev/$(basename "/sys/class/net/$interface/device/ptp"/ptp*)
+  [ -c "$clock_is" ] || fail "no clock: $clock_is"
+  phc_ctl "$interface" set get freq 0 adj 5 get cmp >/run/clock 2>&1 || fail "phc_ctl: $(cat /run/clock)"
+  say "phc_ctl: $(grep offset /run/clock)"
+  ran 12 'CLOCK_REALTIME phc offset' phc2sys -s "$interface" -O 0 -m
+  # The slave follows the master by hardware timestamps of both.
+  host sync "PTP"
+  if [ "$HOST_INDEX" = 1 ]; then
+    timeout 60 ptp4l -i "$interface" -H -2 -m --masterOnly 1 >/run/ptp 2>&1 &
+    clock_pid=$!
+    host sync "PTP done"
+    kill $clock_pid
+    wait $clock_pid
+  else
+    ran 50 'master offset' ptp4l -i "$interface" -H -2 -m -s
+    host sync "PTP done"
+  fi
+  hwstamp_ctl -i "$interface" -t 0 -r 0 >/dev/null || fail "hwstamp_ctl"
+}
+
+log_mark
+ethernet_up
+ip addr add "10.0.30.$HOST_INDEX/24" dev "$interface" || fail "an address"
+host sync "up"
+ping_far "10.0.30.$other" "the other host"
+
+streamed "MTU 1500"
+set_mtu 9000
+streamed "MTU 9000"
+set_mtu 1500
+
+for name in tso tx rx gso gro rxvlan txvlan rxhash; do
+  offload $name off
+  host sync "$name"
+  copied_between_hosts 10.0.30.1 10.0.30.2 16 "$name off"
+done
+for name in tx tso rx gso gro rxvlan txvlan rxhash; do offload $name on; done
+host sync "all on"
+copied_between_hosts 10.0.30.1 10.0.30.2 16 "all on again"
+
+bridged
+host sync "no bridge"
+ping_far "10.0.30.$other" "without the bridge"
+clock
+host sync "clocks"
+wait_for 20 has_carrier "$interface" || fail "no carrier at the end"
+copied_between_hosts 10.0.30.1 10.0.30.2 4 "at the end"
+
+ethernet_down
+ethernet_clean
+say "all done"
