@@ -278,6 +278,27 @@ TEST_P(roce_traffic, a_packet_to_the_own_mac_does_not_leave) {
   EXPECT_TRUE(sent.empty());
 }
 
+// Its receives are for frames: a peer that knows the number must not write into them past steering.
+TEST_P(roce_traffic, a_datagram_for_a_queue_pair_of_frames_is_dropped) {
+  const unsigned index = GetParam();
+  test_qp qa = datagram_qp(a, qpn_a), raw = b.make_qp(qpn_b, qp_service::mlx);
+  image<qpc> c = b.first_context(raw);
+  c.set<&qpc::pm_state>(path_migration::armed)
+      .set<&primary_path::sched_queue>(sched_queue_ethernet(1, 0))
+      .set<&primary_path::link_type>(path_link::ethernet)
+      .set<&primary_path::counter_index>(0xff)
+      .set<&qpc::mtu>(static_cast<ib_mtu>(7))
+      .set<&qpc::msg_max>(31);
+  for (const opcode o : {opcode::rst2init_qp, opcode::init2rtr_qp, opcode::rtr2rts_qp})
+    ASSERT_EQ(b.modify(o, raw.number, c), command_status::ok);
+  b.post_receive(raw, station::region_start + 0x10000, 4096, b.key);
+  const std::uint64_t dropped = b.counter("packets_dropped");
+  send_datagram(a, qa, raw.number, index, gid_of(1, index), mac_of(1));
+  a.expect_done(qa, true, static_cast<unsigned>(wqe_opcode::send));
+  b.no_completion();
+  EXPECT_EQ(b.counter("packets_dropped"), dropped + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(versions, roce_traffic, testing::Values(at_v1, at_v2_ipv6, at_v2_ipv4));
 
 using roce_refusals = roce_traffic;
