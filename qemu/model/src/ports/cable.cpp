@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fabric/mad_packet.hpp"
-#include "link/packet_crc.hpp"
+#include "link/link_packets.hpp"
 #include "link/packet_receiver.hpp"
 #include "link/wire_form.hpp"
 #include "ports/infiniband_port.hpp"
@@ -165,18 +165,15 @@ void cable::packet_arrived(std::span<const std::byte> bytes) {
 }
 
 void cable::link_packet_arrived(std::span<const std::byte> bytes) {
-  const auto p = image<link_packet>::from_bytes(bytes.data());
-  const std::uint16_t crc = variant_crc(bytes.first(bytes.size() - vcrc_bytes));
-  const std::byte* stands = p.bytes_of<&link_packet::lpcrc>();
-  const auto lane = p.get<&link_packet::vl>();
-  if (stands[0] != static_cast<std::byte>(crc & 0xff) ||
-      stands[1] != static_cast<std::byte>(crc >> 8) || lane >= port_.managed().data_lanes())
+  const auto p = link_packet_of(bytes);
+  if (!p || p->get<&link_packet::vl>() >= port_.managed().data_lanes())
     return count_error(bad_link_packets_);
-  switch (p.get<&link_packet::op>()) {
+  const auto lane = p->get<&link_packet::vl>();
+  switch (p->get<&link_packet::op>()) {
     case link_packet_op::flow_control:
     case link_packet_op::flow_control_init:
       // Blocks that got lost on the way are made good, as the buffer for them is free.
-      blocks_received_[lane] = static_cast<std::uint16_t>(p.get<&link_packet::fctbs>());
+      blocks_received_[lane] = static_cast<std::uint16_t>(p->get<&link_packet::fctbs>());
       return heard(partner::ready);
     case link_packet_op::training_1:
       if (up_) lost();
@@ -229,10 +226,7 @@ void cable::tell(link_packet_op op, unsigned lane) {
       .set<&link_packet::fctbs>(blocks_sent_[lane] % flow_control_modulus)
       .set<&link_packet::fccl>((blocks_received_[lane] + flow_control_blocks_ahead) %
                                flow_control_modulus);
-  const std::uint16_t crc = variant_crc({p.data(), link_packet::bytes - vcrc_bytes});
-  const std::byte after[vcrc_bytes] = {static_cast<std::byte>(crc & 0xff),
-                                       static_cast<std::byte>(crc >> 8)};
-  p.set_bytes<&link_packet::lpcrc>(after);
+  seal(p);
   if (!plugged_ || put({p.data(), link_packet::bytes})) return;
   // What is true now is told when there is room; that the transmitter goes off is the last word.
   if (op == link_packet_op::no_signal)
