@@ -166,6 +166,21 @@ TEST_F(core_c_api, a_port_that_lets_nothing_in_writes_no_filter) {
   freehca_model_destroy(m);
 }
 
+TEST_F(core_c_api, vpi_ports_are_asked_for_beside_their_first_link) {
+  how.link[1] = 1;
+  how.vpi[0] = how.vpi[1] = how.record = true;
+  static std::string recorded;
+  environment.record = [](void*, const char* from, size_t bytes) {
+    recorded.append(from, bytes);
+    return true;
+  };
+  char error[200] = "";
+  freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
+  ASSERT_NE(m, nullptr) << error;
+  freehca_model_destroy(m);
+  EXPECT_NE(recorded.find("\"links\":[\"vpi-ib\",\"vpi-eth\"]"), std::string::npos) << recorded;
+}
+
 TEST_F(core_c_api, faults_are_asked_for_in_words_and_a_catastrophe_by_a_call) {
   char error[200] = "";
   freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);

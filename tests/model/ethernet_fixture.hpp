@@ -30,6 +30,8 @@ struct frame_taker final : packet_receiver {
     EXPECT_EQ(port, 1u);
     frames.push_back(f.bytes);
   }
+  bool bound_to_link(unsigned) const override { return false; }
+  void link_replaced(unsigned) override {}
   void port_has_room(unsigned) override { ++told_of_room; }
   std::uint32_t special_qp(unsigned, unsigned) const override { return 0; }
 

@@ -247,6 +247,20 @@ void add_ethernet(std::vector<wrong_call>& to) {
     world.begin(world.how.strict);
     return world.issue(c);
   });
+  add("another_type_for_a_VPI_port_that_is_open", [](w& world, call& c) {
+    world.how.vpi[1] = true;
+    world.begin(world.how.strict);
+    EXPECT_EQ(world.driver->command(opcode::init_port, 0, 2).status, command_status::ok);
+    return world.issue(c.by(static_cast<unsigned>(set_port_modifier::ethernet)));
+  });
+  add("another_type_for_a_VPI_port_that_a_queue_pair_is_bound_to", [](w& world, call& c) {
+    world.how.vpi[0] = true;
+    world.begin(world.how.strict);
+    EXPECT_EQ(world.driver->command(opcode::close_port, 0, 1).status, command_status::ok);
+    world.make_qp_in(qp_state::init);
+    return world.issue(c.numbered(set_port_input_modifier(set_port_selector::general, 1))
+                           .by(static_cast<unsigned>(set_port_modifier::ethernet)));
+  });
   add("selector_that_there_is_not", ethernet_port_with<sel{7}, g, &g::v_pptx, &g::v_pprx, true>);
   add("frames_longer_than_the_longest",
       ethernet_port_with<sel::general, g, &g::v_mtu, &g::mtu, 9627u>);

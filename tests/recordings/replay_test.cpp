@@ -216,6 +216,29 @@ TEST(recording, one_of_an_adapter_that_reads_ahead_is_replayed_on_such_a_one) {
   EXPECT_FALSE(read(the_session().text).how.prefetch);
 }
 
+TEST(recording, one_of_an_adapter_with_vpi_ports_is_replayed_on_such_a_one) {
+  std::string text;
+  rig_options how = exact();
+  how.machine.model.record = true;
+  how.machine.model.vpi[0] = how.machine.model.vpi[1] = true;
+  how.machine.model.link[1] = model::link_layer::ethernet;
+  how.machine.record = [&](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+  run_session(how);
+  const recording::recording from = read(text);
+  ASSERT_TRUE(from.usable);
+  EXPECT_TRUE(from.how.vpi[0] && from.how.vpi[1]);
+  EXPECT_TRUE(from.how.link[0] == model::link_layer::infiniband &&
+              from.how.link[1] == model::link_layer::ethernet);
+  const recording::replay_result result = recording::replay(from);
+  EXPECT_EQ(all(result.remarks), "");
+  const recording::differences found = compare(from, result.again, closeness::exact);
+  EXPECT_EQ(found.count, 0u) << all(found.text);
+  EXPECT_FALSE(read(the_session().text).how.vpi[0]);
+}
+
 // What finds no room goes later, and leads the adapter another way.
 TEST(recording, a_cable_that_was_full_is_full_again_in_the_replay) {
   std::string text;

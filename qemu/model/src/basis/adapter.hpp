@@ -12,6 +12,7 @@
 #include "basis/counters.hpp"
 #include "basis/host_memory.hpp"
 #include "basis/kept_memory.hpp"
+#include "basis/port_layers.hpp"
 #include "basis/rule_book.hpp"
 #include "basis/scheduler.hpp"
 #include "basis/work_account.hpp"
@@ -63,6 +64,7 @@ struct adapter {
   rule_book& rules;
   command_table& commands;
   hca_profile& profile;
+  port_layers& layers;  ///< as SET_PORT has made them
   counter_registry& counters;
   model::recorder* recording = nullptr;  ///< null without options::record
   model::icm* context_memory = nullptr;

@@ -9,10 +9,18 @@
 
 namespace freehca::model {
 
+/// Is the port one of Ethernet, or can SET_PORT make it one?
+constexpr bool may_be_ethernet(const options& how, unsigned port) {
+  return port >= 1 && port <= how.ports && port <= 2 &&
+         (how.link[port - 1] == link_layer::ethernet || how.vpi[port - 1]);
+}
+
 constexpr bool has_ethernet_port(const options& how) {
-  for (unsigned i = 0; i < how.ports && i < 2; ++i)
-    if (how.link[i] == link_layer::ethernet) return true;
-  return false;
+  return may_be_ethernet(how, 1) || may_be_ethernet(how, 2);
+}
+
+constexpr bool has_vpi_port(const options& how) {
+  return how.vpi[0] || (how.ports == 2 && how.vpi[1]);
 }
 
 /// Has the adapter this capability? Whatever depends on one asks here: what is reported, and what
@@ -33,7 +41,10 @@ constexpr bool offers(const options& how, capability c) {
     case capability::ipoib_steering:
       return offers(how, capability::device_managed_steering);
     case capability::two_link_layers:
-      return ethernet && how.ports == 2;
+      // Without it Linux senses no port (sense.c mlx4_start_sense).
+      return ethernet && (how.ports == 2 || has_vpi_port(how));
+    case capability::port_sensing:
+      return has_vpi_port(how);
     case capability::large_send:
     case capability::receive_side_scaling:
     case capability::interface_counters:

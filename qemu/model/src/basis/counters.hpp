@@ -28,8 +28,14 @@ class counter_registry {
  public:
   using reader = std::function<std::uint64_t()>;
 
-  /// A counter that is computed when somebody looks.
+  /// A counter that is computed when somebody looks. Those of one name are told as their sum: a VPI
+  /// port counts as either kind.
   void add(std::string name, reader read) {
+    for (entry& e : entries_) {
+      if (e.name != name) continue;
+      e.read = [first = std::move(e.read), second = std::move(read)] { return first() + second(); };
+      return;
+    }
     entries_.push_back({std::move(name), std::move(read)});
   }
   /// A counter that stands in `value`, which must outlive the registry's last use.

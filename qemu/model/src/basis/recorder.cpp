@@ -24,8 +24,9 @@ bool repeats_first_word(const std::byte* from, std::size_t bytes) {
   return bytes >= fill_min && bytes % 4 == 0 && std::memcmp(from, from + 4, bytes - 4) == 0;
 }
 
-const char* name_of(link_layer l) {
-  return l == link_layer::ethernet ? "eth" : "ib";
+std::string link_of(const options& how, unsigned i) {
+  const char* const kind = how.link[i] == link_layer::ethernet ? "eth" : "ib";
+  return std::string(how.vpi[i] ? "\"vpi-" : "\"") + kind + "\"";
 }
 
 std::string list_of(const capability_set& set) {
@@ -74,8 +75,7 @@ recorder::recorder(environment& surroundings, const options& how) : outer_(surro
       .text("of", "model")
       .text("variant", variant_names[static_cast<std::size_t>(how.kind)])
       .number("ports", how.ports)
-      .value("links",
-             std::string("[\"") + name_of(how.link[0]) + "\",\"" + name_of(how.link[1]) + "\"]")
+      .value("links", "[" + link_of(how, 0) + "," + link_of(how, 1) + "]")
       .value("cables", pair_of(how.cable[0], how.cable[1]))
       .boolean("subnet_manager", how.subnet_manager)
       .value("lids", pair_of(how.lid))

@@ -106,6 +106,8 @@ options to_options(const freehca_model_options& c) {
   o.ports = c.ports;
   o.link[0] = static_cast<link_layer>(c.link[0]);
   o.link[1] = static_cast<link_layer>(c.link[1]);
+  o.vpi[0] = c.vpi[0];
+  o.vpi[1] = c.vpi[1];
   o.cable[0] = c.cable[0];
   o.cable[1] = c.cable[1];
   o.capture[0] = c.capture[0];
@@ -149,6 +151,7 @@ void freehca_model_default_options(freehca_model_options* to) {
       static_cast<std::uint8_t>(o.kind),
       static_cast<std::uint8_t>(o.ports),
       {static_cast<std::uint8_t>(o.link[0]), static_cast<std::uint8_t>(o.link[1])},
+      {o.vpi[0], o.vpi[1]},
       {o.cable[0], o.cable[1]},
       {o.capture[0], o.capture[1]},
       o.subnet_manager,

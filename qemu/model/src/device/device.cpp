@@ -52,8 +52,8 @@ struct device::parts {
         rules(surroundings, how),
         memory(surroundings, account),
         work(surroundings, account),
-        all{surroundings, how,   memory,   work,    account,  times,
-            kept,         rules, commands, profile, counters, recording.get()},
+        all{surroundings, how,      memory,  work,   account,  times,          kept,
+            rules,        commands, profile, layers, counters, recording.get()},
         context_memory(all),
         eqs(all),
         cqs(all),
@@ -131,6 +131,7 @@ struct device::parts {
   scheduler work;
   command_table commands;
   hca_profile profile;
+  port_layers layers{how};
   counter_registry counters;
   adapter all;
   icm context_memory;

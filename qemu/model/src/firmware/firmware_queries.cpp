@@ -66,7 +66,7 @@ constexpr std::uint64_t all_of(Flag... f) {
 std::uint64_t waking_ports(const options& how) {
   using flag = layouts::dev_cap_flag;
   const auto of = [&how](unsigned port, flag f) {
-    return port <= how.ports && how.link[port - 1] == link_layer::ethernet ? all_of(f) : 0;
+    return may_be_ethernet(how, port) ? all_of(f) : 0;
   };
   return of(1, flag::wake_on_lan_port1) | of(2, flag::wake_on_lan_port2);
 }
@@ -94,6 +94,7 @@ std::uint64_t offered_flags(const options& how) {
       {capability::keeps_fcs, all_of(flag::fcs_keep)},
       {capability::unicast_loopback, all_of(flag::uc_loopback)},
       {capability::roce, all_of(flag::roce)},
+      {capability::port_sensing, all_of(flag::sense_port)},
   };
   std::uint64_t all = 0;
   for (const auto& row : table)

@@ -72,8 +72,7 @@ void port_settings::check_settings(command_checks& is, const image<layouts::conf
 command_status port_settings::query_config_dev(command& c) const {
   using l = layouts::config_dev;
   const auto checksums = [this](unsigned port) {
-    const bool ethernet = port <= a_.how.ports && a_.how.link[port - 1] == link_layer::ethernet;
-    return ethernet ? rx_checksum_by_status : 0;
+    return may_be_ethernet(a_.how, port) ? rx_checksum_by_status : 0;
   };
   image<l> out;
   out.set<&l::rx_checksum_port1>(checksums(1)).set<&l::rx_checksum_port2>(checksums(2));

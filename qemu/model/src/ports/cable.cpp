@@ -20,7 +20,7 @@ namespace {
 // Hardware sends flow control every few microseconds and sees the loss of a signal at once. Here
 // each costs the host work, and an adapter whose virtual machine stands still is silent. no source:
 // chosen
-constexpr std::uint64_t beat_ns = 250'000'000, silence_ns = 10'000'000'000;
+constexpr std::uint64_t beat_ns = 250'000'000;
 
 // How long a packet that is to be overtaken waits for the one that does it. no source: chosen
 constexpr std::uint64_t held_back_ns = 100'000;
@@ -137,7 +137,7 @@ void cable::arrived(std::span<const std::byte> bytes) {
 
 void cable::packet_arrived(std::span<const std::byte> bytes) {
   if (!up_) return;
-  if (a_.how.capture[number_ - 1])
+  if (captures(a_.how, number_, link_layer::infiniband))
     a_.surroundings.packet_passed(number_, bytes.data(), bytes.size());
   packet p;
   a_.account.charge_check(2 * bytes.size());
@@ -204,7 +204,7 @@ void cable::lost() {
 
 void cable::beat() {
   beat_ = a_.work.after(beat_ns, [this] { beat(); });
-  if (partner_ != partner::absent && a_.work.now() - heard_at_ > silence_ns) lost();
+  if (partner_ != partner::absent && a_.work.now() - heard_at_ > cable_silence_ns) lost();
   signal();
 }
 

@@ -19,6 +19,9 @@ namespace freehca::model {
 
 class infiniband_port;
 
+/// After it the far end of an InfiniBand cable counts as gone.
+inline constexpr std::uint64_t cable_silence_ns = 10'000'000'000;
+
 /// A port's end of a cable to a port of another adapter, or of this one. Packets get their CRCs
 /// here, and lose them.
 ///

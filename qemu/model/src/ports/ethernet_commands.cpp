@@ -10,6 +10,7 @@
 #include "command/command_checks.hpp"
 #include "ports/ethernet_port.hpp"
 #include "ports/ethernet_set_port.hpp"
+#include "ports/far_end.hpp"
 #include "ports/ports.hpp"
 
 namespace freehca::model {
@@ -40,16 +41,22 @@ command_status ports::set_ethernet_port(command& c) {
   constexpr unsigned port_bits = 8;
   constexpr std::uint32_t port_mask = (1u << port_bits) - 1;
   command_checks is(a_.rules);
-  ethernet_port* p = named_ethernet(is, c.input_modifier & port_mask);
-  if (is.refused()) return is.status();
+  const auto number = static_cast<unsigned>(c.input_modifier & port_mask);
   if (c.opcode_modifier == static_cast<unsigned>(set_port_modifier::beacon)) {
+    ethernet_port* p = named_ethernet(is, number);
+    if (is.refused()) return is.status();
     is.at_most(rule::input_modifier, "input modifier", c.input_modifier, port_mask);
     set_beacon(is, c, p->told());
     return is.status();
   }
+  if (named(is, number) == nullptr) return is.status();
+  ethernet_port* p = ports_[number - 1].ethernet.get();
+  check_type(is, number, p, "InfiniBand");
+  if (is.refused()) return is.status();
   is.at_most(rule::input_modifier, "input modifier", c.input_modifier, 0xffff);
   const auto selector = static_cast<set_port_selector>(c.input_modifier >> port_bits & 0xff);
   model::set_ethernet_port(is, c, selector, p->told());
+  if (!is.refused()) become(number, *p);
   return is.status();
 }
 

@@ -106,7 +106,7 @@ void ethernet_port::let_in(const frame& f, const frame_summary& s) {
 }
 
 void ethernet_port::capture(const frame& f) {
-  if (a_.how.capture[number_ - 1])
+  if (captures(a_.how, number_, layer()))
     a_.surroundings.packet_passed(number_, f.bytes.data(), f.bytes.size());
 }
 

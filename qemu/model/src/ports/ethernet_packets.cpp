@@ -55,7 +55,7 @@ bool ethernet_port::held_up(const path& way) const {
 }
 
 void ethernet_port::capture(const packet& p) {
-  if (a_.how.capture[number_ - 1]) capture(to_frame(p));
+  if (captures(a_.how, number_, layer())) capture(to_frame(p));
 }
 
 }  // namespace freehca::model

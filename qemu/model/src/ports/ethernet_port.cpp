@@ -97,14 +97,24 @@ void ethernet_port::link_goes() {
 void ethernet_port::plug(bool plugged) {
   if (!cabled_ || plugged == plugged_) return;
   plugged_ = plugged;
-  if (plugged) {
+  peer_changed();
+}
+
+void ethernet_port::face_infiniband(bool faces) {
+  if (faces == faces_infiniband_) return;
+  faces_infiniband_ = faces;
+  peer_changed();
+}
+
+void ethernet_port::peer_changed() {
+  if (has_peer()) {
     if (!up_) train();
     return;
   }
   a_.work.cancel(training_);
   // Later: it can interrupt the host.
   a_.work.soon(number_, [this] {
-    if (!plugged_ && up_) link_goes();
+    if (!has_peer() && up_) link_goes();
   });
 }
 

@@ -39,6 +39,9 @@ class ethernet_port final : public port {
   /// called later.
   bool full() const { return cable_.full(); }
 
+  /// Does an InfiniBand port speak at the far end of its cable? Then there is no link.
+  void face_infiniband(bool faces);
+
   /// A frame that found no receive.
   void dropped_for_want_of_room() { counters_.dropped_for_want_of_room(); }
 
@@ -74,7 +77,7 @@ class ethernet_port final : public port {
   void open() override;
   void close() override;
   bool is_open() const override { return open_; }
-  bool has_peer() const override { return cabled_ && plugged_; }
+  bool has_peer() const override { return cabled_ && plugged_ && !faces_infiniband_; }
   bool link_up() const override { return up_; }
   void clear() override;
   void plug(bool plugged) override;
@@ -101,6 +104,7 @@ class ethernet_port final : public port {
  private:
   managed_port at_power_on() const;
   void train();
+  void peer_changed();
   void link_comes();
   void link_goes();
   /// Pads it; false: it is too long, and was dropped.
@@ -124,7 +128,7 @@ class ethernet_port final : public port {
   ethernet_cable cable_;
   managed_port managed_;  ///< what MAD_IFC finds
   management_agent agent_;
-  bool open_ = false, plugged_ = true, up_ = false;
+  bool open_ = false, plugged_ = true, faces_infiniband_ = false, up_ = false;
   scheduler::ticket training_;
   /// Of the open port: frames under way die with the link, or the opening, that they are of.
   std::uint64_t generation_ = 0;

@@ -140,7 +140,7 @@ bool infiniband_port::held_up(const path& way) const {
 }
 
 void infiniband_port::capture(const packet& p) {
-  if (!a_.how.capture[number_ - 1]) return;
+  if (!captures(a_.how, number_, layer())) return;
   const auto bytes = to_wire(p);
   a_.account.charge_check(2 * bytes.size());
   a_.surroundings.packet_passed(number_, bytes.data(), bytes.size());

@@ -16,6 +16,11 @@
 
 namespace freehca::model {
 
+/// Is what passes by that kind of link to be captured? A file holds packets of one kind.
+inline bool captures(const options& how, unsigned port, link_layer kind) {
+  return how.capture[port - 1] && how.link[port - 1] == kind;
+}
+
 /// One port, of whatever kind its link is: what commands, the transport and the world outside ask
 /// of each. What only one kind has is asked of that kind (ports::infiniband(), ports::ethernet()).
 class port {

@@ -9,8 +9,10 @@
 #include <freehca/layouts/set_node.hpp>
 #include <freehca/layouts/set_port.hpp>
 
+#include "basis/capabilities.hpp"
 #include "command/command_checks.hpp"
 #include "ports/ethernet_port.hpp"
+#include "ports/far_end.hpp"
 #include "ports/infiniband_port.hpp"
 #include "ports/ports.hpp"
 
@@ -161,14 +163,6 @@ port* ports::named(command_checks& is, std::uint64_t number) const {
   return p;
 }
 
-infiniband_port* ports::named_infiniband(command_checks& is, std::uint64_t number) const {
-  if (named(is, number) == nullptr) return nullptr;
-  infiniband_port* p = infiniband(static_cast<unsigned>(number));
-  is.must(p != nullptr, rule::known_operation, command_status::bad_operation, "port %u is Ethernet",
-          static_cast<unsigned>(number));
-  return p;
-}
-
 command_status ports::init_port(command& c) {
   command_checks is(a_.rules);
   port* p = named(is, c.input_modifier);
@@ -190,11 +184,17 @@ command_status ports::close_port(command& c) {
 }
 
 command_status ports::set_port(command& c) {
+  return c.opcode_modifier == static_cast<unsigned>(set_port_modifier::ib) ? set_infiniband_port(c)
+                                                                           : set_ethernet_port(c);
+}
+
+command_status ports::set_infiniband_port(command& c) {
   using l = set_port_ib;
-  if (c.opcode_modifier != static_cast<unsigned>(set_port_modifier::ib))
-    return set_ethernet_port(c);
   command_checks is(a_.rules);
-  infiniband_port* p = named_infiniband(is, c.input_modifier & 0xff);
+  const auto number = static_cast<unsigned>(c.input_modifier & 0xff);
+  if (named(is, number) == nullptr) return is.status();
+  infiniband_port* p = ports_[number - 1].infiniband.get();
+  check_type(is, number, p, "Ethernet");
   if (is.refused()) return is.status();
   image<l> in;
   is.at_most(rule::input_modifier, "input modifier", c.input_modifier, 0xff)
@@ -204,6 +204,7 @@ command_status ports::set_port(command& c) {
   check(is, in, m, p->is_open(), a_.how.kind);
   if (is.refused()) return is.status();
 
+  become(number, *p);
   apply_limits(in, m);
   if (in.get<&l::sig>()) node_.system_image_guid = in.get<&l::system_image_guid>();
   if (in.get<&l::ng>()) node_.node_guid = in.get<&l::node_guid>();
@@ -226,12 +227,16 @@ command_status ports::query_port(command& c) {
   constexpr unsigned eth_mtu_of_infiniband = 1522, sdr_ddr_qdr = 7;
   const adapter_limits& have = a_.limits();
   const bool eth = p->layer() == link_layer::ethernet;
+  const bool either = a_.how.vpi[c.input_modifier - 1];
+  const bool able = may_be_ethernet(a_.how, c.input_modifier);
   image<l> out;
   out.set<&l::link_up>(p->link_up())
-      .set<&l::suggested_type>(eth)
-      .set<&l::supported_port_type>(eth ? port_type::ethernet : port_type::ib)
+      .set<&l::suggested_type>(a_.how.link[c.input_modifier - 1] == link_layer::ethernet)
+      .set<&l::supported_port_type>(either ? port_type::vpi
+                                    : able ? port_type::ethernet
+                                           : port_type::ib)
       .set<&l::ib_mtu>(have.mtu_code)
-      .set<&l::eth_mtu>(eth ? ethernet_mtu : eth_mtu_of_infiniband)
+      .set<&l::eth_mtu>(able ? ethernet_mtu : eth_mtu_of_infiniband)
       .set<&l::ib_link_speed>(sdr_ddr_qdr)
       .set<&l::ib_port_width>(have.width_mask)
       .set<&l::log_max_gid>(have.log_gids)
@@ -241,27 +246,16 @@ command_status ports::query_port(command& c) {
       .set<&l::max_tc_eth>(8)
       .set<&l::max_vl>(have.vls())
       .set<&l::mac>((a_.how.mac + c.input_modifier - 1) & 0xffffffffffff);
-  if (const link_modes* m = modes(c.input_modifier); m != nullptr) {
-    // 10 Gb/s, a fibre, no autonegotiation: captures, of all kinds of card. The code of the fibre
-    // is chosen among those that say fibre.
-    constexpr unsigned fibre = 1;
+  // 10 Gb/s, a fibre, no autonegotiation: captures, of all kinds of card. The code of the fibre is
+  // chosen among those that say fibre.
+  constexpr unsigned fibre = 1;
+  if (able) out.set<&l::transceiver_type>(fibre);
+  if (eth) {
     const bool first = a_.how.kind == variant::connectx2;
-    out.set<&l::eth_link_speed>(first ? ethernet_speed::xaui_10g : m->speed())
-        .set<&l::transceiver_type>(fibre);
+    out.set<&l::eth_link_speed>(first ? ethernet_speed::xaui_10g
+                                      : modes(c.input_modifier)->speed());
   }
   return is.answer(c, out).status();
-}
-
-command_status ports::sense_port(command& c) {
-  command_checks is(a_.rules);
-  const port* p = named(is, c.input_modifier);
-  if (is.refused()) return is.status();
-  image<layouts::sense_port> out;
-  if (p->has_peer())
-    out.set<&layouts::sense_port::port_type>(
-        p->layer() == link_layer::ethernet ? port_type::ethernet : port_type::ib);
-  c.output_parameter = load_be<std::uint64_t>(out.data());
-  return command_status::ok;
 }
 
 command_status ports::set_node(command& c) {
@@ -274,7 +268,7 @@ command_status ports::set_node(command& c) {
   if (is.refused()) return is.status();
   std::copy_n(in.data(), node_.description.size(), node_.description.begin());
   for (const place& p : ports_)
-    if (p.any != nullptr) p.any->local_change(true);
+    if (p.now != nullptr) p.now->local_change(true);
   return command_status::ok;
 }
 

@@ -7,6 +7,7 @@
 #include "link/infiniband_codec.hpp"
 #include "link/roce_codec.hpp"
 #include "ports/ethernet_port.hpp"
+#include "ports/far_end.hpp"
 #include "ports/infiniband_port.hpp"
 
 namespace freehca::model {
@@ -25,15 +26,15 @@ ports::ports(adapter& a)
 
 void ports::make_port(unsigned number) {
   place& here = ports_[number - 1];
-  if (a_.how.link[number - 1] == link_layer::ethernet) {
-    auto made = std::make_unique<ethernet_port>(a_, node_, number);
-    here.ethernet = made.get();
-    here.any = std::move(made);
-    return;
-  }
-  auto made = std::make_unique<infiniband_port>(a_, node_, demux_, number);
-  here.infiniband = made.get();
-  here.any = std::move(made);
+  const bool either = a_.how.vpi[number - 1];
+  const bool first_ethernet = a_.how.link[number - 1] == link_layer::ethernet;
+  if (first_ethernet || either) here.ethernet = std::make_unique<ethernet_port>(a_, node_, number);
+  if (!first_ethernet || either)
+    here.infiniband = std::make_unique<infiniband_port>(a_, node_, demux_, number);
+  here.now = first_ethernet ? static_cast<port*>(here.ethernet.get()) : here.infiniband.get();
+  if (either)
+    here.sensor =
+        std::make_unique<far_end>(a_, number, [this, number] { far_end_changed(number); });
 }
 
 void ports::take_commands() {
@@ -83,21 +84,26 @@ void ports::name_node() {
 }
 
 void ports::show_ports() {
-  for (unsigned i = 0; i < ports_.size(); ++i)
-    node_.all_ports[i] =
-        ports_[i].infiniband != nullptr ? &ports_[i].infiniband->managed() : nullptr;
+  for (unsigned i = 0; i < ports_.size(); ++i) {
+    infiniband_port* p = infiniband(i + 1);
+    node_.all_ports[i] = p != nullptr ? &p->managed() : nullptr;
+  }
 }
 
 port* ports::at(std::uint64_t number) const {
-  return number >= 1 && number <= ports_.size() ? ports_[number - 1].any.get() : nullptr;
+  return number >= 1 && number <= ports_.size() ? ports_[number - 1].now : nullptr;
 }
 
 ethernet_port* ports::ethernet(unsigned number) const {
-  return number >= 1 && number <= ports_.size() ? ports_[number - 1].ethernet : nullptr;
+  port* p = at(number);
+  return p != nullptr && p->layer() == link_layer::ethernet ? ports_[number - 1].ethernet.get()
+                                                            : nullptr;
 }
 
 infiniband_port* ports::infiniband(unsigned number) const {
-  return number >= 1 && number <= ports_.size() ? ports_[number - 1].infiniband : nullptr;
+  port* p = at(number);
+  return p != nullptr && p->layer() == link_layer::infiniband ? ports_[number - 1].infiniband.get()
+                                                              : nullptr;
 }
 
 link_modes* ports::modes(unsigned number) {
@@ -112,21 +118,8 @@ void ports::connect(unsigned number, link_peer* peer) {
   if (infiniband_port* p = infiniband(number)) p->connect(peer);
 }
 
-void ports::plug(unsigned number, bool plugged) {
-  if (port* p = at(number)) p->plug(plugged);
-}
-
-void ports::arrived(unsigned number, std::span<const std::byte> bytes) {
-  if (port* p = at(number)) p->arrived(bytes);
-}
-
 void ports::has_room(unsigned number) {
   if (port* p = at(number)) p->has_room();
-}
-
-bool ports::set_faults(unsigned number, const link_faults& how) {
-  port* p = at(number);
-  return p != nullptr && p->set_faults(how);
 }
 
 void ports::transmit(unsigned number, packet packet_to_send) {
@@ -210,12 +203,11 @@ void ports::count_qkey_violation(unsigned number, std::uint32_t qkey, std::uint3
 
 void ports::clear() {
   name_node();
-  show_ports();
   demux_.clear();
   counters_by_index_.clear();
-  for (const place& p : ports_)
-    if (p.any != nullptr) p.any->clear();
+  for (unsigned i = 0; i < ports_.size(); ++i) clear(i + 1);
   for (link_modes& m : modes_) m.clear();
+  show_ports();
 }
 
 }  // namespace freehca::model

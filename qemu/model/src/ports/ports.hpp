@@ -29,10 +29,11 @@ namespace freehca::model {
 class command_checks;
 
 class ethernet_port;
+class far_end;
 class infiniband_port;
 
-/// The ports, each of the kind that the options say: INIT_PORT, CLOSE_PORT, SET_PORT, QUERY_PORT,
-/// SENSE_PORT, SET_NODE, MAD_IFC, MAD_DEMUX, the commands of Ethernet ports and the counters that
+/// The ports, each of the kind that the options say, or SET_PORT has made it: INIT_PORT, CLOSE_PORT,
+/// SET_PORT, QUERY_PORT, SENSE_PORT, SET_NODE, MAD_IFC, MAD_DEMUX, the commands of Ethernet ports and the counters that
 /// contexts name. Port numbers are 1-based; a number that is no port's is a port that is down.
 class ports final : public port_addresses, public roce_addresses {
  public:
@@ -41,7 +42,7 @@ class ports final : public port_addresses, public roce_addresses {
   ports(const ports&) = delete;
   ports& operator=(const ports&) = delete;
 
-  /// The port of that number if it is of that kind; else null.
+  /// The port of that number if it is of that kind now; else null.
   ethernet_port* ethernet(unsigned port) const;
   infiniband_port* infiniband(unsigned port) const;
   /// What contexts count in by index, for all ports.
@@ -107,6 +108,7 @@ class ports final : public port_addresses, public roce_addresses {
   layouts::command_status init_port(command& c);
   layouts::command_status close_port(command& c);
   layouts::command_status set_port(command& c);
+  layouts::command_status set_infiniband_port(command& c);
   layouts::command_status query_port(command& c);
   layouts::command_status sense_port(command& c);
   layouts::command_status set_node(command& c);
@@ -118,18 +120,31 @@ class ports final : public port_addresses, public roce_addresses {
   layouts::command_status dump_eth_stats(command& c);
   layouts::command_status query_if_stat(command& c);
 
+  /// What a port can be. Both live as long as the adapter: work that is under way for the one that
+  /// it is no more finds it closed.
   struct place {
-    std::unique_ptr<port> any;
-    infiniband_port* infiniband = nullptr;  ///< the same, when it is one
-    ethernet_port* ethernet = nullptr;
+    std::unique_ptr<infiniband_port> infiniband;
+    std::unique_ptr<ethernet_port> ethernet;
+    port* now = nullptr;              ///< one of them
+    std::unique_ptr<far_end> sensor;  ///< of a VPI port
+    bool plugged = true;
   };
   void make_port(unsigned number);
+  /// May SET_PORT make it a port of `kind`? `to`: what it would be; null, and refused, where it
+  /// cannot be that.
+  void check_type(command_checks& is, unsigned number, const port* to, const char* is_of) const;
+  /// Makes it that one, if it is another. What commands told of the other is forgotten.
+  void become(unsigned number, port& to);
+  /// Back to what it is at power-on.
+  void clear(unsigned number);
+  void far_end_changed(unsigned number);
+  /// What SENSE_PORT finds at the far end.
+  std::optional<link_layer> sensed(unsigned number) const;
   void take_commands();
   port* at(std::uint64_t number) const;
   /// The port that a command names; `is` refuses it where there is none.
   port* named(command_checks& is, std::uint64_t number) const;
-  /// The same, of one kind; another is refused.
-  infiniband_port* named_infiniband(command_checks& is, std::uint64_t number) const;
+  /// The same, if it is an Ethernet port now; another is refused.
   ethernet_port* named_ethernet(command_checks& is, std::uint64_t number) const;
   void name_node();
   /// Lets each port's agent tell of the others (IBTA vol. 1, 14.2.5.6).

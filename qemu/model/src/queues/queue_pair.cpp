@@ -40,7 +40,7 @@ path decode_path(const image<qpc>& context) {
 
 }  // namespace
 
-void queue_pair::refresh(const options& how) {
+void queue_pair::refresh(const port_layers& layers) {
   state = context.get<&qpc::state>();
   service = context.get<&qpc::service>();
   owner.pd = static_cast<std::uint32_t>(context.get<&qpc::pd>());
@@ -52,7 +52,7 @@ void queue_pair::refresh(const options& how) {
   way = decode_path<primary_path>(context);
   alternate = decode_path<alternate_path>(context);
   if (special != 0) way.port = special_port;
-  on_ethernet = way.port <= how.ports && how.link[way.port - 1] == link_layer::ethernet;
+  on_ethernet = layers.ethernet(way.port);
   mtu = layouts::mtu_bytes(context.get<&qpc::mtu>());
   message_bytes_max = std::uint64_t{1}
                       << std::min<std::uint64_t>(context.get<&qpc::msg_max>(), log_message_bytes);

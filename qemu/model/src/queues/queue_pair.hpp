@@ -10,8 +10,8 @@
 #include <freehca/layouts/eqe.hpp>
 #include <freehca/layouts/headers.hpp>
 #include <freehca/layouts/qpc.hpp>
-#include <freehca/model/options.hpp>
 
+#include "basis/port_layers.hpp"
 #include "basis/scheduler.hpp"
 #include "link/path.hpp"
 #include "link/psn.hpp"
@@ -163,12 +163,20 @@ struct queue_pair {
   send_side sq;
   receive_side rq;
 
-  /// Decodes the context's fields into the members above. `how`: which ports are Ethernet.
-  void refresh(const options& how);
+  /// Decodes the context's fields into the members above.
+  void refresh(const port_layers& layers);
   /// Raw Ethernet: its sends and receives are frames. (On InfiniBand the service MLX sends packets
   /// whose headers software made.)
   bool carries_frames() const {
     return on_ethernet && service == layouts::qp_service::mlx && special == 0;
+  }
+  /// Does its work only go by the link of that port as it is? One of service MLX on InfiniBand does
+  /// not: iPXE brings its queue pair of frames to RTS before it makes the port one of Ethernet
+  /// (hermon.c hermon_eth_open).
+  bool bound_to_link(unsigned port) const {
+    const bool alternates = migration() != layouts::path_migration::migrated;
+    if (connected()) return way.port == port || (alternates && alternate.port == port);
+    return way.port == port && carries_frames();
   }
   bool spreads() const { return context.get<&layouts::qpc::rss>(); }
   std::uint32_t number() const {

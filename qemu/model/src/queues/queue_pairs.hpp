@@ -63,6 +63,14 @@ class queue_pairs {
   /// SQD. Looks at as many as a slice goes; what stands further is not found.
   std::optional<request_place> send_under(std::uint32_t lkey) const;
 
+  /// Calls `f` for each that is not in the reset state, as long as it returns true.
+  template <class F>
+  bool all_of(F f) const {
+    for (const auto& [index, qp] : table_)
+      if (!f(*qp)) return false;
+    return true;
+  }
+
   std::uint64_t count() const { return table_.size(); }
   /// Rises with clear(): timers of before mean nothing.
   std::uint64_t epoch() const { return epoch_; }

@@ -66,7 +66,7 @@ flow flow::of(const transport_packet& came) {
   return f;
 }
 
-flow_rule flow_rule::read(const std::byte* from, std::size_t bytes, const options& how) {
+flow_rule flow_rule::read(const std::byte* from, std::size_t bytes, const port_layers& layers) {
   flow_rule r;
   const auto wrong = [&r](const char* what) {
     r.malformed = what;
@@ -77,8 +77,7 @@ flow_rule flow_rule::read(const std::byte* from, std::size_t bytes, const option
   if (!r.control.reserved_clear()) return wrong("reserved bit of the control header");
   const auto port = r.control.get<&flow_rule_control::port>();
   const auto type = r.control.get<&flow_rule_control::type>();
-  const bool ethernet =
-      port >= 1 && port <= how.ports && how.link[port - 1] == link_layer::ethernet;
+  const bool ethernet = layers.ethernet(port);
   // Sniffers, mirrors and defaults belong to Ethernet ports. No source: chosen.
   if (!ethernet && type != flow_rule_type::regular)
     return wrong("type, which is one of Ethernet ports");

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include <freehca/layouts/flow_rule.hpp>
-#include <freehca/model/options.hpp>
 
+#include "basis/port_layers.hpp"
 #include "link/transport_packet.hpp"
 #include "steering/frame_conditions.hpp"
 
@@ -32,7 +32,7 @@ struct flow {
 /// RoCE's multicast) or for the frames of an Ethernet port.
 class flow_rule {
  public:
-  static flow_rule read(const std::byte* from, std::size_t bytes, const options& how);
+  static flow_rule read(const std::byte* from, std::size_t bytes, const port_layers& layers);
 
   bool takes(const flow& f) const;
   bool takes(const frame_view& v) const;

@@ -57,7 +57,7 @@ command_status flow_steering::attach(command& c) {
   const std::size_t bytes = std::min<std::size_t>(c.input_modifier, text.size() / 4) * 4;
   is.was_read(a_.memory.read(c.input_parameter, text.data(), bytes), c);
   if (is.refused()) return is.status();
-  const flow_rule rule = flow_rule::read(text.data(), bytes, a_.how);
+  const flow_rule rule = flow_rule::read(text.data(), bytes, a_.layers);
   is.that(rule.malformed == nullptr, rule::steering_rule, command_status::bad_parameter, "%s",
           rule.malformed == nullptr ? "" : rule.malformed)
       .that(!rule.looks_at_ip() || offers(a_.how, capability::ipoib_steering),

@@ -90,7 +90,7 @@ command_status multicast_groups::read(command& c) {
 
 void multicast_groups::check_ethernet_port(command_checks& is, std::uint64_t port) const {
   is.port(port >= 1 && port <= a_.how.ports, "port", port, a_.how.ports);
-  is.that(is.refused() || a_.how.link[port - 1] == link_layer::ethernet, rule::capability_reported,
+  is.that(is.refused() || a_.layers.ethernet(port), rule::capability_reported,
           command_status::bad_parameter, "port %u of an entry for Ethernet, which is InfiniBand's",
           static_cast<unsigned>(port));
 }
@@ -101,8 +101,7 @@ void multicast_groups::check_ethernet(command_checks& is, const image<mcg_header
     return;
   const auto gid = ethernet_gid::from_bytes(head.bytes_of<&mcg_header::gid>());
   const std::uint64_t port = gid.get<&mcg_ethernet_gid::port>();
-  is.that(port >= 1 && port <= a_.how.ports && a_.how.link[port - 1] == link_layer::ethernet,
-          rule::capability_reported, command_status::bad_parameter,
+  is.that(a_.layers.ethernet(port), rule::capability_reported, command_status::bad_parameter,
           "port %u of an entry for Ethernet, which is no Ethernet port",
           static_cast<unsigned>(port))
       .no_reserved_bits(gid, "address of an entry for Ethernet");

@@ -52,7 +52,7 @@ path path_of(const image<wqe_datagram>& d, const path& own, bool force_loopback)
 }  // namespace
 
 bool datagrams::is_ethernet(unsigned port) const {
-  return port >= 1 && port <= a_.how.ports && a_.how.link[port - 1] == link_layer::ethernet;
+  return a_.layers.ethernet(port);
 }
 
 path datagrams::way_of(const queue_pair& qp, const send_request& r) const {

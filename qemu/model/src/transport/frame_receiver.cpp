@@ -206,11 +206,14 @@ void frame_receiver::place(queue_pair& qp, const frame& f, const frame_view& v,
   completions_.received_frame(qp, r, e);
 }
 
+void frame_receiver::forget(unsigned port) {
+  auto& waiting = waiting_[port - 1];
+  a_.work.taken_up(waiting.size());
+  a_.work.discard(waiting);
+}
+
 void frame_receiver::clear() {
-  for (auto& waiting : waiting_) {
-    a_.work.taken_up(waiting.size());
-    a_.work.discard(waiting);
-  }
+  for (unsigned port = 1; port <= waiting_.size(); ++port) forget(port);
   scheduled_ = {};
 }
 

@@ -36,6 +36,8 @@ class frame_receiver {
         errors_(errors) {}
 
   void receive(unsigned port, const frame& f);
+  /// What waits there of that port is lost.
+  void forget(unsigned port);
   void clear();
 
  private:

@@ -85,11 +85,14 @@ bool group_delivery::go_on(delivery& d, const transport_packet& v) {
   return true;
 }
 
+void group_delivery::forget(unsigned port) {
+  auto& waiting = waiting_[port - 1];
+  a_.work.taken_up(waiting.size());
+  a_.work.discard(waiting);
+}
+
 void group_delivery::clear() {
-  for (auto& waiting : waiting_) {
-    a_.work.taken_up(waiting.size());
-    a_.work.discard(waiting);
-  }
+  for (unsigned port = 1; port <= waiting_.size(); ++port) forget(port);
   scheduled_ = {};
 }
 

@@ -31,6 +31,8 @@ class group_delivery {
 
   /// `p`, which was unwrapped as `v`.
   void deliver(const transport_packet& v, const packet& p);
+  /// What waits there of that port is lost.
+  void forget(unsigned port);
   void clear();
 
  private:

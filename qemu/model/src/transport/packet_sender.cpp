@@ -29,8 +29,10 @@ void packet_sender::transmit(const path& way, outgoing_packet out) {
     return;
   }
   a_.links->capture(way.port, out.p);
-  a_.work.soon(way.port, [this, port = way.port, looped = std::move(out.p)] {
-    arrivals_.receive(port, looped);
+  const bool ethernet = a_.layers.ethernet(way.port);
+  a_.work.soon(way.port, [this, port = way.port, ethernet, looped = std::move(out.p)] {
+    // What was wrapped for the other kind of link is lost with that link.
+    if (ethernet == a_.layers.ethernet(port)) arrivals_.receive(port, looped);
   });
 }
 

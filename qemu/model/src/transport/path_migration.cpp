@@ -28,9 +28,7 @@ void set(queue_pair& qp, state s) {
 bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_state then) const {
   const state now = qp.migration();
   // Ethernet ports have none, and Linux asks for none there (hw/mlx4/qp.c mlx4_set_alt_path).
-  if (!offers(a_.how, capability::path_migration) ||
-      a_.how.link[qp.way.port - 1] == link_layer::ethernet)
-    return false;
+  if (!offers(a_.how, capability::path_migration) || a_.layers.ethernet(qp.way.port)) return false;
   switch (wanted) {
     case state::rearm:
       return now != state::armed && then == qp_state::rts;
@@ -80,7 +78,7 @@ bool path_migration_machine::migrate(queue_pair& qp) {
   set_path<primary_path>(qp.context, path_of<alternate_path>(qp.context));
   qp.context.set<&primary_path::counter_index>(counter);
   set(qp, state::migrated);
-  qp.refresh(a_.how);
+  qp.refresh(a_.layers);
   pairs_.touch(qp);
   pairs_.post_event(qp, event_type::path_migrated);
   return true;

@@ -83,11 +83,11 @@ command_status qp_commands::modify(command& c, const qp_transition& transition) 
           static_cast<unsigned>(qp->migration()));
   if (is.refused()) return is.status();
   apply(transition, mask, given, qp->context);
-  qp->refresh(a_.how);
+  qp->refresh(a_.layers);
   check(is, *qp, mask);
   if (is.refused()) {
     qp->context = before;
-    qp->refresh(a_.how);
+    qp->refresh(a_.layers);
     return is.status();
   }
   // No source says whether hardware holds on to what it has read ahead. Chosen: what begins anew
@@ -158,10 +158,10 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
   // The command's number counts: iPXE leaves the context's empty (hermon.c hermon_create_qp).
   qp.context.set<&qpc::local_qpn>(qpn);
   qp.special = pairs_.special_kind(qpn, qp.special_port);
-  qp.refresh(a_.how);
+  qp.refresh(a_.layers);
   check_new(is, qp);
   // A page size may have been clamped.
-  qp.refresh(a_.how);
+  qp.refresh(a_.layers);
   if (!is.refused()) is.lent(pairs_.store(qp), "context of QP", qpn);
   if (is.refused()) {
     pairs_.destroy(qp);
@@ -178,8 +178,7 @@ bool qp_commands::may_spread(const image<qpc>& given) const {
   const unsigned port =
       sched_queue_port(static_cast<unsigned>(given.get<&primary_path::sched_queue>()));
   return offers(a_.how, capability::receive_side_scaling) &&
-         given.get<&qpc::service>() == qp_service::mlx && port <= a_.how.ports &&
-         a_.how.link[port - 1] == link_layer::ethernet;
+         given.get<&qpc::service>() == qp_service::mlx && a_.layers.ethernet(port);
 }
 
 void qp_commands::check_new(command_checks& is, queue_pair& qp) const {

@@ -80,12 +80,12 @@ command_status qp_commands::update(command& c) {
     if ((own & f.mask) != 0) f.take(given, qp->context);
   for (const updated_field& f : of_path)
     if ((path & f.mask) != 0) f.take(given, qp->context);
-  qp->refresh(a_.how);
+  qp->refresh(a_.layers);
   check_port(is, "sched_queue", qp->way.port);
   is.lent(pairs_.store(*qp), "context of QP", qpn);
   if (is.refused()) {
     qp->context = before;
-    qp->refresh(a_.how);
+    qp->refresh(a_.layers);
   }
   return is.status();
 }

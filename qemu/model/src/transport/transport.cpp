@@ -2,7 +2,10 @@
 // Copyright the freehca authors
 #include "transport/transport.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "ports/ethernet_port.hpp"
 #include "ports/ports.hpp"
@@ -100,6 +103,25 @@ listening transport::listens(unsigned port) {
 
 void transport::port_has_room(unsigned port) {
   parts_->sender.port_has_room(port);
+}
+
+bool transport::bound_to_link(unsigned port) const {
+  return !parts_->pairs.all_of([port](const queue_pair& qp) { return !qp.bound_to_link(port); });
+}
+
+void transport::link_replaced(unsigned port) {
+  parts_->received_frames.forget(port);
+  parts_->deliveries.forget(port);
+  std::vector<std::uint32_t> bound;
+  parts_->pairs.all_of([&](queue_pair& qp) {
+    parts_->a.account.charge(work_account::function);
+    if (qp.bound_to_link(port)) bound.push_back(qp.qpn);
+    else if (qp.way.port == port) qp.refresh(parts_->a.layers);
+    return true;
+  });
+  std::ranges::sort(bound);
+  for (const std::uint32_t qpn : bound)
+    parts_->errors.enter_error(*parts_->pairs.find(qpn), std::nullopt);
 }
 
 void transport::write_back(std::uint32_t qpn) {

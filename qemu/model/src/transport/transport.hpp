@@ -40,6 +40,8 @@ class transport final : public packet_receiver, public key_users {
   listening listens(unsigned port);
 
   void port_has_room(unsigned port) override;
+  bool bound_to_link(unsigned port) const override;
+  void link_replaced(unsigned port) override;
 
   /// Writes what hardware has changed in the context of queue pair `qpn` to context memory, as it
   /// does from time to time by itself. A queue pair in the reset state has nothing to write.

@@ -54,8 +54,9 @@ typedef struct freehca_model_options {
     uint8_t variant;      /* 0 connectx3-pro, 1 connectx3, 2 connectx2 */
     uint8_t ports;        /* 1 or 2 */
     uint8_t link[2];      /* 0 InfiniBand, 1 Ethernet */
+    bool vpi[2];          /* the driver may make it the other; it is the first after a reset */
     bool cable[2];        /* a cable leads out of the port */
-    bool capture[2];      /* packets, or frames, of the port go to packet_passed too */
+    bool capture[2];      /* packets or frames, as link says, go to packet_passed too */
     bool subnet_manager;
     uint8_t log_max_commands;
     uint16_t command_interface; /* the revision that QUERY_FW tells */

@@ -44,6 +44,7 @@ enum class capability : std::uint8_t {
   wake_on_lan,
   roce,  ///< version 1
   roce_v2,
+  port_sensing,  ///< of VPI ports alone
 };
 
 /// What an adapter has only when options::with names it. Wake on LAN: the settings are kept, but
@@ -89,6 +90,7 @@ inline constexpr std::array capability_names{
     capability_name{capability::wake_on_lan, "wake-on-lan"},
     capability_name{capability::roce, "roce"},
     capability_name{capability::roce_v2, "roce-v2"},
+    capability_name{capability::port_sensing, "port-sensing"},
 };
 
 class capability_set {

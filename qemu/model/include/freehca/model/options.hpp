@@ -36,11 +36,15 @@ struct options {
   variant kind = variant::connectx3_pro;
   unsigned ports = 2;  ///< 1 or 2
   link_layer link[2] = {link_layer::infiniband, link_layer::infiniband};
+  /// A VPI port: it is of the kind that `link` says after a reset, and SET_PORT makes it one of the
+  /// other kind, or of the first again.
+  bool vpi[2] = {false, false};
   /// A cable leads out of the port: what it sends, packets or frames, goes to
   /// environment::link_send. Without one the built-in SM is at the other end of an InfiniBand port,
   /// and nobody at that of an Ethernet port.
   bool cable[2] = {false, false};
-  /// Packets, or frames, of the port go to environment::packet_passed too.
+  /// Packets, or frames, of the port go to environment::packet_passed too: those of the kind that
+  /// `link` says.
   bool capture[2] = {false, false};
   bool subnet_manager = true;  ///< built-in SM and SA on InfiniBand ports that no peer manages
   /// What the built-in SM gives the port, and has itself: those of the fabric that a recorded card

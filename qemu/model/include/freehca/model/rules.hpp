@@ -103,6 +103,7 @@ enum class rule : std::uint16_t {
   // Commands: ports, groups, steering.
   port_number,
   port_closed,
+  port_type,
   port_shape,
   port_lanes,
   port_tables,

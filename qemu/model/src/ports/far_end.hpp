@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "basis/adapter.hpp"
+
+namespace freehca::model {
+
+/// Which kind of link speaks at the far end of a VPI port's cable, by what has come out of it. An
+/// InfiniBand port that is open says who it is by link packets, again and again until its
+/// transmitter goes off; anything else is a frame, unless InfiniBand speaks.
+class far_end {
+ public:
+  /// `changed`: InfiniBand began to speak, or ended.
+  far_end(adapter& a, unsigned number, std::function<void()> changed);
+
+  /// Listens to what came out of the cable; false: the port, which is of the kind `own` now, does
+  /// not take it, and it was counted.
+  bool passes(std::span<const std::byte> bytes, link_layer own);
+  bool speaks_infiniband() const { return infiniband_; }
+  /// Nothing: it was not heard since the last reset, or since the cable was plugged in.
+  std::optional<link_layer> heard() const;
+  void clear();
+
+ private:
+  void infiniband_speaks(bool speaks);
+  void listen(std::uint64_t for_ns);
+
+  adapter& a_;
+  const unsigned number_;
+  std::function<void()> changed_;
+  bool infiniband_ = false, frames_ = false;
+  std::uint64_t heard_at_ = 0;  ///< the last link packet
+  scheduler::ticket silence_;
+  std::uint64_t foreign_ = 0;
+};
+
+}  // namespace freehca::model
