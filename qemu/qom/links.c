@@ -136,7 +136,9 @@ bool mlx4_link_send(void *context, unsigned port, const void *from,
     Mlx4Link *link = &s->links[port - 1];
     Mlx4Frame *frame;
 
-    if (!link->nic) {
+    /* A backend of Ethernet alone hears nothing of a VPI port that tries to
+     * train as InfiniBand: such a packet is shorter than a frame's header. */
+    if (!link->nic || (link->frames_only && bytes < ETH_HLEN)) {
         return true;
     }
     if (link->frame_count >= FRAMES_AT_MOST) {
@@ -219,6 +221,16 @@ static NetClientInfo link_info = {
     .link_status_changed = link_status_changed,
 };
 
+/* Nothing is padded before it is known to be a frame: the model does it. */
+static NetClientInfo vpi_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .can_receive = can_receive,
+    .receive = receive,
+    .link_status_changed = link_status_changed,
+    .query_rx_filter = mlx4_ethernet_rx_filter,
+};
+
 static NetClientInfo ethernet_info = {
     .type = NET_CLIENT_DRIVER_NIC,
     .size = sizeof(NICState),
@@ -236,7 +248,8 @@ bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
     for (i = 0; i < ARRAY_SIZE(s->links); i++) {
         NetClientState *backend = s->links[i].conf.peers.ncs[0];
 
-        s->links[i].ethernet = options->link[i] != 0;
+        s->links[i].vpi = options->vpi[i];
+        s->links[i].ethernet = options->link[i] != 0 || options->vpi[i];
         if (s->links[i].ethernet) {
             /* Of port 1; the model gives port 2 the next address. */
             mlx4_ethernet_address(&s->links[i], options->mac + i);
@@ -262,6 +275,7 @@ bool mlx4_links_check(Mlx4State *s, freehca_model_options *options,
                        NetClientDriver_str(backend->info->type));
             return false;
         }
+        s->links[i].frames_only = !carries_anything(backend);
         options->cable[i] = true;
     }
     return true;
@@ -283,16 +297,16 @@ void mlx4_links_begin(Mlx4State *s)
         }
         name = DEVICE(s)->id ? g_strdup_printf("%s.%u", DEVICE(s)->id, i + 1)
                              : NULL;
-        link->nic = qemu_new_nic(link->ethernet ? &ethernet_info : &link_info,
+        link->nic = qemu_new_nic(link->vpi ? &vpi_info :
+                                 link->ethernet ? &ethernet_info : &link_info,
                                  &link->conf, TYPE_MLX4, name,
                                  &DEVICE(s)->mem_reentrancy_guard, link);
+        qemu_get_queue(link->nic)->do_not_pad = link->vpi || !link->ethernet;
         if (link->ethernet) {
             qemu_format_nic_info_str(qemu_get_queue(link->nic),
                                      link->conf.macaddr.a);
             continue;
         }
-        /* Nothing here is Ethernet, with its least length. */
-        qemu_get_queue(link->nic)->do_not_pad = true;
         qemu_set_info_str(qemu_get_queue(link->nic), "InfiniBand port %u",
                           link->port);
     }

@@ -55,7 +55,9 @@ typedef struct Mlx4Frame Mlx4Frame;
 typedef struct Mlx4Link {
     Mlx4State *owner;
     unsigned port;                  /* 1 or 2 */
-    bool ethernet;                  /* else InfiniBand */
+    bool ethernet;                  /* it is, or can be; else InfiniBand */
+    bool vpi;                       /* it can be either */
+    bool frames_only;               /* by its backend */
     NICConf conf;
     NICState *nic;                  /* NULL: no netdev was given */
     QSIMPLEQ_HEAD(, Mlx4Frame) frames;

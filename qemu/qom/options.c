@@ -43,8 +43,9 @@ MLX4_PROPERTIES properties[] = {
 static const char *const descriptions[][2] = {
     { "variant", "connectx3-pro (default), connectx3 or connectx2" },
     { "ports", "2 (default) or 1" },
-    { "link1", "ib (default) or eth" },
-    { "link2", "ib (default) or eth" },
+    { "link1", "ib (default) or eth; vpi-ib, vpi-eth: as it says at first, "
+      "and as the driver says" },
+    { "link2", "the same for port 2" },
     { "netdev1", "what port 1 is cabled to: any backend for an Ethernet port, "
                  "else stream, dgram, socket or hubport to another mlx4" },
     { "netdev2", "the same for port 2" },
@@ -96,17 +97,21 @@ static bool parse_guid(const char *text, uint64_t *guid)
 }
 
 static bool parse_link(const char *name, const char *text, uint8_t *link,
-                       Error **errp)
+                       bool *vpi, Error **errp)
 {
-    if (!text || !strcmp(text, "ib")) {
-        *link = 0;
-    } else if (!strcmp(text, "eth")) {
-        *link = 1;
-    } else {
-        error_setg(errp, "mlx4: %s=%s: a link is 'ib' or 'eth'", name, text);
-        return false;
+    static const char *const names[] = { "ib", "eth", "vpi-ib", "vpi-eth" };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(names); i++) {
+        if (!strcmp(text ? text : "ib", names[i])) {
+            *link = i & 1;
+            *vpi = i >= 2;
+            return true;
+        }
     }
-    return true;
+    error_setg(errp, "mlx4: %s=%s: a link is 'ib' or 'eth', or either, and "
+               "'vpi-ib' or 'vpi-eth' at first", name, text);
+    return false;
 }
 
 /* Cards of one machine differ: the next default lies 16 further on (a card
@@ -161,8 +166,10 @@ bool mlx4_options_from_properties(Mlx4State *s, freehca_model_options *options,
         return false;
     }
     options->ports = s->ports;
-    if (!parse_link("link1", s->link_text[0], &options->link[0], errp) ||
-        !parse_link("link2", s->link_text[1], &options->link[1], errp)) {
+    if (!parse_link("link1", s->link_text[0], &options->link[0],
+                    &options->vpi[0], errp) ||
+        !parse_link("link2", s->link_text[1], &options->link[1],
+                    &options->vpi[1], errp)) {
         return false;
     }
     if (s->ports == 1 && s->link_text[1]) {

@@ -103,6 +103,19 @@ class Links(unittest.TestCase):
                     self.assertEqual([], rules[table])
             self.assertEqual(0, machine.get("counter-complaints"))
 
+    def test_a_vpi_port_takes_any_backend_and_trains_where_packets_can_go(self):
+        dump = self.path + ".pcap"
+        file_header_bytes = 24
+        for backend, trains in (("user,id=n1", False), ("hubport,id=n1,hubid=0", True)):
+            with self.subTest(backend), Machine(
+                *("-netdev", backend, "-object", f"filter-dump,id=f,netdev=n1,file={dump}"),
+                *("-device", "mlx4,id=hca0,link1=vpi-ib,netdev1=n1"),
+            ) as machine:
+                Adapter(machine).open()
+                machine.step_clock(2_000_000_000)
+                self.assertEqual(trains, os.path.getsize(dump) > file_header_bytes)
+                self.assertEqual(0, machine.get("counter-complaints"))
+
     def test_the_cable_of_an_ethernet_port_is_pulled_at_either_end_and_with_the_netdev(self):
         record = self.path + ".jsonl"
         with self.stream("on", f"mlx4,id=hca0,link1=eth,netdev1=wire,x-record={record}") as machine:
@@ -119,7 +132,13 @@ class Links(unittest.TestCase):
 
     def test_a_short_frame_is_padded_and_a_packet_is_not(self):
         frame = bytes.fromhex("ffffffffffff 020000000001 88b5") + b"short"
-        for link, expected in (("eth", frame.ljust(60, b"\0")), ("ib", frame)):
+        padded = frame.ljust(60, b"\0")
+        for link, expected in (
+            ("eth", padded),
+            ("ib", frame),
+            ("vpi-eth", frame),
+            ("vpi-ib", frame),
+        ):
             record = f"{self.path}.{link}.jsonl"
             device = f"mlx4,id=hca0,link1={link},netdev1=wire,x-record={record}"
             with self.subTest(link), self.stream("on", device) as machine:

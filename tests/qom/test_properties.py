@@ -58,6 +58,8 @@ class Properties(unittest.TestCase):
             "ports=1",
             "link1=eth",
             "link1=ib,link2=eth",
+            "link1=vpi-ib,link2=vpi-eth",
+            "ports=1,link1=vpi-eth",
             "sm=off",
             "flr=off",
             "max-commands=1",
