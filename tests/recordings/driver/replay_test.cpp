@@ -79,6 +79,17 @@ TEST(driver_replay, a_card_with_a_cable_in_one_port_replays_too) {
   }
 }
 
+TEST(driver_replay, a_card_with_a_vpi_port_replays_too) {
+  in_process::machine_options how;
+  how.model.vpi[0] = true;
+  const recording::recording from = load_text(record_driver(how));
+  EXPECT_EQ(from.problem, "");
+  EXPECT_TRUE(from.how.vpi[0]);
+  EXPECT_FALSE(from.how.vpi[1]);
+  EXPECT_EQ(from.how.link[0], model::link_layer::infiniband);
+  EXPECT_EQ(all_words(recording::replay_driver(from)), "");
+}
+
 /// What a recorder's header says of a card with the device number.
 std::string variant_of_device(std::uint32_t device) {
   static std::uint32_t identity;

@@ -46,7 +46,8 @@ struct entry {
 struct adapter_facts {
   std::string variant = "connectx3-pro";
   unsigned ports = 2;
-  bool ethernet[2] = {};
+  bool ethernet[2] = {};  ///< of a VPI port: what the card suggests
+  bool vpi[2] = {};
   bool active[2] = {};  ///< InfiniBand: a subnet manager made the port active while it was recorded
   unsigned lid[2] = {2, 2}, sm_lid[2] = {1, 1};  ///< as the fabric gave them; else the model's own
   unsigned log_max_commands = 4;

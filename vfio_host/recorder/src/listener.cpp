@@ -331,10 +331,14 @@ void listener::learn_facts(const entry& c, const bytes& output) {
     facts_.ports =
         image<query_dev_cap>::from_bytes(output.data()).get<&query_dev_cap::num_ports>() == 1 ? 1
                                                                                               : 2;
-  if (c.opcode == opcode::query_port && c.input_modifier >= 1 && c.input_modifier <= 2)
+  if (c.opcode == opcode::query_port && c.input_modifier >= 1 && c.input_modifier <= 2) {
+    const auto told = image<query_port>::from_bytes(output.data());
+    const port_type can = told.get<&query_port::supported_port_type>();
+    facts_.vpi[c.input_modifier - 1] = can == port_type::vpi;
     facts_.ethernet[c.input_modifier - 1] =
-        image<query_port>::from_bytes(output.data()).get<&query_port::supported_port_type>() ==
-        port_type::ethernet;
+        can == port_type::ethernet ||
+        (can == port_type::vpi && told.get<&query_port::suggested_type>());
+  }
   if (c.opcode == opcode::mad_ifc) learn_port(c.input_modifier & 0xff, output);
 }
 

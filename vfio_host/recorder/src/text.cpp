@@ -87,7 +87,9 @@ std::string header_of(const adapter_facts& facts, std::uint64_t node_guid, std::
   for (unsigned i = 0; i < facts.ports; ++i)
     bare[i] = managed && !facts.active[i] && !facts.ethernet[i];
   const auto cable = [&bare](unsigned i) { return bare[i] ? "true" : "false"; };
-  const auto link = [&facts](unsigned i) { return facts.ethernet[i] ? "\"eth\"" : "\"ib\""; };
+  const auto link = [&facts](unsigned i) {
+    return std::string(facts.vpi[i] ? "\"vpi-" : "\"") + (facts.ethernet[i] ? "eth\"" : "ib\"");
+  };
   json_line header;
   header.number("freehca_recording", model::recording_version)
       .text("of", "card")
@@ -95,7 +97,7 @@ std::string header_of(const adapter_facts& facts, std::uint64_t node_guid, std::
       .number("by_version", model::driver_recording_version)
       .text("variant", facts.variant)
       .number("ports", facts.ports)
-      .value("links", std::string("[") + link(0) + "," + link(1) + "]")
+      .value("links", "[" + link(0) + "," + link(1) + "]")
       .value("cables", std::string("[") + cable(0) + "," + cable(1) + "]")
       .boolean("subnet_manager", managed)
       .value("lids", pair_of(facts.lid))
