@@ -31,6 +31,18 @@ ethernet_find() {
 has_carrier() { [ "$(cat "/sys/class/net/$1/carrier" 2>/dev/null)" = 1 ]; }
 has_no_carrier() { ! has_carrier "$1"; }
 
+# gid_index DEVICE PORT TYPE PATTERN: prints the number of the GID of that type that has the pattern.
+gid_index() {
+  for gid_path in "/sys/class/infiniband/$1/ports/$2/gids/"*; do
+    gid_number=${gid_path##*/}
+    grep -q "$4" "$gid_path" || continue
+    [ "$(cat "/sys/class/infiniband/$1/ports/$2/gid_attrs/types/$gid_number" 2>/dev/null)" = "$3" ] || continue
+    echo "$gid_number"
+    return 0
+  done
+  return 1
+}
+
 # ethernet_up [mlx4_core's options...]: loads the drivers, and waits for the carrier of port 1,
 # whose interface is then `interface`.
 ethernet_up() {

@@ -39,6 +39,15 @@ linux_up() {
   done
 }
 
+# port_becomes TYPE [SHOWN]: what mlx4_core makes of its port 1 by sysfs (ib, eth or auto), and what
+# it shows then. The drivers of both kinds come back before the write ends.
+port_becomes() {
+  for port_type_path in /sys/bus/pci/drivers/mlx4_core/*/mlx4_port1; do
+    echo "$1" >"$port_type_path" || fail "mlx4_port1: $1"
+    [ "$(cat "$port_type_path")" = "${2:-$1}" ] || fail "mlx4_port1: $1, and it shows $(cat "$port_type_path")"
+  done
+}
+
 # linux_down: unloads it all, leaf first.
 linux_down() {
   for linux_module in rdma_ucm ib_umad ib_ipoib mlx4_ib mlx4_en mlx4_core; do

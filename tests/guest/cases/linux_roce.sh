@@ -20,22 +20,10 @@
 # shellcheck source=tests/guest/ethernet_traffic.sh
 . /guest/ethernet_traffic.sh
 
-# gid_index DEVICE TYPE PATTERN: prints the number of the GID of that type that has the pattern.
-gid_index() {
-  for gid_path in "/sys/class/infiniband/$1/ports/1/gids/"*; do
-    gid_number=${gid_path##*/}
-    grep -q "$3" "$gid_path" || continue
-    [ "$(cat "/sys/class/infiniband/$1/ports/1/gid_attrs/types/$gid_number" 2>/dev/null)" = "$2" ] || continue
-    echo "$gid_number"
-    return 0
-  done
-  return 1
-}
-
 # with_gid DEVICE TYPE PATTERN RUNS: the list of RDMA by that GID.
 with_gid() {
-  wait_for 20 gid_index "$1" "$2" "$3" || fail "$1 has no GID $3, $2"
-  gid=$(gid_index "$1" "$2" "$3")
+  wait_for 20 gid_index "$1" 1 "$2" "$3" || fail "$1 has no GID $3, $2"
+  gid=$(gid_index "$1" 1 "$2" "$3")
   say "$1, $2, GID $gid: $(cat "/sys/class/infiniband/$1/ports/1/gids/$gid")"
   for service in $4; do
     pair "ibv_${service}_pingpong" -d "$1" -g "$gid" -n 100 -c
