@@ -31,7 +31,8 @@ ethernet_find() {
 has_carrier() { [ "$(cat "/sys/class/net/$1/carrier" 2>/dev/null)" = 1 ]; }
 has_no_carrier() { ! has_carrier "$1"; }
 
-# gid_index DEVICE PORT TYPE PATTERN: prints the number of the GID of that type that has the pattern.
+# gid_index DEVICE PORT TYPE PATTERN: prints the number of the GID of that type that has the
+# pattern.
 gid_index() {
   for gid_path in "/sys/class/infiniband/$1/ports/$2/gids/"*; do
     gid_number=${gid_path##*/}

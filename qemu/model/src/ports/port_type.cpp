@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// VPI ports: of which kind a port is, how SET_PORT changes it, and what the cable has to do with it.
+// VPI ports: of which kind a port is, how SET_PORT changes it, and what the cable has to do with
+// it.
 #include <freehca/layouts/query_port.hpp>
 
 #include "command/command_checks.hpp"
