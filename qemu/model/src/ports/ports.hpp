@@ -34,7 +34,8 @@ class infiniband_port;
 
 /// The ports, each of the kind that the options say, or SET_PORT has made it: INIT_PORT,
 /// CLOSE_PORT, SET_PORT, QUERY_PORT, SENSE_PORT, SET_NODE, MAD_IFC, MAD_DEMUX, the commands of
-/// Ethernet ports and the counters that contexts name. Port numbers are 1-based; a number that is no port's is a port that is down.
+/// Ethernet ports and the counters that contexts name. Port numbers are 1-based; a number that is
+/// no port's is a port that is down.
 class ports final : public port_addresses, public roce_addresses {
  public:
   explicit ports(adapter& a);
