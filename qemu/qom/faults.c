@@ -214,14 +214,17 @@ static bool get_removed(Object *object, Error **errp)
     return MLX4(object)->removed;
 }
 
-/* QEMU answers for the two itself, before the BAR that they stand in. */
-static void set_msix_registers_enabled(PCIDevice *pci, bool enabled)
+/* Where QEMU answers itself: the registers of MSI-X, before the BAR that they
+ * stand in, and the expansion ROM. */
+static void set_answers_of_qemu_enabled(PCIDevice *pci, bool enabled)
 {
-    if (!msix_present(pci)) {
-        return;
+    if (msix_present(pci)) {
+        memory_region_set_enabled(&pci->msix_table_mmio, enabled);
+        memory_region_set_enabled(&pci->msix_pba_mmio, enabled);
     }
-    memory_region_set_enabled(&pci->msix_table_mmio, enabled);
-    memory_region_set_enabled(&pci->msix_pba_mmio, enabled);
+    if (pci->has_rom) {
+        memory_region_set_enabled(&pci->rom, enabled);
+    }
 }
 
 static void set_removed(Object *object, bool value, Error **errp)
@@ -233,7 +236,7 @@ static void set_removed(Object *object, bool value, Error **errp)
                    "machine runs");
     } else if (!value && s->removed) {
         s->removed = false;
-        set_msix_registers_enabled(PCI_DEVICE(s), true);
+        set_answers_of_qemu_enabled(PCI_DEVICE(s), true);
         pci_device_reset(PCI_DEVICE(s));
     } else if (value && mlx4_enter(s)) {
         /* Its BARs stay where they are: nobody answers there, which reads as
@@ -241,7 +244,7 @@ static void set_removed(Object *object, bool value, Error **errp)
         freehca_model_reset(s->model);
         mlx4_leave(s);
         s->removed = true;
-        set_msix_registers_enabled(PCI_DEVICE(s), false);
+        set_answers_of_qemu_enabled(PCI_DEVICE(s), false);
     }
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""A QEMU machine that boots iPXE with a script. What iPXE says is read from the memory of its text
-screen; the script stops at prompts until a key is pressed through QMP."""
+"""QEMU machines that boot iPXE. What iPXE says is read from the memory of its text screen; its script
+stops at prompts until a key is pressed through QMP."""
 import os
 import re
 import time
@@ -12,19 +12,27 @@ COLUMNS, ROWS, SCREEN = 80, 25, 0xB8000
 # A machine that has not come there after so long never will: on an idle machine each wait takes
 # some seconds.
 WAIT_SECONDS = 90
+# What iPXE calls the variants.
+CHIPS = {"connectx2": "mt26428", "connectx3": "mt4099", "connectx3-pro": "mt4103"}
 
 
-class Ipxe(Machine):
-    """with Ipxe(image, script, "-device", "mlx4,id=hca0") as machine: ..."""
+def image_of(test, release):
+    """The path of the iPXE that the release of Debian ships; the test fails when there is none."""
+    variable = f"FREEHCA_IPXE_{release.upper()}"
+    test.assertTrue(
+        os.environ.get(variable),
+        f"{variable} must name what tests/qom/ipxe_image.sh {release} prints",
+    )
+    return os.environ[variable]
 
-    def __init__(self, image, script, *arguments):
-        super().__init__("-vga", "std", "-kernel", image, *arguments)
-        path = os.path.join(self.folder, "script.ipxe")
-        with open(path, "w", encoding="ascii") as file:
-            file.write("#!ipxe\n" + script)
+
+class WithScreen(Machine):
+    """A machine whose processor runs what the arguments have it boot."""
+
+    def __init__(self, *arguments):
+        super().__init__("-vga", "std", *arguments)
         # A processor in place of the test: nothing is asked for through qtest.
         self.command[self.command.index("qtest")] = "tcg"
-        self.command += ["-initrd", path]
 
     def screen(self):
         """The text on the screen, with lines that go on in the next row joined."""
@@ -53,3 +61,14 @@ class Ipxe(Machine):
 
     def press(self, key):
         self.qmp("send-key", keys=[{"type": "qcode", "data": key}])
+
+
+class Ipxe(WithScreen):
+    """with Ipxe(image, script, "-device", "mlx4,id=hca0") as machine: ..."""
+
+    def __init__(self, image, script, *arguments):
+        super().__init__("-kernel", image, *arguments)
+        path = os.path.join(self.folder, "script.ipxe")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("#!ipxe\n" + script)
+        self.command += ["-initrd", path]

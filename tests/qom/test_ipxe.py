@@ -3,10 +3,9 @@
 """iPXE's driver, which works on real cards, on the modelled adapter: Debian's images of 2019
 (bookworm), which knows ConnectX-2 alone, and of 2025 (trixie), which knows all three variants.
 FREEHCA_IPXE_BOOKWORM and FREEHCA_IPXE_TRIXIE name them (tests/qom/ipxe_image.sh)."""
-import os
 import unittest
 
-from ipxe import Ipxe
+from ipxe import CHIPS, Ipxe, image_of
 
 # One port after the other: iPXE has one queue pair for each multicast group, whichever port it is
 # of (hermon.c hermon_mcast_attach), so the second could not join the broadcast group. A port that
@@ -46,7 +45,6 @@ prompt --key f step 5
 echo broken
 prompt --key f
 """
-CHIPS = {"connectx2": "mt26428", "connectx3": "mt4099", "connectx3-pro": "mt4103"}
 GUID, LINK_LOCAL = 0x0002C903_00F0_CA00, 0xFE80_0000_0000_0000
 
 
@@ -64,17 +62,9 @@ def up(port):
 
 
 class IpxeTest(unittest.TestCase):
-    def image(self, release):
-        variable = f"FREEHCA_IPXE_{release.upper()}"
-        self.assertTrue(
-            os.environ.get(variable),
-            f"{variable} must name what tests/qom/ipxe_image.sh {release} prints",
-        )
-        return os.environ[variable]
-
     def run_on(self, release, variant):
         with Ipxe(
-            self.image(release), SCRIPT, "-device", f"mlx4,id=hca0,variant={variant}"
+            image_of(self, release), SCRIPT, "-device", f"mlx4,id=hca0,variant={variant}"
         ) as machine:
             chip = CHIPS[variant]
             machine.wait_for(f"ready {chip} {chip}", "step 0")
