@@ -39,12 +39,11 @@ stage() {
 for tier in "${tiers[@]}"; do
   case $tier in
     # All that ctest knows: with sanitizers by clang, but for what the build as shipped by g++ alone
-    # can tell; and what has several threads, with the thread sanitizer.
+    # can tell.
     host)
       stage "install" "$here/install.sh" script build clang cross capture
       stage host "$here/preset.sh" host release all release_tests
       stage host-asan "$here/preset.sh" host-asan
-      stage host-tsan "$here/preset.sh" host-tsan threads
       ;;
     unit | model | layering)
       stage "install" "$here/install.sh" script build clang cross capture
@@ -75,6 +74,7 @@ for tier in "${tiers[@]}"; do
       if [[ $tier == long ]]; then
         stage "install" "$here/install.sh" script build clang cross capture
         stage host "$here/preset.sh" host
+        stage host-tsan "$here/preset.sh" host-tsan threads
         stage cross "$here/cross.sh"
         # Another build of what the tier bare boots, for caches that a device does not see.
         stage bare "$here/bare.sh" aarch64-incoherent

@@ -8,7 +8,7 @@
 # options: --driver vfio -- -serial file:FILE
 # then: tests/guest/replay_recording.sh FILE
 # timeout: 200
-# again: flr_off guest --device mlx4,flr=off
+# again: flr_off long --device mlx4,flr=off
 . /usr/lib/guest/lib.sh
 log_mark
 hca=$(hca_address)
