@@ -20,19 +20,34 @@ import xml.etree.ElementTree as ElementTree
 SKIPS = ("SKIP_", "Disabled", "disabled")
 
 
+def of_program(name, output):
+    """What a program of GoogleTest that ended well says of its tests; None: it is no such program."""
+    passed = re.search(r"^\[  PASSED  \] (\d+) tests?\.", output, re.MULTILINE)
+    if not passed:
+        return None
+    tests = [("passed", name, "")] * int(passed.group(1))
+    tests += [
+        ("skipped", f"{name}: {test}", "it skips itself")
+        for test in set(re.findall(r"^\[  SKIPPED \] (\S+\.\S+)", output, re.MULTILINE))
+    ]
+    return tests or [("failed", name, "it ran no test")]
+
+
 def of_case(preset, case):
-    """(outcome, name, note) of one test in ctest's report."""
+    """(outcome, name, note) of each test that one of ctest's stands for, in its report."""
     name = f"{preset}: {case.get('name')}"
     status = case.get("status")
+    output = case.findtext("system-out") or ""
     if status == "fail" or case.find("failure") is not None:
-        return "failed", name, ""
+        wrong = sorted(set(re.findall(r"^\[  FAILED  \] (\w\S*\.\w[^\s,]*)", output, re.MULTILINE)))
+        return [("failed", name, ", ".join(wrong))]
     if status == "run":
-        return "passed", name, ""
+        return of_program(name, output) or [("passed", name, "")]
     skipped = case.find("skipped")
     note = (skipped.get("message") if skipped is not None else "") or status or ""
     if status == "disabled" or note.startswith(SKIPS):
-        return "skipped", name, note
-    return "failed", name, f"it did not run ({note})"
+        return [("skipped", name, note)]
+    return [("failed", name, f"it did not run ({note})")]
 
 
 def of_ctest(folder, preset):
@@ -42,7 +57,9 @@ def of_ctest(folder, preset):
     report = os.path.join(folder, f"{preset}.xml")
     try:
         tests = [
-            of_case(preset, case) for case in ElementTree.parse(report).getroot().iter("testcase")
+            test
+            for case in ElementTree.parse(report).getroot().iter("testcase")
+            for test in of_case(preset, case)
         ]
     except (OSError, ElementTree.ParseError) as error:
         return [("failed", f"{preset}: ctest", f"its report cannot be read: {error}")]

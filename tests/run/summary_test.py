@@ -51,6 +51,27 @@ class Summary(unittest.TestCase):
             self.summarise(cases=[PASSED, FAILED], status=8), ("1 passed, 1 failed, 0 skipped", 1)
         )
 
+    def test_a_program_of_several_tests(self):
+        def program(output, status="run"):
+            return f'<testcase name="suite" status="{status}"><system-out>{output}</system-out></testcase>'
+
+        ran = "[==========] 3 tests from 1 test suite ran. (5 ms total)\n"
+        for output, status, last in (
+            (ran + "[  PASSED  ] 3 tests.\n", "run", "3 passed, 0 failed, 0 skipped"),
+            (ran + "[  PASSED  ] 1 test.\n", "run", "1 passed, 0 failed, 0 skipped"),
+            (ran + "[  PASSED  ] 0 tests.\n", "run", "0 passed, 1 failed, 0 skipped"),
+            (ran + "[  FAILED  ] suite.b (3 ms)\n", "fail", "0 passed, 1 failed, 0 skipped"),
+            # One that skips itself is not on the list.
+            (
+                ran + "[  PASSED  ] 2 tests.\n[  SKIPPED ] 1 test, listed below:\n"
+                "[  SKIPPED ] suite.c\n",
+                "run",
+                "2 passed, 1 failed, 0 skipped",
+            ),
+        ):
+            with self.subTest(last):
+                self.assertEqual(self.summarise(cases=[program(output, status)])[0], last)
+
     def test_a_skipped_test_on_the_list(self):
         case = not_run("SKIP_RETURN_CODE=77")
         self.assertEqual(
