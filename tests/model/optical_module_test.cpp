@@ -143,7 +143,8 @@ TEST_F(optical_module, of_each_port_has_a_number_of_its_own) {
         .set<&module_info::size>(sfp_identity{}.serial_number.length);
     set_attribute<&smp::data>(m, wanted);
     EXPECT_EQ(mad_ifc(m, port), status::ok);
-    const std::byte* from = attribute<&smp::data, module_info>(m).bytes_of<&module_info::data>();
+    const auto told = attribute<&smp::data, module_info>(m);
+    const std::byte* from = told.bytes_of<&module_info::data>();
     return bytes(from, from + sfp_identity{}.serial_number.length);
   };
   EXPECT_NE(serial(1), serial(2));
