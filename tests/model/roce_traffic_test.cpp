@@ -292,11 +292,11 @@ TEST_P(roce_traffic, a_datagram_for_a_queue_pair_of_frames_is_dropped) {
   for (const opcode o : {opcode::rst2init_qp, opcode::init2rtr_qp, opcode::rtr2rts_qp})
     ASSERT_EQ(b.modify(o, raw.number, c), command_status::ok);
   b.post_receive(raw, station::region_start + 0x10000, 4096, b.key);
-  const std::uint64_t dropped = b.counter("packets_dropped");
+  const std::uint64_t dropped = b.counter("transport_packets_dropped");
   send_datagram(a, qa, raw.number, index, gid_of(1, index), mac_of(1));
   a.expect_done(qa, true, static_cast<unsigned>(wqe_opcode::send));
   b.no_completion();
-  EXPECT_EQ(b.counter("packets_dropped"), dropped + 1);
+  EXPECT_EQ(b.counter("transport_packets_dropped"), dropped + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(versions, roce_traffic, testing::Values(at_v1, at_v2_ipv6, at_v2_ipv4));
