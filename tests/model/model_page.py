@@ -17,6 +17,9 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "run"))
+from googletest import SKIPPED, tests_of  # noqa: E402
+
 PAGE = os.path.join(ROOT, "docs", "model.md")
 SOURCES = os.path.join(ROOT, "qemu", "model", "src", "*", "*.?pp")
 CAPABILITIES = os.path.join(ROOT, "qemu", "model", "include", "freehca", "model", "capability.hpp")
@@ -64,17 +67,8 @@ def patterns(cell):
 class Program:
     def __init__(self, path):
         self.path = path
-        self.tests = []
+        self.tests = tests_of(path)
         self.skipped = 0
-        suite = ""
-        for line in subprocess.run(
-            [path, "--gtest_list_tests"], check=True, capture_output=True, text=True
-        ).stdout.splitlines():
-            name = line.split("#")[0].strip()
-            if not line.startswith(" "):
-                suite = name
-            else:
-                self.tests.append(suite + name)
 
     def matching(self, wanted):
         return [test for test in self.tests if any(fnmatch.fnmatchcase(test, p) for p in wanted)]
@@ -106,10 +100,7 @@ class Program:
             if len(tests) == 1:
                 return set(tests)
             return {test for test in tests if self.failing([test], variable, value)}
-        self.skipped += sum(
-            int(count)
-            for count in re.findall(r"^\[  SKIPPED \] (\d+) tests?\.", output, re.MULTILINE)
-        )
+        self.skipped += sum(int(count) for count in SKIPPED.findall(output))
         return failed
 
 

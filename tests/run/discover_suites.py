@@ -7,35 +7,23 @@ GoogleTest, one for each of its suites.
 A process for each test, as gtest_discover_tests has it, costs more than most tests do once a
 sanitizer is in the program. The summary counts the tests themselves, by what the program prints.
 """
-import subprocess
+import collections
 import sys
 
-
-def suites(program):
-    """Name of a suite to the number of its tests."""
-    found, suite = {}, None
-    listed = subprocess.run(
-        [program, "--gtest_list_tests"], check=True, capture_output=True, text=True
-    ).stdout
-    for line in listed.splitlines():
-        if line.startswith("  "):
-            found[suite] += 1
-        elif line.split("#")[0].strip().endswith("."):
-            suite = line.split("#")[0].strip()[:-1]
-            found[suite] = 0
-    return found
+from googletest import tests_of
 
 
 def main():
     program, path, prefix, labels, timeout = sys.argv[1:]
-    found = suites(program)
-    if not found:
+    suites = collections.Counter(test.split(".")[0] for test in tests_of(program))
+    if not suites:
         sys.exit(f"{program} lists no test")
     with open(path, "w", encoding="utf-8") as file:
-        for suite, tests in found.items():
+        for suite, tests in suites.items():
             name = f"{prefix}{suite}"
             file.write(
-                f'add_test([=[{name}]=] "{program}" [=[--gtest_filter={suite}.*]=] --gtest_brief=1)\n'
+                f'add_test([=[{name}]=] "{program}" [=[--gtest_filter={suite}.*]=] '
+                "--gtest_brief=1)\n"
                 # The longest first: it is not left over for one processor at the end.
                 f"set_tests_properties([=[{name}]=] PROPERTIES LABELS [=[{labels}]=] "
                 f"TIMEOUT {timeout} COST {tests})\n"

@@ -53,7 +53,8 @@ class Summary(unittest.TestCase):
 
     def test_a_program_of_several_tests(self):
         def program(output, status="run"):
-            return f'<testcase name="suite" status="{status}"><system-out>{output}</system-out></testcase>'
+            said = f"<system-out>{output}</system-out>"
+            return f'<testcase name="suite" status="{status}">{said}</testcase>'
 
         ran = "[==========] 3 tests from 1 test suite ran. (5 ms total)\n"
         for output, status, last in (
@@ -61,12 +62,17 @@ class Summary(unittest.TestCase):
             (ran + "[  PASSED  ] 1 test.\n", "run", "1 passed, 0 failed, 0 skipped"),
             (ran + "[  PASSED  ] 0 tests.\n", "run", "0 passed, 1 failed, 0 skipped"),
             (ran + "[  FAILED  ] suite.b (3 ms)\n", "fail", "0 passed, 1 failed, 0 skipped"),
-            # One that skips itself is not on the list.
+            # One that skips itself is not on the list; a brief program does not name it.
             (
                 ran + "[  PASSED  ] 2 tests.\n[  SKIPPED ] 1 test, listed below:\n"
                 "[  SKIPPED ] suite.c\n",
                 "run",
                 "2 passed, 1 failed, 0 skipped",
+            ),
+            (
+                ran + "[  PASSED  ] 1 test.\n[  SKIPPED ] 2 tests.\n",
+                "run",
+                "1 passed, 2 failed, 0 skipped",
             ),
         ):
             with self.subTest(last):
