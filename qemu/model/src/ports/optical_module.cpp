@@ -37,8 +37,7 @@ unsigned sum(const image<T>& i, unsigned from, unsigned to) {
 
 image<sfp_identity> identity(std::uint64_t serial) {
   using l = sfp_identity;
-  // Four metres a nanosecond of its pulse allow: what modules of this kind tell (SFF-8472, table
-  // 6-1; IEEE 802.3, 52.5), in tens of metres.
+  // What modules of this kind tell (SFF-8472, table 4-1; IEEE 802.3, 52.5), in tens of metres.
   constexpr unsigned om1 = 3, om2 = 8, om3 = 30, om4 = 40;
   constexpr unsigned rate = 103, wavelength = 850;
   constexpr unsigned end_of_base = 63, begin_of_extended = 64, end_of_extended = 95;
@@ -72,6 +71,15 @@ image<sfp_identity> identity(std::uint64_t serial) {
   return m;
 }
 
+template <class Bounds>
+void set_bounds(image<sfp_diagnostics>& m, unsigned alarm_high, unsigned alarm_low,
+                unsigned warning_high, unsigned warning_low) {
+  m.set<&Bounds::alarm_high>(alarm_high)
+      .template set<&Bounds::alarm_low>(alarm_low)
+      .template set<&Bounds::warning_high>(warning_high)
+      .template set<&Bounds::warning_low>(warning_low);
+}
+
 // A healthy module's values and bounds: no source, chosen within what SFF-8472 and IEEE 802.3,
 // table 52-8, allow.
 image<sfp_diagnostics> diagnostics(bool signal) {
@@ -80,27 +88,16 @@ image<sfp_diagnostics> diagnostics(bool signal) {
   constexpr auto below_zero = [](unsigned degrees) { return 0x10000 - degrees * degree; };
   constexpr unsigned end_of_bounds = 95;
   image<l> m;
-  m.set<&l::temperature_alarm_high>(75 * degree)
-      .set<&l::temperature_alarm_low>(below_zero(5))
-      .set<&l::temperature_warning_high>(70 * degree)
-      .set<&l::temperature_warning_low>(0)
-      .set<&l::voltage_alarm_high>(volt * 363 / 100)
-      .set<&l::voltage_alarm_low>(volt * 297 / 100)
-      .set<&l::voltage_warning_high>(volt * 346 / 100)
-      .set<&l::voltage_warning_low>(volt * 313 / 100)
-      .set<&l::bias_alarm_high>(12 * milliampere)
-      .set<&l::bias_alarm_low>(2 * milliampere)
-      .set<&l::bias_warning_high>(11 * milliampere)
-      .set<&l::bias_warning_low>(3 * milliampere)
-      .set<&l::transmitted_alarm_high>(1000 * microwatt)
-      .set<&l::transmitted_alarm_low>(150 * microwatt)
-      .set<&l::transmitted_warning_high>(800 * microwatt)
-      .set<&l::transmitted_warning_low>(180 * microwatt)
-      .set<&l::received_alarm_high>(1000 * microwatt)
-      .set<&l::received_alarm_low>(80 * microwatt)
-      .set<&l::received_warning_high>(800 * microwatt)
-      .set<&l::received_warning_low>(100 * microwatt)
-      .set<&l::temperature>(35 * degree)
+  set_bounds<sfp_temperature_bounds>(m, 75 * degree, below_zero(5), 70 * degree, 0);
+  set_bounds<sfp_voltage_bounds>(m, volt * 363 / 100, volt * 297 / 100, volt * 346 / 100,
+                                 volt * 313 / 100);
+  set_bounds<sfp_bias_bounds>(m, 12 * milliampere, 2 * milliampere, 11 * milliampere,
+                              3 * milliampere);
+  set_bounds<sfp_transmitted_bounds>(m, 1000 * microwatt, 150 * microwatt, 800 * microwatt,
+                                     180 * microwatt);
+  set_bounds<sfp_received_bounds>(m, 1000 * microwatt, 80 * microwatt, 800 * microwatt,
+                                  100 * microwatt);
+  m.set<&l::temperature>(35 * degree)
       .set<&l::voltage>(volt * 33 / 10)
       .set<&l::bias>(6 * milliampere)
       .set<&l::transmitted>(600 * microwatt)

@@ -75,8 +75,8 @@ struct sfp_identity {
   bits    compliance          {0x5c, 15,  8, "compliance"};
   bits    check_extended      {0x5c,  7,  0, "check_extended"};
 };
-static_assert(sfp_identity{}.vendor_name.offset == 20 && sfp_identity{}.serial_number.offset == 68 &&
-              sfp_identity{}.date.offset == 84 && claimed<sfp_identity>().sound);
+static_assert(sfp_identity{}.vendor_name.offset == 20 &&
+              sfp_identity{}.serial_number.offset == 68 && sfp_identity{}.date.offset == 84 && claimed<sfp_identity>().sound);
 
 inline constexpr std::uint8_t sfp_module = 0x03, sfp_two_wire = 0x04, sfp_lc_connector = 0x07,
                               sfp_10gbase_sr = 0x1, sfp_64b66b = 0x06, sfp_compliance_11_3 = 0x06;
@@ -89,39 +89,36 @@ inline constexpr std::uint8_t there = 1 << 6, internally_calibrated = 1 << 5,
                               average_power = 1 << 3;
 }
 
-/// How an SFP module fares: bounds of alarms and warnings (high, low, each), what is measured.
-/// check: the sum of the bytes before it.
-struct sfp_diagnostics {
+/// Bounds of one thing that an SFP module measures, in its unit.
+template <unsigned Base>
+struct sfp_bounds_at {
+  bits alarm_high   {Base + 0x0, 31, 16, "alarm_high"};
+  bits alarm_low    {Base + 0x0, 15,  0, "alarm_low"};
+  bits warning_high {Base + 0x4, 31, 16, "warning_high"};
+  bits warning_low  {Base + 0x4, 15,  0, "warning_low"};
+};
+using sfp_temperature_bounds = sfp_bounds_at<0x00>;
+using sfp_voltage_bounds = sfp_bounds_at<0x08>;
+using sfp_bias_bounds = sfp_bounds_at<0x10>;
+using sfp_transmitted_bounds = sfp_bounds_at<0x18>;
+using sfp_received_bounds = sfp_bounds_at<0x20>;
+
+/// How an SFP module fares. check: the sum of the bytes before it.
+struct sfp_diagnostics : sfp_temperature_bounds,
+                         sfp_voltage_bounds,
+                         sfp_bias_bounds,
+                         sfp_transmitted_bounds,
+                         sfp_received_bounds {
   static constexpr std::size_t bytes = 128;
-  bits temperature_alarm_high    {0x00, 31, 16, "temperature_alarm_high"};     ///< 1/256 C, signed
-  bits temperature_alarm_low     {0x00, 15,  0, "temperature_alarm_low"};
-  bits temperature_warning_high  {0x04, 31, 16, "temperature_warning_high"};
-  bits temperature_warning_low   {0x04, 15,  0, "temperature_warning_low"};
-  bits voltage_alarm_high        {0x08, 31, 16, "voltage_alarm_high"};         ///< 100 uV
-  bits voltage_alarm_low         {0x08, 15,  0, "voltage_alarm_low"};
-  bits voltage_warning_high      {0x0c, 31, 16, "voltage_warning_high"};
-  bits voltage_warning_low       {0x0c, 15,  0, "voltage_warning_low"};
-  bits bias_alarm_high           {0x10, 31, 16, "bias_alarm_high"};            ///< 2 uA
-  bits bias_alarm_low            {0x10, 15,  0, "bias_alarm_low"};
-  bits bias_warning_high         {0x14, 31, 16, "bias_warning_high"};
-  bits bias_warning_low          {0x14, 15,  0, "bias_warning_low"};
-  bits transmitted_alarm_high    {0x18, 31, 16, "transmitted_alarm_high"};     ///< 0.1 uW
-  bits transmitted_alarm_low     {0x18, 15,  0, "transmitted_alarm_low"};
-  bits transmitted_warning_high  {0x1c, 31, 16, "transmitted_warning_high"};
-  bits transmitted_warning_low   {0x1c, 15,  0, "transmitted_warning_low"};
-  bits received_alarm_high       {0x20, 31, 16, "received_alarm_high"};        ///< 0.1 uW
-  bits received_alarm_low        {0x20, 15,  0, "received_alarm_low"};
-  bits received_warning_high     {0x24, 31, 16, "received_warning_high"};
-  bits received_warning_low      {0x24, 15,  0, "received_warning_low"};
-  bits check                     {0x5c,  7,  0, "check"};
-  bits temperature               {0x60, 31, 16, "temperature"};
-  bits voltage                   {0x60, 15,  0, "voltage"};
-  bits bias                      {0x64, 31, 16, "bias"};
-  bits transmitted               {0x64, 15,  0, "transmitted"};
-  bits received                  {0x68, 31, 16, "received"};
-  as<bool> loss_of_signal        {0x6c,  9,  9, "loss_of_signal"};
-  as<bool> received_low_alarm    {0x70, 22, 22, "received_low_alarm"};
-  as<bool> received_low_warning  {0x74, 22, 22, "received_low_warning"};
+  bits     check                {0x5c,  7,  0, "check"};
+  bits     temperature          {0x60, 31, 16, "temperature"};           ///< 1/256 C, signed
+  bits     voltage              {0x60, 15,  0, "voltage"};               ///< 100 uV
+  bits     bias                 {0x64, 31, 16, "bias"};                  ///< 2 uA
+  bits     transmitted          {0x64, 15,  0, "transmitted"};           ///< 0.1 uW
+  bits     received             {0x68, 31, 16, "received"};              ///< 0.1 uW
+  as<bool> loss_of_signal       {0x6c,  9,  9, "loss_of_signal"};
+  as<bool> received_low_alarm   {0x70, 22, 22, "received_low_alarm"};
+  as<bool> received_low_warning {0x74, 22, 22, "received_low_warning"};
 };
 static_assert(sfp_diagnostics{}.temperature.offset == 96 && claimed<sfp_diagnostics>().sound);
 
