@@ -269,9 +269,12 @@ void take_header(const json& line, recording& to) {
   if (!links.is_array() || links.size() != 2 || !cables.is_array() || cables.size() != 2)
     throw wrong_line("\"links\" and \"cables\" have two values each");
   for (std::size_t i = 0; i < 2; ++i) {
-    how.vpi[i] = links[i] == "vpi-ib" || links[i] == "vpi-eth";
-    how.link[i] = links[i] == "eth" || links[i] == "vpi-eth" ? model::link_layer::ethernet
-                                                             : model::link_layer::infiniband;
+    const auto is = [&](bool ethernet, bool vpi) {
+      return links[i] == model::link_name(ethernet, vpi);
+    };
+    how.vpi[i] = is(false, true) || is(true, true);
+    how.link[i] = is(true, false) || is(true, true) ? model::link_layer::ethernet
+                                                    : model::link_layer::infiniband;
     how.cable[i] = number(cables[i], "cables") != 0;
   }
   how.subnet_manager = number_in(line, "subnet_manager") != 0;

@@ -88,7 +88,9 @@ std::string header_of(const adapter_facts& facts, std::uint64_t node_guid, std::
     bare[i] = managed && !facts.active[i] && !facts.ethernet[i];
   const auto cable = [&bare](unsigned i) { return bare[i] ? "true" : "false"; };
   const auto link = [&facts](unsigned i) {
-    return std::string(facts.vpi[i] ? "\"vpi-" : "\"") + (facts.ethernet[i] ? "eth\"" : "ib\"");
+    std::string quoted;
+    json_line::quote(quoted, model::link_name(facts.ethernet[i], facts.vpi[i]));
+    return quoted;
   };
   json_line header;
   header.number("freehca_recording", model::recording_version)

@@ -25,8 +25,9 @@ bool repeats_first_word(const std::byte* from, std::size_t bytes) {
 }
 
 std::string link_of(const options& how, unsigned i) {
-  const char* const kind = how.link[i] == link_layer::ethernet ? "eth" : "ib";
-  return std::string(how.vpi[i] ? "\"vpi-" : "\"") + kind + "\"";
+  std::string quoted;
+  json_line::quote(quoted, link_name(how.link[i] == link_layer::ethernet, how.vpi[i]));
+  return quoted;
 }
 
 std::string list_of(const capability_set& set) {

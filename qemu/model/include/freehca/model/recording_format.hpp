@@ -18,4 +18,10 @@ inline constexpr std::uint64_t driver_recording_version = 1;
 inline constexpr std::array<std::string_view, 3> variant_names{"connectx3-pro", "connectx3",
                                                                "connectx2"};
 
+/// Of a port's link: its kind, or that of a VPI port after a reset; QEMU's property has the same.
+inline constexpr std::array<std::string_view, 4> link_names{"ib", "eth", "vpi-ib", "vpi-eth"};
+constexpr std::string_view link_name(bool ethernet, bool vpi) {
+  return link_names[2u * vpi + ethernet];
+}
+
 }  // namespace freehca::model
