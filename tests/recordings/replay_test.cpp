@@ -66,11 +66,7 @@ void ask_for_firmware(in_process::machine& m) {
 TEST(recording, a_host_that_puts_its_configuration_space_back_is_told_of) {
   std::string text;
   in_process::machine_options how;
-  how.model.record = true;
-  how.record = [&](const char* from, std::size_t bytes) {
-    text.append(from, bytes);
-    return true;
-  };
+  record_into(how, text);
   {
     in_process::machine m(how);
     m.configuration().set_bus_master(true);
@@ -171,11 +167,7 @@ TEST(recording, the_replay_takes_its_input_from_the_recording) {
 TEST(recording, a_call_that_cannot_be_made_again_ends_the_replay_with_a_remark) {
   std::string text;
   rig_options how = exact();
-  how.machine.model.record = true;
-  how.machine.record = [&](const char* from, std::size_t bytes) {
-    text.append(from, bytes);
-    return true;
-  };
+  record_into(how.machine, text);
   {
     verbs_rig rig(how);
     rig.machine.adapter().judge_commands(
@@ -202,12 +194,8 @@ TEST(recording, memory_that_the_recording_does_not_hold_is_told) {
 TEST(recording, one_of_an_adapter_that_reads_ahead_is_replayed_on_such_a_one) {
   std::string text;
   rig_options how = exact();
-  how.machine.model.record = true;
   how.machine.model.prefetch = true;
-  how.machine.record = [&](const char* from, std::size_t bytes) {
-    text.append(from, bytes);
-    return true;
-  };
+  record_into(how.machine, text);
   run_session(how);
   const recording::recording from = read(text);
   ASSERT_TRUE(from.usable);
@@ -219,13 +207,9 @@ TEST(recording, one_of_an_adapter_that_reads_ahead_is_replayed_on_such_a_one) {
 TEST(recording, one_of_an_adapter_with_vpi_ports_is_replayed_on_such_a_one) {
   std::string text;
   rig_options how = exact();
-  how.machine.model.record = true;
   how.machine.model.vpi[0] = how.machine.model.vpi[1] = true;
   how.machine.model.link[1] = model::link_layer::ethernet;
-  how.machine.record = [&](const char* from, std::size_t bytes) {
-    text.append(from, bytes);
-    return true;
-  };
+  record_into(how.machine, text);
   run_session(how);
   const recording::recording from = read(text);
   ASSERT_TRUE(from.usable);
@@ -243,12 +227,8 @@ TEST(recording, one_of_an_adapter_with_vpi_ports_is_replayed_on_such_a_one) {
 TEST(recording, a_cable_that_was_full_is_full_again_in_the_replay) {
   std::string text;
   in_process::machine_options how = exact().machine;
-  how.model.record = true;
   how.model.cable[0] = true;
-  how.record = [&](const char* from, std::size_t bytes) {
-    text.append(from, bytes);
-    return true;
-  };
+  record_into(how, text);
   unsigned sends = 0, refusals = 0;
   {
     testing::device_rig rig(how);
@@ -278,12 +258,8 @@ TEST(recording, a_cable_that_was_full_is_full_again_in_the_replay) {
 TEST(recording, one_of_an_adapter_with_other_turns_is_replayed_with_such_turns) {
   std::string text;
   rig_options how = exact();
-  how.machine.model.record = true;
   how.machine.model.turn_units = 96;
-  how.machine.record = [&](const char* from, std::size_t bytes) {
-    text.append(from, bytes);
-    return true;
-  };
+  record_into(how.machine, text);
   run_session(how);
   const recording::recording from = read(text);
   ASSERT_TRUE(from.usable);
@@ -295,12 +271,8 @@ TEST(recording, one_of_an_adapter_with_other_turns_is_replayed_with_such_turns) 
 TEST(recording, one_of_firmware_of_another_age_is_replayed_on_such_firmware) {
   std::string text;
   in_process::machine_options how = exact().machine;
-  how.model.record = true;
   how.model.command_interface = 2;
-  how.record = [&](const char* from, std::size_t bytes) {
-    text.append(from, bytes);
-    return true;
-  };
+  record_into(how, text);
   {
     testing::device_rig rig(how);
     ASSERT_TRUE(rig.adapter.open(rig.setup).ok());

@@ -55,6 +55,16 @@ inline asked run_session(const rig_options& options) {
   return told;
 }
 
+/// A machine with these options is recorded, and `text` becomes the recording. It must outlive the
+/// machine.
+inline void record_into(in_process::machine_options& how, std::string& text) {
+  how.model.record = true;
+  how.record = [&text](const char* from, std::size_t bytes) {
+    text.append(from, bytes);
+    return true;
+  };
+}
+
 struct session {
   asked told{};
   std::string text;
@@ -64,12 +74,8 @@ inline session record_session(model::variant kind = model::variant::connectx3_pr
   session s;
   rig_options how = exact();
   how.machine.model.kind = kind;
-  how.machine.model.record = true;
   how.machine.model.record_label = "our driver, in process";
-  how.machine.record = [&s](const char* from, std::size_t bytes) {
-    s.text.append(from, bytes);
-    return true;
-  };
+  record_into(how.machine, s.text);
   s.told = run_session(how);
   return s;
 }
