@@ -157,8 +157,11 @@ copied_to_user_network() {
   say "$1 MiB to the user network and back, $2"
 }
 
-# copied_between_hosts HOST1 HOST2 MIB WHAT: from each host to the other's address.
+# copied_between_hosts HOST1 HOST2 MIB WHAT [TIMES]: from each host to the other's address; a file
+# that is sent so many times, one behind the other, is more than the guest has memory for.
+file_so_often() { for _ in $(seq "$1"); do cat /run/file; done; }
 copied_between_hosts() {
+  copied_times=${5:-1}
   for copied_to in 1 2; do
     if [ "$HOST_INDEX" = $copied_to ]; then
       nc -l -p 5000 -e sha256sum &
@@ -171,9 +174,12 @@ copied_between_hosts() {
       [ $copied_to = 1 ] || copied_address=$2
       copy_file "$3"
       host sync copy
-      timeout 200 nc "$copied_address" 5000 </run/file >/run/far-sum || fail "copy to $copied_address, $4"
-      [ "$(cat /run/far-sum)" = "$(sum_of /run/file)" ] || fail "copy to $copied_address, $4: not what was sent"
-      say "$3 MiB to $copied_address, $4"
+      file_so_often "$copied_times" |
+        timeout $((180 + 20 * copied_times)) nc "$copied_address" 5000 >/run/far-sum ||
+        fail "copy to $copied_address, $4"
+      [ "$(cat /run/far-sum)" = "$(file_so_often "$copied_times" | sha256sum)" ] ||
+        fail "copy to $copied_address, $4: not what was sent"
+      say "$(($3 * copied_times)) MiB to $copied_address, $4"
       rm /run/file
       host sync copied
     fi

@@ -19,29 +19,6 @@
 . /guest/ethernet_traffic.sh
 other=$((3 - HOST_INDEX))
 
-# streamed WHAT: a gibibyte from each host to the other, of one file sent sixteen times, which the
-# guest has memory for.
-sixteen_times() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do cat /run/file; done; }
-streamed() {
-  for streamed_to in 1 2; do
-    if [ "$HOST_INDEX" = $streamed_to ]; then
-      nc -l -p 5000 -e sha256sum &
-      wait_for 10 sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "stream, $1: no listener"
-      host sync stream
-      host sync streamed
-      wait $!
-    else
-      copy_file 64
-      host sync stream
-      sixteen_times | timeout 500 nc "10.0.30.$streamed_to" 5000 >/run/far-sum || fail "stream, $1"
-      [ "$(cat /run/far-sum)" = "$(sixteen_times | sha256sum)" ] || fail "stream, $1: not what was sent"
-      say "1 GiB to 10.0.30.$streamed_to, $1"
-      rm /run/file
-      host sync streamed
-    fi
-  done
-}
-
 # offload NAME on|off
 offload() {
   ethtool -K "$interface" "$1" "$2" >/run/offload 2>&1 || fail "ethtool -K $1 $2: $(cat /run/offload)"
@@ -62,11 +39,13 @@ bridged() {
     ip link add br0 type bridge && ip link add inside type veth peer name outside netns behind &&
       ip link set inside master br0 && ip link set "$interface" master br0 &&
       ip link set inside up && ip link set br0 up || fail "members of the bridge"
-    ip -n behind addr add 10.0.30.12/24 dev outside && ip -n behind link set outside up || fail "the address behind it"
+    ip -n behind addr add 10.0.30.12/24 dev outside && ip -n behind link set outside up ||
+      fail "the address behind it"
     grep -q forwarding "/sys/class/net/br0/brif/$interface/state" 2>/dev/null || sleep 1
     ip netns exec behind nc -l -p 5000 -e sha256sum &
     bridged_pid=$!
-    wait_for 10 ip netns exec behind sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "no listener behind the bridge"
+    wait_for 10 ip netns exec behind sh -c 'ss -Hltn "sport = 5000" | grep -q .' ||
+      fail "no listener behind the bridge"
     host sync "bridge"
     host sync "bridged"
     wait $bridged_pid
@@ -120,9 +99,9 @@ ip addr add "10.0.30.$HOST_INDEX/24" dev "$interface" || fail "an address"
 host sync "up"
 ping_far "10.0.30.$other" "the other host"
 
-streamed "MTU 1500"
+copied_between_hosts 10.0.30.1 10.0.30.2 64 "MTU 1500" 16
 set_mtu 9000
-streamed "MTU 9000"
+copied_between_hosts 10.0.30.1 10.0.30.2 64 "MTU 9000" 16
 set_mtu 1500
 
 for name in tso tx rx gso gro rxvlan txvlan rxhash; do
