@@ -69,7 +69,6 @@ void PrintTo(const reported_capability& c, std::ostream* to) {
 const reported_capability rows[] = {
     {"two_link_layers", capability::two_link_layers, all_variants,
      flags<f::dual_port_different_protocol>},
-    {"large_send", capability::large_send, all_variants, flags<f::big_lso_header>},
     {"rss", capability::receive_side_scaling, all_variants,
      [](const reported& r) {
        return flags<f::udp_rss, f::rss_ip_fragments>(r) && r.get<&l::rss_toeplitz>() &&

@@ -240,6 +240,24 @@ TEST_P(roce_traffic, a_datagram_brings_its_header_and_the_completion_its_sender)
   }
 }
 
+// The source MAC stands in the rows of the status.
+TEST_P(roce_traffic, a_datagram_that_looks_like_ipoibs_has_its_sender_in_the_completion) {
+  const unsigned index = GetParam();
+  test_qp qa = datagram_qp(a, qpn_a), qb = datagram_qp(b, qpn_b);
+  for (unsigned i = 0; i < 100; ++i) a.byte_at(station::region_start + i) = std::byte{};
+  const auto packet = {0x08, 0x00, 0x00, 0x00, 0x45, 0x00, 0x00, 0x60};
+  std::size_t at = 0;
+  for (const int value : packet)
+    a.byte_at(station::region_start + at++) = static_cast<std::byte>(value);
+  b.post_receive(qb, station::region_start, 1000, b.key);
+  send_datagram(a, qa, qb.number, index, gid_of(1, index), mac_of(1));
+  a.expect_done(qa, true, static_cast<unsigned>(wqe_opcode::send));
+  const auto e = image<cqe_smac>::from_bytes(b.completion().data());
+  EXPECT_EQ(load_be<std::uint16_t>(e.bytes_of<&cqe_smac::smac>()), mac_of(0) >> 32);
+  EXPECT_EQ(load_be<std::uint32_t>(e.bytes_of<&cqe_smac::smac>() + 2), mac_of(0) & 0xffffffff);
+  EXPECT_EQ(e.get<&cqe_smac::checksum>(), 0u);
+}
+
 TEST_P(roce_traffic, a_group_has_members_here_and_there) {
   const unsigned index = GetParam();
   test_qp qa = datagram_qp(a, qpn_a), near = datagram_qp(a, qpn_a + 1), far = datagram_qp(b, qpn_b);

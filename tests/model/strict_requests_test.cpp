@@ -96,7 +96,7 @@ const counts bad_qkey{{"PortInfo1 qkey_violations", 1},
 const wrong_request wrongs[] = {
     {"control_opcode_that_there_is_not", "opcode 0x2 ", rc, send,
      control<&c::opcode, wqe_opcode{0x02}>, failures::local_qp_operation},
-    {"control_opcode_of_segmentation", "opcode 0xe (LSO)", ud, send,
+    {"control_opcode_of_segmentation", "opcode 0xe (LSO)", rc, send,
      control<&c::opcode, wqe_opcode::lso>, failures::local_qp_operation},
     {"control_read_over_UC", "opcode 0x10 (RDMA_READ)", uc, read, [](std::byte*) {},
      failures::local_qp_operation},

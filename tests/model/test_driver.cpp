@@ -67,6 +67,8 @@ bool test_driver::read_capabilities() {
   constexpr auto b0 = static_cast<std::uint64_t>(layouts::dev_cap_flag::vep_uc_steering) |
                       static_cast<std::uint64_t>(layouts::dev_cap_flag::vep_mc_steering);
   b0_steering_ = (cap.get<&l::flags>() & b0) == b0;
+  constexpr auto checksums = static_cast<std::uint64_t>(layouts::dev_cap_flag::ipoib_checksum);
+  ipoib_checksums_ = (cap.get<&l::flags>() & checksums) != 0;
   return true;
 }
 
@@ -119,7 +121,7 @@ layouts::image<layouts::init_hca> test_driver::profile() const {
       .set<&l::mtt_base>(mtt)
       .set<&l::cmpt_base>(cmpt);
   p.set<&l::log_max_uars>(10).set<&l::mw_enable>(windows);
-  p.set<&l::host_is_big_endian>(big_endian);
+  p.set<&l::host_is_big_endian>(big_endian).set<&l::checksum_enable>(ipoib_checksums_);
   p.set<&l::cqe_64b>(large_entries).set<&l::eqe_64b>(large_entries);
   return p;
 }

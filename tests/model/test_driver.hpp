@@ -182,7 +182,7 @@ class test_driver {
   template <class Entry>
   bool next_entry(queue& q, layouts::image<Entry>& out);
 
-  bool toggle_ = true, b0_steering_ = false;
+  bool toggle_ = true, b0_steering_ = false, ipoib_checksums_ = false;
   std::uint64_t next_mtt_ = 0x1000;
 };
 

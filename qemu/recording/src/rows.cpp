@@ -54,6 +54,9 @@ constexpr capability_row capabilities[] = {
     {"query_dev_cap.bmme_flags", bit(1) | bit(9), "memory-windows"},
     {"query_dev_cap.bmme_flags", bit(6) | bit(7) | bit(11), "memory-management"},
     {"query_dev_cap.flags", bit(17), "path-migration"},
+    {"query_dev_cap.flags", bit(7), "ipoib-checksum"},
+    {"query_dev_cap.flags", bit(15), "large-send"},
+    {"query_dev_cap.log_max_gso_sz", any, "large-send"},
 };
 
 /// What the page of chosen values says of other fields of QUERY_DEV_CAP and QUERY_FW; the first

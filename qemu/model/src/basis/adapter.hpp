@@ -41,6 +41,7 @@ struct hca_profile {
   unsigned eqe_bytes = 32, cqe_bytes = 32;
   bool big_endian_host = false;  ///< for the operands of atomics
   bool memory_windows = false;
+  bool ipoib_checksums = false;  ///< in datagrams of IP over InfiniBand, sent and received
   /// How Ethernet ports steer: by rules, by entries of the multicast table for unicast too (B0), or
   /// by the tables of SET_PORT (A0, when neither is set).
   bool device_managed_steering = false, unicast_entries = false;

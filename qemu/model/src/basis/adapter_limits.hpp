@@ -48,7 +48,8 @@ struct adapter_limits {
   unsigned local_ca_ack_delay = 15;
   unsigned log_message_bytes =
       30;  ///< contexts may ask for more (Linux writes 31 for raw packets), and get this
-  unsigned log_region_bytes = 62;  ///< chosen
+  unsigned log_large_send_bytes = 17;  ///< of a datagram; chosen: above Linux's 64 KiB of IP
+  unsigned log_region_bytes = 62;      ///< chosen
   unsigned log_least_page_bytes = 9;
   unsigned log_blueflame_bytes = 9, log_blueflames_per_page = 3;  ///< chosen
 

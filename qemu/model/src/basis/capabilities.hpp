@@ -45,7 +45,6 @@ constexpr bool offers(const options& how, capability c) {
       return ethernet && (how.ports == 2 || has_vpi_port(how));
     case capability::port_sensing:
       return has_vpi_port(how);
-    case capability::large_send:
     case capability::receive_side_scaling:
     case capability::interface_counters:
     case capability::keeps_fcs:

@@ -47,6 +47,8 @@ void check_capabilities(command_checks& is, const options& how,
   reported(in.get<&l::num_sys_eqs>() == 0, "num_sys_eqs");
   reported(!in.get<&l::ib_router>(), "ib_router");
   reported(!in.get<&l::mw_enable>() || offers(how, capability::memory_windows), "mw_enable");
+  reported(!in.get<&l::checksum_enable>() || offers(how, capability::ipoib_checksum),
+           "checksum_enable");
   reported(!in.get<&l::counters>() || offers(how, capability::interface_counters), "counters");
   reported(!in.get<&l::rss_ip_fragments>() || offers(how, capability::receive_side_scaling),
            "rss_ip_fragments");
@@ -123,6 +125,7 @@ void firmware::take_profile(command_checks& is, const layouts::image<layouts::in
   p.log_uar_page_bytes = 12 + static_cast<unsigned>(in.get<&l::uar_page_sz>());
   p.big_endian_host = in.get<&l::host_is_big_endian>();
   p.memory_windows = in.get<&l::mw_enable>();
+  p.ipoib_checksums = in.get<&l::checksum_enable>() && offers(a_.how, capability::ipoib_checksum);
   p.cqe_bytes = large && in.get<&l::cqe_64b>() ? 64 : 32;
   p.eqe_bytes = large && in.get<&l::eqe_64b>() ? 64 : 32;
 

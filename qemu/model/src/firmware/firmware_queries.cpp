@@ -87,6 +87,7 @@ std::uint64_t offered_flags(const options& how) {
       {capability::port_management_events, all_of(flag::port_management_change_event)},
       {capability::memory_windows, all_of(flag::memory_window)},
       {capability::path_migration, all_of(flag::automatic_path_migration)},
+      {capability::ipoib_checksum, all_of(flag::ipoib_checksum)},
       {capability::two_link_layers, all_of(flag::dual_port_different_protocol)},
       {capability::large_send, all_of(flag::big_lso_header)},
       {capability::receive_side_scaling, all_of(flag::udp_rss, flag::rss_ip_fragments)},
@@ -128,8 +129,6 @@ void report_ethernet(const adapter& a, layouts::image<layouts::query_dev_cap>& o
   using l = layouts::query_dev_cap;
   using flag_2 = layouts::dev_cap_ext_2_flag;
   const auto has = [&a](capability c) { return offers(a.how, c); };
-  // log_max_gso_sz stays 0: Linux reads it as a promise of large sends by UD, too
-  // (hw/mlx4/main.c mlx4_ib_query_device).
   if (has(capability::receive_side_scaling))
     out.set<&l::rss_toeplitz>(true).set<&l::rss_xor>(true).set<&l::log_max_rss_tbl_sz>(
         a.limits().log_rss_queues);
@@ -172,6 +171,9 @@ command_status firmware::query_dev_cap(command& c) {
   out.set<&l::log_max_ra_req_qp>(have.log_read_resources)
       .set<&l::log_max_ra_res_qp>(have.log_read_resources)
       .set<&l::log_max_ra_res_global>(have.log_read_resources_in_all);
+  // With the flag it promises large sends of datagrams (Linux hw/mlx4/main.c mlx4_ib_query_device).
+  if (offers(a_.how, capability::large_send))
+    out.set<&l::log_max_gso_sz>(have.log_large_send_bytes);
   out.set<&l::local_ca_ack_delay>(have.local_ca_ack_delay);
   out.set<&l::max_mtu_rev2>(have.mtu_code)
       .set<&l::max_port_width_rev2>(have.width_mask)

@@ -10,7 +10,8 @@
 namespace freehca::model {
 
 /// An Ethernet frame as it stands on its link, from the destination MAC to the last byte of the
-/// payload, without the FCS.
+/// payload, without the FCS. Where functions say so, a datagram of IP over InfiniBand instead, from
+/// its first byte on.
 struct frame {
   std::vector<std::byte> bytes;
   /// A queue pair of the same port has sent it, and it has not come by the link.

@@ -128,18 +128,23 @@ void read_udp(std::span<const std::byte> bytes, std::size_t at, frame_headers& h
   h.destination_port = static_cast<std::uint16_t>(udp->get<&udp_header::destination_port>());
 }
 
+/// What follows the EtherType.
+void read_packet(std::span<const std::byte> bytes, lengths which, frame_headers& h) {
+  if (h.ether_type == ethertype::ipv4) read_ipv4(bytes, which, h);
+  if (h.ether_type == ethertype::ipv6) read_ipv6(bytes, which, h);
+  if (h.ip == network_protocol::other || h.later_fragment) return;
+  const std::size_t transport = h.network + h.network_bytes;
+  if (h.protocol == ip_protocol_tcp) read_tcp(bytes, transport, h);
+  if (h.protocol == ip_protocol_udp) read_udp(bytes, transport, h);
+}
+
 /// The headers from the Ethernet header at `begin` on; nothing: there is none.
 std::optional<frame_headers> read_headers(std::span<const std::byte> bytes, std::size_t begin,
                                           lengths which) {
   frame_headers h;
   h.begin = begin;
   if (!read_ethernet(bytes, h)) return std::nullopt;
-  if (h.ether_type == ethertype::ipv4) read_ipv4(bytes, which, h);
-  if (h.ether_type == ethertype::ipv6) read_ipv6(bytes, which, h);
-  if (h.ip == network_protocol::other || h.later_fragment) return h;
-  const std::size_t transport = h.network + h.network_bytes;
-  if (h.protocol == ip_protocol_tcp) read_tcp(bytes, transport, h);
-  if (h.protocol == ip_protocol_udp) read_udp(bytes, transport, h);
+  read_packet(bytes, which, h);
   return h;
 }
 
@@ -163,6 +168,16 @@ std::optional<frame_view> read_frame(std::span<const std::byte> bytes, std::uint
   return v;
 }
 
+std::optional<frame_view> read_datagram(std::span<const std::byte> bytes, lengths which) {
+  const auto encapsulation = read<ipoib_header>(bytes, 0, bytes.size());
+  if (!encapsulation) return std::nullopt;
+  frame_headers h;
+  h.ether_type = static_cast<std::uint16_t>(encapsulation->get<&ipoib_header::type>());
+  h.network = ipoib_header::bytes;
+  read_packet(bytes, which, h);
+  return frame_view{bytes, h, {}, 0};
+}
+
 }  // namespace
 
 std::optional<frame_view> frame_view::of(std::span<const std::byte> bytes,
@@ -173,6 +188,14 @@ std::optional<frame_view> frame_view::of(std::span<const std::byte> bytes,
 std::optional<frame_view> frame_view::of_message_header(std::span<const std::byte> bytes,
                                                         std::uint16_t vxlan_port) {
   return read_frame(bytes, vxlan_port, lengths::ignored);
+}
+
+std::optional<frame_view> frame_view::of_ipoib(std::span<const std::byte> bytes) {
+  return read_datagram(bytes, lengths::stated);
+}
+
+std::optional<frame_view> frame_view::of_ipoib_message_header(std::span<const std::byte> bytes) {
+  return read_datagram(bytes, lengths::ignored);
 }
 
 }  // namespace freehca::model

@@ -14,10 +14,10 @@ namespace freehca::model {
 enum class network_protocol : std::uint8_t { other, ipv4, ipv6 };
 enum class port_protocol : std::uint8_t { none, tcp, udp };
 
-/// The headers of a frame, from an Ethernet header on: what there is of them. Offsets count from
-/// the first byte of the frame.
+/// The headers of a frame, from an Ethernet header on, or of a datagram of IP over InfiniBand: what
+/// there is of them. Offsets count from the first byte.
 struct frame_headers {
-  std::size_t begin = 0;  ///< of the destination MAC
+  std::size_t begin = 0;  ///< of the destination MAC, which a datagram does not have
   std::uint64_t destination = 0, source = 0;
   std::optional<layouts::image<layouts::vlan_tag>> tag;  ///< the outer one
   std::uint16_t ether_type = 0;                          ///< behind all tags
@@ -59,6 +59,11 @@ struct frame_view {
   /// count for nothing: all of it ends where the bytes end.
   static std::optional<frame_view> of_message_header(std::span<const std::byte> bytes,
                                                      std::uint16_t vxlan_port = 0);
+
+  /// Both of the payload of an InfiniBand datagram, as IP over InfiniBand has it (RFC 4391, section
+  /// 6): no addresses and no tags. Nothing: there is not even the header with the EtherType.
+  static std::optional<frame_view> of_ipoib(std::span<const std::byte> bytes);
+  static std::optional<frame_view> of_ipoib_message_header(std::span<const std::byte> bytes);
 };
 
 /// So many extension headers of IPv6 are looked behind; what stands behind more of them is of no

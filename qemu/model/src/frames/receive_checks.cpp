@@ -51,4 +51,17 @@ receive_checks check(const frame_view& frame, const frame_headers& h) {
   return c;
 }
 
+void put(const receive_checks& c, image<cqe>& e) {
+  e.set<&cqe::ipv4>(c.ipv4)
+      .set<&cqe::ipv6>(c.ipv6)
+      .set<&cqe::ipv4_options>(c.options)
+      .set<&cqe::ipv4_fragment>(c.fragment)
+      .set<&cqe::ipv6_extensions>(c.ipv6_extensions)
+      .set<&cqe::tcp>(c.tcp)
+      .set<&cqe::udp>(c.udp)
+      .set<&cqe::ip_ok>(c.ip_ok)
+      .set<&cqe::l4_csum_ok>(c.l4_ok)
+      .set<&cqe::checksum>(c.sum);
+}
+
 }  // namespace freehca::model

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <freehca/layouts/cqe.hpp>
+
 #include "frames/frame_view.hpp"
 
 namespace freehca::model {
@@ -23,5 +25,8 @@ struct receive_checks {
 
 /// `h`: the outer or the inner headers of the frame.
 receive_checks check(const frame_view& frame, const frame_headers& h);
+
+/// Puts them into the rows of a completion that frames and datagrams of IP over InfiniBand share.
+void put(const receive_checks& c, layouts::image<layouts::cqe>& e);
 
 }  // namespace freehca::model

@@ -43,14 +43,24 @@ std::optional<segmentation> segmentation::of(std::vector<std::byte> header,
   const bool tunnel = view->outer.ports == port_protocol::udp && vxlan_port != 0 &&
                       view->outer.destination_port == vxlan_port;
   if (tunnel && !(view->inner && can_be_cut(*view->inner, most_bytes))) return std::nullopt;
-  segmentation s;
-  s.payload_bytes_ = payload_bytes;
-  s.mss_ = mss;
-  s.outer_ = view->outer;
-  s.inner_ = view->inner;
-  s.header_ = std::move(header);
-  return s;
+  return segmentation(std::move(header), payload_bytes, mss, *view);
 }
+
+std::optional<segmentation> segmentation::of_ipoib(std::vector<std::byte> header,
+                                                   std::size_t payload_bytes, std::size_t mss) {
+  const auto view = frame_view::of_ipoib_message_header(header);
+  if (!view || mss == 0 || !can_be_cut(view->outer, header.size() + std::min(mss, payload_bytes)))
+    return std::nullopt;
+  return segmentation(std::move(header), payload_bytes, mss, *view);
+}
+
+segmentation::segmentation(std::vector<std::byte> header, std::size_t payload_bytes,
+                           std::size_t mss, const frame_view& view)
+    : header_(std::move(header)),
+      payload_bytes_(payload_bytes),
+      mss_(mss),
+      outer_(view.outer),
+      inner_(view.inner) {}
 
 std::size_t segmentation::frames() const {
   return payload_bytes_ == 0 ? 1 : (payload_bytes_ - 1) / mss_ + 1;

@@ -13,8 +13,8 @@
 
 namespace freehca::model {
 
-/// A message that LSO cuts into frames: a header, and a payload that the caller reads piece by
-/// piece. It holds the header alone.
+/// A message that LSO cuts into frames, or into datagrams of IP over InfiniBand: a header, and a
+/// payload that the caller reads piece by piece. It holds the header alone.
 class segmentation {
  public:
   /// Nothing: the header is not one of TCP or UDP over IP to its end, it is one of a fragment, with
@@ -22,6 +22,9 @@ class segmentation {
   /// source tells what cards do then. `vxlan_port`: 0 for a header that has no inner one.
   static std::optional<segmentation> of(std::vector<std::byte> header, std::size_t payload_bytes,
                                         std::size_t mss, std::uint16_t vxlan_port = 0);
+  /// The same where the header is that of a datagram of IP over InfiniBand, and so are the frames.
+  static std::optional<segmentation> of_ipoib(std::vector<std::byte> header,
+                                              std::size_t payload_bytes, std::size_t mss);
 
   /// At least one, also without payload.
   std::size_t frames() const;
@@ -37,7 +40,8 @@ class segmentation {
   frame segment(std::size_t n, std::span<const std::byte> payload) const;
 
  private:
-  segmentation() = default;
+  segmentation(std::vector<std::byte> header, std::size_t payload_bytes, std::size_t mss,
+               const frame_view& view);
   bool last(std::size_t n) const { return n + 1 == frames(); }
   void change_ip(frame& f, const frame_headers& h, std::size_t n) const;
   void change_tcp(frame& f, const frame_headers& h, std::size_t n) const;

@@ -99,11 +99,12 @@ inline constexpr capability windows = capability::memory_windows;
 inline constexpr capability management = capability::memory_management;
 
 /// Services: IBTA vol. 1, 9.2; the opcodes of memory management: 10.6 and 10.7. LSO is for
-/// raw Ethernet alone: for IP over InfiniBand QUERY_DEV_CAP does not offer it.
+/// raw Ethernet and for datagrams of IP over InfiniBand (Linux hw/mlx4/qp.c _mlx4_ib_post_send).
 inline constexpr std::array table{
     send_opcode{w::nop, e::nothing, p::none, none, all, {}},
     send_opcode{w::send, e::send, p::none, send, all, {}},
-    send_opcode{w::lso, e::send, p::large_send, send, services(s::mlx), capability::large_send},
+    send_opcode{w::lso, e::send, p::large_send, send, services(s::mlx, s::ud),
+                capability::large_send},
     send_opcode{w::send_imm, e::send, p::none, send_imm, all & ~services(s::mlx), {}, true},
     send_opcode{w::send_inval, e::send, p::none, send_inval, reliable, management, false, true},
     send_opcode{w::rdma_write, e::write, p::remote_address, write, connected, {}},

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,7 +50,8 @@ inline constexpr failure rnr_retry_exceeded{layouts::cqe_syndrome::rnr_retry_exc
                                             layouts::vendor_syndrome::rnr_retry_exceeded};
 }  // namespace failures
 
-/// What an LSO segment says: the data become frames of `mss` bytes each, behind this header.
+/// What an LSO segment says: the data become frames, or datagrams, of `mss` bytes each, behind this
+/// header.
 struct large_send {
   std::uint32_t mss = 0;
   std::vector<std::byte> header;
@@ -63,9 +65,10 @@ struct send_request {
   const send_opcode* row = nullptr;  ///< of the opcode; null: no adapter has it
   bool signaled = false, solicited = false, fence = false, strong_order = false,
        force_loopback = false, no_error_completion = false;
-  std::uint16_t bytes = 0;        ///< of the WQE; 0: it made no sense
-  std::uint64_t digest = 0;       ///< of those bytes, as they were fetched
-  std::uint64_t turn = 0;         ///< the turn of work in which they were
+  bool ip_checksum = false, l4_checksum = false;  ///< UD: to be put in
+  std::uint16_t bytes = 0;                        ///< of the WQE; 0: it made no sense
+  std::uint64_t digest = 0;                       ///< of those bytes, as they were fetched
+  std::uint64_t turn = 0;                         ///< the turn of work in which they were
   std::uint32_t immediate = 0;    ///< or the R_Key to invalidate, at the peer or here
   std::uint32_t remote_srqn = 0;  ///< XRC
   std::uint32_t rkey = 0;
@@ -113,6 +116,11 @@ struct send_request {
   bool is_local() const { return row != nullptr && row->is_local(); }
   bool manages_memory() const { return effect() == send_effect::manages_memory; }
   std::uint32_t packets() const { return expects_response() ? 1 : psns; }
+  /// Of LSO: how many frames, or datagrams, it becomes.
+  std::uint32_t segments() const {
+    const std::uint64_t n = (data.size() + large->mss - 1) / large->mss;
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, n));
+  }
 };
 
 /// A WQE of a receive queue or a shared receive queue, taken.

@@ -72,10 +72,10 @@ bool take_local_invalidate(wqe_bytes& wqe, send_request& r) {
   return true;
 }
 
-/// On raw Ethernet only: the services of InfiniBand have none (QUERY_DEV_CAP).
+/// On raw Ethernet, and of datagrams: of headers that software made, none.
 bool take_large_send(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
   image<wqe_lso> head;
-  if (!qp.carries_frames() || !wqe.take(head)) return false;
+  if ((!qp.carries_frames() && qp.service != qp_service::ud) || !wqe.take(head)) return false;
   const auto n = static_cast<std::size_t>(head.get<&wqe_lso::header_size>());
   const auto mss = static_cast<std::uint32_t>(head.get<&wqe_lso::mss>());
   if (n == 0 || mss == 0 || n > wqe.size - wqe.position) return false;
@@ -87,7 +87,9 @@ bool take_large_send(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
 
 /// The segments between the control segment and the data. What manages memory has no data.
 bool take_operands(wqe_bytes& wqe, const queue_pair& qp, send_request& r) {
-  if (qp.service == qp_service::ud && !r.is_local()) return wqe.take(r.datagram);
+  if (qp.service == qp_service::ud && !r.is_local())
+    return wqe.take(r.datagram) &&
+           (r.row->operands != wqe_operands::large_send || take_large_send(wqe, qp, r));
   switch (r.row->operands) {
     case wqe_operands::none:
       return true;
@@ -151,6 +153,8 @@ void decode_control(const queue_pair& qp, const std::byte* at, send_request& r) 
   r.force_loopback = control.get<&wqe_ctrl::force_loopback>();
   r.fence = control.get<&wqe_ctrl::fence>();
   r.strong_order = control.get<&wqe_ctrl::strong_order>();
+  r.ip_checksum = control.get<&wqe_ctrl::ip_csum>();
+  r.l4_checksum = control.get<&wqe_ctrl::l4_csum>();
   if (qp.service == qp_service::mlx) {
     r.mlx = image<wqe_ctrl_mlx>::from_bytes(at);
     return;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "link/link_codec.hpp"
 #include "link/pkeys.hpp"
+#include "link/psn.hpp"
 #include "ports/ports.hpp"
 #include "queues/explanations.hpp"
 #include "queues/receive_queues.hpp"
@@ -88,12 +90,16 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
                     "queue pair",
                     domain, qp.owner.pd))
     return failures::local_qp_operation;
+  std::vector<std::byte> segment;
+  if (r.large != nullptr)
+    if (const auto wrong = offloads_.make_segment(qp, r, segment)) return wrong;
+  const std::uint64_t bytes = r.large != nullptr ? segment.size() : r.data.size();
   // What an Ethernet port's frames do not hold goes no further than the port.
   const unsigned most =
       is_ethernet(way.port) ? qp.mtu : std::min(qp.mtu, a_.links->mtu_bytes(way.port));
-  if (r.data.size() > most) {
-    rules.because("%llu bytes; wanted: at most the MTU, %u",
-                  static_cast<unsigned long long>(r.data.size()), most);
+  if (bytes > most) {
+    rules.because("%llu bytes; wanted: at most the MTU, %u", static_cast<unsigned long long>(bytes),
+                  most);
     return failures::local_length;
   }
 
@@ -109,8 +115,8 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
       .set<&bth::migrated>(true)
       .set<&bth::pkey>(a_.links->pkey(way.port, pkey_index))
       .set<&bth::dest_qp>(r.datagram.get<&wqe_datagram::dqpn>())
-      .set<&bth::psn>(r.first_psn);
-  const auto payload = static_cast<std::size_t>(r.data.size());
+      .set<&bth::psn>(psn_add(r.first_psn, r.next_packet));
+  const auto payload = static_cast<std::size_t>(bytes);
   auto out = sender_.lay_out(way, base, deth::bytes + (immediate ? immdt::bytes : 0), payload);
   if (!out) return failures::local_qp_operation;
   // A special queue pair is known to the fabric by its well-known number.
@@ -118,9 +124,11 @@ std::optional<failure> datagrams::send_addressed(queue_pair& qp, const send_requ
   const std::size_t at =
       out->put(0, image<deth>{}.set<&deth::qkey>(qkey).set<&deth::source_qp>(source));
   if (immediate) out->put(at, image<immdt>{}.set<&immdt::immediate>(r.immediate));
-  if (payload != 0 &&
-      r.data.gather(*a_.regions, qp.owner, 0, out->payload_bytes(), payload) != access_result::ok)
+  if (r.large != nullptr) std::copy(segment.begin(), segment.end(), out->payload_bytes());
+  else if (payload != 0 && r.data.gather(*a_.regions, qp.owner, 0, out->payload_bytes(), payload) !=
+                               access_result::ok)
     return failures::local_protection;
+  offloads_.put_checksums(r, {out->payload_bytes(), payload});
   sender_.transmit(way, std::move(*out));
   return std::nullopt;
 }
@@ -239,6 +247,9 @@ void datagrams::receive(queue_pair& qp, transport_packet v) {
   report.byte_count = static_cast<std::uint32_t>(grh_area + v.rest_bytes);
   report.remote_qpn = source;
   report.solicited = v.bth.get<&bth::solicited>();
+  // On Ethernet the source MAC stands where these rows else do.
+  if (qp.service == qp_service::ud && !is_ethernet(port))
+    report.checks = offloads_.checks_of({v.rest, v.rest_bytes});
   place(qp, v, report);
 }
 

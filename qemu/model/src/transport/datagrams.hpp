@@ -10,6 +10,7 @@
 #include "link/path.hpp"
 #include "link/transport_packet.hpp"
 #include "queues/queue_pair.hpp"
+#include "transport/ipoib_offloads.hpp"
 
 namespace freehca::model {
 
@@ -33,12 +34,13 @@ class datagrams {
         errors_(errors),
         counters_(counters),
         sender_(sender),
-        drops_(drops) {}
+        drops_(drops),
+        offloads_(a) {}
 
   /// Where a packet of a request of any service goes; for headers that software made, by which
   /// port.
   path way_of(const queue_pair& qp, const send_request& r) const;
-  /// Sends the one packet of a request.
+  /// Sends the packet of a request whose turn it is: a large send has many.
   std::optional<failure> send(queue_pair& qp, const send_request& r);
 
   /// A datagram for `qp`, a UD or special queue pair. `v.rest` begins behind the BTH.
@@ -60,6 +62,7 @@ class datagrams {
   transport_counters& counters_;
   packet_sender& sender_;
   drop_log& drops_;
+  ipoib_offloads offloads_;
 };
 
 }  // namespace freehca::model

@@ -29,17 +29,8 @@ bool has_checksum(const frame_view& v, const frame_headers& h) {
 /// What a completion says of a frame's headers, those inside a tunnel where there are such.
 void put_checks(const frame_view& v, image<cqe>& e) {
   const receive_checks c = check(v, v.inner ? *v.inner : v.outer);
-  e.set<&cqe::ipv4>(c.ipv4)
-      .set<&cqe::ipv6>(c.ipv6)
-      .set<&cqe::grh>(c.ipv6)
-      .set<&cqe::ipv4_options>(c.options)
-      .set<&cqe::ipv4_fragment>(c.fragment)
-      .set<&cqe::ipv6_extensions>(c.ipv6_extensions)
-      .set<&cqe::tcp>(c.tcp)
-      .set<&cqe::udp>(c.udp)
-      .set<&cqe::ip_ok>(c.ip_ok)
-      .set<&cqe::l4_csum_ok>(c.l4_ok)
-      .set<&cqe::checksum>(c.sum);
+  put(c, e);
+  e.set<&cqe::grh>(c.ipv6);
   if (!v.inner) return;
   const receive_checks outside = check(v, v.outer);
   // Who reads that what is inside is right believes the outside too (en_rx.c

@@ -47,11 +47,6 @@ std::uint64_t destination_of(const control_segment& c) {
 
 }  // namespace
 
-std::uint32_t frame_sender::frames_of(const send_request& r) {
-  const std::uint64_t n = (r.data.size() + r.large->mss - 1) / r.large->mss;
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, n));
-}
-
 std::optional<failure> frame_sender::read(const queue_pair& qp, const send_request& r,
                                           std::uint64_t from, std::span<std::byte> to) const {
   if (to.empty() ||

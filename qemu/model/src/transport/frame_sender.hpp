@@ -18,8 +18,6 @@ class frame_sender {
  public:
   explicit frame_sender(adapter& a) : a_(a) {}
 
-  /// How many frames it takes.
-  static std::uint32_t frames_of(const send_request& r);
   /// Sends the frame of a request whose turn it is.
   std::optional<failure> send(const queue_pair& qp, const send_request& r);
 

@@ -104,6 +104,11 @@ void send_engine::check_fetched(const queue_pair& qp, send_request& r) {
     rules.because("%llu bytes; wanted: at most %llu, by the context's msg_max and QUERY_DEV_CAP",
                   bytes, static_cast<unsigned long long>(qp.message_bytes_max));
     r.blame(failures::local_length, rules);
+  } else if (const std::uint64_t most = std::uint64_t{1} << a_.limits().log_large_send_bytes;
+             r.large != nullptr && qp.service == qp_service::ud && r.data.size() > most) {
+    rules.because("%llu bytes; wanted: at most %llu, by QUERY_DEV_CAP's log_max_gso_sz", bytes,
+                  static_cast<unsigned long long>(most));
+    r.blame(failures::local_length, rules);
   } else if (r.is_atomic() && r.data.size() != 8) {
     rules.because("%llu bytes; wanted: 8, the operand of an atomic", bytes);
     r.blame(failures::local_length, rules);
@@ -214,7 +219,7 @@ bool send_engine::start(queue_pair& qp, send_request& r) {
     const auto span = static_cast<std::uint32_t>(psn_distance(qp.sq.next_psn, qp.sq.unacked_psn));
     if (span != 0 && span + r.psns > psn_span_max) return false;
   } else if (r.large != nullptr) {
-    r.psns = frame_sender::frames_of(r);
+    r.psns = r.segments();
   } else if (qp.service == qp_service::uc && r.data.size() > qp.mtu) {
     r.psns = static_cast<std::uint32_t>((r.data.size() + qp.mtu - 1) / qp.mtu);
   }

@@ -45,6 +45,7 @@ void work_completions::received(queue_pair& qp, const receive_request& r,
                                 const receive_report& report, const ingress& from) {
   image<cqe> e;
   from.codec->put_addresses(from, !qp.connected(), e);
+  if (report.checks) put(*report.checks, e);
   e.set<&cqe::qpn>(qp.number())
       .set<&cqe::immediate>(report.immediate)
       .set<&cqe::remote_qpn>(qp.service == qp_service::xrc ? r.srqn : report.remote_qpn)

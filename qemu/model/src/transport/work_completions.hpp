@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <freehca/layouts/cqe.hpp>
 
 #include "basis/adapter.hpp"
+#include "frames/receive_checks.hpp"
 #include "link/ingress.hpp"
 #include "queues/queue_pair.hpp"
 
@@ -22,6 +24,7 @@ struct receive_report {
   std::uint32_t immediate = 0;  ///< immediate, invalidated R_Key, or a GSI packet's P_Key index
   std::uint32_t remote_qpn = 0;
   bool solicited = false;
+  std::optional<receive_checks> checks;  ///< of a datagram of IP over InfiniBand
 };
 
 /// Writes completion entries for a queue pair's work.

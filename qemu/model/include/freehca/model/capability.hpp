@@ -28,9 +28,10 @@ enum class capability : std::uint8_t {
   memory_windows,
   memory_management,  ///< fast registration, invalidation here and by the peer
   path_migration,
+  ipoib_checksum,  ///< of IP over InfiniBand, on send and on receive
+  large_send,      ///< the adapter makes segments of a large message
   // Of adapters with an Ethernet port alone.
   two_link_layers,        ///< ports of different kinds in one adapter
-  large_send,             ///< the adapter makes segments of a large message
   receive_side_scaling,   ///< by a hash, also of UDP and of fragments
   interface_counters,     ///< that contexts name by index
   keeps_fcs,              ///< the FCS can be scattered behind a frame
@@ -75,8 +76,9 @@ inline constexpr std::array capability_names{
     capability_name{capability::memory_windows, "memory-windows"},
     capability_name{capability::memory_management, "memory-management"},
     capability_name{capability::path_migration, "path-migration"},
-    capability_name{capability::two_link_layers, "two-link-layers"},
+    capability_name{capability::ipoib_checksum, "ipoib-checksum"},
     capability_name{capability::large_send, "large-send"},
+    capability_name{capability::two_link_layers, "two-link-layers"},
     capability_name{capability::receive_side_scaling, "rss"},
     capability_name{capability::interface_counters, "interface-counters"},
     capability_name{capability::keeps_fcs, "fcs-keep"},
