@@ -309,6 +309,12 @@ TEST_F(steered, malformed_rules_are_refused) {
   std::vector<std::byte> longer = good;
   longer.resize(good.size() + 4);
   EXPECT_EQ(attach_bytes(longer).status, s::bad_parameter);
+  // Linux mcg.c parse_trans_rule: there is no such header.
+  auto with_ipv6 = bytes_of({.to = a.number, .mgid = mgid, .ipv4 = test_rule::ip{}});
+  const std::size_t id = flow_rule_control::bytes + flow_header_infiniband::bytes + 3;
+  ASSERT_EQ(attach_bytes(with_ipv6).status, s::ok);
+  with_ipv6[id] = std::byte{0x03};
+  EXPECT_EQ(attach_bytes(with_ipv6).status, s::bad_parameter);
   auto ports_without_ip = bytes_of({.to = a.number, .mgid = mgid, .udp = 1});
   EXPECT_EQ(attach_bytes(ports_without_ip).status, s::bad_parameter);
 

@@ -108,6 +108,9 @@ const char* flow_rule::read_datagram_headers(rule_headers from) {
     infiniband_ = *link;
   }
   if (from.left == 0) return nullptr;
+  // As for frames (frame_conditions.cpp).
+  if (from.next() == flow_header_id::ipv6)
+    return "id of the header for IPv6, whose form is unknown";
   ipv4_ = from.take<flow_header_ipv4>();
   if (!ipv4_ || ipv4_->get<&flow_header_ipv4::id>() != flow_header_id::ipv4)
     return "id, words or a reserved bit of the header for IPv4";
