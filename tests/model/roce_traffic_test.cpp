@@ -425,6 +425,51 @@ TEST_P(roce_traffic, headers_that_software_made_reach_the_other_ports_first_gsi_
   EXPECT_EQ(b.byte_at(station::region_start + 40), std::byte{0x77});
 }
 
+TEST_P(roce_traffic, packets_count_in_the_counters_that_contexts_name) {
+  constexpr unsigned counter_a = 3, counter_b = 4;
+  std::vector<std::vector<std::byte>> answered;  // by b's cable
+  b.host->on_wire = [&](unsigned, std::vector<std::byte>& bytes) { answered.push_back(bytes); };
+  test_qp qa = a.make_qp(qpn_a), qb = b.make_qp(qpn_b);
+  const auto ready = [](station& s, const test_qp& qp, image<qpc> c, unsigned counter) {
+    c.set<&primary_path::counter_index>(counter);
+    ASSERT_EQ(s.modify(opcode::rst2init_qp, qp.number, s.first_context(qp)), command_status::ok);
+    ASSERT_EQ(s.modify(opcode::init2rtr_qp, qp.number, c, qp_optpar::counter_index),
+              command_status::ok);
+    ASSERT_EQ(s.modify(opcode::rtr2rts_qp, qp.number, c), command_status::ok);
+  };
+  ready(a, qa, context(a, qa, qb.number, GetParam(), 1), counter_a);
+  ready(b, qb, context(b, qb, qa.number, GetParam(), 0), counter_b);
+  b.post_receive(qb, station::region_start, 4096, b.key);
+  a.send(qa, a.transfer(wqe_opcode::send, 3000, station::region_start, 0));
+  a.expect_done(qa, true, static_cast<unsigned>(wqe_opcode::send));
+  b.expect_done(qb, false, static_cast<unsigned>(cqe_opcode::recv_send));
+  EXPECT_EQ(sent.size(), 3u);
+  EXPECT_FALSE(answered.empty());
+  const auto on_the_link = [](const std::vector<std::vector<std::byte>>& all) {
+    std::uint64_t bytes = 0;
+    for (const auto& f : all) bytes += std::max<std::size_t>(f.size(), 60) + 4;
+    return bytes;
+  };
+  const auto counted = [](station& s, unsigned counter) {
+    image<interface_counter> c;
+    EXPECT_EQ(s.driver->query(opcode::query_if_stat, c, counter).status, command_status::ok);
+    return c;
+  };
+  using i = interface_counter;
+  const auto here = counted(a, counter_a), there = counted(b, counter_b);
+  EXPECT_EQ(here.get<&i::tx_frames>(), sent.size());
+  EXPECT_EQ(here.get<&i::tx_bytes>(), on_the_link(sent));
+  EXPECT_EQ(here.get<&i::rx_frames>(), answered.size());
+  EXPECT_EQ(here.get<&i::rx_bytes>(), on_the_link(answered));
+  EXPECT_EQ(there.get<&i::rx_frames>(), sent.size());
+  EXPECT_EQ(there.get<&i::rx_bytes>(), on_the_link(sent));
+  EXPECT_EQ(there.get<&i::tx_frames>(), answered.size());
+  EXPECT_EQ(there.get<&i::tx_bytes>(), on_the_link(answered));
+  // In no other.
+  EXPECT_EQ(counted(a, counter_b).get<&i::tx_frames>(), 0u);
+  EXPECT_EQ(counted(a, 0).get<&i::tx_frames>(), 0u);
+}
+
 TEST_F(roce_traffic, query_qp_tells_the_remote_number_before_rts) {
   test_qp qa = a.make_qp(qpn_a);
   ASSERT_EQ(a.modify(opcode::rst2init_qp, qa.number, a.first_context(qa)), command_status::ok);

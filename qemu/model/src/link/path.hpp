@@ -18,6 +18,7 @@ struct path {
   std::uint8_t path_bits = 0;  ///< of the source LID
   std::uint16_t dlid = 0;
   bool force_loopback = false;
+  std::uint8_t counter = 0;  ///< the one by index in which its packets count
   bool global = false;  ///< carries a GRH, as packets of Ethernet always do: the fields that follow
   unsigned sgid_index = 0;
   std::uint8_t hop_limit = 0, traffic_class = 0;

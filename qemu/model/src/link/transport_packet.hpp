@@ -41,6 +41,11 @@ struct transport_packet {
     rest_bytes -= T::bytes;
     return header;
   }
+  /// Of the whole packet, from its link's header to the padding.
+  std::size_t packet_bytes() const {
+    return static_cast<std::size_t>(rest - ingress.link_header) + rest_bytes +
+           static_cast<std::size_t>(bth.get<&layouts::bth::pad_count>());
+  }
   std::uint32_t destination() const {
     return static_cast<std::uint32_t>(bth.get<&layouts::bth::dest_qp>());
   }

@@ -14,6 +14,7 @@ class interface_counters {
  public:
   /// No source for how many; captures: 127 usable, the sink beside them.
   static constexpr unsigned count = 128;
+  /// Packets of RoCE are frames here.
   struct counter {
     std::uint64_t received_frames = 0, received_bytes = 0, sent_frames = 0, sent_bytes = 0;
   };

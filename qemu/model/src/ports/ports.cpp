@@ -2,8 +2,10 @@
 // Copyright the freehca authors
 #include "ports/ports.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "frames/frame.hpp"
 #include "link/infiniband_codec.hpp"
 #include "link/roce_codec.hpp"
 #include "ports/ethernet_port.hpp"
@@ -57,6 +59,26 @@ void ports::take_commands() {
 }
 
 ports::~ports() = default;
+
+namespace {
+
+/// Of the frame that a packet of RoCE is on its link. No source tells whether cards count so many:
+/// chosen, as for other frames.
+std::size_t frame_bytes_of(std::size_t packet_bytes) {
+  return std::max(packet_bytes + icrc_bytes, frame_bytes_least) + fcs_bytes;
+}
+
+}  // namespace
+
+// Of InfiniBand ports Linux asks for these counters in a virtual function alone (hw/mlx4/mad.c
+// mlx4_ib_process_mad), and there is none.
+void ports::count_sent(unsigned port, unsigned counter, std::size_t packet_bytes) {
+  if (ethernet(port) != nullptr) counters_by_index_.sent(counter, frame_bytes_of(packet_bytes));
+}
+
+void ports::count_received(unsigned port, unsigned counter, std::size_t packet_bytes) {
+  if (ethernet(port) != nullptr) counters_by_index_.received(counter, frame_bytes_of(packet_bytes));
+}
 
 void ports::name_node() {
   node_ = {};

@@ -48,6 +48,10 @@ class ports final : public port_addresses, public roce_addresses {
   infiniband_port* infiniband(unsigned port) const;
   /// What contexts count in by index, for all ports.
   interface_counters& counters_by_index() { return counters_by_index_; }
+  /// A packet of so many bytes, in the form of class packet, that a queue pair whose context names
+  /// `counter` sent or got. Nothing for an InfiniBand port.
+  void count_sent(unsigned port, unsigned counter, std::size_t packet_bytes);
+  void count_received(unsigned port, unsigned counter, std::size_t packet_bytes);
 
   /// Puts `peer` at the far end of an InfiniBand port's link, in place of whoever is there; null:
   /// nobody. The peer must outlive this object, or be replaced before it ends.

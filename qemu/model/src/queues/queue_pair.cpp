@@ -35,6 +35,8 @@ path decode_path(const image<qpc>& context) {
   if (context.get<&Path::feup>()) way.priority = sched_queue_priority(queue);
   way.roce = context.get<&qpc::roce>();
   way.udp_source_port = static_cast<std::uint16_t>(context.get<&qpc::roce_entropy>());
+  // An alternate path names none.
+  way.counter = static_cast<std::uint8_t>(context.get<&primary_path::counter_index>());
   return way;
 }
 

@@ -97,6 +97,7 @@ void arrivals::deliver(queue_pair& qp, const transport_packet& v) {
                 static_cast<unsigned>(v.bth.get<&bth::version>()));
     return;
   }
+  a_.links->count_received(v.ingress.port, qp.way.counter, v.packet_bytes());
   if (!qp.connected()) {
     datagrams_.receive(qp, v);
     return;

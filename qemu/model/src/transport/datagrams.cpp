@@ -46,6 +46,7 @@ path path_of(const image<wqe_datagram>& d, const path& own, bool force_loopback)
   // libmlx4 leaves the tag undefined where there is none (no source: chosen, that the bit decides).
   if (d.get<&wqe_datagram::vlan_present>())
     way.vlan_tag = static_cast<std::uint16_t>(d.get<&wqe_datagram::vlan>());
+  way.counter = own.counter;
   way.smac_index = own.smac_index;
   way.udp_source_port = own.udp_source_port;
   return way;

@@ -24,6 +24,7 @@ void packet_sender::transmit(const path& way, outgoing_packet out) {
   ++counters_.packets_sent;
   a_.account.charge(work_account::packet);
   counters_.census.count(out.opcode());
+  a_.links->count_sent(way.port, way.counter, out.p.bytes.size());
   if (!way.force_loopback) {
     a_.links->transmit(way.port, std::move(out.p));
     return;
