@@ -68,6 +68,35 @@ else
 fi
 host sync "tools"
 
+# ib0_offloads: IPoIB has all that the adapter offers it, by the names of ethtool.
+ib0_offloads() {
+  for offload in rx-checksumming tx-checksumming tcp-segmentation-offload; do
+    tool "^$offload: on" ethtool -k ib0
+  done
+}
+packets_of_ib0() { cat /sys/class/net/ib0/statistics/tx_packets; }
+packets_of_port() { cat $device/ports/1/counters/port_xmit_packets; }
+
+say "offloads of IPoIB"
+ip link set ib0 type ipoib mode datagram || fail "mode datagram"
+host sync "offloads"
+ib0_offloads
+packets=$(packets_of_ib0)
+on_the_link=$(packets_of_port)
+copy_to_other 64 "with offloads"
+packets=$(($(packets_of_ib0) - packets))
+on_the_link=$(($(packets_of_port) - on_the_link))
+say "$packets packets of ib0 were $on_the_link of the port"
+# The driver counts a large send once. Host 2 sends the file, 2044 bytes to a packet at most.
+[ "$HOST_INDEX" = 1 ] || [ "$on_the_link" -ge $((2 * packets)) ] || fail "no large sends"
+# Tcp's last column: InCsumErrors.
+[ "$(awk '/^Tcp:/ { wrong = $NF } END { print wrong }' /proc/net/snmp)" = 0 ] || fail "checksums"
+ethtool -K ib0 tso off tx off rx off || fail "ethtool -K"
+host sync "no offloads"
+copy_to_other 16 "without offloads"
+ethtool -K ib0 tx on rx on tso on || fail "ethtool -K"
+ib0_offloads
+
 for mode in datagram connected; do
   ip link set ib0 type ipoib mode $mode || fail "mode $mode"
   host sync "mode"
