@@ -312,14 +312,16 @@ TEST_F(steered, malformed_rules_are_refused) {
   // Linux mcg.c parse_trans_rule: there is no such header.
   auto with_ipv6 = bytes_of({.to = a.number, .mgid = mgid, .ipv4 = test_rule::ip{}});
   const std::size_t id = flow_rule_control::bytes + flow_header_infiniband::bytes + 3;
-  ASSERT_EQ(attach_bytes(with_ipv6).status, s::ok);
+  const outcome with_ipv4 = attach_bytes(with_ipv6);
+  ASSERT_EQ(with_ipv4.status, s::ok);
+  ASSERT_EQ(detach(with_ipv4.output), s::ok);
   with_ipv6[id] = std::byte{0x03};
   EXPECT_EQ(attach_bytes(with_ipv6).status, s::bad_parameter);
   auto ports_without_ip = bytes_of({.to = a.number, .mgid = mgid, .udp = 1});
   EXPECT_EQ(attach_bytes(ports_without_ip).status, s::bad_parameter);
 
   EXPECT_EQ(attach({.to = 1u << test_driver::log_qps, .mgid = mgid}).status, s::bad_index);
-  EXPECT_EQ(detach(1), s::bad_index);
+  EXPECT_EQ(detach(with_ipv4.output + 1), s::bad_index);
   EXPECT_EQ(driver->command(opcode::qp_flow_steering_attach, driver->input, 16, 1).status,
             s::bad_operation);
   EXPECT_EQ(driver->command(opcode::qp_flow_steering_detach, 0, 0, 1).status, s::bad_operation);
