@@ -9,6 +9,7 @@ without giving a status. Called by guest.sh, which sees to QEMU and the image.
 """
 import argparse
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -129,7 +130,8 @@ class Guest:
                 f"stream,id=wire,server={role},addr.type=unix,addr.path={self.wire()}",
             ]
         if options.device:
-            command += ["-device", options.device + self.cable() + ",id=hca0"]
+            device = re.sub(r"\bHOST\b", str(self.index), options.device)
+            command += ["-device", device + self.cable() + ",id=hca0"]
         return command + options.qemu_arguments
 
     def wire(self):

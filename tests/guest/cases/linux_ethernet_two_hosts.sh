@@ -3,11 +3,13 @@
 # Copyright the freehca authors
 # Two guests whose adapters have an Ethernet port each, cabled to each other, with Linux's own
 # drivers: TCP with both usual MTUs, in a VLAN, in VXLAN, over IPv6, and after the cable was pulled
-# and plugged in.
-# options: --hosts 2 --device mlx4,link1=eth --memory 768M
+# and plugged in; datagrams of UDP. All that passed the first one's port decodes, and its checksums
+# are right.
+# options: --hosts 2 --device mlx4,link1=eth,capture1=FILE.HOST --memory 768M
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
+# then: tests/guest/check_frames.py --kinds tests/guest/kinds/ethernet.txt FILE.1
 # timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
@@ -25,10 +27,35 @@ network() {
   ping_far "$2.$other" "$1"
 }
 
+# udp COUNTER: of UDP, from the kernel's table. IPv6 has another one.
+udp() {
+  awk -v name="$1" '/^Udp:/ && column { print $column }
+    /^Udp:/ { for (i = 2; i <= NF; i++) if ($i == name) column = i }' /proc/net/snmp
+}
+udp6() { awk -v name="Udp6$1" '$1 == name { print $2 }' /proc/net/snmp6; }
+
+# datagrams udp|udp6 OTHER: questions by UDP that nobody expects at the other host, where the kernel
+# counts only those whose checksum is right. Then long packets of ICMP, which go in fragments.
+datagrams() {
+  before=$($1 NoPorts)
+  host sync "datagrams"
+  timeout 10 nslookup -type=a example "$2" >/dev/null 2>&1
+  host sync "datagrams sent"
+  [ "$($1 NoPorts)" -gt "$before" ] || fail "no datagrams, $1"
+  [ "$($1 InCsumErrors)" = 0 ] || fail "wrong checksums, $1: $($1 InCsumErrors)"
+  say "$(($($1 NoPorts) - before)) datagrams, $1"
+  ping -c 3 -i 0.1 -W 5 -s 8000 "$2" >/run/ping 2>&1 || fail "fragments, $2: $(cat /run/ping)"
+}
+
 log_mark
 ethernet_up
 network "$interface" 10.0.20
 copied_between_hosts 10.0.20.1 10.0.20.2 64 "MTU 1500"
+# What the capture holds of these are segments that the adapter made.
+large_sends=$(ethtool -S "$interface" | sed -n 's/.*tso_packets: //p')
+say "$large_sends large sends"
+[ "$large_sends" -ge 100 ] || fail "$large_sends large sends"
+datagrams udp "10.0.20.$other"
 
 ip link set "$interface" mtu 9000 || fail "MTU 9000"
 wait_for 20 has_carrier "$interface" || fail "no carrier with MTU 9000"
@@ -52,6 +79,7 @@ ip -6 addr add "fd00:20::$HOST_INDEX/64" dev "$interface" nodad || fail "an IPv6
 host sync "IPv6"
 ping_far "fd00:20::$other" "IPv6"
 copied_between_hosts fd00:20::1 fd00:20::2 16 "IPv6"
+datagrams udp6 "fd00:20::$other"
 
 say "the cable is pulled"
 host sync "pull"
