@@ -152,6 +152,18 @@ TEST_F(frames, a_frame_with_its_destination_in_the_request_also_comes_back) {
   EXPECT_EQ(read(receive_at, 64), f);
 }
 
+TEST_F(frames, words_of_another_request_where_the_destination_stands_bring_nothing_back) {
+  for (const std::uint64_t stale : {std::uint64_t{0}, std::uint64_t{0x4500'0034}, peer_mac}) {
+    image<wqe_ctrl_ethernet> c;
+    c.set<&wqe_ctrl_ethernet::dmac_47_32>(stale >> 32)
+        .set<&wqe_ctrl_ethernet::dmac_31_0>(stale & 0xffffffff);
+    send_frame(qp, plain(mac, peer_mac, 64), c);
+    expect_done(qp, true, static_cast<unsigned>(wqe_opcode::send));
+    EXPECT_TRUE(no_completion());
+  }
+  EXPECT_EQ(sent.size(), 3u);
+}
+
 TEST_F(frames, what_is_forced_to_loop_does_not_leave) {
   image<wqe_ctrl_ethernet> c;
   c.set<&wqe_ctrl_ethernet::force_loopback>(true);

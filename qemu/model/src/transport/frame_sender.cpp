@@ -41,8 +41,14 @@ std::uint16_t tunnel_of(const checksum_requests& asked, const hca_profile& p) {
   return asked.inner_ip || asked.inner_l4 ? p.vxlan_port : std::uint16_t{0};
 }
 
-std::uint64_t destination_of(const control_segment& c) {
-  return c.get<&wqe_ctrl_ethernet::dmac_47_32>() << 32 | c.get<&wqe_ctrl_ethernet::dmac_31_0>();
+/// Does the control segment have the destination of the frame? mlx4_en leaves those words as an
+/// earlier request wrote them, unless it wants loops (Linux 6.1 en_tx.c mlx4_en_xmit): they are no
+/// destination then, and a port that takes every frame would get all that it sends.
+bool has_destination_of(const control_segment& c, const frame& f) {
+  if (f.bytes.size() < ethernet_address_numbers::bytes) return false;
+  const auto addresses = image<ethernet_address_numbers>::from_bytes(f.bytes.data());
+  return addresses.get<&ethernet_address_numbers::destination>() ==
+         (c.get<&wqe_ctrl_ethernet::dmac_47_32>() << 32 | c.get<&wqe_ctrl_ethernet::dmac_31_0>());
 }
 
 }  // namespace
@@ -96,7 +102,7 @@ std::optional<failure> frame_sender::send(const queue_pair& qp, const send_reque
   return std::nullopt;
 }
 
-/// Where the control segment has the destination, the frame also goes to those of the port's own
+/// Where the control segment has its destination, the frame also goes to those of the port's own
 /// queue pairs that steering finds for it.
 void frame_sender::deliver(const queue_pair& qp, const send_request& r, frame f) const {
   ethernet_port& port = *a_.links->ethernet(qp.way.port);
@@ -105,7 +111,7 @@ void frame_sender::deliver(const queue_pair& qp, const send_request& r, frame f)
   a_.links->counters_by_index().sent(counter,
                                      std::max(f.bytes.size(), frame_bytes_least) + fcs_bytes);
   const bool looped = control.get<&wqe_ctrl_ethernet::force_loopback>();
-  if (looped || destination_of(control) != 0) {
+  if (looped || has_destination_of(control, f)) {
     frame copy = f;
     copy.looped_from = frame::sender{qp.number(), counter};
     port.loop_back(std::move(copy));
