@@ -157,39 +157,54 @@ copied_to_user_network() {
   say "$1 MiB to the user network and back, $2"
 }
 
+# serve SPACE MIB WHAT: a file and its checksum in a network namespace, by HTTP: busybox's nc sends a
+# KiB at a time, so that the emulated processor would be what is tested.
+serve() {
+  mkdir -p /run/www && dd if=/dev/urandom of=/run/www/file bs=1M count="$2" 2>/dev/null
+  sum_of /run/www/file >/run/www/sum
+  # Not by `within`: a function in the background is a shell, and httpd its child.
+  if [ "$1" = here ]; then
+    httpd -f -p 8080 -h /run/www &
+  else
+    ip netns exec "$1" httpd -f -p 8080 -h /run/www &
+  fi
+  serve_pid=$!
+  wait_for 10 within "$1" sh -c 'ss -Hltn "sport = 8080" | grep -q .' || fail "copy, $3: no listener"
+}
+serve_no_more() {
+  kill "$serve_pid"
+  wait "$serve_pid" 2>/dev/null
+  rm -r /run/www
+}
+
+# fetched SPACE ADDRESS WHAT: what `serve` has there comes whole to this namespace.
+fetch() { within "$1" timeout 200 wget -q -O "/run/got-$3" "http://$2:8080/$3"; }
+fetched() {
+  fetched_from=$2
+  case $2 in *:*) fetched_from="[$2]" ;; esac
+  fetch "$1" "$fetched_from" file && fetch "$1" "$fetched_from" sum || fail "copy from $2, $3"
+  [ "$(sum_of /run/got-file)" = "$(cat /run/got-sum)" ] || fail "copy from $2, $3: not what was sent"
+  rm /run/got-*
+}
+
 # copied_between_hosts HOST1 HOST2 MIB WHAT [TIMES]: from each host to the other's address; a file
-# that is fetched so many times. It goes by HTTP, since busybox's nc sends a KiB at a time: the
-# emulated processor would be what is tested.
-fetch() { timeout 200 wget -q -O "/run/got-$2" "http://$1:8080/$2"; }
+# that is fetched so many times.
 copied_between_hosts() {
   copied_times=${5:-1}
   for copied_from in 1 2; do
-    if [ "$HOST_INDEX" = $copied_from ]; then
-      mkdir -p /run/www && dd if=/dev/urandom of=/run/www/file bs=1M count="$3" 2>/dev/null
-      sum_of /run/www/file >/run/www/sum
-      httpd -f -p 8080 -h /run/www &
-      copied_pid=$!
-      wait_for 10 sh -c 'ss -Hltn "sport = 8080" | grep -q .' || fail "copy, $4: no listener"
-    else
-      copied_address=$1
-      [ $copied_from = 1 ] || copied_address=$2
-      case $copied_address in *:*) copied_address="[$copied_address]" ;; esac
-    fi
+    copied_address=$1
+    [ $copied_from = 1 ] || copied_address=$2
+    [ "$HOST_INDEX" != $copied_from ] || serve here "$3" "$4"
     host sync copy
     for copied_time in $(seq "$copied_times"); do
-      if [ "$HOST_INDEX" != $copied_from ]; then
-        fetch "$copied_address" file && fetch "$copied_address" sum || fail "copy from $copied_address, $4"
-        [ "$(sum_of /run/got-file)" = "$(cat /run/got-sum)" ] || fail "copy from $copied_address, $4: not what was sent"
-      fi
+      [ "$HOST_INDEX" = $copied_from ] || fetched here "$copied_address" "$4"
       # Each time: the host waits for two minutes at most where guests meet.
       host sync "copied $copied_time" || fail "copy, $4: the other host"
     done
     if [ "$HOST_INDEX" = $copied_from ]; then
-      kill "$copied_pid"
-      rm -r /run/www
+      serve_no_more
     else
       say "$(($3 * copied_times)) MiB from $copied_address, $4"
-      rm /run/got-*
     fi
   done
 }
