@@ -157,8 +157,8 @@ copied_to_user_network() {
   say "$1 MiB to the user network and back, $2"
 }
 
-# serve SPACE MIB WHAT: a file and its checksum in a network namespace, by HTTP: busybox's nc sends a
-# KiB at a time, so that the emulated processor would be what is tested.
+# serve SPACE MIB WHAT: a file and its checksum in a network namespace, by HTTP: busybox's nc sends
+# a KiB at a time, so that the emulated processor would be what is tested.
 serve() {
   mkdir -p /run/www && dd if=/dev/urandom of=/run/www/file bs=1M count="$2" 2>/dev/null
   sum_of /run/www/file >/run/www/sum

@@ -11,7 +11,8 @@
 ipv4_gid() { printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' $(echo "$1" | tr . ' '); }
 
 # neighbour ADDRESS [INTERFACE]: it is known, and stays so. Traffic of RDMA does not tell the kernel
-# that a neighbour is there, and when a queue pair is connected the kernel has one second to find it.
+# that a neighbour is there, and when a queue pair is connected the kernel has one second to find
+# it.
 neighbour() {
   neighbour_of=${2:-$interface}
   ping_far "$1" "the other host"
@@ -26,8 +27,8 @@ find_gid() {
   say "$1, $2, GID $gid: $(cat "/sys/class/infiniband/$1/ports/1/gids/$gid")"
 }
 
-# with_gid DEVICE TYPE PATTERN SERVICES RUNS [LEVEL]: the list of RDMA by that GID, with that service
-# level.
+# with_gid DEVICE TYPE PATTERN SERVICES RUNS [LEVEL]: the list of RDMA by that GID, with that
+# service level.
 with_gid() {
   find_gid "$1" "$2" "$3"
   level=${6:-0}
