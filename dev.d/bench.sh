@@ -16,9 +16,8 @@
 #   lateness [--seconds N]: how late a timer of the test guest is while another process has the
 #   adapter do what costs it
 #     most, and while it is idle
-#   rdma_write [--rounds N]: RDMA writes of 64 KiB and 1 MiB in the test guest, by Linux's mlx4_ib
-#   on the model against
-#     Soft-RoCE
+#   rdma_write [--rounds N]: RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test guest, and the
+#   latency of 64 bytes, by Linux's mlx4_ib on the model against Soft-RoCE
 #   --help: this
 set -euo pipefail
 # shellcheck source=dev.d/console.sh

@@ -1,20 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# ib_write_bw within one guest, by mlx4_ib on the modelled adapter and by Soft-RoCE (rdma_rxe on a
-# veth interface), in turns. ROUNDS of 64 MiB each; prints the median of each in MB/s, and their
-# ratio.
+# RDMA writes within one guest, by mlx4_ib on the modelled adapter and by Soft-RoCE (rdma_rxe on a
+# veth interface), in turns: ib_write_bw with messages of 64 bytes, 64 KiB and 1 MiB, ib_write_lat
+# with 64 bytes. ROUNDS of each; prints the medians, and their ratio.
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
 
-# measured DEVICE BYTES [OPTION...]: adds the average bandwidth to the file of the device and size.
-measured() {
-  measured_to=/run/figures-$1-$2
-  measured_device=$1 measured_bytes=$2
-  shift 2
-  pair ib_write_bw -d "$measured_device" -F -m 4096 -s "$measured_bytes" -n $((67108864 / measured_bytes)) "$@"
-  awk -v bytes="$measured_bytes" '$1 == bytes { print $4 }' /run/client >>"$measured_to"
+# bandwidth DEVICE BYTES MESSAGES [OPTION...]: adds the average, in MB/s, to the figures.
+bandwidth() {
+  bandwidth_to=/run/figures-$1-$2
+  bandwidth_device=$1 bandwidth_bytes=$2 bandwidth_messages=$3
+  shift 3
+  pair ib_write_bw -d "$bandwidth_device" -F -m 4096 -s "$bandwidth_bytes" -n "$bandwidth_messages" "$@"
+  awk -v bytes="$bandwidth_bytes" '$1 == bytes { print $4 }' /run/client >>"$bandwidth_to"
+}
+
+# latency DEVICE [OPTION...]: adds the typical latency, in microseconds, to the figures.
+latency() {
+  latency_device=$1
+  shift
+  pair ib_write_lat -d "$latency_device" -F -m 4096 -s 64 -n 5000 "$@"
+  awk '$1 == 64 { print $5 }' /run/client >>"/run/figures-$latency_device-latency"
 }
 
 median() { sort -n "$1" | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
@@ -27,17 +35,23 @@ ip link set soft0 up && ip addr add 10.9.0.1/24 dev soft0 || fail "soft0"
 rdma link add rxe0 type rxe netdev soft0 || fail "rxe0"
 for round in $(seq "${ROUNDS:-3}"); do
   say "round $round"
-  for bytes in 65536 1048576; do
-    measured mlx4_0 $bytes
+  for size in "64 40000" "65536 1024" "1048576 64"; do
+    # shellcheck disable=SC2086 # bytes and messages
+    bandwidth mlx4_0 $size
     # The GID of the interface's IPv4 address.
-    measured rxe0 $bytes -x 1
+    # shellcheck disable=SC2086 # bytes and messages
+    bandwidth rxe0 $size -x 1
   done
+  latency mlx4_0
+  latency rxe0 -x 1
 done
-for bytes in 65536 1048576; do
+for bytes in 64 65536 1048576; do
   model=$(median /run/figures-mlx4_0-$bytes) peer=$(median /run/figures-rxe0-$bytes)
   awk -v b=$bytes -v m="$model" -v p="$peer" \
     'BEGIN { printf "ib_write_bw, %7d bytes: model %8.2f MB/s, Soft-RoCE %8.2f MB/s, ratio %.2f\n", b, m, p, m / p }'
 done
+awk -v m="$(median /run/figures-mlx4_0-latency)" -v p="$(median /run/figures-rxe0-latency)" \
+  'BEGIN { printf "ib_write_lat,     64 bytes: model %8.2f us,   Soft-RoCE %8.2f us,   ratio %.2f\n", m, p, m / p }'
 rdma link delete rxe0
 linux_down
 log_clean || fail "the kernel's log"
