@@ -23,6 +23,20 @@ class rc : public transport_fixture {
   test_send request(wqe_opcode opcode, std::uint32_t bytes) {
     return transfer(opcode, bytes, from, to);
   }
+  /// Words of 8 bytes from `first` to `words` of a's last entry, to a half of its register.
+  void copy_to_blueflame(std::uint64_t half, unsigned words, unsigned first = 0) {
+    const std::uint32_t index = a.sent - 1;
+    std::byte* entry =
+        driver->bytes_of(a.ring, std::size_t{index % test_qp::entries} * test_qp::stride);
+    auto control = layouts::image<layouts::wqe_ctrl_blueflame>::from_bytes(entry);
+    control.set<&layouts::wqe_ctrl_blueflame::wqe_index>(index)
+        .set<&layouts::wqe_ctrl_blueflame::qpn>(a.number);
+    std::memcpy(entry, control.data(), layouts::wqe_ctrl_blueflame::bytes);
+    const std::uint64_t at =
+        options{}.uar_bar_bytes / 2 + std::uint64_t{test_driver::uar} * 4096 + half * 256;
+    for (unsigned word = first; word < words; ++word)
+      hca->write_uar(at + 8 * word, layouts::load_be<std::uint64_t>(entry + 8 * word), 8);
+  }
   test_qp a, b;
 };
 
@@ -172,11 +186,35 @@ TEST_F(rc, the_communication_established_event_comes_with_the_first_packet_in_rt
   EXPECT_EQ(events(event_type::communication_established), 1u);
 }
 
-TEST_F(rc, blueflame_starts_a_send_like_a_doorbell) {
+TEST_F(rc, blueflame_starts_a_send_when_the_copy_is_whole) {
+  for (const std::uint64_t half : {0u, 1u}) {
+    post_send(a, request(wqe_opcode::rdma_write, 8));
+    copy_to_blueflame(half, 5);
+    host->run();
+    EXPECT_TRUE(no_completion()) << "of 6 words";
+    copy_to_blueflame(half, 6, 5);
+    expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  }
+  EXPECT_EQ(hca->complaints(), 0u);
+  host->advance(2 * limits::blueflame_patience);
+  EXPECT_EQ(hca->complaints(), 0u) << "no second doorbell follows";
+}
+
+TEST_F(rc, blueflame_starts_a_send_of_a_copy_that_is_cut_off_too) {
   post_send(a, request(wqe_opcode::rdma_write, 8));
-  const std::uint64_t half = options{}.uar_bar_bytes / 2;
-  const std::uint64_t at = half + std::uint64_t{test_driver::uar} * 4096 + 256;
-  hca->write_uar(at, std::uint64_t{0x0a000000} << 32 | a.number << 8 | 3, 8);
+  copy_to_blueflame(0, 1);
+  EXPECT_TRUE(no_completion());
+  host->advance(limits::blueflame_patience);
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  // The rest comes late: it is no doorbell any more.
+  copy_to_blueflame(0, 6, 1);
+  EXPECT_TRUE(no_completion());
+  EXPECT_EQ(hca->complaints(), 0u);
+
+  post_send(a, request(wqe_opcode::rdma_write, 8));
+  copy_to_blueflame(1, 2);
+  EXPECT_TRUE(no_completion());
+  copy_to_blueflame(0, 1);
   expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
 }
 

@@ -15,6 +15,13 @@ namespace freehca::model {
 
 using namespace layouts;
 
+void blueflame_registers::ring(copy& c, std::uint32_t page) {
+  if (!c.rings) return;
+  a_.work.cancel(c.rings);
+  c.rings = {};
+  ring_(page, c.qpn);
+}
+
 void blueflame_registers::begin(copy& c, std::uint32_t page, std::uint32_t half) {
   if (!c.judged)
     a_.rules.complain(rule::blueflame_whole,
@@ -23,14 +30,15 @@ void blueflame_registers::begin(copy& c, std::uint32_t page, std::uint32_t half)
   if (c.last_half == half)
     a_.rules.complain(rule::blueflame_half, "UAR page %u: a copy in half %u, as the one before",
                       page, half);
+  ring(c, page);
   c.half = half;
   c.last_half = half;
   c.written = c.wanted = 0;
   c.judged = false;
 }
 
-std::optional<std::uint32_t> blueflame_registers::write(std::uint32_t page, std::uint32_t offset,
-                                                        const std::byte* from, std::size_t bytes) {
+void blueflame_registers::write(std::uint32_t page, std::uint32_t offset, const std::byte* from,
+                                std::size_t bytes) {
   const std::uint32_t half = offset / half_bytes % 2, at = offset % half_bytes;
   const std::uint64_t key = std::uint64_t{page} << 32 | offset / (2 * half_bytes);
   const auto is_full = [this] { return registers_.size() >= limits::blueflame_registers; };
@@ -39,27 +47,39 @@ std::optional<std::uint32_t> blueflame_registers::write(std::uint32_t page, std:
   if (is_full() && !registers_.contains(key)) registers_.clear();
   copy& c = registers_[key];
   if (at == 0) begin(c, page, half);
-  if (at != c.written || half != c.half) {
-    if (!c.judged)
-      a_.rules.complain(rule::blueflame_whole,
-                        "UAR page %u: a write at byte %u of half %u; wanted: byte %zu of half %u",
-                        page, at, half, c.written, c.half);
-    c.judged = true;
-    return std::nullopt;
+  if (at == c.written && half == c.half) {
+    take(c, key, at, from, bytes);
+    return;
   }
+  if (!c.judged)
+    a_.rules.complain(rule::blueflame_whole,
+                      "UAR page %u: a write at byte %u of half %u; wanted: byte %zu of half %u",
+                      page, at, half, c.written, c.half);
+  c.judged = true;
+  ring(c, page);
+}
+
+void blueflame_registers::take(copy& c, std::uint64_t key, std::uint32_t at, const std::byte* from,
+                               std::size_t bytes) {
+  const auto page = static_cast<std::uint32_t>(key >> 32);
   std::copy_n(from, bytes, c.bytes.begin() + at);
   c.written += bytes;
   constexpr std::size_t head = 8;
-  const bool names = c.written >= head && c.written - bytes < head;
-  if (names) {
+  if (c.written < head) return;
+  if (c.written - bytes < head) {
     std::array<std::byte, wqe_ctrl_blueflame::bytes> known{};
     std::copy_n(c.bytes.begin(), head, known.begin());
     const auto control = image<wqe_ctrl_blueflame>::from_bytes(known.data());
     c.qpn = static_cast<std::uint32_t>(control.get<&wqe_ctrl_blueflame::qpn>());
     c.wanted = static_cast<std::size_t>(control.get<&wqe_ctrl_blueflame::ds>()) * wqe_unit;
+    c.rings = a_.work.after(limits::blueflame_patience, [this, key, page, qpn = c.qpn] {
+      if (const auto late = registers_.find(key); late != registers_.end()) late->second.rings = {};
+      ring_(page, qpn);
+    });
   }
-  if (!c.judged && c.written >= head && c.written >= c.wanted) judge(c, page);
-  return names ? std::optional(c.qpn) : std::nullopt;
+  if (c.written < c.wanted) return;
+  if (!c.judged) judge(c, page);
+  ring(c, page);
 }
 
 void blueflame_registers::judge(copy& c, std::uint32_t page) {
@@ -81,6 +101,8 @@ void blueflame_registers::judge(copy& c, std::uint32_t page) {
 
 void blueflame_registers::forget(std::uint32_t qpn) {
   a_.account.charge(registers_.size() * work_account::entry);
+  for (auto& [key, c] : registers_)
+    if (c.qpn == qpn) a_.work.cancel(c.rings);
   std::erase_if(registers_, [&](const auto& r) { return r.second.qpn == qpn; });
 }
 

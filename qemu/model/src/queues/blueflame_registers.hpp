@@ -5,11 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "basis/adapter.hpp"
 #include "basis/adapter_limits.hpp"
+#include "basis/scheduler.hpp"
 
 namespace freehca::model {
 
@@ -19,12 +22,16 @@ class queue_pairs;
 /// The request itself is taken from the send queue, where it stands too: a copy is its doorbell.
 class blueflame_registers {
  public:
-  blueflame_registers(adapter& a, queue_pairs& pairs) : a_(a), pairs_(pairs) {}
+  /// The doorbell of a queue pair, by its number, in a UAR page.
+  using doorbell = std::function<void(std::uint32_t page, std::uint32_t qpn)>;
 
-  /// `bytes` bytes, in bus order, at `offset` of the page. The queue pair whose doorbell this is:
-  /// told once for each copy, by the write that completes its number.
-  std::optional<std::uint32_t> write(std::uint32_t page, std::uint32_t offset,
-                                     const std::byte* from, std::size_t bytes);
+  blueflame_registers(adapter& a, queue_pairs& pairs) : a_(a), pairs_(pairs) {}
+  /// Who hears the doorbells, before the first write.
+  void heard_by(doorbell hears) { ring_ = std::move(hears); }
+
+  /// `bytes` bytes, in bus order, at `offset` of the page. A copy rings once: when it is whole, when
+  /// something else is written before it is, or when nothing more comes for a while.
+  void write(std::uint32_t page, std::uint32_t offset, const std::byte* from, std::size_t bytes);
   /// The queue pair is gone: who is given its register begins anew.
   void forget(std::uint32_t qpn);
   void clear() { registers_.clear(); }
@@ -36,14 +43,19 @@ class blueflame_registers {
   struct copy {
     std::uint32_t half = 0, qpn = 0;
     std::size_t written = 0, wanted = 0;  ///< bytes; 0 wanted: not known yet
+    scheduler::ticket rings;              ///< its doorbell, if it is not heard before
     bool judged = true;                   ///< nothing is left to say of it
     std::optional<std::uint32_t> last_half;
     std::array<std::byte, half_bytes> bytes{};
   };
   void begin(copy& c, std::uint32_t page, std::uint32_t half);
+  void take(copy& c, std::uint64_t key, std::uint32_t at, const std::byte* from, std::size_t bytes);
+  /// Rings, unless the copy has, or cannot yet: the first word names no queue pair.
+  void ring(copy& c, std::uint32_t page);
   void judge(copy& c, std::uint32_t page);
   adapter& a_;
   queue_pairs& pairs_;
+  doorbell ring_;
   std::unordered_map<std::uint64_t, copy> registers_;  ///< by page and register
 };
 

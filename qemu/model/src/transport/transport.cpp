@@ -62,7 +62,10 @@ void transport::parts::clear() {
   blueflames.clear();
 }
 
-transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {}
+transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {
+  parts_->blueflames.heard_by(
+      [this](std::uint32_t page, std::uint32_t qpn) { ring(page, qpn, true); });
+}
 transport::~transport() = default;
 
 void transport::send_doorbell(std::uint32_t uar, std::uint32_t qpn) {
@@ -86,7 +89,7 @@ void transport::ring(std::uint32_t uar, std::uint32_t qpn, bool pushed) {
 
 void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from,
                           std::size_t bytes) {
-  if (const auto qpn = parts_->blueflames.write(uar, offset, from, bytes)) ring(uar, *qpn, true);
+  parts_->blueflames.write(uar, offset, from, bytes);
 }
 
 void transport::receive(unsigned port, const packet& p) {
