@@ -64,11 +64,11 @@ void scheduler::run_due() {
   used_ = {};
   account_.begin_slice();
   give_back();
-  std::uint64_t until = now();
+  until_ = now();
   while (!account_.turn_over()) {
-    std::optional<unsigned> next = next_share(until);
+    std::optional<unsigned> next = next_share(until_);
     // The clock has run on meanwhile.
-    if (!next) next = next_share(until = now());
+    if (!next) next = next_share(until_ = now());
     if (!next) break;
     share_ = *next;
     auto node = pending_[share_].extract(pending_[share_].begin());
@@ -80,7 +80,7 @@ void scheduler::run_due() {
   }
   share_ = 0;
   running_ = false;
-  if (first_due() <= until) ++turns_cut_;
+  if (first_due() <= until_) ++turns_cut_;
   arm();
 }
 

@@ -43,14 +43,14 @@ class scheduler {
   ticket at(std::uint64_t due, work what) {
     return add(due, std::move(what), reason::time, share_);
   }
-  ticket soon(work what) { return add(now(), std::move(what), reason::inside, share_); }
+  ticket soon(work what) { return add(at_once(), std::move(what), reason::inside, share_); }
   /// The same, of the share of port `port` (1-based; any other number: the adapter's).
   ticket soon(unsigned port, work what) {
-    return add(now(), std::move(what), reason::inside, share_of(port));
+    return add(at_once(), std::move(what), reason::inside, share_of(port));
   }
   /// The same, for what a cable has brought.
   ticket arrived(unsigned port, work what) {
-    return add(now(), std::move(what), reason::arrival, share_of(port));
+    return add(at_once(), std::move(what), reason::arrival, share_of(port));
   }
   /// The sum, or environment::never: a fault's time may be as long as its type holds.
   static std::uint64_t later(std::uint64_t time, std::uint64_t nanoseconds) {
@@ -105,6 +105,8 @@ class scheduler {
   };
   using queue = std::map<std::pair<std::uint64_t, std::uint64_t>, entry>;
 
+  /// The clock is read once for all that follows from what is due.
+  std::uint64_t at_once() { return running_ ? until_ : now(); }
   static unsigned share_of(unsigned port) { return port < shares ? port : 0; }
   ticket add(std::uint64_t due, work what, reason why, unsigned share);
   std::size_t& count(reason why) { return counts_[static_cast<std::size_t>(why)]; }
@@ -128,6 +130,7 @@ class scheduler {
   std::uint64_t next_sequence_ = 1;
   std::uint64_t armed_ = environment::never;
   std::uint64_t turns_ = 0, turns_cut_ = 0;
+  std::uint64_t until_ = 0;  ///< when the clock was read, while running
   bool running_ = false, halted_ = false, giving_back_ = false;
 };
 
