@@ -21,7 +21,8 @@ static bool dma_read(void *context, uint64_t address, void *to, size_t bytes)
     Mlx4State *s = context;
 
     return may_master(s) &&
-        pci_dma_read(PCI_DEVICE(s), address, to, bytes) == MEMTX_OK;
+        (mlx4_read_beside_posted_writes(s, address, to, bytes) ||
+         pci_dma_read(PCI_DEVICE(s), address, to, bytes) == MEMTX_OK);
 }
 
 /* Ownership words and doorbell records are polled by the guest while they are
@@ -36,6 +37,10 @@ static bool dma_write(void *context, uint64_t address, const void *from,
     if (!may_master(s)) {
         return false;
     }
+    if (mlx4_post_write(s, address, from, bytes)) {
+        return true;
+    }
+    mlx4_flush_posted_writes(s);
     if (bytes == 4 && address % 4 == 0) {
         smp_mb();
         address_space_stl_le(pci_get_address_space(pci), address,
@@ -67,6 +72,7 @@ static void msix(void *context, unsigned vector)
     Mlx4State *s = context;
     PCIDevice *pci = PCI_DEVICE(s);
 
+    mlx4_flush_posted_writes(s);
     if (may_master(s) && msix_enabled(pci) && vector < MLX4_MSIX_VECTORS) {
         msix_notify(pci, vector);
     }
@@ -76,6 +82,7 @@ static void intx(void *context, bool asserted)
 {
     Mlx4State *s = context;
 
+    mlx4_flush_posted_writes(s);
     if (!s->dying) {
         pci_set_irq(PCI_DEVICE(s), asserted && !msix_enabled(PCI_DEVICE(s)));
     }

@@ -20,6 +20,7 @@ static void mlx4_exit(PCIDevice *pci)
     Mlx4State *s = MLX4(pci);
 
     mlx4_links_pull(s);
+    mlx4_flush_posted_writes(s);
     s->dying = true;
     s->deadline = UINT64_MAX;
     mlx4_capabilities_remove(s);
@@ -51,6 +52,7 @@ static void mlx4_realize(PCIDevice *pci, Error **errp)
     mlx4_identity_write(s);
     mlx4_registers_init(s);
     s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, on_timer, s);
+    s->timer_at = INT64_MAX;
     if (!mlx4_capabilities_add(s, options.node_guid, errp)) {
         mlx4_exit(pci);
         return;

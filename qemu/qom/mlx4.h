@@ -86,13 +86,21 @@ typedef struct Mlx4Pace {
     bool one_turn;                  /* after this rest: then it rests again */
 } Mlx4Pace;
 
+/* A write that waits (posted_writes.c). */
+typedef struct Mlx4PostedWrite {
+    void *to;                       /* mapped */
+    uint32_t bytes;
+    uint8_t data[128];
+} Mlx4PostedWrite;
+
 struct Mlx4State {
     PCIDevice parent_obj;
 
     MemoryRegion registers;
     MemoryRegion uar;
     QEMUTimer *timer;
-    uint64_t deadline;              /* of the timer; UINT64_MAX: not armed */
+    int64_t timer_at;               /* when it comes; INT64_MAX: not armed */
+    uint64_t deadline;              /* of the model; UINT64_MAX: none */
     freehca_model *model;
     const Mlx4Identity *identity;
 
@@ -105,6 +113,8 @@ struct Mlx4State {
     unsigned depth;
     bool in_turns;                  /* ... the work that is due is done */
     Mlx4Pace pace;
+    Mlx4PostedWrite posted[16];
+    unsigned posted_count;
     bool reset_pending;
     /* The function was unplugged: its configuration space, MSI-X and timer are
      * gone. The model goes when it has been left. */
@@ -194,7 +204,16 @@ bool mlx4_enter(Mlx4State *s);
 void mlx4_leave(Mlx4State *s);
 void mlx4_model_end(Mlx4State *s);
 
-/* turns.c: arm: after deadline has changed. finish_access: leaves. */
+/* posted_writes.c: post: false when the write cannot wait. read: false when it
+ * is to be done in the usual way; then nothing waits that it could want. */
+bool mlx4_post_write(Mlx4State *s, uint64_t address, const void *from,
+                     size_t bytes);
+bool mlx4_read_beside_posted_writes(Mlx4State *s, uint64_t address, void *to,
+                                    size_t bytes);
+void mlx4_flush_posted_writes(Mlx4State *s);
+
+/* turns.c: arm: after deadline has changed, and when the model has been left.
+ * finish_access: leaves, and does what is due. */
 void mlx4_arm_timer(Mlx4State *s);
 void mlx4_run_timer(Mlx4State *s);
 void mlx4_finish_access(Mlx4State *s);

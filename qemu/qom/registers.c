@@ -41,11 +41,15 @@ void mlx4_leave(Mlx4State *s)
             freehca_model_reset(s->model);
         }
     }
+    if (!s->in_turns) {
+        mlx4_flush_posted_writes(s);
+    }
     s->depth--;
     if (s->dying) {
         mlx4_model_end(s);
     } else if (s->depth == 0) {
         mlx4_links_flush(s);
+        mlx4_arm_timer(s);
     }
     object_unref(OBJECT(s));
 }

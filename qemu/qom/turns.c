@@ -33,22 +33,44 @@ static int64_t rest_left(Mlx4State *s)
     return rests() ? MAX(0, s->pace.rest_until - get_clock()) : 0;
 }
 
+/* An earlier deadline wakes the main loop, a system call that costs more than
+ * most work; so does a timer that is taken away and set again. So the timer is
+ * left where it is when the deadline moves away: it may come early, finds
+ * nothing due, and is set again. Where time is counted it comes exactly. */
 static void arm(Mlx4State *s, int64_t earliest)
 {
+    int64_t at = MAX(MIN(s->deadline, INT64_MAX), earliest);
+
     if (s->dying) {
         return;
     }
     if (s->deadline == UINT64_MAX) {
-        timer_del(s->timer);
-    } else {
-        timer_mod_ns(s->timer, MAX(MIN(s->deadline, INT64_MAX), earliest));
+        if (!rests()) {
+            timer_del(s->timer);
+        }
+    } else if (!rests() || at < s->timer_at) {
+        s->timer_at = at;
+        timer_mod_ns(s->timer, at);
     }
 }
 
+/* While the model runs, its deadline may still change: whoever leaves it arms
+ * the timer. */
 void mlx4_arm_timer(Mlx4State *s)
 {
-    if (!s->in_turns) {
+    if (s->depth == 0 && !s->in_turns &&
+        !(rests() && s->deadline >= (uint64_t)s->timer_at)) {
         arm(s, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + rest_left(s));
+    }
+}
+
+/* For work that is done now, the main loop need not wake. */
+static void drop_due_timer(Mlx4State *s)
+{
+    if (!s->dying &&
+        s->timer_at <= qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL)) {
+        timer_del(s->timer);
+        s->timer_at = INT64_MAX;
     }
 }
 
@@ -110,6 +132,7 @@ static bool run_turn(Mlx4State *s)
     }
     pace->credit -= get_clock() - pace->counted;
     pace->counted = get_clock();
+    drop_due_timer(s);
     wanted = due(s) && lock_is_wanted();
     if (pace->credit > 0 && !wanted) {
         return true;
@@ -125,21 +148,25 @@ static bool run_turn(Mlx4State *s)
 static void work(Mlx4State *s)
 {
     object_ref(OBJECT(s));
-    timer_del(s->timer);
+    drop_due_timer(s);
     s->in_turns = true;
     while (due(s) && (!rests() || may_work(s)) && run_turn(s)) {
-        continue;
+        if (due(s)) {
+            mlx4_flush_posted_writes(s);
+        }
     }
     s->in_turns = false;
     /* The clock that counts instructions stands still in a rest, and between
      * two turns: one of them will do. */
     arm(s, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + rest_left(s) +
            (icount_enabled() ? 1 : 0));
+    mlx4_flush_posted_writes(s);
     object_unref(OBJECT(s));
 }
 
 void mlx4_run_timer(Mlx4State *s)
 {
+    s->timer_at = INT64_MAX;
     if (!s->in_turns) {
         work(s);
     }
@@ -149,11 +176,21 @@ void mlx4_run_timer(Mlx4State *s)
  * so that counts repeat. */
 void mlx4_finish_access(Mlx4State *s)
 {
+    bool at_once = !icount_enabled() && !s->in_turns;
+
+    if (!at_once) {
+        mlx4_leave(s);
+        return;
+    }
     object_ref(OBJECT(s));
+    s->in_turns = true;
     mlx4_leave(s);
-    if (!icount_enabled() && !s->dying && !s->in_turns && s->depth == 0 &&
-        due(s)) {
+    s->in_turns = false;
+    if (!s->dying && s->deadline != UINT64_MAX && due(s)) {
         work(s);
+    } else {
+        mlx4_flush_posted_writes(s);
+        mlx4_arm_timer(s);
     }
     object_unref(OBJECT(s));
 }
