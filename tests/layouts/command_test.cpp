@@ -12,6 +12,7 @@
 #include <freehca/layouts/access_reg.hpp>
 #include <freehca/layouts/command_status.hpp>
 #include <freehca/layouts/config_dev.hpp>
+#include <freehca/layouts/congestion_control.hpp>
 #include <freehca/layouts/eq_doorbell.hpp>
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/init_hca.hpp>
@@ -400,7 +401,7 @@ TEST(set_port, other_ethernet_forms) {
   EXPECT_TRUE(holds(p, {u8(0, 1 << 4 | 2), u8(3, 3)}));
   image<set_port_scheduler_entry> s;
   s.set<&set_port_scheduler_entry::pg>(1).set<&set_port_scheduler_entry::bw_percentage>(50);
-  s.set<&set_port_scheduler_entry::max_bw_units>(4).set<&set_port_scheduler_entry::max_bw_value>(255);
+  s.set<&set_port_scheduler_entry::max_bw_units>(bandwidth_unit::gbps_1).set<&set_port_scheduler_entry::max_bw_value>(255);
   EXPECT_TRUE(holds(s, {be16(0, 1), be16(2, 50), be16(4, 4), be16(6, 255)}));
   image<set_port_vxlan> x;
   x.set<&set_port_vxlan::modify_enable>(true).set<&set_port_vxlan::modify_steering>(true).set<&set_port_vxlan::enable>(true);
@@ -475,6 +476,42 @@ TEST(small_mailboxes, config_dev_op_req_node_and_port_map) {
   v.set<&virt_port_map::v_port1>(2).set<&virt_port_map::v_port2>(1);
   EXPECT_TRUE(holds(v, {be32(0, 2), be32(4, 1)}));
   static_assert(set_node::bytes == 64);
+}
+
+// en_dcb_nl.c mlx4_en_dcbnl_ieee_setqcn, struct mlx4_congestion_control_mb_prio_802_1_qau_params.
+TEST(congestion_control, modifier_parameters_and_statistics) {
+  using m = congestion_control_modifier;
+  image<m> asked;
+  asked.set<&m::port>(2).set<&m::priorities>(1u << 5);
+  EXPECT_TRUE(holds(asked, {be32(0, 2 | (1u << 5) << 8 | 0u << 16)}));
+  using p = reaction_point_parameters;
+  image<p> all;
+  all.set<&p::modify_rpg_enable>(true).set<&p::modify_cn_tag>(true);
+  all.set<&p::modify_rppp_max_rps>(true).set<&p::modify_rpg_time_reset>(true).set<&p::modify_rpg_byte_reset>(true);
+  all.set<&p::modify_rpg_threshold>(true).set<&p::modify_rpg_max_rate>(true).set<&p::modify_rpg_ai_rate>(true);
+  all.set<&p::modify_rpg_hai_rate>(true).set<&p::modify_rpg_gd>(true).set<&p::modify_rpg_min_dec_fac>(true);
+  all.set<&p::modify_rpg_min_rate>(true);
+  EXPECT_TRUE(holds(all, {be32(0, 0xc0000000), be32(4, 0xffc00000)}));
+  image<p> told;
+  told.set<&p::rpg_enable>(true).set<&p::cn_tag>(true).set<&p::rppp_max_rps>(1).set<&p::rpg_time_reset>(2);
+  told.set<&p::rpg_byte_reset>(3).set<&p::rpg_threshold>(4).set<&p::rpg_max_rate>(5).set<&p::rpg_ai_rate>(6);
+  told.set<&p::rpg_hai_rate>(7).set<&p::rpg_gd>(8).set<&p::rpg_min_dec_fac>(9).set<&p::rpg_min_rate>(10);
+  told.set<&p::max_time_rise>(11).set<&p::max_byte_rise>(12).set<&p::max_qdelta>(13).set<&p::min_qoffset>(14);
+  told.set<&p::gd_coefficient>(15).set<&p::cp_sample_base>(16);
+  EXPECT_TRUE(holds(told, {be32(0x0c, 3u << 30), be32(0x10, 1), be32(0x14, 2), be32(0x18, 3), be32(0x1c, 4),
+                           be32(0x20, 5), be32(0x24, 6), be32(0x28, 7), be32(0x2c, 8), be32(0x30, 9), be32(0x34, 10),
+                           be32(0x38, 11), be32(0x3c, 12), be32(0x40, 13), be32(0x44, 14), be32(0x48, 15),
+                           be32(0x60, 16)}));
+  static_assert(p::bytes == 4 * (19 + 5 + 1 + 39));
+  using s = reaction_point_statistics;
+  image<s> counted;
+  counted.set<&s::rppp_rp_centiseconds>(1).set<&s::ignored_cnm>(2).set<&s::rppp_created_rps>(3);
+  counted.set<&s::estimated_total_rate>(4).set<&s::max_active_limiter>(5).set<&s::dropped_cnms_busy_fw>(6);
+  counted.set<&s::cnms_handled_successfully>(7).set<&s::min_total_limiters_rate>(8);
+  counted.set<&s::max_total_limiters_rate>(9);
+  EXPECT_TRUE(holds(counted, {be64(0, 1), be32(0x0c, 2), be32(0x10, 3), be32(0x14, 4), be32(0x18, 5), be32(0x1c, 6),
+                              be32(0x24, 7), be32(0x28, 8), be32(0x2c, 9)}));
+  static_assert(s::bytes == 8 + 4 * 14);
 }
 
 TEST(access_reg, head_and_port_register) {

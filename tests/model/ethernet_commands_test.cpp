@@ -171,17 +171,30 @@ TEST_F(ethernet_commands, set_port_keeps_what_steers_and_what_schedules) {
   EXPECT_TRUE(port().unicast_numbers().get<&q::promisc>());
   using p = set_port_prio2tc;
   EXPECT_EQ(set_port(set_port_selector::prio2tc, image<p>{}.set<&p::prio7>(3)), status::ok);
-  EXPECT_EQ(port().told().classes_of_priorities.get<&p::prio7>(), 3u);
+  EXPECT_EQ(port().told().class_of_priority[7], 3u);
   EXPECT_EQ(set_port(set_port_selector::prio2tc, image<p>{}.set<&p::prio7>(8)),
             status::bad_parameter);
   using s = set_port_scheduler_entry;
-  EXPECT_EQ(
-      set_table<s>(set_port_selector::scheduler, {{7, image<s>{}.set<&s::bw_percentage>(50)}}),
-      status::ok);
-  EXPECT_EQ(port().told().scheduler[7].get<&s::bw_percentage>(), 50u);
-  EXPECT_EQ(
-      set_table<s>(set_port_selector::scheduler, {{7, image<s>{}.set<&s::bw_percentage>(101)}}),
-      status::bad_parameter);
+  const auto with = [&](unsigned share, bandwidth_unit unit, unsigned rate) {
+    const auto e = image<s>{}
+                       .set<&s::pg>(7)
+                       .set<&s::bw_percentage>(share)
+                       .set<&s::max_bw_units>(unit)
+                       .set<&s::max_bw_value>(rate);
+    std::vector<std::pair<unsigned, image<s>>> all;
+    for (unsigned i = 0; i < set_port_traffic_classes; ++i) all.emplace_back(i, e);
+    return set_table<s>(set_port_selector::scheduler, all);
+  };
+  EXPECT_EQ(with(50, bandwidth_unit::mbps_100, 25), status::ok);
+  EXPECT_EQ(port().told().classes[7], (traffic_class_settings{7, 50, 2'500'000'000}));
+  EXPECT_EQ(with(50, bandwidth_unit::gbps_1, 40), status::ok);
+  EXPECT_EQ(port().told().classes[0].bits_per_second, 40'000'000'000u);
+  EXPECT_EQ(with(50, bandwidth_unit::gbps_1, no_bandwidth_limit), status::ok);
+  EXPECT_EQ(port().told().classes[0].bits_per_second, 0u);
+  EXPECT_EQ(with(101, bandwidth_unit::gbps_1, 1), status::bad_parameter);
+  EXPECT_EQ(with(50, bandwidth_unit{5}, 1), status::bad_parameter);
+  EXPECT_EQ(with(50, bandwidth_unit::gbps_1, 0), status::bad_parameter);
+  EXPECT_EQ(with(50, bandwidth_unit::mbps_100, 256), status::bad_parameter);
   EXPECT_EQ(set_port(set_port_selector::prio_map,
                      image<set_port_prio_map>{}.set<&set_port_prio_map::prio1>(5)),
             status::ok);

@@ -93,6 +93,10 @@ const reported_capability rows[] = {
      }},
     {"roce", capability::roce, all_variants, flags<f::roce>},
     {"roce_v2", capability::roce_v2, pro_alone, bits_in<&l::bmme_flags, b::roce_v1_v2>},
+    {"port_remap", capability::port_remap, third, bits_in<&l::bmme_flags, b::port_remap>},
+    {"ets", capability::traffic_classes, third, bits_in<&l::ext_3_flags, f3::ets_cfg>},
+    {"qcn", capability::congestion_notification, third,
+     [](const reported& r) -> bool { return r.get<&l::qcn>(); }},
 };
 
 using ethernet_capabilities = ::testing::TestWithParam<reported_capability>;
@@ -212,6 +216,36 @@ TEST_F(ethernet_firmware, configuration_takes_the_port_of_roce_v2) {
   EXPECT_EQ(out.get<&c::roce_v2_udp_dport>(), 4791u);
   ASSERT_EQ(driver->command_with(opcode::config_dev, in).status, command_status::ok);
   EXPECT_EQ(profile().roce_v2_port, 5000);
+}
+
+TEST_F(ethernet_firmware, configuration_switches_the_check_of_ports_where_they_can_be_mapped) {
+  using c = layouts::config_dev;
+  const auto off =
+      image<c>{}.set<&c::u_disable_rx_port_check>(true).set<&c::disable_rx_port_check>(true);
+  for (const bool mapped : {false, true}) {
+    options has = how;
+    if (!mapped) has.without.add(capability::port_remap);
+    begin(has);
+    ASSERT_TRUE(driver->start_firmware());
+    EXPECT_EQ(driver->command_with(opcode::config_dev, off).status,
+              mapped ? command_status::ok : command_status::bad_parameter);
+    EXPECT_EQ(profile().any_receive_port, mapped);
+    image<c> out;
+    ASSERT_EQ(driver->query(opcode::config_dev, out, 0, 1).status, command_status::ok);
+    EXPECT_EQ(out.get<&c::disable_rx_port_check>(), mapped);
+  }
+  ASSERT_EQ(
+      driver->command_with(opcode::config_dev, image<c>{}.set<&c::u_disable_rx_port_check>(true))
+          .status,
+      command_status::ok);
+  EXPECT_FALSE(profile().any_receive_port);
+}
+
+TEST_F(ethernet_firmware, one_port_alone_is_not_mapped) {
+  options one = how;
+  one.ports = 1;
+  one.link[0] = link_layer::ethernet;
+  EXPECT_FALSE((bits_in<&l::bmme_flags, b::port_remap>(report_of(one))));
 }
 
 namespace {

@@ -387,6 +387,14 @@ const good_call calls[] = {
      }},
     {opcode::config_dev, stage::firmware,
      [](w&) { return call{opcode::config_dev}.with(image<config_dev>{}); }, true},
+    {opcode::virt_port_map, stage::running,
+     [](w&) {
+       using l = virt_port_map;
+       return call{opcode::virt_port_map}
+           .with(image<l>{}.set<&l::v_port1>(1).set<&l::v_port2>(2))
+           .by(static_cast<unsigned>(virt_port_map_modifier::set));
+     },
+     true},
     {opcode::access_reg, stage::running,
      [](w&) {
        using h = access_reg;

@@ -77,7 +77,7 @@ bool names_a_field(const std::string& found) {
                 set_port_mac_entry, set_port_vlan_entry, set_port_roce_addr_entry, set_port_prio2tc,
                 set_port_scheduler_entry, set_port_vxlan, multicast_filter, mad, smp, mod_stat_cfg,
                 mcg_header, flow_rule_control, flow_header_infiniband, steered_qp_range,
-                write_mtt_header, config_dev, update_qp_mailbox>();
+                write_mtt_header, config_dev, virt_port_map, update_qp_mailbox>();
   if (fields.contains(found.substr(0, found.find_first_of(" :,;")))) return true;
   for (const std::string_view name : others)
     if (found.starts_with(name)) return true;

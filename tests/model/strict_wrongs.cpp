@@ -72,6 +72,7 @@ void add_general_wrongs(std::vector<wrong_call>& to) {
     if (object_of(probe)) add("object_busy", while_busy, false);
     // Those whose mailboxes come with a modifier other than 0.
     if (o == opcode::mod_stat_cfg) probe.opcode_modifier = 2;
+    if (o == opcode::virt_port_map) probe.opcode_modifier = 1;
     const mailboxes has = mailboxes_of(probe);
     if (has.input) {
       add("input_mailbox_off_its_alignment",

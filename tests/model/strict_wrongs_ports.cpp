@@ -276,8 +276,18 @@ void add_ethernet(std::vector<wrong_call>& to) {
       ethernet_port_with<sel::roce_addr, a, &a::type, &a::version, 1u>);
   add("traffic_class_above_the_most",
       ethernet_port_with<sel::prio2tc, p, &p::prio1, &p::prio0, 8u>);
+  add("traffic_classes_that_are_not_reported", [](w& world, call& c) {
+    world.how.without.add(capability::traffic_classes);
+    return ethernet_port_with<sel::prio2tc, p, &p::prio1, &p::prio0, 1u>(world, c);
+  });
+  add("group_of_classes_that_there_is_not",
+      ethernet_port_with<sel::scheduler, s, &s::bw_percentage, &s::pg, 8u>);
   add("more_than_all_of_the_bandwidth",
       ethernet_port_with<sel::scheduler, s, &s::pg, &s::bw_percentage, 101u>);
+  add("unit_of_bandwidth_that_there_is_not",
+      ethernet_port_with<sel::scheduler, s, &s::pg, &s::max_bw_units, bandwidth_unit{2}>);
+  add("no_bandwidth",
+      ethernet_port_with<sel::scheduler, s, &s::pg, &s::max_bw_units, bandwidth_unit::gbps_1>);
   add("VXLAN_steering_by_what_there_is_not",
       ethernet_port_with<sel::vxlan, x, &x::modify_steering, &x::steering, 0x20u>);
 }

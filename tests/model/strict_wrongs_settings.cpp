@@ -27,7 +27,23 @@ void add_config_dev(std::vector<wrong_call>& to) {
     c.mailbox[0x40] = std::byte{1};
     return world.issue(c);
   });
-  add("check_of_ports_that_is_not_reported", mailbox_with<l, &l::u_disable_rx_port_check, true>);
+  add("check_of_ports_that_is_not_reported", [](strict_world& world, call& c) {
+    world.how.without.add(capability::port_remap);
+    world.begin(world.how.strict);
+    c.change<&l::u_disable_rx_port_check, l>(true);
+    return world.issue(c);
+  });
+}
+
+void add_virt_port_map(std::vector<wrong_call>& to) {
+  using l = virt_port_map;
+  const auto add = [&to](const char* how, auto wrong) {
+    to.push_back({opcode::virt_port_map, how, wrong});
+  };
+  add("input_modifier_that_it_has_not", with_modifier);
+  add("port_0", mailbox_with<l, &l::v_port1, 0u>);
+  add("port_3", mailbox_with<l, &l::v_port2, 3u>);
+  add("port_that_is_InfiniBand", mailbox_with<l, &l::v_port1, 2u>);
 }
 
 void add_access_reg(std::vector<wrong_call>& to) {
@@ -63,6 +79,7 @@ void add_update_qp(std::vector<wrong_call>& to) {
 
 void add_settings_wrongs(std::vector<wrong_call>& to) {
   add_config_dev(to);
+  add_virt_port_map(to);
   add_access_reg(to);
   add_update_qp(to);
 }

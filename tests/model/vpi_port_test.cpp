@@ -103,6 +103,17 @@ TEST_F(vpi_types, make_the_adapter_report_what_ethernet_needs_and_that_it_senses
   EXPECT_FALSE(told(one, dev_cap_flag::sense_port));
 }
 
+TEST_F(vpi_types, are_to_be_sensed_by_themselves_when_that_is_asked_for) {
+  options how = with_vpi();
+  how.with.add(capability::default_sense);
+  begin(how);
+  EXPECT_TRUE(port->asked().get<&query_port::default_sense>());
+  EXPECT_FALSE(port->asked(2).get<&query_port::default_sense>());
+  how.without.add(capability::port_sensing);
+  begin(how);
+  EXPECT_FALSE(port->asked().get<&query_port::default_sense>());
+}
+
 TEST_F(vpi_types, change_by_the_form_of_set_port_back_and_forth) {
   begin(with_cabled_vpi(0));
   const auto filter = [&] {

@@ -226,6 +226,7 @@ const wrong_driver drivers[] = {
      [](world& w) {
        w.post_send(w.a, w.small());
        w.blueflame(0, 0, 16);
+       w.host->advance(limits::blueflame_patience);
        const bool did = w.completed();
        w.post_send(w.a, w.small());
        w.blueflame(1, 1, 64);

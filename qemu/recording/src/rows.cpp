@@ -57,6 +57,9 @@ constexpr capability_row capabilities[] = {
     {"query_dev_cap.flags", bit(7), "ipoib-checksum"},
     {"query_dev_cap.flags", bit(15), "large-send"},
     {"query_dev_cap.log_max_gso_sz", any, "large-send"},
+    {"query_dev_cap.bmme_flags", bit(24), "port-remap"},
+    {"query_dev_cap.ext_3_flags", bit(13), "ets"},
+    {"query_dev_cap.qcn", any, "qcn"},
 };
 
 /// What the page of chosen values says of other fields of QUERY_DEV_CAP and QUERY_FW; the first

@@ -8,6 +8,7 @@
 
 #include <freehca/layouts/access_reg.hpp>
 #include <freehca/layouts/config_dev.hpp>
+#include <freehca/layouts/congestion_control.hpp>
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/cqe.hpp>
 #include <freehca/layouts/doorbell.hpp>
@@ -92,6 +93,11 @@ std::vector<placed> set_port_input(const record& c) {
       return {at<set_port_general>(0, "set_port_general")};
     case set_port_selector::rqp_calc:
       return {at<set_port_rqp_calc>(0, "set_port_rqp_calc")};
+    case set_port_selector::prio2tc:
+      return {at<set_port_prio2tc>(0, "set_port_prio2tc")};
+    case set_port_selector::scheduler:
+      return sequence<set_port_scheduler_entry>(0, set_port_traffic_classes,
+                                                "set_port_scheduler_entry");
     default:
       return {};
   }
@@ -170,6 +176,12 @@ std::vector<placed> contents_of(const record& c, bool output) {
       return {at<access_reg>(0, "access_reg"), at<ptys>(access_reg::bytes, "ptys")};
     case opcode::config_dev:
       return {at<config_dev>(0, "config_dev")};
+    case opcode::virt_port_map:
+      return {at<virt_port_map>(0, "virt_port_map")};
+    case opcode::congestion_ctrl:
+      if (c.opcode_modifier == static_cast<unsigned>(congestion_ctrl_modifier::get_statistics))
+        return {at<reaction_point_statistics>(0, "reaction_point_statistics")};
+      return {at<reaction_point_parameters>(0, "reaction_point_parameters")};
     case opcode::update_qp:
       return {at<update_qp_masks>(0, "update_qp_mailbox"),
               at<qpc>(update_qp_mailbox{}.context.offset, "qpc")};

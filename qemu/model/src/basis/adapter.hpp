@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include <freehca/layouts/ethernet.hpp>
@@ -49,6 +50,12 @@ struct hca_profile {
   // What CONFIG_DEV changes.
   std::uint16_t vxlan_port = 0;  ///< 0: no frame is taken for VXLAN
   std::uint16_t roce_v2_port = layouts::roce_v2_udp_port;
+  /// What comes by one port is taken for queue pairs of either.
+  bool any_receive_port = false;
+  /// VIRT_PORT_MAP: by which port that leaves which a queue pair sends by port 1, by port 2.
+  std::array<unsigned, 2> physical_ports{1, 2};
+
+  bool maps_ports() const { return physical_ports != std::array{1u, 2u}; }
 };
 
 /// The parts of the adapter, as each sees the others. Owned by device; every part keeps a

@@ -45,6 +45,8 @@ constexpr bool offers(const options& how, capability c) {
       return ethernet && (how.ports == 2 || has_vpi_port(how));
     case capability::port_sensing:
       return has_vpi_port(how);
+    case capability::default_sense:
+      return offers(how, capability::port_sensing);
     case capability::receive_side_scaling:
     case capability::interface_counters:
     case capability::keeps_fcs:
@@ -59,6 +61,8 @@ constexpr bool offers(const options& how, capability c) {
     case capability::device_configuration:
     case capability::link_modes:
     case capability::port_beacon:
+    case capability::traffic_classes:
+    case capability::congestion_notification:
       return ethernet && how.kind != variant::connectx2;
     // What the ConnectX-3 Pro has beyond the ConnectX-3, by its data sheets.
     case capability::vxlan:
@@ -68,6 +72,10 @@ constexpr bool offers(const options& how, capability c) {
     case capability::roce_v2:
       return offers(how, capability::roce) && how.kind == variant::connectx3_pro &&
              offers(how, capability::device_configuration);
+    // Linux switches the check of ports off by CONFIG_DEV before it maps any (mlx4/intf.c
+    // mlx4_do_bond).
+    case capability::port_remap:
+      return ethernet && how.ports == 2 && offers(how, capability::device_configuration);
     default:
       return true;
   }

@@ -30,6 +30,7 @@ std::uint16_t modifiers_of(opcode o) {
     case opcode::mgid_hash:  // Linux mcg.c: 1 for Ethernet
     case opcode::config_dev:
     case opcode::write_mcg:  // Linux mcg.c: 1 for promiscuous entries
+    case opcode::virt_port_map:
       return 0x3;
     case opcode::mad_demux:
     case opcode::set_mcast_fltr:
@@ -41,6 +42,10 @@ std::uint16_t modifiers_of(opcode o) {
     case opcode::to_rst_qp:
     case opcode::mod_stat_cfg:
       return 0xf;
+    case opcode::congestion_ctrl:
+      return 1u << static_cast<unsigned>(layouts::congestion_ctrl_modifier::get_params) |
+             1u << static_cast<unsigned>(layouts::congestion_ctrl_modifier::get_statistics) |
+             1u << static_cast<unsigned>(layouts::congestion_ctrl_modifier::set_params);
     case opcode::diag_rprt:
       return 1u << static_cast<unsigned>(layouts::diag_rprt_modifier::query_transport_ci_errors);
     case opcode::conf_special_qp:  // iPXE: a mask of queue pairs
@@ -53,7 +58,8 @@ std::uint16_t modifiers_of(opcode o) {
 
 bool chooses_operation(opcode o) {
   return o == opcode::mod_stat_cfg || o == opcode::modify_cq || o == opcode::mad_demux ||
-         o == opcode::set_port || o == opcode::set_mcast_fltr || o == opcode::config_dev;
+         o == opcode::set_port || o == opcode::set_mcast_fltr || o == opcode::config_dev ||
+         o == opcode::virt_port_map || o == opcode::congestion_ctrl;
 }
 
 system_state least_state_of(opcode o) {

@@ -61,6 +61,7 @@ hca_profile uninitialised(const hca_profile& now) {
   hca_profile p;
   p.vxlan_port = now.vxlan_port;
   p.roce_v2_port = now.roce_v2_port;
+  p.any_receive_port = now.any_receive_port;
   return p;
 }
 

@@ -116,7 +116,8 @@ std::uint64_t offered_bmme_flags(const options& how) {
               all_of(flag::local_invalidate, flag::remote_invalidate, flag::fast_register)) |
          when(capability::device_configuration, all_of(flag::config_dev)) |
          when(capability::ignores_fcs, all_of(flag::ignore_fcs)) |
-         when(capability::roce_v2, all_of(flag::roce_v1_v2));
+         when(capability::roce_v2, all_of(flag::roce_v1_v2)) |
+         when(capability::port_remap, all_of(flag::port_remap));
 }
 
 // The table of limits is below the room of ports.
@@ -137,13 +138,15 @@ void report_ethernet(const adapter& a, layouts::image<layouts::query_dev_cap>& o
     out.set<&l::ext_2_flags>(
         all_of(flag_2::update_qp, flag_2::update_qp_src_check_lb, flag_2::lb_src_check));
   out.set<&l::eth_protocol_control>(has(capability::link_modes))
-      .set<&l::port_beacon>(has(capability::port_beacon));
+      .set<&l::port_beacon>(has(capability::port_beacon))
+      .set<&l::qcn>(has(capability::congestion_notification));
 }
 
 std::uint64_t offered_ext_3_flags(const options& how) {
   using flag = layouts::dev_cap_ext_3_flag;
   return (counts_by_port(how.kind) ? all_of(flag::diag_per_port) : 0) |
-         (offers(how, capability::vxlan) ? all_of(flag::vxlan_offloads) : 0);
+         (offers(how, capability::vxlan) ? all_of(flag::vxlan_offloads) : 0) |
+         (offers(how, capability::traffic_classes) ? all_of(flag::ets_cfg) : 0);
 }
 
 }  // namespace
@@ -154,8 +157,7 @@ command_status firmware::query_dev_cap(command& c) {
   const adapter_limits& have = a_.limits();
   layouts::image<l> out;
 
-  // Only what the model does is reported: no virtual functions, no rate limits, no congestion
-  // notification, no scheduling of traffic classes.
+  // Only what the model does is reported: no virtual functions, no rate limits of queue pairs.
   out.set<&l::log_max_srq_sz>(have.log_work_queue_entries)
       .set<&l::log_max_qp_sz>(have.log_work_queue_entries);
   out.set<&l::log_rsvd_qps>(have.log_reserved_qps).set<&l::log_max_qps>(have.log_qps);

@@ -50,6 +50,8 @@ command_status port_settings::config_dev(command& c) {
     a_.profile.vxlan_port = static_cast<std::uint16_t>(in.get<&l::vxlan_udp_dport>());
   if (in.get<&l::u_roce_v2_udp_dport>() && offers(a_.how, capability::roce_v2))
     a_.profile.roce_v2_port = static_cast<std::uint16_t>(in.get<&l::roce_v2_udp_dport>());
+  if (in.get<&l::u_disable_rx_port_check>() && offers(a_.how, capability::port_remap))
+    a_.profile.any_receive_port = in.get<&l::disable_rx_port_check>();
   return command_status::ok;
 }
 
@@ -66,7 +68,8 @@ void port_settings::check_settings(command_checks& is, const image<layouts::conf
   reported(!in.get<&l::u_roce_v2_udp_dport>() || offers(a_.how, capability::roce_v2),
            "u_roce_v2_udp_dport");
   // It comes with the remapping of ports (Linux main.c mlx4_bond).
-  reported(!in.get<&l::u_disable_rx_port_check>(), "u_disable_rx_port_check");
+  reported(!in.get<&l::u_disable_rx_port_check>() || offers(a_.how, capability::port_remap),
+           "u_disable_rx_port_check");
 }
 
 command_status port_settings::query_config_dev(command& c) const {
@@ -78,6 +81,7 @@ command_status port_settings::query_config_dev(command& c) const {
   out.set<&l::rx_checksum_port1>(checksums(1)).set<&l::rx_checksum_port2>(checksums(2));
   if (offers(a_.how, capability::vxlan)) out.set<&l::vxlan_udp_dport>(a_.profile.vxlan_port);
   if (offers(a_.how, capability::roce_v2)) out.set<&l::roce_v2_udp_dport>(a_.profile.roce_v2_port);
+  out.set<&l::disable_rx_port_check>(a_.profile.any_receive_port);
   return command_checks(a_.rules).answer(c, out).status();
 }
 

@@ -20,6 +20,7 @@ struct frame {
     std::uint8_t counter = 0;  ///< that its context names
   };
   std::optional<sender> looped_from = std::nullopt;
+  unsigned priority = 0;  ///< of who sends it: in which traffic class it waits
 };
 
 /// The FCS that a frame has on the link: cards count its bytes.

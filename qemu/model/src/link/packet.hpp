@@ -14,6 +14,7 @@ namespace freehca::model {
 /// headers.
 struct packet {
   std::vector<std::byte> bytes;
+  unsigned priority = 0;  ///< as path::queue_priority
 };
 
 }  // namespace freehca::model

@@ -15,6 +15,7 @@ namespace freehca::model {
 /// and whom it reaches. The port's link codec knows what of it stands in which header.
 struct path {
   unsigned port = 1, sl = 0;
+  bool fixed_port = false;     ///< whatever VIRT_PORT_MAP says
   std::uint8_t path_bits = 0;  ///< of the source LID
   std::uint16_t dlid = 0;
   bool force_loopback = false;
@@ -30,6 +31,7 @@ struct path {
   unsigned smac_index = 0;
   std::optional<unsigned> vlan_index;      ///< it is tagged, with the VLAN of this entry ...
   unsigned priority = 0;                   ///< ... and this priority
+  unsigned queue_priority = 0;             ///< of the schedule queue: in which class it waits
   std::optional<std::uint16_t> vlan_tag;   ///< it is tagged with this
   std::optional<layouts::roce_mode> roce;  ///< nothing: as the entry of its source GID says
   std::uint16_t udp_source_port = 0;

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "ports/ethernet_cable.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,39 +16,59 @@ namespace {
 // How long a frame that is to be overtaken waits for the one that does it. no source: chosen
 constexpr std::uint64_t held_back_ns = 100'000;
 
+// Of a class that has a share: with less in its queue there would be nothing to choose from when
+// the cable takes frames again. No source: chosen.
+constexpr std::uint64_t queue_bytes = 65536;
+
 }  // namespace
 
-ethernet_cable::ethernet_cable(adapter& a, ethernet_counters& counters, unsigned number)
-    : a_(a), counters_(counters), number_(number) {
-  faults_.count_in(a.counters, "port" + std::to_string(number));
-  a.kept.add_traffic(1, [this] { return waiting_bytes_; });
+ethernet_cable::ethernet_cable(adapter& a, ethernet_counters& counters,
+                               const ethernet_settings& told, unsigned number)
+    : a_(a), counters_(counters), told_(told), number_(number), waiting_(told.classes) {
+  const std::string port = "port" + std::to_string(number);
+  faults_.count_in(a.counters, port);
+  a.counters.add(port + "_frames_held_to_rate", held_to_rate_);
+  a.kept.add_traffic(1, [this] { return waiting_.waiting_bytes(); });
 }
 
-void ethernet_cable::send(std::vector<std::byte> bytes) {
+/// As many bytes as packets of InfiniBand may take that wait for a cable.
+std::uint64_t ethernet_cable::waiting_most() const {
+  return a_.kept.waiting * a_.kept.packet_bytes;
+}
+
+bool ethernet_cable::full(unsigned traffic_class) const {
+  const std::uint64_t bytes = waiting_.waiting_bytes(traffic_class);
+  if (!told_.has_shares) return bytes != 0;
+  return bytes >= std::min(queue_bytes, waiting_most() / (2 * traffic_classes::count));
+}
+
+void ethernet_cable::send(std::vector<std::byte> bytes, unsigned traffic_class) {
   const link_fault_source::fate what = faults_.decide(bytes, held_back_.empty());
   if (what.lost) return;
   if (what.held_back) {
     held_back_ = std::move(bytes);
+    held_back_class_ = traffic_class;
     release_ = a_.work.after(held_back_ns, [this] { release_held_back(); });
     return;
   }
-  if (what.twice) queue(bytes);
-  queue(std::move(bytes));
+  if (what.twice) queue(bytes, traffic_class);
+  queue(std::move(bytes), traffic_class);
   release_held_back();
 }
 
 void ethernet_cable::release_held_back() {
   a_.work.cancel(release_);
-  if (!held_back_.empty()) queue(std::exchange(held_back_, {}));
+  if (!held_back_.empty()) queue(std::exchange(held_back_, {}), held_back_class_);
 }
 
-void ethernet_cable::queue(std::vector<std::byte> bytes) {
-  if (waiting_.empty() && put(bytes)) return;
-  // As many bytes as packets of InfiniBand may take that wait for a cable.
-  if (waiting_bytes_ + bytes.size() > a_.kept.waiting * a_.kept.packet_bytes)
-    return counters_.not_sent();
-  waiting_bytes_ += bytes.size();
-  waiting_.push_back(std::move(bytes));
+void ethernet_cable::queue(std::vector<std::byte> bytes, unsigned traffic_class) {
+  const std::uint64_t now = a_.work.now();
+  if (!full_ && waiting_.may_pass(traffic_class, now) && put(bytes))
+    return waiting_.passed(traffic_class, bytes.size(), now);
+  if (waiting_.waiting_bytes() + bytes.size() > waiting_most()) return counters_.not_sent();
+  if (waiting_.spent(traffic_class, now)) ++held_to_rate_;
+  waiting_.push(traffic_class, std::move(bytes));
+  wait_for_rate();
 }
 
 bool ethernet_cable::put(std::span<const std::byte> bytes) {
@@ -59,27 +81,38 @@ void ethernet_cable::has_room() {
   send_waiting();
 }
 
+void ethernet_cable::wait_for_rate() {
+  const std::uint64_t now = a_.work.now();
+  a_.work.cancel(rate_);
+  if (full_ || waiting_.empty()) return;
+  rate_ = a_.work.after(std::max(waiting_.due(), now) - now, [this] { send_waiting(); });
+}
+
 void ethernet_cable::send_waiting() {
-  while (!waiting_.empty()) {
+  bool room = waiting_.empty(), goes_on = false;
+  while (const auto traffic_class = full_ ? std::nullopt : waiting_.next(a_.work.now())) {
     if (a_.account.slice_over()) {
-      a_.work.soon(number_, [this] { send_waiting(); });
-      return;
+      goes_on = true;
+      break;
     }
     a_.account.charge(work_account::packet);
-    if (!put(waiting_.front())) return;
-    waiting_bytes_ -= waiting_.front().size();
-    waiting_.pop_front();
+    if (!put(waiting_.front(*traffic_class))) break;
+    const bool was_full = full(*traffic_class);
+    waiting_.pop(*traffic_class, a_.work.now());
+    room = room || (was_full && !full(*traffic_class));
   }
-  a_.above_ports->port_has_room(number_);
+  if (goes_on) a_.work.soon(number_, [this] { send_waiting(); });
+  else wait_for_rate();
+  if (room) a_.above_ports->port_has_room(number_);
 }
 
 void ethernet_cable::begin_anew() {
   a_.work.cancel(release_);
+  a_.work.cancel(rate_);
   held_back_.clear();
   // There may be room again that nobody has heard of: an adapter that has failed hears nothing.
   full_ = false;
-  waiting_bytes_ = 0;
-  a_.work.discard(waiting_);
+  waiting_.clear(a_.work);
   a_.above_ports->port_has_room(number_);
 }
 

@@ -4,26 +4,30 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "basis/adapter.hpp"
 #include "link/link_fault_source.hpp"
 #include "ports/ethernet_counters.hpp"
+#include "ports/ethernet_settings.hpp"
+#include "ports/traffic_classes.hpp"
 
 namespace freehca::model {
 
 /// The sending half of an Ethernet port's cable. Unlike a cable of InfiniBand it has nothing to
-/// tell of the other end: who is there is not known. Frames that find no room wait in a queue.
+/// tell of the other end: who is there is not known. Frames that find no room, and those whose
+/// traffic class has used up its rate, wait in the queue of their class.
 class ethernet_cable {
  public:
   /// What finds no place in the queue is counted in `counters`.
-  ethernet_cable(adapter& a, ethernet_counters& counters, unsigned number);
+  ethernet_cable(adapter& a, ethernet_counters& counters, const ethernet_settings& told,
+                 unsigned number);
 
-  void send(std::vector<std::byte> bytes);
-  /// Frames wait for room. When none does any more, packet_receiver::port_has_room() is called.
-  bool full() const { return !waiting_.empty(); }
+  void send(std::vector<std::byte> bytes, unsigned traffic_class);
+  /// So much waits of that class that who sends has to wait. When that is no more so,
+  /// packet_receiver::port_has_room() is called.
+  bool full(unsigned traffic_class) const;
   void has_room();
   void set_faults(const link_faults& how) { faults_.set(how); }
   /// Nothing of what was to be sent will be; whoever waited goes on.
@@ -31,20 +35,25 @@ class ethernet_cable {
 
  private:
   void release_held_back();
-  void queue(std::vector<std::byte> bytes);
+  void queue(std::vector<std::byte> bytes, unsigned traffic_class);
   void send_waiting();
+  /// When what waits for its rate alone may go on.
+  void wait_for_rate();
+  std::uint64_t waiting_most() const;
   /// To environment::link_send; false: there is no room.
   bool put(std::span<const std::byte> bytes);
 
   adapter& a_;
   ethernet_counters& counters_;
+  const ethernet_settings& told_;
   const unsigned number_;
   link_fault_source faults_{link_fault_source::resealing::never};
   std::vector<std::byte> held_back_;  ///< until the next frame has gone
-  scheduler::ticket release_;
+  unsigned held_back_class_ = 0;
+  scheduler::ticket release_, rate_;
   bool full_ = false;  ///< link_send has no room
-  std::deque<std::vector<std::byte>> waiting_;
-  std::uint64_t waiting_bytes_ = 0;
+  traffic_classes waiting_;
+  std::uint64_t held_to_rate_ = 0;  ///< frames that waited since their class had used up its rate
 };
 
 }  // namespace freehca::model

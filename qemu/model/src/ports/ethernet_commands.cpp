@@ -7,6 +7,7 @@
 #include <freehca/layouts/ethernet_filters.hpp>
 #include <freehca/layouts/ethernet_statistics.hpp>
 
+#include "basis/capabilities.hpp"
 #include "command/command_checks.hpp"
 #include "ports/ethernet_port.hpp"
 #include "ports/ethernet_set_port.hpp"
@@ -55,6 +56,12 @@ command_status ports::set_ethernet_port(command& c) {
   if (is.refused()) return is.status();
   is.at_most(rule::input_modifier, "input modifier", c.input_modifier, 0xffff);
   const auto selector = static_cast<set_port_selector>(c.input_modifier >> port_bits & 0xff);
+  const bool of_classes =
+      selector == set_port_selector::prio2tc || selector == set_port_selector::scheduler;
+  is.must(!of_classes || offers(a_.how, capability::traffic_classes), rule::known_operation,
+          command_status::bad_operation, "input modifier: selector 0x%x",
+          static_cast<unsigned>(selector));
+  if (is.refused()) return is.status();
   model::set_ethernet_port(is, c, selector, p->told());
   if (!is.refused()) become(number, *p);
   return is.status();

@@ -46,7 +46,7 @@ void ethernet_port::transmit(frame f) {
   ++sent_;
   counters_.sent(s, false);
   capture(f);
-  cable_.send(std::move(f.bytes));
+  cable_.send(std::move(f.bytes), told_.class_of_priority[f.priority & 7]);
 }
 
 void ethernet_port::loop_back(frame f) {

@@ -15,6 +15,7 @@ namespace freehca::model {
 void ethernet_port::transmit(packet p) {
   a_.account.charge_check(p.bytes.size());
   frame f = to_frame(p);
+  f.priority = p.priority;
   const auto s = frame_summary::of(f.bytes);
   if (s.multicast()) loop_to_members(f);
   if (!s.multicast() && mac_index(s.destination)) loop_back(std::move(f));
@@ -51,7 +52,7 @@ void ethernet_port::receive_from_link(packet p) {
 }
 
 bool ethernet_port::held_up(const path& way) const {
-  return full() && !mac_index(way.dmac);
+  return full(way.queue_priority) && !mac_index(way.dmac);
 }
 
 void ethernet_port::capture(const packet& p) {

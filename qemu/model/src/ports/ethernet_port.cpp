@@ -28,7 +28,7 @@ ethernet_port::ethernet_port(adapter& a, const node_identity& node, unsigned num
     : a_(a),
       number_(number),
       cabled_(a.how.cable[number - 1]),
-      cable_(a, counters_, number),
+      cable_(a, counters_, told_, number),
       managed_(at_power_on()),
       agent_(managed_, node, nullptr) {
   const std::string name = "port" + std::to_string(number);

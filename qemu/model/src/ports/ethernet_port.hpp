@@ -35,9 +35,11 @@ class ethernet_port final : public port {
   void transmit(frame f);
   /// A frame for the port's own queue pairs, past the link. Asynchronous.
   void loop_back(frame f);
-  /// Must who sends wait, because the cable is full? Then packet_receiver::port_has_room() is
-  /// called later.
-  bool full() const { return cable_.full(); }
+  /// Must who sends by that priority wait, because the cable is full or its traffic class has used
+  /// up its rate? Then packet_receiver::port_has_room() is called later.
+  bool full(unsigned priority = 0) const {
+    return cable_.full(told_.class_of_priority[priority & 7]);
+  }
 
   /// Does an InfiniBand port speak at the far end of its cable? Then there is no link.
   void face_infiniband(bool faces);

@@ -148,14 +148,47 @@ void set_classes(command_checks& is, const command& c, ethernet_settings& told) 
       .at_most<&l::prio5>(rule::port_setting, in, most)
       .at_most<&l::prio6>(rule::port_setting, in, most)
       .at_most<&l::prio7>(rule::port_setting, in, most);
-  if (!is.refused()) told.classes_of_priorities = in;
+  if (is.refused()) return;
+  const std::uint64_t given[] = {in.get<&l::prio0>(), in.get<&l::prio1>(), in.get<&l::prio2>(),
+                                 in.get<&l::prio3>(), in.get<&l::prio4>(), in.get<&l::prio5>(),
+                                 in.get<&l::prio6>(), in.get<&l::prio7>()};
+  for (std::size_t i = 0; i < told.class_of_priority.size(); ++i)
+    told.class_of_priority[i] = static_cast<unsigned>(std::min(given[i], most));
+}
+
+traffic_class_settings settings_of(const image<set_port_scheduler_entry>& e) {
+  using l = set_port_scheduler_entry;
+  traffic_class_settings t{.group = static_cast<unsigned>(e.get<&l::pg>()),
+                           .share = static_cast<unsigned>(e.get<&l::bw_percentage>())};
+  const std::uint64_t value = e.get<&l::max_bw_value>();
+  switch (e.get<&l::max_bw_units>()) {
+    case bandwidth_unit::mbps_100:
+      t.bits_per_second = value * 100'000'000;
+      break;
+    case bandwidth_unit::gbps_1:
+      if (value != no_bandwidth_limit) t.bits_per_second = value * 1'000'000'000;
+      break;
+  }
+  return t;
 }
 
 void set_scheduler(command_checks& is, const command& c, ethernet_settings& told) {
   using l = set_port_scheduler_entry;
   const auto table = read_table<l, set_port_traffic_classes>(is, c);
-  for (const image<l>& e : table) within(is, "bw_percentage", e.get<&l::bw_percentage>(), 0, 100);
-  if (!is.refused()) told.scheduler = table;
+  for (const image<l>& e : table) {
+    const bandwidth_unit unit = e.get<&l::max_bw_units>();
+    within(is, "pg", e.get<&l::pg>(), 0, set_port_traffic_classes - 1);
+    within(is, "bw_percentage", e.get<&l::bw_percentage>(), 0, 100);
+    is.that(unit == bandwidth_unit::mbps_100 || unit == bandwidth_unit::gbps_1, rule::port_setting,
+            command_status::bad_parameter, "max_bw_units %u; 3 or 4", static_cast<unsigned>(unit));
+    // Linux asks for more in the larger unit, since firmware takes no more (device.h
+    // MLX4_MAX_100M_UNITS_VAL).
+    within(is, "max_bw_value", e.get<&l::max_bw_value>(), 1,
+           unit == bandwidth_unit::mbps_100 ? 0xff : 0xffff);
+  }
+  if (is.refused()) return;
+  std::transform(table.begin(), table.end(), told.classes.begin(), settings_of);
+  told.has_shares = true;
 }
 
 void set_vxlan(command_checks& is, const command& c, ethernet_settings& told) {

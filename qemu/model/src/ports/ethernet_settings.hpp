@@ -9,10 +9,12 @@
 #include <optional>
 #include <set>
 
+#include <freehca/layouts/congestion_control.hpp>
 #include <freehca/layouts/set_port.hpp>
 
 #include "link/roce_address.hpp"
 #include "ports/receive_filter.hpp"
+#include "ports/traffic_classes.hpp"
 
 namespace freehca::model {
 
@@ -26,6 +28,9 @@ inline constexpr unsigned frame_mtu_most = ethernet_mtu + frame_bytes_beside_ip;
 inline constexpr unsigned frame_mtu_least = 64;
 /// Addresses of SET_MCAST_FLTR. No source: chosen.
 inline constexpr std::size_t multicast_addresses_most = 4096;
+
+/// CONGESTION_CTRL of each priority.
+std::array<layouts::image<layouts::reaction_point_parameters>, 8> reaction_points_at_power_on();
 
 /// All that commands have told an Ethernet port: what it is to send, to take, and to call its own.
 /// As it stands here it is at power-on.
@@ -44,11 +49,14 @@ struct ethernet_settings {
   std::array<std::optional<std::uint16_t>, layouts::set_port_vlan_entries> vlans;
   std::array<roce_address, layouts::set_port_gid_entries> addresses;
 
-  // Kept, and of no effect: frames do not wait for each other here.
-  layouts::image<layouts::set_port_prio_map> priority_map;
-  layouts::image<layouts::set_port_prio2tc> classes_of_priorities;
-  std::array<layouts::image<layouts::set_port_scheduler_entry>, layouts::set_port_traffic_classes>
-      scheduler;
+  layouts::image<layouts::set_port_prio_map> priority_map;  ///< kept, and of no effect
+  /// By priority. Linux takes it so before it has told the port (en_netdev.c mlx4_en_init_netdev).
+  std::array<unsigned, 8> class_of_priority{0, 1, 2, 3, 4, 5, 6, 7};
+  traffic_classes::settings classes;
+  bool has_shares = false;  ///< told of classes
+  /// By priority. Kept, and of no effect.
+  std::array<layouts::image<layouts::reaction_point_parameters>, 8> reaction_points =
+      reaction_points_at_power_on();
   bool vxlan = false;
   std::uint8_t vxlan_steering = 0;
   std::uint32_t beacon_seconds = 0;

@@ -250,6 +250,8 @@ command_status ports::query_port(command& c) {
   // chosen among those that say fibre.
   constexpr unsigned fibre = 1;
   if (able) out.set<&l::transceiver_type>(fibre);
+  // Linux senses such a port once, before INIT_HCA (main.c mlx4_dev_cap).
+  out.set<&l::default_sense>(either && offers(a_.how, capability::default_sense));
   if (eth) {
     const bool first = a_.how.kind == variant::connectx2;
     out.set<&l::eth_link_speed>(first ? ethernet_speed::xaui_10g

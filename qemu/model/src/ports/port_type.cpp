@@ -38,6 +38,8 @@ void ports::become(unsigned number, port& to) {
   before.clear();
   modes_[number - 1].clear();
   show_ports();
+  // Ports are mapped to those of their own kind.
+  map_ports({1, 2});
   a_.above_ports->link_replaced(number);
 }
 

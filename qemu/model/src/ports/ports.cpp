@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "basis/capabilities.hpp"
 #include "frames/frame.hpp"
 #include "link/infiniband_codec.hpp"
 #include "link/roce_codec.hpp"
@@ -55,6 +56,9 @@ void ports::take_commands() {
   on(opcode::set_mcast_fltr, &ports::set_mcast_fltr);
   on(opcode::dump_eth_stats, &ports::dump_eth_stats);
   on(opcode::query_if_stat, &ports::query_if_stat);
+  if (offers(a_.how, capability::port_remap)) on(opcode::virt_port_map, &ports::virt_port_map);
+  if (offers(a_.how, capability::congestion_notification))
+    on(opcode::congestion_ctrl, &ports::congestion_ctrl);
   a_.commands.on(opcode::mad_demux, [this](command& c) { return demux_.command(a_.rules, c); });
 }
 

@@ -61,6 +61,9 @@ class ports final : public port_addresses, public roce_addresses {
   /// the port's own, handed to the peer otherwise; to groups, both. Always asynchronous: never
   /// calls transport::receive from inside.
   void transmit(unsigned port, packet p);
+  /// By which port what a queue pair sends by `way` leaves (VIRT_PORT_MAP); its addresses are
+  /// entries of that port's tables.
+  path physical(path way) const;
   /// Must a packet by `way` wait, because the port's cable is full? Then
   /// transport::port_has_room() is called later.
   bool held_up(const path& way) const;
@@ -124,6 +127,11 @@ class ports final : public port_addresses, public roce_addresses {
   layouts::command_status set_mcast_fltr(command& c);
   layouts::command_status dump_eth_stats(command& c);
   layouts::command_status query_if_stat(command& c);
+  layouts::command_status virt_port_map(command& c);
+  layouts::command_status set_port_map(command& c);
+  layouts::command_status congestion_ctrl(command& c);
+  /// Who waits for a port that it sends by no more waits for ever.
+  void map_ports(std::array<unsigned, 2> to);
 
   /// What a port can be. Both live as long as the adapter: work that is under way for the one that
   /// it is no more finds it closed.

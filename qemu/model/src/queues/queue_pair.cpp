@@ -31,12 +31,14 @@ path decode_path(const image<qpc>& context) {
   way.smac_index = static_cast<unsigned>(context.get<&Path::my_lid_smac_idx>());
   if (context.get<&Path::fvl>())
     way.vlan_index = static_cast<unsigned>(context.get<&Path::vlan_index>());
+  way.queue_priority = sched_queue_priority(queue);
   // Without `feup` a tag has priority 0. No source: chosen.
   if (context.get<&Path::feup>()) way.priority = sched_queue_priority(queue);
   way.roce = context.get<&qpc::roce>();
   way.udp_source_port = static_cast<std::uint16_t>(context.get<&qpc::roce_entropy>());
   // An alternate path names none.
   way.counter = static_cast<std::uint8_t>(context.get<&primary_path::counter_index>());
+  way.fixed_port = context.get<&qpc::fpp>();
   return way;
 }
 

@@ -51,7 +51,7 @@ void arrivals::receive(unsigned port, const packet& p) {
   const auto v = a_.links->codec(port).unwrap(port, p);
   if (!v) return drops_.drop_malformed(port, p);
   ++counters_.packets_received;
-  std::uint32_t number = v->destination();
+  const std::uint32_t number = v->destination();
   if (number == multicast_qpn) {
     if (v->ingress.global()) deliveries_.deliver(*v, p);
     else drops_.drop(*v, "a multicast packet without a GRH (IBTA 10.5.1)");
@@ -62,18 +62,35 @@ void arrivals::receive(unsigned port, const packet& p) {
     deliveries_.deliver(*v, p);
     return;
   }
-  if (number <= qp1_gsi) number = pairs_.special(port, number);
-  queue_pair* qp = number == 0 ? nullptr : pairs_.find(number);
+  queue_pair* qp = number <= qp1_gsi ? special(port, number) : pairs_.find(number);
   // A connected queue pair may be reached by its alternate path.
   if (qp == nullptr) {
     drops_.drop(*v, "there is no such queue pair, or it is in the reset state");
     return;
   }
-  if (qp->way.port != port && !qp->connected()) {
+  if (!qp->connected() && !takes_from(*qp, port)) {
     drops_.drop(*v, "the queue pair's port is %u", qp->way.port);
     return;
   }
   deliver(*qp, *v);
+}
+
+/// Linux has one of the two for both ports when they are bonded (hw/mlx4/main.c mlx4_ib_add), and
+/// the far end may answer by either. No source says how firmware finds it: chosen.
+queue_pair* arrivals::special(unsigned port, std::uint32_t number) const {
+  const auto of = [this, number](unsigned its) -> queue_pair* {
+    const std::uint32_t qpn = pairs_.special(its, number);
+    return qpn == 0 ? nullptr : pairs_.find(qpn);
+  };
+  queue_pair* const own = of(port);
+  if (own != nullptr && own->can_receive()) return own;
+  queue_pair* const other = of(3 - port);
+  return other != nullptr && takes_from(*other, port) ? other : own;
+}
+
+bool arrivals::takes_from(const queue_pair& qp, unsigned port) const {
+  return qp.way.port == port ||
+         (a_.profile.any_receive_port && qp.on_ethernet && a_.layers.ethernet(port));
 }
 
 void arrivals::deliver(queue_pair& qp, const transport_packet& v) {

@@ -41,8 +41,13 @@ class arrivals {
   void receive(unsigned port, const packet& p);
   /// To one queue pair.
   void deliver(queue_pair& qp, const transport_packet& v);
+  /// May a queue pair that is not connected have what came by `port`?
+  bool takes_from(const queue_pair& qp, unsigned port) const;
 
  private:
+  /// The special queue pair of that well-known number for what came by `port`; null: there is none.
+  queue_pair* special(unsigned port, std::uint32_t number) const;
+
   adapter& a_;
   queue_pairs& pairs_;
   model::steering& steering_;

@@ -33,6 +33,8 @@ path path_of(const image<wqe_datagram>& d, const path& own, bool force_loopback)
   path way;
   way.port = static_cast<unsigned>(d.get<&wqe_datagram::port>());
   way.sl = static_cast<unsigned>(d.get<&wqe_datagram::sl>());
+  // Three bits on Ethernet (Linux hw/mlx4/ah.c create_iboe_ah).
+  way.queue_priority = way.sl >> 1;
   way.path_bits = static_cast<std::uint8_t>(d.get<&wqe_datagram::my_lid_smac_idx>());
   way.dlid = static_cast<std::uint16_t>(d.get<&wqe_datagram::rlid>());
   way.force_loopback = force_loopback || d.get<&wqe_datagram::force_loopback>();
@@ -49,6 +51,7 @@ path path_of(const image<wqe_datagram>& d, const path& own, bool force_loopback)
   way.counter = own.counter;
   way.smac_index = own.smac_index;
   way.udp_source_port = own.udp_source_port;
+  way.fixed_port = own.fixed_port;
   return way;
 }
 

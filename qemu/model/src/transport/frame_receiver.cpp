@@ -99,7 +99,7 @@ bool frame_receiver::go_on(unsigned port, delivery& d, const frame& f) {
       continue;
     queue_pair* qp = pairs_.find(m.qpn);
     if (qp == nullptr) drop(port, *v, "its queue pair is in the reset state");
-    else if (qp->way.port == port && qp->carries_frames()) deliver(*qp, f, *v);
+    else if (takes_from(*qp, port)) deliver(port, *qp, f, *v);
     if (a_.account.slice_over() && d.next < d.members.size()) return false;
   }
   return true;
@@ -125,30 +125,34 @@ bool frame_receiver::stays_away(const queue_pair& qp, const frame& f, const fram
                              : qp.context.get<&primary_path::src_check_uc_lb>();
 }
 
-void frame_receiver::deliver(queue_pair& steered, const frame& f, const frame_view& v) {
+bool frame_receiver::takes_from(const queue_pair& qp, unsigned port) const {
+  return qp.carries_frames() && (qp.way.port == port || a_.profile.any_receive_port);
+}
+
+void frame_receiver::deliver(unsigned port, queue_pair& steered, const frame& f,
+                             const frame_view& v) {
   if (!steered.can_receive())
-    return drop(steered.way.port, v, "its queue pair is not ready to receive (IBTA 10.3.1)");
+    return drop(port, v, "its queue pair is not ready to receive (IBTA 10.3.1)");
   queue_pair* qp = &steered;
   std::uint32_t hash = 0;
   if (steered.spreads()) {
     const spread to = spread_of(steered.context, v, a_.profile.hash_ip_fragments);
     qp = pairs_.find(to.qpn);
     hash = to.hash;
-    if (qp == nullptr || !qp->can_receive() || !qp->carries_frames() || qp->spreads() ||
-        qp->way.port != steered.way.port)
-      return drop(steered.way.port, v, "RSS names a queue pair that takes no frames");
+    if (qp == nullptr || !qp->can_receive() || !takes_from(*qp, port) || qp->spreads())
+      return drop(port, v, "RSS names a queue pair that takes no frames");
   }
-  if (!stays_away(*qp, f, v)) place(*qp, f, v, hash);
+  if (!stays_away(*qp, f, v)) place(port, *qp, f, v, hash);
 }
 
-void frame_receiver::place(queue_pair& qp, const frame& f, const frame_view& v,
+void frame_receiver::place(unsigned number, queue_pair& qp, const frame& f, const frame_view& v,
                            std::uint32_t hash) {
-  ethernet_port& port = *a_.links->ethernet(qp.way.port);
+  ethernet_port& port = *a_.links->ethernet(number);
   receive_request r;
   switch (receives_.take(qp, r)) {
     case take_result::empty:
       port.dropped_for_want_of_room();
-      return drop(qp.way.port, v, "no receive was posted");
+      return drop(number, v, "no receive was posted");
     case take_result::fault:
       errors_.enter_error(qp, std::nullopt);
       return;

@@ -53,9 +53,11 @@ class frame_receiver {
   bool go_on(unsigned port, delivery& d, const frame& f);
   void schedule(unsigned port);
   void run(unsigned port);
-  void deliver(queue_pair& steered, const frame& f, const frame_view& v);
+  bool takes_from(const queue_pair& qp, unsigned port) const;
+  void deliver(unsigned port, queue_pair& steered, const frame& f, const frame_view& v);
   bool stays_away(const queue_pair& qp, const frame& f, const frame_view& v) const;
-  void place(queue_pair& qp, const frame& f, const frame_view& v, std::uint32_t hash);
+  void place(unsigned number, queue_pair& qp, const frame& f, const frame_view& v,
+             std::uint32_t hash);
   void drop(unsigned port, const frame_view& v, const char* why);
 
   adapter& a_;

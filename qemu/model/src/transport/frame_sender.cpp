@@ -53,6 +53,10 @@ bool has_destination_of(const control_segment& c, const frame& f) {
 
 }  // namespace
 
+ethernet_port& frame_sender::port_of(const queue_pair& qp) const {
+  return *a_.links->ethernet(a_.links->physical(qp.way).port);
+}
+
 std::optional<failure> frame_sender::read(const queue_pair& qp, const send_request& r,
                                           std::uint64_t from, std::span<std::byte> to) const {
   if (to.empty() ||
@@ -67,7 +71,7 @@ std::optional<failure> frame_sender::read(const queue_pair& qp, const send_reque
 std::optional<failure> frame_sender::make_frame(const queue_pair& qp, const send_request& r,
                                                 frame& f) const {
   // One byte more than the port takes is enough for it to drop the frame.
-  const std::size_t most = a_.links->ethernet(qp.way.port)->frame_bytes_most() + 1;
+  const std::size_t most = port_of(qp).frame_bytes_most() + 1;
   f.bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(r.data.size(), most)));
   return read(qp, r, 0, f.bytes);
 }
@@ -105,7 +109,7 @@ std::optional<failure> frame_sender::send(const queue_pair& qp, const send_reque
 /// Where the control segment has its destination, the frame also goes to those of the port's own
 /// queue pairs that steering finds for it.
 void frame_sender::deliver(const queue_pair& qp, const send_request& r, frame f) const {
-  ethernet_port& port = *a_.links->ethernet(qp.way.port);
+  ethernet_port& port = port_of(qp);
   const control_segment control = r.ethernet();
   const auto counter = static_cast<std::uint8_t>(qp.context.get<&primary_path::counter_index>());
   a_.links->counters_by_index().sent(counter,
@@ -116,6 +120,7 @@ void frame_sender::deliver(const queue_pair& qp, const send_request& r, frame f)
     copy.looped_from = frame::sender{qp.number(), counter};
     port.loop_back(std::move(copy));
   }
+  f.priority = qp.way.queue_priority;
   if (!looped) port.transmit(std::move(f));
 }
 

@@ -12,6 +12,8 @@
 
 namespace freehca::model {
 
+class ethernet_port;
+
 /// The sends of raw Ethernet queue pairs: makes a frame of a work request, or several of a large
 /// send, puts in what hardware puts in (VLAN tag, checksums), and gives it to the port.
 class frame_sender {
@@ -22,6 +24,8 @@ class frame_sender {
   std::optional<failure> send(const queue_pair& qp, const send_request& r);
 
  private:
+  /// The one that its frames leave by.
+  ethernet_port& port_of(const queue_pair& qp) const;
   std::optional<failure> read(const queue_pair& qp, const send_request& r, std::uint64_t from,
                               std::span<std::byte> to) const;
   std::optional<failure> make_frame(const queue_pair& qp, const send_request& r, frame& f) const;

@@ -78,7 +78,8 @@ bool group_delivery::go_on(delivery& d, const transport_packet& v) {
     const member m = d.members[d.next++];
     a_.account.charge(work_account::packet);
     queue_pair* qp = pairs_.find(m.qpn);
-    if (qp != nullptr && qp->way.port == v.ingress.port && !(from_here && blocks(m, *qp, source)))
+    if (qp != nullptr && arrivals_.takes_from(*qp, v.ingress.port) &&
+        !(from_here && blocks(m, *qp, source)))
       arrivals_.deliver(*qp, v);
     if (a_.account.slice_over() && d.next < d.members.size()) return false;
   }

@@ -17,14 +17,17 @@ std::optional<outgoing_packet> packet_sender::lay_out(const path& way,
                                                       layouts::image<layouts::bth> transport,
                                                       std::size_t extended_bytes,
                                                       std::size_t payload_bytes) const {
-  return a_.links->codec(way.port).wrap(way, transport, extended_bytes, payload_bytes);
+  const path out = a_.links->physical(way);
+  return a_.links->codec(out.port).wrap(out, transport, extended_bytes, payload_bytes);
 }
 
-void packet_sender::transmit(const path& way, outgoing_packet out) {
+void packet_sender::transmit(const path& asked, outgoing_packet out) {
+  const path way = a_.links->physical(asked);
   ++counters_.packets_sent;
   a_.account.charge(work_account::packet);
   counters_.census.count(out.opcode());
   a_.links->count_sent(way.port, way.counter, out.p.bytes.size());
+  out.p.priority = way.queue_priority;
   if (!way.force_loopback) {
     a_.links->transmit(way.port, std::move(out.p));
     return;
@@ -37,7 +40,8 @@ void packet_sender::transmit(const path& way, outgoing_packet out) {
   });
 }
 
-bool packet_sender::held_up(const queue_pair& qp, const path& way) {
+bool packet_sender::held_up(const queue_pair& qp, const path& asked) {
+  const path way = a_.links->physical(asked);
   // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when
   // there is no room.
   const bool waits = !way.force_loopback && qp.special != 1 && a_.links->held_up(way);

@@ -41,10 +41,11 @@ class packet_sender {
   std::optional<outgoing_packet> lay_out(const path& way, layouts::image<layouts::bth> transport,
                                          std::size_t extended_bytes,
                                          std::size_t payload_bytes) const;
-  /// Sends a packet: into the port, or straight back when the sender forces the loop.
-  void transmit(const path& way, outgoing_packet out);
-  /// Must `qp` wait with a packet by `way`? Then it goes on when the port has room.
-  bool held_up(const queue_pair& qp, const path& way);
+  /// Sends a packet: into the port, as VIRT_PORT_MAP maps it, or straight back when the sender
+  /// forces the loop.
+  void transmit(const path& asked, outgoing_packet out);
+  /// Must `qp` wait with a packet by that path? Then it goes on when the port has room.
+  bool held_up(const queue_pair& qp, const path& asked);
   void port_has_room(unsigned port);
   void clear();
 

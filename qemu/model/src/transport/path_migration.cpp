@@ -39,8 +39,9 @@ bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_stat
   }
 }
 
-bool path_migration_machine::comes_by(const path& way, unsigned pkey_index,
+bool path_migration_machine::comes_by(const path& asked, unsigned pkey_index,
                                       const transport_packet& v) const {
+  const path way = a_.links->physical(asked);
   const ingress& from = v.ingress;
   if (!from.codec->by_global_route(from, way)) return false;
   const auto pkey = static_cast<std::uint16_t>(v.bth.get<&bth::pkey>());
@@ -51,7 +52,8 @@ bool path_migration_machine::comes_by(const path& way, unsigned pkey_index,
     a_.links->count_pkey_violation(from.port);
     return false;
   }
-  return from.codec->by_local_route(from, way);
+  const bool any_port = a_.profile.any_receive_port && a_.layers.ethernet(from.port);
+  return any_port || from.codec->by_local_route(from, way);
 }
 
 bool path_migration_machine::admits(queue_pair& qp, const transport_packet& v) {

@@ -35,7 +35,7 @@ class path_migration_machine {
  private:
   /// The order of the checks is qib's (ruc.c qib_ruc_check_hdr): global route, P_Key, local route
   /// and port (IBTA vol. 1, 9.6.1.5).
-  bool comes_by(const path& way, unsigned pkey_index, const transport_packet& v) const;
+  bool comes_by(const path& asked, unsigned pkey_index, const transport_packet& v) const;
   adapter& a_;
   queue_pairs& pairs_;
 };

@@ -58,7 +58,8 @@ void take_required(opcode command, const image<qpc>& given, image<qpc>& context)
       break;
     case opcode::init2rtr_qp:
       take_primary_path(given, context);
-      copy<&qpc::mtu, &qpc::msg_max, &qpc::roce>(given, context);
+      // The port is fixed here and nowhere else (Linux mlx4/qp.c mlx4_qp_to_ready).
+      copy<&qpc::mtu, &qpc::msg_max, &qpc::roce, &qpc::fpp>(given, context);
       if (is_connected(context))
         copy<&qpc::remote_qpn, &qpc::next_rcv_psn, &qpc::rra_max, &qpc::min_rnr_nak>(given,
                                                                                      context);

@@ -311,7 +311,7 @@ void requester::timer_expired(std::uint32_t qpn) {
   const std::uint64_t now = a_.work.now();
   std::uint64_t due = qp->sq.last_progress + period;
   // What could not be sent is not answered either.
-  const bool waits = qp->sq.waiting_rnr || a_.links->held_up(qp->way);
+  const bool waits = qp->sq.waiting_rnr || a_.links->held_up(a_.links->physical(qp->way));
   if (waits || due <= now) {
     due = now + period;
     if (!waits && qp->sq.second_chance) {

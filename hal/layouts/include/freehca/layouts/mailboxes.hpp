@@ -75,6 +75,12 @@ constexpr mailboxes mailboxes_of(opcode o, unsigned modifier) {
               modifier != static_cast<unsigned>(mad_demux_modifier::config)};
     case opcode::config_dev:
       return {modifier == 0, modifier == 1};
+    case opcode::congestion_ctrl:
+      return {modifier == static_cast<unsigned>(congestion_ctrl_modifier::set_params),
+              modifier <= static_cast<unsigned>(congestion_ctrl_modifier::get_statistics)};
+    case opcode::virt_port_map:
+      return {modifier == static_cast<unsigned>(virt_port_map_modifier::set),
+              modifier == static_cast<unsigned>(virt_port_map_modifier::get)};
     case opcode::set_port:
       return {modifier <= static_cast<unsigned>(set_port_modifier::ethernet) ||
                   modifier == static_cast<unsigned>(set_port_modifier::beacon),

@@ -172,16 +172,21 @@ struct set_port_prio2tc {
 };
 static_assert(claimed<set_port_prio2tc>().sound);
 
+/// All other values are reserved (Linux 6.1 fw_qos.c).
+enum class bandwidth_unit : std::uint16_t { mbps_100 = 3, gbps_1 = 4 };
+
 /// set_port_selector::scheduler: 8 of these, one per traffic class (Linux 6.1 fw_qos.c).
 struct set_port_scheduler_entry {
   static constexpr std::size_t bytes = 8;
-  bits pg            {0x00, 31, 16, "pg"};  ///< priority group
-  bits bw_percentage {0x00, 15,  0, "bw_percentage"};
-  bits max_bw_units  {0x04, 31, 16, "max_bw_units"};  ///< 3: 100 Mb/s, 4: 1 Gb/s
-  bits max_bw_value  {0x04, 15,  0, "max_bw_value"};
+  bits               pg            {0x00, 31, 16, "pg"};  ///< priority group
+  bits               bw_percentage {0x00, 15,  0, "bw_percentage"};
+  as<bandwidth_unit> max_bw_units  {0x04, 31, 16, "max_bw_units"};
+  bits               max_bw_value  {0x04, 15,  0, "max_bw_value"};
 };
 static_assert(claimed<set_port_scheduler_entry>().sound);
 inline constexpr unsigned set_port_traffic_classes = 8;
+/// In the unit of 1 Gb/s: any rate (Linux 6.1 device.h MLX4_RATELIMIT_DEFAULT).
+inline constexpr unsigned no_bandwidth_limit = 0xff;
 
 /// set_port_selector::vxlan (Linux 6.1 port.c struct mlx4_set_port_vxlan_context).
 struct set_port_vxlan {

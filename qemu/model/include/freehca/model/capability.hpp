@@ -45,13 +45,19 @@ enum class capability : std::uint8_t {
   wake_on_lan,
   roce,  ///< version 1
   roce_v2,
-  port_sensing,  ///< of VPI ports alone
+  port_sensing,             ///< of VPI ports alone
+  port_remap,               ///< VIRT_PORT_MAP; of two ports alone
+  traffic_classes,          ///< with shares and rates (ETS)
+  congestion_notification,  ///< QCN
+  default_sense,            ///< VPI ports are to be sensed before anything else
 };
 
-/// What an adapter has only when options::with names it. Wake on LAN: the settings are kept, but
-/// nobody wakes the host.
+/// What an adapter has only when options::with names it. Wake on LAN and congestion notification:
+/// the settings are kept, but nobody wakes the host, and nobody obeys a notification. Default sense
+/// is a setting of a card, not all of which have it.
 constexpr bool off_unless_asked(capability c) {
-  return c == capability::wake_on_lan;
+  return c == capability::wake_on_lan || c == capability::congestion_notification ||
+         c == capability::default_sense;
 }
 
 struct capability_name {
@@ -93,6 +99,10 @@ inline constexpr std::array capability_names{
     capability_name{capability::roce, "roce"},
     capability_name{capability::roce_v2, "roce-v2"},
     capability_name{capability::port_sensing, "port-sensing"},
+    capability_name{capability::port_remap, "port-remap"},
+    capability_name{capability::traffic_classes, "ets"},
+    capability_name{capability::congestion_notification, "qcn"},
+    capability_name{capability::default_sense, "default-sense"},
 };
 
 class capability_set {

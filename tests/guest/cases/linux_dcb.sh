@@ -1,0 +1,170 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# Two Ethernet ports on a hub with a network card of QEMU's own, which is in another network
+# namespace: traffic classes with iproute2's dcb and tc, and both ports in one bond, whose active
+# port loses its cable.
+# options: --device mlx4,link1=eth,link2=eth,netdev1=net1,netdev2=net2
+# options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
+# options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
+# options: -- -netdev hubport,id=net1,hubid=0 -netdev hubport,id=net2,hubid=0 -netdev hubport,id=peer-hub,hubid=0
+# options: -device virtio-net-pci,netdev=peer-hub,mac=52:54:00:00:07:02,id=peer,romfile=
+# timeout: 600
+. /usr/lib/guest/lib.sh
+# shellcheck source=tests/guest/linux_traffic.sh
+. /guest/linux_traffic.sh
+# shellcheck source=tests/guest/linux_ipoib.sh
+. /guest/linux_ipoib.sh
+# shellcheck source=tests/guest/ethernet_traffic.sh
+. /guest/ethernet_traffic.sh
+
+# in_centiseconds COMMAND...: how long it takes, in `took`.
+centiseconds() { tr -d . </proc/uptime | cut -d ' ' -f 1; }
+in_centiseconds() {
+  took=$(centiseconds)
+  "$@"
+  took=$(($(centiseconds) - took))
+}
+
+# asked COMMAND: how many of that command the adapter has done.
+asked() { host get "command_$1" || fail "the model's counter command_$1"; }
+
+# dcb_set ...: iproute2's dcb numbers its messages by the second, and an answer to the one before
+# that comes in the next second is "Protocol error" to it (inferred: libmnl's word for that).
+dcb_set() { wait_for 10 dcb "$@" || fail "dcb $*"; }
+
+ets() {
+  say "shares"
+  before=$(asked SET_PORT)
+  tool "ets-cap 8 " dcb ets show dev "$interface"
+  dcb_set ets set dev "$interface" tc-tsa all:strict 0:ets 1:ets tc-bw all:0 0:30 1:70 \
+    prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7
+  tool "0:ets 1:ets 2:strict" dcb ets show dev "$interface"
+  tool "0:30 1:70" dcb ets show dev "$interface"
+  # What priorities are classes of, and what classes have.
+  [ $(($(asked SET_PORT) - before)) -ge 2 ] || fail "the adapter was not told of classes"
+  copied_both_ways 10.0.9.1 10.0.9.2 2 "with shares"
+  ! dcb ets set dev "$interface" tc-bw 0:30 1:80 2>/run/refused || fail "shares of 110 %"
+  log_excuse="Bad ETS BW sum: 110"
+}
+
+pfc() {
+  say "pause by priority"
+  dcb_set pfc set dev "$interface" prio-pfc all:off 3:on
+  tool "3:on" dcb pfc show dev "$interface"
+  dcb_set pfc set dev "$interface" prio-pfc all:off
+  copied_both_ways 10.0.9.1 10.0.9.2 2 "after pause by priority"
+}
+
+# limited CLASS: no more than 100 Mbit/s. The fragments of a long ping take 5 ms then, and leave the
+# guest sooner: some have to wait for the rate, and none without one.
+held_to_rate() { host get port1_frames_held_to_rate || fail "the model's counter"; }
+held_more() {
+  ping -c 3 -i 0.05 -W 5 -s 60000 10.0.9.2 >/run/ping 2>&1
+  [ "$(held_to_rate)" -gt "$before" ]
+}
+limited() {
+  before=$(held_to_rate)
+  in_centiseconds copied here far 10.0.9.2 2 "without a rate"
+  say "2 MiB without a rate: $took centiseconds"
+  ! held_more || fail "frames wait for a rate, and there is none"
+  dcb_set maxrate set dev "$interface" tc-maxrate "$1:100Mbit"
+  tool "$1:100Mbit" dcb maxrate show dev "$interface"
+  wait_for 30 held_more || fail "no frame waits for the rate"
+  in_centiseconds copied here far 10.0.9.2 2 "at 100 Mbit/s"
+  say "2 MiB at 100 Mbit/s: $took centiseconds, $(($(held_to_rate) - before)) frames waited"
+  [ "$took" -ge 15 ] || fail "2 MiB in $took centiseconds are more than 100 Mbit/s"
+  copied far here 10.0.9.1 2 "the other way"
+  dcb_set maxrate set dev "$interface" tc-maxrate "$1:0"
+  copied_both_ways 10.0.9.1 10.0.9.2 2 "without a rate again"
+}
+
+# What no priority names is of class 0.
+maxrate() { limited 0; }
+
+# A ring for each priority: what it sends waits in the priority's class. All goes by those of 5.
+mqprio() {
+  say "mqprio"
+  rings=$(tx_rings)
+  # shellcheck disable=SC2046 # numbers
+  tc qdisc add dev "$interface" root handle 1: mqprio num_tc 8 map $(yes 5 | head -n 16) hw 1 ||
+    fail "tc qdisc add mqprio"
+  wait_for 20 has_carrier "$interface" || fail "no carrier with mqprio"
+  tool "qdisc mqprio 1: root" tc qdisc show dev "$interface"
+  [ "$(tx_rings)" = $((rings * 8)) ] || fail "$(tx_rings) transmit rings, and $rings before"
+  limited 5
+  tc qdisc del dev "$interface" root || fail "tc qdisc del"
+  wait_for 20 has_carrier "$interface" || fail "no carrier without mqprio"
+  copied_both_ways 10.0.9.1 10.0.9.2 2 "without mqprio"
+}
+tx_rings() { find "/sys/class/net/$interface/queues" -name 'tx-*' | wc -l; }
+
+active_slave_is() { [ "$(cat /sys/class/net/bond0/bonding/active_slave)" = "$1" ]; }
+cable_of() {
+  host qmp '{"execute": "set_link", "arguments": {"name": "net'"$1"'", "up": '"$2"'}}' >/dev/null || fail "set_link"
+}
+
+# fails_over: a ping every 50 ms goes on while the cable of the active port is pulled; the bond
+# looks every 100 ms.
+fails_over() {
+  from=$(cat /sys/class/net/bond0/bonding/active_slave) to=$first
+  [ "$from" != "$first" ] || to=$second
+  cable=$(($(cat "/sys/class/net/$from/dev_port") + 1))
+  maps=$(asked VIRT_PORT_MAP)
+  ping -c 120 -i 0.05 -W 2 10.0.12.2 >/run/ping 2>&1 &
+  ping_pid=$!
+  sleep 1
+  cable_of $cable false
+  wait_for 20 active_slave_is "$to" || fail "$to does not become active: $(cat /proc/net/bonding/bond0)"
+  wait $ping_pid || fail "ping over the bond: $(cat /run/ping)"
+  lost=$(sed -n 's/.* \([0-9]*\)% packet loss.*/\1/p' /run/ping)
+  say "from $from to $to: $lost % of the pings are lost"
+  [ "$lost" -le 20 ] || fail "too many pings are lost: $(tail -n 3 /run/ping)"
+  [ "$(asked VIRT_PORT_MAP)" -gt "$maps" ] || fail "the adapter was not told another map"
+  copied here far 10.0.12.2 2 "by $to"
+  cable_of $cable true
+  wait_for 20 has_carrier "$from" || fail "$from has no carrier again"
+}
+
+bond() {
+  say "a bond"
+  first=$interface
+  ethernet_find 2 || fail "port 2 has no interface"
+  second=$interface
+  ip addr flush dev "$first"
+  modprobe bonding max_bonds=0 || fail "modprobe bonding"
+  before=$(asked CONFIG_DEV)
+  ip link add bond0 type bond mode active-backup miimon 100 || fail "bond0"
+  for slave in "$first" "$second"; do
+    ip link set "$slave" down && ip link set "$slave" master bond0 || fail "$slave does not become a slave"
+  done
+  ip link set bond0 up && ip addr add 10.0.12.1/24 dev bond0 && ip -n far addr add 10.0.12.2/24 dev peer ||
+    fail "bond0: its address"
+  for slave in "$first" "$second"; do
+    wait_for 20 has_carrier "$slave" || fail "$slave has no carrier"
+  done
+  ping_far 10.0.12.2 "the peer, over the bond"
+  [ "$(asked CONFIG_DEV)" -gt "$before" ] || fail "the adapter does not know of the bond"
+  fails_over
+  fails_over
+  before=$(asked CONFIG_DEV)
+  ip link del bond0 || fail "bond0 does not go"
+  wait_for 20 unbonded "$before" || fail "the adapter does not know that the bond is gone"
+  modprobe -r bonding || fail "modprobe -r bonding"
+  interface=$first
+}
+unbonded() { [ "$(asked CONFIG_DEV)" -gt "$1" ]; }
+
+log_mark
+ethernet_up log_num_mgm_entry_size="${DCB_STEERING:--1}"
+peer_up 10.0.9.2/24
+ip addr add 10.0.9.1/24 dev "$interface" || fail "an address"
+ping_far 10.0.9.2 "the peer"
+log_excuse=
+for part in ${DCB_PARTS:-ets pfc maxrate mqprio bond}; do $part; done
+peer_down
+ethernet_down
+log_clean ${log_excuse:+"$log_excuse"} || fail "the kernel's log"
+no_complaints
+say "all done"

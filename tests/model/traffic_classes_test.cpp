@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Traffic classes of an Ethernet port: which frame of those that wait leaves next, and when.
+#include <algorithm>
+
+#include "ethernet_fixture.hpp"
+#include "frame_fixture.hpp"
+#include "ports/traffic_classes.hpp"
+
+namespace freehca::model::test {
+
+using namespace layouts;
+
+namespace {
+
+constexpr std::size_t frame_bytes_here = 996;  // 1000 on the link
+constexpr unsigned priority_of_voice = 6, priority_of_bulk = 1;
+
+class ets : public ethernet_fixture {
+ protected:
+  using entry = set_port_scheduler_entry;
+  using unit = bandwidth_unit;
+
+  static image<entry> of(unsigned pg, unsigned share, unit u = unit::gbps_1,
+                         unsigned rate = no_bandwidth_limit) {
+    return image<entry>{}
+        .set<&entry::pg>(pg)
+        .set<&entry::bw_percentage>(share)
+        .set<&entry::max_bw_units>(u)
+        .set<&entry::max_bw_value>(rate);
+  }
+  /// All other classes are as Linux has them before it was told anything.
+  status schedule(const std::vector<std::pair<unsigned, image<entry>>>& named) {
+    std::vector<std::pair<unsigned, image<entry>>> all;
+    for (unsigned i = 0; i < set_port_traffic_classes; ++i) all.emplace_back(i, of(0, 100));
+    for (const auto& [i, e] : named) all[i].second = e;
+    return set_table<entry>(set_port_selector::scheduler, all);
+  }
+  void send(unsigned priority, std::size_t size = frame_bytes_here) {
+    frame f = frame_to(group, size);
+    f.priority = priority;
+    f.bytes[20] = static_cast<std::byte>(priority);
+    port().transmit(std::move(f));
+  }
+  /// The cable takes that many frames, one after the other.
+  void takes(unsigned frames) {
+    const std::size_t before = sent.size();
+    host->on_wire = [this, before, frames](unsigned, bytes& b) {
+      sent.push_back(b);
+      host->wire_full[0] = sent.size() >= before + frames;
+    };
+    host->wire_full[0] = false;
+    hca->link_has_room(1);
+    host->run();
+  }
+  unsigned sent_by(unsigned priority) const {
+    return static_cast<unsigned>(std::count_if(sent.begin(), sent.end(), [=](const bytes& b) {
+      return b[20] == static_cast<std::byte>(priority);
+    }));
+  }
+};
+
+// What holds of an adapter without it, too.
+using without_shares = ets;
+
+}  // namespace
+
+TEST_F(without_shares, a_port_that_was_told_nothing_has_a_class_for_each_priority_and_no_limit) {
+  EXPECT_FALSE(port().told().has_shares);
+  for (unsigned i = 0; i < 8; ++i) {
+    EXPECT_EQ(port().told().class_of_priority[i], i);
+    EXPECT_EQ(port().told().classes[i], traffic_class_settings{});
+  }
+}
+
+TEST_F(ets, the_group_of_the_lower_number_goes_first) {
+  ASSERT_EQ(schedule({{1, of(1, 100)}, {6, of(0, 100)}}), status::ok);
+  open();
+  host->wire_full[0] = true;
+  for (unsigned n = 0; n < 10; ++n) {
+    send(priority_of_bulk);
+    send(priority_of_voice);
+  }
+  EXPECT_TRUE(sent.empty());
+  takes(10);
+  EXPECT_EQ(sent_by(priority_of_voice), 10u);
+  takes(10);
+  EXPECT_EQ(sent_by(priority_of_bulk), 10u);
+}
+
+TEST_F(ets, classes_of_one_group_share_the_cable_by_their_percentages) {
+  ASSERT_EQ(schedule({{1, of(7, 80)}, {6, of(7, 20)}}), status::ok);
+  open();
+  host->wire_full[0] = true;
+  for (unsigned n = 0; n < 60; ++n) {
+    send(priority_of_bulk);
+    send(priority_of_voice);
+  }
+  takes(50);
+  EXPECT_NEAR(sent_by(priority_of_bulk), 40, 1);
+  EXPECT_NEAR(sent_by(priority_of_voice), 10, 1);
+  // What the one leaves, the other has.
+  takes(70);
+  EXPECT_EQ(sent_by(priority_of_bulk), 60u);
+  EXPECT_EQ(sent_by(priority_of_voice), 60u);
+}
+
+TEST_F(ets, a_class_that_did_not_send_has_saved_nothing_up) {
+  ASSERT_EQ(schedule({{1, of(7, 50)}, {6, of(7, 50)}}), status::ok);
+  open();
+  host->wire_full[0] = false;
+  for (unsigned n = 0; n < 500; ++n) send(priority_of_bulk);
+  ASSERT_EQ(sent.size(), 500u);
+  host->wire_full[0] = true;
+  for (unsigned n = 0; n < 30; ++n) {
+    send(priority_of_bulk);
+    send(priority_of_voice);
+  }
+  sent.clear();
+  takes(30);
+  EXPECT_NEAR(sent_by(priority_of_bulk), 15, 1);
+}
+
+TEST_F(ets, a_class_has_no_more_than_its_rate_and_others_pass_it) {
+  ASSERT_EQ(schedule({{1, of(7, 50, unit::mbps_100, 8)}}), status::ok);  // 100 bytes in 1 us
+  open();
+  constexpr std::uint64_t us = 1000;
+  for (unsigned n = 0; n < 1000; ++n) send(priority_of_bulk);
+  host->run();
+  // A millisecond that it did not use is 100 frames.
+  EXPECT_NEAR(static_cast<double>(sent.size()), 100, 2);
+  EXPECT_EQ(driver->counter_named("port1_frames_held_to_rate"), 1000 - sent.size());
+  send(priority_of_voice);
+  EXPECT_EQ(sent_by(priority_of_voice), 1u);
+  const std::size_t before = sent.size();
+  host->advance(1000 * us);
+  EXPECT_NEAR(static_cast<double>(sent.size() - before), 100, 2);
+  host->advance(1'000'000 * us);
+  EXPECT_EQ(sent_by(priority_of_bulk), 1000u);
+}
+
+TEST_F(ets, priorities_share_the_class_that_they_are_mapped_to) {
+  using p = set_port_prio2tc;
+  ASSERT_EQ(set_port(set_port_selector::prio2tc, image<p>{}.set<&p::prio1>(3).set<&p::prio6>(3)),
+            status::ok);
+  EXPECT_EQ(port().told().class_of_priority, (std::array<unsigned, 8>{0, 3, 0, 0, 0, 0, 3, 0}));
+  ASSERT_EQ(schedule({{3, of(0, 100)}, {0, of(1, 100)}}), status::ok);
+  open();
+  host->wire_full[0] = true;
+  for (const unsigned priority : {0u, 1u, 6u, 1u}) send(priority);
+  takes(4);
+  std::vector<unsigned> order;
+  for (const bytes& b : sent) order.push_back(std::to_integer<unsigned>(b[20]));
+  EXPECT_EQ(order, (std::vector<unsigned>{1, 6, 1, 0}));
+}
+
+TEST_F(ets, senders_of_a_class_with_a_share_wait_when_its_queue_is_full) {
+  ASSERT_EQ(schedule({{1, of(7, 50)}, {6, of(7, 50)}}), status::ok);
+  open();
+  host->wire_full[0] = true;
+  unsigned frames = 0;
+  for (; !port().full(priority_of_bulk) && frames < 1000; ++frames) send(priority_of_bulk);
+  EXPECT_EQ(frames, 65536 / frame_bytes_here + 1);
+  EXPECT_FALSE(port().full(priority_of_voice));
+  above.told_of_room = 0;
+  takes(1);
+  EXPECT_FALSE(port().full(priority_of_bulk));
+  EXPECT_EQ(above.told_of_room, 1u);
+}
+
+TEST_F(ets, a_reset_forgets_shares_rates_and_what_waits_for_them) {
+  ASSERT_EQ(schedule({{1, of(7, 50, unit::mbps_100, 1)}}), status::ok);
+  open();
+  for (unsigned n = 0; n < 100; ++n) send(priority_of_bulk);
+  EXPECT_LT(sent.size(), 100u);
+  port().clear();
+  EXPECT_FALSE(port().told().has_shares);
+  EXPECT_FALSE(port().full(priority_of_bulk));
+  const std::size_t before = sent.size();
+  host->advance(second);
+  EXPECT_EQ(sent.size(), before);
+}
+
+TEST_F(without_shares, an_adapter_without_it_has_no_such_selectors) {
+  options how = ethernet_options();
+  how.without.add(capability::traffic_classes);
+  start_ethernet(how);
+  EXPECT_EQ(schedule({}), status::bad_operation);
+  EXPECT_EQ(set_port(set_port_selector::prio2tc, image<set_port_prio2tc>{}), status::bad_operation);
+}
+
+namespace {
+
+/// Queue pairs whose schedule queue is one of priority 5, and what else the port sends.
+class ets_senders : public frame_fixture {
+ protected:
+  static constexpr unsigned limited = 5;
+  static constexpr std::size_t size = 1496;  // 1500 on the link: 120 us at 100 Mb/s
+
+  ets_senders() {
+    using e = set_port_scheduler_entry;
+    std::memset(host->at(driver->input), 0, 4096);
+    for (unsigned i = 0; i < set_port_traffic_classes; ++i)
+      host->store(driver->input + i * e::bytes,
+                  image<e>{}
+                      .set<&e::bw_percentage>(100)
+                      .set<&e::max_bw_units>(i == limited ? bandwidth_unit::mbps_100
+                                                          : bandwidth_unit::gbps_1)
+                      .set<&e::max_bw_value>(i == limited ? 1 : no_bandwidth_limit));
+    EXPECT_EQ(set_port(set_port_selector::scheduler), command_status::ok);
+  }
+  test_qp raw(std::uint32_t number, unsigned priority) {
+    test_qp qp = make_qp(number, qp_service::mlx);
+    to_ready(number,
+             frame_context(qp).set<&primary_path::sched_queue>(sched_queue_ethernet(1, priority)));
+    return qp;
+  }
+  /// One of RoCE, to nobody, that is not answered.
+  test_qp unreliable(std::uint32_t number, unsigned priority) {
+    using m = set_port_mac_entry;
+    using g = set_port_gid_entry;
+    std::byte gid[16] = {std::byte{0xfe}, std::byte{0x80}};
+    std::memset(host->at(driver->input), 0, 4096);
+    host->store(driver->input, image<m>{}.set<&m::valid>(true).set<&m::mac>(mac));
+    EXPECT_EQ(set_port(set_port_selector::mac_table), command_status::ok);
+    std::memset(host->at(driver->input), 0, 4096);
+    host->store(driver->input, image<g>{}.set_bytes<&g::gid>(gid));
+    EXPECT_EQ(set_port(set_port_selector::gid_table), command_status::ok);
+    test_qp qp = make_qp(number, qp_service::uc);
+    gid[15] = std::byte{1};
+    to_rts(qp, ready_context(qp, 0x222)
+                   .set<&primary_path::sched_queue>(sched_queue_ethernet(1, priority))
+                   .set<&primary_path::rlid>(0)
+                   .set<&primary_path::grh>(true)
+                   .set<&primary_path::link_type>(path_link::ethernet)
+                   .set_bytes<&primary_path::rgid>(gid)
+                   .set<&primary_path::dmac>(peer_mac));
+    return qp;
+  }
+};
+
+}  // namespace
+
+TEST_F(ets_senders, frames_wait_in_the_class_of_their_queue_pairs_priority) {
+  test_qp slow = raw(0x140, limited), fast = raw(0x141, 0);
+  constexpr unsigned frames = 60;
+  for (unsigned n = 0; n < frames; ++n) send_frame(slow, plain(peer_mac, mac, size));
+  EXPECT_NEAR(static_cast<double>(sent.size()), 8, 1);
+  // What the queue of the class has no room for waits in the queue pair.
+  unsigned done = 0;
+  image<cqe> e;
+  while (driver->next_completion(cq, e)) ++done;
+  EXPECT_NEAR(done, 8 + 65536 / size + 1, 1);
+  const std::size_t before = sent.size();
+  send_frame(fast, plain(peer_mac, mac, 100));
+  ASSERT_EQ(sent.size(), before + 1);
+  EXPECT_EQ(sent.back().size(), 100u);
+  host->advance(1'200'000);
+  EXPECT_NEAR(static_cast<double>(sent.size() - before), 11, 1);
+  host->advance(10'000'000);
+  EXPECT_EQ(sent.size(), frames + 1);
+}
+
+TEST_F(ets_senders, packets_of_roce_do_so_too) {
+  test_qp slow = unreliable(0x150, limited);
+  send(slow, transfer(wqe_opcode::rdma_write, 100'000, region_start, region_start));
+  host->run();
+  // Packets of 1024 bytes, and some 60 of headers.
+  EXPECT_NEAR(static_cast<double>(sent.size()), 12, 2);
+  EXPECT_TRUE(no_completion());
+  host->advance(20'000'000);
+  EXPECT_EQ(sent.size(), 98u);
+  expect_done(slow, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+}
+
+}  // namespace freehca::model::test
