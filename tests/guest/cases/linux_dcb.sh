@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Two Ethernet ports on a hub with a network card of QEMU's own, which is in another network
-# namespace: traffic classes with iproute2's dcb and tc, and both ports in one bond, whose active
-# port loses its cable.
+# namespace: shares of traffic classes and pause by priority with iproute2's dcb, and both ports in
+# one bond, whose active port loses its cable.
 # options: --device mlx4,link1=eth,link2=eth,netdev1=net1,netdev2=net2
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
@@ -18,14 +18,6 @@
 . /guest/linux_ipoib.sh
 # shellcheck source=tests/guest/ethernet_traffic.sh
 . /guest/ethernet_traffic.sh
-
-# in_centiseconds COMMAND...: how long it takes, in `took`.
-centiseconds() { tr -d . </proc/uptime | cut -d ' ' -f 1; }
-in_centiseconds() {
-  took=$(centiseconds)
-  "$@"
-  took=$(($(centiseconds) - took))
-}
 
 # asked COMMAND: how many of that command the adapter has done.
 asked() { host get "command_$1" || fail "the model's counter command_$1"; }
@@ -56,49 +48,6 @@ pfc() {
   dcb_set pfc set dev "$interface" prio-pfc all:off
   copied_both_ways 10.0.9.1 10.0.9.2 2 "after pause by priority"
 }
-
-# limited CLASS: no more than 100 Mbit/s. The fragments of a long ping take 5 ms then, and leave the
-# guest sooner: some have to wait for the rate, and none without one.
-held_to_rate() { host get port1_frames_held_to_rate || fail "the model's counter"; }
-held_more() {
-  ping -c 3 -i 0.05 -W 5 -s 60000 10.0.9.2 >/run/ping 2>&1
-  [ "$(held_to_rate)" -gt "$before" ]
-}
-limited() {
-  before=$(held_to_rate)
-  in_centiseconds copied here far 10.0.9.2 2 "without a rate"
-  say "2 MiB without a rate: $took centiseconds"
-  ! held_more || fail "frames wait for a rate, and there is none"
-  dcb_set maxrate set dev "$interface" tc-maxrate "$1:100Mbit"
-  tool "$1:100Mbit" dcb maxrate show dev "$interface"
-  wait_for 30 held_more || fail "no frame waits for the rate"
-  in_centiseconds copied here far 10.0.9.2 2 "at 100 Mbit/s"
-  say "2 MiB at 100 Mbit/s: $took centiseconds, $(($(held_to_rate) - before)) frames waited"
-  [ "$took" -ge 15 ] || fail "2 MiB in $took centiseconds are more than 100 Mbit/s"
-  copied far here 10.0.9.1 2 "the other way"
-  dcb_set maxrate set dev "$interface" tc-maxrate "$1:0"
-  copied_both_ways 10.0.9.1 10.0.9.2 2 "without a rate again"
-}
-
-# What no priority names is of class 0.
-maxrate() { limited 0; }
-
-# A ring for each priority: what it sends waits in the priority's class. All goes by those of 5.
-mqprio() {
-  say "mqprio"
-  rings=$(tx_rings)
-  # shellcheck disable=SC2046 # numbers
-  tc qdisc add dev "$interface" root handle 1: mqprio num_tc 8 map $(yes 5 | head -n 16) hw 1 ||
-    fail "tc qdisc add mqprio"
-  wait_for 20 has_carrier "$interface" || fail "no carrier with mqprio"
-  tool "qdisc mqprio 1: root" tc qdisc show dev "$interface"
-  [ "$(tx_rings)" = $((rings * 8)) ] || fail "$(tx_rings) transmit rings, and $rings before"
-  limited 5
-  tc qdisc del dev "$interface" root || fail "tc qdisc del"
-  wait_for 20 has_carrier "$interface" || fail "no carrier without mqprio"
-  copied_both_ways 10.0.9.1 10.0.9.2 2 "without mqprio"
-}
-tx_rings() { find "/sys/class/net/$interface/queues" -name 'tx-*' | wc -l; }
 
 active_slave_is() { [ "$(cat /sys/class/net/bond0/bonding/active_slave)" = "$1" ]; }
 cable_of() {
@@ -162,7 +111,7 @@ peer_up 10.0.9.2/24
 ip addr add 10.0.9.1/24 dev "$interface" || fail "an address"
 ping_far 10.0.9.2 "the peer"
 log_excuse=
-for part in ${DCB_PARTS:-ets pfc maxrate mqprio bond}; do $part; done
+for part in ${DCB_PARTS:-ets pfc bond}; do $part; done
 peer_down
 ethernet_down
 log_clean ${log_excuse:+"$log_excuse"} || fail "the kernel's log"
