@@ -30,8 +30,8 @@ inline constexpr std::uint64_t fast_register_pages = std::uint64_t{1} << 16;
 /// number comes in two halves is no doorbell. No source: chosen.
 inline constexpr std::size_t blueflame_registers = 512;
 
-/// How long the rest of a copy to a BlueFlame register is waited for, in nanoseconds. It comes within
-/// a few hundred, unless the driver's processor was interrupted. No source: chosen.
+/// How long the rest of a copy to a BlueFlame register is waited for, in nanoseconds. It comes in a
+/// few hundred, unless the driver's processor was interrupted. No source: chosen.
 inline constexpr std::uint64_t blueflame_patience = 10'000'000;
 
 /// Work requests that all send queues together hold beyond one for each. No source: chosen.
