@@ -70,6 +70,11 @@ RULES = {
     "examples/two_hosts": (CORE + ["firmware_cmds", "queues", "hca", "blocking"], False),
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
+    # What both ends of a vfio-user socket stand on: neither driver nor model.
+    "vfio_user/protocol": (["vfio_user"], False),
+    # Of the model its face for C, as QEMU's device.
+    "vfio_user/server": (["vfio_user", "model"], False),
+    "vfio_user/client": (["vfio_user"], False),
     "qemu/model": (["layouts", "model"], False),
     # Configuration space, which the model leaves to its surroundings, is in_process's.
     "qemu/recording": (["layouts", "model", "in_process", "recording"], False),
@@ -88,6 +93,8 @@ HEADERS_OF_WHOLE_PACKETS = re.compile(
     r"^link/(infiniband_\w+|roce_\w+|global_route|wire_form|packet_crc)\.hpp$"
 )
 WORDS_OF_WHOLE_PACKETS = re.compile(r"\b(lrh|bth_variant|link_next_header)\b")
+# Of the model these see what is declared for C.
+SEE_THE_C_FACE = ("qemu/qom", "vfio_user/server")
 QEMU_FOLDERS = (
     "qemu/",
     "hw/",
@@ -141,7 +148,7 @@ def complaint(path, quote, name):
     owners, freestanding = RULES[prefix]
     if name.startswith("freehca/"):
         owner = name.split("/")[1]
-        if prefix == "qemu/qom" and name != "freehca/model/c_api.h":
+        if prefix in SEE_THE_C_FACE and owner == "model" and name != "freehca/model/c_api.h":
             return "only the model's C face may be seen from here"
         return None if owner in owners else f"{prefix} may see {', '.join(owners)} only"
     is_qemu = name.startswith(QEMU_FOLDERS)
@@ -189,6 +196,11 @@ def check_the_checker():
         ("conformance/src/a.cpp", "<", "vector"),
         ("conformance/src/a.cpp", "<", "freehca/blocking/session.hpp"),
         ("qemu/qom/a.c", '"', "freehca/model/device.hpp"),
+        ("qemu/qom/a.c", '"', "freehca/hal/status.hpp"),
+        ("vfio_user/server/src/a.cpp", "<", "freehca/model/device.hpp"),
+        ("vfio_user/server/src/a.cpp", "<", "freehca/hca/device.hpp"),
+        ("vfio_user/protocol/src/a.cpp", "<", "freehca/model/c_api.h"),
+        ("qemu/model/src/link/a.cpp", "<", "freehca/vfio_user/messages.hpp"),
         ("qemu/recording/src/a.cpp", "<", "freehca/hca/device.hpp"),
         ("qemu/model/src/link/a.cpp", "<", "freehca/recording/recording.hpp"),
         ("hal/targets/bare/a.cpp", "<", "freehca/model/device.hpp"),
@@ -199,6 +211,8 @@ def check_the_checker():
     allowed = [
         ("hca/src/a.cpp", "<", "freehca/queues/cq.hpp"),
         ("hal/targets/in_process/src/a.cpp", "<", "freehca/model/device.hpp"),
+        ("vfio_user/server/src/a.cpp", "<", "freehca/model/c_api.h"),
+        ("vfio_user/server/src/a.cpp", "<", "freehca/vfio_user/channel.hpp"),
         ("qemu/qom/a.c", '"', "qemu/osdep.h"),
         ("qemu/qom/a.c", '"', "freehca/model/c_api.h"),
         ("qemu/model/src/link/a.cpp", "<", "vector"),
@@ -230,6 +244,7 @@ def main():
         "hca",
         "conformance",
         "vfio_host",
+        "vfio_user",
         "loopback_traffic",
         "examples",
         "qemu/model",
