@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "adapter_function.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace freehca::device_server {
+
+using vfio_user::bar0_region;
+using vfio_user::bar2_region;
+using vfio_user::configuration_region;
+
+namespace {
+
+constexpr unsigned widest_access = 8;
+
+// The widest access of a power of two that is aligned and does not go past the end.
+unsigned piece_at(std::uint64_t offset, std::size_t left, unsigned widest) {
+  unsigned size = widest;
+  while (size > left || offset % size != 0) size /= 2;
+  return size;
+}
+
+std::uint64_t big_endian(std::span<const std::byte> from) {
+  std::uint64_t value = 0;
+  for (const std::byte b : from) value = value << 8 | std::to_integer<std::uint64_t>(b);
+  return value;
+}
+
+void put_big_endian(std::span<std::byte> to, std::uint64_t value) {
+  for (std::size_t i = to.size(); i-- > 0; value >>= 8) to[i] = static_cast<std::byte>(value);
+}
+
+bool within(std::uint64_t offset, std::uint64_t begin, std::uint64_t bytes) {
+  return offset >= begin && offset - begin < bytes;
+}
+
+}  // namespace
+
+std::uint64_t adapter_function::region_bytes(std::uint32_t region) const {
+  switch (region) {
+    case bar0_region:
+      return register_bar_bytes;
+    case bar2_region:
+      return how_.model.uar_bar_bytes;
+    case configuration_region:
+      return configuration_space::bytes;
+    default:
+      return 0;
+  }
+}
+
+void adapter_function::read_region(std::uint32_t region, std::uint64_t offset,
+                                   std::span<std::byte> to) {
+  const bool configuration = region == configuration_region;
+  while (!to.empty()) {
+    const unsigned size = piece_at(offset, to.size(), configuration ? 4 : widest_access);
+    if (configuration) {
+      const std::uint32_t value = read_configuration(static_cast<unsigned>(offset), size);
+      for (unsigned i = 0; i < size; ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
+    } else {
+      put_big_endian(to.first(size), read_bar(region, offset, size));
+    }
+    offset += size;
+    to = to.subspan(size);
+  }
+}
+
+void adapter_function::write_region(std::uint32_t region, std::uint64_t offset,
+                                    std::span<const std::byte> from) {
+  const bool configuration = region == configuration_region;
+  while (!from.empty()) {
+    const unsigned size = piece_at(offset, from.size(), configuration ? 4 : widest_access);
+    const std::uint64_t value = big_endian(from.first(size));
+    if (configuration) {
+      std::uint32_t little = 0;
+      for (unsigned i = 0; i < size; ++i)
+        little |= std::to_integer<std::uint32_t>(from[i]) << (8 * i);
+      write_configuration(static_cast<unsigned>(offset), little, size);
+    } else {
+      write_bar(region, offset, value, size);
+    }
+    offset += size;
+    from = from.subspan(size);
+  }
+}
+
+// The bytes of both BARs in the order of the bus make a number whose highest byte comes first: that
+// is how the model sees its registers.
+std::uint64_t adapter_function::read_bar(std::uint32_t region, std::uint64_t offset,
+                                         unsigned size) {
+  if (!answers_memory()) return ~std::uint64_t{0};
+  return region == bar0_region ? read_registers(offset, size)
+                               : freehca_model_read_uar(model_, offset, size);
+}
+
+void adapter_function::write_bar(std::uint32_t region, std::uint64_t offset, std::uint64_t value,
+                                 unsigned size) {
+  if (!answers_memory()) return;
+  if (region == bar0_region) write_registers(offset, value, size);
+  else freehca_model_write_uar(model_, offset, value, size);
+}
+
+std::uint64_t adapter_function::read_registers(std::uint64_t offset, unsigned size) {
+  std::array<std::byte, widest_access> bytes;
+  const std::span part = std::span(bytes).first(size);
+  if (within(offset, msix_table_at, msix_table_bytes)) {
+    std::memcpy(bytes.data(), &interrupts_.table()[offset - msix_table_at], size);
+    return big_endian(part);
+  }
+  if (within(offset, msix_pending_at, msix_pending_bytes)) {
+    for (unsigned i = 0; i < size; ++i)
+      bytes[i] =
+          std::byte{interrupts_.pending_byte(static_cast<unsigned>(offset - msix_pending_at) + i)};
+    return big_endian(part);
+  }
+  return freehca_model_read_registers(model_, offset, size);
+}
+
+void adapter_function::write_registers(std::uint64_t offset, std::uint64_t value, unsigned size) {
+  if (within(offset, msix_table_at, msix_table_bytes)) {
+    std::array<std::byte, widest_access> bytes;
+    put_big_endian(std::span(bytes).first(size), value);
+    std::memcpy(&interrupts_.table()[offset - msix_table_at], bytes.data(), size);
+  } else if (!within(offset, msix_pending_at, msix_pending_bytes)) {
+    freehca_model_write_registers(model_, offset, value, size);
+  }
+}
+
+void adapter_function::reset(bool function_level) {
+  space_.reset(function_level);
+  interrupts_.reset();
+  freehca_model_reset(model_);
+  interrupts_.registers_changed();
+}
+
+void adapter_function::run_turn() {
+  deadline_ = ~std::uint64_t{0};
+  freehca_model_on_timer(model_);
+}
+
+std::uint64_t adapter_function::counter(const char* name) const {
+  const char* found = nullptr;
+  std::uint64_t value = 0;
+  for (unsigned i = 0; freehca_model_counter(model_, i, &found, &value); ++i)
+    if (std::strcmp(found, name) == 0) return value;
+  return 0;
+}
+
+}  // namespace freehca::device_server

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What the client asks for, each request by itself.
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "session.hpp"
+
+namespace freehca::device_server {
+
+using namespace vfio_user;
+
+int session::handle_version(const message& request) {
+  if (agreed_ || !request.descriptors.empty()) return EINVAL;
+  terms asked;
+  const int why = read_terms(request.body, asked);
+  // Of another version nothing can be said but that; what follows would not be understood.
+  if (why == ENOTSUP) lost_ = true;
+  if (why != 0) return why;
+  client_ = asked;
+  agreed_ = true;
+  terms said;
+  said.minor = std::min(asked.minor, minor_version);
+  said.max_msg_fds = greatest_descriptors;
+  said.max_dma_maps = client_memory::greatest_count;
+  said.pgsizes = client_memory::page;
+  return succeed(request, write_terms(said));
+}
+
+int session::handle_dma_map(message& request) {
+  const auto what = whole<dma_map>(request.body);
+  if (!what) return EINVAL;
+  const int why = memory_->map(*what, std::move(request.descriptors));
+  return why != 0 ? why : succeed(request);
+}
+
+int session::handle_dma_unmap(const message& request) {
+  const auto what = whole<dma_unmap>(request.body);
+  if (!what || !request.descriptors.empty()) return EINVAL;
+  if (what->argsz < sizeof *what) return EINVAL;
+  if (what->flags == dma_unmap_all) {
+    if (what->address != 0 || what->size != 0) return EINVAL;
+    memory_->clear();
+  } else if ((what->flags & dma_unmap_dirty_bitmap) != 0) {
+    return ENOTSUP;
+  } else if (what->flags != 0) {
+    return EINVAL;
+  } else if (const int why = memory_->unmap(what->address, what->size); why != 0) {
+    return why;
+  }
+  return succeed(request, bytes_of(*what));
+}
+
+int session::handle_device_info(const message& request) {
+  const auto asked = whole<device_info>(request.body);
+  if (!asked || asked->argsz < sizeof *asked || !request.descriptors.empty()) return EINVAL;
+  const device_info info{sizeof info, device_can_reset | device_is_pci, pci_regions, pci_irqs};
+  return succeed(request, bytes_of(info));
+}
+
+int session::handle_region_info(const message& request) {
+  const auto asked = whole<region_info>(request.body);
+  if (!asked || asked->argsz < sizeof *asked || !request.descriptors.empty()) return EINVAL;
+  if (asked->index >= pci_regions) return EINVAL;
+  region_info info{};
+  info.argsz = sizeof info;
+  info.index = asked->index;
+  info.size = function_->region_bytes(asked->index);
+  info.flags = info.size == 0 ? 0 : region_readable | region_writeable;
+  return succeed(request, bytes_of(info));
+}
+
+int session::handle_irq_info(const message& request) {
+  const auto asked = whole<irq_info>(request.body);
+  if (!asked || asked->argsz < sizeof *asked || !request.descriptors.empty()) return EINVAL;
+  irq_info info = *asked;
+  return interrupts::describe(info) ? succeed(request, bytes_of(info)) : EINVAL;
+}
+
+int session::handle_set_irqs(message& request) {
+  const auto what = beginning<irq_set>(request.body);
+  if (!what || what->argsz < sizeof *what) return EINVAL;
+  const body wanted = body(request.body).subspan(sizeof *what);
+  const int why = function_->signals().set(*what, wanted, std::move(request.descriptors));
+  return why != 0 ? why : succeed(request);
+}
+
+int session::check_access(const region_access& access) const {
+  const std::uint64_t size =
+      access.region < pci_regions ? function_->region_bytes(access.region) : 0;
+  if (access.count > greatest_data) return EINVAL;
+  return access.offset > size || access.count > size - access.offset ? EINVAL : 0;
+}
+
+int session::handle_region_read(const message& request) {
+  const auto access = whole<region_access>(request.body);
+  if (!access || !request.descriptors.empty()) return EINVAL;
+  if (const int why = check_access(*access); why != 0) return why;
+  std::vector<std::byte> data(access->count);
+  function_->read_region(access->region, access->offset, data);
+  return succeed(request, bytes_of(*access), data);
+}
+
+int session::handle_region_write(const message& request) {
+  const auto access = beginning<region_access>(request.body);
+  if (!access || !request.descriptors.empty()) return EINVAL;
+  const body data = body(request.body).subspan(sizeof *access);
+  if (data.size() != access->count) return EINVAL;
+  if (const int why = check_access(*access); why != 0) return why;
+  function_->write_region(access->region, access->offset, data);
+  return succeed(request, bytes_of(*access));
+}
+
+int session::handle_reset(const message& request) {
+  if (!request.body.empty() || !request.descriptors.empty()) return EINVAL;
+  function_->reset(true);
+  return succeed(request);
+}
+
+}  // namespace freehca::device_server

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "server.hpp"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "guarded_copy.hpp"
+#include "report.hpp"
+#include "socket_address.hpp"
+
+namespace freehca::device_server {
+
+using namespace vfio_user;
+
+server::server(const settings& how) : how_(how), function_(how, memory_) {
+  session_.connect(function_, memory_);
+}
+
+server::~server() {
+  if (bound_) unlink(how_.socket.c_str());
+}
+
+std::string server::begin() {
+  guard_copies();
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  stop_ = descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
+  if (!stop_.open()) return std::strerror(errno);
+  if (std::string why = function_.begin(); !why.empty()) return why;
+  listener_ = make_socket(AF_UNIX, SOCK_STREAM);
+  if (!listener_.open()) return std::strerror(errno);
+  if (std::string why = bind_unix(listener_.get(), how_.socket); !why.empty())
+    return fmt::format("--socket {}", why);
+  bound_ = true;
+  if (listen(listener_.get(), static_cast<int>(most_refused)) != 0)
+    return fmt::format("--socket {}: {}", how_.socket, std::strerror(errno));
+  report(fmt::format("ready: {}", how_.socket));
+  return "";
+}
+
+// The places are fixed; one where nobody is has a descriptor below 0, which poll() passes over.
+void server::wait_for_something() {
+  watched_.assign({{stop_.get(), POLLIN, 0},
+                   {listener_.get(), POLLIN, 0},
+                   {session_.serving() ? session_.socket() : -1, POLLIN, 0},
+                   {function_.signals().unmask_descriptor(), POLLIN, 0}});
+  std::uint64_t deadline = session_.has_work() ? 0 : function_.deadline();
+  const bool reading = function_.may_receive();
+  for (unsigned port = 0; port < 2; ++port) {
+    const wire* cable = function_.cable(port);
+    watched_.push_back({cable != nullptr ? cable->descriptor() : -1,
+                        cable != nullptr ? cable->events(reading) : short{0}, 0});
+    if (cable != nullptr) deadline = std::min(deadline, cable->deadline());
+  }
+  for (const channel& one : refused_) watched_.push_back({one.socket(), POLLIN, 0});
+  const std::uint64_t now = now_ns();
+  const std::uint64_t left = deadline > now ? deadline - now : 0;
+  const timespec pause{static_cast<time_t>(left / 1'000'000'000),
+                       static_cast<long>(left % 1'000'000'000)};
+  const bool forever = deadline == ~std::uint64_t{0};
+  if (ppoll(watched_.data(), watched_.size(), forever ? nullptr : &pause, nullptr) < 0)
+    for (pollfd& one : watched_) one.revents = 0;
+}
+
+void server::accept_one() {
+  channel who(descriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)));
+  if (!who.open()) return;
+  if (!session_.serving()) {
+    report("a client has come");
+    session_.begin(std::move(who));
+  } else if (refused_.size() < most_refused) {
+    report("another client has come, while one is served: refused");
+    refused_.push_back(std::move(who));
+  }
+}
+
+void server::serve_client() {
+  if (session_.work()) return;
+  session_.end();
+  report("the client has gone");
+}
+
+// There is no word for "busy" but the answer to the first request.
+void server::refuse_others() {
+  std::erase_if(refused_, [](channel& one) {
+    message first;
+    const arrival what = one.receive(first);
+    if (what == arrival::nothing) return false;
+    if (what == arrival::message)
+      one.send({first.head.id, first.head.command, 0, type_reply | flag_error, EBUSY});
+    return true;
+  });
+}
+
+void server::run() {
+  while (true) {
+    wait_for_something();
+    if (watched_[stop_place].revents != 0) return;
+    if (watched_[unmask_place].revents != 0) function_.signals().unmask_signalled();
+    if (session_.serving() && (watched_[client_place].revents != 0 || session_.has_work()))
+      serve_client();
+    for (unsigned port = 0; port < 2; ++port)
+      if (function_.cable(port) != nullptr)
+        function_.serve_cable(port, watched_[cable_place + port].revents);
+    if (function_.deadline() <= now_ns()) function_.run_turn();
+    if (!refused_.empty()) refuse_others();
+    if (watched_[listener_place].revents != 0) accept_one();
+  }
+}
+
+}  // namespace freehca::device_server

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "session.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace freehca::device_server {
+
+using namespace vfio_user;
+
+void session::begin(channel with) {
+  channel_ = std::move(with);
+  agreed_ = lost_ = false;
+  client_ = terms{};
+  waiting_.clear();
+  refusals_.begin_again();
+}
+
+void session::end() {
+  channel_.close();
+  waiting_.clear();
+  lost_ = false;
+  memory_->clear();
+  function_->signals().forget();
+  function_->reset(false);
+}
+
+bool session::work() {
+  for (unsigned i = 0; i < most_at_once && !lost_; ++i) {
+    message request;
+    if (!waiting_.empty()) {
+      request = std::move(waiting_.front());
+      waiting_.pop_front();
+    } else {
+      const arrival what = channel_.receive(request);
+      if (what == arrival::nothing) return true;
+      if (what == arrival::out_of_step) {
+        refuse(request, EINVAL);
+        refusals_("a message of fewer bytes than its header has: hung up");
+      }
+      if (what != arrival::message) return false;
+    }
+    answer(request);
+  }
+  return !lost_;
+}
+
+void session::answer(message& request) {
+  const std::uint32_t type = request.head.flags & type_mask;
+  // A reply that nobody waits for, or no more.
+  if (type == type_reply) return;
+  const int why = type != type_command           ? EINVAL
+                  : request.too_long             ? E2BIG
+                  : request.too_many_descriptors ? EINVAL
+                  : !agreed_ && request.head.command != static_cast<std::uint16_t>(command::version)
+                      ? EINVAL
+                      : handle(request);
+  if (why == 0) return;
+  refusals_(fmt::format("command {} refused: {}", request.head.command, std::strerror(why)));
+  refuse(request, why);
+}
+
+int session::handle(message& request) {
+  switch (static_cast<command>(request.head.command)) {
+    case command::version:
+      return handle_version(request);
+    case command::dma_map:
+      return handle_dma_map(request);
+    case command::dma_unmap:
+      return handle_dma_unmap(request);
+    case command::device_get_info:
+      return handle_device_info(request);
+    case command::device_get_region_info:
+      return handle_region_info(request);
+    case command::device_get_irq_info:
+      return handle_irq_info(request);
+    case command::device_set_irqs:
+      return handle_set_irqs(request);
+    case command::region_read:
+      return handle_region_read(request);
+    case command::region_write:
+      return handle_region_write(request);
+    case command::device_reset:
+      return handle_reset(request);
+    case command::device_get_region_io_fds:
+    case command::dirty_pages:
+      return ENOTSUP;
+    case command::dma_read:
+    case command::dma_write:
+      break;  // it is the server who sends these
+  }
+  return EINVAL;
+}
+
+int session::succeed(const message& request, body first, body second) {
+  if ((request.head.flags & flag_no_reply) != 0) return 0;
+  const header head{request.head.id, request.head.command, 0, type_reply, 0};
+  if (!channel_.send(head, first, second)) lost_ = true;
+  return 0;
+}
+
+void session::refuse(const message& request, int why) {
+  if ((request.head.flags & flag_no_reply) != 0) return;
+  const header head{request.head.id, request.head.command, 0, type_reply | flag_error,
+                    static_cast<std::uint32_t>(why)};
+  if (!channel_.send(head)) lost_ = true;
+}
+
+bool session::wait_for_reply(std::uint16_t id, command what, message& reply) {
+  const std::uint64_t deadline = now_ns() + std::uint64_t{patience_ms} * 1'000'000;
+  while (true) {
+    const arrival came = channel_.receive(reply);
+    if (came == arrival::message) {
+      if ((reply.head.flags & type_mask) != type_reply) {
+        if (waiting_.size() == most_waiting) return false;
+        waiting_.push_back(std::move(reply));
+      } else if (reply.head.id == id && reply.head.command == static_cast<std::uint16_t>(what)) {
+        return true;
+      }
+      continue;
+    }
+    if (came != arrival::nothing) return false;
+    const std::uint64_t now = now_ns();
+    if (now >= deadline) return false;
+    pollfd one{channel_.socket(), POLLIN, 0};
+    poll(&one, 1, static_cast<int>((deadline - now) / 1'000'000) + 1);
+  }
+}
+
+// A client that does not answer is hung up on, since everything waits meanwhile. One that refuses
+// has said that there is no such memory.
+bool session::ask(command what, const dma_access& about, body data, std::size_t reply_bytes,
+                  message& reply) {
+  if (lost_ || !channel_.open()) return false;
+  const std::uint16_t id = next_id_++;
+  const header head{id, static_cast<std::uint16_t>(what), 0, type_command, 0};
+  if (!channel_.send(head, bytes_of(about), data) || !wait_for_reply(id, what, reply)) {
+    refusals_("does not answer for its memory: hung up");
+    lost_ = true;
+    return false;
+  }
+  return (reply.head.flags & flag_error) == 0 && !reply.too_long &&
+         reply.body.size() >= reply_bytes;
+}
+
+bool session::read(std::uint64_t address, void* to, std::size_t bytes) {
+  const std::size_t most =
+      static_cast<std::size_t>(std::min<std::uint64_t>(client_.max_data_xfer_size, greatest_data));
+  for (std::size_t done = 0; done < bytes;) {
+    const dma_access about{address + done, std::min(most, bytes - done)};
+    message reply;
+    if (!ask(command::dma_read, about, {}, sizeof about + about.count, reply) ||
+        reply.body.size() != sizeof about + about.count)
+      return false;
+    std::memcpy(static_cast<std::byte*>(to) + done, reply.body.data() + sizeof about, about.count);
+    done += about.count;
+  }
+  return true;
+}
+
+bool session::write(std::uint64_t address, const void* from, std::size_t bytes) {
+  const std::size_t most =
+      static_cast<std::size_t>(std::min<std::uint64_t>(client_.max_data_xfer_size, greatest_data));
+  for (std::size_t done = 0; done < bytes;) {
+    const dma_access about{address + done, std::min(most, bytes - done)};
+    message reply;
+    const body data(static_cast<const std::byte*>(from) + done, about.count);
+    if (!ask(command::dma_write, about, data, 0, reply)) return false;
+    done += about.count;
+  }
+  return true;
+}
+
+}  // namespace freehca::device_server

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <freehca/model/c_api.h>
+
+#include "configuration_space.hpp"
+
+namespace freehca::device_server {
+
+/// What the command line asks for. Pointers of `model` lead into the strings beside it, so this
+/// stays where it is.
+struct settings {
+  settings();
+  settings(const settings&) = delete;
+  settings& operator=(const settings&) = delete;
+
+  std::string socket;
+  freehca_model_options model;
+  configuration_options configuration;
+  std::array<std::string, 2> wire{"none", "none"};  ///< port1, port2
+  std::array<std::string, 2> capture;
+  std::array<bool, 2> cable_plugged{true, true};
+  std::string recording, recording_label;
+  std::string rules_off, without;
+  std::string command_fault, event_fault;
+  std::array<std::string, 2> link_fault;
+  bool trace = false;
+};
+
+}  // namespace freehca::device_server
