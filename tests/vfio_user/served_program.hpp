@@ -49,7 +49,8 @@ class served_program {
 };
 
 /// What most tests begin with: a server of the usual adapter and a client that has agreed with it.
-/// At the end the server is asked to end, and must do so without complaint.
+/// At the end the server is asked to end, and must do so; it must have complained of what the test
+/// expects, and else of nothing.
 struct served : testing::Test {
   void start(std::vector<std::string> arguments = {});
   void TearDown() override;
@@ -66,7 +67,8 @@ struct served : testing::Test {
   std::string socket = files.path("device");
   served_program server;
   client c;
-  bool ended = false;  ///< the test has ended the server itself
+  /// What the adapter complains of in this test; empty: of nothing.
+  std::string complaint;
 };
 
 /// Host memory as a file, at an address of the adapter's.
