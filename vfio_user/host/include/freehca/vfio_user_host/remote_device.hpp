@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <freehca/blocking/host.hpp>
+#include <freehca/hal/platform.hpp>
+#include <freehca/vfio_user/client.hpp>
+
+namespace freehca::vfio_user_host {
+
+/// An adapter behind a socket of vfio-user, as the driver's platform and host: no guest, no kernel
+/// driver and no rights of root are needed. It defines the accessors of the routed flavour: one of a
+/// register is a message, memory is memory that server and driver share.
+///
+/// Memory that is mapped is made the pages of a file that the server maps, in the place where it is.
+class remote_device final : public blocking::host {
+ public:
+  /// Null: `why` says what stands in the way.
+  static std::unique_ptr<remote_device> open(const std::string& socket, std::string& why);
+  ~remote_device() override;
+  remote_device(const remote_device&) = delete;
+  remote_device& operator=(const remote_device&) = delete;
+
+  freehca::platform platform() override;
+  void wait(std::uint64_t deadline) override;
+  int descriptor() override { return watched_.get(); }
+  void wake() noexcept override;
+  /// The server has gone.
+  bool lost() const override { return lost_; }
+
+  /// What the server refused last, for messages. Empty: nothing.
+  const std::string& last_refusal() const { return refusal_; }
+
+  // Of the routed accessors. A write is posted, as it is on a bus: nothing waits for it.
+  std::uint32_t read_register(unsigned bar, std::size_t offset) noexcept;
+  void write_register(unsigned bar, std::size_t offset, std::uint64_t value,
+                      unsigned bytes) noexcept;
+
+ private:
+  struct window {
+    std::byte* at = nullptr;
+    std::size_t bytes = 0;
+  };
+  struct block {
+    std::byte* at;
+    std::size_t bytes;
+  };
+
+  remote_device() = default;
+  std::string begin(const std::string& socket);
+  status refused(const char* what, int code);
+  status write_command(std::uint32_t clear, std::uint32_t set);
+  status share(std::byte* at, std::size_t bytes);
+  status restore_configuration();
+  bool watch(int descriptor, std::uint32_t events, std::uint32_t what);
+  void serve_socket();
+
+  static constexpr unsigned configuration_words = 64;
+  static constexpr std::uint32_t socket_heard = 0x10000, woken_heard = 0x10001;
+
+  static const platform_operations operations;
+  static remote_device& of(void* context) { return *static_cast<remote_device*>(context); }
+  static status map_bar(void* context, unsigned bar, mmio_region* mapped);
+  static status read_configuration(void* context, unsigned offset, std::uint32_t* value);
+  static status write_configuration(void* context, unsigned offset, std::uint32_t value);
+  static status reset_function(void* context);
+  static status set_bus_master(void* context, bool allowed);
+  static status restore_after_reset(void* context);
+  static status allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
+                             dma_region* out);
+  static void free_dma(void* context, const dma_region& region);
+  static status map_memory(void* context, std::byte* memory, std::size_t bytes,
+                           std::uint64_t* device_address);
+  static status unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes);
+  static status arm_interrupts(void* context, unsigned count,
+                               void (*notify)(void*, unsigned) noexcept, void* of);
+  static void disarm_interrupts(void* context);
+
+  std::mutex talking_;  ///< one request at a time, whoever's thread it is
+  vfio_user::client client_;
+  bool lost_ = false;
+  unsigned vectors_ = 0;
+  std::array<window, 3> bars_;
+  std::array<std::uint32_t, configuration_words> saved_{};
+  std::vector<block> blocks_;
+  std::vector<vfio_user::descriptor> events_;  ///< one for each vector that was ever armed
+  bool armed_ = false;
+  vfio_user::descriptor watched_, woken_;
+  void (*notify_)(void*, unsigned) noexcept = nullptr;
+  void* notify_context_ = nullptr;
+  std::string refusal_;
+};
+
+}  // namespace freehca::vfio_user_host

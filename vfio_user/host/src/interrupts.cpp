@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Interrupt vectors as eventfds, and how the driver's thread sleeps.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <freehca/vfio_user_host/remote_device.hpp>
+
+namespace freehca::vfio_user_host {
+
+using namespace vfio_user;
+
+namespace {
+
+constexpr std::uint64_t second = 1'000'000'000;
+
+// An idle driver is looked at once a second all the same: a lost interrupt must not stop it.
+timespec sleep_until(std::uint64_t deadline, std::uint64_t now) {
+  const std::uint64_t time = deadline <= now ? 0 : std::min(deadline - now, second);
+  return {static_cast<time_t>(time / second), static_cast<long>(time % second)};
+}
+
+}  // namespace
+
+bool remote_device::watch(int number, std::uint32_t events, std::uint32_t what) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u32 = what;
+  return epoll_ctl(watched_.get(), EPOLL_CTL_ADD, number, &event) == 0;
+}
+
+status remote_device::arm_interrupts(void* context, unsigned count,
+                                     void (*notify)(void*, unsigned) noexcept, void* whom) {
+  remote_device& d = of(context);
+  if (count > d.vectors_) return driver_error::unsupported;
+  disarm_interrupts(context);
+  while (d.events_.size() < count) {
+    vfio_user::descriptor event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!event.open() ||
+        !d.watch(event.get(), EPOLLIN | EPOLLET, static_cast<std::uint32_t>(d.events_.size())))
+      return d.refused("eventfd", errno);
+    d.events_.push_back(std::move(event));
+  }
+  const std::lock_guard alone(d.talking_);
+  const unsigned at_once = std::clamp(d.client_.server().max_msg_fds, 1u, greatest_descriptors);
+  for (unsigned start = 0; start < count; start += at_once) {
+    std::vector<int> files;
+    for (unsigned i = start; i < std::min(count, start + at_once); ++i)
+      files.push_back(d.events_[i].get());
+    const irq_set what{sizeof what, irq_set_eventfd | irq_set_trigger, msix_irq, start,
+                       static_cast<std::uint32_t>(files.size())};
+    if (const int code = d.client_.set_irqs(what, files); code != 0)
+      return d.refused("device_set_irqs", code);
+  }
+  d.armed_ = true;
+  d.notify_ = notify;
+  d.notify_context_ = whom;
+  return {};
+}
+
+void remote_device::disarm_interrupts(void* context) {
+  remote_device& d = of(context);
+  if (!d.armed_) return;
+  const std::lock_guard alone(d.talking_);
+  const irq_set none{sizeof none, irq_set_none | irq_set_trigger, msix_irq, 0, 0};
+  static_cast<void>(d.client_.set_irqs(none));
+  d.armed_ = false;
+  d.notify_ = nullptr;
+}
+
+void remote_device::serve_socket() {
+  const std::lock_guard alone(talking_);
+  if (client_.serve_now()) return;
+  lost_ = true;
+  epoll_ctl(watched_.get(), EPOLL_CTL_DEL, client_.raw().socket(), nullptr);
+}
+
+void remote_device::wake() noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(woken_.get(), &one, sizeof one);
+}
+
+// Each write to an eventfd is heard of once, and none is read.
+void remote_device::wait(std::uint64_t deadline) {
+  const timespec time = sleep_until(deadline, deadline == 0 ? 0 : operations.now(this));
+  std::array<epoll_event, 8> heard;  // of more the next call hears
+  const int count = epoll_pwait2(watched_.get(), heard.data(), heard.size(), &time, nullptr);
+  for (int i = 0; i < count; ++i) {
+    const std::uint32_t what = heard[static_cast<std::size_t>(i)].data.u32;
+    if (what == socket_heard) serve_socket();
+    else if (what < events_.size() && notify_ != nullptr) notify_(notify_context_, what);
+  }
+}
+
+}  // namespace freehca::vfio_user_host

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The cold half of the HAL by messages of vfio-user.
+#include <freehca/vfio_user_host/remote_device.hpp>
+
+#include <linux/pci_regs.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "windows.hpp"
+
+namespace freehca::vfio_user_host {
+
+using namespace vfio_user;
+
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr unsigned gateway_words[] = {22, 23};  // of configuration space: never written back
+
+std::uint64_t clock_now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+}  // namespace
+
+const platform_operations remote_device::operations = {
+    .bytes = sizeof(platform_operations),
+    .map_bar = map_bar,
+    .read_configuration = read_configuration,
+    .write_configuration = write_configuration,
+    .reset_function = reset_function,
+    .set_bus_master = set_bus_master,
+    .restore_after_reset = restore_after_reset,
+    .allocate_dma = allocate_dma,
+    .free_dma = free_dma,
+    .map_memory = map_memory,
+    .unmap_memory = unmap_memory,
+    .arm_interrupts = arm_interrupts,
+    .disarm_interrupts = disarm_interrupts,
+    .now = [](void*) { return clock_now(); },
+    .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
+    .trace = nullptr,
+    .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
+};
+
+freehca::platform remote_device::platform() {
+  return {&operations, this};
+}
+
+std::unique_ptr<remote_device> remote_device::open(const std::string& socket, std::string& why) {
+  std::unique_ptr<remote_device> made(new remote_device);
+  why = made->begin(socket);
+  if (!why.empty()) return nullptr;
+  return made;
+}
+
+std::string remote_device::begin(const std::string& socket) {
+  if (const int code = client_.connect(socket); code != 0)
+    return fmt::format("{}: {}; freehca-device --socket {} serves an adapter there", socket,
+                       std::strerror(code), socket);
+  if (const int code = client_.negotiate(); code == EBUSY)
+    return fmt::format("{}: another client is served there", socket);
+  else if (code != 0)
+    return fmt::format("{}: no server of vfio-user: {}", socket, std::strerror(code));
+  device_info about{};
+  irq_info vectors{};
+  vectors.index = msix_irq;
+  if (client_.describe(about) != 0 || (about.flags & device_is_pci) == 0 ||
+      client_.describe(vectors) != 0)
+    return fmt::format("{}: what is served there is no PCI function", socket);
+  vectors_ = vectors.count;
+  for (const unsigned number : {0u, 2u}) {
+    region_info bar{};
+    bar.index = bar0_region + number;
+    if (client_.describe(bar) != 0 || bar.size == 0)
+      return fmt::format("{}: the function has no BAR {}", socket, number);
+    // Nothing is there: the addresses tell which register is meant.
+    void* at =
+        mmap(nullptr, bar.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return std::strerror(errno);
+    bars_[number] = {static_cast<std::byte*>(at), bar.size};
+    open_window(bars_[number].at, bar.size, *this, number);
+  }
+  for (unsigned i = 0; i < configuration_words; ++i)
+    if (!read_configuration(this, 4 * i, &saved_[i]).ok()) return refusal_;
+  watched_ = vfio_user::descriptor(epoll_create1(EPOLL_CLOEXEC));
+  woken_ = vfio_user::descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!watch(woken_.get(), EPOLLIN | EPOLLET, woken_heard) ||
+      !watch(client_.raw().socket(), EPOLLIN, socket_heard))
+    return std::strerror(errno);
+  return "";
+}
+
+remote_device::~remote_device() {
+  disarm_interrupts(this);
+  if (client_.connected()) static_cast<void>(set_bus_master(this, false));
+  close_windows(*this);
+  for (const window& b : bars_)
+    if (b.at != nullptr) munmap(b.at, b.bytes);
+  client_.disconnect();
+  for (const block& b : blocks_) munmap(b.at, b.bytes);
+}
+
+status remote_device::refused(const char* what, int code) {
+  if (code == ECONNRESET) lost_ = true;
+  refusal_ = fmt::format("{}: {}", what, std::strerror(code));
+  return {transport_error::refused, static_cast<unsigned>(code)};
+}
+
+status remote_device::map_bar(void* context, unsigned number, mmio_region* mapped) {
+  remote_device& d = of(context);
+  if (number != 0 && number != 2) return driver_error::bad_argument;
+  if (const status s = d.write_command(0, PCI_COMMAND_MEMORY); !s.ok()) return s;
+  *mapped = {d.bars_[number].at, d.bars_[number].bytes};
+  return {};
+}
+
+status remote_device::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
+  remote_device& d = of(context);
+  const std::lock_guard alone(d.talking_);
+  std::array<std::byte, 4> bytes;
+  if (const int code = d.client_.read(configuration_region, offset, bytes); code != 0)
+    return d.refused("reading configuration space", code);
+  *value = 0;
+  for (unsigned i = 0; i < 4; ++i) *value |= std::to_integer<std::uint32_t>(bytes[i]) << (8 * i);
+  return {};
+}
+
+status remote_device::write_configuration(void* context, unsigned offset, std::uint32_t value) {
+  remote_device& d = of(context);
+  const std::lock_guard alone(d.talking_);
+  std::array<std::byte, 4> bytes;
+  for (unsigned i = 0; i < 4; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));
+  const int code = d.client_.write(configuration_region, offset, bytes);
+  return code == 0 ? status() : d.refused("writing configuration space", code);
+}
+
+// The status register, above, is written with zeros: those of its bits that a write clears stay.
+status remote_device::write_command(std::uint32_t clear, std::uint32_t set) {
+  std::uint32_t command = 0;
+  if (const status s = read_configuration(this, PCI_COMMAND, &command); !s.ok()) return s;
+  return write_configuration(this, PCI_COMMAND, (command & 0xffff & ~clear) | set);
+}
+
+status remote_device::restore_configuration() {
+  for (unsigned i = 3; i < configuration_words; ++i) {
+    if (std::find(std::begin(gateway_words), std::end(gateway_words), i) != std::end(gateway_words))
+      continue;
+    if (const status s = write_configuration(this, 4 * i, saved_[i]); !s.ok()) return s;
+  }
+  return write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
+}
+
+status remote_device::reset_function(void* context) {
+  remote_device& d = of(context);
+  {
+    const std::lock_guard alone(d.talking_);
+    if (const int code = d.client_.reset(); code != 0) return d.refused("device_reset", code);
+  }
+  return d.restore_configuration();
+}
+
+status remote_device::set_bus_master(void* context, bool on) {
+  return of(context).write_command(on ? 0 : PCI_COMMAND_MASTER, on ? PCI_COMMAND_MASTER : 0);
+}
+
+status remote_device::restore_after_reset(void* context) {
+  return of(context).restore_configuration();
+}
+
+// Memory has its own address for the device: whatever it is, nothing else has it.
+status remote_device::share(std::byte* at, std::size_t bytes) {
+  const vfio_user::descriptor file(memfd_create("freehca", MFD_CLOEXEC));
+  if (!file.open() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+    return refused("memfd_create", errno);
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t n = pwrite(file.get(), at + done, bytes - done, static_cast<off_t>(done));
+    if (n <= 0) return refused("writing shared memory", errno);
+    done += static_cast<std::size_t>(n);
+  }
+  if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0) == MAP_FAILED)
+    return refused("mmap of shared memory", errno);
+  const std::lock_guard alone(talking_);
+  const int code = client_.map(reinterpret_cast<std::uintptr_t>(at), bytes, file.get());
+  return code == 0 ? status() : refused("dma_map", code);
+}
+
+status remote_device::allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
+                                   dma_region* out) {
+  remote_device& d = of(context);
+  bytes = (bytes + page - 1) / page * page;
+  const std::size_t more = alignment > page ? alignment : 0;
+  void* at =
+      mmap(nullptr, bytes + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return d.refused("mmap of DMA memory", errno);
+  auto* first = static_cast<std::byte*>(at);
+  if (more != 0) {
+    // What stands before and behind the aligned part is given back.
+    auto* const aligned = first + (more - reinterpret_cast<std::uintptr_t>(first) % more) % more;
+    if (aligned != first) munmap(first, static_cast<std::size_t>(aligned - first));
+    const auto behind = static_cast<std::size_t>(first + bytes + more - (aligned + bytes));
+    if (behind != 0) munmap(aligned + bytes, behind);
+    first = aligned;
+  }
+  if (const status s = d.share(first, bytes); !s.ok()) {
+    munmap(first, bytes);
+    return s;
+  }
+  d.blocks_.push_back({first, bytes});
+  *out = {first, reinterpret_cast<std::uintptr_t>(first), bytes};
+  return {};
+}
+
+void remote_device::free_dma(void* context, const dma_region& region) {
+  remote_device& d = of(context);
+  const auto found = std::find_if(d.blocks_.begin(), d.blocks_.end(),
+                                  [&](const block& b) { return b.at == region.host; });
+  if (found == d.blocks_.end()) return;
+  static_cast<void>(unmap_memory(context, region.device_address, found->bytes));
+  munmap(found->at, found->bytes);
+  d.blocks_.erase(found);
+}
+
+status remote_device::map_memory(void* context, std::byte* memory, std::size_t bytes,
+                                 std::uint64_t* device_address) {
+  if (const status s = of(context).share(memory, bytes); !s.ok()) return s;
+  *device_address = reinterpret_cast<std::uintptr_t>(memory);
+  return {};
+}
+
+status remote_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
+  remote_device& d = of(context);
+  const std::lock_guard alone(d.talking_);
+  const int code = d.client_.unmap(device_address, bytes);
+  return code == 0 ? status() : d.refused("dma_unmap", code);
+}
+
+std::uint32_t remote_device::read_register(unsigned bar, std::size_t offset) noexcept {
+  const std::lock_guard alone(talking_);
+  std::array<std::byte, 4> bytes;
+  if (lost_ || client_.read(bar, offset, bytes) != 0) {
+    lost_ = true;
+    return 0xffffffff;  // nobody answers
+  }
+  std::uint32_t value = 0;
+  for (const std::byte b : bytes) value = value << 8 | std::to_integer<std::uint32_t>(b);
+  return value;
+}
+
+void remote_device::write_register(unsigned bar, std::size_t offset, std::uint64_t value,
+                                   unsigned bytes) noexcept {
+  const std::lock_guard alone(talking_);
+  if (lost_) return;
+  std::array<std::byte, 8> data;
+  for (unsigned i = bytes; i-- > 0; value >>= 8) data[i] = static_cast<std::byte>(value);
+  const region_access what{offset, bar, bytes};
+  const header head{0, static_cast<std::uint16_t>(command::region_write), 0,
+                    type_command | flag_no_reply, 0};
+  if (!client_.raw().send(head, bytes_of(what), std::span(data).first(bytes))) lost_ = true;
+}
+
+}  // namespace freehca::vfio_user_host

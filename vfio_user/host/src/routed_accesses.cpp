@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The accessors of the routed flavour: registers are found by address among all devices of the
+// process and reached by messages; memory is shared with the server, who looks at words of it while
+// they are written.
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include <freehca/hal/dma.hpp>
+#include <freehca/hal/mmio.hpp>
+
+#include "windows.hpp"
+
+namespace freehca::vfio_user_host {
+namespace {
+
+struct window {
+  const std::byte* base;
+  std::size_t bytes;
+  remote_device* to;
+  unsigned bar;
+};
+
+std::mutex opening;
+std::vector<window> windows;
+
+// A copy, since others may open a device meanwhile.
+window find(const std::byte* at) {
+  const std::lock_guard alone(opening);
+  for (const window& w : windows)
+    if (at >= w.base && at < w.base + w.bytes) return w;
+  return {};
+}
+
+}  // namespace
+
+void open_window(const std::byte* base, std::size_t bytes, remote_device& to, unsigned bar) {
+  const std::lock_guard alone(opening);
+  windows.push_back({base, bytes, &to, bar});
+}
+
+void close_windows(const remote_device& of) {
+  const std::lock_guard alone(opening);
+  std::erase_if(windows, [&of](const window& w) { return w.to == &of; });
+}
+
+}  // namespace freehca::vfio_user_host
+
+namespace freehca::routed {
+namespace {
+
+template <class Word>
+void store_word(std::byte* to, const std::byte* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  __atomic_store_n(static_cast<Word*>(static_cast<void*>(to)), word, __ATOMIC_RELEASE);
+}
+
+template <class Word>
+void load_word(std::byte* to, const std::byte* from) {
+  const Word word =
+      __atomic_load_n(static_cast<const Word*>(static_cast<const void*>(from)), __ATOMIC_ACQUIRE);
+  std::memcpy(to, &word, sizeof word);
+}
+
+bool is_word(const std::byte* at, std::size_t bytes, std::size_t width) {
+  return bytes == width && reinterpret_cast<std::uintptr_t>(at) % width == 0;
+}
+
+void write(const std::byte* at, std::uint64_t value, unsigned bytes) {
+  const auto w = vfio_user_host::find(at);
+  if (w.to != nullptr)
+    w.to->write_register(w.bar, static_cast<std::size_t>(at - w.base), value, bytes);
+}
+
+}  // namespace
+
+std::uint32_t mmio_read_32(const std::byte* at) noexcept {
+  const auto w = vfio_user_host::find(at);
+  return w.to == nullptr ? ~std::uint32_t{0}
+                         : w.to->read_register(w.bar, static_cast<std::size_t>(at - w.base));
+}
+void mmio_write_32(std::byte* at, std::uint32_t value) noexcept {
+  write(at, value, 4);
+}
+void mmio_write_64(std::byte* at, std::uint64_t value) noexcept {
+  write(at, value, 8);
+}
+void dma_store(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (is_word(to, bytes, 8)) store_word<std::uint64_t>(to, from);
+  else if (is_word(to, bytes, 4)) store_word<std::uint32_t>(to, from);
+  else std::memcpy(to, from, bytes);
+}
+void dma_load(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (is_word(from, bytes, 8)) load_word<std::uint64_t>(to, from);
+  else if (is_word(from, bytes, 4)) load_word<std::uint32_t>(to, from);
+  else std::memcpy(to, from, bytes);
+}
+
+}  // namespace freehca::routed
