@@ -57,7 +57,7 @@ HCA = "hca/include/freehca/hca"
 # Name: the beginnings of the paths in it (the longest one that fits counts), what it is, the column
 # of its left edge, and how many columns it takes. Its row follows from the arrows.
 ROOMS = {
-    "hcactl": (["vfio_host/hcactl"], "the tool", 1.3, 1),
+    "hcactl": (["vfio_host/hcactl", "vfio_user/hcactl"], "the tool", 1.3, 1),
     "demo_in_process": (["examples/demo_in_process"], "driver and model", 4.25, 1),
     "bench": (["bench"], "measurements", 5.2, 1),
     "loopback_traffic": (["loopback_traffic"], "whose every byte is checked", 4.4, 1.3),
@@ -95,6 +95,9 @@ ROOMS = {
     ),
     "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
     "vfio_host": (["vfio_host"], "port to Linux", 0.5, 1),
+    "vfio_user_host": (["vfio_user/host"], "port to a socket", 6.2, 1),
+    "vfio_user": (["vfio_user/protocol", "vfio_user/client"], "messages on a socket", 7.2, 1),
+    "device_server": (["vfio_user/server"], "the model's process", 8.2, 1),
     "firmware_cmds": (["firmware_cmds"], "command channel", 2, 1),
     "queues": (["queues"], "rings", 3, 1),
     "in_process": (["hal/targets/in_process"], "port to the model", 4, 1),

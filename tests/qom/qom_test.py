@@ -33,6 +33,7 @@ NAMES = [
     "test_ipxe_ethernet",
     "test_remarks",
     "test_debugging",
+    "test_device_server",
     "test_glue",
 ]
 

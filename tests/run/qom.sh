@@ -13,6 +13,10 @@ if [[ ! -e $FREEHCA_ROOT/qemu/qom/meson.build ]]; then
   exit 0
 fi
 qemu=$("$FREEHCA_ROOT/dev" qemu)
+# What stands beside the device in its tests.
+(cd "$FREEHCA_ROOT" && step "qom: configure" cmake --preset host) || exit 1
+(cd "$FREEHCA_ROOT" && step "qom: build" nice cmake --build build/host --target freehca-device hcactl hcactl-vfio-user) ||
+  exit 1
 # Without an image its own tests fail, and say so.
 FREEHCA_IPXE_BOOKWORM=$("$FREEHCA_ROOT/tests/qom/ipxe_image.sh" bookworm) || FREEHCA_IPXE_BOOKWORM=
 FREEHCA_IPXE_TRIXIE=$("$FREEHCA_ROOT/tests/qom/ipxe_image.sh" trixie) || FREEHCA_IPXE_TRIXIE=

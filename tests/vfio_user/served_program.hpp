@@ -51,7 +51,7 @@ class served_program {
 /// What most tests begin with: a server of the usual adapter and a client that has agreed with it.
 /// At the end the server is asked to end, and must do so; it must have complained of what the test
 /// expects, and else of nothing.
-struct served : testing::Test {
+struct served : ::testing::Test {
   void start(std::vector<std::string> arguments = {});
   void TearDown() override;
 

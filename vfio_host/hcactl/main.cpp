@@ -5,11 +5,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include "another_program.hpp"
 #include "commands.hpp"
 #include "size.hpp"
 
 int main(int argc, char** argv) {
   using namespace freehca::hcactl;
+  // Another driver's work, with commands of its own.
+  if (argc > 1 && std::string(argv[1]).starts_with("--vfio-user"))
+    return run_another_program("hcactl-vfio-user", argv, false);
   CLI::App app(
       "hcactl: ConnectX-2, ConnectX-3 and ConnectX-3 Pro adapters, driven from this process over "
       "VFIO");
@@ -23,7 +27,10 @@ int main(int argc, char** argv) {
       "gone; 23 wrong data;\n"
       "24 port not active; 25 refused by the system; 26 wanted back by the kernel; 27 unlike "
       "other\nadapters; 130 interrupted.\n"
-      "Above 100 otherwise: wrong usage.");
+      "Above 100 otherwise: wrong usage.\n"
+      "hcactl --vfio-user SOCKET ...: an adapter that freehca-device serves; see hcactl "
+      "--vfio-user "
+      "--help.");
   common_options options;
   ping_options traffic{.messages = 20};
   app.add_flag("--json", options.json, "machine-readable output");

@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-
-#include <fmt/format.h>
-
-#include <freehca/vfio_host/failure.hpp>
-
+#include "another_program.hpp"
 #include "commands.hpp"
-#include "print.hpp"
 
 namespace freehca::hcactl {
 
 int record(const common_options& options, const record_options&, char** arguments) {
-  std::error_code unknown;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  const std::string program = (self.parent_path() / "hcactl-record").string();
-  // Nothing was opened yet that the other program would inherit.
-  ::execv(program.c_str(), arguments);
-  return report(
-      {vfio_host::trouble::system,
-       fmt::format("{} cannot be run: {}; it is built with hcactl", program, std::strerror(errno))},
-      options.json);
+  return run_another_program("hcactl-record", arguments, options.json);
 }
 
 }  // namespace freehca::hcactl

@@ -1,0 +1,63 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""same_names.py ROOT PROGRAM: the settings of freehca-device are the properties of QEMU's device,
+by the same names."""
+import pathlib
+import re
+import subprocess
+import sys
+
+# Of QEMU's device alone.
+PROPERTIES_ALONE = {
+    "netdev1": "port1",
+    "netdev2": "port2",
+    "x-fault-held-commands": "only while it runs",
+    "x-fault-removed": "only while it runs",
+    "x-fault-catastrophic": "only while it runs",
+    "counters": "to be read",
+    "capture-errors": "to be read",
+    "explanations": "to be read",
+    "dump": "to be read",
+}
+# Of the program alone.
+SETTINGS_ALONE = {"help", "socket", "trace", "port1", "port2"}
+
+
+def properties(text):
+    """Names in the glue's sources: DEFINE_PROP_X("name", and object_class_property_add_x(klass,
+    "name"; x-fault-link1 and -link2 are made by a loop."""
+    found = set(re.findall(r'DEFINE_PROP_\w+\(\s*"([^"]+)"', text))
+    found |= set(re.findall(r'object_class_property_add\w*\(\s*klass,\s*"([^"]+)"', text))
+    for pattern in re.findall(r'g_strdup_printf\("(x-fault-\w+%u)"', text):
+        found |= {pattern.replace("%u", str(port)) for port in (1, 2)}
+    return found
+
+
+def settings(text):
+    return set(re.findall(r"--([a-z0-9-]+)", "\n".join(re.findall(r"^ +(-\S+)", text, re.M))))
+
+
+def complaints(device, program):
+    yield from (f"--{n} is no property" for n in sorted(program - device - SETTINGS_ALONE))
+    yield from (f"there is no --{n}" for n in sorted(device - program - set(PROPERTIES_ALONE)))
+    yield from (f"{n}: no property any more" for n in sorted(set(PROPERTIES_ALONE) - device))
+    yield from (f"{n}: no setting any more" for n in sorted(SETTINGS_ALONE - program))
+
+
+def main():
+    root, program = sys.argv[1:]
+    sources = sorted(pathlib.Path(root, "qemu/qom").glob("*.c"))
+    device = properties("\n".join(path.read_text(encoding="utf-8") for path in sources))
+    words = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
+    found = settings(words)
+    both = device & found
+    if len(list(complaints(device - {"variant"}, found))) != 1 or len(both) < 30:
+        sys.exit(f"the checker itself is wrong: {sorted(device)} and {sorted(found)}")
+    wrong = list(complaints(device, found))
+    print(*wrong, sep="\n")
+    print(f"{len(both)} names in both, {len(wrong)} in one alone")
+    sys.exit(1 if wrong else 0)
+
+
+main()

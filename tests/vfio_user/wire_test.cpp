@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The ways out of a port: what stands on the socket, and what becomes of a peer that is slow, gone
+// or mad.
+#include "wire.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "datagram_wire.hpp"
+#include "served_program.hpp"
+#include "stream_wire.hpp"
+
+namespace freehca::device_server {
+namespace {
+
+using vfio_user::descriptor;
+using vfio_user::folder;
+
+struct kept final : wire_reader {
+  bool may_receive() override { return true; }
+  void receive(const std::byte* from, std::size_t bytes) override {
+    all.emplace_back(reinterpret_cast<const char*>(from), bytes);
+  }
+  std::vector<std::string> all;
+};
+
+const std::byte* bytes(const std::string& text) {
+  return reinterpret_cast<const std::byte*>(text.data());
+}
+
+std::string prefixed(const std::string& text) {
+  const auto n = static_cast<std::uint32_t>(text.size());
+  std::string all;
+  for (unsigned i = 0; i < 4; ++i) all += static_cast<char>(n >> (8 * (3 - i)));
+  return all + text;
+}
+
+struct wires : testing::Test {
+  static constexpr std::uint64_t second = 1'000'000'000;
+
+  // Lets a wire do what it waits for.
+  static void turn(wire& w, kept& to, bool reading = true) {
+    now += second;
+    pollfd one{w.descriptor(), w.events(reading), 0};
+    poll(&one, 1, 20);
+    w.work(one.revents, now, to);
+  }
+  descriptor peer() const {
+    descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    EXPECT_EQ(0, connect(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+    return made;
+  }
+  static std::string read_all(const descriptor& from) {
+    std::string all(1 << 20, 0);
+    const ssize_t n = recv(from.get(), all.data(), all.size(), MSG_DONTWAIT);
+    all.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return all;
+  }
+
+  static inline std::uint64_t now = second;
+  folder files;
+  std::string path = files.path("wire"), why;
+  kept got;
+};
+
+TEST_F(wires, a_stream_has_the_length_before_each_frame) {
+  const auto w = make_wire("stream:listen=" + path, why);
+  ASSERT_NE(nullptr, w) << why;
+  EXPECT_TRUE(w->send(bytes("lost"), 4)) << "nobody is there: it is lost, and holds nothing up";
+  const descriptor other = peer();
+  turn(*w, got);
+  EXPECT_TRUE(w->send(bytes("packet"), 6));
+  EXPECT_TRUE(w->send(bytes("x"), 1));
+  EXPECT_EQ(prefixed("packet") + prefixed("x"), read_all(other));
+  const std::string sent = prefixed("one") + prefixed("") + prefixed(std::string(60000, 'y'));
+  for (std::size_t at = 0; at < sent.size();) {
+    const std::size_t n = std::min<std::size_t>(at < 16 ? 1 : 7000, sent.size() - at);
+    ASSERT_EQ(static_cast<ssize_t>(n), ::send(other.get(), sent.data() + at, n, 0));
+    at += n;
+    turn(*w, got);
+  }
+  ASSERT_EQ(3u, got.all.size());
+  EXPECT_EQ("one", got.all[0]);
+  EXPECT_EQ("", got.all[1]);
+  EXPECT_EQ(std::string(60000, 'y'), got.all[2]);
+}
+
+TEST_F(wires, a_stream_that_is_not_read_holds_the_sender_up_and_loses_nothing) {
+  const auto w = make_wire("stream:listen=" + path, why);
+  const descriptor other = peer();
+  turn(*w, got);
+  const std::string frame(4096, 'z');
+  std::size_t taken = 0;
+  while (w->send(bytes(frame), frame.size())) ++taken;
+  EXPECT_GE(taken, stream_wire::most_waiting);
+  EXPECT_FALSE(w->idle());
+  std::size_t arrived = 0;
+  for (int i = 0; i < 10000 && arrived < taken * (frame.size() + 4); ++i) {
+    arrived += read_all(other).size();
+    turn(*w, got, false);
+  }
+  EXPECT_EQ(taken * (frame.size() + 4), arrived);
+  EXPECT_TRUE(w->idle());
+}
+
+TEST_F(wires, peers_come_one_after_another) {
+  const auto w = make_wire("stream:listen=" + path, why);
+  for (const std::string text : {"first", "second"}) {
+    descriptor other = peer();
+    turn(*w, got);
+    const std::string half = prefixed("cut").substr(0, 5);
+    ::send(other.get(), prefixed(text).data(), text.size() + 4, 0);
+    ::send(other.get(), half.data(), half.size(), 0);
+    turn(*w, got);
+    other.close();
+    turn(*w, got);
+    turn(*w, got);
+  }
+  EXPECT_EQ((std::vector<std::string>{"first", "second"}), got.all);
+}
+
+TEST_F(wires, a_frame_that_is_longer_than_any_ends_the_connection) {
+  const auto w = make_wire("stream:listen=" + path, why);
+  const descriptor other = peer();
+  turn(*w, got);
+  ::send(other.get(), "\xff\xff\xff\xff", 4, 0);
+  turn(*w, got);
+  char byte;
+  EXPECT_EQ(0, recv(other.get(), &byte, 1, MSG_DONTWAIT)) << "hung up";
+  EXPECT_TRUE(got.all.empty());
+}
+
+TEST_F(wires, who_connects_tries_until_somebody_listens) {
+  const auto caller = make_wire("stream:connect=" + path, why);
+  ASSERT_NE(nullptr, caller) << why;
+  turn(*caller, got);
+  EXPECT_TRUE(caller->send(bytes("lost"), 4));
+  auto listener = make_wire("stream:listen=" + path, why);
+  kept heard;
+  for (int again = 0; again < 2; ++again) {
+    for (int i = 0; i < 4; ++i) turn(*caller, got), turn(*listener, heard);
+    EXPECT_TRUE(caller->send(bytes("hello"), 5));
+    turn(*listener, heard);
+    ASSERT_EQ(1u, heard.all.size());
+    heard.all.clear();
+    listener.reset();
+    EXPECT_NE(0, access(path.c_str(), F_OK)) << "its socket goes with it";
+    listener = make_wire("stream:listen=" + path, why);
+    ASSERT_NE(nullptr, listener) << why;
+  }
+}
+
+TEST_F(wires, streams_of_tcp) {
+  const auto listener = make_wire("stream:listen=127.0.0.1:47113", why);
+  ASSERT_NE(nullptr, listener) << why;
+  const auto caller = make_wire("stream:connect=localhost:47113", why);
+  ASSERT_NE(nullptr, caller) << why;
+  kept heard;
+  for (int i = 0; i < 6; ++i) turn(*caller, got), turn(*listener, heard);
+  EXPECT_TRUE(listener->send(bytes("hello"), 5));
+  for (int i = 0; i < 10 && got.all.empty(); ++i) turn(*caller, got);
+  EXPECT_EQ(std::vector<std::string>{"hello"}, got.all);
+}
+
+TEST_F(wires, datagrams_are_frames) {
+  const std::string other = files.path("other");
+  const auto a = make_wire("dgram:local=" + path + ",remote=" + other, why);
+  ASSERT_NE(nullptr, a) << why;
+  EXPECT_TRUE(a->send(bytes("lost"), 4)) << "nobody is there";
+  const auto b = make_wire("dgram:local=" + other + ",remote=" + path, why);
+  ASSERT_NE(nullptr, b) << why;
+  EXPECT_TRUE(a->send(bytes("one"), 3));
+  EXPECT_TRUE(a->send(bytes("two"), 3));
+  turn(*b, got);
+  EXPECT_EQ((std::vector<std::string>{"one", "two"}), got.all);
+}
+
+TEST_F(wires, datagrams_that_find_no_room_wait) {
+  const std::string other = files.path("other");
+  const auto a = make_wire("dgram:local=" + path + ",remote=" + other, why);
+  const auto b = make_wire("dgram:local=" + other + ",remote=" + path, why);
+  std::size_t taken = 0;
+  while (a->send(bytes("frame"), 5) && taken < 100000) ++taken;
+  EXPECT_LT(taken, 100000u);
+  EXPECT_FALSE(a->idle());
+  kept none;
+  for (int i = 0; i < 100 && (got.all.size() < taken || !a->idle()); ++i)
+    turn(*b, got), turn(*a, none, false);
+  EXPECT_EQ(taken, got.all.size());
+  EXPECT_TRUE(a->idle());
+}
+
+TEST_F(wires, what_is_no_wire) {
+  for (const std::string text :
+       {"stream", "stream:listen", "dgram:local=a/b", "tap", "stream:listen=nowhere",
+        "stream:listen=/no/such/folder/wire", "dgram:local=/no/such/folder/a,remote=/b",
+        "dgram:local=127.0.0.1:0,remote=/b"}) {
+    why.clear();
+    EXPECT_EQ(nullptr, make_wire(text, why)) << text;
+    EXPECT_FALSE(why.empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace freehca::device_server
