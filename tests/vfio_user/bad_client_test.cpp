@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Clients that do what they should not: each is told by the right errno, or hung up on, and the next
-// one is served.
+// Clients that do what they should not: each is told by the right errno, or hung up on, and the
+// next one is served.
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

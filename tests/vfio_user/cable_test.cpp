@@ -66,7 +66,8 @@ struct end {
   pid_t holder = -1;
 };
 
-// Operations of link packets. Without a subnet manager a link that is up goes on to begin flow control.
+// Operations of link packets. Without a subnet manager a link that is up goes on beginning flow
+// control.
 constexpr unsigned no_signal = 0xf, training = 0xd, up = 1;
 constexpr std::size_t link_packet_bytes = 6;
 

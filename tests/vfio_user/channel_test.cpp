@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Messages over a socket: cut in pieces, run together, too long, with descriptors and with too many.
+// Messages over a socket: cut in pieces, run together, too long, with descriptors and with too
+// many.
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What hcactl does with --vfio-user: the same work over an adapter that freehca-device serves. It is
-// a program of its own, since its driver is that of the routed flavour.
+// What hcactl does with --vfio-user: the same work over an adapter that freehca-device serves. It
+// is a program of its own, since its driver is that of the routed flavour.
 #include <memory>
 #include <string>
 

@@ -24,8 +24,8 @@ std::string unix_address(const std::string& path, socket_address& to);
 /// A path with a slash in it, or HOST:PORT. "", or why it is neither.
 std::string read_address(const std::string& text, int type, socket_address& to);
 
-/// Binds a unix socket where nothing is yet; what a dead server left there is taken away. "", or the
-/// reason.
+/// Binds a unix socket where nothing is yet; what a dead server left there is taken away. "", or
+/// the reason.
 std::string bind_unix(int socket, const std::string& path);
 
 /// A socket that waits for nothing. Not open, and errno, when there is none.

@@ -17,10 +17,11 @@
 namespace freehca::vfio_user_host {
 
 /// An adapter behind a socket of vfio-user, as the driver's platform and host: no guest, no kernel
-/// driver and no rights of root are needed. It defines the accessors of the routed flavour: one of a
-/// register is a message, memory is memory that server and driver share.
+/// driver and no rights of root are needed. It defines the accessors of the routed flavour: one of
+/// a register is a message, memory is memory that server and driver share.
 ///
-/// Memory that is mapped is made the pages of a file that the server maps, in the place where it is.
+/// Memory that is mapped is made the pages of a file that the server maps, in the place where it
+/// is.
 class remote_device final : public blocking::host {
  public:
   /// Null: `why` says what stands in the way.
