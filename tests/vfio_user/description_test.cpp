@@ -48,7 +48,7 @@ TEST_F(description, device_regions_and_interrupts) {
     EXPECT_EQ(i, region.index);
     EXPECT_EQ(sizes[i] == 0 ? 0 : region_readable | region_writeable, region.flags) << i;
   }
-  const std::uint32_t counts[] = {1, 0, 128, 0, 0};
+  const std::uint32_t counts[] = {1, 0, 128, 1, 0};
   for (std::uint32_t i = 0; i < 5; ++i) {
     irq_info irq{};
     irq.index = i;

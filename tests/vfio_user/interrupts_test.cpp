@@ -146,6 +146,19 @@ TEST_F(interrupts_test, the_pin_is_silent_when_it_is_disabled_or_msix_is_on) {
   EXPECT_EQ(1u, told(a));
 }
 
+TEST_F(interrupts_test, errors_of_the_bus_have_an_eventfd_that_only_the_client_rings) {
+  ASSERT_EQ(0, set(error_irq, 0, 1, by_file, {a.get()}));
+  signals.msix(0);
+  signals.intx(true);
+  EXPECT_EQ(0u, told(a));
+  ASSERT_EQ(0, set(error_irq, 0, 1, irq_set_none | irq_set_trigger));
+  EXPECT_EQ(1u, told(a));
+  ASSERT_EQ(0, set(error_irq, 0, 0, irq_set_none | irq_set_trigger));
+  ASSERT_EQ(0, set(error_irq, 0, 1, irq_set_none | irq_set_trigger));
+  EXPECT_EQ(0u, told(a));
+  EXPECT_EQ(ENOTSUP, set(error_irq, 0, 1, irq_set_none | irq_set_mask));
+}
+
 TEST_F(interrupts_test, what_cannot_be_asked_for) {
   EXPECT_EQ(EINVAL, set(msix_irq, 0, 129, by_file, {a.get()}));
   EXPECT_EQ(EINVAL, set(msix_irq, 128, 1, by_file, {a.get()}));

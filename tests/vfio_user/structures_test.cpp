@@ -53,6 +53,7 @@ TEST(structures, irq_info_is_the_kernels) {
   EXPECT_EQ(std::uint32_t{VFIO_PCI_INTX_IRQ_INDEX}, intx_irq);
   EXPECT_EQ(std::uint32_t{VFIO_PCI_MSI_IRQ_INDEX}, msi_irq);
   EXPECT_EQ(std::uint32_t{VFIO_PCI_MSIX_IRQ_INDEX}, msix_irq);
+  EXPECT_EQ(std::uint32_t{VFIO_PCI_ERR_IRQ_INDEX}, error_irq);
   EXPECT_EQ(std::uint32_t{VFIO_PCI_NUM_IRQS}, pci_irqs);
 }
 

@@ -143,7 +143,7 @@ int client::read(std::uint32_t region, std::uint64_t offset, std::span<std::byte
   if (const int why = request(command::region_read, bytes_of(what), {}, {}, body); why != 0)
     return why;
   if (body.size() != sizeof what + to.size()) return EPROTO;
-  std::memcpy(to.data(), body.data() + sizeof what, to.size());
+  if (!to.empty()) std::memcpy(to.data(), body.data() + sizeof what, to.size());
   return 0;
 }
 

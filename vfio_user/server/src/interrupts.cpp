@@ -46,7 +46,7 @@ void signal_event(const descriptor& file) {
 }
 
 unsigned count_of(std::uint32_t index) {
-  return index == intx_irq ? 1 : index == msix_irq ? msix_vectors : 0;
+  return index == msix_irq ? msix_vectors : index == intx_irq || index == error_irq ? 1 : 0;
 }
 
 int check(const irq_set& what, std::size_t wanted, const std::vector<descriptor>& files) {
@@ -75,8 +75,9 @@ bool interrupts::describe(irq_info& info) {
   if (info.index >= pci_irqs) return false;
   info.argsz = sizeof info;
   info.count = count_of(info.index);
-  info.flags = info.count == 0 ? 0 : irq_eventfd | irq_maskable;
-  if (info.index == intx_irq) info.flags |= irq_automasked;
+  info.flags = info.count == 0 ? 0 : irq_eventfd;
+  if (info.index == intx_irq) info.flags |= irq_maskable | irq_automasked;
+  if (info.index == msix_irq) info.flags |= irq_maskable;
   return true;
 }
 
@@ -84,7 +85,17 @@ int interrupts::set(const irq_set& what, std::span<const std::byte> wanted,
                     std::vector<descriptor> files) {
   if (const int why = check(what, wanted.size(), files); why != 0) return why;
   if (what.index == msix_irq) return set_vectors(what, wanted, files);
+  if (what.index == error_irq) return set_error(what, files);
   return set_pin(what, wanted.empty() || wanted[0] != std::byte{0}, files);
+}
+
+int interrupts::set_error(const irq_set& what, std::vector<descriptor>& files) {
+  if ((what.flags & irq_set_trigger) == 0) return ENOTSUP;
+  if ((what.flags & irq_set_eventfd) != 0)
+    error_ = files.empty() ? descriptor() : std::move(files[0]);
+  else if (what.count == 0) error_.close();
+  else signal_event(error_);
+  return 0;
 }
 
 int interrupts::set_pin(const irq_set& what, bool chosen, std::vector<descriptor>& files) {
@@ -154,6 +165,7 @@ void interrupts::forget() {
   disable_vectors();
   pin_.told.close();
   unmask_.close();
+  error_.close();
   pin_.masked = false;
 }
 

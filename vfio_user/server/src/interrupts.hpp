@@ -54,6 +54,7 @@ class interrupts {
 
   int set_pin(const vfio_user::irq_set& what, bool chosen,
               std::vector<vfio_user::descriptor>& files);
+  int set_error(const vfio_user::irq_set& what, std::vector<vfio_user::descriptor>& files);
   int set_vectors(const vfio_user::irq_set& what, std::span<const std::byte> wanted,
                   std::vector<vfio_user::descriptor>& files);
   void disable_vectors();
@@ -63,6 +64,8 @@ class interrupts {
   configuration_space& space_;
   pin_state pin_;
   vfio_user::descriptor unmask_;
+  /// Of errors that a bus reports. None is ever reported; QEMU warns where it cannot ask for them.
+  vfio_user::descriptor error_;
   std::array<vfio_user::descriptor, msix_vectors> vectors_;
   std::bitset<msix_vectors> masked_, pending_;
   std::array<std::uint8_t, msix_table_bytes> table_ = masked_table();

@@ -113,7 +113,7 @@ static_assert(sizeof(irq_info) == 16 && offsetof(irq_info, flags) == 4 &&
               offsetof(irq_info, index) == 8 && offsetof(irq_info, count) == 12);
 inline constexpr std::uint32_t irq_eventfd = 1u << 0, irq_maskable = 1u << 1,
                                irq_automasked = 1u << 2, irq_noresize = 1u << 3;
-inline constexpr std::uint32_t intx_irq = 0, msi_irq = 1, msix_irq = 2, pci_irqs = 5;
+inline constexpr std::uint32_t intx_irq = 0, msi_irq = 1, msix_irq = 2, error_irq = 3, pci_irqs = 5;
 
 /// Followed by `count` bytes with irq_set_bool, and by nothing with the others.
 struct irq_set {
