@@ -159,7 +159,7 @@ TEST_F(client_memory_test, unmapping) {
   for (const std::uint64_t at : {2u, 3u, 5u}) ASSERT_EQ(0, map(at * page, page, host.file()));
   ASSERT_EQ(0, map(8 * page, 2 * page, host.file()));
   EXPECT_TRUE(reads(8 * page));
-  EXPECT_EQ(ENOENT, memory.unmap(0, 2 * page));
+  EXPECT_EQ(0, memory.unmap(0, 2 * page)) << "a virtual IOMMU takes back what it never gave";
   EXPECT_EQ(EINVAL, memory.unmap(8 * page, page)) << "a part of one";
   EXPECT_EQ(EINVAL, memory.unmap(9 * page, page));
   EXPECT_EQ(EINVAL, memory.unmap(5 * page, 4 * page)) << "one and a part of one";
@@ -170,7 +170,7 @@ TEST_F(client_memory_test, unmapping) {
   EXPECT_FALSE(reads(8 * page)) << "though it was the last that was used";
   EXPECT_EQ(0, memory.unmap(2 * page, 4 * page)) << "several, and what lies between them";
   EXPECT_EQ(0u, memory.count());
-  EXPECT_EQ(ENOENT, memory.unmap(2 * page, page));
+  EXPECT_EQ(0, memory.unmap(2 * page, page));
 }
 
 TEST_F(client_memory_test, no_more_than_that_many) {

@@ -79,7 +79,7 @@ int client_memory::unmap(std::uint64_t address, std::uint64_t size) {
     const auto before = std::prev(first);
     if (before->first + (before->second.size - 1) >= address) return EINVAL;
   }
-  if (first == end) return ENOENT;
+  if (first == end) return 0;
   const auto final_one = std::prev(end);
   if (final_one->first + (final_one->second.size - 1) > last) return EINVAL;
   for (auto i = first; i != end; ++i) release(i->second);

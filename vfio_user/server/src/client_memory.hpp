@@ -35,8 +35,8 @@ class client_memory {
 
   /// 0, or the errno of the reply.
   int map(const vfio_user::dma_map& what, std::vector<vfio_user::descriptor> files);
-  /// Takes back every mapping within the range. ENOENT when there is none, EINVAL when the range
-  /// would cut one.
+  /// Takes back every mapping within the range, if there is any. EINVAL when the range would cut
+  /// one.
   int unmap(std::uint64_t address, std::uint64_t size);
   void clear();
 
