@@ -10,16 +10,16 @@ vlan=7+pcp=3+roce2+rc: protocols by tshark's names, and those of `traits`."""
 import argparse
 import functools
 import os
-import struct
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "qom")]
+import capture_file  # noqa: E402
 import roce_frame  # noqa: E402
 
-LINK_TYPE = 1
 # All else is bytes to tshark. Its other decoders take data of any kind for theirs now and then.
 DECODED = """_ws.expert _ws.malformed _ws.short _ws.string _ws.type_length _ws.unreassembled
 _ws.number_string.decoding_error arp data dhcp eth ethertype frame icmp icmpv6 igmp infiniband ip
@@ -59,19 +59,6 @@ PREFERENCES = (
     # RoCE has 0 there over IPv6 too; of what is not RoCE `wrong_checksums` takes none.
     "udp.ignore_ipv6_zero_checksum:TRUE",
 )
-
-
-def frames_of(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    magic, _, _, _, _, link_type = struct.unpack_from("<6I", data)
-    assert (magic, link_type) == (0xA1B23C4D, LINK_TYPE), (hex(magic), link_type)
-    at = 24
-    while at < len(data):
-        _, _, kept, length = struct.unpack_from("<4I", data, at)
-        assert kept == length and at + 16 + kept <= len(data)
-        yield data[at + 16 : at + 16 + kept]
-        at += 16 + kept
 
 
 def tshark(arguments, folder):
@@ -181,7 +168,7 @@ def traits(row, packet):
 def check(path):
     """Counts the frames of a capture by their traits; the first wrong ones are printed."""
     kinds, wrong = Counter(), Counter()
-    frames = frames_of(path)
+    frames = capture_file.packets_of(path, capture_file.ETHERNET)
     for row in decoded(path):
         packet = roce_frame.packet_of(next(frames))
         kinds[traits(row, packet)] += 1

@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "qom"))
+import capture_file  # noqa: E402
 import packet_shape as shape  # noqa: E402
 import wire  # noqa: E402
 
@@ -29,7 +30,6 @@ CUT = ("ip", "ipv6")
 # tshark 4.0 knows XRC by the names of its opcodes alone and masked atomics not at all, and tells
 # what follows the base header as a vendor's own: packet_shape looks at those.
 NOT_TSHARKS = (shape.XRC, shape.RC_MASKED, shape.XRC_MASKED)
-LINK_TYPE = 247
 WANTED = {
     **{shape.RC | o: f"RC operation {o}" for o in shape.OPERATIONS},
     **{
@@ -65,23 +65,10 @@ WANTED_OF_A_GUEST = {
 }
 
 
-def packets_of(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    magic, _, _, _, _, link_type = struct.unpack_from("<6I", data)
-    assert (magic, link_type) == (0xA1B23C4D, LINK_TYPE), (hex(magic), link_type)
-    at = 24
-    while at < len(data):
-        _, _, kept, length = struct.unpack_from("<4I", data, at)
-        assert kept == length
-        yield data[at + 16 : at + 16 + kept]
-        at += 16 + kept
-
-
 def check_bytes(path):
     """Each packet has its shape, and the CRCs are right. Counts what there is."""
     found = Counter()
-    for packet in packets_of(path):
+    for packet in capture_file.packets_of(path, capture_file.INFINIBAND):
         assert wire.is_sealed(packet), packet.hex()
         wrong = shape.wrongs(packet)
         assert not wrong, (wrong, packet.hex())

@@ -2,31 +2,20 @@
 # Copyright the freehca authors
 """capture1= and capture2=, and x-fault-link1=."""
 import os
-import struct
 import tempfile
 import unittest
 
+import capture_file
 import wire
 from machine import Machine, QemuRefused
 from test_links import Adapter
 
 HUB = ("-netdev", "hubport,id=n1,hubid=0", "-netdev", "hubport,id=n2,hubid=0")
-LINKTYPE_ETHERNET, LINKTYPE_INFINIBAND = 1, 247
 
 
-def packets_of(path, expected=LINKTYPE_INFINIBAND):
-    """Pairs of nanoseconds and bytes, of a file of the expected link type."""
-    with open(path, "rb") as file:
-        data = file.read()
-    magic, version, _, _, _, link_type = struct.unpack_from("<6I", data)
-    assert (magic, version, link_type) == (0xA1B23C4D, 0x40002, expected)
-    at, found = 24, []
-    while at < len(data):
-        seconds, nanoseconds, kept, length = struct.unpack_from("<4I", data, at)
-        assert kept == length and at + 16 + kept <= len(data)
-        found.append((seconds * 1_000_000_000 + nanoseconds, data[at + 16 : at + 16 + kept]))
-        at += 16 + kept
-    return found
+def packets_of(path, link_type=capture_file.INFINIBAND):
+    """Pairs of nanoseconds and bytes."""
+    return list(capture_file.timed_packets_of(path, link_type))
 
 
 class Captures(unittest.TestCase):
@@ -53,7 +42,7 @@ class Captures(unittest.TestCase):
         with Machine("-device", f"mlx4,link2=eth,capture1={self.path},capture2={other}"):
             pass
         self.assertEqual([], packets_of(self.path))
-        self.assertEqual([], packets_of(other, LINKTYPE_ETHERNET))
+        self.assertEqual([], packets_of(other, capture_file.ETHERNET))
 
     def test_what_the_built_in_manager_says_is_there_after_a_kill(self):
         with Machine("-device", f"mlx4,id=hca0,capture1={self.path}") as machine:
