@@ -7,13 +7,13 @@
 # A row of the matrix is: VERB SERVICE FIGURE BYTES QUEUE_PAIRS poll|events
 #
 # What does not apply, and why:
-#   read and atomic over UC and UD, write over UD: the services do not have them (IBTA vol. 1, 9.4)
-#   write with events: perftest refuses it, as nothing completes at the target atomic in other sizes
-#   than 8: the operation has no other latency over 64 queue pairs: perftest has several in
-#   bandwidth tests only 64 queue pairs with events: perftest 4.5 takes 16 completions for each
-#   event at most, and waits for ever when more
-#     had come with the last one (mended later, in its commit 14955fe82b71)
-#   UD above 4 KiB: a datagram is one packet
+# - read and atomic over UC and UD, write over UD: the services do not have them (IBTA vol. 1, 9.4)
+# - write with events: perftest refuses it, as nothing completes at the target
+# - atomic in other sizes than 8: the operation has no other
+# - latency over 64 queue pairs: perftest has several in bandwidth tests only
+# - 64 queue pairs with events: perftest 4.5 takes 16 completions for each event at most, and waits
+#   for ever when more had come with the last one (mended later, in its commit 14955fe82b71)
+# - UD above 4 KiB: a datagram is one packet
 
 # The most bytes that a run moves, where perftest lets it: 5 exchanges are its least, so that 8 MiB
 # are 40 at least.
@@ -70,12 +70,17 @@ matrix_exchanges() {
   echo $exchanges
 }
 
+# What each run is given besides, as words.
+matrix_options=
+
 # matrix FILE: does every row of the file.
 matrix() {
   matrix_runs=0
   while read -r verb service figure bytes queue_pairs mode; do
     set -- "ib_${verb}_$figure" -d mlx4_0 -F -m 4096 -c "$service" -n \
       "$(matrix_exchanges "$verb" "$service" "$figure" "$bytes" "$queue_pairs")"
+    # shellcheck disable=SC2086 # words
+    [ -z "$matrix_options" ] || set -- "$@" $matrix_options
     [ "$verb" = atomic ] || set -- "$@" -s "$bytes"
     [ "$queue_pairs" = 1 ] || set -- "$@" -q "$queue_pairs"
     [ "$mode" = poll ] || set -- "$@" -e
