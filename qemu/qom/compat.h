@@ -59,6 +59,17 @@
 #define MLX4_CONST_10_1
 #endif
 
+/* 10.0: some attributes of an access are none that memory can be reached
+ * with. */
+static inline bool mlx4_access_is_direct(MemoryRegion *region, bool writing)
+{
+#if MLX4_QEMU_AT_LEAST(10, 0)
+    return memory_access_is_direct(region, writing, MEMTXATTRS_UNSPECIFIED);
+#else
+    return memory_access_is_direct(region, writing);
+#endif
+}
+
 /* 9.2: plain reset functions became "legacy". */
 static inline void mlx4_set_reset(DeviceClass *dc, void (*reset)(DeviceState *))
 {

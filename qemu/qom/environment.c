@@ -6,7 +6,6 @@
  * freehca/model/environment.hpp.
  */
 #include "qemu/osdep.h"
-#include "qemu/atomic.h"
 #include "hw/pci/msix.h"
 #include "mlx4.h"
 
@@ -16,43 +15,50 @@ static bool may_master(Mlx4State *s)
                              PCI_COMMAND_MASTER);
 }
 
-static bool dma_read(void *context, uint64_t address, void *to, size_t bytes)
+/* What is no memory is registers: of this device, which it may not reach, or of
+ * another, which may unplug it or change what addresses mean. */
+static bool reach(Mlx4State *s, uint64_t address, void *data, size_t bytes,
+                  DMADirection direction)
 {
-    Mlx4State *s = context;
+    bool writing = direction == DMA_DIRECTION_FROM_DEVICE;
+    uint8_t *next = data;
 
-    return may_master(s) &&
-        (mlx4_read_beside_posted_writes(s, address, to, bytes) ||
-         pci_dma_read(PCI_DEVICE(s), address, to, bytes) == MEMTX_OK);
+    while (may_master(s)) {
+        size_t part = MIN(bytes, MLX4_PAGE_BYTES - address % MLX4_PAGE_BYTES);
+        void *memory;
+
+        if (part == 0) {
+            return true;
+        }
+        memory = mlx4_page_at(s, address, writing);
+        if (memory && writing) {
+            mlx4_write_memory(s, memory, next, part);
+        } else if (memory) {
+            mlx4_read_memory(s, next, memory, part);
+        } else {
+            mlx4_unmap_pages(s);
+            if (pci_dma_rw(PCI_DEVICE(s), address, next, part, direction,
+                           MEMTXATTRS_UNSPECIFIED) != MEMTX_OK) {
+                return false;
+            }
+        }
+        address += part;
+        next += part;
+        bytes -= part;
+    }
+    return false;
 }
 
-/* Ownership words and doorbell records are polled by the guest while they are
- * written: four and eight aligned bytes go out as one store. */
+static bool dma_read(void *context, uint64_t address, void *to, size_t bytes)
+{
+    return reach(context, address, to, bytes, DMA_DIRECTION_TO_DEVICE);
+}
+
 static bool dma_write(void *context, uint64_t address, const void *from,
                       size_t bytes)
 {
-    Mlx4State *s = context;
-    PCIDevice *pci = PCI_DEVICE(s);
-    MemTxResult result = MEMTX_OK;
-
-    if (!may_master(s)) {
-        return false;
-    }
-    if (mlx4_post_write(s, address, from, bytes)) {
-        return true;
-    }
-    mlx4_flush_posted_writes(s);
-    if (bytes == 4 && address % 4 == 0) {
-        smp_mb();
-        address_space_stl_le(pci_get_address_space(pci), address,
-                             ldl_le_p(from), MEMTXATTRS_UNSPECIFIED, &result);
-    } else if (bytes == 8 && address % 8 == 0) {
-        smp_mb();
-        address_space_stq_le(pci_get_address_space(pci), address,
-                             ldq_le_p(from), MEMTXATTRS_UNSPECIFIED, &result);
-    } else {
-        result = pci_dma_write(pci, address, from, bytes);
-    }
-    return result == MEMTX_OK;
+    return reach(context, address, (void *)from, bytes,
+                 DMA_DIRECTION_FROM_DEVICE);
 }
 
 static bool bus_master(void *context)

@@ -20,7 +20,7 @@ static void mlx4_exit(PCIDevice *pci)
     Mlx4State *s = MLX4(pci);
 
     mlx4_links_pull(s);
-    mlx4_flush_posted_writes(s);
+    mlx4_unmap_pages(s);
     s->dying = true;
     s->deadline = UINT64_MAX;
     mlx4_capabilities_remove(s);

@@ -88,10 +88,19 @@ typedef struct Mlx4Pace {
 
 /* A write that waits (posted_writes.c). */
 typedef struct Mlx4PostedWrite {
-    void *to;                       /* mapped */
+    void *to;                       /* in a page that is mapped */
     uint32_t bytes;
     uint8_t data[128];
 } Mlx4PostedWrite;
+
+/* A page of the guest's memory (mapped_pages.c), of the least size that an
+ * IOMMU translates. */
+#define MLX4_PAGE_BYTES 4096
+#define MLX4_MAPPED_PAGES 32
+typedef struct Mlx4MappedPage {
+    uint64_t page;                  /* its address, as the device names it */
+    void *host;                     /* NULL: none is mapped here */
+} Mlx4MappedPage;
 
 struct Mlx4State {
     PCIDevice parent_obj;
@@ -115,6 +124,9 @@ struct Mlx4State {
     Mlx4Pace pace;
     Mlx4PostedWrite posted[16];
     unsigned posted_count;
+    Mlx4MappedPage mapped_pages[2][MLX4_MAPPED_PAGES]; /* to read, to write */
+    Mlx4MappedPage *mapped_slots[2 * MLX4_MAPPED_PAGES];
+    unsigned mapped_count;
     bool reset_pending;
     /* The function was unplugged: its configuration space, MSI-X and timer are
      * gone. The model goes when it has been left. */
@@ -204,12 +216,15 @@ bool mlx4_enter(Mlx4State *s);
 void mlx4_leave(Mlx4State *s);
 void mlx4_model_end(Mlx4State *s);
 
-/* posted_writes.c: post: false when the write cannot wait. read: false when it
- * is to be done in the usual way; then nothing waits that it could want. */
-bool mlx4_post_write(Mlx4State *s, uint64_t address, const void *from,
-                     size_t bytes);
-bool mlx4_read_beside_posted_writes(Mlx4State *s, uint64_t address, void *to,
-                                    size_t bytes);
+/* mapped_pages.c: page_at: the host's address of what the device reaches at
+ * this one, up to the page's end, until unmap; NULL: that is no memory, or the
+ * model does not run. unmap: whoever leaves the model, after all that waits. */
+void *mlx4_page_at(Mlx4State *s, uint64_t address, bool writing);
+void mlx4_unmap_pages(Mlx4State *s);
+
+/* posted_writes.c: within one page that is mapped. */
+void mlx4_write_memory(Mlx4State *s, void *to, const void *from, size_t bytes);
+void mlx4_read_memory(Mlx4State *s, void *to, const void *from, size_t bytes);
 void mlx4_flush_posted_writes(Mlx4State *s);
 
 /* turns.c: arm: after deadline has changed, and when the model has been left.

@@ -17,33 +17,36 @@
 #include "qemu/atomic.h"
 #include "mlx4.h"
 
-bool mlx4_post_write(Mlx4State *s, uint64_t address, const void *from,
-                     size_t bytes)
+/* Ownership words and doorbell records are polled by the guest while they are
+ * written: four and eight aligned bytes go out as one store. */
+static void store(void *to, const void *from, size_t bytes)
+{
+    smp_mb();
+    if (bytes == 4 && (uintptr_t)to % 4 == 0) {
+        qatomic_set((uint32_t *)to, ldl_he_p(from));
+    } else if (bytes == 8 && (uintptr_t)to % 8 == 0) {
+        qatomic_set((uint64_t *)to, ldq_he_p(from));
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+void mlx4_write_memory(Mlx4State *s, void *to, const void *from, size_t bytes)
 {
     Mlx4PostedWrite *posted;
-    dma_addr_t mapped = bytes;
-    void *to;
 
-    if (s->depth == 0 || bytes > sizeof(posted->data)) {
-        return false;
+    if (bytes > sizeof(posted->data)) {
+        mlx4_flush_posted_writes(s);
+        store(to, from, bytes);
+        return;
     }
     if (s->posted_count == ARRAY_SIZE(s->posted)) {
         mlx4_flush_posted_writes(s);
-    }
-    to = pci_dma_map(PCI_DEVICE(s), address, &mapped,
-                     DMA_DIRECTION_FROM_DEVICE);
-    if (!to) {
-        return false;
-    }
-    if (mapped != bytes) {
-        pci_dma_unmap(PCI_DEVICE(s), to, mapped, DMA_DIRECTION_FROM_DEVICE, 0);
-        return false;
     }
     posted = &s->posted[s->posted_count++];
     posted->to = to;
     posted->bytes = bytes;
     memcpy(posted->data, from, bytes);
-    return true;
 }
 
 static bool overlaps(const Mlx4PostedWrite *posted, const void *from,
@@ -54,72 +57,25 @@ static bool overlaps(const Mlx4PostedWrite *posted, const void *from,
     return first < other + posted->bytes && other < first + bytes;
 }
 
-bool mlx4_read_beside_posted_writes(Mlx4State *s, uint64_t address, void *to,
-                                    size_t bytes)
+void mlx4_read_memory(Mlx4State *s, void *to, const void *from, size_t bytes)
 {
-    dma_addr_t mapped = bytes;
-    bool wanted = false;
-    void *from;
     unsigned i;
 
-    if (s->posted_count == 0) {
-        return false;
+    for (i = 0; i < s->posted_count; i++) {
+        if (overlaps(&s->posted[i], from, bytes)) {
+            mlx4_flush_posted_writes(s);
+        }
     }
-    from = pci_dma_map(PCI_DEVICE(s), address, &mapped,
-                       DMA_DIRECTION_TO_DEVICE);
-    for (i = 0; from && mapped == bytes && i < s->posted_count; i++) {
-        wanted |= overlaps(&s->posted[i], from, bytes);
-    }
-    if (wanted || !from || mapped != bytes) {
-        mlx4_flush_posted_writes(s);
-    }
-    if (from && mapped == bytes) {
-        memcpy(to, from, bytes);
-    }
-    if (from) {
-        pci_dma_unmap(PCI_DEVICE(s), from, mapped, DMA_DIRECTION_TO_DEVICE,
-                      mapped);
-    }
-    return from && mapped == bytes;
+    smp_mb();
+    memcpy(to, from, bytes);
 }
 
-/* Ownership words and doorbell records are polled by the guest while they are
- * written: four and eight aligned bytes go out as one store. */
-static void store(const Mlx4PostedWrite *posted)
-{
-    uintptr_t to = (uintptr_t)posted->to;
-
-    smp_wmb();
-    if (posted->bytes == 4 && to % 4 == 0) {
-        qatomic_set((uint32_t *)posted->to, ldl_he_p(posted->data));
-    } else if (posted->bytes == 8 && to % 8 == 0) {
-        qatomic_set((uint64_t *)posted->to, ldq_he_p(posted->data));
-    } else {
-        memcpy(posted->to, posted->data, posted->bytes);
-    }
-}
-
-/* A write may be for the adapter's own registers, which it may not reach, or
- * for those that unplug it: so nobody enters the model meanwhile, and it goes
- * when all is written. */
 void mlx4_flush_posted_writes(Mlx4State *s)
 {
-    unsigned count = s->posted_count, i;
+    unsigned i;
 
-    if (count == 0) {
-        return;
+    for (i = 0; i < s->posted_count; i++) {
+        store(s->posted[i].to, s->posted[i].data, s->posted[i].bytes);
     }
     s->posted_count = 0;
-    s->depth++;
-    for (i = 0; i < count; i++) {
-        Mlx4PostedWrite *posted = &s->posted[i];
-
-        store(posted);
-        pci_dma_unmap(PCI_DEVICE(s), posted->to, posted->bytes,
-                      DMA_DIRECTION_FROM_DEVICE, posted->bytes);
-    }
-    s->depth--;
-    if (s->dying) {
-        mlx4_model_end(s);
-    }
 }

@@ -42,7 +42,7 @@ void mlx4_leave(Mlx4State *s)
         }
     }
     if (!s->in_turns) {
-        mlx4_flush_posted_writes(s);
+        mlx4_unmap_pages(s);
     }
     s->depth--;
     if (s->dying) {

@@ -160,7 +160,7 @@ static void work(Mlx4State *s)
      * two turns: one of them will do. */
     arm(s, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + rest_left(s) +
            (icount_enabled() ? 1 : 0));
-    mlx4_flush_posted_writes(s);
+    mlx4_unmap_pages(s);
     object_unref(OBJECT(s));
 }
 
@@ -189,7 +189,7 @@ void mlx4_finish_access(Mlx4State *s)
     if (!s->dying && s->deadline != UINT64_MAX && due(s)) {
         work(s);
     } else {
-        mlx4_flush_posted_writes(s);
+        mlx4_unmap_pages(s);
         mlx4_arm_timer(s);
     }
     object_unref(OBJECT(s));
