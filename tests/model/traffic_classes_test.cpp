@@ -169,6 +169,19 @@ TEST_F(ets, senders_of_a_class_with_a_share_wait_when_its_queue_is_full) {
   EXPECT_EQ(above.told_of_room, 1u);
 }
 
+TEST_F(ets, who_waits_for_room_goes_on_when_classes_are_told_anew) {
+  open();
+  host->wire_full[0] = true;
+  send(priority_of_bulk);
+  ASSERT_TRUE(port().full(priority_of_bulk)) << "one that waits is enough without shares";
+  above.told_of_room = 0;
+  ASSERT_EQ(schedule({}), status::ok);
+  EXPECT_FALSE(port().full(priority_of_bulk));
+  EXPECT_EQ(above.told_of_room, 1u);
+  ASSERT_EQ(set_port(set_port_selector::prio2tc, image<set_port_prio2tc>{}), status::ok);
+  EXPECT_EQ(above.told_of_room, 2u);
+}
+
 TEST_F(ets, a_reset_forgets_shares_rates_and_what_waits_for_them) {
   ASSERT_EQ(schedule({{1, of(7, 50, unit::mbps_100, 1)}}), status::ok);
   open();
