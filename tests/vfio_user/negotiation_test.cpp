@@ -29,6 +29,7 @@ TEST(negotiation, what_is_not_said_has_its_default) {
     EXPECT_EQ(1048576u, t.max_data_xfer_size);
     EXPECT_EQ(65535u, t.max_dma_maps);
     EXPECT_EQ(4096u, t.pgsizes);
+    EXPECT_FALSE(t.write_multiple);
   }
 }
 
@@ -41,6 +42,7 @@ TEST(negotiation, what_is_said_is_read_and_other_names_are_passed_over) {
   EXPECT_EQ(3, t.minor);
   EXPECT_EQ(8u, t.max_msg_fds);
   EXPECT_EQ(65536u, t.max_data_xfer_size);
+  EXPECT_TRUE(t.write_multiple);
 }
 
 TEST(negotiation, what_is_written_is_read_again) {
@@ -49,13 +51,15 @@ TEST(negotiation, what_is_written_is_read_again) {
                    .max_msg_fds = 16,
                    .max_data_xfer_size = 4096,
                    .max_dma_maps = 9,
-                   .pgsizes = 8192};
+                   .pgsizes = 8192,
+                   .write_multiple = true};
   ASSERT_EQ(0, read_terms(write_terms(said), t));
   EXPECT_EQ(1, t.minor);
   EXPECT_EQ(16u, t.max_msg_fds);
   EXPECT_EQ(4096u, t.max_data_xfer_size);
   EXPECT_EQ(9u, t.max_dma_maps);
   EXPECT_EQ(8192u, t.pgsizes);
+  EXPECT_TRUE(t.write_multiple);
 }
 
 TEST(negotiation, another_major_version) {
@@ -70,7 +74,8 @@ TEST(negotiation, no_good) {
         "{\"capabilities\":{\"max_msg_fds\":-1}}" + nul,
         "{\"capabilities\":{\"max_msg_fds\":4294967296}}" + nul,
         "{\"capabilities\":{\"max_data_xfer_size\":0}}" + nul,
-        "{\"capabilities\":{\"max_data_xfer_size\":1e300}}" + nul, nul, "{}" + nul + "x"}) {
+        "{\"capabilities\":{\"max_data_xfer_size\":1e300}}" + nul,
+        "{\"capabilities\":{\"write_multiple\":1}}" + nul, nul, "{}" + nul + "x"}) {
     terms t;
     t.minor = 77;
     EXPECT_EQ(EINVAL, read_terms(proposal(0, 0, text), t)) << text;

@@ -60,6 +60,10 @@ struct noise : served {
         for (std::uint32_t i = 0; i < count; ++i) body.push_back(static_cast<std::byte>(random()));
         break;
       }
+      case command::region_write_multi:
+        add(several_writes{draw(8) == 0 ? number() : 2});
+        for (unsigned i = 0; i < 2; ++i) add(one_write{{number(), draw(10), draw(10)}, {}});
+        break;
       default:
         for (std::uint32_t i = draw(40); i > 0; --i)
           body.push_back(static_cast<std::byte>(random()));

@@ -26,6 +26,14 @@ bool read_number(const json& from, const char* name, std::uint64_t least, T& to)
   return true;
 }
 
+bool read_switch(const json& from, const char* name, bool& to) {
+  const auto found = from.find(name);
+  if (found == from.end()) return true;
+  if (!found->is_boolean()) return false;
+  to = found->get<bool>();
+  return true;
+}
+
 bool read_capabilities(std::string_view text, terms& found) {
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object()) return false;
@@ -35,7 +43,8 @@ bool read_capabilities(std::string_view text, terms& found) {
          read_number(*capabilities, "max_msg_fds", 0, found.max_msg_fds) &&
          read_number(*capabilities, "max_data_xfer_size", 8, found.max_data_xfer_size) &&
          read_number(*capabilities, "max_dma_maps", 0, found.max_dma_maps) &&
-         read_number(*capabilities, "pgsizes", 1, found.pgsizes);
+         read_number(*capabilities, "pgsizes", 1, found.pgsizes) &&
+         read_switch(*capabilities, "write_multiple", found.write_multiple);
 }
 
 }  // namespace
@@ -62,7 +71,8 @@ std::vector<std::byte> write_terms(const terms& said) {
                           {{"max_msg_fds", said.max_msg_fds},
                            {"max_data_xfer_size", said.max_data_xfer_size},
                            {"max_dma_maps", said.max_dma_maps},
-                           {"pgsizes", said.pgsizes}}}};
+                           {"pgsizes", said.pgsizes},
+                           {"write_multiple", said.write_multiple}}}};
   const std::string text = document.dump();
   const version numbers{said.major, said.minor};
   std::vector<std::byte> body(sizeof numbers + text.size() + 1);

@@ -27,6 +27,7 @@ int session::handle_version(const message& request) {
   said.max_msg_fds = greatest_descriptors;
   said.max_dma_maps = client_memory::greatest_count;
   said.pgsizes = client_memory::page;
+  said.write_multiple = true;
   return succeed(request, write_terms(said));
 }
 
@@ -112,6 +113,26 @@ int session::handle_region_write(const message& request) {
   if (const int why = check_access(*access); why != 0) return why;
   function_->write_region(access->region, access->offset, data);
   return succeed(request, bytes_of(*access));
+}
+
+// All are looked at before the first is done.
+int session::handle_region_write_multi(const message& request) {
+  const auto several = beginning<several_writes>(request.body);
+  if (!several || !request.descriptors.empty()) return EINVAL;
+  body rest = body(request.body).subspan(sizeof *several);
+  if (several->count > greatest_several_writes || rest.size() != several->count * sizeof(one_write))
+    return EINVAL;
+  std::vector<one_write> writes;
+  for (; !rest.empty(); rest = rest.subspan(sizeof(one_write))) {
+    writes.push_back(*beginning<one_write>(rest));
+    const region_access& where = writes.back().where;
+    if (where.count > one_write::greatest) return EINVAL;
+    if (const int why = check_access(where); why != 0) return why;
+  }
+  for (const one_write& one : writes)
+    function_->write_region(one.where.region, one.where.offset,
+                            std::span(one.data).first(one.where.count));
+  return succeed(request, bytes_of(*several));
 }
 
 int session::handle_reset(const message& request) {

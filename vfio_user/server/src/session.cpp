@@ -86,6 +86,8 @@ int session::handle(message& request) {
       return handle_region_read(request);
     case command::region_write:
       return handle_region_write(request);
+    case command::region_write_multi:
+      return handle_region_write_multi(request);
     case command::device_reset:
       return handle_reset(request);
     case command::device_get_region_io_fds:

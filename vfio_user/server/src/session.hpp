@@ -55,6 +55,7 @@ class session final : public memory_messages {
   int handle_set_irqs(vfio_user::message& request);
   int handle_region_read(const vfio_user::message& request);
   int handle_region_write(const vfio_user::message& request);
+  int handle_region_write_multi(const vfio_user::message& request);
   int handle_reset(const vfio_user::message& request);
   int check_access(const vfio_user::region_access& access) const;
   int succeed(const vfio_user::message& request, body first = {}, body second = {});

@@ -29,6 +29,7 @@ enum class command : std::uint16_t {
   dma_write = 12,  ///< from the server
   device_reset = 13,
   dirty_pages = 14,
+  region_write_multi = 15,
 };
 
 /// In front of every message.
@@ -138,6 +139,20 @@ struct region_access {
 };
 static_assert(sizeof(region_access) == 16 && offsetof(region_access, region) == 8 &&
               offsetof(region_access, count) == 12);
+
+/// region_write_multi: this many of the structure below. The reply is the number again.
+struct several_writes {
+  std::uint64_t count;
+};
+struct one_write {
+  static constexpr std::size_t greatest = 8;
+  region_access where;  ///< its count is that of the data's bytes which are written
+  std::byte data[greatest];
+};
+static_assert(sizeof(several_writes) == 8 && sizeof(one_write) == 24 &&
+              offsetof(one_write, data) == 16);
+/// In one message: what QEMU's client gathers at most (its hw/vfio-user/protocol.h).
+inline constexpr std::uint64_t greatest_several_writes = 200;
 
 /// dma_read and dma_write, and the beginning of both replies (of that of dma_write version 0.9.1
 /// has the first 12 bytes alone).

@@ -23,6 +23,7 @@ struct terms {
   std::uint64_t max_data_xfer_size = greatest_data;
   std::uint64_t max_dma_maps = 65535;
   std::uint64_t pgsizes = 4096;
+  bool write_multiple = false;  ///< region_write_multi is understood
 };
 
 /// Reads the body of a version message, of a request or of a reply. 0, or the errno for which it is
