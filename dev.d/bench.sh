@@ -16,8 +16,9 @@
 #   lateness [--seconds N]: how late a timer of the test guest is while another process has the
 #   adapter do what costs it
 #     most, and while it is idle
-#   rdma_write [--rounds N]: RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test guest, and the
-#   latency of 64 bytes, by Linux's mlx4_ib on the model against Soft-RoCE
+#   rdma_write [--rounds N] [--device-server]: RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test
+#   guest, and the latency of 64 bytes, by Linux's mlx4_ib on the model against Soft-RoCE; with
+#   --device-server the model is a process of its own, and QEMU that of Debian's trixie-backports
 #   --help: this
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
@@ -34,7 +35,7 @@ case ${1:-} in
   context_memory) known=' --queue-pairs --alive --seed ' ;;
   driver) known=' --runs --json --svg ' ;;
   lateness) known=' --seconds ' ;;
-  rdma_write) known=' --rounds ' ;;
+  rdma_write) known=' --rounds --device-server ' ;;
   '') die "bench: say which one: commands, context_memory, driver, lateness, rdma_write" ;;
   *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, lateness, rdma_write" ;;
 esac
@@ -46,7 +47,7 @@ while [[ $# -gt 0 ]]; do
   [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
   [[ $known == *" $1 "* ]] || die "bench $what: no option '$1'; there are:$known(--help says more)"
   [[ ! -v given[$1] ]] || die "bench $what: $1 is given twice"
-  if [[ $1 == --in-process ]]; then
+  if [[ $1 == --in-process || $1 == --device-server ]]; then
     given[$1]=yes
     shift
   else
@@ -65,8 +66,11 @@ if [[ $what == rdma_write ]]; then
   [[ $rounds =~ ^[1-9][0-9]?$ ]] || die "bench rdma_write: --rounds is a number from 1 to 99"
   cd "$FREEHCA_ROOT"
   "$FREEHCA_ROOT/dev" guest --prepare
-  exec "$FREEHCA_ROOT/dev" guest --script bench/rdma_write/guest.sh --env "ROUNDS=$rounds" \
-    --timeout $((60 + rounds * 120)) --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+  server=()
+  [[ ! -v given[--device-server] ]] || server=(--device-server)
+  exec "$FREEHCA_ROOT/dev" guest "${server[@]}" --script bench/rdma_write/guest.sh \
+    --env "ROUNDS=$rounds" --timeout $((60 + rounds * 120)) \
+    --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 fi
 if [[ $what == lateness ]]; then
   seconds=${given[--seconds]:-10}

@@ -99,7 +99,7 @@ class Control:
                     continue
                 try:
                     answer = ("ok " + (self.answer(words) or "")).rstrip()
-                except (OSError, ValueError, IndexError, TypeError) as error:
+                except (OSError, ValueError, LookupError, TypeError) as error:
                     answer = "error " + str(error).replace("\n", " ")
                 line.write(answer.encode() + b"\n")
 
@@ -110,6 +110,8 @@ class Control:
 
     def get(self, name, device):
         """A property, or one of the model's counters by its short name."""
+        if self.serves(device):
+            return self.guest.server.get(name)
 
         def read(name):
             return self.qmp({"execute": "qom-get", "arguments": {"path": device, "property": name}})
@@ -122,6 +124,10 @@ class Control:
             except ValueError:
                 pass
             raise
+
+    def serves(self, device):
+        """Whether the adapter of that name is in a process of its own."""
+        return self.guest.server is not None and device == "hca0"
 
     def adapter_at_the_end(self, seconds=10):
         """What the adapter tells of itself while the guest hangs: its counters that are not zero,
@@ -157,6 +163,31 @@ class Control:
             raise ValueError(error) from error
         raise ValueError(f"no command bare {what}")
 
+    def server(self, what):
+        """The process that the adapter is in."""
+        server = self.guest.server
+        if server is None:
+            raise ValueError("the adapter is in no process of its own: --device-server")
+        if what == "kill":
+            server.kill()
+        elif what == "start":
+            server.start()
+        elif what == "plug":
+            self.qmp({"execute": "device_add", "arguments": server.client})
+        elif what == "unplug":
+            self.qmp({"execute": "device_del", "arguments": {"id": "hca0"}})
+        else:
+            raise ValueError(f"no command server {what}")
+        return ""
+
+    def cable(self, plugged):
+        """That of port 1 to the other guest of a pair."""
+        if self.guest.server:
+            self.guest.server.set("cable1", plugged)
+            return
+        link = {"name": "wire", "up": plugged}
+        self.qmp({"execute": "set_link", "arguments": link})
+
     def answer(self, words):
         command, _, rest = words.partition(" ")
         if command == "get":
@@ -168,6 +199,9 @@ class Control:
                 value = json.loads(value)
             except ValueError:
                 pass
+            if self.serves(device):
+                self.guest.server.set(name, value)
+                return ""
             self.qmp(
                 {
                     "execute": "qom-set",
@@ -181,6 +215,14 @@ class Control:
             if not self.rendezvous.meet(rest):
                 raise ValueError("the other guest did not come")
             return ""
+        if command == "cable":
+            self.cable({"on": True, "off": False}[rest])
+            return ""
+        if command == "kill":
+            self.guest.kill()
+            return ""
+        if command == "server":
+            return self.server(rest)
         if command == "bare":
             return self.bare(*rest.split(" ", 1))
         raise ValueError(f"no command {command}")

@@ -13,7 +13,7 @@ here=$FREEHCA_ROOT/tests/guest
 
 usage() { cat "$here/usage.txt"; }
 
-kernel_version='' hosts=1 log='' prepare=no device=default qemu=''
+kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no
 pass=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -30,6 +30,7 @@ while [[ $# -gt 0 ]]; do
       pass+=(--file "$program:/usr/bin/$2")
       shift 2
       ;;
+    --device-server) server=yes; shift ;;
     --prepare) prepare=yes; shift ;;
     --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env | --bare)
       pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;
@@ -48,6 +49,12 @@ for ((i = 0; i < ${#pass[@]}; i++)); do
 done
 
 need script guest
+if [[ $server == yes ]]; then
+  [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/qemu/build/stock.sh")
+  program=$FREEHCA_ROOT/build/host/vfio_user/freehca-device
+  [[ -x $program ]] || die "build/host has no freehca-device: cmake --preset host && cmake --build --preset host"
+  pass+=(--device-server "$program")
+fi
 [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/dev" qemu)
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"

@@ -25,6 +25,7 @@ sys.path.append(os.path.join(ROOT, "tests", "bare"))
 import extra_files
 import pairs
 from control import Control, Rendezvous
+from device_server import DeviceServer
 
 TIMED_OUT, NO_STATUS = 124, 125
 KERNEL_WORDS = (
@@ -47,7 +48,15 @@ class Guest:
         self.process = None
         self.reader = None
         self.bare = None
-        self.control = Control(self, rendezvous)
+        self.server = None
+        if options.device_server and options.device:
+            self.server = DeviceServer(
+                options.device_server, self.device(), self.folder, options.memory
+            )
+        self.rendezvous = rendezvous
+        self.control = None
+        self.boots = 0
+        self.killed = False  # as it asked to be; it boots once more
 
     def initrd(self):
         """The cached archives, and one made for this run, in one file."""
@@ -56,6 +65,7 @@ class Guest:
             "GUEST_DRIVER": options.driver,
             "HOST_INDEX": self.index,
             "HOST_COUNT": options.hosts,
+            "HOST_BOOTS": self.boots,
         }
         if not options.script and sys.stdout.isatty():
             settings["GUEST_COLUMNS"], settings["GUEST_ROWS"] = os.get_terminal_size(
@@ -107,7 +117,9 @@ class Guest:
             command += ["-smp", str(smp), "-accel", "tcg,thread=multi"]
         if not options.no_iommu:
             # The IOMMU first: devices that stand before it are not behind it.
-            command += ["-device", "intel-iommu,intremap=on"]
+            # What the guest maps reaches a server in another process in this mode alone.
+            caching = ",caching-mode=on" if self.server else ""
+            command += ["-device", "intel-iommu,intremap=on" + caching]
         command += [
             "-kernel",
             options.kernel,
@@ -123,6 +135,8 @@ class Guest:
         ):
             command += ["-chardev", f"{backend},id={name}", "-serial", f"chardev:{name}"]
         command += ["-qmp", f"unix:{self.folder}/qmp,server=on,wait=off"]
+        if self.server:
+            return command + options.qemu_arguments + self.server.qemu_arguments()
         if options.hosts == 2 or options.bare:
             role = "on" if self.index == 1 else "off"
             command += [
@@ -130,9 +144,12 @@ class Guest:
                 f"stream,id=wire,server={role},addr.type=unix,addr.path={self.wire()}",
             ]
         if options.device:
-            device = re.sub(r"\bHOST\b", str(self.index), options.device)
-            command += ["-device", device + self.cable() + ",id=hca0"]
+            command += ["-device", self.device() + self.cable() + ",id=hca0"]
         return command + options.qemu_arguments
+
+    def device(self):
+        own = self.options.device + self.own_guid()
+        return re.sub(r"\bHOST\b", str(self.index), own)
 
     def wire(self):
         return os.path.join(self.scratch, "wire")
@@ -146,18 +163,33 @@ class Guest:
             self.bare.start(typed=True)
         return self.bare
 
-    def cable(self):
+    def is_cabled(self):
         """Two hosts, or one and a bare machine: port 1 of the one adapter is cabled to port 1 of
-        the other; each has its own GUIDs."""
-        device = self.options.device
-        if self.options.hosts == 1 and not self.options.bare or not device.startswith("mlx4"):
+        the other."""
+        pair = self.options.hosts == 2 or self.options.bare
+        return bool(pair and self.options.device.startswith("mlx4"))
+
+    def own_guid(self):
+        if not self.is_cabled() or "guid=" in self.options.device:
             return ""
-        own_guid = "" if "guid=" in device else f",guid=0x0002c90300f0c{9 + self.index:x}00"
-        return own_guid + ",netdev1=wire"
+        return f",guid=0x0002c90300f0c{9 + self.index:x}00"
+
+    def cable(self):
+        return ",netdev1=wire" if self.is_cabled() else ""
 
     def start(self):
-        initrd = self.initrd()
-        command = self.command(initrd)
+        if self.server:
+            if self.is_cabled():
+                end = "listen" if self.index == 1 else "connect"
+                self.server.wire = f"{end}={self.wire()}"
+            self.server.start()
+        self.boot()
+
+    def boot(self):
+        self.boots += 1
+        self.killed = False
+        self.control = Control(self, self.rendezvous)
+        command = self.command(self.initrd())
         if self.options.verbose:
             print(shlex.join(command), file=sys.stderr)
         open(self.log, "w", encoding="utf-8").close()
@@ -178,6 +210,11 @@ class Guest:
             sys.stdout.buffer.write(prefix + line.replace(b"\r", b""))
             sys.stdout.buffer.flush()
 
+    def kill(self):
+        """QEMU ends without a word to anybody, and the guest boots once more."""
+        self.killed = True
+        self.process.kill()
+
     def finish(self, deadline):
         """Waits until QEMU ends; a guest that gave its status gets a few seconds for powering
         off."""
@@ -196,6 +233,9 @@ class Guest:
             ):
                 deadline = now + 15
             time.sleep(0.02)
+            if self.killed and self.process.poll() is not None:
+                self.control.drain()
+                self.boot()
         self.stop()
         self.control.drain()
         return NO_STATUS if self.status is None else self.status
@@ -209,6 +249,8 @@ class Guest:
             self.reader.join(5)
         if self.bare:
             self.bare.finish()
+        if self.server:
+            self.server.stop()
 
 
 def parse():
@@ -220,6 +262,7 @@ def parse():
     parser.add_argument("--device", default="")
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--bare", choices=["x86_64"])
+    parser.add_argument("--device-server")
     parser.add_argument("--timeout", type=float, default=0)
     parser.add_argument("--memory", default="512M")
     parser.add_argument("--cpu", default="Nehalem")

@@ -11,6 +11,7 @@
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # program: numbered_messages
+# again: device_server long --device-server
 # timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

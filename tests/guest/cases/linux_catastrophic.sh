@@ -4,6 +4,7 @@
 # The adapter has an internal error under Linux's driver: it notices, resets the adapter, brings it
 # up again, and traffic passes as before.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# again: device_server long --device-server
 # timeout: 150
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

@@ -10,6 +10,7 @@
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
 # then: tests/guest/check_frames.py --kinds tests/guest/kinds/ethernet.txt FILE.1
+# again: device_server long --device-server
 # timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
@@ -84,10 +85,10 @@ datagrams udp6 "fd00:20::$other"
 say "the cable is pulled"
 host sync "pull"
 if [ "$HOST_INDEX" = 1 ]; then
-  host qmp '{"execute": "set_link", "arguments": {"name": "wire", "up": false}}' >/dev/null || fail "set_link"
+  host cable off || fail "the cable cannot be pulled"
   wait_for 20 has_no_carrier "$interface" || fail "the cable is pulled, and there is a carrier"
   ! ping -c 2 -W 1 "10.0.20.$other" >/dev/null 2>&1 || fail "an answer without a cable"
-  host qmp '{"execute": "set_link", "arguments": {"name": "wire", "up": true}}' >/dev/null || fail "set_link"
+  host cable on || fail "the cable cannot be plugged in"
 fi
 wait_for 20 has_carrier "$interface" || fail "no carrier"
 host sync "plugged"

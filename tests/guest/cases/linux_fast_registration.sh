@@ -5,6 +5,7 @@
 # register memory by work requests, and the target's answers invalidate it. What is written is read
 # back and compared.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh --memory 768M
+# again: device_server long --device-server
 # timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

@@ -7,6 +7,7 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_perftest.sh:/guest/linux_perftest.sh
 # options: --device mlx4,x-prefetch=on
+# again: device_server long --device-server
 # timeout: 400
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

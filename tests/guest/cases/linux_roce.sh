@@ -12,6 +12,7 @@
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
 # options: --file tests/guest/roce_traffic.sh:/guest/roce_traffic.sh
 # then: tests/guest/check_frames.py --kinds tests/guest/kinds/roce.txt FILE.1
+# again: device_server long --device-server
 # timeout: 900
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

@@ -4,6 +4,7 @@
 # An adapter that takes its time, each time another: Linux's driver comes up, moves data and goes,
 # and has nothing to say.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+# again: device_server long --device-server
 # timeout: 150
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh

@@ -2,7 +2,7 @@
 # Copyright the freehca authors
 # shellcheck shell=dash
 # Functions for scripts in the guest: `. /usr/lib/guest/lib.sh` (already done in the guest's shell).
-# Settings: HOST_INDEX (1, or 2 in the second guest of a pair), HOST_COUNT.
+# Settings: HOST_INDEX (1, or 2 in the second guest of a pair), HOST_COUNT, HOST_BOOTS (from 1 on).
 # shellcheck disable=SC1091 # written for each run by extra_files.py
 . /guest/settings
 
@@ -90,6 +90,10 @@ log_clean() {
 #   set PROPERTY VALUE [ID]    sets it (VALUE as JSON, or a bare word)
 #   qmp JSON                   any QMP command
 #   sync NAME                  waits until the other guest of a pair says the same
+#   cable on|off               plugs or pulls the cable 'wire' of port 1
+#   kill                       kills this guest's QEMU, and boots the guest once more
+#   server kill|start          --device-server: kills the adapter's process, or starts one anew
+#   server unplug|plug         takes the adapter that it serves out of the guest, or puts it in
 #   bare answer LINE           types it in at the other end's serial line (--bare) when that asks
 #   bare address SERVICE       has it make a queue pair, rc or ud; where that is
 #   bare until PATTERN         reads its serial line until there; that line

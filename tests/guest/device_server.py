@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""The adapter in a process of its own: freehca-device, and what gives it to a stock QEMU. The words
+of `-device mlx4,...` become the program's options, and each netdev of the device becomes a stream
+between the program and QEMU, with a hub behind it in QEMU."""
+import json
+import os
+import re
+import subprocess
+import time
+
+from control import connect
+
+
+class DeviceServer:
+    def __init__(self, program, device, folder, memory):
+        """DEVICE: as for QEMU; FOLDER: for its sockets and what it says; MEMORY: of the guest.
+        `wire`, set before start(): 'listen=PATH' or 'connect=PATH', the cable of port 1 to another
+        server."""
+        self.program, self.folder, self.memory = program, folder, memory
+        self.process = self.link = self.wire = None
+        self.options, self.netdevs = {}, {}
+        self.client = {
+            "driver": "vfio-user-pci",
+            "id": "hca0",
+            "socket": {"type": "unix", "path": self.path("adapter")},
+        }
+        kind, *rest = device.split(",")
+        if kind != "mlx4":
+            raise ValueError(f"no server has the device {kind}")
+        for word in rest:
+            name, _, value = word.partition("=")
+            port = re.fullmatch("netdev([12])", name)
+            if port:
+                self.netdevs[port[1]] = value
+            elif name in ("addr", "bus"):
+                self.client[name] = value
+            elif name != "id":
+                self.options[name] = value
+        self.said = os.path.join(folder, "server.log")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self):
+        words = [word for name, value in self.options.items() for word in (f"--{name}", value)]
+        for port in self.netdevs:
+            words += [f"--port{port}", f"stream:listen={self.path('port' + port)}"]
+        if self.wire:
+            words += ["--port1", f"stream:{self.wire}"]
+        sockets = ["--socket", self.path("adapter"), "--control", self.path("adapter-control")]
+        with open(self.said, "ab") as said:
+            self.process = subprocess.Popen(
+                [self.program, *sockets, *words], stdin=subprocess.DEVNULL, stderr=said
+            )
+        if not connect(self.path("adapter-control"), self.alive):
+            with open(self.said, encoding="utf-8") as said:
+                raise OSError(f"freehca-device ended: {said.read()}")
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def qemu_arguments(self):
+        words = [
+            "-object",
+            f"memory-backend-memfd,id=ram,size={self.memory},share=on",
+            "-machine",
+            "memory-backend=ram",
+            "-device",
+            json.dumps(self.client),
+        ]
+        for port, netdev in self.netdevs.items():
+            hub = 100 + int(port)
+            words += [
+                "-netdev",
+                f"stream,id=server{port},server=off,addr.type=unix,addr.path={self.path('port' + port)}",
+            ]
+            for peer in (f"server{port}", netdev):
+                words += ["-netdev", f"hubport,id={peer}-hub,hubid={hub},netdev={peer}"]
+        return words
+
+    def ask(self, **request):
+        if not self.link:
+            link = connect(self.path("adapter-control"), self.alive)
+            if not link:
+                raise OSError("freehca-device has ended")
+            self.link = link.makefile("rw", encoding="utf-8")
+        self.link.write(json.dumps(request) + "\n")
+        self.link.flush()
+        line = self.link.readline()
+        if not line:
+            raise OSError("freehca-device has ended")
+        answer = json.loads(line)
+        if not answer["ok"]:
+            raise ValueError(answer["error"])
+        return answer
+
+    def get(self, name):
+        if name == "counters":
+            return self.ask(request="counters")["counters"]
+        if name == "explanations":
+            return [line["text"] for line in self.ask(request="explain")["explanations"]]
+        try:
+            return self.ask(request="get", name=name)["value"]
+        except ValueError:
+            short = name.removeprefix("counter-")
+            return self.ask(request="counters", names=[short])["counters"][short]
+
+    def set(self, name, value):
+        self.ask(request="set", name=name, value=value)
+
+    def kill(self):
+        """As by a fault of its own, without a word to anybody; start() begins again."""
+        self.process.kill()
+        self.process.wait()
+        self.link = None
+
+    def stop(self, seconds=10):
+        """Whether it ended as it was asked to."""
+        if not self.process:
+            return True
+        if self.alive():
+            self.process.terminate()
+        deadline = time.monotonic() + seconds
+        while self.alive() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if self.alive():
+            self.process.kill()
+        return self.process.wait() == 0
