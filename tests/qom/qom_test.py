@@ -23,6 +23,7 @@ NAMES = [
     "test_reset",
     "test_registers",
     "test_hotplug",
+    "test_iommu",
     "test_hostile",
     "test_faults",
     "test_unplug",
