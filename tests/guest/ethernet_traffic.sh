@@ -125,15 +125,20 @@ within() {
 }
 copied() {
   copy_file "$4"
+  moved "$1" "$2" "$3" "$5"
+  rm /run/file
+}
+
+# moved FROM TO ADDRESS WHAT: /run/file, as it is there.
+moved() {
   within "$2" nc -l -p 5000 -e sha256sum &
   copied_pid=$!
-  wait_for 10 within "$2" sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "copy, $5: no listener"
-  within "$1" timeout 120 nc "$3" 5000 </run/file >/run/far-sum || fail "copy from $1 to $2, $5"
+  wait_for 10 within "$2" sh -c 'ss -Hltn "sport = 5000" | grep -q .' || fail "copy, $4: no listener"
+  within "$1" timeout 120 nc "$3" 5000 </run/file >/run/far-sum || fail "copy from $1 to $2, $4"
   wait $copied_pid
-  cmp -s /run/far-sum - <<END || fail "copy from $1 to $2, $5: not what was sent: $(cat /run/far-sum)"
+  cmp -s /run/far-sum - <<END || fail "copy from $1 to $2, $4: not what was sent: $(cat /run/far-sum)"
 $(sum_of /run/file)
 END
-  rm /run/file
 }
 
 # copied_both_ways HERE THERE MIB WHAT: between this namespace, of that address, and `far`.

@@ -41,6 +41,30 @@ ets() {
   log_excuse="Bad ETS BW sum: 110"
 }
 
+# hundredths: of a second, of a clock that goes on.
+hundredths() { tr -d . </proc/uptime | cut -d ' ' -f 1; }
+
+# Each class has 100 Mb/s, and one of them has all that is copied: 16 MiB take 1.34 s at least,
+# however fast the machine is. How frames are held back is the model's own test
+# (tests/model/traffic_classes_test.cpp): on a slow machine no frame comes too soon.
+rates() {
+  say "rates"
+  before=$(asked SET_PORT)
+  dcb_set maxrate set dev "$interface" tc-maxrate all:100mbit
+  tool "0:100Mbit" dcb maxrate show dev "$interface"
+  [ "$(asked SET_PORT)" -gt "$before" ] || fail "the adapter was not told of rates"
+  copy_file 16
+  began=$(hundredths)
+  moved here far 10.0.9.2 "with a rate"
+  took=$(($(hundredths) - began))
+  say "16 MiB took $took hundredths of a second"
+  rm /run/file
+  [ $took -ge 130 ] || fail "16 MiB at 100 Mb/s in $took hundredths of a second"
+  ping -c 5 -i 0.2 -s 60000 10.0.9.2 >/run/ping 2>&1 || fail "large pings with a rate: $(cat /run/ping)"
+  dcb_set maxrate set dev "$interface" tc-maxrate all:10gbit
+  copied_both_ways 10.0.9.1 10.0.9.2 2 "with a rate of 10 Gb/s"
+}
+
 pfc() {
   say "pause by priority"
   dcb_set pfc set dev "$interface" prio-pfc all:off 3:on
@@ -111,7 +135,7 @@ peer_up 10.0.9.2/24
 ip addr add 10.0.9.1/24 dev "$interface" || fail "an address"
 ping_far 10.0.9.2 "the peer"
 log_excuse=
-for part in ${DCB_PARTS:-ets pfc bond}; do $part; done
+for part in ${DCB_PARTS:-ets rates pfc bond}; do $part; done
 peer_down
 ethernet_down
 log_clean ${log_excuse:+"$log_excuse"} || fail "the kernel's log"
