@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz.sh driver|model|qemu [SECONDS [SEED]]: the driver against an adapter that lies, the model
-# against a hostile guest and a hostile far end of its cable, or the glue between QEMU and the model
-# by random actions, under sanitizers, for so many seconds (default 60). What the first two learn is
-# kept in the cache; an input that finds something is left in build/fuzz-findings. What the third
-# does follows from its seed.
+# fuzz.sh driver|model|server|client|qemu [SECONDS [SEED]]: the driver against an adapter that lies,
+# the model against a hostile guest and a hostile far end of its cable, either end of vfio-user
+# against the other, or the glue between QEMU and the model by random actions, under sanitizers, for
+# so many seconds (default 60). What all but the last learn is kept in the cache; an input that finds
+# something is left in build/fuzz-findings. What the last does follows from its seed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -14,9 +14,14 @@ set -euo pipefail
 # shellcheck source=dev.d/cache.sh
 . "$FREEHCA_ROOT/dev.d/cache.sh"
 cd "$FREEHCA_ROOT"
-[[ ${1:-} != corpus ]] || exec "$FREEHCA_ROOT/dev.d/fuzz_corpus.sh"
+[[ ${1:-} != corpus ]] || exec "$FREEHCA_ROOT/dev.d/fuzz_corpus.sh" "${@:2}"
 target=${1:-} seconds=${2:-60} seed=${3:-}
-[[ $target == driver || $target == model || $target == qemu ]] || die "fuzz: say what: driver, model or qemu"
+folder=tests/fuzz
+case $target in
+  driver | model | qemu) ;;
+  server | client) folder=tests/fuzz/vfio_user ;;
+  *) die "fuzz: say what: driver, model, server, client or qemu" ;;
+esac
 [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "fuzz: '$seconds' is no number of seconds"
 [[ -z $seed || ($target == qemu && $seed =~ ^[0-9]+$) ]] || die "fuzz: '$seed': qemu alone takes a seed, a number"
 # Both fuzzers may be asked for at once: one builds after the other.
@@ -54,12 +59,14 @@ say "fuzz: $target for $seconds s"
 # allocated goes with the reset of its machine, so that there are no leaks to look for (the replay
 # in ./dev test looks for them).
 TIMEFORMAT='%U %S'
-{ time "build/fuzz/tests/fuzz/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 -timeout=60 -entropic=0 \
+known=()
+for name in inputs corpus; do [[ ! -d $folder/${target}_$name ]] || known+=("$folder/${target}_$name"); done
+{ time "build/fuzz/$folder/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 -timeout=60 -entropic=0 \
   -detect_leaks=0 -rss_limit_mb=4096 "-artifact_prefix=$findings" -print_final_stats=1 \
-  "$learned" "tests/fuzz/${target}_inputs" "tests/fuzz/${target}_corpus" >"$log" 2>&1 || status=$?; } 2>"$log.time"
+  "$learned" "${known[@]}" >"$log" 2>&1 || status=$?; } 2>"$log.time"
 if [[ $status -ne 0 ]]; then
   grep -E '^finding:|^arena:|ERROR|runtime error|SUMMARY|Test unit written' "$log" >&2 || tail -n 30 "$log" >&2
-  die "fuzz: $target: something was found; the log: $log; again: build/fuzz/tests/fuzz/freehca_${target}_fuzz INPUT"
+  die "fuzz: $target: something was found; the log: $log; again: build/fuzz/$folder/freehca_${target}_fuzz INPUT"
 fi
 executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)

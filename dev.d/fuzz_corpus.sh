@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz_corpus.sh: of all inputs that the fuzzers have learned and that the tree has, the few that
-# cover as much: they become tests/fuzz/driver_corpus and tests/fuzz/model_corpus, which ./dev fuzz
-# begins with.
+# fuzz_corpus.sh [NAME...]: of all inputs that the fuzzers have learned and that the tree has, the few that
+# cover as much: they become the folders driver_corpus, model_corpus, vfio_user/server_corpus and
+# vfio_user/client_corpus of tests/fuzz, which ./dev fuzz begins with.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -15,17 +15,23 @@ cd "$FREEHCA_ROOT"
 most_kib=300
 need script build clang
 step "fuzz: configure" cmake --preset fuzz || die "CMake fails"
-for target in driver model; do
-  fuzzer=build/fuzz/tests/fuzz/freehca_${target}_fuzz scratch=build/fuzz/${target}_corpus kept=tests/fuzz/${target}_corpus
+[[ $# -gt 0 ]] || set -- driver model vfio_user/server vfio_user/client
+for named in "$@"; do
+  target=${named##*/} kept=tests/fuzz/${named}_corpus scratch=build/fuzz/${named##*/}_corpus
+  fuzzer=build/fuzz/$(dirname "tests/fuzz/$named")/freehca_${target}_fuzz
+  inputs=()
+  [[ ! -d tests/fuzz/${named}_inputs ]] || inputs=("tests/fuzz/${named}_inputs")
   step "fuzz: build" nice cmake --build --preset fuzz --target "freehca_${target}_fuzz" || die "it does not build"
   rm -rf "$scratch"
   mkdir -p "$scratch" "$kept" "$FREEHCA_CACHE/fuzz/$target-2"
   # By edges alone: how often each was taken makes a corpus ten times as large.
   step "fuzz: corpus of the $target" "$fuzzer" -set_cover_merge=1 -max_len=512 -detect_leaks=0 -rss_limit_mb=4096 \
-    -use_counters=0 "$scratch" "tests/fuzz/${target}_inputs" "$kept" "$FREEHCA_CACHE/fuzz/$target-2" ||
+    -use_counters=0 "$scratch" "${inputs[@]}" "$kept" "$FREEHCA_CACHE/fuzz/$target-2" ||
     die "fuzz: the inputs of the $target cannot be merged"
   # What is there by a name of its own need not be there twice.
-  for input in "tests/fuzz/${target}_inputs"/*; do rm -f "$scratch/$(sha1sum <"$input" | cut -d' ' -f1)"; done
+  for input in "${inputs[@]}"; do
+    for file in "$input"/*; do rm -f "$scratch/$(sha1sum <"$file" | cut -d' ' -f1)"; done
+  done
   kib=$(find "$scratch" -type f -printf '%s\n' | awk '{ bytes += $1 } END { printf "%d", bytes / 1024 }')
   [[ $kib -le $most_kib ]] || die "fuzz: the corpus of the $target would have $kib KiB, more than $most_kib"
   rm -rf "$kept"
