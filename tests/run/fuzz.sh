@@ -10,5 +10,5 @@ set -euo pipefail
 . "$FREEHCA_ROOT/tests/run/results.sh"
 # shellcheck source=tests/run/side_by_side.sh
 . "$FREEHCA_ROOT/tests/run/side_by_side.sh"
-for target in driver model; do side_by_side check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target 60; done
+for target in driver model server client; do side_by_side check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target 60; done
 all_done
