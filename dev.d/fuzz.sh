@@ -4,8 +4,8 @@
 # fuzz.sh driver|model|server|client|qemu [SECONDS [SEED]]: the driver against an adapter that lies,
 # the model against a hostile guest and a hostile far end of its cable, either end of vfio-user
 # against the other, or the glue between QEMU and the model by random actions, under sanitizers, for
-# so many seconds (default 60). What all but the last learn is kept in the cache; an input that finds
-# something is left in build/fuzz-findings. What the last does follows from its seed.
+# so many seconds (default 60). What all but the last learn is kept in the cache; an input that
+# finds something is left in build/fuzz-findings. What the last does follows from its seed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

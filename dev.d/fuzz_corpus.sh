@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz_corpus.sh [NAME...]: of all inputs that the fuzzers have learned and that the tree has, the few that
-# cover as much: they become the folders driver_corpus, model_corpus, vfio_user/server_corpus and
-# vfio_user/client_corpus of tests/fuzz, which ./dev fuzz begins with.
+# fuzz_corpus.sh [NAME...]: of all inputs that the fuzzers have learned and that the tree has, the
+# few that cover as much: they become the folders driver_corpus, model_corpus,
+# vfio_user/server_corpus and vfio_user/client_corpus of tests/fuzz, which ./dev fuzz begins with.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # The adapter's own process is killed under traffic, fifty times: the driver sees that its card is
-# gone, and ends with the message and the exit code for that; a new process is plugged in, and works.
+# gone, and ends with the message and the exit code for that; a new process is plugged in and works.
 # By our driver, since Linux's stops with a BUG when it finds a card gone (catas.c
 # `mlx4_enter_error_state`).
 # program: hcactl

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# QEMU is killed while its guest has traffic, fifty times: the adapter's own process, always the same
-# one, serves the next guest, in which Linux's driver finds the card in order.
+# QEMU is killed while its guest has traffic, fifty times: the adapter's own process, always the
+# same one, serves the next guest, in which Linux's driver finds the card in order.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --device-server
 # tier: long
