@@ -5,7 +5,7 @@
 # RC, UD and SRQ traffic in loopback, and the drivers go again. With MSI-X, with INTx, and with
 # small event and completion entries.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
-# again: device_server guest --device-server
+# again: device_server long --device-server
 # timeout: 400
 # again: 6.12 long --kernel bookworm-backports/6.12
 . /usr/lib/guest/lib.sh
