@@ -88,8 +88,9 @@ copy_to_other 64 "with offloads"
 packets=$(($(packets_of_ib0) - packets))
 on_the_link=$(($(packets_of_port) - on_the_link))
 say "$packets packets of ib0 were $on_the_link of the port"
-# The driver counts a large send once. Host 2 sends the file, 2044 bytes to a packet at most.
-[ "$HOST_INDEX" = 1 ] || [ "$on_the_link" -ge $((2 * packets)) ] || fail "no large sends"
+# The driver counts a large send once. Host 2 sends the file, 2044 bytes to a packet at most; how
+# large TCP makes its sends goes by the time that answers take.
+[ "$HOST_INDEX" = 1 ] || [ $((10 * on_the_link)) -ge $((11 * packets)) ] || fail "no large sends"
 # Tcp's last column: InCsumErrors.
 [ "$(awk '/^Tcp:/ { wrong = $NF } END { print wrong }' /proc/net/snmp)" = 0 ] || fail "checksums"
 ethtool -K ib0 tso off tx off rx off || fail "ethtool -K"
