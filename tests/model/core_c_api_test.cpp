@@ -166,6 +166,25 @@ TEST_F(core_c_api, a_port_that_lets_nothing_in_writes_no_filter) {
   freehca_model_destroy(m);
 }
 
+TEST_F(core_c_api, how_a_port_stands) {
+  how.link[1] = 1;
+  how.cable[1] = true;
+  char error[200] = "";
+  freehca_model* m = freehca_model_create(&environment, &how, error, sizeof error);
+  ASSERT_NE(m, nullptr);
+  freehca_model_port_view view{};
+  ASSERT_TRUE(freehca_model_view_port(m, 1, &view));
+  EXPECT_FALSE(view.ethernet || view.open || view.link_up || view.active);
+  EXPECT_TRUE(view.peer) << "the built-in subnet manager";
+  freehca_model_plug_cable(m, 1, false);
+  ASSERT_TRUE(freehca_model_view_port(m, 2, &view));
+  EXPECT_TRUE(view.ethernet && view.peer);
+  for (const unsigned port : {0u, 3u}) EXPECT_FALSE(freehca_model_view_port(m, port, &view));
+  freehca_model_fail(m);
+  EXPECT_FALSE(freehca_model_view_port(m, 1, &view));
+  freehca_model_destroy(m);
+}
+
 TEST_F(core_c_api, vpi_ports_are_asked_for_beside_their_first_link) {
   how.link[1] = 1;
   how.vpi[0] = how.vpi[1] = how.record = true;

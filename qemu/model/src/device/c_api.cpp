@@ -238,6 +238,14 @@ bool freehca_model_receives(const freehca_model* model, unsigned port,
   return true;
 }
 
+bool freehca_model_view_port(const freehca_model* model, unsigned port,
+                             freehca_model_port_view* view) {
+  port_view here;
+  if (!model->adapter.view(port, here)) return false;
+  *view = {here.layer == link_layer::ethernet, here.open, here.peer, here.link_up, here.active};
+  return true;
+}
+
 void freehca_model_set_command_times(freehca_model* model, uint64_t acceptance_ns,
                                      uint64_t latency_ns, bool side_by_side) {
   fault_options faults = model->adapter.faults();

@@ -17,6 +17,7 @@
 #include "firmware/diagnostics.hpp"
 #include "firmware/firmware.hpp"
 #include "ports/ethernet_port.hpp"
+#include "ports/infiniband_port.hpp"
 #include "ports/ports.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/event_queues.hpp"
@@ -368,6 +369,14 @@ bool device::receives(unsigned number, reception& what) const {
                    std::ranges::find(filter.multicast, everybody) != filter.multicast.end();
   what.promiscuous = queues.promiscuous;
   what.all_multicast = !filter.filters_multicast;
+  return true;
+}
+
+bool device::view(unsigned number, port_view& what) const {
+  const port* here = parts_->links.infiniband(number);
+  if (here == nullptr) here = parts_->links.ethernet(number);
+  if (here == nullptr || parts_->failed) return false;
+  what = {here->layer(), here->is_open(), here->has_peer(), here->link_up(), here->active()};
   return true;
 }
 

@@ -117,6 +117,18 @@ typedef struct freehca_model_receive_filter {
 bool freehca_model_receives(const freehca_model *model, unsigned port,
                             freehca_model_receive_filter *filter);
 
+/* port_view.hpp */
+typedef struct freehca_model_port_view {
+    bool ethernet;
+    bool open;
+    bool peer;
+    bool link_up;
+    bool active;
+} freehca_model_port_view;
+
+/* device::view(). False: nothing is written. */
+bool freehca_model_view_port(const freehca_model *model, unsigned port, freehca_model_port_view *view);
+
 /* Changes fault_options; holds for commands that come, or are accepted, from then on. May be called
  * at any time that no other call is inside the model. */
 void freehca_model_set_work_times(freehca_model *model, uint64_t work_latency_ns, uint64_t reset_latency_ns,

@@ -13,6 +13,7 @@
 #include <freehca/model/event_fault.hpp>
 #include <freehca/model/link_faults.hpp>
 #include <freehca/model/options.hpp>
+#include <freehca/model/port_view.hpp>
 #include <freehca/model/reception.hpp>
 #include <freehca/model/remark.hpp>
 #include <freehca/model/request_fault.hpp>
@@ -78,6 +79,9 @@ class device {
   /// What Ethernet port `port` lets in now. False: nothing, as the port is closed or is InfiniBand;
   /// `what` is left as it is.
   bool receives(unsigned port, reception& what) const;
+
+  /// How port `port` stands. False: there is no such port, or the adapter has failed.
+  bool view(unsigned port, port_view& what) const;
 
   /// From now on the cable of port `port` is as bad as that. False: the port has no cable.
   bool set_link_faults(unsigned port, const link_faults& faults);
