@@ -29,6 +29,7 @@ function(freehca_core_library name)
     if(arg_SOURCES)
       add_library(${target} STATIC ${arg_SOURCES})
       set(scope PUBLIC)
+      freehca_few_files(${target})
       target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:freehca_warnings>
                                               $<BUILD_INTERFACE:freehca_freestanding>)
     else()

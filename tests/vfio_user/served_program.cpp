@@ -47,6 +47,20 @@ served_program::~served_program() {
 void served_program::start(const std::vector<std::string>& arguments) {
   std::vector<std::string> all{FREEHCA_DEVICE};
   all.insert(all.end(), arguments.begin(), arguments.end());
+  spawn(std::move(all), {});
+}
+
+void served_program::start_by_manager(const std::vector<std::string>& arguments,
+                                      const std::vector<int>& sockets, const std::string& names) {
+  const std::string environment =
+      "LISTEN_PID=$$ LISTEN_FDS=" + std::to_string(sockets.size()) + " LISTEN_FDNAMES=" + names;
+  std::vector<std::string> all{"/bin/sh", "-c", environment + " exec \"$@\"", "sh", FREEHCA_DEVICE};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  spawn(std::move(all), sockets);
+}
+
+void served_program::spawn(std::vector<std::string> all, const std::vector<int>& sockets) {
+  constexpr int first = 3, out_of_the_way = 100;
   std::vector<char*> words;
   for (std::string& one : all) words.push_back(one.data());
   words.push_back(nullptr);
@@ -54,7 +68,13 @@ void served_program::start(const std::vector<std::string>& arguments) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, files_.path("stderr").c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  ASSERT_EQ(0, posix_spawn(&process_, FREEHCA_DEVICE, &actions, nullptr, words.data(), environ));
+  const int count = static_cast<int>(sockets.size());
+  for (int i = 0; i < count; ++i)
+    posix_spawn_file_actions_adddup2(&actions, sockets[static_cast<std::size_t>(i)],
+                                     out_of_the_way + i);
+  for (int i = 0; i < count; ++i)
+    posix_spawn_file_actions_adddup2(&actions, out_of_the_way + i, first + i);
+  ASSERT_EQ(0, posix_spawn(&process_, words[0], &actions, nullptr, words.data(), environ));
   posix_spawn_file_actions_destroy(&actions);
   for (int i = 0; i < 5000; ++i) {
     if (said().find("ready: ") != std::string::npos) return;

@@ -36,6 +36,10 @@ class served_program {
 
   /// Starts it and waits until it is ready, or has ended.
   void start(const std::vector<std::string>& arguments);
+  /// As a service manager does that listens for it: those sockets are its descriptors from 3 on, by
+  /// names with colons between them.
+  void start_by_manager(const std::vector<std::string>& arguments, const std::vector<int>& sockets,
+                        const std::string& names);
   /// Ends it by SIGTERM, or waits for its end; its exit code, -1: by a signal.
   int stop();
   int wait();
@@ -44,6 +48,8 @@ class served_program {
   std::string said() const;
 
  private:
+  void spawn(std::vector<std::string> words, const std::vector<int>& sockets);
+
   folder files_;
   pid_t process_ = -1;
 };

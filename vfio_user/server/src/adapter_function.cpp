@@ -138,6 +138,14 @@ void adapter_function::reset(bool function_level) {
   interrupts_.registers_changed();
 }
 
+// Its BARs stay where they are: nobody answers there, which reads as all ones.
+void adapter_function::remove(bool removed) {
+  if (removed == removed_) return;
+  if (removed) freehca_model_reset(model_);
+  removed_ = removed;
+  if (!removed) reset(false);
+}
+
 void adapter_function::run_turn() {
   deadline_ = ~std::uint64_t{0};
   freehca_model_on_timer(model_);

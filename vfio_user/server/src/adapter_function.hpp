@@ -52,11 +52,19 @@ class adapter_function {
   void run_turn();
 
   /// Null: the port leads nowhere.
-  wire* cable(unsigned port) { return cables_[port].get(); }
+  wire* cable(unsigned port) const { return cables_[port].get(); }
   bool may_receive() const { return freehca_model_link_may_receive(model_); }
   void serve_cable(unsigned port, short events);
 
   std::uint64_t counter(const char* name) const;
+
+  // For who looks on and interferes, between two calls of the above.
+  freehca_model* model() const { return model_; }
+  const configuration_space& configuration() const { return space_; }
+  std::uint64_t capture_errors() const { return capture_errors_; }
+  /// As if pulled out without a word, or plugged in again.
+  void remove(bool removed);
+  bool removed() const { return removed_; }
 
  private:
   class port_reader;
@@ -66,9 +74,9 @@ class adapter_function {
   std::string ask_for_faults();
   static freehca_model_environment environment_of(adapter_function* self);
 
-  bool there() const { return !freehca_model_in_reset(model_); }
+  bool there() const { return !removed_ && !freehca_model_in_reset(model_); }
   bool answers_memory() const { return there() && space_.in_d0() && space_.memory_space(); }
-  bool may_master() const { return space_.in_d0() && space_.bus_master(); }
+  bool may_master() const { return !removed_ && space_.in_d0() && space_.bus_master(); }
 
   std::uint64_t read_bar(std::uint32_t region, std::uint64_t offset, unsigned size);
   void write_bar(std::uint32_t region, std::uint64_t offset, std::uint64_t value, unsigned size);
@@ -90,6 +98,7 @@ class adapter_function {
   product_data product_data_;
   interrupts interrupts_{space_};
   freehca_model* model_ = nullptr;
+  bool removed_ = false;
   std::uint64_t deadline_ = ~std::uint64_t{0};
   std::array<std::unique_ptr<wire>, 2> cables_;
   std::array<bool, 2> full_{};  ///< the model waits for room

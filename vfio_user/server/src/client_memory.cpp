@@ -88,6 +88,12 @@ int client_memory::unmap(std::uint64_t address, std::uint64_t size) {
   return 0;
 }
 
+std::uint64_t client_memory::bytes() const {
+  std::uint64_t sum = 0;
+  for (const auto& [address, one] : regions_) sum += one.size;
+  return sum;
+}
+
 void client_memory::clear() {
   for (const auto& [address, r] : regions_) release(r);
   regions_.clear();

@@ -41,6 +41,7 @@ class client_memory {
   void clear();
 
   std::size_t count() const { return regions_.size(); }
+  std::uint64_t bytes() const;
 
   bool read(std::uint64_t address, void* to, std::size_t bytes);
   bool write(std::uint64_t address, const void* from, std::size_t bytes);

@@ -8,29 +8,53 @@
 
 namespace freehca::device_server {
 
-int read_command_line(int argc, char** argv, settings& to) {
+namespace {
+
+// "", or why these do not go together.
+std::string check_sockets(bool socket, bool control, bool question, bool handed_over) {
+  if (question && !control) return "--ask needs --control";
+  if (question && socket) return "--ask asks a server that is there: it goes without --socket";
+  if (question) return "";
+  if (handed_over && socket)
+    return "--socket: the clients' socket was handed over already (LISTEN_FDS)";
+  return socket || handed_over ? "" : "--socket is required";
+}
+
+}  // namespace
+
+int read_command_line(int argc, char** argv, bool handed_over, command_line& to) {
   CLI::App app(
       "freehca-device: a modelled ConnectX-2, ConnectX-3 or ConnectX-3 Pro in a process of its "
       "own, for one client of the protocol vfio-user at a time");
-  app.add_option("--socket", to.socket, "path of the unix socket that clients connect to")
-      ->required();
+  const CLI::Option* socket =
+      app.add_option("--socket", to.how.socket, "path of the unix socket that clients connect to");
+  const CLI::Option* control = app.add_option(
+      "--control", to.how.control,
+      "path of a unix socket for questions about the adapter, and for faults: JSON, a line each");
+  const CLI::Option* question =
+      app.add_option("--ask", to.question,
+                     "with --control and nothing else: sends that request to the server there, and "
+                     "prints the answer");
   for (const setting_row& row : setting_rows())
     app.add_option_function<std::string>(
         std::string("--") + row.name,
         [&row, &to](const std::string& text) {
-          if (const std::string allowed = row.take(to, text); !allowed.empty())
+          if (const std::string allowed = row.take(to.how, text); !allowed.empty())
             throw CLI::ValidationError(std::string("--") + row.name, text + ": " + allowed);
         },
         row.what);
-  app.add_flag("--trace", to.trace,
+  app.add_flag("--trace", to.how.trace,
                "each command, event, doorbell and refusal as a line on stderr");
   app.footer(
       "It ends by SIGTERM or SIGINT. Exit codes: 0 ended as it was asked to; 1 the operating "
-      "system "
-      "refused\nsomething; 2 wrong usage.");
+      "system refused\nsomething; 2 wrong usage; 3 the server that --ask asked refused the "
+      "request.");
   try {
     app.parse(argc, argv);
-    if (const std::string why = finish(to); !why.empty()) throw CLI::ValidationError(why);
+    std::string why = check_sockets(socket->count() != 0, control->count() != 0,
+                                    question->count() != 0, handed_over);
+    if (why.empty()) why = finish(to.how);
+    if (!why.empty()) throw CLI::ValidationError(why);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : usage_error;
   }

@@ -22,6 +22,7 @@ class datagram_wire final : public wire {
 
   bool send(const std::byte* from, std::size_t bytes) override;
   bool idle() const override { return waiting_.empty(); }
+  const char* standing() const override { return "open"; }
   int descriptor() const override { return socket_.get(); }
   short events(bool reading) const override;
   std::uint64_t deadline() const override;

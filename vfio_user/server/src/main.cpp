@@ -2,19 +2,28 @@
 // Copyright the freehca authors
 //
 // freehca-device: docs/device-server.md.
-#include <fmt/format.h>
+#include <utility>
 
+#include "ask.hpp"
 #include "command_line.hpp"
+#include "notify.hpp"
 #include "report.hpp"
 #include "server.hpp"
-#include "settings.hpp"
 
 int main(int argc, char** argv) {
   using namespace freehca::device_server;
-  settings how;
-  if (const int code = read_command_line(argc, argv, how); code >= 0) return code;
-  server all(how);
-  if (const std::string why = all.begin(); !why.empty()) {
+  passed_sockets passed;
+  if (const std::string why = take_passed_sockets(passed); !why.empty()) {
+    report(why);
+    return 1;
+  }
+  command_line asked;
+  if (const int code = read_command_line(argc, argv, passed.device.open(), asked); code >= 0)
+    return code;
+  if (asked.how.socket.empty() && !passed.device.open())
+    return ask_server(asked.how.control, asked.question);
+  server all(asked.how);
+  if (const std::string why = all.begin(std::move(passed)); !why.empty()) {
     report(why);
     return 1;
   }

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "guarded_copy.hpp"
+#include "notify.hpp"
 #include "report.hpp"
 #include "socket_address.hpp"
 
@@ -21,7 +22,7 @@ namespace freehca::device_server {
 
 using namespace vfio_user;
 
-server::server(const settings& how) : how_(how), function_(how, memory_) {
+server::server(settings& how) : how_(how), function_(how, memory_) {
   session_.connect(function_, memory_);
 }
 
@@ -29,7 +30,7 @@ server::~server() {
   if (bound_) unlink(how_.socket.c_str());
 }
 
-std::string server::begin() {
+std::string server::begin(passed_sockets passed) {
   guard_copies();
   sigset_t ends;
   sigemptyset(&ends);
@@ -39,6 +40,16 @@ std::string server::begin() {
   stop_ = descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
   if (!stop_.open()) return std::strerror(errno);
   if (std::string why = function_.begin(); !why.empty()) return why;
+  if (std::string why = listen_for_control(std::move(passed.control)); !why.empty()) return why;
+  if (std::string why = listen_for_clients(std::move(passed.device)); !why.empty()) return why;
+  report(fmt::format("ready: {}", bound_ ? how_.socket : "the socket that was handed over"));
+  tell_manager("READY=1");
+  return "";
+}
+
+std::string server::listen_for_clients(descriptor passed) {
+  listener_ = std::move(passed);
+  if (listener_.open()) return "";
   listener_ = make_socket(AF_UNIX, SOCK_STREAM);
   if (!listener_.open()) return std::strerror(errno);
   if (std::string why = bind_unix(listener_.get(), how_.socket); !why.empty())
@@ -46,8 +57,17 @@ std::string server::begin() {
   bound_ = true;
   if (listen(listener_.get(), static_cast<int>(most_refused)) != 0)
     return fmt::format("--socket {}: {}", how_.socket, std::strerror(errno));
-  report(fmt::format("ready: {}", how_.socket));
   return "";
+}
+
+std::string server::listen_for_control(descriptor passed) {
+  if (passed.open()) {
+    control_.listen(std::move(passed));
+    return "";
+  }
+  if (how_.control.empty()) return "";
+  const std::string why = control_.listen(how_.control);
+  return why.empty() ? "" : fmt::format("--control {}", why);
 }
 
 // The places are fixed; one where nobody is has a descriptor below 0, which poll() passes over.
@@ -65,6 +85,9 @@ void server::wait_for_something() {
     if (cable != nullptr) deadline = std::min(deadline, cable->deadline());
   }
   for (const channel& one : refused_) watched_.push_back({one.socket(), POLLIN, 0});
+  control_place_ = watched_.size();
+  control_.watch(watched_);
+  deadline = std::min(deadline, control_.deadline());
   const std::uint64_t now = now_ns();
   const std::uint64_t left = deadline > now ? deadline - now : 0;
   const timespec pause{static_cast<time_t>(left / 1'000'000'000),
@@ -104,10 +127,18 @@ void server::refuse_others() {
   });
 }
 
+void server::serve_control() {
+  control_.serve(std::span(watched_).subspan(control_place_), now_ns(),
+                 [this](std::string_view line) { return answer_control_request(subject_, line); });
+}
+
 void server::run() {
   while (true) {
     wait_for_something();
-    if (watched_[stop_place].revents != 0) return;
+    if (watched_[stop_place].revents != 0) {
+      tell_manager("STOPPING=1");
+      return;
+    }
     if (watched_[unmask_place].revents != 0) function_.signals().unmask_signalled();
     if (session_.serving() && (watched_[client_place].revents != 0 || session_.has_work()))
       serve_client();
@@ -115,6 +146,7 @@ void server::run() {
       if (function_.cable(port) != nullptr)
         function_.serve_cable(port, watched_[cable_place + port].revents);
     if (function_.deadline() <= now_ns()) function_.run_turn();
+    serve_control();
     if (!refused_.empty()) refuse_others();
     if (watched_[listener_place].revents != 0) accept_one();
   }

@@ -12,6 +12,9 @@
 
 #include "adapter_function.hpp"
 #include "client_memory.hpp"
+#include "control_requests.hpp"
+#include "control_socket.hpp"
+#include "notify.hpp"
 #include "session.hpp"
 #include "settings.hpp"
 
@@ -21,27 +24,32 @@ namespace freehca::device_server {
 /// between, a turn at a time.
 class server {
  public:
-  explicit server(const settings& how);
+  /// The control socket may change `how`.
+  explicit server(settings& how);
   ~server();
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  /// "", or what is wrong. From here on SIGTERM and SIGINT are asked for, not suffered.
-  std::string begin();
+  /// On sockets that were handed over, and on those that the settings name. "", or what is wrong.
+  /// From here on SIGTERM and SIGINT are asked for, not suffered.
+  std::string begin(passed_sockets passed);
   /// Returns when the process is asked to end.
   void run();
 
  private:
   enum place : unsigned { stop_place, listener_place, client_place, unmask_place, cable_place };
 
+  std::string listen_for_clients(vfio_user::descriptor passed);
+  std::string listen_for_control(vfio_user::descriptor passed);
   void wait_for_something();
+  void serve_control();
   void accept_one();
   void serve_client();
   void refuse_others();
 
   static constexpr std::size_t most_refused = 8;
 
-  const settings& how_;
+  settings& how_;
   session session_;
   client_memory memory_{session_};
   adapter_function function_;
@@ -49,6 +57,9 @@ class server {
   bool bound_ = false;
   /// They came while another is served, and are told so.
   std::vector<vfio_user::channel> refused_;
+  control_subject subject_{{how_, function_}, session_, memory_};
+  control_socket control_;
+  std::size_t control_place_ = 0;
   std::vector<pollfd> watched_;
 };
 

@@ -51,12 +51,6 @@ std::string take_number(T& to, const std::string& text, std::uint64_t most = T(~
   return "";
 }
 
-std::string take_switch(bool& to, const std::string& text) {
-  if (text != "on" && text != "off") return "on or off";
-  to = text == "on";
-  return "";
-}
-
 std::string take_link(settings& to, unsigned port, const std::string& text) {
   constexpr std::array<std::string_view, 4> names{"ib", "eth", "vpi-ib", "vpi-eth"};
   for (unsigned i = 0; i < names.size(); ++i)
@@ -236,6 +230,12 @@ settings::settings() {
   freehca_model_default_options(&model);
   model.mac = 0;
   configuration.class_code = card_class;
+}
+
+std::string take_switch(bool& to, const std::string& text) {
+  if (text != "on" && text != "off") return "on or off";
+  to = text == "on";
+  return "";
 }
 
 std::span<const setting_row> setting_rows() {

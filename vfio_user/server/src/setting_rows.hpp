@@ -20,6 +20,9 @@ struct setting_row {
 
 std::span<const setting_row> setting_rows();
 
+/// As a setting's `take`, for switches.
+std::string take_switch(bool& to, const std::string& text);
+
 /// When all have been taken: "", or why they do not go together. Fills in what follows from others.
 std::string finish(settings& all);
 

@@ -19,7 +19,7 @@ struct settings {
   settings(const settings&) = delete;
   settings& operator=(const settings&) = delete;
 
-  std::string socket;
+  std::string socket, control;
   freehca_model_options model;
   configuration_options configuration;
   std::array<std::string, 2> wire{"none", "none"};  ///< port1, port2

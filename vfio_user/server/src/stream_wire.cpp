@@ -67,6 +67,19 @@ std::unique_ptr<wire> stream_wire::connect(const std::string& address, std::stri
   return made;
 }
 
+const char* stream_wire::standing() const {
+  switch (state_) {
+    case state::listening:
+      return "listening";
+    case state::apart:
+    case state::connecting:
+      return "connecting";
+    case state::connected:
+      break;
+  }
+  return "connected";
+}
+
 int stream_wire::descriptor() const {
   return state_ == state::listening ? listener_.get() : connection_.get();
 }

@@ -29,6 +29,7 @@ class stream_wire final : public wire {
 
   bool send(const std::byte* from, std::size_t bytes) override;
   bool idle() const override { return waiting_.empty(); }
+  const char* standing() const override;
   int descriptor() const override;
   short events(bool reading) const override;
   std::uint64_t deadline() const override;

@@ -14,7 +14,7 @@
 namespace freehca::device_server {
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t ns_per_second = 1'000'000'000;
 // Of a frame from the destination MAC on: shorter ones are padded as they arrive, as QEMU does.
 constexpr std::size_t shortest_frame = 60;
 
@@ -27,7 +27,8 @@ adapter_function& self(void* context) {
 std::uint64_t now_ns() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * second + static_cast<std::uint64_t>(t.tv_nsec);
+  return static_cast<std::uint64_t>(t.tv_sec) * ns_per_second +
+         static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 adapter_function::adapter_function(const settings& how, client_memory& memory)
@@ -167,7 +168,7 @@ class adapter_function::port_reader final : public wire_reader {
   port_reader(adapter_function& owner, unsigned port) : owner_(owner), port_(port) {}
   bool may_receive() override { return owner_.may_receive(); }
   void receive(const std::byte* from, std::size_t bytes) override {
-    if (!owner_.space_.in_d0()) return;
+    if (owner_.removed_ || !owner_.space_.in_d0()) return;
     const bool frames = owner_.how_.model.link[port_] != 0 && !owner_.how_.model.vpi[port_];
     std::array<std::byte, shortest_frame> padded{};
     if (frames && bytes < padded.size()) {

@@ -30,6 +30,9 @@ class wire {
   /// All that was taken has gone.
   virtual bool idle() const = 0;
 
+  /// How it stands, in a word.
+  virtual const char* standing() const = 0;
+
   /// What to wait for; `reading` says whether bytes are wanted.
   virtual int descriptor() const = 0;
   virtual short events(bool reading) const = 0;
