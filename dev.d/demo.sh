@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# demo.sh [--in-process]: our driver brings the modelled adapter up and moves verified data: over
-# VFIO in a guest in QEMU, behind a virtual IOMMU; or, with --in-process, in one process with the
-# model, without QEMU.
+# demo.sh [--in-process | --vfio-user]: our driver brings the modelled adapter up and moves verified
+# data: over VFIO in a guest in QEMU, behind a virtual IOMMU; or, with --in-process, in one process
+# with the model; or, with --vfio-user, in a process beside it, on a socket. Those two need no QEMU.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -15,6 +15,7 @@ program=hcactl
 case ${1:-} in
   '') ;;
   --in-process) program=freehca_demo_in_process ;;
+  --vfio-user) exec "$FREEHCA_ROOT/dev.d/demo_vfio_user.sh" ;;
   *) die "demo: unknown option '$1'" ;;
 esac
 

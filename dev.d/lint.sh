@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# lint.sh [--all] [CHECK...]: licences, lines (their length), pictures (those of the docs are what
-# their script draws), scripts (shellcheck), format (clang-format, and black for Python), tidy
-# (clang-tidy); default: all six. clang-tidy looks at the sources that differ from the commit before
-# the last, or, with --all, at every one. All checks run; the exit status is 1 if one failed.
+# lint.sh [--all] [CHECK...]: licences, lines (their length), pages (manual pages, by mandoc),
+# pictures (those of the docs are what their script draws), scripts (shellcheck), format
+# (clang-format, and black for Python), tidy (clang-tidy); default: all seven. clang-tidy looks at
+# the sources that differ from the commit before the last, or, with --all, at every one. All checks
+# run; the exit status is 1 if one failed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -32,6 +33,8 @@ format() {
   step "lint: black (${#files[@]} files)" black --check "${files[@]}"
 }
 
+pages() { step "lint: manual pages" mandoc -Tlint -Wwarning docs/man/*.1; }
+
 changed_sources() {
   { git diff --name-only HEAD -- '*.cpp'
     git ls-files -o --exclude-standard -- '*.cpp'
@@ -52,11 +55,11 @@ all=no checks=()
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
-    licences | lines | pictures | scripts | format | tidy) checks+=("$argument") ;;
-    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, pictures, scripts, format, tidy" ;;
+    licences | lines | pages | pictures | scripts | format | tidy) checks+=("$argument") ;;
+    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, pages, pictures, scripts, format, tidy" ;;
   esac
 done
-[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines pictures scripts format tidy)
+[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines pages pictures scripts format tidy)
 need script build clang lint
 failed=0
 for check in "${checks[@]}"; do "$check" || failed=1; done

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+# demo_vfio_user.sh: builds freehca-device, which is the modelled adapter in a process of its own,
+# and hcactl-vfio-user, which is our driver in another; has the one drive the other, and compares
+# what both counted. Needs a compiler and Debian's -dev packages; no guest, no rights of root.
+set -euo pipefail
+# shellcheck source=dev.d/console.sh
+. "$FREEHCA_ROOT/dev.d/console.sh"
+# shellcheck source=dev.d/packages.sh
+. "$FREEHCA_ROOT/dev.d/packages.sh"
+cd "$FREEHCA_ROOT"
+
+need demo
+programs=(freehca-device hcactl-vfio-user)
+step "demo: configure" cmake --preset demo -D FREEHCA_FEW_FILES=ON || die "CMake fails"
+# Sources that are compiled together must not have names in common; built one by one they may.
+if ! step "demo: build ${programs[*]}" cmake --build build/demo --target "${programs[@]}"; then
+  say "the quick way to build does not work with these sources; building them one by one"
+  step "demo: configure" cmake --preset demo -D FREEHCA_FEW_FILES=OFF || die "CMake fails"
+  step "demo: build ${programs[*]}" cmake --build build/demo --target "${programs[@]}" ||
+    die "the programs do not build"
+fi
+device=build/demo/vfio_user/freehca-device hcactl=build/demo/vfio_host/hcactl-vfio-user
+
+folder=$(mktemp -d)
+server=
+end() {
+  [[ -z $server ]] || kill "$server" 2>/dev/null || true
+  rm -rf "$folder"
+}
+trap end EXIT
+"$device" --socket "$folder/adapter" --control "$folder/control" 2>"$folder/said" &
+server=$!
+for ((i = 0; i < 100; i++)); do
+  grep -qs '^freehca-device: ready' "$folder/said" && break
+  kill -0 "$server" 2>/dev/null || die "the server ended: $(cat "$folder/said")"
+  sleep 0.1
+done
+
+say "demo: running"
+"$hcactl" --vfio-user "$folder/adapter" ping --messages "${MESSAGES:-300}" | tee "$folder/report" ||
+  die "hcactl: $(cat "$folder/said")"
+
+# "... packets at MTU 4096: 1405 send, 1405 write, 50 read requests, 1405 read responses"
+read -r -a driver < <(sed -n \
+  's/.*packets at MTU [0-9]*: \([0-9]*\) send, \([0-9]*\) write, \([0-9]*\) read requests, \([0-9]*\) .*/\1 \2 \3 \4/p' \
+  "$folder/report")
+[[ ${#driver[@]} -eq 4 ]] || die "the report names no packets"
+names=(rc_send_packets rc_write_packets rc_read_requests rc_read_responses complaints)
+counters=$("$device" --control "$folder/control" \
+  --ask "{\"request\":\"counters\",\"names\":[$(printf '"%s",' "${names[@]}" | sed 's/,$//')]}") ||
+  die "the server's counters: $counters"
+model() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" <<<"$counters"; }
+echo counts
+for i in 0 1 2 3; do
+  printf '           %s: driver %s, model %s\n' "${names[i]}" "${driver[i]}" "$(model "${names[i]}")"
+  [[ ${driver[i]} == "$(model "${names[i]}")" ]] || die "${names[i]} differ"
+done
+messages=$(awk '$1 == "traffic" { on = 1; next } /bytes in all/ { on = 0 } on { sum += $NF } END { print sum }' \
+  "$folder/report")
+[[ $(model complaints) == 0 ]] || die "the model complained: $(cat "$folder/said")"
+kill "$server"
+wait "$server" || die "the server ended with $?: $(cat "$folder/said")"
+server=
+echo "           $messages messages verified; complaints of the model: 0"
+say "demo: all well"
