@@ -41,7 +41,7 @@ for tier in "${tiers[@]}"; do
     # All that ctest knows: with sanitizers by clang, but for what the build as shipped by g++ alone
     # can tell.
     host)
-      stage "install" "$here/install.sh" script build clang cross capture
+      stage "install" "$here/install.sh" script build clang cross capture demo package lintian
       stage host "$here/preset.sh" host release all release_tests
       stage host-asan "$here/preset.sh" host-asan
       ;;
@@ -74,6 +74,8 @@ for tier in "${tiers[@]}"; do
       if [[ $tier == long ]]; then
         stage "install" "$here/install.sh" script build clang cross capture
         stage host "$here/preset.sh" host
+        check "package: contents, programs, lintian" "$FREEHCA_ROOT/tests/run/package.py"
+        check "demo: vfio-user" env MESSAGES=10 "$FREEHCA_ROOT/dev" demo --vfio-user
         stage host-tsan "$here/preset.sh" host-tsan threads
         stage cross "$here/cross.sh"
         # Builds of their own, for what rarely breaks: what fuzzers have found is done again by the

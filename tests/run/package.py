@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""package.py: builds the Debian package, looks at what is in it, unpacks it into a folder, and has
+its own hcactl drive its own freehca-device there."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(os.environ["FREEHCA_ROOT"])
+PROGRAMS = ["freehca-device", "hcactl", "hcactl-record", "hcactl-vfio-user"]
+WANTED = (
+    [f"./usr/bin/{name}" for name in PROGRAMS]
+    + [f"./usr/share/man/man1/{name}.1.gz" for name in PROGRAMS]
+    + ["./usr/share/doc/freehca/changelog.gz", "./usr/share/doc/freehca/copyright"]
+    + ["./usr/share/lintian/overrides/freehca"]
+)
+# What another part of the tree may add.
+MAY_BE = {"./usr/bin/freehca-switch", "./usr/share/man/man1/freehca-switch.1.gz"}
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def check_contents(package):
+    files = {
+        line.split(maxsplit=5)[5].partition(" -> ")[0]
+        for line in run("dpkg-deb", "-c", package).splitlines()
+    }
+    files = {name for name in files if not name.endswith("/")}
+    if missing := sorted(set(WANTED) - files):
+        sys.exit(f"{package} lacks {missing}")
+    if more := sorted(files - set(WANTED) - MAY_BE):
+        sys.exit(f"{package} has {more} beside")
+    fields = run("dpkg-deb", "-f", package, "Package", "Depends")
+    if "Package: freehca\n" not in fields or "libc6" not in fields or "libfmt" not in fields:
+        sys.exit(f"{package}: {fields}")
+
+
+def check_programs(package, folder):
+    run("dpkg-deb", "-x", package, folder / "root")
+    programs = folder / "root/usr/bin"
+    for name in PROGRAMS:
+        run(programs / name, "--help")
+    socket = folder / "adapter"
+    with subprocess.Popen(
+        [programs / "freehca-device", "--socket", socket], stderr=subprocess.PIPE, text=True
+    ) as server:
+        while "ready" not in (line := server.stderr.readline()):
+            if not line:
+                sys.exit("the packaged freehca-device ended")
+        # hcactl finds the program beside it.
+        report = run(programs / "hcactl", "--vfio-user", socket, "ping", "--messages", "2")
+        server.terminate()
+    if "bytes in all" not in report or server.returncode != 0:
+        sys.exit(f"status {server.returncode}: {report}")
+
+
+def check_lintian(package):
+    if shutil.which("lintian") is None:
+        return "lintian is not here"
+    return run("lintian", "--fail-on", "error", "--allow-root", package) or "lintian: nothing"
+
+
+def main():
+    package = run(ROOT / "dev", "package").splitlines()[-1]
+    check_contents(package)
+    with tempfile.TemporaryDirectory() as folder:
+        check_programs(package, pathlib.Path(folder))
+    print(check_lintian(package))
+    print(f"{package}: {len(WANTED)} files, its programs run")
+
+
+main()
