@@ -163,23 +163,6 @@ class Control:
             raise ValueError(error) from error
         raise ValueError(f"no command bare {what}")
 
-    def server(self, what):
-        """The process that the adapter is in."""
-        server = self.guest.server
-        if server is None:
-            raise ValueError("the adapter is in no process of its own: --device-server")
-        if what == "kill":
-            server.kill()
-        elif what == "start":
-            server.start()
-        elif what == "plug":
-            self.qmp({"execute": "device_add", "arguments": server.client})
-        elif what == "unplug":
-            self.qmp({"execute": "device_del", "arguments": {"id": "hca0"}})
-        else:
-            raise ValueError(f"no command server {what}")
-        return ""
-
     def cable(self, plugged):
         """That of port 1 to the other guest of a pair."""
         if self.guest.server:
@@ -221,8 +204,6 @@ class Control:
         if command == "kill":
             self.guest.kill()
             return ""
-        if command == "server":
-            return self.server(rest)
         if command == "bare":
             return self.bare(*rest.split(" ", 1))
         raise ValueError(f"no command {command}")

@@ -101,19 +101,14 @@ class DeviceServer:
         if name == "explanations":
             return [line["text"] for line in self.ask(request="explain")["explanations"]]
         try:
-            return self.ask(request="get", name=name)["value"]
+            value = self.ask(request="get", name=name)["value"]
+            return {"on": True, "off": False}.get(value, value)
         except ValueError:
             short = name.removeprefix("counter-")
             return self.ask(request="counters", names=[short])["counters"][short]
 
     def set(self, name, value):
         self.ask(request="set", name=name, value=value)
-
-    def kill(self):
-        """As by a fault of its own, without a word to anybody; start() begins again."""
-        self.process.kill()
-        self.process.wait()
-        self.link = None
 
     def stop(self, seconds=10):
         """Whether it ended as it was asked to."""

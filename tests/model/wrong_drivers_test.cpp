@@ -470,6 +470,23 @@ TEST(right_driver, takes_a_region_back_when_no_request_that_works_names_it) {
   EXPECT_EQ(w.hca->complaints(), 0u);
 }
 
+TEST(right_driver, is_ahead_of_as_many_doorbells_as_may_be_under_way) {
+  for (const unsigned under_way : {1u, 3u}) {
+    options how = test_options();
+    how.doorbells_under_way = under_way;
+    world w(how);
+    for (unsigned i = 0; i < 4; ++i) w.post_send(w.a, w.small());
+    for (unsigned rung = 0; rung < 1 + under_way; ++rung) {
+      w.ring(w.a);
+      w.host->run();
+      EXPECT_EQ(w.hca->complaints(), 0u) << rung;
+    }
+    w.ring(w.a);
+    w.host->run();
+    EXPECT_EQ(w.hca->complaints(), 1u) << under_way;
+  }
+}
+
 TEST(right_driver, breaks_no_rule) {
   world w;
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(w.works());

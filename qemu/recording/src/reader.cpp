@@ -295,6 +295,8 @@ void take_header(const json& line, recording& to) {
   if (line.contains("with")) how.with = capabilities_in(line, "with");
   how.strict = number_or_zero(line, "strict") != 0;
   how.prefetch = number_or_zero(line, "prefetch") != 0;
+  if (line.contains("doorbells_under_way"))
+    how.doorbells_under_way = static_cast<std::uint32_t>(number_in(line, "doorbells_under_way"));
   if (line.contains("rules_off")) {
     const std::string rules = text_in(line, "rules_off");
     const auto set = model::rule_set::named(rules);

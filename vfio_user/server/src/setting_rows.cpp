@@ -228,6 +228,8 @@ std::string check_second_port(const settings& s) {
 
 settings::settings() {
   freehca_model_default_options(&model);
+  // A client's write is a message that it does not wait for.
+  model.doorbells_under_way = 0xffffffff;
   model.mac = 0;
   configuration.class_code = card_class;
 }

@@ -92,6 +92,8 @@ recorder::recorder(environment& surroundings, const options& how) : outer_(surro
       .text("rules_off", names_of(how.rules_off))
       .number("host_memory_limit", how.host_memory_limit)
       .number("turn_units", how.turn_units);
+  if (how.doorbells_under_way != options().doorbells_under_way)
+    header.number("doorbells_under_way", how.doorbells_under_way);
   if (!how.with.empty()) header.value("with", list_of(how.with));
   write_faults(header, how.faults);
   header.text("label", how.record_label);

@@ -131,6 +131,7 @@ options to_options(const freehca_model_options& c) {
   o.rules_off = rule_set::named(rules_off(c)).value_or(rule_set{});
   o.record = c.record;
   if (c.record_label != nullptr) o.record_label = c.record_label;
+  o.doorbells_under_way = c.doorbells_under_way;
   return o;
 }
 
@@ -172,7 +173,8 @@ void freehca_model_default_options(freehca_model_options* to) {
       o.faults.time_seed,
       nullptr,
       o.record,
-      nullptr};
+      nullptr,
+      o.doorbells_under_way};
 }
 
 freehca_model* freehca_model_create(const freehca_model_environment* surroundings,

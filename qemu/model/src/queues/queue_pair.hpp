@@ -55,7 +55,7 @@ struct send_side {
   bool armed = false;
   /// Since the reset state: doorbells, and requests fetched. A driver rings behind one entry or
   /// many. What is behind a doorbell may have been fetched for the one before, and no more than
-  /// that: it rings before it gives the next.
+  /// that, where it rings before it gives the next (options::doorbells_under_way).
   std::uint64_t doorbells = 0, taken = 0;
   std::uint16_t covered = 0;  ///< the counter behind the last request that a completion told of
   unsigned looks = 0;         ///< at an entry that should be hardware's, without the rule for it
@@ -73,9 +73,9 @@ struct send_side {
 
   /// Doorbells have been served: the next entry is the software's. One that comes for what is taken
   /// already is owed no entry.
-  void served() {
+  void served(std::uint64_t under_way) {
     armed = reads_ahead = false;
-    if (doorbells + 1 < taken) doorbells = taken - 1;
+    if (doorbells + under_way < taken) doorbells = taken - under_way;
     if (doorbells > taken) doorbells = taken;
   }
 };

@@ -141,7 +141,7 @@ void send_engine::found_none(queue_pair& qp) {
                       "QP 0x%06x: a doorbell, and entry %u has the software's owner bit, %u",
                       qp.number(), unsigned{sq.counter},
                       sq.ring.hardware_owner(sq.counter) ? 0u : 1u);
-  sq.served();
+  sq.served(a_.how.doorbells_under_way);
 }
 
 void send_engine::check_unrung(const queue_pair& qp) {

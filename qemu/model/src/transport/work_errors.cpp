@@ -92,7 +92,7 @@ bool work_errors::flush_sends(queue_pair& qp) {
           (!qp.sq.armed && !a_.rules.is_off(rule::send_doorbell_rung)))
         return false;
       if (fetch_send(a_, qp, qp.sq.counter, r) != fetch_result::fetched) {
-        qp.sq.served();
+        qp.sq.served(a_.how.doorbells_under_way);
         return false;
       }
       ++qp.sq.taken;

@@ -76,6 +76,7 @@ typedef struct freehca_model_options {
     const char *without;  /* names of capability.hpp with commas between them; read by create alone; may be NULL */
     bool record;          /* what passes between adapter and host goes to freehca_model_environment::record */
     const char *record_label; /* free text for the recording's header; read by create alone; may be NULL */
+    uint32_t doorbells_under_way; /* options::doorbells_under_way */
 } freehca_model_options;
 
 /* Writes the defaults. */

@@ -68,6 +68,10 @@ struct options {
   /// Send queues are read ahead, and what was read too early is executed, as cards may
   /// (docs/qemu-device.md).
   bool prefetch = false;
+  /// Doorbells of one queue that may be on their way at a time: by so many entries the adapter may
+  /// be ahead of them, without an owner bit that came too late. More than one where a processor
+  /// does not wait for its stores to the adapter.
+  std::uint32_t doorbells_under_way = 1;
   /// What one turn of the adapter's own work may cost before it ends, in units of about 50 ns
   /// (docs/qemu-device.md). It decides between which calls work is cut, so a recording has it.
   std::uint64_t turn_units = default_turn_units;

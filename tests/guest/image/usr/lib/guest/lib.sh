@@ -92,8 +92,6 @@ log_clean() {
 #   sync NAME                  waits until the other guest of a pair says the same
 #   cable on|off               plugs or pulls the cable 'wire' of port 1
 #   kill                       kills this guest's QEMU, and boots the guest once more
-#   server kill|start          --device-server: kills the adapter's process, or starts one anew
-#   server unplug|plug         takes the adapter that it serves out of the guest, or puts it in
 #   bare answer LINE           types it in at the other end's serial line (--bare) when that asks
 #   bare address SERVICE       has it make a queue pair, rc or ud; where that is
 #   bare until PATTERN         reads its serial line until there; that line

@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""killed_often.py FREEHCA_DEVICE HCACTL [TIMES]: SIGKILL under traffic, at instants that are spread
+over a second. Of the adapter's process: the driver says that its card is gone, and a new process
+works. Of the driver's process: the adapter's serves the next one. Each as often as TIMES says."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+GONE = 22  # hcactl's exit code for an adapter that is gone or broken (docs/hcactl.md)
+ENDLESS = "1000000"
+
+
+class Server:
+    def __init__(self, program, socket):
+        self.process = subprocess.Popen(
+            [program, "--socket", socket], stderr=subprocess.PIPE, text=True
+        )
+        line = self.process.stderr.readline()
+        assert line.startswith("freehca-device: ready: "), line
+
+    def kill(self):
+        self.process.kill()
+        return self.end()
+
+    def end(self):
+        """Its exit status; and it complained of nothing."""
+        said = self.process.communicate(timeout=30)[1]
+        assert "complaint" not in said, said
+        return self.process.returncode
+
+
+class Driver:
+    def __init__(self, program, socket, messages):
+        self.process = subprocess.Popen(
+            [program, "--vfio-user", socket, "ping", "--messages", messages],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def end(self):
+        said = self.process.communicate(timeout=120)[0]
+        return self.process.returncode, said
+
+
+def works(hcactl, socket):
+    status, said = Driver(hcactl, socket, "1").end()
+    assert status == 0, (status, said)
+
+
+def moving(driver, instant):
+    """The driver has been at it for a while, which is another one each time."""
+    time.sleep(0.3 + instant)
+    assert driver.process.poll() is None, driver.end()
+
+
+def kill_servers(device, hcactl, socket, times):
+    for time_of in range(times):
+        server = Server(device, socket)
+        driver = Driver(hcactl, socket, ENDLESS)
+        moving(driver, time_of / times)
+        assert server.kill() == -signal.SIGKILL
+        status, said = driver.end()
+        assert status == GONE and "gone" in said, (status, said)
+        # Where the dead one's socket still lies.
+        server = Server(device, socket)
+        works(hcactl, socket)
+        server.process.terminate()
+        assert server.end() == 0
+
+
+def kill_drivers(device, hcactl, socket, times):
+    server = Server(device, socket)
+    for time_of in range(times):
+        driver = Driver(hcactl, socket, ENDLESS)
+        moving(driver, time_of / times)
+        driver.process.kill()
+        assert driver.end()[0] == -signal.SIGKILL
+        works(hcactl, socket)
+    server.process.terminate()
+    assert server.end() == 0
+
+
+def main():
+    device, hcactl = sys.argv[1:3]
+    times = int(sys.argv[3]) if len(sys.argv) > 3 else 50
+    with tempfile.TemporaryDirectory(prefix="freehca-killed-") as folder:
+        socket = os.path.join(folder, "adapter")
+        for kill in (kill_servers, kill_drivers):
+            kill(device, hcactl, socket, times)
+            print(f"{kill.__name__}: {times} times")
+
+
+if __name__ == "__main__":
+    main()
