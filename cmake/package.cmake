@@ -61,8 +61,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "modelled RDMA adapters as programs, and a tool for real ones
- freehca-device is a modelled ConnectX-2, ConnectX-3 or ConnectX-3 Pro adapter
- in a process of its own, for QEMU and other clients of vfio-user. hcactl drives
- such adapters, modelled or real, from one process.")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+    "freehca-device is a modelled ConnectX-2, ConnectX-3 or ConnectX-3 Pro adapter
+in a process of its own, for QEMU and other clients of vfio-user. hcactl
+drives such adapters, modelled or real, from one process.")
 include(CPack)
