@@ -3,7 +3,7 @@
 //
 // The ways out of a port: what stands on the socket, and what becomes of a peer that is slow, gone
 // or mad.
-#include "wire.hpp"
+#include <freehca/wires/wire.hpp>
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -16,11 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "datagram_wire.hpp"
-#include "served_program.hpp"
-#include "stream_wire.hpp"
+#include <freehca/wires/datagram_wire.hpp>
+#include <freehca/wires/stream_wire.hpp>
 
-namespace freehca::device_server {
+#include "served_program.hpp"
+
+namespace freehca::wires {
 namespace {
 
 using vfio_user::descriptor;
@@ -31,7 +32,8 @@ struct kept final : wire_reader {
   void receive(const std::byte* from, std::size_t bytes) override {
     all.emplace_back(reinterpret_cast<const char*>(from), bytes);
   }
-  std::vector<std::string> all;
+  void complain(std::string_view what) override { complaints.emplace_back(what); }
+  std::vector<std::string> all, complaints;
 };
 
 const std::byte* bytes(const std::string& text) {
@@ -215,4 +217,4 @@ TEST_F(wires, what_is_no_wire) {
 }
 
 }  // namespace
-}  // namespace freehca::device_server
+}  // namespace freehca::wires
