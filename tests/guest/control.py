@@ -180,8 +180,24 @@ class Control:
             raise ValueError(f"no command server {what}")
         return ""
 
+    def switch(self, what):
+        """The switch that the hosts' cables lead to."""
+        switch = self.guest.switch
+        if switch is None:
+            raise ValueError("no switch is there: --switch")
+        if what == "kill":
+            switch.kill()
+        elif what == "stop":
+            if not switch.stop():
+                raise ValueError("freehca-switch did not end as it was asked to")
+        elif what == "start":
+            switch.start()
+        else:
+            raise ValueError(f"no command switch {what}")
+        return ""
+
     def cable(self, plugged):
-        """That of port 1 to the other guest of a pair."""
+        """That of port 1 to the other guest of a pair, or to the switch."""
         if self.guest.server:
             self.guest.server.set("cable1", plugged)
             return
@@ -223,6 +239,8 @@ class Control:
             return ""
         if command == "server":
             return self.server(rest)
+        if command == "switch":
+            return self.switch(rest)
         if command == "bare":
             return self.bare(*rest.split(" ", 1))
         raise ValueError(f"no command {command}")

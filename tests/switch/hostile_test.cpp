@@ -108,6 +108,19 @@ TEST_F(switch_hostile, another_queue_pair_of_port_0) {
   EXPECT_TRUE(around.sent[1].empty());
 }
 
+TEST_F(switch_hostile, anothers_lid_that_leads_to_port_0) {
+  image<linear_forwarding_block> block;
+  set(smp_attribute::linear_forwarding, block);  // all LIDs, so no answer comes by one
+  around.sent[1].clear();
+  image<smp> m;
+  m.set<&smp::base_version>(1).set<&smp::mgmt_class>(mad_class::subnet_lid_routed);
+  m.set<&smp::class_version>(1).set<&smp::method>(mad_method::get);
+  const auto before = counts(0).rcv_errors.total();
+  give(1, to_qp0(m, 1, 5));
+  give(1, datagram(1, 5));
+  EXPECT_EQ(before + 2, counts(0).rcv_errors.total());
+}
+
 TEST_F(switch_hostile, link_packets_of_no_known_form) {
   const auto before = counts(1).rcv_errors.total();
   node.arrived(1, bytes(6));

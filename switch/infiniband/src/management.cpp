@@ -34,9 +34,10 @@ void switch_node::for_port_0(unsigned ingress, std::span<const std::byte> wire, 
     return dropped(ingress, &port_counts::rcv_errors, "its invariant CRC is wrong (IBTA 7.8.1)");
   auto m = packets::decode(content);
   if (!m) return dropped(ingress, &port_counts::rcv_errors, "for port 0, and it holds no MAD");
+  // A forwarding table may send anything here.
+  if (!own_lid(h.dlid) && !(h.management() && h.dlid == permissive_lid))
+    return dropped(0, &port_counts::rcv_errors, "it came to port 0 with another's LID");
   if (!h.management()) {
-    if (!own_lid(h.dlid))
-      return dropped(0, &port_counts::rcv_errors, "it came to port 0 with another's LID");
     if (m->dest_qp != qp1_gsi) return tell_dropped(0, "port 0 has no such queue pair");
     count_received(0, h);
     return answer_gmp(std::move(*m));
