@@ -48,10 +48,8 @@ host sync received
 
 say "the switch is killed under traffic"
 heals "killed" host switch kill
-ping_all "after the kill"
 say "the switch ends under traffic, and begins again"
 heals "ended" host switch stop
-ping_all "after the end"
 from_each ibv_rc_pingpong -n 100 -c
 fabric_is_whole
 
