@@ -97,7 +97,7 @@ ibping_all() {
 
 ping_all() {
   for ping_host in $hosts; do
-    [ "$ping_host" = "$HOST_INDEX" ] || ping_far "10.0.1.$ping_host" "$1, to $ping_host"
+    [ "$ping_host" = "$HOST_INDEX" ] || wait_for 60 reaches "$ping_host" || fail "ping, $1: no way to $ping_host"
   done
   host sync "ping, $1"
 }
