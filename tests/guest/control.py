@@ -163,8 +163,24 @@ class Control:
             raise ValueError(error) from error
         raise ValueError(f"no command bare {what}")
 
+    def switch(self, what):
+        """The switch that the hosts' cables lead to."""
+        switch = self.guest.switch
+        if switch is None:
+            raise ValueError("no switch is there: --switch")
+        if what == "kill":
+            switch.kill()
+        elif what == "stop":
+            if not switch.stop():
+                raise ValueError("freehca-switch did not end as it was asked to")
+        elif what == "start":
+            switch.start()
+        else:
+            raise ValueError(f"no command switch {what}")
+        return ""
+
     def cable(self, plugged):
-        """That of port 1 to the other guest of a pair."""
+        """That of port 1 to the other guest of a pair, or to the switch."""
         if self.guest.server:
             self.guest.server.set("cable1", plugged)
             return
@@ -204,6 +220,8 @@ class Control:
         if command == "kill":
             self.guest.kill()
             return ""
+        if command == "switch":
+            return self.switch(rest)
         if command == "bare":
             return self.bare(*rest.split(" ", 1))
         raise ValueError(f"no command {command}")

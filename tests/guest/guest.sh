@@ -13,12 +13,12 @@ here=$FREEHCA_ROOT/tests/guest
 
 usage() { cat "$here/usage.txt"; }
 
-kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no
+kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no switch=no
 pass=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --kernel) kernel_version=${2:?--kernel wants a version}; shift 2 ;;
-    --hosts) hosts=${2:?--hosts wants 1 or 2}; shift 2 ;;
+    --hosts) hosts=${2:?--hosts wants 1, 2 or more}; shift 2 ;;
     --log) log=${2:?--log wants a file}; shift 2 ;;
     --no-device) device=''; shift ;;
     --device) device=${2:?--device wants a -device argument}; shift 2 ;;
@@ -31,6 +31,15 @@ while [[ $# -gt 0 ]]; do
       shift 2
       ;;
     --device-server) server=yes; shift ;;
+    --switch)
+      kind=${2:?--switch wants ib or eth}
+      [[ $kind == ib || $kind == eth ]] || die "--switch is ib or eth"
+      program=$(find "$FREEHCA_ROOT/build/host" -type f -name freehca-switch -perm -u+x -print -quit 2>/dev/null || true)
+      [[ -n $program ]] || die "build/host has no program freehca-switch: cmake --preset host && cmake --build --preset host"
+      switch=yes
+      pass+=(--switch "$program,--link,$kind")
+      shift 2
+      ;;
     --prepare) prepare=yes; shift ;;
     --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env | --bare)
       pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;
@@ -40,7 +49,9 @@ while [[ $# -gt 0 ]]; do
     *) printf "guest: unknown option '%s'\n" "$1" >&2; usage >&2; exit 2 ;;
   esac
 done
-[[ $hosts == 1 || $hosts == 2 ]] || die "--hosts is 1 or 2"
+[[ $hosts =~ ^[1-8]$ ]] || die "--hosts is 1 to 8"
+[[ $switch == no || $hosts -ge 2 ]] || die "--switch joins two hosts or more: --hosts 2"
+[[ $hosts -le 2 || $switch == yes ]] || die "more than two hosts are joined by a switch: --switch ib"
 for ((i = 0; i < ${#pass[@]}; i++)); do
   case ${pass[i]} in
     --driver) [[ ${pass[i + 1]} =~ ^(none|linux|vfio)$ ]] || die "--driver is none, linux or vfio" ;;

@@ -24,6 +24,7 @@ sys.path.append(os.path.join(ROOT, "tests", "bare"))
 
 import extra_files
 import pairs
+from cable_switch import CableSwitch
 from control import Control, Rendezvous
 from device_server import DeviceServer
 
@@ -35,8 +36,9 @@ KERNEL_WORDS = (
 
 
 class Guest:
-    def __init__(self, index, options, scratch, rendezvous):
+    def __init__(self, index, options, scratch, rendezvous, switch=None):
         self.index = index
+        self.switch = switch
         self.options = options
         self.scratch = scratch
         self.folder = os.path.join(scratch, f"guest{index}")
@@ -85,7 +87,7 @@ class Guest:
 
     def command(self, initrd):
         options = self.options
-        smp = options.smp or (1 if options.hosts == 2 or options.icount else 2)
+        smp = options.smp or (1 if options.hosts > 1 or options.icount else 2)
         command = [
             options.qemu,
             "-M",
@@ -137,8 +139,8 @@ class Guest:
         command += ["-qmp", f"unix:{self.folder}/qmp,server=on,wait=off"]
         if self.server:
             return command + options.qemu_arguments + self.server.qemu_arguments()
-        if options.hosts == 2 or options.bare:
-            role = "on" if self.index == 1 else "off"
+        if options.hosts > 1 or options.bare or self.switch:
+            role = "on" if self.index == 1 or self.switch else "off"
             command += [
                 "-netdev",
                 f"stream,id=wire,server={role},addr.type=unix,addr.path={self.wire()}",
@@ -152,7 +154,7 @@ class Guest:
         return re.sub(r"\bHOST\b", str(self.index), own)
 
     def wire(self):
-        return os.path.join(self.scratch, "wire")
+        return self.switch.wire(self.index) if self.switch else os.path.join(self.scratch, "wire")
 
     def bare_machine(self):
         """The machine at the other end of the cable, which boots when it is first asked for."""
@@ -165,9 +167,9 @@ class Guest:
 
     def is_cabled(self):
         """Two hosts, or one and a bare machine: port 1 of the one adapter is cabled to port 1 of
-        the other."""
-        pair = self.options.hosts == 2 or self.options.bare
-        return bool(pair and self.options.device.startswith("mlx4"))
+        the other. With a switch each is cabled to that."""
+        joined = self.options.hosts > 1 or self.options.bare or self.switch
+        return bool(joined and self.options.device.startswith("mlx4"))
 
     def own_guid(self):
         if not self.is_cabled() or "guid=" in self.options.device:
@@ -180,7 +182,7 @@ class Guest:
     def start(self):
         if self.server:
             if self.is_cabled():
-                end = "listen" if self.index == 1 else "connect"
+                end = "listen" if self.index == 1 or self.switch else "connect"
                 self.server.wire = f"{end}={self.wire()}"
             self.server.start()
         self.boot()
@@ -205,7 +207,7 @@ class Guest:
         self.control.start()
 
     def copy_output(self):
-        prefix = f"host{self.index}| ".encode() if self.options.hosts == 2 else b""
+        prefix = f"host{self.index}| ".encode() if self.options.hosts > 1 else b""
         for line in self.process.stdout:
             sys.stdout.buffer.write(prefix + line.replace(b"\r", b""))
             sys.stdout.buffer.flush()
@@ -263,6 +265,7 @@ def parse():
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--bare", choices=["x86_64"])
     parser.add_argument("--device-server")
+    parser.add_argument("--switch")
     parser.add_argument("--timeout", type=float, default=0)
     parser.add_argument("--memory", default="512M")
     parser.add_argument("--cpu", default="Nehalem")
@@ -298,27 +301,43 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scratch = tempfile.mkdtemp(prefix="freehca-guest-")
     rendezvous = Rendezvous(options.hosts)
-    guests = [Guest(index, options, scratch, rendezvous) for index in range(1, options.hosts + 1)]
+    switch = CableSwitch(options.switch, scratch, options.hosts) if options.switch else None
+    guests = [
+        Guest(index, options, scratch, rendezvous, switch) for index in range(1, options.hosts + 1)
+    ]
+    switch_ended_well = True
     try:
+        if switch:
+            switch.start()
         deadline = time.monotonic() + options.timeout if options.timeout > 0 else None
         for guest in guests:
             guest.start()
             # The second guest's end of the wire connects once, when it starts.
             while (
                 guest.index < options.hosts
+                and not switch
                 and guest.process.poll() is None
                 and not os.path.exists(os.path.join(scratch, "wire"))
             ):
                 time.sleep(0.02)
         statuses = [guest.finish(deadline) for guest in guests]
+        if switch:
+            if any(statuses):
+                print("guest: the last words of freehca-switch:", *switch.last_words(), sep="\n")
+            switch_ended_well = switch.stop()
     except KeyboardInterrupt:
         return 130
     finally:
         for guest in guests:
             guest.stop()
+        if switch:
+            switch.stop()
         shutil.rmtree(scratch, ignore_errors=True)
     for guest, status in zip(guests, statuses):
         explain(guest, status)
+    if not switch_ended_well:
+        print("guest: freehca-switch did not end as it was asked to", file=sys.stderr)
+        return NO_STATUS
     return next((status for status in statuses if status), 0)
 
 

@@ -73,9 +73,21 @@ RULES = {
     # What both ends of a vfio-user socket stand on: neither driver nor model.
     "vfio_user/protocol": (["vfio_user"], False),
     # Of the model its face for C, as QEMU's device.
-    "vfio_user/server": (["vfio_user", "model"], False),
+    "vfio_user/server": (["vfio_user", "wires", "model"], False),
     "vfio_user/client": (["vfio_user"], False),
-    "qemu/model": (["layouts", "model"], False),
+    # Cables of programs; of the protocol it has the owner of a descriptor.
+    "vfio_user/wires": (["vfio_user", "wires"], False),
+    # What model and switch both know of packets.
+    "packets": (["layouts", "packets"], False),
+    "qemu/model": (["layouts", "packets", "model"], False),
+    # A switch knows neither adapters nor sockets; its program brings those.
+    "switch/common": (["switch_common"], False),
+    "switch/infiniband": (["layouts", "packets", "switch_common", "infiniband_switch"], False),
+    "switch/ethernet": (["layouts", "switch_common", "ethernet_switch"], False),
+    "switch/program": (
+        ["vfio_user", "wires", "switch_common", "infiniband_switch", "ethernet_switch"],
+        False,
+    ),
     # Configuration space, which the model leaves to its surroundings, is in_process's.
     "qemu/recording": (["layouts", "model", "in_process", "recording"], False),
     "qemu/qom": (["model"], False),
@@ -90,7 +102,12 @@ MODEL_ROOMS = (
 # packets. The others see link_codec and what it hands out.
 ROOMS_WITH_WHOLE_PACKETS = ("link", "fabric", "ports")
 HEADERS_OF_WHOLE_PACKETS = re.compile(
-    r"^link/(infiniband_\w+|roce_\w+|global_route|wire_form|packet_crc)\.hpp$"
+    r"^(link/(infiniband_\w+|roce_\w+|global_route|wire_form)|"
+    r"freehca/packets/(mad_packet|link_packets|wire_form|packet_crc))\.hpp$"
+)
+# No part of these knows an operating system: the model, and what decides in a switch.
+WITHOUT_OPERATING_SYSTEM = (
+    "qemu/model packets switch/common switch/infiniband switch/ethernet".split()
 )
 WORDS_OF_WHOLE_PACKETS = re.compile(r"\b(lrh|bth_variant|link_next_header)\b")
 # Of the model these see what is declared for C.
@@ -127,7 +144,15 @@ def complaint_in_model(path, name):
         return "a header of the model is named with its room"
     if MODEL_ROOMS.index(other) > MODEL_ROOMS.index(own):
         return f"{other} stands above {own}"
-    if own not in ROOMS_WITH_WHOLE_PACKETS and HEADERS_OF_WHOLE_PACKETS.match(name):
+    return whole_packet_complaint(path, name)
+
+
+def whole_packet_complaint(path, name):
+    """The same, of headers that know what stands in front of a BTH."""
+    own = path[len(MODEL) :].split("/")[0]
+    if not path.startswith(MODEL) or own in ROOMS_WITH_WHOLE_PACKETS:
+        return None
+    if HEADERS_OF_WHOLE_PACKETS.match(name):
         return f"{own} knows packets by link/link_codec.hpp alone"
     return None
 
@@ -148,6 +173,8 @@ def complaint(path, quote, name):
     owners, freestanding = RULES[prefix]
     if name.startswith("freehca/"):
         owner = name.split("/")[1]
+        if whole_packet_complaint(path, name):
+            return whole_packet_complaint(path, name)
         if prefix in SEE_THE_C_FACE and owner == "model" and name != "freehca/model/c_api.h":
             return "only the model's C face may be seen from here"
         return None if owner in owners else f"{prefix} may see {', '.join(owners)} only"
@@ -162,8 +189,8 @@ def complaint(path, quote, name):
         return None
     if freestanding and name not in FREESTANDING:
         return "not a header of a freestanding implementation"
-    if prefix == "qemu/model" and OPERATING_SYSTEM.match(name):
-        return "the model includes no header of an operating system"
+    if prefix in WITHOUT_OPERATING_SYSTEM and OPERATING_SYSTEM.match(name):
+        return f"{prefix} includes no header of an operating system"
     return None
 
 
@@ -182,6 +209,14 @@ def check_the_checker():
         ("qemu/model/src/transport/a.cpp", '"', "link/infiniband_codec.hpp"),
         ("qemu/model/src/transport/a.cpp", '"', "link/roce_codec.hpp"),
         ("qemu/model/src/steering/a.cpp", '"', "link/wire_form.hpp"),
+        ("qemu/model/src/steering/a.cpp", "<", "freehca/packets/wire_form.hpp"),
+        ("packets/src/a.cpp", "<", "freehca/model/device.hpp"),
+        ("packets/src/a.cpp", "<", "sys/socket.h"),
+        ("switch/infiniband/src/a.cpp", "<", "unistd.h"),
+        ("switch/infiniband/src/a.cpp", "<", "freehca/wires/wire.hpp"),
+        ("switch/ethernet/src/a.cpp", "<", "freehca/infiniband_switch/switch_node.hpp"),
+        ("switch/program/src/a.cpp", "<", "freehca/model/c_api.h"),
+        ("vfio_user/wires/src/a.cpp", "<", "freehca/model/c_api.h"),
         ("qemu/model/include/freehca/model/a.hpp", '"', "link/packet.hpp"),
         ("qemu/model/src/link/a.cpp", '"', "packet.hpp"),
         ("qemu/model/src/a.cpp", '"', "link/packet.hpp"),
@@ -218,6 +253,10 @@ def check_the_checker():
         ("qemu/model/src/link/a.cpp", "<", "vector"),
         ("qemu/model/src/link/a.cpp", '"', "link/packet.hpp"),
         ("qemu/model/src/transport/a.cpp", '"', "link/packet.hpp"),
+        ("qemu/model/src/link/a.cpp", "<", "freehca/packets/wire_form.hpp"),
+        ("qemu/model/src/frames/a.cpp", "<", "freehca/packets/crc.hpp"),
+        ("switch/infiniband/src/a.cpp", "<", "freehca/packets/wire_form.hpp"),
+        ("switch/program/src/a.cpp", "<", "sys/socket.h"),
         ("qemu/model/src/transport/a.cpp", '"', "link/link_codec.hpp"),
         ("qemu/model/src/ports/a.cpp", '"', "link/infiniband_codec.hpp"),
         ("hca/src/a.cpp", "<", "cstdint"),
@@ -247,6 +286,8 @@ def main():
         "vfio_user",
         "loopback_traffic",
         "examples",
+        "packets",
+        "switch",
         "qemu/model",
         "qemu/recording",
         "qemu/qom",

@@ -5,6 +5,7 @@
 // values of a real ConnectX-3 where the captures have them.
 #include <gtest/gtest.h>
 
+#include <freehca/layouts/forwarding.hpp>
 #include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/module_info.hpp>
 #include <freehca/layouts/notice.hpp>
@@ -53,6 +54,27 @@ TEST(mad, subnet_administration_header) {
   EXPECT_EQ(hex_bytes::hex(p).substr(0, 9), "00030292 ");
   EXPECT_EQ(hex_bytes::hex(p).substr(54, 72),
             "0101ff00 00000001 00000054 00000000 00000000 00080000 00000000 0000100c ");
+}
+
+// Offsets and widths by ib_switch_info_t (OpenSM's ib_types.h) and libibmad's IB_SW_* rows.
+TEST(mad, switch_info) {
+  image<switch_info> i;
+  i.set<&switch_info::linear_fdb_cap>(0xc000)
+      .set<&switch_info::random_fdb_cap>(0x0102)
+      .set<&switch_info::multicast_fdb_cap>(0x1000)
+      .set<&switch_info::linear_fdb_top>(0x0304)
+      .set<&switch_info::default_port>(0x05)
+      .set<&switch_info::default_multicast_primary>(0x06)
+      .set<&switch_info::default_multicast_other>(0x07)
+      .set<&switch_info::life_time>(18)
+      .set<&switch_info::port_state_change>(true)
+      .set<&switch_info::lids_per_port>(0x0809)
+      .set<&switch_info::partition_enforcement_cap>(0x0020)
+      .set<&switch_info::inbound_enforcement_cap>(true)
+      .set<&switch_info::outbound_enforcement_cap>(true)
+      .set<&switch_info::enhanced_port_0>(true)
+      .set<&switch_info::multicast_fdb_top>(0xc00f);
+  EXPECT_EQ(hex_bytes::hex(i), "c0000102 10000304 05060794 08090020 c800c00f");
 }
 
 TEST(mad, node_info_of_a_real_card) {

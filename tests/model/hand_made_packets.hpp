@@ -10,9 +10,9 @@
 #include <freehca/layouts/headers.hpp>
 #include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/smp.hpp>
+#include <freehca/packets/packet_crc.hpp>
 
 #include "fabric/mad_packet.hpp"
-#include "link/packet_crc.hpp"
 
 namespace freehca::model::test {
 
@@ -48,7 +48,8 @@ mad_packet to_qp0(const layouts::image<M>& m, std::uint16_t slid = layouts::perm
 
 /// With the right checksum.
 inline std::vector<std::byte> to_wire(layouts::image<layouts::link_packet> p) {
-  const auto crc = variant_crc({p.data(), layouts::link_packet::bytes - layouts::vcrc_bytes});
+  const auto crc =
+      packets::variant_crc({p.data(), layouts::link_packet::bytes - layouts::vcrc_bytes});
   const std::byte after[layouts::vcrc_bytes] = {static_cast<std::byte>(crc & 0xff),
                                                 static_cast<std::byte>(crc >> 8)};
   p.set_bytes<&layouts::link_packet::lpcrc>(after);

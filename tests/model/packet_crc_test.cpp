@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <freehca/layouts/headers.hpp>
+#include <freehca/packets/packet_crc.hpp>
 
-#include "link/packet_crc.hpp"
 #include "link/wire_form.hpp"
 
 namespace freehca::model::test {
@@ -97,16 +97,16 @@ TEST(packet_crc, every_length_and_both_routes_against_a_shift_register) {
       std::vector<std::byte> p(length);
       for (std::byte& b : p) b = static_cast<std::byte>(random());
       p[1] = (p[1] & std::byte{0xfc}) | static_cast<std::byte>(next);
-      EXPECT_EQ(invariant_crc(p), plain_icrc(p)) << length;
-      EXPECT_EQ(variant_crc(p), plain_vcrc(p)) << length;
+      EXPECT_EQ(packets::invariant_crc(p), plain_icrc(p)) << length;
+      EXPECT_EQ(packets::variant_crc(p), plain_vcrc(p)) << length;
     }
 }
 
 TEST(packet_crc, fields_that_change_under_way_do_not_change_the_icrc) {
   const auto differs_at = [](std::vector<std::byte> p, std::size_t at, int flip) {
-    const auto before = invariant_crc(p);
+    const auto before = packets::invariant_crc(p);
     p[at] ^= static_cast<std::byte>(flip);
-    return invariant_crc(p) != before;
+    return packets::invariant_crc(p) != before;
   };
   auto local = sample();
   EXPECT_FALSE(differs_at(local, 0, 0xf0));  // virtual lane
@@ -139,7 +139,7 @@ TEST(packet_crc, what_is_wrong_is_told) {
   EXPECT_EQ(from_wire(wire, out), arrival::bad_vcrc);
   const auto with_vcrc = [](std::vector<std::byte> w) {
     w.resize(w.size() - 2);
-    const auto crc = variant_crc(w);
+    const auto crc = packets::variant_crc(w);
     w.push_back(static_cast<std::byte>(crc & 0xff));
     w.push_back(static_cast<std::byte>(crc >> 8));
     return w;

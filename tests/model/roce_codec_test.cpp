@@ -11,8 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "link/packet_crc.hpp"
+#include <freehca/packets/packet_crc.hpp>
 #include "link/roce_codec.hpp"
+
 #include "link/roce_wire.hpp"
 #include "test_host.hpp"
 #include "test_options.hpp"
@@ -460,7 +461,7 @@ TEST_F(roce_codec_alone, version_1_has_the_icrc_of_a_global_infiniband_packet) {
   const packet p = datagram().p;
   std::vector<std::byte> infiniband = bytes_of({0x00, 0x03, 0, 0, 0, 0, 0, 0});
   infiniband.insert(infiniband.end(), p.bytes.begin() + network, p.bytes.end());
-  const std::uint32_t crc = invariant_crc(infiniband);
+  const std::uint32_t crc = packets::invariant_crc(infiniband);
   const frame f = to_frame(p);
   for (unsigned i = 0; i < 4; ++i)
     EXPECT_EQ(f.bytes[p.bytes.size() + i], static_cast<std::byte>(crc >> (8 * i) & 0xff));

@@ -2,8 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,44 +12,13 @@
 
 #include <freehca/vfio_user/client.hpp>
 
+#include "started_program.hpp"
+
 namespace freehca::vfio_user {
 
-/// A folder that goes with its owner.
-class folder {
- public:
-  folder();
-  ~folder();
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-/// The program freehca-device, started with some arguments, and what it says on stderr.
-class served_program {
- public:
-  /// Not yet started.
-  served_program() = default;
-  ~served_program();
-
-  /// Starts it and waits until it is ready, or has ended.
-  void start(const std::vector<std::string>& arguments);
-  /// As a service manager does that listens for it: those sockets are its descriptors from 3 on, by
-  /// names with colons between them.
-  void start_by_manager(const std::vector<std::string>& arguments, const std::vector<int>& sockets,
-                        const std::string& names);
-  /// Ends it by SIGTERM, or waits for its end; its exit code, -1: by a signal.
-  int stop();
-  int wait();
-  pid_t process() const { return process_; }
-  /// What it has said so far.
-  std::string said() const;
-
- private:
-  void spawn(std::vector<std::string> words, const std::vector<int>& sockets);
-
-  folder files_;
-  pid_t process_ = -1;
+/// The program freehca-device.
+struct served_program : started_program {
+  served_program() : started_program(FREEHCA_DEVICE) {}
 };
 
 /// What most tests begin with: a server of the usual adapter and a client that has agreed with it.

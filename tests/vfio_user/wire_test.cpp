@@ -3,7 +3,7 @@
 //
 // The ways out of a port: what stands on the socket, and what becomes of a peer that is slow, gone
 // or mad.
-#include "wire.hpp"
+#include <freehca/wires/wire.hpp>
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -16,11 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "datagram_wire.hpp"
-#include "served_program.hpp"
-#include "stream_wire.hpp"
+#include <freehca/wires/datagram_wire.hpp>
+#include <freehca/wires/guid_text.hpp>
+#include <freehca/wires/stream_wire.hpp>
 
-namespace freehca::device_server {
+#include "served_program.hpp"
+
+namespace freehca::wires {
 namespace {
 
 using vfio_user::descriptor;
@@ -31,7 +33,8 @@ struct kept final : wire_reader {
   void receive(const std::byte* from, std::size_t bytes) override {
     all.emplace_back(reinterpret_cast<const char*>(from), bytes);
   }
-  std::vector<std::string> all;
+  void complain(std::string_view what) override { complaints.emplace_back(what); }
+  std::vector<std::string> all, complaints;
 };
 
 const std::byte* bytes(const std::string& text) {
@@ -141,6 +144,51 @@ TEST_F(wires, a_frame_that_is_longer_than_any_ends_the_connection) {
   char byte;
   EXPECT_EQ(0, recv(other.get(), &byte, 1, MSG_DONTWAIT)) << "hung up";
   EXPECT_TRUE(got.all.empty());
+  ASSERT_EQ(1u, got.complaints.size());
+  EXPECT_NE(std::string::npos, got.complaints[0].find("4294967295 bytes"));
+}
+
+TEST_F(wires, a_wire_says_whether_somebody_is_there) {
+  const auto w = make_wire("stream:listen=" + path, why);
+  EXPECT_FALSE(w->connected());
+  {
+    const descriptor other = peer();
+    turn(*w, got);
+    EXPECT_TRUE(w->connected());
+  }
+  turn(*w, got);
+  EXPECT_FALSE(w->connected());
+}
+
+TEST_F(wires, a_wire_may_be_given_its_connection) {
+  descriptor listener;
+  std::string bound;
+  ASSERT_EQ("", listen_at(path, 1, listener, bound));
+  EXPECT_EQ(path, bound);
+  const auto w = stream_wire::to_be_given();
+  EXPECT_FALSE(w->connected());
+  EXPECT_EQ(-1, w->descriptor());
+  EXPECT_EQ(~std::uint64_t{0}, w->deadline()) << "it calls nobody";
+  for (const std::string text : {"first", "second"}) {
+    const descriptor other = peer();
+    w->take(descriptor(accept(listener.get(), nullptr, nullptr)));
+    EXPECT_TRUE(w->connected());
+    ::send(other.get(), prefixed(text).data(), text.size() + 4, 0);
+    turn(*w, got);
+    shutdown(other.get(), SHUT_RDWR);
+    turn(*w, got);
+    EXPECT_FALSE(w->connected());
+  }
+  EXPECT_EQ((std::vector<std::string>{"first", "second"}), got.all);
+  unlink(path.c_str());
+}
+
+TEST(guid_texts, what_is_one_and_what_is_none) {
+  for (const std::string text : {"0x0002c90300f0ca00", "0002:c903:00f0:ca00", "0002c90300f0ca00"})
+    EXPECT_EQ(0x0002c90300f0ca00u, guid_of(text)) << text;
+  for (const std::string text : {"", "12", "0x0", "0000000000000000", "0002c90300f0ca0g",
+                                 "0x0002c90300f0ca001", "000:2c903:00f0:ca00"})
+    EXPECT_EQ(std::nullopt, guid_of(text)) << text;
 }
 
 TEST_F(wires, who_connects_tries_until_somebody_listens) {
@@ -215,4 +263,4 @@ TEST_F(wires, what_is_no_wire) {
 }
 
 }  // namespace
-}  // namespace freehca::device_server
+}  // namespace freehca::wires

@@ -10,6 +10,7 @@
 #include <string>
 
 #include <freehca/model/c_api.h>
+#include <freehca/wires/wire.hpp>
 
 #include "client_memory.hpp"
 #include "configuration_space.hpp"
@@ -18,7 +19,6 @@
 #include "product_data.hpp"
 #include "report.hpp"
 #include "settings.hpp"
-#include "wire.hpp"
 
 namespace freehca::device_server {
 
@@ -52,7 +52,7 @@ class adapter_function {
   void run_turn();
 
   /// Null: the port leads nowhere.
-  wire* cable(unsigned port) const { return cables_[port].get(); }
+  wires::wire* cable(unsigned port) const { return cables_[port].get(); }
   bool may_receive() const { return freehca_model_link_may_receive(model_); }
   void serve_cable(unsigned port, short events);
 
@@ -100,7 +100,7 @@ class adapter_function {
   freehca_model* model_ = nullptr;
   bool removed_ = false;
   std::uint64_t deadline_ = ~std::uint64_t{0};
-  std::array<std::unique_ptr<wire>, 2> cables_;
+  std::array<std::unique_ptr<wires::wire>, 2> cables_;
   std::array<bool, 2> full_{};  ///< the model waits for room
   std::array<packet_file, 2> captures_;
   std::uint64_t capture_errors_ = 0;

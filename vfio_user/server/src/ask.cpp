@@ -11,9 +11,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <freehca/wires/socket_address.hpp>
+
 #include "command_line.hpp"
 #include "report.hpp"
-#include "socket_address.hpp"
 
 namespace freehca::device_server {
 namespace {
@@ -48,8 +49,8 @@ int ask_server(const std::string& path, const std::string& request) {
     report("--ask: a request is wanted, as in {\"request\":\"help\"}");
     return usage_error;
   }
-  socket_address address;
-  if (const std::string why = unix_address(path, address); !why.empty()) {
+  wires::socket_address address;
+  if (const std::string why = wires::unix_address(path, address); !why.empty()) {
     report(fmt::format("--control {}", why));
     return 1;
   }

@@ -45,7 +45,7 @@ json port_report(const control_subject& about, unsigned port) {
     report["active"] = view.active;
   }
   report["changeable_link"] = how.model.vpi[port - 1];
-  const wire* cable = about.adapter.function.cable(port - 1);
+  const wires::wire* cable = about.adapter.function.cable(port - 1);
   report["cable"] = {{"to", how.wire[port - 1]},
                      {"plugged", how.cable_plugged[port - 1]},
                      {"state", cable != nullptr ? cable->standing() : "none"}};

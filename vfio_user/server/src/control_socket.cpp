@@ -12,7 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "socket_address.hpp"
+#include <freehca/wires/socket_address.hpp>
+
 
 namespace freehca::device_server {
 
@@ -21,9 +22,9 @@ control_socket::~control_socket() {
 }
 
 std::string control_socket::listen(const std::string& path) {
-  listener_ = make_socket(AF_UNIX, SOCK_STREAM);
+  listener_ = wires::make_socket(AF_UNIX, SOCK_STREAM);
   if (!listener_.open()) return std::strerror(errno);
-  if (std::string why = bind_unix(listener_.get(), path); !why.empty()) return why;
+  if (std::string why = wires::bind_unix(listener_.get(), path); !why.empty()) return why;
   path_ = path;
   if (::listen(listener_.get(), static_cast<int>(most_clients)) != 0)
     return fmt::format("{}: {}", path, std::strerror(errno));

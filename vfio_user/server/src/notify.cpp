@@ -16,8 +16,9 @@
 
 #include <fmt/format.h>
 
+#include <freehca/wires/socket_address.hpp>
+
 #include "report.hpp"
-#include "socket_address.hpp"
 
 namespace freehca::device_server {
 namespace {
@@ -69,7 +70,7 @@ void tell_manager(const std::string& what) {
   std::memcpy(address.sun_path, path.data(), path.size());
   if (path[0] == '@') address.sun_path[0] = '\0';
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
-  const vfio_user::descriptor socket = make_socket(AF_UNIX, SOCK_DGRAM);
+  const vfio_user::descriptor socket = wires::make_socket(AF_UNIX, SOCK_DGRAM);
   if (sendto(socket.get(), what.data(), what.size(), MSG_NOSIGNAL,
              reinterpret_cast<const sockaddr*>(&address), bytes) < 0)
     report(fmt::format("NOTIFY_SOCKET {}: {}", path, std::strerror(errno)));

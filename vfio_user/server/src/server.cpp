@@ -13,14 +13,16 @@
 
 #include <fmt/format.h>
 
+#include <freehca/wires/socket_address.hpp>
+
 #include "guarded_copy.hpp"
 #include "notify.hpp"
 #include "report.hpp"
-#include "socket_address.hpp"
 
 namespace freehca::device_server {
 
 using namespace vfio_user;
+using namespace wires;
 
 server::server(settings& how) : how_(how), function_(how, memory_) {
   session_.connect(function_, memory_);

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <freehca/wires/guid_text.hpp>
+
 namespace freehca::device_server {
 namespace {
 
@@ -62,15 +64,9 @@ std::string take_link(settings& to, unsigned port, const std::string& text) {
   return "a link is 'ib' or 'eth', or either, and 'vpi-ib' or 'vpi-eth' at first";
 }
 
-// 16 hexadecimal digits, with 0x before them or colons between them.
 std::string take_guid(settings& to, const std::string& text) {
-  std::string digits;
-  for (const char c : text.starts_with("0x") || text.starts_with("0X") ? text.substr(2) : text)
-    if (c != ':' || digits.size() % 2 != 0 || digits.empty()) digits += c;
-  const auto value = digits.size() == 16 ? number("0x" + digits) : std::nullopt;
-  if (!value || *value == 0)
-    return "16 hexadecimal digits that are not all zero, as in 0x0002c90300f0ca00 or "
-           "0002:c903:00f0:ca00";
+  const auto value = wires::guid_of(text);
+  if (!value) return wires::guid_allowed;
   to.model.node_guid = *value;
   return "";
 }

@@ -111,7 +111,7 @@ std::string adapter_function::lay_cables() {
   for (unsigned i = 0; i < cables_.size(); ++i) {
     if (how_.wire[i] == "none") continue;
     std::string why;
-    cables_[i] = make_wire(how_.wire[i], why);
+    cables_[i] = wires::make_wire(how_.wire[i], why);
     if (cables_[i] == nullptr) return fmt::format("--port{}: {}", i + 1, why);
   }
   return "";
@@ -142,7 +142,7 @@ void adapter_function::tell(unsigned kind, const char* rule, const char* text) {
 }
 
 bool adapter_function::link_send(unsigned port, const void* from, std::size_t bytes) {
-  wire* cable = cables_[port - 1].get();
+  wires::wire* cable = cables_[port - 1].get();
   if (cable == nullptr || cable->send(static_cast<const std::byte*>(from), bytes)) return true;
   full_[port - 1] = true;
   return false;
@@ -163,7 +163,7 @@ bool adapter_function::record(const char* from, std::size_t bytes) {
   return false;
 }
 
-class adapter_function::port_reader final : public wire_reader {
+class adapter_function::port_reader final : public wires::wire_reader {
  public:
   port_reader(adapter_function& owner, unsigned port) : owner_(owner), port_(port) {}
   bool may_receive() override { return owner_.may_receive(); }
@@ -178,6 +178,7 @@ class adapter_function::port_reader final : public wire_reader {
     }
     freehca_model_link_receive(owner_.model_, port_ + 1, from, bytes);
   }
+  void complain(std::string_view what) override { report(what); }
 
  private:
   adapter_function& owner_;
@@ -185,7 +186,7 @@ class adapter_function::port_reader final : public wire_reader {
 };
 
 void adapter_function::serve_cable(unsigned port, short events) {
-  wire* cable = cables_[port].get();
+  wires::wire* cable = cables_[port].get();
   port_reader reader(*this, port);
   cable->work(events, now_ns(), reader);
   if (full_[port] && cable->idle()) {

@@ -5,10 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include <freehca/layouts/mad.hpp>
 #include <freehca/layouts/smp.hpp>
+#include <freehca/packets/port_info_rules.hpp>
 
 #include "fabric/traffic_counters.hpp"
 
@@ -60,9 +60,7 @@ struct managed_port {
   }
   /// Lanes for data in operation, from lane 0 on.
   unsigned data_lanes() const {
-    const auto code = static_cast<unsigned>(info.get<&layouts::port_info::operational_vls>());
-    constexpr unsigned lanes[] = {1, 1, 2, 4, 8, 15};
-    return code < std::size(lanes) ? lanes[code] : 1;
+    return packets::data_lanes(info.get<&layouts::port_info::operational_vls>());
   }
   unsigned guid_entries() const {
     return static_cast<unsigned>(info.get<&layouts::port_info::guid_cap>());

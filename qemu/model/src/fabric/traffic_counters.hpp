@@ -2,29 +2,11 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include <freehca/packets/dual_counter.hpp>
 
 namespace freehca::model {
 
-/// A counter with two faces: a 64-bit one that wraps, and a narrow one that stops at its greatest
-/// value. Each is set by management by itself (IBTA vol. 1, 16.1.3.5 and 16.1.4.11); the event
-/// total stays.
-class dual_counter {
- public:
-  void add(std::uint64_t n) { total_ += n; }
-  std::uint64_t total() const { return total_; }
-  std::uint64_t wide() const { return total_ - wide_base_; }
-  /// The narrow face of a counter of `bits` bits.
-  std::uint64_t narrow(unsigned bits) const {
-    return std::min(total_ - narrow_base_, (std::uint64_t{1} << bits) - 1);
-  }
-  void set_wide(std::uint64_t value) { wide_base_ = total_ - value; }
-  void set_narrow(std::uint64_t value) { narrow_base_ = total_ - value; }
-
- private:
-  std::uint64_t total_ = 0, wide_base_ = 0, narrow_base_ = 0;
-};
+using packets::dual_counter;
 
 /// What a port counts. Data are 4-byte words from the LRH to the ICRC.
 struct traffic_counters {

@@ -5,8 +5,7 @@
 #include <span>
 
 #include <freehca/layouts/headers.hpp>
-
-#include "link/packet_crc.hpp"
+#include <freehca/packets/packet_crc.hpp>
 
 namespace freehca::model {
 
@@ -35,7 +34,7 @@ void link_fault_source::damage(std::vector<std::byte>& bytes) {
   const bool resealed = draw() % 2 != 0;
   const std::size_t covered = bytes.size() - layouts::vcrc_bytes;
   if (!resealed || bit / 8 >= covered) return;
-  const std::uint16_t crc = variant_crc(std::span(bytes).first(covered));
+  const std::uint16_t crc = packets::variant_crc(std::span(bytes).first(covered));
   bytes[covered] = static_cast<std::byte>(crc & 0xff);
   bytes[covered + 1] = static_cast<std::byte>(crc >> 8);
 }

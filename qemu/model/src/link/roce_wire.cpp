@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "link/packet_crc.hpp"
+#include <freehca/packets/packet_crc.hpp>
+
 #include "link/roce_headers.hpp"
 
 namespace freehca::model {
@@ -51,8 +52,8 @@ class covered_headers {
 
 /// Of a packet from the destination MAC to the padding, which has a BTH and no IPv4 options.
 std::uint32_t roce_crc(std::span<const std::byte> packet, const roce_headers& h) {
-  return invariant_crc(covered_headers(packet.data(), h).bytes(),
-                       packet.subspan(h.base + bth::bytes));
+  return packets::invariant_crc(covered_headers(packet.data(), h).bytes(),
+                                packet.subspan(h.base + bth::bytes));
 }
 
 std::array<std::byte, icrc_bytes> on_wire(std::uint32_t crc) {

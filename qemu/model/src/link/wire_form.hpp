@@ -3,30 +3,21 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
+
+#include <freehca/packets/wire_form.hpp>
 
 #include "link/packet.hpp"
 
 namespace freehca::model {
 
-/// What the link layer and the transport layer find wrong with bytes that have arrived, in the
-/// order in which they look (IBTA vol. 1, 7.3 and 9.6.1). Each is counted by PortRcvErrors
-/// (16.1.3.5).
-enum class arrival : std::uint8_t {
-  good,
-  bad_vcrc,
-  malformed,  ///< link version, packet length, or too short for the headers that it says it has
-  bad_icrc,
-};
+using packets::arrival;
 
-/// The packet as it stands on the link: with ICRC and VCRC behind it. One that has no BTH gets a
-/// VCRC alone.
+/// The packet as it stands on the link: with ICRC and VCRC behind it.
 std::vector<std::byte> to_wire(const packet& p);
 
-/// The packet in bytes from LRH to VCRC; `p` is written when it is good. Raw packets (no transport
-/// of InfiniBand) have no ICRC, and nobody here takes them: malformed. No source: chosen
+/// The packet in bytes from LRH to VCRC; `p` is written when it is good.
 arrival from_wire(std::span<const std::byte> bytes, packet& p);
 
 /// Is the word at `at`, as it stands on the link, the invariant CRC of the packet before it?

@@ -5,8 +5,9 @@
 #include <string>
 #include <utility>
 
+#include <freehca/packets/link_packets.hpp>
+
 #include "fabric/mad_packet.hpp"
-#include "link/link_packets.hpp"
 #include "link/packet_receiver.hpp"
 #include "link/wire_form.hpp"
 #include "ports/infiniband_port.hpp"
@@ -165,7 +166,7 @@ void cable::packet_arrived(std::span<const std::byte> bytes) {
 }
 
 void cable::link_packet_arrived(std::span<const std::byte> bytes) {
-  const auto p = link_packet_of(bytes);
+  const auto p = packets::link_packet_of(bytes);
   if (!p || p->get<&link_packet::vl>() >= port_.managed().data_lanes())
     return count_error(bad_link_packets_);
   const auto lane = p->get<&link_packet::vl>();
@@ -226,7 +227,7 @@ void cable::tell(link_packet_op op, unsigned lane) {
       .set<&link_packet::fctbs>(blocks_sent_[lane] % flow_control_modulus)
       .set<&link_packet::fccl>((blocks_received_[lane] + flow_control_blocks_ahead) %
                                flow_control_modulus);
-  seal(p);
+  packets::seal(p);
   if (!plugged_ || put({p.data(), link_packet::bytes})) return;
   // What is true now is told when there is room; that the transmitter goes off is the last word.
   if (op == link_packet_op::no_signal)

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <freehca/layouts/ethernet.hpp>
+#include <freehca/packets/link_packets.hpp>
 
-#include "link/link_packets.hpp"
 #include "ports/cable.hpp"
 
 namespace freehca::model {
@@ -26,7 +26,7 @@ far_end::far_end(adapter& a, unsigned number, std::function<void()> changed)
 }
 
 bool far_end::passes(std::span<const std::byte> bytes, link_layer own) {
-  const auto link = link_packet_of(bytes);
+  const auto link = packets::link_packet_of(bytes);
   if (link) {
     heard_at_ = a_.work.now();
     infiniband_speaks(link->get<&link_packet::op>() != link_packet_op::no_signal);

@@ -17,10 +17,6 @@ using namespace layouts;
 
 namespace {
 
-bool multicast(std::uint16_t lid) {
-  return lid >= first_multicast_lid && lid != permissive_lid;
-}
-
 constexpr std::uint8_t management_lane = 15;
 
 }  // namespace
@@ -121,7 +117,7 @@ void infiniband_port::transmit(packet p) {
   capture(p);
   if (to_itself || own_lid(s->dlid)) return loop_back(std::move(p));
   // A switch does not send a multicast packet back: the adapter delivers to its own members.
-  if (multicast(s->dlid)) loop_back(p);
+  if (packets::is_multicast(s->dlid)) loop_back(p);
   if (peer_ == nullptr) return;
   a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)] {
     if (generation == generation_ && peer_ != nullptr) peer_->receive(sent);
@@ -168,7 +164,7 @@ void infiniband_port::arrive(const packet& p) {
               "subnet management (IBTA 7.2.7)");
     return;
   }
-  if (!permissive && !own_lid(s->dlid) && !multicast(s->dlid)) {
+  if (!permissive && !own_lid(s->dlid) && !packets::is_multicast(s->dlid)) {
     managed_.traffic.rcv_errors.add(1);
     discarded("that came, PortRcvErrors", *s, "no LID of the port");
     return;

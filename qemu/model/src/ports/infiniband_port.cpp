@@ -30,12 +30,6 @@ constexpr std::uint64_t linger_ns = 100'000'000;
 constexpr std::uint32_t capabilities_of_connectx2 = 0x02500868;
 constexpr std::uint32_t capabilities_of_connectx3 = 0x02504868;
 
-link_width widest_enabled(const image<port_info>& i) {
-  const auto widths =
-      i.get<&port_info::link_width_supported>() & i.get<&port_info::link_width_enabled>();
-  return (widths & static_cast<unsigned>(link_width::x4)) != 0 ? link_width::x4 : link_width::x1;
-}
-
 }  // namespace
 
 infiniband_port::infiniband_port(adapter& a, const node_identity& node,
@@ -164,22 +158,7 @@ void infiniband_port::partner_lost() {
 
 void infiniband_port::link_trained() {
   trained_ = false;
-  image<port_info>& i = managed_.info;
-  constexpr auto qdr_bit = static_cast<unsigned>(link_speed::qdr),
-                 ddr_bit = static_cast<unsigned>(link_speed::ddr);
-  const auto speeds =
-      i.get<&port_info::link_speed_supported>() & i.get<&port_info::link_speed_enabled>();
-  const link_speed speed = (speeds & qdr_bit) != 0   ? link_speed::qdr
-                           : (speeds & ddr_bit) != 0 ? link_speed::ddr
-                                                     : link_speed::sdr;
-  const bool fdr =
-      speed == link_speed::qdr && (i.get<&port_info::link_speed_ext_supported>() &
-                                   i.get<&port_info::link_speed_ext_enabled>() & 1) != 0;
-  i.set<&port_info::physical_state>(port_physical_state::link_up)
-      .set<&port_info::state>(layouts::port_state::initialize)
-      .set<&port_info::link_width_active>(widest_enabled(i))
-      .set<&port_info::link_speed_active>(speed)
-      .set<&port_info::link_speed_ext_active>(fdr ? link_speed_ext::fdr : link_speed_ext::none);
+  packets::come_up(managed_.info);
   peer_->link_changed(true);
 }
 
@@ -187,13 +166,7 @@ void infiniband_port::lose_link(port_physical_state next) {
   ++generation_;
   const bool was_active = managed_.state() == layouts::port_state::active;
   managed_.traffic.link_downed.add(1);
-  // The LIDs stay, and the width is the widest that is enabled: captures (with both enabled
-  // 4X, with 1X alone the rate of 1X).
-  managed_.info.set<&port_info::link_width_active>(widest_enabled(managed_.info))
-      .set<&port_info::physical_state>(next)
-      .set<&port_info::state>(layouts::port_state::down)
-      .set<&port_info::link_speed_active>(link_speed::sdr)
-      .set<&port_info::link_speed_ext_active>(link_speed_ext::none);
+  packets::go_down(managed_.info, next);
   if (peer_ != nullptr) {
     peer_->link_changed(false);
     if (next != port_physical_state::polling) peer_->transmitter(false);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace freehca::switch_program {
+
+inline constexpr unsigned fewest_ports = 2;
+
+/// What the command line asks for.
+struct settings {
+  bool ethernet = false;
+  /// One for each cable, in the order of the ports; or, where each who connects to `listen` takes
+  /// the next port that is free, none.
+  std::vector<std::string> wires;
+  std::string listen;
+  unsigned ports = 0;  ///< counted, or as asked for
+  /// As the adapters' default, with other last digits. no source: chosen
+  std::uint64_t guid = 0x0002c90300f0d000;
+  std::string description = "freehca-switch";
+  bool trace = false;
+};
+
+/// How the program ends that was asked for nothing else.
+inline constexpr int usage_error = 2;
+
+/// Reads the command line. -1: `to` has it; else the program's exit code, after help, or after a
+/// message that says what is wrong.
+int read_command_line(int argc, char** argv, settings& to);
+
+}  // namespace freehca::switch_program

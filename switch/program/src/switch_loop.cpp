@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "switch_loop.hpp"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <freehca/ethernet_switch/bridge.hpp>
+#include <freehca/infiniband_switch/switch_node.hpp>
+#include <freehca/wires/socket_address.hpp>
+
+#include "report.hpp"
+
+namespace freehca::switch_program {
+
+using wires::wire;
+
+namespace {
+
+constexpr std::uint64_t second = 1'000'000'000, never = ~std::uint64_t{0};
+constexpr int most_callers_waiting = 64;
+/// How long the other ends are given to take the last word.
+constexpr std::uint64_t goodbye_ns = second / 2;
+
+timespec pause_of(std::uint64_t ns) {
+  return {static_cast<time_t>(ns / second), static_cast<long>(ns % second)};
+}
+
+}  // namespace
+
+class switch_loop::port_reader final : public wires::wire_reader {
+ public:
+  port_reader(switch_loop& owner, unsigned number) : owner_(owner), number_(number) {}
+  bool may_receive() override { return true; }
+  void receive(const std::byte* from, std::size_t bytes) override {
+    owner_.forwarder_->arrived(number_, {from, bytes});
+  }
+  void complain(std::string_view what) override {
+    report(fmt::format("port {}: {}", number_, what));
+  }
+
+ private:
+  switch_loop& owner_;
+  unsigned number_;
+};
+
+switch_loop::switch_loop(const settings& how) : how_(how), ports_(how.ports) {
+  if (how.ethernet) {
+    forwarder_ = std::make_unique<ethernet_switch::bridge>(how.ports, *this);
+    return;
+  }
+  infiniband_switch::switch_identity who;
+  who.ports = how.ports;
+  who.guid = how.guid;
+  who.describe(how.description);
+  forwarder_ = std::make_unique<infiniband_switch::switch_node>(who, *this);
+}
+
+switch_loop::~switch_loop() {
+  if (!listener_path_.empty()) unlink(listener_path_.c_str());
+}
+
+std::uint64_t switch_loop::now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * second + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+bool switch_loop::send(unsigned number, std::span<const std::byte> bytes) {
+  port& to = ports_[number - 1];
+  if (to.wire->send(bytes.data(), bytes.size())) return true;
+  to.full = true;
+  return false;
+}
+
+void switch_loop::tell(std::string_view what) {
+  report(fmt::format("trace: {}", what));
+}
+
+std::string switch_loop::begin() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
+  stop_ = vfio_user::descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
+  if (!stop_.open()) return std::strerror(errno);
+  if (std::string why = lay_wires(); !why.empty()) return why;
+  report(fmt::format("ready: {} ports, {}", how_.ports,
+                     how_.ethernet
+                         ? "an Ethernet bridge"
+                         : fmt::format("an InfiniBand switch, GUID {:#018x}", how_.guid)));
+  return "";
+}
+
+std::string switch_loop::lay_wires() {
+  if (how_.listen.empty()) {
+    for (unsigned i = 0; i < ports_.size(); ++i) {
+      std::string why;
+      ports_[i].wire = wires::make_wire(how_.wires[i], why);
+      if (ports_[i].wire == nullptr) return fmt::format("--port {}: {}", i + 1, why);
+    }
+    return "";
+  }
+  const std::string why =
+      wires::listen_at(how_.listen, most_callers_waiting, listener_, listener_path_);
+  if (!why.empty()) return fmt::format("--listen {}", why);
+  for (port& one : ports_) {
+    auto made = wires::stream_wire::to_be_given();
+    one.free_for_callers = made.get();
+    one.wire = std::move(made);
+  }
+  return "";
+}
+
+// The places are fixed; one where nobody is has a descriptor below 0, which poll() passes over.
+void switch_loop::wait_for_something() {
+  const bool free_port = std::ranges::any_of(ports_, [](const port& one) {
+    return one.free_for_callers != nullptr && !one.wire->connected();
+  });
+  // Who finds no port waits before the door.
+  watched_.assign({{stop_.get(), POLLIN, 0}, {free_port ? listener_.get() : -1, POLLIN, 0}});
+  std::uint64_t deadline = forwarder_->deadline();
+  for (const port& one : ports_) {
+    watched_.push_back({one.wire->descriptor(), one.wire->events(true), 0});
+    deadline = std::min(deadline, one.wire->deadline());
+  }
+  const std::uint64_t at = now();
+  const timespec pause = pause_of(deadline > at ? deadline - at : 0);
+  if (ppoll(watched_.data(), watched_.size(), deadline == never ? nullptr : &pause, nullptr) < 0)
+    for (pollfd& one : watched_) one.revents = 0;
+}
+
+void switch_loop::serve(unsigned number, short events) {
+  port& p = ports_[number - 1];
+  port_reader reader(*this, number);
+  const auto look = [&] {
+    if (p.wire->connected() == p.plugged) return;
+    p.plugged = !p.plugged;
+    p.full = false;
+    forwarder_->plug(number, p.plugged);
+  };
+  look();
+  p.wire->work(events, now(), reader);
+  look();
+  if (p.full && p.wire->idle()) {
+    p.full = false;
+    forwarder_->has_room(number);
+  }
+}
+
+void switch_loop::accept_one() {
+  const auto free = std::ranges::find_if(
+      ports_, [](const port& one) { return !one.plugged && !one.wire->connected(); });
+  if (free == ports_.end()) return;
+  vfio_user::descriptor who(
+      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!who.open()) return;
+  free->free_for_callers->take(std::move(who));
+  serve(static_cast<unsigned>(free - ports_.begin()) + 1, 0);
+}
+
+void switch_loop::run() {
+  for (unsigned number = 1; number <= ports_.size(); ++number) serve(number, 0);
+  while (true) {
+    wait_for_something();
+    if (watched_[stop_place].revents != 0) return say_goodbye();
+    for (unsigned number = 1; number <= ports_.size(); ++number)
+      serve(number, watched_[first_port_place + number - 1].revents);
+    if (forwarder_->deadline() <= now()) forwarder_->run();
+    if (watched_[listener_place].revents != 0) accept_one();
+  }
+}
+
+void switch_loop::say_goodbye() {
+  forwarder_->end();
+  const std::uint64_t until = now() + goodbye_ns;
+  for (std::uint64_t at = now(); at < until; at = now()) {
+    watched_.clear();
+    for (const port& one : ports_)
+      if (one.plugged && !one.wire->idle())
+        watched_.push_back({one.wire->descriptor(), POLLOUT, 0});
+    if (watched_.empty()) return;
+    const timespec pause = pause_of(std::min(until - at, second / 100));
+    ppoll(watched_.data(), watched_.size(), &pause, nullptr);
+    for (unsigned number = 1; number <= ports_.size(); ++number) serve(number, POLLOUT);
+  }
+}
+
+}  // namespace freehca::switch_program

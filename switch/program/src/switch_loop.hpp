@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <freehca/switch_common/forwarder.hpp>
+#include <freehca/switch_common/surroundings.hpp>
+#include <freehca/vfio_user/descriptor.hpp>
+#include <freehca/wires/stream_wire.hpp>
+#include <freehca/wires/wire.hpp>
+
+#include "settings.hpp"
+
+namespace freehca::switch_program {
+
+/// The program: wires on one side, a switch or a bridge on the other, and one thread that hears
+/// each of them in turn.
+class switch_loop final : public switch_common::surroundings {
+ public:
+  explicit switch_loop(const settings& how);
+  ~switch_loop();
+  switch_loop(const switch_loop&) = delete;
+  switch_loop& operator=(const switch_loop&) = delete;
+
+  /// "", or what is wrong. From here on SIGTERM and SIGINT are asked for, not suffered.
+  std::string begin();
+  /// Returns when the process is asked to end.
+  void run();
+
+  // switch_common::surroundings
+  std::uint64_t now() override;
+  bool send(unsigned port, std::span<const std::byte> bytes) override;
+  void tell(std::string_view what) override;
+  bool listens() const override { return how_.trace; }
+
+ private:
+  struct port {
+    std::unique_ptr<wires::wire> wire;
+    wires::stream_wire* free_for_callers = nullptr;  ///< the same, where it is handed connections
+    bool plugged = false;
+    bool full = false;  ///< send() has said that there is no room
+  };
+  class port_reader;
+  enum place : unsigned { stop_place, listener_place, first_port_place };
+
+  std::string lay_wires();
+  void wait_for_something();
+  void serve(unsigned number, short events);
+  void accept_one();
+  /// What was still to be sent is, for a moment.
+  void say_goodbye();
+
+  const settings& how_;
+  std::vector<port> ports_;
+  std::unique_ptr<switch_common::forwarder> forwarder_;
+  vfio_user::descriptor stop_, listener_;
+  std::string listener_path_;
+  std::vector<pollfd> watched_;
+};
+
+}  // namespace freehca::switch_program

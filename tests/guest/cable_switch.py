@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""freehca-switch between the guests of a run: the cable of each leads to a port of it."""
+import os
+import subprocess
+
+
+class CableSwitch:
+    def __init__(self, program, folder, hosts):
+        """PROGRAM: the path, and options with commas before them (freehca-switch,--link,eth)."""
+        self.program, *self.options = program.split(",")
+        self.folder, self.hosts = folder, hosts
+        self.process = None
+        self.said = os.path.join(folder, "switch.log")
+
+    def wire(self, host):
+        """Where that host's adapter listens; the switch calls, and calls again."""
+        return os.path.join(self.folder, f"wire{host}")
+
+    def start(self):
+        ports = []
+        for host in range(1, self.hosts + 1):
+            ports += ["--port", f"stream:connect={self.wire(host)}"]
+        with open(self.said, "ab") as said:
+            self.process = subprocess.Popen(
+                [self.program, "--trace", *self.options, *ports],
+                stdin=subprocess.DEVNULL,
+                stderr=said,
+            )
+
+    def kill(self):
+        """As by a fault of its own, without a word to anybody; start() begins again."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, seconds=10):
+        """Whether it ended as it was asked to."""
+        if not self.process or self.process.returncode is not None:
+            return True
+        self.process.terminate()
+        try:
+            return self.process.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return False
+
+    def last_words(self, lines=40):
+        try:
+            with open(self.said, encoding="utf-8", errors="replace") as said:
+                return said.read().splitlines()[-lines:]
+        except OSError:
+            return []

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <freehca/wires/socket_address.hpp>
+#include <freehca/wires/wire.hpp>
+
+namespace freehca::wires {
+
+/// As QEMU's -netdev dgram with a local and a remote address: one packet or frame is one datagram.
+/// What the other end has no room for waits; what nobody is there for is lost.
+class datagram_wire final : public wire {
+ public:
+  ~datagram_wire() override;
+
+  static std::unique_ptr<wire> make(const std::string& local, const std::string& remote,
+                                    std::string& why);
+
+  bool send(const std::byte* from, std::size_t bytes) override;
+  bool idle() const override { return waiting_.empty(); }
+  const char* standing() const override { return "open"; }
+  int descriptor() const override { return socket_.get(); }
+  short events(bool reading) const override;
+  std::uint64_t deadline() const override;
+  void work(short events, std::uint64_t now, wire_reader& to) override;
+
+ private:
+  bool put(const std::byte* from, std::size_t bytes);
+
+  static constexpr std::size_t longest = 4096 + 65536;
+  static constexpr unsigned most_at_once = 64;
+  /// A unix socket that can be written to says nothing of the other's queue: it is tried again.
+  static constexpr std::uint64_t pause_ns = 100'000;
+
+  vfio_user::descriptor socket_;
+  socket_address remote_;
+  std::string path_;
+  std::vector<std::byte> waiting_;  ///< one that found no room
+  std::uint64_t next_try_ = 0;
+  std::vector<std::byte> arrived_ = std::vector<std::byte>(longest);
+};
+
+}  // namespace freehca::wires
