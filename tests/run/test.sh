@@ -81,6 +81,10 @@ for tier in "${tiers[@]}"; do
         # Builds of their own, for what rarely breaks: what fuzzers have found is done again by the
         # tier host.
         stage fuzz "$here/fuzz.sh"
+        check "vfio-user: both ends are killed often" \
+          "$FREEHCA_ROOT/tests/vfio_user/killed_often.py" \
+          "$FREEHCA_ROOT/build/host/vfio_user/freehca-device" \
+          "$FREEHCA_ROOT/build/host/vfio_host/hcactl-vfio-user"
         stage trixie "$here/trixie.sh"
         # Another build of what the tier bare boots, for caches that a device does not see.
         stage bare "$here/bare.sh" aarch64-incoherent
