@@ -9,6 +9,7 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
 # options: --file tests/guest/linux_switch.sh:/guest/linux_switch.sh
+# tier: long
 # timeout: 900
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
