@@ -48,7 +48,9 @@ TEST(frame_ipoib, headers_are_those_of_a_frame_that_carries_the_same) {
     EXPECT_EQ(y.network_bytes, x.network_bytes) << f.name;
     EXPECT_EQ(y.end + less, x.end) << f.name;
     EXPECT_EQ(y.ports, x.ports) << f.name;
-    if (x.ports != port_protocol::none) EXPECT_EQ(y.transport + less, x.transport) << f.name;
+    if (x.ports != port_protocol::none) {
+      EXPECT_EQ(y.transport + less, x.transport) << f.name;
+    }
     EXPECT_FALSE(alone.inner) << f.name;
     const receive_checks a = check(in_frame, x), b = check(alone, y);
     EXPECT_EQ(a.ip_ok, b.ip_ok) << f.name;
