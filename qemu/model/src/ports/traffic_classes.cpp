@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
 // What a class may make good of a time in which it did not use its rate. No source: chosen.
-constexpr std::uint64_t burst_ns = 1'000'000;
+// So long may the host's timers be late before the rate falls below what was told.
+constexpr std::uint64_t burst_ns = 10'000'000;
 // A share of 1 % uses up a hundred times what one of 100 % does.
 constexpr std::uint64_t whole_share = 100;
 
