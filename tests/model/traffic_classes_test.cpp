@@ -140,6 +140,51 @@ TEST_F(ets, a_class_has_no_more_than_its_rate_and_others_pass_it) {
   EXPECT_EQ(sent_by(priority_of_bulk), 2000u);
 }
 
+TEST_F(ets, a_class_whose_rate_held_it_back_has_saved_nothing_up) {
+  constexpr unsigned priority_of_late = 3;
+  ASSERT_EQ(schedule({{1, of(7, 33, unit::mbps_100, 1)}, {6, of(7, 33)}, {3, of(7, 34)}}),
+            status::ok);
+  open();
+  // The limited class has 12.5 bytes of each microsecond, the other takes a frame in each.
+  for (unsigned n = 0; n < 50'000; ++n) {
+    host->wire_full[0] = true;
+    if (!port().full(priority_of_bulk)) send(priority_of_bulk);
+    send(priority_of_voice);
+    takes(1);
+    host->advance(1000);
+  }
+  host->wire_full[0] = true;
+  for (unsigned n = 0; n < 40; ++n) send(priority_of_voice);
+  // One that comes only now, and the limited one without its limit, have their shares and no more.
+  for (unsigned n = 0; n < 40; ++n) send(priority_of_late);
+  sent.clear();
+  takes(30);
+  EXPECT_NEAR(sent_by(priority_of_voice), 15, 2);
+  EXPECT_NEAR(sent_by(priority_of_late), 15, 2);
+  host->wire_full[0] = true;
+  ASSERT_EQ(schedule({{1, of(7, 50)}, {6, of(7, 50)}, {3, of(7, 50)}}), status::ok);
+  sent.clear();
+  takes(30);
+  EXPECT_NEAR(sent_by(priority_of_bulk), 10, 2);
+  EXPECT_NEAR(sent_by(priority_of_voice), 10, 2);
+}
+
+TEST_F(ets, a_class_in_another_group_begins_there_with_the_others) {
+  ASSERT_EQ(schedule({{1, of(7, 50)}, {6, of(5, 100)}}), status::ok);
+  open();
+  host->wire_full[0] = false;
+  for (unsigned n = 0; n < 500; ++n) send(priority_of_bulk);
+  ASSERT_EQ(schedule({{1, of(5, 50)}, {6, of(5, 50)}}), status::ok);
+  host->wire_full[0] = true;
+  for (unsigned n = 0; n < 30; ++n) {
+    send(priority_of_bulk);
+    send(priority_of_voice);
+  }
+  sent.clear();
+  takes(30);
+  EXPECT_NEAR(sent_by(priority_of_bulk), 15, 1);
+}
+
 TEST_F(ets, priorities_share_the_class_that_they_are_mapped_to) {
   using p = set_port_prio2tc;
   ASSERT_EQ(set_port(set_port_selector::prio2tc, image<p>{}.set<&p::prio1>(3).set<&p::prio6>(3)),
@@ -262,6 +307,20 @@ class ets_senders : public frame_fixture {
                           .control = {},
                           .mss = 0,
                           .header = {}});
+  }
+  /// The same with 24 large sends of 40 frames each.
+  void top_up_large(std::vector<sender>& all) {
+    take_note(all);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (sender& s = all[i]; s.posted - s.done < 24; ++s.posted)
+        post_frame(s.qp, {.at = region_start,
+                          .bytes = 40 * 1460,
+                          .control = {},
+                          .mss = 1460,
+                          .header = from_hex(i == 0 ? "525400000702 020000000000 0800"
+                                                    : "525400000702 020000000001 0800") +
+                                    from_hex("4500000000074000400600000a0009010a000902"
+                                             "12340050000003e800000001509903e800000000")});
   }
   void write_frames(std::size_t senders) {
     for (std::size_t i = 0; i < senders; ++i)
@@ -394,6 +453,48 @@ TEST_F(ets_senders, a_lost_packet_is_sent_again_while_others_fill_the_class) {
   const auto again =
       std::count_if(sent.begin(), sent.end(), [](const frame_bytes& f) { return f.size() < size; });
   EXPECT_EQ(again, 3) << "with retry_count 2";
+}
+
+TEST_F(ets_senders, shares_hold_on_a_cable_that_takes_many_frames_at_a_time) {
+  const auto share = [this](unsigned bulk_group, unsigned bulk_share, unsigned voice_share) {
+    schedule([=](unsigned i, image<of_class>& entry) {
+      if (i == priority_of_bulk)
+        entry.set<&of_class::pg>(bulk_group).set<&of_class::bw_percentage>(bulk_share);
+      if (i == priority_of_voice)
+        entry.set<&of_class::pg>(3).set<&of_class::bw_percentage>(voice_share);
+    });
+  };
+  std::vector<sender> all(2);
+  all[0].qp = raw(0x140, priority_of_bulk);
+  all[1].qp = raw(0x141, priority_of_voice);
+  std::array<unsigned, 2> by{};
+  unsigned room = 0;
+  host->on_wire = [&](unsigned, frame_bytes& f) {
+    ++by[std::to_integer<unsigned>(f[11])];
+    host->wire_full[0] = --room == 0;
+  };
+  const auto fill = [&](unsigned times) {
+    for (unsigned n = 0; n < times; ++n) {
+      room = 512;
+      host->wire_full[0] = false;
+      hca->link_has_room(1);
+      host->run();
+      top_up_large(all);
+    }
+  };
+  host->wire_full[0] = true;
+  share(3, 80, 20);
+  top_up_large(all);
+  fill(1);
+  by = {};
+  fill(40);
+  EXPECT_NEAR(by[0], 40 * 512 * 80 / 100, 500);
+  EXPECT_NEAR(by[1], 40 * 512 * 20 / 100, 500);
+  share(4, 100, 100);
+  by = {};
+  fill(10);
+  EXPECT_EQ(by[0], 0u);
+  EXPECT_EQ(by[1], 10 * 512u);
 }
 
 }  // namespace freehca::model::test
