@@ -307,6 +307,23 @@ TEST_F(frames, a_transmit_ring_reads_no_doorbell_record_for_receives) {
   EXPECT_TRUE(host->complaints.empty());
 }
 
+TEST_F(frames, a_queue_pair_of_one_receive_receives) {
+  test_qp other = make_qp(0x190, qp_service::mlx);
+  // As mlx4_ib says it: log 0, and room for one segment.
+  to_ready(other.number,
+           frame_context(other).set<&qpc::log_rq_size>(0).set<&qpc::log_rq_stride>(0));
+  steer_to(other.number, other.number);
+  for (unsigned n = 1; n <= 3; ++n) {
+    put(other, std::size_t{test_qp::entries} * test_qp::stride,
+        data_segment(receive_at, 0x1000, key));
+    host->store(other.record, image<rq_doorbell_record>{}.set<&rq_doorbell_record::wqe_counter>(n));
+    arrive(plain(mac, peer_mac));
+    expect_done(other, false, 1);
+    arrive(plain(mac, peer_mac));
+    EXPECT_TRUE(no_completion());
+  }
+}
+
 TEST_F(frames, a_queue_of_two_to_the_n_entries_holds_as_many_completions) {
   test_driver::queue small;
   ASSERT_EQ(driver->make_cq(small, 210, eqn, 3).status, command_status::ok);

@@ -180,6 +180,10 @@ struct queue_pair {
     if (connected()) return way.port == port || (alternates && alternate.port == port);
     return way.port == port && carries_frames();
   }
+  /// Its context speaks of one receive, which may not be there, nor a doorbell record: mlx4_en's
+  /// transmit rings say so of none (en_resources.c mlx4_en_fill_qp_context), a user's queue pair
+  /// of one (hw/mlx4/qp.c set_rq_size). Only a frame that is steered to it is a reason to look.
+  bool may_lack_receives() const { return carries_frames() && rq.ring.log_entries == 0; }
   bool spreads() const { return context.get<&layouts::qpc::rss>(); }
   std::uint32_t number() const {
     return static_cast<std::uint32_t>(context.get<&layouts::qpc::local_qpn>());
