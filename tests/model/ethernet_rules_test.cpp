@@ -173,6 +173,23 @@ TEST_F(ethernet_rules, rules_have_their_bounds_by_address_and_by_connection) {
   EXPECT_EQ(attach({.to = 0x153}, to_mac(other_mac)), command_status::exceeds_limits);
 }
 
+TEST_F(ethernet_rules, as_many_as_ethtool_gives_stand_for_one_address) {
+  start(steering::by_rules);
+  whole().profile.log_mc_table = 11;
+  ASSERT_EQ(attach({.to = 0x150}, to_mac(own_mac)), ok);
+  const auto to_port = [this](std::uint32_t to, std::uint16_t port) {
+    return attach({.to = to, .priority = 0x2000}, to_mac(own_mac), of_ip(0, 2),
+                  of_ports(flow_header_id::tcp, 0, port));
+  };
+  for (std::uint16_t port = 1; port <= 256; ++port) ASSERT_EQ(to_port(0x151, port), ok) << port;
+  ASSERT_EQ(to_port(0x152, 300), ok);
+  EXPECT_EQ(takers(test_frame(own_mac).ip(1, 2).ports(port_protocol::tcp, 5, 300)), (list{0x152}));
+  // One frame is not compared with any number.
+  std::uint16_t port = 1000;
+  while (port < 5000 && to_port(0x151, port) == ok) ++port;
+  EXPECT_EQ(port, 1000 + 1024 - 258);
+}
+
 TEST_F(ethernet_rules, hostile_rules) {
   using s = command_status;
   using e = flow_header_ethernet;
@@ -230,10 +247,16 @@ TEST_F(ethernet_rules, malformed_rules_that_are_taken_take_nothing) {
   start(steering::by_rules, false);
   ASSERT_EQ(attach({.to = 0x150}), ok);
   ASSERT_EQ(attach({.to = 0x150}, to_mac(own_mac), to_mac(own_mac)), ok);
-  ASSERT_EQ(attach({.to = 0x150, .type = type::mirror_receive}), ok);
   EXPECT_EQ(takers(own_mac), list{});
   EXPECT_GT(hca->complaints(), 0u);
   EXPECT_TRUE(under_test->listens(1).unicast.empty());
+}
+
+TEST_F(ethernet_rules, mirrors_are_refused_always) {
+  start(steering::by_rules, false);
+  for (const type mirror : {type::mirror_receive, type::mirror_send})
+    EXPECT_EQ(attach({.to = 0x150, .type = mirror}), command_status::bad_parameter);
+  EXPECT_EQ(takers(own_mac), list{});
 }
 
 TEST_F(ethernet_rules, rules_tell_their_addresses) {

@@ -70,6 +70,28 @@ TEST_F(frames, a_vlan_tag_is_put_behind_the_source_address) {
   EXPECT_EQ(sent[0], tagged);
 }
 
+TEST_F(frames, a_queue_pair_that_forces_its_priority_has_it_in_the_tag) {
+  test_qp other = make_qp(0x190, qp_service::mlx);
+  to_ready(other.number,
+           frame_context(other).set<&primary_path::feup>(true).set<&primary_path::sched_queue>(
+               sched_queue_ethernet(1, 5)));
+  image<wqe_ctrl_ethernet> c;
+  c.set<&wqe_ctrl_ethernet::ins_cvlan>(true).set<&wqe_ctrl_ethernet::vlan_tag>(0x7007);
+  const frame_bytes f = plain(peer_mac, mac, 64), tag = from_hex("8100b007");
+  send_frame(other, f, c);
+  frame_bytes tagged = f;
+  tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0], tagged);
+  // A tag that is part of the data stays.
+  const frame_bytes own_tag = from_hex("81006007");
+  frame_bytes tagged_before = f;
+  tagged_before.insert(tagged_before.begin() + 12, own_tag.begin(), own_tag.end());
+  send_frame(other, tagged_before);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[1], tagged_before);
+}
+
 TEST_F(frames, a_frame_arrives_in_the_next_receive_with_its_length) {
   const frame_bytes f = plain(mac, peer_mac, 200);
   const image<cqe> e = received(f);
@@ -283,6 +305,23 @@ TEST_F(frames, a_transmit_ring_reads_no_doorbell_record_for_receives) {
   host->advance(10'000'000'000);
   EXPECT_EQ(events(event_type::wq_catastrophic_error), 0u);
   EXPECT_TRUE(host->complaints.empty());
+}
+
+TEST_F(frames, a_queue_pair_of_one_receive_receives) {
+  test_qp other = make_qp(0x190, qp_service::mlx);
+  // As mlx4_ib says it: log 0, and room for one segment.
+  to_ready(other.number,
+           frame_context(other).set<&qpc::log_rq_size>(0).set<&qpc::log_rq_stride>(0));
+  steer_to(other.number, other.number);
+  for (unsigned n = 1; n <= 3; ++n) {
+    put(other, std::size_t{test_qp::entries} * test_qp::stride,
+        data_segment(receive_at, 0x1000, key));
+    host->store(other.record, image<rq_doorbell_record>{}.set<&rq_doorbell_record::wqe_counter>(n));
+    arrive(plain(mac, peer_mac));
+    expect_done(other, false, 1);
+    arrive(plain(mac, peer_mac));
+    EXPECT_TRUE(no_completion());
+  }
 }
 
 TEST_F(frames, a_queue_of_two_to_the_n_entries_holds_as_many_completions) {

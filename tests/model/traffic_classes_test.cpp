@@ -126,18 +126,63 @@ TEST_F(ets, a_class_has_no_more_than_its_rate_and_others_pass_it) {
   ASSERT_EQ(schedule({{1, of(7, 50, unit::mbps_100, 8)}}), status::ok);  // 100 bytes in 1 us
   open();
   constexpr std::uint64_t us = 1000;
-  for (unsigned n = 0; n < 1000; ++n) send(priority_of_bulk);
+  for (unsigned n = 0; n < 2000; ++n) send(priority_of_bulk);
   host->run();
-  // A millisecond that it did not use is 100 frames.
-  EXPECT_NEAR(static_cast<double>(sent.size()), 100, 2);
-  EXPECT_EQ(driver->counter_named("port1_frames_held_to_rate"), 1000 - sent.size());
+  // Ten milliseconds that it did not use are 1000 frames.
+  EXPECT_NEAR(static_cast<double>(sent.size()), 1000, 2);
+  EXPECT_EQ(driver->counter_named("port1_frames_held_to_rate"), 2000 - sent.size());
   send(priority_of_voice);
   EXPECT_EQ(sent_by(priority_of_voice), 1u);
   const std::size_t before = sent.size();
   host->advance(1000 * us);
   EXPECT_NEAR(static_cast<double>(sent.size() - before), 100, 2);
   host->advance(1'000'000 * us);
-  EXPECT_EQ(sent_by(priority_of_bulk), 1000u);
+  EXPECT_EQ(sent_by(priority_of_bulk), 2000u);
+}
+
+TEST_F(ets, a_class_whose_rate_held_it_back_has_saved_nothing_up) {
+  constexpr unsigned priority_of_late = 3;
+  ASSERT_EQ(schedule({{1, of(7, 33, unit::mbps_100, 1)}, {6, of(7, 33)}, {3, of(7, 34)}}),
+            status::ok);
+  open();
+  // The limited class has 12.5 bytes of each microsecond, the other takes a frame in each.
+  for (unsigned n = 0; n < 50'000; ++n) {
+    host->wire_full[0] = true;
+    if (!port().full(priority_of_bulk)) send(priority_of_bulk);
+    send(priority_of_voice);
+    takes(1);
+    host->advance(1000);
+  }
+  host->wire_full[0] = true;
+  for (unsigned n = 0; n < 40; ++n) send(priority_of_voice);
+  // One that comes only now, and the limited one without its limit, have their shares and no more.
+  for (unsigned n = 0; n < 40; ++n) send(priority_of_late);
+  sent.clear();
+  takes(30);
+  EXPECT_NEAR(sent_by(priority_of_voice), 15, 2);
+  EXPECT_NEAR(sent_by(priority_of_late), 15, 2);
+  host->wire_full[0] = true;
+  ASSERT_EQ(schedule({{1, of(7, 50)}, {6, of(7, 50)}, {3, of(7, 50)}}), status::ok);
+  sent.clear();
+  takes(30);
+  EXPECT_NEAR(sent_by(priority_of_bulk), 10, 2);
+  EXPECT_NEAR(sent_by(priority_of_voice), 10, 2);
+}
+
+TEST_F(ets, a_class_in_another_group_begins_there_with_the_others) {
+  ASSERT_EQ(schedule({{1, of(7, 50)}, {6, of(5, 100)}}), status::ok);
+  open();
+  host->wire_full[0] = false;
+  for (unsigned n = 0; n < 500; ++n) send(priority_of_bulk);
+  ASSERT_EQ(schedule({{1, of(5, 50)}, {6, of(5, 50)}}), status::ok);
+  host->wire_full[0] = true;
+  for (unsigned n = 0; n < 30; ++n) {
+    send(priority_of_bulk);
+    send(priority_of_voice);
+  }
+  sent.clear();
+  takes(30);
+  EXPECT_NEAR(sent_by(priority_of_bulk), 15, 1);
 }
 
 TEST_F(ets, priorities_share_the_class_that_they_are_mapped_to) {
@@ -185,8 +230,8 @@ TEST_F(ets, who_waits_for_room_goes_on_when_classes_are_told_anew) {
 TEST_F(ets, a_reset_forgets_shares_rates_and_what_waits_for_them) {
   ASSERT_EQ(schedule({{1, of(7, 50, unit::mbps_100, 1)}}), status::ok);
   open();
-  for (unsigned n = 0; n < 100; ++n) send(priority_of_bulk);
-  EXPECT_LT(sent.size(), 100u);
+  for (unsigned n = 0; n < 200; ++n) send(priority_of_bulk);
+  EXPECT_LT(sent.size(), 200u);
   port().clear();
   EXPECT_FALSE(port().told().has_shares);
   EXPECT_FALSE(port().full(priority_of_bulk));
@@ -208,19 +253,29 @@ namespace {
 /// Queue pairs whose schedule queue is one of priority 5, and what else the port sends.
 class ets_senders : public frame_fixture {
  protected:
+  using of_class = set_port_scheduler_entry;
   static constexpr unsigned limited = 5;
   static constexpr std::size_t size = 1496;  // 1500 on the link: 120 us at 100 Mb/s
 
   ets_senders() {
-    using e = set_port_scheduler_entry;
+    schedule([](unsigned i, image<of_class>& entry) {
+      if (i == limited)
+        entry.set<&of_class::max_bw_units>(bandwidth_unit::mbps_100)
+            .set<&of_class::max_bw_value>(1);
+    });
+  }
+  /// `change` has each class's entry.
+  template <class F>
+  void schedule(F change) {
     std::memset(host->at(driver->input), 0, 4096);
-    for (unsigned i = 0; i < set_port_traffic_classes; ++i)
-      host->store(driver->input + i * e::bytes,
-                  image<e>{}
-                      .set<&e::bw_percentage>(100)
-                      .set<&e::max_bw_units>(i == limited ? bandwidth_unit::mbps_100
-                                                          : bandwidth_unit::gbps_1)
-                      .set<&e::max_bw_value>(i == limited ? 1 : no_bandwidth_limit));
+    for (unsigned i = 0; i < set_port_traffic_classes; ++i) {
+      image<of_class> entry;
+      entry.set<&of_class::bw_percentage>(100)
+          .set<&of_class::max_bw_units>(bandwidth_unit::gbps_1)
+          .set<&of_class::max_bw_value>(no_bandwidth_limit);
+      change(i, entry);
+      host->store(driver->input + i * of_class::bytes, entry);
+    }
     EXPECT_EQ(set_port(set_port_selector::scheduler), command_status::ok);
   }
   test_qp raw(std::uint32_t number, unsigned priority) {
@@ -229,8 +284,56 @@ class ets_senders : public frame_fixture {
              frame_context(qp).set<&primary_path::sched_queue>(sched_queue_ethernet(1, priority)));
     return qp;
   }
+  struct sender {
+    test_qp qp;
+    unsigned posted = 0, done = 0;
+  };
+  void take_note(std::vector<sender>& all) {
+    image<cqe> done;
+    while (driver->next_completion(cq, done)) {
+      EXPECT_NE(done.get<&cqe::opcode>(), static_cast<std::uint64_t>(cqe_opcode::error));
+      for (sender& s : all) s.done += done.get<&cqe::qpn>() == s.qp.number;
+    }
+    driver->tell_consumer(cq);
+  }
+  /// Each sender has so many frames posted. The last byte of the source address says whose a frame
+  /// is.
+  void top_up(std::vector<sender>& all, unsigned posted) {
+    take_note(all);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (sender& s = all[i]; s.posted - s.done < posted; ++s.posted)
+        post_frame(s.qp, {.at = region_start + i * 0x1000,
+                          .bytes = size,
+                          .control = {},
+                          .mss = 0,
+                          .header = {}});
+  }
+  /// The same with 24 large sends of 40 frames each.
+  void top_up_large(std::vector<sender>& all) {
+    take_note(all);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (sender& s = all[i]; s.posted - s.done < 24; ++s.posted)
+        post_frame(s.qp, {.at = region_start,
+                          .bytes = 40 * 1460,
+                          .control = {},
+                          .mss = 1460,
+                          .header = from_hex(i == 0 ? "525400000702 020000000000 0800"
+                                                    : "525400000702 020000000001 0800") +
+                                    from_hex("4500000000074000400600000a0009010a000902"
+                                             "12340050000003e800000001509903e800000000")});
+  }
+  void write_frames(std::size_t senders) {
+    for (std::size_t i = 0; i < senders; ++i)
+      write(region_start + i * 0x1000, plain(peer_mac, 0x020000000000 + i, size));
+  }
+  test_qp reliable(std::uint32_t number, unsigned priority) {
+    return connected(number, qp_service::rc, priority);
+  }
   /// One of RoCE, to nobody, that is not answered.
   test_qp unreliable(std::uint32_t number, unsigned priority) {
+    return connected(number, qp_service::uc, priority);
+  }
+  test_qp connected(std::uint32_t number, qp_service service, unsigned priority) {
     using m = set_port_mac_entry;
     using g = set_port_gid_entry;
     std::byte gid[16] = {std::byte{0xfe}, std::byte{0x80}};
@@ -240,9 +343,10 @@ class ets_senders : public frame_fixture {
     std::memset(host->at(driver->input), 0, 4096);
     host->store(driver->input, image<g>{}.set_bytes<&g::gid>(gid));
     EXPECT_EQ(set_port(set_port_selector::gid_table), command_status::ok);
-    test_qp qp = make_qp(number, qp_service::uc);
+    test_qp qp = make_qp(number, service);
     gid[15] = std::byte{1};
     to_rts(qp, ready_context(qp, 0x222)
+                   .set<&qpc::retry_count>(2)
                    .set<&primary_path::sched_queue>(sched_queue_ethernet(1, priority))
                    .set<&primary_path::rlid>(0)
                    .set<&primary_path::grh>(true)
@@ -257,14 +361,17 @@ class ets_senders : public frame_fixture {
 
 TEST_F(ets_senders, frames_wait_in_the_class_of_their_queue_pairs_priority) {
   test_qp slow = raw(0x140, limited), fast = raw(0x141, 0);
-  constexpr unsigned frames = 60;
-  for (unsigned n = 0; n < frames; ++n) send_frame(slow, plain(peer_mac, mac, size));
-  EXPECT_NEAR(static_cast<double>(sent.size()), 8, 1);
-  // What the queue of the class has no room for waits in the queue pair.
-  unsigned done = 0;
+  constexpr unsigned frames = 140, at_once = 83;  // in 10 ms
   image<cqe> e;
-  while (driver->next_completion(cq, e)) ++done;
-  EXPECT_NEAR(done, 8 + 65536 / size + 1, 1);
+  unsigned done = 0;
+  for (unsigned n = 0; n < frames; ++n) {
+    send_frame(slow, plain(peer_mac, mac, size));
+    while (driver->next_completion(cq, e)) ++done;
+    driver->tell_consumer(cq);
+  }
+  EXPECT_NEAR(static_cast<double>(sent.size()), at_once, 1);
+  // What the queue of the class has no room for waits in the queue pair.
+  EXPECT_NEAR(done, at_once + 65536 / size + 1, 1);
   const std::size_t before = sent.size();
   send_frame(fast, plain(peer_mac, mac, 100));
   ASSERT_EQ(sent.size(), before + 1);
@@ -277,14 +384,117 @@ TEST_F(ets_senders, frames_wait_in_the_class_of_their_queue_pairs_priority) {
 
 TEST_F(ets_senders, packets_of_roce_do_so_too) {
   test_qp slow = unreliable(0x150, limited);
-  send(slow, transfer(wqe_opcode::rdma_write, 100'000, region_start, region_start));
+  send(slow, transfer(wqe_opcode::rdma_write, 300'000, region_start, region_start));
   host->run();
-  // Packets of 1024 bytes, and some 60 of headers.
-  EXPECT_NEAR(static_cast<double>(sent.size()), 12, 2);
+  // Packets of 1024 bytes, and some 60 of headers, in the 125,000 bytes of 10 ms.
+  EXPECT_NEAR(static_cast<double>(sent.size()), 115, 5);
   EXPECT_TRUE(no_completion());
-  host->advance(20'000'000);
-  EXPECT_EQ(sent.size(), 98u);
+  host->advance(30'000'000);
+  EXPECT_EQ(sent.size(), 293u);
   expect_done(slow, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+}
+
+TEST_F(ets_senders, all_queue_pairs_of_a_limited_class_have_their_turn) {
+  std::vector<sender> all(3);
+  for (unsigned i = 0; i < all.size(); ++i) all[i].qp = raw(0x140 + i, limited);
+  write_frames(all.size());
+  for (unsigned ms = 0; ms < 300; ++ms) {
+    top_up(all, 10);
+    host->advance(1'000'000);
+  }
+  // 2500 frames in 300 ms.
+  std::array<unsigned, 3> by{};
+  for (const frame_bytes& f : sent) ++by[std::to_integer<unsigned>(f[11])];
+  for (const unsigned frames : by) EXPECT_NEAR(frames, 2583 / 3, 50);
+}
+
+TEST_F(ets_senders, a_queue_pair_that_waited_for_room_may_go) {
+  std::vector<sender> all(2);
+  for (unsigned i = 0; i < all.size(); ++i) all[i].qp = raw(0x140 + i, limited);
+  write_frames(all.size());
+  for (unsigned ms = 0; ms < 30; ++ms) {
+    top_up(all, 10);
+    host->advance(1'000'000);
+  }
+  ASSERT_EQ(driver
+                ->command(opcode::to_rst_qp, 0, 0x140,
+                          static_cast<unsigned>(to_rst_qp_modifier::no_output))
+                .status,
+            command_status::ok);
+  std::vector<sender> rest{all[1]};
+  sent.clear();
+  for (unsigned ms = 0; ms < 30; ++ms) {
+    top_up(rest, 10);
+    host->advance(1'000'000);
+  }
+  EXPECT_NEAR(static_cast<double>(sent.size()), 250, 5);
+}
+
+TEST_F(ets_senders, a_lost_packet_is_sent_again_while_others_fill_the_class) {
+  test_qp rc = reliable(0x13f, limited);
+  send(rc, transfer(wqe_opcode::rdma_write, 100, region_start, region_start));
+  host->run();
+  ASSERT_EQ(sent.size(), 1u);
+  std::vector<sender> others(1);
+  others[0].qp = raw(0x140, limited);
+  write_frames(others.size());
+  bool failed = false;
+  for (unsigned ms = 0; ms < 30'000 && !failed; ++ms) {
+    image<cqe> e;
+    while (driver->next_completion(cq, e)) {
+      failed = failed || e.get<&cqe::qpn>() == rc.number;
+      others[0].done += e.get<&cqe::qpn>() == others[0].qp.number;
+    }
+    driver->tell_consumer(cq);
+    if (!failed) top_up(others, 40);
+    host->advance(1'000'000);
+  }
+  EXPECT_TRUE(failed) << "nobody answers";
+  const auto again =
+      std::count_if(sent.begin(), sent.end(), [](const frame_bytes& f) { return f.size() < size; });
+  EXPECT_EQ(again, 3) << "with retry_count 2";
+}
+
+TEST_F(ets_senders, shares_hold_on_a_cable_that_takes_many_frames_at_a_time) {
+  const auto share = [this](unsigned bulk_group, unsigned bulk_share, unsigned voice_share) {
+    schedule([=](unsigned i, image<of_class>& entry) {
+      if (i == priority_of_bulk)
+        entry.set<&of_class::pg>(bulk_group).set<&of_class::bw_percentage>(bulk_share);
+      if (i == priority_of_voice)
+        entry.set<&of_class::pg>(3).set<&of_class::bw_percentage>(voice_share);
+    });
+  };
+  std::vector<sender> all(2);
+  all[0].qp = raw(0x140, priority_of_bulk);
+  all[1].qp = raw(0x141, priority_of_voice);
+  std::array<unsigned, 2> by{};
+  unsigned room = 0;
+  host->on_wire = [&](unsigned, frame_bytes& f) {
+    ++by[std::to_integer<unsigned>(f[11])];
+    host->wire_full[0] = --room == 0;
+  };
+  const auto fill = [&](unsigned times) {
+    for (unsigned n = 0; n < times; ++n) {
+      room = 512;
+      host->wire_full[0] = false;
+      hca->link_has_room(1);
+      host->run();
+      top_up_large(all);
+    }
+  };
+  host->wire_full[0] = true;
+  share(3, 80, 20);
+  top_up_large(all);
+  fill(1);
+  by = {};
+  fill(40);
+  EXPECT_NEAR(by[0], 40 * 512 * 80 / 100, 500);
+  EXPECT_NEAR(by[1], 40 * 512 * 20 / 100, 500);
+  share(4, 100, 100);
+  by = {};
+  fill(10);
+  EXPECT_EQ(by[0], 0u);
+  EXPECT_EQ(by[1], 10 * 512u);
 }
 
 }  // namespace freehca::model::test

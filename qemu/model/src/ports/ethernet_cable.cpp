@@ -18,7 +18,7 @@ constexpr std::uint64_t held_back_ns = 100'000;
 
 // Of a class that has a share: with less in its queue there would be nothing to choose from when
 // the cable takes frames again. No source: chosen.
-constexpr std::uint64_t queue_bytes = 65536;
+constexpr std::uint64_t queue_bytes_most = 65536;
 
 }  // namespace
 
@@ -36,10 +36,13 @@ std::uint64_t ethernet_cable::waiting_most() const {
   return a_.kept.waiting * a_.kept.packet_bytes;
 }
 
+std::uint64_t ethernet_cable::queue_bytes() const {
+  return std::min(queue_bytes_most, waiting_most() / (2 * traffic_classes::count));
+}
+
 bool ethernet_cable::full(unsigned traffic_class) const {
   const std::uint64_t bytes = waiting_.waiting_bytes(traffic_class);
-  if (!told_.has_shares) return bytes != 0;
-  return bytes >= std::min(queue_bytes, waiting_most() / (2 * traffic_classes::count));
+  return told_.has_shares ? bytes >= queue_bytes() : bytes != 0;
 }
 
 void ethernet_cable::send(std::vector<std::byte> bytes, unsigned traffic_class) {
@@ -68,7 +71,7 @@ void ethernet_cable::queue(std::vector<std::byte> bytes, unsigned traffic_class)
   if (waiting_.waiting_bytes() + bytes.size() > waiting_most()) return counters_.not_sent();
   if (waiting_.spent(traffic_class, now)) ++held_to_rate_;
   waiting_.push(traffic_class, std::move(bytes));
-  wait_for_rate();
+  if (!go_on_) wait_for_rate();
 }
 
 bool ethernet_cable::put(std::span<const std::byte> bytes) {
@@ -88,8 +91,12 @@ void ethernet_cable::wait_for_rate() {
   rate_ = a_.work.after(std::max(waiting_.due(), now) - now, [this] { send_waiting(); });
 }
 
+/// Behind the cable there may be room for many frames at once, more than wait here. Who sends has
+/// his turn before a class that he fills runs dry, or the others would have its share.
 void ethernet_cable::send_waiting() {
+  a_.work.cancel(go_on_);
   bool room = waiting_.empty(), goes_on = false;
+  const std::uint64_t half = queue_bytes() / 2;
   while (const auto traffic_class = full_ ? std::nullopt : waiting_.next(a_.work.now())) {
     if (a_.account.slice_over()) {
       goes_on = true;
@@ -100,15 +107,34 @@ void ethernet_cable::send_waiting() {
     const bool was_full = full(*traffic_class);
     waiting_.pop(*traffic_class, a_.work.now());
     room = room || (was_full && !full(*traffic_class));
+    if (told_.has_shares && waiting_.waiting_bytes(*traffic_class) < half) {
+      goes_on = true;
+      break;
+    }
   }
-  if (goes_on) a_.work.soon(number_, [this] { send_waiting(); });
-  else wait_for_rate();
   if (room) a_.above_ports->port_has_room(number_);
+  if (goes_on) {
+    a_.work.cancel(rate_);
+    go_on_ = a_.work.soon(number_, [this] {
+      go_on_ = {};
+      send_waiting();
+    });
+  } else {
+    wait_for_rate();
+  }
+}
+
+void ethernet_cable::classes_told() {
+  waiting_.told_anew();
+  if (!go_on_) wait_for_rate();
+  // Whoever waited for room did so by what was told before, and would not hear of it by this.
+  a_.above_ports->port_has_room(number_);
 }
 
 void ethernet_cable::begin_anew() {
   a_.work.cancel(release_);
   a_.work.cancel(rate_);
+  a_.work.cancel(go_on_);
   held_back_.clear();
   // There may be room again that nobody has heard of: an adapter that has failed hears nothing.
   full_ = false;

@@ -30,6 +30,8 @@ class ethernet_cable {
   bool full(unsigned traffic_class) const;
   void has_room();
   void set_faults(const link_faults& how) { faults_.set(how); }
+  /// SET_PORT has told of classes.
+  void classes_told();
   /// Nothing of what was to be sent will be; whoever waited goes on.
   void begin_anew();
 
@@ -40,6 +42,8 @@ class ethernet_cable {
   /// When what waits for its rate alone may go on.
   void wait_for_rate();
   std::uint64_t waiting_most() const;
+  /// Of a class that has a share: with so much in its queue who sends has to wait.
+  std::uint64_t queue_bytes() const;
   /// To environment::link_send; false: there is no room.
   bool put(std::span<const std::byte> bytes);
 
@@ -50,7 +54,7 @@ class ethernet_cable {
   link_fault_source faults_{link_fault_source::resealing::never};
   std::vector<std::byte> held_back_;  ///< until the next frame has gone
   unsigned held_back_class_ = 0;
-  scheduler::ticket release_, rate_;
+  scheduler::ticket release_, rate_, go_on_;
   bool full_ = false;  ///< link_send has no room
   traffic_classes waiting_;
   std::uint64_t held_to_rate_ = 0;  ///< frames that waited since their class had used up its rate

@@ -9,7 +9,6 @@
 
 #include "basis/capabilities.hpp"
 #include "command/command_checks.hpp"
-#include "link/packet_receiver.hpp"
 #include "ports/ethernet_port.hpp"
 #include "ports/ethernet_set_port.hpp"
 #include "ports/far_end.hpp"
@@ -66,8 +65,7 @@ command_status ports::set_ethernet_port(command& c) {
   model::set_ethernet_port(is, c, selector, p->told());
   if (is.refused()) return is.status();
   become(number, *p);
-  // Whoever waited for room did so by what was told before, and would not hear of it by this.
-  if (of_classes) a_.above_ports->port_has_room(number);
+  if (of_classes) p->classes_told();
   return is.status();
 }
 

@@ -41,6 +41,8 @@ class ethernet_port final : public port {
     return cable_.full(told_.class_of_priority[priority & 7]);
   }
 
+  void classes_told() { cable_.classes_told(); }
+
   /// Does an InfiniBand port speak at the far end of its cable? Then there is no link.
   void face_infiniband(bool faces);
 

@@ -14,21 +14,12 @@ namespace {
 
 constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
 // What a class may make good of a time in which it did not use its rate. No source: chosen.
-constexpr std::uint64_t burst_ns = 1'000'000;
+// So long may the host's timers be late before the rate falls below what was told.
+constexpr std::uint64_t burst_ns = 10'000'000;
 // A share of 1 % uses up a hundred times what one of 100 % does.
 constexpr std::uint64_t whole_share = 100;
 
 }  // namespace
-
-std::uint64_t traffic_classes::used_by(unsigned group) const {
-  std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), most = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (told_[i].group != group) continue;
-    most = std::max(most, queues_[i].used);
-    if (!queues_[i].frames.empty()) least = std::min(least, queues_[i].used);
-  }
-  return std::min(least, most);
-}
 
 bool traffic_classes::may_pass(unsigned traffic_class, std::uint64_t now) const {
   return queues_[traffic_class].frames.empty() && !spent(traffic_class, now) && !next(now);
@@ -38,7 +29,9 @@ void traffic_classes::passed(unsigned traffic_class, std::size_t frame_bytes, st
   queue& q = queues_[traffic_class];
   const traffic_class_settings& told = told_[traffic_class];
   const std::uint64_t on_link = frame_bytes + fcs_bytes;
-  q.used += on_link * whole_share / std::max(1u, told.share);
+  std::uint64_t& level = levels_[told.group % count];
+  level = std::max(level, q.used);
+  q.used = level + on_link * whole_share / std::max(1u, told.share);
   if (told.bits_per_second == 0) return;
   const std::uint64_t earliest = now > burst_ns ? now - burst_ns : 0;
   q.free_at =
@@ -47,7 +40,6 @@ void traffic_classes::passed(unsigned traffic_class, std::size_t frame_bytes, st
 
 void traffic_classes::push(unsigned traffic_class, bytes frame) {
   queue& q = queues_[traffic_class];
-  if (q.frames.empty()) q.used = std::max(q.used, used_by(told_[traffic_class].group));
   waiting_bytes_ += frame.size();
   q.waiting_bytes += frame.size();
   q.frames.push_back(std::move(frame));
@@ -81,11 +73,20 @@ void traffic_classes::pop(unsigned traffic_class, std::uint64_t now) {
   q.frames.pop_front();
 }
 
+void traffic_classes::told_anew() {
+  for (std::size_t i = 0; i < count; ++i) {
+    queues_[i].used = 0;
+    if (told_[i].bits_per_second == 0) queues_[i].free_at = 0;
+  }
+  levels_ = {};
+}
+
 void traffic_classes::clear(scheduler& work) {
   for (queue& q : queues_) {
     work.discard(q.frames);
     q = {};
   }
+  levels_ = {};
   waiting_bytes_ = 0;
 }
 

@@ -59,6 +59,9 @@ class traffic_classes {
   /// It has left.
   void pop(unsigned traffic_class, std::uint64_t now);
 
+  /// The settings have changed: all begin anew with their shares, and none waits for a rate that it
+  /// has no more.
+  void told_anew();
   /// Gives up all that waits, and what it had used up.
   void clear(scheduler& work);
 
@@ -69,12 +72,12 @@ class traffic_classes {
     std::uint64_t free_at = 0;  ///< by its rate
     std::uint64_t used = 0;     ///< of its share: bytes, the more the smaller the share is
   };
-  /// What the classes of a group have used, those that waited all the time: a class that comes to
-  /// wait has saved nothing up.
-  std::uint64_t used_by(unsigned group) const;
-
   const settings& told_;
   std::array<queue, count> queues_;
+  /// By group: how much the class that sent last had used before, which is what those that waited
+  /// all the time have used at least. Who sends counts from there: a class that did not wait, or
+  /// whose rate held it back, has saved nothing up.
+  std::array<std::uint64_t, count> levels_{};
   std::uint64_t waiting_bytes_ = 0;
 };
 

@@ -79,9 +79,6 @@ void queue_pair::refresh(const port_layers& layers) {
   rq.ring.log_entries = static_cast<unsigned>(context.get<&qpc::log_rq_size>());
   rq.ring.log_stride = static_cast<unsigned>(context.get<&qpc::log_rq_stride>()) + 4;
   rq.ring.present = !shared_receive && service != qp_service::xrc && !spreads();
-  // mlx4_en's transmit rings have one receive of 16 bytes that is not there, and no doorbell record
-  // (en_resources.c mlx4_en_fill_qp_context).
-  if (carries_frames() && rq.ring.log_entries == 0) rq.ring.present = false;
   const bool receive_first = rq.ring.present && rq.ring.log_stride > sq.ring.log_stride;
   // The one send entry of mlx4_en's receive rings is there, though nothing is ever sent.
   const bool sends_before = sq.ring.present || (carries_frames() && rq.ring.present);

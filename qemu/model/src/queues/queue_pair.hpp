@@ -61,6 +61,7 @@ struct send_side {
   unsigned looks = 0;         ///< at an entry that should be hardware's, without the rule for it
   bool scheduled = false;     ///< a run is on its way
   bool waiting_rnr = false;
+  bool held_up = false;          ///< the packet whose turn it is waits for room at the port
   bool response_missed = false;  ///< a gap in the responses was seen and its retry is under way
   bool second_chance = false;    ///< the acknowledgement timer has expired once without progress
   bool drain_event = false;      ///< tell when the queue has drained
@@ -159,6 +160,7 @@ struct queue_pair {
   bool flushing = false;
   bool flush_told = false;         ///< that work is flushed was explained, since the last error
   bool migration_refused = false;  ///< a request to migrate was, since the queue pair was armed
+  std::uint64_t room_turn = 0;     ///< its turn among those that wait for room; 0: it does not
 
   send_side sq;
   receive_side rq;
@@ -178,6 +180,10 @@ struct queue_pair {
     if (connected()) return way.port == port || (alternates && alternate.port == port);
     return way.port == port && carries_frames();
   }
+  /// Its context speaks of one receive, which may not be there, nor a doorbell record: mlx4_en's
+  /// transmit rings say so of none (en_resources.c mlx4_en_fill_qp_context), a user's queue pair
+  /// of one (hw/mlx4/qp.c set_rq_size). Only a frame that is steered to it is a reason to look.
+  bool may_lack_receives() const { return carries_frames() && rq.ring.log_entries == 0; }
   bool spreads() const { return context.get<&layouts::qpc::rss>(); }
   std::uint32_t number() const {
     return static_cast<std::uint32_t>(context.get<&layouts::qpc::local_qpn>());

@@ -39,6 +39,8 @@ class flow_rule {
   /// Does it tell datagrams of IP over InfiniBand apart?
   bool looks_at_ip() const { return ipv4_.has_value(); }
   bool for_frames() const { return frames_.has_value(); }
+  /// Do both take the same frames?
+  bool matches_as(const flow_rule& other) const { return frames_ == other.frames_; }
   /// The one MAC whose frames it takes, where there is one.
   std::optional<std::uint64_t> mac() const {
     return frames_ ? frames_->destination() : std::nullopt;

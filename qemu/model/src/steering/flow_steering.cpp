@@ -14,6 +14,14 @@ namespace freehca::model {
 
 using namespace layouts;
 
+namespace {
+
+// Of frames, for one destination MAC, or for all that name none: each of these frames is compared
+// with all of them. More than ethtool's 256 (mlx4_en.h MAX_NUM_OF_FS_RULES). No source: chosen.
+constexpr std::size_t rules_per_address = 1024;
+
+}  // namespace
+
 flow_steering::flow_steering(adapter& a) : a_(a) {
   if (!offers(a.how, capability::device_managed_steering)) return;
   using handler = command_status (flow_steering::*)(command&);
@@ -58,8 +66,14 @@ command_status flow_steering::attach(command& c) {
   is.was_read(a_.memory.read(c.input_parameter, text.data(), bytes), c);
   if (is.refused()) return is.status();
   const flow_rule rule = flow_rule::read(text.data(), bytes, a_.layers);
-  is.that(rule.malformed == nullptr, rule::steering_rule, command_status::bad_parameter, "%s",
-          rule.malformed == nullptr ? "" : rule.malformed)
+  // mlx4_ib attaches both for a sniffer (hw/mlx4/main.c mlx4_ib_create_flow): who asks for one that
+  // would stay silent is told. No source for the status: chosen.
+  const auto type = rule.control.get<&flow_rule_control::type>();
+  is.must(type != flow_rule_type::mirror_receive && type != flow_rule_type::mirror_send,
+          rule::steering_rule, command_status::bad_parameter,
+          "type %u, a mirror, which the model has none of", static_cast<unsigned>(type))
+      .that(rule.malformed == nullptr, rule::steering_rule, command_status::bad_parameter, "%s",
+            rule.malformed == nullptr ? "" : rule.malformed)
       .that(!rule.looks_at_ip() || offers(a_.how, capability::ipoib_steering),
             rule::capability_reported, command_status::bad_parameter,
             "a header of IPv4, and steering of IPoIB is not reported");
@@ -67,7 +81,7 @@ command_status flow_steering::attach(command& c) {
   const auto port = rule.control.get<&head::port>();
   const auto priority = rule.control.get<&head::priority>();
   const flow_rule::key where = rule.found_by();
-  const std::size_t in_group = rules_at(where);
+  const std::size_t in_group = rules_like(rule, where), beside = rules_at(where);
   is.port(rule.malformed != nullptr || (port >= 1 && port <= a_.how.ports), "port", port,
           a_.how.ports)
       .that(rule.control.get<&head::function>() == 0, rule::steering_rule,
@@ -81,6 +95,9 @@ command_status flow_steering::attach(command& c) {
             command_status::exceeds_limits, "%zu rules for this %s; at most %u", in_group,
             rule.for_frames() ? "address or connection" : "group or queue pair",
             a_.limits().rules_per_group)
+      .must(!rule.for_frames() || beside < rules_per_address, rule::steering_room,
+            command_status::exceeds_limits, "%zu rules beside it for this address; at most %zu",
+            beside, rules_per_address)
       .host_memory(a_, bytes_each);
   if (is.refused()) return is.status();
 
@@ -95,6 +112,16 @@ command_status flow_steering::attach(command& c) {
 std::size_t flow_steering::rules_at(const flow_rule::key& where) const {
   const auto found = rules_.find(where);
   return found == rules_.end() ? 0 : found->second.size();
+}
+
+std::size_t flow_steering::rules_like(const flow_rule& rule, const flow_rule::key& where) const {
+  const auto found = rules_.find(where);
+  if (found == rules_.end()) return 0;
+  if (!rule.for_frames()) return found->second.size();
+  a_.account.charge(found->second.size() * work_account::entry);
+  return static_cast<std::size_t>(
+      std::count_if(found->second.begin(), found->second.end(),
+                    [&rule](const auto& other) { return rule.matches_as(other.second); }));
 }
 
 command_status flow_steering::detach(command& c) {

@@ -55,6 +55,8 @@ class flow_steering {
   template <class What>
   void look(const flow_rule::key& where, unsigned port, const What& what, candidates& to) const;
   std::size_t rules_at(const flow_rule::key& where) const;
+  /// Those that stand there and take the same packets or frames as `rule`.
+  std::size_t rules_like(const flow_rule& rule, const flow_rule::key& where) const;
 
   adapter& a_;
   std::map<flow_rule::key, rules> rules_;

@@ -18,6 +18,7 @@ class frame_conditions {
   /// Takes all headers. Null, or what is malformed.
   const char* read(rule_headers from);
   bool hold(const frame_view& v) const;
+  friend bool operator==(const frame_conditions&, const frame_conditions&) = default;
   bool none() const { return outer_.empty() && !vxlan_; }
 
   /// The one destination MAC that fits, where there is one.
@@ -41,6 +42,7 @@ class frame_conditions {
     const char* read(rule_headers& from);
     bool fit(const frame_view& v, const frame_headers& h) const;
     bool empty() const { return !link && !ipv4 && !ports; }
+    friend bool operator==(const headers&, const headers&) = default;
   };
 
   headers outer_, inner_;

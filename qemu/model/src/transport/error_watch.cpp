@@ -13,7 +13,8 @@ namespace freehca::model {
 using namespace layouts;
 
 void error_watch::touched(const queue_pair& qp) {
-  const bool watched = qp.state == qp_state::error && qp.rq.ring.present && !qp.shared_receive;
+  const bool watched = qp.state == qp_state::error && qp.rq.ring.present && !qp.shared_receive &&
+                       !qp.may_lack_receives();
   if (!watched) return;
   const std::uint64_t now = a_.work.now();
   if (all_.empty()) next_round_ = now + last_ns;

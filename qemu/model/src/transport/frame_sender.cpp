@@ -20,12 +20,16 @@ namespace {
 
 using control_segment = image<wqe_ctrl_ethernet>;
 
-void put_tag(const control_segment& c, frame& f) {
+/// With `feup` the queue pair's priority stands in the tag, whatever the request says (Linux
+/// en_resources.c mlx4_en_fill_qp_context: "force user priority per tx ring"). A tag that came with
+/// the frame's data stays as it is: no source, chosen.
+void put_tag(const queue_pair& qp, const control_segment& c, frame& f) {
   const bool service = c.get<&wqe_ctrl_ethernet::ins_svlan>();
   if (!service && !c.get<&wqe_ctrl_ethernet::ins_cvlan>()) return;
   image<vlan_tag> tag;
   store_be(tag.data(), service ? ethertype::service_vlan : ethertype::vlan);
   store_be(tag.data() + 2, static_cast<std::uint16_t>(c.get<&wqe_ctrl_ethernet::vlan_tag>()));
+  if (qp.context.get<&primary_path::feup>()) tag.set<&vlan_tag::priority>(qp.way.queue_priority);
   insert_tag(f, tag);
 }
 
@@ -101,7 +105,7 @@ std::optional<failure> frame_sender::send(const queue_pair& qp, const send_reque
   const checksum_requests asked = asked_by(control);
   a_.account.charge_check(f.bytes.size());
   put_checksums(f.bytes, tunnel_of(asked, a_.profile), asked);
-  put_tag(control, f);
+  put_tag(qp, control, f);
   deliver(qp, r, std::move(f));
   return std::nullopt;
 }

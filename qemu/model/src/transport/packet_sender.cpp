@@ -40,13 +40,25 @@ void packet_sender::transmit(const path& asked, outgoing_packet out) {
   });
 }
 
-bool packet_sender::held_up(const queue_pair& qp, const path& asked) {
+bool packet_sender::held_up(queue_pair& qp, const path& asked) {
   const path way = a_.links->physical(asked);
   // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when
   // there is no room.
   const bool waits = !way.force_loopback && qp.special != 1 && a_.links->held_up(way);
-  if (waits) held_up_[way.port - 1].insert(qp.qpn);
-  return waits;
+  if (!waits) {
+    forget(qp);
+    return false;
+  }
+  if (qp.room_turn == 0) qp.room_turn = ++last_turn_;
+  held_up_[way.port - 1].emplace(qp.room_turn, qp.qpn);
+  return true;
+}
+
+void packet_sender::forget(queue_pair& qp) {
+  if (qp.room_turn == 0) return;
+  const waiter gone{std::exchange(qp.room_turn, 0), qp.qpn};
+  for (auto& waiters : held_up_) waiters.erase(gone);
+  for (auto& waiters : woken_) waiters.erase(gone);
 }
 
 void packet_sender::port_has_room(unsigned port) {
@@ -59,7 +71,7 @@ void packet_sender::port_has_room(unsigned port) {
 void packet_sender::wake_senders(unsigned port) {
   auto& woken = woken_[port - 1];
   while (!woken.empty()) {
-    queue_pair* qp = pairs_.find(*woken.begin());
+    queue_pair* qp = pairs_.find(woken.begin()->second);
     woken.erase(woken.begin());
     a_.account.charge(work_account::function);
     if (qp != nullptr) {
@@ -72,8 +84,8 @@ void packet_sender::wake_senders(unsigned port) {
 }
 
 void packet_sender::clear() {
-  for (auto& qpns : held_up_) a_.work.discard(qpns);
-  for (auto& qpns : woken_) a_.work.discard(qpns);
+  for (auto& waiters : held_up_) a_.work.discard(waiters);
+  for (auto& waiters : woken_) a_.work.discard(waiters);
 }
 
 }  // namespace freehca::model

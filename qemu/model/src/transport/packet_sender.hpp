@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <freehca/layouts/headers.hpp>
 
@@ -44,12 +45,16 @@ class packet_sender {
   /// Sends a packet: into the port, as VIRT_PORT_MAP maps it, or straight back when the sender
   /// forces the loop.
   void transmit(const path& asked, outgoing_packet out);
-  /// Must `qp` wait with a packet by that path? Then it goes on when the port has room.
-  bool held_up(const queue_pair& qp, const path& asked);
+  /// Must `qp` wait with a packet by that path? Then it goes on when the port has room, and keeps
+  /// its turn until it need not wait: room for one packet goes to who has waited longest.
+  bool held_up(queue_pair& qp, const path& asked);
+  /// It waits no more.
+  void forget(queue_pair& qp);
   void port_has_room(unsigned port);
   void clear();
 
  private:
+  using waiter = std::pair<std::uint64_t, std::uint32_t>;  ///< its turn, and number in the table
   void wake_senders(unsigned port);
 
   adapter& a_;
@@ -58,8 +63,9 @@ class packet_sender {
   answers& replies_;
   model::arrivals& arrivals_;
   transport_counters& counters_;
-  std::array<std::set<std::uint32_t>, 2> held_up_;  ///< by port: numbers in the table
-  std::array<std::set<std::uint32_t>, 2> woken_;    ///< those that were, and are to go on
+  std::array<std::set<waiter>, 2> held_up_;  ///< by port
+  std::array<std::set<waiter>, 2> woken_;    ///< those that were, and are to go on
+  std::uint64_t last_turn_ = 0;
 };
 
 }  // namespace freehca::model

@@ -283,6 +283,7 @@ command_status qp_commands::to_reset(command& c) {
   a_.cqs->detach(qp->send_cqn);
   a_.cqs->detach(qp->receive_cqn);
   blueflames_.forget(qp->number());
+  sends_.forget(*qp);
   pairs_.destroy(*qp);
   return is.status();
 }

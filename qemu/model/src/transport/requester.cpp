@@ -310,8 +310,9 @@ void requester::timer_expired(std::uint32_t qpn) {
   const std::uint64_t period = std::uint64_t{4096} << exponent;
   const std::uint64_t now = a_.work.now();
   std::uint64_t due = qp->sq.last_progress + period;
-  // What could not be sent is not answered either.
-  const bool waits = qp->sq.waiting_rnr || a_.links->held_up(a_.links->physical(qp->way));
+  // What could not be sent is not answered either. That others fill the port is no reason to wait:
+  // all that this queue pair has may have been sent, and be lost.
+  const bool waits = qp->sq.waiting_rnr || qp->sq.held_up;
   if (waits || due <= now) {
     due = now + period;
     if (!waits && qp->sq.second_chance) {

@@ -97,6 +97,10 @@ void send_engine::run(std::uint32_t qpn) {
   if (more) kick(*qp);
 }
 
+void send_engine::forget(queue_pair& qp) {
+  sender_.forget(qp);
+}
+
 void send_engine::check_fetched(const queue_pair& qp, send_request& r) {
   rule_book& rules = a_.rules;
   const auto bytes = static_cast<unsigned long long>(r.data.size());
@@ -282,6 +286,7 @@ std::optional<failure> send_engine::send_packet(queue_pair& qp, send_request& r)
 }
 
 send_engine::step send_engine::advance(queue_pair& qp) {
+  qp.sq.held_up = false;
   if (qp.sq.cursor == qp.sq.requests.size() && !fetch(qp)) return step::blocked;
   send_request& r = qp.sq.requests[qp.sq.cursor];
   if (r.wrong) {
@@ -289,7 +294,8 @@ send_engine::step send_engine::advance(queue_pair& qp) {
     return step::blocked;
   }
   if (r.is_local()) return execute_locally(qp, r);
-  if (sender_.held_up(qp, datagrams_.way_of(qp, r))) return step::blocked;
+  qp.sq.held_up = sender_.held_up(qp, datagrams_.way_of(qp, r));
+  if (qp.sq.held_up) return step::blocked;
   if (!start(qp, r)) return step::blocked;
   if (qp.reliable()) {
     // Negative when a read is asked again for its rest.

@@ -56,6 +56,9 @@ class send_engine {
   /// wrong.
   void settle(queue_pair& qp);
 
+  /// The queue pair goes: it waits for nothing more.
+  void forget(queue_pair& qp);
+
   /// Completes a request that went well, and was taken from the queue.
   void tell_done(queue_pair& qp, const send_request& r);
 

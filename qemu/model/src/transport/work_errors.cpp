@@ -124,7 +124,7 @@ void work_errors::forget_done(queue_pair& qp) {
 }
 
 bool work_errors::flush_receives(queue_pair& qp) {
-  if (qp.shared_receive) return false;
+  if (qp.shared_receive || qp.may_lack_receives()) return false;
   while (!a_.account.slice_over()) {
     receive_request r;
     if (receives_.take(qp, r) != take_result::taken) return false;
