@@ -33,8 +33,8 @@ descriptor bound(int type, const std::string& name) {
 
 struct manager : ::testing::Test {
   void TearDown() override { unsetenv("NOTIFY_SOCKET"); }
-  descriptor listening(const std::string& path) {
-    descriptor made = bound(SOCK_STREAM, path);
+  descriptor listening(const std::string& socket_path) {
+    descriptor made = bound(SOCK_STREAM, socket_path);
     EXPECT_EQ(0, listen(made.get(), 8));
     return made;
   }
@@ -45,9 +45,9 @@ struct manager : ::testing::Test {
     const ssize_t got = recv(socket.get(), text.data(), text.size(), 0);
     return {text.data(), static_cast<std::size_t>(got < 0 ? 0 : got)};
   }
-  void expect_served(const std::string& path) {
+  void expect_served(const std::string& socket_path) {
     client c;
-    ASSERT_EQ(0, c.connect(path));
+    ASSERT_EQ(0, c.connect(socket_path));
     EXPECT_EQ(0, c.negotiate());
   }
   void expect_refusal(const std::vector<std::string>& arguments, const std::vector<int>& sockets,
