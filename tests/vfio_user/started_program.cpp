@@ -49,7 +49,7 @@ void started_program::start(const std::vector<std::string>& arguments) {
 }
 
 void started_program::start_by_manager(const std::vector<std::string>& arguments,
-                                      const std::vector<int>& sockets, const std::string& names) {
+                                       const std::vector<int>& sockets, const std::string& names) {
   const std::string environment =
       "LISTEN_PID=$$ LISTEN_FDS=" + std::to_string(sockets.size()) + " LISTEN_FDNAMES=" + names;
   std::vector<std::string> all{"/bin/sh", "-c", environment + " exec \"$@\"", "sh", path_};

@@ -14,7 +14,6 @@
 
 #include <freehca/wires/socket_address.hpp>
 
-
 namespace freehca::device_server {
 
 control_socket::~control_socket() {
