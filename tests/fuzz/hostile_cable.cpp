@@ -277,7 +277,7 @@ void hostile_guest::datagram_by_cable() {
   m.virtual_lane = subnet ? 15 : 0;
   m.dest_qp = m.source_qp = subnet ? layouts::qp0_smi : layouts::qp1_gsi;
   m.qkey = subnet ? 0 : general_services_qkey;
-  arrives(encode(m));
+  arrives(model::encode(m));
 }
 
 void hostile_guest::link_packet_by_cable() {
@@ -337,7 +337,7 @@ void hostile_guest::raise_link() {
     wanted.set<&port_info::lid>(own_lid).set<&port_info::master_sm_lid>(far_lid);
     wanted.set<&port_info::neighbor_mtu>(layouts::ib_mtu::mtu_1024).set<&port_info::state>(state);
     layouts::set_attribute<&dr_smp::data>(m, wanted);
-    arrives(to_wire(encode(model::test::to_qp0(m))));
+    arrives(to_wire(model::encode(model::test::to_qp0(m))));
   }
 }
 
@@ -360,7 +360,7 @@ void hostile_guest::expect_working_cable(test_driver& again) {
   raise_link();
   EXPECT_TRUE(links().active(cabled_port));
   answered_ = false;
-  arrives(to_wire(encode(model::test::to_qp0(
+  arrives(to_wire(model::encode(model::test::to_qp0(
       model::test::directed(layouts::mad_method::get, layouts::smp_attribute::node_info)))));
   EXPECT_TRUE(answered_);
 }
