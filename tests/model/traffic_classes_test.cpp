@@ -54,6 +54,16 @@ class ets : public ethernet_fixture {
     hca->link_has_room(1);
     host->run();
   }
+  void expect_even_shares() {
+    host->wire_full[0] = true;
+    for (unsigned n = 0; n < 30; ++n) {
+      send(priority_of_bulk);
+      send(priority_of_voice);
+    }
+    sent.clear();
+    takes(30);
+    EXPECT_NEAR(sent_by(priority_of_bulk), 15, 1);
+  }
   unsigned sent_by(unsigned priority) const {
     return static_cast<unsigned>(std::count_if(sent.begin(), sent.end(), [=](const bytes& b) {
       return b[20] == static_cast<std::byte>(priority);
@@ -112,14 +122,7 @@ TEST_F(ets, a_class_that_did_not_send_has_saved_nothing_up) {
   host->wire_full[0] = false;
   for (unsigned n = 0; n < 500; ++n) send(priority_of_bulk);
   ASSERT_EQ(sent.size(), 500u);
-  host->wire_full[0] = true;
-  for (unsigned n = 0; n < 30; ++n) {
-    send(priority_of_bulk);
-    send(priority_of_voice);
-  }
-  sent.clear();
-  takes(30);
-  EXPECT_NEAR(sent_by(priority_of_bulk), 15, 1);
+  expect_even_shares();
 }
 
 TEST_F(ets, a_class_has_no_more_than_its_rate_and_others_pass_it) {
@@ -175,14 +178,7 @@ TEST_F(ets, a_class_in_another_group_begins_there_with_the_others) {
   host->wire_full[0] = false;
   for (unsigned n = 0; n < 500; ++n) send(priority_of_bulk);
   ASSERT_EQ(schedule({{1, of(5, 50)}, {6, of(5, 50)}}), status::ok);
-  host->wire_full[0] = true;
-  for (unsigned n = 0; n < 30; ++n) {
-    send(priority_of_bulk);
-    send(priority_of_voice);
-  }
-  sent.clear();
-  takes(30);
-  EXPECT_NEAR(sent_by(priority_of_bulk), 15, 1);
+  expect_even_shares();
 }
 
 TEST_F(ets, priorities_share_the_class_that_they_are_mapped_to) {
