@@ -13,6 +13,15 @@ here=$FREEHCA_ROOT/tests/guest
 
 usage() { cat "$here/usage.txt"; }
 
+# built NAME: the path of a program of the host build, wherever its target lies.
+built() {
+  local found
+  found=$(find "$FREEHCA_ROOT/build/host" -type f -name "$1" -perm -u+x -print -quit 2>/dev/null || true)
+  [[ -n $found ]] ||
+    die "build/host has no program $1: cmake --preset host && cmake --build --preset host"
+  printf '%s\n' "$found"
+}
+
 kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no switch=no
 pass=()
 while [[ $# -gt 0 ]]; do
@@ -24,9 +33,7 @@ while [[ $# -gt 0 ]]; do
     --device) device=${2:?--device wants a -device argument}; shift 2 ;;
     --qemu) qemu=${2:?--qemu wants a binary}; shift 2 ;;
     --program)
-      # A program of the host build, wherever its target lies.
-      program=$(find "$FREEHCA_ROOT/build/host" -type f -name "${2:?--program wants a name}" -perm -u+x -print -quit 2>/dev/null || true)
-      [[ -n $program ]] || die "build/host has no program $2: cmake --preset host && cmake --build --preset host"
+      program=$(built "${2:?--program wants a name}")
       pass+=(--file "$program:/usr/bin/$2")
       shift 2
       ;;
@@ -34,8 +41,7 @@ while [[ $# -gt 0 ]]; do
     --switch)
       kind=${2:?--switch wants ib or eth}
       [[ $kind == ib || $kind == eth ]] || die "--switch is ib or eth"
-      program=$(find "$FREEHCA_ROOT/build/host" -type f -name freehca-switch -perm -u+x -print -quit 2>/dev/null || true)
-      [[ -n $program ]] || die "build/host has no program freehca-switch: cmake --preset host && cmake --build --preset host"
+      program=$(built freehca-switch)
       switch=yes
       pass+=(--switch "$program,--link,$kind")
       shift 2
@@ -62,8 +68,7 @@ done
 need script guest
 if [[ $server == yes ]]; then
   [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/qemu/build/stock.sh")
-  program=$FREEHCA_ROOT/build/host/vfio_user/freehca-device
-  [[ -x $program ]] || die "build/host has no freehca-device: cmake --preset host && cmake --build --preset host"
+  program=$(built freehca-device)
   pass+=(--device-server "$program")
 fi
 [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/dev" qemu)
