@@ -20,6 +20,7 @@
 
 #define BURST_NS (600 * SCALE_US)
 #define REST_NS (200 * SCALE_US)
+#define POSTED_NS (20 * SCALE_US)
 
 /* Counted instructions must repeat, whatever the host's clock says, and a
  * qtest has no processors that could wait. */
@@ -147,11 +148,13 @@ static bool run_turn(Mlx4State *s)
  * busy host. */
 static void work(Mlx4State *s)
 {
+    int64_t began = get_clock();
+
     object_ref(OBJECT(s));
     drop_due_timer(s);
     s->in_turns = true;
     while (due(s) && (!rests() || may_work(s)) && run_turn(s)) {
-        if (due(s)) {
+        if (due(s) && get_clock() - began > POSTED_NS) {
             mlx4_flush_posted_writes(s);
         }
     }
@@ -189,8 +192,8 @@ void mlx4_finish_access(Mlx4State *s)
     if (!s->dying && s->deadline != UINT64_MAX && due(s)) {
         work(s);
     } else {
-        mlx4_unmap_pages(s);
         mlx4_arm_timer(s);
+        mlx4_unmap_pages(s);
     }
     object_unref(OBJECT(s));
 }

@@ -192,7 +192,10 @@ TEST_F(rc, blueflame_starts_a_send_when_the_copy_is_whole) {
     copy_to_blueflame(half, 5);
     host->run();
     EXPECT_TRUE(no_completion()) << "of 6 words";
-    copy_to_blueflame(half, 6, 5);
+    copy_to_blueflame(half, 7, 5);
+    host->run();
+    EXPECT_TRUE(no_completion()) << "of the 8 words of its block";
+    copy_to_blueflame(half, 8, 7);
     expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
   }
   EXPECT_EQ(hca->complaints(), 0u);
@@ -216,6 +219,13 @@ TEST_F(rc, blueflame_starts_a_send_of_a_copy_that_is_cut_off_too) {
   EXPECT_TRUE(no_completion());
   copy_to_blueflame(0, 1);
   expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+
+  // A request without the rest of its block breaks no rule.
+  post_send(a, request(wqe_opcode::rdma_write, 8));
+  copy_to_blueflame(1, 6);
+  host->advance(limits::blueflame_patience);
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+  EXPECT_EQ(hca->complaints(), 0u);
 }
 
 }  // namespace freehca::model::test

@@ -29,8 +29,8 @@ class blueflame_registers {
   /// Who hears the doorbells, before the first write.
   void heard_by(doorbell hears) { ring_ = std::move(hears); }
 
-  /// `bytes` bytes, in bus order, at `offset` of the page. A copy rings once: when it is whole,
-  /// when something else is written before it is, or when nothing more comes for a while.
+  /// `bytes` bytes, in bus order, at `offset` of the page. A copy rings once: when its last block
+  /// is whole, when something else is written before it is, or when nothing more comes for a while.
   void write(std::uint32_t page, std::uint32_t offset, const std::byte* from, std::size_t bytes);
   /// The queue pair is gone: who is given its register begins anew.
   void forget(std::uint32_t qpn);
