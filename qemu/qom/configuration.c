@@ -21,7 +21,7 @@ bool mlx4_is_there(Mlx4State *s)
 
 bool mlx4_in_d0(Mlx4State *s)
 {
-    return !s->dying && !s->removed && !(pci_get_word(PCI_DEVICE(s)->config + PMCSR) &
+    return !s->dying && !s->removed && !(pci_get_word(mlx4_pci(s)->config + PMCSR) &
                                            PCI_PM_CTRL_STATE_MASK);
 }
 

@@ -11,7 +11,7 @@
 
 static bool may_master(Mlx4State *s)
 {
-    return mlx4_in_d0(s) && (pci_get_word(PCI_DEVICE(s)->config + PCI_COMMAND) &
+    return mlx4_in_d0(s) && (pci_get_word(mlx4_pci(s)->config + PCI_COMMAND) &
                              PCI_COMMAND_MASTER);
 }
 

@@ -24,27 +24,34 @@ static Mlx4MappedPage *slot_of(Mlx4State *s, uint64_t page, bool writing)
 
 static void unmap(Mlx4State *s, Mlx4MappedPage *mapped, bool writing)
 {
-    address_space_unmap(pci_get_address_space(PCI_DEVICE(s)), mapped->host,
-                        MLX4_PAGE_BYTES, writing, MLX4_PAGE_BYTES);
+    if (writing) {
+        /* This also says that the page is dirty, and looks up its region. */
+        address_space_unmap(pci_get_address_space(mlx4_pci(s)), mapped->host,
+                            MLX4_PAGE_BYTES, writing, MLX4_PAGE_BYTES);
+    } else {
+        memory_region_unref(mapped->region);
+    }
     mapped->host = NULL;
 }
 
 /* The region is referenced, as by address_space_map(), whose other half gives
  * the reference back. That function itself would read a whole page of another
  * device's registers where the adapter wants four bytes of them. */
-static void *map(Mlx4State *s, uint64_t page, bool writing)
+static void *map(Mlx4State *s, uint64_t page, bool writing,
+                 MemoryRegion **holder)
 {
     hwaddr within, bytes = MLX4_PAGE_BYTES;
     MemoryRegion *region;
     void *host = NULL;
 
     RCU_READ_LOCK_GUARD();
-    region = address_space_translate(pci_get_address_space(PCI_DEVICE(s)),
+    region = address_space_translate(pci_get_address_space(mlx4_pci(s)),
                                      page, &within, &bytes, writing,
                                      MEMTXATTRS_UNSPECIFIED);
     if (bytes == MLX4_PAGE_BYTES &&
         mlx4_access_is_direct(region, writing)) {
         memory_region_ref(region);
+        *holder = region;
         host = (uint8_t *)memory_region_get_ram_ptr(region) + within;
     }
     return host;
@@ -59,7 +66,8 @@ void *mlx4_page_at(Mlx4State *s, uint64_t address, bool writing)
         return NULL;
     }
     if (!mapped->host || mapped->page != page) {
-        void *host = map(s, page, writing);
+        MemoryRegion *region = NULL;
+        void *host = map(s, page, writing, &region);
 
         if (!host) {
             return NULL;
@@ -73,6 +81,7 @@ void *mlx4_page_at(Mlx4State *s, uint64_t address, bool writing)
         }
         mapped->page = page;
         mapped->host = host;
+        mapped->region = region;
     }
     return (uint8_t *)mapped->host + (address - page);
 }

@@ -100,6 +100,7 @@ typedef struct Mlx4PostedWrite {
 typedef struct Mlx4MappedPage {
     uint64_t page;                  /* its address, as the device names it */
     void *host;                     /* NULL: none is mapped here */
+    MemoryRegion *region;           /* what holds it; a reference is kept */
 } Mlx4MappedPage;
 
 struct Mlx4State {
@@ -172,6 +173,12 @@ struct Mlx4State {
     char *event_fault;
     char *link_fault[2];
 };
+
+/* PCI_DEVICE(), without the check of its type: for what every access does. */
+static inline PCIDevice *mlx4_pci(Mlx4State *s)
+{
+    return &s->parent_obj;
+}
 
 /* identity.c: NULL and an error that lists the names when there is no such. */
 const Mlx4Identity *mlx4_identity_by_name(const char *name, Error **errp);

@@ -91,7 +91,8 @@ class infiniband_codec_alone : public ::testing::Test {
   options how = test_options();
   rule_book rules{host, how};
   one_port own;
-  infiniband_codec codec{rules, own};
+  packet_buffers buffers;
+  infiniband_codec codec{rules, own, buffers};
   path way;
   image<bth> base;
 };

@@ -154,7 +154,8 @@ class roce_codec_alone : public ::testing::Test {
   options how = test_options();
   rule_book rules{host, how};
   one_port own;
-  roce_codec codec{rules, own};
+  packet_buffers buffers;
+  roce_codec codec{rules, own, buffers};
   path way;
   image<bth> base;
 };

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "link/infiniband_codec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -38,7 +39,8 @@ std::optional<outgoing_packet> infiniband_codec::wrap(const path& way, image<bth
   out.base = route;
   out.extended = route + bth::bytes;
   out.payload = out.extended + extended_bytes;
-  out.p.bytes.resize(route + transport_bytes);
+  out.p.bytes = buffers_.take(route + transport_bytes);
+  std::fill(out.p.bytes.end() - static_cast<std::ptrdiff_t>(pad), out.p.bytes.end(), std::byte{});
 
   image<lrh> local;
   local.set<&lrh::service_level>(way.sl & 0xf)

@@ -4,6 +4,7 @@
 
 #include "basis/rule_book.hpp"
 #include "link/link_codec.hpp"
+#include "link/packet_buffers.hpp"
 #include "link/port_addresses.hpp"
 
 namespace freehca::model {
@@ -11,7 +12,8 @@ namespace freehca::model {
 /// InfiniBand links: LRH, a GRH where the path is global, BTH.
 class infiniband_codec final : public link_codec {
  public:
-  infiniband_codec(rule_book& rules, const port_addresses& own) : rules_(rules), own_(own) {}
+  infiniband_codec(rule_book& rules, const port_addresses& own, packet_buffers& buffers)
+      : rules_(rules), own_(own), buffers_(buffers) {}
 
   std::optional<outgoing_packet> wrap(const path& way, layouts::image<layouts::bth> transport,
                                       std::size_t extended_bytes,
@@ -36,6 +38,7 @@ class infiniband_codec final : public link_codec {
 
   rule_book& rules_;
   const port_addresses& own_;
+  packet_buffers& buffers_;
 };
 
 }  // namespace freehca::model

@@ -24,9 +24,9 @@ class link_codec {
  public:
   virtual ~link_codec() = default;
 
-  /// Lays out a packet that leaves by `way`: `transport` gets its pad count here. Payload bytes are
-  /// zero until written. Nothing: the port has no such address as `way` names for its near end, and
-  /// the rule book was told which.
+  /// Lays out a packet that leaves by `way`: `transport` gets its pad count here. The payload is
+  /// to be written whole. Nothing: the port has no such address as `way` names for its near end,
+  /// and the rule book was told which.
   virtual std::optional<outgoing_packet> wrap(const path& way,
                                               layouts::image<layouts::bth> transport,
                                               std::size_t extended_bytes,

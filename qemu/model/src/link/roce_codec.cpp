@@ -168,7 +168,8 @@ std::optional<outgoing_packet> roce_codec::wrap(const path& way, image<bth> tran
   out.base = network + (ipv4 ? ipv4_header::bytes : grh::bytes) + (v2 ? udp_header::bytes : 0);
   out.extended = out.base + bth::bytes;
   out.payload = out.extended + extended_bytes;
-  out.p.bytes.resize(out.base + transport_bytes);
+  out.p.bytes = buffers_.take(out.base + transport_bytes);
+  std::fill(out.p.bytes.end() - static_cast<std::ptrdiff_t>(pad), out.p.bytes.end(), std::byte{});
   std::byte* at = out.p.bytes.data();
   at = put_ethernet(at, way.dmac, here->mac, here->tag, here->form);
   const std::size_t covered = transport_bytes + icrc_bytes;

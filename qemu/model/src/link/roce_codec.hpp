@@ -8,6 +8,7 @@
 
 #include "basis/rule_book.hpp"
 #include "link/link_codec.hpp"
+#include "link/packet_buffers.hpp"
 #include "link/roce_addresses.hpp"
 #include "link/roce_headers.hpp"
 
@@ -17,7 +18,8 @@ namespace freehca::model {
 /// the BTH. A packet's bytes are the frame from the destination MAC to the padding.
 class roce_codec final : public link_codec {
  public:
-  roce_codec(rule_book& rules, const roce_addresses& own) : rules_(rules), own_(own) {}
+  roce_codec(rule_book& rules, const roce_addresses& own, packet_buffers& buffers)
+      : rules_(rules), own_(own), buffers_(buffers) {}
 
   std::optional<outgoing_packet> wrap(const path& way, layouts::image<layouts::bth> transport,
                                       std::size_t extended_bytes,
@@ -52,6 +54,7 @@ class roce_codec final : public link_codec {
 
   rule_book& rules_;
   const roce_addresses& own_;
+  packet_buffers& buffers_;
 };
 
 }  // namespace freehca::model

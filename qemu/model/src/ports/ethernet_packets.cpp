@@ -16,6 +16,7 @@ void ethernet_port::transmit(packet p) {
   a_.account.charge_check(p.bytes.size());
   frame f = to_frame(p);
   f.priority = p.priority;
+  a_.links->buffers().give(p);
   const auto s = frame_summary::of(f.bytes);
   if (s.multicast()) loop_to_members(f);
   if (!s.multicast() && mac_index(s.destination)) loop_back(std::move(f));

@@ -119,15 +119,17 @@ void infiniband_port::transmit(packet p) {
   // A switch does not send a multicast packet back: the adapter delivers to its own members.
   if (packets::is_multicast(s->dlid)) loop_back(p);
   if (peer_ == nullptr) return;
-  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)] {
+  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)]() mutable {
     if (generation == generation_ && peer_ != nullptr) peer_->receive(sent);
+    a_.links->buffers().give(sent);
   });
 }
 
 void infiniband_port::loop_back(packet p) {
   ++looped_back_;
-  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)] {
+  a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)]() mutable {
     if (generation == generation_) arrive(sent);
+    a_.links->buffers().give(sent);
   });
 }
 

@@ -13,10 +13,13 @@ namespace freehca::model {
 
 using namespace layouts;
 
-path ports::physical(path way) const {
+const path& ports::physical(const path& way, std::optional<path>& other) const {
   const auto& map = a_.profile.physical_ports;
-  if (!way.fixed_port && way.port >= 1 && way.port <= map.size()) way.port = map[way.port - 1];
-  return way;
+  if (way.fixed_port || way.port < 1 || way.port > map.size()) return way;
+  if (map[way.port - 1] == way.port) return way;
+  other = way;
+  other->port = map[way.port - 1];
+  return *other;
 }
 
 command_status ports::virt_port_map(command& c) {

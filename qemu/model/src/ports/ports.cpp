@@ -19,8 +19,8 @@ using namespace layouts;
 
 ports::ports(adapter& a)
     : a_(a),
-      infiniband_(std::make_unique<infiniband_codec>(a.rules, *this)),
-      roce_(std::make_unique<roce_codec>(a.rules, *this)) {
+      infiniband_(std::make_unique<infiniband_codec>(a.rules, *this, buffers_)),
+      roce_(std::make_unique<roce_codec>(a.rules, *this, buffers_)) {
   name_node();
   for (unsigned number = 1; number <= a.how.ports; ++number) make_port(number);
   show_ports();

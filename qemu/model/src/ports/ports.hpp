@@ -16,6 +16,7 @@
 #include "link/link_codec.hpp"
 #include "link/link_peer.hpp"
 #include "link/packet.hpp"
+#include "link/packet_buffers.hpp"
 #include "link/path.hpp"
 #include "link/port_addresses.hpp"
 #include "link/roce_addresses.hpp"
@@ -62,8 +63,12 @@ class ports final : public port_addresses, public roce_addresses {
   /// calls transport::receive from inside.
   void transmit(unsigned port, packet p);
   /// By which port what a queue pair sends by `way` leaves (VIRT_PORT_MAP); its addresses are
-  /// entries of that port's tables.
-  path physical(path way) const;
+  /// entries of that port's tables. `way` itself, or, in `other`, what the map makes of it.
+  const path& physical(const path& way, std::optional<path>& other) const;
+  path physical(const path& way) const {
+    std::optional<path> other;
+    return physical(way, other);
+  }
   /// Must a packet by `way` wait, because the port's cable is full? Then
   /// transport::port_has_room() is called later.
   bool held_up(const path& way) const;
@@ -88,6 +93,7 @@ class ports final : public port_addresses, public roce_addresses {
   /// What wraps and unwraps packets of the port's link: RoCE's for Ethernet ports, else
   /// InfiniBand's.
   const link_codec& codec(unsigned port) const;
+  packet_buffers& buffers() { return buffers_; }
   std::uint16_t base_lid(unsigned port) const override;
   bool own_lid(unsigned port, std::uint16_t lid) const override;
   std::uint16_t source_lid(unsigned port, unsigned path_bits) const override;
@@ -167,6 +173,7 @@ class ports final : public port_addresses, public roce_addresses {
   node_identity node_;
   mad_demultiplexer demux_;
   interface_counters counters_by_index_;
+  packet_buffers buffers_;
   std::unique_ptr<const link_codec> infiniband_, roce_;
   std::array<place, 2> ports_;
   std::array<link_modes, 2> modes_;

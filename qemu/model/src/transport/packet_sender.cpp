@@ -17,12 +17,14 @@ std::optional<outgoing_packet> packet_sender::lay_out(const path& way,
                                                       layouts::image<layouts::bth> transport,
                                                       std::size_t extended_bytes,
                                                       std::size_t payload_bytes) const {
-  const path out = a_.links->physical(way);
+  std::optional<path> other;
+  const path& out = a_.links->physical(way, other);
   return a_.links->codec(out.port).wrap(out, transport, extended_bytes, payload_bytes);
 }
 
 void packet_sender::transmit(const path& asked, outgoing_packet out) {
-  const path way = a_.links->physical(asked);
+  std::optional<path> other;
+  const path& way = a_.links->physical(asked, other);
   ++counters_.packets_sent;
   a_.account.charge(work_account::packet);
   counters_.census.count(out.opcode());
@@ -34,14 +36,16 @@ void packet_sender::transmit(const path& asked, outgoing_packet out) {
   }
   a_.links->capture(way.port, out.p);
   const bool ethernet = a_.layers.ethernet(way.port);
-  a_.work.soon(way.port, [this, port = way.port, ethernet, looped = std::move(out.p)] {
+  a_.work.soon(way.port, [this, port = way.port, ethernet, looped = std::move(out.p)]() mutable {
     // What was wrapped for the other kind of link is lost with that link.
     if (ethernet == a_.layers.ethernet(port)) arrivals_.receive(port, looped);
+    a_.links->buffers().give(looped);
   });
 }
 
 bool packet_sender::held_up(queue_pair& qp, const path& asked) {
-  const path way = a_.links->physical(asked);
+  std::optional<path> other;
+  const path& way = a_.links->physical(asked, other);
   // Subnet management has a lane without flow control (IBTA vol. 1, 7.9): it is discarded when
   // there is no room.
   const bool waits = !way.force_loopback && qp.special != 1 && a_.links->held_up(way);

@@ -37,7 +37,7 @@ class packet_sender {
         counters_(counters) {}
 
   /// Lays out a packet by `way`, as the link of its port wants it: `transport` gets its pad count
-  /// there. Payload bytes are zero until written. Nothing: the port has no such address as `way`
+  /// there. The payload is to be written whole. Nothing: the port has no such address as `way`
   /// names for its near end, and the rule book was told which.
   std::optional<outgoing_packet> lay_out(const path& way, layouts::image<layouts::bth> transport,
                                          std::size_t extended_bytes,

@@ -41,7 +41,8 @@ bool path_migration_machine::may_ask(const queue_pair& qp, state wanted, qp_stat
 
 bool path_migration_machine::comes_by(const path& asked, unsigned pkey_index,
                                       const transport_packet& v) const {
-  const path way = a_.links->physical(asked);
+  std::optional<path> other;
+  const path& way = a_.links->physical(asked, other);
   const ingress& from = v.ingress;
   if (!from.codec->by_global_route(from, way)) return false;
   const auto pkey = static_cast<std::uint16_t>(v.bth.get<&bth::pkey>());

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "link/packet.hpp"
+
+namespace freehca::model {
+
+/// Memory of packets that are done with, for those to come: to get and clear 4 KiB anew costs a
+/// tenth of all that a packet costs (docs/performance-model.md).
+class packet_buffers {
+ public:
+  /// `bytes` bytes of any value.
+  std::vector<std::byte> take(std::size_t bytes) {
+    std::vector<std::byte> buffer;
+    if (!spare_.empty()) {
+      buffer = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    buffer.resize(bytes);
+    return buffer;
+  }
+  /// `p` is done with, and empty from then on.
+  void give(packet& p) {
+    if (spare_.size() < most) spare_.push_back(std::move(p.bytes));
+    p.bytes.clear();
+  }
+
+ private:
+  static constexpr std::size_t most = 64;  ///< what a turn has under way, and no more than 1 MiB
+  std::vector<std::vector<std::byte>> spare_;
+};
+
+}  // namespace freehca::model
