@@ -69,7 +69,7 @@ need script guest
 if [[ $server == yes ]]; then
   [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/qemu/build/stock.sh")
   program=$(built freehca-device)
-  pass+=(--device-server "$program")
+  pass+=(--device-server "$program" --allowed "$here/allowed-kernel-messages-device-server")
 fi
 [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/dev" qemu)
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")

@@ -257,8 +257,11 @@ class Guest:
 
 def parse():
     parser = argparse.ArgumentParser()
-    for name in ("qemu", "kernel", "modules", "tools", "tools-files", "log", "allowed"):
+    for name in ("qemu", "kernel", "modules", "tools", "tools-files", "log"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument(
+        "--allowed", action="append", required=True, help="lines of the kernel's log"
+    )
     parser.add_argument("--script")
     parser.add_argument("--driver", default="none")
     parser.add_argument("--device", default="")
