@@ -50,8 +50,8 @@ class command_checks {
   template <auto Field, class T>
   command_checks& at_most(rule r, const layouts::image<T>& m, std::uint64_t most,
                           status_code s = status_code::bad_parameter) {
-    return at_most(r, (T{}.*Field).name, static_cast<std::uint64_t>(m.template get<Field>()), most,
-                   s);
+    return at_most(r, layouts::row_of<Field>.name,
+                   static_cast<std::uint64_t>(m.template get<Field>()), most, s);
   }
   /// The same where the adapter can do no more: a value that is taken though it is above `most` is
   /// taken as `most`.

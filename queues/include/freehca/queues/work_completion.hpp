@@ -77,7 +77,7 @@ struct work_completion {
   /// Field M of the entry, whatever it means there: layouts::cqe, cqe_timestamp, cqe_error.
   template <auto M>
   std::uint64_t get() const {
-    constexpr layouts::bits b = decltype(layouts::detail::table_of(M)){}.*M;
+    constexpr const layouts::bits& b = layouts::row_of<M>;
     static_assert(b.offset < layouts::cqe::bytes);
     return layouts::from_word<M>(layouts::swap_be(entry[b.offset / 8]));
   }

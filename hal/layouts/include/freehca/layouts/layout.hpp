@@ -87,7 +87,9 @@ struct rows {
   bits row[count];
 };
 template <class T>
-inline constexpr rows<T> table = std::bit_cast<rows<T>>(T{});
+inline constexpr T table_object{};
+template <class T>
+inline constexpr rows<T> table = std::bit_cast<rows<T>>(table_object<T>);
 
 /// Which bits of each byte the rows of T claim, and whether every row is in range and overlaps
 /// none.
@@ -125,6 +127,9 @@ consteval claims<T> claimed() {
   return c;
 }
 
+template <class T>
+inline constexpr claims<T> claims_of = claimed<T>();
+
 template <class W>
 [[gnu::always_inline]] constexpr W swap_be(W w) {
   if constexpr (std::endian::native == std::endian::big) return w;
@@ -161,16 +166,21 @@ template <class F, class T>
 T table_of(F T::*);
 }  // namespace detail
 
+/// The row of field M. A table is made once, not for each use of each of its fields: that would take
+/// most of the time of a build.
+template <auto M>
+inline constexpr bits row_of = table_object<decltype(detail::table_of(M))>.*M;
+template <auto M>
+using word_of = std::conditional_t<row_of<M>.size() == 8, std::uint64_t, std::uint32_t>;
+
 /// The T::bytes bytes of one structure, in device order. Trivially copyable; every constructor
 /// zeroes.
 template <class T>
 class image {
-  static_assert(claimed<T>().sound, "layout: a field is out of range or overlaps another");
+  static_assert(claims_of<T>.sound, "layout: a field is out of range or overlaps another");
 
   template <auto M>
   using field = decltype(detail::field_of(M));
-  template <auto M>
-  using word = std::conditional_t<(T{}.*M).size() == 8, std::uint64_t, std::uint32_t>;
 
   alignas(8) std::byte raw_[T::bytes]{};
 
@@ -181,9 +191,9 @@ class image {
   /// The value of field M.
   template <auto M>
   [[gnu::always_inline]] constexpr auto get() const {
-    constexpr bits b = T{}.*M;
+    constexpr const bits& b = row_of<M>;
     static_assert(!b.is_raw(), "layout: a byte string is read by bytes_of");
-    const std::uint64_t v = load_be<word<M>>(raw_ + b.offset) >> b.lo & b.mask();
+    const std::uint64_t v = load_be<word_of<M>>(raw_ + b.offset) >> b.lo & b.mask();
     return static_cast<typename field<M>::value>(v << (field<M>::in_place ? b.lo : 0));
   }
 
@@ -191,25 +201,25 @@ class image {
   /// precondition.
   template <auto M>
   [[gnu::always_inline]] constexpr image& set(typename field<M>::value v) {
-    constexpr bits b = T{}.*M;
+    constexpr const bits& b = row_of<M>;
     static_assert(!b.is_raw(), "layout: a byte string is written by set_bytes");
     const std::uint64_t f = static_cast<std::uint64_t>(v) >> (field<M>::in_place ? b.lo : 0);
     FREEHCA_LAYOUT_ASSERT(f <= b.mask());
     std::byte* p = raw_ + b.offset;
-    store_be<word<M>>(p, static_cast<word<M>>((load_be<word<M>>(p) & ~(b.mask() << b.lo)) | (f & b.mask()) << b.lo));
+    store_be<word_of<M>>(p, static_cast<word_of<M>>((load_be<word_of<M>>(p) & ~(b.mask() << b.lo)) | (f & b.mask()) << b.lo));
     return *this;
   }
 
   /// The first byte of byte string M (field<M>::length bytes).
   template <auto M>
   constexpr const std::byte* bytes_of() const {
-    constexpr bits b = T{}.*M;
+    constexpr const bits& b = row_of<M>;
     static_assert(b.is_raw(), "layout: this field is not a byte string");
     return raw_ + b.offset;
   }
   template <auto M>
   constexpr image& set_bytes(const std::byte* from) {
-    constexpr bits b = T{}.*M;
+    constexpr const bits& b = row_of<M>;
     static_assert(b.is_raw(), "layout: this field is not a byte string");
     for (unsigned i = 0; i < b.lo; ++i) raw_[b.offset + i] = from[i];
     return *this;
@@ -243,7 +253,7 @@ class image {
 
   /// Byte offset of the first byte with a reserved bit set; T::bytes when there is none.
   constexpr std::size_t first_reserved_set() const {
-    constexpr claims<T> c = claimed<T>();
+    constexpr const claims<T>& c = claims_of<T>;
     for (std::size_t i = 0; i < T::bytes; ++i)
       if ((static_cast<unsigned>(raw_[i]) & ~unsigned{c.byte[i]} & 0xff) != 0) return i;
     return T::bytes;

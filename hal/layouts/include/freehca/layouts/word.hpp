@@ -18,9 +18,9 @@ namespace freehca::layouts {
 /// rounded down to a multiple of eight.
 template <auto M>
 inline constexpr unsigned word_shift = [] {
-  constexpr bits b = decltype(detail::table_of(M)){}.*M;
+  constexpr const bits& b = row_of<M>;
   static_assert(!b.is_raw() && (b.hi < 32 || b.offset % 8 == 0) &&
-                    !std::remove_cvref_t<decltype(decltype(detail::table_of(M)){}.*M)>::in_place,
+                    !decltype(detail::field_of(M))::in_place,
                 "a row of one aligned 64-bit word is wanted, whose values do not stand in place");
   return static_cast<unsigned>(b.lo) + (b.hi < 32 && b.offset % 8 == 0 ? 32u : 0u);
 }();
@@ -34,7 +34,7 @@ template <auto M>
 /// The value of row M in its word.
 template <auto M>
 [[gnu::always_inline]] constexpr std::uint64_t from_word(std::uint64_t word) {
-  constexpr bits b = decltype(detail::table_of(M)){}.*M;
+  constexpr const bits& b = row_of<M>;
   return word >> word_shift<M> & b.mask();
 }
 
@@ -42,7 +42,7 @@ template <auto M>
 /// is only tested needs no swap.
 template <auto M>
 inline constexpr std::uint64_t bit_in_memory = [] {
-  constexpr bits b = decltype(detail::table_of(M)){}.*M;
+  constexpr const bits& b = row_of<M>;
   static_assert(b.hi == b.lo, "a row of one bit is wanted");
   return swap_be(std::uint64_t{1} << word_shift<M>);
 }();
