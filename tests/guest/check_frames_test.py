@@ -43,10 +43,11 @@ def ipv4(protocol, payload, tos=0):
     return start + checksum(start + addresses) + addresses + payload
 
 
-def tcp():
-    start, payload = struct.pack(">HHIIBBH", 40000, 5000, 1, 1, 0x50, 0x10, 1024), b"four"
-    pseudo = bytes((10, 0, 0, 1, 10, 0, 0, 2, 0, 6)) + struct.pack(">H", 24)
-    return start + checksum(pseudo + start + b"\0\0" + payload) + b"\0\0" + payload
+def tcp(payload=b"four", written=None):
+    """A segment with its checksum, or with what is written in its place."""
+    start = struct.pack(">HHIIBBH", 40000, 5000, 1, 1, 0x50, 0x10, 1024)
+    pseudo = bytes((10, 0, 0, 1, 10, 0, 0, 2, 0, 6)) + struct.pack(">H", 20 + len(payload))
+    return start + (written or checksum(pseudo + start + b"\0\0" + payload)) + b"\0\0" + payload
 
 
 def with_icrc(frame):
@@ -156,6 +157,15 @@ class Captures(unittest.TestCase):
         self.assert_wrong("checksum of tcp:", changed(PLAIN, len(PLAIN) - 1))
         for frame in (roce_1(), roce_2(), roce_2_ipv6()):
             self.assert_wrong("ICRC", PLAIN, changed(frame, len(frame) - 8))
+
+    def test_both_forms_of_zero_are_right_for_tcp(self):
+        nought = tcp(b"\0\0")[16:18]
+        self.assertEqual(b"\0\0", tcp(nought)[16:18])
+        self.check(MACS + b"\x08\x00" + ipv4(6, tcp(nought)))
+        self.check(MACS + b"\x08\x00" + ipv4(6, tcp(nought, written=b"\xff\xff")))
+        self.assert_wrong(
+            "checksum of tcp:", MACS + b"\x08\x00" + ipv4(6, tcp(written=b"\xff\xff"))
+        )
 
     def test_udp_without_a_checksum_is_roce_s_alone(self):
         udp = struct.pack(">HHHH", 5000, 5000, 12, 0) + b"four"
