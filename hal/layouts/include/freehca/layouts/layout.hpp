@@ -166,8 +166,8 @@ template <class F, class T>
 T table_of(F T::*);
 }  // namespace detail
 
-/// The row of field M. A table is made once, not for each use of each of its fields: that would take
-/// most of the time of a build.
+/// The row of field M. A table is made once, not for each use of each of its fields: that would
+/// take most of the time of a build.
 template <auto M>
 inline constexpr bits row_of = table_object<decltype(detail::table_of(M))>.*M;
 template <auto M>
