@@ -54,8 +54,11 @@ class DeviceServer:
                 [self.program, *sockets, *words], stdin=subprocess.DEVNULL, stderr=said
             )
         if not connect(self.path("adapter-control"), self.alive):
-            with open(self.said, encoding="utf-8") as said:
-                raise OSError(f"freehca-device ended: {said.read()}")
+            raise OSError(f"freehca-device ended: {self.last_words()}")
+
+    def last_words(self):
+        with open(self.said, encoding="utf-8") as said:
+            return said.read()
 
     def alive(self):
         return self.process.poll() is None

@@ -324,6 +324,10 @@ def main():
             ):
                 time.sleep(0.02)
         statuses = [guest.finish(deadline) for guest in guests]
+        for guest in guests:
+            if any(statuses) and guest.server:
+                print(f"guest: what freehca-device of host {guest.index} said:")
+                print(guest.server.last_words())
         if switch:
             if any(statuses):
                 print("guest: the last words of freehca-switch:", *switch.last_words(), sep="\n")
