@@ -11,6 +11,7 @@ namespace freehca::model {
 
 void uar_looks::look(std::uint32_t page, kind what) {
   if (!a_.uars.uses(page)) return;
+  ++looks_;
   const auto [here, begins] = waiting_.try_emplace({page, what});
   if (!begins) here->second.again = true;
   if (!scheduled_) work();

@@ -27,7 +27,9 @@ class uar_looks {
   using kind = uar_users::kind;
 
   uar_looks(adapter& a, queue_pairs& pairs, send_engine& sends)
-      : a_(a), pairs_(pairs), sends_(sends) {}
+      : a_(a), pairs_(pairs), sends_(sends) {
+    a.counters.add("uar_page_looks", looks_);
+  }
 
   /// Somebody rang in the page, for queues of that kind. As many are looked at as a slice goes, the
   /// rest in turns to come.
@@ -37,7 +39,11 @@ class uar_looks {
     return waiting_.contains({page, kind::send_queue}) ||
            waiting_.contains({page, kind::completion_queue});
   }
-  void clear() { waiting_.clear(); }
+  /// What is scheduled may be forgotten too: then it is scheduled anew.
+  void clear() {
+    waiting_.clear();
+    scheduled_ = false;
+  }
 
  private:
   using place = std::pair<std::uint32_t, kind>;
@@ -55,6 +61,7 @@ class uar_looks {
   std::map<place, progress> waiting_;
   place turn_{};            ///< who goes on when there is time again
   bool scheduled_ = false;  ///< that is on its way
+  std::uint64_t looks_ = 0;
 };
 
 }  // namespace freehca::model
