@@ -16,8 +16,9 @@
 #   lateness [--seconds N]: how late a timer of the test guest is while another process has the
 #   adapter do what costs it
 #     most, and while it is idle
-#   rdma_write [--rounds N] [--device-server]: RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test
-#   guest, and the latency of 64 bytes, by Linux's mlx4_ib on the model against Soft-RoCE; with
+#   rdma_write [--rounds N] [--device-server [--doorbells messages|polled]]: RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test
+#   guest, and the latency of 64 bytes, between two processes and within one, by Linux's mlx4_ib on
+#   the model against Soft-RoCE; with
 #   --device-server the model is a process of its own, and QEMU that of Debian's trixie-backports
 #   --help: this
 set -euo pipefail
@@ -35,7 +36,7 @@ case ${1:-} in
   context_memory) known=' --queue-pairs --alive --seed ' ;;
   driver) known=' --runs --json --svg ' ;;
   lateness) known=' --seconds ' ;;
-  rdma_write) known=' --rounds --device-server ' ;;
+  rdma_write) known=' --rounds --device-server --doorbells ' ;;
   '') die "bench: say which one: commands, context_memory, driver, lateness, rdma_write" ;;
   *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, lateness, rdma_write" ;;
 esac
@@ -64,12 +65,19 @@ fi
 if [[ $what == rdma_write ]]; then
   rounds=${given[--rounds]:-3}
   [[ $rounds =~ ^[1-9][0-9]?$ ]] || die "bench rdma_write: --rounds is a number from 1 to 99"
+  doorbells=${given[--doorbells]:-messages}
+  [[ $doorbells == messages || $doorbells == polled ]] || die "bench rdma_write: --doorbells is messages or polled"
+  [[ -v given[--device-server] || ! -v given[--doorbells] ]] || die "bench rdma_write: --doorbells needs --device-server"
   cd "$FREEHCA_ROOT"
+  need script build
+  step "bench: configure" cmake --preset host || die "CMake fails"
+  step "bench: build the program for one process" nice cmake --build --preset host --target freehca_bench_one_process ||
+    die "the program does not build"
   "$FREEHCA_ROOT/dev" guest --prepare
   server=()
-  [[ ! -v given[--device-server] ]] || server=(--device-server)
+  [[ ! -v given[--device-server] ]] || server=(--device-server --device "mlx4,doorbells=$doorbells")
   exec "$FREEHCA_ROOT/dev" guest "${server[@]}" --script bench/rdma_write/guest.sh \
-    --env "ROUNDS=$rounds" --timeout $((60 + rounds * 120)) \
+    --env "ROUNDS=$rounds" --timeout $((60 + rounds * 120)) --program freehca_bench_one_process \
     --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 fi
 if [[ $what == lateness ]]; then

@@ -6,13 +6,16 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 namespace freehca::bench {
 
-/// Moves an RC queue pair to RTS. It is its own peer: RTR and RTS need no other.
-inline void connect_to_itself(ibv_qp* q, const ibv_port_attr& port) {
+/// Moves an RC queue pair to RTS, with a queue pair of the same port as its peer. RoCE names the
+/// port by its GID with that index.
+inline void connect(ibv_qp* q, const ibv_port_attr& port, std::uint32_t peer,
+                    std::uint8_t gid_index = 0) {
   const auto move = [q](ibv_qp_attr& a, int mask, const char* what) {
     if (ibv_modify_qp(q, &a, IBV_QP_STATE | mask) == 0) return;
     std::perror(what);
@@ -26,10 +29,19 @@ inline void connect_to_itself(ibv_qp* q, const ibv_port_attr& port) {
   ibv_qp_attr rtr{};
   rtr.qp_state = IBV_QPS_RTR;
   rtr.path_mtu = port.active_mtu;
-  rtr.dest_qp_num = q->qp_num;
+  rtr.dest_qp_num = peer;
   rtr.max_dest_rd_atomic = 1;
   rtr.ah_attr.dlid = port.lid;
   rtr.ah_attr.port_num = 1;
+  if (port.link_layer == IBV_LINK_LAYER_ETHERNET) {
+    rtr.ah_attr.is_global = 1;
+    rtr.ah_attr.grh.sgid_index = gid_index;
+    rtr.ah_attr.grh.hop_limit = 1;
+    if (ibv_query_gid(q->context, 1, gid_index, &rtr.ah_attr.grh.dgid) != 0) {
+      std::perror("ibv_query_gid");
+      std::exit(EXIT_FAILURE);
+    }
+  }
   move(rtr,
        IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
            IBV_QP_MIN_RNR_TIMER,
@@ -44,6 +56,11 @@ inline void connect_to_itself(ibv_qp* q, const ibv_port_attr& port) {
        IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
            IBV_QP_MAX_QP_RD_ATOMIC,
        "to RTS");
+}
+
+/// The same, its own peer: RTR and RTS need no other.
+inline void connect_to_itself(ibv_qp* q, const ibv_port_attr& port) {
+  connect(q, port, q->qp_num);
 }
 
 }  // namespace freehca::bench

@@ -3,7 +3,8 @@
 # Copyright the freehca authors
 # RDMA writes within one guest, by mlx4_ib on the modelled adapter and by Soft-RoCE (rdma_rxe on a
 # veth interface), in turns: ib_write_bw with messages of 64 bytes, 64 KiB and 1 MiB, ib_write_lat
-# with 64 bytes. ROUNDS of each; prints the medians, and their ratio.
+# with 64 bytes, and the same between the queue pairs of one process (one_process.cpp). ROUNDS of
+# each; prints the medians, and their ratio.
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh
@@ -25,6 +26,13 @@ latency() {
   awk '$1 == 64 { print $5 }' /run/client >>"/run/figures-$latency_device-latency"
 }
 
+# one_process DEVICE GID_INDEX: adds the median latency, in microseconds, to the figures.
+one_process() {
+  freehca_bench_one_process "$1" "$2" 5000 >/run/one_process || fail "one_process $1"
+  say "one_process $1: $(cat /run/one_process)"
+  cat /run/one_process >>"/run/figures-$1-one-process"
+}
+
 median() { sort -n "$1" | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 
 log_mark
@@ -44,6 +52,8 @@ for round in $(seq "${ROUNDS:-3}"); do
   done
   latency mlx4_0
   latency rxe0 -x 1
+  one_process mlx4_0 0
+  one_process rxe0 1
 done
 for bytes in 64 65536 1048576; do
   model=$(median /run/figures-mlx4_0-$bytes) peer=$(median /run/figures-rxe0-$bytes)
@@ -52,6 +62,8 @@ for bytes in 64 65536 1048576; do
 done
 awk -v m="$(median /run/figures-mlx4_0-latency)" -v p="$(median /run/figures-rxe0-latency)" \
   'BEGIN { printf "ib_write_lat,     64 bytes: model %8.2f us,   Soft-RoCE %8.2f us,   ratio %.2f\n", m, p, m / p }'
+awk -v m="$(median /run/figures-mlx4_0-one-process)" -v p="$(median /run/figures-rxe0-one-process)" \
+  'BEGIN { printf "in one process,   64 bytes: model %8.2f us,   Soft-RoCE %8.2f us,   ratio %.2f\n", m, p, m / p }'
 rdma link delete rxe0
 linux_down
 log_clean || fail "the kernel's log"

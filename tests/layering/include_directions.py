@@ -72,8 +72,9 @@ RULES = {
     "vfio_host/src": (CORE + ["vfio_host"], False),
     # What both ends of a vfio-user socket stand on: neither driver nor model.
     "vfio_user/protocol": (["vfio_user"], False),
-    # Of the model its face for C, as QEMU's device.
-    "vfio_user/server": (["vfio_user", "wires", "model"], False),
+    # Of the model its face for C, as QEMU's device; and where doorbells stand in a page that a
+    # client maps.
+    "vfio_user/server": (["layouts", "vfio_user", "wires", "model"], False),
     "vfio_user/client": (["vfio_user"], False),
     # Cables of programs; of the protocol it has the owner of a descriptor.
     "vfio_user/wires": (["vfio_user", "wires"], False),

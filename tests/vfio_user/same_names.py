@@ -23,7 +23,17 @@ PROPERTIES_ALONE = {
     "dump": "to be read",
 }
 # Of the program alone.
-SETTINGS_ALONE = {"help", "socket", "control", "ask", "trace", "port1", "port2"}
+SETTINGS_ALONE = {
+    "help",
+    "socket",
+    "control",
+    "ask",
+    "trace",
+    "port1",
+    "port2",
+    "doorbells",  # in QEMU's own process each store is a call
+    "poll-us",
+}
 
 
 def properties(text):

@@ -164,6 +164,9 @@ bool make(model::device& to, const record& r) {
   else if (r.name == "write_bar0") to.write_registers(r.at, r.value, bytes);
   else if (r.name == "read_bar2") to.read_uar(r.at, bytes);
   else if (r.name == "write_bar2") to.write_uar(r.at, r.value, bytes);
+  else if (r.name == "look_at_uar")
+    to.look_at_uar(static_cast<std::uint32_t>(of(r, "page")), of(r, "sends") != 0,
+                   of(r, "completions") != 0);
   else if (r.name == "timer") to.on_timer();
   else if (r.name == "reset") to.reset();
   else if (r.name == "fail") to.fail();

@@ -11,6 +11,7 @@
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
 # then: tests/guest/check_frames.py --kinds tests/guest/kinds/ethernet.txt FILE.1
 # again: device_server long --device-server
+# again: polled long --device-server --device mlx4,link1=eth,capture1=FILE.HOST,doorbells=polled
 # again: bridge long --switch eth
 # timeout: 600
 . /usr/lib/guest/lib.sh

@@ -55,7 +55,8 @@ bool client::serve_now() {
   }
 }
 
-int client::await(std::uint16_t id, std::vector<std::byte>& body) {
+int client::await(std::uint16_t id, std::vector<std::byte>& body,
+                  std::vector<descriptor>* received) {
   message m;
   while (true) {
     const arrival what = channel_.receive(m);
@@ -71,6 +72,7 @@ int client::await(std::uint16_t id, std::vector<std::byte>& body) {
     }
     if (m.head.id != id) return EPROTO;
     body = std::move(m.body);
+    if (received != nullptr) *received = std::move(m.descriptors);
     if ((m.head.flags & flag_error) == 0) return 0;
     return m.head.error != 0 ? static_cast<int>(m.head.error) : EIO;
   }
@@ -78,12 +80,12 @@ int client::await(std::uint16_t id, std::vector<std::byte>& body) {
 
 int client::request(command what, std::span<const std::byte> first,
                     std::span<const std::byte> second, std::span<const int> files,
-                    std::vector<std::byte>& body) {
+                    std::vector<std::byte>& body, std::vector<descriptor>* received) {
   const std::uint16_t id = next_id_++;
   if (!channel_.send({id, static_cast<std::uint16_t>(what), 0, type_command, 0}, first, second,
                      files))
     return ECONNRESET;
-  return await(id, body);
+  return await(id, body, received);
 }
 
 int client::negotiate(const terms& own) {
@@ -111,6 +113,40 @@ int client::describe(device_info& info) {
 
 int client::describe(region_info& info) {
   return describe_by(command::device_get_region_info, info);
+}
+
+int client::describe(region_info& info, std::vector<mappable_area>& areas, descriptor& file) {
+  areas.clear();
+  if (const int why = describe(info); why != 0) return why;
+  if ((info.flags & region_mappable) == 0) return 0;
+  if (info.argsz <= sizeof info || info.argsz > greatest_data) return EPROTO;
+  std::vector<std::byte> body;
+  std::vector<descriptor> files;
+  if (const int why =
+          request(command::device_get_region_info, bytes_of(info), {}, {}, body, &files);
+      why != 0)
+    return why;
+  const auto found = beginning<region_info>(body);
+  if (!found || files.size() != 1) return EPROTO;
+  info = *found;
+  file = std::move(files.front());
+  // Without the capability all of the region may be mapped.
+  if ((info.flags & region_has_capabilities) == 0) {
+    areas.push_back({0, info.size});
+    return 0;
+  }
+  if (info.cap_offset < sizeof info || info.cap_offset > body.size()) return EPROTO;
+  const auto rest = std::span<const std::byte>(body).subspan(info.cap_offset);
+  const auto which = beginning<sparse_mappable>(rest);
+  if (!which || which->id != sparse_mappable_id ||
+      which->areas > (rest.size() - sizeof *which) / sizeof(mappable_area))
+    return EPROTO;
+  for (std::size_t i = 0; i < which->areas; ++i)
+    areas.push_back(
+        *beginning<mappable_area>(rest.subspan(sizeof *which + i * sizeof(mappable_area))));
+  for (const mappable_area& one : areas)
+    if (one.offset > info.size || one.size > info.size - one.offset) return EPROTO;
+  return 0;
 }
 
 int client::describe(irq_info& info) {

@@ -88,7 +88,9 @@ std::string remote_device::begin(const std::string& socket) {
   for (const unsigned number : {0u, 2u}) {
     region_info bar{};
     bar.index = bar0_region + number;
-    if (client_.describe(bar) != 0 || bar.size == 0)
+    std::vector<mappable_area> areas;
+    vfio_user::descriptor file;
+    if (client_.describe(bar, areas, file) != 0 || bar.size == 0)
       return fmt::format("{}: the function has no BAR {}", socket, number);
     // Nothing is there: the addresses tell which register is meant.
     void* at =
@@ -96,6 +98,13 @@ std::string remote_device::begin(const std::string& socket) {
     if (at == MAP_FAILED) return std::strerror(errno);
     bars_[number] = {static_cast<std::byte*>(at), bar.size};
     open_window(bars_[number].at, bar.size, *this, number);
+    for (const mappable_area& one : areas) {
+      std::byte* const there = bars_[number].at + one.offset;
+      if (mmap(there, one.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(),
+               static_cast<off_t>(bar.offset + one.offset)) == MAP_FAILED)
+        return fmt::format("{}: mapping BAR {}: {}", socket, number, std::strerror(errno));
+      open_shared_window(there, one.size, *this);
+    }
   }
   for (unsigned i = 0; i < configuration_words; ++i)
     if (!read_configuration(this, 4 * i, &saved_[i]).ok()) return refusal_;

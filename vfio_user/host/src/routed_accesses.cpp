@@ -5,6 +5,7 @@
 // process and reached by messages; memory is shared with the server, who looks at words of it while
 // they are written.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -22,6 +23,7 @@ struct window {
   std::size_t bytes;
   remote_device* to;
   unsigned bar;
+  bool shared;
 };
 
 std::mutex opening;
@@ -39,7 +41,13 @@ window find(const std::byte* at) {
 
 void open_window(const std::byte* base, std::size_t bytes, remote_device& to, unsigned bar) {
   const std::lock_guard alone(opening);
-  windows.push_back({base, bytes, &to, bar});
+  windows.push_back({base, bytes, &to, bar, false});
+}
+
+// Before the one around it.
+void open_shared_window(const std::byte* base, std::size_t bytes, remote_device& to) {
+  const std::lock_guard alone(opening);
+  windows.insert(windows.begin(), {base, bytes, &to, 0, true});
 }
 
 void close_windows(const remote_device& of) {
@@ -70,9 +78,18 @@ bool is_word(const std::byte* at, std::size_t bytes, std::size_t width) {
   return bytes == width && reinterpret_cast<std::uintptr_t>(at) % width == 0;
 }
 
-void write(const std::byte* at, std::uint64_t value, unsigned bytes) {
+// One store, as the bus would see it, behind all that was stored before it.
+void store_shared(std::byte* at, std::uint64_t value, unsigned bytes) {
+  std::array<std::byte, 8> word;
+  for (unsigned i = bytes; i-- > 0; value >>= 8) word[i] = static_cast<std::byte>(value);
+  if (bytes == 8) store_word<std::uint64_t>(at, word.data());
+  else store_word<std::uint32_t>(at, word.data());
+}
+
+void write(std::byte* at, std::uint64_t value, unsigned bytes) {
   const auto w = vfio_user_host::find(at);
-  if (w.to != nullptr)
+  if (w.shared) store_shared(at, value, bytes);
+  else if (w.to != nullptr)
     w.to->write_register(w.bar, static_cast<std::size_t>(at - w.base), value, bytes);
 }
 

@@ -146,6 +146,13 @@ void adapter_function::remove(bool removed) {
   if (!removed) reset(false);
 }
 
+void adapter_function::make_doorbell_pages() {
+  if (!how_.polled_doorbells) return;
+  if (const int why = doorbells_.begin(how_.model.uar_bar_bytes); why != 0)
+    report(fmt::format("--doorbells polled: no memory to share: {}; this client's are messages",
+                       std::strerror(why)));
+}
+
 void adapter_function::run_turn() {
   deadline_ = ~std::uint64_t{0};
   freehca_model_on_timer(model_);

@@ -14,6 +14,7 @@
 
 #include "client_memory.hpp"
 #include "configuration_space.hpp"
+#include "doorbell_pages.hpp"
 #include "interrupts.hpp"
 #include "packet_file.hpp"
 #include "product_data.hpp"
@@ -50,6 +51,15 @@ class adapter_function {
   /// When the adapter has work of its own; all ones: never. And one turn of it.
   std::uint64_t deadline() const { return deadline_; }
   void run_turn();
+
+  /// BAR 2 as a client may map it, where the settings say so; for one client after another.
+  const doorbell_pages& doorbells() const { return doorbells_; }
+  void make_doorbell_pages();
+  void take_doorbell_pages_away() { doorbells_.end(); }
+  /// Could a store to these pages mean something?
+  bool doorbells_in_use() { return doorbells_.in_use(model_); }
+  /// True: somebody rang.
+  bool look_at_doorbells() { return doorbells_.look(model_, answers_memory()); }
 
   /// Null: the port leads nowhere.
   wires::wire* cable(unsigned port) const { return cables_[port].get(); }
@@ -97,6 +107,7 @@ class adapter_function {
   configuration_space space_;
   product_data product_data_;
   interrupts interrupts_{space_};
+  doorbell_pages doorbells_;
   freehca_model* model_ = nullptr;
   bool removed_ = false;
   std::uint64_t deadline_ = ~std::uint64_t{0};

@@ -71,7 +71,26 @@ int session::handle_region_info(const message& request) {
   info.index = asked->index;
   info.size = function_->region_bytes(asked->index);
   info.flags = info.size == 0 ? 0 : region_readable | region_writeable;
+  if (asked->index == bar2_region && function_->doorbells().begun())
+    return answer_mappable(request, *asked, info);
   return succeed(request, bytes_of(info));
+}
+
+// QEMU's client asks first with room for the structure alone, learns from argsz how much more there
+// is, and asks again. It checks cap_offset in the first answer too (its hw/vfio-user/device.c), and
+// that one needs no file.
+int session::answer_mappable(const message& request, const region_info& asked, region_info info) {
+  const auto areas = doorbell_pages::mappable(info.size);
+  const struct {
+    sparse_mappable head;
+    doorbell_pages::areas areas;
+  } which{{sparse_mappable_id, sparse_mappable_version, 0, areas.size(), 0}, areas};
+  info.argsz = sizeof info + sizeof which;
+  info.cap_offset = sizeof info;
+  info.flags |= region_mappable | region_has_capabilities;
+  if (asked.argsz < info.argsz) return succeed(request, bytes_of(info));
+  const int file = function_->doorbells().file();
+  return succeed(request, bytes_of(info), bytes_of(which), {&file, 1});
 }
 
 int session::handle_irq_info(const message& request) {

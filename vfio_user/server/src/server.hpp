@@ -15,6 +15,7 @@
 #include "control_requests.hpp"
 #include "control_socket.hpp"
 #include "notify.hpp"
+#include "rest.hpp"
 #include "session.hpp"
 #include "settings.hpp"
 
@@ -42,12 +43,18 @@ class server {
   std::string listen_for_clients(vfio_user::descriptor passed);
   std::string listen_for_control(vfio_user::descriptor passed);
   void wait_for_something();
+  void watch_everything();
+  bool watch_doorbells(std::uint64_t until);
+  void sleep_until(std::uint64_t deadline);
   void serve_control();
   void accept_one();
   void serve_client();
   void refuse_others();
 
   static constexpr std::size_t most_refused = 8;
+  /// With polled doorbells: for so long they alone are looked at, and while they ring the others
+  /// wait for so long.
+  static constexpr std::uint64_t doorbells_alone_ns = 2'000, others_wait_ns = 20'000;
 
   settings& how_;
   session session_;
@@ -61,6 +68,8 @@ class server {
   control_socket control_;
   std::size_t control_place_ = 0;
   std::vector<pollfd> watched_;
+  rest rest_;
+  std::uint64_t asked_ = 0;  ///< when the system was, for the last time
 };
 
 }  // namespace freehca::device_server

@@ -20,6 +20,7 @@ void session::begin(channel with) {
   client_ = terms{};
   waiting_.clear();
   refusals_.begin_again();
+  function_->make_doorbell_pages();
 }
 
 void session::end() {
@@ -29,6 +30,7 @@ void session::end() {
   memory_->clear();
   function_->signals().forget();
   function_->reset(false);
+  function_->take_doorbell_pages_away();
 }
 
 bool session::work() {
@@ -67,6 +69,8 @@ void session::answer(message& request) {
 }
 
 int session::handle(message& request) {
+  // What was stored to a doorbell page before the request was sent comes before it.
+  function_->look_at_doorbells();
   switch (static_cast<command>(request.head.command)) {
     case command::version:
       return handle_version(request);
@@ -100,10 +104,10 @@ int session::handle(message& request) {
   return EINVAL;
 }
 
-int session::succeed(const message& request, body first, body second) {
+int session::succeed(const message& request, body first, body second, std::span<const int> files) {
   if ((request.head.flags & flag_no_reply) != 0) return 0;
   const header head{request.head.id, request.head.command, 0, type_reply, 0};
-  if (!channel_.send(head, first, second)) lost_ = true;
+  if (!channel_.send(head, first, second, files)) lost_ = true;
   return 0;
 }
 

@@ -51,6 +51,8 @@ class session final : public memory_messages {
   int handle_dma_unmap(const vfio_user::message& request);
   int handle_device_info(const vfio_user::message& request);
   int handle_region_info(const vfio_user::message& request);
+  int answer_mappable(const vfio_user::message& request, const vfio_user::region_info& asked,
+                      vfio_user::region_info info);
   int handle_irq_info(const vfio_user::message& request);
   int handle_set_irqs(vfio_user::message& request);
   int handle_region_read(const vfio_user::message& request);
@@ -58,7 +60,8 @@ class session final : public memory_messages {
   int handle_region_write_multi(const vfio_user::message& request);
   int handle_reset(const vfio_user::message& request);
   int check_access(const vfio_user::region_access& access) const;
-  int succeed(const vfio_user::message& request, body first = {}, body second = {});
+  int succeed(const vfio_user::message& request, body first = {}, body second = {},
+              std::span<const int> files = {});
   void refuse(const vfio_user::message& request, int why);
 
   bool ask(vfio_user::command what, const vfio_user::dma_access& about, body data,

@@ -108,6 +108,19 @@ std::string take_max_commands(settings& to, const std::string& text) {
   return "";
 }
 
+std::string take_doorbells(settings& to, const std::string& text) {
+  if (text != "messages" && text != "polled") return "messages or polled";
+  to.polled_doorbells = text == "polled";
+  return "";
+}
+
+std::string take_poll_time(settings& to, const std::string& text) {
+  std::uint64_t microseconds = 0;
+  std::string why = take_number(microseconds, text, settings::most_poll_us);
+  if (why.empty()) to.poll_ns = microseconds * 1000;
+  return why;
+}
+
 std::string take_bar2_size(settings& to, const std::string& text) {
   const auto value = byte_count(text);
   if (!value || !std::has_single_bit(*value) || *value < 8 * mebibyte || *value > 128 * mebibyte)
@@ -157,6 +170,12 @@ constexpr setting_row rows[] = {
      [](settings& s, text t) { return take_switch(s.model.subnet_manager, t); }},
     {"flr", "on (default): the card offers function-level reset",
      [](settings& s, text t) { return take_switch(s.configuration.function_level_reset, t); }},
+    {"doorbells", "messages (default), or polled: the client maps doorbell pages, where the server "
+                  "looks for stores",
+     take_doorbells},
+    {"poll-us", "with --doorbells polled: microseconds without rest behind the last store, 50 if "
+                "not given",
+     take_poll_time},
     {"max-commands", "commands that the firmware takes at once: a power of two from 1 to 128",
      take_max_commands},
     {"bar2-size", "8M (default) to 128M, a power of two", take_bar2_size},

@@ -29,6 +29,10 @@ struct settings {
   std::string rules_off, without;
   std::string command_fault, event_fault;
   std::array<std::string, 2> link_fault;
+  bool polled_doorbells = false;
+  /// How long one that polls goes on without a pause when nothing happens.
+  std::uint64_t poll_ns = default_poll_us * 1000;
+  static constexpr std::uint64_t default_poll_us = 50, most_poll_us = 1'000'000;
   bool trace = false;
 };
 

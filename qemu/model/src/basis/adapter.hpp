@@ -28,6 +28,7 @@ class completion_queues;
 class memory_regions;
 class transport;
 class ports;
+class uar_users;
 class packet_receiver;
 class key_users;
 
@@ -74,6 +75,7 @@ struct adapter {
   hca_profile& profile;
   port_layers& layers;  ///< as SET_PORT has made them
   counter_registry& counters;
+  uar_users& uars;
   model::recorder* recording = nullptr;  ///< null without options::record
   model::icm* context_memory = nullptr;
   model::event_queues* eqs = nullptr;

@@ -206,6 +206,26 @@ void freehca_model_write_uar(freehca_model* model, uint64_t offset, uint64_t val
                              unsigned bytes) {
   model->adapter.write_uar(offset, value, bytes);
 }
+void freehca_model_look_at_uar(freehca_model* model, uint32_t page, bool sends, bool completions) {
+  model->adapter.look_at_uar(page, sends, completions);
+}
+void freehca_model_uar_pages(const freehca_model* model,
+                             void (*out)(void*, const freehca_model_uar_page*), void* context) {
+  struct call {
+    decltype(out) to;
+    void* context;
+  } c{out, context};
+  model->adapter.uar_pages(
+      [](const uar_page& p, void* with) {
+        const auto& to = *static_cast<call*>(with);
+        const freehca_model_uar_page page{p.number, p.doorbells, p.blueflame, p.bytes};
+        to.to(to.context, &page);
+      },
+      &c);
+}
+uint64_t freehca_model_uar_page_changes(const freehca_model* model) {
+  return model->adapter.uar_page_changes();
+}
 void freehca_model_on_timer(freehca_model* model) {
   model->adapter.on_timer();
 }

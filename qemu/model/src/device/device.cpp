@@ -21,6 +21,7 @@
 #include "ports/ports.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/event_queues.hpp"
+#include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
 #include "tables/memory_regions.hpp"
 #include "transport/transport.hpp"
@@ -53,8 +54,8 @@ struct device::parts {
         rules(surroundings, how),
         memory(surroundings, account),
         work(surroundings, account),
-        all{surroundings, how,      memory,  work,   account,  times,          kept,
-            rules,        commands, profile, layers, counters, recording.get()},
+        all{surroundings, how,      memory,  work,   account,  times, kept,
+            rules,        commands, profile, layers, counters, uars,  recording.get()},
         context_memory(all),
         eqs(all),
         cqs(all),
@@ -100,6 +101,7 @@ struct device::parts {
     regions.clear();
     links.clear();
     context_memory.clear();
+    uars.clear(work);
     profile = {};
     bar0.clear();
     bar2.clear();
@@ -134,6 +136,7 @@ struct device::parts {
   hca_profile profile;
   port_layers layers{how};
   counter_registry counters;
+  uar_users uars;
   adapter all;
   icm context_memory;
   event_queues eqs;
@@ -201,6 +204,31 @@ void device::write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes
   const call now(parts_->account);
   if (parts_->finds_nobody("doorbell")) return;
   if (!parts_->failed) parts_->bar2.write(offset, value, bytes);
+}
+
+void device::look_at_uar(std::uint32_t page, bool sends, bool completions) {
+  const recorded_call c(parts_->recording.get(), "look_at_uar", [&](json_line& l) {
+    l.number("page", page).boolean("sends", sends).boolean("completions", completions);
+  });
+  const call now(parts_->account);
+  if (parts_->failed || parts_->in_reset()) return;
+  if (sends) parts_->queue_pairs.look_at(page, uar_users::kind::send_queue);
+  if (completions) parts_->queue_pairs.look_at(page, uar_users::kind::completion_queue);
+}
+
+std::uint64_t device::uar_page_changes() const {
+  return parts_->uars.changes();
+}
+
+void device::uar_pages(void (*out)(const uar_page&, void* context), void* context) const {
+  const unsigned log_bytes = parts_->profile.log_uar_page_bytes;
+  const bool blueflame = offers(parts_->how, capability::blueflame);
+  parts_->uars.each_page([&](std::uint32_t page) {
+    const std::uint64_t at = std::uint64_t{page} << log_bytes;
+    out({page, at, blueflame ? parts_->how.uar_bar_bytes / 2 + at : 0,
+         std::uint64_t{1} << log_bytes},
+        context);
+  });
 }
 
 void device::on_timer() {

@@ -15,6 +15,7 @@
 #include "ports/ports.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/event_queues.hpp"
+#include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
 #include "tables/memory_regions.hpp"
 #include "transport/transport.hpp"
@@ -268,6 +269,7 @@ void firmware::stop() {
   a_.queue_pairs->clear();
   a_.cqs->clear();
   a_.eqs->clear();
+  a_.uars.clear(a_.work);
   a_.regions->clear();
   a_.links->clear();
   a_.profile = {};

@@ -15,6 +15,7 @@
 #include "command/command_rules.hpp"
 #include "queues/completion_queues.hpp"
 #include "queues/event_queues.hpp"
+#include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
 #include "tables/queue_context.hpp"
 
@@ -44,7 +45,7 @@ completion_queues::completion_queues(adapter& a) : a_(a) {
   on(opcode::hw2sw_cq, &completion_queues::hw2sw);
   on(opcode::query_cq, &completion_queues::query);
   on(opcode::modify_cq, &completion_queues::modify);
-  static_assert(sizeof(queue) + 64 <= bytes_each);
+  static_assert(sizeof(queue) + 64 + uar_users::bytes_each <= bytes_each);
   a.kept.add_objects(bytes_each, [this] { return owned_.size(); });
   a.counters.add("cqes", written_);
   a.counters.add("completion_events", events_);
@@ -127,7 +128,11 @@ command_status completion_queues::sw2hw(command& c) {
                    static_cast<unsigned long long>(q.get<&cqc::mtt_base_addr>()), cqn);
         if (written && slot >> log == 0) return std::nullopt;
         if (is_lent) still.lent(a_.context_memory->store(context_at(cqn), q), "context of CQ", cqn);
-        if (!still.refused()) owned_.emplace(cqn, queue{});
+        if (!still.refused()) {
+          const auto uar = static_cast<std::uint32_t>(q.get<&cqc::usr_page>());
+          owned_[cqn].uar = uar;
+          a_.uars.add(uar, uar_users::kind::completion_queue, cqn);
+        }
         return still.status();
       });
 }
@@ -145,6 +150,7 @@ command_status completion_queues::hw2sw(command& c) {
     answer_context(is, c, a_.context_memory->load<cqc>(context_at(cqn)), "context of CQ");
   if (is.refused()) return is.status();
   a_.work.cancel(known->second.moderation);
+  a_.uars.remove(known->second.uar, uar_users::kind::completion_queue, cqn);
   owned_.erase(known);
   return command_status::ok;
 }

@@ -205,6 +205,18 @@ void completion_queues::fire(std::uint32_t cqn, queue& known, context& q) {
                       static_cast<unsigned>(q.get<&cqc::comp_eqn>()));
 }
 
+namespace {
+
+/// The request as the second word of a doorbell record.
+std::uint32_t arm_word(const layouts::image<layouts::cq_doorbell>& d) {
+  using layouts::cq_doorbell;
+  return layouts::cq_arm_word(static_cast<std::uint32_t>(d.get<&cq_doorbell::cmd_sn>()),
+                              d.get<&cq_doorbell::cmd>(),
+                              static_cast<std::uint32_t>(d.get<&cq_doorbell::ci>()));
+}
+
+}  // namespace
+
 /// Is the request in the doorbell record too, and is its number the next? Two threads may arm one
 /// queue at once, which verbs permit: then the record is that of the other, with the same number or
 /// the next.
@@ -232,6 +244,28 @@ void completion_queues::check_arm(std::uint32_t cqn, const queue& known, const c
     a_.rules.complain(rule::cq_arm_number, "CQ %u: number %u; wanted: %u", cqn, sn, next);
 }
 
+void completion_queues::look_at_record(std::uint32_t cqn) {
+  using layouts::cq_doorbell;
+  using record = layouts::cq_doorbell_record;
+  const auto known = owned_.find(cqn);
+  if (known == owned_.end()) return;
+  const auto q = a_.context_memory->load<cqc>(context_at(cqn));
+  layouts::image<record> r;
+  const host_memory::about what(a_.memory, {dma_kind::cq_record, cqn});
+  if (!q || !a_.memory.read(q->get<&cqc::db_rec_addr>(), r.data(), r.size())) return;
+  layouts::image<cq_doorbell> d;
+  d.set<&cq_doorbell::cmd_sn>(r.get<&record::cmd_sn>())
+      .set<&cq_doorbell::cmd>(r.get<&record::cmd>())
+      .set<&cq_doorbell::cqn>(cqn)
+      .set<&cq_doorbell::ci>(r.get<&record::arm_ci>());
+  // Two requests that are alike mean one: behind an event the number is another, and until then
+  // there is nothing to add.
+  const bool arms = d.get<&cq_doorbell::cmd>() != layouts::cq_arm::none;
+  if (arms && arm_word(d) != known->second.last_arm)
+    doorbell(known->second.uar, layouts::load_be<std::uint32_t>(d.data()),
+             layouts::load_be<std::uint32_t>(d.data() + 4));
+}
+
 void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second) {
   using layouts::cq_doorbell;
   layouts::image<cq_doorbell> d;
@@ -256,6 +290,7 @@ void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::ui
                         "doorbell of CQ %u in UAR page %u; its own is %u", cqn, uar, own))
     return;
   const layouts::cq_arm what = d.get<&cq_doorbell::cmd>();
+  known->second.last_arm = arm_word(d);
   const auto sn = static_cast<std::uint8_t>(d.get<&cq_doorbell::cmd_sn>());
   const auto producer = static_cast<std::uint32_t>(q->get<&cqc::producer_counter>());
   const auto consumer = static_cast<std::uint32_t>(d.get<&cq_doorbell::ci>());

@@ -49,6 +49,9 @@ class completion_queues {
 
   /// The CQ doorbell in a UAR page (two 32-bit words, host order).
   void doorbell(std::uint32_t uar, std::uint32_t first, std::uint32_t second);
+  /// A doorbell has come that may be the queue's: the arm request in its doorbell record, if it is
+  /// another than the last one, is taken for it.
+  void look_at_record(std::uint32_t cqn);
   void clear();
 
   /// Completions with that error so far, of sends or of receives: those of a port, or (0) all.
@@ -61,8 +64,10 @@ class completion_queues {
   using context = layouts::image<layouts::cqc>;
   /// What hardware knows of a CQ beyond its context.
   struct queue {
-    bool fired = false;  ///< an event was raised; `fired_sn` is of the request it answered
+    std::uint32_t uar = 0;  ///< the page of its doorbell
+    bool fired = false;     ///< an event was raised; `fired_sn` is of the request it answered
     std::uint8_t armed_sn = 0, fired_sn = 0;
+    std::uint32_t last_arm = 0;   ///< the last doorbell's request, as the record has it
     std::uint32_t held_back = 0;  ///< completions since the last event, under moderation
     scheduler::ticket moderation;
   };

@@ -12,6 +12,7 @@
 #include "basis/adapter_limits.hpp"
 #include "command/command_checks.hpp"
 #include "command/command_rules.hpp"
+#include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
 #include "tables/memory_regions.hpp"
 #include "tables/queue_context.hpp"
@@ -107,6 +108,7 @@ command_status event_queues::sw2hw(command& c) {
         if (still.refused()) return still.status();
         owned_.resize(std::size_t{1} << a_.profile.log_eqs);
         owned_[eqn] = true;
+        a_.uars.add(eqn / layouts::uar::eq_doorbells_per_page, uar_users::kind::event_queue, eqn);
         return command_status::ok;
       });
 }
@@ -122,6 +124,7 @@ command_status event_queues::hw2sw(command& c) {
     if (is.refused()) return is.status();
   }
   owned_[eqn] = false;
+  a_.uars.remove(eqn / layouts::uar::eq_doorbells_per_page, uar_users::kind::event_queue, eqn);
   for (std::uint32_t& e : of_type_)
     if (e == eqn) e = nobody;
   return command_status::ok;

@@ -6,6 +6,7 @@
 
 #include "basis/adapter_limits.hpp"
 #include "queues/event_queues.hpp"
+#include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
 
 namespace freehca::model {
@@ -40,6 +41,8 @@ void queue_pairs::stop_timers(queue_pair& qp) {
 void queue_pairs::destroy(queue_pair& qp) {
   stop_timers(qp);
   requests_held -= qp.sq.requests.size();
+  a_.uars.remove(static_cast<std::uint32_t>(qp.context.get<&qpc::usr_page>()),
+                 uar_users::kind::send_queue, qp.qpn);
   qp.context = {};
   a_.context_memory->store(context_address(qp.qpn), qp.context);
   auto gone = table_.extract(qp.qpn);

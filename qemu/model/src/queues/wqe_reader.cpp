@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 namespace freehca::model {
 
@@ -236,11 +237,26 @@ bool read_entry(adapter& a, const queue_pair& qp, std::uint16_t counter, std::by
   return bytes <= ring.bytes() && read_ring(*a.regions, qp, offset, to, bytes);
 }
 
-bool is_hardwares(adapter& a, const queue_pair& qp, std::uint16_t counter) {
+namespace {
+
+std::optional<image<wqe_ctrl>> read_given(adapter& a, const queue_pair& qp, std::uint16_t counter) {
   const work_queue& ring = qp.sq.ring;
   image<wqe_ctrl> control;
-  return ring.present && read_entry(a, qp, counter, control.data(), wqe_ctrl::bytes) &&
-         control.get<&wqe_ctrl::owner>() == ring.hardware_owner(counter);
+  if (!ring.present || !read_entry(a, qp, counter, control.data(), wqe_ctrl::bytes) ||
+      control.get<&wqe_ctrl::owner>() != ring.hardware_owner(counter))
+    return std::nullopt;
+  return control;
+}
+
+}  // namespace
+
+bool is_hardwares(adapter& a, const queue_pair& qp, std::uint16_t counter) {
+  return read_given(a, qp, counter).has_value();
+}
+
+bool is_given(adapter& a, const queue_pair& qp, std::uint16_t counter) {
+  const auto control = read_given(a, qp, counter);
+  return control && control->get<&wqe_ctrl::ds>() != 0;
 }
 
 fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter, send_request& to,

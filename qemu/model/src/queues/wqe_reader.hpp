@@ -28,6 +28,11 @@ bool read_entry(adapter& a, const queue_pair& qp, std::uint16_t counter, std::by
 
 /// Does the owner bit of the entry at `counter` give it to hardware?
 bool is_hardwares(adapter& a, const queue_pair& qp, std::uint16_t counter);
+/// The same, and it is no memory that was never written: without a doorbell of its own a queue of
+/// zeros is not taken for one of work. mlx4_en's is that between RTS and its first doorbell
+/// (en_tx.c mlx4_en_activate_tx_ring), and so is that of a user's XRC target for ever. Each WQE has
+/// a ds of 1 at least.
+bool is_given(adapter& a, const queue_pair& qp, std::uint16_t counter);
 
 /// Does its entry of the queue hold what was fetched? True when it cannot be read any more.
 bool is_as_fetched(adapter& a, const queue_pair& qp, const send_request& r);

@@ -11,11 +11,13 @@
 #include "queues/qpn.hpp"
 #include "queues/queue_pairs.hpp"
 #include "queues/shared_receive_queues.hpp"
+#include "queues/uar_users.hpp"
 #include "tables/icm.hpp"
 #include "tables/queue_context.hpp"
 #include "transport/error_watch.hpp"
 #include "transport/path_migration.hpp"
 #include "transport/send_engine.hpp"
+#include "transport/uar_looks.hpp"
 #include "transport/work_errors.hpp"
 
 namespace freehca::model {
@@ -37,7 +39,8 @@ bool write_context(command& c, const image<qpc>& context) {
 
 qp_commands::qp_commands(adapter& a, queue_pairs& pairs, shared_receive_queues& shared,
                          work_errors& errors, error_watch& watch, send_engine& sends,
-                         path_migration_machine& migration, blueflame_registers& blueflames)
+                         path_migration_machine& migration, blueflame_registers& blueflames,
+                         const uar_looks& looks)
     : a_(a),
       pairs_(pairs),
       shared_(shared),
@@ -45,7 +48,8 @@ qp_commands::qp_commands(adapter& a, queue_pairs& pairs, shared_receive_queues& 
       watch_(watch),
       sends_(sends),
       migration_(migration),
-      blueflames_(blueflames) {
+      blueflames_(blueflames),
+      looks_(looks) {
   for (const opcode o : {opcode::rst2init_qp, opcode::init2init_qp, opcode::init2rtr_qp,
                          opcode::rtr2rts_qp, opcode::rts2rts_qp, opcode::sqerr2rts_qp,
                          opcode::rts2sqd_qp, opcode::sqd2rts_qp, opcode::sqd2sqd_qp})
@@ -167,6 +171,9 @@ command_status qp_commands::create(command& c, const image<qpc>& given) {
     pairs_.destroy(qp);
     return is.status();
   }
+  if (qp.sq.ring.present)
+    a_.uars.add(static_cast<std::uint32_t>(qp.context.get<&qpc::usr_page>()),
+                uar_users::kind::send_queue, qp.qpn);
   if (shared) shared_.attach(srqn);
   a_.cqs->attach(send_cqn);
   a_.cqs->attach(receive_cqn);
@@ -255,6 +262,11 @@ void qp_commands::entered(queue_pair& qp, const qp_transition& transition, const
   }
 }
 
+void qp_commands::check_unrung(const queue_pair& qp) const {
+  if (!looks_.awaited(static_cast<std::uint32_t>(qp.context.get<&qpc::usr_page>())))
+    sends_.check_unrung(qp);
+}
+
 command_status qp_commands::to_error(command& c) {
   const std::uint32_t qpn = c.input_modifier & qpn_mask;
   queue_pair* qp = pairs_.find(qpn);
@@ -262,7 +274,7 @@ command_status qp_commands::to_error(command& c) {
   is.must(qp != nullptr, rule::qp_state, command_status::bad_qp_state,
           "state of QP 0x%x is reset; any other would do", qpn);
   if (is.refused()) return is.status();
-  sends_.check_unrung(*qp);
+  check_unrung(*qp);
   errors_.enter_error(*qp, std::nullopt);
   watch_.touched(*qp);
   is.lent(pairs_.store(*qp), "context of QP", qpn);
@@ -273,7 +285,7 @@ command_status qp_commands::to_reset(command& c) {
   queue_pair* qp = pairs_.find(c.input_modifier & qpn_mask);
   if (qp == nullptr) return command_status::ok;
   command_checks is(a_.rules);
-  sends_.check_unrung(*qp);
+  check_unrung(*qp);
   if (c.opcode_modifier == static_cast<std::uint8_t>(to_rst_qp_modifier::write_context)) {
     pairs_.store(*qp);
     is.was_written(write_context(c, qp->context), c);

@@ -19,6 +19,7 @@ class path_migration_machine;
 class queue_pairs;
 class send_engine;
 class shared_receive_queues;
+class uar_looks;
 class work_errors;
 
 class command_checks;
@@ -28,7 +29,7 @@ class qp_commands {
  public:
   qp_commands(adapter& a, queue_pairs& pairs, shared_receive_queues& shared, work_errors& errors,
               error_watch& watch, send_engine& sends, path_migration_machine& migration,
-              blueflame_registers& blueflames);
+              blueflame_registers& blueflames, const uar_looks& looks);
 
  private:
   layouts::command_status modify(command& c, const qp_transition& transition);
@@ -42,6 +43,8 @@ class qp_commands {
   void check_new(command_checks& is, queue_pair& qp) const;
   /// What a transition has given the queue pair, where `mask` chose it.
   void check(command_checks& is, const queue_pair& qp, std::uint32_t mask) const;
+  /// Is there an entry whose doorbell never came, as far as doorbells are told of?
+  void check_unrung(const queue_pair& qp) const;
   layouts::command_status to_error(command& c);
   layouts::command_status to_reset(command& c);
   layouts::command_status query(command& c);
@@ -58,6 +61,7 @@ class qp_commands {
   send_engine& sends_;
   path_migration_machine& migration_;
   blueflame_registers& blueflames_;
+  const uar_looks& looks_;
 };
 
 }  // namespace freehca::model

@@ -61,6 +61,13 @@ void send_engine::rung(queue_pair& qp, bool pushed) {
   });
 }
 
+void send_engine::found_given(queue_pair& qp) {
+  if (qp.sq.hears_at > a_.work.now()) return;
+  // One that was heard covers the entry too: counted twice it would miss one.
+  if (qp.sq.armed) return kick(qp);
+  rung(qp, false);
+}
+
 void send_engine::kick(queue_pair& qp) {
   if (qp.state == qp_state::error || qp.state == qp_state::sq_error) {
     watch_.touched(qp);

@@ -44,6 +44,9 @@ class send_engine {
   /// The doorbell: heard at once, or when the fault of slow work says. `pushed`: a BlueFlame
   /// register brought the entry along.
   void rung(queue_pair& qp, bool pushed);
+  /// A doorbell of the queue's page, or of another queue's there, led to its next entry, which is
+  /// hardware's: counts as its doorbell, if none is heard or under way.
+  void found_given(queue_pair& qp);
   /// There may be work: a doorbell, an acknowledgement, a timer.
   void kick(queue_pair& qp);
 

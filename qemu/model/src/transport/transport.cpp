@@ -34,10 +34,11 @@ transport::parts::parts(adapter& whole)
       frames(whole),
       received_frames(whole, pairs, receives, steering, completions, errors),
       sends(whole, pairs, completions, errors, watch, requests, datagrams, frames, sender),
+      looks(whole, pairs, sends),
       deliveries(whole, pairs, steering, drops, arrivals),
       arrivals(whole, pairs, steering, deliveries, migration, datagrams, requests, responses,
                counters, drops),
-      commands(whole, pairs, shared, errors, watch, sends, migration, blueflames) {
+      commands(whole, pairs, shared, errors, watch, sends, migration, blueflames, looks) {
   steering.ask({[this](unsigned port) { return a.links->ethernet(port)->unicast_numbers(); },
                 [this](unsigned port, std::uint64_t mac) {
                   return a.links->ethernet(port)->mac_index(mac);
@@ -60,6 +61,7 @@ void transport::parts::clear() {
   deliveries.clear();
   received_frames.clear();
   blueflames.clear();
+  looks.clear();
 }
 
 transport::transport(adapter& a) : parts_(std::make_unique<parts>(a)) {
@@ -85,6 +87,10 @@ void transport::ring(std::uint32_t uar, std::uint32_t qpn, bool pushed) {
                         "send doorbell of QP 0x%06x in UAR page %u; its own is %u", qpn, uar, own))
     return;
   parts_->sends.rung(*qp, pushed);
+}
+
+void transport::look_at(std::uint32_t uar, uar_users::kind what) {
+  parts_->looks.look(uar, what);
 }
 
 void transport::blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from,

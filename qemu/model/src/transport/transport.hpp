@@ -11,6 +11,7 @@
 
 #include "basis/adapter.hpp"
 #include "link/packet_receiver.hpp"
+#include "queues/uar_users.hpp"
 #include "steering/listening.hpp"
 #include "tables/key_users.hpp"
 
@@ -28,6 +29,8 @@ class transport final : public packet_receiver, public key_users {
 
   /// The send doorbell in a UAR page: QP `qpn` has new work requests.
   void send_doorbell(std::uint32_t uar, std::uint32_t qpn);
+  /// uar_looks::look().
+  void look_at(std::uint32_t uar, uar_users::kind what);
   /// A write into a BlueFlame page: `bytes` bytes of a WQE at `offset` in the register pair, in bus
   /// order.
   void blueflame(std::uint32_t uar, std::uint32_t offset, const std::byte* from, std::size_t bytes);

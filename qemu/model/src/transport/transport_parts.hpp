@@ -24,6 +24,7 @@
 #include "transport/send_engine.hpp"
 #include "transport/transport.hpp"
 #include "transport/transport_counters.hpp"
+#include "transport/uar_looks.hpp"
 #include "transport/work_completions.hpp"
 #include "transport/work_errors.hpp"
 
@@ -55,6 +56,7 @@ struct transport::parts {
   frame_sender frames;
   frame_receiver received_frames;
   send_engine sends;
+  uar_looks looks;
   group_delivery deliveries;
   model::arrivals arrivals;
   qp_commands commands;

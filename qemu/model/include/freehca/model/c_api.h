@@ -92,6 +92,17 @@ uint64_t freehca_model_read_registers(freehca_model *model, uint64_t offset, uns
 void freehca_model_write_registers(freehca_model *model, uint64_t offset, uint64_t value, unsigned bytes);
 uint64_t freehca_model_read_uar(freehca_model *model, uint64_t offset, unsigned bytes);
 void freehca_model_write_uar(freehca_model *model, uint64_t offset, uint64_t value, unsigned bytes);
+/* device::look_at_uar(), uar_pages() and uar_page_changes() (uar_page.hpp). */
+typedef struct freehca_model_uar_page {
+    uint32_t number;
+    uint64_t doorbells;
+    uint64_t blueflame;
+    uint64_t bytes;
+} freehca_model_uar_page;
+void freehca_model_look_at_uar(freehca_model *model, uint32_t page, bool sends, bool completions);
+void freehca_model_uar_pages(const freehca_model *model,
+                             void (*out)(void *context, const freehca_model_uar_page *page), void *context);
+uint64_t freehca_model_uar_page_changes(const freehca_model *model);
 void freehca_model_on_timer(freehca_model *model);
 void freehca_model_reset(freehca_model *model);
 

@@ -17,6 +17,7 @@
 #include <freehca/model/reception.hpp>
 #include <freehca/model/remark.hpp>
 #include <freehca/model/request_fault.hpp>
+#include <freehca/model/uar_page.hpp>
 
 namespace freehca::model {
 
@@ -47,6 +48,17 @@ class device {
   void write_registers(std::uint64_t offset, std::uint64_t value, unsigned bytes);
   std::uint64_t read_uar(std::uint64_t offset, unsigned bytes);
   void write_uar(std::uint64_t offset, std::uint64_t value, unsigned bytes);
+
+  /// For a host that stores doorbells to memory of which the adapter is not told, and looks there
+  /// now and then: two stores between two looks are one, so no more is known than the page in which
+  /// somebody rang, with the doorbell of a send queue (or a copy to BlueFlame) or with that of a
+  /// completion queue. What was rung for is looked for in the host's memory. Rules about single
+  /// doorbells judge none of these.
+  void look_at_uar(std::uint32_t page, bool sends, bool completions);
+  /// Calls out(page, context) for the UAR pages that queues in hardware's hands ring in, event
+  /// queues among them, in no order. They are others only when the number has risen.
+  void uar_pages(void (*out)(const uar_page&, void* context), void* context) const;
+  std::uint64_t uar_page_changes() const;
 
   /// The timer that the environment was asked for has expired.
   void on_timer();

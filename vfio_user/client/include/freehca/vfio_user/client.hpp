@@ -44,6 +44,9 @@ class client {
 
   int describe(device_info& info);
   int describe(region_info& info);
+  /// The same, with what of the region may be mapped: areas of `file`, which has the region from
+  /// info.offset on. No areas: nothing.
+  int describe(region_info& info, std::vector<mappable_area>& areas, descriptor& file);
   int describe(irq_info& info);
   /// `file` below 0: the memory is served.
   int map(std::uint64_t address, std::uint64_t size, int file, std::uint64_t offset = 0,
@@ -55,11 +58,13 @@ class client {
   int write(std::uint32_t region, std::uint64_t offset, std::span<const std::byte> from);
   int reset();
 
-  /// Any request; `body` is filled with that of the reply.
+  /// Any request; `body` is filled with that of the reply, `received` with its descriptors.
   int request(command what, std::span<const std::byte> first, std::span<const std::byte> second,
-              std::span<const int> files, std::vector<std::byte>& body);
+              std::span<const int> files, std::vector<std::byte>& body,
+              std::vector<descriptor>* received = nullptr);
   /// Waits for the reply to a request with this number, and serves memory meanwhile.
-  int await(std::uint16_t id, std::vector<std::byte>& body);
+  int await(std::uint16_t id, std::vector<std::byte>& body,
+            std::vector<descriptor>* received = nullptr);
   /// Answers what the server asks, without waiting. False: it is gone.
   bool serve_now();
 

@@ -98,7 +98,26 @@ struct region_info {
 static_assert(sizeof(region_info) == 32 && offsetof(region_info, flags) == 4 &&
               offsetof(region_info, index) == 8 && offsetof(region_info, cap_offset) == 12 &&
               offsetof(region_info, size) == 16 && offsetof(region_info, offset) == 24);
-inline constexpr std::uint32_t region_readable = 1u << 0, region_writeable = 1u << 1;
+inline constexpr std::uint32_t region_readable = 1u << 0, region_writeable = 1u << 1,
+                               region_mappable = 1u << 2, region_has_capabilities = 1u << 3;
+
+/// A capability of a region, behind the structure above at its cap_offset: which parts of the file
+/// that comes with the reply may be mapped. Followed by that many areas.
+struct sparse_mappable {
+  std::uint16_t id;
+  std::uint16_t version;
+  std::uint32_t next;  ///< the place of the next capability; 0: there is none
+  std::uint32_t areas;
+  std::uint32_t reserved;
+};
+struct mappable_area {
+  std::uint64_t offset;  ///< in the region
+  std::uint64_t size;
+};
+static_assert(sizeof(sparse_mappable) == 16 && offsetof(sparse_mappable, version) == 2 &&
+              offsetof(sparse_mappable, next) == 4 && offsetof(sparse_mappable, areas) == 8);
+static_assert(sizeof(mappable_area) == 16 && offsetof(mappable_area, size) == 8);
+inline constexpr std::uint16_t sparse_mappable_id = 1, sparse_mappable_version = 1;
 
 /// Numbers of a PCI function's regions, as of the kernel's VFIO.
 inline constexpr std::uint32_t bar0_region = 0, bar2_region = 2, configuration_region = 7,

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "basis/scheduler.hpp"
+
+namespace freehca::model {
+
+/// Which queues in hardware's hands ring in which UAR page.
+class uar_users {
+ public:
+  enum class kind : std::uint8_t { send_queue, completion_queue, event_queue };
+  static constexpr std::size_t bytes_each = 64;  ///< that one takes at most
+
+  void add(std::uint32_t page, kind what, std::uint32_t number) {
+    if (queues_.emplace(page, what, number).second && ++pages_[page] == 1) ++changes_;
+  }
+  /// Nothing where it was not added.
+  void remove(std::uint32_t page, kind what, std::uint32_t number) {
+    if (queues_.erase({page, what, number}) == 0) return;
+    const auto users = pages_.find(page);
+    if (--users->second != 0) return;
+    pages_.erase(users);
+    ++changes_;
+  }
+
+  bool uses(std::uint32_t page) const { return pages_.contains(page); }
+  /// The queue of the page with the lowest number that is `from` or more.
+  std::optional<std::uint32_t> next(std::uint32_t page, kind what, std::uint32_t from) const {
+    const auto found = queues_.lower_bound({page, what, from});
+    if (found == queues_.end() || std::get<0>(*found) != page || std::get<1>(*found) != what)
+      return std::nullopt;
+    return std::get<2>(*found);
+  }
+  /// Calls `f` for each page that has a queue.
+  template <class F>
+  void each_page(F f) const {
+    for (const auto& [page, users] : pages_) f(page);
+  }
+  /// Rises when a page gets its first queue, and when it loses its last.
+  std::uint64_t changes() const { return changes_; }
+
+  void clear(scheduler& work) {
+    work.discard(queues_);
+    work.discard(pages_);
+    ++changes_;
+  }
+
+ private:
+  std::set<std::tuple<std::uint32_t, kind, std::uint32_t>> queues_;
+  std::unordered_map<std::uint32_t, std::uint32_t> pages_;
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace freehca::model

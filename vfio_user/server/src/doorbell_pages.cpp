@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "doorbell_pages.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include <freehca/layouts/register_map.hpp>
+
+namespace freehca::device_server {
+
+namespace uar = layouts::uar;
+
+namespace {
+
+constexpr std::uint64_t reserved_bytes = std::uint64_t{uar::eq_pages} * uar::page_size;
+
+// BlueFlame: a WQE's first eight bytes, in a half of a register (layouts/doorbell.hpp). They hold
+// its ds, which is never 0.
+constexpr std::uint64_t blueflame_half = 256;
+
+}  // namespace
+
+doorbell_pages::areas doorbell_pages::mappable(std::uint64_t bar_bytes) {
+  const std::uint64_t half = bar_bytes / 2;
+  return {
+      {{reserved_bytes, half - reserved_bytes}, {half + reserved_bytes, half - reserved_bytes}}};
+}
+
+int doorbell_pages::begin(std::uint64_t bar_bytes) {
+  end();
+  file_ = vfio_user::descriptor(memfd_create("freehca doorbells", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  // Nobody can cut it short behind the mapping.
+  if (!file_.open() || ftruncate(file_.get(), static_cast<off_t>(bar_bytes)) != 0 ||
+      fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    const int why = errno;
+    end();
+    return why;
+  }
+  void* at = mmap(nullptr, bar_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (at == MAP_FAILED) {
+    const int why = errno;
+    end();
+    return why;
+  }
+  at_ = static_cast<std::byte*>(at);
+  bytes_ = bar_bytes;
+  return 0;
+}
+
+void doorbell_pages::end() {
+  if (at_ != nullptr) munmap(at_, bytes_);
+  at_ = nullptr;
+  file_ = {};
+  pages_.clear();
+  changes_ = ~std::uint64_t{0};
+}
+
+bool doorbell_pages::is_mappable(std::uint64_t offset) const {
+  const std::uint64_t in_half = offset % (bytes_ / 2);
+  return offset < bytes_ && in_half >= reserved_bytes;
+}
+
+void doorbell_pages::find_pages(const freehca_model* model) {
+  changes_ = freehca_model_uar_page_changes(model);
+  std::vector<freehca_model_uar_page> before;
+  before.swap(pages_);
+  struct call {
+    doorbell_pages* to;
+  } c{this};
+  freehca_model_uar_pages(
+      model,
+      [](void* with, const freehca_model_uar_page* page) {
+        doorbell_pages& to = *static_cast<call*>(with)->to;
+        if (to.is_mappable(page->doorbells)) to.pages_.push_back(*page);
+      },
+      &c);
+  const auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
+  std::sort(pages_.begin(), pages_.end(), by_number);
+  for (const freehca_model_uar_page& page : before)
+    if (!std::binary_search(pages_.begin(), pages_.end(), page, by_number)) forget(page);
+}
+
+// The next user of the page must not find what the last one stored. A page is cleared when its last
+// queue has gone, never when its first one comes: that one's driver may have rung already. Between
+// the two no command can be executed.
+void doorbell_pages::forget(const freehca_model_uar_page& page) {
+  for (const std::uint64_t at : {page.doorbells, page.blueflame})
+    if (at != 0 && at + page.bytes <= bytes_) std::memset(at_ + at, 0, page.bytes);
+}
+
+bool doorbell_pages::in_use(const freehca_model* model) {
+  if (!begun()) return false;
+  if (changes_ != freehca_model_uar_page_changes(model)) find_pages(model);
+  return !pages_.empty();
+}
+
+// The exchange costs the other processor its cache line: only where there is something.
+template <class Word>
+Word doorbell_pages::take(std::uint64_t offset) {
+  auto* const word = static_cast<Word*>(static_cast<void*>(at_ + offset));
+  if (__atomic_load_n(word, __ATOMIC_RELAXED) == 0) return 0;
+  return __atomic_exchange_n(word, Word{0}, __ATOMIC_ACQ_REL);
+}
+
+// Where UAR pages are larger than 4 KiB (INIT_HCA), some of those that are mapped have event
+// queues' doorbells. What is stored there is a state, the consumer's index and whether the queue is
+// armed: of several stores the last one counts.
+bool doorbell_pages::take_events(freehca_model* model, const freehca_model_uar_page& page,
+                                 bool heard) {
+  bool rang = false;
+  for (unsigned i = 0; page.number < uar::eq_pages && i < uar::eq_doorbells_per_page; ++i) {
+    const std::uint64_t at = page.doorbells + uar::eq_doorbell + i * uar::eq_doorbell_stride;
+    const auto word = take<std::uint32_t>(at);
+    if (word == 0) continue;
+    rang = true;
+    if (!heard) continue;
+    const bool swapped = std::endian::native == std::endian::little;
+    freehca_model_write_uar(model, at, swapped ? __builtin_bswap32(word) : word, sizeof word);
+  }
+  return rang;
+}
+
+// A send doorbell is QPN << 8, and no queue pair has number 0, which is the firmware's; that of a
+// CQ that arms has a command in its first word (layouts/doorbell.hpp). So none is zero.
+bool doorbell_pages::look_at(freehca_model* model, const freehca_model_uar_page& page, bool heard) {
+  bool sends = take<std::uint32_t>(page.doorbells + uar::send_doorbell) != 0;
+  const bool completions = take<std::uint64_t>(page.doorbells + uar::cq_doorbell) != 0;
+  if (page.blueflame != 0)
+    for (std::uint64_t at = 0; at < page.bytes; at += blueflame_half)
+      sends = take<std::uint64_t>(page.blueflame + at) != 0 || sends;
+  const bool events = take_events(model, page, heard);
+  if ((sends || completions) && heard)
+    freehca_model_look_at_uar(model, page.number, sends, completions);
+  return sends || completions || events;
+}
+
+bool doorbell_pages::look(freehca_model* model, bool heard) {
+  if (!in_use(model)) return false;
+  unsigned rang = 0;
+  const std::size_t all = pages_.size();
+  if (next_ >= all) next_ = 0;
+  for (std::size_t i = 0; i < all && rang < most_at_once; ++i) {
+    if (look_at(model, pages_[next_], heard)) ++rang;
+    if (++next_ == all) next_ = 0;
+  }
+  return rang != 0;
+}
+
+}  // namespace freehca::device_server

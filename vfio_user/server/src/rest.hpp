@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace freehca::device_server {
+
+/// How long somebody may sleep whom nobody wakes: not at all for a while behind the last thing that
+/// happened, then for pauses that grow, up to one that bounds how late the next thing is found.
+class rest {
+ public:
+  static constexpr std::uint64_t shortest_ns = 16'000, longest_ns = 256'000;
+
+  explicit rest(std::uint64_t awake_ns) : awake_ns_(awake_ns) {}
+
+  void happened(std::uint64_t now) {
+    last_ = now;
+    next_ = shortest_ns;
+  }
+  /// The pause from now on, in nanoseconds; 0: none.
+  std::uint64_t pause(std::uint64_t now) {
+    if (now - last_ < awake_ns_) return 0;
+    const std::uint64_t found = next_;
+    next_ = std::min(2 * next_, longest_ns);
+    return found;
+  }
+
+ private:
+  std::uint64_t awake_ns_, last_ = 0, next_ = shortest_ns;
+};
+
+}  // namespace freehca::device_server
