@@ -121,7 +121,7 @@ TEST_F(doorbell_pages, are_offered_as_the_kernel_would) {
   std::memcpy(&first, body.data(), sizeof first);
   EXPECT_EQ(wanted, first.argsz);
   EXPECT_EQ(bar_bytes, first.size);
-  vfio_region_info_cap_sparse_mmap which{};
+  vfio_region_info_cap_sparse_mmap which;
   std::memcpy(&which, body.data() + first.cap_offset, sizeof which);
   EXPECT_EQ(VFIO_REGION_INFO_CAP_SPARSE_MMAP, which.header.id);
   EXPECT_EQ(1, which.header.version);
