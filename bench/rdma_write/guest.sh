@@ -43,7 +43,7 @@ ip link set soft0 up && ip addr add 10.9.0.1/24 dev soft0 || fail "soft0"
 rdma link add rxe0 type rxe netdev soft0 || fail "rxe0"
 for round in $(seq "${ROUNDS:-3}"); do
   say "round $round"
-  for size in "64 40000" "65536 1024" "1048576 64"; do
+  for size in "64 40000" "65536 2048" "1048576 256"; do
     # shellcheck disable=SC2086 # bytes and messages
     bandwidth mlx4_0 $size
     # The GID of the interface's IPv4 address.
