@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-// EXPECT: pointer to member type.*incompatible|left hand operand to
+// EXPECT: layout: this field is of another table
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/eqc.hpp>
 using namespace freehca::layouts;

@@ -188,10 +188,18 @@ class image {
   using layout = T;
   static constexpr std::size_t bytes = T::bytes;
 
+  /// The row of field M, which is one of T's.
+  template <auto M>
+  static constexpr const bits& own_row() {
+    static_assert(std::is_base_of_v<decltype(detail::table_of(M)), T>,
+                  "layout: this field is of another table");
+    return row_of<M>;
+  }
+
   /// The value of field M.
   template <auto M>
   [[gnu::always_inline]] constexpr auto get() const {
-    constexpr const bits& b = row_of<M>;
+    constexpr const bits& b = own_row<M>();
     static_assert(!b.is_raw(), "layout: a byte string is read by bytes_of");
     const std::uint64_t v = load_be<word_of<M>>(raw_ + b.offset) >> b.lo & b.mask();
     return static_cast<typename field<M>::value>(v << (field<M>::in_place ? b.lo : 0));
@@ -201,7 +209,7 @@ class image {
   /// precondition.
   template <auto M>
   [[gnu::always_inline]] constexpr image& set(typename field<M>::value v) {
-    constexpr const bits& b = row_of<M>;
+    constexpr const bits& b = own_row<M>();
     static_assert(!b.is_raw(), "layout: a byte string is written by set_bytes");
     const std::uint64_t f = static_cast<std::uint64_t>(v) >> (field<M>::in_place ? b.lo : 0);
     FREEHCA_LAYOUT_ASSERT(f <= b.mask());
@@ -213,13 +221,13 @@ class image {
   /// The first byte of byte string M (field<M>::length bytes).
   template <auto M>
   constexpr const std::byte* bytes_of() const {
-    constexpr const bits& b = row_of<M>;
+    constexpr const bits& b = own_row<M>();
     static_assert(b.is_raw(), "layout: this field is not a byte string");
     return raw_ + b.offset;
   }
   template <auto M>
   constexpr image& set_bytes(const std::byte* from) {
-    constexpr const bits& b = row_of<M>;
+    constexpr const bits& b = own_row<M>();
     static_assert(b.is_raw(), "layout: this field is not a byte string");
     for (unsigned i = 0; i < b.lo; ++i) raw_[b.offset + i] = from[i];
     return *this;

@@ -206,12 +206,12 @@ struct class_port_info {
 /// back.
 template <auto M, class A, class T>
 constexpr image<A> attribute(const image<T>& packet) {
-  static_assert(row_of<M>.lo >= A::bytes, "the attribute does not fit the class's data");
+  static_assert(image<T>::template own_row<M>().lo >= A::bytes, "the attribute does not fit the class's data");
   return image<A>::from_bytes(packet.template bytes_of<M>());
 }
 template <auto M, class A, class T>
 constexpr void set_attribute(image<T>& packet, const image<A>& value) {
-  constexpr const bits& field = row_of<M>;
+  constexpr const bits& field = image<T>::template own_row<M>();
   static_assert(field.lo >= A::bytes, "the attribute does not fit the class's data");
   for (std::size_t i = 0; i < A::bytes; ++i) packet.data()[field.offset + i] = value.data()[i];
 }
@@ -220,13 +220,13 @@ constexpr void set_attribute(image<T>& packet, const image<A>& value) {
 template <auto M, class W, class T>
 constexpr W element(const image<T>& block, unsigned index) {
   static_assert(sizeof(W) > 1);
-  FREEHCA_LAYOUT_ASSERT((index + 1) * sizeof(W) <= row_of<M>.lo);
+  FREEHCA_LAYOUT_ASSERT((index + 1) * sizeof(W) <= image<T>::template own_row<M>().lo);
   return load_be<W>(block.template bytes_of<M>() + index * sizeof(W));
 }
 template <auto M, class W, class T>
 constexpr void set_element(image<T>& block, unsigned index, W value) {
   static_assert(sizeof(W) > 1);
-  constexpr const bits& field = row_of<M>;
+  constexpr const bits& field = image<T>::template own_row<M>();
   FREEHCA_LAYOUT_ASSERT((index + 1) * sizeof(W) <= field.lo);
   store_be<W>(block.data() + field.offset + index * sizeof(W), value);
 }
