@@ -206,7 +206,8 @@ struct class_port_info {
 /// back.
 template <auto M, class A, class T>
 constexpr image<A> attribute(const image<T>& packet) {
-  static_assert(image<T>::template own_row<M>().lo >= A::bytes, "the attribute does not fit the class's data");
+  static_assert(image<T>::template own_row<M>().lo >= A::bytes,
+                "the attribute does not fit the class's data");
   return image<A>::from_bytes(packet.template bytes_of<M>());
 }
 template <auto M, class A, class T>
