@@ -16,10 +16,10 @@
 #   lateness [--seconds N]: how late a timer of the test guest is while another process has the
 #   adapter do what costs it
 #     most, and while it is idle
-#   rdma_write [--rounds N] [--device-server [--doorbells messages|polled]]: RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test
-#   guest, and the latency of 64 bytes, between two processes and within one, by Linux's mlx4_ib on
-#   the model against Soft-RoCE; with
-#   --device-server the model is a process of its own, and QEMU that of Debian's trixie-backports
+#   rdma_write [--rounds N] [--device-server [--doorbells messages|polled]]: RDMA writes of 64
+#   bytes, 64 KiB and 1 MiB in the test guest, and the latency of 64 bytes, between two processes
+#   and within one, by Linux's mlx4_ib on the model against Soft-RoCE; with --device-server the
+#   model is a process of its own, and QEMU that of Debian's trixie-backports
 #   --help: this
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
@@ -66,12 +66,15 @@ if [[ $what == rdma_write ]]; then
   rounds=${given[--rounds]:-3}
   [[ $rounds =~ ^[1-9][0-9]?$ ]] || die "bench rdma_write: --rounds is a number from 1 to 99"
   doorbells=${given[--doorbells]:-messages}
-  [[ $doorbells == messages || $doorbells == polled ]] || die "bench rdma_write: --doorbells is messages or polled"
-  [[ -v given[--device-server] || ! -v given[--doorbells] ]] || die "bench rdma_write: --doorbells needs --device-server"
+  [[ $doorbells == messages || $doorbells == polled ]] ||
+    die "bench rdma_write: --doorbells is messages or polled"
+  [[ -v given[--device-server] || ! -v given[--doorbells] ]] ||
+    die "bench rdma_write: --doorbells needs --device-server"
   cd "$FREEHCA_ROOT"
   need script build
   step "bench: configure" cmake --preset host || die "CMake fails"
-  step "bench: build the program for one process" nice cmake --build --preset host --target freehca_bench_one_process ||
+  step "bench: build the program for one process" \
+    nice cmake --build --preset host --target freehca_bench_one_process ||
     die "the program does not build"
   "$FREEHCA_ROOT/dev" guest --prepare
   server=()
