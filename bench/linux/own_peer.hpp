@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the measurements through libibverbs share.
+// What the programs share that measure or test through libibverbs.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,7 @@ inline void connect(ibv_qp* q, const ibv_port_attr& port, std::uint32_t peer,
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
   init.port_num = 1;
-  init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+  init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   move(init, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "to INIT");
   ibv_qp_attr rtr{};
   rtr.qp_state = IBV_QPS_RTR;

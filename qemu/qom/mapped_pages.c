@@ -18,7 +18,9 @@
 
 static Mlx4MappedPage *slot_of(Mlx4State *s, uint64_t page, bool writing)
 {
-    return &s->mapped_pages[writing][page / MLX4_PAGE_BYTES %
+    uint64_t number = page / MLX4_PAGE_BYTES;
+
+    return &s->mapped_pages[writing][(number ^ number / MLX4_MAPPED_PAGES) %
                                      MLX4_MAPPED_PAGES];
 }
 
@@ -74,7 +76,10 @@ void *mlx4_page_at(Mlx4State *s, uint64_t address, bool writing)
         }
         if (mapped->host) {
             /* A write that waits belongs to the page until it is done. */
-            mlx4_flush_posted_writes(s);
+            if (writing && mlx4_posted_writes_touch(s, mapped->host,
+                                                    MLX4_PAGE_BYTES)) {
+                mlx4_flush_posted_writes(s);
+            }
             unmap(s, mapped, writing);
         } else {
             s->mapped_slots[s->mapped_count++] = mapped;

@@ -90,13 +90,13 @@ typedef struct Mlx4Pace {
 typedef struct Mlx4PostedWrite {
     void *to;                       /* in a page that is mapped */
     uint32_t bytes;
-    uint8_t data[128];
+    uint8_t data[256];               /* a context is the largest */
 } Mlx4PostedWrite;
 
 /* A page of the guest's memory (mapped_pages.c), of the least size that an
  * IOMMU translates. */
 #define MLX4_PAGE_BYTES 4096
-#define MLX4_MAPPED_PAGES 32
+#define MLX4_MAPPED_PAGES 128
 typedef struct Mlx4MappedPage {
     uint64_t page;                  /* its address, as the device names it */
     void *host;                     /* NULL: none is mapped here */
@@ -233,6 +233,8 @@ void mlx4_unmap_pages(Mlx4State *s);
 void mlx4_write_memory(Mlx4State *s, void *to, const void *from, size_t bytes);
 void mlx4_read_memory(Mlx4State *s, void *to, const void *from, size_t bytes);
 void mlx4_flush_posted_writes(Mlx4State *s);
+/* Is something among what waits for these bytes of the host's memory? */
+bool mlx4_posted_writes_touch(Mlx4State *s, const void *from, size_t bytes);
 
 /* turns.c: arm: after deadline has changed, and when the model has been left.
  * finish_access: leaves, and does what is due. */

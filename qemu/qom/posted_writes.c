@@ -49,25 +49,45 @@ void mlx4_write_memory(Mlx4State *s, void *to, const void *from, size_t bytes)
     memcpy(posted->data, from, bytes);
 }
 
-static bool overlaps(const Mlx4PostedWrite *posted, const void *from,
-                     size_t bytes)
+bool mlx4_posted_writes_touch(Mlx4State *s, const void *from, size_t bytes)
+{
+    unsigned i;
+
+    for (i = 0; i < s->posted_count; i++) {
+        uintptr_t first = (uintptr_t)from, other = (uintptr_t)s->posted[i].to;
+
+        if (first < other + s->posted[i].bytes && other < first + bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What waits is laid over what memory holds: to send it out for the sake of a
+ * read would show the guest the payload before its completion is made, the
+ * more often the more of the contexts in its memory are read again. */
+static void lay_over(const Mlx4PostedWrite *posted, uint8_t *to,
+                     const void *from, size_t bytes)
 {
     uintptr_t first = (uintptr_t)from, other = (uintptr_t)posted->to;
+    uintptr_t begin = MAX(first, other);
+    uintptr_t end = MIN(first + bytes, other + posted->bytes);
 
-    return first < other + posted->bytes && other < first + bytes;
+    if (begin < end) {
+        memcpy(to + (begin - first), posted->data + (begin - other),
+               end - begin);
+    }
 }
 
 void mlx4_read_memory(Mlx4State *s, void *to, const void *from, size_t bytes)
 {
     unsigned i;
 
-    for (i = 0; i < s->posted_count; i++) {
-        if (overlaps(&s->posted[i], from, bytes)) {
-            mlx4_flush_posted_writes(s);
-        }
-    }
     smp_mb();
     memcpy(to, from, bytes);
+    for (i = 0; i < s->posted_count; i++) {
+        lay_over(&s->posted[i], to, from, bytes);
+    }
 }
 
 void mlx4_flush_posted_writes(Mlx4State *s)

@@ -18,7 +18,7 @@
 #include "hw/core/cpu.h"
 #include "mlx4.h"
 
-#define BURST_NS (600 * SCALE_US)
+#define BURST_NS (1200 * SCALE_US)
 #define REST_NS (200 * SCALE_US)
 #define POSTED_NS (20 * SCALE_US)
 

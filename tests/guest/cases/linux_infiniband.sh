@@ -4,6 +4,7 @@
 # Linux's own mlx4_core and mlx4_ib, unmodified, on the bare device: two active InfiniBand ports,
 # RC, UD and SRQ traffic in loopback, and the drivers go again. With MSI-X, with INTx, and with
 # small event and completion entries.
+# program: write_and_read_back
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # again: device_server long --device-server
 # again: polled long --device-server --device mlx4,doorbells=polled
@@ -32,6 +33,7 @@ round() {
   pair ibv_srq_pingpong -n 200
   pair ib_write_bw -d mlx4_0 -F -n 1000
   grep -q '65536 *1000' /run/client || fail "$round_name: ib_write_bw: $(cat /run/client)"
+  write_and_read_back mlx4_0 50 || fail "$round_name: write_and_read_back"
 
   linux_down
   log_clean ${round_expected:+"$round_expected"} || fail "$round_name: the kernel's log"
