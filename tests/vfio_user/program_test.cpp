@@ -71,6 +71,9 @@ TEST_F(program, what_the_system_refuses) {
   expect_refusal({"--socket", socket, "--x-record", nowhere}, 1, "--x-record");
   expect_refusal({"--socket", socket, "--port1", "stream:listen=" + nowhere}, 1, "--port1");
   expect_refusal({"--socket", socket, "--port1", "pigeon"}, 1, "dgram:local=ADDRESS");
+  for (const char* link : {"ib", "vpi-eth"})
+    for (const char* wire : {"user", "tap:ifname=a"})
+      expect_refusal({"--socket", socket, "--link1", link, "--port1", wire}, 2, "--link1 eth");
   expect_refusal({"--socket", socket, "--port2", "stream:listen=nothing"}, 1, "HOST:PORT");
   std::ofstream(files.path("file")) << "kept";
   expect_refusal({"--socket", files.path("file")}, 1, "it exists");

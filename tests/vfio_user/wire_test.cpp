@@ -20,6 +20,7 @@
 #include <freehca/wires/guid_text.hpp>
 #include <freehca/wires/stream_wire.hpp>
 
+#include "kept_frames.hpp"
 #include "served_program.hpp"
 
 namespace freehca::wires {
@@ -27,19 +28,6 @@ namespace {
 
 using vfio_user::descriptor;
 using vfio_user::folder;
-
-struct kept final : wire_reader {
-  bool may_receive() override { return true; }
-  void receive(const std::byte* from, std::size_t bytes) override {
-    all.emplace_back(reinterpret_cast<const char*>(from), bytes);
-  }
-  void complain(std::string_view what) override { complaints.emplace_back(what); }
-  std::vector<std::string> all, complaints;
-};
-
-const std::byte* bytes(const std::string& text) {
-  return reinterpret_cast<const std::byte*>(text.data());
-}
 
 std::string prefixed(const std::string& text) {
   const auto n = static_cast<std::uint32_t>(text.size());
@@ -49,15 +37,6 @@ std::string prefixed(const std::string& text) {
 }
 
 struct wires : testing::Test {
-  static constexpr std::uint64_t second = 1'000'000'000;
-
-  // Lets a wire do what it waits for.
-  static void turn(wire& w, kept& to, bool reading = true) {
-    now += second;
-    pollfd one{w.descriptor(), w.events(reading), 0};
-    poll(&one, 1, 20);
-    w.work(one.revents, now, to);
-  }
   descriptor peer() const {
     descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
@@ -73,7 +52,6 @@ struct wires : testing::Test {
     return all;
   }
 
-  static inline std::uint64_t now = second;
   folder files;
   std::string path = files.path("wire"), why;
   kept got;

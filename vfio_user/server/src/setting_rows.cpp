@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <freehca/wires/guid_text.hpp>
+#include <freehca/wires/wire.hpp>
 
 namespace freehca::device_server {
 namespace {
@@ -223,7 +224,8 @@ constexpr setting_row rows[] = {
      [](settings& s, text t) { s.link_fault[1] = t; return std::string(); }},
     {"port1", "what port 1 is cabled to: none (default), stream:listen=ADDRESS, "
               "stream:connect=ADDRESS or dgram:local=ADDRESS,remote=ADDRESS; an ADDRESS is a path "
-              "with a slash in it, or HOST:PORT",
+              "with a slash in it, or HOST:PORT. With link1=eth also tap:ifname=NAME, or user: a "
+              "network that libslirp emulates, as user:hostfwd=...,tftp=FOLDER,bootfile=NAME",
      [](settings& s, text t) { s.wire[0] = t; return std::string(); }},
     {"port2", "the same for port 2", [](settings& s, text t) { s.wire[1] = t; return std::string(); }},
 };
@@ -266,6 +268,9 @@ std::string finish(settings& all) {
     all.model.capture[i] = !all.capture[i].empty();
     if (all.model.cable[i] && !all.cable_plugged[i])
       return fmt::format("--cable{0} off: port {0} has a cable of its own, --port{0}", i + 1);
+    if (wires::carries_frames_alone(all.wire[i]) && (all.model.link[i] == 0 || all.model.vpi[i]))
+      return fmt::format("--port{0} {1} leads to an Ethernet: it needs --link{0} eth", i + 1,
+                         all.wire[i]);
   }
   if (all.recording.empty() && !all.recording_label.empty())
     return "--x-record-label needs --x-record";

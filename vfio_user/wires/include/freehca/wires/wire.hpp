@@ -50,4 +50,7 @@ class wire {
 /// or it cannot be laid. "none" is no name of a wire.
 std::unique_ptr<wire> make_wire(const std::string& text, std::string& why);
 
+/// Such a wire leads to an Ethernet; packets of InfiniBand would be nonsense there.
+bool carries_frames_alone(const std::string& text);
+
 }  // namespace freehca::wires

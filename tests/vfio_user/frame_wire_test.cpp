@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A port that leads to a tap device, or to a user network.
+#include <freehca/wires/frame_wire.hpp>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <linux/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "kept_frames.hpp"
+#include "served_program.hpp"
+
+namespace freehca::wires {
+namespace {
+
+using namespace std::string_literals;
+using vfio_user::descriptor;
+using vfio_user::folder;
+
+const std::string station = "\x02\x00\x00\x00\x00\x01"s, everybody(6, '\xff');
+const std::string who_has = "\x08\x06\x00\x01\x08\x00\x06\x04\x00\x01"s;
+const std::string is_at = "\x08\x06\x00\x01\x08\x00\x06\x04\x00\x02"s;
+
+// ARP, as RFC 826 has it: "who has `asked`, tell `own`", both of four bytes.
+std::string question(const std::string& own, const std::string& asked) {
+  return everybody + station + who_has + station + own + std::string(6, 0) + asked;
+}
+
+// The frame that answers: to the station, with `asked` as the sender's address.
+bool answers(const std::string& frame, const std::string& asked) {
+  return frame.size() >= 42 && frame.substr(0, 6) == station && frame.substr(12, 10) == is_at &&
+         frame.substr(28, 4) == asked;
+}
+
+template <class Condition>
+bool comes(wire& w, kept& to, Condition is) {
+  for (int i = 0; i < 250; ++i) {
+    turn(w, to);
+    for (const std::string& frame : to.all)
+      if (is(frame)) return true;
+  }
+  return false;
+}
+
+const std::string guest = "\x0a\x00\x02\x0f"s, gateway = "\x0a\x00\x02\x02"s;
+
+struct user_wires : testing::Test {
+  // The wire has ended it, and nobody else has a child here.
+  ~user_wires() override {
+    made.reset();
+    EXPECT_EQ(-1, waitpid(-1, nullptr, WNOHANG));
+    EXPECT_EQ(ECHILD, errno) << "a process is left";
+  }
+  pid_t process() const {
+    pid_t found = 0;
+    std::ifstream("/proc/self/task/" + std::to_string(gettid()) + "/children") >> found;
+    return found;
+  }
+  std::string why;
+  kept got;
+  std::unique_ptr<wire> made;
+};
+
+TEST_F(user_wires, the_gateway_answers) {
+  made = make_wire("user", why);
+  ASSERT_NE(nullptr, made) << why;
+  EXPECT_STREQ("open", made->standing());
+  const std::string asks = question(guest, gateway);
+  EXPECT_TRUE(made->send(bytes(asks), asks.size()));
+  EXPECT_TRUE(comes(*made, got, [](const auto& f) { return answers(f, gateway); }));
+}
+
+TEST_F(user_wires, frames_that_are_none_do_no_harm) {
+  made = make_wire("user", why);
+  ASSERT_NE(nullptr, made) << why;
+  for (std::size_t length = 0; length < 100; ++length) {
+    std::string wrong = question(guest, gateway) + std::string(100, '\xff');
+    wrong[12] = static_cast<char>(length % 2 == 0 ? 0x08 : 0x86);
+    wrong[13] = static_cast<char>(length % 2 == 0 ? 0x00 : 0xdd);
+    EXPECT_TRUE(made->send(bytes(wrong), length) || !made->idle());
+    turn(*made, got);
+  }
+  const std::string asks = question(guest, gateway);
+  for (int i = 0; i < 100 && !made->send(bytes(asks), asks.size()); ++i) turn(*made, got);
+  EXPECT_TRUE(comes(*made, got, [](const auto& f) { return answers(f, gateway); }));
+}
+
+TEST_F(user_wires, a_port_of_the_host_leads_to_the_guest) {
+  constexpr std::uint16_t port = 47115;
+  made = make_wire("user:hostfwd=tcp:127.0.0.1:" + std::to_string(port) + "-:22", why);
+  ASSERT_NE(nullptr, made) << why;
+  const descriptor caller(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(0, connect(caller.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to));
+  EXPECT_TRUE(comes(*made, got, [](const auto& f) {
+    return f.size() >= 42 && f.substr(12, 10) == who_has && f.substr(38, 4) == guest;
+  })) << "it looks for the guest";
+}
+
+TEST_F(user_wires, one_whose_process_is_killed_says_so_and_takes_frames) {
+  made = make_wire("user", why);
+  ASSERT_NE(nullptr, made) << why;
+  ASSERT_GT(process(), 0);
+  kill(process(), SIGKILL);
+  for (int i = 0; i < 100 && made->connected(); ++i) turn(*made, got);
+  EXPECT_FALSE(made->connected());
+  EXPECT_STREQ("gone", made->standing());
+  ASSERT_EQ(1u, got.complaints.size());
+  EXPECT_NE(std::string::npos, got.complaints[0].find("has ended"));
+  EXPECT_TRUE(made->send(bytes("lost"), 4));
+  turn(*made, got);
+}
+
+TEST_F(user_wires, what_is_no_user_network) {
+  made = make_wire("user:hostfwd=tcp:127.0.0.1:47116-:22", why);
+  ASSERT_NE(nullptr, made) << why;
+  for (const auto& [text, said] : {std::pair{"user:", ""},
+                                   {"user:net=10.0.0.0", "net=10.0.0.0"},
+                                   {"user:tftp=", "tftp=FOLDER"},
+                                   {"user:hostfwd=tcp::0-:22", "hostfwd=tcp:ADDRESS:PORT"},
+                                   {"user:hostfwd=sctp::47117-:22", "hostfwd=tcp:ADDRESS:PORT"},
+                                   {"user:hostfwd=tcp::47117", "hostfwd=tcp:ADDRESS:PORT"},
+                                   {"user:hostfwd=tcp:host:47117-:22", "hostfwd=tcp:ADDRESS"},
+                                   {"user:hostfwd=tcp::65536-:22", "hostfwd=tcp:ADDRESS"},
+                                   {"user:hostfwd=tcp:127.0.0.1:47116-:22", "port 47116"}}) {
+    why.clear();
+    const auto other = make_wire(text, why);
+    EXPECT_EQ(*said == 0, other != nullptr) << text << ": " << why;
+    EXPECT_NE(std::string::npos, why.find(said)) << text << ": " << why;
+  }
+}
+
+// ---- A tap device, in a network namespace that goes with its process
+
+constexpr int no_namespace = 77;
+
+struct interface {
+  explicit interface(const char* name) { std::strcpy(request.ifr_name, name); }
+  bool set_address(std::uint32_t address) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(address);
+    std::memcpy(&request.ifr_addr, &own, sizeof own);
+    return ioctl(control.get(), SIOCSIFADDR, &request) == 0;
+  }
+  bool set_up(bool up) {
+    request.ifr_flags = static_cast<short>(up ? IFF_UP : 0);
+    return ioctl(control.get(), SIOCSIFFLAGS, &request) == 0;
+  }
+  descriptor control{socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  ifreq request{};
+};
+
+// The host's kernel answers for its address while the device is up.
+int use_tap() {
+  std::string why;
+  kept got;
+  const auto w = make_wire("tap:ifname=freehca0", why);
+  if (w == nullptr) return std::fprintf(stderr, "%s\n", why.c_str()), 1;
+  const std::string host = "\x0a\x09\x00\x01"s, asks = question("\x0a\x09\x00\x02"s, host);
+  if (!w->send(bytes(asks), asks.size())) return 2;  // it is down: lost
+  interface device("freehca0");
+  if (!device.set_address(0x0a090001) || !device.set_up(true)) return 3;
+  if (!w->send(bytes(asks), asks.size())) return 4;
+  if (!comes(*w, got, [&](const auto& f) { return answers(f, host); })) return 5;
+  if (!device.set_up(false)) return 6;
+  for (int i = 0; i < 5; ++i) turn(*w, got);
+  if (!w->connected() || !got.complaints.empty()) return 7;
+  got.all.clear();
+  if (!device.set_up(true) || !w->send(bytes(asks), asks.size())) return 8;
+  if (!comes(*w, got, [&](const auto& f) { return answers(f, host); })) return 9;
+  if (make_wire("tap:ifname=freehca0", why) != nullptr) return 10;
+  return why.find("another program has the device") != std::string::npos ? 0 : 11;
+}
+
+TEST(tap_wires, the_host_answers) {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? use_tap()
+                                                                                  : no_namespace);
+  int how = 0;
+  ASSERT_EQ(child, waitpid(child, &how, 0));
+  ASSERT_TRUE(WIFEXITED(how));
+  if (WEXITSTATUS(how) == no_namespace) GTEST_SKIP() << "no network namespace is to be had here";
+  EXPECT_EQ(0, WEXITSTATUS(how)) << "which step failed";
+}
+
+TEST(tap_wires, what_is_no_tap_device) {
+  for (const std::string text : {"tap:", "tap:ifname=", "tap:name=a", "tap:ifname=a/b",
+                                 "tap:ifname=a,script=b", "tap:ifname=sixteen_bytes_is"}) {
+    std::string why;
+    EXPECT_EQ(nullptr, make_wire(text, why)) << text;
+    EXPECT_NE(std::string::npos, why.find("tap:ifname=NAME")) << why;
+  }
+}
+
+}  // namespace
+}  // namespace freehca::wires

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/wires/frame_wire.hpp>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace freehca::wires {
+
+short frame_wire::events(bool reading) const {
+  return static_cast<short>((reading ? POLLIN : 0) | (waiting_.empty() ? 0 : POLLOUT));
+}
+
+ssize_t frame_wire::write_frame(const std::byte* from, std::size_t bytes) {
+  return ::write(frames_.get(), from, bytes);
+}
+
+// False: there is no room now.
+bool frame_wire::put(const std::byte* from, std::size_t bytes) {
+  ssize_t sent;
+  do sent = write_frame(from, bytes);
+  while (sent < 0 && errno == EINTR);
+  return sent >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS);
+}
+
+bool frame_wire::send(const std::byte* from, std::size_t bytes) {
+  if (!frames_.open() || bytes == 0) return true;
+  if (!waiting_.empty()) return false;
+  if (!put(from, bytes)) waiting_.assign(from, from + bytes);
+  return true;
+}
+
+void frame_wire::work(short events, std::uint64_t, wire_reader& to) {
+  if ((events & POLLOUT) != 0 && !waiting_.empty() && put(waiting_.data(), waiting_.size()))
+    waiting_.clear();
+  if ((events & (POLLIN | POLLHUP | POLLERR)) == 0) return;
+  for (unsigned i = 0; i < most_at_once && to.may_receive(); ++i) {
+    const ssize_t got = ::read(frames_.get(), arrived_.data(), arrived_.size());
+    // A tap device that is down says EIO, and may go up again.
+    if (got < 0 && errno != ECONNRESET && errno != EBADFD) return;
+    if (got <= 0) {
+      to.complain("what the cable led to has ended: its frames are lost from now on");
+      waiting_.clear();
+      close();
+      return;
+    }
+    to.receive(arrived_.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace freehca::wires
