@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # Two Ethernet ports on a hub with a network card of QEMU's own, which is in another network
-# namespace: shares of traffic classes and pause by priority with iproute2's dcb, and both ports in
-# one bond, whose active port loses its cable.
+# namespace: shares of traffic classes and pause by priority with iproute2's dcb, classes with tc's
+# mqprio, and both ports in one bond, with RoCE, whose active port loses its cable.
 # options: --device mlx4,link1=eth,link2=eth,netdev1=net1,netdev2=net2
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/linux_ipoib.sh:/guest/linux_ipoib.sh
@@ -100,8 +100,55 @@ fails_over() {
   wait_for 20 has_carrier "$from" || fail "$from has no carrier again"
 }
 
+# sent_of_class CLASS: frames that the rings of a class have sent, of eight classes.
+sent_of_class() {
+  ethtool -S "$interface" | awk -v class="$1" '
+    /^ *tx[0-9]+_packets:/ { ring = $1; gsub(/[^0-9]/, "", ring); sent[rings++] = ring " " $2 }
+    END {
+      for (i = 0; i < rings; i++) {
+        split(sent[i], one, " ")
+        if (int(one[1] / (rings / 8)) == class) sum += one[2]
+      }
+      print sum + 0
+    }'
+}
+
+# Eight classes, each with rings of its own, whose queue pairs have its priority. What has no
+# priority in the kernel goes by the class that the map gives to 0.
+mqprio() {
+  say "mqprio"
+  for class in 0 5 7; do
+    tc qdisc add dev "$interface" root mqprio num_tc 8 map $class 1 2 3 4 5 6 7 hw 1 || fail "mqprio"
+    wait_for 20 has_carrier "$interface" || fail "no carrier with mqprio"
+    # Not by `tool`, whose timeout is busybox's and prefers busybox's tc.
+    tc qdisc show dev "$interface" | grep -q "mqprio .*tc 8 map $class 1 2 3 4 5 6 7" ||
+      fail "mqprio: $(tc qdisc show dev "$interface")"
+    before=$(sent_of_class $class)
+    ping -q -c 20 -i 0.02 -W 5 10.0.9.2 >/run/ping || fail "ping with class $class: $(cat /run/ping)"
+    [ $(($(sent_of_class $class) - before)) -ge 20 ] ||
+      fail "class $class has not sent it: $(ethtool -S "$interface" | grep -E ' tx[0-9]+_packets')"
+    copied_both_ways 10.0.9.1 10.0.9.2 2 "by class $class"
+    tc qdisc del dev "$interface" root || fail "mqprio does not go"
+    wait_for 20 has_carrier "$interface" || fail "no carrier after mqprio"
+  done
+  ! tc qdisc add dev "$interface" root mqprio num_tc 3 hw 1 2>/run/refused || fail "three classes"
+  copied_both_ways 10.0.9.1 10.0.9.2 2 "without mqprio"
+}
+
+rdma_device() { rdma_name=$(ls /sys/class/infiniband) && [ -n "$rdma_name" ]; }
+bond_gid() { rdma_device && rdma_gid=$(gid_index "$rdma_name" 1 "RoCE v2" "ffff:0a00:0c01"); }
+# roce WHAT: the RDMA device has the bond's address as a GID, and queue pairs reach each other by it.
+roce() {
+  wait_for 20 bond_gid || fail "no GID of the bond, $1: $(rdma link)"
+  say "RoCE over the bond, $1: $rdma_name, GID $rdma_gid"
+  pair ibv_rc_pingpong -d "$rdma_name" -g "$rdma_gid" -n 100
+  pair ibv_ud_pingpong -d "$rdma_name" -g "$rdma_gid" -n 100
+  pair ib_write_bw -d "$rdma_name" -x "$rdma_gid" -F -n 200
+}
+
 bond() {
   say "a bond"
+  modprobe mlx4_ib && modprobe ib_uverbs || fail "modprobe mlx4_ib"
   first=$interface
   ethernet_find 2 || fail "port 2 has no interface"
   second=$interface
@@ -119,8 +166,11 @@ bond() {
   done
   ping_far 10.0.12.2 "the peer, over the bond"
   [ "$(asked CONFIG_DEV)" -gt "$before" ] || fail "the adapter does not know of the bond"
+  roce "as it began"
   fails_over
+  roce "by the other port"
   fails_over
+  roce "by the first port again"
   before=$(asked CONFIG_DEV)
   ip link del bond0 || fail "bond0 does not go"
   wait_for 20 unbonded "$before" || fail "the adapter does not know that the bond is gone"
@@ -135,7 +185,7 @@ peer_up 10.0.9.2/24
 ip addr add 10.0.9.1/24 dev "$interface" || fail "an address"
 ping_far 10.0.9.2 "the peer"
 log_excuse=
-for part in ${DCB_PARTS:-ets rates pfc bond}; do $part; done
+for part in ${DCB_PARTS:-ets rates pfc mqprio bond}; do $part; done
 peer_down
 ethernet_down
 log_clean ${log_excuse:+"$log_excuse"} || fail "the kernel's log"
