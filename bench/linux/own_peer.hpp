@@ -9,8 +9,21 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace freehca::bench {
+
+/// The device of that name; ends the program when there is none.
+inline ibv_context* open_device(const char* name) {
+  ibv_device** const all = ibv_get_device_list(nullptr);
+  ibv_context* opened = nullptr;
+  for (int i = 0; all != nullptr && all[i] != nullptr && opened == nullptr; ++i)
+    if (std::strcmp(ibv_get_device_name(all[i]), name) == 0) opened = ibv_open_device(all[i]);
+  if (all != nullptr) ibv_free_device_list(all);
+  if (opened != nullptr) return opened;
+  std::perror(name);
+  std::exit(EXIT_FAILURE);
+}
 
 /// Moves an RC queue pair to RTS, with a queue pair of the same port as its peer. RoCE names the
 /// port by its GID with that index.

@@ -55,15 +55,16 @@ for round in $(seq "${ROUNDS:-3}"); do
   one_process mlx4_0 0
   one_process rxe0 1
 done
+# compare WHAT UNIT FIGURES: the medians of both, and their ratio.
+compare() {
+  awk -v what="$1" -v unit="$2" -v m="$(median "/run/figures-mlx4_0-$3")" -v p="$(median "/run/figures-rxe0-$3")" \
+    'BEGIN { printf "%s: model %8.2f %s Soft-RoCE %8.2f %s ratio %.2f\n", what, m, unit, p, unit, m / p }'
+}
 for bytes in 64 65536 1048576; do
-  model=$(median /run/figures-mlx4_0-$bytes) peer=$(median /run/figures-rxe0-$bytes)
-  awk -v b=$bytes -v m="$model" -v p="$peer" \
-    'BEGIN { printf "ib_write_bw, %7d bytes: model %8.2f MB/s, Soft-RoCE %8.2f MB/s, ratio %.2f\n", b, m, p, m / p }'
+  compare "$(printf 'ib_write_bw, %7d bytes' $bytes)" "MB/s," $bytes
 done
-awk -v m="$(median /run/figures-mlx4_0-latency)" -v p="$(median /run/figures-rxe0-latency)" \
-  'BEGIN { printf "ib_write_lat,     64 bytes: model %8.2f us,   Soft-RoCE %8.2f us,   ratio %.2f\n", m, p, m / p }'
-awk -v m="$(median /run/figures-mlx4_0-one-process)" -v p="$(median /run/figures-rxe0-one-process)" \
-  'BEGIN { printf "in one process,   64 bytes: model %8.2f us,   Soft-RoCE %8.2f us,   ratio %.2f\n", m, p, m / p }'
+compare "ib_write_lat,     64 bytes" "us,  " latency
+compare "in one process,   64 bytes" "us,  " one-process
 rdma link delete rxe0
 linux_down
 log_clean || fail "the kernel's log"

@@ -27,13 +27,6 @@ constexpr unsigned before = 200;  ///< that do not count
   std::exit(EXIT_FAILURE);
 }
 
-ibv_context* open_device(const char* name) {
-  ibv_device** const all = ibv_get_device_list(nullptr);
-  for (int i = 0; all != nullptr && all[i] != nullptr; ++i)
-    if (std::strcmp(ibv_get_device_name(all[i]), name) == 0) return ibv_open_device(all[i]);
-  return nullptr;
-}
-
 /// One end of the connection, with 64 bytes that it sends and as many that come.
 struct end {
   end(ibv_pd* domain, ibv_context* device) {
@@ -116,8 +109,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s DEVICE GID_INDEX TIMES\n", argv[0]);
     return 2;
   }
-  ibv_context* const device = open_device(argv[1]);
-  if (device == nullptr) fail(argv[1]);
+  ibv_context* const device = freehca::bench::open_device(argv[1]);
   ibv_port_attr port{};
   if (ibv_query_port(device, 1, &port) != 0) fail("ibv_query_port");
   ibv_pd* const domain = ibv_alloc_pd(device);

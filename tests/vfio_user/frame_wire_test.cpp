@@ -193,7 +193,7 @@ TEST(tap_wires, the_host_answers) {
   const pid_t child = fork();
   if (child == 0)
     _exit(unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? use_tap()
-                                                                                  : no_namespace);
+                                                                                   : no_namespace);
   int how = 0;
   ASSERT_EQ(child, waitpid(child, &how, 0));
   ASSERT_TRUE(WIFEXITED(how));

@@ -137,7 +137,8 @@ mqprio() {
 
 rdma_device() { rdma_name=$(ls /sys/class/infiniband) && [ -n "$rdma_name" ]; }
 bond_gid() { rdma_device && rdma_gid=$(gid_index "$rdma_name" 1 "RoCE v2" "ffff:0a00:0c01"); }
-# roce WHAT: the RDMA device has the bond's address as a GID, and queue pairs reach each other by it.
+# roce WHAT: the RDMA device has the bond's address as a GID, and queue pairs reach each other by
+# it.
 roce() {
   wait_for 20 bond_gid || fail "no GID of the bond, $1: $(rdma link)"
   say "RoCE over the bond, $1: $rdma_name, GID $rdma_gid"

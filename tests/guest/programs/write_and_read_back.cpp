@@ -77,13 +77,6 @@ void write_and_check(ibv_qp* q, const ibv_mr* region, std::uint32_t bytes, unsig
   std::exit(EXIT_FAILURE);
 }
 
-ibv_context* open_device(const char* name) {
-  ibv_device** const all = ibv_get_device_list(nullptr);
-  for (int i = 0; all != nullptr && all[i] != nullptr; ++i)
-    if (std::strcmp(ibv_get_device_name(all[i]), name) == 0) return ibv_open_device(all[i]);
-  return nullptr;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -92,8 +85,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s DEVICE TIMES\n", argv[0]);
     return 2;
   }
-  ibv_context* const device = open_device(argv[1]);
-  if (device == nullptr) fail(argv[1]);
+  ibv_context* const device = freehca::bench::open_device(argv[1]);
   ibv_port_attr port{};
   if (ibv_query_port(device, 1, &port) != 0) fail("ibv_query_port");
   ibv_pd* const domain = ibv_alloc_pd(device);
