@@ -94,6 +94,8 @@ static bool send_frames(Mlx4Link *link)
 
         QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
         link->frame_count--;
+        /* An acknowledgement does not overtake the payload that it is of. */
+        mlx4_flush_posted_writes(link->owner);
         if (nc->peer && !link->gone && has_begun(nc->peer) &&
             qemu_send_packet_async(nc, frame->data, frame->bytes, sent) == 0) {
             link->busy = true;  /* QEMU has a copy */

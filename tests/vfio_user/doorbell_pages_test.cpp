@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "control_caller.hpp"
+#include "doorbell_pages.hpp"
 #include "rest.hpp"
 #include "run_program.hpp"
 #include "served_program.hpp"
@@ -236,6 +237,15 @@ TEST_F(doorbell_pages, settings_that_are_none) {
                                                    socket + " " + wrong + " 2>&1");
     EXPECT_EQ(2, code) << text;
   }
+}
+
+// A guest names a UAR page by any number, and what is taken as BlueFlame's lies half a BAR on.
+TEST(doorbell_places, what_is_looked_at_lies_in_the_bar) {
+  using device_server::doorbell_pages;
+  constexpr std::uint64_t bar = 8u << 20, page = 4096, first = 128 * page;
+  for (std::uint64_t at = 0; at < 4 * bar; at += page)
+    EXPECT_EQ(at >= first && at + bar / 2 + page <= bar, doorbell_pages::is_looked_at(at, bar))
+        << at;
 }
 
 TEST(rest, grows_from_none_to_the_longest_and_begins_anew) {

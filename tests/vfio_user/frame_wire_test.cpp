@@ -5,8 +5,12 @@
 #include <freehca/wires/frame_wire.hpp>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/ethtool.h>
 #include <linux/if.h>
+#include <linux/if_tun.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -127,6 +131,12 @@ TEST_F(user_wires, one_whose_process_is_killed_says_so_and_takes_frames) {
   turn(*made, got);
 }
 
+TEST_F(user_wires, one_that_does_not_end_by_itself_is_ended) {
+  made = make_wire("user", why);
+  ASSERT_NE(nullptr, made) << why;
+  kill(process(), SIGSTOP);
+}
+
 TEST_F(user_wires, what_is_no_user_network) {
   made = make_wire("user:hostfwd=tcp:127.0.0.1:47116-:22", why);
   ASSERT_NE(nullptr, made) << why;
@@ -189,19 +199,48 @@ int use_tap() {
   return why.find("another program has the device") != std::string::npos ? 0 : 11;
 }
 
-TEST(tap_wires, the_host_answers) {
-  const pid_t child = fork();
-  if (child == 0)
-    _exit(unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? use_tap()
-                                                                                   : no_namespace);
-  int how = 0;
-  ASSERT_EQ(child, waitpid(child, &how, 0));
-  ASSERT_TRUE(WIFEXITED(how));
-  if (WEXITSTATUS(how) == no_namespace) GTEST_SKIP() << "no network namespace is to be had here";
-  EXPECT_EQ(0, WEXITSTATUS(how)) << "which step failed";
+// What the last user of a device that stays took on, a frame without its checksum, is not asked of
+// this one.
+int use_tap_of_another() {
+  {
+    const descriptor other(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
+    ifreq request{};
+    std::strcpy(request.ifr_name, "freehca1");
+    request.ifr_flags = IFF_TAP | IFF_NO_PI;
+    if (ioctl(other.get(), TUNSETIFF, &request) != 0 || ioctl(other.get(), TUNSETPERSIST, 1) != 0 ||
+        ioctl(other.get(), TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
+      return 1;
+  }
+  std::string why;
+  const auto w = make_wire("tap:ifname=freehca1", why);
+  if (w == nullptr) return std::fprintf(stderr, "%s\n", why.c_str()), 2;
+  interface device("freehca1");
+  ethtool_value asked{ETHTOOL_GTXCSUM, 1};
+  device.request.ifr_data = reinterpret_cast<char*>(&asked);
+  if (ioctl(device.control.get(), SIOCETHTOOL, &device.request) != 0) return 3;
+  return asked.data == 0 ? 0 : 4;
 }
 
-TEST(tap_wires, what_is_no_tap_device) {
+// The status of use() in a process of its own.
+int in_a_namespace(int (*use)()) {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(unshare(CLONE_NEWNET) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 ? use()
+                                                                                   : no_namespace);
+  int how = 0;
+  return waitpid(child, &how, 0) == child && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+struct tap_wires : testing::TestWithParam<int (*)()> {};
+
+TEST_P(tap_wires, is_used) {
+  const int step = in_a_namespace(GetParam());
+  if (step == no_namespace) GTEST_SKIP() << "no network namespace is to be had here";
+  EXPECT_EQ(0, step) << "which step failed";
+}
+INSTANTIATE_TEST_SUITE_P(each, tap_wires, testing::Values(use_tap, use_tap_of_another));
+
+TEST(tap_texts, what_is_no_tap_device) {
   for (const std::string text : {"tap:", "tap:ifname=", "tap:name=a", "tap:ifname=a/b",
                                  "tap:ifname=a,script=b", "tap:ifname=sixteen_bytes_is"}) {
     std::string why;

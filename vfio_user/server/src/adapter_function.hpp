@@ -59,7 +59,9 @@ class adapter_function {
   /// Could a store to these pages mean something?
   bool doorbells_in_use() { return doorbells_.in_use(model_); }
   /// True: somebody rang.
-  bool look_at_doorbells() { return doorbells_.look(model_, answers_memory()); }
+  bool look_at_doorbells(std::size_t most) {
+    return doorbells_.look(model_, answers_memory(), most);
+  }
 
   /// Null: the port leads nowhere.
   wires::wire* cable(unsigned port) const { return cables_[port].get(); }

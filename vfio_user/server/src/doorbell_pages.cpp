@@ -62,9 +62,10 @@ void doorbell_pages::end() {
   changes_ = ~std::uint64_t{0};
 }
 
-bool doorbell_pages::is_mappable(std::uint64_t offset) const {
-  const std::uint64_t in_half = offset % (bytes_ / 2);
-  return offset < bytes_ && in_half >= reserved_bytes;
+// The upper half of the BAR is that of BlueFlame pages. A guest may name one as its UAR page
+// nevertheless, as it may name one behind the BAR: the page's own BlueFlame would lie outside.
+bool doorbell_pages::is_looked_at(std::uint64_t doorbells, std::uint64_t bar_bytes) {
+  return doorbells >= reserved_bytes && doorbells < bar_bytes / 2;
 }
 
 void doorbell_pages::find_pages(const freehca_model* model) {
@@ -78,7 +79,7 @@ void doorbell_pages::find_pages(const freehca_model* model) {
       model,
       [](void* with, const freehca_model_uar_page* page) {
         doorbell_pages& to = *static_cast<call*>(with)->to;
-        if (to.is_mappable(page->doorbells)) to.pages_.push_back(*page);
+        if (is_looked_at(page->doorbells, to.bytes_)) to.pages_.push_back(*page);
       },
       &c);
   const auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
@@ -141,12 +142,12 @@ bool doorbell_pages::look_at(freehca_model* model, const freehca_model_uar_page&
   return sends || completions || events;
 }
 
-bool doorbell_pages::look(freehca_model* model, bool heard) {
+bool doorbell_pages::look(freehca_model* model, bool heard, std::size_t most) {
   if (!in_use(model)) return false;
-  unsigned rang = 0;
+  std::size_t rang = 0;
   const std::size_t all = pages_.size();
   if (next_ >= all) next_ = 0;
-  for (std::size_t i = 0; i < all && rang < most_at_once; ++i) {
+  for (std::size_t i = 0; i < all && rang < most; ++i) {
     if (look_at(model, pages_[next_], heard)) ++rang;
     if (++next_ == all) next_ = 0;
   }

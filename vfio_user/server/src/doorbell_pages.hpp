@@ -44,21 +44,22 @@ class doorbell_pages {
 
   /// Does the adapter have queues that ring in these pages? Only then somebody has to look.
   bool in_use(const freehca_model* model);
-  /// Looks once at each page in use, but makes the adapter look at a few only: the rest is for the
+  /// Looks once at each page in use, but makes the adapter look at `most` only: the rest is for the
   /// next call. True: somebody rang. `heard`: false: what is found is thrown away, as a write to
   /// registers that do not answer.
-  bool look(freehca_model* model, bool heard);
+  bool look(freehca_model* model, bool heard, std::size_t most);
+  /// A few, and all that there are.
+  static constexpr std::size_t some = 16, every = ~std::size_t{0};
+  /// Whether a UAR page at that place of a BAR of so many bytes is one whose stores are looked for.
+  static bool is_looked_at(std::uint64_t doorbells, std::uint64_t bar_bytes);
 
  private:
   void find_pages(const freehca_model* model);
   void forget(const freehca_model_uar_page& page);
-  bool is_mappable(std::uint64_t offset) const;
   bool look_at(freehca_model* model, const freehca_model_uar_page& page, bool heard);
   bool take_events(freehca_model* model, const freehca_model_uar_page& page, bool heard);
   template <class Word>
   Word take(std::uint64_t offset);
-
-  static constexpr unsigned most_at_once = 16;
 
   vfio_user::descriptor file_;
   std::byte* at_ = nullptr;

@@ -2,6 +2,9 @@
 // Copyright the freehca authors
 //
 // freehca-device: docs/device-server.md.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "ask.hpp"
@@ -10,8 +13,22 @@
 #include "report.hpp"
 #include "server.hpp"
 
+namespace {
+
+// One who starts programs without them would have sockets take their numbers, and what is said go
+// to a guest.
+bool have_standard_descriptors() {
+  int last = 0;
+  while (last >= 0 && last <= STDERR_FILENO) last = open("/dev/null", O_RDWR);
+  if (last > STDERR_FILENO) close(last);
+  return last >= 0;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace freehca::device_server;
+  if (!have_standard_descriptors()) return 1;
   passed_sockets passed;
   if (const std::string why = take_passed_sockets(passed); !why.empty()) {
     report(why);

@@ -93,10 +93,8 @@ void server::watch_everything() {
 }
 
 bool server::watch_doorbells(std::uint64_t until) {
-  constexpr unsigned looks = 8;  // to one at the clock
   do {
-    for (unsigned i = 0; i < looks; ++i)
-      if (function_.look_at_doorbells()) return true;
+    if (function_.look_at_doorbells(doorbell_pages::some)) return true;
   } while (now_ns() < until);
   return false;
 }

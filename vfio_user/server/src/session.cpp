@@ -70,7 +70,7 @@ void session::answer(message& request) {
 
 int session::handle(message& request) {
   // What was stored to a doorbell page before the request was sent comes before it.
-  function_->look_at_doorbells();
+  function_->look_at_doorbells(doorbell_pages::every);
   switch (static_cast<command>(request.head.command)) {
     case command::version:
       return handle_version(request);

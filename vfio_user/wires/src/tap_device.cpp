@@ -43,6 +43,12 @@ std::unique_ptr<wire> frame_wire::tap(const std::string& options, std::string& w
     if (error == EBUSY) why += ": another program has the device";
     return nullptr;
   }
+  // A device that stays keeps what its last user took on: frames without checksums, and of many
+  // segments.
+  if (ioctl(device.get(), TUNSETOFFLOAD, 0) != 0) {
+    why = fmt::format("tap:{}: offloads: {}", options, std::strerror(errno));
+    return nullptr;
+  }
   return std::make_unique<frame_wire>(std::move(device));
 }
 

@@ -62,8 +62,9 @@ class network {
     // Waits for as long as the adapter takes nothing. Nobody is there any more: see turn().
     return ::send(at(self).socket_, from, bytes, MSG_NOSIGNAL);
   }
-  static void guest_error(const char* what, void*) {
-    std::fprintf(stderr, "user network: of the guest: %s\n", what);
+  static void guest_error(const char* what, void* self) {
+    if (++at(self).errors_ <= most_told)
+      std::fprintf(stderr, "user network: of the guest: %s\n", what);
   }
   static std::int64_t clock(void*) { return nanoseconds(); }
   static void* timer_new(SlirpTimerCb rings, void* with, void* self) {
@@ -80,7 +81,10 @@ class network {
   static int add_poll(int descriptor, int events, void* self);
   static int events_of(int place, void* self);
 
+  static constexpr unsigned most_told = 16;  // a guest can make as many as it likes
+
   int socket_;
+  unsigned errors_ = 0;
   Slirp* slirp_ = nullptr;
   std::list<timer> timers_;
   std::vector<pollfd> watched_;

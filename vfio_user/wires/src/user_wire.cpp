@@ -28,7 +28,8 @@ class user_wire final : public frame_wire {
   user_wire(const user_wire&) = delete;
   user_wire& operator=(const user_wire&) = delete;
   ~user_wire() override {
-    close();  // which ends the process
+    // It has nothing to save, and may sleep in a file system that does not answer.
+    kill(process_, SIGKILL);
     while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
@@ -51,7 +52,10 @@ class user_wire final : public frame_wire {
   signal(SIGINT, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   constexpr int kept = 3;
-  if (dup2(socket, kept) < 0) _exit(EXIT_FAILURE);
+  const int nothing = open("/dev/null", O_RDWR);
+  if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(nothing, STDOUT_FILENO) < 0 ||
+      dup2(socket, kept) < 0)
+    _exit(EXIT_FAILURE);
   close_range(kept + 1, ~0u, 0);
   serve_user_network(kept, how);
 }
