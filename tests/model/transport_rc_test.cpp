@@ -221,8 +221,8 @@ TEST_F(rc, blueflame_starts_a_send_of_a_copy_that_is_cut_off_too) {
   expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
 }
 
-// As between two processors, or where a store is a message: the doorbell of the entry before brought
-// the adapter to this one, and the driver has stamped it since.
+// As between two processors, or where a store is a message: the doorbell of the entry before
+// brought the adapter to this one, and the driver has stamped it since.
 TEST_F(rc, blueflame_may_come_late_for_an_entry_that_a_completion_gave_back) {
   for (unsigned i = 0; i < 2; ++i) post_send(a, request(wqe_opcode::rdma_write, 8));
   ring(a);
