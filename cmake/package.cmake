@@ -63,6 +63,7 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "freehca-device is a modelled ConnectX-2, ConnectX-3 or ConnectX-3 Pro adapter
-in a process of its own, for QEMU and other clients of vfio-user. hcactl
-drives such adapters, modelled or real, from one process.")
+in a process of its own, for QEMU and other clients of vfio-user.
+freehca-switch joins the cables of such adapters. hcactl drives adapters,
+modelled or real, from one process.")
 include(CPack)
