@@ -17,7 +17,7 @@ PROGRAMS = ["freehca-device", "freehca-switch", "hcactl", "hcactl-record", "hcac
 WANTED = (
     [f"./usr/bin/{name}" for name in PROGRAMS]
     + [f"./usr/share/man/man1/{name}.1.gz" for name in PROGRAMS]
-    + ["./usr/share/doc/freehca/changelog.gz", "./usr/share/doc/freehca/copyright"]
+    + [f"./usr/share/doc/freehca/{n}" for n in ("changelog.gz", "changelog.Debian.gz", "copyright")]
     + ["./usr/share/lintian/overrides/freehca"]
 )
 
