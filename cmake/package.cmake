@@ -14,12 +14,16 @@ endforeach()
 add_custom_target(packaged_programs)
 add_dependencies(packaged_programs ${packaged_programs})
 
-# Debian wants pages and changelog compressed without a time in them, and the licence.
+# Debian wants pages and changelogs compressed without a time in them, and the licence. Its own
+# changelog has the package's version; ours, which is no changelog of Debian's form, stands beside.
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(debian_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
+configure_file(cmake/package.changelog ${CMAKE_CURRENT_BINARY_DIR}/changelog.Debian @ONLY)
 set(package_files ${CMAKE_CURRENT_BINARY_DIR}/package)
 file(MAKE_DIRECTORY ${package_files})
 file(GLOB pages CONFIGURE_DEPENDS docs/man/*.1)
 set(compressed)
-foreach(page ${pages} ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md)
+foreach(page ${pages} ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md ${CMAKE_CURRENT_BINARY_DIR}/changelog.Debian)
   get_filename_component(name ${page} NAME)
   if(name STREQUAL "CHANGELOG.md")
     set(name changelog)
@@ -39,7 +43,8 @@ add_custom_target(package_files DEPENDS ${compressed})
 add_dependencies(packaged_programs package_files)
 install(DIRECTORY ${package_files}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs EXCLUDE_FROM_ALL
         FILES_MATCHING PATTERN "*.1.gz")
-install(FILES ${package_files}/changelog.gz DESTINATION share/doc/freehca COMPONENT programs EXCLUDE_FROM_ALL)
+install(FILES ${package_files}/changelog.gz ${package_files}/changelog.Debian.gz DESTINATION share/doc/freehca
+        COMPONENT programs EXCLUDE_FROM_ALL)
 install(FILES cmake/package.copyright DESTINATION share/doc/freehca RENAME copyright COMPONENT programs
         EXCLUDE_FROM_ALL)
 install(FILES cmake/package.lintian DESTINATION share/lintian/overrides RENAME freehca COMPONENT programs
@@ -63,6 +68,7 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "freehca-device is a modelled ConnectX-2, ConnectX-3 or ConnectX-3 Pro adapter
-in a process of its own, for QEMU and other clients of vfio-user. hcactl
-drives such adapters, modelled or real, from one process.")
+in a process of its own, for QEMU and other clients of vfio-user.
+freehca-switch joins the cables of such adapters. hcactl drives adapters,
+modelled or real, from one process.")
 include(CPack)

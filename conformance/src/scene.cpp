@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "scene.hpp"
 
+#include <initializer_list>
+
 namespace freehca::conformance {
 
 using namespace layouts;

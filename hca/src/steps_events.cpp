@@ -3,6 +3,8 @@
 //
 // Numbers, interrupts, event queues, and the switch of the command channel to completion events.
 // Sources: Linux 6.1 eq.c, main.c mlx4_setup_hca (the NOP self-test).
+#include <initializer_list>
+
 #include <freehca/firmware_cmds/eq.hpp>
 #include <freehca/firmware_cmds/nop.hpp>
 #include <freehca/hal/barrier.hpp>

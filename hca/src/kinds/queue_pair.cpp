@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/hca/kinds/queue_pair.hpp>
 
+#include <initializer_list>
+
 #include <freehca/hal/storage.hpp>
 
 namespace freehca {

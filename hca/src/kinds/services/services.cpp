@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "services.hpp"
 
+#include <initializer_list>
+
 #include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/ib_types.hpp>
 

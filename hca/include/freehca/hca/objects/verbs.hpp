@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/dma_arena.hpp>
