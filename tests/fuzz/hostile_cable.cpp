@@ -26,7 +26,6 @@ namespace {
 
 constexpr unsigned xrc_domain = 9;
 constexpr std::uint32_t shared_queue = 72, shared_entries = 16, shared_stride = 32;
-constexpr std::uint32_t first_number = 0x110, far_number = 0x8000;
 constexpr std::uint32_t mtu = 1024, first_psn = 0xfffff0;  // ready_context()
 constexpr std::uint64_t training = 600'000'000;
 // Kinds of actions; those below are the guest's own.
@@ -123,7 +122,11 @@ void hostile_guest::seen(const std::vector<std::byte>& bytes) {
   packet p;
   if (bytes.size() == layouts::link_packet::bytes || from_wire(bytes, p) != model::arrival::good)
     return;
-  auto v = links().codec(cabled_port).unwrap(cabled_port, p);
+  seen(p);
+}
+
+void hostile_guest::seen(const packet& p) {
+  auto v = far_codec().unwrap(cabled_port, p);
   if (!v) return;
   if (v->destination() <= layouts::qp1_gsi) {
     answered_ = true;
@@ -159,7 +162,7 @@ void hostile_guest::arrives(packet p) {
 packet hostile_guest::packet_for(cabled_end& end, bth_operation operation, std::uint32_t psn,
                                  const std::byte* extended, std::size_t extended_bytes,
                                  std::size_t payload) {
-  using layouts::bth, layouts::lrh;
+  using layouts::bth;
   const std::uint8_t kind = input_.byte();
   layouts::image<bth> base;
   base.set<&bth::opcode>(layouts::make_bth_opcode(transport_of(end.qp.service), operation))
@@ -169,16 +172,25 @@ packet hostile_guest::packet_for(cabled_end& end, bth_operation operation, std::
       .set<&bth::pkey>(0xffff)
       .set<&bth::dest_qp>(kind < 0xf0 ? end.qp.number : layouts::multicast_qpn)
       .set<&bth::psn>(psn);
+  model::outgoing_packet out = wrapped(end, base, extended_bytes, payload, kind);
+  std::memcpy(out.p.bytes.data() + out.extended, extended, extended_bytes);
+  return std::move(out.p);
+}
+
+model::outgoing_packet hostile_guest::wrapped(const cabled_end&,
+                                              const layouts::image<layouts::bth>& base,
+                                              std::size_t extended_bytes, std::size_t payload,
+                                              std::uint8_t kind) {
+  using layouts::lrh;
   model::path way;
   way.port = cabled_port;
   way.dlid = kind < 0xf0 ? own_lid : std::uint16_t{0xc001};
   way.global = (kind & 0x40) != 0;
-  model::outgoing_packet out = *links().codec(cabled_port).wrap(way, base, extended_bytes, payload);
+  model::outgoing_packet out = *far_codec().wrap(way, base, extended_bytes, payload);
   auto local = layouts::image<lrh>::from_bytes(out.p.bytes.data());
   local.set<&lrh::slid>(far_lid);
   std::memcpy(out.p.bytes.data(), local.data(), lrh::bytes);
-  std::memcpy(out.p.bytes.data() + out.extended, extended, extended_bytes);
-  return std::move(out.p);
+  return out;
 }
 
 void hostile_guest::request_by_cable() {

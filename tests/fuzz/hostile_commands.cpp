@@ -26,11 +26,6 @@ const std::vector<opcode> opcodes = [] {
 
 }  // namespace
 
-template <class T>
-void hostile_guest::put_in_mailbox(const layouts::image<T>& i, std::size_t at) {
-  std::memcpy(host->at(driver->input + at), i.data(), i.size());
-}
-
 void hostile_guest::write_datagram(std::byte* to) {
   using m = layouts::mad;
 
@@ -55,6 +50,10 @@ void hostile_guest::write_datagram(std::byte* to) {
   damage(to, 256, 12);
 }
 
+layouts::image<layouts::qpc> hostile_guest::context_for(const test_qp& qp) {
+  return ready_context(qp, pairs_[1].number);
+}
+
 void hostile_guest::fill_mailbox(opcode o) {
   std::byte* box = host->at(driver->input);
   std::memset(box, 0, layouts::mailbox_bytes);
@@ -70,8 +69,7 @@ void hostile_guest::fill_mailbox(opcode o) {
     case opcode::sqerr2rts_qp: {
       layouts::image<layouts::qp_mailbox> m;
       m.set<&layouts::qp_mailbox::opt_param_mask>(input_.byte() < 0x80 ? 0 : number());
-      const auto context =
-          o == opcode::rst2init_qp ? first_context(qp) : ready_context(qp, pairs_[1].number);
+      const auto context = o == opcode::rst2init_qp ? first_context(qp) : context_for(qp);
       m.set_bytes<&layouts::qp_mailbox::context>(context.data());
       put_in_mailbox(m);
       break;

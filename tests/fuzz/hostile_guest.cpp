@@ -20,8 +20,21 @@ constexpr std::size_t host_memory = 40u << 20;
 
 }  // namespace
 
+hostile_guest::hostile_guest(const model::options& how, model::test::steering multicast,
+                             unsigned port)
+    : transport_fixture(how, std::make_unique<model::test::test_host>(host_memory), multicast),
+      cabled_port(port) {
+  std::size_t i = 0;
+  for (const std::uint64_t each :
+       {std::uint64_t{key}, std::uint64_t{300}, std::uint64_t{cqn}, std::uint64_t{eqn},
+        std::uint64_t{pd}, std::uint64_t{qkey}, region_start, region_start + 0x3ff000,
+        std::uint64_t{0xffffffff}, std::uint64_t{0x80000000}, std::uint64_t{0xffffff},
+        std::uint64_t{0x40000001}})
+    known_[i++] = each;
+}
+
 hostile_guest::hostile_guest(const model::options& how)
-    : transport_fixture(how, std::make_unique<model::test::test_host>(host_memory)) {
+    : hostile_guest(how, model::test::steering::by_groups, 2) {
   std::uint32_t qpn = 0x100;
   for (const auto service : {qp_service::rc, qp_service::rc, qp_service::ud, qp_service::mlx})
     pairs_[qpn - 0x100] = make_qp(qpn, service), ++qpn;
@@ -31,13 +44,6 @@ hostile_guest::hostile_guest(const model::options& how)
   to_rts(pairs_[3], 0);
   for (unsigned i = 0; i < 16; ++i)
     for (test_qp& qp : pairs_) post_receive(qp, region_start + 0x40000 + i * 4096, 4096, key);
-  std::size_t i = 0;
-  for (const std::uint64_t each :
-       {std::uint64_t{key}, std::uint64_t{300}, std::uint64_t{cqn}, std::uint64_t{eqn},
-        std::uint64_t{pd}, std::uint64_t{qkey}, region_start, region_start + 0x3ff000,
-        std::uint64_t{0xffffffff}, std::uint64_t{0x80000000}, std::uint64_t{0xffffff},
-        std::uint64_t{0x40000001}})
-    known_[i++] = each;
   lay_cable();
 }
 

@@ -11,7 +11,8 @@
 #include "basis/capabilities.hpp"
 #include "digest.hpp"
 #include "input.hpp"
-#include "link/packet.hpp"
+#include "link/link_codec.hpp"
+#include "link/outgoing_packet.hpp"
 #include "transport_fixture.hpp"
 
 namespace freehca::fuzz {
@@ -32,9 +33,10 @@ class hostile_guest : public model::test::transport_fixture {
   /// Of all that was done since it was made, and of what stands in the host's memory.
   std::uint64_t trace() const;
 
- private:
+ protected:
   using test_qp = model::test::test_qp;
-  void TestBody() override {}
+  /// On a cable at `port`, and without queue pairs: a derived class makes pairs_ and cabled_.
+  hostile_guest(const model::options& how, model::test::steering multicast, unsigned port);
 
   /// Small ones, those that matter, and any.
   std::uint32_t number();
@@ -47,7 +49,7 @@ class hostile_guest : public model::test::transport_fixture {
     return kind < 0xc0 ? pairs_[kind % 4] : cabled_[kind % 4].qp;
   }
 
-  void act();
+  virtual void act();
   void note_step();
   /// In all, no more than an input needs: adapters with work to look at are looked at all the
   /// while.
@@ -66,13 +68,16 @@ class hostile_guest : public model::test::transport_fixture {
   // hostile_commands.cpp
   void command();
   void fill_mailbox(layouts::opcode o);
+  virtual layouts::image<layouts::qpc> context_for(const test_qp& qp);
   /// A datagram of a management class, nearly right.
   void write_datagram(std::byte* to);
   template <class T>
-  void put_in_mailbox(const layouts::image<T>& i, std::size_t at = 0);
+  void put_in_mailbox(const layouts::image<T>& i, std::size_t at = 0) {
+    host->store(driver->input + at, i);
+  }
 
   // hostile_cable.cpp
-  static constexpr unsigned cabled_port = 2;
+  static constexpr std::uint32_t first_number = 0x110, far_number = 0x8000;
   static constexpr std::uint16_t own_lid = 4, far_lid = 9;
   struct cabled_end {
     test_qp qp;
@@ -83,13 +88,23 @@ class hostile_guest : public model::test::transport_fixture {
   void make_shared_queue(const test_qp& qp);
   bool offered(model::capability c) const { return offers(hca->inside().how, c); }
   /// The far end sees a packet.
-  void seen(const std::vector<std::byte>& bytes);
+  virtual const model::link_codec& far_codec() const {
+    return hca->inside().links->codec(cabled_port);
+  }
+  virtual void seen(const std::vector<std::byte>& bytes);
+  /// It was this packet, for the end whose turn it changes.
+  void seen(const model::packet& p);
   void arrives(const std::vector<std::byte>& bytes);
-  void arrives(model::packet p);
+  virtual void arrives(model::packet p);
+  /// As the link wants it, from the far end to this one.
+  virtual model::outgoing_packet wrapped(const cabled_end& end,
+                                         const layouts::image<layouts::bth>& base,
+                                         std::size_t extended_bytes, std::size_t payload,
+                                         std::uint8_t kind);
   model::packet packet_for(cabled_end& end, layouts::bth_operation operation, std::uint32_t psn,
                            const std::byte* extended, std::size_t extended_bytes,
                            std::size_t payload);
-  void act_at_cable(unsigned kind);
+  virtual void act_at_cable(unsigned kind);
   void request_by_cable();
   void response_by_cable();
   void datagram_by_cable();
@@ -97,15 +112,19 @@ class hostile_guest : public model::test::transport_fixture {
   void noise_by_cable();
   void change_cable();
   void raise_link();
-  void expect_working_cable(model::test::test_driver& again);
+  virtual void expect_working_cable(model::test::test_driver& again);
 
+  const unsigned cabled_port;
   input input_{nullptr, 0};
   digest steps_;
   test_qp pairs_[4];       ///< RC, its peer, UD, MLX
-  cabled_end cabled_[4];   ///< on port 2: RC, UC, UD, XRC
+  cabled_end cabled_[4];   ///< on the cable: RC, UC, UD, XRC
   bool answered_ = false;  ///< a management datagram has come back by the cable
   std::uint64_t known_[12] = {};
   std::uint64_t passed_ = 0;  ///< of let_pass(), in nanoseconds
+
+ private:
+  void TestBody() override {}
 };
 
 }  // namespace freehca::fuzz
