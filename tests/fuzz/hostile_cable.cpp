@@ -61,7 +61,7 @@ void hostile_guest::lay_cable() {
   host->on_wire = [this](unsigned, std::vector<std::byte>& bytes) { seen(bytes); };
   std::uint32_t number = first_number;
   for (const auto service : {qp_service::rc, qp_service::uc, qp_service::ud, qp_service::xrc}) {
-    cabled_end& end = cabled_[number - first_number];
+    cabled_end& end = cabled[number - first_number];
     end.next_psn = end.requested = first_psn;
     end.qp = make_qp(number, service);
     if (++number; service == qp_service::uc && !offered(model::capability::unreliable_connection))
@@ -89,7 +89,7 @@ void hostile_guest::lay_cable() {
   }
   for (unsigned i = 0; i < shared_entries; ++i)
     for (unsigned end = 0; end < 3; ++end)
-      post_receive(cabled_[end].qp, region_start + 0x40000 + i * 4096, 4096, key);
+      post_receive(cabled[end].qp, region_start + 0x40000 + i * 4096, 4096, key);
   ASSERT_EQ(driver->command(layouts::opcode::init_port, 0, cabled_port).status,
             layouts::command_status::ok);
   raise_link();
@@ -129,12 +129,12 @@ void hostile_guest::seen(const packet& p) {
   auto v = far_codec().unwrap(cabled_port, p);
   if (!v) return;
   if (v->destination() <= layouts::qp1_gsi) {
-    answered_ = true;
+    answered = true;
     return;
   }
   const std::uint32_t index = (v->destination() & ~far_number) - first_number;
-  if (index >= std::size(cabled_)) return;
-  cabled_end& end = cabled_[index];
+  if (index >= std::size(cabled)) return;
+  cabled_end& end = cabled[index];
   const bth_operation operation = layouts::operation_of(v->bth.get<&layouts::bth::opcode>());
   if (!is_response(operation)) {
     end.requested = v->psn();
@@ -154,7 +154,7 @@ void hostile_guest::arrives(packet p) {
   // With checksums that are right, or as a bad cable makes it.
   damage(p.bytes.data(), std::min<std::size_t>(p.bytes.size(), 64), 3);
   auto bytes = to_wire(p);
-  if (const std::uint8_t kind = input_.byte(); kind >= 0xf0)
+  if (const std::uint8_t kind = script.byte(); kind >= 0xf0)
     bytes[kind % bytes.size()] ^= std::byte{1};
   arrives(bytes);
 }
@@ -163,7 +163,7 @@ packet hostile_guest::packet_for(cabled_end& end, bth_operation operation, std::
                                  const std::byte* extended, std::size_t extended_bytes,
                                  std::size_t payload) {
   using layouts::bth;
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   layouts::image<bth> base;
   base.set<&bth::opcode>(layouts::make_bth_opcode(transport_of(end.qp.service), operation))
       .set<&bth::ack_req>((kind & 1) == 0)
@@ -195,29 +195,29 @@ model::outgoing_packet hostile_guest::wrapped(const cabled_end&,
 
 void hostile_guest::request_by_cable() {
   using o = bth_operation;
-  cabled_end& end = cabled_[input_.byte() % std::size(cabled_)];
-  const auto operation = static_cast<o>(input_.byte() % 32);
+  cabled_end& end = cabled[script.byte() % std::size(cabled)];
+  const auto operation = static_cast<o>(script.byte() % 32);
   const bool write = operation >= o::rdma_write_first && operation <= o::rdma_write_only_imm;
   const bool full = operation == o::send_first || operation == o::send_middle ||
                     operation == o::rdma_write_first || operation == o::rdma_write_middle;
   const std::size_t payload = full ? mtu
                               : operation >= o::rdma_read_request && operation <= o::fetch_add
                                   ? 0
-                                  : input_.byte() * 5u % (mtu + 1);
+                                  : script.byte() * 5u % (mtu + 1);
   headers h;
   if (end.qp.service == qp_service::xrc)
     h.add(layouts::image<layouts::xrceth>{}.set<&layouts::xrceth::xrc_srq>(
-        input_.byte() < 0xf0 ? shared_queue : number() & 0xffffff));
+        script.byte() < 0xf0 ? shared_queue : number() & 0xffffff));
   if (end.qp.service == qp_service::ud)
     h.add(layouts::image<layouts::deth>{}
               .set<&layouts::deth::qkey>(qkey)
               .set<&layouts::deth::source_qp>(end.qp.number | far_number));
-  const std::uint64_t address = region_start + input_.byte() * 4096u;
-  const std::uint32_t rkey = input_.byte() < 0xf0 ? key : number();
+  const std::uint64_t address = region_start + script.byte() * 4096u;
+  const std::uint32_t rkey = script.byte() < 0xf0 ? key : number();
   std::uint32_t packets = 1;
   if (operation == o::rdma_read_request || operation == o::rdma_write_first ||
       operation == o::rdma_write_only || operation == o::rdma_write_only_imm) {
-    const std::uint32_t length = operation == o::rdma_write_first ? mtu + input_.byte() * 8
+    const std::uint32_t length = operation == o::rdma_write_first ? mtu + script.byte() * 8
                                  : operation == o::rdma_read_request
                                      ? number()
                                      : static_cast<std::uint32_t>(payload);
@@ -237,7 +237,7 @@ void hostile_guest::request_by_cable() {
     h.add(layouts::image<layouts::immdt>{});
   if (operation == o::send_last_invalidate || operation == o::send_only_invalidate)
     h.add(layouts::image<layouts::ieth>{}.set<&layouts::ieth::rkey>(rkey));
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   const std::uint32_t psn =
       kind < 0xd0 ? end.next_psn
                   : model::psn_add(end.next_psn, static_cast<std::uint32_t>(kind % 16) + 0xfffff8u);
@@ -247,13 +247,13 @@ void hostile_guest::request_by_cable() {
 
 void hostile_guest::response_by_cable() {
   using o = bth_operation;
-  cabled_end& end = cabled_[input_.byte() % std::size(cabled_)];
-  const std::uint8_t kind = input_.byte();
+  cabled_end& end = cabled[script.byte() % std::size(cabled)];
+  const std::uint8_t kind = script.byte();
   const auto operation =
       static_cast<o>(static_cast<unsigned>(o::rdma_read_response_first) + kind % 6);
   headers h;
   if (operation != o::rdma_read_response_middle) {
-    const std::uint8_t syndrome = input_.byte();
+    const std::uint8_t syndrome = script.byte();
     h.add(layouts::image<layouts::aeth>{}
               .set<&layouts::aeth::type>(
                   static_cast<layouts::aeth_type>(syndrome < 0x80 ? 0 : syndrome / 32 % 4))
@@ -262,8 +262,8 @@ void hostile_guest::response_by_cable() {
   if (operation == o::atomic_acknowledge) h.add(layouts::image<layouts::atomic_ack_eth>{});
   const std::size_t payload = operation >= o::acknowledge ? 0
                               : (kind & 0x40) != 0        ? mtu
-                                                          : input_.byte() * 5u % (mtu + 1);
-  const std::uint32_t back = input_.byte();
+                                                          : script.byte() * 5u % (mtu + 1);
+  const std::uint32_t back = script.byte();
   const std::uint32_t psn = model::psn_add(end.requested, back < 0x80 ? 0 : 0x1000000u - back % 16);
   arrives(packet_for(end, operation, psn, h.bytes, h.size, payload));
 }
@@ -294,7 +294,7 @@ void hostile_guest::datagram_by_cable() {
 
 void hostile_guest::link_packet_by_cable() {
   using layouts::link_packet;
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   layouts::image<link_packet> p;
   p.set<&link_packet::op>(static_cast<layouts::link_packet_op>(kind & 0xf))
       .set<&link_packet::vl>(kind >> 4)
@@ -303,15 +303,15 @@ void hostile_guest::link_packet_by_cable() {
 }
 
 void hostile_guest::noise_by_cable() {
-  const std::uint8_t kind = input_.byte();
-  std::vector<std::byte> bytes(kind < 0xf0 ? kind : input_.word() % 8192);
+  const std::uint8_t kind = script.byte();
+  std::vector<std::byte> bytes(kind < 0xf0 ? kind : script.word() % 8192);
   if (!bytes.empty()) damage(bytes.data(), std::min<std::size_t>(bytes.size(), 256), 16);
-  hca->link_receive(input_.byte() % 4, bytes.data(), bytes.size());
+  hca->link_receive(script.byte() % 4, bytes.data(), bytes.size());
   host->run();
 }
 
 void hostile_guest::change_cable() {
-  const std::uint8_t what = input_.byte();
+  const std::uint8_t what = script.byte();
   switch (what % 4) {
     case 0:
       return hca->plug_cable(what / 4 % 4, (what & 0x80) != 0);
@@ -323,7 +323,7 @@ void hostile_guest::change_cable() {
       model::link_faults f;
       f.loss = what * 1000u;
       f.corruption = what * 2000u;
-      f.duplication = f.reordering = input_.byte() * model::link_faults::always / 255;
+      f.duplication = f.reordering = script.byte() * model::link_faults::always / 255;
       static_cast<void>(hca->set_link_faults(what / 4 % 4, f));
       return;
     }
@@ -361,7 +361,7 @@ void hostile_guest::act_at_cable(unsigned kind) {
   if (kind < noise) return noise_by_cable();
   if (kind < changes) return change_cable();
   if (kind < link) return raise_link();
-  send_request(cabled_[kind % std::size(cabled_)].qp);
+  send_request(cabled[kind % std::size(cabled)].qp);
   host->run();
 }
 
@@ -371,10 +371,10 @@ void hostile_guest::expect_working_cable(test_driver& again) {
             layouts::command_status::ok);
   raise_link();
   EXPECT_TRUE(links().active(cabled_port));
-  answered_ = false;
+  answered = false;
   arrives(to_wire(model::encode(model::test::to_qp0(
       model::test::directed(layouts::mad_method::get, layouts::smp_attribute::node_info)))));
-  EXPECT_TRUE(answered_);
+  EXPECT_TRUE(answered);
 }
 
 }  // namespace freehca::fuzz

@@ -10,7 +10,6 @@
 namespace freehca::fuzz {
 
 using layouts::opcode;
-using model::test::test_driver;
 
 namespace {
 
@@ -39,19 +38,19 @@ void hostile_guest::write_datagram(std::byte* to) {
                                           0x30, 0x31, 0x33, 0x34, 0x35, 0x36, 0x38, 0xff00};
   std::memset(to, 0, layouts::mad_ifc_mad_bytes);
   layouts::image<m> head;
-  const layouts::mad_class of = classes[input_.byte() % std::size(classes)];
+  const layouts::mad_class of = classes[script.byte() % std::size(classes)];
   head.set<&m::base_version>(layouts::mad_base_version).set<&m::mgmt_class>(of);
   head.set<&m::class_version>(of == subnet_admin ? 2 : 1)
       .set<&m::method>(
-          static_cast<layouts::mad_method>(methods[input_.byte() % std::size(methods)]));
-  head.set<&m::attribute_id>(attributes[input_.byte() % std::size(attributes)])
+          static_cast<layouts::mad_method>(methods[script.byte() % std::size(methods)]));
+  head.set<&m::attribute_id>(attributes[script.byte() % std::size(attributes)])
       .set<&m::attribute_modifier>(number());
   std::memcpy(to, head.data(), head.size());
   damage(to, 256, 12);
 }
 
 layouts::image<layouts::qpc> hostile_guest::context_for(const test_qp& qp) {
-  return ready_context(qp, pairs_[1].number);
+  return ready_context(qp, pairs[1].number);
 }
 
 void hostile_guest::fill_mailbox(opcode o) {
@@ -68,7 +67,7 @@ void hostile_guest::fill_mailbox(opcode o) {
     case opcode::sqd2rts_qp:
     case opcode::sqerr2rts_qp: {
       layouts::image<layouts::qp_mailbox> m;
-      m.set<&layouts::qp_mailbox::opt_param_mask>(input_.byte() < 0x80 ? 0 : number());
+      m.set<&layouts::qp_mailbox::opt_param_mask>(script.byte() < 0x80 ? 0 : number());
       const auto context = o == opcode::rst2init_qp ? first_context(qp) : context_for(qp);
       m.set_bytes<&layouts::qp_mailbox::context>(context.data());
       put_in_mailbox(m);
@@ -79,7 +78,7 @@ void hostile_guest::fill_mailbox(opcode o) {
       put_in_mailbox(driver->cq_context(cq, eqn));
       break;
     case opcode::sw2hw_eq:
-      put_in_mailbox(driver->eq_context(eq, input_.byte()));
+      put_in_mailbox(driver->eq_context(eq, script.byte()));
       break;
     case opcode::sw2hw_srq: {
       using s = layouts::srqc;
@@ -98,12 +97,12 @@ void hostile_guest::fill_mailbox(opcode o) {
     case opcode::map_fa:
     case opcode::map_icm:
     case opcode::map_icm_aux:
-      for (unsigned n = input_.byte() % 4, i = 0; i <= n; ++i) {
+      for (unsigned n = script.byte() % 4, i = 0; i <= n; ++i) {
         using e = layouts::map_entry;
         layouts::image<e> entry;
         entry.set<&e::va>(std::uint64_t{number()} << 12)
             .set<&e::pa>(address() & ~std::uint64_t{4095});
-        entry.set<&e::log2size>(input_.byte() % 32);
+        entry.set<&e::log2size>(script.byte() % 32);
         put_in_mailbox(entry, i * e::bytes);
       }
       break;
@@ -116,13 +115,13 @@ void hostile_guest::fill_mailbox(opcode o) {
 }
 
 void hostile_guest::command() {
-  const std::uint8_t kind = input_.byte();
-  const opcode o = kind == 0xff ? static_cast<opcode>(input_.word() & 0xfff)
-                                : opcodes[input_.byte() % opcodes.size()];
+  const std::uint8_t kind = script.byte();
+  const opcode o = kind == 0xff ? static_cast<opcode>(script.word() & 0xfff)
+                                : opcodes[script.byte() % opcodes.size()];
   fill_mailbox(o);
   const std::uint64_t in = kind < 0xc0 ? driver->input : address();
   const std::uint64_t out = kind % 8 != 0 ? driver->output : address();
-  driver->post(o, in, number(), kind % 4 == 0 ? input_.byte() & 0xf : 0, out, kind, kind % 16 == 3);
+  driver->post(o, in, number(), kind % 4 == 0 ? script.byte() & 0xf : 0, out, kind, kind % 16 == 3);
   host->run();
 }
 

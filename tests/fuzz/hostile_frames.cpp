@@ -18,7 +18,6 @@ namespace freehca::fuzz {
 using layouts::image;
 using layouts::wqe_unit;
 using model::packet;
-using model::test::test_qp;
 namespace frames = model::test::frames;
 
 namespace {
@@ -56,8 +55,8 @@ void hostile_station::put_bytes(const test_qp& qp, std::size_t at, const std::by
 
 void hostile_station::send_frame() {
   using c = layouts::wqe_ctrl_ethernet;
-  const std::uint8_t kind = input_.byte(), shape = input_.byte(), flags = input_.byte();
-  test_qp& qp = (kind & 2) == 0 ? pairs_[kind % 2] : rings_[kind % 2];
+  const std::uint8_t kind = script.byte(), shape = script.byte(), flags = script.byte();
+  test_qp& qp = (kind & 2) == 0 ? pairs[kind % 2] : rings_[kind % 2];
   const auto& whole = frames::all_frames[shape % std::size(frames::all_frames)].bytes;
   std::vector<std::byte> frame(whole);
   const std::uint64_t to = (kind & 4) == 0 ? far_addresses::mac : own_mac_;
@@ -76,7 +75,7 @@ void hostile_station::send_frame() {
   control.set<&c::cq_update>(layouts::wqe_completion::always);
   const std::size_t begin = std::size_t{qp.sent % test_qp::entries} * test_qp::stride;
   std::size_t at = begin + c::bytes;
-  const std::uint64_t source = region_start + input_.byte() * 4096u + shape;
+  const std::uint64_t source = region_start + script.byte() * 4096u + shape;
   std::uint32_t payload = static_cast<std::uint32_t>(frame.size());
   const unsigned form = kind >> 4 & 3;
   if (form == 1) {
@@ -98,21 +97,21 @@ void hostile_station::send_frame() {
     const large_header& large = large_headers[shape % std::size(large_headers)];
     frame = large.frame;
     put_mac(frame.data(), to);
-    const std::size_t header = shape < 0xe0 ? large.bytes : input_.byte();
+    const std::size_t header = shape < 0xe0 ? large.bytes : script.byte();
     frame.resize(std::max(frame.size(), header));
     control.set<&c::opcode>(layouts::wqe_opcode::lso);
-    const std::uint32_t mss = shape < 0x80 ? 100 + input_.byte() * 8u : number() & 0xffff;
+    const std::uint32_t mss = shape < 0x80 ? 100 + script.byte() * 8u : number() & 0xffff;
     put_bytes(qp, at, image<l>{}.set<&l::mss>(mss).set<&l::header_size>(header).data(), l::bytes);
     put_bytes(qp, at + l::bytes, frame.data(), header);
     at = (at + l::bytes + header + wqe_unit - 1) / wqe_unit * wqe_unit;
-    payload = input_.byte() * 256u;
+    payload = script.byte() * 256u;
   } else {
     put_mac(frame.data(), to);
     damage(frame.data(), std::min<std::size_t>(frame.size(), 256), (kind & 0x80) == 0 ? 0 : 4);
     for (std::size_t i = 0; i < frame.size(); ++i) byte_at(source + i) = frame[i];
-    if (form == 3) payload = input_.byte() * 40u;
+    if (form == 3) payload = script.byte() * 40u;
   }
-  const std::uint32_t pieces = payload == 0 ? 0 : 1 + input_.byte() % 5u;
+  const std::uint32_t pieces = payload == 0 ? 0 : 1 + script.byte() % 5u;
   for (std::uint32_t i = 0, done = 0; i < pieces; ++i) {
     const std::uint32_t now = i + 1 == pieces ? payload - done : payload / pieces;
     put_bytes(qp, at, data_segment(source + done, now, key).data(), layouts::wqe_data::bytes);
@@ -129,9 +128,9 @@ void hostile_station::send_frame() {
 }
 
 void hostile_station::send_roce() {
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   const unsigned which = kind % 6;
-  test_qp& qp = which < 2 ? pairs_[2 + which] : cabled_[which - 2].qp;
+  test_qp& qp = which < 2 ? pairs[2 + which] : cabled[which - 2].qp;
   if (qp.service != layouts::qp_service::ud) {
     send_request(qp);
     return host->run();
@@ -142,8 +141,8 @@ void hostile_station::send_roce() {
       roce_v2_ ? far_addresses::at_v1 + kind / 8 % 3 : unsigned{far_addresses::at_v1};
   const std::size_t begin = std::size_t{qp.sent % test_qp::entries} * test_qp::stride;
   model::test::test_send s;
-  s.address = region_start + input_.byte() * 16u;
-  s.bytes = input_.byte() * 8u;
+  s.address = region_start + script.byte() * 16u;
+  s.bytes = script.byte() * 8u;
   s.lkey = key;
   s.dqpn = own ? qp.number : qp.number | far_number;
   s.qkey = qkey;
@@ -171,7 +170,7 @@ void hostile_station::send_roce() {
 // What stands in the queue, with the fields that the register wants, or nearly.
 void hostile_station::copy_to_blueflame() {
   using c = layouts::wqe_ctrl_blueflame;
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   test_qp& qp = some_queue_pair();
   const std::size_t begin = std::size_t{qp.sent % test_qp::entries} * test_qp::stride;
   auto head = image<c>::from_bytes(driver->bytes_of(qp.ring, begin));
@@ -217,14 +216,14 @@ model::outgoing_packet hostile_station::wrapped(const cabled_end& end,
 void hostile_station::arrives(packet p) {
   damage(p.bytes.data(), std::min<std::size_t>(p.bytes.size(), 128), 2);
   auto bytes = model::to_frame(p).bytes;
-  if (const std::uint8_t kind = input_.byte(); kind >= 0xe8)
+  if (const std::uint8_t kind = script.byte(); kind >= 0xe8)
     bytes[kind * 7u % bytes.size()] ^= std::byte{1};
   if (bytes.size() < 60) bytes.resize(60);
   arrives(bytes);
 }
 
 void hostile_station::frame_by_cable() {
-  const std::uint8_t kind = input_.byte(), shape = input_.byte();
+  const std::uint8_t kind = script.byte(), shape = script.byte();
   std::vector<std::byte> frame(frames::all_frames[shape % std::size(frames::all_frames)].bytes);
   if ((kind & 1) != 0) {
     using t = layouts::vlan_tag;
@@ -240,15 +239,15 @@ void hostile_station::frame_by_cable() {
                               group,    broadcast, own_mac_ + 1, far_addresses::mac};
   put_mac(frame.data(), to[kind >> 2 & 7]);
   if ((kind & 0x20) != 0) damage(frame.data(), std::min<std::size_t>(frame.size(), 256), 4);
-  if ((kind & 0xc0) == 0x40) frame.resize(input_.byte() * 40u);
-  if ((kind & 0xc0) == 0x80) frame.resize(std::min<std::size_t>(frame.size(), input_.byte()));
+  if ((kind & 0xc0) == 0x40) frame.resize(script.byte() * 40u);
+  if ((kind & 0xc0) == 0x80) frame.resize(std::min<std::size_t>(frame.size(), script.byte()));
   arrives(frame);
 }
 
 void hostile_station::pause_by_cable() {
   constexpr std::uint64_t pause_group = 0x0180'c200'0001;
   constexpr std::uint16_t mac_control = 0x8808;
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   std::vector<std::byte> frame(60);
   put_mac(frame.data(), pause_group);
   put_mac(frame.data() + 6, far_addresses::mac);

@@ -35,7 +35,7 @@ class hostile_guest : public model::test::transport_fixture {
 
  protected:
   using test_qp = model::test::test_qp;
-  /// On a cable at `port`, and without queue pairs: a derived class makes pairs_ and cabled_.
+  /// On a cable at `port`, and without queue pairs: a derived class makes pairs and cabled.
   hostile_guest(const model::options& how, model::test::steering multicast, unsigned port);
 
   /// Small ones, those that matter, and any.
@@ -45,8 +45,8 @@ class hostile_guest : public model::test::transport_fixture {
   /// As the input says, in up to `most` places.
   void damage(std::byte* bytes, std::size_t count, unsigned most);
   test_qp& some_queue_pair() {
-    const std::uint8_t kind = input_.byte();
-    return kind < 0xc0 ? pairs_[kind % 4] : cabled_[kind % 4].qp;
+    const std::uint8_t kind = script.byte();
+    return kind < 0xc0 ? pairs[kind % 4] : cabled[kind % 4].qp;
   }
 
   virtual void act();
@@ -115,13 +115,13 @@ class hostile_guest : public model::test::transport_fixture {
   virtual void expect_working_cable(model::test::test_driver& again);
 
   const unsigned cabled_port;
-  input input_{nullptr, 0};
-  digest steps_;
-  test_qp pairs_[4];       ///< RC, its peer, UD, MLX
-  cabled_end cabled_[4];   ///< on the cable: RC, UC, UD, XRC
-  bool answered_ = false;  ///< a management datagram has come back by the cable
-  std::uint64_t known_[12] = {};
-  std::uint64_t passed_ = 0;  ///< of let_pass(), in nanoseconds
+  input script{nullptr, 0};
+  digest steps;
+  test_qp pairs[4];       ///< RC, its peer, UD, MLX
+  cabled_end cabled[4];   ///< on the cable: RC, UC, UD, XRC
+  bool answered = false;  ///< a management datagram has come back by the cable
+  std::uint64_t known[12] = {};
+  std::uint64_t passed = 0;  ///< of let_pass(), in nanoseconds
 
  private:
   void TestBody() override {}

@@ -40,7 +40,7 @@ image<T> header(layouts::flow_header_id id) {
 // Where the input has ended, as bring-up wants them.
 void hostile_station::fill_settings(set_port_selector selector) {
   std::memset(host->at(driver->input), 0, layouts::mailbox_bytes);
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   switch (selector) {
     case set_port_selector::general: {
       using g = layouts::set_port_general;
@@ -125,7 +125,7 @@ std::uint32_t hostile_station::fill_rule() {
   using k = layouts::flow_rule_control;
   using id = layouts::flow_header_id;
   std::memset(host->at(driver->input), 0, layouts::mailbox_bytes);
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   const auto type = kind == 0     ? layouts::flow_rule_type::all_default
                     : kind < 0xc0 ? layouts::flow_rule_type::regular
                                   : static_cast<layouts::flow_rule_type>(kind % 8);
@@ -143,7 +143,7 @@ std::uint32_t hostile_station::fill_rule() {
     at += part.size();
   };
   if (type != layouts::flow_rule_type::regular) return static_cast<std::uint32_t>(at / 4);
-  const std::uint8_t parts = input_.byte();
+  const std::uint8_t parts = script.byte();
   const auto ethernet = [&] {
     using e = layouts::flow_header_ethernet;
     add(header<e>(id::ethernet)
@@ -178,7 +178,7 @@ std::uint32_t hostile_station::fill_rule() {
 void hostile_station::change_group(bool promiscuous) {
   using g = layouts::mcg_ethernet_gid;
   using h = layouts::mcg_header;
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   const auto of =
       (kind & 1) == 0 ? layouts::mcg_steering::unicast : layouts::mcg_steering::multicast;
   const auto name = image<g>{}
@@ -212,7 +212,7 @@ void hostile_station::change_group(bool promiscuous) {
 }
 
 void hostile_station::setting() {
-  const std::uint8_t what = input_.byte(), kind = input_.byte();
+  const std::uint8_t what = script.byte(), kind = script.byte();
   std::uint32_t modifier = cabled_port;
   unsigned opcode_modifier = 0;
   std::uint64_t in = driver->input;
@@ -342,7 +342,7 @@ void hostile_station::setting() {
       fill_settings(selector);
     }
   }
-  const std::uint8_t wrong = input_.byte();
+  const std::uint8_t wrong = script.byte();
   if ((wrong & 1) != 0) damage(host->at(driver->input), 256, 4);
   if (wrong >= 0xf0) modifier = number();
   if (wrong >= 0xe0 && wrong < 0xf0) modifier += wrong % 4;

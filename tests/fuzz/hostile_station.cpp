@@ -123,7 +123,7 @@ image<qpc> hostile_station::roce_context(const test_qp& qp, std::uint32_t remote
 
 image<qpc> hostile_station::context_for(const test_qp& qp) {
   if (qp.service == qp_service::mlx) return frame_context(qp);
-  if (qp.number == pairs_[3].number)
+  if (qp.number == pairs[3].number)
     return roce_context(qp, qp.number, far_addresses::at_v1, own_mac_,
                         far_addresses::gid_of(far_addresses::at_v1, own_end));
   const unsigned index = roce_v2_ ? far_addresses::at_v1 + qp.number % 3 : far_addresses::at_v1;
@@ -145,8 +145,8 @@ void hostile_station::make_rings() {
       post_receive(rings_[i], region_start + 0x40000 + n * 4096, 4096, key);
   }
   for (unsigned i = 0; i < 2; ++i) {
-    pairs_[i] = make_qp(first_ring + 4 + i, qp_service::mlx);
-    ASSERT_FALSE(to_ready(pairs_[i], frame_context(pairs_[i])));
+    pairs[i] = make_qp(first_ring + 4 + i, qp_service::mlx);
+    ASSERT_FALSE(to_ready(pairs[i], frame_context(pairs[i])));
   }
   spreader_ = make_qp(spreader_number, qp_service::mlx);
   if (!spreads_) return;
@@ -170,17 +170,17 @@ void hostile_station::make_rings() {
 
 // A connection and datagrams to this end itself, the rest to the far end.
 void hostile_station::make_roce() {
-  pairs_[2] = make_qp(first_ring + 6, qp_service::ud);
-  pairs_[3] = make_qp(first_ring + 7, qp_service::rc);
+  pairs[2] = make_qp(first_ring + 6, qp_service::ud);
+  pairs[3] = make_qp(first_ring + 7, qp_service::rc);
   std::uint32_t number = first_number;
   for (const auto service : {qp_service::rc, qp_service::rc, qp_service::ud, qp_service::uc}) {
-    cabled_end& end = cabled_[number - first_number];
+    cabled_end& end = cabled[number - first_number];
     end.next_psn = end.requested = 0xfffff0;  // as ready_context() has it
     end.qp = make_qp(number++, service);
   }
   if (!roce_) return;
   for (test_qp* qp :
-       {&pairs_[2], &pairs_[3], &cabled_[0].qp, &cabled_[1].qp, &cabled_[2].qp, &cabled_[3].qp}) {
+       {&pairs[2], &pairs[3], &cabled[0].qp, &cabled[1].qp, &cabled[2].qp, &cabled[3].qp}) {
     ASSERT_FALSE(to_ready(*qp, context_for(*qp)));
     for (unsigned n = 0; n < per_ring; ++n)
       post_receive(*qp, region_start + 0x60000 + n * 4096, 4096, key);
@@ -243,16 +243,16 @@ void hostile_station::revive() {
 }
 
 void hostile_station::replenish() {
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   test_qp& ring = rings_[kind % std::size(rings_)];
   for (unsigned n = 0; n < 4; ++n)
-    post_receive(ring, region_start + input_.byte() * 4096u,
+    post_receive(ring, region_start + script.byte() * 4096u,
                  kind < 0xe0 ? kind * 48u : number() & 0x7fffffff, kind < 0xf0 ? key : number());
 }
 
 // Of a VPI port; any other refuses it.
 void hostile_station::change_port_type() {
-  const std::uint8_t kind = input_.byte();
+  const std::uint8_t kind = script.byte();
   std::memset(host->at(driver->input), 0, layouts::mailbox_bytes);
   if (kind % 2 == 0) fill_settings(set_port_selector::general);
   damage(host->at(driver->input), 64, kind / 64);
@@ -264,10 +264,10 @@ void hostile_station::change_port_type() {
 }
 
 void hostile_station::act() {
-  const std::uint8_t what = input_.byte();
+  const std::uint8_t what = script.byte();
   if (what < 0x48) return hostile_guest::act();
   if (what < 0x78) return send_frame();
-  if (what < 0xa8) return act_at_cable(input_.byte());
+  if (what < 0xa8) return act_at_cable(script.byte());
   if (what < 0xd8) return setting();
   if (what < 0xe4) return send_roce();
   if (what < 0xe8) return change_port_type();
