@@ -45,7 +45,7 @@ void hostile_station::fill_settings(set_port_selector selector) {
     case set_port_selector::general: {
       using g = layouts::set_port_general;
       image<g> s;
-      s.set<&g::v_mtu>(true).set<&g::mtu>(9026 - kind * 32);
+      s.set<&g::v_mtu>(true).set<&g::mtu>(9026u - kind * 32u);
       if (roce_v2_)
         s.set<&g::v_roce_mode>(true).set<&g::roce_mode>(
             kind < 0xc0 ? layouts::port_roce_mode::v1_and_v2 : layouts::port_roce_mode::v1);

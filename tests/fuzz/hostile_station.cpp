@@ -52,8 +52,8 @@ std::optional<model::roce_address> far_addresses::gid_at(unsigned, unsigned inde
                              index == at_v2_ipv6};
 }
 
-bool far_addresses::own_gid(unsigned, const std::byte* gid, model::roce_version) const {
-  return std::any_of(gid, gid + 16, [](std::byte b) { return b != std::byte{0}; });
+bool far_addresses::own_gid(unsigned, const std::byte* asked, model::roce_version) const {
+  return std::any_of(asked, asked + 16, [](std::byte b) { return b != std::byte{0}; });
 }
 
 hostile_station::hostile_station(const model::options& how, model::test::steering multicast)
