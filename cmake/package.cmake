@@ -23,7 +23,8 @@ set(package_files ${CMAKE_CURRENT_BINARY_DIR}/package)
 file(MAKE_DIRECTORY ${package_files})
 file(GLOB pages CONFIGURE_DEPENDS docs/man/*.1)
 set(compressed)
-foreach(page ${pages} ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md ${CMAKE_CURRENT_BINARY_DIR}/changelog.Debian)
+foreach(page ${pages} ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md
+             ${CMAKE_CURRENT_BINARY_DIR}/changelog.Debian)
   get_filename_component(name ${page} NAME)
   if(name STREQUAL "CHANGELOG.md")
     set(name changelog)
@@ -43,8 +44,8 @@ add_custom_target(package_files DEPENDS ${compressed})
 add_dependencies(packaged_programs package_files)
 install(DIRECTORY ${package_files}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs EXCLUDE_FROM_ALL
         FILES_MATCHING PATTERN "*.1.gz")
-install(FILES ${package_files}/changelog.gz ${package_files}/changelog.Debian.gz DESTINATION share/doc/freehca
-        COMPONENT programs EXCLUDE_FROM_ALL)
+install(FILES ${package_files}/changelog.gz ${package_files}/changelog.Debian.gz
+        DESTINATION share/doc/freehca COMPONENT programs EXCLUDE_FROM_ALL)
 install(FILES cmake/package.copyright DESTINATION share/doc/freehca RENAME copyright COMPONENT programs
         EXCLUDE_FROM_ALL)
 install(FILES cmake/package.lintian DESTINATION share/lintian/overrides RENAME freehca COMPONENT programs

@@ -48,10 +48,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s QUEUE_PAIRS\n", argv[0]);
     return 2;
   }
-  ibv_device** const all = ibv_get_device_list(nullptr);
-  if (all == nullptr || all[0] == nullptr) fail("no RDMA device");
-  ibv_context* const device = ibv_open_device(all[0]);
-  if (device == nullptr) fail("ibv_open_device");
+  ibv_context* const device = freehca::bench::open_device();
   ibv_port_attr port{};
   if (ibv_query_port(device, 1, &port) != 0) fail("ibv_query_port");
   ibv_pd* const domain = ibv_alloc_pd(device);
@@ -72,7 +69,6 @@ int main(int argc, char** argv) {
   if (ibv_destroy_cq(completions) != 0 || ibv_dealloc_pd(domain) != 0 ||
       ibv_close_device(device) != 0)
     fail("teardown");
-  ibv_free_device_list(all);
   std::printf(
       "{\"driver\": \"mlx4_ib\", \"queue_pairs\": %lu, \"seconds\": %.6f, "
       "\"queue_pairs_per_second\": %.0f}\n",

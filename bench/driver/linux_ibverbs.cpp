@@ -216,11 +216,7 @@ double events(const idler& idle, const device& in, ibv_qp* q) {
 
 device open() {
   device in;
-  ibv_device** const all = ibv_get_device_list(nullptr);
-  if (all == nullptr || all[0] == nullptr) fail("no RDMA device");
-  in.context = ibv_open_device(all[0]);
-  if (in.context == nullptr) fail("ibv_open_device");
-  ibv_free_device_list(all);
+  in.context = open_device();
   if (ibv_query_port(in.context, 1, &in.port) != 0) fail("ibv_query_port");
   in.domain = ibv_alloc_pd(in.context);
   in.channel = ibv_create_comp_channel(in.context);

@@ -13,15 +13,16 @@
 
 namespace freehca::bench {
 
-/// The device of that name; ends the program when there is none.
-inline ibv_context* open_device(const char* name) {
+/// The device of that name, or the first that there is; ends the program when there is none.
+inline ibv_context* open_device(const char* name = nullptr) {
   ibv_device** const all = ibv_get_device_list(nullptr);
   ibv_context* opened = nullptr;
   for (int i = 0; all != nullptr && all[i] != nullptr && opened == nullptr; ++i)
-    if (std::strcmp(ibv_get_device_name(all[i]), name) == 0) opened = ibv_open_device(all[i]);
+    if (name == nullptr || std::strcmp(ibv_get_device_name(all[i]), name) == 0)
+      opened = ibv_open_device(all[i]);
   if (all != nullptr) ibv_free_device_list(all);
   if (opened != nullptr) return opened;
-  std::perror(name);
+  std::perror(name != nullptr ? name : "no RDMA device");
   std::exit(EXIT_FAILURE);
 }
 

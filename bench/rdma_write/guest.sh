@@ -57,8 +57,11 @@ for round in $(seq "${ROUNDS:-3}"); do
 done
 # compare WHAT UNIT FIGURES: the medians of both, and their ratio.
 compare() {
-  awk -v what="$1" -v unit="$2" -v m="$(median "/run/figures-mlx4_0-$3")" -v p="$(median "/run/figures-rxe0-$3")" \
-    'BEGIN { printf "%s: model %8.2f %s Soft-RoCE %8.2f %s ratio %.2f\n", what, m, unit, p, unit, m / p }'
+  awk -v what="$1" -v unit="$2" -v model="$(median "/run/figures-mlx4_0-$3")" \
+    -v peer="$(median "/run/figures-rxe0-$3")" 'BEGIN {
+      form = "%s: model %8.2f %s Soft-RoCE %8.2f %s ratio %.2f\n"
+      printf form, what, model, unit, peer, unit, model / peer
+    }'
 }
 for bytes in 64 65536 1048576; do
   compare "$(printf 'ib_write_bw, %7d bytes' $bytes)" "MB/s," $bytes

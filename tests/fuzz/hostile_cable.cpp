@@ -332,14 +332,18 @@ void hostile_guest::change_cable() {
   }
 }
 
+void hostile_guest::free_cable() {
+  hca->plug_cable(cabled_port, true);
+  host->wire_full[cabled_port - 1] = false;
+  hca->link_has_room(cabled_port);
+}
+
 // As a far end that trains, and its subnet manager, do. Of no effect where the guest has no open
 // port.
 void hostile_guest::raise_link() {
   using layouts::dr_smp, layouts::port_info;
   using model::test::link_packet_of;
-  hca->plug_cable(cabled_port, true);
-  host->wire_full[cabled_port - 1] = false;
-  hca->link_has_room(cabled_port);
+  free_cable();
   arrives(link_packet_of(layouts::link_packet_op::training_1));
   host->advance(training);
   arrives(link_packet_of(layouts::link_packet_op::training_2));

@@ -278,9 +278,7 @@ void hostile_station::act_at_cable(unsigned kind) {
     case 14:
       return change_cable();
     case 15:
-      hca->plug_cable(cabled_port, true);
-      host->wire_full[cabled_port - 1] = false;
-      hca->link_has_room(cabled_port);
+      free_cable();
       return let_pass(second / 4);
     default:
       return frame_by_cable();
@@ -289,9 +287,7 @@ void hostile_station::act_at_cable(unsigned kind) {
 
 void hostile_station::expect_working_cable(model::test::test_driver& again) {
   static_cast<void>(hca->set_link_faults(cabled_port, {}));
-  hca->plug_cable(cabled_port, true);
-  host->wire_full[cabled_port - 1] = false;
-  hca->link_has_room(cabled_port);
+  free_cable();
   EXPECT_EQ(again.command(layouts::opcode::init_port, 0, cabled_port).status,
             layouts::command_status::ok);
   host->advance(second);

@@ -111,6 +111,8 @@ class hostile_guest : public model::test::transport_fixture {
   void link_packet_by_cable();
   void noise_by_cable();
   void change_cable();
+  /// It is plugged in, and takes packets.
+  void free_cable();
   void raise_link();
   virtual void expect_working_cable(model::test::test_driver& again);
 

@@ -15,6 +15,7 @@ check "qemu: build" "$FREEHCA_ROOT/dev" qemu
 check "guest: image" "$FREEHCA_ROOT/dev" guest --prepare
 check "bare: images for the guest's other end" "$FREEHCA_ROOT/dev" bare x86_64 --build-only
 if ! step "host: configure (for the guest)" cmake --preset host ||
-  ! step "host: build (for the guest)" nice cmake --build --preset host --target all guest_programs; then
+  ! step "host: build (for the guest)" \
+    nice cmake --build --preset host --target all guest_programs; then
   record failed 0 "host: build (for the guest)"
 fi
