@@ -295,7 +295,7 @@ def explain(guest, status):
     if status in (TIMED_OUT, NO_STATUS):
         print(f"guest: the end of its kernel's log, {guest.log}:", file=sys.stderr)
         with open(guest.log, encoding="utf-8", errors="replace") as file:
-            for line in file.read().splitlines()[-25:]:
+            for line in file.read().splitlines()[-10:]:
                 print("        | " + line, file=sys.stderr)
 
 

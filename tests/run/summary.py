@@ -74,6 +74,19 @@ def of_ctest(folder, preset):
     return tests
 
 
+def end_of_log(note):
+    """The last lines of the log that a failed test's note names: where the machine that ran it is
+    gone, nobody can open the log."""
+    named = re.search(r"see (\S+\.log)\)$", note)
+    if not named:
+        return []
+    try:
+        with open(named.group(1), encoding="utf-8", errors="replace") as file:
+            return [line.rstrip()[:160] for line in file if line.strip()][-30:]
+    except OSError as error:
+        return [f"its log cannot be read: {error}"]
+
+
 def rows(path):
     with open(path, encoding="utf-8") as file:
         return [line.rstrip("\n").split("\t") for line in file if line.strip()]
@@ -125,6 +138,10 @@ def main():
     print("seconds by stage:")
     for seconds, name in rows(os.path.join(folder, "stages.tsv")):
         print(f"{seconds:>8}  {name}")
+    for outcome, name, note in tests:
+        lines = end_of_log(note) if outcome == "failed" else []
+        if lines:
+            print(f"the end of the log of {name}:", *lines, sep="\n    ")
     count = {
         outcome: sum(test[0] == outcome for test in tests)
         for outcome in ("passed", "failed", "skipped")
