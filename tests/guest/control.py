@@ -220,6 +220,9 @@ class Control:
         if command == "kill":
             self.guest.kill()
             return ""
+        if words == "adapter kill":
+            self.guest.server.kill_adapter()
+            return ""
         if command == "switch":
             return self.switch(rest)
         if command == "bare":

@@ -6,6 +6,7 @@ between the program and QEMU, with a hub behind it in QEMU."""
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -62,6 +63,25 @@ class DeviceServer:
 
     def alive(self):
         return self.process.poll() is None
+
+    def adapter_process(self):
+        """With restarts=on: the program's only child; None in between two."""
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+            return next((int(word) for word in children.read().split()), None)
+
+    def kill_adapter(self, seconds=10):
+        """Without a word to anybody; returns when another process has its place."""
+        before = self.adapter_process()
+        if before is None or self.options.get("restarts") != "on":
+            raise ValueError("the adapter has no process that another one replaces: restarts=on")
+        os.kill(before, signal.SIGKILL)
+        self.link = None
+        deadline = time.monotonic() + seconds
+        while self.adapter_process() in (None, before):
+            if time.monotonic() > deadline:
+                raise ValueError("no other process has come")
+            time.sleep(0.01)
 
     def qemu_arguments(self):
         words = [

@@ -74,7 +74,9 @@ RULES = {
     "vfio_user/protocol": (["vfio_user"], False),
     # Of the model its face for C, as QEMU's device; and where doorbells stand in a page that a
     # client maps.
-    "vfio_user/server": (["layouts", "vfio_user", "wires", "model"], False),
+    "vfio_user/server": (["layouts", "vfio_user", "keeper", "wires", "model"], False),
+    # What a client has told, whatever the adapter is.
+    "vfio_user/keeper": (["vfio_user", "keeper"], False),
     "vfio_user/client": (["vfio_user"], False),
     # Cables of programs; of the protocol it has the owner of a descriptor.
     "vfio_user/wires": (["vfio_user", "wires"], False),

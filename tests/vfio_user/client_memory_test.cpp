@@ -49,7 +49,7 @@ struct client_memory_test : testing::Test {
           std::uint32_t flags = both) {
     std::vector<descriptor> files;
     if (file >= 0) files.emplace_back(dup(file));
-    return memory.map({sizeof(dma_map), flags, offset, address, size}, std::move(files));
+    return memory.map({sizeof(dma_map), flags, offset, address, size}, files);
   }
   bool reads(std::uint64_t address, std::size_t bytes = 4) {
     std::vector<std::byte> to(bytes);
@@ -119,7 +119,7 @@ TEST_F(client_memory_test, what_makes_no_mapping) {
   std::vector<descriptor> two;
   two.emplace_back(dup(host.file()));
   two.emplace_back(dup(host.file()));
-  EXPECT_EQ(EINVAL, memory.map({sizeof(dma_map), both, 0, 0, page}, std::move(two)));
+  EXPECT_EQ(EINVAL, memory.map({sizeof(dma_map), both, 0, 0, page}, two));
   EXPECT_EQ(EINVAL, memory.map({sizeof(dma_map) - 1, both, 0, 0, page}, {}));
   EXPECT_EQ(1u, memory.count());
 }

@@ -33,6 +33,7 @@ SETTINGS_ALONE = {
     "port2",
     "doorbells",  # in QEMU's own process each store is a call
     "poll-us",
+    "restarts",
 }
 
 

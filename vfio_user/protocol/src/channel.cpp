@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 namespace freehca::vfio_user {
 namespace {
@@ -27,6 +28,7 @@ channel::channel(descriptor socket) : socket_(std::move(socket)) {
 
 void channel::close() {
   socket_.close();
+  landing_ = nullptr;
   partial_ = message{};
   header_bytes_ = body_bytes_ = 0;
 }
@@ -68,8 +70,27 @@ channel::step channel::read_some(std::byte* to, std::size_t bytes, std::size_t& 
   return step::more;
 }
 
+// A whole message in one call: a process that is killed has either taken it, and then it lies there,
+// or left it in the socket. What does not come whole goes the usual way.
+channel::step channel::land() {
+  header next;
+  if (recv(socket_.get(), &next, sizeof next, MSG_PEEK) != sizeof next) return step::blocked;
+  if (next.bytes < sizeof next || next.bytes > sizeof(landing)) return step::blocked;
+  auto* const at = reinterpret_cast<std::byte*>(landing_);
+  std::size_t got = 0;
+  if (const step s = read_some(at, next.bytes, got); s != step::more) return s;
+  header_bytes_ = std::min(got, sizeof(header));
+  body_bytes_ = got - header_bytes_;
+  std::memcpy(&partial_.head, &landing_->head, header_bytes_);
+  partial_.body.resize(next.bytes - sizeof(header));
+  std::copy_n(landing_->body.begin(), body_bytes_, partial_.body.begin());
+  if (got != next.bytes) landing_->clear();
+  return step::more;
+}
+
 arrival channel::receive(message& to) {
   if (!open()) return arrival::closed;
+  if (landing_ != nullptr && header_bytes_ == 0 && land() == step::gone) return arrival::closed;
   const auto outcome_of = [](step s) {
     return s == step::blocked ? arrival::nothing : arrival::closed;
   };

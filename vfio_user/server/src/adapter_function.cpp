@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -151,6 +152,20 @@ void adapter_function::make_doorbell_pages() {
   if (const int why = doorbells_.begin(how_.model.uar_bar_bytes); why != 0)
     report(fmt::format("--doorbells polled: no memory to share: {}; this client's are messages",
                        std::strerror(why)));
+}
+
+void adapter_function::adopt_doorbell_pages(vfio_user::descriptor file) {
+  if (!file.open()) return;
+  if (const int why = doorbells_.adopt(std::move(file), how_.model.uar_bar_bytes); why != 0)
+    report(fmt::format("--doorbells polled: this client's pages cannot be looked at any more: {}",
+                       std::strerror(why)));
+}
+
+void adapter_function::go_on_after_death(
+    const std::array<std::uint8_t, configuration_space::bytes>& space) {
+  space_.restore(space);
+  freehca_model_fail(model_);
+  interrupts_.registers_changed();
 }
 
 void adapter_function::run_turn() {

@@ -46,6 +46,10 @@ class adapter_function {
   /// Function-level, or of everything.
   void reset(bool function_level);
 
+  /// Takes the place of a function whose process died, with its configuration space: its firmware
+  /// has failed, as if by itself.
+  void go_on_after_death(const std::array<std::uint8_t, configuration_space::bytes>& space);
+
   interrupts& signals() { return interrupts_; }
 
   /// When the adapter has work of its own; all ones: never. And one turn of it.
@@ -55,6 +59,8 @@ class adapter_function {
   /// BAR 2 as a client may map it, where the settings say so; for one client after another.
   const doorbell_pages& doorbells() const { return doorbells_; }
   void make_doorbell_pages();
+  /// Those of a process that died; none where the file is not open.
+  void adopt_doorbell_pages(vfio_user::descriptor file);
   void take_doorbell_pages_away() { doorbells_.end(); }
   /// Could a store to these pages mean something?
   bool doorbells_in_use() { return doorbells_.in_use(model_); }

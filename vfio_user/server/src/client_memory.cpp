@@ -50,7 +50,8 @@ int client_memory::map_file(const vfio_user::dma_map& what, int file, std::byte*
   return 0;
 }
 
-int client_memory::map(const vfio_user::dma_map& what, std::vector<vfio_user::descriptor> files) {
+int client_memory::map(const vfio_user::dma_map& what,
+                       std::span<const vfio_user::descriptor> files) {
   if (const int why = check(what, files.size()); why != 0) return why;
   const std::uint64_t last = what.address + (what.size - 1);
   auto next = regions_.upper_bound(last);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include <freehca/vfio_user/channel.hpp>
@@ -34,7 +35,7 @@ class client_memory {
   client_memory& operator=(const client_memory&) = delete;
 
   /// 0, or the errno of the reply.
-  int map(const vfio_user::dma_map& what, std::vector<vfio_user::descriptor> files);
+  int map(const vfio_user::dma_map& what, std::span<const vfio_user::descriptor> files);
   /// Takes back every mapping within the range, if there is any. EINVAL when the range would cut
   /// one.
   int unmap(std::uint64_t address, std::uint64_t size);

@@ -28,9 +28,11 @@ std::uint32_t configuration_space::read(unsigned offset, unsigned size) const {
 
 void configuration_space::set(unsigned offset, std::uint32_t value, unsigned size) {
   put(now_, offset, value, size);
+  ++changes_;
 }
 
 void configuration_space::write(unsigned offset, std::uint32_t value, unsigned size) {
+  ++changes_;
   for (unsigned i = 0; i < size; ++i) {
     const unsigned at = offset + i;
     const auto given = static_cast<std::uint8_t>(value >> (8 * i));
@@ -41,6 +43,7 @@ void configuration_space::write(unsigned offset, std::uint32_t value, unsigned s
 }
 
 void configuration_space::reset(bool function_level) {
+  ++changes_;
   const std::uint32_t payload = read(express_at + PCI_EXP_DEVCTL, 2) & PCI_EXP_DEVCTL_PAYLOAD;
   const std::uint32_t link_control = read(express_at + PCI_EXP_LNKCTL, 2);
   now_ = power_on_;

@@ -48,6 +48,12 @@ class configuration_space {
   void set(unsigned offset, std::uint32_t value, unsigned size);
   void reset(bool function_level);
 
+  /// All of it, and how often what a driver writes there may have changed.
+  const std::array<std::uint8_t, bytes>& image() const { return now_; }
+  unsigned changes() const { return changes_; }
+  /// As another one's was.
+  void restore(const std::array<std::uint8_t, bytes>& image) { now_ = image; }
+
   bool memory_space() const { return (command() & 2) != 0; }
   bool bus_master() const { return (command() & 4) != 0; }
   bool intx_disabled() const { return (command() & 0x400) != 0; }
@@ -70,6 +76,7 @@ class configuration_space {
   void make_error_reporting();
 
   std::array<std::uint8_t, bytes> now_{}, power_on_{};
+  unsigned changes_ = 0;
   std::array<std::uint8_t, bytes> writable_{};  ///< bits that a write sets and clears
   std::array<std::uint8_t, bytes> cleared_{};   ///< bits that a write of 1 clears
 };

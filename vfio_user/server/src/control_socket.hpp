@@ -28,6 +28,8 @@ class control_socket {
   std::string listen(const std::string& path);
   /// The same on a socket that somebody else has bound, and takes away.
   void listen(vfio_user::descriptor listener) { listener_ = std::move(listener); }
+  /// -1: nobody listens.
+  int socket() const { return listener_.get(); }
 
   /// Adds what is to be waited for.
   void watch(std::vector<pollfd>& to) const;

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <freehca/layouts/register_map.hpp>
 
@@ -43,6 +44,22 @@ int doorbell_pages::begin(std::uint64_t bar_bytes) {
     end();
     return why;
   }
+  return map(bar_bytes);
+}
+
+int doorbell_pages::adopt(vfio_user::descriptor file, std::uint64_t bar_bytes) {
+  end();
+  file_ = std::move(file);
+  if (fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                static_cast<off_t>(bar_bytes)) != 0) {
+    const int why = errno;
+    end();
+    return why;
+  }
+  return map(bar_bytes);
+}
+
+int doorbell_pages::map(std::uint64_t bar_bytes) {
   void* at = mmap(nullptr, bar_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (at == MAP_FAILED) {
     const int why = errno;

@@ -37,6 +37,9 @@ class doorbell_pages {
   /// Makes the file, all zeros, for one client: the next one gets another, which this one cannot
   /// see. 0, or an errno.
   int begin(std::uint64_t bar_bytes);
+  /// The same with a file that another process made so, and that its client has mapped. What stands
+  /// in it is thrown away.
+  int adopt(vfio_user::descriptor file, std::uint64_t bar_bytes);
   void end();
   bool begun() const { return at_ != nullptr; }
   int file() const { return file_.get(); }
@@ -54,6 +57,7 @@ class doorbell_pages {
   static bool is_looked_at(std::uint64_t doorbells, std::uint64_t bar_bytes);
 
  private:
+  int map(std::uint64_t bar_bytes);
   void find_pages(const freehca_model* model);
   void forget(const freehca_model_uar_page& page);
   bool look_at(freehca_model* model, const freehca_model_uar_page& page, bool heard);

@@ -11,7 +11,7 @@
 #include "command_line.hpp"
 #include "notify.hpp"
 #include "report.hpp"
-#include "server.hpp"
+#include "restarts.hpp"
 
 namespace {
 
@@ -39,11 +39,6 @@ int main(int argc, char** argv) {
     return code;
   if (asked.how.socket.empty() && !passed.device.open())
     return ask_server(asked.how.control, asked.question);
-  server all(asked.how);
-  if (const std::string why = all.begin(std::move(passed)); !why.empty()) {
-    report(why);
-    return 1;
-  }
-  all.run();
-  return 0;
+  return asked.how.restarts ? serve_with_restarts(asked.how, std::move(passed))
+                            : serve(asked.how, std::move(passed));
 }

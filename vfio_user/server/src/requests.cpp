@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 //
 // What the client asks for, each request by itself.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -13,6 +15,25 @@ namespace freehca::device_server {
 
 using namespace vfio_user;
 
+namespace {
+
+class file_copies {
+ public:
+  explicit file_copies(std::span<const descriptor> of) {
+    for (const descriptor& one : of) {
+      files_.emplace_back(fcntl(one.get(), F_DUPFD_CLOEXEC, 0));
+      numbers_.push_back(files_.back().get());
+    }
+  }
+  std::span<const int> numbers() const { return numbers_; }
+
+ private:
+  std::vector<descriptor> files_;
+  std::vector<int> numbers_;
+};
+
+}  // namespace
+
 int session::handle_version(const message& request) {
   if (agreed_ || !request.descriptors.empty()) return EINVAL;
   terms asked;
@@ -22,6 +43,7 @@ int session::handle_version(const message& request) {
   if (why != 0) return why;
   client_ = asked;
   agreed_ = true;
+  keeper_->tell(request);
   terms said;
   said.minor = std::min(asked.minor, minor_version);
   said.max_msg_fds = greatest_descriptors;
@@ -34,8 +56,10 @@ int session::handle_version(const message& request) {
 int session::handle_dma_map(message& request) {
   const auto what = whole<dma_map>(request.body);
   if (!what) return EINVAL;
-  const int why = memory_->map(*what, std::move(request.descriptors));
-  return why != 0 ? why : succeed(request);
+  if (const int why = memory_->map(*what, request.descriptors); why != 0) return why;
+  const int file = request.descriptors.empty() ? -1 : request.descriptors[0].get();
+  keeper_->tell(request, std::span(&file, file >= 0 ? 1 : 0));
+  return succeed(request);
 }
 
 int session::handle_dma_unmap(const message& request) {
@@ -52,6 +76,7 @@ int session::handle_dma_unmap(const message& request) {
   } else if (const int why = memory_->unmap(what->address, what->size); why != 0) {
     return why;
   }
+  keeper_->tell(request);
   return succeed(request, bytes_of(*what));
 }
 
@@ -104,8 +129,12 @@ int session::handle_set_irqs(message& request) {
   const auto what = beginning<irq_set>(request.body);
   if (!what || what->argsz < sizeof *what) return EINVAL;
   const body wanted = body(request.body).subspan(sizeof *what);
+  const file_copies copies(keeper_->there() ? std::span<const descriptor>(request.descriptors)
+                                            : std::span<const descriptor>());
   const int why = function_->signals().set(*what, wanted, std::move(request.descriptors));
-  return why != 0 ? why : succeed(request);
+  if (why != 0) return why;
+  keeper_->tell(request, copies.numbers());
+  return succeed(request);
 }
 
 int session::check_access(const region_access& access) const {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,9 @@ namespace freehca::device_server {
 using namespace vfio_user;
 using namespace wires;
 
-server::server(settings& how) : how_(how), function_(how, memory_), rest_(how.poll_ns) {
-  session_.connect(function_, memory_);
+server::server(settings& how, keeper_side keeper)
+    : how_(how), keeper_(std::move(keeper)), function_(how, memory_), rest_(how.poll_ns) {
+  session_.connect(function_, memory_, keeper_);
 }
 
 server::~server() {
@@ -47,9 +49,25 @@ std::string server::begin(passed_sockets passed) {
   if (std::string why = function_.begin(); !why.empty()) return why;
   if (std::string why = listen_for_control(std::move(passed.control)); !why.empty()) return why;
   if (std::string why = listen_for_clients(std::move(passed.device)); !why.empty()) return why;
-  report(fmt::format("ready: {}", bound_ ? how_.socket : "the socket that was handed over"));
-  tell_manager("READY=1");
+  tell_that_it_is_ready();
   return "";
+}
+
+void server::tell_that_it_is_ready() {
+  const std::array<int, 2> sockets{listener_.get(), control_.socket()};
+  keeper_.tell(keeper::record::ready, std::span(sockets).first(sockets[1] >= 0 ? 2 : 1));
+  report(fmt::format("ready: {}", bound_ ? how_.socket : "the socket that was handed over"));
+  // A keeper is whom the manager has started.
+  if (!keeper_.there()) tell_manager("READY=1");
+}
+
+void server::resume(keeper::kept_client& client) {
+  if (session_.resume(client)) {
+    report("the client is served on; its adapter has an internal error until it is reset");
+    return;
+  }
+  session_.end();
+  report("the client cannot be served on: hung up");
 }
 
 std::string server::listen_for_clients(descriptor passed) {
@@ -171,7 +189,7 @@ void server::run() {
   while (true) {
     wait_for_something();
     if (watched_[stop_place].revents != 0) {
-      tell_manager("STOPPING=1");
+      if (!keeper_.there()) tell_manager("STOPPING=1");
       return;
     }
     if (watched_[unmask_place].revents != 0) function_.signals().unmask_signalled();

@@ -26,7 +26,7 @@ namespace freehca::device_server {
 class server {
  public:
   /// The control socket may change `how`.
-  explicit server(settings& how);
+  explicit server(settings& how, keeper_side keeper = {});
   ~server();
   server(const server&) = delete;
   server& operator=(const server&) = delete;
@@ -34,6 +34,8 @@ class server {
   /// On sockets that were handed over, and on those that the settings name. "", or what is wrong.
   /// From here on SIGTERM and SIGINT are asked for, not suffered.
   std::string begin(passed_sockets passed);
+  /// Goes on with the client of a process that died.
+  void resume(keeper::kept_client& client);
   /// Returns when the process is asked to end.
   void run();
 
@@ -56,7 +58,10 @@ class server {
   /// wait for so long.
   static constexpr std::uint64_t doorbells_alone_ns = 2'000, others_wait_ns = 20'000;
 
+  void tell_that_it_is_ready();
+
   settings& how_;
+  keeper_side keeper_;
   session session_;
   client_memory memory_{session_};
   adapter_function function_;

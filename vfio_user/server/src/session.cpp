@@ -21,6 +21,16 @@ void session::begin(channel with) {
   waiting_.clear();
   refusals_.begin_again();
   function_->make_doorbell_pages();
+  land_messages();
+  const int connection = channel_.socket(), pages = function_->doorbells().file();
+  keeper_->tell(keeper::record::client_came, {&connection, 1});
+  if (pages >= 0) keeper_->tell(keeper::record::doorbell_pages, {&pages, 1});
+}
+
+void session::land_messages() {
+  if (keeper_->state() == nullptr) return;
+  keeper_->state()->request.clear();
+  channel_.land_in(&keeper_->state()->request);
 }
 
 void session::end() {
@@ -31,6 +41,7 @@ void session::end() {
   function_->signals().forget();
   function_->reset(false);
   function_->take_doorbell_pages_away();
+  keeper_->tell(keeper::record::client_gone);
 }
 
 bool session::work() {
@@ -105,6 +116,7 @@ int session::handle(message& request) {
 }
 
 int session::succeed(const message& request, body first, body second, std::span<const int> files) {
+  keeper_->request_done(function_->configuration());
   if ((request.head.flags & flag_no_reply) != 0) return 0;
   const header head{request.head.id, request.head.command, 0, type_reply, 0};
   if (!channel_.send(head, first, second, files)) lost_ = true;
@@ -112,6 +124,7 @@ int session::succeed(const message& request, body first, body second, std::span<
 }
 
 void session::refuse(const message& request, int why) {
+  keeper_->request_done(function_->configuration());
   if ((request.head.flags & flag_no_reply) != 0) return;
   const header head{request.head.id, request.head.command, 0, type_reply | flag_error,
                     static_cast<std::uint32_t>(why)};

@@ -13,6 +13,7 @@
 
 #include "adapter_function.hpp"
 #include "client_memory.hpp"
+#include "keeper_side.hpp"
 #include "report.hpp"
 
 namespace freehca::device_server {
@@ -21,12 +22,17 @@ namespace freehca::device_server {
 /// and it is asked for memory that it did not share.
 class session final : public memory_messages {
  public:
-  void connect(adapter_function& function, client_memory& memory) {
+  void connect(adapter_function& function, client_memory& memory, keeper_side& keeper) {
     function_ = &function;
     memory_ = &memory;
+    keeper_ = &keeper;
   }
 
   void begin(vfio_user::channel with);
+  /// Goes on with the client of a process that died. The function has an internal error, which a
+  /// driver ends by a reset, as when a card's firmware dies. False: it cannot be gone on with, and
+  /// was hung up on.
+  bool resume(keeper::kept_client& from);
   bool serving() const { return channel_.open(); }
   int socket() const { return channel_.socket(); }
   /// Requests came while the client was asked something, or it must go.
@@ -60,6 +66,8 @@ class session final : public memory_messages {
   int handle_region_write_multi(const vfio_user::message& request);
   int handle_reset(const vfio_user::message& request);
   int check_access(const vfio_user::region_access& access) const;
+  void land_messages();
+  void answer_in_hand();
   int succeed(const vfio_user::message& request, body first = {}, body second = {},
               std::span<const int> files = {});
   void refuse(const vfio_user::message& request, int why);
@@ -74,6 +82,7 @@ class session final : public memory_messages {
 
   adapter_function* function_ = nullptr;
   client_memory* memory_ = nullptr;
+  keeper_side* keeper_ = nullptr;
   vfio_user::channel channel_;
   bool agreed_ = false;  ///< on a version
   bool lost_ = false;    ///< the client is to go as soon as nobody is inside the model

@@ -177,6 +177,9 @@ constexpr setting_row rows[] = {
     {"poll-us", "with --doorbells polled: microseconds without rest behind the last store, 50 if "
                 "not given",
      take_poll_time},
+    {"restarts", "on: when the adapter's process dies, another one takes its place, and the guest "
+                 "finds an adapter with an internal error",
+     [](settings& s, text t) { return take_switch(s.restarts, t); }},
     {"max-commands", "commands that the firmware takes at once: a power of two from 1 to 128",
      take_max_commands},
     {"bar2-size", "8M (default) to 128M, a power of two", take_bar2_size},

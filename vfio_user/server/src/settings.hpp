@@ -34,6 +34,8 @@ struct settings {
   std::uint64_t poll_ns = default_poll_us * 1000;
   static constexpr std::uint64_t default_poll_us = 50, most_poll_us = 1'000'000;
   bool trace = false;
+  /// A process of its own keeps the client when this one dies.
+  bool restarts = false;
 };
 
 }  // namespace freehca::device_server

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +41,23 @@ enum class arrival {
   out_of_step,
 };
 
+/// Where messages land that are short enough, before anybody looks at them: in memory that outlives
+/// the process, it tells what the process had in hand when it was killed. `head.bytes` is 0 when
+/// there is nothing.
+struct landing {
+  header head;
+  std::array<std::byte, 8192> body;
+
+  bool holds_message() const { return head.bytes != 0; }
+  /// Nothing that is done before it comes after it.
+  void clear() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    head.bytes = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+};
+static_assert(offsetof(landing, body) == sizeof(header));
+
 /// One end of a connection: messages with descriptors over a stream socket. It never waits for the
 /// other end to send; it waits for it to take what is sent, for as long as the patience goes.
 class channel {
@@ -59,10 +78,13 @@ class channel {
             std::span<const std::byte> second = {}, std::span<const int> descriptors = {});
 
   void set_patience(int milliseconds) { patience_ms_ = milliseconds; }
+  /// It stays where it is for as long as the channel is used; who has done with a message clears it.
+  void land_in(landing* where) { landing_ = where; }
 
  private:
   enum class step { more, blocked, gone };
   step read_some(std::byte* to, std::size_t bytes, std::size_t& read);
+  step land();
   void take_descriptors(const void* control);
   bool wait_until_writable() const;
 
@@ -70,6 +92,7 @@ class channel {
 
   descriptor socket_;
   int patience_ms_ = default_patience_ms;
+  landing* landing_ = nullptr;
   message partial_;
   std::size_t header_bytes_ = 0;  ///< of the message under way
   std::size_t body_bytes_ = 0;    ///< the same

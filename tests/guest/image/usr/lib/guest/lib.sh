@@ -92,6 +92,8 @@ log_clean() {
 #   sync NAME                  waits until the other guest of a pair says the same
 #   cable on|off               plugs or pulls the cable 'wire' of port 1
 #   kill                       kills this guest's QEMU, and boots the guest once more
+#   adapter kill               kills the adapter's process, where another takes its place
+#                              (--device-server, restarts=on)
 #   bare answer LINE           types it in at the other end's serial line (--bare) when that asks
 #   bare address SERVICE       has it make a queue pair, rc or ud; where that is
 #   bare until PATTERN         reads its serial line until there; that line

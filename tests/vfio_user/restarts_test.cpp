@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The adapter's process dies, and another one goes on with its client (--restarts on).
+#include <linux/pci_regs.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "command_register.hpp"
+#include "control_caller.hpp"
+#include "served_program.hpp"
+
+namespace freehca::vfio_user {
+namespace {
+
+using layouts::command_status;
+using layouts::opcode;
+
+void pause_ms(int milliseconds) {
+  usleep(static_cast<useconds_t>(milliseconds) * 1000);
+}
+
+struct restarts : served {
+  void start_kept(std::vector<std::string> arguments = {}) {
+    arguments.insert(arguments.end(), {"--restarts", "on", "--control", files.path("control")});
+    start(std::move(arguments));
+  }
+  // The only child of the program that was started.
+  pid_t adapter_process() const {
+    const std::string pid = std::to_string(server.process());
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    pid_t child = 0;
+    children >> child;
+    return child;
+  }
+  void kill_adapter() {
+    const pid_t before = adapter_process();
+    ASSERT_GT(before, 0);
+    kill(before, SIGKILL);
+    for (int i = 0; i < 5000; ++i) {
+      const pid_t now = adapter_process();
+      if (now > 0 && now != before) return;
+      pause_ms(1);
+    }
+    FAIL() << "no other process has come: " << server.said();
+  }
+  std::string setting(const std::string& name) {
+    control_caller asks(files.path("control"));
+    return asks.ask("get", {{"name", name}})["value"].get<std::string>();
+  }
+  bool says(const std::string& words) const {
+    for (int i = 0; i < 5000; ++i) {
+      if (server.said().find(words) != std::string::npos) return true;
+      pause_ms(1);
+    }
+    return false;
+  }
+};
+
+TEST_F(restarts, the_client_finds_an_internal_error_and_after_a_reset_an_adapter_in_order) {
+  start_kept();
+  shared_memory host(0x10000);
+  ASSERT_EQ(0, c.map(0x100000, host.bytes(), host.file()));
+  enable();
+  ASSERT_EQ(command_status::ok, run_command(*this, opcode::query_fw, 0x100000, true));
+  kill_adapter();
+  EXPECT_EQ(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, configuration(PCI_COMMAND, 2));
+  EXPECT_EQ("on", setting("x-fault-catastrophic"));
+  ASSERT_EQ(0, c.reset());
+  EXPECT_EQ("off", setting("x-fault-catastrophic"));
+  enable();
+  host.at()[1] = std::byte{0xee};
+  EXPECT_EQ(command_status::ok, run_command(*this, opcode::query_fw, 0x100000, true));
+  EXPECT_NE(std::byte{0xee}, host.at()[1]) << "the memory that was mapped before";
+  EXPECT_EQ(EEXIST, c.map(0x100000, host.bytes(), host.file()));
+  EXPECT_EQ(0, c.unmap(0x100000, host.bytes()));
+  EXPECT_TRUE(says("was ended by signal 9"));
+}
+
+TEST_F(restarts, interrupts_stay_the_client_s) {
+  start_kept();
+  const descriptor told(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const int number = told.get();
+  const irq_set by_file{sizeof(irq_set), irq_set_eventfd | irq_set_trigger, msix_irq, 5, 1};
+  ASSERT_EQ(0, c.set_irqs(by_file, {&number, 1}));
+  kill_adapter();
+  const irq_set now{sizeof(irq_set), irq_set_none | irq_set_trigger, msix_irq, 5, 1};
+  ASSERT_EQ(0, c.set_irqs(now));
+  std::uint64_t count = 0;
+  EXPECT_EQ(8, read(told.get(), &count, sizeof count));
+  EXPECT_EQ(1u, count);
+}
+
+TEST_F(restarts, a_request_that_nobody_read_is_answered) {
+  start_kept();
+  kill(adapter_process(), SIGSTOP);
+  std::thread reader([&] { EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2)); });
+  pause_ms(20);
+  kill_adapter();
+  reader.join();
+}
+
+// At instants that are spread: the client never waits in vain, and never hears an answer twice.
+TEST_F(restarts, killed_often_under_requests) {
+  start_kept();
+  std::atomic<bool> enough = false;
+  unsigned asked = 0;
+  std::thread reader([&] {
+    for (; !enough; ++asked) ASSERT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+  });
+  for (int i = 0; i < 10 && !HasFatalFailure(); ++i) {
+    pause_ms(101 + i);
+    kill_adapter();
+  }
+  enough = true;
+  reader.join();
+  EXPECT_GT(asked, 100u);
+}
+
+TEST_F(restarts, doorbell_pages_stay_mapped_and_forget_what_was_rung) {
+  start_kept({"--doorbells", "polled"});
+  region_info info{};
+  info.index = bar2_region;
+  std::vector<mappable_area> areas;
+  descriptor pages;
+  ASSERT_EQ(0, c.describe(info, areas, pages));
+  ASSERT_EQ(2u, areas.size());
+  void* at = mmap(nullptr, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, pages.get(), 0);
+  ASSERT_NE(MAP_FAILED, at);
+  auto* word = static_cast<volatile std::uint32_t*>(at) + areas[0].offset / 4;
+  *word = 0x4100;
+  kill_adapter();
+  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2)) << "the other one is there";
+  EXPECT_EQ(0u, *word);
+  descriptor again;
+  ASSERT_EQ(0, c.describe(info, areas, again));
+  *word = 0x4200;
+  std::uint32_t seen = 0;
+  EXPECT_EQ(4, pread(again.get(), &seen, 4, static_cast<off_t>(areas[0].offset)));
+  EXPECT_EQ(0x4200u, seen) << "the same file";
+  munmap(at, info.size);
+}
+
+TEST_F(restarts, a_client_whose_memory_comes_by_messages_is_hung_up_on) {
+  start_kept();
+  ASSERT_EQ(0, c.map(0, 0x1000, -1));
+  kill_adapter();
+  EXPECT_TRUE(says("reached by messages"));
+  std::array<std::byte, 4> data{};
+  EXPECT_EQ(ECONNRESET, c.read(configuration_region, 0, data));
+  c.disconnect();
+  ASSERT_EQ(0, c.connect(socket));
+  ASSERT_EQ(0, c.negotiate());
+  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+}
+
+TEST_F(restarts, without_a_client_it_waits_for_one_again) {
+  start_kept();
+  c.disconnect();
+  EXPECT_TRUE(says("the client has gone"));
+  pause_ms(110);
+  kill_adapter();
+  ASSERT_EQ(0, c.connect(socket));
+  ASSERT_EQ(0, c.negotiate());
+  EXPECT_EQ("off", setting("x-fault-catastrophic")) << "nobody has seen the adapter die";
+}
+
+TEST_F(restarts, who_dies_at_once_again_and_again_is_given_up) {
+  start_kept();
+  // Whoever is there; one may be there for long before it is found on a machine that is busy.
+  for (int i = 0; i < 5000 && server.said().find("given up") == std::string::npos; ++i) {
+    if (const pid_t one = adapter_process(); one > 0) kill(one, SIGKILL);
+    pause_ms(1);
+  }
+  if (server.said().find("given up") == std::string::npos) kill(server.process(), SIGKILL);
+  EXPECT_EQ(1, server.wait()) << server.said();
+  EXPECT_NE(std::string::npos, server.said().find("given up")) << server.said();
+}
+
+TEST_F(restarts, when_the_keeper_dies_the_adapter_goes_on) {
+  start_kept();
+  const pid_t adapter = adapter_process();
+  kill(server.process(), SIGKILL);
+  EXPECT_EQ(-1, server.wait());
+  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+  shared_memory host(0x1000);
+  EXPECT_EQ(0, c.map(0, host.bytes(), host.file()));
+  EXPECT_TRUE(says("keeps the client has gone"));
+  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+  c.disconnect();
+  EXPECT_EQ(0, kill(adapter, SIGTERM));
+  for (int i = 0; i < 5000 && access(socket.c_str(), F_OK) == 0; ++i) pause_ms(1);
+  EXPECT_NE(0, access(socket.c_str(), F_OK)) << "it has ended in order";
+}
+
+TEST_F(restarts, it_ends_when_it_is_asked_to_and_leaves_nothing) {
+  start_kept();
+  pause_ms(110);
+  kill_adapter();
+  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+  c.disconnect();
+  EXPECT_EQ(0, server.stop()) << server.said();
+  EXPECT_NE(0, access(socket.c_str(), F_OK));
+  EXPECT_NE(0, access(files.path("control").c_str(), F_OK));
+}
+
+TEST_F(restarts, what_cannot_begin_is_not_begun_again) {
+  served_program one;
+  one.start({"--socket", socket, "--restarts", "on", "--x-rules-off", "no_such_rule"});
+  EXPECT_EQ(1, one.wait());
+  EXPECT_EQ(std::string::npos, one.said().find("takes its place")) << one.said();
+  one.start({"--socket", socket, "--restarts", "often"});
+  EXPECT_EQ(2, one.wait());
+}
+
+TEST_F(restarts, captures_of_the_dead_one_stay) {
+  start_kept({"--capture1", files.path("one.pcap")});
+  pause_ms(110);
+  kill_adapter();
+  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+  EXPECT_EQ(0, access(files.path("one.pcap").c_str(), F_OK));
+  EXPECT_EQ(0, access(files.path("one.pcap.2").c_str(), F_OK));
+}
+
+}  // namespace
+}  // namespace freehca::vfio_user

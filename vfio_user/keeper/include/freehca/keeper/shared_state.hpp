@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <freehca/vfio_user/channel.hpp>
+
+namespace freehca::keeper {
+
+/// Memory that the process of the adapter shares with the one that keeps its client, and with the
+/// process that comes after it.
+struct shared_state {
+  /// The request that was taken from the connection and is not answered yet.
+  vfio_user::landing request;
+  /// That request is done, and the keeper has been told of it.
+  bool request_is_kept;
+  /// As it was when the last request was answered.
+  std::array<std::uint8_t, 4096> configuration_space;
+};
+
+/// Null: there is no memory. For as long as the process lives.
+shared_state* make_shared_state();
+
+}  // namespace freehca::keeper

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include <freehca/keeper/kept_client.hpp>
+#include <freehca/keeper/shared_state.hpp>
+
+#include "configuration_space.hpp"
+
+namespace freehca::device_server {
+
+/// In a process whose client another one keeps (keeper.hpp): what that one is told. Without a keeper
+/// nothing is told to nobody.
+class keeper_side {
+ public:
+  keeper_side() = default;
+  keeper_side(vfio_user::descriptor link, keeper::shared_state* state)
+      : link_(std::move(link)), state_(state) {}
+
+  bool there() const { return link_.open(); }
+  /// Null: there never was a keeper.
+  keeper::shared_state* state() { return state_; }
+
+  void tell(keeper::record what, std::span<const int> files = {});
+  /// A request that was done, and is not answered yet.
+  void tell(const vfio_user::message& done, std::span<const int> files = {});
+  /// The request in hand is done, and will be answered, or needs no answer.
+  void request_done(const configuration_space& space);
+
+ private:
+  void send(vfio_user::header head, std::span<const std::byte> body, std::span<const int> files);
+
+  vfio_user::channel link_;
+  keeper::shared_state* state_ = nullptr;
+  unsigned changes_ = 0;  ///< of configuration space, when it was noted
+};
+
+}  // namespace freehca::device_server

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// A client whose process died goes on with this one.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "session.hpp"
+
+namespace freehca::device_server {
+
+using namespace vfio_user;
+
+bool session::resume(keeper::kept_client& from) {
+  channel_ = channel(std::move(from.connection()));
+  function_->adopt_doorbell_pages(std::move(from.doorbell_pages()));
+  keeper_side nobody;
+  keeper_side* const keeper = std::exchange(keeper_, &nobody);
+  from.tell_again([this](message told) {
+    told.head.flags = type_command | flag_no_reply;
+    if (handle(told) != 0) lost_ = true;
+  });
+  keeper_ = keeper;
+  function_->go_on_after_death(keeper_->state()->configuration_space);
+  channel_.land_in(&keeper_->state()->request);
+  if (!lost_) answer_in_hand();
+  return !lost_;
+}
+
+// What the dead process had taken from the connection, and had not answered. A driver may do it a
+// second time without harm: the adapter has an internal error, and takes no notice of registers.
+void session::answer_in_hand() {
+  const keeper::shared_state& state = *keeper_->state();
+  if (!state.request.holds_message()) return;
+  message request;
+  request.head = state.request.head;
+  const std::size_t bytes =
+      std::clamp<std::size_t>(request.head.bytes, sizeof(header), sizeof(landing)) - sizeof(header);
+  request.body.assign(state.request.body.begin(), state.request.body.begin() + bytes);
+  const auto what = static_cast<command>(request.head.command);
+  if (state.request_is_kept && (what == command::dma_map || what == command::device_set_irqs)) {
+    succeed(request);
+  } else if (what == command::version || what == command::dma_map) {
+    // A descriptor may have come with it, and is gone.
+    lost_ = true;
+  } else if (const auto lines = beginning<irq_set>(request.body);
+             what == command::device_set_irqs && lines && (lines->flags & irq_set_eventfd) != 0) {
+    refuse(request, EIO);
+  } else {
+    answer(request);
+  }
+}
+
+}  // namespace freehca::device_server
