@@ -57,13 +57,17 @@ class Summary(unittest.TestCase):
             log.flush()
             note = f"(status 124, see {log.name})"
             shown = self.run_summary(cases=[PASSED], own=f"failed\t9\tguest: bad\t{note}\n").stdout
-            passed = self.run_summary(cases=[PASSED], own=f"passed\t9\tguest: good\t{note}\n").stdout
+            passed = self.run_summary(
+                cases=[PASSED], own=f"passed\t9\tguest: good\t{note}\n"
+            ).stdout
         self.assertIn("the end of the log of guest: bad:\n    line 10\n    line 11\n", shown)
         self.assertTrue(shown.endswith("    line 39\n1 passed, 1 failed, 0 skipped\n"))
         self.assertNotIn("line 39", passed)
 
     def test_a_log_that_is_gone(self):
-        run = self.run_summary(cases=[PASSED], own="failed\t9\tgone\t(status 1, see /absent/x.log)\n")
+        run = self.run_summary(
+            cases=[PASSED], own="failed\t9\tgone\t(status 1, see /absent/x.log)\n"
+        )
         self.assertIn("its log cannot be read", run.stdout)
 
     def test_a_program_of_several_tests(self):

@@ -3,7 +3,9 @@
 # Copyright the freehca authors
 """killed_often.py FREEHCA_DEVICE HCACTL [TIMES]: SIGKILL under traffic, at instants that are spread
 over a second. Of the adapter's process: the driver says that its card is gone, and a new process
-works. Of the driver's process: the adapter's serves the next one. Each as often as TIMES says."""
+works. Of the same with --restarts on: the driver says that its card is broken, and works with the
+process that took its place. Of the driver's process: the adapter's serves the next one. Each as
+often as TIMES says."""
 import os
 import signal
 import subprocess
@@ -16,9 +18,9 @@ ENDLESS = "1000000"
 
 
 class Server:
-    def __init__(self, program, socket):
+    def __init__(self, program, socket, *options):
         self.process = subprocess.Popen(
-            [program, "--socket", socket], stderr=subprocess.PIPE, text=True
+            [program, "--socket", socket, *options], stderr=subprocess.PIPE, text=True
         )
         line = self.process.stderr.readline()
         assert line.startswith("freehca-device: ready: "), line
@@ -26,6 +28,12 @@ class Server:
     def kill(self):
         self.process.kill()
         return self.end()
+
+    def kill_adapter(self):
+        """That of the two processes that has the adapter."""
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+            os.kill(int(children.read()), signal.SIGKILL)
 
     def end(self):
         """Its exit status; and it complained of nothing."""
@@ -74,6 +82,19 @@ def kill_servers(device, hcactl, socket, times):
         assert server.end() == 0
 
 
+def kill_adapters(device, hcactl, socket, times):
+    server = Server(device, socket, "--restarts", "on")
+    for time_of in range(times):
+        driver = Driver(hcactl, socket, ENDLESS)
+        moving(driver, time_of / times)
+        server.kill_adapter()
+        status, said = driver.end()
+        assert status == GONE and "gone or broken" in said, (status, said)
+        works(hcactl, socket)
+    server.process.terminate()
+    assert server.end() == 0
+
+
 def kill_drivers(device, hcactl, socket, times):
     server = Server(device, socket)
     for time_of in range(times):
@@ -91,7 +112,7 @@ def main():
     times = int(sys.argv[3]) if len(sys.argv) > 3 else 50
     with tempfile.TemporaryDirectory(prefix="freehca-killed-") as folder:
         socket = os.path.join(folder, "adapter")
-        for kill in (kill_servers, kill_drivers):
+        for kill in (kill_servers, kill_adapters, kill_drivers):
             kill(device, hcactl, socket, times)
             print(f"{kill.__name__}: {times} times")
 

@@ -133,9 +133,9 @@ void kept_client::tell_again(const std::function<void(message)>& to) const {
     to(std::move(m));
   }
   for (const auto& [key, one] : lines_) {
-    const auto tell = [&](std::uint32_t flags, const descriptor* with) {
+    const auto tell = [&to, &line_of = key](std::uint32_t flags, const descriptor* with) {
       message m = request(command::device_set_irqs,
-                          irq_set{sizeof(irq_set), flags, key.first, key.second, 1});
+                          irq_set{sizeof(irq_set), flags, line_of.first, line_of.second, 1});
       if (with != nullptr) m.descriptors.push_back(copy_of(*with));
       to(std::move(m));
     };

@@ -70,8 +70,8 @@ channel::step channel::read_some(std::byte* to, std::size_t bytes, std::size_t& 
   return step::more;
 }
 
-// A whole message in one call: a process that is killed has either taken it, and then it lies there,
-// or left it in the socket. What does not come whole goes the usual way.
+// A whole message in one call: a process that is killed has either taken it, and then it lies
+// there, or left it in the socket. What does not come whole goes the usual way.
 channel::step channel::land() {
   header next;
   if (recv(socket_.get(), &next, sizeof next, MSG_PEEK) != sizeof next) return step::blocked;

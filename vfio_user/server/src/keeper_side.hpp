@@ -12,8 +12,8 @@
 
 namespace freehca::device_server {
 
-/// In a process whose client another one keeps (keeper.hpp): what that one is told. Without a keeper
-/// nothing is told to nobody.
+/// In a process whose client another one keeps (restarts.hpp): what that one is told. Without a
+/// keeper nobody is told anything.
 class keeper_side {
  public:
   keeper_side() = default;

@@ -78,7 +78,8 @@ class channel {
             std::span<const std::byte> second = {}, std::span<const int> descriptors = {});
 
   void set_patience(int milliseconds) { patience_ms_ = milliseconds; }
-  /// It stays where it is for as long as the channel is used; who has done with a message clears it.
+  /// It stays where it is for as long as the channel is used. Whoever has done with a
+  /// message clears it.
   void land_in(landing* where) { landing_ = where; }
 
  private:
