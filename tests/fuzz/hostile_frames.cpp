@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t addresses = layouts::ethernet_addresses::bytes;
 constexpr std::uint64_t second = 1'000'000'000;
 /// A group, as RoCE v1 and v2 over IPv6 have it.
-constexpr far_addresses::gid group_gid = {
+constexpr gid_bytes group_gid = {
     std::byte{0xff}, std::byte{0x0e}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
     std::byte{1}};
 constexpr std::uint64_t group_mac = 0x3333'0000'0001;
@@ -137,8 +137,7 @@ void hostile_station::send_roce() {
   }
   using d = layouts::wqe_datagram;
   const bool own = which < 2;
-  const unsigned index =
-      roce_v2_ ? far_addresses::at_v1 + kind / 8 % 3 : unsigned{far_addresses::at_v1};
+  const unsigned index = roce_v2_ ? at_v1 + kind / 8 % 3 : unsigned{at_v1};
   const std::size_t begin = std::size_t{qp.sent % test_qp::entries} * test_qp::stride;
   model::test::test_send s;
   s.address = region_start + script.byte() * 16u;
@@ -153,7 +152,7 @@ void hostile_station::send_roce() {
       .set<&d::rlid>(0)
       .set<&d::hop_limit>(64)
       .set<&d::force_loopback>((kind & 0x80) != 0)
-      .set_bytes<&d::dgid>(far_addresses::gid_of(index, own ? 1 : 2).data())
+      .set_bytes<&d::dgid>(gid_of_end(own ? 1 : 2, index).data())
       .set<&d::dmac>(own ? own_mac_ : far_addresses::mac)
       .set<&d::vlan_present>((kind & 0x40) != 0)
       .set<&d::vlan>((kind & 0x40) != 0 ? far_addresses::vlan : std::uint16_t{0xffff});
@@ -196,16 +195,14 @@ model::outgoing_packet hostile_station::wrapped(const cabled_end& end,
                                                 const image<layouts::bth>& base,
                                                 std::size_t extended_bytes, std::size_t payload,
                                                 std::uint8_t kind) {
-  const unsigned index =
-      kind < 0xe0 && roce_v2_ ? far_addresses::at_v1 + end.qp.number % 3 : 1 + kind % 3u;
+  const unsigned index = kind < 0xe0 && roce_v2_ ? at_v1 + end.qp.number % 3 : 1 + kind % 3u;
   model::path way;
   way.port = cabled_port;
   way.global = true;
   way.sgid_index = index;
-  way.dgid = far_addresses::gid_of(index, 1);
+  way.dgid = gid_of_end(1, index);
   way.dmac = own_mac_;
-  if (kind >= 0xf0 && index != far_addresses::at_v2_ipv4)
-    way.dgid = group_gid, way.dmac = group_mac;
+  if (kind >= 0xf0 && index != at_v2_ipv4) way.dgid = group_gid, way.dmac = group_mac;
   way.hop_limit = 64;
   if ((kind & 0x40) != 0) way.vlan_tag = static_cast<std::uint16_t>(kind << 8 | kind % 8);
   way.udp_source_port = static_cast<std::uint16_t>(0xc000 | kind);

@@ -78,16 +78,16 @@ void hostile_station::fill_settings(set_port_selector selector) {
     }
     case set_port_selector::gid_table:
       return host->store(
-          driver->input + far_addresses::at_v1 * 16,
+          driver->input + at_v1 * 16,
           image<layouts::set_port_gid_entry>{}.set_bytes<&layouts::set_port_gid_entry::gid>(
-              far_addresses::gid_of(far_addresses::at_v1, 1 + kind % 2).data()));
+              gid_of_end(1 + kind % 2, at_v1).data()));
     case set_port_selector::roce_addr:
-      for (unsigned i = far_addresses::at_v1; i <= far_addresses::at_v2_ipv4; ++i) {
+      for (unsigned i = at_v1; i <= at_v2_ipv4; ++i) {
         using a = layouts::set_port_roce_addr_entry;
         put_in_mailbox(image<a>{}
-                           .set_bytes<&a::gid>(far_addresses::gid_of(i, 1).data())
-                           .set<&a::type>(i == far_addresses::at_v2_ipv6)
-                           .set<&a::version>(i == far_addresses::at_v1 ? 0 : 2),
+                           .set_bytes<&a::gid>(gid_of_end(1, i).data())
+                           .set<&a::type>(i == at_v2_ipv6)
+                           .set<&a::version>(i == at_v1 ? 0 : 2),
                        (i ^ kind % 64) * a::bytes);
       }
       return;

@@ -32,22 +32,9 @@ constexpr std::uint16_t entropy = 0xc321;
 
 }  // namespace
 
-far_addresses::gid far_addresses::gid_of(unsigned index, unsigned end) {
-  gid g{};
-  if (index == at_v2_ipv4) {
-    g[10] = g[11] = std::byte{0xff};
-    g[12] = std::byte{10};
-  } else {
-    g[0] = std::byte{0xfe};
-    g[1] = std::byte{0x80};
-  }
-  g[15] = static_cast<std::byte>(end);
-  return g;
-}
-
 std::optional<model::roce_address> far_addresses::gid_at(unsigned, unsigned index) const {
   if (index < at_v1 || index > at_v2_ipv4) return std::nullopt;
-  return model::roce_address{gid_of(index, far_end),
+  return model::roce_address{gid_of_end(far_end, index),
                              index == at_v1 ? model::roce_version::v1 : model::roce_version::v2,
                              index == at_v2_ipv6};
 }
@@ -105,7 +92,7 @@ image<qpc> hostile_station::frame_context(const test_qp& qp) {
 }
 
 image<qpc> hostile_station::roce_context(const test_qp& qp, std::uint32_t remote, unsigned index,
-                                         std::uint64_t dmac, const far_addresses::gid& dgid) {
+                                         std::uint64_t dmac, const gid_bytes& dgid) {
   image<qpc> c = ready_context(qp, remote);
   c.set<&primary_path::sched_queue>(layouts::sched_queue_ethernet(cabled_port, 3))
       .set<&primary_path::rlid>(0)
@@ -115,20 +102,17 @@ image<qpc> hostile_station::roce_context(const test_qp& qp, std::uint32_t remote
       .set<&primary_path::hop_limit>(64)
       .set_bytes<&primary_path::rgid>(dgid.data())
       .set<&primary_path::dmac>(dmac);
-  return c
-      .set<&qpc::roce>(index == far_addresses::at_v1 ? layouts::roce_mode::v1
-                                                     : layouts::roce_mode::v2)
+  return c.set<&qpc::roce>(index == at_v1 ? layouts::roce_mode::v1 : layouts::roce_mode::v2)
       .set<&qpc::roce_entropy>(entropy);
 }
 
 image<qpc> hostile_station::context_for(const test_qp& qp) {
   if (qp.service == qp_service::mlx) return frame_context(qp);
   if (qp.number == pairs[3].number)
-    return roce_context(qp, qp.number, far_addresses::at_v1, own_mac_,
-                        far_addresses::gid_of(far_addresses::at_v1, own_end));
-  const unsigned index = roce_v2_ ? far_addresses::at_v1 + qp.number % 3 : far_addresses::at_v1;
+    return roce_context(qp, qp.number, at_v1, own_mac_, gid_of_end(own_end, at_v1));
+  const unsigned index = roce_v2_ ? at_v1 + qp.number % 3 : at_v1;
   return roce_context(qp, qp.number | far_number, index, far_addresses::mac,
-                      far_addresses::gid_of(index, far_end));
+                      gid_of_end(far_end, index));
 }
 
 std::optional<command_status> hostile_station::to_ready(const test_qp& qp, const image<qpc>& c) {

@@ -15,17 +15,17 @@
 #include "hostile_guest.hpp"
 #include "link/packet_buffers.hpp"
 #include "link/roce_codec.hpp"
+#include "roce_gids.hpp"
 
 namespace freehca::fuzz {
+
+using model::test::at_v1, model::test::at_v2_ipv4, model::test::at_v2_ipv6;
+using model::test::gid_bytes, model::test::gid_of_end;
 
 /// The tables of the far end, which no command of the guest changes.
 class far_addresses final : public model::roce_addresses {
  public:
-  enum : unsigned { at_v1 = 1, at_v2_ipv6 = 2, at_v2_ipv4 = 3 };
   static constexpr std::uint64_t mac = 0x525400000702;
-  using gid = std::array<std::byte, 16>;
-  /// The same places of both ends' tables have the same forms.
-  static gid gid_of(unsigned index, unsigned end);
 
   std::optional<model::roce_address> gid_at(unsigned port, unsigned index) const override;
   bool own_gid(unsigned port, const std::byte* gid, model::roce_version version) const override;
@@ -59,7 +59,7 @@ class hostile_station final : public hostile_guest {
   void expect_frame();
   layouts::image<layouts::qpc> frame_context(const test_qp& qp);
   layouts::image<layouts::qpc> roce_context(const test_qp& qp, std::uint32_t remote, unsigned index,
-                                            std::uint64_t dmac, const far_addresses::gid& dgid);
+                                            std::uint64_t dmac, const gid_bytes& dgid);
   layouts::image<layouts::qpc> context_for(const test_qp& qp) override;
   std::optional<layouts::command_status> to_ready(const test_qp& qp,
                                                   const layouts::image<layouts::qpc>& c);

@@ -16,6 +16,7 @@
 #include "cabled_fixture.hpp"
 #include "link/link_codec.hpp"
 #include "link/roce_wire.hpp"
+#include "roce_gids.hpp"
 
 namespace freehca::model::test {
 
@@ -23,24 +24,13 @@ using namespace layouts;
 
 namespace {
 
-enum : unsigned { at_v1 = 1, at_v2_ipv6 = 2, at_v2_ipv4 = 3, at_empty = 9 };
+constexpr unsigned at_empty = 9;
 constexpr unsigned mac_place = 2, vlan_place = 5;
 constexpr std::uint16_t vlan = 0x123, entropy = 0xc321;
 constexpr std::uint32_t qpn_a = 0x150, qpn_b = 0x160;
 
-using gid_bytes = std::array<std::byte, 16>;
-
 gid_bytes gid_of(unsigned station, unsigned index) {
-  gid_bytes g{};
-  if (index == at_v2_ipv4) {
-    g[10] = g[11] = std::byte{0xff};
-    g[12] = std::byte{10};
-  } else {
-    g[0] = std::byte{0xfe};
-    g[1] = std::byte{0x80};
-  }
-  g[15] = static_cast<std::byte>(station + 1);
-  return g;
+  return gid_of_end(station + 1, index);
 }
 
 constexpr std::uint64_t mac_of(unsigned station) {

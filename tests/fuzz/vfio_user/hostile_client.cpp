@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The server of freehca-device, and a client that says anything. Its process may die when the client
-// has said it, with anything in hand, and another one goes on. Afterwards nothing of the client is
-// left, and the next one is served.
+// The server of freehca-device, and a client that says anything. Its process may die when the
+// client has said it, with anything in hand, and another one goes on. Afterwards nothing of the
+// client is left, and the next one is served.
 #include <freehca/vfio_user/negotiation.hpp>
 
 #include "adapter_function.hpp"
