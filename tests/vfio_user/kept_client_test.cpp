@@ -93,10 +93,10 @@ TEST_F(kept_client_test, nobody_is_there_at_first) {
   EXPECT_FALSE(kept.can_go_on());
 }
 
-TEST_F(kept_client_test, one_that_has_agreed_on_a_version_can_go_on) {
+TEST_F(kept_client_test, one_that_has_just_come_can_go_on) {
   record_of(record::client_came, memory.get());
-  EXPECT_TRUE(kept.there());
-  EXPECT_FALSE(kept.can_go_on());
+  EXPECT_TRUE(kept.can_go_on());
+  EXPECT_TRUE(told_again().empty());
   tell(command::version, version{0, 1});
   EXPECT_TRUE(kept.can_go_on());
   const auto all = told_again();
@@ -153,7 +153,7 @@ TEST_F(kept_client_test, interrupts_are_told_again_as_they_stand) {
   lines(by_file, 0, 2, {a.get(), b.get()});
   lines(irq_set_none | irq_set_mask, 1, 1);
   EXPECT_EQ((std::vector<std::pair<std::uint32_t, std::uint32_t>>{
-                {by_file, 0}, {irq_set_none | irq_set_mask, 1}, {by_file, 1}}),
+                {by_file, 0}, {by_file, 1}, {irq_set_none | irq_set_mask, 1}}),
             told_lines());
   lines(irq_set_bool | irq_set_unmask, 0, 2, {}, {0, 1});
   lines(by_file, 0, 1);
@@ -162,6 +162,33 @@ TEST_F(kept_client_test, interrupts_are_told_again_as_they_stand) {
   EXPECT_EQ(1u, told_lines().size()) << "one that was told of by hand is as before";
   lines(irq_set_none | irq_set_trigger, 0, 0);
   EXPECT_TRUE(told_lines().empty());
+}
+
+TEST_F(kept_client_test, a_new_eventfd_ends_the_mask_of_the_pin) {
+  begin();
+  const auto pin = [&](std::uint32_t flags, std::initializer_list<int> files = {}) {
+    tell(command::device_set_irqs, irq_set{sizeof(irq_set), flags, intx_irq, 0, 1}, files);
+  };
+  pin(by_file, {a.get()});
+  pin(irq_set_none | irq_set_mask);
+  EXPECT_EQ(irq_set_none | irq_set_mask, told_lines().back().first) << "last, or it has no effect";
+  pin(by_file, {b.get()});
+  EXPECT_EQ(1u, told_lines().size());
+}
+
+TEST_F(kept_client_test, with_more_files_than_can_be_kept_nobody_can_go_on) {
+  begin();
+  for (std::uint64_t i = 0; i < kept_client::greatest_files; ++i)
+    map(i * 0x1000, descriptor(memfd_create("many", 0)));
+  EXPECT_TRUE(kept.can_go_on());
+  map(kept_client::greatest_files * 0x1000, memory);
+  EXPECT_FALSE(kept.can_go_on());
+  record_of(record::client_came, memory.get());
+  message cut;
+  cut.head.command = static_cast<std::uint16_t>(command::device_set_irqs);
+  cut.too_many_descriptors = true;
+  kept.take(std::move(cut));
+  EXPECT_FALSE(kept.can_go_on());
 }
 
 TEST_F(kept_client_test, one_who_has_gone_leaves_nothing) {

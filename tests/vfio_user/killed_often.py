@@ -18,10 +18,13 @@ ENDLESS = "1000000"
 
 
 class Server:
+    started = []
+
     def __init__(self, program, socket, *options):
         self.process = subprocess.Popen(
             [program, "--socket", socket, *options], stderr=subprocess.PIPE, text=True
         )
+        Server.started.append(self.process)
         line = self.process.stderr.readline()
         assert line.startswith("freehca-device: ready: "), line
 
@@ -112,9 +115,14 @@ def main():
     times = int(sys.argv[3]) if len(sys.argv) > 3 else 50
     with tempfile.TemporaryDirectory(prefix="freehca-killed-") as folder:
         socket = os.path.join(folder, "adapter")
-        for kill in (kill_servers, kill_adapters, kill_drivers):
-            kill(device, hcactl, socket, times)
-            print(f"{kill.__name__}: {times} times")
+        try:
+            for kill in (kill_servers, kill_adapters, kill_drivers):
+                kill(device, hcactl, socket, times)
+                print(f"{kill.__name__}: {times} times")
+        finally:
+            for left in Server.started:
+                if left.poll() is None:
+                    left.terminate()
 
 
 if __name__ == "__main__":

@@ -7,15 +7,19 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
 
 #include <nlohmann/json.hpp>
+
+#include <freehca/wires/socket_address.hpp>
 
 #include "command_register.hpp"
 #include "control_caller.hpp"
@@ -58,6 +62,23 @@ struct restarts : served {
   std::string setting(const std::string& name) {
     control_caller asks(files.path("control"));
     return asks.ask("get", {{"name", name}})["value"].get<std::string>();
+  }
+  static descriptor listener(const std::string& path) {
+    descriptor made = wires::make_socket(AF_UNIX, SOCK_STREAM);
+    EXPECT_EQ("", wires::bind_unix(made.get(), path));
+    EXPECT_EQ(0, listen(made.get(), 4));
+    return made;
+  }
+  // How many of a process's descriptors are that file.
+  static unsigned open_files(pid_t process, const std::string& name) {
+    unsigned count = 0;
+    std::error_code ignored;
+    for (const auto& one :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", ignored)) {
+      const std::string to = std::filesystem::read_symlink(one.path(), ignored).string();
+      count += to.find(name) != std::string::npos ? 1u : 0u;
+    }
+    return count;
   }
   bool says(const std::string& words) const {
     for (int i = 0; i < 5000; ++i) {
@@ -196,7 +217,7 @@ TEST_F(restarts, when_the_keeper_dies_the_adapter_goes_on) {
   EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
   shared_memory host(0x1000);
   EXPECT_EQ(0, c.map(0, host.bytes(), host.file()));
-  EXPECT_TRUE(says("keeps the client has gone"));
+  EXPECT_TRUE(says("keeps the client cannot be told"));
   EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
   c.disconnect();
   EXPECT_EQ(0, kill(adapter, SIGTERM));
@@ -213,6 +234,81 @@ TEST_F(restarts, it_ends_when_it_is_asked_to_and_leaves_nothing) {
   EXPECT_EQ(0, server.stop()) << server.said();
   EXPECT_NE(0, access(socket.c_str(), F_OK));
   EXPECT_NE(0, access(files.path("control").c_str(), F_OK));
+}
+
+TEST_F(restarts, an_end_that_is_asked_for_in_the_middle_of_a_restart) {
+  for (int i = 0; i < 6; ++i) {
+    served_program one;
+    one.start({"--socket", socket, "--restarts", "on"});
+    const std::string pid = std::to_string(one.process());
+    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
+    pid_t adapter = 0;
+    children >> adapter;
+    kill(adapter, SIGKILL);
+    usleep(static_cast<useconds_t>(i) * 400);
+    EXPECT_EQ(0, one.stop()) << one.said();
+    EXPECT_NE(0, access(socket.c_str(), F_OK));
+  }
+}
+
+TEST_F(restarts, an_end_that_a_stopped_process_is_asked_for) {
+  start_kept();
+  kill(adapter_process(), SIGSTOP);
+  EXPECT_EQ(0, server.stop()) << server.said();
+}
+
+TEST_F(restarts, one_that_ends_by_itself_leaves_the_sockets) {
+  start_kept();
+  const pid_t before = adapter_process();
+  kill(before, SIGTERM);
+  EXPECT_TRUE(says("takes its place"));
+  EXPECT_TRUE(says("is served on"));
+  c.disconnect();
+  ASSERT_EQ(0, c.connect(socket));
+  ASSERT_EQ(0, c.negotiate());
+}
+
+TEST_F(restarts, sockets_of_a_manager_are_the_manager_s) {
+  const descriptor device = listener(files.path("by-manager"));
+  const descriptor control = listener(files.path("control-by-manager"));
+  const std::string other = files.path("no-socket");
+  std::ofstream(other) << "somebody's";
+  server.start_by_manager({"--restarts", "on", "--control", other}, {device.get(), control.get()},
+                          "device:control");
+  EXPECT_EQ(0, server.stop()) << server.said();
+  EXPECT_EQ(0, access(other.c_str(), F_OK));
+  EXPECT_EQ(0, access(files.path("by-manager").c_str(), F_OK));
+}
+
+TEST_F(restarts, nothing_of_a_client_outlives_it) {
+  start_kept();
+  {
+    const descriptor memory(memfd_create("of a guest", MFD_CLOEXEC));
+    ASSERT_EQ(0, ftruncate(memory.get(), 0x1000));
+    ASSERT_EQ(0, c.map(0, 0x1000, memory.get()));
+  }
+  kill_adapter();
+  EXPECT_TRUE(says("is served on"));
+  EXPECT_EQ(1u, open_files(server.process(), "of a guest"));
+  EXPECT_EQ(0u, open_files(adapter_process(), "of a guest"));
+  c.disconnect();
+  EXPECT_TRUE(says("the client has gone"));
+  for (int i = 0; i < 5000 && open_files(server.process(), "of a guest") != 0; ++i) pause_ms(1);
+  EXPECT_EQ(0u, open_files(server.process(), "of a guest"));
+}
+
+// The rest of it would be read as the beginning of the next one.
+TEST_F(restarts, a_message_that_was_taken_in_part_ends_the_client) {
+  start_kept();
+  const header half{9, static_cast<std::uint16_t>(command::region_read), 32, type_command, 0};
+  ASSERT_EQ(16, send(c.raw().socket(), &half, sizeof half, 0));
+  pause_ms(50);
+  kill_adapter();
+  EXPECT_TRUE(says("hung up"));
+  pollfd one{c.raw().socket(), POLLIN, 0};
+  ASSERT_EQ(1, poll(&one, 1, 5000));
+  char byte;
+  EXPECT_EQ(0, recv(c.raw().socket(), &byte, 1, 0));
 }
 
 TEST_F(restarts, what_cannot_begin_is_not_begun_again) {

@@ -149,6 +149,35 @@ TEST_F(resumption, a_write_to_configuration_space) {
   EXPECT_TRUE(function.configuration().memory_space());
 }
 
+TEST_F(resumption, a_message_in_pieces_ends_the_client) {
+  in_hand(command::region_read, region_access{PCI_VENDOR_ID, configuration_region, 2});
+  state->request.in_pieces = true;
+  EXPECT_FALSE(session_.resume(kept));
+  EXPECT_EQ(-1, answer());
+}
+
+// What the request changed in configuration space belongs to it, whether it is answered or not.
+TEST_F(resumption, with_a_request_goes_the_configuration_space) {
+  int ends[2];
+  ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+  descriptor far(ends[0]);
+  keeper_side told(descriptor(ends[1]), state);
+  EXPECT_TRUE(told.alive());
+  configuration_space space(how.configuration);
+  space.enable_msix(true);
+  message request;
+  request.head.command = static_cast<std::uint16_t>(command::device_set_irqs);
+  told.tell(request, space);
+  EXPECT_TRUE(state->request_is_kept);
+  EXPECT_EQ(space.image(), state->configuration_space);
+  EXPECT_FALSE(state->keeper_is_behind);
+  far.close();
+  EXPECT_FALSE(told.alive());
+  told.tell(request, space);
+  EXPECT_FALSE(state->request_is_kept);
+  EXPECT_TRUE(state->keeper_is_behind);
+}
+
 TEST_F(resumption, a_length_that_is_none) {
   in_hand(command::device_reset, header{});
   state->request.head.bytes = 0xffffffff;

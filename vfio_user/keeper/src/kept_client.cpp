@@ -36,6 +36,7 @@ message request(command what, const T& about) {
 }  // namespace
 
 void kept_client::take(message told) {
+  if (told.too_many_descriptors) incomplete_ = true;
   switch (static_cast<record>(told.head.command)) {
     case record::client_came:
       forget();
@@ -73,7 +74,12 @@ void kept_client::take_mapping(message& told) {
   struct stat about {};
   if (opened.open() && fstat(opened.get(), &about) == 0) {
     const int mode = fcntl(opened.get(), F_GETFL) & O_ACCMODE;
-    made.from = files_.try_emplace({{about.st_dev, about.st_ino}, mode}).first;
+    const file_key key{{about.st_dev, about.st_ino}, mode};
+    if (files_.size() == greatest_files && !files_.contains(key)) {
+      incomplete_ = true;
+      return;
+    }
+    made.from = files_.try_emplace(key).first;
     file& from = made.from->second;
     if (!from.open.open()) from.open = std::move(opened);
     ++from.mappings;
@@ -118,15 +124,19 @@ void kept_client::take_lines(message& told) {
       continue;
     }
     descriptor& place = (what->flags & irq_set_unmask) != 0 ? one.unmask : one.told;
+    // As the server has it: a new eventfd of the pin's ends its mask.
+    if (&place == &one.told && what->index == intx_irq) one.masked = false;
     place = i < told.descriptors.size() ? std::move(told.descriptors[i]) : descriptor();
   }
 }
 
 void kept_client::tell_again(const std::function<void(message)>& to) const {
-  message hello;
-  hello.head.command = static_cast<std::uint16_t>(command::version);
-  hello.body = version_;
-  to(std::move(hello));
+  if (agreed_) {
+    message hello;
+    hello.head.command = static_cast<std::uint16_t>(command::version);
+    hello.body = version_;
+    to(std::move(hello));
+  }
   for (const auto& [address, one] : mappings_) {
     message m = request(command::dma_map, one.what);
     if (one.from != files_.end()) m.descriptors.push_back(copy_of(one.from->second.open));
@@ -139,9 +149,9 @@ void kept_client::tell_again(const std::function<void(message)>& to) const {
       if (with != nullptr) m.descriptors.push_back(copy_of(*with));
       to(std::move(m));
     };
-    if (one.masked) tell(irq_set_none | irq_set_mask, nullptr);
     if (one.told.open()) tell(irq_set_eventfd | irq_set_trigger, &one.told);
     if (one.unmask.open()) tell(irq_set_eventfd | irq_set_unmask, &one.unmask);
+    if (one.masked) tell(irq_set_none | irq_set_mask, nullptr);
   }
 }
 

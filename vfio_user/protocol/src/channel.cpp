@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -71,32 +72,42 @@ channel::step channel::read_some(std::byte* to, std::size_t bytes, std::size_t& 
 }
 
 // A whole message in one call: a process that is killed has either taken it, and then it lies
-// there, or left it in the socket. What does not come whole goes the usual way.
+// there, or left it in the socket. What has not come whole, or has no room, goes the usual way.
 channel::step channel::land() {
   header next;
   if (recv(socket_.get(), &next, sizeof next, MSG_PEEK) != sizeof next) return step::blocked;
-  if (next.bytes < sizeof next || next.bytes > sizeof(landing)) return step::blocked;
-  auto* const at = reinterpret_cast<std::byte*>(landing_);
+  constexpr std::size_t most = sizeof(header) + sizeof landing::body;
+  int there = 0;
+  if (next.bytes < sizeof next || next.bytes > most ||
+      ioctl(socket_.get(), FIONREAD, &there) != 0 || static_cast<std::size_t>(there) < next.bytes)
+    return step::blocked;
   std::size_t got = 0;
-  if (const step s = read_some(at, next.bytes, got); s != step::more) return s;
+  if (const step s = read_some(reinterpret_cast<std::byte*>(landing_), next.bytes, got);
+      s != step::more)
+    return s;
+  // Less where descriptors came with its second half.
+  landing_->in_pieces = got != next.bytes;
   header_bytes_ = std::min(got, sizeof(header));
   body_bytes_ = got - header_bytes_;
   std::memcpy(&partial_.head, &landing_->head, header_bytes_);
   partial_.body.resize(next.bytes - sizeof(header));
   std::copy_n(landing_->body.begin(), body_bytes_, partial_.body.begin());
-  if (got != next.bytes) landing_->clear();
   return step::more;
 }
 
 arrival channel::receive(message& to) {
   if (!open()) return arrival::closed;
-  if (landing_ != nullptr && header_bytes_ == 0 && land() == step::gone) return arrival::closed;
+  if (landing_ != nullptr && header_bytes_ == 0) {
+    if (land() == step::gone) return arrival::closed;
+    if (header_bytes_ == 0) landing_->in_pieces = true;
+  }
   const auto outcome_of = [](step s) {
     return s == step::blocked ? arrival::nothing : arrival::closed;
   };
   while (header_bytes_ < sizeof(header)) {
     auto* at = reinterpret_cast<std::byte*>(&partial_.head) + header_bytes_;
     const step s = read_some(at, sizeof(header) - header_bytes_, header_bytes_);
+    if (s != step::more && header_bytes_ == 0 && landing_ != nullptr) landing_->in_pieces = false;
     if (s != step::more) return outcome_of(s);
   }
   if (partial_.head.bytes < sizeof(header)) {
@@ -152,6 +163,7 @@ bool channel::send(header head, std::span<const std::byte> first, std::span<cons
   std::size_t left = head.bytes;
   while (left > 0) {
     const ssize_t sent = sendmsg(socket_.get(), &m, MSG_NOSIGNAL);
+    if (landing_ != nullptr) landing_->in_pieces = sent < static_cast<ssize_t>(left);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && wait_until_writable()) continue;
     if (sent <= 0) return false;

@@ -154,11 +154,8 @@ void adapter_function::make_doorbell_pages() {
                        std::strerror(why)));
 }
 
-void adapter_function::adopt_doorbell_pages(vfio_user::descriptor file) {
-  if (!file.open()) return;
-  if (const int why = doorbells_.adopt(std::move(file), how_.model.uar_bar_bytes); why != 0)
-    report(fmt::format("--doorbells polled: this client's pages cannot be looked at any more: {}",
-                       std::strerror(why)));
+bool adapter_function::adopt_doorbell_pages(vfio_user::descriptor file) {
+  return !file.open() || doorbells_.adopt(std::move(file), how_.model.uar_bar_bytes) == 0;
 }
 
 void adapter_function::go_on_after_death(

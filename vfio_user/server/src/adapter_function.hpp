@@ -59,8 +59,9 @@ class adapter_function {
   /// BAR 2 as a client may map it, where the settings say so; for one client after another.
   const doorbell_pages& doorbells() const { return doorbells_; }
   void make_doorbell_pages();
-  /// Those of a process that died; none where the file is not open.
-  void adopt_doorbell_pages(vfio_user::descriptor file);
+  /// Those of a process that died; none where the file is not open. False: they are there, and
+  /// nobody can look at them.
+  bool adopt_doorbell_pages(vfio_user::descriptor file);
   void take_doorbell_pages_away() { doorbells_.end(); }
   /// Could a store to these pages mean something?
   bool doorbells_in_use() { return doorbells_.in_use(model_); }

@@ -28,6 +28,8 @@ class control_socket {
   std::string listen(const std::string& path);
   /// The same on a socket that somebody else has bound, and takes away.
   void listen(vfio_user::descriptor listener) { listener_ = std::move(listener); }
+  /// Somebody else will take the path away.
+  void leave_path() { path_.clear(); }
   /// -1: nobody listens.
   int socket() const { return listener_.get(); }
 

@@ -2,34 +2,48 @@
 // Copyright the freehca authors
 #include "keeper_side.hpp"
 
+#include <poll.h>
+
 #include "report.hpp"
 
 namespace freehca::device_server {
 
 using namespace vfio_user;
 
-void keeper_side::send(header head, std::span<const std::byte> body, std::span<const int> files) {
-  if (!there() || link_.send(head, body, {}, files)) return;
-  report("the process that keeps the client has gone; when this one dies, so does the adapter");
+bool keeper_side::alive() const {
+  pollfd one{link_.socket(), 0, 0};
+  return there() && poll(&one, 1, 0) == 0;
+}
+
+bool keeper_side::send(header head, std::span<const std::byte> body, std::span<const int> files) {
+  if (!there()) return false;
+  if (link_.send(head, body, {}, files)) return true;
+  state_->keeper_is_behind = true;
+  report("the process that keeps the client cannot be told; when this one dies, the client goes");
   link_.close();
+  return false;
 }
 
 void keeper_side::tell(keeper::record what, std::span<const int> files) {
   send({0, static_cast<std::uint16_t>(what), 0, type_command, 0}, {}, files);
 }
 
-void keeper_side::tell(const message& done, std::span<const int> files) {
+void keeper_side::tell(const message& done, const configuration_space& space,
+                       std::span<const int> files) {
   if (!there()) return;
-  send({0, done.head.command, 0, type_command, 0}, done.body, files);
-  state_->request_is_kept = true;
+  note(space);
+  state_->request_is_kept = send({0, done.head.command, 0, type_command, 0}, done.body, files);
+}
+
+void keeper_side::note(const configuration_space& space) {
+  if (changes_ == space.changes()) return;
+  changes_ = space.changes();
+  state_->configuration_space = space.image();
 }
 
 void keeper_side::request_done(const configuration_space& space) {
   if (state_ == nullptr) return;
-  if (changes_ != space.changes()) {
-    changes_ = space.changes();
-    state_->configuration_space = space.image();
-  }
+  note(space);
   state_->request.clear();
   state_->request_is_kept = false;
 }

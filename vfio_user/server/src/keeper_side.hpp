@@ -21,17 +21,21 @@ class keeper_side {
       : link_(std::move(link)), state_(state) {}
 
   bool there() const { return link_.open(); }
+  /// The same, asked of the system.
+  bool alive() const;
   /// Null: there never was a keeper.
   keeper::shared_state* state() { return state_; }
 
   void tell(keeper::record what, std::span<const int> files = {});
   /// A request that was done, and is not answered yet.
-  void tell(const vfio_user::message& done, std::span<const int> files = {});
+  void tell(const vfio_user::message& done, const configuration_space& space,
+            std::span<const int> files = {});
   /// The request in hand is done, and will be answered, or needs no answer.
   void request_done(const configuration_space& space);
 
  private:
-  void send(vfio_user::header head, std::span<const std::byte> body, std::span<const int> files);
+  bool send(vfio_user::header head, std::span<const std::byte> body, std::span<const int> files);
+  void note(const configuration_space& space);
 
   vfio_user::channel link_;
   keeper::shared_state* state_ = nullptr;

@@ -43,7 +43,7 @@ int session::handle_version(const message& request) {
   if (why != 0) return why;
   client_ = asked;
   agreed_ = true;
-  keeper_->tell(request);
+  keeper_->tell(request, function_->configuration());
   terms said;
   said.minor = std::min(asked.minor, minor_version);
   said.max_msg_fds = greatest_descriptors;
@@ -58,7 +58,7 @@ int session::handle_dma_map(message& request) {
   if (!what) return EINVAL;
   if (const int why = memory_->map(*what, request.descriptors); why != 0) return why;
   const int file = request.descriptors.empty() ? -1 : request.descriptors[0].get();
-  keeper_->tell(request, std::span(&file, file >= 0 ? 1 : 0));
+  keeper_->tell(request, function_->configuration(), std::span(&file, file >= 0 ? 1 : 0));
   return succeed(request);
 }
 
@@ -76,7 +76,7 @@ int session::handle_dma_unmap(const message& request) {
   } else if (const int why = memory_->unmap(what->address, what->size); why != 0) {
     return why;
   }
-  keeper_->tell(request);
+  keeper_->tell(request, function_->configuration());
   return succeed(request, bytes_of(*what));
 }
 
@@ -133,7 +133,7 @@ int session::handle_set_irqs(message& request) {
                                             : std::span<const descriptor>());
   const int why = function_->signals().set(*what, wanted, std::move(request.descriptors));
   if (why != 0) return why;
-  keeper_->tell(request, copies.numbers());
+  keeper_->tell(request, function_->configuration(), copies.numbers());
   return succeed(request);
 }
 

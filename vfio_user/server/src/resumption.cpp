@@ -14,7 +14,7 @@ using namespace vfio_user;
 
 bool session::resume(keeper::kept_client& from) {
   channel_ = channel(std::move(from.connection()));
-  function_->adopt_doorbell_pages(std::move(from.doorbell_pages()));
+  if (!function_->adopt_doorbell_pages(std::move(from.doorbell_pages()))) lost_ = true;
   keeper_side nobody;
   keeper_side* const keeper = std::exchange(keeper_, &nobody);
   from.tell_again([this](message told) {
@@ -32,12 +32,15 @@ bool session::resume(keeper::kept_client& from) {
 // second time without harm: the adapter has an internal error, and takes no notice of registers.
 void session::answer_in_hand() {
   const keeper::shared_state& state = *keeper_->state();
-  if (!state.request.holds_message()) return;
+  if (state.request.in_pieces) lost_ = true;
+  if (lost_ || !state.request.holds_message()) return;
   message request;
   request.head = state.request.head;
+  const auto& landed = state.request.body;
   const std::size_t bytes =
-      std::clamp<std::size_t>(request.head.bytes, sizeof(header), sizeof(landing)) - sizeof(header);
-  request.body.assign(state.request.body.begin(), state.request.body.begin() + bytes);
+      std::clamp<std::size_t>(request.head.bytes, sizeof(header), sizeof(header) + landed.size()) -
+      sizeof(header);
+  request.body.assign(landed.begin(), landed.begin() + bytes);
   const auto what = static_cast<command>(request.head.command);
   if (state.request_is_kept && (what == command::dma_map || what == command::device_set_irqs)) {
     succeed(request);

@@ -31,8 +31,10 @@ server::server(settings& how, keeper_side keeper)
   session_.connect(function_, memory_, keeper_);
 }
 
+// The next process needs the sockets, and the keeper takes their paths away.
 server::~server() {
-  if (bound_) unlink(how_.socket.c_str());
+  if (told_ready_ && keeper_.alive()) control_.leave_path();
+  else if (bound_) unlink(how_.socket.c_str());
 }
 
 std::string server::begin(passed_sockets passed) {
@@ -56,6 +58,7 @@ std::string server::begin(passed_sockets passed) {
 void server::tell_that_it_is_ready() {
   const std::array<int, 2> sockets{listener_.get(), control_.socket()};
   keeper_.tell(keeper::record::ready, std::span(sockets).first(sockets[1] >= 0 ? 2 : 1));
+  told_ready_ = keeper_.there();
   report(fmt::format("ready: {}", bound_ ? how_.socket : "the socket that was handed over"));
   // A keeper is whom the manager has started.
   if (!keeper_.there()) tell_manager("READY=1");

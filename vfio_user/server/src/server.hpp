@@ -66,7 +66,7 @@ class server {
   client_memory memory_{session_};
   adapter_function function_;
   vfio_user::descriptor listener_, stop_;
-  bool bound_ = false;
+  bool bound_ = false, told_ready_ = false;
   /// They came while another is served, and are told so.
   std::vector<vfio_user::channel> refused_;
   control_subject subject_{{how_, function_}, session_, memory_};

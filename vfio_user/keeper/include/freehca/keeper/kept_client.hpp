@@ -26,18 +26,23 @@ enum class record : std::uint16_t {
 };
 
 /// What a client has told the adapter, as long as it counts: all that a process must know which
-/// takes the place of the one that was told. The memory that it takes is bounded by what a server
-/// lets a client have.
+/// takes the place of the one that was told. The memory and the descriptors that it takes are
+/// bounded.
 class kept_client {
  public:
+  /// Files of which memory is mapped: far more than anybody shares. A process has 1024 descriptors
+  /// by default, and interrupts take some of them.
+  static constexpr std::size_t greatest_files = 256;
+
   /// A record, or a request of the client's that was done: version, dma_map, dma_unmap and
   /// device_set_irqs change what is kept; others change nothing.
   void take(vfio_user::message told);
 
   bool there() const { return connection_.open(); }
   /// Whether another process can go on with it. With memory that is reached by messages it cannot:
-  /// an answer may be under way to the one that died.
-  bool can_go_on() const { return there() && agreed_ && without_file_ == 0; }
+  /// an answer may be under way to the one that died. Nor when there were more descriptors than can
+  /// be kept.
+  bool can_go_on() const { return there() && without_file_ == 0 && !incomplete_; }
   void forget() { *this = kept_client(); }
 
   vfio_user::descriptor& connection() { return connection_; }
@@ -69,7 +74,7 @@ class kept_client {
   void take_lines(vfio_user::message& told);
 
   vfio_user::descriptor connection_, doorbell_pages_;
-  bool agreed_ = false;
+  bool agreed_ = false, incomplete_ = false;
   std::vector<std::byte> version_;
   std::map<std::uint64_t, mapping> mappings_;
   files files_;

@@ -16,7 +16,9 @@ struct shared_state {
   vfio_user::landing request;
   /// That request is done, and the keeper has been told of it.
   bool request_is_kept;
-  /// As it was when the last request was answered.
+  /// The keeper could not be told something: what it has is not what the client has told.
+  bool keeper_is_behind;
+  /// As it was when the last request was answered, or kept.
   std::array<std::uint8_t, 4096> configuration_space;
 };
 

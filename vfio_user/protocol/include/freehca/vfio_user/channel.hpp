@@ -47,12 +47,16 @@ enum class arrival {
 struct landing {
   header head;
   std::array<std::byte, 8192> body;
+  /// A message is taken, or an answer is sent, in more than one call: what is not done yet cannot be
+  /// done by anybody else.
+  bool in_pieces;
 
   bool holds_message() const { return head.bytes != 0; }
   /// Nothing that is done before it comes after it.
   void clear() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     head.bytes = 0;
+    in_pieces = false;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 };
