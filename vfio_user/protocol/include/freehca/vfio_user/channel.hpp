@@ -47,8 +47,8 @@ enum class arrival {
 struct landing {
   header head;
   std::array<std::byte, 8192> body;
-  /// A message is taken, or an answer is sent, in more than one call: what is not done yet cannot be
-  /// done by anybody else.
+  /// A message is taken, or an answer is sent, in more than one call: what is not done yet cannot
+  /// be done by anybody else.
   bool in_pieces;
 
   bool holds_message() const { return head.bytes != 0; }
