@@ -174,7 +174,7 @@ constexpr setting_row rows[] = {
     {"doorbells", "messages (default), or polled: the client maps doorbell pages, where the server "
                   "looks for stores",
      take_doorbells},
-    {"poll-us", "with --doorbells polled: microseconds without rest behind the last store, 50 if "
+    {"poll-us", "with --doorbells polled: microseconds without rest behind the last store, 8 if "
                 "not given",
      take_poll_time},
     {"restarts", "on: when the adapter's process dies, another one takes its place, and the guest "

@@ -30,9 +30,11 @@ struct settings {
   std::string command_fault, event_fault;
   std::array<std::string, 2> link_fault;
   bool polled_doorbells = false;
-  /// How long one that polls goes on without a pause when nothing happens.
+  /// How long one that polls goes on without a pause when nothing happens. An answer of the other
+  /// end comes within a few microseconds; who waits for longer keeps others from a processor that
+  /// they may need for that answer (docs/performance-model.md).
   std::uint64_t poll_ns = default_poll_us * 1000;
-  static constexpr std::uint64_t default_poll_us = 50, most_poll_us = 1'000'000;
+  static constexpr std::uint64_t default_poll_us = 8, most_poll_us = 1'000'000;
   bool trace = false;
   /// A process of its own keeps the client when this one dies.
   bool restarts = false;
