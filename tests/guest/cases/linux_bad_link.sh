@@ -12,6 +12,7 @@
 # options: --file tests/guest/linux_two_hosts.sh:/guest/linux_two_hosts.sh
 # program: numbered_messages
 # again: device_server long --device-server
+# again: device_server_no_iommu long --device-server --no-iommu
 # timeout: 600
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
