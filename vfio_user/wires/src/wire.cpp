@@ -2,6 +2,10 @@
 // Copyright the freehca authors
 #include <freehca/wires/wire.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include <freehca/wires/datagram_wire.hpp>
@@ -9,35 +13,58 @@
 #include <freehca/wires/stream_wire.hpp>
 
 namespace freehca::wires {
+namespace {
+
+std::unique_ptr<wire> datagrams(const std::string& text, std::string& why) {
+  const std::string remote = ",remote=";
+  const std::size_t comma = text.find(remote);
+  if (comma != std::string::npos)
+    return datagram_wire::make(text.substr(0, comma), text.substr(comma + remote.size()), why);
+  why = fmt::format("{}: a wire of datagrams has two ends: local=ADDRESS,remote=ADDRESS", text);
+  return nullptr;
+}
+
+struct kind {
+  std::string_view beginning;
+  bool frames_alone;
+  std::unique_ptr<wire> (*make)(const std::string& rest, std::string& why);
+};
+constexpr kind kinds[] = {
+    {"stream:listen=", false, stream_wire::listen},
+    {"stream:connect=", false, stream_wire::connect},
+    {"dgram:local=", false, datagrams},
+    {"tap:", true, frame_wire::tap},
+    {"user:", true, frame_wire::user},
+};
+
+// Null: there is no such kind.
+const kind* kind_of(const std::string& text) {
+  const auto found =
+      std::ranges::find_if(kinds, [&](const kind& one) { return text.starts_with(one.beginning); });
+  return found == std::end(kinds) ? nullptr : &*found;
+}
+
+// The one whose options may be left out with their colon.
+std::string written_out(const std::string& text) {
+  return text == "user" ? "user:" : text;
+}
+
+}  // namespace
 
 std::unique_ptr<wire> make_wire(const std::string& text, std::string& why) {
-  const auto behind = [&](const std::string& beginning) { return text.substr(beginning.size()); };
-  const std::string listen = "stream:listen=", connect = "stream:connect=", local = "dgram:local=",
-                    remote = ",remote=", tap = "tap:", user = "user:";
-  std::unique_ptr<wire> made;
-  if (text.starts_with(listen)) {
-    made = stream_wire::listen(behind(listen), why);
-  } else if (text.starts_with(connect)) {
-    made = stream_wire::connect(behind(connect), why);
-  } else if (const std::size_t comma = text.find(remote);
-             text.starts_with(local) && comma != std::string::npos) {
-    made = datagram_wire::make(text.substr(local.size(), comma - local.size()),
-                               text.substr(comma + remote.size()), why);
-  } else if (text.starts_with(tap)) {
-    made = frame_wire::tap(behind(tap), why);
-  } else if (text == "user" || text.starts_with(user)) {
-    made = frame_wire::user(text == "user" ? "" : behind(user), why);
-  } else {
-    why = fmt::format(
-        "{}: none, stream:listen=ADDRESS, stream:connect=ADDRESS, "
-        "dgram:local=ADDRESS,remote=ADDRESS, tap:ifname=NAME or user",
-        text);
-  }
-  return made;
+  const std::string whole = written_out(text);
+  if (const kind* found = kind_of(whole))
+    return found->make(whole.substr(found->beginning.size()), why);
+  why = fmt::format(
+      "{}: none, stream:listen=ADDRESS, stream:connect=ADDRESS, "
+      "dgram:local=ADDRESS,remote=ADDRESS, tap:ifname=NAME or user",
+      text);
+  return nullptr;
 }
 
 bool carries_frames_alone(const std::string& text) {
-  return text.starts_with("tap:") || text == "user" || text.starts_with("user:");
+  const kind* found = kind_of(written_out(text));
+  return found != nullptr && found->frames_alone;
 }
 
 }  // namespace freehca::wires
