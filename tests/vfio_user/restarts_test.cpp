@@ -3,9 +3,11 @@
 //
 // The adapter's process dies, and another one goes on with its client (--restarts on).
 #include <linux/pci_regs.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -40,20 +43,27 @@ struct restarts : served {
     arguments.insert(arguments.end(), {"--restarts", "on", "--control", files.path("control")});
     start(std::move(arguments));
   }
-  // The only child of the program that was started.
-  pid_t adapter_process() const {
-    const std::string pid = std::to_string(server.process());
+  // The only child of the program; 0: between two.
+  static pid_t child_of(pid_t process) {
+    const std::string pid = std::to_string(process);
     std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
     pid_t child = 0;
     children >> child;
     return child;
   }
+  // Waited for.
+  pid_t adapter_process() const {
+    for (int i = 0; i < 5000; ++i) {
+      if (const pid_t child = child_of(server.process()); child > 0) return child;
+      pause_ms(1);
+    }
+    throw std::runtime_error("the program has no child: " + server.said());
+  }
   void kill_adapter() {
     const pid_t before = adapter_process();
-    ASSERT_GT(before, 0);
     kill(before, SIGKILL);
     for (int i = 0; i < 5000; ++i) {
-      const pid_t now = adapter_process();
+      const pid_t now = child_of(server.process());
       if (now > 0 && now != before) return;
       pause_ms(1);
     }
@@ -201,7 +211,7 @@ TEST_F(restarts, who_dies_at_once_again_and_again_is_given_up) {
   start_kept();
   // Whoever is there; one may be there for long before it is found on a machine that is busy.
   for (int i = 0; i < 5000 && server.said().find("given up") == std::string::npos; ++i) {
-    if (const pid_t one = adapter_process(); one > 0) kill(one, SIGKILL);
+    if (const pid_t one = child_of(server.process()); one > 0) kill(one, SIGKILL);
     pause_ms(1);
   }
   if (server.said().find("given up") == std::string::npos) kill(server.process(), SIGKILL);
@@ -210,19 +220,60 @@ TEST_F(restarts, who_dies_at_once_again_and_again_is_given_up) {
 }
 
 TEST_F(restarts, when_the_keeper_dies_the_adapter_goes_on) {
+  for (const bool second : {false, true}) {
+    start_kept();
+    if (second) {
+      pause_ms(110);
+      kill_adapter();
+      EXPECT_TRUE(says("is served on"));
+    }
+    const pid_t adapter = adapter_process();
+    kill(server.process(), SIGKILL);
+    EXPECT_EQ(-1, server.wait());
+    EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+    shared_memory host(0x1000);
+    EXPECT_EQ(0, c.map(0, host.bytes(), host.file()));
+    EXPECT_TRUE(says("keeps the client cannot be told"));
+    EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+    c.disconnect();
+    EXPECT_EQ(0, kill(adapter, SIGTERM));
+    for (const std::string& path : {socket, files.path("control")}) {
+      for (int i = 0; i < 5000 && access(path.c_str(), F_OK) == 0; ++i) pause_ms(1);
+      EXPECT_NE(0, access(path.c_str(), F_OK)) << "it has ended in order";
+    }
+  }
+}
+
+// Not even a version was agreed on.
+TEST_F(restarts, a_client_that_has_just_come) {
+  server.start({"--socket", socket, "--restarts", "on"});
+  client before;
+  ASSERT_EQ(0, before.connect(socket));
+  ASSERT_EQ(0, before.negotiate());
+  const std::array<std::byte, 2> command{std::byte{6}};
+  EXPECT_EQ(0, before.write(configuration_region, PCI_COMMAND, command));
+  before.disconnect();
+  EXPECT_TRUE(says("the client has gone"));
+  ASSERT_EQ(0, c.connect(socket));
+  EXPECT_TRUE(
+      says("a client has come\nfreehca-device: the client has gone\n"
+           "freehca-device: a client has come"));
+  kill_adapter();
+  ASSERT_EQ(0, c.negotiate());
+  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+  EXPECT_EQ(0u, configuration(PCI_COMMAND, 2)) << "not the other client's";
+}
+
+// Whoever starts it may not want to hear of children.
+TEST_F(restarts, children_are_waited_for_whoever_starts_it) {
+  struct sigaction before {};
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  ASSERT_EQ(0, sigaction(SIGCHLD, &ignore, &before));
   start_kept();
-  const pid_t adapter = adapter_process();
-  kill(server.process(), SIGKILL);
-  EXPECT_EQ(-1, server.wait());
+  ASSERT_EQ(0, sigaction(SIGCHLD, &before, nullptr));
+  kill_adapter();
   EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
-  shared_memory host(0x1000);
-  EXPECT_EQ(0, c.map(0, host.bytes(), host.file()));
-  EXPECT_TRUE(says("keeps the client cannot be told"));
-  EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
-  c.disconnect();
-  EXPECT_EQ(0, kill(adapter, SIGTERM));
-  for (int i = 0; i < 5000 && access(socket.c_str(), F_OK) == 0; ++i) pause_ms(1);
-  EXPECT_NE(0, access(socket.c_str(), F_OK)) << "it has ended in order";
 }
 
 TEST_F(restarts, it_ends_when_it_is_asked_to_and_leaves_nothing) {
@@ -236,17 +287,16 @@ TEST_F(restarts, it_ends_when_it_is_asked_to_and_leaves_nothing) {
   EXPECT_NE(0, access(files.path("control").c_str(), F_OK));
 }
 
+// Processes that have lived for a while are replaced at once: the signal comes before, in and behind
+// the beginning of the next one.
 TEST_F(restarts, an_end_that_is_asked_for_in_the_middle_of_a_restart) {
-  for (int i = 0; i < 6; ++i) {
-    served_program one;
-    one.start({"--socket", socket, "--restarts", "on"});
-    const std::string pid = std::to_string(one.process());
-    std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
-    pid_t adapter = 0;
-    children >> adapter;
-    kill(adapter, SIGKILL);
-    usleep(static_cast<useconds_t>(i) * 400);
-    EXPECT_EQ(0, one.stop()) << one.said();
+  for (int i = 0; i < 8; ++i) {
+    start_kept();
+    c.disconnect();
+    pause_ms(110);
+    kill(adapter_process(), SIGKILL);
+    usleep(static_cast<useconds_t>(i) * 300);
+    EXPECT_EQ(0, server.stop()) << server.said();
     EXPECT_NE(0, access(socket.c_str(), F_OK));
   }
 }
@@ -275,6 +325,8 @@ TEST_F(restarts, sockets_of_a_manager_are_the_manager_s) {
   std::ofstream(other) << "somebody's";
   server.start_by_manager({"--restarts", "on", "--control", other}, {device.get(), control.get()},
                           "device:control");
+  kill_adapter();
+  EXPECT_TRUE(says("takes its place"));
   EXPECT_EQ(0, server.stop()) << server.said();
   EXPECT_EQ(0, access(other.c_str(), F_OK));
   EXPECT_EQ(0, access(files.path("by-manager").c_str(), F_OK));
@@ -290,7 +342,10 @@ TEST_F(restarts, nothing_of_a_client_outlives_it) {
   kill_adapter();
   EXPECT_TRUE(says("is served on"));
   EXPECT_EQ(1u, open_files(server.process(), "of a guest"));
-  EXPECT_EQ(0u, open_files(adapter_process(), "of a guest"));
+  const pid_t adapter = adapter_process();
+  for (int i = 0; i < 5000 && open_files(adapter, "of a guest") != 0; ++i) pause_ms(1);
+  EXPECT_EQ(0u, open_files(adapter, "of a guest"));
+  EXPECT_EQ(1u, open_files(adapter, "signalfd")) << "its descriptors can be seen";
   c.disconnect();
   EXPECT_TRUE(says("the client has gone"));
   for (int i = 0; i < 5000 && open_files(server.process(), "of a guest") != 0; ++i) pause_ms(1);
@@ -302,7 +357,13 @@ TEST_F(restarts, a_message_that_was_taken_in_part_ends_the_client) {
   start_kept();
   const header half{9, static_cast<std::uint16_t>(command::region_read), 32, type_command, 0};
   ASSERT_EQ(16, send(c.raw().socket(), &half, sizeof half, 0));
-  pause_ms(50);
+  // Until the server has taken it.
+  int left = 1;
+  for (int i = 0; i < 5000 && left != 0; ++i) {
+    ASSERT_EQ(0, ioctl(c.raw().socket(), SIOCOUTQ, &left));
+    pause_ms(1);
+  }
+  ASSERT_EQ(0, left);
   kill_adapter();
   EXPECT_TRUE(says("hung up"));
   pollfd one{c.raw().socket(), POLLIN, 0};

@@ -75,12 +75,14 @@ channel::step channel::read_some(std::byte* to, std::size_t bytes, std::size_t& 
 // there, or left it in the socket. What has not come whole, or has no room, goes the usual way.
 channel::step channel::land() {
   header next;
-  if (recv(socket_.get(), &next, sizeof next, MSG_PEEK) != sizeof next) return step::blocked;
+  const ssize_t seen = recv(socket_.get(), &next, sizeof next, MSG_PEEK);
+  if (seen == 0) return step::gone;
+  if (seen < 0) return errno == EAGAIN || errno == EINTR ? step::blocked : step::gone;
   constexpr std::size_t most = sizeof(header) + sizeof landing::body;
   int there = 0;
-  if (next.bytes < sizeof next || next.bytes > most ||
+  if (seen != sizeof next || next.bytes < sizeof next || next.bytes > most ||
       ioctl(socket_.get(), FIONREAD, &there) != 0 || static_cast<std::size_t>(there) < next.bytes)
-    return step::blocked;
+    return step::in_pieces;
   std::size_t got = 0;
   if (const step s = read_some(reinterpret_cast<std::byte*>(landing_), next.bytes, got);
       s != step::more)
@@ -97,17 +99,17 @@ channel::step channel::land() {
 
 arrival channel::receive(message& to) {
   if (!open()) return arrival::closed;
-  if (landing_ != nullptr && header_bytes_ == 0) {
-    if (land() == step::gone) return arrival::closed;
-    if (header_bytes_ == 0) landing_->in_pieces = true;
-  }
   const auto outcome_of = [](step s) {
     return s == step::blocked ? arrival::nothing : arrival::closed;
   };
+  if (landing_ != nullptr && header_bytes_ == 0) {
+    const step s = land();
+    if (s == step::blocked || s == step::gone) return outcome_of(s);
+    if (s == step::in_pieces) landing_->in_pieces = true;
+  }
   while (header_bytes_ < sizeof(header)) {
     auto* at = reinterpret_cast<std::byte*>(&partial_.head) + header_bytes_;
     const step s = read_some(at, sizeof(header) - header_bytes_, header_bytes_);
-    if (s != step::more && header_bytes_ == 0 && landing_ != nullptr) landing_->in_pieces = false;
     if (s != step::more) return outcome_of(s);
   }
   if (partial_.head.bytes < sizeof(header)) {

@@ -26,8 +26,12 @@ class control_socket {
 
   /// "", or what is wrong. Without it there is nobody to be served.
   std::string listen(const std::string& path);
-  /// The same on a socket that somebody else has bound, and takes away.
-  void listen(vfio_user::descriptor listener) { listener_ = std::move(listener); }
+  /// The same on a socket that is bound. `path`: to be taken away at the end; "": somebody else
+  /// does that.
+  void listen(vfio_user::descriptor listener, std::string path) {
+    listener_ = std::move(listener);
+    path_ = std::move(path);
+  }
   /// Somebody else will take the path away.
   void leave_path() { path_.clear(); }
   /// -1: nobody listens.

@@ -2,18 +2,11 @@
 // Copyright the freehca authors
 #include "keeper_side.hpp"
 
-#include <poll.h>
-
 #include "report.hpp"
 
 namespace freehca::device_server {
 
 using namespace vfio_user;
-
-bool keeper_side::alive() const {
-  pollfd one{link_.socket(), 0, 0};
-  return there() && poll(&one, 1, 0) == 0;
-}
 
 bool keeper_side::send(header head, std::span<const std::byte> body, std::span<const int> files) {
   if (!there()) return false;
@@ -36,7 +29,7 @@ void keeper_side::tell(const message& done, const configuration_space& space,
 }
 
 void keeper_side::note(const configuration_space& space) {
-  if (changes_ == space.changes()) return;
+  if (state_ == nullptr || changes_ == space.changes()) return;
   changes_ = space.changes();
   state_->configuration_space = space.image();
 }

@@ -2,6 +2,9 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <span>
 #include <utility>
 
@@ -17,12 +20,14 @@ namespace freehca::device_server {
 class keeper_side {
  public:
   keeper_side() = default;
+  /// In a child of the keeper's.
   keeper_side(vfio_user::descriptor link, keeper::shared_state* state)
-      : link_(std::move(link)), state_(state) {}
+      : link_(std::move(link)), state_(state), keeper_(getppid()) {}
 
+  /// Whether it can be told something.
   bool there() const { return link_.open(); }
-  /// The same, asked of the system.
-  bool alive() const;
+  /// Whether there is one, even if it cannot be told anything any more.
+  bool lives() const { return state_ != nullptr && getppid() == keeper_; }
   /// Null: there never was a keeper.
   keeper::shared_state* state() { return state_; }
 
@@ -30,16 +35,18 @@ class keeper_side {
   /// A request that was done, and is not answered yet.
   void tell(const vfio_user::message& done, const configuration_space& space,
             std::span<const int> files = {});
+  /// How configuration space stands, for whoever comes after this process.
+  void note(const configuration_space& space);
   /// The request in hand is done, and will be answered, or needs no answer.
   void request_done(const configuration_space& space);
 
  private:
   bool send(vfio_user::header head, std::span<const std::byte> body, std::span<const int> files);
-  void note(const configuration_space& space);
 
   vfio_user::channel link_;
   keeper::shared_state* state_ = nullptr;
-  unsigned changes_ = 0;  ///< of configuration space, when it was noted
+  pid_t keeper_ = -1;
+  unsigned changes_ = ~0u;  ///< of configuration space, when it was noted
 };
 
 }  // namespace freehca::device_server

@@ -15,6 +15,8 @@ void tell_manager(const std::string& what);
 /// one that it names "control" is the control socket, the other the clients'.
 struct passed_sockets {
   vfio_user::descriptor device, control;
+  /// The control socket was made by a process of this program that is no more.
+  bool own_control = false;
 };
 
 /// Takes them, once. "", or what is wrong with them.

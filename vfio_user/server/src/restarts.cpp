@@ -35,6 +35,7 @@ using vfio_user::descriptor;
 /// another, are enough; each waits for longer than the one before it.
 constexpr std::uint64_t short_life_ns = 100'000'000, pause_ns = 200'000'000;
 constexpr unsigned most_short_lives = 5;
+constexpr std::uint64_t same_signal_ns = 100'000'000;
 
 std::string end_of(int status) {
   return WIFSIGNALED(status) ? fmt::format("was ended by signal {} ({})", WTERMSIG(status),
@@ -44,11 +45,9 @@ std::string end_of(int status) {
 
 class client_keeper {
  public:
-  client_keeper(settings& how, passed_sockets passed)
-      : how_(how),
-        own_device_(!passed.device.open()),
-        own_control_(!passed.control.open()),
-        sockets_(std::move(passed)) {}
+  client_keeper(settings& how, passed_sockets passed) : how_(how), sockets_(std::move(passed)) {
+    sockets_.own_control = !sockets_.control.open() && !how_.control.empty();
+  }
 
   /// The exit code.
   int run();
@@ -67,7 +66,6 @@ class client_keeper {
   int end();
 
   settings& how_;
-  const bool own_device_, own_control_;  ///< their paths are ours to take away
   passed_sockets sockets_;
   keeper::kept_client client_;
   keeper::shared_state* state_ = nullptr;
@@ -76,7 +74,7 @@ class client_keeper {
   pid_t process_ = -1;  ///< below 0: none, until the next one starts
   int status_ = 0;      ///< how the last one ended
   unsigned starts_ = 0, short_lives_ = 0;
-  std::uint64_t started_ = 0, next_start_ = 0;
+  std::uint64_t started_ = 0, next_start_ = 0, asked_ = 0;
   bool ready_ = false, was_ready_ = false;  ///< this one, and any
   bool asked_to_end_ = false;
 };
@@ -90,6 +88,8 @@ sigset_t signals_of(std::initializer_list<int> numbers) {
 
 std::string client_keeper::begin() {
   state_ = keeper::make_shared_state();
+  // Else, where whoever started this program ignores it, no end of a child is told.
+  signal(SIGCHLD, SIG_DFL);
   const sigset_t set = signals_of({SIGTERM, SIGINT, SIGCHLD});
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -175,14 +175,15 @@ void client_keeper::take_records() {
 }
 
 // One that is stopped hears nothing before it goes on; one that does not listen is killed when it
-// is asked for the second time.
+// is asked for the second time. Who signals a whole group sends the first one twice.
 void client_keeper::take_signals() {
   signalfd_siginfo about{};
   while (read(signals_.get(), &about, sizeof about) == sizeof about) {
     if (about.ssi_signo == SIGCHLD) continue;
     const bool again = std::exchange(asked_to_end_, true);
     if (!again) tell_manager("STOPPING=1");
-    if (process_ < 0) continue;
+    if (!again) asked_ = now_ns();
+    if (process_ < 0 || (again && now_ns() - asked_ < same_signal_ns)) continue;
     kill(process_, again ? SIGKILL : SIGTERM);
     kill(process_, SIGCONT);
   }
@@ -222,8 +223,8 @@ bool client_keeper::goes_on() {
 
 int client_keeper::end() {
   if (was_ready_) {
-    if (own_device_) unlink(how_.socket.c_str());
-    if (own_control_ && !how_.control.empty()) unlink(how_.control.c_str());
+    if (!how_.socket.empty()) unlink(how_.socket.c_str());
+    if (sockets_.own_control) unlink(how_.control.c_str());
   }
   if (asked_to_end_) return 0;
   return WIFEXITED(status_) && WEXITSTATUS(status_) != 0 ? WEXITSTATUS(status_) : 1;

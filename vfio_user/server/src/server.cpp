@@ -31,9 +31,9 @@ server::server(settings& how, keeper_side keeper)
   session_.connect(function_, memory_, keeper_);
 }
 
-// The next process needs the sockets, and the keeper takes their paths away.
+// The next process needs the sockets, and a keeper takes their paths away.
 server::~server() {
-  if (told_ready_ && keeper_.alive()) control_.leave_path();
+  if (told_ready_ && keeper_.lives()) control_.leave_path();
   else if (bound_) unlink(how_.socket.c_str());
 }
 
@@ -49,7 +49,9 @@ std::string server::begin(passed_sockets passed) {
   // Else the system adds 50 us to each pause.
   if (how_.polled_doorbells) prctl(PR_SET_TIMERSLACK, 1'000ul, 0ul, 0ul, 0ul);
   if (std::string why = function_.begin(); !why.empty()) return why;
-  if (std::string why = listen_for_control(std::move(passed.control)); !why.empty()) return why;
+  if (std::string why = listen_for_control(std::move(passed.control), passed.own_control);
+      !why.empty())
+    return why;
   if (std::string why = listen_for_clients(std::move(passed.device)); !why.empty()) return why;
   tell_that_it_is_ready();
   return "";
@@ -75,6 +77,8 @@ void server::resume(keeper::kept_client& client) {
 
 std::string server::listen_for_clients(descriptor passed) {
   listener_ = std::move(passed);
+  // One that is named, too, was made by a process before this one.
+  bound_ = listener_.open() && !how_.socket.empty();
   if (listener_.open()) return "";
   listener_ = make_socket(AF_UNIX, SOCK_STREAM);
   if (!listener_.open()) return std::strerror(errno);
@@ -86,9 +90,9 @@ std::string server::listen_for_clients(descriptor passed) {
   return "";
 }
 
-std::string server::listen_for_control(descriptor passed) {
+std::string server::listen_for_control(descriptor passed, bool own) {
   if (passed.open()) {
-    control_.listen(std::move(passed));
+    control_.listen(std::move(passed), own ? how_.control : "");
     return "";
   }
   if (how_.control.empty()) return "";

@@ -43,7 +43,7 @@ class server {
   enum place : unsigned { stop_place, listener_place, client_place, unmask_place, cable_place };
 
   std::string listen_for_clients(vfio_user::descriptor passed);
-  std::string listen_for_control(vfio_user::descriptor passed);
+  std::string listen_for_control(vfio_user::descriptor passed, bool own);
   void wait_for_something();
   void watch_everything();
   bool watch_doorbells(std::uint64_t until);

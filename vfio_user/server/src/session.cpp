@@ -22,6 +22,7 @@ void session::begin(channel with) {
   refusals_.begin_again();
   function_->make_doorbell_pages();
   land_messages();
+  keeper_->note(function_->configuration());
   const int connection = channel_.socket(), pages = function_->doorbells().file();
   keeper_->tell(keeper::record::client_came, {&connection, 1});
   if (pages >= 0) keeper_->tell(keeper::record::doorbell_pages, {&pages, 1});

@@ -20,7 +20,8 @@ std::unique_ptr<wire> datagrams(const std::string& text, std::string& why) {
   const std::size_t comma = text.find(remote);
   if (comma != std::string::npos)
     return datagram_wire::make(text.substr(0, comma), text.substr(comma + remote.size()), why);
-  why = fmt::format("{}: a wire of datagrams has two ends: local=ADDRESS,remote=ADDRESS", text);
+  why = fmt::format(
+      "dgram:local={}: a wire of datagrams has two ends: dgram:local=ADDRESS,remote=ADDRESS", text);
   return nullptr;
 }
 

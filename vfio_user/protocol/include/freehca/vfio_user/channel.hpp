@@ -87,7 +87,12 @@ class channel {
   void land_in(landing* where) { landing_ = where; }
 
  private:
-  enum class step { more, blocked, gone };
+  enum class step {
+    more,
+    blocked,
+    gone,
+    in_pieces,  ///< what is next has not come whole, or has no room to land in
+  };
   step read_some(std::byte* to, std::size_t bytes, std::size_t& read);
   step land();
   void take_descriptors(const void* control);
