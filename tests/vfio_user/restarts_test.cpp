@@ -287,8 +287,8 @@ TEST_F(restarts, it_ends_when_it_is_asked_to_and_leaves_nothing) {
   EXPECT_NE(0, access(files.path("control").c_str(), F_OK));
 }
 
-// Processes that have lived for a while are replaced at once: the signal comes before, in and behind
-// the beginning of the next one.
+// Processes that have lived for a while are replaced at once: the signal comes before, in and
+// behind the beginning of the next one.
 TEST_F(restarts, an_end_that_is_asked_for_in_the_middle_of_a_restart) {
   for (int i = 0; i < 8; ++i) {
     start_kept();

@@ -39,9 +39,9 @@ class kept_client {
   void take(vfio_user::message told);
 
   bool there() const { return connection_.open(); }
-  /// Whether another process can go on with it. Once it had memory that is reached by messages it
-  /// cannot: requests that came while it was asked lie in the process that died. Nor when there were
-  /// more descriptors than can be kept.
+  /// Whether another process can go on with it. Once it had memory that is reached by messages, it
+  /// cannot: requests that came while it was asked lie in the process that died. Nor can it when
+  /// there were more descriptors than can be kept.
   bool can_go_on() const { return there() && !incomplete_; }
   void forget() { *this = kept_client(); }
 
