@@ -98,6 +98,7 @@ ROOMS = {
     "vfio_user_host": (["vfio_user/host"], "port to a socket", 6.2, 1),
     "vfio_user": (["vfio_user/protocol", "vfio_user/client"], "messages on a socket", 7.2, 1),
     "wires": (["vfio_user/wires"], "cables of programs", 7.8, 1),
+    "keeper": (["vfio_user/keeper"], "what a client told", 8.7, 1),
     "device_server": (["vfio_user/server"], "the model's process", 7.7, 1),
     "switch": (["switch"], "joins cables", 8.6, 1),
     "firmware_cmds": (["firmware_cmds"], "command channel", 2, 1),
