@@ -127,9 +127,11 @@ remote_device::~remote_device() {
 }
 
 status remote_device::refused(const char* what, int code) {
-  if (code == ECONNRESET) lost_ = true;
   refusal_ = fmt::format("{}: {}", what, std::strerror(code));
-  return {transport_error::refused, static_cast<unsigned>(code)};
+  if (code != ECONNRESET) return {transport_error::refused, static_cast<unsigned>(code)};
+  // The adapter is where the other end was.
+  lost_ = true;
+  return transport_error::gone;
 }
 
 status remote_device::map_bar(void* context, unsigned number, mmio_region* mapped) {
