@@ -11,7 +11,8 @@
 namespace freehca::vfio_user_host {
 namespace {
 
-// Whatever the driver was about to ask for then, its adapter is gone, as one that reads as all ones.
+// Whatever the driver was about to ask for then, its adapter is gone, as one that reads as all
+// ones.
 TEST(remote_device, is_gone_when_its_server_is) {
   const vfio_user::folder files;
   vfio_user::served_program server;
