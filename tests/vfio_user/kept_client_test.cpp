@@ -145,7 +145,7 @@ TEST_F(kept_client_test, with_memory_by_messages_nobody_can_go_on) {
   tell(command::dma_map, dma_map{sizeof(dma_map), dma_readable, 0, 0, 0x1000});
   EXPECT_FALSE(kept.can_go_on());
   unmap(0, 0x1000);
-  EXPECT_FALSE(kept.can_go_on()) << "what it said meanwhile may be lost";
+  EXPECT_TRUE(kept.can_go_on()) << "QEMU maps its ROMs so until the guest has a virtual IOMMU";
 }
 
 TEST_F(kept_client_test, interrupts_are_told_again_as_they_stand) {

@@ -69,26 +69,29 @@ void kept_client::take(message told) {
 void kept_client::take_mapping(message& told) {
   const auto what = whole<dma_map>(told.body);
   if (!what || mappings_.contains(what->address)) return;
+  mapping made{*what, files_.end()};
   descriptor opened = first_of(told.descriptors);
   struct stat about {};
-  if (!opened.open() || fstat(opened.get(), &about) != 0) {
-    incomplete_ = true;
-    return;
+  if (opened.open() && fstat(opened.get(), &about) == 0) {
+    const int mode = fcntl(opened.get(), F_GETFL) & O_ACCMODE;
+    const file_key key{{about.st_dev, about.st_ino}, mode};
+    if (files_.size() == greatest_files && !files_.contains(key)) {
+      incomplete_ = true;
+      return;
+    }
+    made.from = files_.try_emplace(key).first;
+    file& from = made.from->second;
+    if (!from.open.open()) from.open = std::move(opened);
+    ++from.mappings;
+  } else {
+    ++without_file_;
   }
-  const int mode = fcntl(opened.get(), F_GETFL) & O_ACCMODE;
-  const file_key key{{about.st_dev, about.st_ino}, mode};
-  if (files_.size() == greatest_files && !files_.contains(key)) {
-    incomplete_ = true;
-    return;
-  }
-  const auto from = files_.try_emplace(key).first;
-  if (!from->second.open.open()) from->second.open = std::move(opened);
-  ++from->second.mappings;
-  mappings_.emplace(what->address, mapping{*what, from});
+  mappings_.emplace(what->address, made);
 }
 
 void kept_client::end_mapping(const mapping& one) {
-  if (--one.from->second.mappings == 0) files_.erase(one.from);
+  if (one.from == files_.end()) --without_file_;
+  else if (--one.from->second.mappings == 0) files_.erase(one.from);
 }
 
 void kept_client::end_mappings(const message& told) {
@@ -136,7 +139,7 @@ void kept_client::tell_again(const std::function<void(message)>& to) const {
   }
   for (const auto& [address, one] : mappings_) {
     message m = request(command::dma_map, one.what);
-    m.descriptors.push_back(copy_of(one.from->second.open));
+    if (one.from != files_.end()) m.descriptors.push_back(copy_of(one.from->second.open));
     to(std::move(m));
   }
   for (const auto& [key, one] : lines_) {

@@ -39,10 +39,10 @@ class kept_client {
   void take(vfio_user::message told);
 
   bool there() const { return connection_.open(); }
-  /// Whether another process can go on with it. Once it had memory that is reached by messages, it
-  /// cannot: requests that came while it was asked lie in the process that died. Nor can it when
-  /// there were more descriptors than can be kept.
-  bool can_go_on() const { return there() && !incomplete_; }
+  /// Whether another process can go on with it. With memory that is reached by messages it cannot:
+  /// an answer may be under way to the one that died. Nor when there were more descriptors than can
+  /// be kept.
+  bool can_go_on() const { return there() && without_file_ == 0 && !incomplete_; }
   void forget() { *this = kept_client(); }
 
   vfio_user::descriptor& connection() { return connection_; }
@@ -60,7 +60,7 @@ class kept_client {
   using files = std::map<file_key, file>;
   struct mapping {
     vfio_user::dma_map what;
-    files::iterator from;
+    files::iterator from;  ///< the end: it has no file
   };
   struct line {
     vfio_user::descriptor told, unmask;
@@ -78,6 +78,7 @@ class kept_client {
   std::vector<std::byte> version_;
   std::map<std::uint64_t, mapping> mappings_;
   files files_;
+  std::size_t without_file_ = 0;
   std::map<line_key, line> lines_;
 };
 
