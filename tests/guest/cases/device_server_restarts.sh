@@ -38,7 +38,8 @@ while [ "$killed" -lt "$KILLS" ]; do
   # shellcheck disable=SC2086 # the same
   wait $writers 2>/run/ignored
   for port in 1 2; do
-    wait_for 30 port_active mlx4_0 $port || fail "port $port is not active again: $(dmesg | tail -n 20)"
+    wait_for 30 port_active mlx4_0 $port ||
+      fail "port $port is not active again: $(dmesg | tail -n 20)"
   done
   complaints=$(host get complaints) || fail "the complaint counter cannot be read"
   dmesg -C
@@ -46,7 +47,8 @@ while [ "$killed" -lt "$KILLS" ]; do
   pair ibv_rc_pingpong -d mlx4_0 -g 0 -n 100
   log_clean || fail "the kernel's log after the recovery"
   # Until its reset the driver may have rung doorbells of queues that the new process does not know.
-  [ "$(host get complaints)" = "$complaints" ] || fail "the model complained of the driver after its recovery"
+  [ "$(host get complaints)" = "$complaints" ] ||
+    fail "the model complained of the driver after its recovery"
   killed=$((killed + 1))
 done
 say "killed $killed times"

@@ -18,9 +18,8 @@ namespace freehca::keeper {
 /// Records that are no request of the client's: numbers that the protocol does not have, in the
 /// place of its commands. Each comes with the descriptors that its comment names.
 enum class record : std::uint16_t {
-  ready =
-      0xff00,   ///< clients may connect: their socket, then that of the control, where there is one
-  client_came,  ///< its connection
+  ready = 0xff00,  ///< clients may connect: their socket, then the control socket if there is one
+  client_came,     ///< its connection
   doorbell_pages,  ///< the file that the client may map
   client_gone,
 };
