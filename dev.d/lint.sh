@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # lint.sh [--all] [CHECK...]: licences, lines (their length), pages (manual pages, by mandoc),
-# pictures (those of the docs are what their script draws), scripts (shellcheck), format
-# (clang-format, and black for Python), tidy (clang-tidy); default: all seven. clang-tidy looks at
+# pictures (those of the docs are what their script draws), scripts (shellcheck), words (of the
+# glossary, in the folders that hold its rules), format (clang-format, and black for Python), tidy
+# (clang-tidy); default: all eight. clang-tidy looks at
 # the sources that differ from the commit before the last, or, with --all, at every one. All checks
 # run; the exit status is 1 if one failed.
 set -euo pipefail
@@ -16,6 +17,8 @@ cd "$FREEHCA_ROOT"
 licences() { step "lint: licence lines" dev.d/lint_licences.py; }
 
 lines() { step "lint: columns" dev.d/lint_lines.py; }
+
+words() { step "lint: words" dev.d/lint_words.py; }
 
 pictures() { step "lint: pictures" docs/pictures/draw.py --check; }
 
@@ -55,11 +58,11 @@ all=no checks=()
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
-    licences | lines | pages | pictures | scripts | format | tidy) checks+=("$argument") ;;
-    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, pages, pictures, scripts, format, tidy" ;;
+    licences | lines | pages | pictures | scripts | words | format | tidy) checks+=("$argument") ;;
+    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, pages, pictures, scripts, words, format, tidy" ;;
   esac
 done
-[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines pages pictures scripts format tidy)
+[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines pages pictures scripts words format tidy)
 need script build clang lint
 failed=0
 for check in "${checks[@]}"; do "$check" || failed=1; done
