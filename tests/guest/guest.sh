@@ -13,12 +13,24 @@ here=$FREEHCA_ROOT/tests/guest
 
 usage() { cat "$here/usage.txt"; }
 
-# built NAME: the path of a program of the host build, wherever its target lies.
+# built NAME: the path of a program of the preset host, wherever its target lies. A program that was
+# never built is built first.
 built() {
-  local found
-  found=$(find "$FREEHCA_ROOT/build/host" -type f -name "$1" -perm -u+x -print -quit 2>/dev/null || true)
-  [[ -n $found ]] ||
-    die "build/host has no program $1: cmake --preset host && cmake --build --preset host"
+  local found=''
+  find_built() {
+    found=$(find "$FREEHCA_ROOT/build/host" -type f -name "$1" -perm -u+x -print -quit 2>/dev/null ||
+      true)
+  }
+  find_built "$1"
+  if [[ -z $found ]]; then
+    need script build
+    (cd "$FREEHCA_ROOT" && step "guest: configure" cmake --preset host) >&2 || die "CMake fails"
+    (cd "$FREEHCA_ROOT" &&
+      step "guest: build $1" nice cmake --build --preset host --target "$1") >&2 ||
+      die "the program $1 does not build"
+    find_built "$1"
+  fi
+  [[ -n $found ]] || die "the preset host has no program $1"
   printf '%s\n' "$found"
 }
 
