@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include <freehca/hal/clock.hpp>
 #include <freehca/in_process/gate.hpp>
 #include <freehca/layouts/register_map.hpp>
 
 #include "routed.hpp"
+#include "time_steps.hpp"
 
 namespace freehca::in_process {
 
@@ -25,10 +27,6 @@ std::byte* reserve(std::size_t bytes) {
   return static_cast<std::byte*>(p);
 }
 
-// How far the clock moves when the driver wants to look again and the adapter has nothing to do.
-constexpr std::uint64_t idle_poll = clock::microseconds(100);
-constexpr std::uint64_t glance = clock::microseconds(1);
-
 // No structure and no packet is longer than a page: what is, fills lent memory.
 constexpr std::size_t longest_but_fills = 4096;
 
@@ -40,6 +38,7 @@ machine::machine(const machine_options& options)
       memory_(options.seed),
       configuration_(options.model.kind, options.model.ports),
       bar_bytes_{model::device::register_bar_bytes, options.model.uar_bar_bytes},
+      clock_(options.clock != nullptr ? *options.clock : own_clock_),
       adapter_(*this, options.model) {
   for (unsigned i = 0; i < 2; ++i) {
     bars_[i] = reserve(bar_bytes_[i]);
@@ -59,48 +58,59 @@ void machine::plug_in() {
   configuration_.configure_as_firmware_does();
 }
 
-bool machine::run_adapter() {
-  const bool due = timer_ <= now_;
-  while (timer_ <= now_) {
-    timer_ = model::environment::never;
-    adapter_.on_timer();
+std::uint64_t machine::due() const {
+  return arrivals_.empty() ? timer_ : std::min(timer_, arrivals_.front().time);
+}
+
+bool machine::run_due() {
+  bool worked = false;
+  for (; due() <= time(); worked = true) {
+    if (timer_ <= time()) {
+      timer_ = model::environment::never;
+      adapter_.on_timer();
+      continue;
+    }
+    const arrival a = std::move(arrivals_.front());
+    arrivals_.pop_front();
+    if (!removed_) adapter_.link_receive(a.port, a.bytes.data(), a.bytes.size());
   }
-  return due;
+  return worked;
+}
+
+bool machine::work() {
+  const bool worked = run_due();
+  return std::exchange(writes_seen_, writes_) != writes_ || worked;
+}
+
+void machine::deliver(unsigned port, std::uint64_t when, const std::byte* from, std::size_t bytes) {
+  arrivals_.push_back({port, when, {from, from + bytes}});
 }
 
 void machine::step(std::uint64_t deadline) {
   const gate alone;
-  const bool worked = run_adapter();
-  if (worked || writes_ != writes_seen_) {
-    // The host has something to look at before time passes.
-    writes_seen_ = writes_;
-    now_ += glance;
-    return;
-  }
-  std::uint64_t next = deadline <= now_ ? now_ + idle_poll : deadline;
-  next = std::min(next, timer_);
-  if (next == model::environment::never) next = now_ + idle_poll;
-  now_ = std::max(now_, next);
-  run_adapter();
+  // The host has something to look at before time passes.
+  if (work()) return clock_.move_to(time() + glance);
+  clock_.move_to(next_instant(time(), deadline, due()));
+  run_due();
 }
 
 void machine::advance(std::uint64_t nanoseconds) {
   const gate alone;
-  const std::uint64_t until = clock::after(now_, nanoseconds);
-  while (timer_ <= until) {
-    now_ = std::max(now_, timer_);
-    run_adapter();
+  const std::uint64_t until = clock::after(time(), nanoseconds);
+  while (due() <= until) {
+    clock_.move_to(due());
+    run_due();
   }
-  now_ = until;
+  clock_.move_to(until);
 }
 
 bool machine::run(const std::function<bool()>& done, const std::function<std::uint64_t()>& poll,
                   std::uint64_t limit_ns) {
-  const std::uint64_t until = clock::after(now_, limit_ns);
+  const std::uint64_t until = clock::after(time(), limit_ns);
   for (;;) {
     const std::uint64_t deadline = poll();
     if (done()) return true;
-    if (now_ >= until) return false;
+    if (time() >= until) return false;
     step(std::min(deadline, until));
   }
 }
@@ -123,7 +133,7 @@ std::uint32_t machine::mmio_read_32(unsigned bar, std::size_t offset) {
 void machine::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
   if (cache_ != nullptr) cache_->on_register_write();
   if (!reachable()) return;
-  if (bar == 0 && offset == layouts::bar0::hcr_status) now_ += how_.post_ns;
+  if (bar == 0 && offset == layouts::bar0::hcr_status) clock_.move_to(time() + how_.post_ns);
   if (bar == 0) adapter_.write_registers(offset, value, bytes);
   else adapter_.write_uar(offset, value, bytes);
 }
@@ -157,7 +167,7 @@ void machine::msix(unsigned vector) {
 
 void machine::wipe_configuration_space() {
   configuration_.wipe();
-  unreachable_until_ = now_ + how_.reset_takes;
+  unreachable_until_ = time() + how_.reset_takes;
 }
 
 }  // namespace freehca::in_process

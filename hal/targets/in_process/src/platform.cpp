@@ -28,7 +28,7 @@ const platform_operations machine::operations = {
     .now =
         [](void* context) {
           const gate alone;
-          return of(context).now_;
+          return of(context).time();
         },
     .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
     .trace = nullptr,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include <freehca/in_process/configuration_space.hpp>
 #include <freehca/in_process/host_memory_map.hpp>
 #include <freehca/in_process/processor_cache.hpp>
+#include <freehca/in_process/virtual_clock.hpp>
 
 namespace freehca::in_process {
 
@@ -43,10 +45,13 @@ struct machine_options {
   /// process.
   bool incoherent = false;
   std::uint64_t post_ns = 0;  ///< what it costs the processor to hand a command to the adapter
+  /// A clock that several machines share (fabric); outlives them. Null: the machine has its own.
+  virtual_clock* clock = nullptr;
 };
 
-/// A driver's platform and a modelled adapter in one process, on a virtual clock that moves only by
-/// step() and advance(). One thread.
+/// A driver's platform and a modelled adapter in one process, on a virtual clock. One thread. A
+/// machine alone is driven by run(), step() and advance(); several machines on one clock are driven
+/// by a fabric.
 class machine final : private model::environment {
  public:
   explicit machine(const machine_options& options = {});
@@ -65,7 +70,15 @@ class machine final : private model::environment {
   /// How it was made.
   const machine_options& options() const { return how_; }
   /// Nanoseconds of the virtual clock.
-  std::uint64_t time() const { return now_; }
+  std::uint64_t time() const { return clock_.now(); }
+  /// The earliest instant at which the adapter has work: its timer, or bytes that arrive by a cable.
+  std::uint64_t due() const;
+  /// Lets the adapter do the work that is due. True: there was some, or the adapter has written to
+  /// host memory since the last call.
+  bool work();
+  /// Bytes arrive at port `port` by its cable at `time`. The adapter gets them in work() and
+  /// advance(), because it must not be entered from inside another adapter.
+  void deliver(unsigned port, std::uint64_t time, const std::byte* from, std::size_t bytes);
   /// Moves the clock to what comes first: work of the adapter, or `deadline` (what the driver's
   /// next_deadline() says; 0 means that it wants to look again at once), and lets the adapter work.
   void step(std::uint64_t deadline = model::environment::never);
@@ -93,8 +106,7 @@ class machine final : private model::environment {
   std::function<std::uint32_t(unsigned bar, std::size_t offset, std::uint32_t value)>
       alter_register_read;
 
-  /// Takes what leaves the adapter by a cable (environment::link_send); what arrives goes to
-  /// adapter().link_receive(), when nobody is inside it.
+  /// Takes what leaves the adapter by a cable (environment::link_send).
   std::function<bool(unsigned port, const std::byte* from, std::size_t bytes)> on_link_send;
 
   std::uint64_t counter(
@@ -119,7 +131,7 @@ class machine final : private model::environment {
   bool msix_enabled() override { return true; }
   void msix(unsigned vector) override;
   void intx(bool) override {}
-  std::uint64_t now() override { return now_; }
+  std::uint64_t now() override { return clock_.now(); }
   void arm_timer(std::uint64_t deadline) override { timer_ = deadline; }
   void wipe_configuration_space() override;
   void tell(const model::remark& n) override {
@@ -134,9 +146,9 @@ class machine final : private model::environment {
   }
 
   /// Not pulled out, and no reset goes on.
-  bool there() const { return !removed_ && now_ >= unreachable_until_ && !adapter_.in_reset(); }
+  bool there() const { return !removed_ && time() >= unreachable_until_ && !adapter_.in_reset(); }
   bool reachable() const { return there() && configuration_.memory_decoded(); }
-  bool run_adapter();  // whether there was anything to do
+  bool run_due();  // whether there was anything to do
 
   static const platform_operations operations;
   static machine& of(void* context) { return *static_cast<machine*>(context); }
@@ -162,7 +174,14 @@ class machine final : private model::environment {
   configuration_space configuration_;
   std::byte* bars_[2] = {};  // identify BAR 0 and BAR 2; never dereferenced
   std::size_t bar_bytes_[2];
-  std::uint64_t now_ = 1'000'000;
+  virtual_clock own_clock_;
+  virtual_clock& clock_;
+  struct arrival {
+    unsigned port;
+    std::uint64_t time;
+    std::vector<std::byte> bytes;
+  };
+  std::deque<arrival> arrivals_;  // in the order of their times
   std::uint64_t timer_ = model::environment::never;
   std::uint64_t unreachable_until_ = 0;
   bool removed_ = false;

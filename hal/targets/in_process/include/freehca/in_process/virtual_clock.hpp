@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace freehca::in_process {
+
+/// The time of one machine, or of several that share it (machine_options::clock). It moves only when
+/// somebody moves it. One thread.
+class virtual_clock {
+ public:
+  /// Nanoseconds. It begins at 1 ms, so that 0 is in the past.
+  std::uint64_t now() const { return now_; }
+  /// Moves the clock to `time`, unless that is in the past.
+  void move_to(std::uint64_t time) { now_ = std::max(now_, time); }
+
+ private:
+  std::uint64_t now_ = 1'000'000;
+};
+
+}  // namespace freehca::in_process
