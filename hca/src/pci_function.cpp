@@ -21,7 +21,7 @@ constexpr bool is_gateway(unsigned dword) {
 }  // namespace
 
 void pci_function::open(const platform& given, const platform_operations& known) {
-  if (given.context != context_ || given.operations != given_) wiped_ = false;
+  if (given.context != context_ || given.operations != given_) wiped_ = saved_whole_ = false;
   context_ = given.context;
   given_ = given.operations;
   known_ = &known;
@@ -52,6 +52,7 @@ status pci_function::reset() {
 status pci_function::save() {
   for (unsigned i = 0; i < dwords && !wiped_; ++i)
     if (!is_gateway(i)) FREEHCA_TRY(read(i * 4, saved_[i]));
+  saved_whole_ = true;
   return {};
 }
 

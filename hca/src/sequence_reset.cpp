@@ -115,7 +115,9 @@ void device::keep_from_memory() {
     // In the midst of a reset: put back what was wiped, if the device is there already.
     static_cast<void>(function_.repair());
   } else if (!function_.wiped()) {
-    // Nothing else is left that stops it.
+    // Nothing else is left that stops it. The next bring-up puts back what this wipes.
+    if (!function_.saved() && function_.answers()) static_cast<void>(function_.save());
+    function_.begin_wipe();
     mmio::write_32(bar0_, layouts::bar0::reset, layouts::bar0::reset_value);
     barrier::mmio_store_to_mmio_store();
     // No read passes the write on its way: when this one has come back, whatever it says, the
@@ -137,6 +139,9 @@ void device::close() {
     sequence_.abandon();
     run_sequence();
   }
+  // If a reset through the register could not be finished, the next owner would find no BARs. The
+  // platform may work again by now.
+  static_cast<void>(function_.repair());
   control_.close();
   state_ = device_state::closed;
 }

@@ -8,59 +8,16 @@
 #include <cstring>
 #include <vector>
 
+#include "failing_platform.hpp"
 #include "verbs_rig.hpp"
 
 namespace freehca {
 namespace {
 
+using testing::failing_platform;
+using testing::platform_function;
 using testing::storage;
 using testing::words;
-
-/// A platform whose n-th call that may fail does; the rest goes to a machine's.
-class failing_platform {
- public:
-  explicit failing_platform(in_process::machine& m) : real_(m.platform()) {
-    operations_ = *real_.operations;
-    operations_.map_bar = [](void* self, unsigned bar, mmio_region* mapped) -> status {
-      auto& p = of(self);
-      if (p.strikes()) return status(transport_error::refused, 7);
-      return p.real_.operations->map_bar(p.real_.context, bar, mapped);
-    };
-    operations_.allocate_dma = [](void* self, std::size_t bytes, std::size_t alignment,
-                                  dma_region* block) -> status {
-      auto& p = of(self);
-      if (p.strikes()) return driver_error::no_memory;
-      const status s = p.real_.operations->allocate_dma(p.real_.context, bytes, alignment, block);
-      if (p.misaligns) block->device_address += 64;
-      return s;
-    };
-    operations_.free_dma = [](void* self, const dma_region& block) {
-      auto& p = of(self);
-      dma_region whole = block;
-      if (p.misaligns) whole.device_address -= 64;
-      p.real_.operations->free_dma(p.real_.context, whole);
-    };
-    operations_.now = [](void* self) {
-      auto& p = of(self);
-      return p.real_.operations->now(p.real_.context);
-    };
-  }
-  freehca::platform it() { return {&operations_, this}; }
-  void fail_call(unsigned n) {
-    calls = 0;
-    struck_ = n;
-  }
-
-  unsigned calls = 0;
-  bool misaligns = false;  // DMA memory, against what was asked for
-
- private:
-  static failing_platform& of(void* self) { return *static_cast<failing_platform*>(self); }
-  bool strikes() { return ++calls == struck_; }
-  freehca::platform real_;
-  platform_operations operations_;
-  unsigned struck_ = 0;
-};
 
 struct open_device : ::testing::Test {
   in_process::machine machine;
@@ -76,22 +33,31 @@ struct open_device : ::testing::Test {
 };
 
 TEST_F(open_device, that_fails_at_any_step_keeps_nothing) {
-  platform.fail_call(0);
+  platform.work();
   ASSERT_TRUE(adapter.open(setup).ok());
-  const unsigned calls = platform.calls;
-  ASSERT_EQ(calls, 3u) << "two BARs and one block of memory";
+  ASSERT_EQ(platform.calls(platform_function::map_bar), 2u);
+  ASSERT_EQ(platform.calls(platform_function::allocate_dma), 1u);
   adapter.close();
-  for (unsigned n = 1; n <= calls; ++n) {
-    platform.fail_call(n);
-    EXPECT_FALSE(adapter.open(setup).ok()) << n;
-    EXPECT_EQ(adapter.state(), device_state::closed) << n;
-    EXPECT_EQ(machine.dma_blocks(), 0u) << n;
-    EXPECT_TRUE(adapter.holdings().none()) << n;
-    platform.fail_call(0);
-    EXPECT_TRUE(adapter.open(setup).ok()) << n;
-    EXPECT_EQ(machine.dma_blocks(), 1u) << n;
+  struct strike {
+    platform_function function;
+    unsigned nth;
+  };
+  for (const strike at : {strike{platform_function::map_bar, 1},
+                          {platform_function::map_bar, 2},
+                          {platform_function::allocate_dma, 1}}) {
+    SCOPED_TRACE(::testing::Message() << at.function << ", call " << at.nth);
+    platform.fail(at.function, at.nth);
+    const status s = adapter.open(setup);
+    EXPECT_TRUE(s.is(transport_error::refused)) << words(s);
+    EXPECT_EQ(s.where(), 7u) << "the platform's own status";
+    EXPECT_EQ(adapter.state(), device_state::closed);
+    EXPECT_EQ(machine.dma_blocks(), 0u);
+    EXPECT_TRUE(adapter.holdings().none());
+    platform.work();
+    EXPECT_TRUE(adapter.open(setup).ok());
+    EXPECT_EQ(machine.dma_blocks(), 1u);
     adapter.close();
-    EXPECT_EQ(machine.dma_blocks(), 0u) << n;
+    EXPECT_EQ(machine.dma_blocks(), 0u);
   }
 }
 

@@ -27,8 +27,9 @@ class pci_function {
 
   /// What is to be put back after a reset through the register; not of one that is wiped already.
   status save();
-  /// The register is about to be written.
-  void begin_wipe() { wiped_ = true; }
+  bool saved() const { return saved_whole_; }
+  /// The register is about to be written. Without an earlier save() there is nothing to put back.
+  void begin_wipe() { wiped_ = saved_whole_; }
   bool wiped() const { return wiped_; }
   /// The function answers again.
   bool answers() const;
@@ -43,6 +44,7 @@ class pci_function {
   const platform_operations* given_ = nullptr;
   const platform_operations* known_ = nullptr;
   std::uint32_t saved_[dwords] = {};
+  bool saved_whole_ = false;
   bool wiped_ = false;  // saved_ is still to be put back
 };
 
