@@ -2,8 +2,11 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -63,13 +66,13 @@ class queue_pairs {
   /// SQD. Looks at as many as a slice goes; what stands further is not found.
   std::optional<request_place> send_under(std::uint32_t lkey) const;
 
-  /// Calls `f` for each that is not in the reset state, as long as it returns true.
-  template <class F>
-  bool all_of(F f) const {
-    for (const auto& [index, qp] : table_)
-      if (!f(*qp)) return false;
-    return true;
-  }
+  /// Is there one that is bound to the link of port `port` as it is (queue_pair::bound_to_link)?
+  bool any_bound_to_link(unsigned port) const { return bound_[port - 1] != 0; }
+  /// A port's link has become one of the other kind (port_layers). Every queue pair is told before
+  /// anybody finds it again, and all are told in slices. `on_lost_link`, set beforehand: what is
+  /// done with one that was bound to a link that is gone.
+  void links_replaced();
+  std::function<void(queue_pair&)> on_lost_link;
 
   std::uint64_t count() const { return table_.size(); }
   /// Rises with clear(): timers of before mean nothing.
@@ -81,12 +84,22 @@ class queue_pairs {
 
  private:
   void write_back();
+  bool is_told_of_links(const queue_pair& qp) const { return qp.links == a_.layers.changes(); }
+  void tell_of_links(queue_pair& qp);
+  void tell_all_of_links();
+  void count_bound(queue_pair& qp, bool there);
+  void append(queue_pair& qp);
+  void unlink(queue_pair& qp);
   void stop_timers(queue_pair& qp);
   void discard(std::unique_ptr<queue_pair> qp);
 
   adapter& a_;
   std::unordered_map<std::uint32_t, std::unique_ptr<queue_pair>> table_;
   std::deque<std::uint32_t> dirty_;
+  /// All of them, those first that were not told of the latest links.
+  queue_pair *oldest_ = nullptr, *newest_ = nullptr;
+  bool telling_ = false;
+  std::array<std::size_t, 2> bound_{};  ///< to the link of port 1, of port 2
   std::uint64_t epoch_ = 0;
   std::uint32_t special_base_ = 0;
 };
