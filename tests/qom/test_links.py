@@ -5,6 +5,7 @@ cable that is pulled, a device that is, and a peer that is this program."""
 import json
 import os
 import random
+import re
 import tempfile
 import unittest
 
@@ -129,6 +130,30 @@ class Links(unittest.TestCase):
             [False, True, False, True, False, False],
             [call["plugged"] for call in calls_of(record, "plug_cable") if call["port"] == 1],
         )
+
+    def test_the_text_of_a_stream_tells_whether_it_is_connected(self):
+        """What qemu/qom/links.c reads, since QEMU tells a device in no other way."""
+        source = os.path.join(os.path.dirname(__file__), "../../qemu/qom/links.c")
+        with open(source, encoding="utf-8") as file:
+            (words,) = re.findall(r"without\[\] = \{(.*?)\};", file.read(), re.DOTALL)
+        without = tuple(re.findall(r'"(.*?)"', words))
+        self.assertIn("listening", without)
+
+        def has_begun():
+            network = machine.qmp("human-monitor-command", **{"command-line": "info network"})
+            (text,) = re.findall(r"wire: index=0,type=stream,(.*)", network)
+            return not text.strip().startswith(without) and text.strip() != ""
+
+        with self.stream("on", "mlx4,id=hca0,link1=eth,netdev1=wire") as machine:
+            for _ in range(3):
+                self.assertFalse(has_begun())
+                peer = wire.Peer(self.path)
+                wire.until(has_begun, machine)
+                for up in (False, True):
+                    machine.qmp("set_link", name="wire", up=up)
+                    self.assertTrue(has_begun())
+                peer.close()
+                wire.until(lambda: not has_begun(), machine)
 
     def test_a_short_frame_is_padded_and_a_packet_is_not(self):
         frame = bytes.fromhex("ffffffffffff 020000000001 88b5") + b"short"
