@@ -16,12 +16,12 @@
 #define LINKTYPE_INFINIBAND 247     /* from the LRH to the VCRC */
 #define LONGEST_PACKET 65535
 
-static void tell_of_loss(Mlx4State *s, unsigned port, int error)
+static void report_loss(Mlx4State *s, unsigned port, int error)
 {
-    if (s->captures[0].loss_told || s->captures[1].loss_told) {
+    if (s->captures[0].loss_reported || s->captures[1].loss_reported) {
         return;
     }
-    s->captures[port - 1].loss_told = true;
+    s->captures[port - 1].loss_reported = true;
     warn_report("mlx4: capture%u=%s: %s; what is missing is only counted",
                 port, s->captures[port - 1].path,
                 error == ENOBUFS ? "the file is written more slowly than "
@@ -57,7 +57,7 @@ bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
         Mlx4File *capture = &s->captures[i];
         int file, error;
 
-        capture->loss_told = false;
+        capture->loss_reported = false;
         if (!capture->path) {
             continue;
         }
@@ -80,7 +80,7 @@ bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
         if (!write_header(capture, options->link[i] != 0, &error)) {
             error_setg_errno(errp, error, "mlx4: capture%u=%s", i + 1,
                              capture->path);
-            capture->loss_told = true;
+            capture->loss_reported = true;
             return false;
         }
         options->capture[i] = true;
@@ -106,9 +106,9 @@ void mlx4_packet_passed(void *context, unsigned port, const void *from,
 
     if (capture->writer &&
         !mlx4_writer_add(capture->writer, parts, ARRAY_SIZE(parts)) &&
-        !capture->loss_told) {
+        !capture->loss_reported) {
         mlx4_writer_lost(capture->writer, &error);
-        tell_of_loss(s, port, error);
+        report_loss(s, port, error);
     }
 }
 
@@ -139,7 +139,7 @@ void mlx4_captures_end(Mlx4State *s)
 
         if (capture->writer) {
             if (mlx4_writer_end(capture->writer, &error) != 0) {
-                tell_of_loss(s, i + 1, error);
+                report_loss(s, i + 1, error);
             }
             capture->writer = NULL;
         }

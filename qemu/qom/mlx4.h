@@ -75,7 +75,7 @@ typedef struct Mlx4Writer Mlx4Writer;
 typedef struct Mlx4File {
     char *path;                     /* the property; NULL: none */
     Mlx4Writer *writer;             /* NULL: it is not open */
-    bool loss_told;                 /* that something is in no file */
+    bool loss_reported;                 /* that something is in no file */
 } Mlx4File;
 
 /* How long the adapter has worked, and when it rests (turns.c). In ns of the

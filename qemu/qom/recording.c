@@ -21,7 +21,7 @@ bool mlx4_recording_begin(Mlx4State *s, freehca_model_options *options,
 {
     int file;
 
-    s->recording.loss_told = false;
+    s->recording.loss_reported = false;
     if (!s->recording.path) {
         if (s->record_label) {
             error_setg(errp, "mlx4: x-record-label= needs x-record=");
@@ -46,10 +46,10 @@ bool mlx4_recording_begin(Mlx4State *s, freehca_model_options *options,
     return true;
 }
 
-static void tell_of_end(Mlx4State *s, int error)
+static void report_end(Mlx4State *s, int error)
 {
-    if (!s->recording.loss_told) {
-        s->recording.loss_told = true;
+    if (!s->recording.loss_reported) {
+        s->recording.loss_reported = true;
         warn_report("mlx4: x-record=%s: %s; the recording ends here, the guest "
                     "goes on", s->recording.path, strerror(error));
     }
@@ -70,7 +70,7 @@ bool mlx4_record(void *context, const char *from, size_t bytes)
     /* While the model is made it is the header: no device comes of it. */
     if (s->model) {
         mlx4_writer_lost(s->recording.writer, &error);
-        tell_of_end(s, error);
+        report_end(s, error);
     }
     return false;
 }
@@ -82,7 +82,7 @@ bool mlx4_recording_began(Mlx4State *s, Error **errp)
     if (s->recording.writer &&
         mlx4_writer_lost(s->recording.writer, &error) != 0) {
         error_setg_errno(errp, error, "mlx4: x-record=%s", s->recording.path);
-        s->recording.loss_told = true;
+        s->recording.loss_reported = true;
         return false;
     }
     return true;
@@ -100,7 +100,7 @@ void mlx4_recording_end(Mlx4State *s)
     }
     qemu_remove_exit_notifier(&s->recording_at_exit);
     if (mlx4_writer_end(s->recording.writer, &error) != 0) {
-        tell_of_end(s, error);
+        report_end(s, error);
     }
     s->recording.writer = NULL;
 }

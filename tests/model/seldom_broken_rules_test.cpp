@@ -48,6 +48,8 @@ TEST_F(seldom_broken, cq_has_no_error__when_it_is_resized_after_an_overrun) {
   EXPECT_EQ(driver->counter_named("cq_overruns"), 1u) << "a queue in error overruns no more";
   EXPECT_EQ(resize(8), command_status::bad_resource_state);
   EXPECT_EQ(rule_told(), "cq-has-no-error");
+  EXPECT_NE(host->remarks.back().text.find("status 0x9 of CQ"), std::string::npos)
+      << host->remarks.back().text;
 }
 
 TEST_F(seldom_broken, cq_has_no_error__when_the_entry_of_a_resize_finds_it_full) {

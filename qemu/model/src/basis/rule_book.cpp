@@ -81,9 +81,9 @@ bool rule_book::keeps_drop() {
   const std::uint64_t now = environment_.now();
   if (now - drops_since_ >= drop_remarks_interval_ns) {
     drops_since_ = now;
-    drops_told_ = 0;
+    drops_explained_ = 0;
   }
-  return drops_told_ < remarks_kept;
+  return drops_explained_ < remarks_kept;
 }
 
 void rule_book::explain(remark_kind k, const std::string& subject, const reason& why) {
@@ -117,7 +117,7 @@ void rule_book::pass_on(remark n) {
     environment_.tell(n);
     return;
   }
-  if (n.kind == remark_kind::packet_dropped) ++drops_told_;
+  if (n.kind == remark_kind::packet_dropped) ++drops_explained_;
   n.number = ++told_;
   environment_.tell(n);
   ring_[(n.number - 1) % ring_.size()] = std::move(n);

@@ -114,7 +114,7 @@ class rule_book {
   bool excuses_ = true;
   std::uint64_t complaints_ = 0, told_ = 0;
   std::array<remark, remarks_kept> ring_;
-  std::uint64_t drops_since_ = 0, drops_told_ = 0, drops_unexplained_ = 0;
+  std::uint64_t drops_since_ = 0, drops_explained_ = 0, drops_unexplained_ = 0;
 };
 
 }  // namespace freehca::model

@@ -163,8 +163,8 @@ struct queue_pair {
   std::uint64_t room_turn = 0;     ///< its turn among those that wait for room; 0: it does not
 
   // kept by queue_pairs
-  port_layers::change_counts links{};  ///< those that it was told of
-  std::array<bool, 2> counted{};       ///< among those bound to the link of port 1, of port 2
+  port_layers::change_counts links{};  ///< the changes that were applied to it
+  std::array<bool, 2> counted{};       ///< as one that is bound to the link of port 1, of port 2
   queue_pair *older = nullptr, *newer = nullptr;
 
   send_side sq;

@@ -15,9 +15,9 @@ using namespace layouts;
 
 namespace {
 
-/// Prices of one queue pair that is told of a changed link: its context is decoded anew, or it
-/// enters the error state with all that follows (measured: 1.45 us).
-constexpr work_account::units told_of_link = 4, lost_link = 29;
+/// What a changed link costs for one queue pair: its context is decoded again, or the queue pair
+/// enters the error state, with all that follows (measured: 1.45 us).
+constexpr work_account::units decoded_price = 4, link_error_price = 29;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::uint64_t queue_pairs::context_address(std::uint32_t qpn) const {
 queue_pair* queue_pairs::find(std::uint32_t qpn) {
   const auto found = table_.find(index_of(qpn));
   if (found == table_.end()) return nullptr;
-  if (!is_told_of_links(*found->second)) tell_of_links(*found->second);
+  if (!has_current_links(*found->second)) apply_link_change(*found->second);
   return found->second.get();
 }
 
@@ -71,37 +71,37 @@ void queue_pairs::count_bound(queue_pair& qp, bool there) {
   }
 }
 
-void queue_pairs::tell_of_links(queue_pair& qp) {
-  const port_layers::change_counts told = std::exchange(qp.links, a_.layers.changes());
+void queue_pairs::apply_link_change(queue_pair& qp) {
+  const port_layers::change_counts before = std::exchange(qp.links, a_.layers.changes());
   unlink(qp);
   append(qp);
-  bool lost = false, decode = false;
-  for (unsigned i = 0; i < told.size(); ++i) {
-    if (told[i] == qp.links[i]) continue;
-    lost = lost || qp.bound_to_link(i + 1);
+  bool link_gone = false, decode = false;
+  for (unsigned i = 0; i < before.size(); ++i) {
+    if (before[i] == qp.links[i]) continue;
+    link_gone = link_gone || qp.bound_to_link(i + 1);
     decode = decode || qp.way.port == i + 1;
   }
-  a_.account.charge(lost ? lost_link : told_of_link);
-  if (lost) {
-    on_lost_link(qp);
+  a_.account.charge(link_gone ? link_error_price : decoded_price);
+  if (link_gone) {
+    on_link_gone(qp);
   } else if (decode) {
     qp.refresh(a_.layers);
     count_bound(qp, true);
   }
 }
 
-void queue_pairs::tell_all_of_links() {
-  telling_ = false;
-  while (oldest_ != nullptr && !is_told_of_links(*oldest_)) {
-    tell_of_links(*oldest_);
+void queue_pairs::apply_link_changes() {
+  applying_ = false;
+  while (oldest_ != nullptr && !has_current_links(*oldest_)) {
+    apply_link_change(*oldest_);
     if (!a_.account.slice_over()) continue;
-    telling_ = true;
-    return static_cast<void>(a_.work.soon([this] { tell_all_of_links(); }));
+    applying_ = true;
+    return static_cast<void>(a_.work.soon([this] { apply_link_changes(); }));
   }
 }
 
 void queue_pairs::links_replaced() {
-  if (!telling_) tell_all_of_links();
+  if (!applying_) apply_link_changes();
 }
 
 void queue_pairs::destroy(queue_pair& qp) {
@@ -217,7 +217,7 @@ void queue_pairs::clear() {
   requests_held = 0;
   dirty_.clear();
   oldest_ = newest_ = nullptr;
-  telling_ = false;
+  applying_ = false;
   bound_ = {};
   special_base_ = 0;
 }

@@ -68,11 +68,11 @@ class queue_pairs {
 
   /// Is there one that is bound to the link of port `port` as it is (queue_pair::bound_to_link)?
   bool any_bound_to_link(unsigned port) const { return bound_[port - 1] != 0; }
-  /// A port's link has become one of the other kind (port_layers). Every queue pair is told before
-  /// anybody finds it again, and all are told in slices. `on_lost_link`, set beforehand: what is
-  /// done with one that was bound to a link that is gone.
+  /// The link of a port has become one of the other kind (port_layers). find() applies that to a
+  /// queue pair before it returns it, and all others follow in slices. A queue pair that was bound
+  /// to the old link is handed to `on_link_gone`, which is set beforehand.
   void links_replaced();
-  std::function<void(queue_pair&)> on_lost_link;
+  std::function<void(queue_pair&)> on_link_gone;
 
   std::uint64_t count() const { return table_.size(); }
   /// Rises with clear(): timers of before mean nothing.
@@ -84,9 +84,9 @@ class queue_pairs {
 
  private:
   void write_back();
-  bool is_told_of_links(const queue_pair& qp) const { return qp.links == a_.layers.changes(); }
-  void tell_of_links(queue_pair& qp);
-  void tell_all_of_links();
+  bool has_current_links(const queue_pair& qp) const { return qp.links == a_.layers.changes(); }
+  void apply_link_change(queue_pair& qp);
+  void apply_link_changes();
   void count_bound(queue_pair& qp, bool there);
   void append(queue_pair& qp);
   void unlink(queue_pair& qp);
@@ -96,9 +96,9 @@ class queue_pairs {
   adapter& a_;
   std::unordered_map<std::uint32_t, std::unique_ptr<queue_pair>> table_;
   std::deque<std::uint32_t> dirty_;
-  /// All of them, those first that were not told of the latest links.
+  /// All queue pairs. Those that a change of links has not been applied to come first.
   queue_pair *oldest_ = nullptr, *newest_ = nullptr;
-  bool telling_ = false;
+  bool applying_ = false;
   std::array<std::size_t, 2> bound_{};  ///< to the link of port 1, of port 2
   std::uint64_t epoch_ = 0;
   std::uint32_t special_base_ = 0;

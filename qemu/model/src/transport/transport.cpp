@@ -41,7 +41,7 @@ transport::parts::parts(adapter& whole)
                 [this](unsigned port, std::uint64_t mac) {
                   return a.links->ethernet(port)->mac_index(mac);
                 }});
-  pairs.on_lost_link = [this](queue_pair& qp) { errors.enter_error(qp, std::nullopt); };
+  pairs.on_link_gone = [this](queue_pair& qp) { errors.enter_error(qp, std::nullopt); };
   a.kept.add_objects(pairs.bytes_of_one(), [this] { return pairs.count(); });
   a.kept.add_objects(shared_receive_queues::bytes_each, [this] { return shared.count(); });
   a.kept.add_traffic(kept_memory::request_bytes, [this] { return pairs.requests_held; });
