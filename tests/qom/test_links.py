@@ -211,7 +211,7 @@ class Links(unittest.TestCase):
 
     def test_frames_that_waited_for_the_backend_go_out_a_few_with_each_turn(self):
         many, waiting, a_turn = 900, 512, 64
-        # The end that connects, since the other one of QEMU 7.2 stands still when its socket is full.
+        # The end that connects: in QEMU 7.2 the other end blocks when its socket is full.
         listener = socket.socket(socket.AF_UNIX)
         self.addCleanup(listener.close)
         listener.settimeout(30)
