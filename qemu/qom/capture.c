@@ -9,7 +9,6 @@
 #include "qapi/error.h"
 #include "qemu/bswap.h"
 #include "qemu/error-report.h"
-#include "qemu/iov.h"
 #include "mlx4.h"
 
 #define MAGIC_NANOSECONDS 0xa1b23c4d
@@ -17,32 +16,20 @@
 #define LINKTYPE_INFINIBAND 247     /* from the LRH to the VCRC */
 #define LONGEST_PACKET 65535
 
-/* Unbuffered, so that the file is whole whenever QEMU ends. A packet of which
- * only a part found room is taken back. */
-bool mlx4_append(Mlx4Capture *capture, const struct iovec *parts,
-                 unsigned count)
+static void report_loss(Mlx4State *s, unsigned port, int error)
 {
-    ssize_t bytes = iov_size(parts, count);
-    ssize_t written;
-
-    do {
-        written = writev(capture->file, parts, count);
-    } while (written < 0 && errno == EINTR);
-    if (written == bytes) {
-        capture->end += bytes;
-        return true;
+    if (s->captures[0].loss_reported || s->captures[1].loss_reported) {
+        return;
     }
-    if (written > 0) {
-        /* A disk that is full tells so by what it leaves. */
-        errno = ENOSPC;
-        if (ftruncate(capture->file, capture->end) == 0) {
-            lseek(capture->file, capture->end, SEEK_SET);
-        }
-    }
-    return false;
+    s->captures[port - 1].loss_reported = true;
+    warn_report("mlx4: capture%u=%s: %s; what is missing is only counted",
+                port, s->captures[port - 1].path,
+                error == ENOBUFS ? "the file is written more slowly than "
+                                   "packets come"
+                                 : strerror(error));
 }
 
-static bool write_header(Mlx4Capture *capture, bool ethernet)
+static bool write_header(Mlx4File *capture, bool ethernet, int *error)
 {
     uint32_t header[] = {
         cpu_to_le32(MAGIC_NANOSECONDS), cpu_to_le32(2 | 4 << 16), 0, 0,
@@ -51,7 +38,14 @@ static bool write_header(Mlx4Capture *capture, bool ethernet)
     };
     struct iovec part = { header, sizeof(header) };
 
-    return mlx4_append(capture, &part, 1);
+    mlx4_writer_add(capture->writer, &part, 1);
+    return mlx4_writer_lost(capture->writer, error) == 0;
+}
+
+/* The devices of a machine are not finalized when QEMU ends. */
+static void on_exit_of_qemu(Notifier *notifier, void *data)
+{
+    mlx4_captures_end(container_of(notifier, Mlx4State, captures_at_exit));
 }
 
 bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
@@ -60,9 +54,10 @@ bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
     unsigned i;
 
     for (i = 0; i < ARRAY_SIZE(s->captures); i++) {
-        Mlx4Capture *capture = &s->captures[i];
+        Mlx4File *capture = &s->captures[i];
+        int file, error;
 
-        capture->end = 0;
+        capture->loss_reported = false;
         if (!capture->path) {
             continue;
         }
@@ -70,15 +65,22 @@ bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
             error_setg(errp, "mlx4: capture%u= needs ports=%u", i + 1, i + 1);
             return false;
         }
-        capture->file = qemu_create(capture->path, O_WRONLY | O_TRUNC, 0644,
-                                    errp);
-        if (capture->file < 0) {
+        file = qemu_create(capture->path, O_WRONLY | O_TRUNC, 0644, errp);
+        if (file < 0) {
             return false;
         }
-        capture->open = true;
-        if (!write_header(capture, options->link[i] != 0)) {
-            error_setg_errno(errp, errno, "mlx4: capture%u=%s", i + 1,
+        capture->writer = mlx4_writer_new(file, false, errp);
+        if (!capture->writer) {
+            return false;
+        }
+        if (!s->captures_at_exit.notify) {
+            s->captures_at_exit.notify = on_exit_of_qemu;
+            qemu_add_exit_notifier(&s->captures_at_exit);
+        }
+        if (!write_header(capture, options->link[i] != 0, &error)) {
+            error_setg_errno(errp, error, "mlx4: capture%u=%s", i + 1,
                              capture->path);
+            capture->loss_reported = true;
             return false;
         }
         options->capture[i] = true;
@@ -90,7 +92,7 @@ void mlx4_packet_passed(void *context, unsigned port, const void *from,
                         size_t bytes)
 {
     Mlx4State *s = context;
-    Mlx4Capture *capture = &s->captures[port - 1];
+    Mlx4File *capture = &s->captures[port - 1];
     int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     uint32_t header[] = {
         cpu_to_le32(now / NANOSECONDS_PER_SECOND),
@@ -100,14 +102,31 @@ void mlx4_packet_passed(void *context, unsigned port, const void *from,
     struct iovec parts[] = {
         { header, sizeof(header) }, { (void *)from, bytes },
     };
+    int error;
 
-    if (!capture->open || mlx4_append(capture, parts, ARRAY_SIZE(parts))) {
-        return;
+    if (capture->writer &&
+        !mlx4_writer_add(capture->writer, parts, ARRAY_SIZE(parts)) &&
+        !capture->loss_reported) {
+        mlx4_writer_lost(capture->writer, &error);
+        report_loss(s, port, error);
     }
-    if (s->capture_errors++ == 0) {
-        warn_report("mlx4: capture%u=%s: %s; what is missing is only counted",
-                    port, capture->path, strerror(errno));
+}
+
+uint64_t mlx4_capture_errors(Mlx4State *s)
+{
+    uint64_t lost = 0;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->captures); i++) {
+        if (s->captures[i].writer) {
+            lost += mlx4_writer_lost(s->captures[i].writer, NULL);
+        }
     }
+    /* Whoever asks finds the recording written as far, too. */
+    if (s->recording.writer) {
+        mlx4_writer_lost(s->recording.writer, NULL);
+    }
+    return lost;
 }
 
 void mlx4_captures_end(Mlx4State *s)
@@ -115,9 +134,18 @@ void mlx4_captures_end(Mlx4State *s)
     unsigned i;
 
     for (i = 0; i < ARRAY_SIZE(s->captures); i++) {
-        if (s->captures[i].open) {
-            close(s->captures[i].file);
-            s->captures[i].open = false;
+        Mlx4File *capture = &s->captures[i];
+        int error;
+
+        if (capture->writer) {
+            if (mlx4_writer_end(capture->writer, &error) != 0) {
+                report_loss(s, i + 1, error);
+            }
+            capture->writer = NULL;
         }
+    }
+    if (s->captures_at_exit.notify) {
+        qemu_remove_exit_notifier(&s->captures_at_exit);
+        s->captures_at_exit.notify = NULL;
     }
 }

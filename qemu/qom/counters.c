@@ -63,7 +63,9 @@ void mlx4_counters_add(Mlx4State *s)
 static void get_capture_errors(Object *object, Visitor *visitor,
                                const char *name, void *opaque, Error **errp)
 {
-    visit_type_uint64(visitor, name, &MLX4(object)->capture_errors, errp);
+    uint64_t errors = mlx4_capture_errors(MLX4(object));
+
+    visit_type_uint64(visitor, name, &errors, errp);
 }
 
 void mlx4_counters_add_class_properties(ObjectClass *klass)

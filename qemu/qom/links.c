@@ -22,6 +22,9 @@ struct Mlx4Frame {
 
 /* From here on the model keeps what it sends. */
 #define FRAMES_AT_MOST 512
+/* That go out by a cable each time that the model is left: a system call each,
+ * which cost about as much as a turn of the model. */
+#define FRAMES_A_TURN 64
 
 static Mlx4Link *link_of(NetClientState *nc)
 {
@@ -53,12 +56,16 @@ static void sent(NetClientState *nc, ssize_t bytes)
     }
     object_ref(OBJECT(s));
     mlx4_links_flush(s);
+    mlx4_arm_timer(s);
     object_unref(OBJECT(s));
 }
 
 /* A stream without a connection has no socket, does not say that its link is
  * down before it listens or after a set_link, and crashes on a packet (QEMU 7.2
- * to 10.0, net/stream.c): its text is what tells. */
+ * to 10.0, net/stream.c). Its state is in a structure of that file, and its
+ * events (NETDEV_STREAM_CONNECTED) go to monitors alone: the text that `info
+ * network` prints is all that a device can see of it. tests/qom/test_links.py
+ * holds these words against the QEMU that it runs. */
 static bool has_begun(const NetClientState *backend)
 {
     static const char *const without[] = { "initializing", "listening",
@@ -76,8 +83,8 @@ static bool has_begun(const NetClientState *backend)
     return backend->info_str[0] != 0;
 }
 
-/* Whether all of it has gone. */
-static bool send_frames(Mlx4Link *link)
+/* Whether all of it has gone. `left`: how many frames may still go. */
+static bool send_frames(Mlx4Link *link, unsigned *left)
 {
     NetClientState *nc;
 
@@ -89,11 +96,13 @@ static bool send_frames(Mlx4Link *link)
     if (link->busy && nc->peer && !link->gone && has_begun(nc->peer)) {
         qemu_flush_queued_packets(nc->peer);
     }
-    while ((!link->busy || link->gone) && !QSIMPLEQ_EMPTY(&link->frames)) {
+    while ((!link->busy || link->gone) && *left > 0 &&
+           !QSIMPLEQ_EMPTY(&link->frames)) {
         Mlx4Frame *frame = QSIMPLEQ_FIRST(&link->frames);
 
         QSIMPLEQ_REMOVE_HEAD(&link->frames, next);
         link->frame_count--;
+        (*left)--;
         /* An acknowledgement does not overtake the payload that it is of. */
         mlx4_flush_posted_writes(link->owner);
         if (nc->peer && !link->gone && has_begun(nc->peer) &&
@@ -105,19 +114,24 @@ static bool send_frames(Mlx4Link *link)
     return QSIMPLEQ_EMPTY(&link->frames);
 }
 
-/* With nobody inside the model. Both loops may enter it, and come back here. */
-void mlx4_links_flush(Mlx4State *s)
+/* With nobody inside the model. Both loops may enter it, and come back here.
+ * `most`: frames by each cable; what is left goes out with the next turn, which
+ * is due at once. */
+static void flush(Mlx4State *s, unsigned most)
 {
+    bool more = false;
     unsigned i;
 
     for (i = 0; i < ARRAY_SIZE(s->links); i++) {
         Mlx4Link *link = &s->links[i];
+        unsigned left = most;
 
         if (!link->nic || link->flushing) {
             continue;
         }
         link->flushing = true;
-        while (send_frames(link) && link->full && mlx4_enter(s)) {
+        while (send_frames(link, &left) && link->full && left > 0 &&
+               mlx4_enter(s)) {
             link->full = false;
             freehca_model_link_has_room(s->model, link->port);
             mlx4_leave(s);
@@ -128,7 +142,18 @@ void mlx4_links_flush(Mlx4State *s)
             qemu_flush_queued_packets(qemu_get_queue(link->nic));
         }
         link->flushing = false;
+        more = more || (left == 0 && (!QSIMPLEQ_EMPTY(&link->frames) ||
+                                      link->full));
     }
+    if (more && !s->dying) {
+        s->deadline = MIN(s->deadline,
+                          (uint64_t)qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    }
+}
+
+void mlx4_links_flush(Mlx4State *s)
+{
+    flush(s, FRAMES_A_TURN);
 }
 
 bool mlx4_link_send(void *context, unsigned port, const void *from,
@@ -321,6 +346,7 @@ void mlx4_links_pull(Mlx4State *s)
         freehca_model_plug_cable(s->model, 1, false);
         freehca_model_plug_cable(s->model, 2, false);
         mlx4_leave(s);
+        flush(s, UINT_MAX);
     }
 }
 

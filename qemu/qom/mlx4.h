@@ -69,13 +69,14 @@ typedef struct Mlx4Link {
     bool gone;                      /* the backend was deleted */
 } Mlx4Link;
 
-/* A file with the packets, or frames, of a port. */
-typedef struct Mlx4Capture {
+typedef struct Mlx4Writer Mlx4Writer;
+
+/* A file with the packets, or frames, of a port, or a recording. */
+typedef struct Mlx4File {
     char *path;                     /* the property; NULL: none */
-    int file;
-    bool open;
-    off_t end;                      /* of the last whole packet */
-} Mlx4Capture;
+    Mlx4Writer *writer;             /* NULL: it is not open */
+    bool loss_reported;                 /* that something is in no file */
+} Mlx4File;
 
 /* How long the adapter has worked, and when it rests (turns.c). In ns of the
  * host's clock. */
@@ -137,11 +138,10 @@ struct Mlx4State {
 
     Mlx4Link links[2];
     bool cable_pulled[2];           /* cable1=off, of a port without netdev */
-    Mlx4Capture captures[2];
-    Mlx4Capture recording;          /* x-record */
-    int recording_error;            /* errno of what found no room in it */
-    Notifier at_exit;               /* of the recording */
-    uint64_t capture_errors;        /* packets that are in no file */
+    Mlx4File captures[2];
+    Mlx4File recording;             /* x-record */
+    Notifier recording_at_exit;
+    Notifier captures_at_exit;
 
     /* Properties as given. */
     char *variant_text;
@@ -262,14 +262,28 @@ RxFilterInfo *mlx4_ethernet_rx_filter(NetClientState *nc);
 bool mlx4_cables_begin(Mlx4State *s, Error **errp);
 void mlx4_cables_add_class_properties(ObjectClass *klass);
 
-/* capture.c: begin: false and an error when a file cannot be written. */
+/* file_writer.c: a thread that writes `file`, which is the writer's from then
+ * on. `gapless`: a record that is behind one that was lost is worth nothing; it
+ * is lost too, and whoever adds one waits for room. NULL and an error when
+ * there can be no thread; `file` is closed.
+ * add: false: a record, not necessarily this one, was lost.
+ * lost: how many records are in no file, when all that were added are done or
+ * the file takes nothing for seconds; `error`: errno of the first, 0: none.
+ * end: the same, and closes the file. */
+Mlx4Writer *mlx4_writer_new(int file, bool gapless, Error **errp);
+bool mlx4_writer_add(Mlx4Writer *writer, const struct iovec *parts,
+                     unsigned count);
+uint64_t mlx4_writer_lost(Mlx4Writer *writer, int *error);
+uint64_t mlx4_writer_end(Mlx4Writer *writer, int *error);
+
+/* capture.c: begin: false and an error when a file cannot be written. errors:
+ * packets that are in no file. */
 bool mlx4_captures_begin(Mlx4State *s, freehca_model_options *options,
                          Error **errp);
 void mlx4_packet_passed(void *context, unsigned port, const void *from,
                         size_t bytes);
+uint64_t mlx4_capture_errors(Mlx4State *s);
 void mlx4_captures_end(Mlx4State *s);
-bool mlx4_append(Mlx4Capture *capture, const struct iovec *parts,
-                 unsigned count);
 
 /* recording.c: begin: false and an error when the file cannot be made. began:
  * the same when the header, which the model writes, found no room. */

@@ -13,15 +13,15 @@
 /* The devices of a machine are not finalized when QEMU ends. */
 static void on_exit_of_qemu(Notifier *notifier, void *data)
 {
-    Mlx4State *s = container_of(notifier, Mlx4State, at_exit);
-
-    mlx4_recording_end(s);
+    mlx4_recording_end(container_of(notifier, Mlx4State, recording_at_exit));
 }
 
 bool mlx4_recording_begin(Mlx4State *s, freehca_model_options *options,
                           Error **errp)
 {
-    s->recording.end = 0;
+    int file;
+
+    s->recording.loss_reported = false;
     if (!s->recording.path) {
         if (s->record_label) {
             error_setg(errp, "mlx4: x-record-label= needs x-record=");
@@ -29,45 +29,60 @@ bool mlx4_recording_begin(Mlx4State *s, freehca_model_options *options,
         }
         return true;
     }
-    s->recording.file = qemu_create(s->recording.path, O_WRONLY | O_TRUNC,
-                                    0644, errp);
-    if (s->recording.file < 0) {
+    file = qemu_create(s->recording.path, O_WRONLY | O_TRUNC, 0644, errp);
+    if (file < 0) {
         error_prepend(errp, "mlx4: x-record=%s: ", s->recording.path);
         return false;
     }
-    s->recording.open = true;
-    s->at_exit.notify = on_exit_of_qemu;
-    qemu_add_exit_notifier(&s->at_exit);
+    /* A recording with a gap cannot be replayed behind it. */
+    s->recording.writer = mlx4_writer_new(file, true, errp);
+    if (!s->recording.writer) {
+        return false;
+    }
+    s->recording_at_exit.notify = on_exit_of_qemu;
+    qemu_add_exit_notifier(&s->recording_at_exit);
     options->record = true;
     options->record_label = s->record_label;
     return true;
+}
+
+static void report_end(Mlx4State *s, int error)
+{
+    if (!s->recording.loss_reported) {
+        s->recording.loss_reported = true;
+        warn_report("mlx4: x-record=%s: %s; the recording ends here, the guest "
+                    "goes on", s->recording.path, strerror(error));
+    }
 }
 
 bool mlx4_record(void *context, const char *from, size_t bytes)
 {
     Mlx4State *s = context;
     struct iovec part = { (void *)from, bytes };
+    int error;
 
-    if (!s->recording.open) {
+    if (!s->recording.writer) {
         return false;
     }
-    if (mlx4_append(&s->recording, &part, 1)) {
+    if (mlx4_writer_add(s->recording.writer, &part, 1)) {
         return true;
     }
-    s->recording_error = errno;
-    if (s->recording.end == 0) {
-        return false;               /* the header: no device comes of it */
+    /* While the model is made it is the header: no device comes of it. */
+    if (s->model) {
+        mlx4_writer_lost(s->recording.writer, &error);
+        report_end(s, error);
     }
-    warn_report("mlx4: x-record=%s: %s; the recording ends here, the guest "
-                "goes on", s->recording.path, strerror(errno));
     return false;
 }
 
 bool mlx4_recording_began(Mlx4State *s, Error **errp)
 {
-    if (s->recording.open && s->recording.end == 0) {
-        error_setg_errno(errp, s->recording_error, "mlx4: x-record=%s",
-                         s->recording.path);
+    int error;
+
+    if (s->recording.writer &&
+        mlx4_writer_lost(s->recording.writer, &error) != 0) {
+        error_setg_errno(errp, error, "mlx4: x-record=%s", s->recording.path);
+        s->recording.loss_reported = true;
         return false;
     }
     return true;
@@ -75,13 +90,17 @@ bool mlx4_recording_began(Mlx4State *s, Error **errp)
 
 void mlx4_recording_end(Mlx4State *s)
 {
-    if (!s->recording.open) {
+    int error;
+
+    if (!s->recording.writer) {
         return;
     }
     if (s->model) {
         freehca_model_end_recording(s->model);
     }
-    qemu_remove_exit_notifier(&s->at_exit);
-    close(s->recording.file);
-    s->recording.open = false;
+    qemu_remove_exit_notifier(&s->recording_at_exit);
+    if (mlx4_writer_end(s->recording.writer, &error) != 0) {
+        report_end(s, error);
+    }
+    s->recording.writer = NULL;
 }

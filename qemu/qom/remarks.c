@@ -24,6 +24,8 @@ bool mlx4_listens(void *context, unsigned kind)
         return trace_event_get_state_backends(TRACE_MLX4_COMMAND);
     case FREEHCA_REMARK_WORK_ERROR:
         return trace_event_get_state_backends(TRACE_MLX4_WORK_ERROR);
+    case FREEHCA_REMARK_PACKET_DROPPED:
+        return trace_event_get_state_backends(TRACE_MLX4_PACKET_DROPPED);
     case FREEHCA_REMARK_EVENT:
         return trace_event_get_state_backends(TRACE_MLX4_EVENT);
     case FREEHCA_REMARK_DOORBELL:

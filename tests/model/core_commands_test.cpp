@@ -111,6 +111,41 @@ TEST(mailboxes, of_a_driver_that_died_with_a_command_under_way_are_not_complaine
   EXPECT_EQ(hca.complaints(), 1u);
 }
 
+TEST(mailboxes, of_a_command_that_is_posted_without_bus_mastering_are_complained_of) {
+  test_host host;
+  options how = test_options();
+  how.strict = false;
+  device hca{host, how};
+  test_driver driver{host, hca};
+  host.attach(hca);
+  ASSERT_TRUE(driver.start_firmware());
+  host.bus_master_on = false;
+  EXPECT_EQ(driver.command(opcode::query_fw, 0, 0, 0, driver.output).status, command_status::ok);
+  ASSERT_EQ(hca.complaints(), 1u);
+  EXPECT_STREQ(host.remarks.back().rule, "mailbox-writable");
+  // What needs no memory is nobody's fault.
+  EXPECT_EQ(driver.command(opcode::nop).status, command_status::ok);
+  EXPECT_EQ(hca.complaints(), 1u);
+}
+
+TEST(mailboxes, of_a_command_posted_before_the_bit_fell_are_excused_whatever_is_posted_behind) {
+  test_host host;
+  options how = test_options();
+  how.strict = false;
+  fault_options slow;
+  slow.command_latency_ns = 1000;
+  device hca{host, how};
+  test_driver driver{host, hca};
+  host.attach(hca);
+  hca.set_faults(slow);
+  driver.post(opcode::query_fw, 0, 0, 0, driver.output, 0x1111, true);
+  host.bus_master_on = false;
+  driver.post(opcode::query_fw, 0, 0, 0, driver.output, layouts::polled_token, false);
+  host.advance(1'000'000);
+  EXPECT_EQ(driver.counter_named("commands_in_flight"), 0u);
+  EXPECT_EQ(hca.complaints(), 1u);
+}
+
 TEST_F(core_commands, memory_that_is_lent_is_overwritten) {
   const std::uint64_t page = host.allocate();
   ASSERT_EQ(driver.map(opcode::map_fa, 0, page, 0), command_status::ok);

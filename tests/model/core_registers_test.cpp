@@ -83,6 +83,51 @@ TEST_F(core_registers, the_clock_runs_at_the_reported_frequency) {
   EXPECT_EQ(std::uint64_t{driver.read(at)} << 32 | driver.read(at + 4), hca.read_registers(at, 8));
 }
 
+// Linux reads high, low, high until both high words are the same (main.c mlx4_read_clock).
+TEST_F(core_registers, the_words_of_the_clock_are_of_one_moment) {
+  layouts::image<layouts::query_fw> fw;
+  ASSERT_EQ(driver.query(opcode::query_fw, fw).status, command_status::ok);
+  const auto at = static_cast<std::uint32_t>(fw.get<&layouts::query_fw::clock_offset>());
+  const auto both = [](std::uint32_t high, std::uint32_t low) {
+    return std::uint64_t{high} << 32 | low;
+  };
+  // Just before the low word wraps: 427 ticks a microsecond.
+  const std::uint64_t now = hca.read_registers(at, 8);
+  host.advance(((std::uint64_t{1} << 32) - (now & 0xffff'ffff)) / 427 * 1000 - 1'000'000);
+  const std::uint64_t before = hca.read_registers(at, 8);
+  ASSERT_GT(before & 0xffff'ffff, 0xfff0'0000u);
+  const std::uint32_t high = driver.read(at);
+  host.advance(2'000'000);
+  const std::uint32_t low = driver.read(at + 4);
+  const std::uint64_t after = hca.read_registers(at, 8);
+  ASSERT_EQ(after >> 32, (before >> 32) + 1) << "the clock did not wrap between";
+  EXPECT_GE(both(high, low), before);
+  EXPECT_LE(both(high, low), after);
+
+  // Linux's reading, with a moment between all words and a wrap in each of the gaps.
+  for (unsigned gap = 0; gap < 3; ++gap) {
+    host.advance(((std::uint64_t{1} << 32) - (hca.read_registers(at, 8) & 0xffff'ffff)) / 427 *
+                     1000 -
+                 1'000'000);
+    const std::uint64_t from = hca.read_registers(at, 8);
+    std::uint32_t h = 0, l = 0, again = 0;
+    unsigned rounds = 0, words = 0;
+    const auto word = [&](std::uint32_t offset) {
+      const std::uint32_t value = driver.read(at + offset);
+      host.advance(words++ == gap ? 2'000'000 : 10);
+      return value;
+    };
+    do {
+      ASSERT_LT(rounds++, 3u);
+      h = word(0);
+      l = word(4);
+      again = word(0);
+    } while (h != again);
+    EXPECT_GE(both(h, l), from) << gap;
+    EXPECT_LE(both(h, l), hca.read_registers(at, 8)) << gap;
+  }
+}
+
 TEST_F(core_registers, odd_sizes_and_places_are_complained_of) {
   EXPECT_EQ(hca.read_registers(0x1000, 2), ~std::uint64_t{0});
   EXPECT_EQ(hca.read_registers(0x1002, 4), ~std::uint64_t{0});

@@ -256,6 +256,18 @@ TEST_F(ethernet_commands, the_multicast_filter_lets_in_what_it_names) {
   EXPECT_EQ(multicast(how::config, port().mac()), status::bad_parameter);
 }
 
+// The rules alone say who gets it: DPDK's PMD never touches the filter (docs/hardware-ethernet.md).
+TEST_F(ethernet_commands, the_multicast_filter_holds_back_nothing_from_rules) {
+  using how = set_mcast_fltr_modifier;
+  open();
+  EXPECT_EQ(multicast(how::enable), status::ok);
+  EXPECT_FALSE(passes(frame_to(group)));
+  hca->inside().profile.device_managed_steering = true;
+  EXPECT_TRUE(passes(frame_to(group)));
+  EXPECT_TRUE(passes(frame_to(broadcast)));
+  EXPECT_EQ(driver->counter_named("port1_frames_filtered"), 1u);
+}
+
 TEST_F(ethernet_commands, the_multicast_filter_has_an_end) {
   for (std::uint64_t n = 0; n < multicast_addresses_most; ++n)
     ASSERT_EQ(multicast(set_mcast_fltr_modifier::config, group + n), status::ok);

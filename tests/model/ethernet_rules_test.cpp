@@ -187,7 +187,7 @@ TEST_F(ethernet_rules, as_many_as_ethtool_gives_stand_for_one_address) {
   // One frame is not compared with any number.
   std::uint16_t port = 1000;
   while (port < 5000 && to_port(0x151, port) == ok) ++port;
-  EXPECT_EQ(port, 1000 + 1024 - 258);
+  EXPECT_EQ(port, 1000 + flow_steering::rules_per_key - 258);
 }
 
 TEST_F(ethernet_rules, hostile_rules) {

@@ -109,7 +109,7 @@ class ethernet_steering : public ::testing::Test {
     do {
       ++slices;
       whole().account.begin_call();
-    } while (!under_test->go_on(s, found));
+    } while (!under_test->go_on(s, what..., found));
     return found;
   }
   list takers(const test_frame& f, unsigned port = 1) {

@@ -5,6 +5,8 @@
 // these, the adapter works on, and a reset makes it as new.
 #include <random>
 
+#include "link/packet_receiver.hpp"
+#include "tables/icm.hpp"
 #include "vpi_fixture.hpp"
 #include "works_after_reset.hpp"
 
@@ -108,6 +110,99 @@ TEST_F(vpi_hostile, types_change_at_any_time) {
   expect_as_new_after_reset(*a.driver);
   expect_as_new_after_reset(*b.driver);
   EXPECT_TRUE(vpi_driver{a}.is_infiniband() && vpi_driver{b}.is_infiniband());
+}
+
+namespace {
+
+/// An Ethernet port with as many raw queue pairs as the tables have numbers for, in INIT: more than
+/// a turn can tell of the new link.
+class vpi_crowd : public testing::Test {
+ protected:
+  static constexpr std::uint32_t first = 0x60, end = 0x3f0;
+  static options how() {
+    options o = with_cabled_vpi(0, link_layer::ethernet);
+    o.strict = false;
+    return o;
+  }
+  vpi_crowd() : s(how()) {
+    for (std::uint32_t n = first; n < end; ++n) {
+      const test_qp qp = s.make_qp(n, qp_service::mlx);
+      auto c = s.first_context(qp).set<&primary_path::sched_queue>(sched_queue_ethernet(1, 0));
+      c.set<&qpc::mtu>(static_cast<ib_mtu>(7)).set<&qpc::msg_max>(31);
+      EXPECT_EQ(s.modify(opcode::rst2init_qp, n, c), command_status::ok) << n;
+    }
+    s.host->run();
+    account().forget_greatest();
+  }
+  work_account& account() { return s.hca->inside().account; }
+  void post_change() {
+    s.host->store(s.driver->input, image<set_port_ib>{});
+    s.driver->post(opcode::set_port, s.driver->input, 1,
+                   static_cast<unsigned>(set_port_modifier::ib), 0, 0x1111, true);
+  }
+  std::uint64_t in_error() {
+    std::uint64_t n = 0;
+    for (std::uint32_t qpn = first; qpn < end; ++qpn)
+      n += s.hca->inside().context_memory->load<qpc>(context_place(qpn))->get<&qpc::state>() ==
+           qp_state::error;
+    return n;
+  }
+  static std::uint64_t context_place(std::uint32_t qpn) {
+    return test_driver::qpc + std::uint64_t{qpn} * entry_bytes::qpc;
+  }
+
+  station s;
+};
+
+}  // namespace
+
+TEST_F(vpi_crowd, is_told_of_another_link_in_slices_each_charged_by_what_it_costs) {
+  const auto before = account().used();
+  post_change();
+  s.host->run();
+  EXPECT_EQ(s.driver->counter_named("commands_in_flight"), 0u);
+  EXPECT_EQ(in_error(), end - first);
+  // Measured: 1.45 us each, at 50 ns a unit.
+  EXPECT_GE(account().used() - before, (end - first) * 29u);
+  EXPECT_LE(account().greatest(), options::default_turn_units + work_account::step);
+}
+
+TEST_F(vpi_crowd, is_found_told_even_by_one_who_asks_while_most_are_not_told_yet) {
+  post_change();
+  for (unsigned i = 0; i < 100 && s.driver->counter_named("commands_in_flight") != 0; ++i)
+    s.hca->on_timer();
+  ASSERT_EQ(s.driver->counter_named("commands_in_flight"), 0u);
+  // The last one that was made is told last.
+  s.driver->post(opcode::query_qp, 0, end - 1, 0, s.driver->output, polled_token, false);
+  for (unsigned i = 0; i < 100 && s.driver->go(); ++i) s.hca->on_timer();
+  ASSERT_FALSE(s.driver->go());
+  ASSERT_LT(in_error(), end - first) << "nothing is left to show";
+  const auto answer = s.host->load<qp_mailbox>(s.driver->output);
+  EXPECT_EQ(image<qpc>::from_bytes(answer.bytes_of<&qp_mailbox::context>()).get<&qpc::state>(),
+            qp_state::error);
+}
+
+TEST_F(vpi_crowd, forgets_those_that_are_closed_meanwhile) {
+  post_change();
+  s.hca->on_timer();
+  s.driver->post(opcode::close_hca, 0, 0, 0, 0, 0x2222, true);
+  s.host->run();
+  EXPECT_EQ(s.driver->counter_named("queue_pairs"), 0u);
+  EXPECT_EQ(s.driver->counter_named("commands_in_flight"), 0u);
+  s.hca->reset();
+  s.host->run();
+  EXPECT_TRUE(s.host->idle());
+}
+
+TEST_F(vpi_crowd, is_counted_while_it_is_bound_to_a_link) {
+  const auto bound = [this] { return s.hca->inside().above_ports->bound_to_link(1); };
+  EXPECT_TRUE(bound());
+  EXPECT_FALSE(s.hca->inside().above_ports->bound_to_link(2));
+  for (std::uint32_t n = first; n < end; ++n) {
+    EXPECT_TRUE(bound());
+    ASSERT_EQ(s.driver->command(opcode::to_rst_qp, 0, n, 2).status, command_status::ok);
+  }
+  EXPECT_FALSE(bound());
 }
 
 }  // namespace freehca::model::test

@@ -3,6 +3,7 @@
 """capture1= and capture2=, and x-fault-link1=."""
 import os
 import tempfile
+import threading
 import unittest
 
 import capture_file
@@ -74,6 +75,50 @@ class Captures(unittest.TestCase):
             wire.until(lambda: machine.get("capture-errors") > 5, machine)
             self.assertEqual(0, machine.get("counter-complaints"))
         self.assertEqual(1, machine.errors.count("is only counted"))
+
+    def test_a_file_that_is_written_too_slowly_costs_packets_and_stops_nothing(self):
+        os.mkfifo(self.path)
+        reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        cable, copy = self.path + ".wire", self.path + ".copy"
+        many, frame = 700, b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(9000)
+        with Machine(
+            *("-netdev", f"stream,id=wire,server=on,addr.type=unix,addr.path={cable}"),
+            *("-device", f"mlx4,id=hca0,link1=eth,netdev1=wire,capture1={self.path}"),
+        ) as machine:
+            adapter = Adapter(machine)
+            peer = wire.Peer(cable)
+            self.addCleanup(peer.close)
+            adapter.open()
+            wire.until(adapter.up, machine)
+            # Nobody reads, and the adapter takes them all the same.
+            for _ in range(many):
+                peer.send(frame)
+            wire.until(lambda: machine.get("counter-port1_packets_received") == many, machine)
+
+            def read_all():
+                os.set_blocking(reader, True)
+                with open(copy, "wb") as file:
+                    while data := os.read(reader, 1 << 20):
+                        file.write(data)
+
+            thread = threading.Thread(target=read_all)
+            thread.start()
+            lost = machine.get("capture-errors")
+        thread.join()
+        self.assertGreater(lost, 0)
+        self.assertEqual(many - lost, len(packets_of(copy, capture_file.ETHERNET)))
+        self.assertEqual(1, machine.errors.count("more slowly than packets come"))
+
+    def test_what_waits_to_be_written_is_written_when_qemu_exits(self):
+        with Machine("-device", f"mlx4,id=hca0,capture1={self.path}") as machine:
+            Adapter(machine).open()
+            wire.until(lambda: machine.get("counter-port1_packets_sent") > 5, machine)
+            counted = machine.get("counter-port1_packets_sent") + machine.get(
+                "counter-port1_packets_received"
+            )
+            machine.qmp("quit")
+            machine.process.wait()
+        self.assertEqual(counted, len(packets_of(self.path)))
 
     def test_a_bad_cable_is_asked_for_while_the_machine_runs(self):
         for given, expected in (

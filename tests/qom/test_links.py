@@ -5,14 +5,18 @@ cable that is pulled, a device that is, and a peer that is this program."""
 import json
 import os
 import random
+import re
+import socket
+import struct
 import tempfile
 import unittest
 
 import wire
-from firmware import Firmware
+from firmware import EQN, FIRST_MTT, Firmware, swap
 from machine import Machine, QemuRefused
 
 INIT_PORT, CLOSE_PORT, QUERY_PORT = 0x009, 0x00A, 0x043
+SW2HW_CQ, RST2INIT_QP, INIT2RTR_QP, RTR2RTS_QP = 0x016, 0x019, 0x01A, 0x01B
 LINK_UP = 0x80
 OUTPUT = 0x201000
 
@@ -38,7 +42,8 @@ class Adapter:
     def __init__(self, machine, slot=1):
         self.machine = machine
         self.function = machine.function(slot)
-        self.firmware = Firmware(machine, self.function.enable()[0])
+        bar0, self.bar2 = self.function.enable()
+        self.firmware = Firmware(machine, bar0)
         self.firmware.bring_up()
 
     def open(self, port=1):
@@ -50,6 +55,56 @@ class Adapter:
     def up(self, port=1):
         assert self.firmware.command(QUERY_PORT, 0, port, OUTPUT) == 0
         return bool(self.machine.read_bytes(OUTPUT, 1)[0] & LINK_UP)
+
+
+class FrameSender:
+    """A raw Ethernet queue pair of an adapter's port 1, whose sends are frames within the entry."""
+
+    ENTRIES, STRIDE, FRAME_BYTES = 1024, 64, 44
+    RING, COMPLETIONS, RECORDS = 0x400000, 0x204000, 0x206000
+    MTT_PLACE = 0x1090000  # of firmware.py's bring-up
+    CQN, QPN, UAR_PAGE, SEND_DOORBELL = 0x88, 0x60, 128, 0x14
+
+    def __init__(self, adapter):
+        self.machine, firmware = adapter.machine, adapter.firmware
+        self.doorbell = adapter.bar2 + 4096 * self.UAR_PAGE + self.SEND_DOORBELL
+        pages = [self.COMPLETIONS] + list(
+            range(self.RING, self.RING + self.ENTRIES * self.STRIDE, 4096)
+        )
+        for number, page in enumerate(pages, FIRST_MTT + 2):
+            self.machine.write_bytes(self.MTT_PLACE + 8 * number, (page | 1).to_bytes(8, "big"))
+        self.machine.write_bytes(self.COMPLETIONS, b"\xff" * 4096)
+        queue = bytearray(0x40)
+        queue[0x0C:0x10] = (6 << 24 | self.UAR_PAGE).to_bytes(4, "big")
+        queue[0x17] = EQN
+        queue[0x18:0x20] = (8 * (FIRST_MTT + 2)).to_bytes(8, "big")
+        queue[0x38:0x40] = self.RECORDS.to_bytes(8, "big")
+        assert firmware.with_mailbox(SW2HW_CQ, queue, self.CQN) == 0
+        mailbox = bytearray(0x100 + 8)
+        for offset, value in (
+            (0x00, 7 << 16 | 3 << 11),  # MLX
+            (0x08, 7 << 29 | 31 << 24 | 1 << 23 | 10 << 11 | 2 << 8),
+            (0x0C, self.UAR_PAGE),
+            (0x10, self.QPN),
+            (0x1C, 0xFF << 24),
+            (0x20, 1 << 24),
+            (0x38, 0x83 << 24),
+            (0x7C, self.CQN),
+            (0x9C, self.CQN),
+            (0xCC, 8 * (FIRST_MTT + 3)),
+        ):
+            mailbox[8 + offset : 12 + offset] = value.to_bytes(4, "big")
+        for step in (RST2INIT_QP, INIT2RTR_QP, RTR2RTS_QP):
+            assert firmware.with_mailbox(step, mailbox, self.QPN) == 0
+
+    def send(self, frames):
+        """All by one doorbell, into a ring that is new."""
+        entries = b""
+        for frame in frames:
+            control = struct.pack(">IIII", 0x0A, self.STRIDE // 16, 2, 0)
+            entries += control + struct.pack(">I", 1 << 31 | len(frame)) + frame
+        self.machine.write_bytes(self.RING, entries + b"\x80")  # and none behind them
+        self.machine.write(self.doorbell, swap(self.QPN << 8))
 
 
 class Links(unittest.TestCase):
@@ -129,6 +184,61 @@ class Links(unittest.TestCase):
             [False, True, False, True, False, False],
             [call["plugged"] for call in calls_of(record, "plug_cable") if call["port"] == 1],
         )
+
+    def test_the_text_of_a_stream_tells_whether_it_is_connected(self):
+        """What qemu/qom/links.c reads, since QEMU tells a device in no other way."""
+        source = os.path.join(os.path.dirname(__file__), "../../qemu/qom/links.c")
+        with open(source, encoding="utf-8") as file:
+            (words,) = re.findall(r"without\[\] = \{(.*?)\};", file.read(), re.DOTALL)
+        without = tuple(re.findall(r'"(.*?)"', words))
+        self.assertIn("listening", without)
+
+        def has_begun():
+            network = machine.qmp("human-monitor-command", **{"command-line": "info network"})
+            (text,) = re.findall(r"wire: index=0,type=stream,(.*)", network)
+            return not text.strip().startswith(without) and text.strip() != ""
+
+        with self.stream("on", "mlx4,id=hca0,link1=eth,netdev1=wire") as machine:
+            for _ in range(3):
+                self.assertFalse(has_begun())
+                peer = wire.Peer(self.path)
+                wire.until(has_begun, machine)
+                for up in (False, True):
+                    machine.qmp("set_link", name="wire", up=up)
+                    self.assertTrue(has_begun())
+                peer.close()
+                wire.until(lambda: not has_begun(), machine)
+
+    def test_frames_that_waited_for_the_backend_go_out_a_few_with_each_turn(self):
+        many, waiting, a_turn = 900, 512, 64
+        # The end that connects: in QEMU 7.2 the other end blocks when its socket is full.
+        listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(listener.close)
+        listener.settimeout(30)
+        listener.bind(self.path)
+        listener.listen()
+        with self.stream("off", "mlx4,id=hca0,link1=eth,netdev1=wire") as machine:
+            peer = wire.Peer(listener=listener)
+            self.addCleanup(peer.close)
+            adapter = Adapter(machine)
+            sender = FrameSender(adapter)
+            adapter.open()
+            wire.until(adapter.up, machine)
+            head = b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5"
+            sender.send([(head + struct.pack(">I", n)).ljust(44, b"\0") for n in range(many)])
+            # The peer does not read: the socket is full at last, and so is what waits for it.
+            counted = []
+            wire.until(
+                lambda: counted.append(machine.get("counter-port1_packets_sent"))
+                or (len(counted) > 20 and counted[-1] == counted[-20] > waiting),
+                machine,
+            )
+            turns = machine.get("counter-turns")
+            wire.until(lambda: peer.receive(0.01) and len(peer.packets) == many, machine, step=1)
+            self.assertGreaterEqual(machine.get("counter-turns") - turns, waiting // a_turn - 1)
+            numbers = [struct.unpack_from(">I", packet, 14)[0] for packet in peer.packets]
+            self.assertEqual(list(range(many)), numbers)
+            self.assertEqual(0, machine.get("counter-complaints"))
 
     def test_a_short_frame_is_padded_and_a_packet_is_not(self):
         frame = bytes.fromhex("ffffffffffff 020000000001 88b5") + b"short"

@@ -73,12 +73,16 @@ def directed_request(attribute, transaction):
 
 
 class Peer:
-    """The other end of a stream netdev."""
+    """The other end of a stream netdev that listens at `path`; or of one that has connected to this
+    `listener`."""
 
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(30)
-        self.socket.connect(path)
+    def __init__(self, path=None, listener=None):
+        if listener:
+            self.socket, _ = listener.accept()
+        else:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(30)
+            self.socket.connect(path)
         self.rest, self.packets, self.ops = b"", [], []
 
     def send(self, data, seconds=30):

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 
 #include <freehca/model/options.hpp>
 
@@ -19,11 +20,18 @@ class port_layers {
   bool ethernet(std::uint64_t port) const {
     return port >= 1 && port <= ports_ && now_[port - 1] == link_layer::ethernet;
   }
-  void set(unsigned port, link_layer to) { now_[port - 1] = to; }
+  void set(unsigned port, link_layer to) {
+    if (now_[port - 1] != to) ++changes_[port - 1];
+    now_[port - 1] = to;
+  }
+  /// How often each port's link has become one of the other kind.
+  using change_counts = std::array<std::uint32_t, 2>;
+  const change_counts& changes() const { return changes_; }
 
  private:
   unsigned ports_;
   std::array<link_layer, 2> now_{};
+  change_counts changes_{};
 };
 
 }  // namespace freehca::model

@@ -18,7 +18,8 @@ std::string with_rule(const std::string& found, const rule_entry& e) {
 
 /// Rules that stand for memory which the adapter must reach. Without bus mastering it reaches none,
 /// and asks for none (PCIe 7.5.1.1.3): that is how Linux's VFIO ends a driver that died with
-/// commands under way (vfio_pci_core.c vfio_pci_core_disable), and nobody's fault.
+/// commands under way (vfio_pci_core.c vfio_pci_core_disable), and nobody's fault. A driver that
+/// posts a command while bus mastering is off is to blame: see excuse_unreachable_memory().
 constexpr bool needs_memory(rule r) {
   return r == rule::context_stays_mapped || r == rule::eq_reachable || r == rule::cq_reachable ||
          r == rule::completion_by_event || r == rule::mailbox_writable ||
@@ -49,7 +50,7 @@ bool rule_book::refuses(rule r, const char* format, ...) {
 }
 
 bool rule_book::is_excused(rule r) const {
-  return needs_memory(r) && !environment_.bus_master();
+  return excuses_ && needs_memory(r) && !environment_.bus_master();
 }
 
 bool rule_book::complain(rule r, const char* format, ...) {
@@ -66,6 +67,23 @@ void rule_book::because(const char* format, ...) {
   va_start(arguments, format);
   reason_ = {"", formatted(format, arguments)};
   va_end(arguments);
+}
+
+void rule_book::because_of_drop(const char* format, ...) {
+  if (!listened_to(remark_kind::packet_dropped)) return;
+  va_list arguments;
+  va_start(arguments, format);
+  reason_ = {"", formatted(format, arguments)};
+  va_end(arguments);
+}
+
+bool rule_book::keeps_drop() {
+  const std::uint64_t now = environment_.now();
+  if (now - drops_since_ >= drop_remarks_interval_ns) {
+    drops_since_ = now;
+    drops_explained_ = 0;
+  }
+  return drops_explained_ < remarks_kept;
 }
 
 void rule_book::explain(remark_kind k, const std::string& subject, const reason& why) {
@@ -99,6 +117,7 @@ void rule_book::pass_on(remark n) {
     environment_.tell(n);
     return;
   }
+  if (n.kind == remark_kind::packet_dropped) ++drops_explained_;
   n.number = ++told_;
   environment_.tell(n);
   ring_[(n.number - 1) % ring_.size()] = std::move(n);

@@ -44,6 +44,10 @@ class rule_book {
 
   bool is_off(rule r) const { return how_.rules_off.has(r); }
 
+  /// Is memory that the adapter does not reach while bus mastering is off excused from now on (as
+  /// at first)? Not for a command that was posted while it was off.
+  void excuse_unreachable_memory(bool excuse) { excuses_ = excuse; }
+
   /// A reason that is no driver's fault, or follows from what was told before ("the queue pair is
   /// in error").
   [[gnu::format(printf, 2, 3)]] void because(const char* format, ...);
@@ -68,7 +72,19 @@ class rule_book {
   bool is_heard(remark_kind k) { return environment_.listens(k); }
 
   /// Is anybody listening to lines of this kind? Ask before you make one that costs.
-  bool listened_to(remark_kind k) { return explains(k) || environment_.listens(k); }
+  bool listened_to(remark_kind k) {
+    const bool keeps = k == remark_kind::packet_dropped ? keeps_drop() : explains(k);
+    return keeps || environment_.listens(k);
+  }
+  /// The same of a packet that is dropped now. False is counted.
+  bool explains_drop() {
+    const bool wanted = listened_to(remark_kind::packet_dropped);
+    if (!wanted) ++drops_unexplained_;
+    return wanted;
+  }
+  /// because() for a packet that will be dropped: nothing if that is not explained.
+  [[gnu::format(printf, 2, 3)]] void because_of_drop(const char* format, ...);
+  const std::uint64_t& drops_unexplained() const { return drops_unexplained_; }
   [[gnu::format(printf, 3, 4)]] void tell(remark_kind k, const char* format, ...);
 
   /// As printf would write it, up to the length of a remark's text.
@@ -86,6 +102,8 @@ class rule_book {
  private:
   static constexpr std::size_t text_bytes = 400;
   bool is_excused(rule r) const;
+  /// Is there room for a line about a dropped packet in this drop_remarks_interval_ns?
+  bool keeps_drop();
   void complain_of(rule r, const std::string& text);
   void pass_on(remark n);
 
@@ -93,8 +111,10 @@ class rule_book {
   const options& how_;
   reason reason_;
   const char* subject_ = nullptr;
+  bool excuses_ = true;
   std::uint64_t complaints_ = 0, told_ = 0;
   std::array<remark, remarks_kept> ring_;
+  std::uint64_t drops_since_ = 0, drops_explained_ = 0, drops_unexplained_ = 0;
 };
 
 }  // namespace freehca::model

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "basis/adapter.hpp"
@@ -77,6 +78,7 @@ struct device::parts {
     all.above_ports = &queue_pairs;
     all.users_of_keys = &queue_pairs;
     counters.add("complaints", [this] { return rules.complaints(); });
+    counters.add("drops_unexplained", rules.drops_unexplained());
     kept.add_traffic(kept.packet_bytes, [this] { return work.backlog(); });
     counters.add("host_memory_kept", [this] { return kept.bytes(); });
     counters.add("turns", [this] { return work.turns(); });
@@ -381,10 +383,11 @@ bool device::receives(unsigned number, reception& what) const {
   const listening queues = parts_->queue_pairs.listens(number);
   what = reception{};
   what.mac = filter.macs.empty() ? port->mac() : filter.macs.front();
-  constexpr std::uint64_t everybody = 0xffff'ffff'ffff;
-  const auto add = [&what](std::uint64_t mac, std::vector<std::uint64_t>& to) {
-    if (mac != what.mac && mac != everybody && std::ranges::find(to, mac) == to.end())
-      to.push_back(mac);
+  static constexpr std::uint64_t everybody = 0xffff'ffff'ffff;
+  // A guest can name thousands of addresses.
+  std::unordered_set<std::uint64_t> told{what.mac, everybody};
+  const auto add = [&told](std::uint64_t mac, std::vector<std::uint64_t>& to) {
+    if (told.insert(mac).second) to.push_back(mac);
   };
   for (const std::uint64_t mac : filter.macs) add(mac, what.unicast);
   for (const std::uint64_t mac : queues.unicast) add(mac, what.unicast);
@@ -393,10 +396,16 @@ bool device::receives(unsigned number, reception& what) const {
   for (unsigned vid = 0; vid < filter.vlans.size(); ++vid)
     if (filter.vlans[vid]) what.vlans.push_back(static_cast<std::uint16_t>(vid));
   what.all_vlans = !filter.filters_vlans;
-  what.broadcast = !filter.filters_multicast ||
-                   std::ranges::find(filter.multicast, everybody) != filter.multicast.end();
+  const auto has_everybody = [](const std::vector<std::uint64_t>& macs) {
+    return std::ranges::find(macs, everybody) != macs.end();
+  };
+  what.broadcast = !filter.filters_multicast || has_everybody(filter.multicast);
   what.promiscuous = queues.promiscuous;
   what.all_multicast = !filter.filters_multicast;
+  if (parts_->profile.device_managed_steering) {  // as ethernet_port::let_in() has it
+    what.broadcast = queues.all_multicast || has_everybody(queues.multicast);
+    what.all_multicast = queues.all_multicast;
+  }
   return true;
 }
 

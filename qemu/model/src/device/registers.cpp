@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "device/registers.hpp"
 
+#include <utility>
+
 #include "basis/identity.hpp"
 #include "basis/places.hpp"
 #include "firmware/command_engine.hpp"
@@ -102,12 +104,24 @@ std::uint32_t registers::read_word(std::uint32_t offset) {
     case bar0::hardware_id:
       return identity_of(a_.how.kind).hardware_id;
     case places::clock:
-      return static_cast<std::uint32_t>(firmware_.clock_ticks() >> 32);
+      clock_read_ = firmware_.clock_ticks();
+      return static_cast<std::uint32_t>(*clock_read_ >> 32);
     case places::clock + 4:
-      return static_cast<std::uint32_t>(firmware_.clock_ticks());
+      return clock_low_word();
     default:
       return 0;
   }
+}
+
+/// Reads of 32 bits take the clock's words one after the other. The low word belongs to the high
+/// word that was read before it: when the high word has changed since, it is the low word of that
+/// moment. Linux reads high, low, high, until both high words are the same (main.c
+/// mlx4_read_clock), and so does libmlx4 (verbs.c mlx4_query_values): the words of its last round
+/// are of one moment too. What hardware does has no source: chosen.
+std::uint32_t registers::clock_low_word() {
+  const std::uint64_t now = firmware_.clock_ticks();
+  const std::uint64_t before = std::exchange(clock_read_, std::nullopt).value_or(now);
+  return static_cast<std::uint32_t>(before >> 32 == now >> 32 ? now : before);
 }
 
 void registers::write_word(std::uint32_t offset, std::uint32_t value) {
@@ -153,6 +167,7 @@ void registers::clear() {
   // That a reset clears the ownership semaphore has no source: chosen. The flash semaphore is freed
   // by it (register_map.hpp).
   owned_ = flash_owned_ = tools_owned_ = programming_owned_ = internal_error_ = false;
+  clock_read_.reset();
   flash_.clear();
   tools_.clear();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "basis/adapter.hpp"
 #include "device/flash.hpp"
@@ -30,6 +31,7 @@ class registers {
  private:
   std::uint32_t read_word(std::uint32_t offset);
   void write_word(std::uint32_t offset, std::uint32_t value);
+  std::uint32_t clock_low_word();
 
   adapter& a_;
   command_engine& engine_;
@@ -39,6 +41,7 @@ class registers {
   flash flash_;
   tools_commands tools_;
   bool internal_error_ = false;
+  std::optional<std::uint64_t> clock_read_;  ///< when its high word was read last, before the low
   std::uint64_t resets_ = 0;
 };
 

@@ -77,6 +77,7 @@ void command_engine::write_word(std::uint32_t offset, std::uint32_t value) {
                       static_cast<unsigned>(register_.get<&hcr::opcode>()), unsigned{toggle});
   toggle_ = toggle;
   register_.set<&hcr::status>(command_status::ok);
+  reaches_memory_ = a_.surroundings.bus_master();
   const std::uint64_t acceptance = a_.times.acceptance();
   if (acceptance == 0) return start();
   a_.work.after(acceptance, [this, generation = generation_] {
@@ -102,6 +103,7 @@ void command_engine::start() {
   c.memory = &a_.memory;
   if (a_.recording != nullptr) a_.recording->accepted(c);
   f.on = object_of(c);
+  f.reaches_memory = reaches_memory_;
   f.busy = f.on && std::any_of(in_flight_.begin(), in_flight_.end(),
                                [&f](const flight& o) { return o.on == f.on; });
   if (judge_) f.verdict = judge_(c.opcode, c.input_modifier);
@@ -183,9 +185,9 @@ void command_engine::end(std::list<flight>::iterator which) {
   const bool refused = verdict.what == fate::refuse || verdict.what == fate::hold_and_refuse;
   a_.rules.take_reason();
   if (refused) a_.rules.because("a fault on request");
-  a_.rules.about(layouts::name_of(c.opcode));
+  begin_judging(*which);
   const command_status s = refused ? verdict.status : run(c, busy);
-  a_.rules.about(nullptr);
+  end_judging();
   if (generation != generation_) return;  // the command reset the adapter
   which->what = std::move(c);
   which->era = firmware_.era();
@@ -199,10 +201,10 @@ void command_engine::go_on(std::list<flight>::iterator which) {
     if (generation != generation_) return;
     auto rest = std::move(which->what.rest);
     a_.rules.take_reason();
-    a_.rules.about(layouts::name_of(which->what.opcode));
+    begin_judging(*which);
     a_.regions->forget_entries();
     const std::optional<command_status> s = which->era == firmware_.era() ? rest() : swept_away();
-    a_.rules.about(nullptr);
+    end_judging();
     if (generation != generation_) return;
     if (s) {
       ended(which, *s);
@@ -212,6 +214,16 @@ void command_engine::go_on(std::list<flight>::iterator which) {
     which->what.rest = std::move(rest);
     go_on(which);
   });
+}
+
+void command_engine::begin_judging(const flight& f) {
+  a_.rules.about(layouts::name_of(f.what.opcode));
+  a_.rules.excuse_unreachable_memory(f.reaches_memory);
+}
+
+void command_engine::end_judging() {
+  a_.rules.about(nullptr);
+  a_.rules.excuse_unreachable_memory(true);
 }
 
 /// What a command worked on is gone, or may be.
@@ -226,11 +238,13 @@ void command_engine::ended(std::list<flight>::iterator which, command_status s) 
   using fate = command_verdict::fate;
   const fate verdict = which->verdict.what;
   const command c = std::move(which->what);
+  a_.rules.excuse_unreachable_memory(which->reaches_memory);
   in_flight_.erase(which);
   if (s != command_status::ok) ++failed_;
   explain(c, s);
   if (verdict != fate::lose_answer) report(c, s);
   if (verdict == fate::answer_twice && c.event) report(c, s);
+  a_.rules.excuse_unreachable_memory(true);
   if (waiting_) start();
 }
 

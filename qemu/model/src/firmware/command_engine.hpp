@@ -48,7 +48,8 @@ class command_engine {
   struct flight {
     command what;
     object on;
-    bool busy;  ///< the object was taken when the command came
+    bool busy;                   ///< the object was taken when the command came
+    bool reaches_memory = true;  ///< bus mastering was on when the command was posted
     command_verdict verdict;
     bool held = false;
     std::uint64_t era = 0;    ///< of the firmware, when the command began
@@ -61,6 +62,9 @@ class command_engine {
   void finish(std::list<flight>::iterator which);
   void finish_now(std::list<flight>::iterator which);
   void end(std::list<flight>::iterator which);
+  /// From here to end_judging() complaints are about that command.
+  void begin_judging(const flight& f);
+  void end_judging();
   layouts::command_status run(command& c, bool busy);
   void explain(const command& c, layouts::command_status s);
   /// In a later slice: what is left of it.
@@ -79,6 +83,8 @@ class command_engine {
   bool stopped_ = false;
   std::optional<bool> toggle_;  ///< T of the last command since the reset
   bool waiting_ = false;        ///< a command stands in the register and does not fit yet
+  bool reaches_memory_ =
+      true;  ///< bus mastering was on when the command in the register was posted
   std::uint64_t last_due_ = 0;
   /// Commands that are run in slices, and the one that waited for them until it begins.
   std::size_t in_slices_ = 0;

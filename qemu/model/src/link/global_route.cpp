@@ -64,18 +64,18 @@ std::string why_no_global_route(const std::byte* at) {
 bool comes_by_global_route(const ingress& from, const path& way, const port_addresses& own,
                            rule_book& rules) {
   if (from.global() != way.global) {
-    rules.because("%s; wanted: %s", from.global() ? "a GRH" : "no GRH",
-                  way.global ? "one" : "none");
+    rules.because_of_drop("%s; wanted: %s", from.global() ? "a GRH" : "no GRH",
+                          way.global ? "one" : "none");
     return false;
   }
   if (!from.global()) return true;
   std::array<std::byte, 16> here;
   if (!own.gid(way.port, way.sgid_index, here.data()) || !is_gid(from.dgid(), here.data())) {
-    rules.because("GRH destination GID; wanted: that of index %u", way.sgid_index);
+    rules.because_of_drop("GRH destination GID; wanted: that of index %u", way.sgid_index);
     return false;
   }
   if (!is_gid(from.sgid(), way.dgid.data())) {
-    rules.because("GRH source GID; wanted: that of the path");
+    rules.because_of_drop("GRH source GID; wanted: that of the path");
     return false;
   }
   return true;

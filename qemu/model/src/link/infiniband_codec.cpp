@@ -118,8 +118,8 @@ bool infiniband_codec::by_global_route(const ingress& from, const path& way) con
 bool infiniband_codec::by_local_route(const ingress& from, const path& way) const {
   const unsigned source = slid_of(from);
   if (source == way.dlid && from.port == way.port) return true;
-  rules_.because("source LID 0x%x, port %u; wanted: LID 0x%x, port %u", source, from.port,
-                 unsigned{way.dlid}, way.port);
+  rules_.because_of_drop("source LID 0x%x, port %u; wanted: LID 0x%x, port %u", source, from.port,
+                         unsigned{way.dlid}, way.port);
   return false;
 }
 

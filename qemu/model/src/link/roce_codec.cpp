@@ -217,15 +217,15 @@ bool roce_codec::by_global_route(const ingress& from, const path& way) const {
   if (!here) return false;
   const roce_headers h = headers_of(from);
   if (h.form != here->form) {
-    rules_.because("%s; wanted: %s", name_of(h.form), name_of(here->form));
+    rules_.because_of_drop("%s; wanted: %s", name_of(h.form), name_of(here->form));
     return false;
   }
   if (h.dgid != here->gid) {
-    rules_.because("destination GID; wanted: that of index %u", way.sgid_index);
+    rules_.because_of_drop("destination GID; wanted: that of index %u", way.sgid_index);
     return false;
   }
   if (h.sgid != way.dgid) {
-    rules_.because("source GID; wanted: that of the path");
+    rules_.because_of_drop("source GID; wanted: that of the path");
     return false;
   }
   return true;
@@ -235,7 +235,7 @@ bool roce_codec::by_local_route(const ingress& from, const path& way) const {
   // A router changes the MACs, and a switch may change the tag: neither is compared (no source:
   // chosen).
   if (from.port == way.port) return true;
-  rules_.because("port %u; wanted: port %u", from.port, way.port);
+  rules_.because_of_drop("port %u; wanted: port %u", from.port, way.port);
   return false;
 }
 

@@ -284,6 +284,7 @@ void cable::drop_waiting() {
 void cable::count_error(std::uint64_t& kind) {
   ++kind;
   port_.managed().traffic.rcv_errors.add(1);
+  if (!a_.rules.explains_drop()) return;
   const char* const why = &kind == &malformed_  ? "lengths or lanes that contradict each other"
                           : &kind == &bad_vcrc_ ? "its variant CRC is wrong (IBTA 7.8.2)"
                           : &kind == &bad_icrc_ ? "its invariant CRC is wrong (IBTA 7.8.1)"

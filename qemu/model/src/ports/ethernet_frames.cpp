@@ -19,6 +19,7 @@ constexpr std::uint16_t mac_control_type = 0x8808;  // IEEE 802.3, clause 31
 }  // namespace
 
 void ethernet_port::discarded(const char* which, const frame_summary& s, const char* why) {
+  if (!a_.rules.explains_drop()) return;
   char subject[120];
   std::snprintf(subject, sizeof subject,
                 "port %u: a frame %s, to MAC %012llx, type 0x%04x, was dropped", number_, which,
@@ -91,11 +92,15 @@ void ethernet_port::take_in(frame f) {
   let_in(f, s);
 }
 
+/// With device-managed steering the rules alone say who gets a multicast frame: DPDK's PMD receives
+/// all of them by a rule (mlx4_flow.c mlx4_flow_internal), without a change of the interface that
+/// would have Linux send SET_MCAST_FLTR. No source says so of firmware: chosen.
 void ethernet_port::let_in(const frame& f, const frame_summary& s) {
   if (taken_as_rdma_packet(f)) return;
+  const bool filters_multicast = s.multicast() && !a_.profile.device_managed_steering;
   const char* const why = !told_.lets_in_vlan(s.vid.value_or(0))
                               ? "its VLAN is not let in (SET_VLAN_FLTR)"
-                          : s.multicast() && !told_.lets_in_multicast(s.destination)
+                          : filters_multicast && !told_.lets_in_multicast(s.destination)
                               ? "its multicast address is not let in (SET_MCAST_FLTR)"
                               : nullptr;
   if (why != nullptr) {

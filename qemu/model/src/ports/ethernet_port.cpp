@@ -162,7 +162,7 @@ mad_result ethernet_port::local_mad(mad_buffer& mad, bool check_mkey) {
   if (asks_module(mad)) {
     cable_light light = cable_light::no_module;
     if (cabled_) light = plugged_ ? cable_light::both_ways : cable_light::sent_only;
-    read_module(mad, light, mac());
+    read_module(mad, a_.how.kind, light, mac());
     return mad_result::answered;
   }
   // Nobody manages the port: it tells what it is (Linux 6.1 hw/mlx4/main.c asks each port), and is

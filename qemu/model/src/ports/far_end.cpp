@@ -36,10 +36,11 @@ bool far_end::passes(std::span<const std::byte> bytes, link_layer own) {
   const bool of_infiniband = link || infiniband_;
   if (of_infiniband == (own == link_layer::infiniband)) return true;
   ++foreign_;
-  a_.rules.explain(remark_kind::packet_dropped,
-                   "port " + std::to_string(number_) + ": what came out of the cable was dropped",
-                   {"", of_infiniband ? "InfiniBand speaks there, and the port is Ethernet"
-                                      : "a frame, and the port is InfiniBand"});
+  if (a_.rules.explains_drop())
+    a_.rules.explain(remark_kind::packet_dropped,
+                     "port " + std::to_string(number_) + ": what came out of the cable was dropped",
+                     {"", of_infiniband ? "InfiniBand speaks there, and the port is Ethernet"
+                                        : "a frame, and the port is InfiniBand"});
   return false;
 }
 

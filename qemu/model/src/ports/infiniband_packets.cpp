@@ -80,6 +80,7 @@ bool infiniband_port::too_long(const packet& p) const {
 }
 
 void infiniband_port::discarded(const char* which, const packet_summary& s, const char* why) {
+  if (!a_.rules.explains_drop()) return;
   char subject[120];
   std::snprintf(subject, sizeof subject,
                 "port %u: a packet %s, to LID 0x%x and QP 0x%06x, was dropped", number_, which,
@@ -154,9 +155,10 @@ void infiniband_port::arrive(const packet& p) {
   const auto s = summarise(p);
   if (!s) {
     managed_.traffic.rcv_errors.add(1);
-    a_.rules.explain(remark_kind::packet_dropped,
-                     "port " + std::to_string(number_) + ": a packet was dropped, PortRcvErrors",
-                     {"", a_.links->codec(number_).why_not(p)});
+    if (a_.rules.explains_drop())
+      a_.rules.explain(remark_kind::packet_dropped,
+                       "port " + std::to_string(number_) + ": a packet was dropped, PortRcvErrors",
+                       {"", a_.links->codec(number_).why_not(p)});
     return;
   }
   const bool permissive = s->dlid == permissive_lid && s->dest_qp == qp0_smi;

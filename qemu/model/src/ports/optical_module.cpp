@@ -109,18 +109,23 @@ image<sfp_diagnostics> diagnostics(bool signal) {
   return m;
 }
 
-module_error error_of(const image<module_info>& wanted, cable_light light) {
+/// ConnectX-2 refuses a read whose end is byte 256, and all of the second address (netdev 2024,
+/// firmware 2.10.720: 0x061c, 0x071c). The later cards read both.
+module_error error_of(const image<module_info>& wanted, variant kind, cable_light light) {
   using l = module_info;
   if (light == cable_light::no_module) return module_error::not_connected;
   if (wanted.get<&l::page>() > module_page_most) return module_error::page;
   const std::uint64_t size = wanted.get<&l::size>();
+  const bool first_card = kind == variant::connectx2;
+  const unsigned end_at_most = first_card ? module_page_bytes - 1 : module_page_bytes;
   // More than the answer has room for: no source, chosen.
-  if (size == 0 || size > l{}.data.length || wanted.get<&l::address>() + size > module_page_bytes) {
+  if (size == 0 || size > l{}.data.length || wanted.get<&l::address>() + size > end_at_most) {
     return module_error::address;
   }
   const std::uint64_t at = wanted.get<&l::i2c_address>();
-  return at == sfp_identity_address || at == sfp_diagnostics_address ? module_error::none
-                                                                     : module_error::i2c_address;
+  return at == sfp_identity_address || (at == sfp_diagnostics_address && !first_card)
+             ? module_error::none
+             : module_error::i2c_address;
 }
 
 /// The 256 bytes behind an address of the module: what it is made of comes first, the rest is the
@@ -144,10 +149,10 @@ bool asks_module(const mad_buffer& mad) {
          m.get<&smp::attribute_id>() == static_cast<std::uint16_t>(smp_attribute::module_info);
 }
 
-void read_module(mad_buffer& mad, cable_light light, std::uint64_t serial) {
+void read_module(mad_buffer& mad, variant kind, cable_light light, std::uint64_t serial) {
   auto m = image<smp>::from_bytes(mad.data());
   auto told = image<module_info>::from_bytes(m.bytes_of<&smp::data>());
-  const module_error error = error_of(told, light);
+  const module_error error = error_of(told, kind, light);
   std::array<std::byte, module_info{}.data.length> read{};
   if (error == module_error::none) {
     const memory all = contents(told.get<&module_info::i2c_address>(), light, serial);

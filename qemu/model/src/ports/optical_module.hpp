@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <freehca/model/options.hpp>
+
 #include "fabric/mad_packet.hpp"
 
 namespace freehca::model {
@@ -19,7 +21,7 @@ enum class cable_light : std::uint8_t {
 bool asks_module(const mad_buffer& mad);
 
 /// Turns that datagram into its answer: what an SFP+ module for 10 Gb/s by fibre has in its memory.
-/// `serial` tells modules apart.
-void read_module(mad_buffer& mad, cable_light light, std::uint64_t serial);
+/// `kind` says what can be read of it, `serial` tells modules apart.
+void read_module(mad_buffer& mad, variant kind, cable_light light, std::uint64_t serial);
 
 }  // namespace freehca::model

@@ -162,6 +162,11 @@ struct queue_pair {
   bool migration_refused = false;  ///< a request to migrate was, since the queue pair was armed
   std::uint64_t room_turn = 0;     ///< its turn among those that wait for room; 0: it does not
 
+  // kept by queue_pairs
+  port_layers::change_counts links{};  ///< the changes that were applied to it
+  std::array<bool, 2> counted{};       ///< as one that is bound to the link of port 1, of port 2
+  queue_pair *older = nullptr, *newer = nullptr;
+
   send_side sq;
   receive_side rq;
 

@@ -13,6 +13,14 @@ namespace freehca::model {
 
 using namespace layouts;
 
+namespace {
+
+/// What a changed link costs for one queue pair: its context is decoded again, or the queue pair
+/// enters the error state, with all that follows (measured: 1.45 us).
+constexpr work_account::units decoded_price = 4, link_error_price = 29;
+
+}  // namespace
+
 std::uint32_t queue_pairs::index_of(std::uint32_t qpn) const {
   return qpn & ((1u << a_.profile.log_qps) - 1);
 }
@@ -23,13 +31,17 @@ std::uint64_t queue_pairs::context_address(std::uint32_t qpn) const {
 
 queue_pair* queue_pairs::find(std::uint32_t qpn) {
   const auto found = table_.find(index_of(qpn));
-  return found == table_.end() ? nullptr : found->second.get();
+  if (found == table_.end()) return nullptr;
+  if (!has_current_links(*found->second)) apply_link_change(*found->second);
+  return found->second.get();
 }
 
 queue_pair& queue_pairs::create(std::uint32_t qpn) {
   auto& slot = table_[index_of(qpn)];
   slot = std::make_unique<queue_pair>();
   slot->qpn = index_of(qpn);
+  slot->links = a_.layers.changes();
+  append(*slot);
   return *slot;
 }
 
@@ -38,8 +50,64 @@ void queue_pairs::stop_timers(queue_pair& qp) {
   a_.work.cancel(qp.sq.rnr_timer);
 }
 
+void queue_pairs::append(queue_pair& qp) {
+  qp.older = newest_;
+  qp.newer = nullptr;
+  (newest_ == nullptr ? oldest_ : newest_->newer) = &qp;
+  newest_ = &qp;
+}
+
+void queue_pairs::unlink(queue_pair& qp) {
+  (qp.older == nullptr ? oldest_ : qp.older->newer) = qp.newer;
+  (qp.newer == nullptr ? newest_ : qp.newer->older) = qp.older;
+}
+
+void queue_pairs::count_bound(queue_pair& qp, bool there) {
+  for (unsigned i = 0; i < bound_.size(); ++i) {
+    const bool now = there && qp.bound_to_link(i + 1);
+    if (now && !qp.counted[i]) ++bound_[i];
+    if (!now && qp.counted[i]) --bound_[i];
+    qp.counted[i] = now;
+  }
+}
+
+void queue_pairs::apply_link_change(queue_pair& qp) {
+  const port_layers::change_counts before = std::exchange(qp.links, a_.layers.changes());
+  unlink(qp);
+  append(qp);
+  bool link_gone = false, decode = false;
+  for (unsigned i = 0; i < before.size(); ++i) {
+    if (before[i] == qp.links[i]) continue;
+    link_gone = link_gone || qp.bound_to_link(i + 1);
+    decode = decode || qp.way.port == i + 1;
+  }
+  a_.account.charge(link_gone ? link_error_price : decoded_price);
+  if (link_gone) {
+    on_link_gone(qp);
+  } else if (decode) {
+    qp.refresh(a_.layers);
+    count_bound(qp, true);
+  }
+}
+
+void queue_pairs::apply_link_changes() {
+  applying_ = false;
+  while (oldest_ != nullptr && !has_current_links(*oldest_)) {
+    apply_link_change(*oldest_);
+    if (!a_.account.slice_over()) continue;
+    applying_ = true;
+    return static_cast<void>(a_.work.soon([this] { apply_link_changes(); }));
+  }
+}
+
+void queue_pairs::links_replaced() {
+  if (!applying_) apply_link_changes();
+}
+
 void queue_pairs::destroy(queue_pair& qp) {
   stop_timers(qp);
+  count_bound(qp, false);
+  unlink(qp);
   requests_held -= qp.sq.requests.size();
   a_.uars.remove(static_cast<std::uint32_t>(qp.context.get<&qpc::usr_page>()),
                  uar_users::kind::send_queue, qp.qpn);
@@ -59,6 +127,7 @@ void queue_pairs::discard(std::unique_ptr<queue_pair> qp) {
 }
 
 bool queue_pairs::store(queue_pair& qp) {
+  count_bound(qp, true);
   qp.context.set<&qpc::next_send_psn>(qp.sq.next_psn)
       .set<&qpc::last_acked_psn>(psn_before(qp.sq.unacked_psn))
       .set<&qpc::ssn>(qp.sq.ssn & psn_mask)
@@ -147,6 +216,9 @@ void queue_pairs::clear() {
   });
   requests_held = 0;
   dirty_.clear();
+  oldest_ = newest_ = nullptr;
+  applying_ = false;
+  bound_ = {};
   special_base_ = 0;
 }
 

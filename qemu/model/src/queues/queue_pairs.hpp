@@ -2,8 +2,11 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -63,13 +66,13 @@ class queue_pairs {
   /// SQD. Looks at as many as a slice goes; what stands further is not found.
   std::optional<request_place> send_under(std::uint32_t lkey) const;
 
-  /// Calls `f` for each that is not in the reset state, as long as it returns true.
-  template <class F>
-  bool all_of(F f) const {
-    for (const auto& [index, qp] : table_)
-      if (!f(*qp)) return false;
-    return true;
-  }
+  /// Is there one that is bound to the link of port `port` as it is (queue_pair::bound_to_link)?
+  bool any_bound_to_link(unsigned port) const { return bound_[port - 1] != 0; }
+  /// The link of a port has become one of the other kind (port_layers). find() applies that to a
+  /// queue pair before it returns it, and all others follow in slices. A queue pair that was bound
+  /// to the old link is handed to `on_link_gone`, which is set beforehand.
+  void links_replaced();
+  std::function<void(queue_pair&)> on_link_gone;
 
   std::uint64_t count() const { return table_.size(); }
   /// Rises with clear(): timers of before mean nothing.
@@ -81,12 +84,22 @@ class queue_pairs {
 
  private:
   void write_back();
+  bool has_current_links(const queue_pair& qp) const { return qp.links == a_.layers.changes(); }
+  void apply_link_change(queue_pair& qp);
+  void apply_link_changes();
+  void count_bound(queue_pair& qp, bool there);
+  void append(queue_pair& qp);
+  void unlink(queue_pair& qp);
   void stop_timers(queue_pair& qp);
   void discard(std::unique_ptr<queue_pair> qp);
 
   adapter& a_;
   std::unordered_map<std::uint32_t, std::unique_ptr<queue_pair>> table_;
   std::deque<std::uint32_t> dirty_;
+  /// All queue pairs. Those that a change of links has not been applied to come first.
+  queue_pair *oldest_ = nullptr, *newest_ = nullptr;
+  bool applying_ = false;
+  std::array<std::size_t, 2> bound_{};  ///< to the link of port 1, of port 2
   std::uint64_t epoch_ = 0;
   std::uint32_t special_base_ = 0;
 };

@@ -14,14 +14,6 @@ namespace freehca::model {
 
 using namespace layouts;
 
-namespace {
-
-// Of frames, for one destination MAC, or for all that name none: each of these frames is compared
-// with all of them. More than ethtool's 256 (mlx4_en.h MAX_NUM_OF_FS_RULES). No source: chosen.
-constexpr std::size_t rules_per_address = 1024;
-
-}  // namespace
-
 flow_steering::flow_steering(adapter& a) : a_(a) {
   if (!offers(a.how, capability::device_managed_steering)) return;
   using handler = command_status (flow_steering::*)(command&);
@@ -37,8 +29,11 @@ flow_steering::flow_steering(adapter& a) : a_(a) {
   on_command(opcode::qp_flow_steering_detach, &flow_steering::detach);
   on_command(opcode::flow_steering_ib_uc_qp_range, &flow_steering::set_range);
   static_assert(sizeof(flow_rule) + sizeof(place) + 512 <= bytes_each);
+  static_assert(adapter_limits{}.rules_per_group <= rules_per_key);
   a.kept.add_objects(bytes_each, [this] { return places_.size(); });
   a.counters.add("flow_rules", [this] { return places_.size(); });
+  a.counters.add("flow_rules_compared", compared_);
+  a.counters.add("flow_rules_matched", matched_);
 }
 
 bool flow_steering::on() const {
@@ -95,9 +90,9 @@ command_status flow_steering::attach(command& c) {
             command_status::exceeds_limits, "%zu rules for this %s; at most %u", in_group,
             rule.for_frames() ? "address or connection" : "group or queue pair",
             a_.limits().rules_per_group)
-      .must(!rule.for_frames() || beside < rules_per_address, rule::steering_room,
+      .must(!rule.for_frames() || beside < rules_per_key, rule::steering_room,
             command_status::exceeds_limits, "%zu rules beside it for this address; at most %zu",
-            beside, rules_per_address)
+            beside, rules_per_key)
       .host_memory(a_, bytes_each);
   if (is.refused()) return is.status();
 

@@ -3,7 +3,8 @@
 //
 // Who gets what arrives, by the rules of device-managed steering.
 #include <algorithm>
-#include <set>
+#include <cstddef>
+#include <utility>
 
 #include <freehca/layouts/headers.hpp>
 #include <freehca/layouts/ib_types.hpp>
@@ -27,27 +28,6 @@ bool is_of(unsigned port, const flow_rule& rule) {
   return rule.control.get<&head::port>() == port;
 }
 
-/// Those of `from`, in their order, who get it. A queue pair that has it already is left out.
-class receivers {
- public:
-  member_list list;
-
-  template <class Candidates>
-  void add(Candidates& from, bool all) {
-    std::sort(from.begin(), from.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [when, rule] : from) {
-      const member m = member_of(*rule);
-      if (seen_.insert(m.qpn).second) list.push_back(m);
-      if (!all || rule->control.template get<&head::exclusive>()) break;
-    }
-    from.clear();
-  }
-
- private:
-  std::set<std::uint32_t> seen_;
-};
-
 }  // namespace
 
 template <class What>
@@ -56,8 +36,16 @@ void flow_steering::look(const flow_rule::key& where, unsigned port, const What&
   const auto found = rules_.find(where);
   if (found == rules_.end()) return;
   a_.account.charge(found->second.size() * work_account::entry);
+  compared_ += found->second.size();
+  const auto before = static_cast<std::ptrdiff_t>(to.size());
   for (const auto& [when, rule] : found->second)
     if (is_of(port, rule) && rule.takes(what)) to.emplace_back(when, &rule);
+  const std::size_t matches = to.size() - static_cast<std::size_t>(before);
+  a_.account.charge(matches * match);
+  matched_ += matches;
+  // Both parts are in order already.
+  std::inplace_merge(to.begin(), to.begin() + before, to.end(),
+                     [](const candidate& a, const candidate& b) { return a.first < b.first; });
 }
 
 member_list flow_steering::takers(const transport_packet& v) const {
@@ -66,8 +54,6 @@ member_list flow_steering::takers(const transport_packet& v) const {
   look(flow_rule::key::of_qpn(f.qpn), v.ingress.port, f, found);
   if (f.dgid != nullptr) look(flow_rule::key::of_dgid(f.dgid), v.ingress.port, f, found);
   look({}, v.ingress.port, f, found);
-  std::sort(found.begin(), found.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
 
   member_list to;
   for (const auto& [when, rule] : found) {
@@ -77,26 +63,45 @@ member_list flow_steering::takers(const transport_packet& v) const {
   return to;
 }
 
-member_list flow_steering::takers(unsigned port, const frame_view& v) const {
-  using key = flow_rule::key;
-  const bool multicast = v.outer.multicast();
-  const std::uint64_t mac = v.outer.destination;
-  receivers to;
-  candidates found;
-  look(key::of_mac(port, mac), port, v, found);
-  if (const auto connection = frame_conditions::connection_of(v))
-    look(key::of(port, mac, *connection), port, v, found);
-  look(key::of_port(key::kind::any_frame, port), port, v, found);
-  to.add(found, multicast);
-  if (to.list.empty()) {
-    look(key::of_port(key::kind::all_default, port), port, v, found);
-    if (multicast) look(key::of_port(key::kind::multicast_default, port), port, v, found);
-    to.add(found, multicast);
+/// Adds the receivers of the rules `from`: of all as far as an exclusive rule, or of the first.
+void flow_steering::add(const candidates& from, bool all, frame_search& to) {
+  for (const auto& [when, rule] : from) {
+    const member m = member_of(*rule);
+    if (to.numbers_.insert(m.qpn).second) to.found_.push_back(m);
+    if (!all || rule->control.get<&head::exclusive>()) break;
   }
-  const auto sniffers = multicast ? key::kind::multicast_sniffer : key::kind::unicast_sniffer;
-  look(key::of_port(sniffers, port), port, v, found);
-  to.add(found, true);
-  return to.list;
+}
+
+bool flow_steering::go_on(frame_search& s, unsigned port, const frame_view& v,
+                          member_list& to) const {
+  using key = flow_rule::key;
+  using part = frame_search::part;
+  const bool multicast = v.outer.multicast();
+  candidates found;
+  const auto look_at = [&](const key& where) { look(where, port, v, found); };
+  switch (s.next_) {
+    case part::regular:
+      look_at(key::of_mac(port, v.outer.destination));
+      if (const auto connection = frame_conditions::connection_of(v))
+        look_at(key::of(port, v.outer.destination, *connection));
+      look_at(key::of_port(key::kind::any_frame, port));
+      add(found, multicast, s);
+      s.next_ = s.found_.empty() ? part::defaults : part::sniffers;
+      return false;
+    case part::defaults:
+      look_at(key::of_port(key::kind::all_default, port));
+      if (multicast) look_at(key::of_port(key::kind::multicast_default, port));
+      add(found, multicast, s);
+      s.next_ = part::sniffers;
+      return false;
+    case part::sniffers:
+      break;
+  }
+  look_at(
+      key::of_port(multicast ? key::kind::multicast_sniffer : key::kind::unicast_sniffer, port));
+  add(found, true, s);
+  to = std::move(s.found_);
+  return true;
 }
 
 void flow_steering::tell(unsigned port, listening& to) const {

@@ -18,7 +18,7 @@ steering::search steering::begin(const transport_packet& v) const {
 steering::search steering::begin(unsigned port, const frame_view& v) const {
   search s;
   if (on()) {
-    s.known_ = flows_.takers(port, v);
+    s.rules_.emplace();
   } else if (a_.profile.unicast_entries) {
     s.chain_ = groups_.begin(port, v.outer);
   } else if (tables_.unicast_numbers) {
@@ -29,7 +29,18 @@ steering::search steering::begin(unsigned port, const frame_view& v) const {
   return s;
 }
 
-bool steering::go_on(search& s, member_list& found) {
+bool steering::go_on(search& s, const transport_packet&, member_list& found) {
+  if (s.chain_) return groups_.go_on(*s.chain_, found);
+  found = std::move(s.known_);
+  return true;
+}
+
+bool steering::go_on(search& s, unsigned port, const frame_view& v, member_list& found) {
+  if (s.rules_) {
+    while (!flows_.go_on(*s.rules_, port, v, found))
+      if (a_.account.slice_over()) return false;
+    return true;
+  }
   if (s.chain_) return groups_.go_on(*s.chain_, found);
   found = std::move(s.known_);
   return true;

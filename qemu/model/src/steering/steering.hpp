@@ -37,14 +37,16 @@ class steering {
   class search {
     friend class steering;
     std::optional<multicast_groups::search> chain_;
-    member_list known_;  ///< without a chain
+    std::optional<flow_steering::frame_search> rules_;
+    member_list known_;  ///< with neither of them
   };
   /// `v`: to a group, or to a queue pair that rules steer.
   search begin(const transport_packet& v) const;
   search begin(unsigned port, const frame_view& v) const;
   /// As far as the slice goes; true: it has ended, and `found`, empty before, has the members in
-  /// the order in which they get it.
-  bool go_on(search& s, member_list& found);
+  /// the order in which they get it. What arrived is what the search began with.
+  bool go_on(search& s, const transport_packet& v, member_list& found);
+  bool go_on(search& s, unsigned port, const frame_view& v, member_list& found);
 
   /// Is steering device managed?
   bool on() const { return flows_.on(); }

@@ -95,9 +95,11 @@ void answers::run(std::uint32_t qpn) {
 
 void answers::tell_of_loss(const queue_pair& qp) {
   // The other side asks again, or gives up.
+  rule_book::reason why = a_.rules.take_reason();
+  if (!a_.rules.explains_drop()) return;
   std::array<char, 60> what;
   std::snprintf(what.data(), what.size(), "QP 0x%06x: an answer was not sent", qp.number());
-  a_.rules.explain(remark_kind::packet_dropped, what.data(), a_.rules.take_reason());
+  a_.rules.explain(remark_kind::packet_dropped, what.data(), why);
 }
 
 void answers::send_plain(queue_pair& qp, const response& r) {

@@ -145,10 +145,11 @@ std::optional<failure> datagrams::is_no_packet(const queue_pair& qp, const send_
     return failures::local_length;
   // Who receives it can make nothing of it: it is lost here, where the driver can read why.
   ++counters_.packets_dropped;
-  a_.rules.explain(
-      remark_kind::packet_dropped,
-      "port " + std::to_string(way_of(qp, r).port) + ": a packet to be sent was dropped",
-      {"", why});
+  if (a_.rules.explains_drop())
+    a_.rules.explain(
+        remark_kind::packet_dropped,
+        "port " + std::to_string(way_of(qp, r).port) + ": a packet to be sent was dropped",
+        {"", why});
   return std::nullopt;
 }
 
@@ -262,9 +263,9 @@ void datagrams::place(queue_pair& qp, const transport_packet& v, const receive_r
   switch (receives_.take(qp, r)) {
     case take_result::empty:
       ++counters_.datagrams_dropped;
-      a_.rules.because("no receive was posted");
-      a_.rules.explain(remark_kind::packet_dropped, words_for(v) + ": dropped",
-                       a_.rules.take_reason());
+      if (a_.rules.explains_drop())
+        a_.rules.explain(remark_kind::packet_dropped, words_for(v) + ": dropped",
+                         {"", "no receive was posted"});
       return;
     case take_result::fault:
       errors_.enter_error(qp, std::nullopt);

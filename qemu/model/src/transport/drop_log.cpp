@@ -15,6 +15,7 @@ namespace freehca::model {
 
 void drop_log::drop(const transport_packet& v, const char* format, ...) {
   ++counters_.packets_dropped;
+  if (!a_.rules.explains_drop()) return;
   std::array<char, 240> text;
   va_list arguments;
   va_start(arguments, format);
@@ -25,10 +26,10 @@ void drop_log::drop(const transport_packet& v, const char* format, ...) {
 
 void drop_log::drop_malformed(unsigned port, const packet& p) {
   ++counters_.packets_dropped;
-  a_.rules.because("%s", a_.links->codec(port).why_not(p).c_str());
+  if (!a_.rules.explains_drop()) return;
   a_.rules.explain(remark_kind::packet_dropped,
                    "port " + std::to_string(port) + ": a packet was dropped",
-                   a_.rules.take_reason());
+                   {"", a_.links->codec(port).why_not(p)});
 }
 
 }  // namespace freehca::model

@@ -87,9 +87,11 @@ bool frame_receiver::go_on(unsigned port, delivery& d, const frame& f) {
   if (!v) return true;  // ports let none in that is so short
   if (!d.found) {
     if (!d.searching) d.searching = steers_.begin(port, *v);
-    if (!steers_.go_on(*d.searching, d.members)) return false;
+    if (!steers_.go_on(*d.searching, port, *v, d.members)) return false;
     d.found = true;
     if (d.members.empty()) drop(port, *v, "nobody is steered to");
+    // The search and a copy are two steps: each alone may cost as much as a step can.
+    else if (a_.account.slice_over()) return false;
   }
   while (d.next < d.members.size()) {
     const member m = d.members[d.next++];

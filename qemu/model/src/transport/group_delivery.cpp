@@ -44,7 +44,7 @@ void group_delivery::run(unsigned port) {
 
 bool group_delivery::find_members(delivery& d, const transport_packet& v) {
   if (!d.searching) d.searching = steering_.begin(v);
-  if (!steering_.go_on(*d.searching, d.members)) return false;
+  if (!steering_.go_on(*d.searching, v, d.members)) return false;
   d.found = true;
   const bool from_here = v.ingress.codec->from_own_port(v.ingress);
   // What the adapter sends to a group comes back whether it has members or not: no loss.
@@ -69,7 +69,11 @@ bool group_delivery::blocks(const member& m, const queue_pair& qp, std::uint32_t
 }
 
 bool group_delivery::go_on(delivery& d, const transport_packet& v) {
-  if (!d.found && !find_members(d, v)) return false;
+  if (!d.found) {
+    if (!find_members(d, v)) return false;
+    // The search and a copy are two steps: each alone may cost as much as a step can.
+    if (a_.account.slice_over() && !d.members.empty()) return false;
+  }
   const bool from_here = v.ingress.codec->from_own_port(v.ingress);
   transport_packet peek = v;
   const auto extended = peek.take<deth>();

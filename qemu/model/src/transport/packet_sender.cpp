@@ -67,9 +67,12 @@ void packet_sender::forget(queue_pair& qp) {
 
 void packet_sender::port_has_room(unsigned port) {
   if (held_up_[port - 1].empty()) return;
-  const bool under_way = !woken_[port - 1].empty();
-  woken_[port - 1].merge(std::exchange(held_up_[port - 1], {}));
-  if (!under_way) wake_senders(port);
+  // Those that wait now come behind those that are being woken: to sort them in among these would
+  // cost as much as there are, in one step.
+  room_again_[port - 1] = !woken_[port - 1].empty();
+  if (room_again_[port - 1]) return;
+  woken_[port - 1].swap(held_up_[port - 1]);
+  wake_senders(port);
 }
 
 void packet_sender::wake_senders(unsigned port) {
@@ -82,6 +85,8 @@ void packet_sender::wake_senders(unsigned port) {
       sends_.kick(*qp);
       replies_.go_on(*qp);
     }
+    if (woken.empty() && std::exchange(room_again_[port - 1], false))
+      woken.swap(held_up_[port - 1]);
     if (a_.account.slice_over() && !woken.empty())
       return static_cast<void>(a_.work.soon(port, [this, port] { wake_senders(port); }));
   }
@@ -90,6 +95,7 @@ void packet_sender::wake_senders(unsigned port) {
 void packet_sender::clear() {
   for (auto& waiters : held_up_) a_.work.discard(waiters);
   for (auto& waiters : woken_) a_.work.discard(waiters);
+  room_again_ = {};
 }
 
 }  // namespace freehca::model

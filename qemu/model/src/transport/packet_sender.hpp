@@ -46,7 +46,8 @@ class packet_sender {
   /// forces the loop.
   void transmit(const path& asked, outgoing_packet out);
   /// Must `qp` wait with a packet by that path? Then it goes on when the port has room, and keeps
-  /// its turn until it need not wait: room for one packet goes to who has waited longest.
+  /// its turn until it need not wait: of the queue pairs that are woken together the one that has
+  /// waited longest goes first.
   bool held_up(queue_pair& qp, const path& asked);
   /// It waits no more.
   void forget(queue_pair& qp);
@@ -65,6 +66,7 @@ class packet_sender {
   transport_counters& counters_;
   std::array<std::set<waiter>, 2> held_up_;  ///< by port
   std::array<std::set<waiter>, 2> woken_;    ///< those that were, and are to go on
+  std::array<bool, 2> room_again_{};  ///< there was room again while some of `woken_` were left
   std::uint64_t last_turn_ = 0;
 };
 

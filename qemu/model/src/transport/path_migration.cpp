@@ -48,8 +48,8 @@ bool path_migration_machine::comes_by(const path& asked, unsigned pkey_index,
   const auto pkey = static_cast<std::uint16_t>(v.bth.get<&bth::pkey>());
   const std::uint16_t own_pkey = a_.links->pkey(from.port, pkey_index);
   if (!pkeys_match(pkey, own_pkey)) {
-    a_.rules.because("P_Key 0x%04x; wanted: 0x%04x, of index %u", unsigned{pkey},
-                     unsigned{own_pkey}, pkey_index);
+    a_.rules.because_of_drop("P_Key 0x%04x; wanted: 0x%04x, of index %u", unsigned{pkey},
+                             unsigned{own_pkey}, pkey_index);
     a_.links->count_pkey_violation(from.port);
     return false;
   }

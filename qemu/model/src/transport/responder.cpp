@@ -76,7 +76,7 @@ bool responder::in_sequence(queue_pair& qp, request_packet& p) {
     r.msn = rq.msn;
     r.type = aeth_type::nak;
     r.value = static_cast<std::uint8_t>(nak_code::psn_sequence_error);
-    a_.rules.because("wanted: PSN 0x%06x (IBTA 9.7.5.1)", rq.expected_psn);
+    a_.rules.because_of_drop("wanted: PSN 0x%06x (IBTA 9.7.5.1)", rq.expected_psn);
     tell(qp, p, nak_code::psn_sequence_error);
     replies_.add(qp, r);
   }
@@ -109,8 +109,9 @@ rule_book::reason responder::tell(const queue_pair& qp, const request_packet& p,
   rule_book::reason why = a_.rules.take_reason();
   const bool dropped = qp.service == qp_service::uc;
   if (dropped) ++counters_.packets_dropped;
-  a_.rules.explain(remark_kind::packet_dropped,
-                   words_for(p.view) + ": " + (dropped ? "dropped" : name_of(code)), why);
+  if (a_.rules.explains_drop())
+    a_.rules.explain(remark_kind::packet_dropped,
+                     words_for(p.view) + ": " + (dropped ? "dropped" : name_of(code)), why);
   return why;
 }
 

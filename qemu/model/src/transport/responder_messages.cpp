@@ -65,9 +65,9 @@ bool responder::take_receive(queue_pair& qp, const request_packet& p) {
     qp.rq.in_progress = message::skip;
     return false;
   }
-  a_.rules.because("no receive was posted");
-  a_.rules.explain(remark_kind::packet_dropped, words_for(p.view) + ": RNR NAK",
-                   a_.rules.take_reason());
+  if (a_.rules.explains_drop())
+    a_.rules.explain(remark_kind::packet_dropped, words_for(p.view) + ": RNR NAK",
+                     {"", "no receive was posted"});
   response wait;
   wait.psn = p.view.psn();
   wait.msn = qp.rq.msn;

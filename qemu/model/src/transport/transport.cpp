@@ -2,10 +2,8 @@
 // Copyright the freehca authors
 #include "transport/transport.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "ports/ethernet_port.hpp"
 #include "ports/ports.hpp"
@@ -43,6 +41,7 @@ transport::parts::parts(adapter& whole)
                 [this](unsigned port, std::uint64_t mac) {
                   return a.links->ethernet(port)->mac_index(mac);
                 }});
+  pairs.on_link_gone = [this](queue_pair& qp) { errors.enter_error(qp, std::nullopt); };
   a.kept.add_objects(pairs.bytes_of_one(), [this] { return pairs.count(); });
   a.kept.add_objects(shared_receive_queues::bytes_each, [this] { return shared.count(); });
   a.kept.add_traffic(kept_memory::request_bytes, [this] { return pairs.requests_held; });
@@ -115,22 +114,13 @@ void transport::port_has_room(unsigned port) {
 }
 
 bool transport::bound_to_link(unsigned port) const {
-  return !parts_->pairs.all_of([port](const queue_pair& qp) { return !qp.bound_to_link(port); });
+  return parts_->pairs.any_bound_to_link(port);
 }
 
 void transport::link_replaced(unsigned port) {
   parts_->received_frames.forget(port);
   parts_->deliveries.forget(port);
-  std::vector<std::uint32_t> bound;
-  parts_->pairs.all_of([&](queue_pair& qp) {
-    parts_->a.account.charge(work_account::function);
-    if (qp.bound_to_link(port)) bound.push_back(qp.qpn);
-    else if (qp.way.port == port) qp.refresh(parts_->a.layers);
-    return true;
-  });
-  std::ranges::sort(bound);
-  for (const std::uint32_t qpn : bound)
-    parts_->errors.enter_error(*parts_->pairs.find(qpn), std::nullopt);
+  parts_->pairs.links_replaced();
 }
 
 void transport::write_back(std::uint32_t qpn) {

@@ -4,8 +4,10 @@
 // The memory of the module that a port's cable ends in, as MAD_IFC reads it, and what an SFP+
 // module holds there.
 //
-// Sources: Linux 6.1 mlx4/port.c mlx4_get_module_info (the datagram, its errors); SFF-8472 rev. 12,
-// tables 4-1 to 4-11 and 9-1 to 9-16, as read through ethtool sfpid.c, sfpdiag.c (the memory).
+// Sources: Linux 6.1 mlx4/port.c mlx4_get_module_info (the datagram, its errors); statuses that
+// cards have answered: reports of users (netdev 2024, "mlx4" and `ethtool -m`; mstflint's issue
+// 33); SFF-8472 rev. 12, tables 4-1 to 4-11 and 9-1 to 9-16, as read through ethtool sfpid.c,
+// sfpdiag.c (the memory).
 #pragma once
 
 #include <cstdint>
@@ -39,8 +41,13 @@ enum class module_error : std::uint8_t {
   module_select = 8,
   busy = 9,
 };
+/// Below the error stands the MAD's own "a field is invalid" (IBTA 13.4.7). Cards answered 0x031c,
+/// 0x041c, 0x061c, 0x071c (ConnectX-2, firmware 2.10.720), 0x031c and 0x091c (ConnectX-3).
 constexpr std::uint16_t module_status(module_error e) {
-  return static_cast<std::uint16_t>(static_cast<unsigned>(e) << 8);
+  constexpr unsigned invalid_field = 7 << 2;
+  return e == module_error::none
+             ? std::uint16_t{0}
+             : static_cast<std::uint16_t>(static_cast<unsigned>(e) << 8 | invalid_field);
 }
 
 inline constexpr unsigned module_page_bytes = 256;

@@ -38,7 +38,8 @@ typedef struct freehca_model_environment {
     uint64_t (*now)(void *context);
     void (*arm_timer)(void *context, uint64_t deadline); /* UINT64_MAX: never */
     void (*wipe_configuration_space)(void *context);
-    /* `kind` is FREEHCA_REMARK_...; asked for those that explain nothing. */
+    /* `kind` is FREEHCA_REMARK_...; asked for those that explain nothing, and for dropped packets,
+     * of which few are told otherwise (remark.hpp). */
     bool (*listens)(void *context, unsigned kind);
     void (*tell)(void *context, unsigned kind, const char *rule, const char *text);
     /* Packets of an InfiniBand port, frames without FCS of an Ethernet port. `port` is 1 or 2; not

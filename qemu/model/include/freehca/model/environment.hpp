@@ -77,8 +77,8 @@ class environment {
     return true;
   }
 
-  /// Is anybody listening to remarks of a kind that explains nothing (explains())? The others
-  /// always come.
+  /// Is anybody listening to remarks of a kind that explains nothing (explains()), or to all of
+  /// those about dropped packets (drop_remarks_interval_ns)? The others always come.
   virtual bool listens(remark_kind kind) {
     static_cast<void>(kind);
     return false;

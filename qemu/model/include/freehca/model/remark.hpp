@@ -38,6 +38,11 @@ constexpr bool explains(remark_kind k) {
 /// How many of the remarks that explain something a device keeps.
 inline constexpr std::size_t remarks_kept = 100;
 
+/// Packets are dropped as fast as a peer sends them, and a line costs more than a packet does. In
+/// each such time the first remarks_kept drops are explained; later ones only if somebody listens
+/// (environment::listens()). The counter drops_unexplained counts the others.
+inline constexpr std::uint64_t drop_remarks_interval_ns = 100'000'000;
+
 struct remark {
   std::uint64_t number = 0;  ///< counts every kept remark of the device, from 1
   std::uint64_t time = 0;    ///< environment::now() when it was told
