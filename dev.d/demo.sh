@@ -11,26 +11,19 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 cd "$FREEHCA_ROOT"
 
-program=hcactl
 case ${1:-} in
-  '') ;;
-  --in-process) program=freehca_demo_in_process ;;
+  '') exec "$FREEHCA_ROOT/dev.d/demo_guest.sh" ;;
+  --in-process) ;;
   --vfio-user) exec "$FREEHCA_ROOT/dev.d/demo_vfio_user.sh" ;;
   *) die "demo: unknown option '$1'" ;;
 esac
 
+program=freehca_demo_in_process
 need script build
 step "demo: configure" cmake --preset host || die "CMake fails"
 step "demo: build $program" nice cmake --build --preset host --target "$program" ||
   die "the program does not build"
 binary=$(find build/host -type f -name "$program" -perm -u+x -print -quit)
 [[ -n $binary ]] || die "the build left no program $program"
-
-if [[ $program == *_in_process ]]; then
-  say "demo: running"
-  exec "$binary"
-fi
-"$FREEHCA_ROOT/dev" guest --prepare
-say "demo: booting the guest"
-exec "$FREEHCA_ROOT/dev" guest --driver vfio --script "$FREEHCA_ROOT/tests/guest/demo.sh" --timeout 300 \
-  --program "$program" --log "$FREEHCA_LOGS/demo-kernel.log"
+say "demo: running"
+exec "$binary"

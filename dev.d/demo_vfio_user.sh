@@ -9,18 +9,16 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
+# shellcheck source=dev.d/stages.sh
+. "$FREEHCA_ROOT/dev.d/stages.sh"
+# shellcheck source=dev.d/few_files.sh
+. "$FREEHCA_ROOT/dev.d/few_files.sh"
 cd "$FREEHCA_ROOT"
+stages_begin demo-vfio-user
 
-need demo
+timed "packages" need demo
 programs=(freehca-device hcactl-vfio-user)
-step "demo: configure" cmake --preset demo -D FREEHCA_FEW_FILES=ON || die "CMake fails"
-# Sources that are compiled together must not have names in common; built one by one they may.
-if ! step "demo: build ${programs[*]}" cmake --build build/demo --target "${programs[@]}"; then
-  say "the quick way to build does not work with these sources; building them one by one"
-  step "demo: configure" cmake --preset demo -D FREEHCA_FEW_FILES=OFF || die "CMake fails"
-  step "demo: build ${programs[*]}" cmake --build build/demo --target "${programs[@]}" ||
-    die "the programs do not build"
-fi
+build_few_files "${programs[@]}"
 device=build/demo/vfio_user/freehca-device hcactl=build/demo/vfio_host/hcactl-vfio-user
 
 folder=$(mktemp -d)
@@ -39,7 +37,7 @@ for ((i = 0; i < 100; i++)); do
 done
 
 say "demo: running"
-"$hcactl" --vfio-user "$folder/adapter" ping --messages "${MESSAGES:-300}" | tee "$folder/report" ||
+timed "traffic" "$hcactl" --vfio-user "$folder/adapter" ping --messages "${MESSAGES:-300}" | tee "$folder/report" ||
   die "hcactl: $(cat "$folder/said")"
 
 # "... packets at MTU 4096: 1405 send, 1405 write, 50 read requests, 1405 read responses"
@@ -65,3 +63,4 @@ wait "$server" || die "the server ended with $?: $(cat "$folder/said")"
 server=
 echo "           $messages messages verified; complaints of the model: 0"
 say "demo: all well"
+stages_end

@@ -3,8 +3,9 @@
 # Copyright the freehca authors
 # lint.sh [--all] [CHECK...]: licences, lines (their length), pages (manual pages, by mandoc),
 # pictures (those of the docs are what their script draws), scripts (shellcheck), words (of the
-# glossary, in the folders that hold its rules), format (clang-format, and black for Python), tidy
-# (clang-tidy); default: all eight. clang-tidy looks at
+# glossary, in the folders that hold its rules), format (clang-format, and black for Python), symbols
+# (what the QEMU device takes from QEMU is on a list, and Debian's three binaries export it), tidy
+# (clang-tidy); default: all nine. clang-tidy looks at
 # the sources that differ from the commit before the last, or, with --all, at every one. All checks
 # run; the exit status is 1 if one failed.
 set -euo pipefail
@@ -38,6 +39,15 @@ format() {
 
 pages() { step "lint: manual pages" mandoc -Tlint -Wwarning docs/man/*.1; }
 
+symbols() {
+  need qemu_x86_64 qemu_aarch64 qemu_riscv64
+  local made headers glue
+  made=$(qemu/build/preload.sh --glue) || return 1
+  read -r headers glue <<<"$made"
+  step "lint: symbols taken from QEMU" qemu/build/preload_objects.py symbols "$headers" "$FREEHCA_ROOT" "$glue" \
+    /usr/bin/qemu-system-{x86_64,aarch64,riscv64}
+}
+
 changed_sources() {
   { git diff --name-only HEAD -- '*.cpp'
     git ls-files -o --exclude-standard -- '*.cpp'
@@ -58,11 +68,11 @@ all=no checks=()
 for argument in "$@"; do
   case $argument in
     --all) all=yes ;;
-    licences | lines | pages | pictures | scripts | words | format | tidy) checks+=("$argument") ;;
-    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, pages, pictures, scripts, words, format, tidy" ;;
+    licences | lines | pages | pictures | scripts | words | format | symbols | tidy) checks+=("$argument") ;;
+    *) die "lint: unknown argument '$argument'; there are --all, licences, lines, pages, pictures, scripts, words, format, symbols, tidy" ;;
   esac
 done
-[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines pages pictures scripts words format tidy)
+[[ ${#checks[@]} -gt 0 ]] || checks=(licences lines pages pictures scripts words format symbols tidy)
 need script build clang lint
 failed=0
 for check in "${checks[@]}"; do "$check" || failed=1; done

@@ -13,24 +13,24 @@ here=$FREEHCA_ROOT/tests/guest
 
 usage() { cat "$here/usage.txt"; }
 
-# built NAME: the path of a program of the preset host, wherever its target lies. A program that was
-# never built is built first.
+# built NAME: the path of a program of the preset host (FREEHCA_PRESET: of another), wherever its
+# target lies. A program that was never built is built first.
 built() {
-  local found=''
+  local found='' preset=${FREEHCA_PRESET:-host}
   find_built() {
-    found=$(find "$FREEHCA_ROOT/build/host" -type f -name "$1" -perm -u+x -print -quit 2>/dev/null ||
+    found=$(find "$FREEHCA_ROOT/build/$preset" -type f -name "$1" -perm -u+x -print -quit 2>/dev/null ||
       true)
   }
   find_built "$1"
   if [[ -z $found ]]; then
     need script build
-    (cd "$FREEHCA_ROOT" && step "guest: configure" cmake --preset host) >&2 || die "CMake fails"
+    (cd "$FREEHCA_ROOT" && step "guest: configure" cmake --preset "$preset") >&2 || die "CMake fails"
     (cd "$FREEHCA_ROOT" &&
-      step "guest: build $1" nice cmake --build --preset host --target "$1") >&2 ||
+      step "guest: build $1" nice cmake --build "build/$preset" --target "$1") >&2 ||
       die "the program $1 does not build"
     find_built "$1"
   fi
-  [[ -n $found ]] || die "the preset host has no program $1"
+  [[ -n $found ]] || die "the preset $preset has no program $1"
   printf '%s\n' "$found"
 }
 
@@ -83,7 +83,6 @@ if [[ $server == yes ]]; then
   program=$(built freehca-device)
   pass+=(--device-server "$program" --allowed "$here/allowed-kernel-messages-device-server")
 fi
-[[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/dev" qemu)
 release=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
 
@@ -101,6 +100,7 @@ fi
 touch "$tools" "$kernel"
 [[ -z $kernel_version ]] || say "guest: kernel $(<"$kernel/release.txt")"
 [[ $prepare == no ]] || exit 0
+[[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/dev" qemu)
 
 if [[ $device == default ]]; then
   device=mlx4

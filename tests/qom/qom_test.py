@@ -36,6 +36,7 @@ NAMES = [
     "test_debugging",
     "test_device_server",
     "test_glue",
+    "test_guard",
 ]
 
 

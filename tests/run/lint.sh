@@ -7,6 +7,6 @@ set -euo pipefail
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
-for kind in licences lines pages pictures scripts words format; do
+for kind in licences lines pages pictures scripts words format symbols; do
   check "lint: $kind" "$FREEHCA_ROOT/dev" lint "$kind"
 done
