@@ -3,11 +3,11 @@
 # Copyright the freehca authors
 # lint.sh [--all] [CHECK...]: licences, lines (their length), pages (manual pages, by mandoc),
 # pictures (those of the docs are what their script draws), scripts (shellcheck), words (of the
-# glossary, in the folders that hold its rules), format (clang-format, and black for Python), symbols
-# (what the QEMU device takes from QEMU is on a list, and Debian's three binaries export it), tidy
-# (clang-tidy); default: all nine. clang-tidy looks at
-# the sources that differ from the commit before the last, or, with --all, at every one. All checks
-# run; the exit status is 1 if one failed.
+# glossary, in the folders that hold its rules), format (clang-format, and black for Python),
+# symbols (what the QEMU device takes from QEMU is on a list, and Debian's three binaries export
+# it), tidy (clang-tidy); default: all nine. clang-tidy looks at the sources that differ from the
+# commit before the last, or, with --all, at every one. All checks run; the exit status is 1 if one
+# failed.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"

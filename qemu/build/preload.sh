@@ -121,11 +121,7 @@ for name in x86_64 aarch64 riscv64; do
   other=$(installed_version "${package_of[$name]}") || continue
   [[ $(source_version "$other") != "$version" ]] || programs+=("/usr/bin/qemu-system-$name")
 done
-key=$({
-  printf '%s\n' "$glue_key"
-  sha256sum "${programs[@]}"
-  sha256sum <"$archive"
-} | key_of)
+key=$(objects_key "$glue_key" "$archive" "${programs[@]}")
 folder=$FREEHCA_CACHE/qemu/preload-$key
 if [[ ! -e $folder ]]; then
   scratch=$folder.scratch.$$

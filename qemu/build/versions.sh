@@ -2,7 +2,7 @@
 # Copyright the freehca authors
 # shellcheck shell=bash
 # Which version of QEMU is installed, and of which version there are both a package and its source.
-# Sourced, never run.
+# Sourced, never run. Needs cache.sh.
 
 # source_version VERSION: the version of the source that a package of this version was built from.
 # A package that Debian only compiled again, from the same source, has +bN at its end.
@@ -44,4 +44,17 @@ matching_version() {
     best=$version
   done
   [[ -n $best ]] && printf '%s\n' "$best"
+}
+
+# objects_key GLUE ARCHIVE PROGRAM...: the key of the shared objects that are linked of the glue
+# with the key GLUE and of ARCHIVE, for the QEMUs PROGRAM.... It depends on every byte of these, so
+# no object that was linked for one QEMU is taken for another.
+objects_key() {
+  local glue=$1 archive=$2
+  shift 2
+  {
+    printf '%s\n' "$glue"
+    sha256sum <"$archive"
+    sha256sum "$@"
+  } | key_of
 }

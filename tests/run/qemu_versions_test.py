@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""qemu/build/versions.sh: which version of QEMU's source belongs to a package, and which package is
-installed where there is none. And qemu/build/source_headers.py: the part of a patch that concerns
-the headers."""
+"""qemu/build/versions.sh and preload.sh: which version of QEMU's source belongs to a package, which
+package is installed where there is none, and that no shared object is used for another QEMU. And
+qemu/build/source_headers.py: the part of a patch that concerns the headers."""
+import glob
 import importlib.util
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -19,10 +21,42 @@ while read -r package status version source; do
   [[ $package == $pattern ]] || continue
   case $3 in
     *source:Package*) echo "$package $status $source" ;;
-    *) echo "$status $version" ;;
+    *Version*) echo "$status $version" ;;
+    *) echo "$status" ;;
   esac
 done <"$STATE/installed"
 """
+
+
+# apt-get installs by writing the file "installed"; a source package that it downloads has the
+# version as its contents. "sources" and "packages" are the versions that the archive has.
+APT_GET = """#!/bin/bash
+echo "apt-get $*" >>"$STATE/calls"
+case " $* " in
+  *" install "*)
+    for word in "$@"; do
+      [[ $word != qemu-system-x86=* ]] || sed -i "s/^\\(qemu-system-x86 installed\\) [^ ]*/\\1 ${word#*=}/" "$STATE/installed"
+    done ;;
+  *" source "*)
+    version=${!#}
+    mkdir -p qemu-1/{accel/qtest,include,qapi,scripts,trace} debian/patches
+    echo "${version#*=}" >qemu-1/VERSION
+    : >debian/patches/series
+    tar -cf qemu_1.orig.tar.xz qemu-1
+    tar -cf qemu_1.debian.tar.xz debian
+    rm -r qemu-1 debian ;;
+esac
+"""
+APT_CACHE = """#!/bin/bash
+case " $* " in
+  *" showsrc "*) sed 's/^/Version: /' "$STATE/sources" ;;
+  *" madison "*) sed 's/.*/qemu-system-x86 | & | http:\\/\\/archive main Packages/' "$STATE/packages" ;;
+  *" show "*)
+    name=${!#}
+    ! grep -qx "${name#*=}" "$STATE/packages" || echo "Package: $name" ;;
+esac
+"""
+SUDO = '#!/bin/bash\nexec "$@"\n'
 
 
 def headers_script():
@@ -114,6 +148,112 @@ class Versions(unittest.TestCase):
     def test_nothing_matches(self):
         self.assertEqual(self.match("1:7.2-7", ["1:7.2-8"], ["1:7.2-9"]), (1, []))
         self.assertEqual(self.match("1:7.2-7", [], []), (1, []))
+
+
+class Preload(unittest.TestCase):
+    """preload.sh --glue on a system whose dpkg and apt are ours, up to the compiler, which has no
+    header of QEMU's."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="freehca-versions-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name, text in (
+            ("dpkg-query", DPKG_QUERY),
+            ("apt-get", APT_GET),
+            ("apt-cache", APT_CACHE),
+            ("sudo", SUDO),
+        ):
+            self.write(name, text)
+            os.chmod(os.path.join(self.folder, name), 0o755)
+        self.write("calls", "")
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_preload(self, installed, packages, sources):
+        lines = [f"qemu-system-x86 installed {installed} qemu"]
+        with open(os.path.join(ROOT, "dev.d", "packages.txt"), encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("preload:"):
+                    lines += [f"{name} installed 1 other" for name in line.split()[1:]]
+        self.write("installed", "\n".join([*lines, "seabios installed 1 seabios"]) + "\n")
+        self.write("packages", "\n".join(packages) + "\n")
+        self.write("sources", "\n".join(sources) + "\n")
+        run = subprocess.run(
+            ["qemu/build/preload.sh", "--glue"],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "PATH": f"{self.folder}:{os.environ['PATH']}",
+                "STATE": self.folder,
+                "FREEHCA_ROOT": ROOT,
+                "FREEHCA_LOGS": f"{self.folder}/logs",
+                "FREEHCA_CACHE": f"{self.folder}/cache",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        with open(os.path.join(self.folder, "calls"), encoding="utf-8") as file:
+            return run.returncode, run.stderr, file.read()
+
+    def headers(self):
+        """The versions of the headers that the cache has."""
+        found = []
+        for path in glob.glob(f"{self.folder}/cache/qemu/headers-*/VERSION"):
+            with open(path, encoding="utf-8") as file:
+                found.append(file.read().strip())
+        return sorted(found)
+
+    def test_a_package_that_was_only_compiled_again_needs_no_other(self):
+        _, said, calls = self.run_preload(
+            "1:7.2-7+u16+b1", ["1:7.2-7+u16+b1"], ["1:7.2-7+u15", "1:7.2-7+u16"]
+        )
+        self.assertIn("source --download-only --only-source qemu=1:7.2-7+u16\n", calls, said)
+        self.assertNotIn(" install ", calls)
+        self.assertEqual(self.headers(), ["1:7.2-7+u16"])
+
+    def test_a_pair_that_matches_is_installed(self):
+        _, said, calls = self.run_preload(
+            "1:7.2-7+u15", ["1:7.2-7+u18+b3", "1:7.2-7+u17"], ["1:7.2-7+u18"]
+        )
+        self.assertRegex(calls, r"install -y .* qemu-system-x86=1:7\.2-7\+u18\+b3\n")
+        self.assertIn("1:7.2-7+u15 is installed, and the archive has no source of it", said)
+        self.assertEqual(self.headers(), ["1:7.2-7+u18"])
+
+    def test_without_a_pair_the_other_ways_are_named(self):
+        status, said, calls = self.run_preload("1:9.9-1", ["1:7.2-7"], ["1:7.2-7"])
+        self.assertEqual(status, 3, said)
+        self.assertIn("QEMU 1:9.9-1 is installed (qemu-system-x86)", said)
+        self.assertIn("./dev guest --device-server", said)
+        self.assertIn("./dev qemu --build", said)
+        self.assertNotIn(" install ", calls)
+        self.assertEqual(self.headers(), [])
+
+    def test_after_an_upgrade_the_old_headers_are_not_used(self):
+        self.run_preload("1:7.2-7+u16", [], ["1:7.2-7+u16", "1:7.2-7+u17"])
+        self.run_preload("1:7.2-7+u17", [], ["1:7.2-7+u16", "1:7.2-7+u17"])
+        self.assertEqual(self.headers(), ["1:7.2-7+u16", "1:7.2-7+u17"])
+
+    def test_a_byte_of_anything_makes_other_objects(self):
+        files = ["archive", "qemu-a", "qemu-b"]
+        paths = [os.path.join(self.folder, name) for name in files]
+        keys = set()
+        for changed in [None, *files]:
+            for name in files:
+                self.write(name, "x" if name == changed else "")
+            words = [
+                "bash",
+                "-c",
+                '. dev.d/cache.sh; . qemu/build/versions.sh; objects_key "$@"',
+                "-",
+            ]
+            run = subprocess.run(
+                [*words, "glue", *paths], cwd=ROOT, check=True, capture_output=True, text=True
+            )
+            keys.add(run.stdout)
+        self.assertEqual(len(keys), 1 + len(files))
 
 
 class Patches(unittest.TestCase):
