@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# prepare_guest.sh: what the guest cases need: QEMU (one test: it builds), the image, the host
+# prepare_guest.sh: what the guest cases need: QEMU with the device (one test), the image, the host
 # build's programs.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/run
@@ -10,8 +10,8 @@ here=$FREEHCA_ROOT/tests/run
 # shellcheck source=tests/run/results.sh
 . "$here/results.sh"
 cd "$FREEHCA_ROOT"
-"$here/install.sh" script build qemu guest capture
-check "qemu: build" "$FREEHCA_ROOT/dev" qemu
+"$here/install.sh" script build preload qemu_x86_64 guest capture
+check "qemu: with the device" "$FREEHCA_ROOT/dev" qemu
 check "guest: image" "$FREEHCA_ROOT/dev" guest --prepare
 check "bare: images for the guest's other end" "$FREEHCA_ROOT/dev" bare x86_64 --build-only
 if ! step "host: configure (for the guest)" cmake --preset host ||

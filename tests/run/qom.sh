@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# qom.sh: builds QEMU and tests its device as a PCI function, and with iPXE; the tests record
+# qom.sh: gets QEMU and tests its device as a PCI function, and with iPXE; the tests record
 # themselves.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
