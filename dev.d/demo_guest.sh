@@ -24,7 +24,7 @@ image=$!
 # 2. The compilers, and then QEMU while they work. Exit status 3: no QEMU to preload into.
 timed "packages: compilers" need demo
 { timed "packages: QEMU" need preload qemu_x86_64 &&
-  timed "QEMU: headers and glue" "$FREEHCA_ROOT/qemu/build/preload.sh" --glue; } &
+  timed "QEMU: headers and glue" "$FREEHCA_ROOT/qemu/build/preload.sh" --glue >/dev/null; } &
 glue=$!
 trap 'kill "$image" "$glue" 2>/dev/null || true' EXIT
 build_few_files hcactl freehca_model
