@@ -93,7 +93,8 @@ fi
 glue_key=$({
   printf '%s\n' "$headers"
   gcc --version | head -n 1
-  cd "$FREEHCA_ROOT" && files_key qemu/qom qemu/model/include qemu/build/preload_objects.py
+  cd "$FREEHCA_ROOT" && files_key qemu/qom/*.[ch] qemu/qom/trace-events qemu/qom/preload/{guard.c,config.txt} \
+    qemu/model/include qemu/build/preload_objects.py
 } | key_of)
 glue=$FREEHCA_CACHE/qemu/glue-$glue_key
 if [[ ! -e $glue ]]; then

@@ -113,6 +113,18 @@ class Guard(unittest.TestCase):
                 )
                 shutil.rmtree(objects)
 
+    def test_a_program_that_lacks_symbols_is_named(self):
+        def check(*programs):
+            words = [LINKER, "symbols", self.headers, ROOT, self.glue, *programs]
+            return subprocess.run(words, capture_output=True, text=True, check=False)
+
+        run = check(self.qemu)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        run = check(self.qemu, "/bin/ls")
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stdout, "(?m)^/bin/ls does not export .*register_module_init")
+        self.assertNotIn(f"{self.qemu} does not", run.stdout)
+
     def test_programs_that_qemu_starts_do_not_get_the_objects(self):
         for before in ("", "libm.so.6"):
             with self.subTest(before):
