@@ -6,7 +6,7 @@
 # program that runs it. FILE is an archive of the model that stands in for the one at -O2. With
 # --glue, only what does not depend on the archive is made, and the last line has the folders of the
 # headers and of the glue. Exit status 3: no version of QEMU can be had both as a package and as a
-# source.
+# source, or the glue does not compile against it.
 #
 # In the cache: qemu/headers-KEY is QEMU's headers and generators of one version, qemu/glue-KEY the
 # compiled glue, qemu/preload-KEY the shared objects for one content of everything and for the very
@@ -76,15 +76,17 @@ install_match() {
   apt_get "QEMU: installing $match" "${run[@]}" apt-get -o DPkg::Lock::Timeout=60 install -y \
     --no-install-recommends "${packages[@]}"
 }
-no_match() {
-  say "QEMU $installed is installed ($package), and the archive has neither its source nor a newer package with a source"
-  say "without it: ./dev guest --device-server (a QEMU that needs no patch, and the adapter in a process beside it), or ./dev qemu --build"
+# no_preload REASON: the other ways.
+no_preload() {
+  say "$1"
+  say "without a preloaded device: ./dev guest --device-server (a QEMU that needs no patch, and the adapter in a process beside it), or ./dev qemu --build"
   exit 3
 }
 status=0
 get_headers || status=$?
 if [[ $status -eq 3 ]]; then
-  install_match && get_headers || no_match
+  { install_match && get_headers; } ||
+    no_preload "QEMU $installed is installed ($package), and the archive has neither its source nor a newer package with a source"
 elif [[ $status -ne 0 ]]; then
   die "the headers of QEMU $version cannot be had; ./dev qemu --build builds QEMU instead"
 fi
@@ -101,7 +103,7 @@ if [[ ! -e $glue ]]; then
   scratch=$glue.scratch.$$
   rm -rf "$FREEHCA_CACHE"/qemu/glue-*.scratch.*
   step "QEMU: the glue" nice "$here/preload_objects.py" compile "$headers" "$FREEHCA_ROOT" "$scratch" ||
-    die "the glue does not compile against QEMU $version; ./dev qemu --build builds QEMU with it"
+    no_preload "the glue does not compile against QEMU $version"
   mv "$scratch" "$glue"
 fi
 if [[ $glue_only == yes ]]; then
