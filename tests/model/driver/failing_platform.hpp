@@ -105,8 +105,8 @@ class failing_platform {
   freehca::platform it() { return {&operations_, this}; }
   /// To make a function null before device::open().
   platform_operations& operations() { return operations_; }
-  /// From now on the n-th call of `which` fails (1: the next), each other call works; 0: none fails.
-  /// The counts begin again.
+  /// From now on the n-th call of `which` fails (1: the next), each other call works; 0: none
+  /// fails. The counts begin again.
   void fail(function which, unsigned nth, status with = status(transport_error::refused, 7)) {
     calls_ = {};
     from_ = 0;

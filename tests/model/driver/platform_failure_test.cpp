@@ -23,8 +23,8 @@ struct life {
   status open, up, recovered, down;
 };
 
-/// Whether the adapter can reset itself by the platform, and whether the platform has a function for
-/// bus mastering.
+/// Whether the adapter can reset itself by the platform, and whether the platform has a function
+/// for bus mastering.
 using way = std::tuple<bool, bool>;
 
 class platform_failure : public ::testing::TestWithParam<way> {

@@ -71,7 +71,8 @@ class machine final : private model::environment {
   const machine_options& options() const { return how_; }
   /// Nanoseconds of the virtual clock.
   std::uint64_t time() const { return clock_.now(); }
-  /// The earliest instant at which the adapter has work: its timer, or bytes that arrive by a cable.
+  /// The earliest instant at which the adapter has work: its timer, or bytes that arrive by a
+  /// cable.
   std::uint64_t due() const;
   /// Lets the adapter do the work that is due. True: there was some, or the adapter has written to
   /// host memory since the last call.

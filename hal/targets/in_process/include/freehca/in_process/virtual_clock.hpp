@@ -7,8 +7,8 @@
 
 namespace freehca::in_process {
 
-/// The time of one machine, or of several that share it (machine_options::clock). It moves only when
-/// somebody moves it. One thread.
+/// The time of one machine, or of several that share it (machine_options::clock). It moves only
+/// when somebody moves it. One thread.
 class virtual_clock {
  public:
   /// Nanoseconds. It begins at 1 ms, so that 0 is in the past.
