@@ -38,32 +38,32 @@ struct host {
 };
 
 /// Writes and reads by RC from one to the other; each byte is compared.
-void move_data(host& from, host& to) {
+status move_data(host& from, host& to) {
   constexpr std::size_t bytes = 64 * 1024;
-  const auto ok = [](const auto& r) {
-    EXPECT_TRUE(r.ok()) << blocking::words(r.outcome());
-    return r.ok();
-  };
-  const auto source = from.session.wait(from.hca.allocate(2 * bytes));
-  const auto sink = to.session.wait(
-      to.hca.allocate(bytes, easy::rights::remote_write | easy::rights::remote_read));
-  const auto a = from.session.wait(from.hca.open_rc());
-  const auto b = to.session.wait(to.hca.open_rc());
-  ASSERT_TRUE(ok(source) && ok(sink) && ok(a) && ok(b));
-  ASSERT_TRUE(from.session.wait(from.hca.connect(*a, b->self)).ok());
-  ASSERT_TRUE(to.session.wait(to.hca.connect(*b, a->self)).ok());
-  for (std::size_t i = 0; i < bytes; ++i) source->host[i] = static_cast<std::byte>(i * 7 + i / 251);
-  ASSERT_TRUE(
-      a->post(queues::rdma_write{.remote = sink->remote(), .data = source->part(0, bytes)}).ok());
-  const auto written = from.session.wait(from.hca.next(*a));
-  ASSERT_TRUE(ok(written) && written->ok());
-  EXPECT_EQ(0, std::memcmp(source->host, sink->host, bytes));
-  ASSERT_TRUE(
-      a->post(queues::rdma_read{.remote = sink->remote(), .data = source->part(bytes, bytes)})
-          .ok());
-  const auto read = from.session.wait(from.hca.next(*a));
-  ASSERT_TRUE(ok(read) && read->ok());
-  EXPECT_EQ(0, std::memcmp(source->host, source->host + bytes, bytes));
+  FREEHCA_GET(const easy::memory source, from.session.wait(from.hca.allocate(2 * bytes)));
+  FREEHCA_GET(const easy::memory sink,
+              to.session.wait(
+                  to.hca.allocate(bytes, easy::rights::remote_write | easy::rights::remote_read)));
+  FREEHCA_GET(const easy::connection a, from.session.wait(from.hca.open_rc()));
+  FREEHCA_GET(const easy::connection b, to.session.wait(to.hca.open_rc()));
+  FREEHCA_TRY(from.session.wait(from.hca.connect(a, b.self)));
+  FREEHCA_TRY(to.session.wait(to.hca.connect(b, a.self)));
+  for (std::size_t i = 0; i < bytes; ++i) source.host[i] = static_cast<std::byte>(i * 7 + i / 251);
+  FREEHCA_TRY(a.post(queues::rdma_write{.remote = sink.remote(), .data = source.part(0, bytes)}));
+  FREEHCA_GET(const auto written, from.session.wait(from.hca.next(a)));
+  EXPECT_TRUE(written.ok());
+  EXPECT_EQ(0, std::memcmp(source.host, sink.host, bytes));
+  FREEHCA_TRY(
+      a.post(queues::rdma_read{.remote = sink.remote(), .data = source.part(bytes, bytes)}));
+  FREEHCA_GET(const auto read, from.session.wait(from.hca.next(a)));
+  EXPECT_TRUE(read.ok());
+  EXPECT_EQ(0, std::memcmp(source.host, source.host + bytes, bytes));
+  return {};
+}
+
+void expect_data_moves(host& from, host& to) {
+  const status s = move_data(from, to);
+  EXPECT_TRUE(s.ok()) << blocking::words(s);
 }
 
 struct managed_switch : ::testing::Test {
@@ -98,8 +98,8 @@ TEST_F(managed_switch, two_adapters_move_data_also_after_a_restart_of_the_switch
     host b("vfio-user:" + start_adapter(right, "right", "0002:c903:00f0:cb00"));
     ASSERT_TRUE(b.becomes(true));
     EXPECT_EQ(3, b.lid());
-    move_data(a, b);
-    move_data(b, a);
+    expect_data_moves(a, b);
+    expect_data_moves(b, a);
 
     EXPECT_EQ(0, program.stop());
     ASSERT_TRUE(a.becomes(false));
@@ -108,7 +108,7 @@ TEST_F(managed_switch, two_adapters_move_data_also_after_a_restart_of_the_switch
     ASSERT_TRUE(a.becomes(true));
     ASSERT_TRUE(b.becomes(true));
     EXPECT_NE(a.lid(), b.lid());
-    move_data(a, b);
+    expect_data_moves(a, b);
   }
   expect_clean_end(left);
   expect_clean_end(right);
