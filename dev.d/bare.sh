@@ -3,16 +3,19 @@
 # Copyright the freehca authors
 # bare.sh [ARCHITECTURE|BOARD] [IMAGE] [OPTIONS] [-- QEMU ARGUMENTS]: builds an image that runs
 # without an operating system, and boots it in QEMU with the modelled adapter. A board is a folder
-# of hal/targets/boards (docs/porting.md). Options: tests/bare/boot.py.
+# of hal/targets/boards (docs/porting.md). Options:
+#   --build-only     builds the image and does not boot it
+#   --machine NAME   a machine of QEMU; a name that does not exist prints the list
+#   --append WORDS   words for the image
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
+show_help_if_asked "$@"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 
 architecture=x86_64 image=bringup build_only=no
 case ${1:-} in
-  -h | --help) sed -n '4,/^[^#]/s/^# //p' "$0"; exit 0 ;;
   '' | -*) ;;
   *) architecture=$1; shift ;;
 esac
@@ -20,7 +23,11 @@ case ${1:-} in
   '' | -*) ;;
   *) image=$1; shift ;;
 esac
-if [[ ${1:-} == --build-only ]]; then build_only=yes; shift; fi
+words=()
+while [[ $# -gt 0 && $1 != -- ]]; do
+  if [[ $1 == --build-only ]]; then build_only=yes; else words+=("$1"); fi
+  shift
+done
 
 # known WHAT NAME NAMES...: NAME is one of them.
 known() {
@@ -35,11 +42,14 @@ mapfile -t images < <(dirname examples/bare/*/main.cpp | xargs basename -a)
 known architecture "$architecture" "${architectures[@]}"
 known image "$image" "${images[@]}"
 
-need script build
+need script
+# Nothing is built for words that would be refused afterwards.
+tests/bare/boot.py --check "$architecture" "$image" "${words[@]}"
+need build
 [[ $architecture == x86_64 ]] || need cross
 preset=bare-$architecture
 step "$preset: configure" cmake --preset "$preset" || die "CMake fails"
 step "$preset: build" nice cmake --build --preset "$preset" || die "the images do not build"
 [[ $build_only == no ]] || exit 0
 qemu=$("$FREEHCA_ROOT/dev" qemu "${architecture%%-*}")
-exec "$FREEHCA_ROOT/tests/bare/boot.py" "$qemu" "$architecture" "$image" "$@"
+exec "$FREEHCA_ROOT/tests/bare/boot.py" --qemu "$qemu" "$architecture" "$image" "${words[@]}" "$@"

@@ -2,35 +2,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # bench.sh WHAT [OPTION...]: builds and runs a measurement.
-#   commands [--in-process] [--queue-pairs N] [--json FILE]: what many firmware commands in flight
-#   bring: in process, in
-#     virtual time; then, unless --in-process, in the test guest, against Linux's mlx4_ib. With
-#       --in-process also
+#   commands [--in-process] [--queue-pairs N] [--json FILE]
+#     what many firmware commands in flight bring: in process, in virtual time; then, unless
+#     --in-process, in the test guest, against Linux's mlx4_ib. With --in-process also
 #     --at-a-time N, --latency-ns N, --post-ns N.
-#   context_memory [--queue-pairs N] [--alive N] [--seed N]: how closely lent memory follows the
-#   queue pairs that are
-#     alive, in process
-#   driver [--runs N] [--json FILE] [--svg FILE]: instructions that our driver over VFIO and libmlx4
-#   over mlx4_ib take for
-#     the same work, in one guest, with their ratio
-#   lateness [--seconds N]: how late a timer of the test guest is while another process has the
-#   adapter do what costs it
+#   context_memory [--queue-pairs N] [--alive N] [--seed N]
+#     how closely lent memory follows the queue pairs that are alive, in process
+#   driver [--runs N] [--json FILE] [--svg FILE]
+#     instructions that our driver over VFIO and libmlx4 over mlx4_ib take for the same work, in one
+#     guest, with their ratio
+#   lateness [--seconds N]
+#     how late a timer of the test guest is while another process has the adapter do what costs it
 #     most, and while it is idle
-#   rdma_write [--rounds N] [--device-server [--doorbells messages|polled]]: RDMA writes of 64
-#   bytes, 64 KiB and 1 MiB in the test guest, and the latency of 64 bytes, between two processes
-#   and within one, by Linux's mlx4_ib on the model against Soft-RoCE; with --device-server the
-#   model is a process of its own, and QEMU that of Debian's trixie-backports
-#   --help: this
+#   rdma_write [--rounds N] [--device-server [--doorbells messages|polled]]
+#     RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test guest, and the latency of 64 bytes,
+#     between two processes and within one, by Linux's mlx4_ib on the model against Soft-RoCE; with
+#     --device-server the model is a process of its own, and QEMU that of Debian's trixie-backports
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
+show_help_if_asked "$@"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
-for word in "$@"; do
-  [[ $word == -h || $word == --help ]] || continue
-  sed -n '/^# bench.sh/,/^#   --help/s/^# //p' "${BASH_SOURCE[0]}"
-  exit 0
-done
 case ${1:-} in
   commands) known=' --in-process --queue-pairs --json --at-a-time --latency-ns --post-ns ' ;;
   context_memory) known=' --queue-pairs --alive --seed ' ;;
@@ -73,9 +66,10 @@ if [[ $what == rdma_write ]]; then
   cd "$FREEHCA_ROOT"
   need script build
   step "bench: configure" cmake --preset host || die "CMake fails"
-  step "bench: build the program for one process" \
-    nice cmake --build --preset host --target freehca_bench_one_process ||
-    die "the program does not build"
+  programs=(freehca_bench_one_process)
+  [[ ! -v given[--device-server] ]] || programs+=(freehca-device)
+  step "bench: build ${programs[*]}" nice cmake --build --preset host --target "${programs[@]}" ||
+    die "the programs do not build"
   "$FREEHCA_ROOT/dev" guest --prepare
   server=()
   [[ ! -v given[--device-server] ]] || server=(--device-server --device "mlx4,doorbells=$doorbells")

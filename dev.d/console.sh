@@ -9,6 +9,22 @@ FREEHCA_LOGS=${FREEHCA_LOGS:-$FREEHCA_ROOT/build/logs}
 # All parts of one ./dev run count from the same start.
 export FREEHCA_START=${FREEHCA_START:-$(date +%s)}
 
+# show_help_if_asked WORD...: if -h or --help is among the words (those behind `--` do not count),
+# prints the comment at the head of the script that runs, with the script's name replaced by its
+# command of ./dev, and ends it with status 0.
+show_help_if_asked() {
+  local word
+  for word in "$@"; do
+    case $word in
+      --) return 0 ;;
+      -h | --help)
+        sed -n -e "4s|^# [a-z_]*\.sh|# ./dev ${FREEHCA_COMMAND:-}|" -e '4,/^[^#]/s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    esac
+  done
+}
+
 elapsed() {
   local seconds=$(($(date +%s) - FREEHCA_START))
   printf '%d:%02d' $((seconds / 60)) $((seconds % 60))

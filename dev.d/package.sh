@@ -6,6 +6,7 @@
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
+show_help_if_asked "$@"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 cd "$FREEHCA_ROOT"

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# replay.sh [OPTIONS] FILE: feeds a recording (docs/recording.md) to the model and prints where the
-# answers differ.
+# replay.sh [--answers] [--limit N] [--variant NAME] FILE: feeds a recording (docs/recording.md) to
+# the model and prints where the answers differ. --answers: only what a driver is told.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
+show_help_if_asked "$@"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 

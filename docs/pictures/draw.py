@@ -95,7 +95,7 @@ ROOMS = {
     ),
     "hca": (["hca"], "device: bring-up, memory, ports, reset", 2, 2),
     "vfio_host": (["vfio_host"], "port to Linux", 0.5, 1),
-    "vfio_user_host": (["vfio_user/host"], "port to a socket", 6.2, 1),
+    "vfio_user_host": (["vfio_user/host", "vfio_user/blocking"], "port to a socket", 6.2, 1),
     "vfio_user": (["vfio_user/protocol", "vfio_user/client"], "messages on a socket", 7.2, 1),
     "wires": (["vfio_user/wires"], "cables of programs", 7.8, 1),
     "keeper": (["vfio_user/keeper"], "what a client told", 8.7, 1),

@@ -69,6 +69,7 @@ int run(unsigned messages) {
 
 int main(int argc, char** argv) {
   CLI::App app("freehca: driver and modelled adapter in one process");
+  app.set_version_flag("--version", "freehca_demo_in_process " FREEHCA_VERSION);
   unsigned messages = 300;
   app.add_option("--messages", messages, "messages of each kind and size")
       ->check(CLI::Range(1u, 100000u));

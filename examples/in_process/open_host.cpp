@@ -102,8 +102,8 @@ class example_host final : public in_process_host {
 
 }  // namespace
 
-std::unique_ptr<host> open_host(const std::string& pci_address, std::size_t, std::string& why) {
-  if (!pci_address.empty()) return std::make_unique<example_host>(pci_address);
+std::unique_ptr<host> open_host(const std::string& address, std::size_t, std::string& why) {
+  if (!address.empty()) return std::make_unique<example_host>(address);
   why = "no address";
   return nullptr;
 }

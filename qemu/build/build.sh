@@ -12,6 +12,7 @@ set -euo pipefail
 here=$FREEHCA_ROOT/qemu/build
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
+show_help_if_asked "$@"
 # shellcheck source=dev.d/cache.sh
 . "$FREEHCA_ROOT/dev.d/cache.sh"
 # shellcheck source=dev.d/packages.sh

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""boot.py QEMU ARCHITECTURE IMAGE [--machine NAME] [--append WORDS] [-- QEMU ARGUMENTS]: boots an
-image with the modelled adapter, shows its serial line, and ends with status 0 if it passed. With
-arguments for QEMU the adapter is theirs to name. On a terminal what is typed goes to the image."""
+"""boot.py --qemu QEMU ARCHITECTURE IMAGE [--machine NAME] [--append WORDS] [-- QEMU ARGUMENTS]:
+boots an image with the modelled adapter, shows its serial line, and ends with status 0 if it
+passed. With arguments for QEMU the adapter is theirs to name. On a terminal what is typed goes to
+the image. With --check in place of --qemu it only checks the words: status 2 if one is wrong."""
 import argparse
 import sys
 
@@ -15,8 +16,14 @@ def main():
     if "--" in own:
         more = tuple(own[own.index("--") + 1 :])
         own = own[: own.index("--")]
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("qemu")
+    options = argparse.ArgumentParser(
+        prog="./dev bare",
+        usage="./dev bare --help",
+        allow_abbrev=False,
+    )
+    task = options.add_mutually_exclusive_group(required=True)
+    task.add_argument("--qemu")
+    task.add_argument("--check", action="store_true")
     options.add_argument("architecture", choices=sorted(machines.MACHINES))
     options.add_argument("image")
     options.add_argument("--machine", help="the first one is the usual one")
@@ -25,7 +32,9 @@ def main():
     kinds = machines.MACHINES[asked.architecture]
     name = asked.machine or next(iter(kinds))
     if name not in kinds:
-        sys.exit(f"bare: no machine '{name}'; there are: {' '.join(kinds)}")
+        options.error(f"no machine '{name}'; there are: {' '.join(kinds)}")
+    if asked.check:
+        return
     run = machines.Run(
         kinds[name],
         asked.qemu,

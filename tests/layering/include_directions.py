@@ -78,6 +78,8 @@ RULES = {
     # What a client has told, whatever the adapter is.
     "vfio_user/keeper": (["vfio_user", "keeper"], False),
     "vfio_user/client": (["vfio_user"], False),
+    # What opens an adapter for programs that block.
+    "vfio_user/blocking": (CORE + ["blocking", "vfio_user_host"], False),
     # Cables of programs; of the protocol it has the owner of a descriptor.
     "vfio_user/wires": (["vfio_user", "wires"], False),
     # What model and switch both know of packets.

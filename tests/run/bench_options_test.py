@@ -4,6 +4,7 @@
 import os
 import pathlib
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -49,6 +50,37 @@ class BenchOptions(unittest.TestCase):
                 self.assertEqual((1, ""), (code, out))
                 self.assertIn(expected, error)
                 self.assertEqual(1, error.count("\n"), error)
+
+    def test_what_the_guest_is_given_is_built(self):
+        for words, expected in (
+            ([], {"freehca_bench_one_process"}),
+            (["--device-server"], {"freehca_bench_one_process", "freehca-device"}),
+        ):
+            with self.subTest(words), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                # It configures, and then says which targets it is to build, and fails.
+                for tool, does in (
+                    ("cmake", f'echo "$*" >>{folder}/called; [ "$1" != --build ]'),
+                    ("dpkg-query", "printf installed"),
+                ):
+                    (folder / tool).write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+                    (folder / tool).chmod(0o755)
+                done = subprocess.run(
+                    ["/bin/bash", str(ROOT / "dev.d/bench.sh"), "rdma_write", *words],
+                    capture_output=True,
+                    text=True,
+                    timeout=30,
+                    check=False,
+                    env={
+                        **os.environ,
+                        "PATH": f"{folder}:{os.environ['PATH']}",
+                        "FREEHCA_ROOT": str(ROOT),
+                        "FREEHCA_LOGS": str(folder / "logs"),
+                    },
+                )
+                self.assertIn("the programs do not build", done.stderr)
+                built = (folder / "called").read_text(encoding="utf-8").splitlines()[-1].split()
+                self.assertEqual(expected, set(built[built.index("--target") + 1 :]))
 
 
 if __name__ == "__main__":

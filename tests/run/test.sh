@@ -3,11 +3,13 @@
 # Copyright the freehca authors
 # test.sh [TIER...]: runs the tiers, and sums everything up in one last line, "N passed, N failed, N
 # skipped". Exit status: 0 when nothing failed, 1 when something did, 2 for a tier that does not
-# exist.
+# exist. Tiers: unit model layering lint host cross fuzz trixie qom bare guest long; without one:
+# lint host qom bare guest.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/run
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
+show_help_if_asked "$@"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 # shellcheck source=tests/run/results.sh
@@ -74,6 +76,7 @@ for tier in "${tiers[@]}"; do
       if [[ $tier == long ]]; then
         stage "install" "$here/install.sh" script build clang cross capture
         stage host "$here/preset.sh" host
+        check "release: -O3 compiles without warnings" "$here/release.sh"
         check "package: contents, programs, lintian" "$FREEHCA_ROOT/tests/run/package.py"
         check "demo: vfio-user" env MESSAGES=10 "$FREEHCA_ROOT/dev" demo --vfio-user
         stage host-tsan "$here/preset.sh" host-tsan threads

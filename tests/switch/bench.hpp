@@ -110,7 +110,8 @@ inline mad_packet datagram(std::uint16_t slid, std::uint16_t dlid) {
 struct bench : testing::Test {
   static constexpr unsigned count = 4;
 
-  bench() : node(identity_of(count), around) {}
+  bench() : bench(identity_of(count)) {}
+  explicit bench(const switch_identity& who) : node(who, around) {}
 
   void advance(std::uint64_t ns) {
     const std::uint64_t until = around.clock + ns;

@@ -43,6 +43,12 @@ class fake_sysfs {
       fs::create_symlink(at, home / "devices" / address);
     }
   }
+  /// A file of the function's folder, with folders in its name.
+  void write(const std::string& address, const std::string& file, const char* text) {
+    const std::filesystem::path at = root_ / "bus/pci/devices" / address / file;
+    std::filesystem::create_directories(at.parent_path());
+    std::ofstream(at) << text << '\n';
+  }
   std::string root() const { return root_.string(); }
 
  private:

@@ -85,6 +85,50 @@ TEST_F(hcactl_test, info_says_what_stands_in_the_way) {
   EXPECT_NE(a.text.find("bound to mlx4_core"), std::string::npos) << a.text;
 }
 
+// The device is up under the kernel's driver, which is not disturbed: all of it is read in sysfs.
+TEST_F(hcactl_test, info_says_what_the_kernel_knows_of_an_adapter_that_is_up_elsewhere) {
+  const std::string at = "0000:03:00.0";
+  tree.write(at, "revision", "0x00");
+  tree.write(at, "current_link_speed", "8.0 GT/s PCIe");
+  tree.write(at, "current_link_width", "4");
+  tree.write(at, "max_link_speed", "8.0 GT/s PCIe");
+  tree.write(at, "max_link_width", "8");
+  tree.write(at, "infiniband/mlx4_0/fw_ver", "2.42.5000");
+  tree.write(at, "infiniband/mlx4_0/board_id", "MT_1090120019");
+  tree.write(at, "infiniband/mlx4_0/node_guid", "0002:c903:00f0:ca00");
+  tree.write(at, "infiniband/mlx4_0/ports/1/state", "4: ACTIVE");
+  tree.write(at, "infiniband/mlx4_0/ports/1/phys_state", "5: LinkUp");
+  tree.write(at, "infiniband/mlx4_0/ports/1/link_layer", "InfiniBand");
+  tree.write(at, "infiniband/mlx4_0/ports/1/lid", "0x2");
+  tree.write(at, "net/ibs1/operstate", "up");
+  for (const char* command : {"info 03:00.0", "info 03:00.0 --reset"}) {
+    const answer a = run(command);
+    EXPECT_EQ(a.code, 0);
+    for (const char* part :
+         {"8.0 GT/s PCIe x4, at most 8.0 GT/s PCIe x8", "mlx4_0: firmware 2.42.5000",
+          "port 1: InfiniBand, 4: ACTIVE, 5: LinkUp", "LID 0x2", "interface ibs1",
+          "bound to mlx4_core"})
+      EXPECT_NE(a.text.find(part), std::string::npos) << part << ": " << a.text;
+  }
+  const auto j = nlohmann::json::parse(run("info 03:00.0 --json").text);
+  EXPECT_EQ(j["usable"], false);
+  EXPECT_EQ(j["link_width"], "4");
+  EXPECT_EQ(j["kernel"]["firmware"], "2.42.5000");
+  EXPECT_EQ(j["kernel"]["ports"][0]["state"], "4: ACTIVE");
+  EXPECT_EQ(j["kernel"]["interfaces"][0]["name"], "ibs1");
+}
+
+TEST_F(hcactl_test, wrong_usage_is_a_document_with_json) {
+  for (const char* arguments :
+       {"--json", "--json fly", "up --json", "ping 03:00.0 --port 3 --json"}) {
+    const answer a = hcactl("--sysfs " + tree.root() + " " + arguments + " 2>/dev/null");
+    EXPECT_GT(a.code, 100) << arguments;
+    const auto j = nlohmann::json::parse(a.text);
+    EXPECT_EQ(j["code"], a.code) << arguments;
+    EXPECT_FALSE(j["error"].get<std::string>().empty()) << arguments;
+  }
+}
+
 TEST_F(hcactl_test, wrong_usage_is_refused) {
   EXPECT_GT(run("").code, 100);
   EXPECT_GT(run("up").code, 100);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <regex>
 
@@ -77,9 +78,70 @@ TEST_F(driver, a_reset_frees_it_from_an_owner_that_died) {
   expect_clean_end();
 }
 
+TEST_F(driver, info_resets_nothing_unless_told_to) {
+  // Whatever brought it up would be told of the fault.
+  start({"--x-fault-command", "INIT_HCA:0x02", "--control", files.path("control"), "--trace"});
+  const auto [code, text] = hcactl("info");
+  EXPECT_EQ(0, code) << text;
+  EXPECT_NE(std::string::npos, text.find("15b3:1007  ConnectX-3 Pro")) << text;
+  EXPECT_NE(std::string::npos, text.find("hcactl --vfio-user " + socket + " info --reset")) << text;
+  const auto as_json = json::parse(hcactl("--json info").text);
+  EXPECT_EQ(true, as_json["usable"]) << as_json.dump();
+  EXPECT_EQ("15b3:1007", as_json["pci_id"]);
+  EXPECT_FALSE(as_json.contains("adapter")) << as_json.dump();
+  const auto counters = json::parse(
+      testing::run_program(std::string(FREEHCA_DEVICE) + " --control " + files.path("control") +
+                           " --ask '{\"request\":\"counters\",\"names\":[\"commands\"]}'")
+          .text);
+  EXPECT_EQ(0, counters["counters"]["commands"]) << counters.dump();
+  EXPECT_EQ(20, hcactl("info --reset").code);
+  EXPECT_EQ(0, server.stop());
+}
+
+TEST_F(driver, info_with_a_reset_tells_what_up_tells) {
+  start();
+  const auto [code, text] = hcactl("--json info --reset");
+  ASSERT_EQ(0, code) << text;
+  const auto document = json::parse(text);
+  EXPECT_EQ("15b3:1007", document["pci_id"]);
+  EXPECT_EQ(16777216, document["adapter"]["capabilities"]["limits"]["qps"]) << text;
+  expect_clean_end();
+}
+
+TEST_F(driver, it_has_the_commands_and_options_that_hcactl_has_over_vfio) {
+  start();
+  for (const std::string arguments :
+       {"ping --messages 1 --service uc", "ping --messages 1 --service ud",
+        "ping --messages 1 --shared-receives", "ping --messages 1 --counted",
+        "ping --threads 2 --messages 2", "up --size qps=18 --event-queues 3 --tables"}) {
+    const auto [code, text] = hcactl(arguments);
+    EXPECT_EQ(0, code) << arguments << ": " << text;
+  }
+  const auto list = hcactl("conform");
+  EXPECT_EQ(0, list.code);
+  EXPECT_NE(std::string::npos, list.text.find("hcactl --vfio-user " + socket + " conform --yes"))
+      << list.text;
+  const std::string file = files.path("recording");
+  const auto recorded = hcactl("record --messages 1 " + file);
+  EXPECT_EQ(0, recorded.code) << recorded.text;
+  EXPECT_NE(std::string::npos, recorded.text.find("records in " + file)) << recorded.text;
+  expect_clean_end();
+}
+
+TEST_F(driver, wrong_usage_is_a_document_with_json) {
+  for (const char* arguments : {"--json fly", "ping --port 3 --json", "--json"}) {
+    const auto [code, text] = testing::run_program(std::string(HCACTL) + " --vfio-user " + socket +
+                                                   " " + arguments + " 2>/dev/null");
+    EXPECT_GT(code, 100) << arguments;
+    const auto document = json::parse(text);
+    EXPECT_EQ(code, document["code"]) << arguments;
+    EXPECT_FALSE(document["error"].get<std::string>().empty()) << arguments;
+  }
+}
+
 TEST_F(driver, a_fault_that_was_asked_for_is_told) {
   start({"--x-fault-command", "INIT_HCA:0x02"});
-  const auto [code, text] = hcactl("info");
+  const auto [code, text] = hcactl("up");
   EXPECT_EQ(20, code) << text;
   EXPECT_NE(std::string::npos, text.find("INIT_HCA")) << text;
   EXPECT_EQ(0, server.stop());
@@ -96,9 +158,15 @@ TEST_F(driver, somebody_else_is_served) {
   client other;
   ASSERT_EQ(0, other.connect(socket));
   ASSERT_EQ(0, other.negotiate());
-  const auto [code, text] = hcactl("info");
+  const auto [code, text] = hcactl("up");
   EXPECT_EQ(11, code);
   EXPECT_NE(std::string::npos, text.find("another client is served")) << text;
+  // To tell that is what info is for, and the other client does not notice.
+  const auto told = hcactl("info");
+  EXPECT_EQ(0, told.code);
+  EXPECT_NE(std::string::npos, told.text.find("another client is served")) << told.text;
+  std::array<std::byte, 4> id;
+  EXPECT_EQ(0, other.read(configuration_region, 0, id));
   other.disconnect();
   EXPECT_EQ(0, server.stop());
 }

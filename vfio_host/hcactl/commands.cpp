@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "conform.hpp"
-#include "host.hpp"
 #include "print.hpp"
 #include "threads.hpp"
+#include "tool_host.hpp"
 #include "verdict.hpp"
 #include "work.hpp"
 
@@ -15,30 +15,18 @@ namespace freehca::hcactl {
 namespace {
 
 using blocking::session;
-using vfio_host::outcome;
-using vfio_host::pci_function;
-
-outcome<pci_function> find(const common_options& options) {
-  const auto address = vfio_host::parse_pci_address(options.address);
-  if (!address) return address.error();
-  return vfio_host::sysfs{options.sysfs}.read(*address);
-}
-
 // `more_bytes`: that the device is going to reach beside what the session needs.
 int with_session(const common_options& options, bool take_over, std::size_t more_bytes,
                  const work& doing, const easy::sizes& size = usual_size(),
                  const verbs_events& events = {}) {
-  const auto function = find(options);
-  if (!function) return report(function.error(), options.json);
-  auto device =
-      vfio_host::vfio_device::open(*function, device::dma_bytes(size.budget) + more_bytes);
-  if (!device) return report(device.error(), options.json);
-  interruptible_host host(std::move(*device));
+  auto opened = open_adapter(options, device::dma_bytes(size.budget) + more_bytes);
+  if (!opened) return report(opened.error(), options.json);
+  tool_host& host = **opened;
   loopback_traffic::traffic_memory memory;
   session s(host, size);
   workplace at{.driver = s,
                .memory = memory,
-               .address = function->address.text(),
+               .address = host.address(),
                .json = options.json,
                .wanted_back = [&host] { return host.wanted_back(); },
                .events = events,
@@ -51,40 +39,23 @@ int with_session(const common_options& options, bool take_over, std::size_t more
 
 }  // namespace
 
-int list(const common_options& options) {
-  const auto adapters = vfio_host::sysfs{options.sysfs}.adapters();
-  if (options.json) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const pci_function& f : adapters) all.push_back(to_json(f));
-    fmt::print("{}\n", all.dump(2));
-  } else if (adapters.empty()) {
-    fmt::print("no mlx4-class adapter in this machine\n");
-  } else {
-    for (const pci_function& f : adapters) fmt::print("{}", to_text(f));
-  }
+int info(const common_options& options, const info_options& how) {
+  auto view = look_at_adapter(options);
+  if (!view) return report(view.error(), options.json);
+  nlohmann::json document = std::move(view->document);
+  document["usable"] = !view->obstacle;
+  if (!options.json) fmt::print("{}", view->text);
+  if (view->obstacle) document["obstacle"] = view->obstacle->message;
+  if (how.reset && !view->obstacle)
+    return with_session(options, false, 0,
+                        with_adapter([&document](workplace& at) { return inform(at, document); }));
+  const std::string more =
+      fmt::format("limits, ports and what it can do take a bring-up, which resets it: {}",
+                  command_line_for("info", options.address, "--reset"));
+  if (!view->obstacle) document["more"] = more;
+  if (options.json) fmt::print("{}\n", document.dump(2));
+  else fmt::print("{}\n", view->obstacle ? view->obstacle->message : "usable     yes; " + more);
   return 0;
-}
-
-int info(const common_options& options) {
-  const auto function = find(options);
-  if (!function) return report(function.error(), options.json);
-  if (function->model() == nullptr) return report(*unusable(*function), options.json);
-  const auto obstacle = unusable(*function);
-  nlohmann::json j = to_json(*function);
-  j["usable"] = !obstacle;
-  if (obstacle) j["obstacle"] = obstacle->message;
-  if (!options.json) {
-    fmt::print("{}subsystem  {:04x}:{:04x}\n", to_text(*function), function->subsystem_vendor,
-               function->subsystem);
-    for (const std::string& other : function->others)
-      fmt::print("shares its IOMMU group with {}\n", other);
-  }
-  if (obstacle) {
-    fmt::print("{}\n", options.json ? j.dump(2) : obstacle->message);
-    return 0;
-  }
-  return with_session(options, false, 0,
-                      with_adapter([&j](workplace& at) { return inform(at, j); }));
 }
 
 int up(const common_options& options, const up_options& what) {
@@ -108,8 +79,7 @@ int ping(const common_options& options, const threads_options& wanted) {
 int conform(const common_options& options, const conform_options& how) {
   if (!how.yes) {
     // The list ends with a command to type, which is to be one that can be done.
-    const auto address = vfio_host::parse_pci_address(options.address);
-    if (!address) return report(address.error(), options.json);
+    if (const auto why = malformed(options)) return report(*why, options.json);
     if (options.json) fmt::print("{}\n", list_to_json().dump(2));
     else fmt::print("{}", list_to_text(options.address));
     return 0;

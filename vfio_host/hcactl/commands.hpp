@@ -11,7 +11,7 @@ namespace freehca::hcactl {
 
 /// What all commands share.
 struct common_options {
-  std::string address;  ///< as typed
+  std::string address;  ///< as typed: of a PCI function, or the path of a server's socket
   bool json = false;
   std::string sysfs = "/sys";  ///< tests bring their own
 };
@@ -40,6 +40,11 @@ struct conform_options {
   bool keep_identity = false;  ///< GUIDs stay in the report
 };
 
+struct info_options {
+  /// Resets the adapter and brings it up, which tells more; whoever else uses it loses it.
+  bool reset = false;
+};
+
 struct up_options {
   easy::sizes size = usual_size();
   bool tables = false;  ///< reads the GID and P_Key tables
@@ -57,7 +62,7 @@ struct record_options {
 // Each prints its result to standard output, or one message to standard error, and returns the exit
 // code: 0, or a vfio_host::trouble.
 int list(const common_options& options);
-int info(const common_options& options);
+int info(const common_options& options, const info_options& how);
 int up(const common_options& options, const up_options& what);
 int ping(const common_options& options, const ping_options& traffic);
 int ping(const common_options& options, const threads_options& wanted);

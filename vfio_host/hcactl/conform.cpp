@@ -10,6 +10,8 @@
 #include <freehca/blocking/words.hpp>
 #include <freehca/description/adapter.hpp>
 
+#include "print.hpp"
+
 namespace freehca::hcactl {
 namespace {
 
@@ -119,8 +121,8 @@ std::string list_to_text(const std::string& address) {
       "ports "
       "\n(SET_PORT), both until the reset; no row changes a setting. Nobody else may use the "
       "adapter "
-      "\nmeanwhile. Nothing was done yet; to do it:\n\n    hcactl conform {} --yes\n",
-      conformance::count_rows(), address);
+      "\nmeanwhile. Nothing was done yet; to do it:\n\n    {}\n",
+      conformance::count_rows(), command_line_for("conform", address, "--yes"));
   return t;
 }
 

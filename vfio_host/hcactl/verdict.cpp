@@ -9,7 +9,9 @@
 #include <freehca/blocking/words.hpp>
 #include <freehca/layouts/opcode.hpp>
 #include <freehca/layouts/query_fw.hpp>
+#include <freehca/vfio_host/vfio_device.hpp>
 
+#include "print.hpp"
 #include "size.hpp"
 
 namespace freehca::hcactl {
@@ -17,15 +19,15 @@ namespace freehca::hcactl {
 using vfio_host::failure;
 using vfio_host::trouble;
 
-failure verdict(const interruptible_host& host, blocking::session& driver, status s,
-                const char* doing, const std::string& address) {
+failure verdict(const tool_host& host, blocking::session& driver, status s, const char* doing,
+                const std::string& address) {
   const easy::sizes& size = driver.size();
   return verdict({.outcome = s,
                   .failed = driver.adapter().hardware().failure(),
                   .interrupted = host.interrupted(),
                   .wanted_back = host.wanted_back(),
-                  .refusal = host.device().last_refusal(),
-                  .locked_bytes = host.device().locked_bytes(),
+                  .refusal = host.last_refusal(),
+                  .locked_bytes = host.locked_bytes(),
                   .memory_bytes = device::storage_bytes(size.budget) +
                                   verbs::storage_bytes(size.budget, size.objects),
                   .command_interface = driver.adapter().hardware().info().command_interface,
@@ -53,14 +55,14 @@ failure held(bring_up_step step, const std::string& at, const std::string& addre
     return {
         trouble::owned,
         fmt::format("{0} has an owner: its {1} semaphore is held, by another program, or by one "
-                    "that died; when you know that nobody uses it: hcactl reset {0}",
-                    address, flash ? "flash" : "ownership")};
-  return {
-      trouble::device_gone,
-      fmt::format("{0}: {1} holds on to {2}; try hcactl reset {1}, then a power cycle", at, address,
-                  step == bring_up_step::map_reserved
-                      ? "context memory that it was lent and should have given back"
-                      : "something that an earlier command should have ended")};
+                    "that died; when you know that nobody uses it: {2}",
+                    address, flash ? "flash" : "ownership", command_line_for("reset", address))};
+  return {trouble::device_gone,
+          fmt::format("{0}: {1} holds on to {2}; try {3}, then a power cycle", at, address,
+                      step == bring_up_step::map_reserved
+                          ? "context memory that it was lent and should have given back"
+                          : "something that an earlier command should have ended",
+                      command_line_for("reset", address))};
 }
 
 // What follows from how large the driver is to be made, for which the user may have asked; empty:
@@ -79,8 +81,8 @@ std::string too_large_or_small(const circumstances& of, status cause, const std:
     if (const std::string name = size_name(what); !name.empty())
       return fmt::format(
           "{0}: {1} cannot have so many, or so few, {2}: it has a limit, and keeps some for "
-          "itself (hcactl info {1}); --size {3}=LOG for more, or less",
-          at, address, name_of(what), name);
+          "itself ({4}); --size {3}=LOG for more, or less",
+          at, address, name_of(what), name, command_line_for("info", address, "--reset"));
     return fmt::format("{}: {} cannot have tables of these sizes ({}); smaller --size NAME=LOG", at,
                        address, cause.where() == 0 ? "all together" : name_of(what));
   }
@@ -139,19 +141,17 @@ failure verdict(const circumstances& of, const char* doing, const std::string& a
                             ? "it is too old; burn a newer one (mstflint)"
                             : "it is newer; look for a newer program")};
   if (cause.is(transport_error::timeout))
-    return {
-        trouble::firmware_silent,
-        fmt::format(
-            "{}: the firmware of {} does not answer ({}); try hcactl reset {}, then a power cycle",
-            at, address, words(cause), address)};
+    return {trouble::firmware_silent,
+            fmt::format("{}: the firmware of {} does not answer ({}); try {}, then a power cycle",
+                        at, address, words(cause), command_line_for("reset", address))};
   if (cause.who() == origin::firmware)
     return {trouble::firmware_error,
             fmt::format("{}: the firmware of {} refuses: {}", at, address, words(cause))};
   if (cause.is(transport_error::gone) || cause.is(transport_error::reset) ||
       cause.is(transport_error::bad_reply))
     return {trouble::device_gone,
-            fmt::format("{}: {} is gone or broken: {}; try hcactl reset {}, then a power cycle", at,
-                        address, words(cause), address)};
+            fmt::format("{}: {} is gone or broken: {}; try {}, then a power cycle", at, address,
+                        words(cause), command_line_for("reset", address))};
   if (cause.is(transport_error::refused)) {
     if (cause.where() == ENOMEM)
       return {trouble::locked_memory_limit,

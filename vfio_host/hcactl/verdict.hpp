@@ -8,7 +8,7 @@
 #include <freehca/blocking/session.hpp>
 #include <freehca/vfio_host/failure.hpp>
 
-#include "host.hpp"
+#include "tool_host.hpp"
 
 namespace freehca::hcactl {
 
@@ -27,7 +27,7 @@ struct circumstances {
 
 /// What it means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
 vfio_host::failure verdict(const circumstances& of, const char* doing, const std::string& address);
-vfio_host::failure verdict(const interruptible_host& host, blocking::session& driver, status s,
+vfio_host::failure verdict(const tool_host& host, blocking::session& driver, status s,
                            const char* doing, const std::string& address);
 
 }  // namespace freehca::hcactl

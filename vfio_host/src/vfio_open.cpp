@@ -74,6 +74,12 @@ outcome<std::unique_ptr<vfio_device>> vfio_device::open(const pci_function& func
   return d;
 }
 
+std::optional<failure> vfio_device::obstacle(const pci_function& function) {
+  if (auto why = unusable(function)) return why;
+  vfio_device group_alone;
+  return group_alone.open_group(function);
+}
+
 std::optional<failure> vfio_device::open_group(const pci_function& function) {
   container_ = file(::open("/dev/vfio/vfio", O_RDWR | O_CLOEXEC));
   if (!container_.open()) {

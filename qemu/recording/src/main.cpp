@@ -72,6 +72,7 @@ int replay_and_tell(const freehca::recording::recording& from, const std::string
 int run(int argc, char** argv) {
   using namespace freehca::recording;
   CLI::App app("Feeds a recording (docs/recording.md) to the model and compares the answers");
+  app.set_version_flag("--version", "freehca_replay " FREEHCA_VERSION);
   std::string path, name, variant;
   bool answers = false;
   std::size_t limit = 20;

@@ -68,6 +68,8 @@ void switch_node::take(unsigned ingress, const route_step& where, packets::mad_p
       m.dlid = where.lid;
       return send_own(m, 0);
     case route_step::kind::to_manager:
+      if (manager_)
+        return manager_->answered(ingress, image<dr_smp>::from_bytes(m.mad.data()), around_.now());
       return tell_dropped(ingress, "an answer for a subnet manager, and none is here");
     case route_step::kind::here:
     case route_step::kind::discard:
@@ -78,7 +80,7 @@ void switch_node::take(unsigned ingress, const route_step& where, packets::mad_p
 
 void switch_node::answer_smp(unsigned ingress, packets::mad_packet m, bool directed) {
   const std::uint16_t requester = m.slid;
-  if (!subnet_agent_.process(m.mad, ingress)) return;
+  if (!manager_answers(ingress, m.mad) && !subnet_agent_.process(m.mad, ingress)) return;
   m.virtual_lane = 15;
   m.grh.reset();
   m.source_qp = m.dest_qp = qp0_smi;
@@ -93,6 +95,33 @@ void switch_node::answer_smp(unsigned ingress, packets::mad_packet m, bool direc
   m.dlid = requester;
   // Who has no LID yet is the neighbour.
   send_own(m, requester == permissive_lid ? ingress : 0);
+}
+
+bool switch_node::manager_answers(unsigned ingress, packets::mad_buffer& mad) {
+  if (!manager_) return false;
+  auto m = image<smp>::from_bytes(mad.data());
+  const mad_method method = m.get<&smp::method>();
+  if (method == mad_method::trap) {
+    m.set<&smp::method>(mad_method::trap_repress);
+    manager_->trapped(ingress, around_.now());
+  } else if (method == mad_method::get &&
+             m.get<&smp::attribute_id>() == static_cast<unsigned>(smp_attribute::sm_info)) {
+    set_attribute<&smp::data>(m, manager_->info(who_.guid));
+    m.set<&smp::method>(mad_method::get_resp);
+  } else {
+    return false;
+  }
+  m.set<&smp::status>(mad_status::success);
+  std::copy_n(m.data(), mad.size(), mad.begin());
+  return true;
+}
+
+void switch_node::send_for_manager(unsigned port, const packets::mad_buffer& mad) {
+  packets::mad_packet m;
+  m.virtual_lane = 15;
+  m.slid = m.dlid = permissive_lid;
+  m.mad = mad;
+  send_own(m, port);
 }
 
 void switch_node::answer_gmp(packets::mad_packet m) {

@@ -51,6 +51,10 @@ switch_node::switch_node(const switch_identity& who, surroundings& around)
       performance_agent_(ports_),
       traps_([this](const packets::mad_buffer& mad) { send_trap(mad); }) {
   for (unsigned i = 1; i <= who.ports; ++i) cables_.push_back(std::make_unique<cable>(*this, i));
+  if (who.manages)
+    manager_.emplace(
+        ports_, tables_, static_cast<agent_listener&>(*this),
+        [this](unsigned port, const packets::mad_buffer& mad) { send_for_manager(port, mad); });
 }
 
 switch_node::~switch_node() = default;
@@ -81,11 +85,13 @@ void switch_node::run() {
     ports_[0].info.set<&port_info::mkey_protect>(0);
   }
   traps_.run(now);
+  if (manager_) manager_->run(now);
 }
 
 std::uint64_t switch_node::deadline() const {
   std::uint64_t first = std::min({link_trap_at_, mkey_lease_at_, traps_.deadline()});
   for (const auto& c : cables_) first = std::min(first, c->link.deadline());
+  if (manager_) first = std::min(first, manager_->deadline());
   return first;
 }
 
@@ -97,6 +103,8 @@ void switch_node::link_changed(unsigned port, bool asked_for) {
   if (around_.listens())
     around_.tell("port " + std::to_string(port) +
                  (ports_[port].link_up() ? ": the link is up" : ": the link is down"));
+  // The switch's own manager needs no trap.
+  if (manager_) return manager_->link_changed(port, around_.now());
   // IBTA vol. 1, 14.2.5.4 (PortStateChange) and 14.3.13 (trap 128): what a manager has done itself
   // is no news.
   if (asked_for) return;

@@ -24,6 +24,7 @@ std::string finish(settings& to, bool ports_given) {
   if (!to.wires.empty()) to.ports = static_cast<unsigned>(to.wires.size());
   if (to.ports < fewest_ports || to.ports > most_ports)
     return fmt::format("{} ports: a switch has {} to {}", to.ports, fewest_ports, most_ports);
+  if (to.ethernet && to.manages) return "--sm on: an Ethernet bridge has no subnet to manage";
   if (to.description.size() > longest_description)
     return fmt::format("--description: {} bytes; there is room for {}", to.description.size(),
                        longest_description);
@@ -36,6 +37,7 @@ int read_command_line(int argc, char** argv, settings& to) {
   CLI::App app(
       "freehca-switch: joins the cables of 2 to 36 adapters on one machine, as an InfiniBand "
       "switch that a subnet manager programs, or as an Ethernet bridge");
+  app.set_version_flag("--version", "freehca-switch " FREEHCA_VERSION);
   app.add_option("--link", "ib (default): an InfiniBand switch; eth: an Ethernet bridge")
       ->check(CLI::IsMember({"ib", "eth"}))
       ->each([&to](const std::string& text) { to.ethernet = text == "eth"; });
@@ -55,6 +57,11 @@ int read_command_line(int argc, char** argv, settings& to) {
       },
       "node GUID of the switch; each in a fabric needs its own");
   app.add_option("--description", to.description, "its NodeDescription, up to 64 bytes");
+  app.add_option("--sm",
+                 "on: a subnet manager in the InfiniBand switch gives the adapters LIDs and makes "
+                 "them active; off (default): one of the hosts runs it")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->each([&to](const std::string& text) { to.manages = text == "on"; });
   app.add_flag("--trace", to.trace,
                "each link that comes or goes and each dropped packet as a line on stderr");
   app.footer(

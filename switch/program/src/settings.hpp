@@ -13,6 +13,7 @@ inline constexpr unsigned fewest_ports = 2;
 /// What the command line asks for.
 struct settings {
   bool ethernet = false;
+  bool manages = false;  ///< a subnet manager is in the InfiniBand switch
   /// One for each cable, in the order of the ports; or, where each who connects to `listen` takes
   /// the next port that is free, none.
   std::vector<std::string> wires;

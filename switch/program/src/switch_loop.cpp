@@ -62,6 +62,7 @@ switch_loop::switch_loop(const settings& how) : how_(how), ports_(how.ports) {
   infiniband_switch::switch_identity who;
   who.ports = how.ports;
   who.guid = how.guid;
+  who.manages = how.manages;
   who.describe(how.description);
   forwarder_ = std::make_unique<infiniband_switch::switch_node>(who, *this);
 }
@@ -97,9 +98,9 @@ std::string switch_loop::begin() {
   if (!stop_.open()) return std::strerror(errno);
   if (std::string why = lay_wires(); !why.empty()) return why;
   report(fmt::format("ready: {} ports, {}", how_.ports,
-                     how_.ethernet
-                         ? "an Ethernet bridge"
-                         : fmt::format("an InfiniBand switch, GUID {:#018x}", how_.guid)));
+                     how_.ethernet ? "an Ethernet bridge"
+                                   : fmt::format("an InfiniBand switch, GUID {:#018x}{}", how_.guid,
+                                                 how_.manages ? ", with a subnet manager" : "")));
   return "";
 }
 

@@ -28,8 +28,15 @@ done
 
 # hcactl's own reports name the same, in both forms.
 hca=$(hca_address)
-for command in info up; do
+# Without --reset nothing reaches the adapter.
+commands=$(host get commands hca0)
+hcactl info "$hca" >/run/text || fail "hcactl info: status $?"
+grep -q "^usable .* hcactl info $hca --reset\$" /run/text || fail "hcactl info: $(cat /run/text)"
+[ "$(host get commands hca0)" = "$commands" ] || fail "hcactl info gave the adapter commands"
+for command in "info --reset" up; do
+  # shellcheck disable=SC2086 # a command and its option
   hcactl $command "$hca" >/run/text || fail "hcactl $command: status $?"
+  # shellcheck disable=SC2086
   hcactl --json $command "$hca" >/run/json || fail "hcactl --json $command: status $?"
   grep -q '^limits .*16777216 QPs' /run/text || fail "hcactl $command names no limits: $(cat /run/text)"
   grep -q '^can do .*rc uc ud xrc' /run/text || fail "hcactl $command names no flags: $(cat /run/text)"

@@ -20,7 +20,8 @@ for address in $old $newer $next $before; do
   bind_vfio "$address" || fail "vfio-pci does not take $address"
 done
 
-for command in up info ping; do
+# shellcheck disable=SC2086 # a command may have an option
+for command in up "info --reset" ping; do
   refused 20 "QUERY_FW: .*has revision 2 of the command interface, .*too old; burn a newer one" hcactl $command $old
   refused 20 "QUERY_FW: .*has revision 4 of the command interface, .*newer; look for a newer" hcactl $command $newer
   refused 12 "15b3:1013, which is no ConnectX-2, ConnectX-3" hcactl $command $next

@@ -11,10 +11,10 @@
 #include <freehca/recorder/recorder.hpp>
 
 #include "commands.hpp"
-#include "host.hpp"
 #include "outcome.hpp"
 #include "print.hpp"
 #include "record_steps.hpp"
+#include "tool_host.hpp"
 #include "verdict.hpp"
 
 namespace freehca::hcactl {
@@ -23,11 +23,11 @@ namespace {
 using vfio_host::failure;
 using vfio_host::trouble;
 
-/// The host over VFIO, with the recorder between it and the driver.
+/// The tool's host, with the recorder between it and the driver.
 class recording_host final : public blocking::host {
  public:
-  recording_host(std::unique_ptr<vfio_host::vfio_device> device, recorder::recording_options how)
-      : inner(std::move(device)), listening(inner.platform(), std::move(how)) {}
+  recording_host(tool_host& of, recorder::recording_options how)
+      : inner(of), listening(inner.platform(), std::move(how)) {}
   freehca::platform platform() override { return listening.platform(); }
   void wait(std::uint64_t deadline) override { inner.wait(deadline); }
   bool interrupted() const override { return inner.interrupted(); }
@@ -35,7 +35,7 @@ class recording_host final : public blocking::host {
   void wake() noexcept override { inner.wake(); }
   bool lost() const override { return inner.lost(); }
 
-  interruptible_host inner;
+  tool_host& inner;
   recorder::recorder listening;
 };
 
@@ -81,19 +81,14 @@ std::optional<failure> run(recording_host& host, const common_options& options,
 }  // namespace
 
 int record(const common_options& options, const record_options& what, char**) {
-  const auto address = vfio_host::parse_pci_address(options.address);
-  if (!address) return report(address.error(), options.json);
-  const auto function = vfio_host::sysfs{options.sysfs}.read(*address);
-  if (!function) return report(function.error(), options.json);
-  auto device = vfio_host::vfio_device::open(
-      *function, device::dma_bytes(usual_size().budget) + 2 * loopback_traffic::traffic_bytes());
-  if (!device) return report(device.error(), options.json);
+  const auto opened = open_adapter(
+      options, device::dma_bytes(usual_size().budget) + 2 * loopback_traffic::traffic_bytes());
+  if (!opened) return report(opened.error(), options.json);
   // Found out before the card is touched.
   std::ofstream file(what.file, std::ios::binary | std::ios::trunc);
   if (!file) return report(cannot_write(what.file), options.json);
   say_what_comes(options, what);
-  recording_host host(std::move(*device),
-                      {.label = what.label, .keep_identity = what.keep_identity});
+  recording_host host(**opened, {.label = what.label, .keep_identity = what.keep_identity});
   unsigned port = 0;
   std::optional<failure> why = run(host, options, what, port);
   // Also of a run that failed: that is when a recording is wanted most.

@@ -9,7 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include <freehca/vfio_host/vector_wait.hpp>
 #include <freehca/vfio_user_host/remote_device.hpp>
 
 namespace freehca::vfio_user_host {
@@ -46,6 +50,7 @@ status remote_device::arm_interrupts(void* context, unsigned count,
         !d.watch(event.get(), EPOLLIN | EPOLLET, static_cast<std::uint32_t>(d.events_.size())))
       return d.refused("eventfd", errno);
     d.events_.push_back(std::move(event));
+    d.waited_for_.push_back(false);
   }
   const std::lock_guard alone(d.talking_);
   const unsigned at_once = std::clamp(d.client_.server().max_msg_fds, 1u, greatest_descriptors);
@@ -72,6 +77,36 @@ void remote_device::disarm_interrupts(void* context) {
   static_cast<void>(d.client_.set_irqs(none));
   d.armed_ = false;
   d.notify_ = nullptr;
+}
+
+std::unique_ptr<blocking::owner_wait> remote_device::wait_for(unsigned vector, std::string& why) {
+  class vector_of_server final : public blocking::owner_wait {
+   public:
+    explicit vector_of_server(std::unique_ptr<vfio_host::vector_wait> wait)
+        : wait_(std::move(wait)) {}
+    void wait(std::uint64_t deadline) override { wait_->wait(deadline); }
+    void wake() noexcept override { wait_->wake(); }
+
+   private:
+    std::unique_ptr<vfio_host::vector_wait> wait_;
+  };
+  if (!armed_ || vector >= events_.size() || waited_for_[vector]) {
+    why = fmt::format("interrupt vector {} is not armed, or another thread waits for it", vector);
+    return nullptr;
+  }
+  const int event = events_[vector].get();
+  auto made = vfio_host::vector_wait::open(event, vector, {notify_, notify_context_},
+                                           [this, vector, event] {
+                                             waited_for_[vector] = false;
+                                             watch(event, EPOLLIN | EPOLLET, vector);
+                                           });
+  if (!made) {
+    why = made.error().message;
+    return nullptr;
+  }
+  epoll_ctl(watched_.get(), EPOLL_CTL_DEL, event, nullptr);
+  waited_for_[vector] = true;
+  return std::make_unique<vector_of_server>(std::move(*made));
 }
 
 void remote_device::serve_socket() {

@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "connect.hpp"
 #include "windows.hpp"
 
 namespace freehca::vfio_user_host {
@@ -71,18 +72,11 @@ std::unique_ptr<remote_device> remote_device::open(const std::string& socket, st
 }
 
 std::string remote_device::begin(const std::string& socket) {
-  if (const int code = client_.connect(socket); code != 0)
-    return fmt::format("{}: {}; freehca-device --socket {} serves an adapter there", socket,
-                       std::strerror(code), socket);
-  if (const int code = client_.negotiate(); code == EBUSY)
-    return fmt::format("{}: another client is served there", socket);
-  else if (code != 0)
-    return fmt::format("{}: no server of vfio-user: {}", socket, std::strerror(code));
-  device_info about{};
+  std::string why;
+  if (connect_to(socket, client_, why) != 0) return why;
   irq_info vectors{};
   vectors.index = msix_irq;
-  if (client_.describe(about) != 0 || (about.flags & device_is_pci) == 0 ||
-      client_.describe(vectors) != 0)
+  if (client_.describe(vectors) != 0)
     return fmt::format("{}: what is served there is no PCI function", socket);
   vectors_ = vectors.count;
   for (const unsigned number : {0u, 2u}) {

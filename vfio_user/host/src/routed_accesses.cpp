@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The accessors of the routed flavour: registers are found by address among all devices of the
-// process and reached by messages; memory is shared with the server, who looks at words of it while
-// they are written.
+// The accessors of the routed flavour. Registers of remote devices are found by their address among
+// all such devices of the process, and are reached by messages. Any other register is one that is
+// really mapped, over VFIO. Memory is shared with the server, which reads words of it while they
+// are written.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <mutex>
 #include <vector>
 
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 
 #include "windows.hpp"
 
@@ -61,6 +64,11 @@ namespace freehca::routed {
 namespace {
 
 template <class Word>
+Word bus_order(Word value) {
+  return std::endian::native == std::endian::little ? layouts::swap_bytes(value) : value;
+}
+
+template <class Word>
 void store_word(std::byte* to, const std::byte* from) {
   Word word;
   std::memcpy(&word, from, sizeof word);
@@ -91,14 +99,19 @@ void write(std::byte* at, std::uint64_t value, unsigned bytes) {
   if (w.shared) store_shared(at, value, bytes);
   else if (w.to != nullptr)
     w.to->write_register(w.bar, static_cast<std::size_t>(at - w.base), value, bytes);
+  else if (bytes == 8)
+    *static_cast<volatile std::uint64_t*>(static_cast<void*>(at)) = bus_order(value);
+  else
+    *static_cast<volatile std::uint32_t*>(static_cast<void*>(at)) =
+        bus_order(static_cast<std::uint32_t>(value));
 }
 
 }  // namespace
 
 std::uint32_t mmio_read_32(const std::byte* at) noexcept {
   const auto w = vfio_user_host::find(at);
-  return w.to == nullptr ? ~std::uint32_t{0}
-                         : w.to->read_register(w.bar, static_cast<std::size_t>(at - w.base));
+  if (w.to != nullptr) return w.to->read_register(w.bar, static_cast<std::size_t>(at - w.base));
+  return bus_order(*static_cast<const volatile std::uint32_t*>(static_cast<const void*>(at)));
 }
 void mmio_write_32(std::byte* at, std::uint32_t value) noexcept {
   write(at, value, 4);

@@ -26,6 +26,7 @@ int read_command_line(int argc, char** argv, bool handed_over, command_line& to)
   CLI::App app(
       "freehca-device: a modelled ConnectX-2, ConnectX-3 or ConnectX-3 Pro in a process of its "
       "own, for one client of the protocol vfio-user at a time");
+  app.set_version_flag("--version", "freehca-device " FREEHCA_VERSION);
   const CLI::Option* socket =
       app.add_option("--socket", to.how.socket, "path of the unix socket that clients connect to");
   const CLI::Option* control = app.add_option(

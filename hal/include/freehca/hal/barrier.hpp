@@ -5,6 +5,8 @@
 // reasons.
 #pragma once
 
+#include <freehca/hal/access_flavour.hpp>
+
 #ifdef FREEHCA_ACCESS_ROUTED
 namespace freehca {
 namespace barrier {

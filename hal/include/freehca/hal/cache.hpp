@@ -7,6 +7,8 @@
 
 #include <cstddef>
 
+#include <freehca/hal/access_flavour.hpp>
+
 namespace freehca {
 
 #ifdef FREEHCA_ACCESS_ROUTED

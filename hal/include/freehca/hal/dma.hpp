@@ -6,22 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/hal/assert.hpp>
+#include <freehca/hal/access_flavour.hpp>
+#include <freehca/hal/regions.hpp>
 #include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
-
-/// Memory that both sides reach: `host` for us, `device_address` for the device. Contiguous for the
-/// device.
-struct dma_region {
-  std::byte* host = nullptr;
-  std::uint64_t device_address = 0;
-  std::size_t bytes = 0;
-  dma_region part(std::size_t offset, std::size_t length) const {
-    FREEHCA_ASSERT(offset <= bytes && length <= bytes - offset);
-    return {host + offset, device_address + offset, length};
-  }
-};
 
 #ifdef FREEHCA_ACCESS_ROUTED
 namespace routed {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/hal/dma.hpp>
+#include <freehca/hal/regions.hpp>
 #include <freehca/hal/status.hpp>
 
 namespace freehca {

@@ -6,21 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <freehca/hal/access_flavour.hpp>
 #include <freehca/hal/assert.hpp>
+#include <freehca/hal/regions.hpp>
 #include <freehca/layouts/bit_operations.hpp>
 
 namespace freehca {
-
-/// A mapped BAR, or a part of one. In the routed flavour `base` is not dereferenced: it identifies
-/// the BAR to the functions below.
-struct mmio_region {
-  std::byte* base = nullptr;
-  std::size_t bytes = 0;
-  mmio_region part(std::size_t offset, std::size_t length) const {
-    FREEHCA_ASSERT(offset <= bytes && length <= bytes - offset);
-    return {base + offset, length};
-  }
-};
 
 #ifdef FREEHCA_ACCESS_ROUTED
 /// The routed flavour: every access is a call, defined by the target (the in-process model, the

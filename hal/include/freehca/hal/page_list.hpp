@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <freehca/hal/assert.hpp>
-#include <freehca/hal/dma.hpp>
+#include <freehca/hal/regions.hpp>
 
 namespace freehca {
 

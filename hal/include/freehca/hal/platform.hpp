@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <freehca/hal/dma.hpp>
 #include <freehca/hal/log.hpp>
-#include <freehca/hal/mmio.hpp>
+#include <freehca/hal/regions.hpp>
 #include <freehca/hal/status.hpp>
 
 namespace freehca {

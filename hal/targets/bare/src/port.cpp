@@ -7,6 +7,7 @@
 #include <freehca/bare/console.hpp>
 #include <freehca/bare/image.hpp>
 #include <freehca/hal/cache.hpp>
+#include <freehca/hal/dma.hpp>
 
 namespace freehca::bare {
 

@@ -32,6 +32,10 @@ class vfio_device {
   static outcome<std::unique_ptr<vfio_device>> open(const pci_function& function,
                                                     std::size_t locked_bytes);
 
+  /// What stands in the way of open(), as far as the kernel tells it before the function is opened:
+  /// opening resets a function that is up (Linux 6.1 vfio_pci_core.c, vfio_pci_core_enable).
+  static std::optional<failure> obstacle(const pci_function& function);
+
   ~vfio_device();
   vfio_device(const vfio_device&) = delete;
   vfio_device& operator=(const vfio_device&) = delete;

@@ -13,6 +13,7 @@ namespace freehca::infiniband_switch {
 struct switch_identity {
   unsigned ports = 2;      ///< without port 0
   std::uint64_t guid = 0;  ///< of the node, of port 0 and of the system
+  bool manages = false;    ///< it has a subnet manager
   std::array<std::byte, 64> description{};
 
   /// Text of at most 64 bytes; the rest is zero.

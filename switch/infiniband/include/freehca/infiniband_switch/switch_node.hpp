@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include <freehca/infiniband_switch/performance_agent.hpp>
 #include <freehca/infiniband_switch/port_link.hpp>
 #include <freehca/infiniband_switch/subnet_agent.hpp>
+#include <freehca/infiniband_switch/subnet_manager.hpp>
 #include <freehca/infiniband_switch/switch_identity.hpp>
 #include <freehca/infiniband_switch/switch_port.hpp>
 #include <freehca/infiniband_switch/trap_sender.hpp>
@@ -89,6 +91,9 @@ class switch_node final : public switch_common::forwarder,
   /// A packet of the switch's own; port 0: by the forwarding table.
   void send_own(const packets::mad_packet& m, unsigned port);
   void send_trap(const packets::mad_buffer& mad);
+  /// True: the request was for the subnet manager, and `mad` has become its answer.
+  bool manager_answers(unsigned ingress, packets::mad_buffer& mad);
+  void send_for_manager(unsigned port, const packets::mad_buffer& mad);
   bool own_lid(std::uint16_t lid) const { return lid != 0 && lid == ports_[0].lid(); }
 
   void count_received(unsigned port, const header& h);
@@ -104,6 +109,7 @@ class switch_node final : public switch_common::forwarder,
   subnet_agent subnet_agent_;
   performance_agent performance_agent_;
   trap_sender traps_;
+  std::optional<subnet_manager> manager_;
   std::uint64_t link_trap_at_ = never, mkey_lease_at_ = never;
 };
 

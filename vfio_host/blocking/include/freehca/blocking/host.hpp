@@ -54,11 +54,25 @@ class host {
   virtual bool interrupted() const { return false; }
 };
 
-/// Opens the adapter at a PCI address such as "0000:03:00.0", which vfio-pci has, for a driver that
-/// maps so many bytes. Null: `why` says what stands in the way, and which commands put it right.
-/// The library for VFIO has this function; a program that brings one of its own is linked with that
-/// instead.
-std::unique_ptr<host> open_host(const std::string& pci_address, std::size_t locked_bytes,
+/// Opens the adapter at an address, for a driver that maps so many bytes. An address is that of a
+/// PCI function that vfio-pci has ("0000:03:00.0"), or the socket of a server of vfio-user
+/// ("/run/hca0" or "vfio-user:/run/hca0"). Null: `why` says what stands in the way, and which
+/// commands put it right.
+///
+/// The library that a program is linked with has this function: that for VFIO knows PCI functions,
+/// that for vfio-user both. A program may bring one of its own instead.
+std::unique_ptr<host> open_host(const std::string& address, std::size_t locked_bytes,
                                 std::string& why);
+
+/// The path of the socket that the address names; empty: it names none.
+inline std::string socket_of(const std::string& address) {
+  constexpr const char* prefix = "vfio-user:";
+  if (address.starts_with(prefix)) return address.substr(std::char_traits<char>::length(prefix));
+  return address.find('/') == std::string::npos ? std::string() : address;
+}
+
+/// open_host() for PCI functions alone.
+std::unique_ptr<host> open_over_vfio(const std::string& pci_address, std::size_t locked_bytes,
+                                     std::string& why);
 
 }  // namespace freehca::blocking

@@ -15,7 +15,7 @@
 
 namespace freehca::blocking {
 
-/// An adapter, opened by its PCI address, and a way to wait for what it does. One thread: that of
+/// An adapter, opened by its address, and a way to wait for what it does. One thread: that of
 /// the control owner. Owners with threads of their own (event_verbs) wake it, and wait by
 /// host::wait_for().
 class session {
@@ -26,9 +26,9 @@ class session {
   }
 
  public:
-  explicit session(const std::string& pci_address, const easy::sizes& wanted = {})
-      : session(wanted) {
-    own_ = open_host(pci_address, device::dma_bytes(wanted.budget), trouble_);
+  /// `address`: as open_host() takes it.
+  explicit session(const std::string& address, const easy::sizes& wanted = {}) : session(wanted) {
+    own_ = open_host(address, device::dma_bytes(wanted.budget), trouble_);
     host_ = own_.get();
     if (host_ == nullptr) return;
     if (const status opened = open(); !opened.ok()) trouble_ = words(opened);

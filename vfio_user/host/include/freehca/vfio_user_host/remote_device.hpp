@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,7 @@ class remote_device final : public blocking::host {
   void wait(std::uint64_t deadline) override;
   int descriptor() override { return watched_.get(); }
   void wake() noexcept override;
+  std::unique_ptr<blocking::owner_wait> wait_for(unsigned vector, std::string& why) override;
   /// The server has gone.
   bool lost() const override { return lost_; }
 
@@ -87,12 +89,13 @@ class remote_device final : public blocking::host {
 
   std::mutex talking_;  ///< one request at a time, whoever's thread it is
   vfio_user::client client_;
-  bool lost_ = false;
+  std::atomic<bool> lost_{false};  ///< whichever thread has found it out
   unsigned vectors_ = 0;
   std::array<window, 3> bars_;
   std::array<std::uint32_t, configuration_words> saved_{};
   std::vector<block> blocks_;
   std::vector<vfio_user::descriptor> events_;  ///< one for each vector that was ever armed
+  std::vector<bool> waited_for_;               ///< as many: by another thread
   bool armed_ = false;
   vfio_user::descriptor watched_, woken_;
   void (*notify_)(void*, unsigned) noexcept = nullptr;

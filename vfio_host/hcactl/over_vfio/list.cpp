@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <fmt/format.h>
+
+#include <freehca/vfio_host/pci_function.hpp>
+
+#include "commands.hpp"
+#include "print.hpp"
+
+namespace freehca::hcactl {
+
+int list(const common_options& options) {
+  const auto adapters = vfio_host::sysfs{options.sysfs}.adapters();
+  if (options.json) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const vfio_host::pci_function& f : adapters) all.push_back(to_json(f));
+    fmt::print("{}\n", all.dump(2));
+  } else if (adapters.empty()) {
+    fmt::print("no mlx4-class adapter in this machine\n");
+  } else {
+    for (const vfio_host::pci_function& f : adapters) fmt::print("{}", to_text(f));
+  }
+  return 0;
+}
+
+}  // namespace freehca::hcactl
