@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A request of which each process of the adapter dies (--restarts on): it is refused, and if it comes
+// A request of which each process of the adapter dies (--restarts on) is refused. If it comes
 // again, the client is hung up on.
 #include <fcntl.h>
 #include <gtest/gtest.h>

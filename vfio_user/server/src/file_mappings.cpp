@@ -136,7 +136,7 @@ int file_mappings::take(int file, std::uint64_t offset, std::uint64_t size, bool
   const piece what{about.st_dev, about.st_ino, length,          page_of(about),
                    offset,       size,         open_for_writing};
   if (map_whole(what, file, open_for_writing, found) == 0) return 0;
-  // A file that is open for writing can be sealed against it (F_SEAL_WRITE), and read all the same.
+  // A file that is open for writing may be sealed (F_SEAL_WRITE). Then it is mapped for reading.
   if (open_for_writing && !writeable && map_whole(what, file, false, found) == 0) return 0;
   return map_piece(what, file, writeable, found);
 }

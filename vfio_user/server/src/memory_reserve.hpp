@@ -22,7 +22,8 @@ class memory_reserve {
   memory_reserve(const memory_reserve&) = delete;
   memory_reserve& operator=(const memory_reserve&) = delete;
 
-  /// Whether the reserve was used, and cannot be allocated again. Tries to. False without a reserve.
+  /// Tries to allocate a reserve that was used. Returns true if that fails. Returns false if the
+  /// process keeps no reserve.
   static bool memory_is_short();
 };
 

@@ -107,7 +107,7 @@ sigset_t signals_of(std::initializer_list<int> numbers) {
 
 std::string client_keeper::begin() {
   state_ = keeper::make_shared_state();
-  // Else, where whoever started this program ignores it, no end of a child is told.
+  // The program that started this one may ignore SIGCHLD. Then no end of a child is reported.
   signal(SIGCHLD, SIG_DFL);
   const sigset_t set = signals_of({SIGTERM, SIGINT, SIGCHLD});
   sigprocmask(SIG_BLOCK, &set, nullptr);

@@ -207,8 +207,8 @@ void server::serve_control() {
       });
 }
 
-// Where an allocation failed outside of a request: in an answer on the control socket, or while
-// somebody was let in.
+// An allocation failed outside of a request: in an answer on the control socket, or while a client
+// was accepted.
 void server::recover_from_lack_of_memory() {
   report("no memory: clients of the control socket are hung up on");
   control_.hang_up();

@@ -22,8 +22,8 @@
 
 namespace freehca::device_server {
 
-/// All of it in one thread: whoever has something to say is heard in turn, and the adapter works in
-/// between, a turn at a time.
+/// The server, in one thread. Each round serves the descriptors that are ready, and then lets the
+/// adapter work for one turn.
 class server {
  public:
   /// The control socket may change `how`.
