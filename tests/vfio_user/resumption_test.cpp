@@ -149,6 +149,23 @@ TEST_F(resumption, a_write_to_configuration_space) {
   EXPECT_TRUE(function.configuration().memory_space());
 }
 
+// Too many processes died of it.
+TEST_F(resumption, a_request_that_is_to_be_refused_is_not_done) {
+  struct {
+    region_access where{PCI_COMMAND, configuration_region, 2};
+    std::uint16_t value = PCI_COMMAND_MEMORY;
+  } __attribute__((packed)) const write;
+  in_hand(command::region_write, write);
+  state->refuse_request = true;
+  const std::uint64_t done = state->requests_done;
+  EXPECT_TRUE(session_.resume(kept));
+  EXPECT_EQ(EIO, answer());
+  EXPECT_FALSE(function.configuration().memory_space());
+  EXPECT_FALSE(state->request.holds_message());
+  EXPECT_FALSE(state->refuse_request) << "that request and no other";
+  EXPECT_EQ(done + 1, state->requests_done);
+}
+
 TEST_F(resumption, a_message_in_pieces_ends_the_client) {
   in_hand(command::region_read, region_access{PCI_VENDOR_ID, configuration_region, 2});
   state->request.in_pieces = true;

@@ -71,6 +71,7 @@ int client::await(std::uint16_t id, std::vector<std::byte>& body,
       continue;
     }
     if (m.head.id != id) return EPROTO;
+    if (m.no_memory) return ENOMEM;
     body = std::move(m.body);
     if (received != nullptr) *received = std::move(m.descriptors);
     if ((m.head.flags & flag_error) == 0) return 0;

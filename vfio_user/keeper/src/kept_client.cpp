@@ -48,6 +48,7 @@ void kept_client::take(message told) {
     case record::client_gone:
       return forget();
     case record::ready:
+    case record::serving:
       return;
   }
   switch (static_cast<command>(told.head.command)) {

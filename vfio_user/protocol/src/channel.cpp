@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace freehca::vfio_user {
 namespace {
@@ -41,14 +42,30 @@ void channel::take_descriptors(const void* control) {
        c = CMSG_NXTHDR(const_cast<msghdr*>(&m), const_cast<cmsghdr*>(c))) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    try {
+      partial_.descriptors.reserve(partial_.descriptors.size() + count);
+    } catch (const std::bad_alloc&) {
+      partial_.no_memory = true;
+    }
     for (std::size_t i = 0; i < count; ++i) {
       int number;
       std::memcpy(&number, CMSG_DATA(c) + i * sizeof(int), sizeof number);
-      partial_.descriptors.emplace_back(number);
+      descriptor one(number);
+      if (!partial_.no_memory) partial_.descriptors.push_back(std::move(one));
     }
   }
   if (partial_.descriptors.size() > greatest_descriptors) partial_.too_many_descriptors = true;
-  if (partial_.too_many_descriptors) partial_.descriptors.clear();
+  if (partial_.too_many_descriptors || partial_.no_memory) partial_.descriptors.clear();
+}
+
+bool channel::has_room_for(std::size_t body_bytes) {
+  if (partial_.no_memory) return false;
+  try {
+    partial_.body.resize(body_bytes);
+  } catch (const std::bad_alloc&) {
+    partial_.no_memory = true;
+  }
+  return !partial_.no_memory;
 }
 
 // Descriptors come with the first byte of what they were sent with. Since no read goes past the end
@@ -92,8 +109,8 @@ channel::step channel::land() {
   header_bytes_ = std::min(got, sizeof(header));
   body_bytes_ = got - header_bytes_;
   std::memcpy(&partial_.head, &landing_->head, header_bytes_);
-  partial_.body.resize(next.bytes - sizeof(header));
-  std::copy_n(landing_->body.begin(), body_bytes_, partial_.body.begin());
+  if (has_room_for(next.bytes - sizeof(header)))
+    std::copy_n(landing_->body.begin(), body_bytes_, partial_.body.begin());
   return step::more;
 }
 
@@ -118,14 +135,13 @@ arrival channel::receive(message& to) {
   }
   const std::size_t wanted = partial_.head.bytes - sizeof(header);
   partial_.too_long = wanted > greatest_body;
-  if (!partial_.too_long) partial_.body.resize(wanted);
+  const bool has_room = !partial_.too_long && has_room_for(wanted);
   std::array<std::byte, 4096> thrown_away;
   while (body_bytes_ < wanted) {
     const std::size_t left = wanted - body_bytes_;
     const step s =
-        partial_.too_long
-            ? read_some(thrown_away.data(), std::min(left, thrown_away.size()), body_bytes_)
-            : read_some(partial_.body.data() + body_bytes_, left, body_bytes_);
+        has_room ? read_some(partial_.body.data() + body_bytes_, left, body_bytes_)
+                 : read_some(thrown_away.data(), std::min(left, thrown_away.size()), body_bytes_);
     if (s != step::more) return outcome_of(s);
   }
   to = std::move(partial_);

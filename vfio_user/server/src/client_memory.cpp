@@ -2,11 +2,9 @@
 // Copyright the freehca authors
 #include "client_memory.hpp"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "guarded_copy.hpp"
 
@@ -33,21 +31,9 @@ int check(const vfio_user::dma_map& what, std::size_t files) {
 
 }  // namespace
 
-// Of files that are no memory the kernel maps some, with what effect the client may know.
-int client_memory::map_file(const vfio_user::dma_map& what, int file, std::byte*& mapped) {
-  struct stat about {};
-  if (fstat(file, &about) != 0) return errno;
-  if (!S_ISREG(about.st_mode)) return ENODEV;
-  const auto length = static_cast<std::uint64_t>(about.st_size);
-  if (!whole_pages(what.offset) || what.offset > length || what.size > length - what.offset)
-    return EINVAL;
-  const int rights = ((what.flags & dma_readable) != 0 ? PROT_READ : 0) |
-                     ((what.flags & dma_writeable) != 0 ? PROT_WRITE : 0);
-  void* at = mmap(nullptr, what.size, rights, MAP_SHARED | MAP_NORESERVE, file,
-                  static_cast<off_t>(what.offset));
-  if (at == MAP_FAILED) return errno;
-  mapped = static_cast<std::byte*>(at);
-  return 0;
+int client_memory::map_file(const vfio_user::dma_map& what, int file, file_mapping*& found) {
+  if (!whole_pages(what.offset)) return EINVAL;
+  return files_.take(file, what.offset, what.size, (what.flags & dma_writeable) != 0, found);
 }
 
 int client_memory::map(const vfio_user::dma_map& what,
@@ -59,16 +45,21 @@ int client_memory::map(const vfio_user::dma_map& what,
     const auto before = std::prev(next);
     if (before->first + (before->second.size - 1) >= what.address) return EEXIST;
   }
-  if (regions_.size() >= greatest_count) return ENOSPC;
-  region made{what.size, what.flags, nullptr};
-  if (!files.empty())
-    if (const int why = map_file(what, files[0].get(), made.mapped); why != 0) return why;
-  regions_.emplace_hint(next, what.address, made);
-  return 0;
+  if (regions_.size() >= greatest_count_) return ENOSPC;
+  by_address::iterator made;
+  try {
+    made = regions_.emplace_hint(next, what.address,
+                                 region{what.size, what.flags, nullptr, what.offset});
+    const int why = files.empty() ? 0 : map_file(what, files[0].get(), made->second.file);
+    if (why != 0) regions_.erase(made);
+    return why;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
 }
 
 void client_memory::release(const region& r) {
-  if (r.mapped != nullptr) munmap(r.mapped, r.size);
+  if (r.file != nullptr) files_.give_back(*r.file);
 }
 
 int client_memory::unmap(std::uint64_t address, std::uint64_t size) {
@@ -123,10 +114,12 @@ bool client_memory::in_pieces(std::uint64_t address, std::size_t bytes, std::uin
     if (i == regions_.end() || (i->second.flags & right) == 0) return false;
     const std::uint64_t within = address + done - i->first;
     const std::size_t n = std::min<std::uint64_t>(bytes - done, i->second.size - within);
-    std::byte* mapped = i->second.mapped == nullptr ? nullptr : i->second.mapped + within;
-    const bool was_file = mapped != nullptr;
+    const file_mapping* file = i->second.file;
+    const std::uint64_t offset = i->second.offset + within;
+    if (file != nullptr && !file->has(offset, n)) return false;
+    std::byte* mapped = file == nullptr ? nullptr : file->base + (offset - file->offset);
     if (!piece(mapped, address + done, done, n)) {
-      cut_short_ += was_file ? 1 : 0;
+      cut_short_ += file != nullptr ? 1 : 0;
       return false;
     }
     done += n;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "control_answers.hpp"
+#include "without_exceptions.hpp"
 
 namespace freehca::device_server {
 namespace {
@@ -81,10 +82,10 @@ json receives_answer(control_subject& about, const json& arguments) {
   freehca_model_receive_filter filter{};
   filter.context = &all;
   filter.add_address = [](void* to, std::uint64_t mac) {
-    static_cast<reader*>(to)->addresses.push_back(mac_text(mac));
+    without_exceptions([&] { static_cast<reader*>(to)->addresses.push_back(mac_text(mac)); });
   };
   filter.add_vlan = [](void* to, std::uint16_t vlan) {
-    static_cast<reader*>(to)->vlans.push_back(vlan);
+    without_exceptions([&] { static_cast<reader*>(to)->vlans.push_back(vlan); });
   };
   json answer = success();
   answer["port"] = port;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "control_answers.hpp"
+#include "without_exceptions.hpp"
 
 namespace freehca::device_server {
 namespace {
@@ -81,12 +82,14 @@ json explain_answer(control_subject& about, const json& arguments) {
          const char* text) {
         auto& list = *static_cast<reader*>(to);
         if (number <= list.after) return;
-        list.lines.push_back(
-            {{"number", number},
-             {"seconds", fmt::format("{}.{:09}", time / 1'000'000'000, time % 1'000'000'000)},
-             {"kind", what},
-             {"rule", rule},
-             {"text", text}});
+        without_exceptions([&] {
+          list.lines.push_back(
+              {{"number", number},
+               {"seconds", fmt::format("{}.{:09}", time / 1'000'000'000, time % 1'000'000'000)},
+               {"kind", what},
+               {"rule", rule},
+               {"text", text}});
+        });
       },
       &all);
   json answer = success();

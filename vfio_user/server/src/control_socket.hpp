@@ -42,6 +42,8 @@ class control_socket {
   std::uint64_t deadline() const;
   /// `watched`: as it was added, with what was found.
   void serve(std::span<const pollfd> watched, std::uint64_t now, const line_answerer& answerer);
+  /// Hangs up on all clients.
+  void hang_up() { clients_.clear(); }
 
  private:
   void accept_one();

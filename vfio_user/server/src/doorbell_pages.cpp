@@ -14,6 +14,8 @@
 
 #include <freehca/layouts/register_map.hpp>
 
+#include "without_exceptions.hpp"
+
 namespace freehca::device_server {
 
 namespace uar = layouts::uar;
@@ -91,14 +93,22 @@ void doorbell_pages::find_pages(const freehca_model* model) {
   before.swap(pages_);
   struct call {
     doorbell_pages* to;
+    bool complete = true;
   } c{this};
   freehca_model_uar_pages(
       model,
       [](void* with, const freehca_model_uar_page* page) {
-        doorbell_pages& to = *static_cast<call*>(with)->to;
-        if (is_looked_at(page->doorbells, to.bytes_)) to.pages_.push_back(*page);
+        call& all = *static_cast<call*>(with);
+        if (!is_looked_at(page->doorbells, all.to->bytes_)) return;
+        if (!without_exceptions([&] { all.to->pages_.push_back(*page); })) all.complete = false;
       },
       &c);
+  if (!c.complete) {
+    // No page is forgotten, and the next look finds the pages again.
+    pages_ = std::move(before);
+    changes_ = ~std::uint64_t{0};
+    return;
+  }
   const auto by_number = [](const auto& a, const auto& b) { return a.number < b.number; };
   std::sort(pages_.begin(), pages_.end(), by_number);
   for (const freehca_model_uar_page& page : before)

@@ -37,6 +37,8 @@ void keeper_side::note(const configuration_space& space) {
 void keeper_side::request_done(const configuration_space& space) {
   if (state_ == nullptr) return;
   note(space);
+  ++state_->requests_done;
+  state_->refuse_request = false;
   state_->request.clear();
   state_->request_is_kept = false;
 }

@@ -15,8 +15,8 @@
 
 namespace freehca::device_server {
 
-/// In a process whose client another one keeps (restarts.hpp): what that one is told. Without a
-/// keeper nobody is told anything.
+/// Reports to the process that keeps the client (restarts.hpp), from the process of the adapter.
+/// Without such a process nothing is reported.
 class keeper_side {
  public:
   keeper_side() = default;
@@ -35,7 +35,7 @@ class keeper_side {
   /// A request that was done, and is not answered yet.
   void tell(const vfio_user::message& done, const configuration_space& space,
             std::span<const int> files = {});
-  /// How configuration space stands, for whoever comes after this process.
+  /// Keeps a copy of configuration space for the process that follows this one.
   void note(const configuration_space& space);
   /// The request in hand is done, and will be answered, or needs no answer.
   void request_done(const configuration_space& space);

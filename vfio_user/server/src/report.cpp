@@ -6,16 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "without_exceptions.hpp"
+
 namespace freehca::device_server {
 
-void report(std::string_view what) {
-  fmt::print(stderr, "freehca-device: {}\n", what);
+void report(std::string_view what) noexcept {
+  without_exceptions([&] { fmt::print(stderr, "freehca-device: {}\n", what); });
 }
 
-void bounded_report::operator()(std::string_view what) {
+void bounded_report::operator()(std::string_view what) noexcept {
   if (told_ == most) return;
-  report(fmt::format("{}: {}", of_, what));
-  if (++told_ == most) report(fmt::format("{}: no more lines of these", of_));
+  ++told_;
+  without_exceptions([&] {
+    report(fmt::format("{}: {}", of_, what));
+    if (told_ == most) report(fmt::format("{}: no more lines of these", of_));
+  });
 }
 
 }  // namespace freehca::device_server

@@ -6,8 +6,8 @@
 
 namespace freehca::device_server {
 
-/// A line on stderr.
-void report(std::string_view what);
+/// A line on stderr. If there is no memory for it, the line is lost.
+void report(std::string_view what) noexcept;
 
 /// Lines that a guest or a client can cause, of which only the first are told.
 class bounded_report {
@@ -15,7 +15,7 @@ class bounded_report {
   static constexpr unsigned most = 32;
 
   explicit bounded_report(std::string_view of) : of_(of) {}
-  void operator()(std::string_view what);
+  void operator()(std::string_view what) noexcept;
   void begin_again() { told_ = 0; }
 
  private:

@@ -41,16 +41,17 @@ int session::handle_version(const message& request) {
   // Of another version nothing can be said but that; what follows would not be understood.
   if (why == ENOTSUP) lost_ = true;
   if (why != 0) return why;
-  client_ = asked;
-  agreed_ = true;
-  keeper_->tell(request, function_->configuration());
   terms said;
   said.minor = std::min(asked.minor, minor_version);
   said.max_msg_fds = greatest_descriptors;
-  said.max_dma_maps = client_memory::greatest_count;
+  said.max_dma_maps = memory_->greatest_count();
   said.pgsizes = client_memory::page;
   said.write_multiple = true;
-  return succeed(request, write_terms(said));
+  const std::vector<std::byte> reply = write_terms(said);
+  client_ = asked;
+  agreed_ = true;
+  keeper_->tell(request, function_->configuration());
+  return succeed(request, reply);
 }
 
 int session::handle_dma_map(message& request) {

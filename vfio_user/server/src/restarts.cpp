@@ -20,10 +20,12 @@
 #include <fmt/format.h>
 
 #include <freehca/keeper/kept_client.hpp>
+#include <freehca/keeper/request_deaths.hpp>
 #include <freehca/keeper/shared_state.hpp>
 
 #include "report.hpp"
 #include "server.hpp"
+#include "without_exceptions.hpp"
 
 namespace freehca::device_server {
 namespace {
@@ -31,16 +33,23 @@ namespace {
 using vfio_user::channel;
 using vfio_user::descriptor;
 
-/// A process that lives no longer, or was never ready, has done nothing. So many of them, one after
-/// another, are enough; each waits for longer than the one before it.
+/// A life begins when the process serves: how long it takes to map the client's memory again does
+/// not count. A life that is shorter than this, or that did not begin, is short. After a short life
+/// the next process waits, longer each time. After most_lives_of_client short lives in a row the
+/// client is hung up on, which may be their cause. After most_short_lives the program ends.
 constexpr std::uint64_t short_life_ns = 100'000'000, pause_ns = 200'000'000;
-constexpr unsigned most_short_lives = 5;
+constexpr unsigned most_lives_of_client = 4, most_short_lives = 5;
 constexpr std::uint64_t same_signal_ns = 100'000'000;
 
 std::string end_of(int status) {
   return WIFSIGNALED(status) ? fmt::format("was ended by signal {} ({})", WTERMSIG(status),
                                            strsignal(WTERMSIG(status)))
                              : fmt::format("ended with exit code {}", WEXITSTATUS(status));
+}
+
+template <class... Values>
+void report_text(fmt::format_string<const Values&...> text, const Values&... values) {
+  without_exceptions([&] { report(fmt::format(text, values...)); });
 }
 
 class client_keeper {
@@ -63,6 +72,14 @@ class client_keeper {
   bool has_ended();
   /// Whether another one shall take its place.
   bool goes_on();
+  /// Decides before the next process starts whether it goes on with the client.
+  void judge_client();
+  /// How the last process ended, and what follows.
+  void report_end(const char* what_follows) const {
+    without_exceptions([&] {
+      report(fmt::format("the adapter's process {}: {}", end_of(status_), what_follows));
+    });
+  }
   int end();
 
   settings& how_;
@@ -74,8 +91,10 @@ class client_keeper {
   pid_t process_ = -1;  ///< below 0: none, until the next one starts
   int status_ = 0;      ///< how the last one ended
   unsigned starts_ = 0, short_lives_ = 0;
-  std::uint64_t started_ = 0, next_start_ = 0, asked_ = 0;
-  bool ready_ = false, was_ready_ = false;  ///< this one, and any
+  std::uint64_t serving_since_ = 0, next_start_ = 0, asked_ = 0;
+  bool serving_ = false;    ///< this process
+  bool was_ready_ = false;  ///< this process, or one before it
+  keeper::request_deaths deaths_;
   bool asked_to_end_ = false;
 };
 
@@ -88,7 +107,7 @@ sigset_t signals_of(std::initializer_list<int> numbers) {
 
 std::string client_keeper::begin() {
   state_ = keeper::make_shared_state();
-  // Else, where whoever started this program ignores it, no end of a child is told.
+  // The program that started this one may ignore SIGCHLD. Then no end of a child is reported.
   signal(SIGCHLD, SIG_DFL);
   const sigset_t set = signals_of({SIGTERM, SIGINT, SIGCHLD});
   sigprocmask(SIG_BLOCK, &set, nullptr);
@@ -102,9 +121,9 @@ std::string client_keeper::start() {
     return std::strerror(errno);
   descriptor mine(ends[0]), its(ends[1]);
   ++starts_;
-  ready_ = false;
+  serving_ = false;
   state_->keeper_is_behind = false;
-  started_ = now_ns();
+  deaths_.begin(*state_);
   process_ = fork();
   if (process_ == 0) {
     // Else this process would hold the keeper's end open, and never hear that the keeper is gone.
@@ -112,7 +131,11 @@ std::string client_keeper::start() {
     link_.close();
     be_the_adapter(std::move(its));
   }
-  if (process_ < 0) return std::strerror(errno);
+  if (process_ < 0) {
+    if (!was_ready_ || (errno != EAGAIN && errno != ENOMEM)) return std::strerror(errno);
+    next_start_ = now_ns() + pause_ns;
+    return "";
+  }
   link_ = channel(std::move(mine));
   return "";
 }
@@ -161,11 +184,18 @@ void client_keeper::wait_for_something() {
 void client_keeper::take_records() {
   vfio_user::message one;
   while (link_.receive(one) == vfio_user::arrival::message) {
-    if (one.head.command != static_cast<std::uint16_t>(keeper::record::ready)) {
-      client_.take(std::move(one));
+    if (one.no_memory) client_.lose_something();
+    const auto what = static_cast<keeper::record>(one.head.command);
+    if (what == keeper::record::client_came || what == keeper::record::client_gone)
+      deaths_.forget();
+    if (what == keeper::record::serving) {
+      serving_ = true;
+      serving_since_ = now_ns();
+    }
+    if (what != keeper::record::ready) {
+      if (!without_exceptions([&] { client_.take(std::move(one)); })) client_.lose_something();
       continue;
     }
-    ready_ = true;
     if (!std::exchange(was_ready_, true)) tell_manager("READY=1");
     if (!one.descriptors.empty()) sockets_.device = std::move(one.descriptors[0]);
     if (one.descriptors.size() > 1) sockets_.control = std::move(one.descriptors[1]);
@@ -197,26 +227,42 @@ bool client_keeper::has_ended() {
   return true;
 }
 
+void client_keeper::judge_client() {
+  using keeper::request_deaths;
+  state_->refuse_request = false;
+  if (!client_.there()) return;
+  const auto verdict = deaths_.end(*state_);
+  const char* why = nullptr;
+  if (!client_.can_go_on())
+    why = "its memory is reached by messages or has too many files, or what it told is lost";
+  else if (verdict == request_deaths::verdict::hang_up)
+    why = "a process died again of the same request";
+  else if (short_lives_ >= most_lives_of_client) why = "processes die as soon as they serve it";
+  if (why != nullptr) {
+    report_text("the client cannot be kept, and is hung up on: {}", why);
+    client_.forget();
+    deaths_.forget();
+  } else if (verdict == request_deaths::verdict::refuse) {
+    report_text("{} processes died of the same request, command {}: it is refused",
+                request_deaths::most_deaths, deaths_.command());
+    state_->refuse_request = true;
+  }
+}
+
 bool client_keeper::goes_on() {
   if (asked_to_end_) return false;
-  const bool short_life = !ready_ || now_ns() - started_ < short_life_ns;
+  const bool short_life = !serving_ || now_ns() - serving_since_ < short_life_ns;
   short_lives_ = short_life ? short_lives_ + 1 : 0;
   if (!was_ready_) {
-    if (WIFSIGNALED(status_)) report(fmt::format("the adapter's process {}", end_of(status_)));
+    if (WIFSIGNALED(status_)) report_end("it has never been ready");
     return false;
   }
   if (short_lives_ == most_short_lives) {
-    report(fmt::format("the adapter's process {}, as did {} before it, each at once: given up",
-                       end_of(status_), most_short_lives - 1));
+    report_end("as did those before it, each at once: given up");
     return false;
   }
-  report(fmt::format("the adapter's process {}: another takes its place", end_of(status_)));
-  if (client_.there() && !client_.can_go_on()) {
-    report(
-        "the client's memory is reached by messages, or has too many files: it cannot be kept, "
-        "and is hung up on");
-    client_.forget();
-  }
+  report_end("another takes its place");
+  judge_client();
   next_start_ = now_ns() + short_lives_ * pause_ns;
   return true;
 }

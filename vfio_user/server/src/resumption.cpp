@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "session.hpp"
+#include "without_exceptions.hpp"
 
 namespace freehca::device_server {
 
@@ -17,10 +18,13 @@ bool session::resume(keeper::kept_client& from) {
   if (!function_->adopt_doorbell_pages(std::move(from.doorbell_pages()))) lost_ = true;
   keeper_side nobody;
   keeper_side* const keeper = std::exchange(keeper_, &nobody);
-  from.tell_again([this](message told) {
-    told.head.flags = type_command | flag_no_reply;
-    if (handle(told) != 0) lost_ = true;
+  const bool had_memory = without_exceptions([&] {
+    from.tell_again([this](message told) {
+      told.head.flags = type_command | flag_no_reply;
+      if (handle(told) != 0) lost_ = true;
+    });
   });
+  if (!had_memory) lost_ = true;
   keeper_ = keeper;
   function_->go_on_after_death(keeper_->state()->configuration_space);
   channel_.land_in(&keeper_->state()->request);
@@ -40,7 +44,10 @@ void session::answer_in_hand() {
   const std::size_t bytes =
       std::clamp<std::size_t>(request.head.bytes, sizeof(header), sizeof(header) + landed.size()) -
       sizeof(header);
-  request.body.assign(landed.begin(), landed.begin() + bytes);
+  if (!without_exceptions([&] { request.body.assign(landed.begin(), landed.begin() + bytes); })) {
+    refuse(request, ENOMEM);
+    return;
+  }
   const auto what = static_cast<command>(request.head.command);
   if (state.request_is_kept && (what == command::dma_map || what == command::device_set_irqs)) {
     succeed(request);
@@ -49,6 +56,8 @@ void session::answer_in_hand() {
     lost_ = true;
   } else if (const auto lines = beginning<irq_set>(request.body);
              what == command::device_set_irqs && lines && (lines->flags & irq_set_eventfd) != 0) {
+    refuse(request, EIO);
+  } else if (state.refuse_request) {
     refuse(request, EIO);
   } else {
     answer(request);

@@ -20,6 +20,7 @@
 #include "guarded_copy.hpp"
 #include "notify.hpp"
 #include "report.hpp"
+#include "without_exceptions.hpp"
 
 namespace freehca::device_server {
 
@@ -46,6 +47,9 @@ std::string server::begin(passed_sockets passed) {
   sigprocmask(SIG_BLOCK, &ends, nullptr);
   stop_ = descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
   if (!stop_.open()) return std::strerror(errno);
+  // So that later neither needs an allocation: the fixed places, both cables, and clients.
+  refused_.reserve(most_refused);
+  watched_.reserve(cable_place + 2 + most_refused + 1 + control_socket::most_clients);
   // Else the system adds 50 us to each pause.
   if (how_.polled_doorbells) prctl(PR_SET_TIMERSLACK, 1'000ul, 0ul, 0ul, 0ul);
   if (std::string why = function_.begin(); !why.empty()) return why;
@@ -67,7 +71,9 @@ void server::tell_that_it_is_ready() {
 }
 
 void server::resume(keeper::kept_client& client) {
-  if (session_.resume(client)) {
+  bool resumed = false;
+  without_exceptions([&] { resumed = session_.resume(client); });
+  if (resumed) {
     report("the client is served on; its adapter has an internal error until it is reset");
     return;
   }
@@ -106,7 +112,7 @@ void server::watch_everything() {
                    {listener_.get(), POLLIN, 0},
                    {session_.serving() ? session_.socket() : -1, POLLIN, 0},
                    {function_.signals().unmask_descriptor(), POLLIN, 0}});
-  const bool reading = function_.may_receive();
+  const bool reading = function_.may_receive() && !memory_reserve::memory_is_short();
   for (unsigned port = 0; port < 2; ++port) {
     const wire* cable = function_.cable(port);
     watched_.push_back({cable != nullptr ? cable->descriptor() : -1,
@@ -133,6 +139,8 @@ void server::wait_for_something() {
   for (unsigned port = 0; port < 2; ++port)
     if (const wire* cable = function_.cable(port)) deadline = std::min(deadline, cable->deadline());
   deadline = std::min(deadline, control_.deadline());
+  if (memory_reserve::memory_is_short())
+    return sleep_until(std::min(deadline, now_ns() + memory_is_awaited_ns));
   if (!function_.doorbells_in_use()) return sleep_until(deadline);
   const std::uint64_t now = now_ns(), pause = rest_.pause(now);
   const bool rang =
@@ -187,29 +195,49 @@ void server::refuse_others() {
   });
 }
 
+// The text of an answer and the model's part in it may need memory.
 void server::serve_control() {
-  control_.serve(std::span(watched_).subspan(control_place_), now_ns(),
-                 [this](std::string_view line) { return answer_control_request(subject_, line); });
+  control_.serve(
+      std::span(watched_).subspan(control_place_), now_ns(), [this](std::string_view line) {
+        std::string answer;
+        if (memory_reserve::memory_is_short() ||
+            !without_exceptions([&] { answer = answer_control_request(subject_, line); }))
+          answer = "{\"ok\":false,\"error\":\"no memory\"}";
+        return answer;
+      });
+}
+
+// An allocation failed outside of a request: in an answer on the control socket, or while a client
+// was accepted.
+void server::recover_from_lack_of_memory() {
+  report("no memory: clients of the control socket are hung up on");
+  control_.hang_up();
+  const timespec pause{0, static_cast<long>(memory_is_awaited_ns)};
+  nanosleep(&pause, nullptr);
+}
+
+bool server::work() {
+  wait_for_something();
+  if (watched_[stop_place].revents != 0) return false;
+  if (watched_[unmask_place].revents != 0) function_.signals().unmask_signalled();
+  if (session_.serving() && (watched_[client_place].revents != 0 || session_.has_work()))
+    serve_client();
+  for (unsigned port = 0; port < 2; ++port)
+    if (function_.cable(port) != nullptr)
+      function_.serve_cable(port, watched_[cable_place + port].revents);
+  if (function_.deadline() <= now_ns()) function_.run_turn();
+  serve_control();
+  if (!refused_.empty()) refuse_others();
+  if (watched_[listener_place].revents != 0) accept_one();
+  return true;
 }
 
 void server::run() {
-  while (true) {
-    wait_for_something();
-    if (watched_[stop_place].revents != 0) {
-      if (!keeper_.there()) tell_manager("STOPPING=1");
-      return;
-    }
-    if (watched_[unmask_place].revents != 0) function_.signals().unmask_signalled();
-    if (session_.serving() && (watched_[client_place].revents != 0 || session_.has_work()))
-      serve_client();
-    for (unsigned port = 0; port < 2; ++port)
-      if (function_.cable(port) != nullptr)
-        function_.serve_cable(port, watched_[cable_place + port].revents);
-    if (function_.deadline() <= now_ns()) function_.run_turn();
-    serve_control();
-    if (!refused_.empty()) refuse_others();
-    if (watched_[listener_place].revents != 0) accept_one();
-  }
+  keeper_.tell(keeper::record::serving);
+  bool asked_to_end = false;
+  while (!asked_to_end)
+    if (!without_exceptions([&] { asked_to_end = !work(); })) recover_from_lack_of_memory();
+  if (!keeper_.there()) tell_manager("STOPPING=1");
 }
 
 }  // namespace freehca::device_server

@@ -14,6 +14,7 @@
 #include "client_memory.hpp"
 #include "control_requests.hpp"
 #include "control_socket.hpp"
+#include "memory_reserve.hpp"
 #include "notify.hpp"
 #include "rest.hpp"
 #include "session.hpp"
@@ -21,8 +22,8 @@
 
 namespace freehca::device_server {
 
-/// All of it in one thread: whoever has something to say is heard in turn, and the adapter works in
-/// between, a turn at a time.
+/// The server, in one thread. Each round serves the descriptors that are ready, and then lets the
+/// adapter work for one turn.
 class server {
  public:
   /// The control socket may change `how`.
@@ -52,14 +53,19 @@ class server {
   void accept_one();
   void serve_client();
   void refuse_others();
+  /// False: the process is asked to end.
+  bool work();
+  void recover_from_lack_of_memory();
 
   static constexpr std::size_t most_refused = 8;
+  static constexpr std::uint64_t memory_is_awaited_ns = 10'000'000;
   /// With polled doorbells: for so long they alone are looked at, and while they ring the others
   /// wait for so long.
   static constexpr std::uint64_t doorbells_alone_ns = 2'000, others_wait_ns = 20'000;
 
   void tell_that_it_is_ready();
 
+  memory_reserve reserve_;
   settings& how_;
   keeper_side keeper_;
   session session_;

@@ -10,6 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "memory_reserve.hpp"
+#include "without_exceptions.hpp"
+
 namespace freehca::device_server {
 
 using namespace vfio_user;
@@ -74,15 +77,41 @@ void session::answer(message& request) {
                   : request.too_many_descriptors ? EINVAL
                   : !agreed_ && request.head.command != static_cast<std::uint16_t>(command::version)
                       ? EINVAL
-                      : handle(request);
+                      : handle_if_memory(request);
   if (why == 0) return;
-  refusals_(fmt::format("command {} refused: {}", request.head.command, std::strerror(why)));
+  without_exceptions([&] {
+    refusals_(fmt::format("command {} refused: {}", request.head.command, std::strerror(why)));
+  });
   refuse(request, why);
+}
+
+// Each handler allocates before it changes anything.
+int session::handle_if_memory(message& request) {
+  if (request.no_memory) return ENOMEM;
+  if (memory_reserve::memory_is_short() && needs_memory(request)) return ENOMEM;
+  int why = 0;
+  return without_exceptions([&] { why = handle(request); }) ? why : ENOMEM;
+}
+
+// Requests that the model works for, those that take memory for as long as the client lives, and
+// the version: the JSON library allocates in a destructor, where it cannot fail.
+bool session::needs_memory(const message& request) {
+  switch (static_cast<command>(request.head.command)) {
+    case command::version:
+    case command::dma_map:
+    case command::region_read:
+    case command::region_write:
+    case command::region_write_multi:
+    case command::device_reset:
+      return true;
+    default:
+      return false;
+  }
 }
 
 int session::handle(message& request) {
   // What was stored to a doorbell page before the request was sent comes before it.
-  function_->look_at_doorbells(doorbell_pages::every);
+  if (!memory_reserve::memory_is_short()) function_->look_at_doorbells(doorbell_pages::every);
   switch (static_cast<command>(request.head.command)) {
     case command::version:
       return handle_version(request);
@@ -138,8 +167,9 @@ bool session::wait_for_reply(std::uint16_t id, command what, message& reply) {
     const arrival came = channel_.receive(reply);
     if (came == arrival::message) {
       if ((reply.head.flags & type_mask) != type_reply) {
-        if (waiting_.size() == most_waiting) return false;
-        waiting_.push_back(std::move(reply));
+        if (waiting_.size() == most_waiting ||
+            !without_exceptions([&] { waiting_.push_back(std::move(reply)); }))
+          return false;
       } else if (reply.head.id == id && reply.head.command == static_cast<std::uint16_t>(what)) {
         return true;
       }
@@ -165,7 +195,7 @@ bool session::ask(command what, const dma_access& about, body data, std::size_t 
     lost_ = true;
     return false;
   }
-  return (reply.head.flags & flag_error) == 0 && !reply.too_long &&
+  return (reply.head.flags & flag_error) == 0 && !reply.too_long && !reply.no_memory &&
          reply.body.size() >= reply_bytes;
 }
 

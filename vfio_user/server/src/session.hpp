@@ -40,6 +40,8 @@ class session final : public memory_messages {
 
   /// Answers some of what has come. False: the client has gone, or must go.
   bool work();
+  /// The client is to go at the next call of work().
+  void hang_up() { lost_ = true; }
   /// Forgets the client, and resets the function as the kernel's VFIO does.
   void end();
 
@@ -52,6 +54,9 @@ class session final : public memory_messages {
   void answer(vfio_user::message& request);
   /// 0, or the errno of the reply; a reply without error has been sent.
   int handle(vfio_user::message& request);
+  /// The same. ENOMEM if an allocation failed, or if memory is short.
+  int handle_if_memory(vfio_user::message& request);
+  static bool needs_memory(const vfio_user::message& request);
   int handle_version(const vfio_user::message& request);
   int handle_dma_map(vfio_user::message& request);
   int handle_dma_unmap(const vfio_user::message& request);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "adapter_function.hpp"
+#include "without_exceptions.hpp"
 
 namespace freehca::device_server {
 namespace {
@@ -50,11 +51,18 @@ adapter_function::~adapter_function() {
 freehca_model_environment adapter_function::environment_of(adapter_function* me) {
   freehca_model_environment e{};
   e.context = me;
+  // The model is compiled without exceptions: none may pass through it.
   e.dma_read = [](void* c, std::uint64_t address, void* to, std::size_t bytes) {
-    return self(c).may_master() && self(c).memory_.read(address, to, bytes);
+    bool done = false;
+    without_exceptions(
+        [&] { done = self(c).may_master() && self(c).memory_.read(address, to, bytes); });
+    return done;
   };
   e.dma_write = [](void* c, std::uint64_t address, const void* from, std::size_t bytes) {
-    return self(c).may_master() && self(c).memory_.write(address, from, bytes);
+    bool done = false;
+    without_exceptions(
+        [&] { done = self(c).may_master() && self(c).memory_.write(address, from, bytes); });
+    return done;
   };
   e.bus_master = [](void* c) { return self(c).may_master(); };
   e.msix_enabled = [](void* c) { return self(c).space_.msix_enabled(); };
@@ -70,16 +78,21 @@ freehca_model_environment adapter_function::environment_of(adapter_function* me)
   };
   e.listens = [](void* c, unsigned) { return self(c).how_.trace; };
   e.tell = [](void* c, unsigned kind, const char* rule, const char* text) {
-    self(c).tell(kind, rule, text);
+    without_exceptions([&] { self(c).tell(kind, rule, text); });
   };
   e.link_send = [](void* c, unsigned port, const void* from, std::size_t bytes) {
-    return self(c).link_send(port, from, bytes);
+    // A packet for which there is no memory is lost on the cable.
+    bool has_room = true;
+    without_exceptions([&] { has_room = self(c).link_send(port, from, bytes); });
+    return has_room;
   };
   e.packet_passed = [](void* c, unsigned port, const void* from, std::size_t bytes) {
-    self(c).packet_passed(port, from, bytes);
+    without_exceptions([&] { self(c).packet_passed(port, from, bytes); });
   };
   e.record = [](void* c, const char* from, std::size_t bytes) {
-    return self(c).record(from, bytes);
+    bool recorded = false;
+    without_exceptions([&] { recorded = self(c).record(from, bytes); });
+    return recorded;
   };
   return e;
 }

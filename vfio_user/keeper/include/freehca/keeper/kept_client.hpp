@@ -22,6 +22,7 @@ enum class record : std::uint16_t {
   client_came,     ///< its connection
   doorbell_pages,  ///< the file that the client may map
   client_gone,
+  serving,  ///< the process has all that the client has told, and begins to serve
 };
 
 /// What a client has told the adapter, as long as it counts: all that a process must know which
@@ -43,6 +44,8 @@ class kept_client {
   /// be kept.
   bool can_go_on() const { return there() && without_file_ == 0 && !incomplete_; }
   void forget() { *this = kept_client(); }
+  /// Something that the client told is lost: another process cannot go on with it.
+  void lose_something() { incomplete_ = true; }
 
   vfio_user::descriptor& connection() { return connection_; }
   vfio_user::descriptor& doorbell_pages() { return doorbell_pages_; }

@@ -16,6 +16,10 @@ struct shared_state {
   vfio_user::landing request;
   /// That request is done, and the keeper has been told of it.
   bool request_is_kept;
+  /// Counts the requests of the client that were answered or refused, by all processes.
+  std::uint64_t requests_done;
+  /// Processes died of that request: the next one refuses it and does not do it.
+  bool refuse_request;
   /// The keeper could not be told something: what it has is not what the client has told.
   bool keeper_is_behind;
   /// As it was when the last request was answered, or kept.

@@ -30,6 +30,9 @@ struct message {
   bool too_long = false;
   /// There were more descriptors than greatest_descriptors; all were closed.
   bool too_many_descriptors = false;
+  /// There was no memory for the body or for the descriptors. The body was thrown away, the
+  /// descriptors were closed.
+  bool no_memory = false;
 };
 
 enum class arrival {
@@ -96,6 +99,7 @@ class channel {
   step read_some(std::byte* to, std::size_t bytes, std::size_t& read);
   step land();
   void take_descriptors(const void* control);
+  bool has_room_for(std::size_t body_bytes);
   bool wait_until_writable() const;
 
   static constexpr int default_patience_ms = 5000;

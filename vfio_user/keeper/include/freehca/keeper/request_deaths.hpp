@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <freehca/keeper/shared_state.hpp>
+
+namespace freehca::keeper {
+
+/// Counts the processes that died while the same request was in hand. A request is in hand from the
+/// call that takes it from the connection until it is done. The next process does it again first.
+class request_deaths {
+ public:
+  enum class verdict {
+    innocent,  ///< no request was in hand, or it may be done again
+    refuse,    ///< most_deaths processes died of the request: the next one is to refuse it
+    hang_up,   ///< a process died of a request that was refused before, or could not refuse it
+  };
+  static constexpr unsigned most_deaths = 3;
+
+  /// A process begins its life.
+  void begin(const shared_state& state) { done_at_begin_ = state.requests_done; }
+  /// The process died.
+  verdict end(const shared_state& state);
+  /// The client has gone.
+  void forget() { *this = request_deaths(); }
+
+  /// The protocol's number of the request that was in hand at the last death.
+  std::uint16_t command() const { return command_; }
+
+ private:
+  static std::span<const std::byte> body_of(const shared_state& state);
+  bool is_refused_one(const shared_state& state) const;
+
+  std::uint64_t done_at_begin_ = 0;
+  unsigned deaths_ = 0;
+  std::uint16_t command_ = 0;
+  bool refused_ = false;  ///< what follows is a request that was refused
+  std::uint16_t refused_command_ = 0;
+  std::size_t refused_bytes_ = 0;
+  decltype(vfio_user::landing::body) refused_body_{};
+};
+
+}  // namespace freehca::keeper
