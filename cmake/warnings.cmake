@@ -2,8 +2,10 @@
 # Copyright the freehca authors
 add_library(freehca_warnings INTERFACE)
 target_compile_options(freehca_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wundef
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wundef
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Werror)
+# Where the sources of a folder are compiled as one, a name may also hide one of another source.
+target_compile_options(freehca_warnings INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 
 if(FREEHCA_SANITIZE)
   # The model has no RTTI, so a test that looks at an object of its by the type of the vptr finds
