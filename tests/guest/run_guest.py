@@ -109,8 +109,8 @@ class Guest:
             "/usr/share/qemu",
         ]
         if options.icount or virtual:
-            # With the shift of --virtual-time an instruction takes 64 ns: a program that polls for a
-            # minute of the guest's time is done after a billion of them, not after sixty.
+            # With the shift of --virtual-time an instruction takes 64 ns: a program that polls for
+            # a minute of the guest's time is done after a billion of them, not after sixty.
             command += [
                 "-smp",
                 str(smp),

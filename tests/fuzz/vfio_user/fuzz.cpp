@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// libFuzzer's entry; and with FREEHCA_REPLAY a program that runs inputs that were found before once.
+// libFuzzer's entry; with FREEHCA_REPLAY a program that runs each input that was found before.
 #include "conversation.hpp"
 
 #ifndef FREEHCA_REPLAY
