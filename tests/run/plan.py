@@ -56,14 +56,20 @@ OF_TIER = {
     "cross": (["build", "cross"], ["cross"]),
     "fuzz": (["build", "clang"], ["fuzz build", "fuzz minutes"]),
     "trixie": ([], ["trixie"]),
-    "qom": (["build", "qemu"], ["qemu", "host programs", "iPXE images", "qom"]),
-    "bare": (["build", "cross", "qemu"], ["qemu", "qemu others", "bare images", "bare"]),
+    "qom": (["build", "preload", "qemu_x86_64"], ["qemu", "host programs", "iPXE images", "qom"]),
+    "bare": (
+        ["build", "cross", "preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"],
+        ["qemu", "qemu others", "bare images", "bare"],
+    ),
     "guest": (
-        ["build", "qemu", "guest", "capture"],
+        ["build", "preload", "qemu_x86_64", "guest", "capture"],
         ["guest image", "qemu", "host programs", "bare images x86_64", "guest"],
     ),
     "long": (
-        ["build", "clang", "cross", "qemu", "guest", "capture"],
+        [
+            *("build", "clang", "cross", "guest", "capture"),
+            *("preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"),
+        ],
         [
             *("guest image", "qemu", "qemu others", "host programs", "bare images x86_64"),
             *("host test programs", "fuzz build", "cross", "trixie", "incoherent images"),
@@ -84,12 +90,12 @@ def all_stages(tiers):
     killed_often = ROOT / "tests" / "vfio_user" / "killed_often.py"
     model_tests = PROGRAMS / "tests" / "model" / "freehca_model_tests"
     return [
-        check("guest: image", DEV, "guest", "--qemu", "none", "--prepare",
+        check("guest: image", DEV, "guest", "--prepare",
               needs=["packages"], lane="network", stage="guest image"),
         Stage("iPXE images", "network", script("ipxe_images.sh"), ["packages"]),
         check("trixie: the glue compiles", ROOT / "qemu/build/check_trixie.sh",
               needs=["packages"], lane="network", stage="trixie"),
-        check("qemu: build", DEV, "qemu", needs=["packages"], lane="build", stage="qemu"),
+        check("qemu: the device", DEV, "qemu", needs=["packages"], lane="build", stage="qemu"),
         build("host build", "host", "all", "tests/all"),
         build("host programs", "host", "all", "guest_programs"),
         Stage("qemu others", "build", script("qemu_others.sh"), ["qemu"]),

@@ -10,7 +10,7 @@ set -euo pipefail
 . "$FREEHCA_ROOT/tests/run/results.sh"
 status=0
 for architecture in aarch64 riscv64; do
-  check "qemu: build for $architecture" "$FREEHCA_ROOT/dev" qemu "$architecture"
+  check "qemu: the device for $architecture" "$FREEHCA_ROOT/dev" qemu "$architecture"
   [[ $check_outcome != failed ]] || status=3
 done
 exit "$status"
