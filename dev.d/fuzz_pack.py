@@ -26,7 +26,7 @@ def unpack(data):
     while at < len(data):
         length = int.from_bytes(data[at : at + 4], "big")
         at += 4
-        if at + length > len(data):
+        if at > len(data) or at + length > len(data):
             raise ValueError(f"it ends within input {len(inputs)}")
         inputs.append(data[at : at + length])
         at += length
