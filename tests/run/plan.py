@@ -43,16 +43,16 @@ def build(name, preset, *targets, needs=("packages",)):
 OF_TIER = {
     "lint": (["build", "clang", "lint"], ["lint"]),
     "host": (
-        ["build", "clang", "cross", "capture", "demo", "package", "lintian"],
+        ["build", "clang", "cross", "capture", "tests", "demo", "package", "lintian"],
         [
             *("host programs", "host-asan build", "host test programs", "threads build"),
             *("fuzz build", "package", "demo vfio-user", "killed often", "host-asan tests"),
             *("host tests", "threads", "fuzz"),
         ],
     ),
-    "unit": (["build", "clang", "cross", "capture"], ["host build", "unit"]),
-    "model": (["build", "clang", "cross", "capture"], ["host build", "model"]),
-    "layering": (["build", "clang", "cross", "capture"], ["host build", "layering"]),
+    "unit": (["build", "clang", "cross", "capture", "tests"], ["host build", "unit"]),
+    "model": (["build", "clang", "cross", "capture", "tests"], ["host build", "model"]),
+    "layering": (["build", "clang", "cross", "capture", "tests"], ["host build", "layering"]),
     "cross": (["build", "cross"], ["cross"]),
     "fuzz": (["build", "clang"], ["fuzz build", "fuzz minutes"]),
     "trixie": ([], ["trixie"]),

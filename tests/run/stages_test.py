@@ -160,6 +160,12 @@ class Plan(unittest.TestCase):
                 for stage in stages[1:]:
                     self.assertTrue(stage.needs, stage.name)
 
+    def test_every_group_of_packages_exists(self):
+        text = (plan.ROOT / "dev.d" / "packages.txt").read_text()
+        for groups, _ in plan.OF_TIER.values():
+            for group in groups:
+                self.assertRegex(text, f"(?m)^{group}: ")
+
     def test_two_stages_that_build_in_one_folder_share_a_lane(self):
         for stage in plan.stages_of(list(plan.TIERS), whole=True):
             words = " ".join(stage.command)
