@@ -120,7 +120,7 @@ class Runner:
             good = False
             try:
                 good = self.run_stage(stage)
-            except Exception as error:  # the stages behind it are judged all the same
+            except Exception as error:  # a fault here must not hide the later stages
                 self.record_failure(stage, 0, repr(error))
             finally:
                 with self.changed:
