@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # A build from nothing spends most of its time on headers that each source reads again. With
-# FREEHCA_FEW_FILES the sources of a folder are compiled as one: what `./dev demo --vfio-user` does.
-# What ships is built source by source.
-option(FREEHCA_FEW_FILES "Compile the sources of a folder as one, where they allow it" OFF)
+# FREEHCA_FEW_FILES=ON the sources of a folder are compiled as one: what `./dev demo --vfio-user`
+# does, and the builds of a whole `./dev test` in which nobody looks for a missing include.
+# FREEHCA_FEW_FILES=TWINS does so only for targets whose sources another target of the same build
+# compiles too (the routed flavour of a library): each source is still compiled alone once, which
+# shows the includes that it forgot. OFF, the default, is what is quick for one changed source.
+set(FREEHCA_FEW_FILES OFF CACHE STRING "Compile the sources of a folder as one: OFF, ON or TWINS")
 
 # freehca_apart(SOURCE...): they have names of their own that others of their folder have too, and
 # are compiled one by one all the same. To be said before the target is made.
@@ -11,9 +14,10 @@ function(freehca_apart)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# freehca_few_files(TARGET): its sources, folder by folder.
+# freehca_few_files(TARGET [TWIN]): its sources, folder by folder. TWIN: another target compiles all
+# of them too.
 function(freehca_few_files target)
-  if(NOT FREEHCA_FEW_FILES)
+  if(NOT FREEHCA_FEW_FILES OR (FREEHCA_FEW_FILES STREQUAL "TWINS" AND NOT "${ARGN}" STREQUAL "TWIN"))
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
@@ -26,4 +30,14 @@ function(freehca_few_files target)
     string(MAKE_C_IDENTIFIER "${group}" group)
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "in_${group}")
   endforeach()
+endfunction()
+
+# freehca_compile_quickly(TARGET...): programs that spend little time in their own sources. With
+# sanitizers, clang takes twice as long to optimise these as to compile them without.
+function(freehca_compile_quickly)
+  if(FREEHCA_SANITIZE AND NOT FREEHCA_FUZZ)
+    foreach(target ${ARGN})
+      target_compile_options(${target} PRIVATE -O0)
+    endforeach()
+  endif()
 endfunction()

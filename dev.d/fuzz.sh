@@ -5,7 +5,9 @@
 # the model against a hostile guest and a hostile far end of its cable, either end of vfio-user
 # against the other, or the glue between QEMU and the model by random actions, under sanitizers, for
 # so many seconds (default 60). What all but the last learn is kept in the cache; an input that
-# finds something is left in build/fuzz-findings. What the last does follows from its seed.
+# finds something is left in build/fuzz-findings. Without a SEED it is a new one, which is printed.
+# What qemu does follows from its seed; what the others do, from theirs and from what they had
+# learned before.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -24,7 +26,7 @@ case $target in
   *) die "fuzz: say what: driver, model, server, client or qemu" ;;
 esac
 [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "fuzz: '$seconds' is no number of seconds"
-[[ -z $seed || ($target == qemu && $seed =~ ^[0-9]+$) ]] || die "fuzz: '$seed': qemu alone takes a seed, a number"
+[[ $seed =~ ^[0-9]*$ ]] || die "fuzz: '$seed' is no seed, which is a number"
 # Both fuzzers may be asked for at once: one builds after the other.
 mkdir -p build/fuzz
 exec 8>build/fuzz/lock
@@ -55,19 +57,25 @@ learned=$FREEHCA_CACHE/fuzz/$target-2 findings=build/fuzz-findings/
 mkdir -p "$learned" "$findings"
 cache_lock "fuzz-$target"
 log=$FREEHCA_LOGS/fuzz-$target.log status=0
-say "fuzz: $target for $seconds s"
+# libFuzzer takes 0 for no seed.
+[[ -n $seed ]] || seed=$((1 + (RANDOM << 15 | RANDOM)))
+say "fuzz: $target for $seconds s, seed $seed"
 # What follows which features are rare costs more than running an input does; what an input has
 # allocated goes with the reset of its machine, so that there are no leaks to look for (the replay
 # in ./dev test looks for them).
 TIMEFORMAT='%U %S'
 known=()
-for name in inputs corpus; do [[ ! -d $folder/${target}_$name ]] || known+=("$folder/${target}_$name"); done
-{ time "build/fuzz/$folder/freehca_${target}_fuzz" "-max_total_time=$seconds" -max_len=512 -timeout=60 -entropic=0 \
+[[ ! -d $folder/${target}_inputs ]] || known+=("$folder/${target}_inputs")
+unpacked=build/fuzz/${target}_corpus
+rm -rf "$unpacked"
+dev.d/fuzz_pack.py unpack "$folder/$target.corpus" "$unpacked"
+known+=("$unpacked")
+{ time "build/fuzz/$folder/freehca_${target}_fuzz" "-seed=$seed" "-max_total_time=$seconds" -max_len=512 -timeout=60 -entropic=0 \
   -detect_leaks=0 -rss_limit_mb=4096 "-artifact_prefix=$findings" -print_final_stats=1 \
   "$learned" "${known[@]}" >"$log" 2>&1 || status=$?; } 2>"$log.time"
 if [[ $status -ne 0 ]]; then
   grep -E '^finding:|^arena:|ERROR|runtime error|SUMMARY|Test unit written' "$log" >&2 || tail -n 30 "$log" >&2
-  die "fuzz: $target: something was found; the log: $log; again: build/fuzz/$folder/freehca_${target}_fuzz INPUT"
+  die "fuzz: $target: something was found; the log: $log; seed $seed; again: build/fuzz/$folder/freehca_${target}_fuzz INPUT"
 fi
 executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)

@@ -213,6 +213,7 @@ class Failing(Cases):
             "event did not come",
             "-device",
             "mlx4,x-fault-event=command:lost",
+            virtual_time=True,
         )
 
     def test_no_access_to_memory(self):
@@ -222,7 +223,12 @@ class Failing(Cases):
 
     def test_link_down(self):
         self.boot_and_fail(
-            "waiting for the ports", "no InfiniBand port", "cable", "-device", "mlx4,sm=off"
+            "waiting for the ports",
+            "no InfiniBand port",
+            "cable",
+            "-device",
+            "mlx4,sm=off",
+            virtual_time=True,
         )
         self.said("^port 1 +InfiniBand, Down")
 
@@ -283,13 +289,15 @@ class Failing(Cases):
         self.assertGreater(run.status, 0)
 
     def test_conform_of_a_card_that_does_not_answer(self):
-        run = self.boot("conform", "-device", "mlx4,x-fault-command=HW_HEALTH_CHECK:stuck")
+        run = self.boot(
+            "conform", "-device", "mlx4,x-fault-command=HW_HEALTH_CHECK:stuck", virtual_time=True
+        )
         self.said("^queries/hw_health_check: DIFFERS", "^FAILED +at running the list", QUIET)
         self.assertFalse(run.passed)
         self.assertGreater(run.status, 0)
 
     def test_pingpong_over_a_link_that_is_down(self):
-        run = self.boot("pingpong", "-device", "mlx4,sm=off")
+        run = self.boot("pingpong", "-device", "mlx4,sm=off", virtual_time=True)
         self.said("^FAILED +at waiting for the ports", "^remedy", "^down +ok", QUIET)
         self.assertFalse(run.passed)
 
@@ -312,6 +320,7 @@ class Failing(Cases):
             "power off and on",
             "-device",
             "mlx4,x-fault-command=QUERY_DEV_CAP:stuck",
+            virtual_time=True,
         )
         self.said("^command +QUERY_DEV_CAP, GO set")
 

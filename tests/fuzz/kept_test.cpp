@@ -2,20 +2,19 @@
 // Copyright the freehca authors
 //
 // An input does on a kept machine what it does on a new one, whatever the machine was used for
-// before: else a finding could not be replayed. Runs the inputs of the folders on kept machines
+// before: else a finding could not be replayed. Runs the inputs (inputs.hpp) on kept machines
 // forwards, on new ones, and on the kept ones backwards. Kept machines come first: what code keeps
 // for good from its first run would else be there already, outside of what a reset takes back.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "inputs.hpp"
 #include "kept_targets.hpp"
 
 namespace {
@@ -23,13 +22,9 @@ namespace {
 using freehca::fuzz::arena, freehca::fuzz::kept_targets;
 
 struct sample {
-  std::string name, bytes;
+  freehca::fuzz::stored_input input;
   std::uint64_t trace = 0;
 };
-
-const std::uint8_t* data(const sample& s) {
-  return reinterpret_cast<const std::uint8_t*>(s.bytes.data());
-}
 
 unsigned wrong = 0;
 
@@ -94,33 +89,29 @@ void check_busy_arena() {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: %s FOLDER...\n", argv[0]);
+    std::fprintf(stderr, "usage: %s FOLDER|CORPUS...\n", argv[0]);
     return EXIT_FAILURE;
   }
   check_arena();
   check_busy_arena();
   std::vector<sample> samples;
   std::set<std::uint64_t> traces;
-  for (int folder = 1; folder < argc; ++folder)
-    for (const auto& entry : std::filesystem::directory_iterator(argv[folder])) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      samples.push_back(
-          {entry.path().filename().string(), {std::istreambuf_iterator<char>(file), {}}});
-    }
+  for (auto& input : freehca::fuzz::read_inputs(argc - 1, argv + 1))
+    samples.push_back({std::move(input)});
   kept_targets kept;
-  for (sample& s : samples) s.trace = kept.traced(data(s), s.bytes.size());
+  for (sample& s : samples) s.trace = kept.traced(s.input.data(), s.input.size());
   const auto check = [](const sample& s, std::uint64_t trace) {
-    expect(trace == s.trace, "another trace on a kept machine", s.name);
+    expect(trace == s.trace, "another trace on a kept machine", s.input.name);
   };
   for (const sample& s : samples) {
-    check(s, freehca::fuzz::run(data(s), s.bytes.size()));
+    check(s, freehca::fuzz::run(s.input.data(), s.input.size()));
     traces.insert(s.trace);
   }
   // Else the comparison could not fail. Some inputs say the same by other bytes.
   expect(samples.size() > 1 && traces.size() > samples.size() * 3 / 4, "traces do not differ",
          "inputs");
   for (auto s = samples.rbegin(); s != samples.rend(); ++s)
-    check(*s, kept.traced(data(*s), s->bytes.size()));
+    check(*s, kept.traced(s->input.data(), s->input.size()));
   std::printf("%zu inputs, %u differences\n", samples.size(), wrong);
   return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -61,7 +61,7 @@ while [[ $# -gt 0 ]]; do
     --prepare) prepare=yes; shift ;;
     --driver | --script | --timeout | --memory | --cpu | --smp | --file | --append | --env | --bare)
       pass+=("$1" "${2:?$1 wants a value}"); shift 2 ;;
-    --icount | --verbose | --no-iommu) pass+=("$1"); shift ;;
+    --icount | --virtual-time | --verbose | --no-iommu) pass+=("$1"); shift ;;
     --) shift; break ;;
     -h | --help) usage; exit 0 ;;
     *) printf "guest: unknown option '%s'\n" "$1" >&2; usage >&2; exit 2 ;;

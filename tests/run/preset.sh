@@ -1,28 +1,46 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# preset.sh PRESET [LABEL [TARGET...]]: configures, builds and tests one CMake preset: what has the
-# label, and these targets in place of the preset's. A build that fails is one failed test.
+# preset.sh build PRESET [TARGET...]: configures and builds one CMake preset: these targets, or the
+# preset's own. One test; ends with status 3 if it has failed.
+# preset.sh test PRESET [LABEL]: runs its tests, or those with the label.
+#
+# FREEHCA_FEW_FILES=yes: a folder that is not there yet is configured so that a build from nothing
+# is quick (cmake/few_files.cmake). One that is there keeps what it was configured with, so that a
+# developer's builds of one changed source stay quick.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
-preset=$1 label=${2:-}
-targets=("${@:3}")
-[[ ${#targets[@]} -eq 0 ]] || targets=(--target "${targets[@]}")
-# Two labels of one preset are two runs of ctest.
-run=$preset${label:+-$label}
+what=$1 preset=$2
+shift 2
 cd "$FREEHCA_ROOT"
 
-began=$(date +%s)
-if ! step "$preset: configure" cmake --preset "$preset" ||
-  ! step "$preset: build" nice cmake --build --preset "$preset" "${targets[@]}"; then
-  record failed "$(($(date +%s) - began))" "$preset: build"
+if [[ $what == build ]]; then
+  name="$preset: build${*:+ of $*}" targets=() few=()
+  [[ $# -eq 0 ]] || targets=(--target "$@")
+  case $preset in
+    host-asan | host-tsan) folder=build/host-clang-${preset#host-} ;;
+    *) folder=build/$preset ;;
+  esac
+  if [[ ${FREEHCA_FEW_FILES:-} == yes && ! -e $folder/CMakeCache.txt ]]; then
+    # What ships is compiled source by source: it also shows an include that a source forgot.
+    if [[ $preset == host ]]; then few=(-D FREEHCA_FEW_FILES=TWINS); else few=(-D FREEHCA_FEW_FILES=ON); fi
+  fi
+  began=$(date +%s) outcome=passed
+  if ! step "$preset: configure" cmake --preset "$preset" "${few[@]}" ||
+    ! step "$name" nice cmake --build --preset "$preset" "${targets[@]}"; then
+    outcome=failed
+  fi
+  record "$outcome" "$(($(date +%s) - began))" "$name"
+  [[ $outcome == passed ]] || exit 3
   exit 0
 fi
-record passed "$(($(date +%s) - began))" "$preset: build"
 
+label=${1:-}
+# Two labels of one preset are two runs of ctest.
+run=$preset${label:+-$label}
 # All of what passes is kept, since the summary reads in it how many tests a program had.
 arguments=(--preset "$preset" --no-tests=error -j "$(nproc)" --output-junit "$FREEHCA_RESULTS/$run.xml"
   --test-output-size-passed 1000000)

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# qom.sh: gets QEMU and tests its device as a PCI function, and with iPXE; the tests record
-# themselves.
+# qom.sh: tests the device in QEMU as a PCI function, and with iPXE; the tests record themselves.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -13,10 +12,6 @@ if [[ ! -e $FREEHCA_ROOT/qemu/qom/meson.build ]]; then
   exit 0
 fi
 qemu=$("$FREEHCA_ROOT/dev" qemu)
-# What stands beside the device in its tests.
-(cd "$FREEHCA_ROOT" && step "qom: configure" cmake --preset host) || exit 1
-(cd "$FREEHCA_ROOT" && step "qom: build" nice cmake --build build/host --target freehca-device hcactl hcactl-vfio-user) ||
-  exit 1
 # Without an image its own tests fail, and say so.
 FREEHCA_IPXE_BOOKWORM=$("$FREEHCA_ROOT/tests/qom/ipxe_image.sh" bookworm) || FREEHCA_IPXE_BOOKWORM=
 FREEHCA_IPXE_TRIXIE=$("$FREEHCA_ROOT/tests/qom/ipxe_image.sh" trixie) || FREEHCA_IPXE_TRIXIE=

@@ -18,7 +18,7 @@ record() {
 }
 
 # check NAME COMMAND...: one test that is a command; exit status 77 says skipped, with the reason as
-# the last line that has "SKIPPED: ".
+# the last line that has "SKIPPED: ". Sets check_outcome.
 check() {
   local name=$1 began status=0 log
   shift
@@ -28,9 +28,10 @@ check() {
   # What the command says of its own steps is shown as it comes.
   "$@" 2>&1 >/dev/null | tee "$log" >&2 || status=${PIPESTATUS[0]}
   local seconds=$(($(date +%s) - began))
+  export check_outcome=passed
   case $status in
     0) record passed "$seconds" "$name" ;;
-    77) record skipped "$seconds" "$name" "$(sed -n 's/.*SKIPPED: //p' "$log" | tail -n 1)" ;;
-    *) record failed "$seconds" "$name" "(status $status, see $log)" ;;
+    77) check_outcome=skipped; record skipped "$seconds" "$name" "$(sed -n 's/.*SKIPPED: //p' "$log" | tail -n 1)" ;;
+    *) check_outcome=failed; record failed "$seconds" "$name" "(status $status, see $log)" ;;
   esac
 }

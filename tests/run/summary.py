@@ -135,9 +135,10 @@ def main():
         for outcome, name, note in tests:
             if outcome == wanted:
                 print(f"{outcome.upper()}: {name}{': ' + note if note else ''}")
-    print("seconds by stage:")
-    for seconds, name in rows(os.path.join(folder, "stages.tsv")):
-        print(f"{seconds:>8}  {name}")
+    # Stages run side by side, so that their seconds do not add up to those of the run.
+    print("seconds by stage, and the second at which it began:")
+    for seconds, name, began in rows(os.path.join(folder, "stages.tsv")):
+        print(f"{seconds:>8}  {began:>6}  {name}")
     for outcome, name, note in tests:
         lines = end_of_log(note) if outcome == "failed" else []
         if lines:

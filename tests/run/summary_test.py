@@ -160,6 +160,21 @@ class Summary(unittest.TestCase):
             ("2 passed, 1 failed, 1 skipped", 1),
         )
 
+    def test_the_seconds_of_each_stage_are_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (
+                ("own.tsv", "passed\t1\ta\t\n"),
+                ("stages.tsv", "15\tlint\t27\n200\tguest\t42\n"),
+            ):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            run = subprocess.run(
+                [sys.executable, "-B", SUMMARY, folder], capture_output=True, text=True, check=False
+            )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"(?m)^ +15 +27  lint$")
+        self.assertRegex(run.stdout, r"(?m)^ +200 +42  guest$")
+
     def test_nothing_ran(self):
         self.assertEqual(self.summarise(cases=[]), ("0 passed, 1 failed, 0 skipped", 1))
 

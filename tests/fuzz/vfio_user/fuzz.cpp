@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// libFuzzer's entry; and with FREEHCA_REPLAY a program that does each file of a folder once.
+// libFuzzer's entry; with FREEHCA_REPLAY a program that runs each input that was found before.
 #include "conversation.hpp"
 
 #ifndef FREEHCA_REPLAY
@@ -12,23 +12,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
 }
 #else
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
+
+#include "../inputs.hpp"
 
 int main(int argc, char** argv) {
-  unsigned inputs = 0;
-  for (int i = 1; i < argc; ++i)
-    for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-      std::printf("%s\n", entry.path().filename().c_str());
-      std::fflush(stdout);
-      freehca::fuzz::converse({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
-      ++inputs;
-    }
-  std::printf("%u inputs\n", inputs);
-  return inputs > 0 ? 0 : 1;
+  const auto inputs = freehca::fuzz::read_inputs(argc - 1, argv + 1);
+  for (const auto& input : inputs) {
+    std::printf("%s\n", input.name.c_str());
+    std::fflush(stdout);
+    freehca::fuzz::converse({input.data(), input.size()});
+  }
+  std::printf("%zu inputs\n", inputs.size());
+  return inputs.empty() ? 1 : 0;
 }
 #endif

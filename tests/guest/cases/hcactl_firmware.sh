@@ -6,10 +6,9 @@
 # adapter in order. On a card that cannot reset its function, so that only its reset register ends
 # the silence.
 # program: hcactl
-# mostly: waits
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
-# options: --device mlx4,flr=off
+# options: --virtual-time --device mlx4,flr=off
 # again: device_server long --device-server
 # timeout: 300
 . /usr/lib/guest/lib.sh

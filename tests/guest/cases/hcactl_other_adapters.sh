@@ -5,9 +5,8 @@
 # generation before and of the next. Each has its message and exit code. Linux's own driver refuses
 # the newer firmware too.
 # program: hcactl
-# mostly: waits
 # options: --file tests/guest/hcactl_outcomes.sh:/guest/hcactl_outcomes.sh
-# options: --device mlx4,x-command-interface=2,addr=8
+# options: --virtual-time --device mlx4,x-command-interface=2,addr=8
 # options: -- -device mlx4,x-command-interface=4,addr=9,id=newer -device mlx4,x-device-id=0x1013,addr=a,id=next
 # options: -device mlx4,x-device-id=0x6278,addr=b,id=before
 . /usr/lib/guest/lib.sh
