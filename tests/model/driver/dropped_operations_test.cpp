@@ -35,7 +35,8 @@ bool run_for(Rig& rig, std::uint64_t time, const operation& until) {
   return until.done();
 }
 
-/// Drops what `begin` makes at once, and after one, two ... steps of time, until it is done before that. `end` takes back
+/// Drops what `begin` makes at once, and after one, two ... steps of time, until it is done before
+/// that. `end` takes back
 /// what is left; it is given the operation when that is done, and null when it was dropped.
 /// `same` says whether everything counts as before.
 template <class Rig, class Begin, class End, class Same>

@@ -12,8 +12,8 @@ namespace {
 
 // The context has the logarithm of the reads and atomics that may be outstanding. The responder's
 // is rounded up, as by Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp): it must serve as many as the
-// caller promised to the peer. The requester's is rounded down: more than the caller asks for may be
-// more than the peer promised. (Linux rounds that one up too.)
+// caller promised to the peer. The requester's is rounded down: more than the caller asks for may
+// be more than the peer promised. (Linux rounds that one up too.)
 unsigned log_as_responder(std::uint32_t n) {
   return n <= 1 ? 0 : layouts::bit_width(n - 1);
 }

@@ -78,7 +78,8 @@ class adapter {
   bringing_up bring_up() { return bringing_up(*this); }
   /// From any state to down. Connections are closed and then memory is released, one after the
   /// other, each in the reverse order of their making; what cannot be is ended by a reset. Memory
-  /// comes last because a request of any connection may still name it. cancel() and a deadline that passes end that part alone.
+  /// comes last because a request of any connection may still name it. cancel() and a deadline that
+  /// passes end that part alone.
   /// Outcomes: device::tear_down().
   tearing_down tear_down() { return tearing_down(*this); }
 
