@@ -56,7 +56,7 @@ std::uint32_t number_allocator::first_free(std::uint32_t unit) {
   return end_;
 }
 
-void number_allocator::mark(const run& r, bool take) {
+void number_allocator::mark(const run& r, [[maybe_unused]] bool take) {
   for (std::uint32_t i = r.first, end = i + r.units; i < end;) {
     const std::uint32_t here = end - i < 64 - i % 64 ? end - i : 64 - i % 64;
     const std::uint64_t bits = all_bits >> (64 - here) << i % 64;
