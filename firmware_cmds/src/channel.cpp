@@ -189,12 +189,17 @@ unsigned channel::deliver() {
   list<command> batch;
   while (command* c = ended_.pop_front()) batch.push_back(*c);
   unsigned completed = 0;
-  while (command* c = batch.pop_front()) {
-    if (c->slot_ != command::no_slot) slots_[c->slot_].undelivered = false;
-    ++completed;
-    c->complete(c->ending_);
-  }
+  for (; command* c = batch.pop_front(); ++completed) deliver(*c);
   return completed;
+}
+
+void channel::deliver(command& c) {
+  if (c.slot_ != command::no_slot && is_open()) slots_[c.slot_].undelivered = false;
+  c.complete(c.ending_);
+}
+
+command::~command() {
+  drop();
 }
 
 void channel::settle() {

@@ -97,15 +97,17 @@ void channel::pass_on(key_line& line) {
 void channel::on_cancel(operation& op, void* self) noexcept {
   auto& c = static_cast<command&>(op);
   auto& ch = *static_cast<channel*>(self);
-  if (c.ended_) return;
-  if (c.slot_ == command::no_slot) {
-    ch.unqueue(c);
-    ++ch.statistics_.cancelled;
-  } else {
-    ch.into_doubt(ch.slots_[c.slot_]);
-    ++ch.statistics_.detached;
+  if (!c.ended_) {
+    if (c.slot_ == command::no_slot) {
+      ch.unqueue(c);
+      ++ch.statistics_.cancelled;
+    } else {
+      ch.into_doubt(ch.slots_[c.slot_]);
+      ++ch.statistics_.detached;
+    }
+    ch.end(c, driver_error::cancelled);
   }
-  ch.end(c, driver_error::cancelled);
+  if (c.dropped()) ch.deliver(c);
 }
 
 void channel::pick(list<command>& from, const chooser& which, list<command>& into) {

@@ -54,6 +54,8 @@ constexpr const char* name_of(transport_error e) {
       return "ended by a reset of the device";
     case transport_error::refused:
       return "refused by the platform";
+    case transport_error::events_lost:
+      return "an event queue of the device was full";
   }
   return "unknown error";
 }

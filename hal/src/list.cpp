@@ -19,6 +19,10 @@ void list_node::unlink() {
   next_ = previous_ = nullptr;
 }
 
+void list_node::unlink_all() {
+  while (next_ != this) next_->unlink();
+}
+
 void list_node::move_all(list_node& from, list_node& place) {
   if (from.next_ == &from) return;
   list_node &first = *from.next_, &last = *from.previous_;

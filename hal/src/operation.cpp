@@ -4,13 +4,28 @@
 
 namespace freehca {
 
-void operation::restart() {
-  FREEHCA_ASSERT(state_ == phase::idle || state_ == phase::done);
+bool operation::restart() {
+  const bool ends_here = dropped_ && tells_drop_;  // inside the destructor
+  if (state_ == phase::queued || state_ == phase::in_flight || ends_here) return false;
   state_ = phase::idle;
+  dropped_ = tells_drop_ = false;
   outcome_ = {};
   callback_ = nullptr;
   context_ = nullptr;
   deadline_ = no_deadline;
+  return true;
+}
+
+void operation::drop() {
+  if (state_ != phase::queued && state_ != phase::in_flight) return;
+  const callback told = tells_drop_ ? callback_ : nullptr;
+  callback_ = nullptr;
+  dropped_ = true;
+  if (outcome_.ok()) outcome_ = driver_error::cancelled;
+  if (cancel_ != nullptr) cancel_(*this, owner_);
+  if (!done()) complete(outcome_);
+  // As the last touch. Whoever waited must not start it again: it is about to go.
+  if (told != nullptr) told(*this, context_);
 }
 
 void operation::complete(status s) {

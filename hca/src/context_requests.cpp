@@ -191,13 +191,7 @@ unsigned context_tables::finish_requests() {
   for (context_request *r = waiting_.front(), *next = nullptr; r != nullptr; r = next) {
     next = waiting_.next(*r);
     if (r->trouble_.ok() && !fulfilled(*r)) continue;
-    if (!r->trouble_.ok() && r->maps_) {
-      objects_held_ -= r->end_ - r->first_;
-      each_block(*r, [this](block& b) {
-        release(b);
-        return true;
-      });
-    }
+    if (!r->trouble_.ok() && r->maps_) give_back(*r);
     r->unlink();
     r->ended_ = true;
     r->held_ = r->maps_ && r->trouble_.ok();
@@ -208,11 +202,30 @@ unsigned context_tables::finish_requests() {
   return count;
 }
 
+/// What a request has mapped, or is mapping.
+void context_tables::give_back(context_request& r) {
+  objects_held_ -= r.end_ - r.first_;
+  each_block(r, [this](block& b) {
+    release(b);
+    return true;
+  });
+}
+
 void context_tables::on_cancel(operation& op, void* self) noexcept {
   auto& r = static_cast<context_request&>(op);
-  if (r.ended_) return;
+  auto& tables = *static_cast<context_tables*>(self);
+  if (r.dropped() && r.maps_ && (!r.ended_ || r.held_)) {
+    tables.give_back(r);
+    r.held_ = false;
+    tables.fresh_ = true;
+  }
+  if (r.ended_ || r.dropped()) return;
   if (r.trouble_.ok()) r.trouble_ = r.stop_reason();
-  static_cast<context_tables*>(self)->fresh_ = true;
+  tables.fresh_ = true;
+}
+
+context_request::~context_request() {
+  drop();
 }
 
 }  // namespace freehca

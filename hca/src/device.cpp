@@ -4,6 +4,8 @@
 // The device object's own life, health, ports, and what it tells about itself.
 #include <freehca/hca/device.hpp>
 
+#include <atomic>
+
 #include <freehca/layouts/register_map.hpp>
 
 namespace freehca {
@@ -36,6 +38,9 @@ status device::open(const device_setup& setup) {
       p->now == nullptr || setup.health_interval == 0 || !device_plan::sound(setup.budget) ||
       setup.storage == nullptr || reinterpret_cast<std::uintptr_t>(setup.storage) % 16 != 0)
     return driver_error::bad_argument;
+  if (setup.budget.completion_event_queues != 0 &&
+      setup.budget.log_cqs > device_plan::most_log_eq_entries)
+    return status(driver_error::bad_argument, static_cast<unsigned>(budget::item::cqs));
   if (setup.storage_bytes < storage_bytes(setup.budget)) return lacks(budget::item::storage);
   operations_ = known;
   function_.open(setup.platform, operations_);
@@ -53,6 +58,13 @@ status device::open(const device_setup& setup) {
   return {};
 }
 
+std::uint32_t device::next_generation() {
+  // Devices may be opened by different threads.
+  static std::atomic<std::uint32_t> drawn{0};
+  constexpr std::uint32_t step = 0x9e3779b1;  // 2^32 divided by the golden ratio
+  return drawn.fetch_add(step, std::memory_order_relaxed) + step;
+}
+
 void device::set_sinks(const event_sinks& to) {
   sinks_ = to;
   events_[0].set_sinks(to);
@@ -64,7 +76,9 @@ void device::connect_events(event_context& e) {
   e.device_ = {
       this,
       [](void* self, unsigned port) noexcept { static_cast<device*>(self)->ports_.changed(port); },
-      [](void* self) noexcept { static_cast<device*>(self)->fail(transport_error::gone); },
+      [](void* self, layouts::event_type what) noexcept {
+        static_cast<device*>(self)->take_condition(what);
+      },
       nullptr};
   // All asynchronous events come to the first queue, whoever has the object.
   if (&e == &events_[0])
@@ -96,16 +110,31 @@ void device::fail(status why) {
   if (sinks_.device_failed != nullptr) sinks_.device_failed(sinks_.context, why);
 }
 
+/// An event queue that was full has lost events: nobody can know which completion queues, commands
+/// or objects they were of. Linux warns alone (6.1 eq.c mlx4_eq_int); a program of ours would wait
+/// for ever. Of the other two Linux and illumos go on after a line in the log.
+void device::take_condition(layouts::event_type what) {
+  using layouts::event_type;
+  const platform_operations& p = *setup_.platform.operations;
+  const bool warns = what == event_type::ecc_detect || what == event_type::fatal_warning;
+  if (warns && p.log != nullptr)
+    p.log(setup_.platform.context, severity::warning,
+          what == event_type::ecc_detect ? "the device reports a memory error (ECC)"
+                                         : "the device reports that it is too hot");
+  if (!warns)
+    fail(what == event_type::eq_overflow ? transport_error::events_lost : transport_error::gone);
+}
+
 void device::check_health(std::uint64_t now) {
   if (!watches_health()) return;
   if (!control_.commands.failure().ok()) return fail(control_.commands.failure());
   if (health_.failed(now, setup_.health_interval)) fail(transport_error::gone);
 }
 
-void device::refresh_ports() {
-  const unsigned port = ports_.take_changed();
+void device::refresh_ports(std::uint64_t now) {
+  const unsigned port = ports_.take_changed(now);
   if (port != 0 && sinks_.port != nullptr) sinks_.port(sinks_.context, port);
-  if (state_ == device_state::up) ports_.read_next_changed(control_.commands);
+  if (state_ == device_state::up) ports_.read_next_changed(control_.commands, now);
 }
 
 unsigned device::poll() {
@@ -120,7 +149,7 @@ unsigned device::poll() {
   handled += control_.commands.poll();
   handled += control_.contexts.poll();
   check_health(now);
-  refresh_ports();
+  refresh_ports(now);
   if (state_ == device_state::in_doubt) wait_for_late_answers();
   sequence_.enforce_deadline(now);
   const unsigned told = sequence_.told();
@@ -143,7 +172,7 @@ std::uint64_t device::next_deadline() const {
   }
   next = clock::earlier(next, ports_.next_deadline());
   if (watches_health()) next = clock::earlier(next, health_.next_look());
-  return state_ == device_state::up && ports_.due() ? 0 : next;
+  return state_ == device_state::up ? clock::earlier(next, ports_.next_change()) : next;
 }
 
 std::uint64_t device::next_look_at_events() const {

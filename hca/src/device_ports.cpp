@@ -5,15 +5,17 @@
 namespace freehca {
 
 namespace {
+// Between a change that could not be read and the next try. No source: chosen.
+constexpr std::uint64_t retry_interval = clock::milliseconds(100);
+}  // namespace
 
-layouts::port_type link_layer_in(const layouts::image<layouts::query_port>& answer) {
+layouts::port_type capabilities::link_layer(unsigned port) const {
   using l = layouts::query_port;
+  const layouts::image<l>& answer = raw_port[port - 1];
   const layouts::port_type can = answer.get<&l::supported_port_type>();
   if (can != layouts::port_type::vpi) return can;
   return answer.get<&l::suggested_type>() ? layouts::port_type::ethernet : layouts::port_type::ib;
 }
-
-}  // namespace
 
 void port_control::settled(lease&, const settlement& end, void* port) noexcept {
   auto& p = *static_cast<port_control*>(port);
@@ -33,10 +35,11 @@ void device_ports::begin(unsigned count) {
   known_ = partners_ = 0;
 }
 
-void device_ports::describe(unsigned port, const layouts::image<layouts::query_port>& answer) {
+void device_ports::describe(unsigned port, const capabilities& can) {
   using l = layouts::query_port;
+  const layouts::image<l>& answer = can.raw_port[port - 1];
   port_attributes& p = attributes_[port - 1];
-  p.link_layer = link_layer_in(answer);
+  p.link_layer = can.link_layer(port);
   p.gid_table_length = 1u << answer.get<&l::log_max_gid>();
   p.pkey_table_length = 1u << answer.get<&l::log_max_pkey>();
 }
@@ -63,8 +66,8 @@ status device_ports::take(unsigned port, const port_query& read) {
   return {};
 }
 
-void device_ports::read_next_changed(channel& commands) {
-  if (reading_ != 0) return;
+void device_ports::read_next_changed(channel& commands, std::uint64_t now) {
+  if (reading_ != 0 || now < retry_at_) return;
   for (unsigned port = 1; port <= count_; ++port) {
     if ((stale_ >> port & 1) == 0) continue;
     reading_ = port;
@@ -73,11 +76,16 @@ void device_ports::read_next_changed(channel& commands) {
   }
 }
 
-unsigned device_ports::take_changed() {
+unsigned device_ports::take_changed(std::uint64_t now) {
   if (reading_ == 0 || !query_.done()) return 0;
   const unsigned port = reading_;
   reading_ = 0;
-  return take(port).ok() ? port : 0;
+  const bool read = take(port).ok();
+  // The event comes once: a change that could not be read is read later, but not at once, or a
+  // firmware that refuses would be asked without end.
+  retry_at_ = read ? 0 : clock::after(now, retry_interval);
+  if (!read) changed(port);
+  return read ? port : 0;
 }
 
 void device_ports::limit(operation& one) {
@@ -90,6 +98,7 @@ void device_ports::forget() {
   for (port_control& p : controls_) p.open = false;
   reading_ = 0;
   stale_ = 0;
+  retry_at_ = 0;
 }
 
 }  // namespace freehca

@@ -24,6 +24,15 @@ void device_sequence::join(operation& done, operation::callback stopped, void* o
   failure = {};
 }
 
+void device_sequence::orphan(operation::callback stopped, void* owner) {
+  orphan_.restart();
+  orphan_.set_deadline(done_->deadline());
+  orphan_.begin(stopped, owner);
+  orphan_.mark_in_flight();
+  done_ = &orphan_;
+  orphan_.cancel();
+}
+
 void device_sequence::enter(unsigned step) {
   step_ = step;
   phase = item = 0;

@@ -121,7 +121,10 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
       return;
     }
     case event_type::local_catastrophic_error:
-      if (device_.failed != nullptr) device_.failed(device_.context);
+    case event_type::eq_overflow:
+    case event_type::ecc_detect:
+    case event_type::fatal_warning:
+      if (device_.condition != nullptr) device_.condition(device_.context, type);
       return;
     default:
       ++statistics_.unknown;

@@ -3,12 +3,13 @@
 #include <freehca/hca/numbers.hpp>
 
 #include <freehca/hal/storage.hpp>
+#include <freehca/layouts/bit_operations.hpp>
 #include <freehca/layouts/wqe.hpp>
 
 namespace freehca {
 
 namespace {
-constexpr std::uint64_t all_taken = ~std::uint64_t{0};
+constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 }
 
 void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32_t end,
@@ -21,22 +22,48 @@ void number_allocator::open(std::byte* storage, std::uint32_t first, std::uint32
   lowest_ = first_;
   out_ = 0;
   rests_ = 0;
+  looks_ = 0;
   for (run& r : resting_) r = {};
   what_ = what;
   for (std::size_t i = 0; i < (end_ + std::size_t{63}) / 64; ++i) used_[i] = 0;
 }
 
-bool number_allocator::run_is_free(std::uint32_t unit, std::uint32_t units) const {
-  for (std::uint32_t i = 0; i < units; ++i)
-    if (taken(unit + i)) return false;
-  return true;
+/// The first taken unit of [unit, end); `end` when all are free.
+std::uint32_t number_allocator::first_taken(std::uint32_t unit, std::uint32_t end) {
+  while (unit < end) {
+    ++looks_;
+    const std::uint64_t from_here = used_[unit / 64] >> unit % 64;
+    const std::uint32_t at =
+        from_here != 0 ? unit + layouts::lowest_bit(from_here) : (unit | 63) + 1;
+    if (from_here != 0) return at < end ? at : end;
+    unit = at;
+  }
+  return end;
 }
 
-void number_allocator::mark(const run& r, bool take) {
-  for (std::uint32_t i = r.first; i < r.first + r.units; ++i) {
-    const std::uint64_t bit = std::uint64_t{1} << i % 64;
-    FREEHCA_ASSERT(taken(i) != take);
-    used_[i / 64] = take ? used_[i / 64] | bit : used_[i / 64] & ~bit;
+/// The first free unit from `unit` on; end_ when there is none.
+std::uint32_t number_allocator::first_free(std::uint32_t unit) {
+  while (unit < end_) {
+    ++looks_;
+    const std::uint64_t free_here = ~used_[unit / 64] & all_bits << unit % 64;
+    unit &= ~std::uint32_t{63};
+    if (free_here != 0) {
+      const std::uint32_t at = unit + layouts::lowest_bit(free_here);
+      return at < end_ ? at : end_;
+    }
+    unit += 64;
+  }
+  return end_;
+}
+
+void number_allocator::mark(const run& r, [[maybe_unused]] bool take) {
+  for (std::uint32_t i = r.first, end = i + r.units; i < end;) {
+    const std::uint32_t here = end - i < 64 - i % 64 ? end - i : 64 - i % 64;
+    const std::uint64_t bits = all_bits >> (64 - here) << i % 64;
+    std::uint64_t& word = used_[i / 64];
+    FREEHCA_ASSERT((word & bits) == (take ? 0 : bits));
+    word ^= bits;
+    i += here;
   }
 }
 
@@ -48,21 +75,22 @@ void number_allocator::end_rest(const run& r) {
 
 /// The lowest free run; end_ when there is none.
 std::uint32_t number_allocator::search(std::uint32_t units, std::uint32_t step,
-                                       const number_filter* filter) const {
-  const auto aligned = [step](std::uint32_t u) { return (u + step - 1) / step * step; };
-  for (std::uint32_t u = aligned(lowest_); u < end_ && units <= end_ - u;) {
-    if (u % 64 == 0 && used_[u / 64] == all_taken) {
-      u += step > 64 ? step : 64;
-    } else if (!run_is_free(u, units)) {
-      u += step;
-    } else {
-      const std::uint32_t first = u << log_unit_;
-      const std::uint32_t usable =
-          filter == nullptr ? first
-                            : filter->first_usable(filter->context, first, units << log_unit_);
-      if (usable == first) return u;
-      u = aligned((usable + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_);
+                                       const number_filter* filter) {
+  // A power of two. What is behind the end, also by wrapping round, is nowhere.
+  const auto aligned = [this, step](std::uint32_t u) {
+    return u > end_ - 1 || step - 1 > ~u ? end_ : (u + step - 1) & ~(step - 1);
+  };
+  for (std::uint32_t u = aligned(first_free(lowest_)); u < end_ && units <= end_ - u;) {
+    const std::uint32_t taken = first_taken(u, u + units);
+    if (taken != u + units) {
+      u = aligned(first_free(taken));
+      continue;
     }
+    if (filter == nullptr) return u;
+    const std::uint32_t first = u << log_unit_;
+    const std::uint32_t usable = filter->first_usable(filter->context, first, units << log_unit_);
+    if (usable == first) return u;
+    u = aligned((usable + (std::uint32_t{1} << log_unit_) - 1) >> log_unit_);
   }
   return end_;
 }

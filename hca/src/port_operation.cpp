@@ -86,9 +86,25 @@ void port_operation::changed(operation& op, void* self) noexcept {
   port_control& p = o.device_->ports_.control(o.port_);
   // Told by the late answer.
   if (p.at_risk.in_doubt()) return o.complete(o.told(op.outcome()));
-  p.open = op.outcome().ok() ? p.wanted : !p.wanted;
-  if (op.outcome().ok()) o.device_->ports_.changed(o.port_);
+  o.settle(op.outcome());
   o.finish(op.outcome());
+}
+
+/// INIT_PORT or CLOSE_PORT was answered, or never sent.
+void port_operation::settle(status outcome) {
+  port_control& p = device_->ports_.control(port_);
+  p.open = outcome.ok() ? p.wanted : !p.wanted;
+  if (outcome.ok()) device_->ports_.changed(port_);
+}
+
+/// Leaves the port as it is: if it is in doubt, the late answer says how that is.
+void port_operation::detach() {
+  port_control& p = device_->ports_.control(port_);
+  const bool changing = change_.where() == phase::queued || change_.where() == phase::in_flight;
+  change_.drop();
+  if (p.at_risk.in_doubt()) return;
+  if (changing) settle(change_.outcome());
+  p.changing = false;
 }
 
 void port_operation::finish(status outcome) {
@@ -96,8 +112,9 @@ void port_operation::finish(status outcome) {
   complete(told(outcome));
 }
 
-void port_operation::on_cancel(operation&, void* self) noexcept {
+void port_operation::on_cancel(operation& op, void* self) noexcept {
   auto& o = *static_cast<port_operation*>(self);
+  if (op.dropped()) return o.detach();
   o.query_.cancel();
   o.set_.cancel();
   o.change_.cancel();

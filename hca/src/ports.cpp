@@ -39,8 +39,10 @@ void subnet_query::answered(operation&, void* self) noexcept {
   q.complete(outcome);
 }
 
-void subnet_query::on_cancel(operation&, void* self) noexcept {
-  static_cast<subnet_query*>(self)->mad_.cancel();
+void subnet_query::on_cancel(operation& op, void* self) noexcept {
+  auto& q = *static_cast<subnet_query*>(self);
+  if (op.dropped()) q.mad_.drop();
+  else q.mad_.cancel();
 }
 
 void port_query::read_into(port_attributes& to) const {

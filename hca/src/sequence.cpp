@@ -87,8 +87,9 @@ void device::refuse(operation& done, status why) {
   refused_.push_back(done);
 }
 
-void device::on_cancel(operation&, void* self) noexcept {
+void device::on_cancel(operation& op, void* self) noexcept {
   auto& d = *static_cast<device*>(self);
+  if (op.dropped()) return d.sequence_.orphan(&on_cancel, self);
   if (d.awaited_owner() != nullptr) d.go_on();
   if (!d.sequence_.stop()) return;
   for (context_request& r : d.requests_) r.cancel();

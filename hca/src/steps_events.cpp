@@ -83,8 +83,8 @@ status device::steps::create_event_queues(device& d) {
   const unsigned entry_bytes = d.capabilities_.eqe_bytes;
   while (d.sequence_.item < count) {
     event_queue_parts& q = d.queue_parts_[d.sequence_.item];
-    const unsigned log_entries =
-        d.sequence_.item == 0 ? b.log_asynchronous_eq_entries : b.log_completion_eq_entries;
+    const unsigned log_entries = d.sequence_.item == 0 ? device_plan::log_asynchronous_eq_entries(b)
+                                                       : device_plan::log_completion_eq_entries(b);
     switch (d.sequence_.phase) {
       case begin: {
         q = {};

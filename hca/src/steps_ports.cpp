@@ -25,7 +25,7 @@ status device::steps::query_ports(device& d) {
   if (d.sequence_.phase == 1) {
     const auto& c = d.sequence_.made<commands::query_port>();
     d.capabilities_.raw_port[d.sequence_.item] = c.output;
-    d.ports_.describe(++d.sequence_.item, c.output);
+    d.ports_.describe(++d.sequence_.item, d.capabilities_);
   } else {
     d.ports_.begin(d.capabilities_.ports);
   }
@@ -113,9 +113,12 @@ status device::steps::mad_demux(device& d) {
 /// A subnet manager may take its time; that there is nobody at the other end of a link shows soon.
 bool device::steps::is_awaited(const device& d, unsigned port) {
   if (d.ports_.attributes(port).active()) return false;
-  const std::uint64_t end = clock::after(d.sequence_.since, d.setup_.port_wait);
-  const std::uint64_t alone = clock::after(d.sequence_.since, d.setup_.link_wait);
-  return d.setup_.platform.now() < (d.ports_.had_partner(port) ? end : clock::earlier(end, alone));
+  std::uint64_t end = clock::after(d.sequence_.since, d.setup_.port_wait);
+  if (!d.ports_.had_partner(port))
+    end = clock::earlier(end, clock::after(d.sequence_.since, d.setup_.link_wait));
+  // Between the deadline of the bring-up and the last look there is time for that look.
+  const std::uint64_t now = d.setup_.platform.now();
+  return now < end && clock::after(now, 2 * port_poll) < d.sequence_.deadline();
 }
 
 status device::steps::wait_for_ports(device& d) {

@@ -168,6 +168,7 @@ bool cq::decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pa
     to.status = status_of(syndrome);
     to.syndrome = static_cast<std::uint8_t>(syndrome);
     to.vendor_syndrome = static_cast<std::uint8_t>(to.get<&cqe_error::vendor_syndrome>());
+    if (pair.failed != nullptr && syndrome != cqe_syndrome::wr_flush) pair.failed(pair, is_send);
   } else if (!is_send) {
     to.byte_count = 0;
     to.status = completion_status::implausible;

@@ -30,6 +30,8 @@ status adapter::open(const setup& given) {
                             .budget = given.size.budget,
                             .storage = device_storage,
                             .storage_bytes = device_bytes,
+                            .port_wait = given.port_wait,
+                            .link_wait = given.link_wait,
                             .take_over = given.take_over,
                             .wake = given.wake,
                             .wake_context = given.wake_context}));
@@ -105,20 +107,28 @@ verbs_events adapter::own_events() {
 }
 
 result<ah_handle> adapter::address_of(const connection& from, const peer& to) {
-  if (from.where == nullptr || !from.where->is(from.serial))
-    return status(driver_error::stale_handle);
+  const place* const p = find_place(from.where, from.serial);
+  if (p == nullptr) return status(driver_error::stale_handle);
   return verbs_.create<address_handle>(
-      {.pd = domain_, .address = {.port = from.where->port, .dlid = to.lid}});
+      {.pd = domain_, .address = {.port = p->port, .dlid = to.lid}});
 }
 
 // ---- Places.
+
+place* adapter::find_place(place* p, std::uint32_t serial) const {
+  // Also of another adapter: its places are elsewhere.
+  const auto at = reinterpret_cast<std::uintptr_t>(p);
+  const auto first = reinterpret_cast<std::uintptr_t>(places_);
+  const bool here = p != nullptr && at >= first && at - first < place_count_ * sizeof(place);
+  return here && p->is(serial) ? p : nullptr;
+}
 
 place* adapter::take_place() {
   for (std::uint32_t i = 0; i < place_count_; ++i) {
     place& p = places_[i];
     if (p.now != place::use::free) continue;
     p.now = place::use::taken;
-    ++p.serial;
+    p.serial = ++last_serial_;
     return &p;
   }
   return nullptr;
@@ -186,14 +196,15 @@ void adapter::reap() {
 
 void next_completion::start(adapter& hca, const connection& of) {
   if (!startable()) return;
-  if (of.where == nullptr || !of.where->is(of.serial) || of.where->completed == nullptr)
-    return refuse(hca, driver_error::stale_handle);
-  wait_in(hca, *of.where, &on_cancel);
+  place* const p = hca.find_place(of.where, of.serial);
+  if (p == nullptr || p->completed == nullptr) return refuse(hca, driver_error::stale_handle);
+  wait_in(hca, *p, &on_cancel);
   hca.asked_ = true;
 }
 
 void next_completion::on_cancel(operation& op, void* owner) noexcept {
   auto& self = static_cast<next_completion&>(op);
+  if (self.dropped()) return;
   self.unlink();
   static_cast<adapter*>(owner)->ended_.push_back(self);
 }
@@ -266,7 +277,7 @@ unsigned adapter::poll() {
 }
 
 std::uint64_t adapter::next_deadline() const {
-  if (asked_ || !ended_.empty() || ending_ != nullptr) return 0;
+  if (asked_ || !ended_.empty() || (ending_ != nullptr && !ending_->waits_for_device())) return 0;
   std::uint64_t next = verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
   if (!limited_.empty()) next = clock::earlier(next, limits_.next());
   for (std::uint32_t i = 0; i < place_count_; ++i)

@@ -8,7 +8,9 @@ namespace freehca::easy {
 mr_handle allocating::registering::in_doubt(status outcome) const {
   // One that was refused at its start has no object.
   if (outcome.who() != origin::transport && !outcome.is(driver_error::cancelled)) return {};
-  if (object().state != object_record::phase::doubtful_creation) return {};
+  const object_record::phase now = object().state;
+  if (now != object_record::phase::doubtful_creation && now != object_record::phase::unwanted)
+    return {};
   return verbs::handle_of(static_cast<memory_region&>(object()));
 }
 
@@ -68,6 +70,10 @@ void allocating::advance(sequence& s, status outcome) noexcept {
 }
 
 void allocating::undo(status why) {
+  if (dropped()) {
+    owner().leave(*place_);
+    return finish(why);
+  }
   begin_undoing(why);
   part(take_back_).start(owner(), *place_);
 }

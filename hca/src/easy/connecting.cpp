@@ -9,14 +9,13 @@ using layouts::qp_state;
 void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (!startable()) return;
   if (!hca.up()) return refuse(hca, driver_error::bad_state);
-  if (what.where == nullptr || !what.where->is(what.serial))
-    return refuse(hca, driver_error::stale_handle);
-  if (what.where->worked_on) return refuse(hca, driver_error::busy);
-  const queue_pair* const pair = hca.verbs_.find(what.where->pair);
+  place_ = hca.find_place(what.where, what.serial);
+  if (place_ == nullptr) return refuse(hca, driver_error::stale_handle);
+  if (place_->worked_on) return refuse(hca, driver_error::busy);
+  const queue_pair* const pair = hca.verbs_.find(place_->pair);
   if (pair == nullptr) return refuse(hca, driver_error::stale_handle);
   if (pair->service->code != layouts::qp_service::rc)
     return refuse(hca, driver_error::bad_argument);
-  place_ = what.where;
   self_ = what.self;
   peer_ = to;
   place_->worked_on = true;
@@ -46,6 +45,7 @@ void connecting::move(qp_state to) {
 
 void connecting::advance(sequence& s, status outcome) noexcept {
   auto& self = static_cast<connecting&>(s);
+  if (self.dropped()) return self.end(self.stop_reason());
   if (self.undoing()) {
     // Undone as far as it goes: the next connect() begins with a reset of the queue pair.
     if (outcome.ok() && self.to_ == qp_state::reset) return self.move(qp_state::init);

@@ -48,11 +48,18 @@ void tearing_down::start(adapter& hca) {
 
 void tearing_down::go_on() {
   adapter& hca = owner();
+  // The newest connection; where none is left, the newest memory.
+  place* next = nullptr;
+  const auto age = [&hca](const place& p) { return hca.last_serial_ - p.serial; };
   for (std::uint32_t i = 0; i < hca.place_count_; ++i) {
     place& p = hca.places_[i];
     if (p.now == place::use::free || p.worked_on || p.refused) continue;
-    return part(take_back_).start(hca, p);
+    const bool earlier =
+        next == nullptr ||
+        (p.is_memory() != next->is_memory() ? next->is_memory() : age(p) < age(*next));
+    if (earlier) next = &p;
   }
+  if (next != nullptr) return part(take_back_).start(hca, *next);
   enter(stage::objects);
 }
 
@@ -64,6 +71,7 @@ void tearing_down::enter(stage next) {
 
 void tearing_down::advance(sequence& s, status outcome) noexcept {
   auto& self = static_cast<tearing_down&>(s);
+  if (self.dropped()) return self.hand_over();
   if (self.stage_ == stage::in_order) {
     if (outcome.ok() && self.stop_reason().ok()) self.go_on();
     else self.enter(stage::objects);
@@ -71,6 +79,27 @@ void tearing_down::advance(sequence& s, status outcome) noexcept {
   }
   self.outcome_ = outcome;
   self.enter(stage::end);
+}
+
+void tearing_down::hand_over() {
+  adapter& hca = owner();
+  const bool device_goes_down = stage_ == stage::objects && hca.ending_ != this;
+  const stage next = device_goes_down            ? stage::end
+                     : stage_ == stage::in_order ? stage::objects
+                                                 : stage_;
+  hca.ending_ = nullptr;
+  finish(stop_reason());
+  tearing_down& heir = hca.closer_;
+  if (this == &heir) return;
+  heir.restart();
+  heir.begin_in(hca, &advance);
+  heir.outcome_ = driver_error::cancelled;
+  heir.enter(next);
+}
+
+/// Also for a teardown of the device whose operation was destroyed.
+bool tearing_down::waits_for_device() const {
+  return stage_ == stage::end && owner().device_.state() == device_state::tearing_down;
 }
 
 bool tearing_down::go_down() {
@@ -86,6 +115,7 @@ bool tearing_down::go_down() {
 
 bool tearing_down::end() {
   adapter& hca = owner();
+  if (waits_for_device()) return false;
   // A device that could not be taken down may still have what is left.
   const bool down = hca.device_.state() == device_state::down;
   if (down) {

@@ -77,6 +77,10 @@ void opening::advance(sequence& s, status outcome) noexcept {
 }
 
 void opening::undo(status why) {
+  if (dropped()) {
+    owner().leave(*place_);
+    return finish(why);
+  }
   begin_undoing(why);
   part(take_back_).start(owner(), *place_);
 }

@@ -57,7 +57,16 @@ void sequence::part_ended(operation& p, void* self) noexcept {
 
 void sequence::on_cancel(operation&, void* self) noexcept {
   auto& s = *static_cast<sequence*>(self);
-  if (s.part_ != nullptr && !s.undoing_) s.part_->cancel();
+  operation* const part = s.part_;
+  if (!s.dropped()) {
+    if (part != nullptr && !s.undoing_) part->cancel();
+  } else if (part != nullptr) {
+    // From here on the advancer begins nothing: what is left is the adapter's to take back.
+    part->drop();
+    part_ended(*part, self);
+  } else if (s.owner_->ending_ == &s) {
+    s.advance_(s, s.stop_reason());
+  }
 }
 
 }  // namespace freehca::easy

@@ -18,7 +18,8 @@ void taking_back::start(adapter& hca, place& what) {
 
 void taking_back::start_of(adapter& hca, place* what, std::uint32_t serial) {
   if (!startable()) return;
-  if (what == nullptr || !what->is(serial)) return refuse(hca, driver_error::stale_handle);
+  what = hca.find_place(what, serial);
+  if (what == nullptr) return refuse(hca, driver_error::stale_handle);
   if (what->worked_on) return refuse(hca, driver_error::busy);
   start(hca, *what);
 }

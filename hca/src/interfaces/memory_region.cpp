@@ -47,8 +47,8 @@ status pages_of(const wanted& a, page_list& to) {
   if (a.first_offset >= page) return status(bad, mr::first_offset.identifier);
   const bool contiguous = a.device_address != ~std::uint64_t{0};
   if (contiguous) {
-    if (a.page_addresses != nullptr || a.device_address > ~std::uint64_t{0} - a.bytes)
-      return status(bad, mr::device_address.identifier);
+    const bool wraps = a.bytes != 0 && a.device_address > ~std::uint64_t{0} - (a.bytes - 1);
+    if (a.page_addresses != nullptr || wraps) return status(bad, mr::device_address.identifier);
     if (a.first_offset != 0) return status(bad, mr::first_offset.identifier);
     dma_region memory;
     memory.device_address = a.device_address;

@@ -9,10 +9,14 @@ namespace freehca {
 
 using namespace layouts;
 
-bool is_way(const address_attributes& way, const capabilities& can, bool to_groups_too) {
+status check_port(unsigned port, const capabilities& can) {
+  if (port < 1 || port > can.ports) return driver_error::bad_argument;
+  return can.link_layer(port) == port_type::ib ? status() : status(driver_error::unsupported);
+}
+
+bool is_way(const address_attributes& way, bool to_groups_too) {
   const bool to_group = way.dlid >= first_multicast_lid;
-  return way.port >= 1 && way.port <= can.ports && way.sl < 16 && way.path_bits < 128 &&
-         way.sgid_index < 128 && way.flow_label < 1u << 20 &&
+  return way.sl < 16 && way.path_bits < 128 && way.sgid_index < 128 && way.flow_label < 1u << 20 &&
          way.static_rate <= static_cast<unsigned>(ib_rate::gbps_100) &&
          (way.global || (way.dlid != 0 && !to_group)) && (to_groups_too || !to_group);
 }

@@ -14,7 +14,7 @@ status check(const memory_region_attributes& a, const capabilities& c) {
     return driver_error::bad_argument;
   const std::uint64_t mask = (std::uint64_t{1} << log_page) - 1;
   if (a.pages.bytes() == 0 || a.pages.pages() == 0 ||
-      a.virtual_address > ~std::uint64_t{0} - a.pages.bytes() ||
+      a.virtual_address > ~std::uint64_t{0} - (a.pages.bytes() - 1) ||
       (a.virtual_address & mask) != a.pages.first_offset())
     return driver_error::bad_argument;
   if ((a.access.remote_write || a.access.remote_atomic) && !a.access.local_write)

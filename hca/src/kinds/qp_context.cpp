@@ -44,8 +44,8 @@ image<qpc> common(const queue_pair& pair, qp_state to) {
 result<image<qp_mailbox>> qp_mailbox_for(const queue_pair& pair, qp_state to,
                                          const connection_attributes& a) {
   const capabilities& can = pair.owner->adapter().capabilities();
-  if (a.address.port < 1 || a.address.port > can.ports || a.pkey_index >= 128 ||
-      !pair.service->check(a, to, can))
+  if (const status s = check_port(a.address.port, can); !s.ok()) return s;
+  if (a.pkey_index >= 128 || !pair.service->check(a, to, can))
     return status(driver_error::bad_argument);
   image<qpc> c = common(pair, to);
   c.set<&primary_path::pkey_index>(a.pkey_index);

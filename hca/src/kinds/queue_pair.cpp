@@ -92,6 +92,7 @@ status queue_pair::open_rings(verbs& in, const attributes& a) {
   const capabilities& can = in.adapter().capabilities();
   rings.qpn = number;
   rings.owner = static_cast<queue_object*>(this);
+  rings.failed = &request_failed;
   FREEHCA_TRY(rings.send.open({.ring = ring.part(send_at, send_shape.bytes()),
                                .shape = send_shape,
                                .slots = sent,
@@ -152,6 +153,21 @@ void queue_pair::notice(verbs& in, const object_event& event) {
     qp_state = qp_state::error;
   const verbs_events& to = in.events();
   if (to.qp != nullptr) to.qp(to.context, verbs::handle_of(*this), cookie, event.type);
+}
+
+/// What the device does to the queue pair with a completion in error (IBTA vol. 1, 10.3.1 and
+/// table 55): a send error of an unreliable service stops the send queue alone. Called from inside
+/// cq::poll(), so perhaps while a batch of posts is open.
+void queue_pair::request_failed(queues::qp_rings& rings, bool sent) noexcept {
+  auto& pair = static_cast<queue_pair&>(*static_cast<queue_object*>(rings.owner));
+  const bool send_queue_alone = sent && pair.service->code != qp_service::rc;
+  if (!send_queue_alone) {
+    // Completions of before a reset were dropped with it.
+    if (pair.qp_state != qp_state::reset) pair.qp_state = qp_state::error;
+  } else if (pair.qp_state == qp_state::rts) {
+    pair.qp_state = qp_state::sq_error;
+    rings.send.stop();
+  }
 }
 
 void queue_pair::end_requests(verbs& in, status why) {

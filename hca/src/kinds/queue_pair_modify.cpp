@@ -11,7 +11,8 @@ using namespace layouts;
 namespace {
 
 bool is_transition(qp_state from, qp_state to, bool unknown) {
-  if (to == qp_state::reset || to == qp_state::error) return unknown || from != qp_state::reset;
+  if (to == qp_state::reset) return true;
+  if (to == qp_state::error) return unknown || from != qp_state::reset;
   if (unknown) return false;
   return (from == qp_state::reset && to == qp_state::init) ||
          (from == qp_state::init && to == qp_state::rtr) ||
@@ -56,6 +57,9 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
   if (!is_transition(pair->qp_state, to, pair->state_unknown))
     return refuse(owner, driver_error::bad_state);
   to_ = to;
+  const bool nothing_to_do =
+      to == qp_state::reset && pair->qp_state == qp_state::reset && !pair->state_unknown;
+  if (nothing_to_do) return refuse(owner, {});
   if (to == qp_state::reset || to == qp_state::error) {
     plain_.restart();
     plain_.request = {};
@@ -115,7 +119,9 @@ void query_queue_pair::finished(object_operation& op, status outcome) noexcept {
   auto& pair = static_cast<queue_pair&>(self.object());
   if (!outcome.ok()) return;
   const qp_state now = self.context().get<&qpc::state>();
-  if (now == qp_state::error || now == qp_state::sq_error) pair.qp_state = now;
+  if (now != qp_state::error && now != qp_state::sq_error) return;
+  pair.qp_state = now;
+  if (pair.owner->up()) pair.resume();
 }
 
 }  // namespace freehca

@@ -8,6 +8,9 @@ namespace freehca {
 
 device_object::device_object() = default;
 object_operation::object_operation() = default;
+object_operation::~object_operation() {
+  drop();
+}
 
 void object_operation::adopt(device_object& object, finisher at_end) {
   owner_ = object.owner;
@@ -47,7 +50,9 @@ void object_operation::start_unwinding(device_object& object) {
 void object_operation::take_back(device_object& object) {
   adopt(object, nullptr);
   object.state = object_record::phase::destroying;
-  enter(object.exists ? step::destroy : step::unmap_object);
+  enter(object.exists           ? step::destroy
+        : object.entry_unmapped ? step::unmap_translations
+                                : step::unmap_object);
 }
 
 void object_operation::start_change(device_object& object, command& change, finisher at_end) {
@@ -84,6 +89,7 @@ void object_operation::prepare(command& c) {
 }
 
 void object_operation::enter(step to) {
+  if (dropped()) return leave(to);
   step_ = to;
   switch (to) {
     case step::unmap_translations:
@@ -252,8 +258,31 @@ void object_operation::finish(status outcome) {
   complete(outcome);
 }
 
-void object_operation::on_cancel(operation&, void* self) noexcept {
+/// The operation is being destroyed: its step ends now.
+void object_operation::detach() {
+  if (step_ == step::idle) return finish(outcome_so_far_);
+  owner_->location_->drop(*owner_, *this);
+}
+
+/// Of one that is being destroyed: the verbs object goes on from this step, which takes back.
+void object_operation::leave(step to) {
+  object_->entry_unmapped = to == step::unmap_translations;
+  owner_->want_back(*object_);
+  finish(outcome_so_far_);
+}
+
+status object_operation::drop_step() {
+  operation& part = step_ == step::destroy               ? destroy_
+                    : step_ == step::create || changes() ? static_cast<operation&>(*command_)
+                                                         : request_;
+  part.drop();
+  doubtful_ = object_->number_at_risk.in_doubt();
+  return part.outcome();
+}
+
+void object_operation::on_cancel(operation& dropped_or_not, void* self) noexcept {
   auto& op = *static_cast<object_operation*>(self);
+  if (dropped_or_not.dropped()) return op.detach();
   // What is being undone is undone to the end.
   const bool stoppable =
       op.going_up() || op.changes() || (op.step_ == step::destroy && op.outcome_so_far_.ok());

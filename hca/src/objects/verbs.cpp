@@ -54,6 +54,7 @@ const verbs::location verbs::at_control = {
     .ask = [](verbs&, object_operation& step) { step.run(); },
     .answer = [](verbs&, object_operation& step) { step.advance(step.answer_); },
     .stop = [](verbs&, object_operation& step) { step.stop_step(); },
+    .drop = [](verbs&, object_operation& step) { step.advance(step.drop_step()); },
     .settle = [](verbs& v, device_object& object) { v.settle(object); },
     .drain = [](verbs&) {},
     .close = [](verbs& v) { v.disconnect_events(); },
@@ -101,7 +102,7 @@ status verbs::open_at(const location& where, const source& from, device& adapter
   for (const verbs_budget::entry& e : b.kinds)
     if (e.count >> slab::place_bits != 0) return driver_error::bad_argument;
   divider parts(storage);
-  const std::uint32_t generation = adapter.next_generation();
+  const std::uint32_t generation = device::next_generation();
   for (const verbs_budget::entry& e : b.kinds) {
     if (e.what == nullptr) break;
     std::byte* const room = parts.take(slab::storage_bytes_for(*e.what, e.count));

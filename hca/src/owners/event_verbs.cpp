@@ -69,6 +69,7 @@ const verbs::location event_verbs::at_event_context = {
             });
           });
         },
+    .drop = [](verbs& v, object_operation& op) { of(v).drop(op); },
     .settle =
         [](verbs& v, device_object& object) {
           of(v).to_owner(object.settling, [](crossing& c) noexcept {
@@ -88,6 +89,31 @@ const verbs::location event_verbs::at_event_context = {
     .close = [](verbs& v) { of(v).leave(); },
     .name = [](const verbs& v) { return of(v).name(); },
 };
+
+/// The control owner has the step, or its answer is on its way here. On the control owner's own
+/// thread the step can be ended at once. On another thread the only thing to do is to wait until
+/// the control owner's poll() has let go of it.
+void event_verbs::drop(object_operation& op) {
+  const platform& p = device_->platform();
+  const bool at_control_owner =
+      control_thread_ != 0 && p.operations->current_thread(p.context) == control_thread_;
+  if (!at_control_owner) location_->stop(*this, op);
+  bool answered = op.answered_;
+  do {
+    if (at_control_owner) {
+      while (device_->owners_.mail.take() != 0) {
+      }
+    }
+    if (link_.mail.take_out(op.step_crossing_)) answered = true;
+    if (op.stopping_ && link_.mail.take_out(op.stop_crossing_)) op.stopping_ = false;
+    if (at_control_owner && !answered) {
+      op.answer_ = op.drop_step();
+      answered = true;
+    }
+  } while (!answered || op.stopping_);
+  op.answered_ = false;
+  op.advance(op.answer_);
+}
 
 void event_verbs::to_owner(crossing& what, crossing::arrival arrive) {
   what.arrive = arrive;
@@ -146,6 +172,9 @@ status event_verbs::open(device& adapter, const verbs_budget& b, const event_own
   link_.told_of_failure = false;
   link_.is = owner_link::standing::working;
   link_.why_anew = {};
+  const platform& p = adapter.platform();
+  const auto current_thread = p.operations->current_thread;
+  control_thread_ = current_thread != nullptr ? current_thread(p.context) : 0;
   context_ = &adapter.completion_context(setup.completion_context);
   adapter.owners_.add(link_);
   share_.begin();

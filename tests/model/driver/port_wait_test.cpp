@@ -125,6 +125,27 @@ TEST_F(port_wait, ends_where_no_subnet_manager_comes) {
   EXPECT_TRUE(r.tear_down().ok());
 }
 
+TEST_F(port_wait, ends_in_time_for_the_deadline_of_the_bring_up) {
+  in_process::machine_options how;
+  how.model.cable[0] = how.model.cable[1] = true;
+  for (const std::uint64_t patience :
+       {clock::milliseconds(1'300), clock::milliseconds(1'500), clock::seconds(5)}) {
+    rig r(how);
+    r.connect_ports();
+    ASSERT_TRUE(r.adapter.open(r.setup).ok());
+    operation up;
+    up.set_deadline(r.machine.time() + patience);
+    r.adapter.bring_up(up);
+    const std::uint64_t end = up.deadline();
+    EXPECT_TRUE(r.await(up).ok()) << r.failure();
+    EXPECT_LE(r.machine.time(), end);
+    EXPECT_GE(r.machine.time() + moment, end) << "it waits as long as it may";
+    for (unsigned n = 1; n <= 2; ++n)
+      EXPECT_EQ(r.adapter.port(n).state, port_state::initialize) << "looked at";
+    EXPECT_TRUE(r.tear_down().ok());
+  }
+}
+
 TEST_F(port_wait, is_not_needed_to_hear_of_a_cable_that_comes_later) {
   rig r;
   r.setup.link_wait = 0;

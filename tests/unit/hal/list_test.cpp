@@ -44,6 +44,26 @@ TEST(list, an_element_leaves_by_itself_and_may_come_back) {
   EXPECT_TRUE(l.empty());
 }
 
+TEST(list, and_element_may_be_destroyed_in_any_order) {
+  element left(1);
+  {
+    list<element> l;
+    element a(2);
+    {
+      element b(3);
+      l.push_back(left);
+      l.push_back(b);
+      l.push_back(a);
+    }
+    EXPECT_EQ(l.front(), &left);
+    EXPECT_EQ(l.next(left), &a);
+  }
+  EXPECT_FALSE(left.linked());
+  list<element> other;
+  other.push_back(left);
+  EXPECT_EQ(other.pop_front(), &left);
+}
+
 TEST(list, takes_all_of_another_and_inserts_in_the_middle) {
   list<element> l, other;
   element a(1), b(2), c(3), d(4);

@@ -3,6 +3,7 @@
 #include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/operation.hpp>
 
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -125,6 +126,101 @@ TEST(operation, keeps_the_first_reason_to_end_early) {
   b.begin_refused(driver_error::busy);
   EXPECT_TRUE(b.stop_reason().is(driver_error::busy));
   b.complete(b.stop_reason());
+}
+
+/// An owner that counts what is dropped, and ends it or leaves that to drop().
+struct dropping_owner {
+  unsigned dropped = 0;
+  bool ends = false;
+  void start(operation& op) {
+    op.begin(
+        [](operation& o, void* self) noexcept {
+          auto& of = *static_cast<dropping_owner*>(self);
+          if (!o.dropped()) return;
+          ++of.dropped;
+          if (of.ends) o.complete(transport_error::bad_reply);
+        },
+        this);
+  }
+};
+
+TEST(operation, destroyed_under_way_is_forgotten_by_its_owner_and_leaves_its_list) {
+  dropping_owner o;
+  list<operation> queue;
+  static unsigned called;
+  called = 0;
+  for (const bool ends : {false, true}) {
+    o.ends = ends;
+    auto op = std::make_unique<operation>();
+    op->then([](operation&, void*) noexcept { ++called; }, nullptr);
+    o.start(*op);
+    queue.push_back(*op);
+    op.reset();
+    EXPECT_TRUE(queue.empty());
+  }
+  EXPECT_EQ(o.dropped, 2u);
+  EXPECT_EQ(called, 0u) << "then() does not hear of it";
+  // Nobody is asked for one that is idle, done, or was refused.
+  { operation idle; }
+  {
+    operation refused;
+    refused.begin_refused(driver_error::busy);
+    queue.push_back(refused);
+  }
+  EXPECT_TRUE(queue.empty());
+  {
+    operation done;
+    o.start(done);
+    done.complete({});
+  }
+  EXPECT_EQ(o.dropped, 2u);
+}
+
+TEST(operation, dropped_by_the_owner_of_a_part_is_done_with_what_is_known) {
+  dropping_owner o;
+  operation part;
+  o.start(part);
+  part.drop();
+  EXPECT_TRUE(part.outcome().is(driver_error::cancelled));
+  EXPECT_TRUE(part.restart());
+  EXPECT_FALSE(part.dropped());
+  o.ends = true;
+  o.start(part);
+  part.drop();
+  EXPECT_TRUE(part.outcome().is(transport_error::bad_reply));
+}
+
+TEST(operation, tells_a_coroutine_that_waits_when_it_is_destroyed_and_cannot_be_started_there) {
+  dropping_owner o;
+  static unsigned called;
+  called = 0;
+  auto op = std::make_unique<operation>();
+  op->then_always(
+      [](operation& self, void*) noexcept {
+        ++called;
+        EXPECT_TRUE(self.outcome().is(driver_error::cancelled));
+        EXPECT_FALSE(self.restart());
+      },
+      nullptr);
+  o.start(*op);
+  op.reset();
+  EXPECT_EQ(called, 1u);
+}
+
+TEST(operation, under_way_is_not_restarted) {
+  dropping_owner o;
+  operation op;
+  EXPECT_TRUE(op.restart());
+  op.set_deadline(5);
+  o.start(op);
+  EXPECT_FALSE(op.restart());
+  EXPECT_EQ(op.where(), operation::phase::queued);
+  EXPECT_EQ(op.deadline(), 5u);
+  op.mark_in_flight();
+  EXPECT_FALSE(op.restart());
+  EXPECT_EQ(op.where(), operation::phase::in_flight);
+  op.complete({});
+  EXPECT_TRUE(op.restart());
 }
 
 TEST(deadlines, expire_what_is_overdue_once_and_know_the_next) {

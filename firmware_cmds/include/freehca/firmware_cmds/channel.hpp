@@ -160,6 +160,7 @@ class channel {
   void into_doubt(command_slot& s);
   void free_slot(command_slot& s);
   unsigned deliver();
+  void deliver(command& c);
   void settle();
   void trace(const command& c, status outcome) const;
 

@@ -61,6 +61,7 @@ struct command_request {
 class command : public operation {
  public:
   [[gnu::noinline]] command() {}
+  ~command();
   explicit command(const command_request& r) : request(r) {}
 
   command_request request;

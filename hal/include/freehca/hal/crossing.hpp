@@ -80,6 +80,27 @@ class inbox {
     }
     return count;
   }
+  /// Takes `what` out of what has come, without a call; the others keep their order. False: it has
+  /// not come.
+  bool take_out(const crossing& what) noexcept {
+    constexpr auto own = std::memory_order_relaxed;  // nobody else has them any more
+    crossing* last = nullptr;
+    crossing* ahead = nullptr;
+    for (crossing* c = kept_; c != nullptr; c = c->next_.load(own)) last = c;
+    while (crossing* const come = next_put()) {
+      come->next_.store(nullptr, own);
+      if (last == nullptr) kept_ = come;
+      else last->next_.store(come, own);
+      last = come;
+    }
+    crossing* found = kept_;
+    for (; found != nullptr && found != &what; found = found->next_.load(own)) ahead = found;
+    if (found == nullptr) return false;
+    crossing* const behind = found->next_.load(own);
+    if (ahead == nullptr) kept_ = behind;
+    else ahead->next_.store(behind, own);
+    return true;
+  }
   /// False: something has come, poll once more. What else the owner has to look at before it sleeps
   /// it looks at behind this.
   bool prepare_to_sleep() noexcept {
@@ -94,7 +115,8 @@ class inbox {
       state_.store(awake, std::memory_order_relaxed);
   }
   bool empty() const noexcept {
-    return head_ == &stub_ && stub_.next_.load(std::memory_order_acquire) == nullptr;
+    return kept_ == nullptr && head_ == &stub_ &&
+           stub_.next_.load(std::memory_order_acquire) == nullptr;
   }
 
  private:
@@ -106,8 +128,14 @@ class inbox {
     crossing* const last = tail_.exchange(&what, std::memory_order_acq_rel);
     last->next_.store(&what, std::memory_order_release);
   }
-  /// Null: there is nothing, or a put is half done; its notify() is still to come.
   crossing* next() noexcept {
+    crossing* const first = kept_;
+    if (first == nullptr) return next_put();
+    kept_ = first->next_.load(std::memory_order_relaxed);
+    return first;
+  }
+  /// Null: there is nothing, or a put is half done; its notify() is still to come.
+  crossing* next_put() noexcept {
     crossing* first = head_;
     crossing* behind = first->next_.load(std::memory_order_acquire);
     if (first == &stub_) {
@@ -128,6 +156,7 @@ class inbox {
 
   crossing stub_;
   crossing* head_ = &stub_;
+  crossing* kept_ = nullptr;  // came before what the queue has
   waker wake_ = nullptr;
   void* context_ = nullptr;
   // Written by others: not in the cache lines of what the owner writes.

@@ -7,13 +7,13 @@
 namespace freehca {
 
 /// A place in one intrusive doubly linked list. An element of a list removes itself in constant
-/// time; a destroyed element must not be in one.
+/// time, and does so when it is destroyed.
 class list_node {
  public:
   list_node() = default;
   list_node(const list_node&) = delete;
   list_node& operator=(const list_node&) = delete;
-  ~list_node() { FREEHCA_ASSERT(!linked()); }
+  ~list_node() { unlink(); }
 
   bool linked() const { return next_ != nullptr; }
   void unlink();
@@ -24,22 +24,22 @@ class list_node {
   void insert_before(list_node& place);
   /// Puts the elements of one list ahead of `place`; each list is given by its head.
   static void move_all(list_node& from, list_node& place);
+  /// Takes all elements out of the list whose head this is.
+  void unlink_all();
 
   list_node* next_ = nullptr;
   list_node* previous_ = nullptr;
 };
 
-/// A first-in-first-out list of T, which derives from list_node. Owns nothing.
+/// A first-in-first-out list of T, which derives from list_node. Owns nothing: its elements are in
+/// no list when it is destroyed.
 template <class T>
 class list {
  public:
   list() { head_.next_ = head_.previous_ = &head_; }
   list(const list&) = delete;
   list& operator=(const list&) = delete;
-  ~list() {
-    FREEHCA_ASSERT(empty());
-    head_.next_ = head_.previous_ = nullptr;
-  }
+  ~list() { head_.unlink_all(); }
 
   bool empty() const { return head_.next_ == &head_; }
   T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }

@@ -13,7 +13,9 @@ namespace freehca {
 
 /// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a
 /// path query. Owned by the caller, immovable, single use until restart(): a second start has no
-/// effect. It must outlive its completion, also after cancel().
+/// effect. One that is destroyed under way is detached: it ends as if it were cancelled, and what
+/// the firmware may still use stays in doubt (lease.hpp). then() does not hear of that. Its owner
+/// (channel, device, verbs, adapter) must outlive it as long as it is under way.
 ///
 /// Completes exactly once, only from inside a poll() of its owner (never from the call that starts
 /// it, never from interrupt context), in one of three ways for the caller: done() to poll, then()
@@ -26,7 +28,9 @@ class operation : public list_node {
 
   /// Not inline: operations are made of operations, and each would spell them all out.
   [[gnu::noinline]] constexpr operation() {}
-  ~operation() { FREEHCA_ASSERT(state_ == phase::idle || state_ == phase::done); }
+  /// A class that adds members which its owner uses calls drop() in a destructor of its own, while
+  /// they are there.
+  ~operation() { drop(); }
 
   bool done() const { return state_ == phase::done; }
   phase where() const { return state_; }
@@ -43,6 +47,12 @@ class operation : public list_node {
     callback_ = f;
     context_ = context;
   }
+  /// The same for a coroutine that waits for it and would else never hear of its end: f is called
+  /// from drop() too.
+  void then_always(callback f, void* context) {
+    then(f, context);
+    tells_drop_ = true;
+  }
 
   /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set
   /// before the start; the owner's default for its class applies otherwise. One that consists of
@@ -57,8 +67,9 @@ class operation : public list_node {
   /// done.
   void cancel() { stop(driver_error::cancelled); }
 
-  /// Makes a done operation startable again.
-  void restart();
+  /// Makes a done operation startable again. False: it is under way, or being destroyed, and stays
+  /// as it is.
+  bool restart();
 
   /// co_await gives the outcome.
   auto operator co_await() & noexcept {
@@ -110,6 +121,12 @@ class operation : public list_node {
     FREEHCA_ASSERT(!done());
     return outcome_;
   }
+  /// For destructors, and for the owner of a part: if it is under way, it ends now as if cancelled,
+  /// and nobody waits for it any more. `on_cancel` is called with dropped() true, and forgets the
+  /// operation before it returns. It may complete() it, with what is known of its outcome.
+  void drop();
+  /// drop() was called while it was under way.
+  bool dropped() const { return dropped_; }
   void mark_in_flight() { state_ = phase::in_flight; }
   /// Ends it. Unlinks it, then calls back; *this may be gone afterwards.
   void complete(status s);
@@ -124,6 +141,8 @@ class operation : public list_node {
   std::uint64_t deadline_ = no_deadline;
   status outcome_;  // until it is done: why it was told to end
   phase state_ = phase::idle;
+  bool dropped_ = false;
+  bool tells_drop_ = false;  // callback_ is called by drop() too
 };
 static_assert(sizeof(void*) != 8 || sizeof(operation) == 64);
 

@@ -40,6 +40,7 @@ enum class transport_error : std::uint8_t {
   reset,        ///< ended by a reset of the device
   /// The platform refused (mapping, interrupt, configuration space); `where` has its code.
   refused,
+  events_lost,  ///< an event queue was full: the device is to be reset
 };
 
 /// The outcome of anything: 4 bytes, travels in a register. `where` names the opcode of a firmware

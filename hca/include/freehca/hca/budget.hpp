@@ -24,6 +24,7 @@ struct budget {
   unsigned log_rdmarc_per_qp = 4;  ///< RDMA reads and atomics outstanding at a responder
 
   unsigned completion_event_queues = 1;  ///< 0 to most_completion_event_queues
+  /// Of event queues, at least: they are made as large as command_slots and log_cqs need them.
   unsigned log_asynchronous_eq_entries = 8;
   unsigned log_completion_eq_entries = 10;
   unsigned command_slots = 16;  ///< commands in flight or in doubt; firmware may allow less

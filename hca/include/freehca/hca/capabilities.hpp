@@ -32,6 +32,8 @@ struct capabilities {
   layouts::image<layouts::query_dev_cap> raw;
   layouts::image<layouts::query_port> raw_port[most_ports];
 
+  /// Of port 1 or 2, as QUERY_PORT described it.
+  layouts::port_type link_layer(unsigned port) const;
   bool has(layouts::dev_cap_flag f) const {
     return (raw.get<&layouts::query_dev_cap::flags>() & static_cast<std::uint64_t>(f)) != 0;
   }

@@ -25,6 +25,7 @@ namespace freehca {
 class context_request : public operation {
  public:
   [[gnu::noinline]] constexpr context_request() {}
+  ~context_request();
 
  private:
   friend class context_tables;
@@ -139,6 +140,7 @@ class context_tables {
   // context_requests.cpp: who wants what
   void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count,
              bool maps);
+  void give_back(context_request& r);
   void reference(block& b);
   void release(block& b);
   void give_up(block& b);

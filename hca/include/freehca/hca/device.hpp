@@ -25,6 +25,10 @@
 
 namespace freehca {
 
+/// Of device_setup. No source: chosen (docs/decisions/bring-up.md).
+inline constexpr std::uint64_t default_port_wait = clock::seconds(10);
+inline constexpr std::uint64_t default_link_wait = clock::seconds(2);
+
 /// What a device object is made of. Platform and storage outlive it.
 struct device_setup {
   freehca::platform platform;
@@ -37,13 +41,14 @@ struct device_setup {
   /// More than 0; clock::never: not at all. Linux looks every 5 s (6.1 catas.c); one read of a
   /// register is cheap, so oftener. No source: chosen.
   std::uint64_t health_interval = clock::milliseconds(100);
-  /// How long bring-up waits for its InfiniBand ports to become active, in nanoseconds. A port that
-  /// does not is no error.
-  std::uint64_t port_wait = clock::seconds(10);
+  /// How long bring-up waits for its InfiniBand ports to become active, in nanoseconds; 0: not at
+  /// all. A deadline of the bring-up ends the wait earlier. A port that is not active by then is no
+  /// failure of the bring-up: event_sinks::port tells when it becomes active.
+  std::uint64_t port_wait = default_port_wait;
   /// How much of that a port gets to hear something at the other end of its cable. One that does
   /// not has no cable, as far as anybody can tell; should its link come up later, event_sinks::port
-  /// says so. No source: chosen (docs/decisions/bring-up.md).
-  std::uint64_t link_wait = clock::seconds(2);
+  /// says so.
+  std::uint64_t link_wait = default_link_wait;
   /// Takes a device whose semaphores are held, after an owner that died without giving them back:
   /// that of ownership at once, that of the flash after the time that a tool may hold it. Whoever
   /// says this answers for nobody else being at the device.
@@ -81,7 +86,8 @@ class device {
   ~device() { close(); }
 
   /// Maps the BARs and gets the DMA memory; sends nothing to the device. driver_error::bad_argument
-  /// (`where`: budget::item), ::no_memory, or what the platform said.
+  /// (`where`, if not 0: the budget::item that is too large for another one), ::no_memory (`where`:
+  /// budget::item), or what the platform said.
   status open(const device_setup& setup);
   /// Gives back what open() got. The device should be down; else it is made to leave memory alone
   /// first, by the platform's reset or by switching bus mastering off (docs/decisions/closing.md).
@@ -94,7 +100,8 @@ class device {
   /// device is in_doubt, and undoes the rest by itself from poll() when the answer comes late;
   /// tear_down() ends the wait by a reset. driver_error::busy at take_ownership: somebody else owns
   /// the device. A cancelled one is undone first; a reset that has begun is finished before that.
-  /// One past its deadline ends in the same way, with transport_error::timeout.
+  /// One past its deadline ends in the same way, with transport_error::timeout; the wait for the
+  /// ports, which is its last step, ends ahead of the deadline, and the bring-up succeeds.
   void bring_up(operation& done);
 
   /// Takes everything back, in the opposite order. From any state; a device that cannot be talked
@@ -170,9 +177,10 @@ class device {
   /// own, and of its objects; set before they can come.
   void set_sinks(const event_sinks& to);
   bool has_sinks() const { return sinks_.context != nullptr; }
-  /// With which the handles of one more verbs begin: those of two are far apart, so that each takes
-  /// a handle of the other for a stale one. Never 0 in the first 2^31 calls.
-  std::uint32_t next_generation() { return generation_ += 0x9e3779b1; }
+  /// The generation that the handles of one more verbs begin with. All devices of a program draw
+  /// from one sequence, whose values are far apart, so that each verbs takes a handle of any other
+  /// for a stale one. Never 0 in the first 2^31 calls. Any thread.
+  static std::uint32_t next_generation();
   /// Port 1 or 2 as last read; read anew when the device reports a change.
   const port_attributes& port(unsigned number) const { return ports_.attributes(number); }
 
@@ -230,7 +238,8 @@ class device {
             sequence_.way() != device_sequence::course::reset && control_.commands.failure().ok());
   }
   void check_health(std::uint64_t now);
-  void refresh_ports();
+  void take_condition(layouts::event_type what);
+  void refresh_ports(std::uint64_t now);
   void connect_events(event_context& e);
   static void on_notify(void* self, unsigned vector) noexcept;
 
@@ -249,7 +258,6 @@ class device {
   owner_registry owners_;
   event_context events_[1 + budget::most_completion_event_queues];
   event_sinks sinks_;
-  std::uint32_t generation_ = 0;
   unsigned completion_contexts_ = 0;
 
   list<operation> refused_;

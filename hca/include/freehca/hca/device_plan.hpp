@@ -26,6 +26,21 @@ struct device_plan {
   std::size_t arena_bytes, mailboxes, doorbells, dma_bytes;
 
   static constexpr unsigned log_pds = 12;  ///< protection domains cost nothing but a bit
+  static constexpr unsigned most_log_eq_entries = 20;
+
+  /// An event queue that runs full loses events for ever, so each has room for all that can stand
+  /// in it at once. Of completion events that is one for each completion queue (Linux 6.1 eq.c
+  /// mlx4_init_eq_table); Linux adds spare entries and leaves out the completion queues that the
+  /// firmware keeps, which are as many.
+  static constexpr unsigned log_completion_eq_entries(const budget& b) {
+    return b.log_completion_eq_entries > b.log_cqs ? b.log_completion_eq_entries : b.log_cqs;
+  }
+  /// Of asynchronous events: as many for objects and ports as for commands in flight, at least.
+  static constexpr unsigned log_asynchronous_eq_entries(const budget& b) {
+    unsigned log = b.log_asynchronous_eq_entries;
+    while (1u << log < 2 * b.command_slots) ++log;
+    return log;
+  }
 
   constexpr explicit device_plan(const budget& b)
       : slots{},
@@ -51,9 +66,9 @@ struct device_plan {
         dma_bytes{} {
     constexpr std::size_t page = dma_arena::page;
     const auto whole_pages = [](std::size_t n) { return (n + page - 1) / page * page; };
-    std::size_t rings = whole_pages(queues::eq::ring_bytes(b.log_asynchronous_eq_entries, 64));
+    std::size_t rings = whole_pages(queues::eq::ring_bytes(log_asynchronous_eq_entries(b), 64));
     rings += b.completion_event_queues *
-             whole_pages(queues::eq::ring_bytes(b.log_completion_eq_entries, 64));
+             whole_pages(queues::eq::ring_bytes(log_completion_eq_entries(b), 64));
     const std::size_t lent = whole_pages(b.firmware_bytes) + whole_pages(b.auxiliary_bytes) +
                              whole_pages(b.context_bytes);
     lent_pages = static_cast<std::uint32_t>(lent / page);
@@ -97,8 +112,9 @@ struct device_plan {
            b.log_mcgs <= 24 && b.log_mcg_entry_bytes >= 6 && b.log_mcg_entry_bytes <= 12 &&
            b.log_rdmarc_per_qp <= 7 &&
            b.completion_event_queues <= budget::most_completion_event_queues &&
-           b.log_asynchronous_eq_entries >= 4 && b.log_asynchronous_eq_entries <= 20 &&
-           b.log_completion_eq_entries >= 4 && b.log_completion_eq_entries <= 20 &&
+           b.log_asynchronous_eq_entries >= 4 &&
+           b.log_asynchronous_eq_entries <= most_log_eq_entries &&
+           b.log_completion_eq_entries >= 4 && b.log_completion_eq_entries <= most_log_eq_entries &&
            b.command_slots >= 1 && b.command_slots <= channel::most_slots &&
            b.log_largest_lent_run <= 16 && b.doorbell_bytes >= 64;
   }

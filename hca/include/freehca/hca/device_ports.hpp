@@ -34,7 +34,7 @@ class device_ports {
 
   /// Nothing is known of the device's `count` ports.
   void begin(unsigned count);
-  void describe(unsigned port, const layouts::image<layouts::query_port>& answer);
+  void describe(unsigned port, const capabilities& can);
   void set_guid(unsigned port, std::uint64_t guid) { attributes_[port - 1].guid = guid; }
   /// The first InfiniBand port from `port` on; 0: none.
   unsigned infiniband_from(unsigned port) const;
@@ -53,12 +53,15 @@ class device_ports {
   void changed(unsigned port) {
     if (port != 0 && infiniband_from(port) == port) stale_ |= 1u << port;
   }
-  void read_next_changed(channel& commands);
-  /// The port that has been read since; 0: none.
-  unsigned take_changed();
+  void read_next_changed(channel& commands, std::uint64_t now);
+  /// The port that has been read since; 0: none. One that could not be read is read again later.
+  unsigned take_changed(std::uint64_t now);
   bool reading_changed() const { return reading_ != 0; }
-  /// take_changed() or read_next_changed() have something to do.
-  bool due() const { return reading_ != 0 ? query_.done() : stale_ != 0; }
+  /// When take_changed() or read_next_changed() have something to do.
+  std::uint64_t next_change() const {
+    if (reading_ != 0) return query_.done() ? 0 : clock::never;
+    return stale_ != 0 ? retry_at_ : clock::never;
+  }
 
   void limit(operation& one);
   void expire(std::uint64_t now) { deadlines_.expire(limited_, now); }
@@ -76,6 +79,7 @@ class device_ports {
   port_query query_;
   unsigned reading_ = 0;        // what query_ reads after a change; 0: none
   std::uint32_t stale_ = 0;     // bit n: port n has changed
+  std::uint64_t retry_at_ = 0;  // a port that has changed is not read earlier
   std::uint32_t known_ = 0;     // bit n: port n was looked at
   std::uint32_t partners_ = 0;  // bit n: port n had one
   list<operation> limited_;     // operations on ports with a deadline

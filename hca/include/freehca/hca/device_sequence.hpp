@@ -8,6 +8,7 @@
 
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/firmware_cmds/typed.hpp>
+#include <freehca/hal/clock.hpp>
 #include <freehca/hal/operation.hpp>
 
 #include <freehca/hca/bring_up.hpp>
@@ -45,6 +46,8 @@ class device_sequence {
   bool is_awaited() const { return done_ != nullptr; }
   /// ... and no longer wants to.
   bool told_to_end() const { return is_awaited() && !done_->stop_reason().ok(); }
+  /// Of the operation that waits for its end.
+  std::uint64_t deadline() const { return done_ != nullptr ? done_->deadline() : clock::never; }
   unsigned told() const { return told_; }  ///< operations that it has ended
 
   /// What the step does is there, or may be: on the host or at the device.
@@ -61,6 +64,8 @@ class device_sequence {
   void start(operation& done, operation::callback stopped, void* owner, goal towards);
   /// `done` ends with what is undone already.
   void join(operation& done, operation::callback stopped, void* owner);
+  /// The operation that waits is being destroyed: it ends as if cancelled, unheard.
+  void orphan(operation::callback stopped, void* owner);
   void set_goal(goal to) { goal_ = to; }
   /// Goes on in that direction: up from the first step, down from the last that was reached; a
   /// reset keeps its place.
@@ -130,6 +135,7 @@ class device_sequence {
   void enter(unsigned step);
 
   operation* done_ = nullptr;
+  operation orphan_;  // in place of one that was destroyed
   status outcome_, answer_;
   unsigned told_ = 0;
   course course_ = course::none;

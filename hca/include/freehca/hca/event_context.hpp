@@ -63,7 +63,8 @@ class event_context {
   struct internal_sinks {
     void* context = nullptr;
     void (*port)(void* context, unsigned port) noexcept = nullptr;
-    void (*failed)(void* context) noexcept = nullptr;
+    /// An event that tells of the device itself, none of its objects or ports.
+    void (*condition)(void* context, layouts::event_type what) noexcept = nullptr;
     /// True: the event is of an object that another owner has, who hears of it.
     bool (*relay)(void* context, const layouts::image<layouts::eqe>& event) noexcept = nullptr;
   };

@@ -22,6 +22,10 @@ struct number_filter {
 /// in use share few pages of context memory. One bit per unit, in storage that the caller hands
 /// over. What is freed rests until `resting` more were freed, so that late events of the old owner
 /// find nobody; a search that finds nothing else ends the rest. Numbers in doubt simply stay out.
+///
+/// The time of one call is bounded by the size of the table: allocate() makes at most two passes
+/// over the units, the second after it has ended the rest, and a pass looks at no unit twice. One
+/// look takes in all equal neighbours in a word of 64 units.
 class number_allocator {
  public:
   static constexpr unsigned resting = 32;
@@ -56,14 +60,15 @@ class number_allocator {
   std::uint32_t most_resting() const { return resting << log_unit_; }
   std::uint32_t out() const { return out_ << log_unit_; }  ///< numbers that are not free
   std::uint32_t total() const { return (end_ - first_) << log_unit_; }
+  std::uint64_t looks() const { return looks_; }  ///< at words, of all searches since open()
 
  private:
   struct run {
     std::uint32_t first, units;
   };
-  bool taken(std::uint32_t unit) const { return (used_[unit / 64] >> unit % 64 & 1) != 0; }
-  bool run_is_free(std::uint32_t unit, std::uint32_t units) const;
-  std::uint32_t search(std::uint32_t units, std::uint32_t step, const number_filter* filter) const;
+  std::uint32_t first_taken(std::uint32_t unit, std::uint32_t end);
+  std::uint32_t first_free(std::uint32_t unit);
+  std::uint32_t search(std::uint32_t units, std::uint32_t step, const number_filter* filter);
   void mark(const run& r, bool take);
   void end_rest(const run& r);
 
@@ -73,6 +78,7 @@ class number_allocator {
   std::uint32_t out_ = 0;
   run resting_[resting] = {};  // freed, and still marked; the oldest at rests_ % resting
   std::uint32_t rests_ = 0;    // in all
+  std::uint64_t looks_ = 0;
   unsigned log_unit_ = 0;
   budget::item what_ = budget::item::storage;
 };

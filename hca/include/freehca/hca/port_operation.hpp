@@ -23,6 +23,9 @@ class device;
 /// late answer, which settles whether it is open (device::port_open()), or a reset.
 class port_operation : public operation {
  public:
+  port_operation() = default;
+  ~port_operation() { drop(); }
+
   /// SET_PORT with what bring-up asks for, then INIT_PORT. The port becomes active later, when a
   /// subnet manager has seen it: event_sinks::port.
   void open(device& adapter, unsigned port) { start(adapter, port, true); }
@@ -35,6 +38,8 @@ class port_operation : public operation {
   void limit();
   void change();
   void finish(status outcome);
+  void settle(status outcome);
+  void detach();
   status told(status outcome) const;
   static void asked(operation& op, void* self) noexcept;
   static void limited(operation& op, void* self) noexcept;

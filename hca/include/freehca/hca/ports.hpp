@@ -48,6 +48,9 @@ struct gid {
 /// operation that is done may be restarted.
 class subnet_query : public operation {
  public:
+  subnet_query() = default;
+  ~subnet_query() { drop(); }
+
   /// Ports count from 1. What `modifier` means depends on the attribute.
   void start(channel& commands, unsigned port, layouts::smp_attribute attribute,
              std::uint32_t modifier = 0);

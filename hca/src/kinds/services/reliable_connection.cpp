@@ -10,14 +10,20 @@ using namespace layouts;
 
 namespace {
 
-/// log2, rounded up: how the context counts reads and atomics outstanding.
-unsigned log_depth(std::uint32_t n) {
+// The context has the logarithm of the reads and atomics that may be outstanding. The responder's
+// is rounded up, as by Linux (6.1 hw/mlx4/qp.c __mlx4_ib_modify_qp): it must serve as many as the
+// caller promised to the peer. The requester's is rounded down: more than the caller asks for may
+// be more than the peer promised. (Linux rounds that one up too.)
+unsigned log_as_responder(std::uint32_t n) {
   return n <= 1 ? 0 : layouts::bit_width(n - 1);
+}
+unsigned log_as_requester(std::uint32_t n) {
+  return n <= 1 ? 0 : layouts::bit_width(n) - 1;
 }
 
 bool check(const connection_attributes& a, qp_state to, const capabilities& can) {
   if (to == qp_state::rtr)
-    return is_peer(a, can) && a.min_rnr_timer < 32 &&
+    return is_peer(a) && a.min_rnr_timer < 32 &&
            a.reads_as_responder <= can.most_reads_as_responder;
   if (to == qp_state::rts)
     return a.send_psn <= psn_mask && a.reads_as_requester <= can.most_reads_as_requester &&
@@ -42,12 +48,14 @@ std::uint32_t fill(image<qpc>& c, const connection_attributes& a, qp_state to,
       return qp_optpar::pkey_index | rights;
     case qp_state::rtr:
       set_peer(c, a, can);
-      c.set<&qpc::min_rnr_nak>(a.min_rnr_timer).set<&qpc::rra_max>(log_depth(a.reads_as_responder));
+      c.set<&qpc::min_rnr_nak>(a.min_rnr_timer);
+      c.set<&qpc::rra_max>(log_as_responder(a.reads_as_responder));
       set_rights(c, a);
       return qp_optpar::primary_path | qp_optpar::sched_queue | qp_optpar::pkey_index |
              qp_optpar::rra_max | qp_optpar::min_rnr_nak | rights;
     default:
-      c.set<&qpc::next_send_psn>(a.send_psn).set<&qpc::sra_max>(log_depth(a.reads_as_requester));
+      c.set<&qpc::next_send_psn>(a.send_psn);
+      c.set<&qpc::sra_max>(log_as_requester(a.reads_as_requester));
       c.set<&qpc::retry_count>(a.retry_count).set<&qpc::rnr_retry>(a.rnr_retry);
       c.set<&primary_path::ack_timeout>(a.ack_timeout).set<&qpc::ack_req_freq>(a.log_ack_request);
       return qp_optpar::sra_max | qp_optpar::retry_count | qp_optpar::rnr_retry |

@@ -27,9 +27,9 @@ std::uint64_t memory_opcodes(const capabilities& can) {
              : 0;
 }
 
-bool is_peer(const connection_attributes& a, const capabilities& can) {
+bool is_peer(const connection_attributes& a) {
   return mtu_bytes(a.path_mtu) != 0 && a.remote_qpn <= psn_mask && a.receive_psn <= psn_mask &&
-         is_way(a.address, can, false);
+         is_way(a.address, false);
 }
 
 void set_peer(image<qpc>& c, const connection_attributes& a, const capabilities& can) {

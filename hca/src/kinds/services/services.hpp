@@ -22,7 +22,7 @@ inline constexpr std::uint32_t psn_mask = 0xffffff;
 std::uint64_t memory_opcodes(const capabilities& can);
 
 /// What both services of connections ask of the transition to RTR.
-bool is_peer(const connection_attributes& a, const capabilities& can);
+bool is_peer(const connection_attributes& a);
 void set_peer(layouts::image<layouts::qpc>& c, const connection_attributes& a,
               const capabilities& can);
 void set_counter(layouts::image<layouts::qpc>& c, const capabilities& can);

@@ -8,8 +8,8 @@ using namespace layouts;
 
 namespace {
 
-bool check(const connection_attributes& a, qp_state to, const capabilities& can) {
-  if (to == qp_state::rtr) return is_peer(a, can);
+bool check(const connection_attributes& a, qp_state to, const capabilities&) {
+  if (to == qp_state::rtr) return is_peer(a);
   return to != qp_state::rts || a.send_psn <= psn_mask;
 }
 

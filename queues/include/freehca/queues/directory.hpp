@@ -18,6 +18,9 @@ namespace freehca::queues {
 struct qp_rings {
   std::uint32_t qpn = 0;
   void* owner = nullptr;  ///< the object that the rings belong to, for whoever looks them up
+  /// Called by cq::poll() for each completion in error that is not a flush: of a send, or of a
+  /// receive. Null: nobody wants to know.
+  void (*failed)(qp_rings& rings, bool sent) noexcept = nullptr;
   sq send;
   rq receive;
   srq* shared = nullptr;  ///< receives come from there; null: from `receive`

@@ -75,6 +75,12 @@ class sq {
     next_.left = 0;
   }
 
+  /// As accept(false), also while a batch is open: what the batch posts from here on is not rung.
+  void stop() {
+    accepts_ = false;
+    next_.left = 0;
+  }
+
   /// Writes one WQE. The device may begin with it at once, or not before ring(). Nothing was
   /// touched on an error: driver_error::queue_full, ::bad_argument (too many entries, too much
   /// data, a datagram to nowhere), ::unsupported (an opcode that the service or the device does not

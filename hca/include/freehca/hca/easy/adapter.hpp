@@ -37,7 +37,9 @@ struct setup {
   sizes size;
   std::byte* storage = nullptr;  ///< adapter::storage_bytes(size), aligned to 16
   std::size_t storage_bytes = 0;
-  bool take_over = false;  ///< device_setup::take_over
+  bool take_over = false;                       ///< device_setup::take_over
+  std::uint64_t port_wait = default_port_wait;  ///< device_setup::port_wait
+  std::uint64_t link_wait = default_link_wait;  ///< device_setup::link_wait
   /// device_setup::wake: other owners (event_verbs) wake the thread that polls the adapter.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
@@ -74,8 +76,10 @@ class adapter {
   /// The device, its verbs objects and a protection domain. Outcomes: device::bring_up(),
   /// verbs::open().
   bringing_up bring_up() { return bringing_up(*this); }
-  /// From any state to down. Connections are closed and memory released one after the other; what
-  /// cannot be is ended by a reset. cancel() and a deadline that passes end that part alone.
+  /// From any state to down. Connections are closed and then memory is released, one after the
+  /// other, each in the reverse order of their making; what cannot be is ended by a reset. Memory
+  /// comes last because a request of any connection may still name it. cancel() and a deadline that
+  /// passes end that part alone.
   /// Outcomes: device::tear_down().
   tearing_down tear_down() { return tearing_down(*this); }
 
@@ -143,6 +147,8 @@ class adapter {
     return freehca::detail::up_to_16(places_for(size.objects) * sizeof(place));
   }
 
+  /// The place if it is this adapter's and `serial` still has it; else null.
+  place* find_place(place* p, std::uint32_t serial) const;
   /// Null: all are taken.
   place* take_place();
   void vacate(place& p);
@@ -163,6 +169,7 @@ class adapter {
   std::byte* verbs_storage_ = nullptr;
   place* places_ = nullptr;
   std::uint32_t place_count_ = 0, left_ = 0;
+  std::uint32_t last_serial_ = 0;  // of places, in the order in which they were taken
   phase phase_ = phase::down;
   bool asked_ = false;  // a completion was asked for since the last poll()
   status failure_;      // what the device died of
@@ -171,6 +178,7 @@ class adapter {
   deadlines limits_;                // of those
   list<sequence> ended_;            // refused before they began, or with nothing to do
   tearing_down* ending_ = nullptr;  // goes on at the end of poll()
+  tearing_down closer_;             // in place of one that was destroyed
   taking_back reaper_;              // of what is left
   place* reaped_ = nullptr;
 };

@@ -20,6 +20,8 @@ namespace freehca::easy {
 /// refuses to give back stands in the place as before.
 class taking_back : public sequence {
  public:
+  taking_back() = default;
+  ~taking_back() { drop(); }
   void start(adapter& hca, place& what);
 
  protected:
@@ -45,6 +47,7 @@ class taking_back : public sequence {
 class bringing_up : public sequence {
  public:
   bringing_up() = default;
+  ~bringing_up() { drop(); }
   explicit bringing_up(adapter& hca) { start(hca); }
   void start(adapter& hca);
 
@@ -58,6 +61,7 @@ class bringing_up : public sequence {
 class tearing_down : public sequence {
  public:
   tearing_down() = default;
+  ~tearing_down() { drop(); }
   explicit tearing_down(adapter& hca) { start(hca); }
   void start(adapter& hca);
 
@@ -71,6 +75,9 @@ class tearing_down : public sequence {
   static void advance(sequence& self, status outcome) noexcept;
   void go_on();
   void enter(stage next);
+  /// This one is being destroyed: the adapter's own goes on from here.
+  void hand_over();
+  bool waits_for_device() const;
   /// Behind the rest of the adapter's poll(). True: it has ended.
   bool go_down();
   bool end();
@@ -84,14 +91,15 @@ class tearing_down : public sequence {
 class allocating : public bringing<memory> {
  public:
   allocating() = default;
+  ~allocating() { drop(); }
   allocating(adapter& hca, std::size_t bytes, rights allowed) { start(hca, bytes, allowed); }
   void start(adapter& hca, std::size_t bytes, rights allowed = rights::local);
 
  private:
   class registering : public create_memory_region {
    public:
-    /// The region whose registration was not answered: its memory may be the device's for as long
-    /// as it is there. None when it was answered.
+    /// The region whose registration was not answered, or that is still to be taken back: its
+    /// memory may be the device's for as long as it is there. None otherwise.
     mr_handle in_doubt(status outcome) const;
   };
   static void advance(sequence& self, status outcome) noexcept;
@@ -112,6 +120,7 @@ class releasing : public taking_back {
 class opening : public bringing<connection> {
  public:
   opening() = default;
+  ~opening() { drop(); }
   opening(adapter& hca, layouts::qp_service service, const connection_options& options) {
     start(hca, service, options);
   }
@@ -138,6 +147,7 @@ class opening : public bringing<connection> {
 class connecting : public sequence {
  public:
   connecting() = default;
+  ~connecting() { drop(); }
   connecting(adapter& hca, const connection& what, const peer& to) { start(hca, what, to); }
   void start(adapter& hca, const connection& what, const peer& to);
 
@@ -163,6 +173,7 @@ class closing : public taking_back {
 class next_completion : public bringing<queues::work_completion> {
  public:
   next_completion() = default;
+  ~next_completion() { drop(); }
   next_completion(adapter& hca, const connection& of) { start(hca, of); }
   void start(adapter& hca, const connection& of);
 

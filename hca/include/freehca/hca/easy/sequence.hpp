@@ -17,7 +17,10 @@ struct place;
 /// An operation of several parts, which are operations too and run one after the other. A part that
 /// fails, or cancel(), or a deadline of the whole that passes: what the parts before have brought
 /// is taken back, and then it ends. What the firmware has not answered is taken back by the adapter
-/// after the late answer, or by its reset.
+/// after the late answer, or by its reset. One that is destroyed under way ends in the same way;
+/// what its parts have brought is then the adapter's to take back.
+///
+/// A class with parts calls drop() in its destructor. While dropped() its advancer begins nothing.
 class sequence : public operation {
  public:
   /// As of an operation, and of one that is under way too.

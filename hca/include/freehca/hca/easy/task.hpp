@@ -82,7 +82,8 @@ struct attempt {
 ///
 /// It runs at once up to its first co_await, and goes on from poll(). The caller owns it. One that
 /// is let go while it waits is cancelled: none of its code runs any more, and its frame stays until
-/// the poll() that ends what it waits for. Until then the operations that it was given must live.
+/// the poll() that ends what it waits for. An operation that it was given, or a task, may be
+/// destroyed before that: to the task it ends as cancelled.
 template <class T>
 class [[nodiscard]] task {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -146,6 +147,7 @@ class [[nodiscard]] task {
     result<T> end_{status(driver_error::cancelled)};
     bool ended_ = false;
     bool abandoned_ = false;
+    bool tells_drop_ = false;  // then_ is called by the task's destructor too
     void (*then_)(void* context) noexcept = nullptr;
     void* context_ = nullptr;
     void (*cancel_)(void* what) = nullptr;
@@ -164,12 +166,14 @@ class [[nodiscard]] task {
     promise_type& p = frame_.promise();
     // Its own code must not be what lets it go.
     FREEHCA_ASSERT(p.waits_for_ != nullptr);
-    p.abandoned_ = true;
-    p.then_ = nullptr;
     cancel();
+    p.abandoned_ = true;
+    // A task that waits for this one has no other way to hear of it; a then() does not.
+    if (p.then_ != nullptr && p.tells_drop_) p.then_(p.context_);
+    p.then_ = nullptr;
   }
 
-  bool done() const { return !frame_ || frame_.promise().ended_; }
+  bool done() const { return !frame_ || frame_.promise().ended_ || frame_.promise().abandoned_; }
   /// Once done(). driver_error::no_memory: there was no room for the frame.
   result<T> value() const {
     FREEHCA_ASSERT(done());
@@ -186,6 +190,11 @@ class [[nodiscard]] task {
     frame_.promise().then_ = f;
     frame_.promise().context_ = context;
   }
+  /// The same for a task that waits for this one: f is called when this one is let go, too.
+  void then_always(void (*f)(void* context) noexcept, void* context) {
+    then(f, context);
+    frame_.promise().tells_drop_ = true;
+  }
 
  private:
   template <class Operation, bool Attempted>
@@ -198,7 +207,7 @@ class [[nodiscard]] task {
       if (o.done()) return p.fail(o.outcome());
       p.waits_for_ = &o;
       p.cancel_ = [](void* what) { static_cast<Operation*>(what)->cancel(); };
-      o.then(&ended, f.address());
+      o.then_always(&ended, f.address());
     }
     auto await_resume() const noexcept {
       if constexpr (!requires { o.value(); }) {
@@ -230,7 +239,7 @@ class [[nodiscard]] task {
       outer = f;
       p.waits_for_ = &inner;
       p.cancel_ = [](void* what) { static_cast<task<U>*>(what)->cancel(); };
-      inner.then(&ended, this);
+      inner.then_always(&ended, this);
     }
     U await_resume() const noexcept { return inner.value().value(); }
     static void ended(void* self) noexcept {

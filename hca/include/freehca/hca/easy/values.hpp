@@ -45,7 +45,7 @@ struct place {
     taken,  ///< a program has it, or an operation is making it
     left,   ///< nobody has it; something of it could not be taken back yet
   };
-  std::uint32_t serial = 0;  ///< another one for each that had the place
+  std::uint32_t serial = 0;  ///< grows with each memory or connection that is made
   use now = use::free;
   bool worked_on = false;   ///< a sequence makes, changes or takes it back
   bool armed = false;       ///< its completion queue will tell of the next completion
@@ -68,6 +68,7 @@ struct place {
     armed = false;
     event_due = clock::never;
   }
+  bool is_memory() const { return memory.bytes != 0; }
   bool is(std::uint32_t number) const { return now == use::taken && serial == number; }
 };
 

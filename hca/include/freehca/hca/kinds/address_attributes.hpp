@@ -25,8 +25,13 @@ struct address_attributes {
   gid dgid{};
 };
 
-/// Can the device send that way? A datagram may go to a multicast group, with a GRH.
-bool is_way(const address_attributes& way, const capabilities& can, bool to_groups_too);
+/// Can queue pairs and addresses use the port? driver_error::bad_argument: there is no such port;
+/// ::unsupported: it is not an InfiniBand port, and paths of others are made otherwise.
+status check_port(unsigned port, const capabilities& can);
+
+/// Can the device send that way? A datagram may go to a multicast group, with a GRH. The port is
+/// one that check_port() takes.
+bool is_way(const address_attributes& way, bool to_groups_too);
 
 /// How address paths and vectors write a static rate: the fastest that the device has and that is
 /// no faster.

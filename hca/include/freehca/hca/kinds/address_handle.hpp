@@ -29,7 +29,8 @@ struct address_handle : object_record {
     FREEHCA_TRY(verbs::usable(domain));
     const capabilities& can = in.adapter().capabilities();
     const address_attributes& way = a.address;
-    if (!is_way(way, can, true)) return driver_error::bad_argument;
+    FREEHCA_TRY(check_port(way.port, can));
+    if (!is_way(way, true)) return driver_error::bad_argument;
     use(*domain);
     // As Linux fills it (6.1 hw/mlx4/ah.c create_ib_ah).
     address = {};

@@ -47,14 +47,14 @@ struct connection_attributes {
   std::uint8_t min_rnr_timer = 0;  ///< IBTA code
   std::uint32_t remote_qpn = 0;
   std::uint32_t receive_psn = 0;
-  std::uint32_t reads_as_responder = 1;
-  address_attributes address{};  ///< `port` from INIT on
+  std::uint32_t reads_as_responder = 1;  ///< rounded up to a power of two
+  address_attributes address{};          ///< `port` from INIT on
   // RTS
   std::uint32_t send_psn = 0;
-  std::uint32_t reads_as_requester = 1;
-  std::uint8_t retry_count = 7;   ///< 0 to 7
-  std::uint8_t rnr_retry = 7;     ///< 7: for ever
-  std::uint8_t ack_timeout = 14;  ///< 4.096 us * 2^n; 0: never
+  std::uint32_t reads_as_requester = 1;  ///< rounded down to a power of two
+  std::uint8_t retry_count = 7;          ///< 0 to 7
+  std::uint8_t rnr_retry = 7;            ///< 7: for ever
+  std::uint8_t ack_timeout = 14;         ///< 4.096 us * 2^n; 0: never
   std::uint8_t log_ack_request =
       8;  ///< a request for an ACK each 2^n packets (Linux: MLX4_IB_ACK_REQ_FREQ)
 };
@@ -76,7 +76,9 @@ struct queue_pair : queue_object {
   completion_queue* send_cq = nullptr;
   completion_queue* receive_cq = nullptr;
   shared_receive_queue* shared = nullptr;
-  /// As the driver knows it: transitions, and error events that were polled.
+  /// As the driver knows it: transitions, and errors that events or completions told of, once they
+  /// were polled. A send error of an unreliable service moves it to sq_error, where receives go on
+  /// and posts of sends are refused.
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;  ///< a transition was not answered
   // Given at INIT, and written again by the transition to RTR.
@@ -95,8 +97,9 @@ struct queue_pair : queue_object {
 
  private:
   status open_rings(verbs& in, const attributes& a);
+  static void request_failed(queues::qp_rings& rings, bool sent) noexcept;
 };
-static_assert(sizeof(void*) != 8 || sizeof(queue_pair) == 648);
+static_assert(sizeof(void*) != 8 || sizeof(queue_pair) == 656);
 
 /// 0 for a stale handle.
 inline std::uint32_t qpn_of(const verbs& in, qp_handle h) {
@@ -112,10 +115,15 @@ using create_queue_pair = create_object<queue_pair>;
 using destroy_queue_pair = destroy_object<queue_pair>;
 
 /// Moves a queue pair to INIT, RTR, RTS, ERROR or RESET. driver_error::bad_state: no such
-/// transition from where it is. To RESET: its completions that nobody has polled are dropped, its
-/// rings begin anew.
+/// transition from where it is; ::unsupported: the port is not an InfiniBand port. To RESET: its
+/// completions that nobody has polled are dropped, its rings begin anew. From RESET to RESET there
+/// is nothing to do, and no command: firmware would refuse it. From RESET to ERROR there is no
+/// transition (both as Linux 6.1 hw/mlx4/qp.c _mlx4_ib_modify_qp, core/verbs.c qp_state_table).
 class modify_queue_pair : public object_operation {
  public:
+  modify_queue_pair() = default;
+  ~modify_queue_pair() { drop(); }
+
   void start(verbs& owner, qp_handle queue, layouts::qp_state to,
              const connection_attributes& attributes = {});
 
@@ -130,6 +138,9 @@ class modify_queue_pair : public object_operation {
 /// Reads the context as the device has it.
 class query_queue_pair : public object_operation {
  public:
+  query_queue_pair() = default;
+  ~query_queue_pair() { drop(); }
+
   void start(verbs& owner, qp_handle queue);
   layouts::image<layouts::qpc> context() const { return layouts::context_of(query_.output); }
 

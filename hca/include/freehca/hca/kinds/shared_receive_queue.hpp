@@ -106,6 +106,9 @@ using destroy_shared_receive_queue = destroy_object<shared_receive_queue>;
 /// asks for none.
 class arm_shared_receive_queue : public object_operation {
  public:
+  arm_shared_receive_queue() = default;
+  ~arm_shared_receive_queue() { drop(); }
+
   void start(verbs& owner, srq_handle which, std::uint32_t limit) {
     if (!startable()) return;
     shared_receive_queue* const queue = owner.find(which);

@@ -38,6 +38,9 @@ struct creation<nothing> {
 template <device_kind K>
 class create_object : public object_operation {
  public:
+  create_object() = default;
+  ~create_object() { drop(); }
+
   void start(verbs& owner, const typename K::attributes& attributes) {
     if (!startable()) return;
     made_ = {};

@@ -10,7 +10,7 @@ namespace freehca {
 /// Names an object of one kind, or of a kind that is made from it: a handle of a completion queue
 /// that counts is one of a completion queue too. A handle whose object is gone is recognised
 /// (driver_error::stale_handle), also when its place was used again, and so is one of another
-/// owner of the same device. The default handle names nothing.
+/// owner, of the same device or of another one in the program. The default handle names nothing.
 template <class Kind>
 struct handle {
   std::uint32_t index = 0;  ///< which of the kinds in use, and which object of that

@@ -69,6 +69,8 @@ struct device_object : object_record {
   /// A command that was not answered may still act on it: neither it nor what it is made of is
   /// used until its leases are settled.
   bool in_doubt = false;
+  /// With phase unwanted: of its context memory only that of its translations is still mapped.
+  bool entry_unmapped = false;
 
   // The control owner's, from the step of an operation that puts them at risk until its answer, or
   // until they are settled.

@@ -20,6 +20,9 @@ namespace freehca {
 /// the verbs object after the late answer or the reset. A deadline that passes does what cancel()
 /// does, and says so.
 ///
+/// One that is destroyed under way detaches: what it has begun is taken back by the verbs object. A
+/// class that adds a command or a finisher calls drop() in its destructor.
+///
 /// The operation belongs to the owner of its object. Each step asks the control owner for a command
 /// or for context memory. Where that is another thread, only run(), stop_step() and step_ended()
 /// are called on it.
@@ -48,6 +51,7 @@ class object_operation : public operation {
 
   // Not inline: every operation of a program has one.
   object_operation();
+  ~object_operation();
 
   /// `create` is null where no command makes it. `pages`: what its translations point to.
   void start_creation(device_object& object, command* create, const page_list& pages,
@@ -78,12 +82,15 @@ class object_operation : public operation {
   bool changes() const { return step_ == step::modify || step_ == step::query; }
   void prepare(command& c);
   void finish(status outcome);
+  void detach();
+  void leave(step to);
   static void on_cancel(operation& op, void* self) noexcept;
 
   // The control owner's part.
   friend class event_verbs;
   void run();
   void stop_step();
+  status drop_step();
   static void step_ended(operation& op, void* self) noexcept;
 
   device_object* object_ = nullptr;

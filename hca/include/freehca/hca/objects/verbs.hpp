@@ -165,6 +165,8 @@ class verbs {
     void (*ask)(verbs& v, object_operation& step);
     void (*answer)(verbs& v, object_operation& step);
     void (*stop)(verbs& v, object_operation& step);
+    /// The operation is being destroyed: when this returns nobody uses it any more.
+    void (*drop)(verbs& v, object_operation& step);
     /// Called by the control owner.
     void (*settle)(verbs& v, device_object& object);
     void (*drain)(verbs& v);

@@ -40,6 +40,10 @@ struct event_owner_setup {
 /// was reset, objects end as `verbs` says, once this owner polls: a sequence of the device waits
 /// for that (device::awaited_owner()). When the device is up again so is this
 /// (verbs_events::up_again). Not closed before the device closes: a broken precondition.
+///
+/// An operation that is destroyed under way waits, in its destructor, until the control owner's
+/// poll() has let go of it; on the control owner's own thread it does not wait, where the platform
+/// has current_thread.
 class event_verbs : public verbs {
  public:
   /// Storage for a device made from `d`, aligned to 16.
@@ -90,11 +94,13 @@ class event_verbs : public verbs {
   void let_go();
   void begin();
   void leave();
+  void drop(object_operation& op);
 
   link link_;
   owner_share share_;
   event_context* context_ = nullptr;
-  bool working_ = false;  // the device is up, as far as this owner was told
+  std::uintptr_t control_thread_ = 0;  // 0: not known
+  bool working_ = false;               // the device is up, as far as this owner was told
 };
 
 }  // namespace freehca
