@@ -133,7 +133,9 @@ TEST_F(path_migrations, both_ends_are_armed_when_each_has_heard_the_other_ask) {
 TEST_F(path_migrations, an_answer_by_the_new_path_to_what_was_not_sent_completes_nothing) {
   arm();
   lose_primary_path();
-  send(a, transfer(wqe_opcode::rdma_write, 8, region_start, region_start + 0x100000));
+  // More packets than are sent before the first is acknowledged.
+  constexpr std::uint32_t packets = 200;
+  send(a, transfer(wqe_opcode::rdma_write, packets * 1024, region_start, region_start + 0x100000));
   host->run();
   const auto unacknowledged =
       static_cast<std::uint32_t>(context_of(a).get<&qpc::last_acked_psn>()) + 1;
@@ -148,7 +150,7 @@ TEST_F(path_migrations, an_answer_by_the_new_path_to_what_was_not_sent_completes
       .set<&layouts::bth::migrated>(true)
       .set<&layouts::bth::pkey>(0xffff)
       .set<&layouts::bth::dest_qp>(a.number)
-      .set<&layouts::bth::psn>(psn_add(unacknowledged, 1));
+      .set<&layouts::bth::psn>(psn_add(unacknowledged, packets - 1));
   ghost.add(layouts::image<layouts::aeth>{}.set<&layouts::aeth::value>(31));
   links().receive_from_link(1, ghost.build());
   EXPECT_TRUE(no_completion());
