@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The requester and what its peer may answer: nothing that was not sent is acknowledged, and what is
-// told twice counts once.
+// The requester and what its peer may answer: nothing that was not sent is acknowledged, and what
+// is told twice counts once.
 #include "peer_fixture.hpp"
 #include "whole_answer.hpp"
 

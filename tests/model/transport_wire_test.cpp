@@ -270,8 +270,8 @@ TEST_F(wire, a_fenced_send_waits_for_the_read_before_it) {
 
 namespace {
 
-/// Two connections on the wire: `a` and `b` get noise, `c` and `d` are bystanders. All that a peer or
-/// the own requests may write stands in `open_bytes` from `to` on.
+/// Two connections on the wire: `a` and `b` get noise, `c` and `d` are bystanders. All that a peer
+/// or the own requests may write stands in `open_bytes` from `to` on.
 class noisy_wire : public wire {
  protected:
   static constexpr std::uint32_t open_bytes = 0x10000;

@@ -98,8 +98,8 @@ void take_optional(std::uint32_t mask, const image<qpc>& given, image<qpc>& cont
   if (chosen(o::vlan_stripping)) copy<&qpc::vsd>(given, context);
 }
 
-/// The parameters of RSS stand over the end of the primary path and more. RST2INIT alone gives them:
-/// Linux leaves zeros there in each later mailbox (hw/mlx4/qp.c __mlx4_ib_modify_qp calls
+/// The parameters of RSS stand over the end of the primary path and more. RST2INIT alone gives
+/// them: Linux leaves zeros there in each later mailbox (hw/mlx4/qp.c __mlx4_ib_modify_qp calls
 /// fill_qp_rss_context from RESET to INIT only), and mlx4_en repeats them (mlx4/qp.c
 /// mlx4_qp_to_ready).
 void keep_rss_context(const image<qpc>& before, image<qpc>& context) {

@@ -213,8 +213,8 @@ void requester::atomic_response(queue_pair& qp, transport_packet& v) {
 }
 
 void requester::retry_gap(queue_pair& qp, std::uint32_t from) {
-  // Until there is progress, or the timer expires, what tells of a gap once more says nothing new: a
-  // NAK that came twice, or a response that was under way behind a lost one (Linux rxe_comp.c:
+  // Until there is progress, or the timer expires, what tells of a gap once more says nothing new:
+  // a NAK that came twice, or a response that was under way behind a lost one (Linux rxe_comp.c:
   // started_retry).
   if (!std::exchange(qp.sq.retry_started, true)) retry(qp, from);
 }
