@@ -107,6 +107,8 @@ constexpr qp_row rows[] = {
           opcode::sqerr2rts_qp),
     wrong("sqerr2rts_qp-in-error", "SQERR2RTS_QP of a queue pair in ERROR", qp_state::error,
           opcode::sqerr2rts_qp),
+    wrong("2rst_qp-in-reset", "2RST_QP of a queue pair in RESET", qp_state::reset,
+          opcode::to_rst_qp),
 };
 
 }  // namespace

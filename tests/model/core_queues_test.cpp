@@ -182,6 +182,26 @@ TEST_P(core_queues, moderation_by_count_and_by_time) {
   EXPECT_EQ(completion_events(), 1u);
 }
 
+TEST_P(core_queues, moderation_without_a_period_or_a_count_is_none) {
+  constexpr struct {
+    unsigned count, period;
+  } settings[] = {{0, 0}, {1, 0}, {44, 0}, {1, 10}, {0, 10}};
+  std::uint32_t done = 0;
+  for (const auto& s : settings) {
+    SCOPED_TRACE(testing::Message() << s.count << " completions, " << s.period << " us");
+    layouts::image<cqc> m;
+    m.set<&cqc::cq_max_count>(s.count).set<&cqc::cq_period>(s.period);
+    ASSERT_EQ(driver.command_with(opcode::modify_cq, m, cq.number, 1).status, command_status::ok);
+    driver.arm_cq(cq, cq_arm::next);
+    complete(done++);
+    EXPECT_EQ(completion_events(), 1u);
+    layouts::image<cqe> e;
+    while (driver.next_completion(cq, e)) {
+    }
+    driver.tell_consumer(cq);
+  }
+}
+
 TEST_P(core_queues, a_cq_is_resized_with_entries_in_it) {
   // Past the first round, so that owner bits of the new buffer are put to the test.
   for (std::uint32_t i = 0; i < 150; ++i) {

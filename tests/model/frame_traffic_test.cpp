@@ -195,49 +195,103 @@ TEST_F(frames, what_is_forced_to_loop_does_not_leave) {
   expect_done(qp, false, 1);
 }
 
-TEST_F(frames, rss_spreads_over_the_rings_and_tells_the_hash) {
-  test_qp rings[4];
-  for (unsigned i = 0; i < 4; ++i) {
-    rings[i] = make_frame_qp(0x1a0 + i);
-    for (unsigned n = 0; n < 8; ++n) post_receive(rings[i], receive_at + n * 0x1000, 0x1000, key);
+/// Four rings that take frames, and one queue pair that spreads frames over them.
+class spread_frames : public frames {
+ protected:
+  spread_frames() : spreader(make_qp(0x1b0, qp_service::mlx)) {
+    for (unsigned i = 0; i < 4; ++i) {
+      rings[i] = make_frame_qp(0x1a0 + i);
+      for (unsigned n = 0; n < 8; ++n) post_receive(rings[i], receive_at + n * 0x1000, 0x1000, key);
+    }
+    // Microsoft's verification suite for RSS: this key, and the hash of the first of its vectors.
+    const frame_bytes hash_key = from_hex(
+        "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa");
+    std::byte key_of_rss[40];
+    std::copy(hash_key.begin(), hash_key.end(), key_of_rss);
+    rss.set<&rss_context::log_size>(2)
+        .set<&rss_context::base_qpn>(0x1a0)
+        .set<&rss_context::default_qpn>(0x1a0)
+        .set<&rss_context::hash>(rss_hash::toeplitz)
+        .set<&rss_context::ipv4>(true)
+        .set<&rss_context::tcp_ipv4>(true)
+        .set<&rss_context::udp_ipv4>(true)
+        .set<&rss_context::base_qpn_udp>(0x1a0)
+        .set_bytes<&rss_context::key>(key_of_rss);
   }
-  test_qp spreader = make_qp(0x1b0, qp_service::mlx);
+  /// Without the parameters of RSS, and without the bit.
+  image<qpc> plain_context() {
+    return frame_context(spreader)
+        .set<&qpc::log_rq_size>(0)
+        .set<&qpc::log_rq_stride>(0)
+        .set<&qpc::log_sq_size>(0);
+  }
+  image<qpc> spreading_context() {
+    image<qpc> c = plain_context().set<&qpc::rss>(true);
+    std::memcpy(c.data() + rss_context_offset, rss.data(), rss_context::bytes);
+    return c;
+  }
+  void expect_spreads() {
+    // 66.9.149.187:2794 to 161.142.100.80:1766, TCP: 0x51ccc178.
+    arrive(from_hex("0002c9f0ca01 525400000702 0800"
+                    "4500002800010000400600004209 95bb a18e6450"
+                    "0aea06e6 00000000 00000000 5000 0000 0000 0000") +
+           frame_bytes(6));
+    const image<cqe> e = completion();
+    EXPECT_EQ(e.get<&cqe::immediate>(), 0x51ccc178u);
+    EXPECT_EQ(e.get<&cqe::qpn>(), 0x1a0u + (0x51ccc178u & 3));
+    arrive(udp_frame);
+    const image<cqe> by_udp = completion();
+    EXPECT_EQ(by_udp.get<&cqe::qpn>(), 0x1a0u + (by_udp.get<&cqe::immediate>() & 3));
+    // What is not IP has no hash, and its own queue pair.
+    arrive(plain(mac, peer_mac));
+    const image<cqe> other = completion();
+    EXPECT_EQ(other.get<&cqe::immediate>(), 0u);
+    EXPECT_EQ(other.get<&cqe::qpn>(), 0x1a0u);
+  }
+  /// The parameters in the context are those that RST2INIT gave.
+  void expect_kept() {
+    const image<qpc> now = context_of(spreader);
+    EXPECT_EQ(std::memcmp(now.data() + rss_context_offset, rss.data(), rss_context::bytes), 0);
+  }
+  test_qp rings[4], spreader;
   image<rss_context> rss;
-  // Microsoft's verification suite for RSS: this key, and the hash of the first of its vectors.
-  const frame_bytes hash_key =
-      from_hex("6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa");
-  std::byte key_of_rss[40];
-  std::copy(hash_key.begin(), hash_key.end(), key_of_rss);
-  rss.set<&rss_context::log_size>(2)
-      .set<&rss_context::base_qpn>(0x1a0)
-      .set<&rss_context::default_qpn>(0x1a0)
-      .set<&rss_context::hash>(rss_hash::toeplitz)
-      .set<&rss_context::ipv4>(true)
-      .set<&rss_context::tcp_ipv4>(true)
-      .set<&rss_context::udp_ipv4>(true)
-      .set<&rss_context::base_qpn_udp>(0x1a0)
-      .set_bytes<&rss_context::key>(key_of_rss);
-  image<qpc> c = frame_context(spreader).set<&qpc::rss>(true);
-  c.set<&qpc::log_rq_size>(0).set<&qpc::log_rq_stride>(0).set<&qpc::log_sq_size>(0);
-  std::memcpy(c.data() + rss_context_offset, rss.data(), rss_context::bytes);
-  to_ready(spreader.number, c);
+};
+
+TEST_F(spread_frames, go_to_the_ring_of_their_hash_which_the_completion_tells) {
+  to_ready(spreader.number, spreading_context());
   steer_to(spreader.number, spreader.number);
-  // 66.9.149.187:2794 to 161.142.100.80:1766, TCP: 0x51ccc178.
-  arrive(from_hex("0002c9f0ca01 525400000702 0800"
-                  "4500002800010000400600004209 95bb a18e6450"
-                  "0aea06e6 00000000 00000000 5000 0000 0000 0000") +
-         frame_bytes(6));
-  const image<cqe> e = completion();
-  EXPECT_EQ(e.get<&cqe::immediate>(), 0x51ccc178u);
-  EXPECT_EQ(e.get<&cqe::qpn>(), 0x1a0u + (0x51ccc178u & 3));
-  arrive(udp_frame);
-  const image<cqe> by_udp = completion();
-  EXPECT_EQ(by_udp.get<&cqe::qpn>(), 0x1a0u + (by_udp.get<&cqe::immediate>() & 3));
-  // What is not IP has no hash, and its own queue pair.
-  arrive(plain(mac, peer_mac));
-  const image<cqe> other = completion();
-  EXPECT_EQ(other.get<&cqe::immediate>(), 0u);
-  EXPECT_EQ(other.get<&cqe::qpn>(), 0x1a0u);
+  expect_spreads();
+}
+
+TEST_F(spread_frames, go_by_the_parameters_of_rst2init_whatever_later_mailboxes_have) {
+  // hw/mlx4/qp.c __mlx4_ib_modify_qp: the parameters and the bit from RESET to INIT only.
+  ASSERT_EQ(modify(opcode::rst2init_qp, spreader.number, spreading_context()), command_status::ok);
+  ASSERT_EQ(modify(opcode::init2rtr_qp, spreader.number, plain_context()), command_status::ok);
+  expect_kept();
+  ASSERT_EQ(modify(opcode::rtr2rts_qp, spreader.number, plain_context()), command_status::ok);
+  expect_kept();
+  steer_to(spreader.number, spreader.number);
+  expect_spreads();
+  // Nor does an option reach what stands over its field.
+  image<qpc> odd = plain_context();
+  std::memset(odd.data() + rss_context_offset, 0, rss_context::bytes);
+  constexpr std::uint32_t every_option = ~std::uint32_t{0};
+  ASSERT_EQ(modify(opcode::rts2rts_qp, spreader.number, odd, every_option), command_status::ok);
+  expect_kept();
+  expect_spreads();
+}
+
+TEST_F(spread_frames, are_received_again_when_their_queue_pair_has_drained) {
+  to_ready(spreader.number, spreading_context());
+  steer_to(spreader.number, spreader.number);
+  events(event_type::none);
+  ASSERT_EQ(driver->command(opcode::rts2sqd_qp, 0, spreader.number | 1u << 31).status,
+            command_status::ok);
+  EXPECT_EQ(events(event_type::sq_drained), 1u);
+  EXPECT_EQ(state_of(spreader), qp_state::sq_drained);
+  ASSERT_EQ(modify(opcode::sqd2rts_qp, spreader.number, spreading_context()), command_status::ok);
+  EXPECT_EQ(state_of(spreader), qp_state::rts);
+  expect_spreads();
 }
 
 TEST_F(frames, a_frame_for_somebody_else_does_not_arrive) {

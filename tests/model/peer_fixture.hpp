@@ -63,6 +63,7 @@ struct crafted {
 struct answer {
   op operation;
   layouts::image<layouts::aeth> header;
+  std::uint32_t psn;
 };
 
 class peer_fixture : public transport_fixture {
@@ -200,7 +201,7 @@ class peer_fixture : public transport_fixture {
     if (!v || v->destination() != peer) return;
     const op operation = layouts::operation_of(v->bth.get<&layouts::bth::opcode>());
     const auto header = v->take<layouts::aeth>();
-    if (header) answers.push_back({operation, *header});
+    if (header) answers.push_back({operation, *header, v->psn()});
   }
   std::byte far_gid[16] = {std::byte{0xfe}, std::byte{0x80}, std::byte{}, std::byte{}, std::byte{},
                            std::byte{},     std::byte{},     std::byte{}, std::byte{7}};

@@ -22,6 +22,14 @@ class duplicates : public peer_fixture {
     EXPECT_EQ(state_of(b), qp_state::rts);
     return answers.size();
   }
+  /// Acknowledges `c`, which came before, by the PSN of packet `n` of all that came.
+  void expect_acknowledged(const crafted& c, std::uint32_t n) {
+    ASSERT_EQ(answers_to(c), 1u);
+    EXPECT_EQ(answers[0].operation, op::acknowledge);
+    EXPECT_EQ(answers[0].header.get<&aeth::type>(), aeth_type::ack);
+    EXPECT_EQ(answers[0].psn, psn_add(first_psn, n));
+  }
+  crafted an_atomic() { return of(op::fetch_add).add(operands()); }
   crafted a_read(const image<reth>& asked) { return of(op::rdma_read_request).add(asked); }
   /// At the PSN of the packet `back` before the next one.
   crafted earlier(crafted c, std::uint32_t back) const {
@@ -55,6 +63,66 @@ TEST_F(duplicates, a_write_is_acknowledged_again_and_not_executed) {
   EXPECT_EQ(answers[0].header.get<&aeth::type>(), aeth_type::ack);
   EXPECT_EQ(byte_at(to), std::byte{0x11});
   expect_goes_on();
+}
+
+TEST_F(duplicates, are_acknowledged_as_far_as_execution_is) {
+  const crafted first = write(8);
+  before(first);
+  before(send(8));
+  before(write(8));
+  expect_acknowledged(first, 2);
+  expect_goes_on();
+}
+
+TEST_F(duplicates, are_acknowledged_by_no_psn_of_a_read_or_atomic_behind_them) {
+  const crafted one = write(8);  // 0
+  before(one);
+  const crafted other = send(8);  // 1
+  before(other);
+  before(a_read(range(8)));  // 2
+  expect_acknowledged(one, 1);
+  expect_acknowledged(other, 1);
+  const crafted between = write(8);  // 3
+  before(between);
+  expect_acknowledged(one, 1);
+  expect_acknowledged(between, 3);
+  before(an_atomic());  // 4
+  expect_acknowledged(one, 1);
+  expect_acknowledged(between, 3);
+  const crafted last = send(8);  // 5
+  before(last);
+  before(write(8));  // 6
+  expect_acknowledged(between, 3);
+  expect_acknowledged(last, 6);
+  expect_goes_on();
+}
+
+TEST_F(duplicates, of_a_longer_message_and_read_are_acknowledged_before_the_read) {
+  const crafted first = of(op::rdma_write_first).add(range(2 * mtu)).payload(mtu);  // 0
+  before(first);
+  const crafted last = of(op::rdma_write_last).payload(mtu);  // 1
+  before(last);
+  before(a_read(range(3 * mtu)));  // 2 to 4
+  psn = psn_add(psn, 2);
+  expect_acknowledged(first, 1);
+  expect_acknowledged(last, 1);
+  before(write(8));  // 5
+  expect_acknowledged(first, 1);
+  expect_goes_on();
+}
+
+TEST_F(duplicates, do_not_take_the_place_of_an_acknowledgement_that_waits) {
+  const crafted first = write(8);  // 0
+  before(first);
+  answers.clear();
+  // In one turn: the last two are acknowledged behind the read's response.
+  for (const crafted& c : {a_read(range(8)), write(8).in_base<&bth::psn>(psn_add(psn, 1)), first})
+    links().receive_from_link(1, c.build());
+  host->run();
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].operation, op::rdma_read_response_only);
+  EXPECT_EQ(answers[1].operation, op::acknowledge);
+  EXPECT_EQ(answers[1].psn, psn_add(first_psn, 2));
 }
 
 TEST_F(duplicates, a_read_is_answered_again_whole_or_in_part) {

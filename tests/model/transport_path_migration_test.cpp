@@ -5,7 +5,7 @@
 // leads to a LID that nobody has.
 #include <freehca/layouts/query_dev_cap.hpp>
 
-#include "transport_fixture.hpp"
+#include "peer_fixture.hpp"
 #include "whole_answer.hpp"
 
 namespace freehca::model::test {
@@ -128,6 +128,36 @@ TEST_F(path_migrations, both_ends_are_armed_when_each_has_heard_the_other_ask) {
   EXPECT_EQ(migration(a), path_migration::armed);
   EXPECT_EQ(migration(b), path_migration::armed);
   EXPECT_EQ(events(event_type::path_migrated), 0u);
+}
+
+TEST_F(path_migrations, an_answer_by_the_new_path_to_what_was_not_sent_completes_nothing) {
+  arm();
+  lose_primary_path();
+  // More packets than are sent before the first is acknowledged.
+  constexpr std::uint32_t packets = 200;
+  send(a, transfer(wqe_opcode::rdma_write, packets * 1024, region_start, region_start + 0x100000));
+  host->run();
+  const auto unacknowledged =
+      static_cast<std::uint32_t>(context_of(a).get<&qpc::last_acked_psn>()) + 1;
+  crafted ghost;
+  ghost.link.set<&layouts::lrh::lnh>(layouts::link_next_header::iba_local)
+      .set<&layouts::lrh::service_level>(alternate_sl)
+      .set<&layouts::lrh::dlid>(links().base_lid(1))
+      .set<&layouts::lrh::slid>(links().base_lid(1));
+  ghost.base
+      .set<&layouts::bth::opcode>(
+          layouts::make_bth_opcode(layouts::bth_transport::rc, op::acknowledge))
+      .set<&layouts::bth::migrated>(true)
+      .set<&layouts::bth::pkey>(0xffff)
+      .set<&layouts::bth::dest_qp>(a.number)
+      .set<&layouts::bth::psn>(psn_add(unacknowledged, packets - 1));
+  ghost.add(layouts::image<layouts::aeth>{}.set<&layouts::aeth::value>(31));
+  links().receive_from_link(1, ghost.build());
+  EXPECT_TRUE(no_completion());
+  EXPECT_EQ(driver->counter_named("transport_unsent_answered"), 1u);
+  EXPECT_EQ(migration(a), path_migration::migrated) << "its path is right, its PSN is not";
+  wait_for_retries();
+  expect_done(a, true, static_cast<unsigned>(wqe_opcode::rdma_write));
 }
 
 TEST_F(path_migrations, retries_that_are_over_move_both_ends_and_the_request_succeeds) {

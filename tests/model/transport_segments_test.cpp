@@ -187,8 +187,7 @@ TEST_F(long_requests, inline_segments_that_cannot_be) {
     close();
     failed_alone(a, failures::local_qp_operation,
                  ("an inline segment of " + std::to_string(claimed) + " bytes").c_str());
-    for (test_qp* qp : {&a, &b})
-      ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, qp->number, 2).status, command_status::ok);
+    ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, a.number, 2).status, command_status::ok);
     a = make(a.number);
     ASSERT_EQ(modify(opcode::rst2init_qp, a.number, sized(first_context(a))), command_status::ok);
     const auto ready = sized(ready_context(a, b.number));

@@ -25,12 +25,14 @@ class memory_windows : public memory_fixture {
   /// Binds refused one after the other, each on fresh queue pairs; the window stays as it was.
   void expect_bind_refused(const layouts::image<wqe_bind>& s) {
     const auto before = entry(window_index);
+    const auto binds = driver->counter_named("window_binds");
     watch();
     bind(b, s);
     const auto named = static_cast<unsigned>(s.get<&wqe_bind::new_rkey>());
     expect_refused(b, text_of("BIND_MW of key 0x%x: ", named).c_str());
     const auto after = entry(window_index);
     EXPECT_EQ(std::memcmp(before.data(), after.data(), mpt::bytes), 0);
+    EXPECT_EQ(driver->counter_named("window_binds"), binds);
     reconnect();
   }
 };
@@ -42,6 +44,7 @@ TEST_F(memory_windows, a_window_of_type_1_opens_its_part_of_a_region_and_no_more
   make_window(false);
   expect_bound(b, binding(window_key(0x21), false));
   EXPECT_EQ(entry(other_index).get<&mpt::win_cnt>(), 1u);
+  EXPECT_EQ(driver->counter_named("window_binds"), 1u);
   expect_written(a, write(window_key(0x21), remote, 8192));
   expect_pattern(remote, 8192, 3);
   test_send read = transfer(wqe_opcode::rdma_read, 4096, region_start + 0x10000, remote);

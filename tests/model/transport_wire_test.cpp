@@ -268,33 +268,166 @@ TEST_F(wire, a_fenced_send_waits_for_the_read_before_it) {
   expect_pattern(to + 0x10000, 6000, 33);
 }
 
-TEST_F(wire, random_packets_change_nothing_but_what_they_may) {
-  std::mt19937 random{7};
-  for (unsigned i = 0; i < 20000; ++i) {
-    packet p;
-    p.bytes.resize(random() % 120);
-    for (std::byte& each : p.bytes) each = static_cast<std::byte>(random() & 0xff);
-    if (p.bytes.size() >= 20) {
-      layouts::image<layouts::lrh> lrh;
-      lrh.set<&layouts::lrh::lnh>(random() % 8 == 0 ? layouts::link_next_header::iba_global
-                                                    : layouts::link_next_header::iba_local);
-      p.bytes.resize(p.bytes.size() / 4 * 4);
-      lrh.set<&layouts::lrh::packet_length>((p.bytes.size() + 4) / 4)
-          .set<&layouts::lrh::dlid>(cable.local_lid);
-      std::memcpy(p.bytes.data(), lrh.data(), 8);
-      auto bth = layouts::image<layouts::bth>::from_bytes(p.bytes.data() + 8);
-      bth.set<&layouts::bth::pkey>(0xffff).set<&layouts::bth::version>(0);
-      bth.set<&layouts::bth::dest_qp>(random() % 3 == 0 ? random() & 0xffffff
-                                                        : 0x160 + random() % 2);
-      bth.set<&layouts::bth::psn>((0xfffff0 + random() % 64) & psn_mask);
-      bth.set<&layouts::bth::opcode>(static_cast<layouts::bth_opcode>(random() % 32));
-      std::memcpy(p.bytes.data() + 8, bth.data(), 12);
-    }
-    links().receive_from_link(1, std::move(p));
-    if (i % 16 == 0) host->advance(1000);
+namespace {
+
+/// Two connections on the wire: `a` and `b` get noise, `c` and `d` are bystanders. All that a peer
+/// or the own requests may write stands in `open_bytes` from `to` on.
+class noisy_wire : public wire {
+ protected:
+  static constexpr std::uint32_t open_bytes = 0x10000;
+  static constexpr std::size_t private_pages = 16;
+
+  noisy_wire() : c(make_qp(0x170)), d(make_qp(0x171)), beyond(host->allocate(private_pages)) {
+    to_rts(c, d.number);
+    to_rts(d, c.number);
+    std::memset(host->at(beyond), 0x3c, private_pages * 4096);
+    fill(region_start, region_pages * 4096, 11);
+    before = all();
+    // What leaves is lost: all that comes is noise.
+    cable.lose_per_mille = 1000;
+    drain();
   }
-  host->advance(10 * second);
-  SUCCEED();
+
+  std::vector<std::byte> all() {
+    std::vector<std::byte> copy;
+    for (std::size_t page = 0; page < region_pages; ++page) {
+      const std::byte* at = driver->bytes_of(data, page * 4096);
+      copy.insert(copy.end(), at, at + 4096);
+    }
+    return copy;
+  }
+  void expect_untouched() {
+    const std::vector<std::byte> now = all();
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const bool open = i >= to - region_start && i < to - region_start + open_bytes;
+      changed += !open && now[i] != before[i];
+    }
+    EXPECT_EQ(changed, 0u) << "bytes of the region that nobody named";
+    for (std::size_t i = 0; i < private_pages * 4096; ++i)
+      changed += *host->at(beyond + i) != std::byte{0x3c};
+    EXPECT_EQ(changed, 0u) << "bytes that the adapter was never told of";
+  }
+  std::uint32_t number() { return static_cast<std::uint32_t>(random()); }
+  bool one_in(unsigned n) { return number() % n == 0; }
+  /// Requests of `a` for which noise may be the answer, and receives that it may fill.
+  void expose() {
+    for (unsigned i = 0; i < 4; ++i)
+      for (test_qp* qp : {&a, &b}) post_receive(*qp, to + i * 0x1000, 2000, key);
+    for (const wqe_opcode what : {wqe_opcode::rdma_write, wqe_opcode::rdma_read,
+                                  wqe_opcode::atomic_fa, wqe_opcode::rdma_read}) {
+      const std::uint32_t bytes = what == wqe_opcode::atomic_fa ? 8 : 3000;
+      post_send(a, transfer(what, bytes, to + 0x8000, to));
+    }
+    ring(a);
+    host->run();
+  }
+  /// A key that opens the region, or not; an address that may be written.
+  void put_range(packet& p, std::size_t at) {
+    layouts::image<layouts::reth> range;
+    const std::size_t rest = p.bytes.size() - at - layouts::reth::bytes;
+    range.set<&layouts::reth::virtual_address>(to + number() % (open_bytes - 0x1000))
+        .set<&layouts::reth::rkey>(one_in(8) ? number() : key)
+        .set<&layouts::reth::dma_length>(one_in(2) ? rest : number() % 0x1000);
+    std::memcpy(p.bytes.data() + at, range.data(), range.size());
+  }
+  packet noise() {
+    packet p;
+    p.bytes.resize(number() % 120);
+    for (std::byte& each : p.bytes) each = static_cast<std::byte>(number() & 0xff);
+    constexpr std::size_t headers = layouts::lrh::bytes + layouts::bth::bytes;
+    if (p.bytes.size() < headers || one_in(32)) return p;
+    p.bytes.resize(p.bytes.size() / 4 * 4);
+    layouts::image<layouts::lrh> lrh;
+    lrh.set<&layouts::lrh::lnh>(one_in(16) ? layouts::link_next_header::iba_global
+                                           : layouts::link_next_header::iba_local)
+        .set<&layouts::lrh::packet_length>((p.bytes.size() + layouts::icrc_bytes) / 4)
+        .set<&layouts::lrh::dlid>(cable.local_lid)
+        .set<&layouts::lrh::slid>(one_in(16) ? number() & 0xffff : far_lid);
+    std::memcpy(p.bytes.data(), lrh.data(), lrh.size());
+    auto bth = layouts::image<layouts::bth>::from_bytes(p.bytes.data() + lrh.size());
+    bth.set<&layouts::bth::pkey>(0xffff)
+        .set<&layouts::bth::version>(0)
+        .set<&layouts::bth::pad_count>(0)
+        .set<&layouts::bth::migrated>(true)
+        .set<&layouts::bth::dest_qp>(one_in(8)   ? number() & 0xffffff
+                                     : one_in(2) ? a.number
+                                                 : b.number)
+        .set<&layouts::bth::psn>((0xffffee + number() % 16) & psn_mask)
+        .set<&layouts::bth::opcode>(static_cast<layouts::bth_opcode>(
+            one_in(4) ? static_cast<std::uint32_t>(bth_operation::acknowledge) : number() % 32));
+    std::memcpy(p.bytes.data() + lrh.size(), bth.data(), bth.size());
+    if (p.bytes.size() >= headers + layouts::aeth::bytes && one_in(2)) {
+      layouts::image<layouts::aeth> answer;
+      answer.set<&layouts::aeth::type>(static_cast<layouts::aeth_type>(number() % 4))
+          .set<&layouts::aeth::value>(number() % 4);
+      std::memcpy(p.bytes.data() + headers, answer.data(), layouts::aeth::bytes);
+    } else if (p.bytes.size() >= headers + layouts::reth::bytes && one_in(2)) {
+      put_range(p, headers);
+    }
+    return p;
+  }
+  void drain() {
+    layouts::image<layouts::cqe> e;
+    while (driver->next_completion(cq, e)) driver->tell_consumer(cq);
+    events(event_type::none);
+  }
+  void reconnect() {
+    for (test_qp* qp : {&a, &b}) {
+      ASSERT_EQ(driver->command(opcode::to_rst_qp, 0, qp->number, 2).status, command_status::ok);
+      *qp = make_qp(qp->number);
+    }
+    drain();
+    to_rts(a, remote_context(a, b.number));
+    to_rts(b, remote_context(b, a.number));
+  }
+  std::mt19937 random{7};
+  test_qp c, d;
+  std::uint64_t beyond;
+  std::vector<std::byte> before;
+};
+
+}  // namespace
+
+TEST_F(noisy_wire, random_packets_change_nothing_but_what_they_may) {
+  constexpr unsigned rounds = 100, packets = 200;
+  const char* const ways[] = {"transport_duplicates",      "transport_out_of_sequence",
+                              "transport_packets_dropped", "transport_retries",
+                              "transport_rnr_waits",       "transport_sequence_naks",
+                              "transport_unsent_answered"};
+  unsigned erred = 0;
+  const std::uint64_t received = driver->counter_named("transport_packets_received");
+  for (unsigned round = 0; round < rounds; ++round) {
+    expose();
+    for (unsigned i = 0; i < packets; ++i) {
+      links().receive_from_link(1, noise());
+      if (i % 16 == 0) host->advance(1000);
+    }
+    host->advance(second / 100);
+    for (const test_qp* qp : {&a, &b}) {
+      const qp_state now = state_of(*qp);
+      EXPECT_TRUE(now == qp_state::rts || now == qp_state::error) << static_cast<unsigned>(now);
+      erred += now == qp_state::error;
+    }
+    reconnect();
+    EXPECT_EQ(driver->counter_named("send_requests_held"), 0u);
+    if (HasFailure()) return;
+  }
+  expect_untouched();
+  EXPECT_GT(erred, rounds / 2) << "noise that ends nothing reaches nothing";
+  EXPECT_LE(driver->counter_named("transport_packets_received"), received + rounds * packets);
+  for (const char* way : ways) EXPECT_GT(driver->counter_named(way), 0u) << way;
+  EXPECT_TRUE(host->complaints.empty()) << "noise is not the driver's fault";
+  // Who was not spoken to goes on, and so do these, once they are connected anew.
+  cable.lose_per_mille = 0;
+  for (test_qp* qp : {&c, &a}) {
+    fill(from, 3000, 5);
+    fill(to, 3000, 6);
+    send(*qp, request(wqe_opcode::rdma_write, 3000));
+    expect_done(*qp, true, static_cast<unsigned>(wqe_opcode::rdma_write));
+    expect_pattern(to, 3000, 5);
+  }
+  for (const test_qp* qp : {&a, &b, &c, &d}) EXPECT_EQ(state_of(*qp), qp_state::rts);
 }
 
 }  // namespace freehca::model::test

@@ -41,6 +41,10 @@ struct send_side {
   std::deque<send_request> requests;
   std::size_t cursor = 0;  ///< the request being sent; before it everything has been sent once
   std::uint32_t next_psn = 0, unacked_psn = 0;
+  /// Behind the last packet that was handed to the port, and for a read behind its last response. A
+  /// message gets all its PSNs when it starts, so this one is behind next_psn while it is being
+  /// sent. A retry does not lower it.
+  std::uint32_t sent_psn = 0;
   std::uint32_t ssn = 0;            ///< requests sent since the queue pair was reset
   unsigned responses_awaited = 0;   ///< reads and atomics sent and not answered
   std::uint32_t response_psns = 0;  ///< packets of reads awaited
@@ -61,10 +65,10 @@ struct send_side {
   unsigned looks = 0;         ///< at an entry that should be hardware's, without the rule for it
   bool scheduled = false;     ///< a run is on its way
   bool waiting_rnr = false;
-  bool held_up = false;          ///< the packet whose turn it is waits for room at the port
-  bool response_missed = false;  ///< a gap in the responses was seen and its retry is under way
-  bool second_chance = false;    ///< the acknowledgement timer has expired once without progress
-  bool drain_event = false;      ///< tell when the queue has drained
+  bool held_up = false;        ///< the packet whose turn it is waits for room at the port
+  bool retry_started = false;  ///< a gap was seen or told, and its retry is under way
+  bool second_chance = false;  ///< the acknowledgement timer has expired once without progress
+  bool drain_event = false;    ///< tell when the queue has drained
   std::unique_ptr<send_prefetch> ahead;  ///< what was read ahead; made when it is first needed
   /// Doorbells that are being served told of the queue alone: hardware reads it, and ahead in it.
   /// What comes by BlueFlame it has already.

@@ -48,6 +48,10 @@ void answers::acknowledge(queue_pair& qp, std::uint32_t psn) {
 }
 
 void answers::add(queue_pair& qp, const response& r) {
+  // What was executed last may have ended the queue pair: a completion that finds no room does. The
+  // requester is then told nothing (Linux rxe_resp.c: RESPST_ERR_CQ_OVERFLOW leads to RESPST_ERROR
+  // and never to RESPST_ACKNOWLEDGE).
+  if (!qp.can_receive()) return;
   auto& queue = qp.rq.responses;
   const bool plain = r.what != response::kind::read;
   if (queue.empty() && plain) {
@@ -57,9 +61,12 @@ void answers::add(queue_pair& qp, const response& r) {
   const bool swallows = r.what == response::kind::acknowledge && !queue.empty() &&
                         queue.back().what == response::kind::acknowledge &&
                         queue.back().type == aeth_type::ack;
-  if (swallows) queue.back() = r;
-  else if (queue.size() < responses_held || r.last)
+  if (swallows) {
+    // The acknowledgement of a duplicate may name an earlier PSN than the one that waits.
+    if (psn_distance(r.psn, queue.back().psn) > 0) queue.back() = r;
+  } else if (queue.size() < responses_held || r.last) {
     queue.push_back(r);  // else lost: it is asked again
+  }
   schedule(qp);
 }
 

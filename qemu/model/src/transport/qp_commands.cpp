@@ -243,7 +243,7 @@ void qp_commands::entered(queue_pair& qp, const qp_transition& transition, const
       qp.rq.expected_psn = static_cast<std::uint32_t>(qp.context.get<&qpc::next_rcv_psn>());
       break;
     case opcode::rtr2rts_qp:
-      qp.sq.next_psn = qp.sq.unacked_psn =
+      qp.sq.next_psn = qp.sq.unacked_psn = qp.sq.sent_psn =
           static_cast<std::uint32_t>(qp.context.get<&qpc::next_send_psn>());
       qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
       qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
@@ -282,9 +282,15 @@ command_status qp_commands::to_error(command& c) {
 }
 
 command_status qp_commands::to_reset(command& c) {
-  queue_pair* qp = pairs_.find(c.input_modifier & qpn_mask);
-  if (qp == nullptr) return command_status::ok;
+  const std::uint32_t qpn = c.input_modifier & qpn_mask;
+  queue_pair* qp = pairs_.find(qpn);
   command_checks is(a_.rules);
+  // Firmware refuses it in the reset state, and the driver must not ask for it (Linux commit
+  // "IB/mlx4: Fix RESET to RESET and RESET to ERROR transitions"; hw/mlx4/qp.c mlx4_ib_modify_qp
+  // ends well without a command). The commit names no status: that of 2ERR_QP.
+  is.must(qp != nullptr, rule::qp_state, command_status::bad_qp_state,
+          "state of QP 0x%x is reset; any other would do", qpn);
+  if (is.refused()) return is.status();
   check_unrung(*qp);
   if (c.opcode_modifier == static_cast<std::uint8_t>(to_rst_qp_modifier::write_context)) {
     pairs_.store(*qp);

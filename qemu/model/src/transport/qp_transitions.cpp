@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include "transport/qp_transitions.hpp"
 
+#include <algorithm>
+
 namespace freehca::model {
 
 using namespace layouts;
@@ -96,6 +98,15 @@ void take_optional(std::uint32_t mask, const image<qpc>& given, image<qpc>& cont
   if (chosen(o::vlan_stripping)) copy<&qpc::vsd>(given, context);
 }
 
+/// The parameters of RSS stand over the end of the primary path and more. RST2INIT alone gives
+/// them: Linux leaves zeros there in each later mailbox (hw/mlx4/qp.c __mlx4_ib_modify_qp calls
+/// fill_qp_rss_context from RESET to INIT only), and mlx4_en repeats them (mlx4/qp.c
+/// mlx4_qp_to_ready).
+void keep_rss_context(const image<qpc>& before, image<qpc>& context) {
+  std::copy_n(before.data() + rss_context_offset, rss_context::bytes,
+              context.data() + rss_context_offset);
+}
+
 }  // namespace
 
 const qp_transition* transition_of(opcode command) {
@@ -106,8 +117,10 @@ const qp_transition* transition_of(opcode command) {
 
 void apply(const qp_transition& transition, std::uint32_t mask, const image<qpc>& given,
            image<qpc>& context) {
+  const image<qpc> before = context;
   take_required(transition.command, given, context);
   take_optional(mask & transition.optional, given, context);
+  if (before.get<&qpc::rss>()) keep_rss_context(before, context);
   context.set<&qpc::state>(transition.to);
 }
 

@@ -117,6 +117,8 @@ std::optional<failure> requester::send_packet(queue_pair& qp, send_request& r) {
     ++qp.sq.responses_awaited;
     qp.sq.response_psns += r.psns - r.responses;
   }
+  const std::uint32_t behind = psn_add(psn, r.expects_response() ? r.psns - r.responses : 1);
+  if (psn_distance(behind, qp.sq.sent_psn) > 0) qp.sq.sent_psn = behind;
   sender_.transmit(qp.way, std::move(*out));
   return std::nullopt;
 }

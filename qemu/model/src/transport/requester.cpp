@@ -11,6 +11,7 @@
 #include "ports/ports.hpp"
 #include "queues/explanations.hpp"
 #include "queues/queue_pairs.hpp"
+#include "transport/drop_log.hpp"
 #include "transport/path_migration.hpp"
 #include "transport/send_engine.hpp"
 #include "transport/transport_counters.hpp"
@@ -44,9 +45,17 @@ bool is_next_response(const send_request& read, bth_operation operation) {
 
 void requester::receive(queue_pair& qp, transport_packet v, bth_operation operation) {
   if (!qp.can_send()) return;
-  // An answer to nothing that is outstanding: a ghost of an earlier time.
-  if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0 || psn_distance(v.psn(), qp.sq.next_psn) >= 0)
+  // An answer to what has been acknowledged already: it came twice, or late.
+  if (psn_distance(v.psn(), qp.sq.unacked_psn) < 0) return;
+  // An answer to what has not been sent yet is not the peer's answer to this queue pair. It may be
+  // from an earlier life of the QPN, or forged. A request is done when all its packets have been
+  // sent, and not before (Linux rxe_comp.c: wqe_state_pending).
+  if (psn_distance(v.psn(), qp.sq.sent_psn) >= 0) {
+    ++counters_.unsent_answered;
+    drops_.drop(v, "an answer to PSN 0x%06x, which was not sent; wanted: a PSN before 0x%06x",
+                v.psn(), qp.sq.sent_psn);
     return;
+  }
   switch (operation) {
     case bth_operation::acknowledge: {
       const auto answer = v.take<aeth>();
@@ -70,7 +79,9 @@ void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answe
       acknowledge_before(qp, psn_add(psn, 1));
       return;
     case aeth_type::rnr_nak:
-      if (acknowledge_before(qp, psn)) wait_not_ready(qp, psn, value);
+      // While the wait for the first one lasts, another says nothing new (Linux qib_rc.c and hfi1
+      // rc.c do_rc_ack: none is counted while RVT_S_WAIT_RNR is set).
+      if (acknowledge_before(qp, psn) && !qp.sq.waiting_rnr) wait_not_ready(qp, psn, value);
       return;
     case aeth_type::nak:
       break;
@@ -81,7 +92,7 @@ void requester::acknowledge(queue_pair& qp, std::uint32_t psn, image<aeth> answe
   switch (static_cast<nak_code>(value)) {
     case nak_code::psn_sequence_error:
       counters_.sequence_naks.count(qp.way.port);
-      retry(qp, psn);
+      retry_gap(qp, psn);
       break;
     case nak_code::invalid_request:
       a_.rules.because("%s with PSN 0x%06x came back", name_of(nak_code::invalid_request), psn);
@@ -110,8 +121,7 @@ bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
     if (r.expects_response()) {
       const std::uint32_t missing = psn_add(r.first_psn, r.responses);
       if (psn_distance(psn, missing) <= 0) break;
-      // One gap, one retry: the responses that were under way behind it say nothing new.
-      if (!std::exchange(qp.sq.response_missed, true)) retry(qp, missing);
+      retry_gap(qp, missing);
       return false;
     }
     if (psn_distance(psn, psn_add(r.first_psn, r.psns)) < 0) break;
@@ -127,7 +137,7 @@ bool requester::acknowledge_before(queue_pair& qp, std::uint32_t psn) {
 void requester::progress(queue_pair& qp) {
   qp.sq.last_progress = a_.work.now();
   qp.sq.second_chance = false;
-  qp.sq.response_missed = false;
+  qp.sq.retry_started = false;
   qp.sq.retries_left = static_cast<unsigned>(qp.context.get<&qpc::retry_count>());
   qp.sq.rnr_retries_left = static_cast<unsigned>(qp.context.get<&qpc::rnr_retry>());
   pairs_.touch(qp);
@@ -200,6 +210,13 @@ void requester::atomic_response(queue_pair& qp, transport_packet& v) {
   if (counted && qp.sq.response_psns != 0) --qp.sq.response_psns;
   qp.sq.unacked_psn = psn_add(v.psn(), 1);
   progress(qp);
+}
+
+void requester::retry_gap(queue_pair& qp, std::uint32_t from) {
+  // Until there is progress, or the timer expires, what tells of a gap once more says nothing new:
+  // a NAK that came twice, or a response that was under way behind a lost one (Linux rxe_comp.c:
+  // started_retry).
+  if (!std::exchange(qp.sq.retry_started, true)) retry(qp, from);
 }
 
 void requester::retry(queue_pair& qp, std::uint32_t from) {
@@ -318,7 +335,7 @@ void requester::timer_expired(std::uint32_t qpn) {
     if (!waits && qp->sq.second_chance) {
       counters_.timeouts.count(qp->way.port);
       qp->sq.second_chance = false;
-      qp->sq.response_missed = false;
+      qp->sq.retry_started = false;
       retry(*qp, qp->sq.unacked_psn);
       if (qp->state == qp_state::error) return;
     } else {

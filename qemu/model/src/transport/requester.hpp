@@ -11,6 +11,7 @@
 
 namespace freehca::model {
 
+class drop_log;
 class packet_sender;
 class path_migration_machine;
 class queue_pairs;
@@ -22,13 +23,14 @@ struct transport_counters;
 class requester {
  public:
   requester(adapter& a, queue_pairs& pairs, send_engine& sends, path_migration_machine& migration,
-            transport_counters& counters, packet_sender& sender)
+            transport_counters& counters, packet_sender& sender, drop_log& drops)
       : a_(a),
         pairs_(pairs),
         sends_(sends),
         migration_(migration),
         counters_(counters),
-        sender_(sender) {}
+        sender_(sender),
+        drops_(drops) {}
 
   /// Sends packet r.next_packet of a started request.
   std::optional<failure> send_packet(queue_pair& qp, send_request& r);
@@ -41,6 +43,8 @@ class requester {
 
  private:
   void acknowledge(queue_pair& qp, std::uint32_t psn, layouts::image<layouts::aeth> answer);
+  /// A gap was seen or told: one retry for it, however often it is told.
+  void retry_gap(queue_pair& qp, std::uint32_t from);
   void read_response(queue_pair& qp, transport_packet& v, layouts::bth_operation operation);
   void atomic_response(queue_pair& qp, transport_packet& v);
   bool acknowledge_before(queue_pair& qp, std::uint32_t psn);
@@ -57,6 +61,7 @@ class requester {
   path_migration_machine& migration_;
   transport_counters& counters_;
   packet_sender& sender_;
+  drop_log& drops_;
 };
 
 }  // namespace freehca::model

@@ -101,8 +101,18 @@ void responder::duplicate(queue_pair& qp, request_packet& p) {
     replies_.add(qp, r);
     return;
   }
-  // Acknowledged again, up to where execution is (IBTA vol. 1, 9.7.5.1.5).
-  replies_.acknowledge(qp, psn_before(qp.rq.expected_psn));
+  replies_.acknowledge(qp, last_acknowledged_again(qp, p.view.psn()));
+}
+
+std::uint32_t responder::last_acknowledged_again(const queue_pair& qp, std::uint32_t psn) {
+  // Up to where execution is (IBTA vol. 1, 9.7.5.1.5), but to no read or atomic: a requester may
+  // take an acknowledgement with its PSN for its answer, without the data (Linux commit
+  // 4e4c53df5677, of Soft-RoCE). What is no longer kept was answered: the requester has no more of
+  // them outstanding than are kept.
+  const std::uint32_t end = qp.rq.expected_psn;
+  for (const responder_resource& r : qp.rq.executed)
+    if (psn_distance(r.psn, psn) > 0 && psn_distance(end, r.psn) > 0) return psn_before(r.psn);
+  return psn_before(end);
 }
 
 rule_book::reason responder::tell(const queue_pair& qp, const request_packet& p, nak_code code) {

@@ -44,6 +44,8 @@ class responder {
  private:
   bool in_sequence(queue_pair& qp, request_packet& p);
   void duplicate(queue_pair& qp, request_packet& p);
+  /// The PSN that the acknowledgement of a duplicate send or write at `psn` names.
+  static std::uint32_t last_acknowledged_again(const queue_pair& qp, std::uint32_t psn);
   /// XRC: does the SRQ that the packet names exist, in the queue pair's domain?
   bool names_queue_of_domain(const queue_pair& qp) const;
   bool fits_message(const queue_pair& qp, const request_packet& p) const;

@@ -221,6 +221,7 @@ bool responder::place_payload(queue_pair& qp, const request_packet& p) {
     rq.request.reset();
     const rule_book::reason reason = a_.rules.take_reason();
     completions_.receive_failed(qp, request, *why, reason);
+    if (!qp.can_receive()) return false;  // the completion was lost: nothing is answered
     a_.rules.again(reason);
     refuse(qp, p, code, std::nullopt);
     if (qp.service == qp_service::uc) errors_.enter_error(qp, std::nullopt);

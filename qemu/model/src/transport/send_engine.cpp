@@ -74,7 +74,9 @@ void send_engine::kick(queue_pair& qp) {
     errors_.flush(qp);
     return;
   }
-  if (qp.sq.scheduled || !qp.sq.ring.present) return;
+  // A queue pair without a send queue has nothing to run, but it drains, at once.
+  const bool runs = qp.sq.ring.present || qp.state == qp_state::sq_draining;
+  if (qp.sq.scheduled || !runs) return;
   qp.sq.scheduled = true;
   a_.work.soon(qp.way.port, [this, qpn = qp.qpn] { run(qpn); });
 }

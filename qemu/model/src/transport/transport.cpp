@@ -26,7 +26,7 @@ transport::parts::parts(adapter& whole)
       migration(whole, pairs),
       sender(whole, pairs, sends, replies, arrivals, counters),
       replies(whole, pairs, errors, sender),
-      requests(whole, pairs, sends, migration, counters, sender),
+      requests(whole, pairs, sends, migration, counters, sender, drops),
       responses(whole, pairs, shared, receives, completions, errors, replies, counters, drops),
       datagrams(whole, receives, completions, errors, counters, sender, drops),
       frames(whole),

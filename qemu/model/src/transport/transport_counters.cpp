@@ -15,6 +15,7 @@ transport_counters::transport_counters(counter_registry& to) : census(to) {
   to.add("transport_sequence_naks", sequence_naks);
   to.add("transport_out_of_sequence", out_of_sequence);
   to.add("transport_rnr_naks_sent", rnr_naks_sent);
+  to.add("transport_unsent_answered", unsent_answered);
   to.add("datagrams_without_receive", datagrams_dropped);
 }
 

@@ -19,6 +19,7 @@ struct transport_counters {
   packet_census census;
   std::uint64_t packets_sent = 0, packets_received = 0, packets_dropped = 0;
   std::uint64_t retries = 0, datagrams_dropped = 0;
+  std::uint64_t unsent_answered = 0;  ///< answers to PSNs that were not sent
   counter_by_port rnr_waits, duplicates, timeouts, sequence_naks, out_of_sequence, rnr_naks_sent;
 };
 

@@ -35,8 +35,9 @@ void work_errors::send_failed(queue_pair& qp) {
 }
 
 void work_errors::receive_failed(queue_pair& qp, const receive_request& r, failure what) {
-  completions_.receive_failed(qp, r, what, a_.rules.take_reason());
+  // Before its completion: one that finds no room ends the queue pair, which flushes what is there.
   qp.rq.request.reset();
+  completions_.receive_failed(qp, r, what, a_.rules.take_reason());
   enter_error(qp, std::nullopt);
 }
 
