@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <map>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +7,7 @@
 #include "another_program.hpp"
 #include "commands.hpp"
 #include "size.hpp"
+#include "usage.hpp"
 
 int main(int argc, char** argv) {
   using namespace freehca::hcactl;
@@ -97,10 +97,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1u, 1000000u));
   ping_command
       ->add_option("--service", traffic.service, "transport service of the queue pairs: rc, uc, ud")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, freehca::layouts::qp_service>{
-          {"rc", freehca::layouts::qp_service::rc},
-          {"uc", freehca::layouts::qp_service::uc},
-          {"ud", freehca::layouts::qp_service::ud}}));
+      ->transform(one_of({{"rc", freehca::layouts::qp_service::rc},
+                          {"uc", freehca::layouts::qp_service::uc},
+                          {"ud", freehca::layouts::qp_service::ud}}));
   ping_command->add_flag("--shared-receives", traffic.shared_receives,
                          "both queue pairs take their receives from a shared receive queue");
   ping_command->add_flag("--counted", traffic.counted,
@@ -125,6 +124,7 @@ int main(int argc, char** argv) {
                    "with --threads: resets the adapter so often meanwhile")
       ->check(CLI::Range(1u, 1000u))
       ->needs(by_threads);
+  explain_wrong_usage(app);
   CLI11_PARSE(app, argc, argv);
 
   if (*list_command) return list(options);

@@ -13,6 +13,7 @@
 
 #include "interruption.hpp"
 #include "print.hpp"
+#include "usage.hpp"
 #include "verdict.hpp"
 #include "work.hpp"
 
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1u, 2u));
   ping_command->add_option("--messages", traffic.messages, "messages of each kind and size")
       ->check(CLI::Range(1u, 1000000u));
+  explain_wrong_usage(app);
   CLI11_PARSE(app, argc, argv);
 
   if (*reset_command) return with_session(socket, json, true, reset_adapter);
