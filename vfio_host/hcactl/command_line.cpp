@@ -12,6 +12,7 @@
 
 #include "conform.hpp"
 #include "size.hpp"
+#include "usage.hpp"
 
 namespace freehca::hcactl {
 namespace {
@@ -57,6 +58,9 @@ parser::parser(form how, request& to)
           "hcactl: ConnectX-2, ConnectX-3 and ConnectX-3 Pro adapters, driven from this process "
           "over VFIO, or behind a socket of freehca-device") {
   app_.require_subcommand(1);
+  app_.failure_message([](const CLI::App* app, const CLI::Error& e) {
+    return wrong_usage(*app, e) + "\nRun with --help for more information.\n";
+  });
   app_.footer(exit_codes);
   app_.set_version_flag("--version", "hcactl " FREEHCA_VERSION);
   app_.add_flag("--json", to.common.json, "machine-readable output, also for an error");
@@ -180,7 +184,9 @@ void parser::add_record() {
 
 int parser::refuse(const CLI::ParseError& e, bool json) const {
   if (json && e.get_exit_code() != 0)
-    fmt::print("{}\n", nlohmann::json{{"code", e.get_exit_code()}, {"error", e.what()}}.dump(2));
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"code", e.get_exit_code()}, {"error", wrong_usage(app_, e)}}.dump(2));
   return app_.exit(e);
 }
 

@@ -109,8 +109,9 @@ verbs_events adapter::own_events() {
 result<ah_handle> adapter::address_of(const connection& from, const peer& to) {
   const place* const p = find_place(from.where, from.serial);
   if (p == nullptr) return status(driver_error::stale_handle);
+  if (!share_partition(from.self, to)) return status(driver_error::bad_argument);
   return verbs_.create<address_handle>(
-      {.pd = domain_, .address = {.port = p->port, .dlid = to.lid}});
+      {.pd = domain_, .address = path_between(p->port, from.self, to)});
 }
 
 // ---- Places.
