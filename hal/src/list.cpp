@@ -2,30 +2,30 @@
 // Copyright the freehca authors
 #include <freehca/hal/list.hpp>
 
-namespace freehca {
+namespace freehca::detail {
 
-void list_node::insert_before(list_node& place) {
-  FREEHCA_ASSERT(!linked());
+void list_links::insert_before(list_links& place) {
+  FREEHCA_ASSERT(next_ == nullptr);
   next_ = &place;
   previous_ = place.previous_;
   place.previous_->next_ = this;
   place.previous_ = this;
 }
 
-void list_node::unlink() {
-  if (!linked()) return;
+void list_links::unlink() {
+  if (next_ == nullptr) return;
   previous_->next_ = next_;
   next_->previous_ = previous_;
   next_ = previous_ = nullptr;
 }
 
-void list_node::unlink_all() {
+void list_links::unlink_all() {
   while (next_ != this) next_->unlink();
 }
 
-void list_node::move_all(list_node& from, list_node& place) {
+void list_links::move_all(list_links& from, list_links& place) {
   if (from.next_ == &from) return;
-  list_node &first = *from.next_, &last = *from.previous_;
+  list_links &first = *from.next_, &last = *from.previous_;
   first.previous_ = place.previous_;
   place.previous_->next_ = &first;
   last.next_ = &place;
@@ -33,4 +33,4 @@ void list_node::move_all(list_node& from, list_node& place) {
   from.next_ = from.previous_ = &from;
 }
 
-}  // namespace freehca
+}  // namespace freehca::detail

@@ -4,6 +4,10 @@
 
 namespace freehca {
 
+operation::~operation() {
+  drop();
+}
+
 bool operation::restart() {
   const bool ends_here = dropped_ && tells_drop_;  // inside the destructor
   if (state_ == phase::queued || state_ == phase::in_flight || ends_here) return false;

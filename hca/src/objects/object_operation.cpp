@@ -7,6 +7,7 @@
 namespace freehca {
 
 device_object::device_object() = default;
+device_object::~device_object() = default;
 object_operation::object_operation() = default;
 object_operation::~object_operation() {
   drop();

@@ -118,5 +118,27 @@ TEST_F(edges, contiguous_memory_of_a_list_of_attributes_may_end_with_the_address
   EXPECT_TRUE(rig.objects.destroy(domain).ok());
 }
 
+TEST_F(edges, a_room_that_goes_takes_its_operation_along) {
+  completion_queue_interface completions;
+  ASSERT_TRUE(query_interface(completions).ok());
+  const std::uint32_t before = rig.objects.holdings().objects;
+  for (unsigned moment = 0; moment < 6; ++moment) {
+    auto room = std::make_unique<operation_room>();
+    ASSERT_TRUE(completions.create(rig.objects, *room, {cq::entries(31)}).ok());
+    unsigned polled = 0;
+    rig.run([&] { return room->started->done() || polled++ == moment; });
+    const cq_handle made = room->started->done() ? completions.made(*room) : cq_handle{};
+    room.reset();
+    rig.run([] { return false; }, clock::milliseconds(50));
+    if (made) {
+      operation_room another;
+      ASSERT_TRUE(completions.destroy(rig.objects, another, made).ok());
+      EXPECT_TRUE(rig.await(*another.started).ok());
+    }
+    EXPECT_EQ(rig.objects.holdings().objects, before) << moment;
+    EXPECT_EQ(rig.objects.holdings().in_doubt, 0u) << moment;
+  }
+}
+
 }  // namespace
 }  // namespace freehca

@@ -6,9 +6,25 @@
 
 namespace freehca {
 
+namespace detail {
+/// The pointers of an element, and of the head of a list. The head is its own neighbour in an empty
+/// list, and needs no destructor.
+struct list_links {
+  void insert_before(list_links& place);
+  void unlink();
+  /// Puts the elements of one list ahead of `place`; each list is given by its head.
+  static void move_all(list_links& from, list_links& place);
+  /// Takes all elements out of the list whose head this is.
+  void unlink_all();
+
+  list_links* next_ = nullptr;
+  list_links* previous_ = nullptr;
+};
+}  // namespace detail
+
 /// A place in one intrusive doubly linked list. An element of a list removes itself in constant
 /// time, and does so when it is destroyed.
-class list_node {
+class list_node : private detail::list_links {
  public:
   list_node() = default;
   list_node(const list_node&) = delete;
@@ -16,19 +32,11 @@ class list_node {
   ~list_node() { unlink(); }
 
   bool linked() const { return next_ != nullptr; }
-  void unlink();
+  void unlink() { list_links::unlink(); }
 
  private:
   template <class T>
   friend class list;
-  void insert_before(list_node& place);
-  /// Puts the elements of one list ahead of `place`; each list is given by its head.
-  static void move_all(list_node& from, list_node& place);
-  /// Takes all elements out of the list whose head this is.
-  void unlink_all();
-
-  list_node* next_ = nullptr;
-  list_node* previous_ = nullptr;
 };
 
 /// A first-in-first-out list of T, which derives from list_node. Owns nothing: its elements are in
@@ -42,26 +50,31 @@ class list {
   ~list() { head_.unlink_all(); }
 
   bool empty() const { return head_.next_ == &head_; }
-  T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }
-  void push_back(T& element) { element.list_node::insert_before(head_); }
-  void push_front(T& element) { element.list_node::insert_before(*head_.next_); }
+  T* front() { return empty() ? nullptr : element_at(head_.next_); }
+  void push_back(T& element) { links_of(element).insert_before(head_); }
+  void push_front(T& element) { links_of(element).insert_before(*head_.next_); }
   /// Ahead of `place`, an element of this list.
-  void insert(T& place, T& element) { element.list_node::insert_before(place); }
+  void insert(T& place, T& element) { links_of(element).insert_before(links_of(place)); }
   /// Puts all elements of `from` behind those of this list, in their order, in constant time.
-  void take_all(list& from) { list_node::move_all(from.head_, head_); }
+  void take_all(list& from) { detail::list_links::move_all(from.head_, head_); }
   T* pop_front() {
     T* first = front();
-    if (first != nullptr) static_cast<list_node*>(first)->unlink();
+    if (first != nullptr) links_of(*first).unlink();
     return first;
   }
   /// The element behind `element`; null behind the last.
   T* next(T& element) {
-    list_node* n = static_cast<list_node&>(element).next_;
-    return n == &head_ ? nullptr : static_cast<T*>(n);
+    detail::list_links* const n = links_of(element).next_;
+    return n == &head_ ? nullptr : element_at(n);
   }
 
  private:
-  list_node head_;
+  static detail::list_links& links_of(T& element) { return static_cast<list_node&>(element); }
+  static T* element_at(detail::list_links* links) {
+    return static_cast<T*>(static_cast<list_node*>(links));
+  }
+
+  detail::list_links head_;
 };
 
 }  // namespace freehca

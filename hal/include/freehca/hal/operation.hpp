@@ -30,7 +30,7 @@ class operation : public list_node {
   [[gnu::noinline]] constexpr operation() {}
   /// A class that adds members which its owner uses calls drop() in a destructor of its own, while
   /// they are there.
-  ~operation() { drop(); }
+  ~operation();
 
   bool done() const { return state_ == phase::done; }
   phase where() const { return state_; }

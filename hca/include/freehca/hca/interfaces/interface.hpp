@@ -89,6 +89,10 @@ struct alignas(16) operation_room {
   std::byte memory[most_bytes];
 
   operation_room() {}  // leaves `memory` as it is
+  /// An operation under way is detached, as one that is destroyed.
+  ~operation_room() {
+    if (started != nullptr) started->drop();
+  }
   operation_room(const operation_room&) = delete;
   operation_room& operator=(const operation_room&) = delete;
 };

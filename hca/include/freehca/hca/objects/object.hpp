@@ -63,6 +63,7 @@ struct object_record : list_node {
 /// that it outlives the command and the operation.
 struct device_object : object_record {
   device_object();
+  ~device_object();
   std::uint32_t translations = none;  ///< the first MTT entry
   std::uint32_t translation_count = 0;
 
