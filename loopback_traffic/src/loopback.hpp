@@ -33,7 +33,7 @@ class loopback {
   scattered_memory& memory(unsigned side) { return *sides_[side].memory; }
   std::uint32_t key(unsigned side) const { return sides_[side].key; }
   queues::data_entry entry(unsigned side, std::size_t offset, std::size_t bytes) const {
-    return {offset, static_cast<std::uint32_t>(bytes), sides_[side].key};
+    return queues::entry_of(offset, bytes, sides_[side].key);
   }
   /// By side 0. A datagram is addressed to side 1.
   status send(queues::send_request request);

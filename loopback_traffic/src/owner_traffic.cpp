@@ -151,8 +151,8 @@ status owner_traffic::one_round() {
     from.offset = i * slot_bytes + message::guard;
     from.write(*buffer_);
     to.write_guards(*buffer_);
-    const auto bytes = static_cast<std::uint32_t>(to.bytes);
-    const queues::data_entry there{to.offset, bytes, key_}, here{from.offset, bytes, key_};
+    const queues::data_entry there = queues::entry_of(to.offset, to.bytes, key_),
+                             here = queues::entry_of(from.offset, from.bytes, key_);
     status s;
     if (i % 2 == 0) {
       s = sender->rings.send.post_and_ring(

@@ -179,14 +179,14 @@ bool cq::decode_special(const std::byte* entry, std::uint64_t word, qp_rings& pa
 
 void cq::arm(bool solicited_only) {
   if (!is_open()) return;
-  const cq_arm what = solicited_only ? cq_arm::solicited : cq_arm::next;
+  if (requested_ != cq_arm::next) requested_ = solicited_only ? cq_arm::solicited : cq_arm::next;
   const std::uint32_t counter = consumer_counter();
-  dma::store_be32(record_.host + 4, cq_arm_word(arm_number_, what, counter));
+  dma::store_be32(record_.host + 4, cq_arm_word(arm_number_, requested_, counter));
   cache::clean(record_.host, cq_doorbell_record::bytes);
   // The record is up to date before the device looks at the doorbell (Linux 6.1 mlx4_cq_arm).
   barrier::dma_store_to_mmio_store();
   mmio::write_64(uar_, uar::cq_doorbell,
-                 std::uint64_t{cq_arm_word(arm_number_, what, cqn_)} << 32 | counter);
+                 std::uint64_t{cq_arm_word(arm_number_, requested_, cqn_)} << 32 | counter);
 }
 
 void cq::forget(const qp_rings& pair) {

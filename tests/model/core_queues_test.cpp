@@ -116,6 +116,25 @@ TEST_P(core_queues, armed_for_solicited_waits_for_a_solicited_one_or_an_error) {
   EXPECT_EQ(completion_events(), 1u);
 }
 
+// IBTA C11-31 and C11-32: of two outstanding requests the one for the next completion stands.
+TEST_P(core_queues, a_request_for_the_next_completion_is_not_weakened) {
+  driver.arm_cq(cq, cq_arm::next);
+  driver.arm_cq(cq, cq_arm::solicited);
+  driver.arm_cq(cq, cq_arm::solicited);
+  EXPECT_TRUE(complete(1));
+  EXPECT_EQ(completion_events(), 1u);
+  // The event has answered both: what follows is the new request alone.
+  layouts::image<cqe> e;
+  ASSERT_TRUE(driver.next_completion(cq, e));
+  driver.arm_cq(cq, cq_arm::solicited);
+  EXPECT_TRUE(complete(2));
+  EXPECT_EQ(completion_events(), 0u);
+  // A stronger request takes its place, and is answered at once by what has come.
+  driver.arm_cq(cq, cq_arm::next);
+  EXPECT_EQ(completion_events(), 1u);
+  EXPECT_EQ(hca.complaints(), 0u);
+}
+
 TEST_P(core_queues, what_came_between_poll_and_arm_is_told_at_once) {
   driver.arm_cq(cq, cq_arm::next);
   complete(1);

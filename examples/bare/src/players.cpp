@@ -101,7 +101,7 @@ status players::receive(const side& at, std::size_t bytes) {
   std::byte* const arrives = at.memory.host + side_bytes / 2;
   __builtin_memset(arrives, beyond, room + 1);
   cache::clean(arrives, room + 1);
-  const queues::data_entry into{side_bytes / 2, static_cast<std::uint32_t>(room), at.key};
+  const queues::data_entry into = queues::entry_of(side_bytes / 2, room, at.key);
   return verbs_.find(at.pair)->rings.receive.post_and_ring(
       queues::receive_request{number_, &into, 1});
 }
@@ -110,7 +110,7 @@ status players::send(const side& from, std::uint32_t to_qpn, std::uint32_t qkey,
                      std::size_t bytes) {
   cache::clean(outgoing(from), bytes);
   queues::sq& queue = verbs_.find(from.pair)->rings.send;
-  const queues::data_entry what{0, static_cast<std::uint32_t>(bytes), from.key};
+  const queues::data_entry what = queues::entry_of(0, bytes, from.key);
   if (!datagrams()) return queue.post_and_ring(queues::send{.wr_id = number_, .data = what});
   return queue.post_and_ring(queues::send_datagram{
       .wr_id = number_, .to = {&verbs_.find(way_)->address, to_qpn, qkey}, .data = what});

@@ -307,7 +307,10 @@ void completion_queues::doorbell(std::uint32_t uar, std::uint32_t first, std::ui
   const bool stale = known->second.fired && sn == known->second.fired_sn;
   if (!stale && arms) {
     known->second.armed_sn = sn;
-    const bool any = what == layouts::cq_arm::next;
+    // A request for the next completion that no event has answered stands (IBTA C11-31, C11-32).
+    // Inferred: Linux and libmlx4 send any request, so their verb would weaken it otherwise;
+    // illumos sends no weaker one.
+    const bool any = what == layouts::cq_arm::next || q->get<&cqc::state>() == cq_state::armed;
     q->set<&cqc::state>(any ? cq_state::armed : cq_state::armed_solicited);
     // Completions that came behind the host's back since the last event are told at once. Inferred:
     // that is what the consumer index in the doorbell and last_notified_index in the context are

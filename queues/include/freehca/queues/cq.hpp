@@ -74,14 +74,18 @@ class cq {
     return is_mine(last_word_of(at_), lap_);
   }
 
-  /// Asks for one event at the next completion, or the next solicited or failed one. What came
-  /// since the last poll() counts as next: poll once more after arming only where events can be
-  /// lost.
+  /// Asks for one event at the next completion, or the next solicited or failed one. A request for
+  /// the next completion stands until its event: a later one for solicited completions alone does
+  /// not weaken it (IBTA C11-31, C11-32). What came since the last poll() counts as next: poll once
+  /// more after arming only where events can be lost.
   void arm(bool solicited_only = false);
   /// The event that arm() asked for has come, or is given up for lost: a look at the ring found
   /// what it should have told of. The device ignores an arm() with the number of an event that it
   /// has sent already.
-  void on_event() { ++arm_number_; }
+  void on_event() {
+    ++arm_number_;
+    requested_ = layouts::cq_arm::none;
+  }
 
   /// Drops the entries of a queue pair that is reset or gone, so that its number can be used again.
   /// Shared receives among them are free again: nothing else would tell of them.
@@ -203,7 +207,11 @@ class cq {
   const qp_directory* queue_pairs_ = nullptr;
   std::uint64_t dropped_ = 0;
   std::uint32_t cqn_ = 0;
-  std::uint32_t arm_number_ = 1;  // Linux begins with 1 (hw/mlx4/cq.c mlx4_cq_alloc)
+  std::uint8_t arm_number_ =
+      1;  // its lower two bits; Linux begins with 1 (hw/mlx4/cq.c mlx4_cq_alloc)
+  // The strongest request since the last event. No source says what the device makes of a weaker
+  // one, so it is never sent: illumos hermon_cq.c (hermon_cq_arm_doorbell) keeps this too.
+  layouts::cq_arm requested_ = layouts::cq_arm::none;
 };
 
 template <unsigned Step, class Sink>

@@ -15,6 +15,16 @@ struct data_entry {
   std::uint32_t lkey = 0;
 };
 
+/// Bytes that one entry can name at most: the byte count of a data segment has 31 bits.
+inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
+
+/// An entry for a length of any width. One of more than most_data_bytes is not cut: it makes an
+/// entry that every post refuses with driver_error::bad_argument.
+constexpr data_entry entry_of(std::uint64_t address, std::uint64_t length, std::uint32_t lkey) {
+  constexpr std::uint32_t refused = ~std::uint32_t{0};
+  return {address, length <= most_data_bytes ? static_cast<std::uint32_t>(length) : refused, lkey};
+}
+
 /// A list of entries: gathered by what sends, scattered to by what reads.
 struct data_list {
   const data_entry* first = nullptr;

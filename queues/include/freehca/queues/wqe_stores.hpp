@@ -20,9 +20,6 @@
 
 namespace freehca::queues {
 
-/// The byte count of a data segment has 31 bits.
-inline constexpr std::uint32_t most_data_bytes = 0x7fffffff;
-
 /// A word as it stands in memory: what is a constant, or is kept like that, needs no swap.
 [[gnu::always_inline]] inline void store_in_memory(std::byte* to, std::uint64_t word) {
   dma::store_be64(to, layouts::swap_be(word));
