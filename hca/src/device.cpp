@@ -74,7 +74,23 @@ void device::connect_events(event_context& e) {
 }
 
 void device::on_interrupt(unsigned vector) noexcept {
-  if (vector <= budget::most_completion_event_queues) events_[vector].notify();
+  const unsigned vectors = vectors_.load(std::memory_order_relaxed);
+  const unsigned queues = 1 + setup_.budget.completion_event_queues;
+  // The queues of one vector are as far from each other as there are vectors behind the first.
+  const unsigned step = vectors < 2 ? 1 : vector == 0 ? queues : vectors - 1;
+  for (unsigned queue = vector; queue < queues; queue += step) events_[queue].notify();
+}
+
+unsigned device::vector_of(unsigned queue) const {
+  const unsigned vectors = vectors_.load(std::memory_order_relaxed);
+  return queue == 0 || vectors < 2 ? 0 : 1 + (queue - 1) % (vectors - 1);
+}
+
+bool device::is_shared(unsigned vector) const {
+  unsigned users = 0;
+  for (unsigned queue = 0; queue <= setup_.budget.completion_event_queues; ++queue)
+    users += vector_of(queue) == vector ? 1u : 0u;
+  return users > 1;
 }
 
 void device::on_notify(void* self, unsigned vector) noexcept {
@@ -150,6 +166,12 @@ std::uint64_t device::next_look_at_events() const {
   // Without an interrupt only a look at the ring tells.
   return info_.interrupts_work ? clock::never
                                : clock::after(setup_.platform.now(), event_poll_interval);
+}
+
+std::uint64_t device::next_look_at_events(const event_context& of) const {
+  // The interrupt of a shared vector may wake the control owner's thread alone.
+  return of.shares_vector() ? clock::after(setup_.platform.now(), event_poll_interval)
+                            : next_look_at_events();
 }
 
 device_info device::info() const {

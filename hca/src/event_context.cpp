@@ -14,11 +14,12 @@ layouts::image<T> as_type(const layouts::image<layouts::eqe>& e) {
 }
 }  // namespace
 
-status event_context::open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring,
-                           channel* commands) {
+status event_context::open(std::uint32_t eqn, unsigned vector, bool shares_vector,
+                           const queues::eq_resources& ring, channel* commands) {
   FREEHCA_TRY(ring_.open(ring));
   eqn_ = eqn;
   vector_ = vector;
+  shares_vector_ = shares_vector;
   commands_ = commands;
   statistics_ = {};
   interrupts_.store(0, std::memory_order_relaxed);

@@ -36,9 +36,17 @@ status device::steps::arm_interrupts(device& d) {
   const freehca::platform& p = d.setup_.platform;
   d.info_.interrupts_work = false;
   if (!d.setup_.use_interrupts || p.operations->arm_interrupts == nullptr) return {};
-  const unsigned vectors = 1 + d.setup_.budget.completion_event_queues;
-  d.interrupts_armed_ =
-      p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d).ok();
+  // As many as there are: completion event queues share the vectors behind the first, and all
+  // queues share the only one.
+  unsigned vectors = 1 + d.setup_.budget.completion_event_queues;
+  status armed;
+  do {
+    // Ahead of the call, as the first interrupt may come from inside it.
+    d.vectors_.store(vectors, std::memory_order_relaxed);
+    armed = p.operations->arm_interrupts(p.context, vectors, &device::on_notify, &d);
+  } while (armed.is(driver_error::unsupported) && --vectors != 0);
+  d.interrupts_armed_ = armed.ok();
+  d.info_.interrupt_vectors = armed.ok() ? vectors : 0;
   return {};
 }
 
@@ -48,6 +56,7 @@ status device::steps::disarm_interrupts(device& d) {
     p.operations->disarm_interrupts(p.context);
   d.interrupts_armed_ = false;
   d.info_.interrupts_work = false;
+  d.info_.interrupt_vectors = 0;
   return {};
 }
 
@@ -115,7 +124,8 @@ status device::steps::create_event_queues(device& d) {
         ring.entry_bytes = entry_bytes;
         ring.doorbell = d.control_.uars.eq_doorbell(q.eqn);
         event_context& e = d.events_[d.sequence_.item];
-        FREEHCA_TRY(e.open(q.eqn, d.sequence_.item, ring,
+        const unsigned vector = d.vector_of(d.sequence_.item);
+        FREEHCA_TRY(e.open(q.eqn, vector, d.is_shared(vector), ring,
                            d.sequence_.item == 0 ? &d.control_.commands : nullptr));
         d.connect_events(e);
         using l = layouts::eqc;
@@ -124,7 +134,7 @@ status device::steps::create_event_queues(device& d) {
             .set<&l::state>(d.interrupts_armed_ ? layouts::eq_state::armed
                                                 : layouts::eq_state::fired)
             .set<&l::log_eq_size>(log_entries)
-            .set<&l::intr>(d.interrupts_armed_ ? d.sequence_.item : 0)
+            .set<&l::intr>(d.interrupts_armed_ ? vector : 0)
             .set<&l::mtt_base_addr>(d.control_.contexts.translation_offset(q.first_mtt));
         put_at_risk(d, q);
         return send_with_effect(d, created, q.created);

@@ -36,6 +36,15 @@ owner_team::~owner_team() {
 
 std::optional<failure> owner_team::add(unsigned which) {
   member& m = members_.emplace_back(which);
+  if (adapter().completion_context(which).shares_vector()) {
+    const unsigned vectors = adapter().info().interrupt_vectors;
+    return failure{
+        trouble::system,
+        fmt::format("--threads {}: each thread needs an interrupt vector of its own, and "
+                    "so does the adapter; {} has {}, so the limit is {}",
+                    adapter().completion_contexts(), at_.address, vectors,
+                    vectors < 2 ? "no thread at all" : std::to_string(vectors - 1))};
+  }
   std::string why;
   m.wait = at_.driver.host().wait_for(adapter().completion_context(which).vector(), why);
   if (m.wait == nullptr) return failure{trouble::system, m.name + ": " + why};

@@ -25,7 +25,7 @@ const verbs::location event_verbs::at_event_context = {
           if (!self.link_.mail.empty()) return std::uint64_t{0};
           if (!self.working_) return clock::never;
           if (!self.link_.events.empty() || self.context_->due()) return std::uint64_t{0};
-          return self.device_->next_look_at_events();
+          return self.device_->next_look_at_events(*self.context_);
         },
     .up = [](const verbs& v) { return of(v).working_; },
     .prepare_to_sleep =

@@ -13,18 +13,20 @@ namespace freehca::testing {
 template <class Rig>
 class rc_pair_of {
  public:
-  explicit rc_pair_of(Rig& rig, const queue_pair_attributes& shape = {.sends = 16,
-                                                                      .receives = 16,
-                                                                      .gather = 4,
-                                                                      .scatter = 4,
-                                                                      .inline_bytes = 400})
+  explicit rc_pair_of(Rig& rig,
+                      const queue_pair_attributes& shape = {.sends = 16,
+                                                            .receives = 16,
+                                                            .gather = 4,
+                                                            .scatter = 4,
+                                                            .inline_bytes = 400},
+                      unsigned completion_context = 0)
       : rig_(rig) {
     const auto made = rig.objects.template create<protection_domain>();
     EXPECT_TRUE(made.ok());
     domain = made.value();
     for (unsigned i = 0; i < 2; ++i) {
       create_completion_queue cq;
-      cq.start(rig.objects, {.entries = 63});
+      cq.start(rig.objects, {.entries = 63, .completion_context = completion_context});
       const status s = rig.await(cq);
       EXPECT_TRUE(s.ok()) << words(s);
       completion[i] = cq.made();

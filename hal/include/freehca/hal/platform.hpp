@@ -53,8 +53,9 @@ struct platform_operations {
   status (*unmap_memory)(void* context, std::uint64_t device_address, std::size_t bytes) = nullptr;
 
   /// Arms MSI-X vectors 0..count-1. From then on `notify(notify_context, vector)` may be called
-  /// from any thread or interrupt handler: it only takes note. Null or failing: the driver polls
-  /// its event queues.
+  /// from any thread or interrupt handler: it only takes note. driver_error::unsupported: there
+  /// are fewer vectors; the driver asks again for one less, down to one. Null, or any other
+  /// failure: the driver polls its event queues.
   status (*arm_interrupts)(void* context, unsigned count,
                            void (*notify)(void* notify_context, unsigned vector) noexcept,
                            void* notify_context) = nullptr;

@@ -119,7 +119,7 @@ status machine::arm_interrupts(void* context, unsigned count,
                                void (*notify)(void*, unsigned) noexcept, void* notify_context) {
   const gate alone;
   machine& m = of(context);
-  if (!m.how_.interrupts) return driver_error::unsupported;
+  if (!m.how_.interrupts || count > m.how_.vectors) return driver_error::unsupported;
   m.notify_ = notify;
   m.notify_context_ = notify_context;
   m.vectors_ = count;

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -165,6 +166,8 @@ class device {
   /// When event queues have to be looked at although no interrupt tells of anything; clock::never:
   /// interrupts work.
   std::uint64_t next_look_at_events() const;
+  /// The same for the queue of another owner: also when interrupts work but `of` shares its vector.
+  std::uint64_t next_look_at_events(const event_context& of) const;
 
   /// Events of all kinds go here, but for those of completion contexts that have an owner of their
   /// own, and of its objects; set before they can come.
@@ -232,6 +235,9 @@ class device {
   void check_health(std::uint64_t now);
   void refresh_ports();
   void connect_events(event_context& e);
+  /// The interrupt vector of an event queue; 0 is the asynchronous one.
+  unsigned vector_of(unsigned queue) const;
+  bool is_shared(unsigned vector) const;
   static void on_notify(void* self, unsigned vector) noexcept;
 
   // Ahead of all else: what the steps reach most often is near the beginning. What they ask is
@@ -261,6 +267,9 @@ class device {
   lent_area firmware_, auxiliary_;
   std::uint32_t firmware_pages_ = 0, auxiliary_pages_ = 0;
   bool interrupts_armed_ = false;
+  // How many vectors there are. Read by whoever calls on_interrupt(), also while they are armed
+  // again.
+  std::atomic<unsigned> vectors_{1};
   bool reserved_mapped_[context_groups] = {};
   std::uint64_t objects_of_its_own_ =
       0;  // with context memory when it came up: the rest is its users'

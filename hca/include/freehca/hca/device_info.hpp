@@ -28,6 +28,8 @@ struct device_info {
   bool secure_host = false;  ///< firmware keeps management datagrams from the host
   bool interrupts_work =
       false;  ///< the self-test saw the vector fire; else event queues are polled
+  /// How many were armed; fewer than there are event queues: these share them.
+  unsigned interrupt_vectors = 0;
   /// The error buffer that QUERY_FW names can be read; else an internal error of the device shows
   /// only in commands that get no answer.
   bool internal_errors_show = false;

@@ -27,6 +27,8 @@ class event_context {
   /// What CQ contexts name.
   std::uint32_t eqn() const { return eqn_; }
   unsigned vector() const { return vector_; }
+  /// Other event queues have the same vector: the platform gave fewer than there are queues.
+  bool shares_vector() const { return shares_vector_; }
   bool is_open() const { return ring_.is_open(); }
 
   /// Handles what has come, at most `limit` events and no more than the ring has places: a device
@@ -69,8 +71,8 @@ class event_context {
   };
 
   /// `commands` is null for a completion queue. driver_error::bad_argument from the ring.
-  status open(std::uint32_t eqn, unsigned vector, const queues::eq_resources& ring,
-              channel* commands);
+  status open(std::uint32_t eqn, unsigned vector, bool shares_vector,
+              const queues::eq_resources& ring, channel* commands);
   void close();
   /// The queue is about to be destroyed, or the device reset: from here on the doorbell is left
   /// alone.
@@ -91,6 +93,7 @@ class event_context {
   std::atomic<bool> ending_{false};  // the control owner says so
   std::uint32_t eqn_ = 0;
   unsigned vector_ = 0;
+  bool shares_vector_ = false;
   std::uint32_t completion_queues_ = 0;
 };
 

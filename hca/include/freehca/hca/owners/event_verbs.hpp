@@ -20,8 +20,9 @@ struct event_owner_setup {
   const char* name = "event context";  ///< for messages; outlives the owner
   /// Called from the control owner's thread when this owner sleeps (prepare_to_sleep) and something
   /// crosses to it. Its interrupts are the port's business: whoever sees vector
-  /// event_context::vector() fire calls device::on_interrupt(), and wakes it. Null: it does not
-  /// sleep, or wakes up by itself.
+  /// event_context::vector() fire calls device::on_interrupt(), and wakes it. An owner whose event
+  /// queue shares its vector need not be woken: next_deadline() has it look every millisecond.
+  /// Null: it does not sleep, or wakes up by itself.
   inbox::waker wake = nullptr;
   void* wake_context = nullptr;
 };

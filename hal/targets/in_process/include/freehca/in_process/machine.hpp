@@ -34,6 +34,7 @@ struct machine_options {
   /// the second that drivers wait.
   std::uint64_t reset_takes = 100'000'000;
   bool interrupts = true;                          ///< false: the platform cannot arm any
+  unsigned vectors = 128;                          ///< how many MSI-X vectors it can arm
   bool loses_interrupts = false;                   ///< armed, but no message ever arrives
   std::size_t dma_limit = std::size_t{256} << 20;  ///< what allocate_dma gives in all
   std::uint64_t seed = 1;                          ///< of the order of scattered pages
