@@ -14,6 +14,7 @@
 
 #include <freehca/blocking/session.hpp>
 
+#include "peer_line.hpp"
 #include "take_lid.hpp"
 
 using namespace freehca;
@@ -85,12 +86,9 @@ status receive(side& s, const easy::peer& from) {
 status one(side& here) {
   FREEHCA_TRY(here.session.wait(here.hca.bring_up()));
   FREEHCA_TRY(open(here));
-  std::printf("%u %u %u\n", unsigned{here.ud.self.lid}, here.ud.self.qpn, here.ud.self.qkey);
-  std::fflush(stdout);
-  unsigned lid = 0, qpn = 0, qkey = 0;
-  if (std::scanf("%u %u %u", &lid, &qpn, &qkey) != 3) return driver_error::bad_argument;
+  print_line(here.ud.self);
   easy::peer there;
-  there.lid = static_cast<std::uint16_t>(lid), there.qpn = qpn, there.qkey = qkey;
+  if (!scan_line(there)) return driver_error::bad_argument;
   FREEHCA_TRY(send(here, there));
   return receive(here, there);
 }

@@ -107,8 +107,9 @@ verbs_events adapter::own_events() {
 result<ah_handle> adapter::address_of(const connection& from, const peer& to) {
   if (from.where == nullptr || !from.where->is(from.serial))
     return status(driver_error::stale_handle);
+  if (!share_partition(from.self, to)) return status(driver_error::bad_argument);
   return verbs_.create<address_handle>(
-      {.pd = domain_, .address = {.port = from.where->port, .dlid = to.lid}});
+      {.pd = domain_, .address = path_between(from.where->port, from.self, to)});
 }
 
 // ---- Places.

@@ -6,6 +6,44 @@ namespace freehca::easy {
 
 using layouts::qp_state;
 
+namespace {
+
+constexpr std::size_t prefix_bytes = 8;  // of a GID: the subnet
+
+bool is_given(const gid& of) {
+  return !(of == gid{});
+}
+
+bool same_subnet(const gid& a, const gid& b) {
+  return __builtin_memcmp(a.raw, b.raw, prefix_bytes) == 0;
+}
+
+}  // namespace
+
+address_attributes path_between(unsigned port, const peer& from, const peer& to) {
+  address_attributes a;
+  a.port = port;
+  a.dlid = to.lid;
+  a.sl = to.sl;
+  a.global = is_given(to.gid) && !same_subnet(from.gid, to.gid);
+  if (a.global) {
+    a.dgid = to.gid;
+    a.hop_limit = 255;  // no source: chosen; routers count down from here
+  }
+  return a;
+}
+
+layouts::ib_mtu path_mtu_of(const peer& a, const peer& b) {
+  if (layouts::mtu_bytes(a.mtu) == 0) return b.mtu;
+  return layouts::mtu_bytes(b.mtu) == 0 || a.mtu < b.mtu ? a.mtu : b.mtu;
+}
+
+bool share_partition(const peer& a, const peer& b) {
+  constexpr std::uint16_t full = 0x8000;
+  if (a.pkey == 0 || b.pkey == 0) return true;
+  return ((a.pkey ^ b.pkey) & ~full & 0xffff) == 0 && ((a.pkey | b.pkey) & full) != 0;
+}
+
 void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (!startable()) return;
   if (!hca.up()) return refuse(hca, driver_error::bad_state);
@@ -14,10 +52,12 @@ void connecting::start(adapter& hca, const connection& what, const peer& to) {
   if (what.where->worked_on) return refuse(hca, driver_error::busy);
   const queue_pair* const pair = hca.verbs_.find(what.where->pair);
   if (pair == nullptr) return refuse(hca, driver_error::stale_handle);
-  if (pair->service->code != layouts::qp_service::rc)
+  if (pair->service->code != layouts::qp_service::rc || !share_partition(what.self, to))
     return refuse(hca, driver_error::bad_argument);
   place_ = what.where;
   self_ = what.self;
+  // As it is now; a subnet manager may have changed it since.
+  self_.mtu = hca.device_.port(place_->port).active_mtu;
   peer_ = to;
   place_->worked_on = true;
   const bool fresh = pair->qp_state == qp_state::init && !pair->state_unknown;
@@ -32,14 +72,14 @@ void connecting::move(qp_state to) {
   a.remote_read = has(place_->allowed, rights::remote_read);
   a.remote_write = has(place_->allowed, rights::remote_write);
   a.remote_atomic = has(place_->allowed, rights::remote_atomic);
-  a.path_mtu = hca.device_.port(place_->port).active_mtu;
+  a.path_mtu = path_mtu_of(self_, peer_);
+  a.pkey_index = place_->pkey_index;
   a.min_rnr_timer = 12;  // 0.64 ms
   a.remote_qpn = peer_.qpn;
   a.receive_psn = peer_.psn;
   a.send_psn = self_.psn;
   a.reads_as_responder = a.reads_as_requester = 4;
-  a.address.port = place_->port;
-  a.address.dlid = peer_.lid;
+  a.address = path_between(place_->port, self_, peer_);
   to_ = to;
   part(modify_).start(hca.verbs_, place_->pair, to, a);
 }

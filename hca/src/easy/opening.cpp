@@ -8,6 +8,9 @@ using layouts::qp_state;
 
 namespace {
 
+constexpr unsigned most_service_level = 15;
+constexpr unsigned pkeys_of_block = 32;  // P_KeyTable, IBTA 14.2.5.7
+
 /// So many completions can stand in the queue when nobody looks: each request of full rings.
 result<std::uint32_t> completions_for(layouts::qp_service service,
                                       const connection_options& options) {
@@ -34,6 +37,8 @@ void opening::start(adapter& hca, layouts::qp_service service, const connection_
     return refuse(hca, driver_error::bad_argument);
   const port_attributes& port = hca.device_.port(options.port);
   if (port.link_layer != layouts::port_type::ib) return refuse(hca, driver_error::unsupported);
+  if (options.sl > most_service_level || options.pkey_index >= port.pkey_table_length)
+    return refuse(hca, driver_error::bad_argument);
   if (!port.active()) return refuse(hca, driver_error::bad_state);
   const auto completions = completions_for(service, options);
   if (!completions.ok()) return refuse(hca, completions.error());
@@ -47,6 +52,7 @@ void opening::start(adapter& hca, layouts::qp_service service, const connection_
   place_->worked_on = true;
   place_->allowed = options.allowed;
   place_->port = static_cast<std::uint8_t>(options.port);
+  place_->pkey_index = options.pkey_index;
   begin_in(hca, &advance);
   // One that has an owner of its own tells that one alone.
   unsigned context = 0;
@@ -70,7 +76,13 @@ void opening::advance(sequence& s, status outcome) noexcept {
   else if (!has_pair) p.pair = self.create_pair_.made();
   if (!self.stop_reason().ok()) return self.undo(self.stop_reason());
   if (!has_completions) return self.make_pair();
-  if (!has_pair) return self.move(qp_state::init);
+  if (!has_pair) return self.read_partition();
+  if (self.to_ == qp_state::reset) {
+    self.self_.pkey = self.pkeys_.pkey(self.how_.pkey_index % pkeys_of_block);
+    // An empty place in the table: no packet would be of this connection (IBTA 10.9.1).
+    if ((self.self_.pkey & 0x7fff) == 0) return self.undo(driver_error::bad_argument);
+    return self.move(qp_state::init);
+  }
   // Datagrams need no peer to begin with.
   if (self.service_ != layouts::qp_service::ud || self.to_ == qp_state::rts) return self.succeed();
   self.move(self.to_ == qp_state::init ? qp_state::rtr : qp_state::rts);
@@ -95,6 +107,10 @@ void opening::make_pair() {
                           .inline_bytes = how_.inline_bytes});
 }
 
+void opening::read_partition() {
+  part(pkeys_).start(owner().device_.commands(), how_.port, how_.pkey_index / pkeys_of_block);
+}
+
 void opening::move(qp_state to) {
   adapter& hca = owner();
   if (to == qp_state::init) {
@@ -104,6 +120,8 @@ void opening::move(qp_state to) {
     self_.lid = port.lid;
     self_.gid = gid_of(port.subnet_prefix, port.guid);
     self_.qkey = how_.qkey;
+    self_.mtu = port.active_mtu;
+    self_.sl = how_.sl;
   }
   connection_attributes a;
   a.remote_read = has(how_.allowed, rights::remote_read);
@@ -111,6 +129,7 @@ void opening::move(qp_state to) {
   a.remote_atomic = has(how_.allowed, rights::remote_atomic);
   a.qkey = how_.qkey;
   a.send_psn = self_.psn;
+  a.pkey_index = how_.pkey_index;
   a.address.port = how_.port;
   to_ = to;
   part(modify_).start(hca.verbs_, place_->pair, to, a);

@@ -17,12 +17,13 @@ two_hosts "$hca" "$HOST_INDEX" </run/there >/run/here 2>/run/outcome &
 pid=$!
 exec 3>/run/there
 wait_for 100 [ -s /run/here ] || fail "no line for the other side: $(cat /run/outcome)"
-read -r lid qpn qkey </run/here
+read -r lid rest </run/here
 [ "$lid" = "$HOST_INDEX" ] || fail "the port has LID $lid"
 host sync "both are open"
-# Nothing but the cable joins the guests. Their adapters and programs are alike, and so are the
-# numbers of their queue pairs; the program says if they are not.
-echo "$((3 - HOST_INDEX)) $qpn $qkey" >&3
+# Nothing but the cable joins the guests. Their adapters and programs are alike, so the other
+# guest's line has the same queue pair; the program says if not. LID, PSN and GID differ, and
+# datagrams inside a subnet use only the LID of these.
+echo "$((3 - HOST_INDEX)) $rest" >&3
 wait $pid || fail "$(cat /run/outcome)"
 [ "$(cat /run/outcome)" = "16 datagrams each way: ok" ] || fail "$(cat /run/outcome)"
 host sync "both are done"

@@ -94,6 +94,150 @@ TEST_F(program, sends_datagrams) {
   EXPECT_TRUE(hca.objects().destroy(way.value()).ok());
 }
 
+// A length that an entry cannot say must not become one that it can: 2^32 would be no bytes at all,
+// which completes and moves nothing.
+TEST_F(program, parts_that_no_entry_can_name_are_refused) {
+  connect();
+  easy::memory large = rig.get(hca.allocate(4096, rights::all));
+  const auto remote = large.remote();
+  large.bytes = std::size_t{1} << 40;
+  for (const std::size_t length :
+       {std::size_t{1} << 31, (std::size_t{1} << 32) - 1, std::size_t{1} << 32,
+        (std::size_t{1} << 32) + 8, (std::size_t{3} << 32) + 4096, std::size_t{1} << 40}) {
+    const queues::data_entry part = large.part(0, length);
+    for (const status s :
+         {a.post(queues::rdma_write{.remote = remote, .data = part}),
+          a.post(queues::rdma_read{.remote = remote, .data = part}),
+          a.post(queues::send{.data = part}), a.post(queues::send_list{.data = {&part, 1}}),
+          b.post(queues::receive_request{.list = &part, .entries = 1})})
+      EXPECT_TRUE(s.is(driver_error::bad_argument)) << length << ": " << words(s);
+  }
+  const queues::data_entry most = large.part(0, queues::most_data_bytes);
+  EXPECT_EQ(most.length, queues::most_data_bytes);
+  EXPECT_TRUE(b.post(queues::receive_request{.list = &most, .entries = 1}).ok());
+}
+
+#ifdef NDEBUG
+TEST_F(program, parts_outside_of_their_memory_are_refused) {
+  connect();
+  const auto memory = rig.get(hca.allocate(4096, rights::all));
+  const std::size_t wrongs[][2] = {
+      {0, 4097}, {4096, 1}, {4097, 0}, {~std::size_t{0}, 1}, {1, ~std::size_t{0}}};
+  for (const auto& [offset, length] : wrongs)
+    EXPECT_TRUE(
+        a.post(queues::rdma_write{.remote = memory.remote(), .data = memory.part(offset, length)})
+            .is(driver_error::bad_argument))
+        << offset << ", " << length;
+}
+#endif
+
+// ---- What peers tell each other.
+
+TEST_F(program, packets_are_as_large_as_both_sides_take) {
+  using layouts::ib_mtu;
+  const auto mtu_of = [&](const easy::connection& c) {
+    query_queue_pair q;
+    q.start(hca.objects(), c.pair);
+    EXPECT_TRUE(rig.await(q).ok());
+    return q.context().get<&layouts::qpc::mtu>();
+  };
+  const ib_mtu own = hca.hardware().port(1).active_mtu;
+  ASSERT_EQ(own, ib_mtu::mtu_4096);
+  struct {
+    ib_mtu told, expected;
+  } const peers[] = {{ib_mtu{}, own},
+                     {ib_mtu::mtu_256, ib_mtu::mtu_256},
+                     {ib_mtu::mtu_1024, ib_mtu::mtu_1024},
+                     {own, own},
+                     {ib_mtu::mtu_2048, ib_mtu::mtu_2048},
+                     {static_cast<ib_mtu>(6), own},
+                     {static_cast<ib_mtu>(255), own}};
+  for (const auto& p : peers) {
+    a = rig.get(hca.open_rc());
+    b = rig.get(hca.open_rc());
+    EXPECT_EQ(a.self.mtu, own);
+    easy::peer there = b.self, here = a.self;
+    there.mtu = here.mtu = p.told;
+    rig.must(hca.connect(a, there));
+    rig.must(hca.connect(b, here));
+    EXPECT_EQ(mtu_of(a), p.expected) << static_cast<unsigned>(p.told);
+    expect_a_write();
+    rig.must(hca.close(a));
+    rig.must(hca.close(b));
+  }
+}
+
+TEST_F(program, peers_name_their_partition_and_service_level) {
+  a = rig.get(hca.open_rc({.sl = 3}));
+  EXPECT_EQ(a.self.pkey, 0xffff) << "the default partition, full member";
+  EXPECT_EQ(a.self.sl, 3);
+  for (const std::uint16_t stranger : {0x8001, 0x0001, 0x7ffe}) {
+    easy::peer there = a.self;
+    there.pkey = stranger;
+    auto refused = hca.connect(a, there);
+    EXPECT_TRUE(rig.await(refused).is(driver_error::bad_argument)) << stranger;
+  }
+  easy::peer limited = a.self;
+  limited.pkey = 0x7fff;
+  EXPECT_TRUE(easy::share_partition(a.self, limited));
+  EXPECT_FALSE(easy::share_partition(limited, limited)) << "two limited members never talk";
+  rig.must(hca.connect(a, limited));
+  query_queue_pair q;
+  q.start(hca.objects(), a.pair);
+  ASSERT_TRUE(rig.await(q).ok());
+  EXPECT_EQ(q.context().get<&layouts::primary_path::sched_queue>() >> 2 & 0xf, 3u);
+}
+
+TEST_F(program, options_that_the_port_does_not_have_are_refused) {
+  const unsigned places = hca.hardware().port(1).pkey_table_length;
+  const easy::connection_options wrongs[] = {
+      {.sl = 16},
+      {.sl = 255},
+      {.pkey_index = static_cast<std::uint16_t>(places)},
+      {.pkey_index = 0xffff},
+      {.pkey_index = static_cast<std::uint16_t>(places - 1)},  // empty
+      {.pkey_index = 1},                                       // empty
+  };
+  const auto before = rig.counts();
+  for (const auto& how : wrongs) {
+    auto opens = hca.open_rc(how);
+    EXPECT_TRUE(rig.await(opens).is(driver_error::bad_argument))
+        << unsigned{how.sl} << ", " << how.pkey_index;
+    auto datagrams = hca.open_ud(how);
+    EXPECT_TRUE(rig.await(datagrams).is(driver_error::bad_argument));
+  }
+  rig.settle();
+  EXPECT_EQ(rig.counts(), before);
+}
+
+TEST_F(program, a_peer_in_another_subnet_is_sent_to_with_a_grh) {
+  easy::connection ud = rig.get(hca.open_ud());
+  easy::peer there = ud.self;
+  EXPECT_FALSE(easy::path_between(1, ud.self, there).global) << "its own subnet";
+  there.gid = {};
+  EXPECT_FALSE(easy::path_between(1, ud.self, there).global) << "it did not say";
+  there.gid = ud.self.gid;
+  there.gid.raw[7] ^= 1;
+  there.lid = 0x77;  // of the router
+  there.sl = 5;
+  const address_attributes way = easy::path_between(2, ud.self, there);
+  EXPECT_TRUE(way.global);
+  EXPECT_EQ(way.dgid, there.gid);
+  EXPECT_EQ(way.dlid, 0x77);
+  EXPECT_EQ(way.port, 2u);
+  EXPECT_EQ(way.sl, 5);
+  EXPECT_GT(way.hop_limit, 1);
+  const auto made = hca.address_of(ud, there);
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(hca.objects().destroy(made.value()).ok());
+  a = rig.get(hca.open_rc());
+  rig.must(hca.connect(a, there));
+  query_queue_pair q;
+  q.start(hca.objects(), a.pair);
+  ASSERT_TRUE(rig.await(q).ok());
+  EXPECT_TRUE(q.context().get<&layouts::primary_path::grh>());
+}
+
 TEST_F(program, many_wait_and_each_gets_one_in_turn) {
   connect();
   const auto from = rig.get(hca.allocate(4096));

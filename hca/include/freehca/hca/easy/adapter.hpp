@@ -87,7 +87,7 @@ class adapter {
   releasing release(const memory& what) { return {*this, what}; }
 
   /// A reliable connection that waits for connect(): receives may be posted. driver_error::
-  /// bad_state also: the port is not active.
+  /// bad_state also: the port is not active; ::bad_argument: the P_Key table has none there.
   opening open_rc(const connection_options& options = {}) {
     return {*this, layouts::qp_service::rc, options};
   }
@@ -96,7 +96,9 @@ class adapter {
   opening open_ud(const connection_options& options = {}) {
     return {*this, layouts::qp_service::ud, options};
   }
-  /// To the other side, in the same subnet. A connection that was connected before, or has failed,
+  /// To the other side. Packets are as large as both sides take, and have a GRH if the peer's GID is
+  /// of another subnet. driver_error::bad_argument also: the peer is in another partition. A
+  /// connection that was connected before, or has failed,
   /// begins anew: its receives are forgotten. One that fails leaves it as open_rc() does, but for
   /// what was not answered.
   connecting connect(const connection& what, const peer& to) { return {*this, what, to}; }

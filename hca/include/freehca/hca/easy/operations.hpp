@@ -13,6 +13,7 @@
 #include <freehca/hca/easy/sequence.hpp>
 #include <freehca/hca/easy/values.hpp>
 #include <freehca/hca/objects/creation.hpp>
+#include <freehca/hca/ports.hpp>
 
 namespace freehca::easy {
 
@@ -121,6 +122,7 @@ class opening : public bringing<connection> {
   static void advance(sequence& self, status outcome) noexcept;
   void undo(status why);
   void make_pair();
+  void read_partition();
   void move(layouts::qp_state to);
   void succeed();
 
@@ -131,6 +133,7 @@ class opening : public bringing<connection> {
   peer self_;
   create_completion_queue create_completions_;
   create_queue_pair create_pair_;
+  pkey_query pkeys_;
   modify_queue_pair modify_;
   taking_back take_back_;
 };

@@ -47,15 +47,16 @@ struct place {
   };
   std::uint32_t serial = 0;  ///< another one for each that had the place
   use now = use::free;
-  bool worked_on = false;   ///< a sequence makes, changes or takes it back
-  bool armed = false;       ///< its completion queue will tell of the next completion
-  bool refused = false;     ///< the device would not give it back: until the next reset
-  rights allowed{};         ///< to the peer
-  std::uint8_t port = 1;    ///< of a connection
-  mr_handle region{};       ///< of memory
-  dma_region memory;        ///< of the device's arena
-  qp_handle pair{};         ///< of a connection
-  cq_handle completions{};  ///< of a connection
+  bool worked_on = false;        ///< a sequence makes, changes or takes it back
+  bool armed = false;            ///< its completion queue will tell of the next completion
+  bool refused = false;          ///< the device would not give it back: until the next reset
+  rights allowed{};              ///< to the peer
+  std::uint8_t port = 1;         ///< of a connection
+  std::uint16_t pkey_index = 0;  ///< of a connection
+  mr_handle region{};            ///< of memory
+  dma_region memory;             ///< of the device's arena
+  qp_handle pair{};              ///< of a connection
+  cq_handle completions{};       ///< of a connection
   queue_pair* queues = nullptr;
   completion_queue* completed = nullptr;
   list<sequence> waiting;  ///< for completions
@@ -81,23 +82,38 @@ struct memory {
   easy::place* where = nullptr;
   std::uint32_t serial = 0;
 
-  /// For a work request of the program's own.
+  /// For a work request of the program's own. A part that is not inside the memory is a broken
+  /// precondition; it, and one of 2 GiB or more, makes an entry that every post refuses with
+  /// driver_error::bad_argument.
   queues::data_entry part(std::size_t offset, std::size_t length) const {
-    FREEHCA_ASSERT(offset <= bytes && length <= bytes - offset);
-    return {address + offset, static_cast<std::uint32_t>(length), key};
+    const bool is_inside = offset <= bytes && length <= bytes - offset;
+    FREEHCA_ASSERT(is_inside);
+    return queues::entry_of(address + offset, is_inside ? length : ~std::uint64_t{0}, key);
   }
   /// For a request of the peer's: what to tell it.
   queues::remote_memory remote(std::size_t offset = 0) const { return {address + offset, key}; }
 };
 
-/// What one side tells the other, by whatever way they have: in host byte order.
+/// What one side tells the other, by whatever way they have: in host byte order. 0 in the last
+/// three: the peer did not say.
 struct peer {
   std::uint32_t qpn = 0;
-  std::uint32_t psn = 0;  ///< of the first packet that it sends
-  std::uint16_t lid = 0;
-  freehca::gid gid{};
+  std::uint32_t psn = 0;   ///< of the first packet that it sends
+  std::uint16_t lid = 0;   ///< its own, or for one in another subnet that of the router to it
+  freehca::gid gid{};      ///< packets to another subnet name it
   std::uint32_t qkey = 0;  ///< of datagrams
+  layouts::ib_mtu mtu{};   ///< the largest packets that it takes
+  std::uint8_t sl = 0;     ///< service level of the path to it
+  std::uint16_t pkey = 0;  ///< its partition
 };
+
+/// The path from one peer to the other. With a GRH if their GIDs are of different subnets.
+address_attributes path_between(unsigned port, const peer& from, const peer& to);
+/// The largest packets that both take.
+layouts::ib_mtu path_mtu_of(const peer& a, const peer& b);
+/// Members of one partition, of which not both are limited members (IBTA 10.9.3). One that did not
+/// say is taken for one.
+bool share_partition(const peer& a, const peer& b);
 
 struct connection_options {
   unsigned port = 1;
@@ -107,6 +123,8 @@ struct connection_options {
   std::uint32_t inline_bytes = 0;
   rights allowed = rights::all;  ///< to the peer, in memory that allows it too
   std::uint32_t qkey = 0x1ee7;   ///< of datagrams
+  std::uint8_t sl = 0;           ///< that the peer is to send by
+  std::uint16_t pkey_index = 0;  ///< in the P_Key table of the port
 };
 
 /// A queue pair with a completion queue of its own, for sends and receives.
