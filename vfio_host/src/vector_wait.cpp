@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "sleep.hpp"
+#include <freehca/vfio_host/sleep.hpp>
 
 namespace freehca::vfio_host {
 namespace {
@@ -51,9 +51,8 @@ vector_wait::~vector_wait() {
 }
 
 void vector_wait::wait(std::uint64_t deadline) {
-  const timespec time = sleep_until(deadline);
   epoll_event heard[2];
-  const int count = epoll_pwait2(watched_.get(), heard, 2, &time, nullptr);
+  const int count = wait_for_events(watched_.get(), heard, 2, deadline);
   for (int i = 0; i < count; ++i)
     if (heard[i].data.u32 == of_vector && to_.notify != nullptr) to_.notify(to_.context, vector_);
 }

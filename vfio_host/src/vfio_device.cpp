@@ -19,7 +19,7 @@
 
 #include <fmt/format.h>
 
-#include "sleep.hpp"
+#include <freehca/vfio_host/sleep.hpp>
 
 namespace freehca::vfio_host {
 
@@ -52,6 +52,8 @@ std::uint64_t vfio_device::clock() {
 }
 
 vfio_device::~vfio_device() {
+  // In a forked child the adapter is the parent's, and no mapping was inherited.
+  if (is_in_child()) return;
   // The function closes first, so that nothing masters the bus when its memory goes.
   disarm_interrupts(this);
   if (function_.open()) static_cast<void>(set_bus_master(this, false));
@@ -62,6 +64,11 @@ vfio_device::~vfio_device() {
     static_cast<void>(unmap_dma(b.iova, b.bytes));
     munmap(b.at, b.bytes);
   }
+  for (const block& b : lent_) madvise(b.at, b.bytes, MADV_DOFORK);
+}
+
+bool vfio_device::is_in_child() const {
+  return getpid() != opened_by_;
 }
 
 status vfio_device::refused(const char* what) {
@@ -72,6 +79,7 @@ status vfio_device::refused(const char* what) {
 
 status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped) {
   vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   if (number != 0 && number != 2) return driver_error::bad_argument;
   bar& b = d.bars_[number];
   if (b.at == nullptr) {
@@ -89,6 +97,8 @@ status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped)
     void* at = mmap(nullptr, region.size, PROT_READ | PROT_WRITE, MAP_SHARED, d.function_.get(),
                     static_cast<off_t>(region.offset));
     if (at == MAP_FAILED) return d.refused("mmap of a BAR");
+    // A child's exit handlers must not reach the adapter's registers.
+    madvise(at, region.size, MADV_DONTFORK);
     b = {static_cast<std::byte*>(at), region.size};
   }
   *mapped = {b.at, b.bytes};
@@ -97,6 +107,7 @@ status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped)
 
 status vfio_device::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
   vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   if (pread(d.function_.get(), value, sizeof *value,
             static_cast<off_t>(d.configuration_at_ + offset)) != sizeof *value)
     return d.refused("reading configuration space");
@@ -105,6 +116,7 @@ status vfio_device::read_configuration(void* context, unsigned offset, std::uint
 
 status vfio_device::write_configuration(void* context, unsigned offset, std::uint32_t value) {
   vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   if (pwrite(d.function_.get(), &value, sizeof value,
              static_cast<off_t>(d.configuration_at_ + offset)) != sizeof value)
     return d.refused("writing configuration space");
@@ -112,6 +124,7 @@ status vfio_device::write_configuration(void* context, unsigned offset, std::uin
 }
 
 status vfio_device::write_command(std::uint32_t clear, std::uint32_t set) {
+  if (is_in_child()) return transport_error::gone;
   std::uint16_t command = 0;
   const auto at = static_cast<off_t>(configuration_at_ + PCI_COMMAND);
   if (pread(function_.get(), &command, sizeof command, at) != sizeof command)
@@ -124,6 +137,7 @@ status vfio_device::write_command(std::uint32_t clear, std::uint32_t set) {
 
 status vfio_device::reset_function(void* context) {
   vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   if (!d.resettable_) return driver_error::unsupported;
   if (ioctl(d.function_.get(), VFIO_DEVICE_RESET) != 0) return d.refused("VFIO_DEVICE_RESET");
   return d.write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
@@ -176,6 +190,7 @@ status vfio_device::unmap_dma(std::uint64_t iova, std::size_t bytes) {
 status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t alignment,
                                  dma_region* out) {
   vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   bytes = (bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return d.refused("mmap of DMA memory");
@@ -193,6 +208,7 @@ status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t a
 
 void vfio_device::free_dma(void* context, const dma_region& region) {
   vfio_device& d = of(context);
+  if (d.is_in_child()) return;
   const auto found = std::find_if(d.blocks_.begin(), d.blocks_.end(),
                                   [&](const block& b) { return b.iova == region.device_address; });
   if (found == d.blocks_.end()) return;
@@ -203,11 +219,43 @@ void vfio_device::free_dma(void* context, const dma_region& region) {
 
 status vfio_device::map_memory(void* context, std::byte* memory, std::size_t bytes,
                                std::uint64_t* device_address) {
-  return of(context).map_dma(memory, bytes, iova_allocator::page, device_address);
+  vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
+  FREEHCA_TRY(d.map_dma(memory, bytes, iova_allocator::page, device_address));
+  // As for the driver's own memory: a fork must not give the parent's page to the child.
+  madvise(memory, bytes, MADV_DONTFORK);
+  d.lent_.push_back({memory, *device_address, bytes});
+  return {};
 }
 
 status vfio_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
-  return of(context).unmap_dma(device_address, bytes);
+  vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
+  FREEHCA_TRY(d.unmap_dma(device_address, bytes));
+  const auto found = std::find_if(d.lent_.begin(), d.lent_.end(),
+                                  [&](const block& b) { return b.iova == device_address; });
+  if (found == d.lent_.end()) return {};
+  const block back = *found;
+  d.lent_.erase(found);
+  d.take_back(back);
+  return {};
+}
+
+// Pages that another mapping still lends to the device stay out of children.
+void vfio_device::take_back(const block& b) const {
+  std::byte* at = b.at;
+  std::byte* const end = b.at + b.bytes;
+  while (at != end) {
+    // How far the pages from here on are lent once more, or else are not.
+    std::byte* covered = at;
+    std::byte* free_until = end;
+    for (const block& other : lent_) {
+      if (other.at <= at && other.at + other.bytes > covered) covered = other.at + other.bytes;
+      if (other.at > at && other.at < free_until) free_until = other.at;
+    }
+    if (covered == at) madvise(at, static_cast<std::size_t>(free_until - at), MADV_DOFORK);
+    at = covered == at ? free_until : std::min(covered, end);
+  }
 }
 
 }  // namespace freehca::vfio_host

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "sleep.hpp"
+#include <freehca/vfio_host/sleep.hpp>
 
 namespace freehca::vfio_host {
 
@@ -29,14 +29,17 @@ status vfio_device::set_interrupts(unsigned index, const std::vector<int>& descr
   std::memcpy(request.data(), &set, sizeof set);
   if (!descriptors.empty())
     std::memcpy(request.data() + sizeof set, descriptors.data(), descriptors.size() * sizeof(int));
-  if (ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data()) != 0)
-    return refused("VFIO_DEVICE_SET_IRQS");
-  return {};
+  const int outcome = ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data());
+  if (outcome < 0) return refused("VFIO_DEVICE_SET_IRQS");
+  // More than 0: so many could be had, and none is armed (Linux 6.1 vfio_pci_intrs.c,
+  // vfio_msi_enable).
+  return outcome == 0 ? status() : driver_error::unsupported;
 }
 
 status vfio_device::arm_interrupts(void* context, unsigned count,
                                    void (*notify)(void*, unsigned) noexcept, void* notify_context) {
   vfio_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   if (count > d.vectors_) return driver_error::unsupported;
   disarm_interrupts(context);
   std::vector<int> descriptors;
@@ -50,31 +53,31 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
     descriptors.push_back(d.events_[i].event.get());
   }
   FREEHCA_TRY(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, descriptors));
-  d.armed_ = true;
+  d.armed_ = count;
   d.driver_ = {notify, notify_context};
   return {};
 }
 
 void vfio_device::disarm_interrupts(void* context) {
   vfio_device& d = of(context);
-  if (!d.armed_) return;
+  if (d.armed_ == 0 || d.is_in_child()) return;
   static_cast<void>(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, {}));
-  d.armed_ = false;
+  d.armed_ = 0;
   d.driver_ = {};
 }
 
 outcome<std::unique_ptr<vector_wait>> vfio_device::wait_for(unsigned vector) {
-  if (!armed_)
+  if (vector >= armed_)
     return failure{trouble::system,
-                   fmt::format("no interrupts are armed: the function has {} vectors, and the "
-                               "driver wants one for each event queue",
-                               vectors_)};
-  if (vector >= events_.size() || events_[vector].waited_for)
-    return failure{
-        trouble::system,
-        fmt::format("interrupt vector {} is not armed, or somebody waits for it", vector)};
+                   fmt::format("interrupt vector {} is not armed: {} are, of the function's {}",
+                               vector, armed_, vectors_)};
+  if (events_[vector].waited_for)
+    return failure{trouble::system,
+                   fmt::format("another thread waits for interrupt vector {} already", vector)};
   const int event = events_[vector].event.get();
   auto w = vector_wait::open(event, vector, driver_, [this, vector] {
+    // An epoll instance is one for parent and child.
+    if (is_in_child()) return;
     vector_event& back = events_[vector];
     back.waited_for = false;
     static_cast<void>(watch(back.event.get(), EPOLLIN | EPOLLET, vector));
@@ -114,9 +117,8 @@ void vfio_device::wait(std::uint64_t deadline, int wake) {
     if (wake_ >= 0) epoll_ctl(watched_.get(), EPOLL_CTL_DEL, wake_, nullptr);
     wake_ = watch(wake, EPOLLIN, wake_of_caller).ok() ? wake : -1;
   }
-  const timespec time = sleep_until(deadline);
   epoll_event heard[8];  // of more the next call hears
-  const int count = epoll_pwait2(watched_.get(), heard, 8, &time, nullptr);
+  const int count = wait_for_events(watched_.get(), heard, 8, deadline);
   for (int i = 0; i < count; ++i) {
     const std::uint32_t what = heard[i].data.u32;
     if (what == removal) wanted_back_ = true;

@@ -13,24 +13,13 @@
 
 #include <fmt/format.h>
 
+#include <freehca/vfio_host/sleep.hpp>
 #include <freehca/vfio_host/vector_wait.hpp>
 #include <freehca/vfio_user_host/remote_device.hpp>
 
 namespace freehca::vfio_user_host {
 
 using namespace vfio_user;
-
-namespace {
-
-constexpr std::uint64_t second = 1'000'000'000;
-
-// An idle driver is looked at once a second all the same: a lost interrupt must not stop it.
-timespec sleep_until(std::uint64_t deadline, std::uint64_t now) {
-  const std::uint64_t time = deadline <= now ? 0 : std::min(deadline - now, second);
-  return {static_cast<time_t>(time / second), static_cast<long>(time % second)};
-}
-
-}  // namespace
 
 bool remote_device::watch(int number, std::uint32_t events, std::uint32_t what) {
   epoll_event event{};
@@ -42,6 +31,7 @@ bool remote_device::watch(int number, std::uint32_t events, std::uint32_t what) 
 status remote_device::arm_interrupts(void* context, unsigned count,
                                      void (*notify)(void*, unsigned) noexcept, void* whom) {
   remote_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   if (count > d.vectors_) return driver_error::unsupported;
   disarm_interrupts(context);
   while (d.events_.size() < count) {
@@ -71,7 +61,7 @@ status remote_device::arm_interrupts(void* context, unsigned count,
 
 void remote_device::disarm_interrupts(void* context) {
   remote_device& d = of(context);
-  if (!d.armed_) return;
+  if (!d.armed_ || d.is_in_child()) return;
   const std::lock_guard alone(d.talking_);
   const irq_set none{sizeof none, irq_set_none | irq_set_trigger, msix_irq, 0, 0};
   static_cast<void>(d.client_.set_irqs(none));
@@ -97,6 +87,8 @@ std::unique_ptr<blocking::owner_wait> remote_device::wait_for(unsigned vector, s
   const int event = events_[vector].get();
   auto made = vfio_host::vector_wait::open(event, vector, {notify_, notify_context_},
                                            [this, vector, event] {
+                                             // An epoll instance is one for parent and child.
+                                             if (is_in_child()) return;
                                              waited_for_[vector] = false;
                                              watch(event, EPOLLIN | EPOLLET, vector);
                                            });
@@ -117,15 +109,14 @@ void remote_device::serve_socket() {
 }
 
 void remote_device::wake() noexcept {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(woken_.get(), &one, sizeof one);
+  vfio_host::ring(woken_.get());
 }
 
 // Each write to an eventfd is heard of once, and none is read.
 void remote_device::wait(std::uint64_t deadline) {
-  const timespec time = sleep_until(deadline, deadline == 0 ? 0 : operations.now(this));
   std::array<epoll_event, 8> heard;  // of more the next call hears
-  const int count = epoll_pwait2(watched_.get(), heard.data(), heard.size(), &time, nullptr);
+  const int count =
+      vfio_host::wait_for_events(watched_.get(), heard.data(), heard.size(), deadline);
   for (int i = 0; i < count; ++i) {
     const std::uint32_t what = heard[static_cast<std::size_t>(i)].data.u32;
     if (what == socket_heard) serve_socket();

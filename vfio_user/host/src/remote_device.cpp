@@ -15,9 +15,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 
 #include <fmt/format.h>
+
+#include <freehca/vfio_host/sleep.hpp>
 
 #include "connect.hpp"
 #include "windows.hpp"
@@ -30,13 +31,6 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr unsigned gateway_words[] = {22, 23};  // of configuration space: never written back
-
-std::uint64_t clock_now() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 }  // namespace
 
@@ -54,7 +48,7 @@ const platform_operations remote_device::operations = {
     .unmap_memory = unmap_memory,
     .arm_interrupts = arm_interrupts,
     .disarm_interrupts = disarm_interrupts,
-    .now = [](void*) { return clock_now(); },
+    .now = [](void*) { return vfio_host::monotonic_now(); },
     .log = [](void*, severity, const char* text) { std::fprintf(stderr, "freehca: %s\n", text); },
     .trace = nullptr,
     .current_thread = [](void*) { return static_cast<std::uintptr_t>(pthread_self()); },
@@ -97,6 +91,8 @@ std::string remote_device::begin(const std::string& socket) {
       if (mmap(there, one.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(),
                static_cast<off_t>(bar.offset + one.offset)) == MAP_FAILED)
         return fmt::format("{}: mapping BAR {}: {}", socket, number, std::strerror(errno));
+      // A child's exit handlers must not reach the adapter's registers.
+      madvise(there, one.size, MADV_DONTFORK);
       open_shared_window(there, one.size, *this);
     }
   }
@@ -111,6 +107,11 @@ std::string remote_device::begin(const std::string& socket) {
 }
 
 remote_device::~remote_device() {
+  // In a forked child the adapter is the parent's: nothing is said to the server.
+  if (is_in_child()) {
+    close_windows(*this);
+    return;
+  }
   disarm_interrupts(this);
   if (client_.connected()) static_cast<void>(set_bus_master(this, false));
   close_windows(*this);
@@ -118,6 +119,10 @@ remote_device::~remote_device() {
     if (b.at != nullptr) munmap(b.at, b.bytes);
   client_.disconnect();
   for (const block& b : blocks_) munmap(b.at, b.bytes);
+}
+
+bool remote_device::is_in_child() const {
+  return getpid() != opened_by_;
 }
 
 status remote_device::refused(const char* what, int code) {
@@ -138,6 +143,7 @@ status remote_device::map_bar(void* context, unsigned number, mmio_region* mappe
 
 status remote_device::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
   remote_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   const std::lock_guard alone(d.talking_);
   std::array<std::byte, 4> bytes;
   if (const int code = d.client_.read(configuration_region, offset, bytes); code != 0)
@@ -149,6 +155,7 @@ status remote_device::read_configuration(void* context, unsigned offset, std::ui
 
 status remote_device::write_configuration(void* context, unsigned offset, std::uint32_t value) {
   remote_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   const std::lock_guard alone(d.talking_);
   std::array<std::byte, 4> bytes;
   for (unsigned i = 0; i < 4; ++i) bytes[i] = static_cast<std::byte>(value >> (8 * i));
@@ -174,6 +181,7 @@ status remote_device::restore_configuration() {
 
 status remote_device::reset_function(void* context) {
   remote_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   {
     const std::lock_guard alone(d.talking_);
     if (const int code = d.client_.reset(); code != 0) return d.refused("device_reset", code);
@@ -191,6 +199,7 @@ status remote_device::restore_after_reset(void* context) {
 
 // Memory has its own address for the device: whatever it is, nothing else has it.
 status remote_device::share(std::byte* at, std::size_t bytes) {
+  if (is_in_child()) return transport_error::gone;
   const vfio_user::descriptor file(memfd_create("freehca", MFD_CLOEXEC));
   if (!file.open() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
     return refused("memfd_create", errno);
@@ -201,6 +210,8 @@ status remote_device::share(std::byte* at, std::size_t bytes) {
   }
   if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0) == MAP_FAILED)
     return refused("mmap of shared memory", errno);
+  // What a child stores would reach the adapter.
+  madvise(at, bytes, MADV_DONTFORK);
   const std::lock_guard alone(talking_);
   const int code = client_.map(reinterpret_cast<std::uintptr_t>(at), bytes, file.get());
   return code == 0 ? status() : refused("dma_map", code);
@@ -234,6 +245,7 @@ status remote_device::allocate_dma(void* context, std::size_t bytes, std::size_t
 
 void remote_device::free_dma(void* context, const dma_region& region) {
   remote_device& d = of(context);
+  if (d.is_in_child()) return;
   const auto found = std::find_if(d.blocks_.begin(), d.blocks_.end(),
                                   [&](const block& b) { return b.at == region.host; });
   if (found == d.blocks_.end()) return;
@@ -251,9 +263,12 @@ status remote_device::map_memory(void* context, std::byte* memory, std::size_t b
 
 status remote_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
   remote_device& d = of(context);
+  if (d.is_in_child()) return transport_error::gone;
   const std::lock_guard alone(d.talking_);
-  const int code = d.client_.unmap(device_address, bytes);
-  return code == 0 ? status() : d.refused("dma_unmap", code);
+  if (const int code = d.client_.unmap(device_address, bytes); code != 0)
+    return d.refused("dma_unmap", code);
+  madvise(reinterpret_cast<void*>(device_address), bytes, MADV_DOFORK);
+  return {};
 }
 
 std::uint32_t remote_device::read_register(unsigned bar, std::size_t offset) noexcept {

@@ -2,6 +2,9 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +28,10 @@ std::string how_to_lock(std::size_t bytes);
 /// platform. One thread uses it: that of the control owner, which polls the driver; other threads
 /// call wake(), and wait by a vector_wait of their own. Everything is given back by the destructor:
 /// mappings, vectors, group, container; the kernel then resets the function where it can.
+///
+/// A forked child inherits neither BARs nor memory that is mapped for the device, map_memory()'s
+/// included. In it the platform's functions answer transport_error::gone, and the destructor only
+/// closes the child's descriptors: the adapter stays the parent's.
 class vfio_device {
  public:
   /// `locked_bytes`: how much memory the caller is going to map, so that a limit that is too low is
@@ -91,6 +98,9 @@ class vfio_device {
   };
 
   vfio_device() = default;
+  bool is_in_child() const;
+  /// Lets children inherit the pages of memory that is not mapped any more, and not in `lent_`.
+  void take_back(const block& b) const;
   std::optional<failure> open_group(const pci_function& function);
   std::optional<failure> attach(const pci_function& function);
   std::optional<failure> open_function(const pci_function& function);
@@ -128,6 +138,7 @@ class vfio_device {
   static void disarm_interrupts(void* context);
 
   // In the order in which they are closed last to first.
+  pid_t opened_by_ = ::getpid();
   file container_, group_, function_;
   std::uint64_t configuration_at_ = 0;
   std::size_t locked_bytes_ = 0;
@@ -136,6 +147,7 @@ class vfio_device {
   bar bars_[3];
   std::optional<iova_allocator> iova_;
   std::vector<block> blocks_;
+  std::vector<block> lent_;  // the caller's memory
   // One for each vector that was ever armed, and then kept: who waits for one has it in a set of
   // their own.
   struct vector_event {
@@ -143,8 +155,8 @@ class vfio_device {
     bool waited_for = false;  // by another thread
   };
   std::vector<vector_event> events_;
-  bool armed_ = false;
-  file watched_;  // all others of them, and those that follow: an epoll instance
+  unsigned armed_ = 0;  // vectors
+  file watched_;        // all others of them, and those that follow: an epoll instance
   file removal_, error_, woken_;
   int wake_ = -1;  // what the caller has watched; its own
   bool wanted_back_ = false, failed_ = false;

@@ -4,6 +4,9 @@
 // For programs that block: the only place that sleeps.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -37,10 +40,13 @@ class session {
   explicit session(blocking::host& in, const easy::sizes& wanted = {}) : session(wanted) {
     host_ = &in;
   }
-  /// Takes down what is still up and has not refused to go down. No operation is under way.
+  /// Takes down what is still up and has not refused to go down. No operation is under way. In a
+  /// forked child the adapter is the parent's, and is left alone.
   ~session() {
+    if (is_in_child()) return;
     if (adapter_.hardware().state() > device_state::down && !refused_)
       static_cast<void>(tear_down());
+    adapter_.~adapter();
   }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
@@ -59,6 +65,9 @@ class session {
                           .wake_context = host_,
                           .events = events});
   }
+  /// What an operation of this adapter ended with, in words: of a budget that ran out also its name,
+  /// its size and what is in use; of a bring-up the step that failed, and why.
+  std::string words(status s) { return blocking::words(s, adapter_.hardware(), size_); }
   /// Why the adapter at the address could not be opened; empty: it is open.
   const std::string& trouble() const { return trouble_; }
   easy::adapter& adapter() { return adapter_; }
@@ -83,8 +92,10 @@ class session {
     while (!op.done()) turn();
     return end_of(op);
   }
-  /// Ends in an adapter that holds nothing, also after a failure. Outcomes: adapter::tear_down().
+  /// Ends in an adapter that holds nothing, also after a failure. Outcomes: adapter::tear_down();
+  /// driver_error::bad_state in a forked child.
   status tear_down() {
+    if (is_in_child()) return driver_error::bad_state;
     if (adapter_.hardware().state() == device_state::closed) return {};
     const status outcome = finish(adapter_.tear_down());
     refused_ = !outcome.ok();
@@ -120,6 +131,7 @@ class session {
         storage_(new (std::align_val_t{16}, std::nothrow)
                      std::byte[easy::adapter::storage_bytes(wanted)]) {}
 
+  bool is_in_child() const { return ::getpid() != opened_by_; }
   unsigned poll() {
     if (host_->lost() && !told_) {
       told_ = true;
@@ -140,7 +152,11 @@ class session {
   std::unique_ptr<std::byte[], release> storage_;
   std::unique_ptr<blocking::host> own_;
   blocking::host* host_ = nullptr;
-  easy::adapter adapter_;
+  pid_t opened_by_ = ::getpid();
+  // The destructor of an adapter closes its device, which a forked child must not.
+  union {
+    easy::adapter adapter_{};
+  };
   bool told_ = false, refused_ = false;
   // Who always finds something to do still wants to hear of a removal now and then.
   static constexpr unsigned most_unheard = 16;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <freehca/hal/text.hpp>
+#include <freehca/hca/easy/adapter.hpp>
 
 namespace freehca::blocking {
 
@@ -13,6 +14,69 @@ inline std::string words(status s) {
   char text[160];
   describe(s, text, sizeof text);
   return text;
+}
+
+/// Which limit of `size` has run out, and how large it is, by the item that driver_error::no_memory
+/// and ::no_resource name: "queue memory: budget::queue_bytes is 8388608". Empty: none that a
+/// program sets.
+inline std::string limit_in_words(unsigned item, const easy::sizes& size) {
+  const freehca::budget& b = size.budget;
+  using of = freehca::budget::item;
+  const auto entries = [](unsigned log) { return std::uint64_t{1} << log; };
+  struct {
+    of item;
+    const char* member;
+    std::uint64_t value;
+  } const limits[] = {
+      {of::lent_pages, "budget::context_bytes", b.context_bytes},
+      {of::queue_memory, "budget::queue_bytes", b.queue_bytes},
+      {of::doorbell_records, "budget::doorbell_bytes", b.doorbell_bytes},
+      {of::qps, "2 to the power of budget::log_qps", entries(b.log_qps)},
+      {of::srqs, "2 to the power of budget::log_srqs", entries(b.log_srqs)},
+      {of::cqs, "2 to the power of budget::log_cqs", entries(b.log_cqs)},
+      {of::eqs, "2 to the power of budget::log_eqs", entries(b.log_eqs)},
+      {of::mpts, "2 to the power of budget::log_mpts", entries(b.log_mpts)},
+      {of::mtts, "2 to the power of budget::log_mtts", entries(b.log_mtts)},
+      {of::firmware_area, "budget::firmware_bytes", b.firmware_bytes},
+      {of::auxiliary_area, "budget::auxiliary_bytes", b.auxiliary_bytes},
+  };
+  for (const auto& limit : limits)
+    if (static_cast<unsigned>(limit.item) == item)
+      return std::string(name_of(limit.item)) + ": " + limit.member + " is " +
+             std::to_string(limit.value);
+  if (item == static_cast<unsigned>(verbs_budget::item::requests))
+    return "requests in all rings together: verbs_budget::requests is " +
+           std::to_string(size.objects.requests);
+  for (const verbs_budget::entry& e : size.objects.kinds)
+    if (e.what != nullptr && e.what->facts.item == item)
+      return std::string(e.what->facts.name) + ": verbs_budget has " + std::to_string(e.count);
+  return {};
+}
+
+/// The same of an adapter's operation: what ran out, its limit and how much of it is in use; for a
+/// sequence of the device the step and its cause.
+inline std::string words(status s, const device& of, const easy::sizes& size) {
+  const sequence_failure& failed = of.failure();
+  const bool in_sequence = !failed.cause.ok() && s.where() == static_cast<unsigned>(failed.step);
+  const status cause = in_sequence ? failed.cause : s;
+  const std::string at =
+      in_sequence ? std::string(device::step_name(failed.step)) + ": " : std::string();
+  const bool ran_out = cause.is(driver_error::no_memory) || cause.is(driver_error::no_resource);
+  // Tables that the adapter does not have as large, or needs larger, are refused as an argument.
+  const bool names_item = ran_out || (in_sequence && (cause.is(driver_error::exceeds_limits) ||
+                                                      (failed.step == bring_up_step::plan_context &&
+                                                       cause.is(driver_error::bad_argument))));
+  const std::string limit = names_item ? limit_in_words(cause.where(), size) : std::string();
+  if (limit.empty()) return at + words(cause);
+  std::string all = at + words(cause.at(0)) + ": " + limit;
+  if (failed.asked != 0 && in_sequence)
+    all += "; the device asks for " + std::to_string(failed.asked) + ", and there are " +
+           std::to_string(failed.bound);
+  if (ran_out)
+    all += "; in use are " + std::to_string(of.holdings().pages * dma_arena::page) +
+           " bytes of memory and " + std::to_string(of.holdings().numbers) +
+           " numbers of all kinds";
+  return all;
 }
 
 }  // namespace freehca::blocking

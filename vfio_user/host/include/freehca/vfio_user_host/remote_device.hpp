@@ -2,6 +2,9 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -20,6 +23,9 @@ namespace freehca::vfio_user_host {
 /// An adapter behind a socket of vfio-user, as the driver's platform and host: no guest, no kernel
 /// driver and no rights of root are needed. It defines the accessors of the routed flavour: one of
 /// a register is a message, memory is memory that server and driver share.
+///
+/// A forked child leaves the adapter to its parent: the platform's functions answer
+/// transport_error::gone, and the destructor says nothing to the server.
 ///
 /// Memory that is mapped is made the pages of a file that the server maps, in the place where it
 /// is.
@@ -58,6 +64,7 @@ class remote_device final : public blocking::host {
   };
 
   remote_device() = default;
+  bool is_in_child() const;
   std::string begin(const std::string& socket);
   status refused(const char* what, int code);
   status write_command(std::uint32_t clear, std::uint32_t set);
@@ -87,6 +94,7 @@ class remote_device final : public blocking::host {
                                void (*notify)(void*, unsigned) noexcept, void* of);
   static void disarm_interrupts(void* context);
 
+  pid_t opened_by_ = ::getpid();
   std::mutex talking_;  ///< one request at a time, whoever's thread it is
   vfio_user::client client_;
   std::atomic<bool> lost_{false};  ///< whichever thread has found it out
