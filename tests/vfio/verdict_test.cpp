@@ -72,6 +72,21 @@ circumstances too_much_for_the_sizes() {
   return c;
 }
 
+/// Tables of 2^21 entries each, of an adapter that has 2^19 and keeps 200 for itself.
+circumstances beyond_the_adapter(budget::item what) {
+  using l = layouts::query_dev_cap;
+  circumstances c =
+      sized(at_step(bring_up_step::plan_context, of_item(driver_error::bad_argument, what)));
+  budget& b = c.size;
+  b.log_qps = b.log_srqs = b.log_cqs = b.log_mpts = b.log_mcgs = 21;
+  capabilities& can = c.can;
+  can.ports = 2;
+  can.reserved_qps = can.reserved_srqs = can.reserved_cqs = can.reserved_mpts = 200;
+  can.raw.set<&l::log_max_qps>(19).set<&l::log_max_srqs>(19).set<&l::log_max_cqs>(19);
+  can.raw.set<&l::log_max_mpts>(19).set<&l::log_max_mcgs>(19).set<&l::num_rsvd_mcgs>(0);
+  return c;
+}
+
 circumstances of_revision(unsigned revision) {
   circumstances c = at_step(bring_up_step::query_fw, driver_error::unsupported);
   c.command_interface = revision;
@@ -129,6 +144,21 @@ INSTANTIATE_TEST_SUITE_P(
                     at_step(bring_up_step::plan_context,
                             of_item(driver_error::bad_argument, budget::item::cqs)),
                     trouble::system, "--size cqs=LOG for more, or less"},
+        expectation{"size_value_and_limit_of_queue_pairs", beyond_the_adapter(budget::item::qps),
+                    trouble::system,
+                    "--size qps=21 is not from 8 to 19: it has at most 2^19 QP numbers, and keeps "
+                    "200 of them"},
+        expectation{"size_value_and_limit_of_shared_receive_queues",
+                    beyond_the_adapter(budget::item::srqs), trouble::system,
+                    "--size srqs=21 is not from 8 to 19"},
+        expectation{"size_value_and_limit_of_completion_queues",
+                    beyond_the_adapter(budget::item::cqs), trouble::system,
+                    "0000:03:00.0: --size cqs=21 is not from 8 to 19"},
+        expectation{"size_value_and_limit_of_regions", beyond_the_adapter(budget::item::mpts),
+                    trouble::system, "--size mpts=21 is not from 8 to 19"},
+        expectation{"size_value_and_limit_of_groups",
+                    beyond_the_adapter(budget::item::multicast_groups), trouble::system,
+                    "--size mcgs=21 is not from 0 to 19"},
         expectation{"adapter_has_not_so_much_context_memory",
                     at_step(bring_up_step::plan_context,
                             of_item(driver_error::bad_argument, budget::item::lent_pages)),

@@ -12,6 +12,7 @@
 
 #include "conform.hpp"
 #include "size.hpp"
+#include "usage.hpp"
 
 namespace freehca::hcactl {
 namespace {
@@ -66,6 +67,9 @@ parser::parser(form how, request& to)
   if (how == form::socket) socket->required();
   app_.add_option("--sysfs", to.common.sysfs, "another place of sysfs, for tests")->group("");
   app_.fallthrough();
+  app_.failure_message([](const CLI::App* app, const CLI::Error& e) {
+    return explain_usage(*app, e) + "\nRun with --help for more information.\n";
+  });
   if (how == form::pci_address)
     app_.add_subcommand("list", "the adapters of this machine, who drives them")->callback([this] {
       to_.what = command::list;
@@ -180,7 +184,9 @@ void parser::add_record() {
 
 int parser::refuse(const CLI::ParseError& e, bool json) const {
   if (json && e.get_exit_code() != 0)
-    fmt::print("{}\n", nlohmann::json{{"code", e.get_exit_code()}, {"error", e.what()}}.dump(2));
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"code", e.get_exit_code()}, {"error", explain_usage(app_, e)}}.dump(2));
   return app_.exit(e);
 }
 

@@ -2,7 +2,9 @@
 // Copyright the freehca authors
 #include "conform.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -100,6 +102,10 @@ std::string to_text(const summary& sum) {
                      sum.not_applicable);
 }
 
+failure cannot_write(const std::string& file) {
+  return {trouble::system, fmt::format("{} cannot be written: {}", file, std::strerror(errno))};
+}
+
 const char* doing_at_the_end(const summary& sum) {
   return sum.left_behind ? "conformance, taking back what the last row made" : "conformance";
 }
@@ -142,8 +148,7 @@ findings run_conformance(workplace& at, conformance::heard_events& heard,
   // Ahead of the run: a report that goes nowhere is no report.
   std::ofstream file;
   if (!how.file.empty()) file.open(how.file);
-  if (!how.file.empty() && !file)
-    return failure{trouble::system, fmt::format("{} cannot be written", how.file)};
+  if (!how.file.empty() && !file) return cannot_write(how.file);
   listening told{.aloud = !at.json};
   const summary sum = conformance::run_all(
       {.adapter = at.driver.adapter().hardware(),
@@ -158,7 +163,7 @@ findings run_conformance(workplace& at, conformance::heard_events& heard,
                              {"conformance", to_json(sum, std::move(told.rows))}};
   if (!at.json) fmt::print("{}", to_text(sum));
   if (!how.file.empty() && !(file << document.dump(2) << "\n" << std::flush))
-    return failure{trouble::system, fmt::format("{} cannot be written", how.file)};
+    return cannot_write(how.file);
   at.found = std::move(document);
   if (!sum.ended.ok()) return at.verdict(sum.ended, doing_at_the_end(sum));
   if (sum.differ != 0)

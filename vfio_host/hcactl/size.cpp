@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <freehca/layouts/bit_operations.hpp>
+#include <freehca/layouts/query_dev_cap.hpp>
+
 namespace freehca::hcactl {
 namespace {
 
@@ -55,6 +58,34 @@ std::string set_size(budget& of, const std::string& text) {
 std::string size_name(budget::item of) {
   for (const table& t : tables)
     if (t.item == of && of != item{}) return t.name;
+  return {};
+}
+
+std::string size_limit(budget::item of, const budget& b, const capabilities& can) {
+  using l = layouts::query_dev_cap;
+  struct {
+    budget::item item;
+    std::uint64_t log_most, reserved;
+  } const limits[] = {
+      {item::qps, can.raw.get<&l::log_max_qps>(), can.reserved_qps},
+      {item::srqs, can.raw.get<&l::log_max_srqs>(), can.reserved_srqs},
+      {item::cqs, can.raw.get<&l::log_max_cqs>(), can.reserved_cqs},
+      {item::eqs, can.raw.get<&l::log_max_eqs>(), can.reserved_eqs + b.completion_event_queues},
+      {item::mpts, can.raw.get<&l::log_max_mpts>(), can.reserved_mpts},
+      {item::mtts, can.ports == 0 ? 0u : 31u, can.reserved_mtts},
+      {item::multicast_groups, can.raw.get<&l::log_max_mcgs>(), can.raw.get<&l::num_rsvd_mcgs>()},
+      {item::reads_per_qp, can.raw.get<&l::log_max_ra_res_qp>(), 0},
+  };
+  for (const auto& limit : limits) {
+    if (limit.item != of || limit.log_most == 0) continue;
+    for (const table& t : tables)
+      if (t.item == of)
+        return fmt::format(
+            "--size {}={} is not from {} to {}: it has at most 2^{} {}, and keeps {} "
+            "of them",
+            t.name, b.*t.log, layouts::bit_width(limit.reserved), limit.log_most, limit.log_most,
+            name_of(of), limit.reserved);
+  }
   return {};
 }
 

@@ -31,7 +31,9 @@ failure verdict(const tool_host& host, blocking::session& driver, status s, cons
                   .memory_bytes = device::storage_bytes(size.budget) +
                                   verbs::storage_bytes(size.budget, size.objects),
                   .command_interface = driver.adapter().hardware().info().command_interface,
-                  .sized = sized(size.budget)},
+                  .sized = sized(size.budget),
+                  .size = size.budget,
+                  .can = driver.adapter().hardware().capabilities()},
                  doing, address);
 }
 
@@ -78,6 +80,8 @@ std::string too_large_or_small(const circumstances& of, status cause, const std:
         at, (of.memory_bytes + 999'999) / 1'000'000);
   }
   if (of.failed.step == bring_up_step::plan_context && cause.is(driver_error::bad_argument)) {
+    if (const std::string limit = size_limit(what, of.size, of.can); !limit.empty())
+      return fmt::format("{}: {}: {}", at, address, limit);
     if (const std::string name = size_name(what); !name.empty())
       return fmt::format(
           "{0}: {1} cannot have so many, or so few, {2}: it has a limit, and keeps some for "

@@ -23,6 +23,8 @@ struct circumstances {
   std::size_t memory_bytes = 0;    ///< that the driver takes for itself for its tables
   unsigned command_interface = 0;  ///< its revision, as the firmware says; 0: not known
   bool sized = false;              ///< the user said how large tables are
+  budget size{};                   ///< as large
+  capabilities can{};              ///< of the adapter, as far as it has told
 };
 
 /// What it means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
