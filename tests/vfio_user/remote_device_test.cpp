@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The driver's port to an adapter behind a socket, when nobody is behind it any more.
+// The driver's port to an adapter behind a socket: when nobody is behind it any more, on kernels
+// that know no nanoseconds, and in a forked child.
 #include <freehca/vfio_user_host/remote_device.hpp>
 
+#include <linux/pci_regs.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <old_kernel.hpp>
+
+#include <cerrno>
 
 #include "served_program.hpp"
 
@@ -29,6 +37,55 @@ TEST(remote_device, is_gone_when_its_server_is) {
   EXPECT_TRUE(to.operations->reset_function(to.context).is(transport_error::gone));
   EXPECT_TRUE(to.operations->set_bus_master(to.context, true).is(transport_error::gone));
   EXPECT_TRUE(device->lost());
+}
+
+TEST(remote_device, sleeps_by_kernels_that_know_no_nanoseconds) {
+  const vfio_user::folder files;
+  vfio_user::served_program server;
+  server.start({"--socket", files.path("device")});
+  std::string why;
+  const auto device = remote_device::open(files.path("device"), why);
+  ASSERT_NE(nullptr, device) << why;
+  const platform of = device->platform();
+  for (const int error : {ENOSYS, EPERM}) {
+    const testing::old_kernel old(error);
+    for (const std::uint64_t time : {100'000u, 1'000'000u, 20'500'000u}) {
+      const std::uint64_t deadline = of.now() + time;
+      device->wait(deadline);
+      EXPECT_GE(of.now(), deadline) << "never back before it, or the driver spins";
+    }
+  }
+}
+
+TEST(remote_device, is_left_alone_by_a_child) {
+  const vfio_user::folder files;
+  vfio_user::served_program server;
+  server.start({"--socket", files.path("device")});
+  std::string why;
+  auto device = remote_device::open(files.path("device"), why);
+  ASSERT_NE(nullptr, device) << why;
+  const platform of = device->platform();
+  dma_region memory;
+  ASSERT_TRUE(of.operations->allocate_dma(of.context, 0x1000, 0x1000, &memory).ok());
+  ASSERT_TRUE(of.operations->set_bus_master(of.context, true).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    if (msync(memory.host, 0x1000, MS_ASYNC) == 0) _exit(1);
+    if (!of.operations->set_bus_master(of.context, false).is(transport_error::gone)) _exit(2);
+    if (!of.operations->reset_function(of.context).is(transport_error::gone)) _exit(3);
+    of.operations->free_dma(of.context, memory);
+    device = nullptr;
+    _exit(0);
+  }
+  int ended = 0;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  ASSERT_TRUE(WIFEXITED(ended));
+  EXPECT_EQ(WEXITSTATUS(ended), 0);
+  std::uint32_t command = 0;
+  ASSERT_TRUE(of.operations->read_configuration(of.context, PCI_COMMAND, &command).ok())
+      << "the server still serves the parent";
+  EXPECT_NE(command & PCI_COMMAND_MASTER, 0u);
+  EXPECT_FALSE(device->lost());
 }
 
 }  // namespace
