@@ -2,9 +2,7 @@
 // Copyright the freehca authors
 #include "conform.hpp"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -100,10 +98,6 @@ std::string to_text(const summary& sum) {
   return fmt::format("conform    {} rows of {}: {} as expected, {} differ, {} not applicable\n",
                      sum.rows(), conformance::count_rows(), sum.as_expected, sum.differ,
                      sum.not_applicable);
-}
-
-failure cannot_write(const std::string& file) {
-  return {trouble::system, fmt::format("{} cannot be written: {}", file, std::strerror(errno))};
 }
 
 const char* doing_at_the_end(const summary& sum) {

@@ -2,6 +2,9 @@
 // Copyright the freehca authors
 #include "print.hpp"
 
+#include <cerrno>
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace freehca::hcactl {
@@ -93,6 +96,11 @@ int report(const vfio_host::failure& why, bool json, nlohmann::json document) {
   }
   fmt::print(stderr, "hcactl: {}\n", why.message);
   return code;
+}
+
+vfio_host::failure cannot_write(const std::string& file) {
+  return {vfio_host::trouble::system,
+          fmt::format("{} cannot be written: {}", file, std::strerror(errno))};
 }
 
 }  // namespace freehca::hcactl

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include <freehca/vfio_host/failure.hpp>
@@ -24,5 +26,8 @@ std::string command_line_for(const std::string& command, const std::string& addr
 /// code. `document`: an object with what was found out all the same; it gets "error" and "code".
 int report(const vfio_host::failure& why, bool json,
            nlohmann::json document = nlohmann::json::object());
+
+/// Of a file that the user named; `errno` says why.
+vfio_host::failure cannot_write(const std::string& file);
 
 }  // namespace freehca::hcactl

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <utility>
@@ -38,10 +36,6 @@ class recording_host final : public blocking::host {
   tool_host& inner;
   recorder::recorder listening;
 };
-
-failure cannot_write(const std::string& file) {
-  return {trouble::system, fmt::format("{} cannot be written: {}", file, std::strerror(errno))};
-}
 
 void say_what_comes(const common_options& options, const record_options& what) {
   if (options.json) return;
