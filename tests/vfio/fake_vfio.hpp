@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A kernel's VFIO as far as the host needs it: while a fake_vfio is there, open() of /dev/vfio/... and
-// the ioctls of VFIO are its own; everything else of this process goes to the real kernel.
+// A kernel's VFIO as far as the host needs it. While a fake_vfio exists, open() of /dev/vfio/... and
+// the ioctls of VFIO go to it; all other calls of this process go to the real kernel.
 #pragma once
 
 #include <sys/types.h>

@@ -96,11 +96,10 @@ class adapter {
   opening open_ud(const connection_options& options = {}) {
     return {*this, layouts::qp_service::ud, options};
   }
-  /// To the other side. Packets are as large as both sides take, and have a GRH if the peer's GID is
-  /// of another subnet. driver_error::bad_argument also: the peer is in another partition. A
-  /// connection that was connected before, or has failed,
-  /// begins anew: its receives are forgotten. One that fails leaves it as open_rc() does, but for
-  /// what was not answered.
+  /// To the other side. Packets are as large as both sides take, and have a GRH if the peer's GID
+  /// is of another subnet. driver_error::bad_argument also: the peer is in another partition. A
+  /// connection that was connected before, or has failed, begins again: its receives are forgotten.
+  /// One that fails leaves it as open_rc() does, but for what was not answered.
   connecting connect(const connection& what, const peer& to) { return {*this, what, to}; }
   /// Requests that are out are forgotten; who waits for them ends with driver_error::stale_handle.
   closing close(const connection& what) { return {*this, what}; }

@@ -65,8 +65,8 @@ class session {
                           .wake_context = host_,
                           .events = events});
   }
-  /// What an operation of this adapter ended with, in words: of a budget that ran out also its name,
-  /// its size and what is in use; of a bring-up the step that failed, and why.
+  /// What an operation of this adapter ended with, in words: of a budget that ran out also its
+  /// name, its size and what is in use; of a bring-up the step that failed, and why.
   std::string words(status s) { return blocking::words(s, adapter_.hardware(), size_); }
   /// Why the adapter at the address could not be opened; empty: it is open.
   const std::string& trouble() const { return trouble_; }
