@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A kernel's VFIO as far as the host needs it. While a fake_vfio exists, open() of /dev/vfio/... and
-// the ioctls of VFIO go to it; all other calls of this process go to the real kernel.
+// A kernel's VFIO as far as the host needs it. While a fake_vfio exists, open() of /dev/vfio/...
+// and the ioctls of VFIO go to it. All other calls of this process go to the real kernel.
 #pragma once
 
 #include <sys/types.h>

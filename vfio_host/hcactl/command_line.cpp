@@ -58,9 +58,6 @@ parser::parser(form how, request& to)
           "hcactl: ConnectX-2, ConnectX-3 and ConnectX-3 Pro adapters, driven from this process "
           "over VFIO, or behind a socket of freehca-device") {
   app_.require_subcommand(1);
-  app_.failure_message([](const CLI::App* app, const CLI::Error& e) {
-    return wrong_usage(*app, e) + "\nRun with --help for more information.\n";
-  });
   app_.footer(exit_codes);
   app_.set_version_flag("--version", "hcactl " FREEHCA_VERSION);
   app_.add_flag("--json", to.common.json, "machine-readable output, also for an error");
@@ -70,6 +67,9 @@ parser::parser(form how, request& to)
   if (how == form::socket) socket->required();
   app_.add_option("--sysfs", to.common.sysfs, "another place of sysfs, for tests")->group("");
   app_.fallthrough();
+  app_.failure_message([](const CLI::App* app, const CLI::Error& e) {
+    return explain_usage(*app, e) + "\nRun with --help for more information.\n";
+  });
   if (how == form::pci_address)
     app_.add_subcommand("list", "the adapters of this machine, who drives them")->callback([this] {
       to_.what = command::list;
@@ -186,7 +186,7 @@ int parser::refuse(const CLI::ParseError& e, bool json) const {
   if (json && e.get_exit_code() != 0)
     fmt::print(
         "{}\n",
-        nlohmann::json{{"code", e.get_exit_code()}, {"error", wrong_usage(app_, e)}}.dump(2));
+        nlohmann::json{{"code", e.get_exit_code()}, {"error", explain_usage(app_, e)}}.dump(2));
   return app_.exit(e);
 }
 

@@ -28,20 +28,18 @@ std::string options_of(const CLI::App& app) {
 
 }  // namespace
 
-std::string wrong_usage(const CLI::App& app, const CLI::Error& e) {
-  std::string text = e.what();
+std::string explain_usage(const CLI::App& app, const CLI::Error& e) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   if (commands.empty() && e.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
     const std::vector<std::string> given = app.remaining();
-    text = fmt::format("{}; the commands are {}",
-                       given.empty() ? text : fmt::format("'{}' is no command", given.front()),
+    return fmt::format("{}; the commands are {}",
+                       given.empty() ? e.what() : fmt::format("'{}' is no command", given.front()),
                        commands_of(app));
-  } else if (!commands.empty() &&
-             e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    text += fmt::format("; {} has the options {}, {}", commands.front()->get_name(),
-                        options_of(*commands.front()), options_of(app));
   }
-  return text;
+  if (!commands.empty() && e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+    return fmt::format("{}; {} has the options {}, {}", e.what(), commands.front()->get_name(),
+                       options_of(*commands.front()), options_of(app));
+  return e.what();
 }
 
 }  // namespace freehca::hcactl

@@ -8,8 +8,8 @@
 
 namespace freehca::hcactl {
 
-/// Which argument is wrong, its value and the values that it may have; of a command or an option
-/// that does not exist, those that do.
-std::string wrong_usage(const CLI::App& app, const CLI::Error& e);
+/// What is said of wrong usage: the argument, its value and what it may be, also of a command or an
+/// option that does not exist.
+std::string explain_usage(const CLI::App& app, const CLI::Error& e);
 
 }  // namespace freehca::hcactl

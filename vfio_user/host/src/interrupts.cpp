@@ -87,6 +87,8 @@ std::unique_ptr<blocking::owner_wait> remote_device::wait_for(unsigned vector, s
   const int event = events_[vector].get();
   auto made = vfio_host::vector_wait::open(event, vector, {notify_, notify_context_},
                                            [this, vector, event] {
+                                             // An epoll instance is one for parent and child.
+                                             if (is_in_child()) return;
                                              waited_for_[vector] = false;
                                              watch(event, EPOLLIN | EPOLLET, vector);
                                            });
