@@ -357,10 +357,14 @@ TEST(dropped_sequence, of_the_device_goes_on_as_if_cancelled) {
     drop_one(&device::bring_up);
     const device_state then = rig.adapter.state();
     EXPECT_TRUE(then == device_state::down || then == device_state::up) << step;
-    if (then == device_state::down) ASSERT_TRUE(rig.bring_up().ok()) << step;
+    if (then == device_state::down) {
+      ASSERT_TRUE(rig.bring_up().ok()) << step;
+    }
     drop_one(&device::recover);
     EXPECT_TRUE(rig.adapter.up() || rig.adapter.state() == device_state::down) << step;
-    if (!rig.adapter.up()) ASSERT_TRUE(rig.bring_up().ok()) << step;
+    if (!rig.adapter.up()) {
+      ASSERT_TRUE(rig.bring_up().ok()) << step;
+    }
     drop_one(&device::tear_down);
     EXPECT_EQ(rig.adapter.state(), device_state::down) << step;
     EXPECT_TRUE(rig.adapter.holdings().none()) << step;

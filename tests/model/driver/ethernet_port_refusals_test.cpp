@@ -52,7 +52,9 @@ TEST_P(ethernet_port, is_refused_as_a_path_of_queue_pairs_and_addresses) {
       modify_queue_pair m;
       m.start(rig.objects, qp.made(), to, a);
       const status s = rig.await(m);
-      if (!s.ok()) EXPECT_EQ(sent(rig.adapter), before) << "refused, but a command was sent";
+      if (!s.ok()) {
+        EXPECT_EQ(sent(rig.adapter), before) << "refused, but a command was sent";
+      }
       return s;
     };
     EXPECT_TRUE(move(qp_state::init, 1).is(driver_error::unsupported));
@@ -75,7 +77,9 @@ TEST_P(ethernet_port, is_refused_as_a_path_of_queue_pairs_and_addresses) {
   EXPECT_TRUE(address(3).error().is(driver_error::bad_argument));
   const auto second = address(2);
   ASSERT_EQ(second.ok(), second_is_infiniband);
-  if (second.ok()) EXPECT_TRUE(rig.objects.destroy(second.value()).ok());
+  if (second.ok()) {
+    EXPECT_TRUE(rig.objects.destroy(second.value()).ok());
+  }
   destroy_completion_queue d;
   d.start(rig.objects, cq.made());
   EXPECT_TRUE(rig.await(d).ok());

@@ -26,7 +26,9 @@ class after_an_error : public ::testing::TestWithParam<qp_service> {
               .value();
   }
   ~after_an_error() override {
-    if (way) EXPECT_TRUE(rig.objects.destroy(way).ok());
+    if (way) {
+      EXPECT_TRUE(rig.objects.destroy(way).ok());
+    }
     for (qp_handle& q : pair.queue) {
       destroy_queue_pair d;
       d.start(rig.objects, q);
