@@ -84,23 +84,29 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
 void modify_queue_pair::finished(object_operation& op, status outcome) noexcept {
   auto& self = static_cast<modify_queue_pair&>(op);
   auto& pair = static_cast<queue_pair&>(self.object());
-  if (!outcome.ok()) {
-    if (pair.in_doubt) {
-      // What is posted to a queue pair in RESET never completes.
-      pair.state_unknown = true;
-      pair.suspend();
-    } else if (self.to_ == qp_state::init) pair.exists = false;
+  pair.moving_to = self.to_;
+  if (pair.in_doubt) {
+    // What is posted to a queue pair in RESET never completes.
+    pair.state_unknown = true;
+    return pair.suspend();
+  }
+  pair.settle_change(outcome.ok());
+  if (outcome.ok() && pair.owner->up()) pair.resume();
+}
+
+void queue_pair::settle_change(bool done) {
+  state_unknown = false;
+  if (!done) {
+    if (moving_to == qp_state::init) exists = false;
     return;
   }
-  pair.qp_state = self.to_;
-  pair.state_unknown = false;
-  if (self.to_ == qp_state::reset) {
-    pair.exists = false;
-    pair.forget_completions();
-    pair.rings.send.reset();
-    if (pair.shared == nullptr) pair.rings.receive.reset();
-  }
-  if (pair.owner->up()) pair.resume();
+  qp_state = moving_to;
+  if (moving_to != qp_state::reset) return;
+  // Its destruction needs no command either: firmware refuses to reset a queue pair in RESET.
+  exists = false;
+  forget_completions();
+  rings.send.reset();
+  if (shared == nullptr) rings.receive.reset();
 }
 
 void query_queue_pair::start(verbs& owner, qp_handle h) {

@@ -351,6 +351,8 @@ void verbs::settle(device_object& object) {
       return want_back(object);
     case phase::doubtful_change:
       object.state = phase::live;
+      if (object.what->settle_change != nullptr) object.what->settle_change(object, done);
+      resume(object);
       return;
     default:
       return;

@@ -538,7 +538,39 @@ TEST_F(unanswered_test, a_queue_pair_whose_state_is_not_known_takes_no_posts) {
   EXPECT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, 100 * second));
   EXPECT_TRUE(rings.send.post(queues::nop{}).is(driver_error::bad_state));
   EXPECT_TRUE(rings.receive.post({}).is(driver_error::bad_state));
+  // The late answer has told that it is in RESET. Firmware would refuse one more reset of it.
+  EXPECT_EQ(rig.objects.find(pair.queue[0])->qp_state, qp_state::reset);
   EXPECT_TRUE(pair.move(0, qp_state::reset).ok());
+  EXPECT_TRUE(pair.move(0, qp_state::init).ok());
+}
+
+TEST_F(unanswered_test, a_transition_that_is_answered_late_counts_as_its_answer_says) {
+  rc_pair pair(rig);
+  pair.connect();
+  latency(90 * second);
+  EXPECT_TRUE(pair.move(0, qp_state::error).is(transport_error::timeout));
+  latency(0);
+  EXPECT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, 100 * second));
+  EXPECT_EQ(rig.objects.find(pair.queue[0])->qp_state, qp_state::error);
+  // What is posted in ERROR is flushed.
+  EXPECT_TRUE(pair.send(0).post_and_ring(queues::nop{.wr_id = 7}).ok());
+  EXPECT_EQ(pair.next(0).status, queues::completion_status::flushed);
+
+  // Refused late: the queue pair is where it was.
+  EXPECT_TRUE(pair.move(0, qp_state::reset).ok());
+  rig.machine.adapter().judge_commands(
+      [](layouts::opcode code, std::uint32_t) -> model::command_verdict {
+        using fate = model::command_verdict::fate;
+        return {.what = code == layouts::opcode::rst2init_qp ? fate::hold : fate::run};
+      });
+  EXPECT_TRUE(pair.move(0, qp_state::init).is(transport_error::timeout));
+  rig.machine.adapter().judge_commands({});
+  EXPECT_TRUE(rig.machine.adapter().answer_held_command(
+      0, {.what = model::command_verdict::fate::refuse,
+          .status = layouts::command_status::internal_error}));
+  EXPECT_TRUE(rig.run([&] { return rig.objects.holdings().in_doubt == 0; }, 100 * second));
+  EXPECT_EQ(rig.objects.find(pair.queue[0])->qp_state, qp_state::reset);
+  EXPECT_TRUE(pair.move(0, qp_state::init).ok());
 }
 
 TEST(reset_test, a_reset_takes_every_object) {

@@ -80,7 +80,8 @@ struct queue_pair : queue_object {
   /// were polled. A send error of an unreliable service moves it to sq_error, where receives go on
   /// and posts of sends are refused.
   layouts::qp_state qp_state = layouts::qp_state::reset;
-  bool state_unknown = false;  ///< a transition was not answered
+  bool state_unknown = false;  ///< a transition was not answered, and may still take effect
+  layouts::qp_state moving_to = layouts::qp_state::reset;  ///< the last transition's target
   // Given at INIT, and written again by the transition to RTR.
   std::uint16_t pkey_index = 0;
   bool remote_read = false, remote_write = false, remote_atomic = false;
@@ -90,6 +91,8 @@ struct queue_pair : queue_object {
   void suspend();
   /// Posting is what the state permits: nothing while it is not known.
   void resume();
+  /// The transition to `moving_to` was carried out, or was refused.
+  void settle_change(bool done);
   void notice(verbs& in, const object_event& event);
   void end_requests(verbs& in, status why);
   /// Drops the completions that nobody has polled.

@@ -66,6 +66,8 @@ struct kind {
   /// K::resume().
   void (*suspend)(object_record& object) = nullptr;
   void (*resume)(object_record& object) = nullptr;
+  /// A change was in doubt, and its late answer came: K::settle_change(bool done).
+  void (*settle_change)(object_record& object, bool done) = nullptr;
   /// K::notice(verbs&, const object_event&).
   void (*notice)(verbs& in, object_record& object, const object_event& event) = nullptr;
   /// At each verbs::poll(): K::poll(verbs&), the number of things that were done.
@@ -117,6 +119,8 @@ consteval kind described() {
     k.suspend = [](object_record& o) { static_cast<K&>(o).suspend(); };
   if constexpr (requires(K & o) { o.resume(); })
     k.resume = [](object_record& o) { static_cast<K&>(o).resume(); };
+  if constexpr (requires(K & o) { o.settle_change(true); })
+    k.settle_change = [](object_record& o, bool done) { static_cast<K&>(o).settle_change(done); };
   if constexpr (requires(K & o, verbs & v, const object_event& e) { o.notice(v, e); })
     k.notice = [](verbs& v, object_record& o, const object_event& e) {
       static_cast<K&>(o).notice(v, e);
