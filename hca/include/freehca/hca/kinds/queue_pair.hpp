@@ -81,10 +81,10 @@ struct queue_pair : queue_object {
   /// and posts of sends are refused.
   layouts::qp_state qp_state = layouts::qp_state::reset;
   bool state_unknown = false;  ///< a transition was not answered, and may still take effect
-  layouts::qp_state moving_to = layouts::qp_state::reset;  ///< the last transition's target
   // Given at INIT, and written again by the transition to RTR.
   std::uint16_t pkey_index = 0;
   bool remote_read = false, remote_write = false, remote_atomic = false;
+  layouts::qp_state moving_to = layouts::qp_state::reset;  ///< the last transition's target
 
   status build(verbs& in, const attributes& a, creation<creating>& to);
   void strip(verbs& in);
