@@ -4,6 +4,7 @@
 
 #include <freehca/hal/barrier.hpp>
 #include <freehca/hal/cache.hpp>
+#include <freehca/hal/dma.hpp>
 #include <freehca/layouts/mtt.hpp>
 
 namespace freehca::conformance {

@@ -4,6 +4,7 @@
 // The contexts of the bench's objects, as the driver fills its own (Linux 6.1 mlx4/mr.c, eq.c,
 // cq.c, srq.c, hw/mlx4/qp.c).
 #include <freehca/hal/cache.hpp>
+#include <freehca/hal/dma.hpp>
 #include <freehca/layouts/cqc.hpp>
 #include <freehca/layouts/doorbell.hpp>
 #include <freehca/layouts/eqc.hpp>

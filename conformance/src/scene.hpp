@@ -5,6 +5,7 @@
 #pragma once
 
 #include <freehca/hal/cache.hpp>
+#include <freehca/hal/dma.hpp>
 
 #include "bench.hpp"
 

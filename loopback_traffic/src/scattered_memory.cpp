@@ -7,6 +7,7 @@
 #include <random>
 
 #include <freehca/hal/cache.hpp>
+#include <freehca/hal/dma.hpp>
 
 namespace freehca::loopback_traffic {
 

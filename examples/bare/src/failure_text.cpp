@@ -3,6 +3,7 @@
 //
 // Why a bring-up failed, and what to do about it.
 #include <freehca/bare/console.hpp>
+#include <freehca/hal/mmio.hpp>
 #include <freehca/layouts/hcr.hpp>
 #include <freehca/layouts/opcode.hpp>
 #include <freehca/layouts/register_map.hpp>
