@@ -94,6 +94,7 @@ TEST_F(firmware, a_client_that_is_sent_little_at_a_time) {
 }
 
 TEST_F(firmware, without_bus_mastering_there_is_no_dma) {
+  complaint = "QUERY_FW: output mailbox";
   start();
   set_configuration(PCI_COMMAND, PCI_COMMAND_MEMORY, 2);
   shared_memory host(8192);

@@ -525,12 +525,12 @@ easy::task<bool> attempt_one(easy::frames&, easy::next_completion& one) {
   co_return !r.ok() && r.error().is(driver_error::cancelled);
 }
 
-struct tasks : dropped_easy {
+struct dropped_tasks : dropped_easy {
   alignas(16) std::byte room[4096];
   easy::frames memory{room};
 };
 
-TEST_F(tasks, end_as_cancelled_when_what_they_wait_for_is_destroyed) {
+TEST_F(dropped_tasks, end_as_cancelled_when_what_they_wait_for_is_destroyed) {
   const easy::connection c = rig.get(rig.hca.open_rc());
   int reached = 0;
   auto one = std::make_unique<easy::next_completion>(rig.hca, c);
@@ -547,7 +547,7 @@ TEST_F(tasks, end_as_cancelled_when_what_they_wait_for_is_destroyed) {
   EXPECT_TRUE(goes_on.value().value());
 }
 
-TEST_F(tasks, that_are_let_go_may_lose_what_they_wait_for_before_the_next_poll) {
+TEST_F(dropped_tasks, that_are_let_go_may_lose_what_they_wait_for_before_the_next_poll) {
   const easy::connection c = rig.get(rig.hca.open_rc());
   int reached = 0;
   auto one = std::make_unique<easy::next_completion>(rig.hca, c);
@@ -557,7 +557,7 @@ TEST_F(tasks, that_are_let_go_may_lose_what_they_wait_for_before_the_next_poll) 
   EXPECT_EQ(reached, 1);
 }
 
-TEST_F(tasks, end_as_cancelled_when_the_task_that_they_wait_for_is_let_go) {
+TEST_F(dropped_tasks, end_as_cancelled_when_the_task_that_they_wait_for_is_let_go) {
   const easy::connection c = rig.get(rig.hca.open_rc());
   int inner_reached = 0, reached = 0;
   easy::next_completion one(rig.hca, c);

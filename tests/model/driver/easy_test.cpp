@@ -171,7 +171,8 @@ TEST_F(program, peers_name_their_partition_and_service_level) {
   a = rig.get(hca.open_rc({.sl = 3}));
   EXPECT_EQ(a.self.pkey, 0xffff) << "the default partition, full member";
   EXPECT_EQ(a.self.sl, 3);
-  for (const std::uint16_t stranger : {0x8001, 0x0001, 0x7ffe}) {
+  for (const std::uint16_t stranger :
+       {std::uint16_t{0x8001}, std::uint16_t{0x0001}, std::uint16_t{0x7ffe}}) {
     easy::peer there = a.self;
     there.pkey = stranger;
     auto refused = hca.connect(a, there);
