@@ -72,9 +72,14 @@ answer fail_and_revive(scene& in) {
   const finding failed = in.completion(scene::near);
   if (failed.got != answer(completion::local_protection)) return failed.got;
   in.with().put(image<qp_mailbox>{});
-  const answer revived = in.with().issue(
-      {.what = opcode::sqerr2rts_qp, .modifier = in.pair(scene::near).number, .input = true});
-  return revived.is_ok() ? answer(posts::datagram(in)) : revived;
+  queue_pair& pair = in.pair(scene::near);
+  const answer revived =
+      in.with().issue({.what = opcode::sqerr2rts_qp, .modifier = pair.number, .input = true});
+  if (!revived.is_ok()) return revived;
+  // The driver does not know of the command: its record still says SQE, where it posts nothing.
+  pair.qp_state = qp_state::rts;
+  pair.resume();
+  return answer(posts::datagram(in));
 }
 
 constexpr request_row sent(const char* name, const char* what, posting post, answer expected,

@@ -29,6 +29,8 @@ barrier_site site_of(const char* file, unsigned line) {
   const std::string root = FREEHCA_SOURCE_DIR "/";
   if (path.starts_with(root)) path.erase(0, root.size());
   while (path.starts_with("../")) path.erase(0, 3);
+  // As a build that compiles the sources of a folder as one names them.
+  if (path.starts_with("./")) path.erase(0, 2);
   return {path, line};
 }
 
