@@ -25,6 +25,7 @@ PROPERTIES_ALONE = {
 # Of the program alone.
 SETTINGS_ALONE = {
     "help",
+    "version",
     "socket",
     "control",
     "ask",
