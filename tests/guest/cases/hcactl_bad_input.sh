@@ -39,7 +39,7 @@ for json in '' --json; do
     prlimit --as=400000000 hcactl up "$hca" $json --size qps=24 --size mtts=31
 done
 grep -q '"code": 25' /run/output || fail "no document: $(cat /run/output)"
-refused 25 '.-size eqs=LOG for more' hcactl up "$hca" --size eqs=3 --event-queues 16
+refused 25 '.-size eqs=3 is not from 6 to 9' hcactl up "$hca" --size eqs=3 --event-queues 16
 works "sizes that cannot be had"
 
 say "a second process"
