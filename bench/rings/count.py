@@ -51,7 +51,11 @@ def compiled(compiler, folder):
     commands, objects = [], {}
     for name, parts in {**PROGRAMS, "queues": None}.items():
         sources = [ROOT / "bench/rings" / f"{part}.cpp" for part in parts or []]
-        sources = sources or sorted((ROOT / "queues/src").glob("*.cpp"))
+        # The queues' objects name the one that says how the core accesses the adapter.
+        sources = sources or [
+            *sorted((ROOT / "queues/src").glob("*.cpp")),
+            ROOT / "hal/src/access_flavour.cpp",
+        ]
         objects[name] = [str(folder / f"{source.stem}.o") for source in sources]
         for source, to in zip(sources, objects[name]):
             command = [*toolchain.cached(ROOT), compiler, *flags, *([] if parts else core)]
