@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -66,9 +65,6 @@ class cabled_host {
  public:
   device adapter;
   verbs objects;
-
- private:
-  friend class cabled_hosts;
 };
 
 class cabled_hosts {

@@ -4,7 +4,6 @@
 // Two of our drivers on one bad cable: RC delivers every byte right and in order, or ends the
 // request with an error, and nothing behind it ends well; UC and UD deliver whole messages or none;
 // every request ends once; what is held equals a ledger kept beside.
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <random>

@@ -396,7 +396,9 @@ class lossy_run {
       case message_kind::add: {
         std::uint64_t sum = 0;
         std::memcpy(&sum, s.buffer->at(at(answer, i)), sizeof sum);
-        if (s.last_sum) EXPECT_GT(sum, *s.last_sum) << "an atomic was executed out of order";
+        if (s.last_sum) {
+          EXPECT_GT(sum, *s.last_sum) << "an atomic was executed out of order";
+        }
         EXPECT_LT(sum, adds_posted(c, h)) << "an atomic was executed twice";
         s.last_sum = sum;
         break;
@@ -437,7 +439,9 @@ class lossy_run {
     const bool has_immediate =
         m.kind == message_kind::send_immediate || m.kind == message_kind::write_immediate;
     EXPECT_EQ(w.has_immediate(), has_immediate) << "message " << i;
-    if (has_immediate) EXPECT_EQ(w.immediate(), i);
+    if (has_immediate) {
+      EXPECT_EQ(w.immediate(), i);
+    }
     const std::size_t head = s.peer ? grh_bytes : 0;
     EXPECT_EQ(w.byte_count, m.bytes + head) << "message " << i;
     const bool was_written = m.kind == message_kind::write_immediate;
@@ -449,10 +453,12 @@ class lossy_run {
   /// not the next one?
   void expect_allowed(std::size_t c, const side& s, unsigned i) {
     const bool twice = std::count(s.arrived.begin(), s.arrived.end(), i) != 0;
-    if (plan_.faults.duplication == 0)
+    if (plan_.faults.duplication == 0) {
       EXPECT_FALSE(twice) << "connection " << c << ": message " << i << " arrived twice";
-    if (plan_.faults.duplication == 0 && plan_.faults.reordering == 0 && !s.arrived.empty())
+    }
+    if (plan_.faults.duplication == 0 && plan_.faults.reordering == 0 && !s.arrived.empty()) {
       EXPECT_GT(i, s.arrived.back()) << "connection " << c << ": messages in another order";
+    }
   }
 
   void expect_bytes(side& where, std::size_t from, std::size_t bytes, std::size_t c,
@@ -544,9 +550,10 @@ class lossy_run {
         // A send that ended well has arrived.
         if (reliable(c) && !stopped(1 - h))
           for (const unsigned i : s.ended_well)
-            if (takes_receive(messages[i].kind))
+            if (takes_receive(messages[i].kind)) {
               EXPECT_TRUE(std::count(far.arrived.begin(), far.arrived.end(), i) == 1)
                   << "connection " << c << ": message " << i << " ended well and did not arrive";
+            }
         std::uint64_t sum = 0;
         std::memcpy(&sum, far.buffer->at(counter_at), sizeof sum);
         unsigned least = 0;
@@ -588,7 +595,9 @@ class lossy_run {
         if (s.shared) must<destroy_shared_receive_queue>(h, std::exchange(s.shared, {}));
         for (const auto& [wr_id, slot] : s.receives) accounts_[h].lose(wr_id);
         must<destroy_completion_queue>(h, std::exchange(s.completions, {}));
-        if (s.peer) EXPECT_TRUE(hosts_[h].objects.destroy(std::exchange(s.peer, {})).ok());
+        if (s.peer) {
+          EXPECT_TRUE(hosts_[h].objects.destroy(std::exchange(s.peer, {})).ok());
+        }
         s.buffer.reset();
       }
       if (stopped(h)) {
