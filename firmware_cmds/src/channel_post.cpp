@@ -62,7 +62,7 @@ bool channel::register_allows(std::uint64_t now) {
   if (register_taken_since_ == operation::no_deadline) register_taken_since_ = now;
   // A detached command has its own time to answer; anything else is a register that is stuck.
   const bool stuck = register_owner_ != command::no_slot ? now >= slots_[register_owner_].deadline
-                                                         : now - register_taken_since_ >= go_limit_;
+                                                         : now - register_taken_since_ >= go_limit;
   if (stuck) end_queued(transport_error::timeout);
   return false;
 }

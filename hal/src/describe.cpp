@@ -8,56 +8,41 @@ namespace freehca {
 
 namespace {
 
+constexpr const char* driver_errors[] = {"bad argument",
+                                         "out of memory",
+                                         "out of resources",
+                                         "not supported",
+                                         "wrong state",
+                                         "busy",
+                                         "the handle's object is gone",
+                                         "cancelled",
+                                         "queue full",
+                                         "the device asks for more than the budget has",
+                                         "unknown attribute",
+                                         "the attribute is given twice",
+                                         "the attribute is missing",
+                                         "the attribute has another size"};
+static_assert(sizeof driver_errors / sizeof *driver_errors ==
+              static_cast<std::size_t>(driver_error::wrong_size));
+
+constexpr const char* transport_errors[] = {"no answer in time",
+                                            "the device is gone",
+                                            "an answer that makes no sense",
+                                            "ended by a reset of the device",
+                                            "refused by the platform",
+                                            "an event queue of the device was full"};
+static_assert(sizeof transport_errors / sizeof *transport_errors ==
+              static_cast<std::size_t>(transport_error::events_lost));
+
 constexpr const char* name_of(driver_error e) {
-  switch (e) {
-    case driver_error::bad_argument:
-      return "bad argument";
-    case driver_error::no_memory:
-      return "out of memory";
-    case driver_error::no_resource:
-      return "out of resources";
-    case driver_error::unsupported:
-      return "not supported";
-    case driver_error::bad_state:
-      return "wrong state";
-    case driver_error::busy:
-      return "busy";
-    case driver_error::stale_handle:
-      return "the handle's object is gone";
-    case driver_error::cancelled:
-      return "cancelled";
-    case driver_error::queue_full:
-      return "queue full";
-    case driver_error::exceeds_limits:
-      return "the device asks for more than the budget has";
-    case driver_error::unknown_attribute:
-      return "unknown attribute";
-    case driver_error::repeated_attribute:
-      return "the attribute is given twice";
-    case driver_error::missing_attribute:
-      return "the attribute is missing";
-    case driver_error::wrong_size:
-      return "the attribute has another size";
-  }
-  return "unknown error";
+  const std::size_t i = static_cast<std::size_t>(e) - 1;
+  return i < sizeof driver_errors / sizeof *driver_errors ? driver_errors[i] : "unknown error";
 }
 
 constexpr const char* name_of(transport_error e) {
-  switch (e) {
-    case transport_error::timeout:
-      return "no answer in time";
-    case transport_error::gone:
-      return "the device is gone";
-    case transport_error::bad_reply:
-      return "an answer that makes no sense";
-    case transport_error::reset:
-      return "ended by a reset of the device";
-    case transport_error::refused:
-      return "refused by the platform";
-    case transport_error::events_lost:
-      return "an event queue of the device was full";
-  }
-  return "unknown error";
+  const std::size_t i = static_cast<std::size_t>(e) - 1;
+  return i < sizeof transport_errors / sizeof *transport_errors ? transport_errors[i]
+                                                                : "unknown error";
 }
 
 constexpr std::size_t length(const char* text) {

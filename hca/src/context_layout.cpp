@@ -13,7 +13,7 @@ namespace {
 
 /// log2 of an entry's size, or an entry size that the blocks are not made for.
 constexpr unsigned no_log = ~0u;
-unsigned log_of(std::uint64_t entry_bytes) {
+[[gnu::noinline]] unsigned log_of(std::uint64_t entry_bytes) {
   return entry_bytes >= 8 && is_power_of_two(entry_bytes) ? layouts::lowest_bit(entry_bytes)
                                                           : no_log;
 }
@@ -26,24 +26,25 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   const auto refuse = [](budget::item i) {
     return status(driver_error::bad_argument, static_cast<unsigned>(i));
   };
-  const auto fits = [](unsigned log, std::uint64_t log_most, std::uint64_t reserved) {
-    return log <= log_most && reserved < std::uint64_t{1} << log;
+  const struct {
+    budget::item what;
+    unsigned log;
+    std::uint64_t log_most, reserved;
+  } limits[] = {
+      {budget::item::qps, b.log_qps, r.get<&l::log_max_qps>(), c.reserved_qps},
+      {budget::item::srqs, b.log_srqs, r.get<&l::log_max_srqs>(), c.reserved_srqs},
+      {budget::item::cqs, b.log_cqs, r.get<&l::log_max_cqs>(), c.reserved_cqs},
+      {budget::item::eqs, b.log_eqs, r.get<&l::log_max_eqs>(),
+       c.reserved_eqs + b.completion_event_queues},
+      {budget::item::mpts, b.log_mpts, r.get<&l::log_max_mpts>(), c.reserved_mpts},
+      {budget::item::mtts, b.log_mtts, 31, c.reserved_mtts},
+      {budget::item::multicast_groups, b.log_mcgs, r.get<&l::log_max_mcgs>(),
+       r.get<&l::num_rsvd_mcgs>()},
+      {budget::item::reads_per_qp, b.log_rdmarc_per_qp, r.get<&l::log_max_ra_res_qp>(), 0},
   };
-  if (!fits(b.log_qps, r.get<&l::log_max_qps>(), c.reserved_qps)) return refuse(budget::item::qps);
-  if (!fits(b.log_srqs, r.get<&l::log_max_srqs>(), c.reserved_srqs))
-    return refuse(budget::item::srqs);
-  if (!fits(b.log_cqs, r.get<&l::log_max_cqs>(), c.reserved_cqs)) return refuse(budget::item::cqs);
-  if (!fits(b.log_eqs, r.get<&l::log_max_eqs>(), c.reserved_eqs + b.completion_event_queues))
-    return refuse(budget::item::eqs);
-  if (!fits(b.log_mpts, r.get<&l::log_max_mpts>(), c.reserved_mpts))
-    return refuse(budget::item::mpts);
-  if (b.log_mtts > 31 || c.reserved_mtts >= std::uint32_t{1} << b.log_mtts)
-    return refuse(budget::item::mtts);
-
-  if (!fits(b.log_mcgs, r.get<&l::log_max_mcgs>(), r.get<&l::num_rsvd_mcgs>()))
-    return refuse(budget::item::multicast_groups);
-  if (!fits(b.log_rdmarc_per_qp, r.get<&l::log_max_ra_res_qp>(), 0))
-    return refuse(budget::item::reads_per_qp);
+  for (const auto& most : limits)
+    if (most.log > most.log_most || most.reserved >= std::uint64_t{1} << most.log)
+      return refuse(most.what);
 
   const auto set = [this](context_table t, unsigned log) {
     tables[static_cast<unsigned>(t)].log_entry_bytes = log;
@@ -60,10 +61,15 @@ status context_layout::plan(const budget& b, const capabilities& c) {
   set(context_table::dmpt, log_of(r.get<&l::d_mpt_entry_sz>()));
   set(context_table::mtt, log_of(r.get<&l::mtt_entry_sz>()));
   set(context_table::mcg, b.log_mcg_entry_bytes);
-  constexpr context_table cmpts[layouts::cmpt_types] = {
+  static constexpr context_table cmpts[layouts::cmpt_types] = {
       context_table::cmpt_qp, context_table::cmpt_srq, context_table::cmpt_cq,
       context_table::cmpt_eq};
   for (const context_table t : cmpts) set(t, cmpt);
+  const auto is_cmpt = [](context_table t) {
+    bool found = false;
+    for (const context_table k : cmpts) found = found || k == t;
+    return found;
+  };
 
   for (unsigned g = 0; g < context_groups; ++g)
     log_objects[g] = log_objects_for(b, static_cast<context_group>(g));
@@ -82,35 +88,22 @@ status context_layout::plan(const budget& b, const capabilities& c) {
 
   // Each table is aligned to its size (Linux 6.1 profile.c): placed by size, largest first, none
   // leaves a gap. The four cMPT tables are one, of a fixed number of entries.
-  struct item {
-    std::uint64_t bytes;
-    unsigned table;  // context_tables_count: all cMPTs
-  };
-  item items[context_tables_count];
-  unsigned count = 0;
-  items[count++] = {layouts::cmpt_bytes(std::size_t{1} << cmpt), context_tables_count};
-  for (unsigned g = 0; g < context_groups; ++g) {
-    const group_shape s = shape(static_cast<context_group>(g));
-    for (unsigned i = 0; i < s.tables; ++i) {
-      const unsigned t = static_cast<unsigned>(s.first) + i;
-      bool control = false;
-      for (const context_table k : cmpts) control = control || static_cast<unsigned>(k) == t;
-      if (control) continue;
-      const std::uint64_t size = std::uint64_t{1} << (tables[t].log_entry_bytes + log_objects[g]);
-      items[count++] = {size < layouts::icm_page_size ? layouts::icm_page_size : size, t};
-    }
-  }
-  for (unsigned i = 1; i < count; ++i)
-    for (unsigned k = i; k > 0 && items[k].bytes > items[k - 1].bytes; --k) {
-      const item x = items[k];
-      items[k] = items[k - 1];
-      items[k - 1] = x;
-    }
   bytes = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    if (items[i].table == context_tables_count) cmpt_base = bytes;
-    else tables[items[i].table].base = bytes;
-    bytes += items[i].bytes;
+  const std::uint64_t all_cmpts = layouts::cmpt_bytes(std::size_t{1} << cmpt);
+  for (std::uint64_t size = std::uint64_t{1} << 63; size >= layouts::icm_page_size; size >>= 1) {
+    if (size == all_cmpts) {
+      cmpt_base = bytes;
+      bytes += size;
+    }
+    for (unsigned t = 0; t < context_tables_count; ++t) {
+      const auto table = static_cast<context_table>(t);
+      if (is_cmpt(table)) continue;
+      const unsigned log =
+          tables[t].log_entry_bytes + log_objects[static_cast<unsigned>(group_of(table))];
+      if (size != std::uint64_t{1} << (log < log_page ? log_page : log)) continue;
+      tables[t].base = bytes;
+      bytes += size;
+    }
   }
   for (unsigned i = 0; i < layouts::cmpt_types; ++i)
     tables[static_cast<unsigned>(cmpts[i])].base =

@@ -13,24 +13,16 @@ void context_tables::start_mapping() {
     if (b->references == 0) {
       b->unlink();
       b->state = block_state::absent;
-      b->together = false;
       if (!b->pages.empty()) take_back(*b);
       continue;
     }
     if (entries == layouts::map_entries_per_mailbox) break;
-    if (const unsigned log = lend_run(*b); log != 0) {
-      if (entries == 0) map_.restart();
-      write_entry(*b, 0, lender_->run(b->pages.first), log, entries++);
-      for (std::uint32_t i = b->index, end = i + (1u << log); i < end; ++i) send(at(b->table, i));
-      continue;
-    }
     if (const status s = lend(*b); !s.ok()) {
       // What is on its way back may be enough; else nothing will come.
       release_spares();
       if (entries > 0 || !unmapping_.empty() || !unwanted_.empty()) break;
       b->unlink();
       b->state = block_state::absent;
-      b->together = false;
       fail_requests_on(*b, s, which::those_that_map);
       // Its requests are told before another is tried: they may give up what the others want.
       fresh_ = true;
@@ -58,34 +50,6 @@ void context_tables::send(block& b) {
   mapping_.push_back(b);
 }
 
-/// Finds pages that lie together for the most blocks from `b` on that are wanted and may go
-/// together; returns the logarithm of their number, 0 when it is for none but itself.
-unsigned context_tables::lend_run(block& b) {
-  if (!b.together || !b.pages.empty() || layout_->block_pages(b.table) != 1) return 0;
-  const std::uint32_t blocks = layout_->blocks(b.table);
-  const auto fits = [](const block& other) {
-    return other.state == block_state::wanted && other.together && other.pages.empty() &&
-           other.references > 0;
-  };
-  unsigned most = 0;
-  for (std::uint32_t i = b.index; most < lender_->log_largest_run(); ++most) {
-    const std::uint32_t end = b.index + (2u << most);
-    if (b.index % (2u << most) != 0 || end > blocks) break;
-    while (i < end && fits(at(b.table, i))) ++i;
-    if (i < end) break;
-  }
-  for (unsigned log = most; log > 0; --log) {
-    const status s = lender_->take_apart(
-        log, [this, &b](std::uint32_t i) -> lent_pages& { return at(b.table, b.index + i).pages; });
-    if (!s.ok()) continue;
-    blocks_lent_ += 1u << log;
-    for (std::uint32_t i = 0; i < 1u << log; ++i)
-      at(b.table, b.index + i).log_run = static_cast<std::uint8_t>(log);
-    return log;
-  }
-  return 0;
-}
-
 status context_tables::lend(block& b) {
   if (!b.pages.empty()) return {};
   FREEHCA_TRY(lender_->take(layout_->block_pages(b.table), b.pages));
@@ -93,32 +57,26 @@ status context_tables::lend(block& b) {
   return {};
 }
 
-/// Writes the entries of a block behind the `at` there are; returns their number, 0 when they do
-/// not fit.
+/// Appends a block's entries to those of the MAP_ICM that is being made. Returns their number, 0
+/// when they do not fit. Each entry is as large as the alignment of both addresses allows (Linux
+/// 6.1 fw.c mlx4_map_cmd).
 unsigned context_tables::write_entries(const block& b, unsigned at) {
+  using entry = layouts::map_entry;
   unsigned runs = 0;
   for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next) ++runs;
   if (runs > layouts::map_entries_per_mailbox - at) return 0;
-  std::uint64_t done = 0;
+  std::uint64_t address = block_address(b);
   for (std::uint32_t i = b.pages.first; i != page_run::none; i = lender_->run(i).next, ++at) {
     const page_run& run = lender_->run(i);
-    write_entry(b, done, run, run.log_pages, at);
-    done += lender_->region(run).bytes;
+    const dma_region memory = lender_->region(run);
+    entries_[at] = {};
+    entries_[at]
+        .set<&entry::va>(address)
+        .set<&entry::pa>(memory.device_address)
+        .set<&entry::log2size>(run.log_pages);
+    address += memory.bytes;
   }
   return runs;
-}
-
-/// 2^log pages from the start of `run` on, for the context memory `skip` bytes behind the start of
-/// `b`. The size that an entry may have is bounded by the alignment of both addresses (Linux 6.1
-/// fw.c mlx4_map_cmd).
-void context_tables::write_entry(const block& b, std::uint64_t skip, const page_run& run,
-                                 unsigned log, unsigned place) {
-  using entry = layouts::map_entry;
-  entries_[place] = {};
-  entries_[place]
-      .set<&entry::va>(block_address(b) + skip)
-      .set<&entry::pa>(lender_->region(run).device_address)
-      .set<&entry::log2size>(log);
 }
 
 void context_tables::on_mapped(operation&, void* self) noexcept {
@@ -212,8 +170,6 @@ void context_tables::end_unmapping() {
 
 void context_tables::take_back(block& b) {
   lender_->give_back(b.pages);
-  b.log_run = 0;
-  b.together = false;
   b.state = block_state::absent;
   --blocks_lent_;
 }
@@ -233,10 +189,6 @@ void context_tables::settled(lease&, const settlement& end, void* of) noexcept {
     b.state = block_state::stuck;
   } else {
     // The device has it, and nobody wants it: the request failed when the answer did not come.
-    if (b.log_run != 0) {
-      b.state = block_state::mapped;
-      return self.give_up_run(b);
-    }
     b.state = block_state::unwanted;
     self.unwanted_.push_back(b);
   }

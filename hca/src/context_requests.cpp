@@ -6,29 +6,21 @@
 
 namespace freehca {
 
-/// Calls f for each block that the request's objects lie in, while it gives true; whether it always
-/// did.
-template <class F>
-bool context_tables::each_block(const context_request& r, F f) const {
-  if (r.first_ == r.end_) return true;
+/// The request's objects lie in these blocks: the first for null, else the one behind `b`, of all
+/// tables of the group. Null behind the last.
+context_tables::block* context_tables::next_block(const context_request& r, const block* b) const {
+  if (r.first_ == r.end_) return nullptr;
   const context_layout::group_shape s = context_layout::shape(r.group_);
-  for (unsigned i = 0; i < s.tables; ++i) {
-    const auto table = static_cast<context_table>(static_cast<unsigned>(s.first) + i);
-    const unsigned log = layout_->table(table).log_block;
-    for (std::uint32_t b = r.first_ >> log; b <= (r.end_ - 1) >> log; ++b)
-      if (!f(at(table, b))) return false;
+  auto table = static_cast<unsigned>(s.first);
+  const unsigned end = table + s.tables;
+  if (b != nullptr) {
+    if (b->index != (r.end_ - 1) >> layout_->table(b->table).log_block)
+      return &at(b->table, b->index + 1);
+    table = static_cast<unsigned>(b->table) + 1;
+    if (table == end) return nullptr;
   }
-  return true;
-}
-
-void context_tables::map(context_request& r, context_group group, std::uint32_t first,
-                         std::uint32_t count) {
-  start(r, group, first, count, true);
-}
-
-void context_tables::unmap(context_request& r, context_group group, std::uint32_t first,
-                           std::uint32_t count) {
-  start(r, group, first, count, false);
+  const auto next = static_cast<context_table>(table);
+  return &at(next, r.first_ >> layout_->table(next).log_block);
 }
 
 void context_tables::start(context_request& r, context_group group, std::uint32_t first,
@@ -52,22 +44,18 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   }
   r.first_ = first;
   r.end_ = first + count;
-  if (maps && !each_block(r, usable)) {
-    r.trouble_ = driver_error::busy;
-    r.end_ = r.first_;
-    return;
-  }
+  for (block* b = nullptr; maps && (b = next_block(r, b)) != nullptr;)
+    if (!usable(*b)) {
+      r.trouble_ = driver_error::busy;
+      r.end_ = r.first_;
+      return;
+    }
   if (maps) objects_held_ += count;
   else objects_held_ -= count;
-  each_block(r, [this, maps, together = r.together_](block& b) {
-    if (maps) {
-      if (together && b.state == block_state::absent) b.together = true;
-      reference(b);
-    } else {
-      release(b);
-    }
-    return true;
-  });
+  for (block* b = nullptr; (b = next_block(r, b)) != nullptr;) {
+    if (maps) reference(*b);
+    else release(*b);
+  }
 }
 
 bool context_tables::usable(const block& b) {
@@ -102,11 +90,8 @@ void context_tables::reference(block& b) {
       --spare_count_;
       [[fallthrough]];
     case block_state::unwanted:
-      each_of_run(b, [](block& other) {
-        other.unlink();
-        other.state = block_state::mapped;
-        return true;
-      });
+      b.unlink();
+      b.state = block_state::mapped;
       break;
     default:
       break;
@@ -119,35 +104,9 @@ void context_tables::release(block& b) {
   if (b.state == block_state::mapped) give_up(b);
 }
 
-/// Calls f for each block that was lent by the same entry, while it gives true; whether it always
-/// did.
-template <class F>
-bool context_tables::each_of_run(const block& b, F f) const {
-  const std::uint32_t first = b.index >> b.log_run << b.log_run;
-  const std::uint32_t end = first + (std::uint32_t{1} << b.log_run);
-  for (std::uint32_t i = first; i < end; ++i)
-    if (!f(at(b.table, i))) return false;
-  return true;
-}
-
-/// No source says that a part of what one entry lent can be taken back: it waits for the last of
-/// its blocks.
-void context_tables::give_up_run(block& b) {
-  const bool all = each_of_run(b, [](const block& other) {
-    return other.state == block_state::mapped && other.references == 0;
-  });
-  if (!all) return;
-  each_of_run(b, [this](block& other) {
-    other.state = block_state::unwanted;
-    unwanted_.push_back(other);
-    return true;
-  });
-}
-
 /// Nobody needs a block that is mapped: it is kept, and for that the one that was kept longest may
 /// have to go.
 void context_tables::give_up(block& b) {
-  if (b.log_run != 0) return give_up_run(b);
   if (most_spares_ == 0) {
     b.state = block_state::unwanted;
     return unwanted_.push_back(b);
@@ -173,17 +132,22 @@ void context_tables::release_spares() {
 }
 
 void context_tables::fail_requests_on(const block& b, status why, which of) {
+  const unsigned log = layout_->table(b.table).log_block;
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r))
-    if ((r->maps_ || of == which::all) && r->trouble_.ok() &&
-        !each_block(*r, [&b](const block& other) { return &other != &b; }))
+    if ((r->maps_ || of == which::all) && r->trouble_.ok() && r->first_ != r->end_ &&
+        r->group_ == context_layout::group_of(b.table) && b.index >= r->first_ >> log &&
+        b.index <= (r->end_ - 1) >> log)
       r->trouble_ = why;
 }
 
 bool context_tables::fulfilled(const context_request& r) const {
-  return each_block(r, [&r](const block& b) {
-    return r.maps_ ? b.state == block_state::mapped
-                   : b.state != block_state::unwanted && b.state != block_state::unmapping;
-  });
+  for (const block* b = nullptr; (b = next_block(r, b)) != nullptr;) {
+    const bool done = r.maps_
+                          ? b->state == block_state::mapped
+                          : b->state != block_state::unwanted && b->state != block_state::unmapping;
+    if (!done) return false;
+  }
+  return true;
 }
 
 unsigned context_tables::finish_requests() {
@@ -205,10 +169,7 @@ unsigned context_tables::finish_requests() {
 /// What a request has mapped, or is mapping.
 void context_tables::give_back(context_request& r) {
   objects_held_ -= r.end_ - r.first_;
-  each_block(r, [this](block& b) {
-    release(b);
-    return true;
-  });
+  for (block* b = nullptr; (b = next_block(r, b)) != nullptr;) release(*b);
 }
 
 void context_tables::on_cancel(operation& op, void* self) noexcept {

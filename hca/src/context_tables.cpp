@@ -13,7 +13,6 @@ namespace freehca {
 void context_tables::open(const budget& b, const context_layout& layout, const platform& host,
                           channel& commands, page_lender& lender, std::byte* storage) {
   layout_ = &layout;
-  ++epoch_;
   platform_ = host;
   commands_ = &commands;
   lender_ = &lender;
@@ -74,11 +73,9 @@ void context_tables::forget() {
     if (!b.pages.empty()) take_back(b);
     b.state = block_state::absent;
     b.references = 0;
-    b.together = false;
   }
   spare_count_ = 0;
   objects_held_ = 0;
-  ++epoch_;
   fresh_ = false;
   for (context_request* r = waiting_.front(); r != nullptr; r = waiting_.next(*r)) {
     r->trouble_ = transport_error::reset;

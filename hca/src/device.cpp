@@ -32,11 +32,11 @@ status device::open(const device_setup& setup) {
   if (state_ != device_state::closed) return driver_error::bad_state;
   if (setup.platform.operations == nullptr) return driver_error::bad_argument;
   const platform_operations known = known_part_of(*setup.platform.operations);
-  const platform_operations* const p = &known;
-  if (p->map_bar == nullptr || p->read_configuration == nullptr ||
-      p->write_configuration == nullptr || p->allocate_dma == nullptr || p->free_dma == nullptr ||
-      p->now == nullptr || setup.health_interval == 0 || !device_plan::sound(setup.budget) ||
-      setup.storage == nullptr || reinterpret_cast<std::uintptr_t>(setup.storage) % 16 != 0)
+  if (known.map_bar == nullptr || known.read_configuration == nullptr ||
+      known.write_configuration == nullptr || known.allocate_dma == nullptr ||
+      known.free_dma == nullptr || known.now == nullptr || setup.health_interval == 0 ||
+      !device_plan::sound(setup.budget) || setup.storage == nullptr ||
+      reinterpret_cast<std::uintptr_t>(setup.storage) % 16 != 0)
     return driver_error::bad_argument;
   if (setup.budget.completion_event_queues != 0 &&
       setup.budget.log_cqs > device_plan::most_log_eq_entries)
@@ -46,8 +46,8 @@ status device::open(const device_setup& setup) {
   function_.open(setup.platform, operations_);
   setup_ = setup;
   setup_.platform.operations = &operations_;
-  FREEHCA_TRY(p->map_bar(setup.platform.context, 0, &bar0_));
-  FREEHCA_TRY(p->map_bar(setup.platform.context, 2, &bar2_));
+  FREEHCA_TRY(known.map_bar(setup.platform.context, 0, &bar0_));
+  FREEHCA_TRY(known.map_bar(setup.platform.context, 2, &bar2_));
   if (bar0_.bytes < layouts::bar0::size) return transport_error::bad_reply;
   FREEHCA_TRY(control_.open(setup_.budget, setup_.platform, setup_.storage));
   state_ = device_state::down;

@@ -77,48 +77,14 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
                                  c.get<&layouts::eqe_command::out_param>());
       return;
     }
-    case event_type::cq_error: {
-      const auto c = as_type<layouts::eqe_cq_error>(e);
-      if (sinks_.cq_error != nullptr)
-        sinks_.cq_error(sinks_.context,
-                        static_cast<std::uint32_t>(c.get<&layouts::eqe_cq_error::cqn>()),
-                        c.get<&layouts::eqe_cq_error::syndrome>());
-      return;
-    }
-    case event_type::path_migrated:
-    case event_type::communication_established:
-    case event_type::sq_drained:
-    case event_type::wq_catastrophic_error:
-    case event_type::path_migration_failed:
-    case event_type::wq_invalid_request_error:
-    case event_type::wq_access_violation:
-    case event_type::srq_last_wqe: {
-      const auto q = as_type<layouts::eqe_qp>(e);
-      if (sinks_.qp != nullptr)
-        sinks_.qp(sinks_.context, static_cast<std::uint32_t>(q.get<&layouts::eqe_qp::qpn>()), type);
-      return;
-    }
-    case event_type::srq_limit:
-    case event_type::srq_catastrophic_error: {
-      const auto q = as_type<layouts::eqe_srq>(e);
-      if (sinks_.srq != nullptr)
-        sinks_.srq(sinks_.context, static_cast<std::uint32_t>(q.get<&layouts::eqe_srq::srqn>()),
-                   type);
-      return;
-    }
-    case event_type::port_change: {
-      const auto p = as_type<layouts::eqe_port_change>(e);
-      if (device_.port != nullptr)
-        device_.port(device_.context,
-                     static_cast<unsigned>(p.get<&layouts::eqe_port_change::port>()));
-      return;
-    }
+    case event_type::port_change:
     case event_type::port_management_change: {
-      // All subtypes have the port in the same place.
-      const auto p = as_type<layouts::eqe_table_change>(e);
-      if (device_.port != nullptr)
-        device_.port(device_.context,
-                     static_cast<unsigned>(p.get<&layouts::eqe_table_change::port>()));
+      // All subtypes of the second have the port in the same place.
+      const std::uint64_t port =
+          type == event_type::port_change
+              ? as_type<layouts::eqe_port_change>(e).get<&layouts::eqe_port_change::port>()
+              : as_type<layouts::eqe_table_change>(e).get<&layouts::eqe_table_change::port>();
+      if (device_.port != nullptr) device_.port(device_.context, static_cast<unsigned>(port));
       return;
     }
     case event_type::local_catastrophic_error:
@@ -128,7 +94,52 @@ void event_context::dispatch(const layouts::image<layouts::eqe>& e) {
       if (device_.condition != nullptr) device_.condition(device_.context, type);
       return;
     default:
+      dispatch_to_object(e);
+  }
+}
+
+void event_context::dispatch_to_object(const layouts::image<layouts::eqe>& e) {
+  const event_type type = e.get<&layouts::eqe::event_type>();
+  const event_subject subject = subject_of(e);
+  switch (subject.of) {
+    case event_subject::kind::completion_queue:
+      if (sinks_.cq_error != nullptr)
+        sinks_.cq_error(sinks_.context, subject.number,
+                        as_type<layouts::eqe_cq_error>(e).get<&layouts::eqe_cq_error::syndrome>());
+      return;
+    case event_subject::kind::queue_pair:
+      if (sinks_.qp != nullptr) sinks_.qp(sinks_.context, subject.number, type);
+      return;
+    case event_subject::kind::shared_receive_queue:
+      if (sinks_.srq != nullptr) sinks_.srq(sinks_.context, subject.number, type);
+      return;
+    case event_subject::kind::none:
       ++statistics_.unknown;
+  }
+}
+
+event_subject subject_of(const layouts::image<layouts::eqe>& event) {
+  using enum event_subject::kind;
+  // The number stands in the same place for all three kinds.
+  const auto number =
+      static_cast<std::uint32_t>(as_type<layouts::eqe_qp>(event).get<&layouts::eqe_qp::qpn>());
+  switch (event.get<&layouts::eqe::event_type>()) {
+    case event_type::cq_error:
+      return {completion_queue, number};
+    case event_type::path_migrated:
+    case event_type::communication_established:
+    case event_type::sq_drained:
+    case event_type::wq_catastrophic_error:
+    case event_type::path_migration_failed:
+    case event_type::wq_invalid_request_error:
+    case event_type::wq_access_violation:
+    case event_type::srq_last_wqe:
+      return {queue_pair, number};
+    case event_type::srq_limit:
+    case event_type::srq_catastrophic_error:
+      return {shared_receive_queue, number};
+    default:
+      return {};
   }
 }
 

@@ -133,6 +133,7 @@ struct device::steps {
   static bool is_awaited(const device& d, unsigned port);
   static bool next_infiniband_port(device& d);
   static status start_port_query(device& d, unsigned phase);
+  static status start_guid_query(device& d, unsigned phase);
 };
 
 }  // namespace freehca

@@ -42,23 +42,15 @@ status device::steps::set_icm_size(device& d) {
 /// and maps it whole for simplicity).
 std::uint32_t device::steps::reserved_objects(const device& d, context_group g) {
   const freehca::capabilities& k = d.capabilities_;
-  switch (g) {
-    case context_group::qp:
-      return k.reserved_qps;
-    case context_group::srq:
-      return k.reserved_srqs;
-    case context_group::cq:
-      return k.reserved_cqs;
-    case context_group::eq:
-      return k.reserved_eqs + 1 + d.setup_.budget.completion_event_queues;
-    case context_group::mpt:
-      return k.reserved_mpts;
-    case context_group::mtt:
-      return k.reserved_mtts;
-    case context_group::mcg:
-      return static_cast<std::uint32_t>(k.raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>());
-  }
-  return 0;
+  const std::uint32_t reserved[context_groups] = {
+      k.reserved_qps,
+      k.reserved_srqs,
+      k.reserved_cqs,
+      k.reserved_eqs + 1 + d.setup_.budget.completion_event_queues,
+      k.reserved_mpts,
+      k.reserved_mtts,
+      static_cast<std::uint32_t>(k.raw.get<&layouts::query_dev_cap::num_rsvd_mcgs>())};
+  return reserved[static_cast<unsigned>(g)];
 }
 
 status device::steps::map_reserved(device& d) {
@@ -78,9 +70,6 @@ status device::steps::map_reserved(device& d) {
       d.sequence_.await(d.requests_[g]);
       return wait;
     }
-  }
-  for (unsigned g = 0; g < context_groups; ++g) {
-    if (reserved_objects(d, static_cast<context_group>(g)) == 0) continue;
     const status s = d.requests_[g].outcome();
     d.reserved_mapped_[g] = s.ok();
     if (!s.ok() && worst.ok()) worst = s;

@@ -45,6 +45,12 @@ status device::steps::start_port_query(device& d, unsigned phase) {
   return await(d, phase, d.ports_.read(d.control_.commands, d.sequence_.item + 1));
 }
 
+status device::steps::start_guid_query(device& d, unsigned phase) {
+  d.guid_query_.restart();
+  d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
+  return await(d, phase, d.guid_query_);
+}
+
 status device::steps::set_ports(device& d) {
   enum : unsigned { begin, asked, first_try };
   for (;;) {
@@ -73,9 +79,7 @@ status device::steps::set_ports(device& d) {
 }
 
 status device::steps::init_ports(device& d) {
-  if (d.sequence_.phase == 1) {
-    ++d.sequence_.item;
-  }
+  if (d.sequence_.phase == 1) ++d.sequence_.item;
   if (!next_infiniband_port(d)) return {};
   d.sequence_.make<commands::init_port>(std::uint32_t{d.sequence_.item + 1});
   return send_with_effect(d, 1, d.ports_.control(d.sequence_.item + 1).open);
@@ -83,9 +87,7 @@ status device::steps::init_ports(device& d) {
 
 status device::steps::close_ports(device& d) {
   if (d.ports_.reading_changed()) return later(d, 0);
-  if (d.sequence_.phase == 1) {
-    d.ports_.control(d.sequence_.item + 1).open = false;
-  }
+  if (d.sequence_.phase == 1) d.ports_.control(d.sequence_.item + 1).open = false;
   while (d.sequence_.item < most_ports && !d.ports_.control(d.sequence_.item + 1).open)
     ++d.sequence_.item;
   if (d.sequence_.item == most_ports) return {};
@@ -136,19 +138,12 @@ status device::steps::wait_for_ports(device& d) {
         const auto node = d.node_query_.attribute<layouts::node_info>();
         d.info_.node_guid = node.get<&layouts::node_info::node_guid>();
         d.info_.system_image_guid = node.get<&layouts::node_info::system_image_guid>();
-        d.guid_query_.restart();
-        d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
-        return await(d, guid_known, d.guid_query_);
+        return start_guid_query(d, guid_known);
       }
       case guid_known:
         d.ports_.set_guid(d.sequence_.item + 1, d.guid_query_.guid(0));
         ++d.sequence_.item;
-        if (next_infiniband_port(d)) {
-          d.guid_query_.restart();
-          d.guid_query_.start(d.control_.commands, d.sequence_.item + 1, 0);
-          d.sequence_.await(d.guid_query_);
-          return wait;
-        }
+        if (next_infiniband_port(d)) return start_guid_query(d, guid_known);
         d.sequence_.item = 0;
         d.sequence_.phase = look;
         break;

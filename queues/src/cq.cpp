@@ -18,38 +18,29 @@ void set_all(std::byte* to, std::size_t bytes, std::uint8_t value) {
     dma::store_bytes(to + at, pattern, bytes - at < sizeof pattern ? bytes - at : sizeof pattern);
 }
 
+/// Of each completion_status, from local_length on.
+constexpr cqe_syndrome syndromes[] = {cqe_syndrome::local_length,
+                                      cqe_syndrome::local_qp_op,
+                                      cqe_syndrome::local_protection,
+                                      cqe_syndrome::wr_flush,
+                                      cqe_syndrome::mw_bind,
+                                      cqe_syndrome::bad_response,
+                                      cqe_syndrome::local_access,
+                                      cqe_syndrome::remote_invalid_request,
+                                      cqe_syndrome::remote_access,
+                                      cqe_syndrome::remote_op,
+                                      cqe_syndrome::transport_retry_exceeded,
+                                      cqe_syndrome::rnr_retry_exceeded,
+                                      cqe_syndrome::remote_aborted};
+static_assert(sizeof syndromes == static_cast<std::size_t>(completion_status::remote_aborted));
+
 completion_status status_of(cqe_syndrome s) {
-  using c = completion_status;
-  switch (s) {
-    case cqe_syndrome::local_length:
-      return c::local_length;
-    case cqe_syndrome::local_qp_op:
-      return c::local_qp_operation;
-    case cqe_syndrome::local_protection:
-      return c::local_protection;
-    case cqe_syndrome::wr_flush:
-      return c::flushed;
-    case cqe_syndrome::mw_bind:
-      return c::window_bind;
-    case cqe_syndrome::bad_response:
-      return c::bad_response;
-    case cqe_syndrome::local_access:
-      return c::local_access;
-    case cqe_syndrome::remote_invalid_request:
-      return c::remote_invalid_request;
-    case cqe_syndrome::remote_access:
-      return c::remote_access;
-    case cqe_syndrome::remote_op:
-      return c::remote_operation;
-    case cqe_syndrome::transport_retry_exceeded:
-      return c::transport_retry_exceeded;
-    case cqe_syndrome::rnr_retry_exceeded:
-      return c::rnr_retry_exceeded;
-    case cqe_syndrome::remote_aborted:
-      return c::remote_aborted;
-    default:
-      return c::unknown_syndrome;
+  auto status = static_cast<unsigned>(completion_status::local_length);
+  for (const cqe_syndrome known : syndromes) {
+    if (known == s) return static_cast<completion_status>(status);
+    ++status;
   }
+  return completion_status::unknown_syndrome;
 }
 
 /// What the device says of a request that brought data, against the room that there was.

@@ -93,91 +93,63 @@ constexpr request_flags flags_of(const send_request& r) {
          (r.fence ? request_flags::fence : request_flags::none);
 }
 
-/// What the WQE of an opcode has besides its data.
+/// What a WQE has behind its control segment, and in it.
+enum part : unsigned {
+  data = 1,
+  remote = 2,
+  immediate = 4,
+  atomic = 8 | data | remote,
+  invalidation_key = 16,
+  memory = 32
+};
+
 struct form {
   wqe_opcode opcode;
   work_opcode completes_as;
-  bool has_remote = false, has_immediate = false, is_atomic = false, has_data = true;
-  bool invalidates = false, manages_memory = false;
+  unsigned parts;
+  constexpr bool has(part p) const { return (parts & p) == p; }
 };
 
-constexpr form form_of(send_opcode o) {
-  switch (o) {
-    case send_opcode::send:
-      return {.opcode = wqe_opcode::send, .completes_as = work_opcode::send};
-    case send_opcode::send_with_immediate:
-      return {
-          .opcode = wqe_opcode::send_imm, .completes_as = work_opcode::send, .has_immediate = true};
-    case send_opcode::rdma_write:
-      return {.opcode = wqe_opcode::rdma_write,
-              .completes_as = work_opcode::rdma_write,
-              .has_remote = true};
-    case send_opcode::rdma_write_with_immediate:
-      return {.opcode = wqe_opcode::rdma_write_imm,
-              .completes_as = work_opcode::rdma_write,
-              .has_remote = true,
-              .has_immediate = true};
-    case send_opcode::rdma_read:
-      return {.opcode = wqe_opcode::rdma_read,
-              .completes_as = work_opcode::rdma_read,
-              .has_remote = true};
-    case send_opcode::compare_and_swap:
-      return {.opcode = wqe_opcode::atomic_cs,
-              .completes_as = work_opcode::compare_and_swap,
-              .has_remote = true,
-              .is_atomic = true};
-    case send_opcode::fetch_and_add:
-      return {.opcode = wqe_opcode::atomic_fa,
-              .completes_as = work_opcode::fetch_and_add,
-              .has_remote = true,
-              .is_atomic = true};
-    case send_opcode::masked_compare_and_swap:
-      return {.opcode = wqe_opcode::masked_atomic_cs,
-              .completes_as = work_opcode::masked_compare_and_swap,
-              .has_remote = true,
-              .is_atomic = true};
-    case send_opcode::masked_fetch_and_add:
-      return {.opcode = wqe_opcode::masked_atomic_fa,
-              .completes_as = work_opcode::masked_fetch_and_add,
-              .has_remote = true,
-              .is_atomic = true};
-    case send_opcode::send_with_invalidate:
-      return {
-          .opcode = wqe_opcode::send_inval, .completes_as = work_opcode::send, .invalidates = true};
-    case send_opcode::fast_register:
-      return {.opcode = wqe_opcode::fast_register,
-              .completes_as = work_opcode::fast_register,
-              .has_data = false,
-              .manages_memory = true};
-    case send_opcode::local_invalidate:
-      return {.opcode = wqe_opcode::local_invalidate,
-              .completes_as = work_opcode::local_invalidate,
-              .has_data = false,
-              .manages_memory = true};
-    case send_opcode::nop:
-      break;
-  }
-  return {.opcode = wqe_opcode::nop, .completes_as = work_opcode::nop, .has_data = false};
-}
+/// Of each send_opcode, in its order.
+constexpr form forms[] = {
+    {wqe_opcode::send, work_opcode::send, data},
+    {wqe_opcode::send_imm, work_opcode::send, data | immediate},
+    {wqe_opcode::rdma_write, work_opcode::rdma_write, data | remote},
+    {wqe_opcode::rdma_write_imm, work_opcode::rdma_write, data | remote | immediate},
+    {wqe_opcode::rdma_read, work_opcode::rdma_read, data | remote},
+    {wqe_opcode::atomic_cs, work_opcode::compare_and_swap, atomic},
+    {wqe_opcode::atomic_fa, work_opcode::fetch_and_add, atomic},
+    {wqe_opcode::nop, work_opcode::nop, 0},
+    {wqe_opcode::send_inval, work_opcode::send, data | invalidation_key},
+    {wqe_opcode::fast_register, work_opcode::fast_register, memory},
+    {wqe_opcode::local_invalidate, work_opcode::local_invalidate, memory},
+    {wqe_opcode::masked_atomic_cs, work_opcode::masked_compare_and_swap, atomic},
+    {wqe_opcode::masked_atomic_fa, work_opcode::masked_fetch_and_add, atomic},
+};
+static_assert(sizeof forms / sizeof forms[0] ==
+              static_cast<std::size_t>(send_opcode::masked_fetch_and_add) + 1);
 
 }  // namespace
 
 status sq::post(const send_request& r) {
-  // The two that programs post most have the typed posts' speed. One function for all the others:
-  // as many typed posts would be ten times its size.
-  if (r.entries == 1 && r.list != nullptr && r.to == nullptr && r.inline_bytes == nullptr &&
-      r.inline_length == 0) {
+  // Sends and RDMA writes of one entry that has bytes are what programs post most: they have the
+  // speed of typed posts. One function posts all others: a typed post for each would be ten times
+  // its size.
+  const bool plain = r.entries == 1 && r.list != nullptr && r.to == nullptr &&
+                     r.inline_bytes == nullptr && r.inline_length == 0;
+  if (const data_entry data = plain ? r.list[0] : data_entry{}; data.length - 1u < most_bytes_) {
     if (r.opcode == send_opcode::rdma_write && (opcodes_ & request_bit<rdma_write>()) != 0)
-      return post(rdma_write{r.wr_id, {r.remote_address, r.rkey}, r.list[0], flags_of(r)});
+      return post(rdma_write{r.wr_id, {r.remote_address, r.rkey}, data, flags_of(r)});
     if (r.opcode == send_opcode::send && (opcodes_ & request_bit<send>()) != 0)
-      return post(send{r.wr_id, r.list[0], flags_of(r)});
+      return post(send{r.wr_id, data, flags_of(r)});
   }
   return post_any(r);
 }
 
 status sq::post_any(const send_request& r) {
-  if (r.opcode > send_opcode::masked_fetch_and_add) return driver_error::unsupported;
-  const form f = form_of(r.opcode);
+  const auto opcode = static_cast<std::size_t>(r.opcode);
+  if (opcode >= sizeof forms / sizeof forms[0]) return driver_error::unsupported;
+  const form& f = forms[opcode];
   const bool is_send = f.completes_as == work_opcode::send, to_a_peer = is_send && r.to != nullptr;
   const bool by_xrc = !to_a_peer && (opcodes_ & xrc_opcode_bit(f.opcode)) != 0;
   if (!by_xrc &&
@@ -188,7 +160,7 @@ status sq::post_any(const send_request& r) {
   const bool is_inline = r.inline_bytes != nullptr;
   if (is_inline ? r.entries != 0 || brings_data(f.completes_as) : r.inline_length != 0)
     return driver_error::bad_argument;
-  if ((!f.has_data && (r.entries != 0 || is_inline)) || (r.list == nullptr && r.entries != 0))
+  if ((!f.has(data) && (r.entries != 0 || is_inline)) || (r.list == nullptr && r.entries != 0))
     return driver_error::bad_argument;
   const bool registers = r.opcode == send_opcode::fast_register;
   if (registers && (r.memory == nullptr || !is_sound(*r.memory))) return driver_error::bad_argument;
@@ -196,7 +168,7 @@ status sq::post_any(const send_request& r) {
   unsigned entries = 0;
   if (!add_up(r.list, r.entries, bytes, entries) || entries > most_gather_ ||
       bytes > (is_inline ? most_inline_ : most_message_bytes_) ||
-      (f.is_atomic && (bytes != 8 || entries != 1)))
+      (f.has(atomic) && (bytes != 8 || entries != 1)))
     return driver_error::bad_argument;
 
   if (--next_.left < 0) {
@@ -213,11 +185,11 @@ status sq::post_any(const send_request& r) {
     store_datagram(wqe + at, {r.to, r.remote_qpn, r.qkey});
     at += wqe_datagram::bytes;
   }
-  if (f.has_remote) {
+  if (f.has(remote)) {
     store_remote(wqe + at, {r.remote_address, r.rkey});
     at += wqe_remote_address::bytes;
   }
-  if (f.is_atomic) {
+  if (f.has(atomic)) {
     dma::store_be64(wqe + at + wqe_atomic{}.swap_add.offset, r.swap_or_add);
     dma::store_be64(wqe + at + wqe_atomic{}.compare.offset,
                     r.opcode == send_opcode::fetch_and_add          ? 0
@@ -229,16 +201,16 @@ status sq::post_any(const send_request& r) {
     }
     at += wqe_atomic::bytes;
   }
-  if (f.manages_memory)
+  if (f.has(memory))
     at += registers ? store_memory(wqe + at, *r.memory)
                     : store_memory(wqe + at, invalidation{r.rkey});
   at = is_inline ? store_inline(wqe, at, {r.inline_bytes, r.inline_length})
                  : store_list(wqe, at, {r.list, r.entries}, entries);
   std::uint64_t second = 0;
-  if (f.has_immediate) second = in_word<&wqe_ctrl::immediate>(r.immediate);
-  if (f.invalidates) second = in_word<&wqe_ctrl::immediate>(r.rkey);
+  if (f.has(immediate)) second = in_word<&wqe_ctrl::immediate>(r.immediate);
+  if (f.has(invalidation_key)) second = in_word<&wqe_ctrl::immediate>(r.rkey);
   if (by_xrc) second |= in_word<&wqe_ctrl::remote_srqn>(r.remote_srqn);
-  if (f.manages_memory) second = in_word<&wqe_ctrl::strong_order>(1);
+  if (f.has(memory)) second = in_word<&wqe_ctrl::strong_order>(1);
   give_away(wqe, at,
             next_.owner | swap_be(in_word<&wqe_ctrl::opcode>(static_cast<std::uint64_t>(f.opcode)) |
                                   in_word<&wqe_ctrl::ds>(at / wqe_unit)),

@@ -111,9 +111,11 @@ status players::send(const side& from, std::uint32_t to_qpn, std::uint32_t qkey,
   cache::clean(outgoing(from), bytes);
   queues::sq& queue = verbs_.find(from.pair)->rings.send;
   const queues::data_entry what = queues::entry_of(0, bytes, from.key);
-  if (!datagrams()) return queue.post_and_ring(queues::send{.wr_id = number_, .data = what});
-  return queue.post_and_ring(queues::send_datagram{
-      .wr_id = number_, .to = {&verbs_.find(way_)->address, to_qpn, qkey}, .data = what});
+  // Posts of lists also take what has no bytes; those of one entry need more code for it.
+  const queues::data_list list{&what, 1};
+  if (!datagrams()) return queue.post_and_ring(queues::send_list{.wr_id = number_, .data = list});
+  return queue.post_and_ring(queues::send_datagram_list{
+      .wr_id = number_, .to = {&verbs_.find(way_)->address, to_qpn, qkey}, .data = list});
 }
 
 status players::await(const side& at, std::uint64_t limit) {

@@ -98,17 +98,16 @@ void opening::undo(status why) {
 }
 
 void opening::make_pair() {
-  adapter& hca = owner();
   part(create_pair_)
-      .start(hca.verbs_, {.pd = hca.domain_,
-                          .send_cq = place_->completions,
-                          .receive_cq = place_->completions,
-                          .service = service_,
-                          .sends = how_.sends,
-                          .receives = how_.receives,
-                          .gather = how_.entries,
-                          .scatter = how_.entries,
-                          .inline_bytes = how_.inline_bytes});
+      .start(owner().verbs_, {.pd = owner().domain_,
+                              .send_cq = place_->completions,
+                              .receive_cq = place_->completions,
+                              .service = service_,
+                              .sends = how_.sends,
+                              .receives = how_.receives,
+                              .gather = how_.entries,
+                              .scatter = how_.entries,
+                              .inline_bytes = how_.inline_bytes});
 }
 
 void opening::read_partition() {

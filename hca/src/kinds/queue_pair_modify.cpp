@@ -32,17 +32,14 @@ opcode command_for(qp_state to) {
 
 /// What INIT was given goes for the transitions that follow, too.
 connection_attributes with_those_of_init(queue_pair& pair, qp_state to, connection_attributes a) {
-  if (to == qp_state::init) {
-    pair.pkey_index = a.pkey_index;
-    pair.remote_read = a.remote_read;
-    pair.remote_write = a.remote_write;
-    pair.remote_atomic = a.remote_atomic;
-    return a;
-  }
-  a.pkey_index = pair.pkey_index;
-  a.remote_read = pair.remote_read;
-  a.remote_write = pair.remote_write;
-  a.remote_atomic = pair.remote_atomic;
+  const auto copy = [](const auto& from, auto& into) {
+    into.pkey_index = from.pkey_index;
+    into.remote_read = from.remote_read;
+    into.remote_write = from.remote_write;
+    into.remote_atomic = from.remote_atomic;
+  };
+  if (to == qp_state::init) copy(a, pair);
+  else copy(pair, a);
   return a;
 }
 
@@ -69,7 +66,7 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
     else commands::to_err_qp::aim(plain_.request, pair->number);
     // A change of mind, not a teardown: it keeps its turn.
     plain_.request.lane = lane::bulk;
-    return start_change(*pair, plain_, &finished);
+    return start_command(*pair, step::modify, plain_, &finished);
   }
   const result<image<qp_mailbox>> mailbox =
       qp_mailbox_for(*pair, to, with_those_of_init(*pair, to, a));
@@ -78,7 +75,7 @@ void modify_queue_pair::start(verbs& owner, qp_handle h, qp_state to,
   transition_.aim(command_for(to), pair->number);
   transition_.input = mailbox.value();
   if (to == qp_state::init) pair->exists = true;
-  start_change(*pair, transition_, &finished);
+  start_command(*pair, step::modify, transition_, &finished);
 }
 
 void modify_queue_pair::finished(object_operation& op, status outcome) noexcept {
@@ -117,7 +114,7 @@ void query_queue_pair::start(verbs& owner, qp_handle h) {
   if (!pair->exists) return refuse(owner, driver_error::bad_state);
   query_.restart();
   query_.aim(pair->number);
-  start_query(*pair, query_, &finished);
+  start_command(*pair, step::query, query_, &finished);
 }
 
 void query_queue_pair::finished(object_operation& op, status outcome) noexcept {

@@ -56,16 +56,11 @@ void object_operation::take_back(device_object& object) {
                                 : step::unmap_object);
 }
 
-void object_operation::start_change(device_object& object, command& change, finisher at_end) {
+void object_operation::start_command(device_object& object, step what, command& c,
+                                     finisher at_end) {
   adopt(object, at_end);
-  command_ = &change;
-  enter(step::modify);
-}
-
-void object_operation::start_query(device_object& object, command& query, finisher at_end) {
-  adopt(object, at_end);
-  command_ = &query;
-  enter(step::query);
+  command_ = &c;
+  enter(what);
 }
 
 void object_operation::refuse(verbs& owner, status why) {

@@ -10,11 +10,6 @@ using of_operation = crossing_of<object_operation>;
 using of_object = crossing_of<device_object>;
 using of_link = crossing_of<owner_link>;
 
-template <class T>
-layouts::image<T> as_type(const event_relay::entry& e) {
-  return layouts::image<T>::from_bytes(e.data());
-}
-
 }  // namespace
 
 const verbs::location event_verbs::at_event_context = {
@@ -252,33 +247,19 @@ void event_verbs::begin() {
 }
 
 bool event_verbs::concerns(const owner_link& l, const event_relay::entry& event) {
-  using layouts::event_type;
   const owner_share& share = static_cast<const link&>(l).of->share_;
-  switch (event.get<&layouts::eqe::event_type>()) {
-    case event_type::cq_error:
-      return share.has(
-          &number_spaces::cqs,
-          static_cast<std::uint32_t>(
-              as_type<layouts::eqe_cq_error>(event).get<&layouts::eqe_cq_error::cqn>()));
-    case event_type::path_migrated:
-    case event_type::communication_established:
-    case event_type::sq_drained:
-    case event_type::wq_catastrophic_error:
-    case event_type::path_migration_failed:
-    case event_type::wq_invalid_request_error:
-    case event_type::wq_access_violation:
-    case event_type::srq_last_wqe:
-      return share.has(
-          &number_spaces::qps,
-          static_cast<std::uint32_t>(as_type<layouts::eqe_qp>(event).get<&layouts::eqe_qp::qpn>()));
-    case event_type::srq_limit:
-    case event_type::srq_catastrophic_error:
-      return share.has(&number_spaces::srqs,
-                       static_cast<std::uint32_t>(
-                           as_type<layouts::eqe_srq>(event).get<&layouts::eqe_srq::srqn>()));
-    default:
-      return false;
+  const event_subject subject = subject_of(event);
+  switch (subject.of) {
+    case event_subject::kind::completion_queue:
+      return share.has(&number_spaces::cqs, subject.number);
+    case event_subject::kind::queue_pair:
+      return share.has(&number_spaces::qps, subject.number);
+    case event_subject::kind::shared_receive_queue:
+      return share.has(&number_spaces::srqs, subject.number);
+    case event_subject::kind::none:
+      break;
   }
+  return false;
 }
 
 }  // namespace freehca

@@ -27,6 +27,7 @@ namespace freehca {
 
 template class list<operation>;
 template class result<std::uint64_t>;
+template struct operation_awaiter<operation>;
 template struct handle<queue_pair>;
 template class create_object<queue_pair>;
 template class destroy_object<queue_pair>;

@@ -8,7 +8,7 @@
 
 #include <freehca/firmware_cmds/nop.hpp>
 #include <freehca/firmware_cmds/raw_command.hpp>
-#include <freehca/hca/context_reservation.hpp>
+#include <freehca/hca/context_tables.hpp>
 
 #include "counts.hpp"
 #include "easy_rig.hpp"
@@ -306,19 +306,6 @@ TEST_F(dropped, requests_for_context_memory_hold_nothing) {
         return op;
       },
       [](context_request*) {});
-  at_each_moment(
-      "reservation",
-      [&] {
-        auto op = std::make_unique<context_reservation>();
-        op->reserve(rig.adapter, context_group::mpt, 200);
-        return op;
-      },
-      [&](context_reservation* held) {
-        if (held == nullptr) return;
-        held->restart();
-        held->release(rig.adapter);
-        EXPECT_TRUE(rig.await(*held).ok());
-      });
 }
 
 TEST_F(dropped, operations_on_ports_leave_the_port_to_the_next_one) {

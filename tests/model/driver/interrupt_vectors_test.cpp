@@ -35,7 +35,9 @@ TEST_P(fewer_vectors, each_event_queue_has_one) {
   for (unsigned c = 0; c < completion_queues; ++c)
     ++users.at(rig.adapter.completion_context(c).vector());
   for (unsigned v = 0; v < GetParam(); ++v) EXPECT_GT(users[v], 0u) << "vector " << v;
-  if (GetParam() > 1) EXPECT_EQ(users[0], 1u) << "that of asynchronous events is its own";
+  if (GetParam() > 1) {
+    EXPECT_EQ(users[0], 1u) << "that of asynchronous events is its own";
+  }
   for (unsigned c = 0; c < completion_queues; ++c)
     EXPECT_EQ(rig.adapter.completion_context(c).shares_vector(),
               users[rig.adapter.completion_context(c).vector()] > 1);

@@ -47,7 +47,6 @@ void stage::down(status expected) {
   EXPECT_TRUE(rig.objects.holdings().none());
   EXPECT_TRUE(rig.objects.close().ok());
   domain_ = {}, region_ = {}, completion_ = {}, shared_ = {}, queue_ = {};
-  reservation_.reset();
 }
 
 void stage::up() {
@@ -59,7 +58,6 @@ void stage::up() {
 }
 
 void stage::clear() {
-  if (reservation_) must(release());
   if (!rig.adapter.port_open(2)) must(open_port());
   if (queue_) must(destroy_queue());
   if (shared_) must(destroy_shared());
@@ -83,7 +81,7 @@ status stage::end_of(operation& op) {
   return s;
 }
 
-void stage::must(started op) {
+void stage::must(const started& op) {
   const status s = end_of(*op);
   EXPECT_TRUE(s.ok()) << words(s);
 }
@@ -169,21 +167,6 @@ stage::started stage::close_port() {
 stage::started stage::open_port() {
   auto op = std::make_shared<port_operation>();
   op->open(rig.adapter, 2);
-  return op;
-}
-
-stage::started stage::reserve() {
-  auto op = std::make_shared<context_reservation>();
-  op->reserve(rig.adapter, context_group::qp, 64);
-  keep_ = [this, op] { reservation_ = op; };
-  return op;
-}
-
-// One that fails leaves nothing that could be released again.
-stage::started stage::release() {
-  const std::shared_ptr<context_reservation> op = std::move(reservation_);
-  op->restart();
-  op->release(rig.adapter);
   return op;
 }
 
@@ -313,14 +296,6 @@ const std::vector<command_sequence>& all_sequences() {
                  .names_an_object = false,
                  .prepare = [](stage& on) { on.must(on.close_port()); },
                  .start = [](stage& on) { return on.open_port(); }});
-    s.push_back(
-        {.name = "reserve", .names_an_object = false, .prepare = nothing, .start = [](stage& on) {
-           return on.reserve();
-         }});
-    s.push_back({.name = "release",
-                 .names_an_object = false,
-                 .prepare = [](stage& on) { on.must(on.reserve()); },
-                 .start = [](stage& on) { return on.release(); }});
     s.push_back({"create region", false, true, [](stage& on) { on.make_domain(); },
                  [](stage& on) { return on.create_region(); }});
     s.push_back({"destroy region", false, true, [](stage& on) { on.make_region(); },

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <freehca/hca/context_reservation.hpp>
 #include <freehca/hca/port_operation.hpp>
 
 #include "counts.hpp"
@@ -45,8 +44,6 @@ class stage {
   started recover();
   started close_port();
   started open_port();
-  started reserve();
-  started release();
   started create_region();
   started destroy_region();
   started create_completion();
@@ -63,7 +60,7 @@ class stage {
   /// Runs it to its end, and on for a while: it must end once.
   status end_of(operation& op);
   /// The same for one that may not fail.
-  void must(started op);
+  void must(const started& op);
   void run_for(std::uint64_t nanoseconds);
 
   /// The n-th command from now on meets `verdict`, counting from 1. What the device asks by itself
@@ -80,7 +77,6 @@ class stage {
   cq_handle completion_;
   srq_handle shared_;
   qp_handle queue_;
-  std::shared_ptr<context_reservation> reservation_;
   in_process::host_memory_map::scattered_pages pages_;
   std::function<void()> keep_;  // what an operation made, when it ended well
 };

@@ -347,19 +347,19 @@ TEST_P(cq_test, each_syndrome_has_its_status) {
     const char* words = "unknown syndrome";
     for (const auto& k : known)
       if (k.syndrome == syndrome) expected = k.status, words = k.words;
-    for (const bool sends : {true, false}) {
-      const status posted =
-          sends ? pair[0].send.post({.wr_id = syndrome})
-                : pair[0].receive.post({.wr_id = syndrome, .list = &buffer, .entries = 1});
-      ASSERT_TRUE(posted.ok());
-      produce(failed(qpn[0], index & 0xffff, sends, static_cast<cqe_syndrome>(syndrome)));
+    for (const bool of_send : {true, false}) {
+      const status post_status =
+          of_send ? pair[0].send.post({.wr_id = syndrome})
+                  : pair[0].receive.post({.wr_id = syndrome, .list = &buffer, .entries = 1});
+      ASSERT_TRUE(post_status.ok());
+      produce(failed(qpn[0], index & 0xffff, of_send, static_cast<cqe_syndrome>(syndrome)));
       const work_completion w = one();
       EXPECT_EQ(w.status, expected) << syndrome;
       EXPECT_FALSE(w.ok()) << syndrome;
       EXPECT_EQ(w.syndrome, syndrome);
       EXPECT_EQ(w.vendor_syndrome, 0x81);
       EXPECT_EQ(w.wr_id, syndrome);
-      EXPECT_EQ(w.opcode, sends ? work_opcode::send : work_opcode::receive);
+      EXPECT_EQ(w.opcode, of_send ? work_opcode::send : work_opcode::receive);
       EXPECT_EQ(w.byte_count, 0u);
       EXPECT_STREQ(name_of(w.status), words);
     }

@@ -109,9 +109,6 @@ class channel {
     limits_[static_cast<unsigned>(p)] = nanoseconds;
   }
   std::uint64_t limit(patience p) const { return limits_[static_cast<unsigned>(p)]; }
-  /// How long the command register may stay taken before what is queued behind it ends with a
-  /// timeout.
-  void set_go_limit(std::uint64_t nanoseconds) { go_limit_ = nanoseconds; }
 
   /// When poll() is due at the latest, on the platform's clock: 0 for at once (something can be
   /// posted or delivered, or only polling shows progress), operation::no_deadline when nothing is
@@ -232,7 +229,9 @@ class channel {
   // take long. For the probe, no source: chosen. NOP does nothing; an answer that takes longer than
   // this is a lost interrupt.
   std::uint64_t limits_[patience_classes] = {2 * second, 60 * second, 60 * second};
-  std::uint64_t go_limit_ = 10 * second;
+  /// How long the command register may stay taken before what is queued behind it ends with a
+  /// timeout.
+  static constexpr std::uint64_t go_limit = 10 * second;
   // How long a late answer may lie unseen. No source: chosen; nobody waits for it but memory.
   static constexpr std::uint64_t doubt_interval = second / 10;
 

@@ -54,7 +54,6 @@ class dma_arena {
            taken(static_cast<std::size_t>(offset / unit_));
   }
 
-  std::size_t bytes_total() const { return units_ * unit_; }
   std::size_t bytes_out() const { return units_out_ * unit_; }
   std::size_t most_bytes_out() const { return most_units_out_ * unit_; }  ///< ever, since open()
   const dma_region& block() const { return block_; }

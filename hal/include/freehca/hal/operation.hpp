@@ -11,6 +11,23 @@
 
 namespace freehca {
 
+/// Waits for `op`: co_await gives its value() where it has one, else its outcome. A small copyable
+/// value: g++ 12 rejects an awaiter that is a reference to something immovable.
+template <class Operation>
+struct operation_awaiter {
+  Operation& op;
+  bool await_ready() const noexcept { return op.done(); }
+  void await_suspend(std::coroutine_handle<> waiting) const noexcept {
+    op.then(
+        [](auto&, void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
+        waiting.address());
+  }
+  auto await_resume() const noexcept {
+    if constexpr (requires { op.value(); }) return op.value();
+    else return op.outcome();
+  }
+};
+
 /// Anything that is started and completes later: a firmware command, a sequence of them, a MAD, a
 /// path query. Owned by the caller, immovable, single use until restart(): a second start has no
 /// effect. One that is destroyed under way is detached: it ends as if it were cancelled, and what
@@ -72,20 +89,7 @@ class operation : public list_node {
   bool restart();
 
   /// co_await gives the outcome.
-  auto operator co_await() & noexcept {
-    // A small copyable value: g++ 12 rejects an awaiter that is a reference to something immovable.
-    struct awaiter {
-      operation& op;
-      bool await_ready() const noexcept { return op.done(); }
-      void await_suspend(std::coroutine_handle<> waiting) const noexcept {
-        op.then([](operation&,
-                   void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
-                waiting.address());
-      }
-      status await_resume() const noexcept { return op.outcome(); }
-    };
-    return awaiter{*this};
-  }
+  auto operator co_await() & noexcept { return operation_awaiter<operation>{*this}; }
 
  protected:
   using canceller = void (*)(operation&, void* owner) noexcept;

@@ -70,43 +70,27 @@ struct budget {
 };
 
 constexpr const char* name_of(budget::item i) {
-  switch (i) {
-    case budget::item::storage:
-      return "storage";
-    case budget::item::dma:
-      return "DMA memory";
-    case budget::item::lent_pages:
-      return "pages to lend to the firmware";
-    case budget::item::queue_memory:
-      return "queue memory";
-    case budget::item::doorbell_records:
-      return "doorbell records";
-    case budget::item::qps:
-      return "QP numbers";
-    case budget::item::srqs:
-      return "SRQ numbers";
-    case budget::item::cqs:
-      return "CQ numbers";
-    case budget::item::eqs:
-      return "EQ numbers";
-    case budget::item::mpts:
-      return "memory protection entries";
-    case budget::item::mtts:
-      return "memory translation entries";
-    case budget::item::pds:
-      return "protection domain numbers";
-    case budget::item::uars:
-      return "UAR pages";
-    case budget::item::firmware_area:
-      return "pages of the firmware's own area";
-    case budget::item::auxiliary_area:
-      return "pages of the firmware's auxiliary area";
-    case budget::item::multicast_groups:
-      return "multicast groups";
-    case budget::item::reads_per_qp:
-      return "RDMA reads and atomics of a queue pair";
-  }
-  return "unknown";
+  constexpr const char* names[] = {"storage",
+                                   "DMA memory",
+                                   "pages to lend to the firmware",
+                                   "queue memory",
+                                   "doorbell records",
+                                   "QP numbers",
+                                   "SRQ numbers",
+                                   "CQ numbers",
+                                   "EQ numbers",
+                                   "memory protection entries",
+                                   "memory translation entries",
+                                   "protection domain numbers",
+                                   "UAR pages",
+                                   "pages of the firmware's own area",
+                                   "pages of the firmware's auxiliary area",
+                                   "multicast groups",
+                                   "RDMA reads and atomics of a queue pair"};
+  constexpr std::size_t known = sizeof names / sizeof *names;
+  static_assert(known == static_cast<std::size_t>(budget::item::reads_per_qp));
+  const std::size_t place = static_cast<std::size_t>(i) - 1;
+  return place < known ? names[place] : "unknown";
 }
 
 }  // namespace freehca

@@ -70,32 +70,16 @@ struct context_layout {
     return shapes[static_cast<unsigned>(g)];
   }
   static constexpr context_group group_of(context_table t) {
-    unsigned g = 0;
-    const auto end = [](unsigned of) {
-      const group_shape s = shape(static_cast<context_group>(of));
-      return static_cast<unsigned>(s.first) + s.tables;
-    };
-    while (end(g) <= static_cast<unsigned>(t)) ++g;
-    return static_cast<context_group>(g);
+    using enum context_group;
+    constexpr context_group groups[context_tables_count] = {qp, qp, qp, qp, qp,  srq, srq,
+                                                            cq, cq, eq, eq, mpt, mtt, mcg};
+    return groups[static_cast<unsigned>(t)];
   }
   static constexpr unsigned log_objects_for(const budget& b, context_group g) {
-    switch (g) {
-      case context_group::qp:
-        return b.log_qps;
-      case context_group::srq:
-        return b.log_srqs;
-      case context_group::cq:
-        return b.log_cqs;
-      case context_group::eq:
-        return b.log_eqs;
-      case context_group::mpt:
-        return b.log_mpts;
-      case context_group::mtt:
-        return b.log_mtts;
-      case context_group::mcg:
-        return b.log_mcgs;
-    }
-    return 0;
+    constexpr unsigned budget::*logs[context_groups] = {
+        &budget::log_qps,  &budget::log_srqs, &budget::log_cqs, &budget::log_eqs,
+        &budget::log_mpts, &budget::log_mtts, &budget::log_mcgs};
+    return b.*logs[static_cast<unsigned>(g)];
   }
   /// The most blocks that a table is divided into. Storage has to be there before the device tells
   /// how large its entries are: it is made for those that the known cards have, larger ones get

@@ -29,14 +29,12 @@ class context_request : public operation {
 
  private:
   friend class context_tables;
-  friend class context_reservation;
   context_group group_{};
   std::uint32_t first_ = 0, end_ = 0;  // objects; equal: it holds nothing
   status trouble_;
   bool maps_ = false;
-  bool ended_ = false;     // the outcome is certain, and about to be told
-  bool together_ = false;  // what is not there yet may be lent in large pieces
-  bool held_ = false;      // what it mapped
+  bool ended_ = false;  // the outcome is certain, and about to be told
+  bool held_ = false;   // what it mapped
 };
 
 /// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table
@@ -63,11 +61,16 @@ class context_tables {
 
   /// Completes when objects [first, first + count) have context memory in all tables of the group.
   /// On any error nothing is held.
-  void map(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1);
+  void map(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1) {
+    start(r, group, first, count, true);
+  }
   /// Gives up what one map() got; completes when what is taken back at once has come back. An error
   /// of UNMAP_ICM is told, but the objects are given up all the same: the pages stay out until a
   /// reset.
-  void unmap(context_request& r, context_group group, std::uint32_t first, std::uint32_t count = 1);
+  void unmap(context_request& r, context_group group, std::uint32_t first,
+             std::uint32_t count = 1) {
+    start(r, group, first, count, false);
+  }
   /// Takes back what is kept although nobody needs it.
   void release_spares();
 
@@ -115,8 +118,6 @@ class context_tables {
   std::uint32_t blocks_kept() const { return spare_count_; }  ///< although nobody needs them
   /// Objects that requests have mapped or are mapping, each as often as it was asked for.
   std::uint64_t objects_held() const { return objects_held_; }
-  /// Counts what made all requests void: open() and forget().
-  std::uint32_t epoch() const { return epoch_; }
 
  private:
   enum class block_state : std::uint8_t {
@@ -134,8 +135,7 @@ class context_tables {
 
   block& at(context_table table, std::uint32_t index) const;
   std::uint64_t block_address(const block& b) const;
-  template <class F>
-  bool each_block(const context_request& r, F f) const;
+  block* next_block(const context_request& r, const block* b) const;
 
   // context_requests.cpp: who wants what
   void start(context_request& r, context_group group, std::uint32_t first, std::uint32_t count,
@@ -145,9 +145,6 @@ class context_tables {
   void release(block& b);
   void give_up(block& b);
   enum class which : std::uint8_t { those_that_map, all };
-  template <class F>
-  bool each_of_run(const block& b, F f) const;
-  void give_up_run(block& b);
   void fail_requests_on(const block& b, status why, which of);
   static bool usable(const block& b);
   bool fulfilled(const context_request& r) const;
@@ -157,11 +154,8 @@ class context_tables {
   // context_lending.cpp: MAP_ICM, UNMAP_ICM
   void start_mapping();
   status lend(block& b);
-  unsigned lend_run(block& b);
   void send(block& b);
   unsigned write_entries(const block& b, unsigned at);
-  void write_entry(const block& b, std::uint64_t skip, const page_run& run, unsigned log,
-                   unsigned place);
   void end_mapping();
   void start_unmapping();
   void add_neighbours(block& b);
@@ -187,7 +181,6 @@ class context_tables {
   std::uint32_t spare_count_ = 0, most_spares_ = 0;
   std::uint64_t spare_ns_ = 0;
   std::uint64_t spares_due_ = 0;
-  std::uint32_t epoch_ = 0;
   bool fresh_ = false;  // poll() has something to do
 
   list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
@@ -206,8 +199,6 @@ struct context_tables::block : list_node {
   context_table table{};
   block_state state = block_state::absent;
   bool unmap_in_doubt = false;  // with state doubtful: it is UNMAP_ICM that was not answered
-  bool together = false;        // may be lent in one piece with its neighbours
-  std::uint8_t log_run = 0;  // of the blocks that one entry of MAP_ICM lent: these go back together
   lease pages_at_risk;
   lease mapping_at_risk;
 

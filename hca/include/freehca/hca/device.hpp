@@ -197,7 +197,6 @@ class device {
   struct steps;  // what the table of bring-up is made of: src/steps.hpp
   friend struct steps;
   friend class port_operation;
-  friend class context_reservation;
   friend class event_verbs;
 
   /// What is lent to the firmware as a whole: its own area, the auxiliary area.

@@ -42,28 +42,7 @@ struct device_plan {
     return log;
   }
 
-  constexpr explicit device_plan(const budget& b)
-      : slots{},
-        contexts{},
-        area_entries{},
-        runs{},
-        qps{},
-        srqs{},
-        cqs{},
-        eqs{},
-        mpts{},
-        mtts{},
-        pds{},
-        keys{},
-        uars{},
-        arena{},
-        doorbell_arena{},
-        storage_bytes{},
-        lent_pages{},
-        arena_bytes{},
-        mailboxes{},
-        doorbells{},
-        dma_bytes{} {
+  constexpr explicit device_plan(const budget& b) {
     constexpr std::size_t page = dma_arena::page;
     const auto whole_pages = [](std::size_t n) { return (n + page - 1) / page * page; };
     std::size_t rings = whole_pages(queues::eq::ring_bytes(log_asynchronous_eq_entries(b), 64));

@@ -81,6 +81,7 @@ class event_context {
   bool ending() const { return ending_.load(std::memory_order_relaxed); }
   bool fired() const { return interrupts_.load(std::memory_order_relaxed) != interrupts_seen_; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
+  void dispatch_to_object(const layouts::image<layouts::eqe>& entry);
 
   queues::eq ring_;
   channel* commands_ = nullptr;

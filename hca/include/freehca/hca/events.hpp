@@ -41,6 +41,14 @@ struct event_sinks {
   void (*forgotten)(void* context) noexcept = nullptr;
 };
 
+/// The object that an asynchronous event names, by its number.
+struct event_subject {
+  enum class kind : std::uint8_t { none, queue_pair, completion_queue, shared_receive_queue };
+  kind of = kind::none;
+  std::uint32_t number = 0;
+};
+event_subject subject_of(const layouts::image<layouts::eqe>& event);
+
 /// What an event queue has seen since it was made.
 struct event_statistics {
   std::uint64_t events = 0, completions = 0, commands = 0, unknown = 0, interrupts = 0;

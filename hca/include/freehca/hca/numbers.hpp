@@ -56,10 +56,7 @@ class number_allocator {
   void free(std::uint32_t first, std::uint32_t count = 1);
 
   std::uint32_t first() const { return first_ << log_unit_; }
-  /// Numbers that may rest at a time, when each is freed by itself.
-  std::uint32_t most_resting() const { return resting << log_unit_; }
   std::uint32_t out() const { return out_ << log_unit_; }  ///< numbers that are not free
-  std::uint32_t total() const { return (end_ - first_) << log_unit_; }
   std::uint64_t looks() const { return looks_; }  ///< at words, of all searches since open()
 
  private:

@@ -54,21 +54,6 @@ class page_lender {
   /// that the firmware chose, so that no call takes long. `to` has no other pages. Errors as
   /// take(), but then `to` keeps what it has.
   status fill(std::uint32_t pages, lent_pages& to, unsigned most_runs);
-  /// 2^log pages that lie together, the first aligned to all of them, each as a chain of its own:
-  /// to(i) is the i-th, empty so far. driver_error::no_memory when there is no such run.
-  template <class To>
-  status take_apart(unsigned log, To to) {
-    const std::uint32_t pages = std::uint32_t{1} << log;
-    const status none(driver_error::no_memory, static_cast<unsigned>(budget::item::lent_pages));
-    if (log > log_largest_ || pages > capacity_ - pages_out_) return none;
-    const std::size_t bytes = std::size_t{dma_arena::page} << log;
-    const result<dma_region> got = arena_->allocate(bytes, bytes);
-    if (!got.ok()) return none;
-    const std::uint32_t first = page_of(got.value());
-    for (std::uint32_t i = 0; i < pages; ++i) append(to(i), first + i, 0);
-    return {};
-  }
-  unsigned log_largest_run() const { return log_largest_; }
   /// Gives all of it back to the arena.
   void give_back(lent_pages& from);
 

@@ -32,17 +32,7 @@ class sequence : public operation {
   }
 
   /// co_await gives the outcome, also of one that an expression makes and starts.
-  auto operator co_await() noexcept {
-    struct awaiter {
-      sequence& s;
-      bool await_ready() const noexcept { return s.done(); }
-      void await_suspend(std::coroutine_handle<> waiting) const noexcept {
-        s.resume_at_end(waiting);
-      }
-      status await_resume() const noexcept { return s.outcome(); }
-    };
-    return awaiter{*this};
-  }
+  auto operator co_await() noexcept { return operation_awaiter<sequence>{*this}; }
 
  protected:
   friend class adapter;
@@ -51,11 +41,6 @@ class sequence : public operation {
 
   sequence() = default;
 
-  void resume_at_end(std::coroutine_handle<> waiting) {
-    then([](operation&,
-            void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
-         waiting.address());
-  }
   /// From here to finish() it is under way.
   void begin_in(adapter& owner, advancer next);
   /// From here on it waits in the place's list, for the adapter to end it.
@@ -104,17 +89,7 @@ class bringing : public sequence {
   result<T> value() const { return outcome().ok() ? result<T>(value_) : result<T>(outcome()); }
 
   /// co_await gives value().
-  auto operator co_await() noexcept {
-    struct awaiter {
-      bringing& s;
-      bool await_ready() const noexcept { return s.done(); }
-      void await_suspend(std::coroutine_handle<> waiting) const noexcept {
-        s.resume_at_end(waiting);
-      }
-      result<T> await_resume() const noexcept { return s.value(); }
-    };
-    return awaiter{*this};
-  }
+  auto operator co_await() noexcept { return operation_awaiter<bringing>{*this}; }
 
  protected:
   void bring(const T& value) { value_ = value; }

@@ -116,7 +116,7 @@ class arm_shared_receive_queue : public object_operation {
     if (limit > queue->rings.most_outstanding()) return refuse(owner, driver_error::bad_argument);
     arm_.restart();
     arm_.aim(queue->number, limit);
-    start_change(*queue, arm_, nullptr);
+    start_command(*queue, step::modify, arm_, nullptr);
   }
 
  private:

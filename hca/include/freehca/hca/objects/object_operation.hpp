@@ -58,9 +58,8 @@ class object_operation : public operation {
                       finisher at_end);
   /// Refuses what is not there, or in use.
   void start_destruction(verbs& owner, device_object* object);
-  void start_change(device_object& object, command& change, finisher at_end);
-  /// Reading puts nothing at risk but the mailbox.
-  void start_query(device_object& object, command& query, finisher at_end);
+  /// `what` is modify or query. Reading puts nothing at risk but the mailbox.
+  void start_command(device_object& object, step what, command& c, finisher at_end);
   /// Completes at the next poll without having done anything.
   void refuse(verbs& owner, status why);
 

@@ -39,7 +39,7 @@ struct machine_options {
   std::size_t dma_limit = std::size_t{256} << 20;  ///< what allocate_dma gives in all
   std::uint64_t seed = 1;                          ///< of the order of scattered pages
   /// With model.record: takes the recording (environment::record).
-  std::function<bool(const char* from, std::size_t bytes)> record;
+  std::function<bool(const char* from, std::size_t bytes)> record{};
   /// false: what the adapter fills lent memory with does not arrive, which is quicker.
   bool takes_fills = true;
   /// The adapter does not look into the processor's cache: machine::cache(). One such machine in a
