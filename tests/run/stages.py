@@ -10,8 +10,8 @@ tested beside them has the processors first.
 
 A command ends with status 0, or with RECORDED when it has recorded its own failure in own.tsv. Any
 other status is recorded here as a failed test, and so is each stage that was not run because a
-stage that it needs has failed. stages.tsv has a row for each stage: seconds, name, and the second
-of the run at which the stage began.
+stage that it needs has failed. stages.tsv has a row for each stage: seconds, name, the second of
+the run at which the stage began, and seconds of processor time.
 """
 import os
 import signal
@@ -21,6 +21,16 @@ import threading
 import time
 
 RECORDED = 3
+
+
+def wait_for(process):
+    """The seconds of processor time of a process and of the children that it has waited for."""
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except ChildProcessError:  # Runner.end() was the first to see its end
+        return 0
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
 
 
 class Stage:
@@ -84,9 +94,12 @@ class Runner:
         with process:
             for line in process.stdout or ():
                 self.show(f"{stage.name:>16} | " + line.decode(errors="replace").rstrip())
+            processor_seconds = wait_for(process)
         status = process.returncode
         seconds = round(time.monotonic() - began)
-        self.write("stages.tsv", seconds, stage.name, round(began - self.began))
+        self.write(
+            "stages.tsv", seconds, stage.name, round(began - self.began), round(processor_seconds)
+        )
         if status not in (0, RECORDED):
             self.record_failure(stage, seconds, f"(its command ended with status {status})")
         return status == 0

@@ -131,18 +131,19 @@ def main():
         tests += of_ctest(folder, os.path.splitext(os.path.basename(path))[0])
     allowed = may_be_skipped(skips)
     tests = [judged(test, allowed) for test in tests]
-    for wanted in ("skipped", "failed"):
-        for outcome, name, note in tests:
-            if outcome == wanted:
-                print(f"{outcome.upper()}: {name}{': ' + note if note else ''}")
-    # Stages run side by side, so that their seconds do not add up to those of the run.
-    print("seconds by stage, and the second at which it began:")
-    for seconds, name, began in rows(os.path.join(folder, "stages.tsv")):
-        print(f"{seconds:>8}  {began:>6}  {name}")
+    # The names stand behind the logs: of a long run often only the end is kept.
     for outcome, name, note in tests:
         lines = end_of_log(note) if outcome == "failed" else []
         if lines:
             print(f"the end of the log of {name}:", *lines, sep="\n    ")
+    # Stages run side by side, so that their seconds do not add up to those of the run.
+    print("seconds by stage, of processor time, and the second at which it began:")
+    for seconds, name, began, processor in rows(os.path.join(folder, "stages.tsv")):
+        print(f"{seconds:>8}  {processor:>6}  {began:>6}  {name}")
+    for wanted in ("skipped", "failed"):
+        for outcome, name, note in tests:
+            if outcome == wanted:
+                print(f"{outcome.upper()}: {name}{': ' + note if note else ''}")
     count = {
         outcome: sum(test[0] == outcome for test in tests)
         for outcome in ("passed", "failed", "skipped")

@@ -61,7 +61,11 @@ class Summary(unittest.TestCase):
                 cases=[PASSED], own=f"passed\t9\tguest: good\t{note}\n"
             ).stdout
         self.assertIn("the end of the log of guest: bad:\n    line 10\n    line 11\n", shown)
-        self.assertTrue(shown.endswith("    line 39\n1 passed, 1 failed, 0 skipped\n"))
+        self.assertIn("    line 39\n", shown)
+        # What failed is named behind the logs, next to the count.
+        self.assertTrue(
+            shown.endswith(f"FAILED: guest: bad: {note}\n1 passed, 1 failed, 0 skipped\n")
+        )
         self.assertNotIn("line 39", passed)
 
     def test_a_log_that_is_gone(self):
@@ -164,7 +168,7 @@ class Summary(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (
                 ("own.tsv", "passed\t1\ta\t\n"),
-                ("stages.tsv", "15\tlint\t27\n200\tguest\t42\n"),
+                ("stages.tsv", "15\tlint\t27\t29\n200\tguest\t42\t310\n"),
             ):
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     file.write(text)
@@ -172,8 +176,8 @@ class Summary(unittest.TestCase):
                 [sys.executable, "-B", SUMMARY, folder], capture_output=True, text=True, check=False
             )
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertRegex(run.stdout, r"(?m)^ +15 +27  lint$")
-        self.assertRegex(run.stdout, r"(?m)^ +200 +42  guest$")
+        self.assertRegex(run.stdout, r"(?m)^ +15 +29 +27  lint$")
+        self.assertRegex(run.stdout, r"(?m)^ +200 +310 +42  guest$")
 
     def test_nothing_ran(self):
         self.assertEqual(self.summarise(cases=[]), ("0 passed, 1 failed, 0 skipped", 1))
