@@ -5,8 +5,8 @@
 
 A stage is a command. It starts once the stages that it needs have ended well and its lane is free.
 Stages of one lane run one after the other, in the order of the plan. Lanes run side by side, so
-that guests wait for their adapters while compilers are busy. Compilers run with `nice`: what is
-tested beside them has the processors first.
+that guests wait for their adapters while compilers are busy. Compilers (the lane `build`) run with
+`nice`, as processes and as a group: what is tested beside them has the processors first.
 
 A command ends with status 0, or with RECORDED when it has recorded its own failure in own.tsv. Any
 other status is recorded here as a failed test, and so is each stage that was not run because a
@@ -21,6 +21,17 @@ import threading
 import time
 
 RECORDED = 3
+COMPILERS = "build"
+
+
+def yield_processors(process):
+    """`nice` counts within one session only where Linux groups processes by session (autogroup), and
+    each stage has a session of its own: there the group has a nice value too."""
+    try:
+        with open(f"/proc/{process.pid}/autogroup", "w", encoding="ascii") as group:
+            group.write("10")
+    except OSError:  # no such groups, or it has ended
+        pass
 
 
 def wait_for(process):
@@ -87,6 +98,8 @@ class Runner:
         except OSError as error:
             self.record_failure(stage, 0, f"(it cannot be started: {error})")
             return False
+        if stage.lane == COMPILERS:
+            yield_processors(process)
         with self.changed:
             self.processes[stage.name] = process
             if self.ending:

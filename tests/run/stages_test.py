@@ -111,6 +111,13 @@ class Stages(unittest.TestCase):
         self.assertIn("left | one\n", self.out.getvalue())
         self.assertIn("left | two\n", self.out.getvalue())
 
+    def test_compilers_yield_the_processors_as_a_group(self):
+        group = shell("sleep 0.3; cat /proc/self/autogroup || echo none")
+        self.run_stages(Stage("left", "build", group), Stage("right", "b", group))
+        there = os.path.exists("/proc/self/autogroup")
+        self.assertRegex(self.out.getvalue(), "left .*" + ("nice 10" if there else "none"))
+        self.assertRegex(self.out.getvalue(), "right .*" + ("nice 0" if there else "none"))
+
     def test_every_stage_has_its_seconds(self):
         self.run_stages(
             Stage("left", "a", shell("sleep 1.1")), Stage("right", "b", shell("exit 1"))
