@@ -69,6 +69,10 @@ step() {
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     waited=$((waited + 1))
+    # The session is also a group of Linux' scheduler: it is to be as nice as ours.
+    if [[ $waited -eq 1 ]]; then
+      sed 's/.* //' 2>/dev/null >"/proc/$pid/autogroup" /proc/self/autogroup || true
+    fi
     if [[ -t 2 && $((waited % 5)) -eq 0 ]]; then
       printf '\r\033[K[%5s] %s ... %s ' "$(elapsed)" "$label" "$(step_progress "$log")" >&2
     elif [[ ! -t 2 && $((waited % 150)) -eq 0 ]]; then
