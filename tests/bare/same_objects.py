@@ -17,7 +17,7 @@ BESIDE = {"libfreehca_device_tree.a", "libfreehca_conformance.a"}
 # What of a folder's cache decides how its sources are compiled.
 FLAGS = re.compile(
     r"^(CMAKE_(?:BUILD_TYPE|SYSTEM_NAME|SYSTEM_PROCESSOR|TRY_COMPILE_TARGET_TYPE|CXX_COMPILER"
-    r"|CXX_FLAGS\w*)):\w+=(.*)$",
+    r"|CXX_FLAGS\w*|EXE_LINKER_FLAGS)):\w+=(.*)$",
     re.M,
 )
 MEMBER = re.compile(r"(libfreehca_\w+\.a)\((\S+)\)")
