@@ -86,6 +86,7 @@ def unit(name):
 # The quickest first.
 SUITES = (
     unit("hal"),
+    unit("hca"),
     unit("queues"),
     unit("firmware_cmds_routed"),
     unit("queues_routed"),
@@ -115,7 +116,7 @@ def check_table(rows=MUTANTS):
         path = ROOT / row.file
         found = path.read_text(encoding="utf-8").count(row.pattern) if path.exists() else 0
         if found != 1:
-            wrong.append(f"{row.name}: its pattern is {found} times in {row.file}; wanted: once")
+            wrong.append(f"{row.name}: its pattern is {found} times in {row.file}; expected: once")
         if row.pattern == row.replacement:
             wrong.append(f"{row.name}: it changes nothing")
     names = [row.name for row in rows]
@@ -152,6 +153,15 @@ def copy_tree():
             path.unlink()
 
 
+def end(process):
+    """Its status; None: it had to be killed, with what it has started."""
+    status = process.poll()
+    if status is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return status
+
+
 class Outcome(typing.NamedTuple):
     failed: bool
     seconds: float
@@ -168,12 +178,16 @@ class Tests:
         self.configured = set()
         self.broken = {}  # suite: how it fails without a mutant
 
-    def run(self, command, **how):
+    def run(self, command):
         self.log.write(f"\n$ {' '.join(map(str, command))}\n")
         self.log.flush()
-        return subprocess.run(
-            command, cwd=COPY, stdout=self.log, stderr=self.log, check=False, **how
-        ).returncode
+        process = subprocess.Popen(
+            command, cwd=COPY, stdout=self.log, stderr=self.log, start_new_session=True
+        )
+        try:
+            return process.wait()
+        finally:
+            end(process)
 
     def configure(self, preset):
         # As the checkout's own build is: then the compiler's cache has most of the objects.
@@ -237,24 +251,23 @@ class Tests:
             )  # fmt: skip
             running.append((process, output))
         how = ""
-        while not how and any(process.poll() is None for process, _ in running):
-            time.sleep(0.01)
-            if timeout is not None and time.monotonic() - began > timeout:
-                how = f"a hang: {timeout:.0f} s are over"
-            if any(process.poll() not in (None, 0) for process, _ in running):
-                break
+        try:
+            while not how and any(process.poll() is None for process, _ in running):
+                time.sleep(0.01)
+                if timeout is not None and time.monotonic() - began > timeout:
+                    how = f"a hang: {timeout:.0f} s are over"
+                if any(process.poll() not in (None, 0) for process, _ in running):
+                    break
+        finally:
+            statuses = [end(process) for process, _ in running]
         seconds = time.monotonic() - began
-        for process, output in running:
-            ended = process.poll()
-            if ended is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        for status, (_, output) in zip(statuses, running):
             output.seek(0)
             text = output.read().decode(errors="replace")
             output.close()
-            self.log.write(f"\n# {suite.name}, status {ended}\n{text[-20000:]}")
-            if ended not in (None, 0) and not how:
-                how = self.words_of(text, ended)
+            self.log.write(f"\n# {suite.name}, status {status}\n{text[-20000:]}")
+            if status not in (None, 0) and not how:
+                how = self.words_of(text, status)
         self.log.flush()
         return Outcome(bool(how), seconds, how)
 
@@ -291,7 +304,7 @@ class Result(typing.NamedTuple):
     by: str
     seconds: float
 
-    def wanted(self):
+    def is_expected(self):
         return self.verdict == ("lives" if self.mutant.lives else "killed")
 
 
@@ -334,7 +347,7 @@ def table(results):
     wide = max(len(result.by) for result in results)
     lines = [f"{'mutant':7} {'verdict':8} {'seconds':>7}  {'by':{wide}}  what it breaks"]
     for r in results:
-        mark = "" if r.wanted() else "  <- NOT AS WANTED"
+        mark = "" if r.is_expected() else "  <- NOT EXPECTED"
         lines.append(
             f"{r.mutant.name:7} {r.verdict:8} {r.seconds:7.0f}  {r.by:{wide}}  {r.mutant.breaks}{mark}"
         )
@@ -379,6 +392,8 @@ def main():
     if wrong:
         return 2
     mutants = chosen(arguments)
+    # The file with the fault is put back then, and what has been started ends too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     began = time.monotonic()
     COPY.mkdir(parents=True, exist_ok=True)
     copy_tree()
@@ -395,12 +410,12 @@ def main():
             )
     show("")
     show(table(results))
-    as_wanted = all(result.wanted() for result in results) and not tests.broken
+    as_expected = all(result.is_expected() for result in results) and not tests.broken
     show(
         f"\n{len(results)} mutants, {sum(r.verdict == 'killed' for r in results)} killed, "
-        f"{time.monotonic() - began:.0f} s; {'as wanted' if as_wanted else 'NOT as wanted'}"
+        f"{time.monotonic() - began:.0f} s; {'as expected' if as_expected else 'NOT as expected'}"
     )
-    return 0 if as_wanted else 1
+    return 0 if as_expected else 1
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ class Judging(unittest.TestCase):
     dies = Mutant("A", "file", "pattern", "replacement", "breaks something")
     lives = dies._replace(name="B", lives=True)
 
-    def test_the_table_marks_what_is_not_as_wanted(self):
-        for mutant, verdict, wanted in (
+    def test_the_table_marks_what_is_not_expected(self):
+        for mutant, verdict, expected in (
             (self.dies, "killed", True),
             (self.dies, "lives", False),
             (self.dies, "error", False),
@@ -55,8 +55,8 @@ class Judging(unittest.TestCase):
             (self.lives, "error", False),
         ):
             result = mutants.Result(mutant, verdict, "suite", 1.0)
-            self.assertEqual(wanted, result.wanted())
-            self.assertEqual(wanted, "NOT AS WANTED" not in mutants.table([result]))
+            self.assertEqual(expected, result.is_expected())
+            self.assertEqual(expected, "NOT EXPECTED" not in mutants.table([result]))
 
     def test_the_test_that_failed_is_named(self):
         words = mutants.Tests.words_of

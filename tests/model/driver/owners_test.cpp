@@ -231,7 +231,7 @@ TEST(owners, that_do_not_poll_lose_the_events_for_which_there_is_no_place_and_co
   pair p(o);
   // The adapter tells of each answer to a command twice. The second time it tells of one of the
   // owner's queue pairs instead.
-  unsigned told = 0;
+  unsigned raised = 0;
   bool second = false;
   rig.machine.adapter().judge_events([](event_type type) {
     return type == event_type::command_completion ? model::event_fate::twice
@@ -246,13 +246,13 @@ TEST(owners, that_do_not_poll_lose_the_events_for_which_there_is_no_place_and_co
     if (second) {
       e = {};
       e.set<&eqe_qp::event_type>(event_type::communication_established)
-          .set<&eqe_qp::qpn>(qpn_of(o.objects, p.queue[told++ % 2]));
+          .set<&eqe_qp::qpn>(qpn_of(o.objects, p.queue[raised++ % 2]));
       std::memcpy(to, e.data(), count);
     }
     second = !second;
   };
-  const auto tell = [&](unsigned events) {
-    for (const unsigned end = told + events; told != end;) {
+  const auto raise_events = [&](unsigned events) {
+    for (const unsigned end = raised + events; raised != end;) {
       firmware_command<commands::nop> c;
       rig.adapter.commands().submit(c);
       ASSERT_TRUE(rig.await(c).ok());
@@ -260,9 +260,9 @@ TEST(owners, that_do_not_poll_lose_the_events_for_which_there_is_no_place_and_co
     rig.run([] { return false; }, clock::milliseconds(5));
   };
   o.polls = false;
-  tell(event_relay::places);
+  raise_events(event_relay::places);
   EXPECT_EQ(o.objects.events_lost(), 0u) << "there is a place for each";
-  tell(too_many);
+  raise_events(too_many);
   EXPECT_EQ(o.objects.events_lost(), too_many);
   EXPECT_TRUE(rig.adapter.up());
   o.polls = true;
@@ -271,7 +271,7 @@ TEST(owners, that_do_not_poll_lose_the_events_for_which_there_is_no_place_and_co
   for (unsigned i = 0; i < event_relay::places; ++i)
     EXPECT_EQ(o.qp_events[i].queue, p.queue[i % 2]) << i;
   o.qp_events.clear();
-  tell(2);
+  raise_events(2);
   EXPECT_EQ(o.qp_events.size(), 2u) << "there are places again";
   EXPECT_EQ(o.objects.events_lost(), too_many);
   rig.machine.adapter().judge_events({});
