@@ -15,7 +15,7 @@ killed which mutant.
 A suite must pass without a mutant first. Its time then bounds its runs with one: a run that takes
 three times as long, and at least half a minute, counts as killed by a hang.
 
---draw takes N of the mutants that must be killed, by the seed. FREEHCA_SEED is the seed unless
+--draw takes N of the mutants that must be killed and are not slow, by the seed. FREEHCA_SEED is the seed unless
 --seed says another; otherwise it is fresh. It is printed.
 
 Exit status 1: a mutant lived that should have been killed, or one of those that are known to live
@@ -45,6 +45,10 @@ LEAST_TIMEOUT = 30
 PROCESSORS = len(os.sched_getaffinity(0))
 
 
+def folder_of(preset):
+    return COPY / "build" / {"host": "host", "host-tsan": "host-clang-tsan"}[preset]
+
+
 class Suite(typing.NamedTuple):
     name: str
     target: str
@@ -55,7 +59,7 @@ class Suite(typing.NamedTuple):
     shards: int = PROCESSORS  # of a program of GoogleTest, side by side
 
     def folder(self):
-        return COPY / "build" / self.preset.replace("host-tsan", "host-clang-tsan")
+        return folder_of(self.preset)
 
 
 # What most of the time of its program goes to. They are suites of their own, behind the others.
@@ -83,7 +87,7 @@ def unit(name):
     return Suite(f"unit: {name}", f"{name}_test", f"tests/unit/{name}_test")
 
 
-# The quickest first.
+# The quickest first, with what it takes to build it.
 SUITES = (
     unit("hal"),
     unit("hca"),
@@ -92,14 +96,14 @@ SUITES = (
     unit("queues_routed"),
     Suite("driver", *DRIVER, tests=all_but(SLOW_DRIVER_TESTS)),
     Suite("model", *MODEL, tests=all_but(SLOW_MODEL_TESTS)),
-    Suite("driver: slow tests", *DRIVER, tests=only(SLOW_DRIVER_TESTS)),
-    Suite("incoherent", "freehca_incoherent_tests", "tests/incoherent/freehca_incoherent_tests"),
-    Suite("vfio_user", "freehca_vfio_user_tests", "tests/vfio_user/freehca_vfio_user_tests"),
-    Suite("model: slow tests", *MODEL, tests=only(SLOW_MODEL_TESTS)),
     Suite("strictness_page", *MODEL, script="tests/model/strictness_page.py"),
-    Suite("model_page", *MODEL, script="tests/model/model_page.py"),
+    Suite("driver: slow tests", *DRIVER, tests=only(SLOW_DRIVER_TESTS)),
+    Suite("model: slow tests", *MODEL, tests=only(SLOW_MODEL_TESTS)),
     Suite("threads", *THREADS, shards=1),
     Suite("threads under the thread sanitizer", *THREADS, preset="host-tsan", shards=1),
+    Suite("model_page", *MODEL, script="tests/model/model_page.py"),
+    Suite("incoherent", "freehca_incoherent_tests", "tests/incoherent/freehca_incoherent_tests"),
+    Suite("vfio_user", "freehca_vfio_user_tests", "tests/vfio_user/freehca_vfio_user_tests"),
     Suite("all others", "all tests/all", "", tests=r"^(driver|incoherent|threads|vfio_user)\."),
 )
 
@@ -194,7 +198,7 @@ class Tests:
         if preset in self.configured:
             return True
         flags = []
-        cache = ROOT / "build" / "host" / "CMakeCache.txt"
+        cache = ROOT / folder_of(preset).relative_to(COPY) / "CMakeCache.txt"
         if cache.exists():
             found = re.search(r"^FREEHCA_FEW_FILES:\w+=(\w+)$", cache.read_text(), re.MULTILINE)
             flags = [f"-DFREEHCA_FEW_FILES={found.group(1)}"] if found else []
@@ -355,8 +359,8 @@ def table(results):
 
 
 def draw(count, seed):
-    """Of those that must be killed."""
-    rows = [row for row in MUTANTS if not row.lives]
+    """Of those that must be killed, and soon are."""
+    rows = [row for row in MUTANTS if not row.lives and not row.slow]
     return random.Random(seed).sample(rows, min(count, len(rows)))
 
 
