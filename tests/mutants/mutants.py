@@ -186,7 +186,7 @@ class Tests:
         self.log.write(f"\n$ {' '.join(map(str, command))}\n")
         self.log.flush()
         process = subprocess.Popen(
-            command, cwd=COPY, stdout=self.log, stderr=self.log, start_new_session=True
+            command, cwd=COPY, stdout=self.log, stderr=self.log, process_group=0
         )
         try:
             return process.wait()
@@ -251,7 +251,7 @@ class Tests:
             output = tempfile.TemporaryFile()
             process = subprocess.Popen(
                 command, cwd=suite.folder(), env=environment, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=output, stderr=subprocess.STDOUT, process_group=0,
             )  # fmt: skip
             running.append((process, output))
         how = ""
