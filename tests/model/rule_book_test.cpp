@@ -2,6 +2,10 @@
 // Copyright the freehca authors
 //
 // What the adapter judges, and how it says why.
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include <freehca/model/rules.hpp>
@@ -86,6 +90,27 @@ TEST_F(book, the_last_hundred_are_kept_with_their_numbers) {
 TEST_F(book, a_line_has_an_end) {
   rules.complain(chosen, "%s", std::string(1000, 'x').c_str());
   EXPECT_EQ(last().size(), 400u);
+}
+
+/// The row of docs/rules.md.
+std::string row_of(const rule_entry& e) {
+  const char* const broken = e.hardware == reaction::refuses ? "refused" : "taken";
+  return "| `" + std::string(e.name) + "` | " + std::string(e.demand) + " | " + broken + " | " +
+         std::string(e.source.empty() ? "no source: chosen" : e.source) + " |";
+}
+
+// Each text of a rule is read by somebody whose driver has broken it.
+TEST(rules, have_the_rows_of_the_page) {
+  std::ifstream page(FREEHCA_RULES_PAGE);
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(page, line);)
+    if (line.starts_with("| `")) rows.push_back(line);
+  const auto count = static_cast<std::size_t>(rule::count);
+  EXPECT_EQ(rows.size(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string row = row_of(entry_of(static_cast<rule>(i)));
+    EXPECT_EQ(i < rows.size() ? rows[i] : "", row);
+  }
 }
 
 TEST(rules, have_names_that_are_found_again) {

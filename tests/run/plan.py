@@ -47,7 +47,7 @@ OF_TIER = {
         [
             *("host programs", "host-asan build", "host test programs", "threads build"),
             *("fuzz build", "package", "demo vfio-user", "killed often", "host-asan tests"),
-            *("host tests", "threads", "fuzz"),
+            *("host tests", "threads", "fuzz", "mutants"),
         ],
     ),
     "unit": (["build", "clang", "cross", "capture", "tests"], ["host build", "unit"]),
@@ -74,7 +74,7 @@ OF_TIER = {
             *("guest image", "qemu", "qemu others", "host programs", "bare images x86_64"),
             *("host test programs", "fuzz build", "cross", "trixie", "incoherent images"),
             *("fuzz minutes", "killed very often", "incoherent", "long", "model page"),
-            "release",
+            *("release", "all mutants"),
         ],
     ),
 }
@@ -89,6 +89,7 @@ def all_stages(tiers):
     device = PROGRAMS / "vfio_user" / "freehca-device"
     hcactl = PROGRAMS / "vfio_host" / "hcactl-vfio-user"
     killed_often = ROOT / "tests" / "vfio_user" / "killed_often.py"
+    mutants = ROOT / "tests" / "mutants" / "mutants.py"
     model_tests = PROGRAMS / "tests" / "model" / "freehca_model_tests"
     return [
         check("guest: image", DEV, "guest", "--prepare",
@@ -127,6 +128,10 @@ def all_stages(tiers):
               ["threads build"], {"FREEHCA_SECONDS": "20"}),
         Stage("fuzz", "tests", script("fuzz.sh", "30"), ["fuzz build"]),
         Stage("fuzz minutes", "tests", script("fuzz.sh", "60"), ["fuzz build"]),
+        check("mutants: two", mutants, "--draw", 2,
+              needs=["host test programs"], stage="mutants"),
+        check("mutants: all", mutants, "--all",
+              needs=["host test programs"], stage="all mutants"),
         Stage("long", "tests", [str(ROOT / "tests/guest/run_cases.py"), "long"], guests),
         check("model page: whole", ROOT / "tests/model/model_page.py", model_tests, "--whole",
               needs=["host test programs"], stage="model page"),

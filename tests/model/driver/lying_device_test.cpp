@@ -135,6 +135,18 @@ TEST_F(lying_device, asks_for_more_firmware_pages_than_there_are) {
   expect_exceeds(budget::item::firmware_area, 0xffff, bring_up_step::query_fw);
 }
 
+TEST_F(lying_device, asks_for_no_firmware_pages) {
+  change_query_fw([](auto& answer) { answer.template set<&layouts::query_fw::fw_pages>(0); });
+  const status s = rig.bring_up();
+  EXPECT_TRUE(s.is(transport_error::bad_reply)) << testing::words(s);
+  EXPECT_EQ(rig.adapter.failure().step, bring_up_step::query_fw);
+  EXPECT_EQ(rig.adapter.state(), device_state::down);
+  EXPECT_TRUE(rig.adapter.holdings().none());
+  EXPECT_EQ(maps, 0u);
+  tell_the_truth();
+  EXPECT_TRUE(rig.bring_up().ok()) << rig.failure();
+}
+
 TEST_F(lying_device, asks_for_more_auxiliary_pages_than_there_are) {
   answer_set_icm_size(std::uint64_t{1} << 63 | 7);
   expect_exceeds(budget::item::auxiliary_area, std::uint64_t{1} << 63 | 7,

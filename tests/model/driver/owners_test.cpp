@@ -3,6 +3,9 @@
 //
 // Owners of event contexts: their objects are their own, what the firmware is asked for crosses to
 // the control owner and back, and a reset waits for them.
+#include <freehca/firmware_cmds/nop.hpp>
+#include <freehca/layouts/eqe.hpp>
+
 #include "owners_rig.hpp"
 #include "rc_pair.hpp"
 
@@ -217,6 +220,62 @@ TEST(owners, hear_of_asynchronous_events_of_their_objects) {
   EXPECT_TRUE(rig.run([&] { return !rig.owners[1].qp_events.empty(); }, 1'000'000'000));
   EXPECT_TRUE(rig.owners[0].qp_events.empty()) << "nobody else's";
   for (const auto& e : rig.owners[1].qp_events) EXPECT_EQ(e.queue, b.queue[1]);
+}
+
+TEST(owners, that_do_not_poll_lose_the_events_for_which_there_is_no_place_and_count_them) {
+  using layouts::eqe_qp, layouts::event_type;
+  constexpr unsigned too_many = 3;
+  owners_rig rig(1);
+  rig.open_all();
+  owners_rig::owner& o = rig.owners[0];
+  pair p(o);
+  // The adapter tells of each answer to a command twice. The second time it tells of one of the
+  // owner's queue pairs instead.
+  unsigned raised = 0;
+  bool second = false;
+  rig.machine.adapter().judge_events([](event_type type) {
+    return type == event_type::command_completion ? model::event_fate::twice
+                                                  : model::event_fate::deliver;
+  });
+  rig.machine.alter_adapter_write = [&](std::uint64_t, std::byte* to, std::size_t count) {
+    constexpr std::size_t owner_word = 8;  // goes last, by itself
+    if (count != layouts::eqe::bytes - owner_word) return;
+    layouts::image<eqe_qp> e;
+    std::memcpy(e.data(), to, count);
+    if (e.get<&eqe_qp::event_type>() != event_type::command_completion) return;
+    if (second) {
+      e = {};
+      e.set<&eqe_qp::event_type>(event_type::communication_established)
+          .set<&eqe_qp::qpn>(qpn_of(o.objects, p.queue[raised++ % 2]));
+      std::memcpy(to, e.data(), count);
+    }
+    second = !second;
+  };
+  const auto raise_events = [&](unsigned events) {
+    for (const unsigned end = raised + events; raised != end;) {
+      firmware_command<commands::nop> c;
+      rig.adapter.commands().submit(c);
+      ASSERT_TRUE(rig.await(c).ok());
+    }
+    rig.run([] { return false; }, clock::milliseconds(5));
+  };
+  o.polls = false;
+  raise_events(event_relay::places);
+  EXPECT_EQ(o.objects.events_lost(), 0u) << "there is a place for each";
+  raise_events(too_many);
+  EXPECT_EQ(o.objects.events_lost(), too_many);
+  EXPECT_TRUE(rig.adapter.up());
+  o.polls = true;
+  rig.run([] { return false; }, clock::milliseconds(5));
+  ASSERT_EQ(o.qp_events.size(), event_relay::places) << "the oldest are kept";
+  for (unsigned i = 0; i < event_relay::places; ++i)
+    EXPECT_EQ(o.qp_events[i].queue, p.queue[i % 2]) << i;
+  o.qp_events.clear();
+  raise_events(2);
+  EXPECT_EQ(o.qp_events.size(), 2u) << "there are places again";
+  EXPECT_EQ(o.objects.events_lost(), too_many);
+  rig.machine.adapter().judge_events({});
+  rig.machine.alter_adapter_write = {};
 }
 
 TEST(owners, let_go_of_a_device_that_is_reset_and_begin_anew) {

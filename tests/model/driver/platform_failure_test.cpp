@@ -108,6 +108,7 @@ class platform_failure : public ::testing::TestWithParam<way> {
     EXPECT_TRUE(l.open.ok() && l.up.ok() && l.recovered.ok() && l.down.ok())
         << words(l.open) << "; " << words(l.up) << "; " << words(l.recovered) << "; "
         << words(l.down);
+    EXPECT_FALSE(machine.configuration().bus_master()) << "as before it was brought up";
     end();
   }
 

@@ -414,6 +414,27 @@ TEST_F(doubt, a_reset_settles_everything_and_stale_answers_match_nothing) {
   finish();
 }
 
+TEST_F(doubt, an_answer_from_before_a_reset_does_not_end_the_command_that_has_its_slot_now) {
+  use_events(4);
+  nop_command before[4], after[4];
+  for (auto& c : before) commands.submit(c);
+  commands.poll();
+  ASSERT_EQ(device.posted.size(), 4u);
+  commands.device_was_reset();
+  std::fill_n(device.command_register().base, layouts::hcr::bytes, std::byte{0});
+  use_events(4);
+  for (auto& c : after) commands.submit(c);
+  commands.poll();
+  ASSERT_EQ(device.posted.size(), 8u);
+  for (unsigned i = 0; i < 4; ++i) complete(i);
+  commands.poll();
+  EXPECT_EQ(commands.statistics().stale, 4u);
+  for (auto& c : after) EXPECT_FALSE(c.done());
+  for (unsigned i = 4; i < 8; ++i) complete(i);
+  commands.poll();
+  for (auto& c : after) EXPECT_TRUE(c.outcome().ok());
+}
+
 TEST_F(doubt, a_callback_may_report_the_reset) {
   watched_lease pages;
   sw2hw_cq_command c{1u};
