@@ -72,6 +72,8 @@ class refused_calls : public ::testing::Test {
         name, [&] { return what().ok(); }, words);
   }
   static status done() { return {}; }
+  /// Of a function that returns nothing, by what the kernel has.
+  static status held(bool ok) { return ok ? status() : driver_error::bad_state; }
 
   /// open() to the destructor. A step that fails for good ends the life.
   void live() {
@@ -128,13 +130,13 @@ class refused_calls : public ::testing::Test {
         {"disarm_interrupts",
          [&] {
            to.disarm_interrupts(self);
-           return done();
+           return held(kernel.seen().armed == 0);
          }},
         {"unmap_memory", [&] { return to.unmap_memory(self, lent, 2 * page); }},
         {"free_dma",
          [&] {
            to.free_dma(self, second);
-           return done();
+           return held(kernel.mapped() == 1);
          }},
         {"bus master off", [&] { return to.set_bus_master(self, false); }},
     };
@@ -184,6 +186,15 @@ bool may_be_silent(const step& s, const system_calls::call& failed) {
   return s.name == "close" || failed.name == "close";
 }
 
+/// Functions that return nothing, or whose work is done nevertheless, leave a word.
+bool leaves_a_word_alone(const step& s, std::size_t nth, const system_calls::call& failed) {
+  // Vectors are disarmed before more are armed.
+  if (s.name == "arm_interrupts of more" && nth == s.first_call) return true;
+  return s.name == "wait" || s.name == "vector_wait" ||
+         (s.name == "free_dma" && failed.name == "munmap") ||
+         (s.name == "unmap_memory" && failed.name == "madvise");
+}
+
 TEST_F(refused_calls, each_is_reported_by_its_step_and_leaves_nothing) {
   expect_a_good_life();
   const std::size_t most = calls.made().size();
@@ -208,6 +219,7 @@ TEST_F(refused_calls, each_is_reported_by_its_step_and_leaves_nothing) {
         continue;
       }
       reported = true;
+      EXPECT_EQ(s.failed, !leaves_a_word_alone(s, nth, failed)) << s.name;
       EXPECT_NE(words.find(failed.name), std::string::npos) << s.name << ": '" << words << "'";
       EXPECT_NE(words.find(std::strerror(failed.error)), std::string::npos)
           << s.name << ": '" << words << "'";
