@@ -2,19 +2,14 @@
 // Copyright the freehca authors
 #include "fake_vfio.hpp"
 
-#include <fcntl.h>
 #include <linux/pci_regs.h>
-#include <linux/vfio.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdarg>
 #include <cstring>
-#include <string>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +29,10 @@ fake_vfio::fake_vfio()
                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
   new (seen_) shared_state;
   now = this;
+}
+
+fake_vfio* fake_vfio::current() {
+  return now;
 }
 
 fake_vfio::~fake_vfio() {
@@ -82,23 +81,140 @@ bool fake_vfio::has(int descriptor) const {
   return std::find(files_.begin(), files_.end(), descriptor) != files_.end();
 }
 
+void fake_vfio::closed(int descriptor) {
+  // A child's close() leaves the file open for its parent.
+  if (getpid() != made_by_) return;
+  std::erase(files_, descriptor);
+  if (descriptor == function_) {
+    function_ = -1;
+    seen_->armed = 0;
+    notices_.clear();
+  }
+  // A group keeps its container.
+  if (files_.empty()) maps_.clear();
+}
+
+void fake_vfio::signal(unsigned index) {
+  const std::uint64_t one = 1;
+  ASSERT_EQ(notices_.count(index), 1u);
+  ASSERT_EQ(write(notices_[index], &one, sizeof one), static_cast<ssize_t>(sizeof one));
+}
+
+bool fake_vfio::has_mapped(const void* at, std::size_t bytes) const {
+  const auto first = reinterpret_cast<std::uintptr_t>(at);
+  return std::any_of(maps_.begin(), maps_.end(), [&](const auto& m) {
+    return m.second.memory < first + bytes && first < m.second.memory + m.second.bytes;
+  });
+}
+
+int fake_vfio::get_iommu_info(void* argument) {
+  vfio_iommu_type1_info info{};
+  std::memcpy(&info, argument, sizeof info.argsz);
+  const std::uint32_t room = info.argsz;
+  if (ranges.empty()) {
+    info.flags = 0;
+    std::memcpy(argument, &info, sizeof info);
+    return 0;
+  }
+  vfio_iommu_type1_info_cap_iova_range capability{};
+  capability.header = {VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, 1, 0};
+  capability.nr_iovas = static_cast<std::uint32_t>(ranges.size());
+  // A capability that the host does not know comes first.
+  const vfio_info_cap_header other{0xfff0, 1, sizeof info + sizeof other};
+  std::vector<std::byte> answer(sizeof info + sizeof other + sizeof capability);
+  std::memcpy(answer.data() + sizeof info, &other, sizeof other);
+  std::memcpy(answer.data() + sizeof info + sizeof other, &capability, sizeof capability);
+  for (const vfio_host::iova_range& r : ranges) {
+    const vfio_iova_range one{r.first, r.last};
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&one);
+    answer.insert(answer.end(), bytes, bytes + sizeof one);
+  }
+  info.flags = VFIO_IOMMU_INFO_CAPS;
+  info.argsz = static_cast<std::uint32_t>(answer.size());
+  if (growing > 0) {
+    --growing;
+    info.argsz = std::max(info.argsz, room) + sizeof(vfio_iova_range);
+  }
+  if (info.argsz <= room) info.cap_offset = sizeof info;
+  std::memcpy(answer.data(), &info, sizeof info);
+  if (alters) alters(answer);
+  std::memcpy(argument, answer.data(), info.argsz <= room ? answer.size() : sizeof info);
+  return 0;
+}
+
+int fake_vfio::set_interrupts(const vfio_irq_set& set) {
+  if (set.index == VFIO_PCI_REQ_IRQ_INDEX || set.index == VFIO_PCI_ERR_IRQ_INDEX) {
+    int event = -1;
+    if (set.count == 1) std::memcpy(&event, set.data, sizeof event);
+    notices_[set.index] = event;
+    return 0;
+  }
+  if (set.index != VFIO_PCI_MSIX_IRQ_INDEX || set.count > vectors) {
+    errno = EINVAL;
+    return -1;
+  }
+  // Linux 6.1 vfio_pci_intrs.c, vfio_msi_enable: how many there are, and none is armed.
+  if (set.count > granted) return static_cast<int>(granted);
+  seen_->armed = set.count;
+  return 0;
+}
+
+// Linux 6.1 vfio_iommu_type1.c, vfio_dma_do_map and vfio_iommu_iova_dma_valid.
+int fake_vfio::map(const vfio_iommu_type1_dma_map& what) {
+  const std::uint64_t last = what.iova + what.size - 1;
+  const bool has_room = std::none_of(maps_.begin(), maps_.end(), [&](const auto& m) {
+    return m.first <= last && what.iova < m.first + m.second.bytes;
+  });
+  const bool is_allowed = ranges.empty()
+                              ? last < 0xfee00000 || what.iova >= 0xfef00000
+                              : std::any_of(ranges.begin(), ranges.end(), [&](const auto& r) {
+                                  return r.first <= what.iova && last <= r.last;
+                                });
+  if (!has_room || !is_allowed || maps_.size() >= mappings) {
+    errno = !has_room ? EEXIST : !is_allowed ? EINVAL : ENOSPC;
+    return -1;
+  }
+  maps_[what.iova] = {what.vaddr, what.size};
+  ++seen_->mapped;
+  return 0;
+}
+
+// vfio_dma_do_unmap: a range that cuts a mapping is refused. All others are unmapped that it has.
+int fake_vfio::unmap(vfio_iommu_type1_dma_unmap& what) {
+  std::uint64_t unmapped = 0;
+  const auto first = maps_.lower_bound(what.iova);
+  auto last = first;
+  while (last != maps_.end() && last->first + last->second.bytes <= what.iova + what.size)
+    unmapped += last++->second.bytes;
+  const bool cuts_begin = first != maps_.begin() &&
+                          std::prev(first)->first + std::prev(first)->second.bytes > what.iova;
+  const bool cuts_end = last != maps_.end() && last->first < what.iova + what.size;
+  if (refuses_unmap || cuts_begin || cuts_end) {
+    errno = EINVAL;
+    return -1;
+  }
+  seen_->mapped -= static_cast<unsigned>(std::distance(first, last));
+  maps_.erase(first, last);
+  what.size = unmapped;
+  return 0;
+}
+
 // What structures have and what they mean: Linux include/uapi/linux/vfio.h.
 int fake_vfio::ioctl(unsigned long request, void* argument) {
   ++seen_->calls;
   switch (request) {
     case VFIO_GET_API_VERSION:
-      return VFIO_API_VERSION;
+      return version;
     case VFIO_CHECK_EXTENSION:
-      return 1;
+      return type1 ? 1 : 0;
     case VFIO_GROUP_GET_STATUS:
-      static_cast<vfio_group_status*>(argument)->flags = VFIO_GROUP_FLAGS_VIABLE;
+      static_cast<vfio_group_status*>(argument)->flags = viable ? VFIO_GROUP_FLAGS_VIABLE : 0;
       return 0;
     case VFIO_GROUP_SET_CONTAINER:
     case VFIO_SET_IOMMU:
       return 0;
     case VFIO_IOMMU_GET_INFO:
-      static_cast<vfio_iommu_type1_info*>(argument)->flags = 0;
-      return 0;
+      return get_iommu_info(argument);
     case VFIO_GROUP_GET_DEVICE_FD:
       function_ = new_file(file_bytes);
       return function_;
@@ -116,32 +232,22 @@ int fake_vfio::ioctl(unsigned long request, void* argument) {
     }
     case VFIO_DEVICE_GET_IRQ_INFO: {
       auto& about = *static_cast<vfio_irq_info*>(argument);
-      about.count = about.index == VFIO_PCI_MSIX_IRQ_INDEX ? vectors : 0;
-      return 0;
-    }
-    case VFIO_DEVICE_SET_IRQS: {
-      const auto& set = *static_cast<const vfio_irq_set*>(argument);
-      if (set.index != VFIO_PCI_MSIX_IRQ_INDEX || set.count > vectors) {
+      const bool is_notice = about.index != VFIO_PCI_MSIX_IRQ_INDEX;
+      if (is_notice && !has_notices) {
         errno = EINVAL;
         return -1;
       }
-      // Linux 6.1 vfio_pci_intrs.c, vfio_msi_enable: how many there are, and none is armed.
-      if (set.count > granted) return static_cast<int>(granted);
-      seen_->armed = set.count;
+      about.count = is_notice ? 1 : vectors;
       return 0;
     }
+    case VFIO_DEVICE_SET_IRQS:
+      return set_interrupts(*static_cast<const vfio_irq_set*>(argument));
     case VFIO_DEVICE_RESET:
       return 0;
     case VFIO_IOMMU_MAP_DMA:
-      ++seen_->mapped;
-      return 0;
+      return map(*static_cast<const vfio_iommu_type1_dma_map*>(argument));
     case VFIO_IOMMU_UNMAP_DMA:
-      if (refuses_unmap) {
-        errno = EINVAL;
-        return -1;
-      }
-      --seen_->mapped;
-      return 0;
+      return unmap(*static_cast<vfio_iommu_type1_dma_unmap*>(argument));
     default:
       ADD_FAILURE() << "an ioctl that is not known here: " << request;
       errno = ENOTTY;
@@ -150,28 +256,3 @@ int fake_vfio::ioctl(unsigned long request, void* argument) {
 }
 
 }  // namespace freehca::testing
-
-extern "C" {
-
-int open(const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const auto mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, unsigned) : 0u;
-  va_end(more);
-  using freehca::testing::now;
-  if (now != nullptr)
-    if (const int fake = now->open_path(path); fake >= 0) return fake;
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
-}
-
-int ioctl(int descriptor, unsigned long request, ...) noexcept {
-  va_list more;
-  va_start(more, request);
-  void* const argument = va_arg(more, void*);
-  va_end(more);
-  using freehca::testing::now;
-  if (now != nullptr && now->has(descriptor)) return now->ioctl(request, argument);
-  return static_cast<int>(syscall(SYS_ioctl, descriptor, request, argument));
-}
-
-}  // extern "C"

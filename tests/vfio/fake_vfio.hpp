@@ -2,12 +2,18 @@
 // Copyright the freehca authors
 //
 // A kernel's VFIO as far as the host needs it. While a fake_vfio exists, open() of /dev/vfio/...
-// and the ioctls of VFIO go to it. All other calls of this process go to the real kernel.
+// and the ioctls of VFIO go to it (system_calls.cpp). All other calls of this process go to the
+// real kernel.
 #pragma once
 
+#include <linux/vfio.h>
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -25,12 +31,25 @@ class fake_vfio {
 
   /// A function that is bound to vfio-pci.
   static vfio_host::pci_function function();
+  /// The one that exists, or null.
+  static fake_vfio* current();
   /// Opens it; a failure fails the test.
   std::unique_ptr<vfio_host::vfio_device> open();
 
   unsigned vectors = 16;  ///< that the function has
   unsigned granted = 16;  ///< that the machine has left, as Linux answers a larger request
   bool refuses_unmap = false;
+  unsigned mappings = 65'535;  ///< how many the IOMMU takes (Linux vfio_iommu_type1.c)
+  /// What VFIO_IOMMU_GET_INFO reports; empty: it has no capabilities, as before Linux 5.4.
+  std::vector<vfio_host::iova_range> ranges;
+  unsigned growing = 0;  ///< how often its answer needs more room than the call before was told
+  /// Changes its answer, which is whole.
+  std::function<void(std::vector<std::byte>& answer)> alters;
+  int version = 0;             ///< of the interface
+  bool type1 = true;           ///< is there an IOMMU of type 1
+  bool viable = true;          ///< the group
+  bool has_notices = true;     ///< of removal and of errors of the bus
+  std::size_t most_moved = 8;  ///< bytes of configuration space that one call reads or writes
   /// Shared with children.
   struct shared_state {
     unsigned calls = 0;   ///< ioctls of VFIO after open()
@@ -41,16 +60,37 @@ class fake_vfio {
   /// The command register of configuration space.
   std::uint16_t command() const;
 
+  /// The kernel wants the function back, or the bus reported an error of it.
+  void signal_removal() { signal(VFIO_PCI_REQ_IRQ_INDEX); }
+  void signal_error() { signal(VFIO_PCI_ERR_IRQ_INDEX); }
+  bool function_open() const { return function_ >= 0; }
+  /// Is a byte of this memory mapped for the device?
+  bool has_mapped(const void* at, std::size_t bytes) const;
+  std::size_t mapped() const { return maps_.size(); }
+
   int ioctl(unsigned long request, void* argument);
   bool has(int descriptor) const;
   int open_path(const char* path);
+  void closed(int descriptor);
 
  private:
+  struct mapping {
+    std::uint64_t memory, bytes;
+  };
+
   int new_file(std::uint64_t bytes);
+  void signal(unsigned index);
+  int get_iommu_info(void* argument);
+  int set_interrupts(const vfio_irq_set& set);
+  int map(const vfio_iommu_type1_dma_map& what);
+  int unmap(vfio_iommu_type1_dma_unmap& what);
 
   shared_state* seen_;
   std::vector<int> files_;
   int function_ = -1;
+  pid_t made_by_ = ::getpid();
+  std::map<unsigned, int> notices_;        // index to eventfd
+  std::map<std::uint64_t, mapping> maps_;  // by I/O virtual address
 };
 
 }  // namespace freehca::testing

@@ -98,7 +98,11 @@ status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped)
                     static_cast<off_t>(region.offset));
     if (at == MAP_FAILED) return d.refused("mmap of a BAR");
     // A child's exit handlers must not reach the adapter's registers.
-    madvise(at, region.size, MADV_DONTFORK);
+    if (madvise(at, region.size, MADV_DONTFORK) != 0) {
+      const status s = d.refused("madvise of a BAR");
+      munmap(at, region.size);
+      return s;
+    }
     b = {static_cast<std::byte*>(at), region.size};
   }
   *mapped = {b.at, b.bytes};
@@ -108,30 +112,35 @@ status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped)
 status vfio_device::read_configuration(void* context, unsigned offset, std::uint32_t* value) {
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
-  if (pread(d.function_.get(), value, sizeof *value,
-            static_cast<off_t>(d.configuration_at_ + offset)) != sizeof *value)
-    return d.refused("reading configuration space");
-  return {};
+  return d.read(offset, value, sizeof *value) ? status() : d.refused("reading configuration space");
 }
 
 status vfio_device::write_configuration(void* context, unsigned offset, std::uint32_t value) {
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
-  if (pwrite(d.function_.get(), &value, sizeof value,
-             static_cast<off_t>(d.configuration_at_ + offset)) != sizeof value)
-    return d.refused("writing configuration space");
-  return {};
+  return d.write(offset, &value, sizeof value) ? status()
+                                               : d.refused("writing configuration space");
+}
+
+// A call that moves only a part of the bytes sets no errno.
+bool vfio_device::read(unsigned offset, void* to, std::size_t bytes) const {
+  errno = EIO;
+  return pread(function_.get(), to, bytes, static_cast<off_t>(configuration_at_ + offset)) ==
+         static_cast<ssize_t>(bytes);
+}
+
+bool vfio_device::write(unsigned offset, const void* from, std::size_t bytes) const {
+  errno = EIO;
+  return pwrite(function_.get(), from, bytes, static_cast<off_t>(configuration_at_ + offset)) ==
+         static_cast<ssize_t>(bytes);
 }
 
 status vfio_device::write_command(std::uint32_t clear, std::uint32_t set) {
   if (is_in_child()) return transport_error::gone;
   std::uint16_t command = 0;
-  const auto at = static_cast<off_t>(configuration_at_ + PCI_COMMAND);
-  if (pread(function_.get(), &command, sizeof command, at) != sizeof command)
-    return refused("reading PCI_COMMAND");
+  if (!read(PCI_COMMAND, &command, sizeof command)) return refused("reading PCI_COMMAND");
   command = static_cast<std::uint16_t>((command & ~clear) | set);
-  if (pwrite(function_.get(), &command, sizeof command, at) != sizeof command)
-    return refused("writing PCI_COMMAND");
+  if (!write(PCI_COMMAND, &command, sizeof command)) return refused("writing PCI_COMMAND");
   return {};
 }
 
@@ -183,6 +192,11 @@ status vfio_device::unmap_dma(std::uint64_t iova, std::size_t bytes) {
   unmap.size = bytes;
   if (ioctl(container_.get(), VFIO_IOMMU_UNMAP_DMA, &unmap) != 0)
     return refused("VFIO_IOMMU_UNMAP_DMA");
+  // How much the kernel unmapped: nothing is no error to it.
+  if (unmap.size != bytes) {
+    errno = EINVAL;
+    return refused("VFIO_IOMMU_UNMAP_DMA");
+  }
   iova_->give_back(iova, bytes);
   return {};
 }
@@ -195,9 +209,11 @@ status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t a
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return d.refused("mmap of DMA memory");
   // A child that writes first would take the page away from under the device.
-  madvise(at, bytes, MADV_DONTFORK);
+  status s;
   std::uint64_t iova = 0;
-  if (const status s = d.map_dma(static_cast<std::byte*>(at), bytes, alignment, &iova); !s.ok()) {
+  if (madvise(at, bytes, MADV_DONTFORK) != 0) s = d.refused("madvise of DMA memory");
+  else s = d.map_dma(static_cast<std::byte*>(at), bytes, alignment, &iova);
+  if (!s.ok()) {
     munmap(at, bytes);
     return s;
   }
@@ -212,8 +228,9 @@ void vfio_device::free_dma(void* context, const dma_region& region) {
   const auto found = std::find_if(d.blocks_.begin(), d.blocks_.end(),
                                   [&](const block& b) { return b.iova == region.device_address; });
   if (found == d.blocks_.end()) return;
-  static_cast<void>(d.unmap_dma(found->iova, found->bytes));
-  munmap(found->at, found->bytes);
+  // The device can still reach a block that stays mapped: the destructor tries once more.
+  if (!d.unmap_dma(found->iova, found->bytes).ok()) return;
+  if (munmap(found->at, found->bytes) != 0) static_cast<void>(d.refused("munmap of DMA memory"));
   d.blocks_.erase(found);
 }
 
@@ -221,9 +238,14 @@ status vfio_device::map_memory(void* context, std::byte* memory, std::size_t byt
                                std::uint64_t* device_address) {
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
-  FREEHCA_TRY(d.map_dma(memory, bytes, iova_allocator::page, device_address));
   // As for the driver's own memory: a fork must not give the parent's page to the child.
-  madvise(memory, bytes, MADV_DONTFORK);
+  status s;
+  if (madvise(memory, bytes, MADV_DONTFORK) != 0) s = d.refused("madvise of the caller's memory");
+  else s = d.map_dma(memory, bytes, iova_allocator::page, device_address);
+  if (!s.ok()) {
+    static_cast<void>(d.take_back({memory, 0, bytes}));
+    return s;
+  }
   d.lent_.push_back({memory, *device_address, bytes});
   return {};
 }
@@ -231,18 +253,22 @@ status vfio_device::map_memory(void* context, std::byte* memory, std::size_t byt
 status vfio_device::unmap_memory(void* context, std::uint64_t device_address, std::size_t bytes) {
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
+  // The kernel would take a larger number of bytes, and unmap what stands behind it too.
+  const auto found = std::find_if(d.lent_.begin(), d.lent_.end(), [&](const block& b) {
+    return b.iova == device_address && b.bytes == bytes;
+  });
+  if (found == d.lent_.end()) return driver_error::bad_argument;
   FREEHCA_TRY(d.unmap_dma(device_address, bytes));
-  const auto found = std::find_if(d.lent_.begin(), d.lent_.end(),
-                                  [&](const block& b) { return b.iova == device_address; });
-  if (found == d.lent_.end()) return {};
   const block back = *found;
   d.lent_.erase(found);
-  d.take_back(back);
+  // It is unmapped, so this succeeds. Children do not inherit the pages.
+  if (!d.take_back(back)) static_cast<void>(d.refused("madvise of the caller's memory"));
   return {};
 }
 
 // Pages that another mapping still lends to the device stay out of children.
-void vfio_device::take_back(const block& b) const {
+bool vfio_device::take_back(const block& b) const {
+  bool ok = true;
   std::byte* at = b.at;
   std::byte* const end = b.at + b.bytes;
   while (at != end) {
@@ -253,9 +279,11 @@ void vfio_device::take_back(const block& b) const {
       if (other.at <= at && other.at + other.bytes > covered) covered = other.at + other.bytes;
       if (other.at > at && other.at < free_until) free_until = other.at;
     }
-    if (covered == at) madvise(at, static_cast<std::size_t>(free_until - at), MADV_DOFORK);
+    if (covered == at)
+      ok &= madvise(at, static_cast<std::size_t>(free_until - at), MADV_DOFORK) == 0;
     at = covered == at ? free_until : std::min(covered, end);
   }
+  return ok;
 }
 
 }  // namespace freehca::vfio_host

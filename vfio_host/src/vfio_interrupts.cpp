@@ -10,7 +10,9 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,7 +49,7 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
     if (i == d.events_.size()) {
       file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
       if (!event.open()) return d.refused("eventfd");
-      FREEHCA_TRY(d.watch(event.get(), EPOLLIN | EPOLLET, i));
+      FREEHCA_TRY(d.watch(event.get(), i));
       d.events_.push_back({std::move(event)});
     }
     descriptors.push_back(d.events_[i].event.get());
@@ -61,9 +63,9 @@ status vfio_device::arm_interrupts(void* context, unsigned count,
 void vfio_device::disarm_interrupts(void* context) {
   vfio_device& d = of(context);
   if (d.armed_ == 0 || d.is_in_child()) return;
-  static_cast<void>(d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, {}));
-  d.armed_ = 0;
   d.driver_ = {};
+  // Vectors that the kernel did not disarm count as armed, so that the next call tries once more.
+  if (d.set_interrupts(VFIO_PCI_MSIX_IRQ_INDEX, {}).ok()) d.armed_ = 0;
 }
 
 outcome<std::unique_ptr<vector_wait>> vfio_device::wait_for(unsigned vector) {
@@ -80,10 +82,12 @@ outcome<std::unique_ptr<vector_wait>> vfio_device::wait_for(unsigned vector) {
     if (is_in_child()) return;
     vector_event& back = events_[vector];
     back.waited_for = false;
-    static_cast<void>(watch(back.event.get(), EPOLLIN | EPOLLET, vector));
+    static_cast<void>(set_watched(back.event.get(), EPOLL_CTL_MOD, EPOLLIN | EPOLLET, vector));
   });
   if (!w) return w;
-  epoll_ctl(watched_.get(), EPOLL_CTL_DEL, event, nullptr);
+  // It stays in the set, silent: to add it again could fail for want of memory, and then nobody
+  // would wait for the vector.
+  if (!set_watched(event, EPOLL_CTL_MOD, 0, vector).ok()) return failure{trouble::system, refusal_};
   events_[vector].waited_for = true;
   return w;
 }
@@ -92,30 +96,42 @@ void vfio_device::wake() noexcept {
   ring(woken_.get());
 }
 
-status vfio_device::watch(int descriptor, std::uint32_t events, std::uint32_t what) {
+status vfio_device::set_watched(int descriptor, int change, std::uint32_t events,
+                                std::uint32_t what) {
   epoll_event event{};
   event.events = events;
   event.data.u32 = what;
-  return epoll_ctl(watched_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0 ? status()
-                                                                           : refused("epoll_ctl");
+  return epoll_ctl(watched_.get(), change, descriptor, &event) == 0 ? status()
+                                                                    : refused("epoll_ctl");
 }
 
-file vfio_device::notice_of(unsigned index, std::uint32_t what) {
+status vfio_device::watch(int event, std::uint32_t what) {
+  return set_watched(event, EPOLL_CTL_ADD, EPOLLIN | EPOLLET, what);
+}
+
+status vfio_device::listen_for(unsigned index, std::uint32_t what, file* event) {
   vfio_irq_info about{};
   about.argsz = sizeof about;
   about.index = index;
-  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &about) != 0 || about.count == 0) return {};
-  file event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (event.open() && (!watch(event.get(), EPOLLIN | EPOLLET, what).ok() ||
-                       !set_interrupts(index, {event.get()}).ok()))
-    return {};
-  return event;
+  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &about) != 0) {
+    // An index that the kernel does not know, or that this function does not have: Linux 6.1
+    // vfio_pci_core.c, vfio_pci_ioctl_get_irq_info.
+    if (errno == EINVAL) return {};
+    return refused("VFIO_DEVICE_GET_IRQ_INFO");
+  }
+  if (about.count == 0) return {};
+  file made(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!made.open()) return refused("eventfd");
+  FREEHCA_TRY(watch(made.get(), what));
+  FREEHCA_TRY(set_interrupts(index, {made.get()}));
+  *event = std::move(made);
+  return {};
 }
 
 void vfio_device::wait(std::uint64_t deadline, int wake) {
   if (wake >= 0 && wake != wake_) {
     if (wake_ >= 0) epoll_ctl(watched_.get(), EPOLL_CTL_DEL, wake_, nullptr);
-    wake_ = watch(wake, EPOLLIN, wake_of_caller).ok() ? wake : -1;
+    wake_ = set_watched(wake, EPOLL_CTL_ADD, EPOLLIN, wake_of_caller).ok() ? wake : -1;
   }
   epoll_event heard[8];  // of more the next call hears
   const int count = wait_for_events(watched_.get(), heard, 8, deadline);

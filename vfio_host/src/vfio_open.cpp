@@ -48,6 +48,40 @@ std::optional<failure> check_locked_memory(std::size_t bytes) {
                                                            how_to_lock(bytes), limit.rlim_cur)};
 }
 
+/// How often VFIO_IOMMU_GET_INFO is asked again with more room.
+constexpr unsigned most_attempts = 4;
+
+/// The I/O virtual addresses that the kernel maps, from the list of capabilities that begins at
+/// byte `at` of its answer (0: it has none). None: the list is not whole.
+std::optional<std::vector<iova_range>> iova_ranges_of(const std::vector<std::byte>& answer,
+                                                      std::size_t at) {
+  const auto read = [&](std::size_t from, auto* to) {
+    if (from > answer.size() || answer.size() - from < sizeof *to) return false;
+    std::memcpy(to, answer.data() + from, sizeof *to);
+    return true;
+  };
+  std::vector<iova_range> ranges;
+  for (vfio_info_cap_header header{}; at != 0; at = header.next) {
+    // The kernel links them in the order in which they stand (Linux 6.1 vfio_main.c,
+    // vfio_info_cap_add). A list that goes back would have no end.
+    const std::size_t before = at;
+    if (!read(at, &header) || (header.next != 0 && header.next <= before)) return std::nullopt;
+    if (header.id != VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE) continue;
+    vfio_iommu_type1_info_cap_iova_range capability;
+    if (!read(at, &capability)) return std::nullopt;
+    at += sizeof capability;
+    for (std::uint32_t i = 0; i < capability.nr_iovas; ++i, at += sizeof(vfio_iova_range)) {
+      vfio_iova_range r{};
+      if (!read(at, &r)) return std::nullopt;
+      ranges.push_back({r.start, r.end});
+    }
+  }
+  // A kernel older than 5.4 does not tell. What it then does not map is the window of x86's
+  // interrupt messages, 0xfee00000 to 0xfeefffff.
+  if (ranges.empty()) ranges = {{0, 0xfedfffff}, {0xfef00000, (std::uint64_t{1} << 39) - 1}};
+  return ranges;
+}
+
 }  // namespace
 
 std::string how_to_lock(std::size_t bytes) {
@@ -92,9 +126,13 @@ std::optional<failure> vfio_device::open_group(const pci_function& function) {
                      "there is no /dev/vfio/vfio; load VFIO: modprobe vfio-pci vfio_iommu_type1"};
     return system_failure("/dev/vfio/vfio");
   }
-  if (ioctl(container_.get(), VFIO_GET_API_VERSION) != VFIO_API_VERSION)
+  const int version = ioctl(container_.get(), VFIO_GET_API_VERSION);
+  if (version < 0) return system_failure("VFIO_GET_API_VERSION");
+  if (version != VFIO_API_VERSION)
     return failure{trouble::system, "this kernel's VFIO speaks another version of its interface"};
-  if (ioctl(container_.get(), VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU) != 1)
+  const int offered = ioctl(container_.get(), VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU);
+  if (offered < 0) return system_failure("VFIO_CHECK_EXTENSION");
+  if (offered == 0)
     return failure{
         trouble::no_iommu,
         "the kernel offers no type 1 IOMMU to VFIO; load its driver: modprobe vfio_iommu_type1"};
@@ -145,9 +183,11 @@ std::optional<failure> vfio_device::attach(const pci_function&) {
 }
 
 std::optional<failure> vfio_device::read_iova_ranges() {
+  // A kernel that needs more room says how much, and leaves the capabilities out until it has it.
+  // What it needs may have grown by the next call: a group was attached or a mapping was made.
   std::vector<std::byte> answer(sizeof(vfio_iommu_type1_info));
   vfio_iommu_type1_info info{};
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  for (unsigned attempts = 0;; ++attempts) {
     info = {};
     info.argsz = static_cast<std::uint32_t>(answer.size());
     std::memcpy(answer.data(), &info, sizeof info);
@@ -155,28 +195,18 @@ std::optional<failure> vfio_device::read_iova_ranges() {
       return system_failure("VFIO_IOMMU_GET_INFO");
     std::memcpy(&info, answer.data(), sizeof info);
     if (info.argsz <= answer.size()) break;
+    if (attempts == most_attempts)
+      return failure{trouble::system,
+                     fmt::format("VFIO_IOMMU_GET_INFO: its answer grows with each call; {} bytes "
+                                 "are not enough",
+                                 answer.size())};
     answer.resize(info.argsz);
   }
-  std::vector<iova_range> ranges;
-  std::size_t at = (info.flags & VFIO_IOMMU_INFO_CAPS) != 0 ? info.cap_offset : 0;
-  while (at != 0 && at + sizeof(vfio_info_cap_header) <= answer.size()) {
-    vfio_info_cap_header header{};
-    std::memcpy(&header, answer.data() + at, sizeof header);
-    if (header.id == VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE) {
-      vfio_iommu_type1_info_cap_iova_range capability;
-      std::memcpy(&capability, answer.data() + at, sizeof capability);
-      for (std::uint32_t i = 0; i < capability.nr_iovas; ++i) {
-        vfio_iova_range r{};
-        std::memcpy(&r, answer.data() + at + sizeof capability + i * sizeof r, sizeof r);
-        ranges.push_back({r.start, r.end});
-      }
-    }
-    at = header.next;
-  }
-  // A kernel older than 5.4 does not tell. What it then does not map is the window of x86's
-  // interrupt messages, 0xfee00000 to 0xfeefffff.
-  if (ranges.empty()) ranges = {{0, 0xfedfffff}, {0xfef00000, (std::uint64_t{1} << 39) - 1}};
-  iova_.emplace(ranges);
+  const bool has_capabilities = (info.flags & VFIO_IOMMU_INFO_CAPS) != 0;
+  const auto ranges = iova_ranges_of(answer, has_capabilities ? info.cap_offset : 0);
+  if (!ranges)
+    return failure{trouble::system, "VFIO_IOMMU_GET_INFO: a capability ends behind the answer"};
+  iova_.emplace(*ranges);
   return std::nullopt;
 }
 
@@ -198,15 +228,17 @@ std::optional<failure> vfio_device::open_function(const pci_function& function) 
   vfio_irq_info interrupts{};
   interrupts.argsz = sizeof interrupts;
   interrupts.index = VFIO_PCI_MSIX_IRQ_INDEX;
-  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &interrupts) == 0)
-    vectors_ = interrupts.count;
+  if (ioctl(function_.get(), VFIO_DEVICE_GET_IRQ_INFO, &interrupts) != 0)
+    return system_failure("VFIO_DEVICE_GET_IRQ_INFO of MSI-X");
+  vectors_ = interrupts.count;
   watched_ = file(epoll_create1(EPOLL_CLOEXEC));
   if (!watched_.open()) return system_failure("epoll_create1");
   woken_ = file(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!woken_.open() || !watch(woken_.get(), EPOLLIN | EPOLLET, wake_of_others).ok())
-    return system_failure("eventfd");
-  removal_ = notice_of(VFIO_PCI_REQ_IRQ_INDEX, removal);
-  error_ = notice_of(VFIO_PCI_ERR_IRQ_INDEX, bus_error);
+  if (!woken_.open()) return system_failure("eventfd");
+  if (!watch(woken_.get(), wake_of_others).ok() ||
+      !listen_for(VFIO_PCI_REQ_IRQ_INDEX, removal, &removal_).ok() ||
+      !listen_for(VFIO_PCI_ERR_IRQ_INDEX, bus_error, &error_).ok())
+    return failure{trouble::system, refusal_};
   return std::nullopt;
 }
 

@@ -41,6 +41,9 @@ kill -INT $first
 first_status=0
 wait $first || first_status=$?
 [ $first_status = 130 ] || fail "interrupted: status $first_status: $(cat /run/first)"
+# A program that dies of the signal has the same status in a shell, and gives nothing back.
+grep -q 'interrupted; .* was given back' /run/first ||
+  fail "interrupted, without a word: $(cat /run/first)"
 hcactl ping "$hca" --threads 2 --messages 40 || fail "a number of messages"
 complaints=$(host get complaints) || fail "the complaint counter cannot be read"
 [ "$complaints" = 0 ] || fail "the model had $complaints complaints"

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <freehca/hal/barrier.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
 
@@ -61,14 +60,6 @@ TEST(mmio, registers_are_big_endian) {
   mmio::write_64(region, 0, 0x0807'0605'0403'0201);
   EXPECT_EQ(mmio::read_32(region, 0), 0x08070605u);
   EXPECT_EQ(mmio::read_32(region.part(4, 4), 0), 0x04030201u);
-}
-
-TEST(barrier, every_one_compiles_and_runs) {
-  barrier::dma_store_to_dma_store();
-  barrier::dma_load_to_dma_load();
-  barrier::dma_store_to_mmio_store();
-  barrier::mmio_store_to_mmio_store();
-  barrier::mmio_load_to_dma_load();
 }
 
 }  // namespace

@@ -100,7 +100,8 @@ class vfio_device {
   vfio_device() = default;
   bool is_in_child() const;
   /// Lets children inherit the pages of memory that is not mapped any more, and not in `lent_`.
-  void take_back(const block& b) const;
+  /// False: not all of them, and errno says why.
+  bool take_back(const block& b) const;
   std::optional<failure> open_group(const pci_function& function);
   std::optional<failure> attach(const pci_function& function);
   std::optional<failure> open_function(const pci_function& function);
@@ -110,13 +111,19 @@ class vfio_device {
   status unmap_dma(std::uint64_t iova, std::size_t bytes);
   /// None: the index is silent from then on.
   status set_interrupts(unsigned index, const std::vector<int>& descriptors);
-  /// An event for what is not an interrupt of the device. Not open where the kernel has none.
-  file notice_of(unsigned index, std::uint32_t what);
+  /// Opens `event` for a notice that is no interrupt of the device. It stays closed where the
+  /// kernel has no such notice.
+  status listen_for(unsigned index, std::uint32_t what, file* event);
   // What wait() hears of, besides vectors.
   static constexpr std::uint32_t removal = 0x10000, bus_error = 0x10001, wake_of_caller = 0x10002,
                                  wake_of_others = 0x10003;
-  /// wait() hears of it as `what`. Each write to an eventfd is heard of once, and none is read.
-  status watch(int descriptor, std::uint32_t events, std::uint32_t what);
+  /// epoll_ctl() on the set that wait() sleeps on; wait() gets `what`.
+  status set_watched(int descriptor, int change, std::uint32_t events, std::uint32_t what);
+  /// Adds an eventfd. wait() reports each write to it once and reads none.
+  status watch(int event, std::uint32_t what);
+  /// Configuration space. False: errno says why not.
+  bool read(unsigned offset, void* to, std::size_t bytes) const;
+  bool write(unsigned offset, const void* from, std::size_t bytes) const;
   status write_command(std::uint32_t clear, std::uint32_t set);
 
   static const platform_operations operations;
