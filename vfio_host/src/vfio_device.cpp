@@ -54,7 +54,7 @@ std::uint64_t vfio_device::clock() {
 vfio_device::~vfio_device() {
   // In a forked child the adapter is the parent's, and no mapping was inherited.
   if (is_in_child()) return;
-  // The function closes first, so that nothing masters the bus when its memory goes.
+  // Close the function first, so that no DMA is possible when its memory is unmapped.
   disarm_interrupts(this);
   if (function_.open()) static_cast<void>(set_bus_master(this, false));
   for (const bar& b : bars_)
@@ -83,7 +83,7 @@ status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped)
   if (number != 0 && number != 2) return driver_error::bad_argument;
   bar& b = d.bars_[number];
   if (b.at == nullptr) {
-    // Decoding must be on before the first access, or the access ends the process.
+    // Memory decoding must be on before the first access. Otherwise the access ends the process.
     if (const status s = d.write_command(0, PCI_COMMAND_MEMORY); !s.ok()) return s;
     vfio_region_info region{};
     region.argsz = sizeof region;
@@ -147,9 +147,9 @@ status vfio_device::set_bus_master(void* context, bool on) {
   return of(context).write_command(on ? 0 : PCI_COMMAND_MASTER, on ? PCI_COMMAND_MASTER : 0);
 }
 
-// The register reset has wiped the BARs behind the kernel's back. vfio-pci notices that when memory
-// decoding is switched on while the function shows it off, and restores them (Linux 6.1
-// vfio_pci_config.c, vfio_bar_restore).
+// The reset by register has cleared the BARs without the kernel's knowledge. If memory decoding is
+// switched on while the function shows it off, vfio-pci notices this and restores the BARs (Linux
+// 6.1 vfio_pci_config.c, vfio_bar_restore).
 status vfio_device::restore_after_reset(void* context) {
   return of(context).write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
 }
@@ -194,7 +194,8 @@ status vfio_device::allocate_dma(void* context, std::size_t bytes, std::size_t a
   bytes = (bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
   void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return d.refused("mmap of DMA memory");
-  // A child that writes first would take the page away from under the device.
+  // After a fork, the first write to a page makes a copy. The device would continue to use the old
+  // page.
   madvise(at, bytes, MADV_DONTFORK);
   std::uint64_t iova = 0;
   if (const status s = d.map_dma(static_cast<std::byte*>(at), bytes, alignment, &iova); !s.ok()) {
@@ -222,7 +223,8 @@ status vfio_device::map_memory(void* context, std::byte* memory, std::size_t byt
   vfio_device& d = of(context);
   if (d.is_in_child()) return transport_error::gone;
   FREEHCA_TRY(d.map_dma(memory, bytes, iova_allocator::page, device_address));
-  // As for the driver's own memory: a fork must not give the parent's page to the child.
+  // As for the driver's own memory: after a fork the parent must keep the page that the device
+  // uses.
   madvise(memory, bytes, MADV_DONTFORK);
   d.lent_.push_back({memory, *device_address, bytes});
   return {};
@@ -241,12 +243,13 @@ status vfio_device::unmap_memory(void* context, std::uint64_t device_address, st
   return {};
 }
 
-// Pages that another mapping still lends to the device stay out of children.
+// Children do not inherit pages that another mapping still lends to the device.
 void vfio_device::take_back(const block& b) const {
   std::byte* at = b.at;
   std::byte* const end = b.at + b.bytes;
   while (at != end) {
-    // How far the pages from here on are lent once more, or else are not.
+    // If another block covers `at`, `covered` is its end. Otherwise `free_until` is the beginning
+    // of the next block.
     std::byte* covered = at;
     std::byte* free_until = end;
     for (const block& other : lent_) {

@@ -62,7 +62,7 @@ outcome<std::unique_ptr<vfio_device>> vfio_device::open(const pci_function& func
                                                         std::size_t locked_bytes) {
   if (auto why = unusable(function)) return *why;
   std::unique_ptr<vfio_device> d(new vfio_device);
-  // The kernel counts whole pages.
+  // The kernel locks whole pages.
   locked_bytes =
       (locked_bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
   d->locked_bytes_ = locked_bytes;
@@ -173,8 +173,8 @@ std::optional<failure> vfio_device::read_iova_ranges() {
     }
     at = header.next;
   }
-  // A kernel older than 5.4 does not tell. What it then does not map is the window of x86's
-  // interrupt messages, 0xfee00000 to 0xfeefffff.
+  // A kernel older than 5.4 does not report the ranges. Exclude the window of x86's interrupt
+  // messages, 0xfee00000 to 0xfeefffff, which cannot be mapped.
   if (ranges.empty()) ranges = {{0, 0xfedfffff}, {0xfef00000, (std::uint64_t{1} << 39) - 1}};
   iova_.emplace(ranges);
   return std::nullopt;
