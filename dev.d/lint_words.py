@@ -5,7 +5,9 @@
 
 LIST (default: dev.d/plain_english.txt) names the folders and files that hold the rules of
 docs/glossary.md. In these, no identifier is a word of NAMES, and no comment and no line of prose
-has a phrase of PHRASES. Examples in a page (fenced or indented) are not read.
+has a phrase of PHRASES. Examples in a page (fenced or indented) are not read. In C++, a word of
+NAMES after `.`, `->` or `::` is not refused: it uses a member that is declared elsewhere, perhaps
+in a folder that is not listed. The member's declaration is refused where it stands.
 """
 import io
 import os
@@ -91,6 +93,12 @@ def prose_of(text):
     return "".join(lines)
 
 
+def uses_member(code, at):
+    """Whether the identifier at `at` names a member of an object, a class or a namespace."""
+    before = code[max(0, at - 200) : at].rstrip()
+    return before.endswith(("->", "::")) or (before.endswith(".") and not before.endswith(".."))
+
+
 def complaints(path, text):
     """Yields (line, what is wrong) of one file; nothing of a file of another kind."""
     if path.endswith(".md"):
@@ -107,7 +115,7 @@ def complaints(path, text):
     # A comment's next line begins with its marker, which is no part of a phrase.
     prose = re.sub(r"(?m)^(\s*)(//+|#|\*)", lambda m: m.group(1) + " " * len(m.group(2)), prose)
     for match in IDENTIFIER.finditer(code):
-        if match.group() in NAMES:
+        if match.group() in NAMES and not uses_member(code, match.start()):
             yield text.count("\n", 0, match.start()) + 1, f"the name '{match.group()}'"
     for match in PHRASE.finditer(prose):
         words = " ".join(match.group().split())

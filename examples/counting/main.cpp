@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A thousand writes whose completions are only counted, beside the operations of `adapter`: objects
-// of other kinds are made through objects(). counting 0000:03:00.0
+// Posts a thousand RDMA writes whose completions are only counted. easy::adapter has no operation
+// for a counting completion queue, so the program creates its objects through objects().
+// Usage: counting 0000:03:00.0
 #include <cstdio>
 
 #include <freehca/blocking/session.hpp>
@@ -21,7 +22,7 @@ struct side {
   qp_handle pair;
 };
 
-/// What the operation made; start() and then wait.
+/// Starts a create operation, waits for it, and returns the created object.
 template <class Create, class Attributes>
 auto make(blocking::session& session, const Attributes& attributes) {
   Create create;
@@ -72,7 +73,7 @@ status count(blocking::session& session, std::uint64_t& counted) {
     for (; posted < writes && posted - counts.succeeded < at_a_time; ++posted)
       FREEHCA_TRY(send.post_and_ring(
           queues::rdma_write{.wr_id = posted, .remote = to.remote(), .data = from.part(0, 256)}));
-    session.turn();  // takes and counts what has ended
+    session.turn();  // reads and counts the completions
   }
   counted = counts.succeeded;
   if (counts.failed != 0) return transport_error::bad_reply;

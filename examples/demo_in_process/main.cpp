@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The driver brings up the modelled adapter in this very process and moves verified data: what
-// `./dev demo --in-process` runs. No hardware, no QEMU, no privileges.
+// The program of `./dev demo --in-process`: the driver brings up the modelled adapter in its own
+// process and moves verified data. It needs no hardware, no QEMU and no privileges.
 #include <chrono>
 #include <cstdlib>
 #include <string>

@@ -2,8 +2,9 @@
 // Copyright the freehca authors
 //
 // The driver in a program's own loop: epoll waits for the adapter, for the driver's next deadline
-// and for standard input. What comes in there goes through the adapter and out again, verified:
-// event_loop 0000:03:00.0 <file
+// and for standard input. The program writes its standard input through the adapter to a second
+// buffer and compares the two.
+// Usage: event_loop 0000:03:00.0 <file
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -18,9 +19,9 @@ using namespace freehca;
 
 namespace {
 
-constexpr std::size_t most = 4096;  // bytes at a time
+constexpr std::size_t most = 4096;  // bytes of one write
 
-/// What the program sleeps by: all that it waits for in one set.
+/// An epoll set of all descriptors that the program waits for.
 class sleeper {
  public:
   explicit sleeper(int adapter) {
@@ -28,26 +29,27 @@ class sleeper {
     watch(EPOLL_CTL_ADD, timer_, EPOLLIN);
     watch(EPOLL_CTL_ADD, STDIN_FILENO, EPOLLONESHOT);
   }
-  /// Ends when there is input: an operation of the program's own, awaited like the driver's.
+  /// An operation of the program's own, which ends when standard input is readable. A task awaits
+  /// it like the operations of the driver.
   operation& input() {
     watch(EPOLL_CTL_MOD, STDIN_FILENO, EPOLLIN | EPOLLONESHOT);
     input_.restart();
     input_.begin([](operation&, void*) noexcept {}, nullptr);
     return input_;
   }
-  /// Until the adapter has something, until `deadline` of the driver, or until there is input.
+  /// Sleeps until the adapter interrupts, the driver's `deadline` passes, or there is input.
   void sleep(std::uint64_t deadline, std::uint64_t now) {
-    itimerspec at{};  // no time: the timer is off
+    itimerspec at{};  // zero: the timer is disarmed
     if (deadline > now && deadline != operation::no_deadline) {
       const std::uint64_t left = deadline - now;
       at.it_value.tv_sec = static_cast<time_t>(left / clock::seconds(1));
       at.it_value.tv_nsec = static_cast<long>(left % clock::seconds(1));
     }
     timerfd_settime(timer_, 0, &at, nullptr);
-    epoll_event heard[3];
-    const int n = epoll_wait(all_, heard, 3, deadline <= now ? 0 : -1);
+    epoll_event ready[3];
+    const int n = epoll_wait(all_, ready, 3, deadline <= now ? 0 : -1);
     for (int i = 0; i < n; ++i)
-      if (heard[i].data.fd == STDIN_FILENO && input_.where() == operation::phase::queued)
+      if (ready[i].data.fd == STDIN_FILENO && input_.where() == operation::phase::queued)
         input_.complete({});
   }
 
@@ -63,7 +65,7 @@ class sleeper {
   operation input_;
 };
 
-/// Gives the number of bytes that went through.
+/// Writes standard input through the adapter and returns the number of bytes.
 easy::task<std::size_t> carry(easy::frames&, easy::adapter& hca, sleeper& events) {
   co_await hca.bring_up();
   const easy::memory from = co_await hca.allocate(most);
@@ -102,7 +104,8 @@ int main(int argc, char** argv) {
 
   const auto work = carry(frames, hca, events);
   while (!work.done()) {
-    // What ended may have begun something: only when nothing ends any more there is time to sleep.
+    // An operation that ended may have started another one. Sleep only after a call of look() in
+    // which no operation ended.
     if (session.look() == 0) events.sleep(hca.next_deadline(), hca.hardware().platform().now());
   }
   const result<std::size_t> bytes = work.value();

@@ -9,14 +9,14 @@
 
 namespace freehca::blocking {
 
-/// A host with the modelled adapter in this very process. Driver and adapter share one virtual
-/// clock, which moves only here.
+/// A host with the modelled adapter in the same process. Driver and adapter share one virtual
+/// clock, which advances only in wait().
 class in_process_host : public host {
  public:
   explicit in_process_host(const in_process::machine_options& options = {}) : machine(options) {}
   freehca::platform platform() override { return machine.platform(); }
   void wait(std::uint64_t deadline) override {
-    // A driver that wants to look again at once still takes some time to do so.
+    // Deadline 0 means that the driver polls again at once. The next poll still takes some time.
     constexpr std::uint64_t look = 200;
     machine.step(deadline == 0 ? machine.time() + look : deadline);
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The modelled adapter in place of one over VFIO: a program for the latter that is linked with this
-// runs without hardware, QEMU or privileges. Any address is an adapter of its own; "left" and
-// "right" are cabled, port 1 to port 1, and nobody manages their subnet.
+// open_host() for the modelled adapter. A program for adapters over VFIO that is linked with this
+// file instead runs without hardware, QEMU or privileges. Each address names an adapter of its own.
+// The adapters "left" and "right" are joined by a cable from port 1 to port 1, without a subnet
+// manager.
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -30,8 +31,8 @@ std::uint64_t system_clock() {
                       static_cast<std::uint64_t>(t.tv_nsec));
 }
 
-/// Its clock jumps to what comes next; for a program that sleeps by itself it moves with the
-/// system's.
+/// In wait() the virtual clock jumps to the next event. If the program has asked for the descriptor
+/// and sleeps by itself, the virtual clock follows the system's clock.
 class example_host final : public in_process_host {
  public:
   explicit example_host(const std::string& name) : in_process_host(options_for(name)) {
@@ -52,7 +53,7 @@ class example_host final : public in_process_host {
   }
 
   void wait(std::uint64_t deadline) override {
-    // What crosses a cable must not be late.
+    // Limits each step, so that packets on the cable arrive in time.
     constexpr std::uint64_t flight = clock::microseconds(100);
     const std::uint64_t began = machine.time();
     if (ticks_ >= 0 && deadline == 0) follow_the_system();
@@ -64,7 +65,7 @@ class example_host final : public in_process_host {
     other->carry_to(*this);
   }
 
-  /// Readable a thousand times a second: the model works when it is looked at.
+  /// A timer that fires a thousand times a second, because the model only works inside wait().
   int descriptor() override {
     if (ticks_ >= 0) return ticks_;
     ticks_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -94,10 +95,10 @@ class example_host final : public in_process_host {
   }
 
   static inline example_host* ends_[2] = {};
-  std::optional<unsigned> end_;               // of the cable
-  std::vector<std::vector<std::byte>> sent_;  // into the cable
+  std::optional<unsigned> end_;               // this adapter's end of the cable: 0 or 1
+  std::vector<std::vector<std::byte>> sent_;  // packets on the cable
   int ticks_ = -1;
-  std::uint64_t looked_ = 0;  // by the system's clock, with ticks
+  std::uint64_t looked_ = 0;  // system time of the last call of wait(), with ticks_
 };
 
 }  // namespace

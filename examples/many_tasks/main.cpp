@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Six writers side by side in one thread, each a task that reads from top to bottom:
-// many_tasks 0000:03:00.0
+// Six writers run concurrently in one thread. Each is a task, so its code reads from top to bottom.
+// Usage: many_tasks 0000:03:00.0
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -11,7 +11,7 @@
 
 using namespace freehca;
 
-/// Connects two queue pairs and writes through them so many times; gives the number of bytes.
+/// Connects two queue pairs and writes through them `times` times. Returns the number of bytes.
 easy::task<std::uint64_t> write(easy::frames&, easy::adapter& hca, unsigned times, int pattern) {
   constexpr std::size_t bytes = 4096;
   const easy::memory from = co_await hca.allocate(bytes);
@@ -26,7 +26,7 @@ easy::task<std::uint64_t> write(easy::frames&, easy::adapter& hca, unsigned time
     const status posted =
         a.post(queues::rdma_write{.wr_id = n, .remote = to.remote(), .data = from.part(0, bytes)});
     if (!posted.ok()) co_return posted;
-    // Nothing has to come for ever: a deadline of one operation.
+    // The deadline of this operation ends the wait if no completion arrives.
     const std::uint64_t now = hca.hardware().platform().now();
     const queues::work_completion w = co_await hca.next(a).until(now + clock::seconds(5));
     if (!w.ok() || w.wr_id != n || std::memcmp(from.host, to.host, bytes) != 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Four threads with objects and event queues of their own: many_threads 0000:03:00.0
+// Four threads, each with its own objects and its own event queue.
+// Usage: many_threads 0000:03:00.0
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -31,8 +32,8 @@ struct worker {
   status outcome;
   std::thread thread;
 
-  /// Starts an operation of this owner and polls until it is done; what it asks of the firmware the
-  /// control owner does on its own thread.
+  /// Starts an operation of this event owner and polls until it is done. The control owner sends
+  /// the operation's commands, on its own thread.
   template <class Operation, class... Arguments>
   status run(Operation&& op, const Arguments&... arguments) {
     op.start(objects, arguments...);
@@ -106,7 +107,7 @@ int main(int argc, char** argv) {
       --running;
     });
   }
-  // What they ask of the firmware is done here.
+  // The control owner sends the commands that the workers' operations request.
   while (running != 0) session.look();
   bool good = true;
   for (worker& w : workers) {
@@ -115,7 +116,8 @@ int main(int argc, char** argv) {
     good &= w.outcome.ok() && w.objects.close().ok();
     std::printf("%u writes: %s\n", writes, blocking::words(w.outcome).c_str());
   }
-  // What one that failed has left goes by a reset, of which it has to hear.
+  // If a worker failed, its remaining objects are released by a reset. Its event owner must be
+  // polled to learn of the reset.
   auto down = session.adapter().tear_down();
   while (!down.done()) {
     session.look();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Asks an adapter's firmware what it is, by commands of the program's own beside those of the
-// driver: raw_command 0000:03:00.0
+// Queries the identity of an adapter's firmware with the program's own commands, which share the
+// channel with those of the driver.
+// Usage: raw_command 0000:03:00.0
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -20,7 +21,7 @@ using layouts::image;
 
 namespace {
 
-/// Any command may be sent so, with mailboxes of up to 4096 bytes.
+/// Sends one command. Any command can be sent this way, with mailboxes of up to 4096 bytes.
 status send(blocking::session& session, raw_command& command) {
   command_client user(session.adapter().hardware().commands());
   command.set_deadline(session.adapter().hardware().platform().now() + clock::seconds(1));
@@ -45,7 +46,7 @@ status print_firmware(blocking::session& session) {
   return {};
 }
 
-/// A command with both mailboxes: a datagram to the agent of port 1, and what it answers.
+/// A command with two mailboxes: a management datagram to the agent of port 1, and its answer.
 status print_description(blocking::session& session) {
   using layouts::smp;
   image<smp> question;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Datagrams between two hosts, by port 1 of an adapter in each. One host:
+// Datagrams between two hosts, through port 1 of an adapter in each. On each host
 //   two_hosts 0000:03:00.0
-// prints a line that the other one reads from its standard input: copy it by hand, or:
+// prints a line with its address and reads the other host's line from its standard input. Copy the
+// lines by hand, or use a pipe:
 //   mkfifo back; two_hosts 0000:03:00.0 <back | ssh there two_hosts 0000:03:00.0 >back
-// What came of it is said on standard error. An argument more is the LID that the port takes, where
-// no subnet manager gives it one. With two adapters and two LIDs both hosts are this process.
+// The result is written to standard error. If there is no subnet manager, the second argument is
+// the LID of the port. With two adapters and two LIDs as arguments, one process is both hosts.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,12 +31,12 @@ struct side {
 
   blocking::session session;
   easy::adapter& hca = session.adapter();
-  std::uint16_t lid;  // to take; 0: none
+  std::uint16_t lid;  // that the port shall have; 0: the subnet manager assigns it
   easy::memory memory{};
   easy::connection ud{};
 };
 
-/// From here on the other side may send.
+/// Creates the queue pair and posts its receives. After this the other side may send.
 status open(side& s) {
   if (s.lid != 0) FREEHCA_TRY(take_lid(s.session, s.lid));
   FREEHCA_GET(s.memory, s.session.wait(s.hca.allocate(2 * count * slot)));
@@ -47,7 +48,8 @@ status open(side& s) {
   return {};
 }
 
-/// What a datagram is full of: another byte for each, and others at another port.
+/// The byte that fills datagram `number` of the port `of`. It differs from datagram to datagram and
+/// from port to port.
 int filling(const easy::peer& of, std::uint64_t number) {
   return static_cast<int>(of.lid * count + number) & 0xff;
 }
@@ -66,18 +68,19 @@ status send(side& s, const easy::peer& to) {
   return {};
 }
 
-/// Until all of its own have left, and all of the other side's are here.
+/// Waits until all datagrams of this side were sent and all of the other side have arrived.
 status receive(side& s, const easy::peer& from) {
   for (unsigned n = 0; n < 2 * count; ++n) {
     auto next = s.hca.next(s.ud);
-    next.set_deadline(s.hca.hardware().platform().now() + clock::seconds(20));  // one may get lost
+    next.set_deadline(s.hca.hardware().platform().now() +
+                      clock::seconds(20));  // a datagram may be dropped
     FREEHCA_GET(const auto w, s.session.wait(next));
     if (!w.ok()) return transport_error::bad_reply;
     if (w.opcode != queues::work_opcode::receive) continue;
-    std::byte wanted[bytes];
-    std::memset(wanted, filling(from, w.wr_id), bytes);
+    std::byte expected[bytes];
+    std::memset(expected, filling(from, w.wr_id), bytes);
     if (w.source_qpn() != from.qpn || w.byte_count != grh + bytes ||
-        std::memcmp(s.memory.host + w.wr_id * slot + grh, wanted, bytes) != 0)
+        std::memcmp(s.memory.host + w.wr_id * slot + grh, expected, bytes) != 0)
       return transport_error::bad_reply;
   }
   return s.session.wait(s.hca.tear_down());

@@ -16,7 +16,7 @@ inline void print_line(const freehca::easy::peer& p) {
   std::fflush(stdout);
 }
 
-/// From standard input; false: that is no such line.
+/// Reads a line of print_line() from standard input. Returns false if the line is malformed.
 inline bool scan_line(freehca::easy::peer& p) {
   unsigned lid = 0, mtu = 0, sl = 0, pkey = 0;
   if (std::scanf("%u %u %u %u %u %u %u ", &lid, &p.qpn, &p.qkey, &p.psn, &mtu, &sl, &pkey) != 7)

@@ -7,8 +7,9 @@
 #include <freehca/blocking/session.hpp>
 #include <freehca/firmware_cmds/mad.hpp>
 
-/// Where nobody manages the subnet, on a cable from host to host: port 1 gets its LID and becomes
-/// active, by what a subnet manager would tell its agent. Waits for the other end of the cable.
+/// For a cable from host to host without a subnet manager: sends the management datagrams of a
+/// subnet manager to the agent of port 1, so that the port gets the LID and becomes active. Waits
+/// for the other end of the cable.
 inline freehca::status take_lid(freehca::blocking::session& session, std::uint16_t lid) {
   using namespace freehca;
   using info = layouts::port_info;
@@ -20,7 +21,7 @@ inline freehca::status take_lid(freehca::blocking::session& session, std::uint16
     now.start(hca.commands(), 1);
     return session.wait(now);
   };
-  // No event tells of a link that comes up, and waits to be managed.
+  // No event reports that the link came up and waits for a subnet manager, so the state is polled.
   FREEHCA_TRY(ask());
   while (now.attribute<info>().get<&info::state>() == layouts::port_state::down) {
     session.turn();
@@ -28,9 +29,9 @@ inline freehca::status take_lid(freehca::blocking::session& session, std::uint16
   }
   for (const auto state : {layouts::port_state::armed, layouts::port_state::active}) {
     FREEHCA_TRY(ask());
-    auto wanted = now.attribute<info>();
-    wanted.set<&info::lid>(lid).set<&info::master_sm_lid>(lid).set<&info::state>(state);
-    wanted.set<&info::physical_state>(layouts::port_physical_state::no_change);
+    auto settings = now.attribute<info>();
+    settings.set<&info::lid>(lid).set<&info::master_sm_lid>(lid).set<&info::state>(state);
+    settings.set<&info::physical_state>(layouts::port_physical_state::no_change);
     firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
     set.input.set<&smp::base_version>(layouts::mad_base_version)
         .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
@@ -38,7 +39,7 @@ inline freehca::status take_lid(freehca::blocking::session& session, std::uint16
         .set<&smp::method>(layouts::mad_method::set)
         .set<&smp::attribute_id>(static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
         .set<&smp::attribute_modifier>(1)  // the port
-        .set_bytes<&smp::data>(wanted.data());
+        .set_bytes<&smp::data>(settings.data());
     hca.commands().submit(set);
     FREEHCA_TRY(session.wait(set));
     if (set.output.get<&smp::status>() != layouts::mad_status::success)

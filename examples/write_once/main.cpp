@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Writes 64 bytes through an adapter that vfio-pci has: write_once 0000:03:00.0
+// Writes 64 bytes through an adapter that is bound to vfio-pci.
+// Usage: write_once 0000:03:00.0
 #include <cstdio>
 #include <cstring>
 

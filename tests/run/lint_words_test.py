@@ -29,6 +29,15 @@ class Complaints(unittest.TestCase):
         self.assertEqual(found("a.cpp", "int told_ = untold + told2; // told\n"), [])
         self.assertEqual(found("a.cpp", 'const char* text = "told"; char c = \'"\';\n'), [])
 
+    def test_a_member_is_refused_where_it_is_declared_alone(self):
+        self.assertEqual(found("a.cpp", "a.lost(); a->lost(); b::lost(); a\n    .lost();\n"), [])
+        self.assertEqual(found("a.cpp", "struct s {\n  bool lost() const;\n};\n"), [(2, "lost")])
+        self.assertEqual(
+            found("a.cpp", "template <class... lost> int f(int a, int\nlost);\n"),
+            [(1, "lost"), (2, "lost")],
+        )
+        self.assertEqual(found("a.py", "self.lost = 1\n"), [(1, "lost")])
+
     def test_every_phrase_is_refused_in_comments_and_pages(self):
         for phrase in lint_words.PHRASES:
             self.assertEqual(found("a.cpp", f"int a;\nint b; // {phrase} waits\n"), [(2, phrase)])

@@ -81,7 +81,7 @@ struct user_wires : testing::Test {
 TEST_F(user_wires, the_gateway_answers) {
   made = make_wire("user", why);
   ASSERT_NE(nullptr, made) << why;
-  EXPECT_STREQ("open", made->standing());
+  EXPECT_STREQ("open", made->state_name());
   const std::string asks = question(guest, gateway);
   EXPECT_TRUE(made->send(bytes(asks), asks.size()));
   EXPECT_TRUE(comes(*made, got, [](const auto& f) { return answers(f, gateway); }));
@@ -124,7 +124,7 @@ TEST_F(user_wires, one_whose_process_is_killed_says_so_and_takes_frames) {
   kill(process(), SIGKILL);
   for (int i = 0; i < 100 && made->connected(); ++i) turn(*made, got);
   EXPECT_FALSE(made->connected());
-  EXPECT_STREQ("gone", made->standing());
+  EXPECT_STREQ("gone", made->state_name());
   ASSERT_EQ(1u, got.complaints.size());
   EXPECT_NE(std::string::npos, got.complaints[0].find("has ended"));
   EXPECT_TRUE(made->send(bytes("lost"), 4));

@@ -36,7 +36,7 @@ TEST(remote_device, is_gone_when_its_server_is) {
       to.operations->allocate_dma(to.context, 0x1000, 0x1000, &memory).is(transport_error::gone));
   EXPECT_TRUE(to.operations->reset_function(to.context).is(transport_error::gone));
   EXPECT_TRUE(to.operations->set_bus_master(to.context, true).is(transport_error::gone));
-  EXPECT_TRUE(device->lost());
+  EXPECT_TRUE(device->gone());
 }
 
 TEST(remote_device, sleeps_by_kernels_that_know_no_nanoseconds) {
@@ -85,7 +85,7 @@ TEST(remote_device, is_left_alone_by_a_child) {
   ASSERT_TRUE(of.operations->read_configuration(of.context, PCI_COMMAND, &command).ok())
       << "the server still serves the parent";
   EXPECT_NE(command & PCI_COMMAND_MASTER, 0u);
-  EXPECT_FALSE(device->lost());
+  EXPECT_FALSE(device->gone());
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ int run_another_program(const std::string& name, char** arguments, bool json) {
   std::error_code unknown;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
   const std::string program = (self.parent_path() / name).string();
-  // Nothing was opened yet that the other program would inherit.
+  // No file is open yet that the other program would inherit.
   ::execv(program.c_str(), arguments);
   return report(
       {vfio_host::trouble::system,

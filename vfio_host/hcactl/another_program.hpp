@@ -6,8 +6,8 @@
 
 namespace freehca::hcactl {
 
-/// Has it done by a program that stands beside this one. Returns only when that cannot be run: the
-/// exit code, after a message.
+/// Replaces this program by another one in the same folder. Returns only if that program cannot be
+/// run: it prints a message and returns the exit code.
 int run_another_program(const std::string& name, char** arguments, bool json);
 
 }  // namespace freehca::hcactl

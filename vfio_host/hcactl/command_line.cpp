@@ -194,7 +194,7 @@ int parser::parse(int argc, char** argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    // What comes behind the wrong word was not read.
+    // The parser stopped at the wrong word, so options after it are searched here.
     return refuse(e, std::any_of(argv, argv + argc, [](const char* word) {
                     return std::string_view(word) == "--json";
                   }));

@@ -8,16 +8,16 @@
 
 namespace freehca::hcactl {
 
-/// Where the adapter of a command line is.
+/// How a command line names its adapter: by a PCI address or by a socket.
 enum class form {
-  pci_address,  ///< each command has an address
-  socket,       ///< --vfio-user SOCKET stands for it
+  pci_address,  ///< a PCI address after the command
+  socket,       ///< --vfio-user SOCKET instead
 };
 
-/// By the words alone: has one of them --vfio-user?
+/// Searches the words for --vfio-user, without parsing the command line.
 form form_of(int argc, char** argv);
 
-/// What the command line asks for.
+/// A parsed command line.
 struct request {
   enum class command { list, info, up, ping, threads, conform, reset, record };
   command what = command::list;
@@ -30,12 +30,12 @@ struct request {
   record_options record;
 };
 
-/// Reads the command line: the same commands and options in both forms, but for `list`, which is
-/// about no adapter behind a socket. -1: `to` has it. Else the program's exit code, after help, the
-/// version, or a message that says what is wrong; with --json that message is a document too.
+/// Parses the command line into `to`. Both forms have the same commands and options, except `list`,
+/// which exists only for PCI addresses. Returns -1 on success. Otherwise it has printed the help,
+/// the version or a message (with --json also as a document), and returns the exit code.
 int read_command_line(int argc, char** argv, form how, request& to);
 
-/// Does it, in this program.
+/// Executes the request in this program.
 int run(const request& what, char** argv);
 
 }  // namespace freehca::hcactl

@@ -15,7 +15,7 @@ namespace freehca::hcactl {
 namespace {
 
 using blocking::session;
-// `more_bytes`: that the device is going to reach beside what the session needs.
+// `more_bytes`: bytes of memory that are mapped for the device beyond those of the session.
 int with_session(const common_options& options, bool take_over, std::size_t more_bytes,
                  const work& doing, const easy::sizes& size = usual_size(),
                  const verbs_events& events = {}) {
@@ -69,16 +69,16 @@ int ping(const common_options& options, const ping_options& traffic) {
                       with_adapter([&traffic](workplace& at) { return move_data(at, traffic); }));
 }
 
-int ping(const common_options& options, const threads_options& wanted) {
+int ping(const common_options& options, const threads_options& settings) {
   return with_session(
-      options, false, threads_bytes(wanted.threads),
-      with_adapter([&wanted](workplace& at) { return move_data_by_threads(at, wanted); }),
-      size_for_threads(wanted.threads));
+      options, false, threads_bytes(settings.threads),
+      with_adapter([&settings](workplace& at) { return move_data_by_threads(at, settings); }),
+      size_for_threads(settings.threads));
 }
 
 int conform(const common_options& options, const conform_options& how) {
   if (!how.yes) {
-    // The list ends with a command to type, which is to be one that can be done.
+    // The list ends with a command for the user to type, so the address must be valid.
     if (const auto why = malformed(options)) return report(*why, options.json);
     if (options.json) fmt::print("{}\n", list_to_json().dump(2));
     else fmt::print("{}", list_to_text(options.address));

@@ -9,39 +9,39 @@
 
 namespace freehca::hcactl {
 
-/// What all commands share.
+/// Options of all commands.
 struct common_options {
   std::string address;  ///< as typed: of a PCI function, or the path of a server's socket
   bool json = false;
-  std::string sysfs = "/sys";  ///< tests bring their own
+  std::string sysfs = "/sys";  ///< tests use their own
 };
 
 using ping_options = loopback_traffic::traffic_options;
 
-/// `ping` by several threads, each an owner of objects of its own.
+/// `ping` by several threads, each an event owner with its own objects.
 struct threads_options {
-  unsigned threads = 0;  ///< 0: the usual ping
+  unsigned threads = 0;  ///< 0: ping without threads
   unsigned port = 1;
-  unsigned messages = 20;   ///< of each thread, at the least
-  unsigned seconds = 0;     ///< not 0: so long, however many messages that are
-  unsigned recoveries = 0;  ///< how often the device is reset meanwhile
+  unsigned messages = 20;   ///< minimum for each thread
+  unsigned seconds = 0;     ///< not 0: time limit instead of a number of messages
+  unsigned recoveries = 0;  ///< number of resets during the traffic
 };
 
-/// How large the driver is made, as long as the user does not say.
+/// The sizes of the driver without options of the user.
 constexpr easy::sizes usual_size() {
   return {.budget = {}, .objects = every_kind()};
 }
 
-/// The list of conformance.
+/// Options of `conform`.
 struct conform_options {
-  bool yes = false;  ///< else the list is told, and nothing is done
+  bool yes = false;  ///< false: only print the list
   unsigned port = 1;
-  std::string file;            ///< where the report goes as JSON, too; empty: nowhere
-  bool keep_identity = false;  ///< GUIDs stay in the report
+  std::string file;            ///< file for the report as JSON; empty: none
+  bool keep_identity = false;  ///< keeps GUIDs in the report
 };
 
 struct info_options {
-  /// Resets the adapter and brings it up, which tells more; whoever else uses it loses it.
+  /// Resets the adapter and brings it up, to report more. Other users of the adapter lose it.
   bool reset = false;
 };
 
@@ -53,10 +53,10 @@ struct up_options {
 
 struct record_options {
   std::string file;
-  std::string label;           ///< into the recording's header
-  bool keep_identity = false;  ///< GUIDs, MAC addresses and descriptions stay
-  unsigned port = 0;           ///< of the traffic; 0: the first that is active
-  unsigned messages = 2;       ///< of each kind and size
+  std::string label;           ///< text for the recording's header
+  bool keep_identity = false;  ///< keeps GUIDs, MAC addresses and descriptions
+  unsigned port = 0;           ///< port of the traffic; 0: the first active port
+  unsigned messages = 2;       ///< number of each operation and size
 };
 
 // Each prints its result to standard output, or one message to standard error, and returns the exit
@@ -65,11 +65,11 @@ int list(const common_options& options);
 int info(const common_options& options, const info_options& how);
 int up(const common_options& options, const up_options& what);
 int ping(const common_options& options, const ping_options& traffic);
-int ping(const common_options& options, const threads_options& wanted);
+int ping(const common_options& options, const threads_options& settings);
 int conform(const common_options& options, const conform_options& how);
 int reset(const common_options& options);
-/// `arguments` are the program's: hcactl has it done by hcactl-record, which is the same program
-/// over the flavour of the core whose accesses can be heard.
+/// `arguments` are those of the program. hcactl runs hcactl-record for this command: the same
+/// program with the routed flavour of the core, whose accesses can be recorded.
 int record(const common_options& options, const record_options& what, char** arguments);
 
 }  // namespace freehca::hcactl

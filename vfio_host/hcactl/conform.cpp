@@ -136,14 +136,14 @@ nlohmann::json list_to_json() {
 findings run_conformance(workplace& at, conformance::heard_events& heard,
                          const conform_options& how) {
   const auto who =
-      how.keep_identity ? description::identity::told : description::identity::left_out;
+      how.keep_identity ? description::identity::included : description::identity::left_out;
   if (!at.json) fmt::print("{}", description::to_text(at.driver.adapter().hardware(), who));
   if (const auto why = unusable_port(at, how.port)) return *why;
-  // Ahead of the run: a report that goes nowhere is no report.
+  // Open the file before the run, so that a wrong name ends the command before it begins.
   std::ofstream file;
   if (!how.file.empty()) file.open(how.file);
   if (!how.file.empty() && !file) return cannot_write(how.file);
-  listening told{.aloud = !at.json};
+  listening collected{.aloud = !at.json};
   const summary sum = conformance::run_all(
       {.adapter = at.driver.adapter().hardware(),
        .objects = at.driver.adapter().objects(),
@@ -152,9 +152,9 @@ findings run_conformance(workplace& at, conformance::heard_events& heard,
        .turn = [](void* s) { session_of(s).turn(); },
        .context = &at.driver,
        .interrupted = [](void* s) { return session_of(s).host().interrupted(); }},
-      &hear, &told);
+      &hear, &collected);
   nlohmann::json document = {{"adapter", description::to_json(at.driver.adapter().hardware(), who)},
-                             {"conformance", to_json(sum, std::move(told.rows))}};
+                             {"conformance", to_json(sum, std::move(collected.rows))}};
   if (!at.json) fmt::print("{}", to_text(sum));
   if (!how.file.empty() && !(file << document.dump(2) << "\n" << std::flush))
     return cannot_write(how.file);
@@ -164,7 +164,7 @@ findings run_conformance(workplace& at, conformance::heard_events& heard,
     return failure{trouble::unlike_others,
                    fmt::format("{} of {} rows differ from what is known of such adapters; the "
                                "first: {}",
-                               sum.differ, sum.rows(), told.differing)};
+                               sum.differ, sum.rows(), collected.differing)};
   return at.found;
 }
 

@@ -12,12 +12,12 @@
 
 namespace freehca::hcactl {
 
-/// The list: what is done, group by group and row by row, and how to have it done.
+/// The list of checks as text, by group and row, with the command that performs them.
 std::string list_to_text(const std::string& address);
 nlohmann::json list_to_json();
 
-/// Runs the list. `heard` is what workplace::events tells. A row that differs is an error, with the
-/// document of all rows beside it.
+/// Performs the checks. `heard` receives the events of the adapter. If a row differs, the result is
+/// an error, and workplace::found has the document of all rows.
 findings run_conformance(workplace& at, conformance::heard_events& heard,
                          const conform_options& how);
 

@@ -27,7 +27,7 @@ interruption::interruption() {
 }
 
 interruption::~interruption() {
-  // What came and was acted upon must not end the process a second time.
+  // Consume pending signals, so that they do not end the process when they are unblocked.
   static_cast<void>(requested());
   const sigset_t set = ending_signals();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);

@@ -6,8 +6,8 @@
 
 namespace freehca::hcactl {
 
-/// SIGINT and SIGTERM as something to look at, so that an adapter is never left half way: the
-/// signals are blocked while one of these lives.
+/// Blocks SIGINT and SIGTERM during its lifetime and reports them by a function, so that a signal
+/// never interrupts the work on an adapter half way.
 class interruption {
  public:
   interruption();
@@ -15,9 +15,10 @@ class interruption {
   interruption(const interruption&) = delete;
   interruption& operator=(const interruption&) = delete;
 
-  /// Once true, true for ever.
+  /// Whether a signal has arrived. Stays true.
   bool requested() const;
-  /// Readable when a signal came that requested() has not seen; -1 once it has.
+  /// Readable if a signal arrived that requested() has not returned yet; -1 after requested() was
+  /// true.
   int descriptor() const { return seen_ ? -1 : signals_.get(); }
 
  private:

@@ -5,7 +5,8 @@
 
 int main(int argc, char** argv) {
   using namespace freehca::hcactl;
-  // Its driver is of another flavour, so it is another program, with the same command line.
+  // vfio-user needs another access flavour of the driver, so another program with the same command
+  // line does the work.
   if (form_of(argc, argv) == form::socket)
     return run_another_program("hcactl-vfio-user", argv, false);
   request what;

@@ -15,7 +15,7 @@ using vfio_host::trouble;
 
 namespace {
 
-// A reset and a bring-up with a subnet manager that takes its time are well below this.
+// A reset and a bring-up with a slow subnet manager take much less.
 constexpr std::uint64_t longest_recovery = clock::seconds(60);
 constexpr std::uint64_t longest_silence = clock::seconds(30);
 
@@ -67,11 +67,11 @@ std::optional<failure> owner_team::add(unsigned which) {
   return std::nullopt;
 }
 
-std::optional<failure> owner_team::start(const threads_options& wanted) {
-  for (unsigned i = 0; i < wanted.threads; ++i)
+std::optional<failure> owner_team::start(const threads_options& settings) {
+  for (unsigned i = 0; i < settings.threads; ++i)
     if (auto why = add(i)) return why;
-  const port_attributes& port = adapter().port(wanted.port);
-  const owner_port at{.port = wanted.port, .lid = port.lid, .mtu = port.active_mtu};
+  const port_attributes& port = adapter().port(settings.port);
+  const owner_port at{.port = settings.port, .lid = port.lid, .mtu = port.active_mtu};
   begin_watch();
   for (member& m : members_)
     m.thread = std::thread([this, &m, at] {
@@ -96,11 +96,11 @@ status owner_team::recover() {
   operation again;
   again.set_deadline(clock::after(adapter().platform().now(), longest_recovery));
   adapter().recover(again);
-  // Who has ended does not let go of the device, and would be waited for.
-  for (bool told = false; !again.done(); at_.driver.turn()) {
-    if (told || (!at_.driver.host().interrupted() && !somebody_ended())) continue;
+  // A thread that has ended does not release the device. The recovery would wait for it, so cancel.
+  for (bool cancelled = false; !again.done(); at_.driver.turn()) {
+    if (cancelled || (!at_.driver.host().interrupted() && !somebody_ended())) continue;
     again.cancel();
-    told = true;
+    cancelled = true;
   }
   begin_watch();
   return again.outcome();
@@ -135,14 +135,14 @@ std::uint64_t owner_team::least_messages() const {
   return least;
 }
 
-/// Nothing of it runs, and it holds nothing.
+/// Whether all threads have ended and no member holds objects.
 bool owner_team::done() const {
   return std::all_of(members_.begin(), members_.end(), [](const member& m) {
     return !m.thread.joinable() && (!m.objects.is_open() || m.objects.holdings().none());
   });
 }
 
-/// Whose thread has ended is polled here.
+/// Polls the device, and the objects of members whose threads have ended.
 void owner_team::turn() {
   for (member& m : members_) {
     if (m.thread.joinable() && m.ended.load(std::memory_order_acquire)) {
@@ -164,7 +164,7 @@ std::optional<failure> owner_team::end() {
   for (member& m : members_)
     if (m.wait != nullptr) m.wait->wake();
   const auto needs_reset = [this] {
-    // What a thread left behind when something went wrong goes by a reset alone.
+    // Only a reset releases the objects of a thread that failed.
     return !adapter().up() || std::any_of(members_.begin(), members_.end(), [](const member& m) {
       return m.ended.load(std::memory_order_acquire) && m.objects.is_open() &&
              !m.objects.holdings().none();

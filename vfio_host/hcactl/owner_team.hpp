@@ -18,11 +18,11 @@
 
 namespace freehca::hcactl {
 
-/// Owners of completion contexts 0 to N - 1, each with a thread. Everything but what a thread does
-/// is called on the control owner's.
+/// The event owners of completion contexts 0 to N - 1, each with a thread. All functions of this
+/// class run on the control owner's thread.
 class owner_team {
  public:
-  /// What each cuts off from the device.
+  /// The share of the device that each owner takes.
   static constexpr share_budget share{.translations = 512,
                                       .queue_bytes = std::size_t{256} << 10,
                                       .doorbell_bytes = std::size_t{4} << 10};
@@ -35,11 +35,11 @@ class owner_team {
     loopback_traffic::owner_traffic traffic;
     event_verbs objects;
     loopback_traffic::scattered_memory* buffer = nullptr;
-    std::atomic<bool> ended{false};  // nothing of it is touched by its thread any more
+    std::atomic<bool> ended{false};  // the thread does not use this member any more
     std::thread thread;
-    std::uint64_t seen = 0;      // of its messages
-    std::uint64_t moved_at = 0;  // when one more was seen
-    bool moved = false;          // since the device was up last
+    std::uint64_t seen = 0;      // number of messages at the last look()
+    std::uint64_t moved_at = 0;  // time at which the number last grew
+    bool moved = false;          // whether it grew since the last bring-up
 
     std::uint64_t messages() const { return traffic.messages.load(std::memory_order_relaxed); }
   };
@@ -49,16 +49,17 @@ class owner_team {
   owner_team(const owner_team&) = delete;
   owner_team& operator=(const owner_team&) = delete;
 
-  /// The device is up. What is wrong, or nothing: the threads run.
-  std::optional<vfio_host::failure> start(const threads_options& wanted);
-  /// Resets the device and brings it up anew, while the threads run.
+  /// Starts the threads; the device must be up. Returns the failure, or nothing if they run.
+  std::optional<vfio_host::failure> start(const threads_options& settings);
+  /// Resets the device and brings it up again, while the threads run.
   status recover();
-  /// Looks how far each is. Empty: all move; else what is wrong.
+  /// Checks the progress of each thread. Returns an empty text, or a message about a thread that
+  /// has stopped.
   std::string look();
-  /// Has the threads give everything back, by a reset if need be, and waits for them.
+  /// Stops the threads, releases all objects (by a reset if necessary) and waits for the threads.
   std::optional<vfio_host::failure> end();
 
-  bool all_moved() const;  ///< since the last recover()
+  bool all_moved() const;  ///< whether each has moved data since the last recover()
   bool somebody_ended() const;
   std::uint64_t least_messages() const;
   const std::deque<member>& members() const { return members_; }

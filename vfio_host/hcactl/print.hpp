@@ -17,17 +17,17 @@ std::string to_text(const vfio_host::pci_function& f);
 nlohmann::json to_json(const vfio_host::function_details& d);
 std::string to_text(const vfio_host::function_details& d);
 
-/// The command line that does something with the adapter: "hcactl info 0000:03:00.0 --reset". An
-/// address with a slash is a socket's.
+/// A command line of hcactl, for messages: "hcactl info 0000:03:00.0 --reset". An address with a
+/// slash is that of a socket.
 std::string command_line_for(const std::string& command, const std::string& address,
                              const std::string& option = {});
 
-/// Says what is wrong, to people on standard error, as JSON on standard output; gives the exit
-/// code. `document`: an object with what was found out all the same; it gets "error" and "code".
+/// Prints a failure, as text on standard error or as JSON on standard output, and returns the exit
+/// code. `document` is an object with the results so far; it gets the members "error" and "code".
 int report(const vfio_host::failure& why, bool json,
            nlohmann::json document = nlohmann::json::object());
 
-/// Of a file that the user named; `errno` says why.
+/// The failure of writing a file that the user named, with the reason of `errno`.
 vfio_host::failure cannot_write(const std::string& file);
 
 }  // namespace freehca::hcactl

@@ -13,15 +13,15 @@
 
 namespace freehca::hcactl {
 
-/// How a recorded session went.
+/// The result of a recorded session.
 struct recorded_session {
   status outcome;
-  std::string doing;  ///< what failed
-  std::string wrong;  ///< data that arrived otherwise than they were sent; empty: none
-  unsigned port = 0;  ///< by which data were moved; 0: none is active
+  std::string doing;  ///< name of the failed action
+  std::string wrong;  ///< description of wrong data; empty: none
+  unsigned port = 0;  ///< port of the traffic; 0: no port is active
 };
 
-/// Has the adapter tell its contexts of all that is alive.
+/// Queries the contexts of all live objects, so that they are in the recording.
 inline status read_contexts(blocking::session& driver, const recorder::recorder& listening) {
   command_client user(driver.adapter().hardware().commands());
   std::byte context[mailbox::bytes];
@@ -37,9 +37,9 @@ inline status read_contexts(blocking::session& driver, const recorder::recorder&
   return {};
 }
 
-/// What `hcactl record` does with an adapter that is open, under a name for each step: bring-up,
-/// loopback traffic by RC and by UD on `port`, if it is active (0: on the first that is), teardown.
-/// The adapter is down afterwards, whatever happened. `memory` outlives the session.
+/// The steps of `hcactl record` with an open adapter; each has a name in the recording. They are
+/// bring-up, loopback traffic by RC and by UD on `port` if it is active (0: the first active port),
+/// and teardown. The adapter is down afterwards in every case. `memory` must outlive the session.
 inline recorded_session run_recorded(blocking::session& driver,
                                      loopback_traffic::traffic_memory& memory, unsigned port,
                                      unsigned messages, recorder::recorder& listening) {
@@ -69,7 +69,7 @@ inline recorded_session run_recorded(blocking::session& driver,
     const auto t = loopback_traffic::run_traffic(
         driver, memory, {.port = r.port, .messages = messages, .service = service},
         [&](const loopback_traffic::tally&) {
-          // Once, while the queues have been used and are there.
+          // Once, after the queues were used and before they are destroyed.
           if (read) return;
           read = true;
           listening.step(std::string("contexts in ") + name);

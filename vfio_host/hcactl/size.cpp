@@ -12,8 +12,9 @@
 namespace freehca::hcactl {
 namespace {
 
-// What the hardware's fields hold, and the firmware's own objects of captures leave room in; what
-// the adapter at hand allows, bring-up says. `item`: which budget::item bring-up names then.
+// The limits of each table: the maximum is that of the hardware's field, the minimum leaves room
+// for the firmware's reserved objects in the captures. Bring-up checks the limits of the present
+// adapter and names `item` if one is exceeded.
 struct table {
   const char* name;
   unsigned budget::*log;

@@ -9,19 +9,19 @@
 
 namespace freehca::hcactl {
 
-/// Makes one table of context memory as large as the user says: "qps=18" is room for 2^18 queue
-/// pairs, those that the firmware keeps for itself included. Empty, or a message that says what is
-/// allowed.
+/// Sets the size of one table of context memory from the user's text: "qps=18" is room for 2^18
+/// queue pairs, including those that the firmware reserves. Returns an empty text, or a message
+/// with the permitted values.
 std::string set_size(budget& of, const std::string& text);
 
-/// The NAME that makes more or fewer of these; empty: none does.
+/// The NAME of --size that sets this item. Empty if there is none.
 std::string size_name(budget::item of);
 
-/// The option that made this many of them, and between what the adapter allows that: "--size
-/// qps=24 is not from 7 to 19: ...". Empty: the adapter has not told.
+/// A message with the option that set this size, and the range that the adapter permits: "--size
+/// qps=24 is not from 7 to 19: ...". Empty if the adapter has not reported its limits.
 std::string size_limit(budget::item of, const budget& b, const capabilities& can);
 
-/// Whether any of them is not what it is by default.
+/// Whether any size differs from its default.
 bool sized(const budget& b);
 
 }  // namespace freehca::hcactl

@@ -31,16 +31,17 @@ std::size_t threads_bytes(unsigned threads) {
 
 namespace {
 
-/// How much of what was asked for is done: 1 is all of it.
-double progress(const owner_team& team, const threads_options& wanted, std::uint64_t since,
+/// The part of the requested work that is done; 1 is all of it.
+double progress(const owner_team& team, const threads_options& settings, std::uint64_t since,
                 std::uint64_t now) {
-  if (wanted.seconds == 0)
-    return static_cast<double>(team.least_messages()) / static_cast<double>(wanted.messages);
-  return static_cast<double>(now - since) / static_cast<double>(clock::seconds(wanted.seconds));
+  if (settings.seconds == 0)
+    return static_cast<double>(team.least_messages()) / static_cast<double>(settings.messages);
+  return static_cast<double>(now - since) / static_cast<double>(clock::seconds(settings.seconds));
 }
 
-/// Until all is done, or a thread has ended, which then says why.
-std::optional<failure> drive(workplace& at, owner_team& team, const threads_options& wanted) {
+/// Drives the device until the work is done or a thread has ended. A thread that ended early has
+/// its reason in its member.
+std::optional<failure> drive(workplace& at, owner_team& team, const threads_options& settings) {
   const device& adapter = at.driver.adapter().hardware();
   const std::uint64_t since = adapter.platform().now();
   for (unsigned recovered = 0;;) {
@@ -49,14 +50,14 @@ std::optional<failure> drive(workplace& at, owner_team& team, const threads_opti
     if (!adapter.up()) return at.verdict(transport_error::gone, "traffic");
     if (team.somebody_ended()) return std::nullopt;
     if (const std::string why = team.look(); !why.empty()) return failure{trouble::system, why};
-    // Between two resets each has to have moved something.
+    // Each thread must have moved data between two resets.
     if (!team.all_moved()) continue;
-    const double done = progress(team, wanted, since, adapter.platform().now());
-    if (recovered == wanted.recoveries) {
+    const double done = progress(team, settings, since, adapter.platform().now());
+    if (recovered == settings.recoveries) {
       if (done >= 1) return std::nullopt;
       continue;
     }
-    if (done * (wanted.recoveries + 1) < recovered + 1) continue;
+    if (done * (settings.recoveries + 1) < recovered + 1) continue;
     if (const status s = team.recover(); !s.ok()) {
       if (team.somebody_ended()) return std::nullopt;
       return at.verdict(s, "recovery");
@@ -65,7 +66,7 @@ std::optional<failure> drive(workplace& at, owner_team& team, const threads_opti
   }
 }
 
-nlohmann::json told(const workplace& at, const owner_team& team) {
+nlohmann::json report_messages(const workplace& at, const owner_team& team) {
   nlohmann::json threads = nlohmann::json::array();
   std::uint64_t total = 0;
   if (!at.json) fmt::print("threads    name                messages  resets\n");
@@ -81,16 +82,16 @@ nlohmann::json told(const workplace& at, const owner_team& team) {
 
 }  // namespace
 
-findings move_data_by_threads(workplace& at, const threads_options& wanted) {
+findings move_data_by_threads(workplace& at, const threads_options& settings) {
   const device& adapter = at.driver.adapter().hardware();
   if (!at.json) fmt::print("{}", description::to_text(adapter));
-  if (auto why = unusable_port(at, wanted.port)) return *why;
+  if (auto why = unusable_port(at, settings.port)) return *why;
   nlohmann::json document{{"adapter", description::to_json(adapter)}};
   owner_team team(at);
-  std::optional<failure> why = team.start(wanted);
-  if (!why) why = drive(at, team, wanted);
+  std::optional<failure> why = team.start(settings);
+  if (!why) why = drive(at, team, settings);
   if (auto left = team.end(); !why) why = left;
-  document.update(told(at, team));
+  document.update(report_messages(at, team));
   if (why) return *why;
   for (const owner_team::member& m : team.members()) {
     if (!m.traffic.wrong.empty())

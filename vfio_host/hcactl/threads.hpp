@@ -10,13 +10,13 @@
 
 namespace freehca::hcactl {
 
-/// For so many owners beside the control owner.
+/// The sizes of the driver for `threads` event owners beside the control owner.
 easy::sizes size_for_threads(unsigned threads);
-/// Bytes of memory that they let the device reach, beside device::dma_bytes().
+/// Bytes of memory that the threads map for the device, beyond device::dma_bytes().
 std::size_t threads_bytes(unsigned threads);
 
-/// Each owner, on a thread of its own, moves verified data; the control owner stays on this one,
-/// and recovers the device as often as it is asked to.
-findings move_data_by_threads(workplace& at, const threads_options& wanted);
+/// Each event owner moves verified data on its own thread. The control owner stays on this thread
+/// and recovers the device as often as the settings say.
+findings move_data_by_threads(workplace& at, const threads_options& settings);
 
 }  // namespace freehca::hcactl

@@ -17,7 +17,7 @@ std::string commands_of(const CLI::App& app) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Those that the help shows, too.
+/// The options that the help shows.
 std::string options_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())

@@ -8,8 +8,8 @@
 
 namespace freehca::hcactl {
 
-/// What is said of wrong usage: the argument, its value and what it may be, also of a command or an
-/// option that does not exist.
+/// The message about wrong usage: the argument, its value and the permitted values. It also covers
+/// commands and options that do not exist.
 std::string explain_usage(const CLI::App& app, const CLI::Error& e);
 
 }  // namespace freehca::hcactl

@@ -39,9 +39,9 @@ failure verdict(const tool_host& host, blocking::session& driver, status s, cons
 
 namespace {
 
-// The library leaves a transport error's place a number, since only the caller knows what it
-// counts. Here it is a command: causes of sequences have the opcode (sequence_failure), and so have
-// operations in traffic; what the platform refused has a code of its own.
+// In the library the place of a transport error is a number whose meaning only the caller knows.
+// Here it is the opcode of a command, both for causes of sequences (sequence_failure) and for
+// operations in traffic. Refusals of the platform have their own code.
 std::string words(status cause) {
   if (cause.who() != origin::transport || cause.is(transport_error::refused) || cause.where() == 0)
     return blocking::words(cause);
@@ -49,8 +49,8 @@ std::string words(status cause) {
          layouts::name_of(static_cast<layouts::opcode>(cause.where()));
 }
 
-// Only two steps look at a semaphore. Anywhere else the driver finds that the device has not let go
-// of something.
+// Only two steps read a semaphore. In all other steps driver_error::busy means that the device has
+// not released a resource.
 failure held(bring_up_step step, const std::string& at, const std::string& address) {
   const bool flash = step == bring_up_step::reset;
   if (flash || step == bring_up_step::take_ownership)
@@ -67,8 +67,8 @@ failure held(bring_up_step step, const std::string& at, const std::string& addre
                       command_line_for("reset", address))};
 }
 
-// What follows from how large the driver is to be made, for which the user may have asked; empty:
-// nothing of that.
+// The message if the failure comes from the driver's sizes, which the user may have set. Empty if
+// it does not.
 std::string too_large_or_small(const circumstances& of, status cause, const std::string& at,
                                const std::string& address) {
   const auto what = static_cast<budget::item>(cause.where());
@@ -91,8 +91,8 @@ std::string too_large_or_small(const circumstances& of, status cause, const std:
                        address, cause.where() == 0 ? "all together" : name_of(what));
   }
   if (!of.sized) return {};
-  // The firmware's own area does not depend on the tables' sizes: what it wants is the firmware's
-  // doing.
+  // Only the auxiliary area depends on the tables' sizes. The firmware's own area does not, so its
+  // size is not a consequence of the user's options.
   if (cause.is(driver_error::exceeds_limits) && what == budget::item::auxiliary_area)
     return fmt::format(
         "{}: for tables of these sizes {} wants {} {}, and this program has {}; smaller --size "
@@ -112,7 +112,7 @@ std::string too_large_or_small(const circumstances& of, status cause, const std:
 }  // namespace
 
 failure verdict(const circumstances& of, const char* doing, const std::string& address) {
-  // A failed sequence names its step; the cause is what the step met.
+  // A failed sequence names its step, and the cause of the step's failure.
   const bool in_sequence = !of.failed.cause.ok();
   const status cause = in_sequence ? of.failed.cause : of.outcome;
   const std::string at =

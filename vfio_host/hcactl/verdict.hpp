@@ -12,22 +12,22 @@
 
 namespace freehca::hcactl {
 
-/// How something ended badly.
+/// A failure, with the facts that its message needs.
 struct circumstances {
   status outcome;
-  sequence_failure failed;         ///< where a sequence of the device stopped; ok: none did
-  bool interrupted = false;        ///< the user wants it to end
-  bool wanted_back = false;        ///< the kernel wants the function back
-  std::string refusal;             ///< what the operating system refused last
-  std::size_t locked_bytes = 0;    ///< that have to be locked for the device
-  std::size_t memory_bytes = 0;    ///< that the driver takes for itself for its tables
-  unsigned command_interface = 0;  ///< its revision, as the firmware says; 0: not known
-  bool sized = false;              ///< the user said how large tables are
-  budget size{};                   ///< as large
-  capabilities can{};              ///< of the adapter, as far as it has told
+  sequence_failure failed;         ///< failed step of a sequence; ok: no sequence failed
+  bool interrupted = false;        ///< the user ended the command by a signal
+  bool wanted_back = false;        ///< the kernel requests the function back
+  std::string refusal;             ///< last refusal of the operating system
+  std::size_t locked_bytes = 0;    ///< bytes to lock for the device
+  std::size_t memory_bytes = 0;    ///< bytes of the driver's own memory for tables
+  unsigned command_interface = 0;  ///< revision that the firmware reports; 0: not known
+  bool sized = false;              ///< the user has set sizes of tables
+  budget size{};                   ///< the sizes in use
+  capabilities can{};              ///< of the adapter; zeros before it has reported them
 };
 
-/// What it means for a user of this tool, with the remedy. `doing`: "bring-up", "teardown" ...
+/// The message and exit code for the user, with the remedy. `doing`: "bring-up", "teardown" ...
 vfio_host::failure verdict(const circumstances& of, const char* doing, const std::string& address);
 vfio_host::failure verdict(const tool_host& host, blocking::session& driver, status s,
                            const char* doing, const std::string& address);

@@ -21,7 +21,7 @@ const device& hca(const workplace& at) {
   return at.driver.adapter().hardware();
 }
 
-// The beginning of bring-up and its undoing: the device is reset, belongs to nobody, and is down.
+// Begins a bring-up and undoes it: the device is reset, its semaphore is free, and it is down.
 status reset(blocking::session& driver) {
   const device& adapter = driver.adapter().hardware();
   auto up = driver.adapter().bring_up();

@@ -16,38 +16,38 @@
 
 namespace freehca::hcactl {
 
-/// What a command works with. Nothing of it is tied to VFIO, so that tests bring an adapter of
-/// their own.
+/// The objects that a command uses. None depends on VFIO, so that tests can use an adapter of their
+/// own.
 struct workplace {
   blocking::session& driver;
-  loopback_traffic::traffic_memory& memory;  ///< of what is moved
+  loopback_traffic::traffic_memory& memory;  ///< memory of the traffic
   std::string address;                       ///< in messages
-  bool json = false;  ///< then nobody but run() writes to standard output, and only once
-  std::function<bool()> wanted_back;  ///< by the kernel
-  verbs_events events{};              ///< who is told of those on objects
-  /// What a status means for the user. `doing`: "bring-up", "teardown" ...
+  bool json = false;                         ///< then only run() writes to standard output, once
+  std::function<bool()> wanted_back;         ///< whether the kernel requests the function
+  verbs_events events{};                     ///< callbacks for events of objects
+  /// The message and exit code for a status. `doing`: "bring-up", "teardown" ...
   std::function<vfio_host::failure(status, const char* doing)> verdict;
-  /// What was found out although the work ends with an error: goes into the document.
+  /// Results for the document if the work ends with an error.
   nlohmann::json found = nlohmann::json::object();
 };
 
-/// What came of it: the document for `json`, or what went wrong.
+/// The result of a command: the document for `json`, or the failure.
 using findings = vfio_host::outcome<nlohmann::json>;
 using work = std::function<findings(workplace&)>;
 
-/// Opens the adapter, has the work done, takes everything back, says how it went; returns the exit
+/// Opens the adapter, does the work, takes the adapter down and prints the result. Returns the exit
 /// code.
 int run(workplace& at, bool take_over, const work& doing);
 
-/// Brings the adapter up ahead of the work.
+/// Returns work that brings the adapter up first.
 work with_adapter(work doing);
 
-/// `about`: what is known of the adapter already, and printed.
+/// `about`: facts about the adapter that are known and printed already.
 findings inform(workplace& at, nlohmann::json about);
 findings report_adapter(workplace& at);
 findings stay_up(workplace& at, const up_options& what);
 findings move_data(workplace& at, const ping_options& traffic);
-/// What stands in the way of traffic on a port.
+/// The obstacle to traffic on a port, if there is one.
 std::optional<vfio_host::failure> unusable_port(const workplace& at, unsigned port);
 findings reset_adapter(workplace& at);
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first line of a file of sysfs, without blanks at its end.
+/// The first line of a file in sysfs, without blanks at its end.
 std::string line_of(const fs::path& file) {
   std::ifstream in(file);
   std::string line;
@@ -21,7 +21,7 @@ std::string line_of(const fs::path& file) {
   return line;
 }
 
-/// By name.
+/// The entries of a folder, sorted by name.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> all;
   std::error_code none;

@@ -10,7 +10,7 @@ namespace freehca::vfio_host {
 iova_allocator::iova_allocator(const std::vector<iova_range>& allowed) {
   for (const iova_range& r : allowed) {
     const std::uint64_t first = std::max(page, (r.first + page - 1) / page * page);
-    // The last page of all would make `last + 1` wrap.
+    // Exclude the last page of the address space, for which `last + 1` would wrap.
     const std::uint64_t last = std::min(r.last, ~std::uint64_t{0} - page);
     if (first < r.first || last < first || last - first + 1 < page) continue;
     free_[first] = last;

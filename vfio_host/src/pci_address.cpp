@@ -9,7 +9,8 @@
 namespace freehca::vfio_host {
 namespace {
 
-// Takes a hexadecimal number of `digits` digits at most, up to `last`, and what must follow it.
+// Parses a hexadecimal number of at most `digits` digits and at most `last`, and the character that
+// must follow it.
 bool take(std::string_view& text, std::size_t digits, unsigned last, char behind, unsigned& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   const auto length = static_cast<std::size_t>(end - text.data());

@@ -20,12 +20,12 @@ failure refused(const char* what) {
   return {trouble::system, std::string(what) + ": " + std::strerror(errno)};
 }
 
-// Each write to an eventfd is heard of once, and none is read.
+// Edge-triggered: each write to an eventfd gives one event, and no eventfd is read.
 bool watch(int set, int event, std::uint32_t what) {
-  epoll_event heard{};
-  heard.events = EPOLLIN | EPOLLET;
-  heard.data.u32 = what;
-  return epoll_ctl(set, EPOLL_CTL_ADD, event, &heard) == 0;
+  epoll_event added{};
+  added.events = EPOLLIN | EPOLLET;
+  added.data.u32 = what;
+  return epoll_ctl(set, EPOLL_CTL_ADD, event, &added) == 0;
 }
 
 }  // namespace
@@ -51,10 +51,10 @@ vector_wait::~vector_wait() {
 }
 
 void vector_wait::wait(std::uint64_t deadline) {
-  epoll_event heard[2];
-  const int count = wait_for_events(watched_.get(), heard, 2, deadline);
+  epoll_event events[2];
+  const int count = wait_for_events(watched_.get(), events, 2, deadline);
   for (int i = 0; i < count; ++i)
-    if (heard[i].data.u32 == of_vector && to_.notify != nullptr) to_.notify(to_.context, vector_);
+    if (events[i].data.u32 == of_vector && to_.notify != nullptr) to_.notify(to_.context, vector_);
 }
 
 void vector_wait::wake() noexcept {

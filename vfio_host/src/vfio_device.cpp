@@ -54,7 +54,7 @@ std::uint64_t vfio_device::clock() {
 vfio_device::~vfio_device() {
   // In a forked child the adapter is the parent's, and no mapping was inherited.
   if (is_in_child()) return;
-  // The function closes first, so that nothing masters the bus when its memory goes.
+  // Close the function first, so that no DMA is possible when its memory is unmapped.
   disarm_interrupts(this);
   if (function_.open()) static_cast<void>(set_bus_master(this, false));
   for (const bar& b : bars_)
@@ -83,7 +83,7 @@ status vfio_device::map_bar(void* context, unsigned number, mmio_region* mapped)
   if (number != 0 && number != 2) return driver_error::bad_argument;
   bar& b = d.bars_[number];
   if (b.at == nullptr) {
-    // Decoding must be on before the first access, or the access ends the process.
+    // Memory decoding must be on before the first access. Otherwise the access ends the process.
     if (const status s = d.write_command(0, PCI_COMMAND_MEMORY); !s.ok()) return s;
     vfio_region_info region{};
     region.argsz = sizeof region;
@@ -156,9 +156,9 @@ status vfio_device::set_bus_master(void* context, bool on) {
   return of(context).write_command(on ? 0 : PCI_COMMAND_MASTER, on ? PCI_COMMAND_MASTER : 0);
 }
 
-// The register reset has wiped the BARs behind the kernel's back. vfio-pci notices that when memory
-// decoding is switched on while the function shows it off, and restores them (Linux 6.1
-// vfio_pci_config.c, vfio_bar_restore).
+// The reset by register has cleared the BARs without the kernel's knowledge. If memory decoding is
+// switched on while the function shows it off, vfio-pci notices this and restores the BARs (Linux
+// 6.1 vfio_pci_config.c, vfio_bar_restore).
 status vfio_device::restore_after_reset(void* context) {
   return of(context).write_command(PCI_COMMAND_MASTER, PCI_COMMAND_MEMORY);
 }
@@ -272,7 +272,8 @@ bool vfio_device::take_back(const block& b) const {
   std::byte* at = b.at;
   std::byte* const end = b.at + b.bytes;
   while (at != end) {
-    // How far the pages from here on are lent once more, or else are not.
+    // If another block covers `at`, `covered` is its end. Otherwise `free_until` is the beginning
+    // of the next block.
     std::byte* covered = at;
     std::byte* free_until = end;
     for (const block& other : lent_) {

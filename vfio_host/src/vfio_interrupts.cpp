@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Interrupt vectors as eventfds, and who waits for them. Facts from the kernel's
+// Interrupt vectors as eventfds, and the waiting for them. Facts from the kernel's
 // include/uapi/linux/vfio.h.
 #include <freehca/vfio_host/vfio_device.hpp>
 
@@ -33,8 +33,8 @@ status vfio_device::set_interrupts(unsigned index, const std::vector<int>& descr
     std::memcpy(request.data() + sizeof set, descriptors.data(), descriptors.size() * sizeof(int));
   const int outcome = ioctl(function_.get(), VFIO_DEVICE_SET_IRQS, request.data());
   if (outcome < 0) return refused("VFIO_DEVICE_SET_IRQS");
-  // More than 0: so many could be had, and none is armed (Linux 6.1 vfio_pci_intrs.c,
-  // vfio_msi_enable).
+  // A positive result is the number of available vectors; none is armed then (Linux 6.1
+  // vfio_pci_intrs.c, vfio_msi_enable).
   return outcome == 0 ? status() : driver_error::unsupported;
 }
 
@@ -78,7 +78,7 @@ outcome<std::unique_ptr<vector_wait>> vfio_device::wait_for(unsigned vector) {
                    fmt::format("another thread waits for interrupt vector {} already", vector)};
   const int event = events_[vector].event.get();
   auto w = vector_wait::open(event, vector, driver_, [this, vector] {
-    // An epoll instance is one for parent and child.
+    // Parent and child share the epoll instance, so the child must not change it.
     if (is_in_child()) return;
     vector_event& back = events_[vector];
     back.waited_for = false;
@@ -133,10 +133,10 @@ void vfio_device::wait(std::uint64_t deadline, int wake) {
     if (wake_ >= 0) epoll_ctl(watched_.get(), EPOLL_CTL_DEL, wake_, nullptr);
     wake_ = set_watched(wake, EPOLL_CTL_ADD, EPOLLIN, wake_of_caller).ok() ? wake : -1;
   }
-  epoll_event heard[8];  // of more the next call hears
-  const int count = wait_for_events(watched_.get(), heard, 8, deadline);
+  epoll_event events[8];  // the next call takes further events
+  const int count = wait_for_events(watched_.get(), events, 8, deadline);
   for (int i = 0; i < count; ++i) {
-    const std::uint32_t what = heard[i].data.u32;
+    const std::uint32_t what = events[i].data.u32;
     if (what == removal) wanted_back_ = true;
     else if (what == bus_error) failed_ = true;
     else if (what < events_.size() && driver_.notify != nullptr)

@@ -96,7 +96,7 @@ outcome<std::unique_ptr<vfio_device>> vfio_device::open(const pci_function& func
                                                         std::size_t locked_bytes) {
   if (auto why = unusable(function)) return *why;
   std::unique_ptr<vfio_device> d(new vfio_device);
-  // The kernel counts whole pages.
+  // The kernel locks whole pages.
   locked_bytes =
       (locked_bytes + iova_allocator::page - 1) / iova_allocator::page * iova_allocator::page;
   d->locked_bytes_ = locked_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// hcactl's adapter behind a socket of freehca-device.
+// hcactl's adapter, served by freehca-device over a socket.
 #include <cerrno>
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ class socket_host final : public tool_host {
   std::unique_ptr<blocking::owner_wait> wait_for(unsigned vector, std::string& why) override {
     return device_->wait_for(vector, why);
   }
-  bool lost() const override { return device_->lost(); }
+  bool gone() const override { return device_->gone(); }
   std::string last_refusal() const override { return device_->last_refusal(); }
 
  private:
@@ -39,7 +39,7 @@ class socket_host final : public tool_host {
 
 }  // namespace
 
-// Each path is an address.
+// Every path is a valid address.
 std::optional<failure> malformed(const common_options&) {
   return std::nullopt;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What hcactl does with --vfio-user: the same work over an adapter that freehca-device serves. It
-// is a program of its own, since its driver is that of the routed flavour.
+// The program for hcactl's option --vfio-user: the same commands with an adapter that
+// freehca-device serves. It is a separate program because it needs the routed flavour of the
+// driver.
 #include "command_line.hpp"
 
 namespace freehca::hcactl {
 
-// The adapters of the machine are not behind a socket: the command line has no `list`.
+// Never called: the command line of sockets has no `list`.
 int list(const common_options&) {
   return 0;
 }

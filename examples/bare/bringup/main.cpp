@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Brings the adapter up, tells what it is and how long each step took, tests it, and takes it down.
+// Brings the adapter up, prints its identity and the time of each step, tests it, and takes it
+// down.
 #include <new>
 
 #include <freehca/bare/console.hpp>
@@ -26,18 +27,18 @@ constexpr budget size_of_device() {
 }
 constexpr budget size = size_of_device();
 
-// Made in place: an image has no constructors before its main function, and no end.
+// Constructed in place, because an image runs no global constructors and no destructors.
 alignas(port) std::byte port_room[sizeof(port)];
 alignas(device) std::byte device_room[sizeof(device)];
 alignas(16) std::byte storage[device::storage_bytes(size)];
 
-/// For a test: where no memory and no device is.
+/// For a test: accesses an address without memory or device.
 void access_nothing() {
   constexpr std::uintptr_t nowhere = 0x7fff'ffff'f000;
   *reinterpret_cast<volatile char*>(nowhere) = 0;
 }
 
-/// Commands that do nothing, one after the other: do answers come, and interrupts with them?
+/// Sends NOP commands, one after the other, and checks that answers and interrupts arrive.
 bool test_commands(const port& in, device& d) {
   const unsigned before = in.interrupts();
   const std::uint64_t began = machine::now();
@@ -75,7 +76,7 @@ bool bring_up_and_test(port& in, device& d) {
     to.seconds(since_reset) << " of it from reset to the end of waiting for ports";
   }
   tell_device(d);
-  // What the handler of the next exception needs, which makes another one of it.
+  // Overwrites data that the exception handler needs, so that it raises an exception itself.
   if (asked_for("x-fault-port")) __builtin_memset(static_cast<void*>(&in), 0x80, sizeof in);
   if (asked_for("x-fault-access")) access_nothing();
   if (asked_for("x-fault-instruction")) __builtin_trap();

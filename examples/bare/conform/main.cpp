@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Asks the adapter what every such adapter should answer, and tells each row. Nothing of it
-// outlasts a reset.
+// Performs the checks that every such adapter should pass, and prints each row. No effect of the
+// checks outlasts a reset.
 #include <new>
 
 #include <freehca/bare/console.hpp>
@@ -20,7 +20,7 @@ namespace {
 constexpr budget size = size_of_a_small_device();
 constexpr verbs_budget objects = conformance::objects_needed();
 
-// Made in place: an image has no constructors before its main function, and no end.
+// Constructed in place, because an image runs no global constructors and no destructors.
 struct driver {
   port in;
   device hca;
@@ -31,7 +31,7 @@ alignas(driver) std::byte room[sizeof(driver)];
 alignas(16) std::byte device_storage[device::storage_bytes(size)];
 alignas(16) std::byte verbs_storage[verbs::storage_bytes(size, objects)];
 
-// As hcactl prints it.
+// Prints a row in the format of hcactl.
 void tell_row(void*, const conformance::row_report& r) {
   char text[240];
   text_writer to(text);
@@ -84,7 +84,7 @@ bool run_image() {
   const bool passed =
       bring_up(d.in, d.hca, size, device_storage, sizeof device_storage) && run_list(d);
   const bool down = tell_down(d.hca);
-  // What was left in use ended with the reset.
+  // Objects that were left in use were released by the reset.
   if (d.made.is_open()) static_cast<void>(d.made.close());
   d.hca.close();
   return d.in.quieten() && passed && down;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Sends messages to and fro between two queue pairs of one adapter, by a reliable connection and by
-// datagrams, and verifies each byte.
+// Sends messages in both directions between two queue pairs of one adapter, over a reliable
+// connection and as datagrams, and verifies each byte.
 #include <new>
 
 #include <freehca/bare/console.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr budget size = players::size;
 
-// Made in place: an image has no constructors before its main function, and no end.
+// Constructed in place, because an image runs no global constructors and no destructors.
 struct driver {
   port in;
   device hca;
@@ -59,7 +59,7 @@ bool run_image() {
   tell_place(d.in);
   const bool passed = bring_up(d.in, d.hca, size, device_storage, sizeof device_storage) && play(d);
   const bool down = tell_down(d.hca);
-  // What was left in use ended with the reset.
+  // Objects that were left in use were released by the reset.
   if (d.objects.is_open()) static_cast<void>(d.objects.close());
   line("arena") << d.in.arena_bytes_used() << " bytes were used";
   line("books") << sizeof device_storage + sizeof verbs_storage

@@ -54,7 +54,7 @@ status rally::hit(side& from, side& to, std::size_t bytes) {
   return check(to, bytes, came_.byte_count, number_);
 }
 
-/// The next completion of a side, which is of the message under way.
+/// Waits for the next completion of a side. It must be that of the present message.
 status rally::await(const side& at) {
   FREEHCA_TRY(players::await(at, message_limit));
   return came_.wr_id == number_ ? status() : complain("the wrong request completed");

@@ -12,13 +12,13 @@ namespace freehca::bare {
 /// Two queue pairs of one port that send messages to each other.
 class rally : public players {
  public:
-  /// What it makes at a time.
+  /// The objects that exist at the same time.
   static constexpr verbs_budget objects = objects_of(2);
 
   rally(device& hca, verbs& in, unsigned port) : players(hca, in, port) {}
 
-  /// All of it: a line for each size. Not ok: doing() has what it was at, and what it has made is
-  /// there.
+  /// Exchanges all messages and prints a line for each size. After a failure, doing() names the
+  /// failed action, and the created objects still exist.
   status play();
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Messages to and fro with another machine on the same cable or fabric. Whoever sits at the serial
-// line tells it what to do: rc or ud, then what the other side has printed as its address.
+// Exchanges messages with another machine on the same cable or fabric. The user types the orders on
+// the serial line: rc or ud, then the address that the other side has printed.
 #include <new>
 
 #include <freehca/bare/console.hpp>
@@ -21,13 +21,13 @@ namespace {
 
 constexpr budget size = players::size;
 
-// Somebody walks from one machine to the other.
+// Time for a person to walk from one machine to the other.
 constexpr std::uint64_t typing_limit = clock::seconds(300);
 constexpr std::uint64_t active_limit = clock::seconds(30);
 constexpr unsigned most_tries = 3;
 constexpr std::uint64_t last_unicast_lid = 0xbfff;  // IBTA 1.3, 4.1.1
 
-// Made in place: an image has no constructors before its main function, and no end.
+// Constructed in place, because an image runs no global constructors and no destructors.
 struct driver {
   port in;
   device hca;
@@ -42,11 +42,11 @@ class dialogue {
  public:
   dialogue(driver& d, unsigned number)
       : driver_(d), number_(number), pair_(d.hca, d.objects, number) {}
-  /// Until somebody types "end". False: why was told.
+  /// Runs until the user types "end". Returns false after a failure, whose reason was printed.
   bool hold();
 
  private:
-  /// wrong: it was told why, and may be tried again.
+  /// wrong: the line was refused with a message; the user may try again.
   enum class answer : std::uint8_t { goes_on, ends, wrong, failed };
 
   const char* ask(const char* for_what);
@@ -63,17 +63,17 @@ class dialogue {
   unsigned number_;
   pair pair_;
   typed_line typed_;
-  unsigned tries_ = 0;  // in vain, since a line was last understood
+  unsigned tries_ = 0;  // lines refused since the last valid one
 };
 
-/// The next line; null: none came, and why was told.
+/// Returns the next line, or null after a failure, whose reason was printed.
 const char* dialogue::ask(const char* for_what) {
   line("ask") << "for " << for_what;
   std::uint64_t end = clock::after(machine::now(), typing_limit);
   for (;;) {
     char c = 0;
     const bool came = machine::get(&c);
-    // Also of a line on which bytes never stop.
+    // This also ends a line on which bytes never stop.
     if (machine::now() >= end) {
       fail("waiting for a line", "none was ended on the serial line", "type one within 300 s",
            transport_error::timeout);
@@ -100,7 +100,7 @@ const char* dialogue::ask(const char* for_what) {
   }
 }
 
-/// Whether it may be tried again.
+/// Prints the reason. Returns whether the user may try again.
 bool dialogue::refuse(const char* why) {
   line("REFUSED") << why;
   if (++tries_ < most_tries) return true;
@@ -194,7 +194,7 @@ void dialogue::tell_address() const {
   to.digits(0, 16).digits(0, 16);
 }
 
-/// False: nobody typed one, and why was told.
+/// Reads an order. Returns false if none was typed; the reason was printed.
 bool dialogue::read(pair_order* to) {
   for (;;) {
     const char* const text = ask("server|client SIZE COUNT ADDRESS");
@@ -212,7 +212,7 @@ bool bring_up(driver& d) {
   setup.storage = device_storage;
   setup.storage_bytes = sizeof device_storage;
   setup.take_over = asked_for("take_over");
-  // The other end may come much later, which the dialogue waits for.
+  // Bring-up does not wait for the link: the other end may start much later. The dialogue waits.
   setup.port_wait = setup.link_wait = 0;
   std::uint64_t since_begin = 0, since_reset = 0;
   if (!bare::bring_up(d.in, d.hca, setup, &since_begin, &since_reset)) return false;
@@ -251,7 +251,7 @@ bool run_image() {
   tell_place(d.in);
   const bool passed = bring_up(d) && talk(d);
   const bool down = tell_down(d.hca);
-  // What was left in use ended with the reset.
+  // Objects that were left in use were released by the reset.
   if (d.objects.is_open()) static_cast<void>(d.objects.close());
   line("arena") << d.in.arena_bytes_used() << " bytes were used";
   d.hca.close();

@@ -9,7 +9,7 @@ namespace freehca::bare {
 namespace {
 
 constexpr std::uint32_t most_messages_each_way = 1'000'000;
-// IBTA 1.3, 4.1.1: unicast LIDs. QPs 0 and 1 are the managers'; numbers and PSNs have 24 bits.
+// IBTA 1.3, 4.1.1: unicast LIDs. QPs 0 and 1 are for management; QPNs and PSNs have 24 bits.
 constexpr std::uint64_t last_unicast_lid = 0xbfff, first_qpn = 2;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Source of what the other side may expect: rdma-core libibverbs/examples/rc_pingpong.c and
+// Source of the other side's behaviour: rdma-core libibverbs/examples/rc_pingpong.c and
 // ud_pingpong.c.
 #include "pair.hpp"
 
@@ -12,7 +12,7 @@ namespace freehca::bare {
 
 namespace {
 
-// pp_connect_ctx, pp_init_ctx and usage of both programs.
+// Values of pp_connect_ctx, pp_init_ctx and usage in both programs.
 constexpr std::uint32_t datagram_key = 0x1111'1111;
 constexpr auto connection_mtu = layouts::ib_mtu::mtu_1024;
 constexpr std::uint8_t receiver_not_ready = 12;
@@ -20,7 +20,7 @@ constexpr std::byte full_of{0x7b};
 constexpr std::size_t smallest_page = 4096;
 
 constexpr std::uint64_t message_limit = clock::seconds(5);
-// Somebody types the address in at the other side.
+// Time for a person to type the address in at the other side.
 constexpr std::uint64_t first_message_limit = clock::seconds(60);
 constexpr std::uint32_t psns = 0x100'0000;
 
@@ -78,8 +78,8 @@ status pair::play_client(const pair_order& o) {
   return {};
 }
 
-/// Another image sends message after message of its own. The programs send what they have got: as
-/// each has one buffer, their next message is the last one of this side.
+/// An image fills each message with its own pattern. The programs of rdma-core have one buffer for
+/// both directions, so each of their messages is a copy of the last message of this side.
 status pair::play_server(const pair_order& o) {
   std::uint32_t behind = 0;
   for (std::uint32_t i = 1; i <= o.count; ++i) {
@@ -93,9 +93,10 @@ status pair::play_server(const pair_order& o) {
   return {};
 }
 
-/// Their buffer is full of this; with the option -c the first byte of each page is zero.
+/// Whether the arrived message is the first one of a program of rdma-core. Its buffer is filled
+/// with `full_of`; with the option -c the first byte of each page is zero.
 bool pair::is_first_of_ibv(std::size_t bytes) const {
-  if (bytes_ != ahead() + bytes) return false;
+  if (bytes_ != header_bytes() + bytes) return false;
   const std::byte* const at = incoming(side_);
   for (std::size_t i = 0; i < bytes; ++i)
     if (at[i] != full_of && (i % smallest_page != 0 || at[i] != std::byte{0})) return false;
@@ -108,8 +109,8 @@ status pair::hit(const pair_order& o, std::uint32_t number) {
   return send(side_, o.to.qpn, datagram_key, o.size);
 }
 
-/// The completion queue is of both directions, and a message may come before the acknowledgement of
-/// the one that it answers.
+/// Waits for one completion. Sends and receives share the completion queue, and a message may
+/// arrive before the acknowledgement of the message that it answers.
 status pair::next() {
   FREEHCA_TRY(await(side_, answered_ ? message_limit : first_message_limit));
   if (came_.opcode != queues::work_opcode::receive) {

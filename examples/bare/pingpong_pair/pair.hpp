@@ -9,26 +9,29 @@
 
 namespace freehca::bare {
 
-/// One queue pair, which plays with one of another machine: another image of this kind, or
-/// rdma-core's ibv_rc_pingpong or ibv_ud_pingpong (libibverbs/examples), whose parameters it has.
-/// The client sends the first message, and each side one for each that it has got.
+/// One queue pair that exchanges messages with a queue pair of another machine. The other machine
+/// runs this image too, or rdma-core's ibv_rc_pingpong or ibv_ud_pingpong (libibverbs/examples),
+/// whose parameters are used. The client sends the first message. Each side sends one message for
+/// each message that it has received.
 class pair : public players {
  public:
   static constexpr verbs_budget objects = objects_of(1);
 
   pair(device& hca, verbs& in, unsigned port) : players(hca, in, port) {}
 
-  /// Makes a queue pair, in whose place there is none yet. address() is where it is.
+  /// Creates the queue pair; there must be none yet. address() then returns its address.
   status open(layouts::qp_service service);
   pair_address address() const;
   bool is_open() const { return open_; }
-  /// The most bytes that an order may ask of a message.
+  /// The maximum message size of an order, in bytes.
   std::uint32_t most() const { return static_cast<std::uint32_t>(most_bytes()); }
-  /// Makes it know the other side, which may send from then on.
+  /// Connects the queue pair to the other side. After this the other side may send.
   status meet(const pair_order& o);
-  /// All messages; tells of them in a line. Not ok: doing() and wrong().
+  /// Exchanges all messages and prints one line about them. After a failure, doing() and wrong()
+  /// say what failed.
   status play(const pair_order& o);
-  /// The other side may still want an acknowledgement of its last message: not right after play().
+  /// Destroys the queue pair. Do not call it directly after play(): the other side may still wait
+  /// for an acknowledgement of its last message.
   status close();
 
  private:
@@ -42,7 +45,7 @@ class pair : public players {
 
   side side_;
   bool open_ = false;
-  bool answered_ = false;  // the other side is at work, and answers soon
+  bool answered_ = false;  // a message has arrived, so the other side runs and answers quickly
   std::uint32_t psn_ = 0, arrived_ = 0, departed_ = 0, bytes_ = 0;
 };
 

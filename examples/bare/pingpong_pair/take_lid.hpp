@@ -9,13 +9,15 @@
 
 namespace freehca::bare {
 
-/// Waits until somebody's subnet manager has made the port active. transport_error::timeout: nobody
-/// did until `limit` nanoseconds had passed; ::gone: the device is not up any more.
+/// Waits until a subnet manager has made the port active. Returns transport_error::timeout if the
+/// port is not active after `limit` nanoseconds, transport_error::gone if the device is not up any
+/// more.
 status await_active(const device& hca, verbs& in, unsigned port, std::uint64_t limit);
 
-/// Where nobody manages the subnet, on a cable from host to host: the port gets its LID and becomes
-/// active, by what a subnet manager would tell its agent. Each end does that for itself. As
-/// await_active(), and transport_error::bad_reply when the agent refuses.
+/// For a cable from host to host without a subnet manager: sends the management datagrams of a
+/// subnet manager to the port's agent, so that the port gets the LID and becomes active. Each end
+/// of the cable does this for its own port. Returns the errors of await_active(), and
+/// transport_error::bad_reply if the agent refuses.
 status take_lid(device& hca, verbs& in, unsigned port, std::uint16_t lid, std::uint64_t limit);
 
 }  // namespace freehca::bare

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the images have in common: the way from nothing to a device that is up, told step by step on
-// the console, and back.
+// The common part of the images: they bring the device up and take it down, and print each step on
+// the console.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace freehca::bare {
 
-/// How long bring-up may take before it is broken off, and teardown.
+/// Time limit of bring-up, and of teardown.
 inline constexpr std::uint64_t bring_up_limit = clock::seconds(25);
 inline constexpr std::uint64_t tear_down_limit = clock::seconds(20);
 
-/// Says where the adapter is, and who gave it addresses.
+/// Prints the adapter's PCI address, and whether firmware or the image assigned its BARs.
 void tell_place(const port& in);
 
-/// Polls until it is over.
+/// Polls until the operation is done.
 template <class Polled>
 status finish(operation& what, Polled& polled) {
   while (!what.done()) {
@@ -31,23 +31,23 @@ status finish(operation& what, Polled& polled) {
   return what.outcome();
 }
 
-/// What registers said at a moment.
+/// Values of registers at one time.
 struct registers {
   std::uint32_t pci_command = 0;
   std::uint32_t command_word = 0;  ///< the last of the command register's
   static registers now(const port& in);
 };
 
-/// Tells each step of a bring-up when it is over, with the time it took, and keeps what registers
-/// said when the first command failed. As long as this lives it watches the port.
+/// Prints each step of a bring-up when it has ended, with its time. Stores the registers when the
+/// first command fails. Observes the port during its whole lifetime.
 class step_times {
  public:
   step_times(port& in, const device& of);
   step_times(const step_times&) = delete;
   step_times& operator=(const step_times&) = delete;
   ~step_times();
-  /// It is over. Tells the last step too, when it was done; else what went wrong, with registers
-  /// and error buffer, and what to do about it.
+  /// Called at the end of the bring-up. On success prints the last step. On failure prints the
+  /// failed step, the registers, the error buffer and a remedy.
   void end(status outcome);
   std::uint64_t since_reset() const { return ended_ - reset_; }
   std::uint64_t since_begin() const { return ended_ - began_; }
@@ -62,11 +62,11 @@ class step_times {
   const device& device_;
   bring_up_step at_{};
   std::uint64_t began_, entered_, ended_ = 0, reset_ = 0;
-  trace_record failed_;  // the first command that did; its outcome is ok when none has
+  trace_record failed_;  // the first command that failed; if none failed, its outcome is ok
   registers then_;
 };
 
-/// What an image makes a device of that has a handful of objects at a time.
+/// The budget of an image that has only a few objects.
 constexpr budget size_of_a_small_device() {
   budget b;
   b.log_srqs = 7;
@@ -83,8 +83,9 @@ constexpr budget size_of_a_small_device() {
   return b;
 }
 
-/// Opens the driver on the port and brings the device up, told step by step. Nanoseconds that it
-/// took, and that of them which went by since the reset began. False: why was told.
+/// Opens the driver on the port, brings the device up, and prints each step. `since_begin` and
+/// `since_reset` receive the nanoseconds since the call and since the reset began. Returns false
+/// after a failure, whose reason was printed.
 inline bool bring_up(port& in, device& hca, const device_setup& how, std::uint64_t* since_begin,
                      std::uint64_t* since_reset) {
   if (const status s = hca.open(how); !s.ok()) {
@@ -102,20 +103,20 @@ inline bool bring_up(port& in, device& hca, const device_setup& how, std::uint64
   return outcome.ok();
 }
 
-/// The same with nothing chosen but the size, for images that need an active port: how long that
-/// took is told. `storage` is the device's, device::storage_bytes(size) of it.
+/// The same with the default set-up, for images that need an active port. Prints the time.
+/// `storage` is for the device and has device::storage_bytes(size) bytes.
 bool bring_up(port& in, device& hca, const budget& size, std::byte* storage,
               std::size_t storage_bytes);
 
-/// Command register, identification, error buffer.
+/// Prints the command register, the identification and the error buffer.
 void tell_registers(const port& in, const device& of, const registers& said);
-/// What the adapter is, its capabilities, ports and the memory that it was lent.
+/// Prints the adapter's identity, capabilities, ports and lent memory.
 void tell_device(const device& of);
 
-/// Takes a device down that is not, and tells how that ended.
+/// Takes the device down unless it is down already, and prints the outcome.
 bool tell_down(device& of);
 
-/// The first InfiniBand port that is active; 0: there is none, and why was told.
+/// Returns the first active InfiniBand port. If there is none, prints the reason and returns 0.
 unsigned active_port(const device& of);
 
 }  // namespace freehca::bare

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The device in the words of hcactl info.
+// Prints the device in the format of hcactl info.
 #include <freehca/bare/console.hpp>
 #include <freehca/layouts/ib_types.hpp>
 #include <freehca/layouts/port_names.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Why a bring-up failed, and what to do about it.
+// Prints the reason for a failed bring-up, and the remedy.
 #include <freehca/bare/console.hpp>
 #include <freehca/hal/mmio.hpp>
 #include <freehca/layouts/hcr.hpp>
@@ -23,7 +23,8 @@ constexpr const char* no_memory_access =
     "firmware left on, for bus mastering in the bridges above, and for the addresses by which "
     "devices see memory";
 
-/// As describe() writes it behind a firmware's status: the names stand in the image once.
+/// Uses describe(), which prints the name after a firmware status, so that the image contains the
+/// names only once.
 void put_name(line& to, unsigned opcode) {
   char text[100];
   describe(status(layouts::command_status::internal_error, opcode), text, sizeof text);
@@ -33,7 +34,7 @@ void put_name(line& to, unsigned opcode) {
   to << name;
 }
 
-/// A transport error's place is an opcode in a sequence.
+/// In a sequence, the place of a transport error is an opcode.
 void put_cause(line& to, status cause) {
   if (cause.who() != origin::transport || cause.where() == 0) {
     to << cause;
@@ -52,7 +53,7 @@ const char* remedy_for(const sequence_failure& f, status cause, const device_inf
                : power_cycle;
   if (cause.is(driver_error::exceeds_limits) || cause.is(driver_error::no_memory))
     return "give the image a larger budget (freehca/hca/budget.hpp)";
-  // Its answer was ok, and nothing of it stands where it should.
+  // The command succeeded, but its mailbox has no data: the adapter's write did not arrive.
   if (f.step == bring_up_step::query_fw && i.command_interface == 0 &&
       cause.who() != origin::firmware)
     return no_memory_access;

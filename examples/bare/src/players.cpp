@@ -97,7 +97,7 @@ status players::close_domain() {
 }
 
 status players::receive(const side& at, std::size_t bytes) {
-  const std::size_t room = ahead() + bytes;
+  const std::size_t room = header_bytes() + bytes;
   std::byte* const arrives = at.memory.host + side_bytes / 2;
   __builtin_memset(arrives, beyond, room + 1);
   cache::clean(arrives, room + 1);
@@ -111,7 +111,8 @@ status players::send(const side& from, std::uint32_t to_qpn, std::uint32_t qkey,
   cache::clean(outgoing(from), bytes);
   queues::sq& queue = verbs_.find(from.pair)->rings.send;
   const queues::data_entry what = queues::entry_of(0, bytes, from.key);
-  // Posts of lists also take what has no bytes; those of one entry need more code for it.
+  // A post with a list also accepts a message of no bytes. A post with one entry would need more
+  // code for it.
   const queues::data_list list{&what, 1};
   if (!datagrams()) return queue.post_and_ring(queues::send_list{.wr_id = number_, .data = list});
   return queue.post_and_ring(queues::send_datagram_list{
@@ -133,7 +134,7 @@ status players::await(const side& at, std::uint64_t limit) {
 }
 
 status players::check(const side& at, std::size_t bytes, std::size_t came, std::uint64_t number) {
-  if (came != ahead() + bytes) return complain("another length arrived");
+  if (came != header_bytes() + bytes) return complain("another length arrived");
   if (!holds(incoming(at), bytes, number)) return complain("other bytes arrived");
   if (incoming(at)[bytes] != std::byte{beyond})
     return complain("a byte behind the message was written");

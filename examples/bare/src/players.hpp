@@ -17,11 +17,11 @@
 
 namespace freehca::bare {
 
-/// Queue pairs of one port that send messages to and fro, and what they need. Each message is
-/// verified where it arrives, and so is the byte behind it.
+/// Queue pairs of one port that send messages to each other, with the objects that they need. The
+/// receiver verifies each message, and the byte after it.
 class players {
  public:
-  /// What a device is lent for them, and what `n` of them make at a time.
+  /// The budget of the device, and the objects of `n` queue pairs.
   static constexpr budget size = size_of_a_small_device();
   static constexpr verbs_budget objects_of(unsigned n) {
     verbs_budget b = verbs_budget{}
@@ -38,7 +38,7 @@ class players {
   players& operator=(const players&) = delete;
 
   const char* doing() const { return doing_; }
-  /// What was not as it should be; null: nothing.
+  /// The fault that was found; null: none.
   const char* wrong() const { return wrong_; }
 
  protected:
@@ -46,7 +46,7 @@ class players {
   static constexpr std::size_t most_message = side_bytes / 2 - 1;
 
   struct side {
-    dma_region memory;  // what is sent in the first half, what comes in the second
+    dma_region memory;  // first half: sent messages; second half: received messages
     mr_handle region;
     std::uint32_t key = 0;
     cq_handle completions;
@@ -57,32 +57,35 @@ class players {
 
   bool datagrams() const { return service_ == layouts::qp_service::ud; }
   const char* service_name() const { return datagrams() ? "UD" : "RC"; }
-  /// The most that a message may have.
+  /// The maximum size of a message.
   std::size_t most_bytes() const;
-  /// In a domain that all sides share.
+  /// Creates the objects of a side, in the protection domain that all sides share.
   status open_side(side& s);
-  /// From RESET to RTS.
+  /// Moves the queue pair from RESET to RTS.
   status connect(const side& s, const connection_attributes& a);
-  /// Datagrams go there.
+  /// Creates the address handle for datagrams.
   status make_way(std::uint16_t lid);
   status close_side(side& s);
   status close_domain();
-  /// For the next message, of so many bytes.
+  /// Posts a receive request for the next message, of `bytes` bytes.
   status receive(const side& at, std::size_t bytes);
-  /// What was filled in before.
+  /// Sends the message that fill() has written to outgoing().
   status send(const side& from, std::uint32_t to_qpn, std::uint32_t qkey, std::size_t bytes);
-  /// The next completion of a side; not ok: none came until then, or a request failed.
+  /// Waits for the next completion of a side. Fails after `limit` nanoseconds, or if a request
+  /// failed.
   status await(const side& at, std::uint64_t limit);
-  /// Is it this message, of this length, with nothing written behind it?
+  /// Checks content and length of the arrived message, and that the byte after it is unchanged.
   status check(const side& at, std::size_t bytes, std::size_t came, std::uint64_t number);
   status complain(const char* what);
 
-  /// A datagram's first 40 bytes are for a header that others may have.
-  std::size_t ahead() const { return datagrams() ? grh_bytes : 0; }
-  /// Where a message stands that is sent, and one that has come.
+  /// Bytes before the message in a receive buffer: a datagram's first 40 bytes are for its GRH.
+  std::size_t header_bytes() const { return datagrams() ? grh_bytes : 0; }
+  /// The place of the message to send, and of the received message.
   static std::byte* outgoing(const side& s) { return s.memory.host; }
-  std::byte* incoming(const side& s) const { return s.memory.host + side_bytes / 2 + ahead(); }
-  /// A pattern that no other message has, and no other place in it.
+  std::byte* incoming(const side& s) const {
+    return s.memory.host + side_bytes / 2 + header_bytes();
+  }
+  /// A pattern that differs from message to message and from place to place.
   static std::byte pattern(std::uint64_t number, std::size_t i) {
     return static_cast<std::byte>(i * 7 + (i >> 8) + number);
   }

@@ -46,7 +46,8 @@ void step_times::leave(bring_up_step step, std::uint64_t now) {
   line("step").seconds(now - entered_) << "  " << device::step_name(step);
 }
 
-/// The steps that were passed between two looks were done at once, each but the first in no time.
+/// Steps that passed between two calls are printed together: the first with the whole time, the
+/// others with none.
 void step_times::look(void* self, std::uint64_t now) {
   auto& t = *static_cast<step_times*>(self);
   const bring_up_step step = t.device_.step();
@@ -58,7 +59,7 @@ void step_times::look(void* self, std::uint64_t now) {
   }
 }
 
-/// Before anything is undone.
+/// Runs before any step is undone, so that the registers still show the failure.
 void step_times::look_at_command(void* self, const trace_record& command) {
   auto& t = *static_cast<step_times*>(self);
   if (command.outcome.ok() || !t.failed_.outcome.ok()) return;

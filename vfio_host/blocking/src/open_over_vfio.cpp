@@ -19,7 +19,7 @@ class vfio final : public host {
   std::unique_ptr<owner_wait> wait_for(unsigned vector, std::string& why) override {
     return wait_over_vfio(*device_, vector, why);
   }
-  bool lost() const override { return device_->failed() || device_->wanted_back(); }
+  bool gone() const override { return device_->failed() || device_->wanted_back(); }
 
  private:
   std::unique_ptr<vfio_host::vfio_device> device_;

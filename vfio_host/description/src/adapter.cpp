@@ -65,7 +65,7 @@ nlohmann::json to_json(const device& adapter, identity who) {
                           {"pkeys", p.pkey_table_length},
                           {"capability_mask", p.capability_mask}});
   }
-  if (who == identity::told) return j;
+  if (who == identity::included) return j;
   for (const char* key : {"node_guid", "system_image_guid"}) j.erase(key);
   if (j.contains("ports"))
     for (auto& p : j["ports"]) p.erase("guid");
@@ -74,7 +74,7 @@ nlohmann::json to_json(const device& adapter, identity who) {
 
 std::string to_text(const device& adapter, identity who) {
   const auto guid = [who](std::uint64_t g) {
-    return who == identity::told ? guid_text(g) : std::string("left out");
+    return who == identity::included ? guid_text(g) : std::string("left out");
   };
   const device_info i = adapter.info();
   std::string t = fmt::format(

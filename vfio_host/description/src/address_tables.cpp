@@ -42,7 +42,7 @@ std::string text_of(std::uint16_t pkey) {
   return fmt::format("0x{:04x}", pkey);
 }
 
-// Calls f(place, text) for each entry that holds something.
+// Calls f(place, text) for each entry that is not empty.
 template <class T, class F>
 void each_used(const std::vector<T>& table, F f) {
   for (std::size_t i = 0; i < table.size(); ++i)

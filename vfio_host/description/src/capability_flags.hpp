@@ -9,9 +9,9 @@
 
 namespace freehca::description {
 
-/// The names of all that QUERY_DEV_CAP answers with yes: the bits of its four words of flags, and
-/// its fields of one bit. A bit that has no name is named by its word and number, such as
-/// "flags_27": nothing is left out.
+/// The names of all flags that are set in the answer to QUERY_DEV_CAP: the bits of its four words
+/// of flags, and its fields of one bit. A bit without a name appears as its word and number, such
+/// as "flags_27", so that no bit is left out.
 std::vector<std::string> flag_names(const layouts::image<layouts::query_dev_cap>& of);
 
 }  // namespace freehca::description

@@ -93,7 +93,7 @@ std::vector<std::string> words_of(const std::vector<figure>& figures) {
   return words;
 }
 
-// A label in the report's first column, and words behind it, in lines that a terminal holds.
+// Formats a label in the report's first column and words after it, in lines of a terminal's width.
 std::string lines(const char* label, const std::vector<std::string>& words, const char* separator) {
   constexpr std::size_t width = 110;
   std::string all, line = fmt::format("{:<11}", label);

@@ -31,7 +31,7 @@ class vfio_host_of_tool final : public tool_host {
     return blocking::wait_over_vfio(*device_, vector, why);
   }
   bool wanted_back() const override { return device_->wanted_back(); }
-  bool lost() const override { return device_->failed(); }
+  bool gone() const override { return device_->failed(); }
   std::string last_refusal() const override { return device_->last_refusal(); }
   std::size_t locked_bytes() const override { return device_->locked_bytes(); }
 

@@ -8,8 +8,8 @@
 
 namespace freehca::hcactl {
 
-/// What is told of a run whose recording was to be written: its failure, the file's, or both, under
-/// the run's kind. Nothing: both went well.
+/// The failure of a recorded run and of writing its file. If both failed, the message has both, and
+/// the exit code is that of the run. Nothing if both succeeded.
 inline std::optional<vfio_host::failure> run_and_file(std::optional<vfio_host::failure> of_run,
                                                       std::optional<vfio_host::failure> of_file) {
   if (!of_run || !of_file) return of_run ? of_run : of_file;

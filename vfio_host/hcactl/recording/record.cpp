@@ -31,7 +31,7 @@ class recording_host final : public blocking::host {
   bool interrupted() const override { return inner.interrupted(); }
   int descriptor() override { return inner.descriptor(); }
   void wake() noexcept override { inner.wake(); }
-  bool lost() const override { return inner.lost(); }
+  bool gone() const override { return inner.gone(); }
 
   tool_host& inner;
   recorder::recorder listening;
@@ -50,7 +50,7 @@ void say_what_comes(const common_options& options, const record_options& what) {
   std::fflush(stdout);
 }
 
-/// Why it failed; nothing: it went well.
+/// Runs the session. Returns the failure, or nothing on success.
 std::optional<failure> run(recording_host& host, const common_options& options,
                            const record_options& what, unsigned& port) {
   loopback_traffic::traffic_memory memory;
@@ -78,14 +78,14 @@ int record(const common_options& options, const record_options& what, char**) {
   const auto opened = open_adapter(
       options, device::dma_bytes(usual_size().budget) + 2 * loopback_traffic::traffic_bytes());
   if (!opened) return report(opened.error(), options.json);
-  // Found out before the card is touched.
+  // Open the file before the first access to the card, so that a wrong name has no effect on it.
   std::ofstream file(what.file, std::ios::binary | std::ios::trunc);
   if (!file) return report(cannot_write(what.file), options.json);
   say_what_comes(options, what);
   recording_host host(**opened, {.label = what.label, .keep_identity = what.keep_identity});
   unsigned port = 0;
   std::optional<failure> why = run(host, options, what, port);
-  // Also of a run that failed: that is when a recording is wanted most.
+  // A failed run is written too: its recording is the most useful.
   file << host.listening.text();
   file.close();
   if (!file) why = run_and_file(std::move(why), cannot_write(what.file));

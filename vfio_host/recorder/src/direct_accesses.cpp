@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The accessors of the routed flavour over what is really mapped: as those of the direct flavour in
-// hal/mmio.hpp and hal/dma.hpp, but each is a call, so that a recorder hears of it.
+// The accessors of the routed flavour for mapped memory. They do the same as those of the direct
+// flavour in hal/mmio.hpp and hal/dma.hpp, but each access is a call that a recorder can observe.
 #include <bit>
 #include <cstring>
 
@@ -17,8 +17,8 @@ template <class W>
 W bus_order(W value) {
   return std::endian::native == std::endian::little ? layouts::swap_bytes(value) : value;
 }
-/// A word of four or eight bytes moves whole, as owner bits want it; a string of bytes in any
-/// order.
+/// A word of four or eight bytes is copied by one access, as owner bits require. Other numbers of
+/// bytes are copied in any order.
 template <class W>
 void store_word(std::byte* to, const std::byte* from) {
   W word;

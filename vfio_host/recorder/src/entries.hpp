@@ -24,13 +24,13 @@ enum class entry_kind : std::uint8_t {
   msix
 };
 
-/// A record before it is text: identities can still be replaced in it.
+/// A record before it is formatted as text. Identities in it can still be replaced.
 struct entry {
   entry_kind kind = entry_kind::call;
   std::uint64_t time = 0;
-  std::string name;  ///< of the step or the call; what is written
+  std::string name;  ///< of the step or the call, or of the written structure
   std::uint64_t at = 0, width = 0, value = 0;
-  bool has_result = false;  ///< a call that reads: `value` is its answer
+  bool has_result = false;  ///< for a call that reads; `value` is the result
   std::uint64_t of = 0, index = 0;
   bytes data;
   layouts::opcode opcode{};
@@ -42,14 +42,14 @@ struct entry {
   std::uint8_t status = 0;
 };
 
-/// What the header tells of the adapter.
+/// The adapter's facts for the header.
 struct adapter_facts {
   std::string variant = "connectx3-pro";
   unsigned ports = 2;
-  bool ethernet[2] = {};  ///< of a VPI port: what the card suggests
+  bool ethernet[2] = {};  ///< for a VPI port: the type that the card suggests
   bool vpi[2] = {};
   bool active[2] = {};  ///< InfiniBand: a subnet manager made the port active while it was recorded
-  unsigned lid[2] = {2, 2}, sm_lid[2] = {1, 1};  ///< as the fabric gave them; else the model's own
+  unsigned lid[2] = {2, 2}, sm_lid[2] = {1, 1};  ///< those of the fabric, or the model's defaults
   unsigned log_max_commands = 4;
   std::uint64_t uar_bar_bytes = 8u << 20;
 };

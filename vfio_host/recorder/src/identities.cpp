@@ -25,8 +25,8 @@ namespace {
 /// GUIDs and MAC addresses of one card are this close together.
 constexpr std::uint64_t family = 16;
 
-/// Least value that is taken for an identity: below are the indices and flags that zeroed fields
-/// may hold.
+/// The least value that counts as an identity. Smaller values may be indices or flags in fields
+/// that were zeroed.
 constexpr std::uint64_t least_guid = std::uint64_t{1} << 32, least_mac = std::uint64_t{1} << 24;
 
 /// The default of InfiniBand (IBTA vol. 1, 4.1.1), also in Linux include/rdma/ib_sa.h.
@@ -59,7 +59,7 @@ void put(std::byte* to, std::uint64_t n, unsigned count) {
   for (unsigned i = count; i-- > 0; n >>= 8) to[i] = static_cast<std::byte>(n & 0xff);
 }
 
-/// Both orders of the bytes of each value, at any place.
+/// Replaces each value at any place, in both byte orders.
 void replace_values(bytes& data, const std::map<std::uint64_t, std::uint64_t>& values,
                     unsigned count) {
   for (std::size_t i = 0; i + count <= data.size(); ++i) {
@@ -77,7 +77,8 @@ void replace_values(bytes& data, const std::map<std::uint64_t, std::uint64_t>& v
 
 using replacements = std::map<std::uint64_t, std::uint64_t>;
 
-/// What each value becomes; `own` becomes `becomes`, and who is near it stays as near.
+/// The replacement of each value. `own` becomes `becomes`. Values near a replaced value keep their
+/// distance to it.
 replacements replacements_of(const std::vector<std::uint64_t>& values, std::uint64_t own,
                              std::uint64_t becomes) {
   replacements all;
@@ -118,7 +119,7 @@ void identities::learn_guid(std::uint64_t guid) {
 }
 
 void identities::learn_prefix(std::uint64_t prefix) {
-  // What every fabric begins with tells nothing of one.
+  // The default prefix does not identify a fabric.
   if (prefix != default_gid_prefix) learn_guid(prefix);
 }
 
@@ -145,7 +146,7 @@ void identities::learn_address(const std::byte* segment) {
   learn_unicast_mac(to.get<&wqe_datagram::dmac>());
 }
 
-/// An entry may steer what comes to one port, too.
+/// Learns from a multicast entry, which may also steer packets to one port.
 void identities::learn_group(const bytes& mailbox) {
   if (mailbox.size() < mcg_header::bytes) return;
   const std::byte* gid = mailbox.data() + mcg_header{}.gid.offset;
@@ -199,7 +200,7 @@ void identities::learn_mailbox(const entry& command, bool output, bytes& mailbox
     case opcode::query_port:
       return learn_mac(at<query_port>(mailbox).get<&query_port::mac>());
     case opcode::query_adapter:
-      // Up to the board identifier; what else firmware keeps there no table tells.
+      // Blank up to the board identifier. No table describes the other contents of this field.
       return blank(mailbox, query_adapter{}.vsd.offset,
                    query_adapter{}.psid.offset - query_adapter{}.vsd.offset);
     case opcode::set_node:
@@ -236,7 +237,7 @@ void identities::replace(std::vector<entry>& in) const {
     replace_number(e.output, guids, macs);
     if (e.width == 8) replace_number(e.value, guids, macs);
   }
-  // An immediate of 64 bits is two accesses of 32.
+  // An immediate of 64 bits is recorded as two accesses of 32 bits.
   for (std::size_t i = 1; i < in.size(); ++i) {
     entry &high = in[i - 1], &low = in[i];
     const bool pair = high.kind == entry_kind::call && high.name == low.name && high.width == 4 &&

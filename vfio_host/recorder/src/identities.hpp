@@ -9,23 +9,23 @@
 
 namespace freehca::recorder {
 
-/// What tells whose card it is: learnt from the fields that have it, replaced wherever it stands.
-/// The same value gets the same replacement. Values within 15 of one another keep their distance,
-/// as those of one card have it (hardware.md).
+/// Values that identify a card, such as GUIDs. They are learnt from the fields that have them, and
+/// replaced at every place. Equal values get equal replacements. Values that differ by at most 15
+/// keep their difference, as the values of one card do (hardware.md).
 class identities {
  public:
-  /// The node GUID and the first MAC address that a replaced recording has.
+  /// The node GUID and the first MAC address in a recording with replacements.
   static constexpr std::uint64_t node_guid = 0x02f0ee0300c0de00, mac = 0x02f0eec0de01;
 
-  /// Learns from a mailbox of a command; blanks the fields that are text about the owner.
+  /// Learns from a command's mailbox, and blanks its fields with text about the card's user.
   void learn_mailbox(const entry& command, bool output, bytes& mailbox);
   /// Learns from the datagram segment of a send WQE.
   void learn_address(const std::byte* segment);
 
-  /// Replaces in the data and the numbers of all records.
+  /// Replaces the values in the data and the numbers of all records.
   void replace(std::vector<entry>& in) const;
 
-  /// The node's own GUID and the MAC address of port 1 as they were; 0: not learnt.
+  /// The original node GUID and MAC address of port 1; 0: not learnt.
   std::uint64_t own_guid() const { return own_guid_; }
   std::uint64_t own_mac() const { return own_mac_; }
 

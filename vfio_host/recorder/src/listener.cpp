@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint32_t all_ones = ~std::uint32_t{0};
 std::atomic<listener*> ears{nullptr};
 
-/// Registers that a read of 0 takes: reading one again is not the same again.
+/// Registers that the adapter changes when a read returns 0. A second read is not a repetition.
 bool takes_when_read(std::uint64_t at) {
   return at == bar0::ownership || at == bar0::flash_semaphore;
 }
@@ -58,7 +58,7 @@ listener::listener(const freehca::platform& inner, recording_options how)
           [this](const std::byte* segment) { identities_.learn_address(segment); }) {
   outer_ = known_;
   began_ = known_.now(inner_.context);
-  // Through BlueFlame WQEs would come as register writes, payload and all.
+  // With BlueFlame the WQEs would be register writes, including their payload.
   outer_.combines_writes = false;
   outer_.now = [](void* c) { return of(c).known_.now(of(c).inner_.context); };
   if (known_.log != nullptr)
@@ -104,7 +104,7 @@ std::size_t listener::records() const {
   return count;
 }
 
-/// From the recorder's beginning: how long the machine has run is nobody's business.
+/// Time since the recorder's beginning. The recording must not reveal how long the machine has run.
 std::uint64_t listener::now() const {
   return known_.now(inner_.context) - began_;
 }
@@ -134,8 +134,9 @@ const listener::bar* listener::bar_of(const std::byte* at) const {
   return nullptr;
 }
 
-/// A register that still says what it said is told once; so is the command register while it is
-/// busy, and nothing while the adapter is deaf: how often the driver asks depends on clocks.
+/// Records a read of a register. Repeated reads with the same value are one record, as are reads of
+/// the command register while GO is set. Reads during a reset are not recorded. The number of such
+/// reads depends on clocks, so it must not be in the recording.
 void listener::read(const std::byte* where, std::uint32_t value) {
   const guard alone(alone_);
   const bar* b = bar_of(where);
@@ -189,7 +190,7 @@ bytes listener::mailbox(std::uint64_t address) const {
   return from == nullptr ? bytes() : bytes(from, from + mailbox_bytes);
 }
 
-/// GO is about to be set.
+/// Called before the driver sets GO.
 void listener::post() {
   const auto words = image<hcr>::from_bytes(register_);
   if (!words.get<&hcr::go>()) return;
@@ -214,7 +215,7 @@ void listener::post() {
   } else {
     rings_.before(e, {});
   }
-  // The driver has cleared what the adapter may leave as it is.
+  // Record that the driver has cleared the output mailbox: the adapter may leave parts unchanged.
   if (has_output_mailbox(e.opcode)) {
     entry box = make(entry_kind::store);
     box.at = e.output;
@@ -229,7 +230,7 @@ void listener::post() {
   records_.push_back(std::move(e));
 }
 
-/// `last_word` is what the driver read of the command register.
+/// `last_word` is the value that the driver read from the command register.
 void listener::polled(std::uint32_t last_word) {
   std::byte seen[hcr::bytes];
   std::memcpy(seen, register_, sizeof seen);
@@ -243,7 +244,7 @@ void listener::polled(std::uint32_t last_word) {
   if (found == under_way_.end()) return;
   const entry command = std::move(found->second);
   under_way_.erase(found);
-  // An immediate output the driver reads by itself, and that is told.
+  // The driver reads an immediate output by other accesses, which are recorded too.
   complete(command, static_cast<std::uint8_t>(now.get<&hcr::status>()), 0);
 }
 
@@ -272,7 +273,7 @@ void listener::complete(const entry& command, std::uint8_t status, std::uint64_t
   follow(command);
 }
 
-/// Which objects there are, by the command that reads their contexts.
+/// Updates the live objects, which are stored with the command that queries their context.
 void listener::follow(const entry& c) {
   struct life {
     opcode made, ended, query;
@@ -316,7 +317,8 @@ void listener::take_entry(const ring& of, std::uint64_t address, bytes data) {
            event.get<&eqe_command::out_param>());
 }
 
-/// Where the identity is kept, it is known all the same: the header has it.
+/// Learns identities from a mailbox. With keep_identity nothing is blanked, but the values are
+/// still learnt, because the header has them.
 void listener::learn(const entry& command, bool output, bytes& box) {
   bytes copy = box;
   identities_.learn_mailbox(command, output, copy);
@@ -332,12 +334,12 @@ void listener::learn_facts(const entry& c, const bytes& output) {
         image<query_dev_cap>::from_bytes(output.data()).get<&query_dev_cap::num_ports>() == 1 ? 1
                                                                                               : 2;
   if (c.opcode == opcode::query_port && c.input_modifier >= 1 && c.input_modifier <= 2) {
-    const auto told = image<query_port>::from_bytes(output.data());
-    const port_type can = told.get<&query_port::supported_port_type>();
+    const auto answer = image<query_port>::from_bytes(output.data());
+    const port_type can = answer.get<&query_port::supported_port_type>();
     facts_.vpi[c.input_modifier - 1] = can == port_type::vpi;
     facts_.ethernet[c.input_modifier - 1] =
         can == port_type::ethernet ||
-        (can == port_type::vpi && told.get<&query_port::suggested_type>());
+        (can == port_type::vpi && answer.get<&query_port::suggested_type>());
   }
   if (c.opcode == opcode::mad_ifc) learn_port(c.input_modifier & 0xff, output);
 }
@@ -363,7 +365,8 @@ void listener::learn_port(unsigned port, const bytes& packet) {
   const auto sm_lid = static_cast<unsigned>(info.get<&port_info::master_sm_lid>());
   const auto unicast = [](unsigned l) { return l != 0 && l < first_multicast_lid; };
   if (unicast(lid)) facts_.lid[port - 1] = lid;
-  // The manager of the model is no port of the adapter: where the card's is, it takes another LID.
+  // The model's subnet manager is not a port of the adapter. If the card's port is the manager, the
+  // model's manager gets another LID.
   const unsigned beside = unicast(lid + 1) ? lid + 1 : lid - 1;
   if (unicast(sm_lid)) facts_.sm_lid[port - 1] = sm_lid == lid ? beside : sm_lid;
 }

@@ -18,7 +18,7 @@
 
 namespace freehca::recorder {
 
-/// The platform that the driver is given, and the ears at its accesses.
+/// The driver's platform, which records its calls, and the receiver of the driver's accesses.
 class listener {
  public:
   listener(const freehca::platform& inner, recording_options how);
@@ -29,7 +29,7 @@ class listener {
   std::string text() const;
   std::size_t records() const;
 
-  // From the accessors.
+  // Called by the accessors.
   void read(const std::byte* at, std::uint32_t value);
   void writes(const std::byte* at, std::uint64_t value, unsigned width);
   void stored(const std::byte* to, std::size_t count);
@@ -73,8 +73,8 @@ class listener {
   rings rings_;
   adapter_facts facts_;
   bar bars_[2] = {{{}, "read_bar0", "write_bar0"}, {{}, "read_bar2", "write_bar2"}};
-  std::byte register_[32] = {};               // what was written into the command register
-  bool awaiting_ = false;                     // GO was set, and its end was not seen
+  std::byte register_[32] = {};               // last values written to the command register
+  bool awaiting_ = false;                     // GO was set and was not read as clear yet
   bool resetting_ = false;                    // registers read as all ones
   std::map<std::uint16_t, entry> under_way_;  // by token
   std::map<std::uint64_t, std::uint32_t> last_reads_;
@@ -83,7 +83,7 @@ class listener {
   void* notify_context_ = nullptr;
 };
 
-/// Whom the accessors tell; null: nobody.
+/// Sets the receiver of the accesses; null: none.
 void listen(listener* who);
 
 }  // namespace freehca::recorder

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The platform that the driver is given: each call goes to the one inside, and what it tells of the
-// adapter is recorded.
+// The driver's platform: it forwards each call to the inner platform, and records facts about the
+// adapter.
 #include "listener.hpp"
 
 #include <freehca/layouts/pci_devices.hpp>
@@ -34,7 +34,7 @@ void listener::note_configuration(unsigned offset, std::uint32_t value) {
     const auto* known = layouts::find_pci_device(value & 0xffff, value >> 16);
     if (known != nullptr) facts_.variant = variant_of(known->generation);
   }
-  // Asked again and again after a reset, until the function is back.
+  // The driver repeats this read after a reset until the function answers.
   const std::uint64_t key = std::uint64_t{1} << 62 | offset;
   const auto last = last_reads_.find(key);
   if (value == ~std::uint32_t{0} || (last != last_reads_.end() && last->second == value)) return;

@@ -6,8 +6,8 @@
 
 namespace freehca::recorder {
 
-/// Commands whose mailbox is recorded: those of which a table tells what every byte is. What is in
-/// no table may be anything, also what names the owner.
+/// Commands whose input mailbox is recorded: those with a table that describes every byte. A
+/// mailbox without a table may have any contents, including the name of the card's user.
 constexpr bool has_input_mailbox(layouts::opcode code) {
   using layouts::opcode;
   switch (code) {
@@ -40,7 +40,7 @@ constexpr bool has_input_mailbox(layouts::opcode code) {
   }
 }
 
-/// The same for what the adapter writes.
+/// The same for output mailboxes.
 constexpr bool has_output_mailbox(layouts::opcode code) {
   using layouts::opcode;
   switch (code) {

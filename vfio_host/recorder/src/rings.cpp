@@ -128,7 +128,7 @@ void rings::lend(const entry& c, const bytes& input) {
   }
 }
 
-/// Of a chunk that only a part is taken back of, nothing is followed any more.
+/// If only a part of a chunk is taken back, the whole chunk is not followed any more.
 void rings::take_back(std::uint64_t va, std::uint64_t count) {
   std::erase_if(lent_, [&](const auto& entry) {
     const auto& [begin, lent] = entry;
@@ -156,7 +156,8 @@ void rings::follow_translations(const bytes& init) {
 }
 
 std::uint64_t rings::page_of(std::uint64_t address) const {
-  if (const auto told = written_.find(address); told != written_.end()) return told->second;
+  if (const auto written = written_.find(address); written != written_.end())
+    return written->second;
   const std::uint64_t va = table_begin_ + address;
   auto c = lent_.upper_bound(va);
   if (c == lent_.begin()) return 0;
@@ -184,7 +185,7 @@ void rings::take_queue(const entry& c, const bytes& input) {
   }
   if (c.opcode == opcode::sw2hw_cq) {
     const auto context = at<cqc>(input);
-    // All completions in one entry: there is nothing to follow.
+    // The adapter writes all completions into one entry, so there is no ring to follow.
     if (context.get<&cqc::cc>()) return;
     r.kind = ring_kind::completion_queue;
     r.entries = 1u << context.get<&cqc::log_cq_size>();
@@ -304,7 +305,7 @@ void rings::tell_send_entries(const ring& of, std::size_t where, std::size_t cou
   std::size_t entry = of.send_first + (where - of.send_first) / stride * stride;
   for (; entry < where + count; entry += stride) {
     bytes wqe;
-    // Pages are no smaller than a block of 64 bytes, which an entry has a whole number of.
+    // An entry is a whole number of blocks of 64 bytes, and a block is inside one page.
     for (std::size_t block = 0; block < stride; block += wqe_unit_bytes) {
       const bytes piece = read(of.address_of(entry + block), wqe_unit_bytes);
       wqe.insert(wqe.end(), piece.begin(), piece.end());
@@ -323,10 +324,10 @@ void rings::tell_send_entries(const ring& of, std::size_t where, std::size_t cou
   }
 }
 
-/// A word that repeats is a record of its own, so that it can be told by that word.
+/// Records a run of equal words separately, so that the record needs only the word.
 void rings::tell_memory(std::uint64_t address, const bytes& data) {
   constexpr std::size_t shortest = 256;
-  std::size_t told = 0;
+  std::size_t recorded = 0;
   const auto piece = [&](std::size_t from, std::size_t to) {
     if (from != to)
       store_(address + from, bytes(data.begin() + static_cast<std::ptrdiff_t>(from),
@@ -337,13 +338,13 @@ void rings::tell_memory(std::uint64_t address, const bytes& data) {
     while (end + 4 <= data.size() && std::memcmp(data.data() + i, data.data() + end, 4) == 0)
       end += 4;
     if (end - i >= shortest) {
-      piece(told, i);
+      piece(recorded, i);
       piece(i, end);
-      told = end;
+      recorded = end;
     }
     i = end;
   }
-  piece(told, data.size());
+  piece(recorded, data.size());
 }
 
 void rings::loads(std::uint64_t address) {
@@ -354,7 +355,7 @@ void rings::loads(std::uint64_t address) {
   sweep(all_.at({of.kind, of.number}));
 }
 
-/// Takes the entries that are the software's by their owner bit, as the driver does.
+/// Records the entries whose owner bit says that they belong to software, as the driver takes them.
 void rings::sweep(ring& in) {
   const key which{in.kind, in.number};
   for (;;) {
@@ -366,7 +367,7 @@ void rings::sweep(ring& in) {
     if (owner != ((in.consumer & in.entries) != 0)) return;
     flush();
     entry_(in, address, data);
-    // What the entry ended may have been this queue.
+    // The entry may have completed the command that destroyed this queue.
     const auto still = all_.find(which);
     if (still == all_.end()) return;
     ++in.consumer;

@@ -17,54 +17,55 @@ namespace freehca::recorder {
 
 enum class ring_kind : std::uint8_t { event_queue, completion_queue, queue_pair, shared_receives };
 
-/// A queue in host memory, as the command that gave it to the adapter described it.
+/// A queue in host memory, as its creating command described it.
 struct ring {
   ring_kind kind{};
   std::uint32_t number = 0;
   std::vector<std::uint64_t> pages;
   std::size_t page_bytes = 4096, first = 0, bytes = 0;
-  // of entries that the adapter writes
+  // for entries that the adapter writes
   std::size_t entry_bytes = 32, offset = 0;
   std::uint32_t entries = 0, consumer = 0;
-  // of a queue pair
+  // for a queue pair
   std::size_t send_first = 0, send_bytes = 0, send_stride = 64;
   layouts::qp_service service{};
-  std::optional<std::uint64_t> record;  // where its doorbell record is
+  std::optional<std::uint64_t> record;  // address of its doorbell record
 
   std::uint64_t address_of(std::size_t at) const {
     return pages[(first + at) / page_bytes] + (first + at) % page_bytes;
   }
 };
 
-/// The memory that is structure and no payload, learnt from the commands: rings, doorbell records,
-/// and the translations that tell the rings' pages, which WRITE_MTT brings or the driver stores in
-/// lent memory by itself. What the driver stores there is told; nothing else.
+/// The memory with structures instead of payload, learnt from the commands: rings, doorbell
+/// records, and the translations (MTTs) of the rings' pages. The driver writes translations by
+/// WRITE_MTT or stores them in lent memory. Only stores to this memory are recorded.
 class rings {
  public:
-  using teller = std::function<void(std::uint64_t address, bytes data)>;
-  using entry_teller = std::function<void(const ring& of, std::uint64_t address, bytes data)>;
+  using store_handler = std::function<void(std::uint64_t address, bytes data)>;
+  using entry_handler = std::function<void(const ring& of, std::uint64_t address, bytes data)>;
 
   /// `segment`: a wqe_datagram of a send.
-  using address_teller = std::function<void(const std::byte* segment)>;
+  using address_handler = std::function<void(const std::byte* segment)>;
 
-  rings(const host_blocks& memory, teller store, entry_teller entry, address_teller address)
+  rings(const host_blocks& memory, store_handler store, entry_handler entry,
+        address_handler address)
       : memory_(memory),
         store_(std::move(store)),
         entry_(std::move(entry)),
         address_(std::move(address)) {}
 
-  /// The command is about to be given to the adapter.
+  /// Called before the command is posted.
   void before(const entry& command, const bytes& input);
-  /// The command has succeeded.
+  /// Called when the command has succeeded.
   void after(const entry& command);
   void forget();
 
-  /// The driver has stored at an address that the device sees.
+  /// Called after the driver has stored to an address that is mapped for the device.
   void stored(std::uint64_t address, std::size_t bytes);
-  /// Tells what was stored since the last time.
+  /// Records the stores since the last call.
   void flush();
-  /// The driver is about to load from the address: tells the entries that have come in the queue
-  /// that it is of.
+  /// Called before the driver loads from the address. If the address is in a queue, records the new
+  /// entries of this queue.
   void loads(std::uint64_t address);
 
  private:
@@ -87,21 +88,22 @@ class rings {
   std::map<std::uint64_t, area>::const_iterator area_at(std::uint64_t address) const;
 
   const host_blocks& memory_;
-  teller store_;
-  entry_teller entry_;
-  address_teller address_;
+  store_handler store_;
+  entry_handler entry_;
+  address_handler address_;
   void lend(const entry& command, const bytes& input);
   void take_back(std::uint64_t va, std::uint64_t count);
   void follow_translations(const bytes& init);
-  /// Where the translation at `address`, an offset in the table of them, leads; 0: not known.
+  /// The page address of the translation at `address`, an offset in the table; 0: not known.
   std::uint64_t page_of(std::uint64_t address) const;
 
   struct chunk {
     std::uint64_t bus, bytes;
   };
-  std::map<std::uint64_t, chunk> lent_;             // by the address in context memory
-  std::uint64_t table_begin_ = 0, table_end_ = 0;   // of translations, in context memory
-  std::map<std::uint64_t, std::uint64_t> written_;  // what WRITE_MTT told, by the entry's address
+  std::map<std::uint64_t, chunk> lent_;            // by the address in context memory
+  std::uint64_t table_begin_ = 0, table_end_ = 0;  // of the translations, in context memory
+  std::map<std::uint64_t, std::uint64_t>
+      written_;  // page addresses of WRITE_MTT, by the entry's address
   std::map<key, ring> all_;
   std::map<std::uint64_t, area> areas_;
   std::vector<std::pair<std::uint64_t, std::size_t>> dirty_;

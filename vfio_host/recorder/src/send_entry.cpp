@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t segment_unit = 16, block = 64, word = 4;
 
-/// Where the data segments begin, or `none`.
+/// The offset of the first data segment, or `none`.
 constexpr std::size_t none = ~std::size_t{0};
 std::size_t data_begins(wqe_opcode opcode, qp_service service) {
   if (service == qp_service::ud) return wqe_ctrl::bytes + wqe_datagram::bytes;

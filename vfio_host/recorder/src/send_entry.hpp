@@ -8,8 +8,8 @@
 
 namespace freehca::recorder {
 
-/// Clears inline bytes of a send WQE, and what stands behind its last segment but for the first
-/// word of each block of 64 bytes, which the adapter looks at.
+/// Clears the inline bytes of a send WQE and the bytes after its last segment, except the first
+/// word of each block of 64 bytes, which the adapter reads.
 void leave_payload_out(bytes& wqe, layouts::qp_service service);
 
 }  // namespace freehca::recorder

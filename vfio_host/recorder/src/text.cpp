@@ -13,7 +13,7 @@ namespace {
 
 using model::json_line;
 
-/// As the model's recordings have it (qemu/model/src/basis/recorder.cpp).
+/// The same value as for the model's recordings (qemu/model/src/basis/recorder.cpp).
 constexpr std::size_t fill_min = 64;
 
 bool repeats_first_word(const bytes& data) {
@@ -81,7 +81,8 @@ std::string pair_of(const unsigned (&two)[2]) {
 
 std::string header_of(const adapter_facts& facts, std::uint64_t node_guid, std::uint64_t mac,
                       const std::string& label, bool identity_kept) {
-  // A port that nobody managed has a cable that leads nowhere, or the model has no manager at all.
+  // If one port is managed, a port that is not managed gets an unconnected cable in the model. If
+  // no port is managed, the model has no subnet manager.
   bool managed = false, bare[2] = {};
   for (unsigned i = 0; i < facts.ports; ++i) managed = managed || facts.active[i];
   for (unsigned i = 0; i < facts.ports; ++i)

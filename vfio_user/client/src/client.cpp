@@ -131,7 +131,7 @@ int client::describe(region_info& info, std::vector<mappable_area>& areas, descr
   if (!found || files.size() != 1) return EPROTO;
   info = *found;
   file = std::move(files.front());
-  // Without the capability all of the region may be mapped.
+  // Without the capability the whole region may be mapped.
   if ((info.flags & region_has_capabilities) == 0) {
     areas.push_back({0, info.size});
     return 0;
@@ -169,9 +169,9 @@ int client::unmap(std::uint64_t address, std::uint64_t size) {
 }
 
 int client::set_irqs(const irq_set& what, std::span<const int> eventfds,
-                     std::span<const std::byte> wanted) {
+                     std::span<const std::byte> selection) {
   std::vector<std::byte> body;
-  return request(command::device_set_irqs, bytes_of(what), wanted, eventfds, body);
+  return request(command::device_set_irqs, bytes_of(what), selection, eventfds, body);
 }
 
 int client::read(std::uint32_t region, std::uint64_t offset, std::span<std::byte> to) {

@@ -8,7 +8,8 @@
 
 namespace freehca::vfio_user_host {
 
-/// Connects to the server of a PCI function at the socket. 0, or an errno, and `why` in words.
+/// Connects to the server of a PCI function at the socket. Returns 0, or an errno with the reason
+/// in `why`.
 int connect_to(const std::string& socket, vfio_user::client& with, std::string& why);
 
 }  // namespace freehca::vfio_user_host

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Interrupt vectors as eventfds, and how the driver's thread sleeps.
+// Interrupt vectors as eventfds, and the sleep of the driver's thread.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -87,7 +87,8 @@ std::unique_ptr<blocking::owner_wait> remote_device::wait_for(unsigned vector, s
   const int event = events_[vector].get();
   auto made = vfio_host::vector_wait::open(event, vector, {notify_, notify_context_},
                                            [this, vector, event] {
-                                             // An epoll instance is one for parent and child.
+                                             // Parent and child share the epoll instance, so the
+                                             // child must not change it.
                                              if (is_in_child()) return;
                                              waited_for_[vector] = false;
                                              watch(event, EPOLLIN | EPOLLET, vector);
@@ -104,7 +105,7 @@ std::unique_ptr<blocking::owner_wait> remote_device::wait_for(unsigned vector, s
 void remote_device::serve_socket() {
   const std::lock_guard alone(talking_);
   if (client_.serve_now()) return;
-  lost_ = true;
+  gone_ = true;
   epoll_ctl(watched_.get(), EPOLL_CTL_DEL, client_.raw().socket(), nullptr);
 }
 
@@ -112,9 +113,9 @@ void remote_device::wake() noexcept {
   vfio_host::ring(woken_.get());
 }
 
-// Each write to an eventfd is heard of once, and none is read.
+// Edge-triggered: each write to an eventfd gives one event, and no eventfd is read.
 void remote_device::wait(std::uint64_t deadline) {
-  std::array<epoll_event, 8> heard;  // of more the next call hears
+  std::array<epoll_event, 8> heard;  // the next call takes further events
   const int count =
       vfio_host::wait_for_events(watched_.get(), heard.data(), heard.size(), deadline);
   for (int i = 0; i < count; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The cold half of the HAL by messages of vfio-user.
+// The platform's functions, implemented by messages of vfio-user.
 #include <freehca/vfio_user_host/remote_device.hpp>
 
 #include <linux/pci_regs.h>
@@ -30,7 +30,8 @@ using namespace vfio_user;
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr unsigned gateway_words[] = {22, 23};  // of configuration space: never written back
+constexpr unsigned gateway_words[] = {
+    22, 23};  // words of configuration space that are never written back
 
 }  // namespace
 
@@ -80,7 +81,7 @@ std::string remote_device::begin(const std::string& socket) {
     vfio_user::descriptor file;
     if (client_.describe(bar, areas, file) != 0 || bar.size == 0)
       return fmt::format("{}: the function has no BAR {}", socket, number);
-    // Nothing is there: the addresses tell which register is meant.
+    // Reserves addresses without memory. The accessors find the register by its address.
     void* at =
         mmap(nullptr, bar.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) return std::strerror(errno);
@@ -107,7 +108,7 @@ std::string remote_device::begin(const std::string& socket) {
 }
 
 remote_device::~remote_device() {
-  // In a forked child the adapter is the parent's: nothing is said to the server.
+  // In a forked child the adapter still belongs to the parent, so nothing is sent to the server.
   if (is_in_child()) {
     close_windows(*this);
     return;
@@ -128,8 +129,8 @@ bool remote_device::is_in_child() const {
 status remote_device::refused(const char* what, int code) {
   refusal_ = fmt::format("{}: {}", what, std::strerror(code));
   if (code != ECONNRESET) return {transport_error::refused, static_cast<unsigned>(code)};
-  // The adapter is where the other end was.
-  lost_ = true;
+  // Without the server there is no adapter.
+  gone_ = true;
   return transport_error::gone;
 }
 
@@ -163,7 +164,7 @@ status remote_device::write_configuration(void* context, unsigned offset, std::u
   return code == 0 ? status() : d.refused("writing configuration space", code);
 }
 
-// The status register, above, is written with zeros: those of its bits that a write clears stay.
+// The upper half, the status register, is written with zeros: a zero does not clear a status bit.
 status remote_device::write_command(std::uint32_t clear, std::uint32_t set) {
   std::uint32_t command = 0;
   if (const status s = read_configuration(this, PCI_COMMAND, &command); !s.ok()) return s;
@@ -197,7 +198,7 @@ status remote_device::restore_after_reset(void* context) {
   return of(context).restore_configuration();
 }
 
-// Memory has its own address for the device: whatever it is, nothing else has it.
+// The device address of memory is its host address, which is unique in the process.
 status remote_device::share(std::byte* at, std::size_t bytes) {
   if (is_in_child()) return transport_error::gone;
   const vfio_user::descriptor file(memfd_create("freehca", MFD_CLOEXEC));
@@ -210,7 +211,7 @@ status remote_device::share(std::byte* at, std::size_t bytes) {
   }
   if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0) == MAP_FAILED)
     return refused("mmap of shared memory", errno);
-  // What a child stores would reach the adapter.
+  // Without this, stores of a child would change the memory of the adapter.
   madvise(at, bytes, MADV_DONTFORK);
   const std::lock_guard alone(talking_);
   const int code = client_.map(reinterpret_cast<std::uintptr_t>(at), bytes, file.get());
@@ -227,7 +228,7 @@ status remote_device::allocate_dma(void* context, std::size_t bytes, std::size_t
   if (at == MAP_FAILED) return d.refused("mmap of DMA memory", errno);
   auto* first = static_cast<std::byte*>(at);
   if (more != 0) {
-    // What stands before and behind the aligned part is given back.
+    // Unmap the parts before and after the aligned part.
     auto* const aligned = first + (more - reinterpret_cast<std::uintptr_t>(first) % more) % more;
     if (aligned != first) munmap(first, static_cast<std::size_t>(aligned - first));
     const auto behind = static_cast<std::size_t>(first + bytes + more - (aligned + bytes));
@@ -274,9 +275,9 @@ status remote_device::unmap_memory(void* context, std::uint64_t device_address, 
 std::uint32_t remote_device::read_register(unsigned bar, std::size_t offset) noexcept {
   const std::lock_guard alone(talking_);
   std::array<std::byte, 4> bytes;
-  if (lost_ || client_.read(bar, offset, bytes) != 0) {
-    lost_ = true;
-    return 0xffffffff;  // nobody answers
+  if (gone_ || client_.read(bar, offset, bytes) != 0) {
+    gone_ = true;
+    return 0xffffffff;  // as a read that no device answers
   }
   std::uint32_t value = 0;
   for (const std::byte b : bytes) value = value << 8 | std::to_integer<std::uint32_t>(b);
@@ -286,13 +287,13 @@ std::uint32_t remote_device::read_register(unsigned bar, std::size_t offset) noe
 void remote_device::write_register(unsigned bar, std::size_t offset, std::uint64_t value,
                                    unsigned bytes) noexcept {
   const std::lock_guard alone(talking_);
-  if (lost_) return;
+  if (gone_) return;
   std::array<std::byte, 8> data;
   for (unsigned i = bytes; i-- > 0; value >>= 8) data[i] = static_cast<std::byte>(value);
   const region_access what{offset, bar, bytes};
   const header head{0, static_cast<std::uint16_t>(command::region_write), 0,
                     type_command | flag_no_reply, 0};
-  if (!client_.raw().send(head, bytes_of(what), std::span(data).first(bytes))) lost_ = true;
+  if (!client_.raw().send(head, bytes_of(what), std::span(data).first(bytes))) gone_ = true;
 }
 
 }  // namespace freehca::vfio_user_host

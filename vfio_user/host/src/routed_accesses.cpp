@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The accessors of the routed flavour. Registers of remote devices are found by their address among
-// all such devices of the process, and are reached by messages. Any other register is one that is
-// really mapped, over VFIO. Memory is shared with the server, which reads words of it while they
-// are written.
+// The accessors of the routed flavour. An address that belongs to a remote device of this process
+// is a register of that device, and is accessed by a message. Any other register is mapped, over
+// VFIO. Memory is shared with the server, which may read words while they are written.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -32,7 +31,7 @@ struct window {
 std::mutex opening;
 std::vector<window> windows;
 
-// A copy, since others may open a device meanwhile.
+// Returns a copy, because another thread may open a device at the same time.
 window find(const std::byte* at) {
   const std::lock_guard alone(opening);
   for (const window& w : windows)
@@ -47,7 +46,7 @@ void open_window(const std::byte* base, std::size_t bytes, remote_device& to, un
   windows.push_back({base, bytes, &to, bar, false});
 }
 
-// Before the one around it.
+// Inserts the window before the window that contains it, so that it is found first.
 void open_shared_window(const std::byte* base, std::size_t bytes, remote_device& to) {
   const std::lock_guard alone(opening);
   windows.insert(windows.begin(), {base, bytes, &to, 0, true});
@@ -86,7 +85,7 @@ bool is_word(const std::byte* at, std::size_t bytes, std::size_t width) {
   return bytes == width && reinterpret_cast<std::uintptr_t>(at) % width == 0;
 }
 
-// One store, as the bus would see it, behind all that was stored before it.
+// One store in the byte order of the bus. It becomes visible after all earlier stores.
 void store_shared(std::byte* at, std::uint64_t value, unsigned bytes) {
   std::array<std::byte, 8> word;
   for (unsigned i = bytes; i-- > 0; value >>= 8) word[i] = static_cast<std::byte>(value);

@@ -8,9 +8,10 @@
 
 namespace freehca::vfio_user_host {
 
-/// Accesses to the addresses are `to`'s registers from here on.
+/// From now on accesses to these addresses are accesses to registers of `to`.
 void open_window(const std::byte* base, std::size_t bytes, remote_device& to, unsigned bar);
-/// Of these, writes to the addresses are stores there: the server shares them, and looks.
+/// From now on writes to these addresses, inside an open window, are stores to memory that is
+/// shared with the server. The server scans this memory.
 void open_shared_window(const std::byte* base, std::size_t bytes, remote_device& to);
 void close_windows(const remote_device& of);
 

@@ -13,7 +13,7 @@ using namespace vfio_user;
 
 namespace {
 
-/// The kernel's VFIO knows no device with more; a server has checked this already.
+/// The kernel's VFIO supports no device with more. The server has checked this already.
 constexpr std::uint32_t most_lines = 4096;
 
 descriptor first_of(std::vector<descriptor>& all) {
@@ -35,15 +35,15 @@ message request(command what, const T& about) {
 
 }  // namespace
 
-void kept_client::take(message told) {
-  if (told.too_many_descriptors) incomplete_ = true;
-  switch (static_cast<record>(told.head.command)) {
+void kept_client::take(message received) {
+  if (received.too_many_descriptors) incomplete_ = true;
+  switch (static_cast<record>(received.head.command)) {
     case record::client_came:
       forget();
-      connection_ = first_of(told.descriptors);
+      connection_ = first_of(received.descriptors);
       return;
     case record::doorbell_pages:
-      doorbell_pages_ = first_of(told.descriptors);
+      doorbell_pages_ = first_of(received.descriptors);
       return;
     case record::client_gone:
       return forget();
@@ -51,27 +51,27 @@ void kept_client::take(message told) {
     case record::serving:
       return;
   }
-  switch (static_cast<command>(told.head.command)) {
+  switch (static_cast<command>(received.head.command)) {
     case command::version:
       agreed_ = true;
-      version_ = std::move(told.body);
+      version_ = std::move(received.body);
       return;
     case command::dma_map:
-      return take_mapping(told);
+      return take_mapping(received);
     case command::dma_unmap:
-      return end_mappings(told);
+      return end_mappings(received);
     case command::device_set_irqs:
-      return take_lines(told);
+      return take_lines(received);
     default:
       return;
   }
 }
 
-void kept_client::take_mapping(message& told) {
-  const auto what = whole<dma_map>(told.body);
+void kept_client::take_mapping(message& received) {
+  const auto what = whole<dma_map>(received.body);
   if (!what || mappings_.contains(what->address)) return;
   mapping made{*what, files_.end()};
-  descriptor opened = first_of(told.descriptors);
+  descriptor opened = first_of(received.descriptors);
   struct stat about {};
   if (opened.open() && fstat(opened.get(), &about) == 0) {
     const int mode = fcntl(opened.get(), F_GETFL) & O_ACCMODE;
@@ -95,8 +95,8 @@ void kept_client::end_mapping(const mapping& one) {
   else if (--one.from->second.mappings == 0) files_.erase(one.from);
 }
 
-void kept_client::end_mappings(const message& told) {
-  const auto what = whole<dma_unmap>(told.body);
+void kept_client::end_mappings(const message& received) {
+  const auto what = whole<dma_unmap>(received.body);
   if (!what) return;
   const bool all = (what->flags & dma_unmap_all) != 0;
   auto first = all ? mappings_.begin() : mappings_.lower_bound(what->address);
@@ -106,8 +106,8 @@ void kept_client::end_mappings(const message& told) {
   }
 }
 
-void kept_client::take_lines(message& told) {
-  const auto what = beginning<irq_set>(told.body);
+void kept_client::take_lines(message& received) {
+  const auto what = beginning<irq_set>(received.body);
   if (!what || what->start > most_lines || what->count > most_lines - what->start) return;
   if (what->count == 0) {
     lines_.erase(lines_.lower_bound({what->index, 0}), lines_.lower_bound({what->index + 1, 0}));
@@ -116,18 +116,18 @@ void kept_client::take_lines(message& told) {
   const bool by_file = (what->flags & irq_set_eventfd) != 0;
   const bool chosen_alone = (what->flags & irq_set_bool) != 0;
   for (std::uint32_t i = 0; i < what->count; ++i) {
-    if (chosen_alone &&
-        (told.body.size() <= sizeof *what + i || told.body[sizeof *what + i] == std::byte{0}))
+    if (chosen_alone && (received.body.size() <= sizeof *what + i ||
+                         received.body[sizeof *what + i] == std::byte{0}))
       continue;
     line& one = lines_[{what->index, what->start + i}];
     if (!by_file) {
       if ((what->flags & irq_set_trigger) == 0) one.masked = (what->flags & irq_set_mask) != 0;
       continue;
     }
-    descriptor& place = (what->flags & irq_set_unmask) != 0 ? one.unmask : one.told;
-    // As the server has it: a new eventfd of the pin's ends its mask.
-    if (&place == &one.told && what->index == intx_irq) one.masked = false;
-    place = i < told.descriptors.size() ? std::move(told.descriptors[i]) : descriptor();
+    descriptor& place = (what->flags & irq_set_unmask) != 0 ? one.unmask : one.trigger;
+    // As in the server: a new eventfd for the pin ends its mask.
+    if (&place == &one.trigger && what->index == intx_irq) one.masked = false;
+    place = i < received.descriptors.size() ? std::move(received.descriptors[i]) : descriptor();
   }
 }
 
@@ -150,7 +150,7 @@ void kept_client::tell_again(const std::function<void(message)>& to) const {
       if (with != nullptr) m.descriptors.push_back(copy_of(*with));
       to(std::move(m));
     };
-    if (one.told.open()) tell(irq_set_eventfd | irq_set_trigger, &one.told);
+    if (one.trigger.open()) tell(irq_set_eventfd | irq_set_trigger, &one.trigger);
     if (one.unmask.open()) tell(irq_set_eventfd | irq_set_unmask, &one.unmask);
     if (one.masked) tell(irq_set_none | irq_set_mask, nullptr);
   }

@@ -8,7 +8,7 @@ namespace freehca::keeper {
 
 using vfio_user::header;
 
-// The process that died may have written anything there.
+// The process that died may have written any value there, so the length is checked.
 std::span<const std::byte> request_deaths::body_of(const shared_state& state) {
   const auto& landed = state.request.body;
   const std::size_t bytes = std::clamp<std::size_t>(state.request.head.bytes, sizeof(header),
@@ -23,8 +23,8 @@ bool request_deaths::is_refused_one(const shared_state& state) const {
                     refused_body_.begin() + static_cast<std::ptrdiff_t>(refused_bytes_));
 }
 
-// If the process that died had done a request, then also the one that was in hand when it began:
-// the request in hand now is another one.
+// If the process that died had completed any request, it had also completed the one that was in
+// hand when it began. The request in hand now is then another one.
 request_deaths::verdict request_deaths::end(const shared_state& state) {
   if (!state.request.holds_message()) {
     deaths_ = 0;

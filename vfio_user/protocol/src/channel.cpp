@@ -17,7 +17,7 @@
 namespace freehca::vfio_user {
 namespace {
 
-// Room for more than are allowed, so that those which are too many are seen, and closed.
+// One more than allowed, so that too many descriptors are detected and closed.
 constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(int) * (greatest_descriptors + 1));
 
 }  // namespace
@@ -68,8 +68,8 @@ bool channel::has_room_for(std::size_t body_bytes) {
   return !partial_.no_memory;
 }
 
-// Descriptors come with the first byte of what they were sent with. Since no read goes past the end
-// of a message, they are its own.
+// Descriptors arrive with the first byte of the data that they were sent with. No read goes past
+// the end of a message, so the descriptors belong to this message.
 channel::step channel::read_some(std::byte* to, std::size_t bytes, std::size_t& read) {
   alignas(cmsghdr) std::array<std::byte, control_bytes> control;
   iovec part{to, bytes};
@@ -88,8 +88,9 @@ channel::step channel::read_some(std::byte* to, std::size_t bytes, std::size_t& 
   return step::more;
 }
 
-// A whole message in one call: a process that is killed has either taken it, and then it lies
-// there, or left it in the socket. What has not come whole, or has no room, goes the usual way.
+// Receives a whole message in one call. If the process is killed, the message is either in
+// `landing_` or still in the socket. A message that has not arrived completely, or is too long, is
+// received by receive().
 channel::step channel::land() {
   header next;
   const ssize_t seen = recv(socket_.get(), &next, sizeof next, MSG_PEEK);
@@ -104,7 +105,7 @@ channel::step channel::land() {
   if (const step s = read_some(reinterpret_cast<std::byte*>(landing_), next.bytes, got);
       s != step::more)
     return s;
-  // Less where descriptors came with its second half.
+  // Fewer bytes arrive if descriptors came with the second half of the message.
   landing_->in_pieces = got != next.bytes;
   header_bytes_ = std::min(got, sizeof(header));
   body_bytes_ = got - header_bytes_;
@@ -133,12 +134,12 @@ arrival channel::receive(message& to) {
     to.head = partial_.head;
     return arrival::out_of_step;
   }
-  const std::size_t wanted = partial_.head.bytes - sizeof(header);
-  partial_.too_long = wanted > greatest_body;
-  const bool has_room = !partial_.too_long && has_room_for(wanted);
+  const std::size_t body_size = partial_.head.bytes - sizeof(header);
+  partial_.too_long = body_size > greatest_body;
+  const bool has_room = !partial_.too_long && has_room_for(body_size);
   std::array<std::byte, 4096> thrown_away;
-  while (body_bytes_ < wanted) {
-    const std::size_t left = wanted - body_bytes_;
+  while (body_bytes_ < body_size) {
+    const std::size_t left = body_size - body_bytes_;
     const step s =
         has_room ? read_some(partial_.body.data() + body_bytes_, left, body_bytes_)
                  : read_some(thrown_away.data(), std::min(left, thrown_away.size()), body_bytes_);

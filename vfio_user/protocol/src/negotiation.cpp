@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// A number of at least `least` and of what T holds; where the name is absent `to` stays.
+// Reads a number of at least `least` that fits into T. If the name is absent, `to` is unchanged.
 template <class T>
 bool read_number(const json& from, const char* name, std::uint64_t least, T& to) {
   const auto found = from.find(name);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned widest_access = 8;
 
-// The widest access of a power of two that is aligned and does not go past the end.
+// The size of the widest access, a power of two, that is aligned and does not exceed the end.
 unsigned piece_at(std::uint64_t offset, std::size_t left, unsigned widest) {
   unsigned size = widest;
   while (size > left || offset % size != 0) size /= 2;
@@ -90,8 +90,7 @@ void adapter_function::write_region(std::uint32_t region, std::uint64_t offset,
   }
 }
 
-// The bytes of both BARs in the order of the bus make a number whose highest byte comes first: that
-// is how the model sees its registers.
+// The model's registers are big-endian: the first byte on the bus is the most significant one.
 std::uint64_t adapter_function::read_bar(std::uint32_t region, std::uint64_t offset,
                                          unsigned size) {
   if (!answers_memory()) return ~std::uint64_t{0};
@@ -139,7 +138,7 @@ void adapter_function::reset(bool function_level) {
   interrupts_.registers_changed();
 }
 
-// Its BARs stay where they are: nobody answers there, which reads as all ones.
+// The BARs keep their addresses. Reads of a removed function return all ones.
 void adapter_function::remove(bool removed) {
   if (removed == removed_) return;
   if (removed) freehca_model_reset(model_);

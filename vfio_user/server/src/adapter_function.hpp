@@ -23,11 +23,11 @@
 
 namespace freehca::device_server {
 
-/// Nanoseconds of a clock that never goes back.
+/// Nanoseconds of a monotonic clock.
 std::uint64_t now_ns();
 
-/// The PCI function around the model: regions, configuration space, interrupts, cables. What the
-/// glue of QEMU's device is there (qemu/qom) is this here.
+/// The PCI function around the model: regions, configuration space, interrupts, cables. It is the
+/// server's counterpart of the glue of QEMU's device (qemu/qom).
 class adapter_function {
  public:
   adapter_function(const settings& how, client_memory& memory);
@@ -35,53 +35,53 @@ class adapter_function {
   adapter_function(const adapter_function&) = delete;
   adapter_function& operator=(const adapter_function&) = delete;
 
-  /// Makes the model, its files and its cables. "", or what is wrong.
+  /// Creates the model, its files and its cables. Returns "", or a message.
   std::string begin();
 
   std::uint64_t region_bytes(std::uint32_t region) const;
-  /// Within the region's bytes; of any length, which is done in the accesses that a bus would make
-  /// of it.
+  /// Accesses bytes inside a region. Any length is permitted; it is split into the accesses that a
+  /// bus would make.
   void read_region(std::uint32_t region, std::uint64_t offset, std::span<std::byte> to);
   void write_region(std::uint32_t region, std::uint64_t offset, std::span<const std::byte> from);
-  /// Function-level, or of everything.
+  /// Resets the function, by a function-level reset or completely.
   void reset(bool function_level);
 
-  /// Takes the place of a function whose process died, with its configuration space: its firmware
-  /// has failed, as if by itself.
+  /// Replaces a function whose process died, with that function's configuration space. To the
+  /// driver it looks as if the firmware had failed.
   void go_on_after_death(const std::array<std::uint8_t, configuration_space::bytes>& space);
 
   interrupts& signals() { return interrupts_; }
 
-  /// When the adapter has work of its own; all ones: never. And one turn of it.
+  /// The time of the adapter's next own work (all ones: never), and one turn of that work.
   std::uint64_t deadline() const { return deadline_; }
   void run_turn();
 
-  /// BAR 2 as a client may map it, where the settings say so; for one client after another.
+  /// BAR 2 as memory that a client may map, if the settings permit it. Each client gets new pages.
   const doorbell_pages& doorbells() const { return doorbells_; }
   void make_doorbell_pages();
-  /// Those of a process that died; none where the file is not open. False: they are there, and
-  /// nobody can look at them.
+  /// Takes over the pages of a process that died. If the file is not open, there are none. Returns
+  /// false if they exist but cannot be mapped.
   bool adopt_doorbell_pages(vfio_user::descriptor file);
   void take_doorbell_pages_away() { doorbells_.end(); }
-  /// Could a store to these pages mean something?
+  /// Whether the adapter has queues with doorbells in these pages.
   bool doorbells_in_use() { return doorbells_.in_use(model_); }
-  /// True: somebody rang.
+  /// Returns true if any doorbell was written.
   bool look_at_doorbells(std::size_t most) {
     return doorbells_.look(model_, answers_memory(), most);
   }
 
-  /// Null: the port leads nowhere.
+  /// The wire of a port. Null: the port has no cable.
   wires::wire* cable(unsigned port) const { return cables_[port].get(); }
   bool may_receive() const { return freehca_model_link_may_receive(model_); }
   void serve_cable(unsigned port, short events);
 
   std::uint64_t counter(const char* name) const;
 
-  // For who looks on and interferes, between two calls of the above.
+  // For the control socket, between two calls of the functions above.
   freehca_model* model() const { return model_; }
   const configuration_space& configuration() const { return space_; }
   std::uint64_t capture_errors() const { return capture_errors_; }
-  /// As if pulled out without a word, or plugged in again.
+  /// Removes the function as by a surprise removal, or plugs it in again.
   void remove(bool removed);
   bool removed() const { return removed_; }
 

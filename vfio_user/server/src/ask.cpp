@@ -29,7 +29,7 @@ bool send_all(int socket, std::string_view text) {
   return true;
 }
 
-// To the end of the line; without one when the other end has gone.
+// Reads up to the end of the line. If the connection is closed before, the text has no line end.
 std::string read_line(int socket) {
   std::string line;
   std::array<char, 4096> piece;
@@ -57,7 +57,7 @@ int ask_server(const std::string& path, const std::string& request) {
   const vfio_user::descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   std::string line = request;
   for (char& c : line)
-    if (c == '\n') c = ' ';  // white space is white space; a line is a request
+    if (c == '\n') c = ' ';  // a request is one line, and JSON permits any white space
   if (connect(connection.get(), address.get(), address.bytes) != 0 ||
       !send_all(connection.get(), line + '\n')) {
     report(fmt::format("--control {}: {}", path, std::strerror(errno)));

@@ -6,10 +6,10 @@
 
 namespace freehca::device_server {
 
-/// How --ask ends when the answer says no.
+/// The exit code of --ask if the server refuses the request.
 inline constexpr int refused = 3;
 
-/// Asks the server whose control socket is there, and prints its answer. The program's exit code.
+/// Sends the request to the control socket at `path` and prints the answer. Returns the exit code.
 int ask_server(const std::string& path, const std::string& request);
 
 }  // namespace freehca::device_server

@@ -47,7 +47,7 @@ void configuration_space::make_capabilities(const configuration_options& how) {
   capability(express_at, PCI_CAP_ID_EXP, card.gen3 ? vendor_specific_at : 0);
   make_express(how);
   if (card.gen3) {
-    // Length from captures; no capture shows the contents.
+    // The length is from captures. No capture shows the contents.
     capability(vendor_specific_at, PCI_CAP_ID_VNDR, 0);
     set(vendor_specific_at + PCI_CAP_FLAGS, vendor_specific_bytes, 1);
   }

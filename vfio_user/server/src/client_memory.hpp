@@ -64,7 +64,7 @@ class client_memory {
   struct region {
     std::uint64_t size;
     std::uint32_t flags;
-    file_mapping* file;    ///< null: by messages
+    file_mapping* file;    ///< null: accessed by messages
     std::uint64_t offset;  ///< in the file
   };
   using by_address = std::map<std::uint64_t, region>;
@@ -79,7 +79,7 @@ class client_memory {
   const std::size_t greatest_count_;
   file_mappings files_;
   by_address regions_;
-  by_address::iterator last_ = regions_.end();  ///< that was found
+  by_address::iterator last_ = regions_.end();  ///< the range that the last search found
   std::uint64_t cut_short_ = 0;
 };
 

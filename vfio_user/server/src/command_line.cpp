@@ -10,7 +10,7 @@ namespace freehca::device_server {
 
 namespace {
 
-// "", or why these do not go together.
+// Returns "", or a message about options that exclude each other.
 std::string check_sockets(bool socket, bool control, bool question, bool handed_over) {
   if (question && !control) return "--ask needs --control";
   if (question && socket) return "--ask asks a server that is there: it goes without --socket";

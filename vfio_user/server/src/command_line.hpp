@@ -9,17 +9,18 @@
 
 namespace freehca::device_server {
 
-/// How the program ends that was asked for nothing else.
+/// The exit code for wrong usage.
 inline constexpr int usage_error = 2;
 
-/// What the command line asks for.
+/// A parsed command line.
 struct command_line {
   settings how;
-  std::string question;  ///< --ask: for the server of the control socket; else one is to be
+  std::string question;  ///< the request of --ask; empty: the program is to serve
 };
 
-/// Reads it. `handed_over`: the clients' socket was, so none has to be named. -1: `to` has it; else
-/// the program's exit code, after help, or after a message that says what is wrong.
+/// Parses the command line into `to`. If the clients' socket was handed over, no socket needs to be
+/// named. Returns -1 on success. Otherwise it has printed the help or a message, and returns the
+/// exit code.
 int read_command_line(int argc, char** argv, bool handed_over, command_line& to);
 
 }  // namespace freehca::device_server

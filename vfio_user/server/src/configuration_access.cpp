@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Configuration space where it does something: function-level reset, power states, VPD, and the
-// gateway to the registers that firmware tools use.
+// Accesses to configuration space that have effects: function-level reset, power states, VPD, and
+// the gateway to registers, which firmware tools use.
 #include <linux/pci_regs.h>
 
 #include "adapter_function.hpp"
@@ -20,7 +20,7 @@ constexpr bool overlaps(unsigned offset, unsigned size, unsigned at, unsigned by
 
 }  // namespace
 
-// Memory space may be off; what is there is BAR 0 with its MSI-X table.
+// Whether the gateway's address is in BAR 0, including the MSI-X table. Memory decoding may be off.
 bool adapter_function::gateway_reaches(std::uint32_t& address) const {
   address = space_.read(gateway_address_at, 4);
   return address < register_bar_bytes && address % 4 == 0;
@@ -40,7 +40,7 @@ void adapter_function::power_state_written(std::uint32_t before) {
   const std::uint32_t state = now & PCI_PM_CTRL_STATE_MASK;
   before &= PCI_PM_CTRL_STATE_MASK;
   if (state != 0 && state != d3hot) {
-    // D1 and D2 are not there: such a write changes nothing.
+    // D1 and D2 are not supported, so such a write has no effect.
     space_.set(power_control_at, (now & ~std::uint32_t{PCI_PM_CTRL_STATE_MASK}) | before, 2);
   } else if (before == d3hot && state == 0 && (now & PCI_PM_CTRL_NO_SOFT_RESET) == 0) {
     reset(false);
@@ -57,7 +57,7 @@ void adapter_function::write_configuration(unsigned offset, std::uint32_t value,
     write_registers(address, value, 4);
   if (overlaps(offset, size, power_control_at, 2)) power_state_written(power);
   interrupts_.registers_changed();
-  // Last: nothing of what was written is left after it.
+  // The reset comes last, because it clears the other effects of the write.
   const unsigned high = device_control_at + 1;
   const std::uint32_t flr_bit = PCI_EXP_DEVCTL_BCR_FLR >> 8;
   if (how_.configuration.function_level_reset && overlaps(offset, size, high, 1) &&

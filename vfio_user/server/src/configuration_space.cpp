@@ -48,7 +48,7 @@ void configuration_space::reset(bool function_level) {
   const std::uint32_t link_control = read(express_at + PCI_EXP_LNKCTL, 2);
   now_ = power_on_;
   if (!function_level) return;
-  // What a function-level reset leaves alone (PCIe 3.0, 6.6.2).
+  // Values that a function-level reset does not change (PCIe 3.0, 6.6.2).
   const std::uint32_t control = read(express_at + PCI_EXP_DEVCTL, 2);
   set(express_at + PCI_EXP_DEVCTL, (control & ~std::uint32_t{PCI_EXP_DEVCTL_PAYLOAD}) | payload, 2);
   set(express_at + PCI_EXP_LNKCTL, link_control, 2);

@@ -11,7 +11,7 @@
 
 namespace freehca::device_server {
 
-/// What decides the power-on values of configuration space.
+/// Options for the power-on values of configuration space.
 struct configuration_options {
   const identity* card = &identities[0];
   unsigned ports = 2;
@@ -22,7 +22,7 @@ struct configuration_options {
   std::uint64_t node_guid = 0;
 };
 
-/// Where capabilities stand: the chain of a real card (docs/hardware-pci.md).
+/// Offsets of the capabilities: the chain of a real card (docs/hardware-pci.md).
 inline constexpr unsigned power_management_at = 0x40, vpd_at = 0x48, gateway_address_at = 0x58,
                           gateway_data_at = 0x5c, express_at = 0x60, msix_at = 0x9c,
                           vendor_specific_at = 0xc0, ari_at = 0x100, serial_number_at = 0x148,
@@ -34,8 +34,8 @@ inline constexpr std::uint64_t msix_table_at = 0x7c000, msix_pending_at = 0x7d00
 inline constexpr std::uint64_t msix_table_bytes = 16 * msix_vectors,
                                msix_pending_bytes = msix_vectors / 8;
 
-/// The 4096 bytes, with what of them can be written. What a write does beyond that is
-/// adapter_function's.
+/// The 4096 bytes, with a mask of the writeable bits. Other effects of a write are in
+/// adapter_function.
 class configuration_space {
  public:
   static constexpr unsigned bytes = 4096;
@@ -44,14 +44,14 @@ class configuration_space {
 
   std::uint32_t read(unsigned offset, unsigned size) const;
   void write(unsigned offset, std::uint32_t value, unsigned size);
-  /// The same, past what may be written.
+  /// The same, also for bits that are not writeable.
   void set(unsigned offset, std::uint32_t value, unsigned size);
   void reset(bool function_level);
 
-  /// All of it, and how often what a driver writes there may have changed.
+  /// The whole space, and a count of its possible changes by the driver.
   const std::array<std::uint8_t, bytes>& image() const { return now_; }
   unsigned changes() const { return changes_; }
-  /// As another one's was.
+  /// Restores the contents of another configuration space.
   void restore(const std::array<std::uint8_t, bytes>& image) { now_ = image; }
 
   bool memory_space() const { return (command() & 2) != 0; }

@@ -13,12 +13,12 @@ namespace freehca::device_server {
 
 using json = nlohmann::ordered_json;
 
-/// What a request takes beside its name.
+/// An argument of a request.
 struct control_argument {
   enum class kind { text, number, names, value };
   const char* name;
   kind type;
-  bool wanted;
+  bool required;
   const char* what;
 };
 
@@ -32,14 +32,14 @@ struct control_request {
 
 std::span<const control_request> control_request_rows();
 
-/// The answer that says no: what is wrong, and what there is instead, if that can be listed.
+/// The answer that refuses a request: the reason, and the permitted values if they can be listed.
 json refusal(const std::string& error, json known = nullptr);
-/// The beginning of one that says yes.
+/// The beginning of an answer that reports success.
 inline json success() {
   return {{"ok", true}};
 }
 
-// What requests of that name answer (control_reports.cpp).
+// The answers to the requests of these names (control_reports.cpp).
 json state_answer(control_subject& about, const json& arguments);
 json receives_answer(control_subject& about, const json& arguments);
 

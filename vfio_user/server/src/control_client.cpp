@@ -43,7 +43,7 @@ void control_client::drop(std::size_t bytes) {
   end_ = arrived_.find('\n');
 }
 
-// A last line may do without its end.
+// The last line of a connection may have no line end.
 bool control_client::answer_one(const line_answerer& answerer) {
   const bool whole = whole_line();
   const std::size_t bytes = whole ? end_ : arrived_.size(), with_end = bytes + (whole ? 1 : 0);

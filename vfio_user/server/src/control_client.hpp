@@ -12,11 +12,12 @@
 
 namespace freehca::device_server {
 
-/// What answers a line of the control socket by a line.
+/// A function that answers a line of the control socket by a line.
 using line_answerer = std::function<std::string(std::string_view)>;
 
-/// One who asks on the control socket. It is read no further than the line that is answered, so
-/// what is kept for it is bounded; who does not take an answer for five seconds is hung up on.
+/// One client of the control socket. Nothing is read beyond the line that is being answered, so the
+/// buffers are bounded. If a client does not accept an answer for five seconds, its connection is
+/// closed.
 class control_client {
  public:
   static constexpr std::size_t longest_line = 64 * 1024;
@@ -25,12 +26,13 @@ class control_client {
 
   int socket() const { return socket_.get(); }
   short events() const;
-  /// Work is there that nothing has to be waited for.
+  /// Whether work can be done without waiting for an event.
   bool has_work() const;
-  /// When work() is to be called whatever happens; never: all ones.
+  /// The time at which work() must be called even without an event. All ones: never.
   std::uint64_t deadline() const { return has_work() ? 0 : give_up_; }
 
-  /// Reads, answers one line, writes: some of each. False: it has gone, or must go.
+  /// Reads, answers one line and writes, a bounded amount of each. Returns false if the client is
+  /// gone or must be disconnected.
   bool work(short events, std::uint64_t now, const line_answerer& answerer);
 
  private:
@@ -46,11 +48,11 @@ class control_client {
 
   vfio_user::descriptor socket_;
   std::string arrived_;
-  std::size_t end_ = std::string::npos;  ///< of the first line in it
-  std::string answer_;                   ///< what of it has not been taken yet
+  std::size_t end_ = std::string::npos;  ///< end of the first line in it
+  std::string answer_;                   ///< the part that is not sent yet
   std::uint64_t give_up_ = never;
-  bool ended_ = false;     ///< it sends no more
-  bool skipping_ = false;  ///< the rest of a line that is too long
+  bool ended_ = false;     ///< the client has closed its sending side
+  bool skipping_ = false;  ///< skips the rest of a line that is too long
 };
 
 }  // namespace freehca::device_server

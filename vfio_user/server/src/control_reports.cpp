@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// How the client, the adapter and its ports stand, for the control socket.
+// The states of the client, the adapter and its ports, for the control socket.
 #include <fmt/format.h>
 
 #include "control_answers.hpp"
@@ -37,7 +37,7 @@ json port_report(const control_subject& about, unsigned port) {
   const settings& how = about.adapter.how;
   json report{{"port", port}};
   freehca_model_port_view view{};
-  // A failed adapter does not tell.
+  // A failed adapter does not report its ports.
   if (freehca_model_view_port(about.adapter.function.model(), port, &view)) {
     report["link"] = view.ethernet ? "eth" : "ib";
     report["open"] = view.open;
@@ -49,7 +49,7 @@ json port_report(const control_subject& about, unsigned port) {
   const wires::wire* cable = about.adapter.function.cable(port - 1);
   report["cable"] = {{"to", how.wire[port - 1]},
                      {"plugged", how.cable_plugged[port - 1]},
-                     {"state", cable != nullptr ? cable->standing() : "none"}};
+                     {"state", cable != nullptr ? cable->state_name() : "none"}};
   return report;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the control socket can be asked: docs/device-server.md.
+// The requests of the control socket: docs/device-server.md.
 #include <algorithm>
 #include <array>
 
@@ -22,7 +22,7 @@ json help_answer(control_subject&, const json&) {
   for (const control_request& row : control_request_rows()) {
     json one{{"request", row.name}, {"what", row.what}};
     for (const control_argument& argument : row.arguments)
-      one[argument.wanted ? "arguments" : "optional"][argument.name] = argument.what;
+      one[argument.required ? "arguments" : "optional"][argument.name] = argument.what;
     answer["requests"].push_back(std::move(one));
   }
   return answer;

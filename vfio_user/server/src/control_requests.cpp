@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t longest_quotation = 200;
 
-// Of what others wrote, so that an answer is not longer than it needs to be.
+// Quotes a part of the client's text, so that the answer has a bounded length.
 std::string quoted(const std::string& text) {
   return text.size() <= longest_quotation ? text : text.substr(0, longest_quotation) + "...";
 }
 
-// Bytes that are no UTF-8 come back replaced.
+// Bytes that are not UTF-8 are replaced.
 std::string line_of(const json& answer) {
   return answer.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -59,7 +59,7 @@ json names_of(std::span<const control_argument> arguments) {
 
 json check_arguments(const control_request& row, const json& request) {
   for (const auto& [name, value] : request.items()) {
-    if (name == "request" || name == "id") continue;  // looked at where they are used
+    if (name == "request" || name == "id") continue;  // checked where they are used
     const auto found = std::ranges::find_if(
         row.arguments, [&name = name](const control_argument& one) { return one.name == name; });
     if (found == row.arguments.end())
@@ -69,7 +69,7 @@ json check_arguments(const control_request& row, const json& request) {
       return refusal(fmt::format("{}: '{}' is {}", row.name, name, name_of(found->type)));
   }
   for (const control_argument& one : row.arguments)
-    if (one.wanted && !request.contains(one.name))
+    if (one.required && !request.contains(one.name))
       return refusal(fmt::format("{}: '{}' is missing: {}", row.name, one.name, name_of(one.type)),
                      names_of(row.arguments));
   return nullptr;
@@ -109,8 +109,8 @@ std::string answer_control_request(control_subject& about, std::string_view line
   } catch (const json::exception& e) {
     return line_of(refusal("this is no JSON: " + quoted(e.what())));
   }
-  // Who asks many things at once tells the answers apart by it. No list, which could be so deep
-  // that writing it takes more stack than there is.
+  // The client may mark a request with an id, which the answer repeats. A list is refused, because
+  // it could be nested so deeply that formatting it overflows the stack.
   const bool marked = request.is_object() && request.contains("id");
   if (marked && !fits(request["id"], control_argument::kind::value))
     return line_of(refusal(fmt::format("'id' is {}", name_of(control_argument::kind::value))));

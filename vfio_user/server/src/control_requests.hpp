@@ -11,15 +11,16 @@
 
 namespace freehca::device_server {
 
-/// Whom requests of the control socket are about.
+/// The objects that requests of the control socket read and change.
 struct control_subject {
   served_adapter adapter;
   const session& client;
   const client_memory& memory;
 };
 
-/// Answers one request, a JSON object, by one line of JSON without its end. What is no request is
-/// answered too: by what is wrong with it, and what there is. Not from inside the model.
+/// Answers one request, a JSON object, by one line of JSON without its line end. A malformed
+/// request is answered too: by the reason, and by the permitted values. Must not be called from
+/// inside the model.
 std::string answer_control_request(control_subject& about, std::string_view line);
 
 }  // namespace freehca::device_server

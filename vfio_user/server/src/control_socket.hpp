@@ -13,8 +13,8 @@
 
 namespace freehca::device_server {
 
-/// The socket on which the server is asked about itself, and those who ask: several at once, each
-/// answered a line in turn.
+/// The control socket and its clients. There may be several clients; each gets one line answered in
+/// turn.
 class control_socket {
  public:
   static constexpr std::size_t most_clients = 16;
@@ -24,32 +24,32 @@ class control_socket {
   control_socket(const control_socket&) = delete;
   control_socket& operator=(const control_socket&) = delete;
 
-  /// "", or what is wrong. Without it there is nobody to be served.
+  /// Begins to listen. Returns "", or a message. Without this call there are no clients.
   std::string listen(const std::string& path);
-  /// The same on a socket that is bound. `path`: to be taken away at the end; "": somebody else
-  /// does that.
+  /// The same on a socket that is bound already. The destructor removes `path`. If `path` is "",
+  /// another process removes it.
   void listen(vfio_user::descriptor listener, std::string path) {
     listener_ = std::move(listener);
     path_ = std::move(path);
   }
-  /// Somebody else will take the path away.
+  /// Leaves the removal of the path to another process.
   void leave_path() { path_.clear(); }
-  /// -1: nobody listens.
+  /// The listening socket; -1: there is none.
   int socket() const { return listener_.get(); }
 
-  /// Adds what is to be waited for.
+  /// Adds the descriptors and events to wait for.
   void watch(std::vector<pollfd>& to) const;
   std::uint64_t deadline() const;
-  /// `watched`: as it was added, with what was found.
+  /// Serves the clients. `watched` are the descriptors that watch() added, with the events found.
   void serve(std::span<const pollfd> watched, std::uint64_t now, const line_answerer& answerer);
-  /// Hangs up on all clients.
+  /// Disconnects all clients.
   void hang_up() { clients_.clear(); }
 
  private:
   void accept_one();
 
   vfio_user::descriptor listener_;
-  std::string path_;  ///< to be taken away at the end
+  std::string path_;  ///< removed by the destructor
   std::vector<control_client> clients_;
 };
 

@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::uint64_t reserved_bytes = std::uint64_t{uar::eq_pages} * uar::page_size;
 
-// BlueFlame: a WQE's first eight bytes, in a half of a register (layouts/doorbell.hpp). They hold
-// its ds, which is never 0.
+// BlueFlame: the first eight bytes of a WQE, in one half of a register (layouts/doorbell.hpp). They
+// include the field ds, which is never 0.
 constexpr std::uint64_t blueflame_half = 256;
 
 }  // namespace
@@ -39,7 +39,7 @@ doorbell_pages::areas doorbell_pages::mappable(std::uint64_t bar_bytes) {
 int doorbell_pages::begin(std::uint64_t bar_bytes) {
   end();
   file_ = vfio_user::descriptor(memfd_create("freehca doorbells", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  // Nobody can cut it short behind the mapping.
+  // Sealed, so that the client cannot shorten the file under the mapping.
   if (!file_.open() || ftruncate(file_.get(), static_cast<off_t>(bar_bytes)) != 0 ||
       fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     const int why = errno;
@@ -81,8 +81,8 @@ void doorbell_pages::end() {
   changes_ = ~std::uint64_t{0};
 }
 
-// The upper half of the BAR is that of BlueFlame pages. A guest may name one as its UAR page
-// nevertheless, as it may name one behind the BAR: the page's own BlueFlame would lie outside.
+// The upper half of the BAR has the BlueFlame pages. A guest may still name such a page, or a page
+// beyond the BAR, as its UAR page. These are not scanned: their BlueFlame would be outside the BAR.
 bool doorbell_pages::is_looked_at(std::uint64_t doorbells, std::uint64_t bar_bytes) {
   return doorbells >= reserved_bytes && doorbells < bar_bytes / 2;
 }
@@ -104,7 +104,7 @@ void doorbell_pages::find_pages(const freehca_model* model) {
       },
       &c);
   if (!c.complete) {
-    // No page is forgotten, and the next look finds the pages again.
+    // There was no memory for the list. Keep the old pages; the next scan searches again.
     pages_ = std::move(before);
     changes_ = ~std::uint64_t{0};
     return;
@@ -115,9 +115,10 @@ void doorbell_pages::find_pages(const freehca_model* model) {
     if (!std::binary_search(pages_.begin(), pages_.end(), page, by_number)) forget(page);
 }
 
-// The next user of the page must not find what the last one stored. A page is cleared when its last
-// queue has gone, never when its first one comes: that one's driver may have rung already. Between
-// the two no command can be executed.
+// Clears a page, so that its next user does not find old doorbells. A page is cleared when its last
+// queue is destroyed. It is never cleared when its first queue is created, because the driver may
+// have rung the new queue's doorbell already. No command can be executed between the destruction
+// and the clearing.
 void doorbell_pages::forget(const freehca_model_uar_page& page) {
   for (const std::uint64_t at : {page.doorbells, page.blueflame})
     if (at != 0 && at + page.bytes <= bytes_) std::memset(at_ + at, 0, page.bytes);
@@ -129,7 +130,7 @@ bool doorbell_pages::in_use(const freehca_model* model) {
   return !pages_.empty();
 }
 
-// The exchange costs the other processor its cache line: only where there is something.
+// Reads first, because an exchange takes the cache line away from the other processor.
 template <class Word>
 Word doorbell_pages::take(std::uint64_t offset) {
   auto* const word = static_cast<Word*>(static_cast<void*>(at_ + offset));
@@ -137,45 +138,46 @@ Word doorbell_pages::take(std::uint64_t offset) {
   return __atomic_exchange_n(word, Word{0}, __ATOMIC_ACQ_REL);
 }
 
-// Where UAR pages are larger than 4 KiB (INIT_HCA), some of those that are mapped have event
-// queues' doorbells. What is stored there is a state, the consumer's index and whether the queue is
-// armed: of several stores the last one counts.
+// If UAR pages are larger than 4 KiB (INIT_HCA), some mapped pages have doorbells of event queues.
+// Their value is a state: the consumer's index and whether the queue is armed. Of several stores
+// only the last one counts.
 bool doorbell_pages::take_events(freehca_model* model, const freehca_model_uar_page& page,
-                                 bool heard) {
+                                 bool forward) {
   bool rang = false;
   for (unsigned i = 0; page.number < uar::eq_pages && i < uar::eq_doorbells_per_page; ++i) {
     const std::uint64_t at = page.doorbells + uar::eq_doorbell + i * uar::eq_doorbell_stride;
     const auto word = take<std::uint32_t>(at);
     if (word == 0) continue;
     rang = true;
-    if (!heard) continue;
+    if (!forward) continue;
     const bool swapped = std::endian::native == std::endian::little;
     freehca_model_write_uar(model, at, swapped ? __builtin_bswap32(word) : word, sizeof word);
   }
   return rang;
 }
 
-// A send doorbell is QPN << 8, and no queue pair has number 0, which is the firmware's; that of a
-// CQ that arms has a command in its first word (layouts/doorbell.hpp). So none is zero.
-bool doorbell_pages::look_at(freehca_model* model, const freehca_model_uar_page& page, bool heard) {
+// No doorbell is zero. A send doorbell is QPN << 8, and QPN 0 belongs to the firmware. The doorbell
+// that arms a CQ has a command in its first word (layouts/doorbell.hpp).
+bool doorbell_pages::look_at(freehca_model* model, const freehca_model_uar_page& page,
+                             bool forward) {
   bool sends = take<std::uint32_t>(page.doorbells + uar::send_doorbell) != 0;
   const bool completions = take<std::uint64_t>(page.doorbells + uar::cq_doorbell) != 0;
   if (page.blueflame != 0)
     for (std::uint64_t at = 0; at < page.bytes; at += blueflame_half)
       sends = take<std::uint64_t>(page.blueflame + at) != 0 || sends;
-  const bool events = take_events(model, page, heard);
-  if ((sends || completions) && heard)
+  const bool events = take_events(model, page, forward);
+  if ((sends || completions) && forward)
     freehca_model_look_at_uar(model, page.number, sends, completions);
   return sends || completions || events;
 }
 
-bool doorbell_pages::look(freehca_model* model, bool heard, std::size_t most) {
+bool doorbell_pages::look(freehca_model* model, bool forward, std::size_t most) {
   if (!in_use(model)) return false;
   std::size_t rang = 0;
   const std::size_t all = pages_.size();
   if (next_ >= all) next_ = 0;
   for (std::size_t i = 0; i < all && rang < most; ++i) {
-    if (look_at(model, pages_[next_], heard)) ++rang;
+    if (look_at(model, pages_[next_], forward)) ++rang;
     if (++next_ == all) next_ = 0;
   }
   return rang != 0;

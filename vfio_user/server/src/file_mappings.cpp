@@ -18,8 +18,8 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
   return round_down(value + (to - 1), to);
 }
 
-// Of a file on huge pages mmap() and munmap() take whole huge pages alone, and hugetlbfs reports
-// their size as st_blksize. Of other file systems st_blksize may be anything.
+// For a file on huge pages, mmap() and munmap() accept only whole huge pages. hugetlbfs reports
+// their size as st_blksize. On other file systems st_blksize may have any value.
 std::uint64_t page_of(const struct stat& about) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const auto block = static_cast<std::uint64_t>(about.st_blksize);
@@ -60,7 +60,7 @@ int file_mappings::make(int file, int protection, std::uint64_t offset, std::uin
   return 0;
 }
 
-// munmap() can fail: to remove a part of what the kernel has merged needs one more mapping.
+// munmap() can fail: if the kernel has merged mappings, removing a part needs one mapping more.
 void file_mappings::remove(std::list<file_mapping>& from, std::list<file_mapping>::iterator one) {
   if (calls_.unmap(one->base, one->bytes) == 0) from.erase(one);
   else not_unmapped_.splice(not_unmapped_.end(), from, one);
@@ -71,8 +71,8 @@ void file_mappings::unmap_what_was_left() {
       [this](const file_mapping& one) { return calls_.unmap(one.base, one.bytes) == 0; });
 }
 
-// A file that has grown is mapped a second time before the first mapping goes: mremap() makes no
-// mapping of huge pages longer.
+// If a file has grown, it is mapped a second time before the first mapping is removed, because
+// mremap() cannot extend a mapping of huge pages.
 int file_mappings::map_whole(const piece& what, int file, bool writeable, file_mapping*& found) {
   const file_mapping::key key{what.device, what.inode, writeable};
   const auto known = whole_files_.find(key);
@@ -122,13 +122,13 @@ int file_mappings::take(int file, std::uint64_t offset, std::uint64_t size, bool
                         file_mapping*& found) {
   struct stat about {};
   if (calls_.status(file, &about) != 0) return errno;
-  // The kernel maps some files that are not memory. The client may know with what effect.
+  // Refuse devices and similar files: the kernel may map them, with unknown effects.
   if (!S_ISREG(about.st_mode)) return ENODEV;
   const auto length = static_cast<std::uint64_t>(about.st_size);
   if (offset > length || size > length - offset) return EINVAL;
   const int mode = fcntl(file, F_GETFL);
   if (mode < 0) return errno;
-  // What mmap() would say, where the file is mapped already.
+  // The errno of mmap(), also if the file is mapped already and mmap() is not called.
   if ((mode & O_PATH) != 0) return EBADF;
   const bool open_for_writing = (mode & O_ACCMODE) == O_RDWR;
   if ((mode & O_ACCMODE) == O_WRONLY || (writeable && !open_for_writing)) return EACCES;
@@ -136,7 +136,7 @@ int file_mappings::take(int file, std::uint64_t offset, std::uint64_t size, bool
   const piece what{about.st_dev, about.st_ino, length,          page_of(about),
                    offset,       size,         open_for_writing};
   if (map_whole(what, file, open_for_writing, found) == 0) return 0;
-  // A file that is open for writing may be sealed (F_SEAL_WRITE). Then it is mapped for reading.
+  // A file that is open for writing may be sealed (F_SEAL_WRITE). In this case map it for reading.
   if (open_for_writing && !writeable && map_whole(what, file, false, found) == 0) return 0;
   return map_piece(what, file, writeable, found);
 }

@@ -13,7 +13,7 @@
 
 namespace freehca::device_server {
 
-/// The system calls that map files. A test puts others in their place.
+/// The system calls that map files. A test replaces them.
 struct mapping_calls {
   int (*status)(int file, struct stat* about) = fstat;
   void* (*map)(void* address, std::size_t bytes, int protection, int flags, int file,
@@ -23,7 +23,7 @@ struct mapping_calls {
 
 /// A part of a client's file that this process has mapped, in whole pages of the file.
 struct file_mapping {
-  /// A file that is open for reading alone has a mapping of its own.
+  /// A file that is open only for reading has a separate mapping.
   struct key {
     dev_t device;
     ino_t inode;
@@ -32,7 +32,7 @@ struct file_mapping {
   };
   key of{};
   std::byte* base = nullptr;
-  std::uint64_t offset = 0;  ///< of the first byte, in the file
+  std::uint64_t offset = 0;  ///< offset of the first byte in the file
   std::uint64_t bytes = 0;
   std::size_t ranges = 0;  ///< ranges of the client that lie in this mapping
   bool whole_file = false;
@@ -59,10 +59,10 @@ class file_mappings {
 
   /// Finds or makes the mapping for a range of a file. Returns 0 and sets `found`, or returns the
   /// errno of the failure: EINVAL if the file is too short, ENODEV if it is not a regular file,
-  /// ENOSPC if there are `most` mappings, ENOMEM, or what mmap() said.
+  /// ENOSPC if there are `most` mappings, ENOMEM, or the errno of mmap().
   int take(int file, std::uint64_t offset, std::uint64_t size, bool writeable,
            file_mapping*& found);
-  /// The range is gone.
+  /// Called when a range of the mapping is removed.
   void give_back(file_mapping& from);
 
   /// Mappings of the system that exist: those with ranges, and those that munmap() did not remove.
@@ -71,7 +71,7 @@ class file_mappings {
   std::size_t not_unmapped() const { return not_unmapped_.size(); }
 
  private:
-  struct piece;  ///< of a file
+  struct piece;  ///< a part of a file
 
   int map_whole(const piece& what, int file, bool writeable, file_mapping*& found);
   int map_piece(const piece& what, int file, bool writeable, file_mapping*& found);

@@ -11,11 +11,12 @@
 namespace freehca::device_server {
 namespace {
 
-// The server has one thread that touches the client's memory.
+// Only one thread of the server accesses the client's memory.
 sigjmp_buf before_the_copy;
 volatile std::sig_atomic_t copying = 0;
 
-// A fault of anything else is not for here: it comes again, and ends the process.
+// If the fault is not in a copy, restore the default action. The fault then recurs and ends the
+// process.
 void bus_error(int number) {
   if (copying != 0) siglongjmp(before_the_copy, 1);
   signal(number, SIG_DFL);
@@ -23,7 +24,7 @@ void bus_error(int number) {
 
 template <class Copy>
 bool guarded(const Copy& copy) {
-  // The mask stays as it is (the handler is SA_NODEFER), which saves two calls of the system.
+  // The signal mask is not saved (the handler is SA_NODEFER), which saves two system calls.
   if (sigsetjmp(before_the_copy, 0) != 0) {
     copying = 0;
     return false;
@@ -77,7 +78,7 @@ bool copy_to_shared(void* shared, const void* from, std::size_t bytes) {
     } else if (bytes == 8 && is_multiple(shared, 8)) {
       store<std::uint64_t>(shared, from);
     } else {
-      // What was written before is seen before.
+      // Earlier writes become visible before this one.
       __atomic_thread_fence(__ATOMIC_RELEASE);
       std::memcpy(shared, from, bytes);
     }

@@ -6,11 +6,12 @@
 
 namespace freehca::device_server {
 
-/// Catches SIGBUS from here on: a client may cut the file short whose pages are mapped here.
+/// Installs a handler for SIGBUS, because a client may shorten a file whose pages are mapped here.
 void guard_copies();
 
-/// Copies; false when a page on the way was not there any more. Four bytes, or eight, at an address
-/// in `shared` that is a multiple of that go as one access: the client may look at them meanwhile.
+/// Copies bytes. Returns false if a page does not exist any more. Four or eight bytes at an aligned
+/// address in `shared` are copied by one access, because the client may access them at the same
+/// time.
 bool copy_from_shared(void* to, const void* shared, std::size_t bytes);
 bool copy_to_shared(void* shared, const void* from, std::size_t bytes);
 

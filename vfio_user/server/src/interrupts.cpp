@@ -27,7 +27,7 @@ constexpr bool one_bit(std::uint32_t value) {
   return value != 0 && (value & (value - 1)) == 0;
 }
 
-// What else could be sent here might wait for ever when it is written to.
+// Only eventfds are accepted: a write to another kind of file might block for ever.
 bool is_eventfd(const descriptor& file) {
   std::array<char, 64> name;
   const ssize_t n =
@@ -36,7 +36,7 @@ bool is_eventfd(const descriptor& file) {
          std::string_view(name.data(), static_cast<std::size_t>(n)) == "anon_inode:[eventfd]";
 }
 
-// An eventfd whose counter is full says so, and has told enough.
+// The write fails if the eventfd's counter is full. Then the eventfd is signalled already.
 void signal_event(const descriptor& file) {
   if (!file.open()) return;
   pollfd one{file.get(), POLLOUT, 0};
@@ -49,7 +49,7 @@ unsigned count_of(std::uint32_t index) {
   return index == msix_irq ? msix_vectors : index == intx_irq || index == error_irq ? 1 : 0;
 }
 
-int check(const irq_set& what, std::size_t wanted, const std::vector<descriptor>& files) {
+int check(const irq_set& what, std::size_t selection_bytes, const std::vector<descriptor>& files) {
   if ((what.flags & ~(data_bits | action_bits)) != 0 || !one_bit(what.flags & data_bits) ||
       !one_bit(what.flags & action_bits))
     return EINVAL;
@@ -57,7 +57,7 @@ int check(const irq_set& what, std::size_t wanted, const std::vector<descriptor>
   if (there == 0 || what.start > there || what.count > there - what.start) return EINVAL;
   const bool all = what.flags == (irq_set_none | irq_set_trigger) && what.start == 0;
   if (what.count == 0 && !all) return EINVAL;
-  if (wanted != ((what.flags & irq_set_bool) != 0 ? what.count : 0)) return EINVAL;
+  if (selection_bytes != ((what.flags & irq_set_bool) != 0 ? what.count : 0)) return EINVAL;
   if ((what.flags & irq_set_eventfd) == 0) return files.empty() ? 0 : EINVAL;
   if (!files.empty() && files.size() != what.count) return EINVAL;
   return std::all_of(files.begin(), files.end(), is_eventfd) ? 0 : EINVAL;
@@ -81,12 +81,12 @@ bool interrupts::describe(irq_info& info) {
   return true;
 }
 
-int interrupts::set(const irq_set& what, std::span<const std::byte> wanted,
+int interrupts::set(const irq_set& what, std::span<const std::byte> selection,
                     std::vector<descriptor> files) {
-  if (const int why = check(what, wanted.size(), files); why != 0) return why;
-  if (what.index == msix_irq) return set_vectors(what, wanted, files);
+  if (const int why = check(what, selection.size(), files); why != 0) return why;
+  if (what.index == msix_irq) return set_vectors(what, selection, files);
   if (what.index == error_irq) return set_error(what, files);
-  return set_pin(what, wanted.empty() || wanted[0] != std::byte{0}, files);
+  return set_pin(what, selection.empty() || selection[0] != std::byte{0}, files);
 }
 
 int interrupts::set_error(const irq_set& what, std::vector<descriptor>& files) {
@@ -106,18 +106,18 @@ int interrupts::set_pin(const irq_set& what, bool chosen, std::vector<descriptor
       unmask_ = std::move(file);
       return 0;
     }
-    pin_.told = std::move(file);
+    pin_.trigger = std::move(file);
     pin_.masked = false;
     tell_pin();
     return 0;
   }
   if (what.count == 0) {
-    pin_.told.close();
+    pin_.trigger.close();
     unmask_.close();
     pin_.masked = false;
   } else if (chosen) {
     if ((what.flags & irq_set_trigger) != 0) {
-      signal_event(pin_.told);
+      signal_event(pin_.trigger);
     } else {
       pin_.masked = (what.flags & irq_set_mask) != 0;
       tell_pin();
@@ -126,7 +126,7 @@ int interrupts::set_pin(const irq_set& what, bool chosen, std::vector<descriptor
   return 0;
 }
 
-int interrupts::set_vectors(const irq_set& what, std::span<const std::byte> wanted,
+int interrupts::set_vectors(const irq_set& what, std::span<const std::byte> selection,
                             std::vector<descriptor>& files) {
   const bool trigger = (what.flags & irq_set_trigger) != 0;
   const bool by_file = (what.flags & irq_set_eventfd) != 0;
@@ -135,11 +135,11 @@ int interrupts::set_vectors(const irq_set& what, std::span<const std::byte> want
     disable_vectors();
     return 0;
   }
-  // As the kernel does for its clients: the capability is enabled with the first eventfd.
+  // Enable the capability with the first eventfd, as the kernel does.
   if (by_file && !files.empty()) space_.enable_msix(true);
   for (std::uint32_t i = 0; i < what.count; ++i) {
     const unsigned vector = what.start + i;
-    if (!wanted.empty() && wanted[i] == std::byte{0}) continue;
+    if (!selection.empty() && selection[i] == std::byte{0}) continue;
     if (by_file) {
       vectors_[vector] = files.empty() ? descriptor() : std::move(files[i]);
     } else if (trigger) {
@@ -163,7 +163,7 @@ void interrupts::disable_vectors() {
 
 void interrupts::forget() {
   disable_vectors();
-  pin_.told.close();
+  pin_.trigger.close();
   unmask_.close();
   error_.close();
   pin_.masked = false;
@@ -191,9 +191,9 @@ void interrupts::intx(bool asserted) {
 void interrupts::tell_pin() {
   const bool asserted = pin_.asserted && !space_.msix_enabled();
   space_.show_intx(asserted);
-  if (!asserted || pin_.masked || !pin_.told.open() || space_.intx_disabled()) return;
+  if (!asserted || pin_.masked || !pin_.trigger.open() || space_.intx_disabled()) return;
   pin_.masked = true;
-  signal_event(pin_.told);
+  signal_event(pin_.trigger);
 }
 
 void interrupts::registers_changed() {

@@ -14,32 +14,33 @@
 
 namespace freehca::device_server {
 
-/// INTx and MSI-X as the kernel's VFIO has them: by eventfd. The pin masks itself when it has told,
-/// and tells again when it is unmasked and still asserted.
+/// INTx and MSI-X by eventfds, as in the kernel's VFIO. After the pin has signalled its eventfd it
+/// is masked. If it is unmasked while it is still asserted, it signals again.
 ///
-/// The MSI-X table is the client's: QEMU's never shows the server what a guest writes there. So a
-/// vector is held back by the capability's mask, and by the client's by device_set_irqs; what its
-/// entry says has no effect.
+/// The MSI-X table belongs to the client: QEMU's client does not send a guest's writes to it. The
+/// capability's mask and the client's mask of device_set_irqs therefore mask vectors; the entries
+/// of the table have no effect.
 class interrupts {
  public:
   explicit interrupts(configuration_space& space) : space_(space) {}
 
-  /// False: there is no such index.
+  /// Returns false if there is no such index.
   static bool describe(vfio_user::irq_info& info);
-  /// 0, or the errno of the reply. `wanted` has a byte for each, with irq_set_bool.
-  int set(const vfio_user::irq_set& what, std::span<const std::byte> wanted,
+  /// Returns 0, or the errno of the reply. With irq_set_bool, `selection` has one byte for each
+  /// vector.
+  int set(const vfio_user::irq_set& what, std::span<const std::byte> selection,
           std::vector<vfio_user::descriptor> files);
-  /// The client has gone.
+  /// Called when the client is gone.
   void forget();
 
   void msix(unsigned vector);
   void intx(bool asserted);
-  /// A register that decides whether something may be told was written.
+  /// Called after a write to a register that masks or enables interrupts.
   void registers_changed();
-  /// A reset: nothing is pending, the table is as at power-on.
+  /// Clears pending interrupts and sets the table to its power-on values.
   void reset();
 
-  /// Where the client writes to unmask the pin; -1: nowhere.
+  /// The eventfd by which the client unmasks the pin; -1: none.
   int unmask_descriptor() const { return unmask_.get(); }
   void unmask_signalled();
 
@@ -48,14 +49,14 @@ class interrupts {
 
  private:
   struct pin_state {
-    vfio_user::descriptor told;
+    vfio_user::descriptor trigger;
     bool asserted = false, masked = false;
   };
 
   int set_pin(const vfio_user::irq_set& what, bool chosen,
               std::vector<vfio_user::descriptor>& files);
   int set_error(const vfio_user::irq_set& what, std::vector<vfio_user::descriptor>& files);
-  int set_vectors(const vfio_user::irq_set& what, std::span<const std::byte> wanted,
+  int set_vectors(const vfio_user::irq_set& what, std::span<const std::byte> selection,
                   std::vector<vfio_user::descriptor>& files);
   void disable_vectors();
   void tell_pin();
@@ -64,7 +65,8 @@ class interrupts {
   configuration_space& space_;
   pin_state pin_;
   vfio_user::descriptor unmask_;
-  /// Of errors that a bus reports. None is ever reported; QEMU warns where it cannot ask for them.
+  /// The eventfd for errors of the bus. It is accepted because QEMU warns otherwise, but no error
+  /// is ever reported.
   vfio_user::descriptor error_;
   std::array<vfio_user::descriptor, msix_vectors> vectors_;
   std::bitset<msix_vectors> masked_, pending_;

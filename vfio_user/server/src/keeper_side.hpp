@@ -15,29 +15,29 @@
 
 namespace freehca::device_server {
 
-/// Reports to the process that keeps the client (restarts.hpp), from the process of the adapter.
-/// Without such a process nothing is reported.
+/// Sends reports from the adapter's process to the keeper (restarts.hpp). Without a keeper it does
+/// nothing.
 class keeper_side {
  public:
   keeper_side() = default;
-  /// In a child of the keeper's.
+  /// For a child of the keeper.
   keeper_side(vfio_user::descriptor link, keeper::shared_state* state)
       : link_(std::move(link)), state_(state), keeper_(getppid()) {}
 
-  /// Whether it can be told something.
+  /// Whether reports can be sent to the keeper.
   bool there() const { return link_.open(); }
-  /// Whether there is one, even if it cannot be told anything any more.
+  /// Whether there is a keeper, even if reports cannot be sent any more.
   bool lives() const { return state_ != nullptr && getppid() == keeper_; }
-  /// Null: there never was a keeper.
+  /// The memory shared with the keeper. Null: there never was a keeper.
   keeper::shared_state* state() { return state_; }
 
   void tell(keeper::record what, std::span<const int> files = {});
-  /// A request that was done, and is not answered yet.
+  /// Reports a request that is done and has no reply yet.
   void tell(const vfio_user::message& done, const configuration_space& space,
             std::span<const int> files = {});
   /// Keeps a copy of configuration space for the process that follows this one.
   void note(const configuration_space& space);
-  /// The request in hand is done, and will be answered, or needs no answer.
+  /// Called when the request in hand is done, before its reply, if it needs one.
   void request_done(const configuration_space& space);
 
  private:
@@ -46,7 +46,7 @@ class keeper_side {
   vfio_user::channel link_;
   keeper::shared_state* state_ = nullptr;
   pid_t keeper_ = -1;
-  unsigned changes_ = ~0u;  ///< of configuration space, when it was noted
+  unsigned changes_ = ~0u;  ///< configuration space's count at the last copy
 };
 
 }  // namespace freehca::device_server

@@ -15,8 +15,8 @@
 
 namespace {
 
-// One who starts programs without them would have sockets take their numbers, and what is said go
-// to a guest.
+// Opens missing standard descriptors. Otherwise a socket could get the number of stderr, and
+// messages would be sent to a guest.
 bool have_standard_descriptors() {
   int last = 0;
   while (last >= 0 && last <= STDERR_FILENO) last = open("/dev/null", O_RDWR);

@@ -26,7 +26,7 @@ memory_limits memory_limits::of_process() {
   memory_limits found;
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit limit{};
-    // RLIM_INFINITY is the greatest number.
+    // RLIM_INFINITY is the greatest value of the type.
     if (getrlimit(resource, &limit) == 0)
       found.ranges = std::min(found.ranges, ranges_for(limit.rlim_cur));
   }

@@ -8,14 +8,14 @@
 
 namespace freehca::device_server {
 
-/// How much of its memory a client may have mapped here.
+/// Limits for the memory that a client may map in this process.
 struct memory_limits {
   /// QEMU's client refuses a server that announces more (check_max_dma() in its
   /// hw/vfio-user/proxy.c). The kernel's VFIO has the same number (dma_entry_limit).
   static constexpr std::size_t most_ranges = 65535;
-  /// Of vm.max_map_count, left to the allocator, the model's files and libraries.
+  /// The part of vm.max_map_count that is left to the allocator, the model's files and libraries.
   static constexpr std::size_t kept_mappings = 1000;
-  /// What a range costs this process and the process that keeps the client, rounded up.
+  /// The memory for a range in this process and in the keeper, rounded up.
   static constexpr std::uint64_t bytes_per_range = 512;
 
   std::size_t ranges = most_ranges;
@@ -25,7 +25,8 @@ struct memory_limits {
   /// vm.max_map_count.
   static memory_limits of_process();
   static std::size_t ranges_for(std::uint64_t bytes);
-  /// `text`: as /proc/sys/vm/max_map_count has it. What is not a number is the kernel's default.
+  /// `text` is the text of /proc/sys/vm/max_map_count. If it is not a number, the kernel's default
+  /// is used.
   static std::size_t mappings_for(const std::string& text);
 };
 

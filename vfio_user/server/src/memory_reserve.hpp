@@ -14,7 +14,7 @@ namespace freehca::device_server {
 /// There is one reserve in a process.
 class memory_reserve {
  public:
-  /// More than what one request, and the turn of the model behind it, allocate.
+  /// More than one request and the following turn of the model allocate.
   static constexpr std::size_t bytes = 4u << 20;
 
   memory_reserve();

@@ -36,7 +36,7 @@ int count_in(std::string_view text) {
   return why == std::errc() && end == text.data() + text.size() ? value : -1;
 }
 
-// The next name of a list with colons between them.
+// Takes the next name of a list that is separated by colons.
 std::string_view next_name(std::string_view& list) {
   const std::size_t colon = list.find(':');
   const std::string_view name = list.substr(0, colon);
@@ -57,7 +57,7 @@ bool is_listening_stream(int socket) {
 
 }  // namespace
 
-// A name that begins with @ is one of the abstract space: its first byte is zero.
+// A name that begins with @ is an abstract address: its first byte is zero.
 void tell_manager(const std::string& what) {
   const std::string_view path = environment_value("NOTIFY_SOCKET");
   if (path.empty()) return;

@@ -8,18 +8,19 @@
 
 namespace freehca::device_server {
 
-/// Tells the service manager, when the environment names one (NOTIFY_SOCKET, sd_notify(3)).
+/// Sends a state to the service manager, if the environment names one (NOTIFY_SOCKET,
+/// sd_notify(3)).
 void tell_manager(const std::string& what);
 
-/// Sockets that the service manager listens on for this process (LISTEN_FDS, sd_listen_fds(3)). The
-/// one that it names "control" is the control socket, the other the clients'.
+/// Sockets on which the service manager listens for this process (LISTEN_FDS, sd_listen_fds(3)).
+/// The socket with the name "control" is the control socket, the other one is the clients' socket.
 struct passed_sockets {
   vfio_user::descriptor device, control;
-  /// The control socket was made by a process of this program that is no more.
+  /// An earlier process of this program created the control socket.
   bool own_control = false;
 };
 
-/// Takes them, once. "", or what is wrong with them.
+/// Takes the sockets; must be called only once. Returns "", or a message.
 std::string take_passed_sockets(passed_sockets& to);
 
 }  // namespace freehca::device_server

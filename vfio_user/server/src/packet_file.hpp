@@ -13,10 +13,11 @@
 
 namespace freehca::device_server {
 
-/// A file that grows by whole pieces: one that finds no room as a whole is taken back.
+/// A file to which whole pieces are appended. If there is no room for a whole piece, its written
+/// part is removed again.
 class growing_file {
  public:
-  /// 0 or an errno.
+  /// Creates the file. Returns 0, or an errno.
   int create(const std::string& path);
   bool open() const { return file_.open(); }
   bool empty() const { return end_ == 0; }
@@ -28,7 +29,7 @@ class growing_file {
   off_t end_ = 0;
 };
 
-/// Packets, or frames, in libpcap's format with nanoseconds.
+/// A capture of packets or frames, in libpcap's format with nanoseconds.
 class packet_file {
  public:
   int create(const std::string& path, bool ethernet);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char tag_name = '\x82', tag_read_only = '\x90', tag_read_write = '\x91', tag_end = '\x78';
 constexpr unsigned field_head = 3, page = 256;
-// Free bytes in the one read-write area of a CX-2.
+// Free bytes in the only read-write area of a CX-2.
 constexpr unsigned connectx2_free = 109;
 
 std::string field(std::string_view keyword, std::string_view text, unsigned width) {
@@ -46,7 +46,7 @@ char checksum(std::string_view all) {
 product_data::product_data(const identity& card, unsigned ports, std::uint64_t node_guid) {
   const unsigned i = ports - 1;
   std::string all = tagged(tag_name, std::string(card.product_name[i]));
-  // In the form of the captures; no source for the number: chosen.
+  // The form is that of the captures. No source for the number: chosen.
   const std::string serial = fmt::format("MT1604X{:05}", node_guid % 100000);
   std::string fixed = field("PN", card.part_number[i], 21) +
                       field("EC", card.engineering_change[i], 2) + field("SN", serial, 24) +
@@ -58,7 +58,7 @@ product_data::product_data(const identity& card, unsigned ports, std::uint64_t n
   std::string open = field("V1", "N/A", 6) + field("YA", "N/A", 24);
   first_writable_ = static_cast<unsigned>(area + field_head);
   if (card.gen3) {
-    // One field for each 256 bytes of the whole; the last leaves a byte for the end's tag.
+    // One field for each 256 bytes of the whole. The last field leaves one byte for the end tag.
     const auto used = [&] { return static_cast<unsigned>(area + field_head + open.size()); };
     open += free_bytes(page - used() - field_head);
     while (used() < bytes - page) open += free_bytes(page - field_head);
@@ -72,7 +72,8 @@ product_data::product_data(const identity& card, unsigned ports, std::uint64_t n
     data_[at] = static_cast<std::uint8_t>(all[at]);
 }
 
-// With the flag clear a read, which sets it at the end; with the flag set a write, which clears it.
+// If the flag is clear, the transfer is a read, which sets the flag at its end. If the flag is set,
+// it is a write, which clears the flag at its end.
 void product_data::address_written(configuration_space& space) {
   const std::uint32_t command = space.read(vpd_at + PCI_VPD_ADDR, 2);
   const unsigned address = command & PCI_VPD_ADDR_MASK & ~3u;

@@ -17,7 +17,7 @@ class product_data {
 
   product_data(const identity& card, unsigned ports, std::uint64_t node_guid);
 
-  /// The address register was written: the transfer that follows.
+  /// Called after a write to the address register. Does the transfer that this write starts.
   void address_written(configuration_space& space);
 
  private:

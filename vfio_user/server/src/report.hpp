@@ -9,7 +9,7 @@ namespace freehca::device_server {
 /// A line on stderr. If there is no memory for it, the line is lost.
 void report(std::string_view what) noexcept;
 
-/// Lines that a guest or a client can cause, of which only the first are told.
+/// Reports lines that a guest or a client can cause. Only the first ones are printed.
 class bounded_report {
  public:
   static constexpr unsigned most = 32;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the client asks for, each request by itself.
+// The requests of the client.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ int session::handle_version(const message& request) {
   if (agreed_ || !request.descriptors.empty()) return EINVAL;
   terms asked;
   const int why = read_terms(request.body, asked);
-  // Of another version nothing can be said but that; what follows would not be understood.
+  // With another version, later requests would not be understood, so the client is disconnected.
   if (why == ENOTSUP) lost_ = true;
   if (why != 0) return why;
   terms said;
@@ -102,9 +102,9 @@ int session::handle_region_info(const message& request) {
   return succeed(request, bytes_of(info));
 }
 
-// QEMU's client asks first with room for the structure alone, learns from argsz how much more there
-// is, and asks again. It checks cap_offset in the first answer too (its hw/vfio-user/device.c), and
-// that one needs no file.
+// QEMU's client sends this request twice. The first request has room only for the structure; the
+// reply gives the whole size in argsz. The client checks cap_offset in the first reply too (its
+// hw/vfio-user/device.c). The first reply needs no file.
 int session::answer_mappable(const message& request, const region_info& asked, region_info info) {
   const auto areas = doorbell_pages::mappable(info.size);
   const struct {
@@ -129,10 +129,10 @@ int session::handle_irq_info(const message& request) {
 int session::handle_set_irqs(message& request) {
   const auto what = beginning<irq_set>(request.body);
   if (!what || what->argsz < sizeof *what) return EINVAL;
-  const body wanted = body(request.body).subspan(sizeof *what);
+  const body selection = body(request.body).subspan(sizeof *what);
   const file_copies copies(keeper_->there() ? std::span<const descriptor>(request.descriptors)
                                             : std::span<const descriptor>());
-  const int why = function_->signals().set(*what, wanted, std::move(request.descriptors));
+  const int why = function_->signals().set(*what, selection, std::move(request.descriptors));
   if (why != 0) return why;
   keeper_->tell(request, function_->configuration(), copies.numbers());
   return succeed(request);
@@ -164,7 +164,7 @@ int session::handle_region_write(const message& request) {
   return succeed(request, bytes_of(*access));
 }
 
-// All are looked at before the first is done.
+// All writes are checked before the first one is done.
 int session::handle_region_write_multi(const message& request) {
   const auto several = beginning<several_writes>(request.body);
   if (!several || !request.descriptors.empty()) return EINVAL;

@@ -7,8 +7,9 @@
 
 namespace freehca::device_server {
 
-/// How long somebody may sleep whom nobody wakes: not at all for a while behind the last thing that
-/// happened, then for pauses that grow, up to one that bounds how late the next thing is found.
+/// Pauses for a loop that polls because no event wakes it. For a while after the last event found
+/// there is no pause. Then the pauses grow up to a maximum, which bounds the delay of the next
+/// event.
 class rest {
  public:
   static constexpr std::uint64_t shortest_ns = 16'000, longest_ns = 256'000;
@@ -19,7 +20,7 @@ class rest {
     last_ = now;
     next_ = shortest_ns;
   }
-  /// The pause from now on, in nanoseconds; 0: none.
+  /// The next pause in nanoseconds; 0: none.
   std::uint64_t pause(std::uint64_t now) {
     if (now - last_ < awake_ns_) return 0;
     const std::uint64_t found = next_;

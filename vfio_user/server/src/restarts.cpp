@@ -33,10 +33,11 @@ namespace {
 using vfio_user::channel;
 using vfio_user::descriptor;
 
-/// A life begins when the process serves: how long it takes to map the client's memory again does
-/// not count. A life that is shorter than this, or that did not begin, is short. After a short life
-/// the next process waits, longer each time. After most_lives_of_client short lives in a row the
-/// client is hung up on, which may be their cause. After most_short_lives the program ends.
+/// The life of a process begins when it serves. The time for mapping the client's memory again does
+/// not count. A life is short if it is shorter than short_life_ns, or if it did not begin. After a
+/// short life the next process starts after a pause, which grows each time. After
+/// most_lives_of_client short lives in a row the client is disconnected, because it may be the
+/// cause. After most_short_lives the program ends.
 constexpr std::uint64_t short_life_ns = 100'000'000, pause_ns = 200'000'000;
 constexpr unsigned most_lives_of_client = 4, most_short_lives = 5;
 constexpr std::uint64_t same_signal_ns = 100'000'000;
@@ -58,7 +59,7 @@ class client_keeper {
     sockets_.own_control = !sockets_.control.open() && !how_.control.empty();
   }
 
-  /// The exit code.
+  /// Runs the keeper. Returns the exit code.
   int run();
 
  private:
@@ -70,11 +71,11 @@ class client_keeper {
   void take_signals();
   /// Whether the adapter's process has ended.
   bool has_ended();
-  /// Whether another one shall take its place.
+  /// Whether another process shall replace it.
   bool goes_on();
-  /// Decides before the next process starts whether it goes on with the client.
+  /// Decides, before the next process starts, whether it continues with the client.
   void judge_client();
-  /// How the last process ended, and what follows.
+  /// Reports how the last process ended and what happens next.
   void report_end(const char* what_follows) const {
     without_exceptions([&] {
       report(fmt::format("the adapter's process {}: {}", end_of(status_), what_follows));
@@ -88,12 +89,12 @@ class client_keeper {
   keeper::shared_state* state_ = nullptr;
   descriptor signals_;
   channel link_;        ///< to the adapter's process
-  pid_t process_ = -1;  ///< below 0: none, until the next one starts
-  int status_ = 0;      ///< how the last one ended
+  pid_t process_ = -1;  ///< below 0: no process
+  int status_ = 0;      ///< wait status of the last process
   unsigned starts_ = 0, short_lives_ = 0;
   std::uint64_t serving_since_ = 0, next_start_ = 0, asked_ = 0;
-  bool serving_ = false;    ///< this process
-  bool was_ready_ = false;  ///< this process, or one before it
+  bool serving_ = false;    ///< this process serves
+  bool was_ready_ = false;  ///< this process or an earlier one has reported ready
   keeper::request_deaths deaths_;
   bool asked_to_end_ = false;
 };
@@ -107,7 +108,7 @@ sigset_t signals_of(std::initializer_list<int> numbers) {
 
 std::string client_keeper::begin() {
   state_ = keeper::make_shared_state();
-  // The program that started this one may ignore SIGCHLD. Then no end of a child is reported.
+  // The parent may have set SIGCHLD to be ignored. Then the end of a child would not be reported.
   signal(SIGCHLD, SIG_DFL);
   const sigset_t set = signals_of({SIGTERM, SIGINT, SIGCHLD});
   sigprocmask(SIG_BLOCK, &set, nullptr);
@@ -126,7 +127,7 @@ std::string client_keeper::start() {
   deaths_.begin(*state_);
   process_ = fork();
   if (process_ == 0) {
-    // Else this process would hold the keeper's end open, and never hear that the keeper is gone.
+    // Close the keeper's end. Otherwise this process would not notice that the keeper is gone.
     mine.close();
     link_.close();
     be_the_adapter(std::move(its));
@@ -140,7 +141,7 @@ std::string client_keeper::start() {
   return "";
 }
 
-// Files that the first process wrote stay as they are.
+// Gives files of later processes other names, so that the files of the first one are kept.
 void number_files(settings& how, unsigned start) {
   for (std::string* name : {&how.capture[0], &how.capture[1], &how.recording})
     if (!name->empty()) *name += fmt::format(".{}", start);
@@ -160,7 +161,7 @@ void client_keeper::be_the_adapter(descriptor link) {
       code = 1;
     } else {
       if (client_.there()) all.resume(client_);
-      // What is kept of it here is the keeper's: it would outlive the client.
+      // Close the inherited copies of the client's descriptors. They would outlive the client.
       client_.forget();
       all.run();
     }
@@ -200,12 +201,13 @@ void client_keeper::take_records() {
     if (!one.descriptors.empty()) sockets_.device = std::move(one.descriptors[0]);
     if (one.descriptors.size() > 1) sockets_.control = std::move(one.descriptors[1]);
   }
-  // The connection, too: when the adapter's process hangs up, the client must see it.
+  // Close the connection here too, so that the client notices when the adapter's process closes it.
   if (state_->keeper_is_behind) client_.forget();
 }
 
-// One that is stopped hears nothing before it goes on; one that does not listen is killed when it
-// is asked for the second time. Who signals a whole group sends the first one twice.
+// Ends the adapter's process. SIGCONT follows the signal, because a stopped process handles no
+// other signal. The second request kills the process. A signal to the whole process group arrives
+// twice, so a second signal shortly after the first is ignored.
 void client_keeper::take_signals() {
   signalfd_siginfo about{};
   while (read(signals_.get(), &about, sizeof about) == sizeof about) {
@@ -222,7 +224,7 @@ void client_keeper::take_signals() {
 bool client_keeper::has_ended() {
   if (process_ < 0 || waitpid(process_, &status_, WNOHANG) != process_) return false;
   process_ = -1;
-  // What it told last may have come behind the last look.
+  // Take the reports that arrived after the last call.
   take_records();
   return true;
 }

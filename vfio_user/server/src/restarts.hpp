@@ -7,13 +7,13 @@
 
 namespace freehca::device_server {
 
-/// Serves in this process until it is asked to end. The program's exit code.
+/// Serves in this process until a signal ends it. Returns the exit code.
 int serve(settings& how, passed_sockets passed);
 
-/// The same in a process of the adapter's own, while this one keeps the client and its sockets:
-/// what the client has told, and its descriptors (keeper/). It looks at nothing that a guest says.
-/// When the adapter's process dies, another one takes its place with the same client; when this one
-/// dies, the adapter's goes on without.
+/// The same in a child process, the adapter's process. This process becomes the keeper: it keeps
+/// the client's state, its descriptors and its sockets (keeper/). It does not parse data of a
+/// guest. If the adapter's process dies, another one replaces it with the same client. If the
+/// keeper dies, the adapter's process continues without it.
 int serve_with_restarts(settings& how, passed_sockets passed);
 
 }  // namespace freehca::device_server

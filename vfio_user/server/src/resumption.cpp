@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// A client whose process died goes on with this one.
+// Continues with a client whose process died.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -19,9 +19,9 @@ bool session::resume(keeper::kept_client& from) {
   keeper_side nobody;
   keeper_side* const keeper = std::exchange(keeper_, &nobody);
   const bool had_memory = without_exceptions([&] {
-    from.tell_again([this](message told) {
-      told.head.flags = type_command | flag_no_reply;
-      if (handle(told) != 0) lost_ = true;
+    from.tell_again([this](message repeated) {
+      repeated.head.flags = type_command | flag_no_reply;
+      if (handle(repeated) != 0) lost_ = true;
     });
   });
   if (!had_memory) lost_ = true;
@@ -32,8 +32,8 @@ bool session::resume(keeper::kept_client& from) {
   return !lost_;
 }
 
-// What the dead process had taken from the connection, and had not answered. A driver may do it a
-// second time without harm: the adapter has an internal error, and takes no notice of registers.
+// Executes the request that the dead process had taken and not answered. It may be executed for the
+// second time, which is harmless: the adapter has an internal error and ignores its registers.
 void session::answer_in_hand() {
   const keeper::shared_state& state = *keeper_->state();
   if (state.request.in_pieces) lost_ = true;
@@ -52,7 +52,7 @@ void session::answer_in_hand() {
   if (state.request_is_kept && (what == command::dma_map || what == command::device_set_irqs)) {
     succeed(request);
   } else if (what == command::version || what == command::dma_map) {
-    // A descriptor may have come with it, and is gone.
+    // The request may have had a descriptor, which the dead process took with it.
     lost_ = true;
   } else if (const auto lines = beginning<irq_set>(request.body);
              what == command::device_set_irqs && lines && (lines->flags & irq_set_eventfd) != 0) {

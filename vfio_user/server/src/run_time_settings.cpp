@@ -18,7 +18,7 @@ std::string words(bool on) {
   return on ? "on" : "off";
 }
 
-// As the command line has it.
+// Sets a value from text, as the command line does.
 std::string take(settings& to, std::string_view name, text t) {
   for (const setting_row& row : setting_rows())
     if (row.name == name) return row.take(to, t);

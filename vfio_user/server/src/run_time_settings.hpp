@@ -10,7 +10,8 @@
 
 namespace freehca::device_server {
 
-/// What can be changed while an adapter is served: its settings, and the function that heeds them.
+/// The objects for changes while an adapter is served: its settings, and the function that uses
+/// them.
 struct served_adapter {
   settings& how;
   adapter_function& function;
@@ -22,7 +23,7 @@ struct run_time_setting {
   const char* name;
   const char* what;
   std::string (*read)(const served_adapter& of);
-  /// "", or what is wrong; then nothing has changed.
+  /// Changes the setting. Returns "", or a message; then nothing has changed.
   std::string (*write)(served_adapter& to, const std::string& text);
 };
 

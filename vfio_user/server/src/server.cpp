@@ -32,7 +32,8 @@ server::server(settings& how, keeper_side keeper)
   session_.connect(function_, memory_, keeper_);
 }
 
-// The next process needs the sockets, and a keeper takes their paths away.
+// If there is a keeper, the paths stay: the next process needs the sockets, and the keeper removes
+// them at the end.
 server::~server() {
   if (told_ready_ && keeper_.lives()) control_.leave_path();
   else if (bound_) unlink(how_.socket.c_str());
@@ -47,10 +48,11 @@ std::string server::begin(passed_sockets passed) {
   sigprocmask(SIG_BLOCK, &ends, nullptr);
   stop_ = descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
   if (!stop_.open()) return std::strerror(errno);
-  // So that later neither needs an allocation: the fixed places, both cables, and clients.
+  // Reserve memory for the fixed places, both cables and the clients, so that these lists need no
+  // allocation later.
   refused_.reserve(most_refused);
   watched_.reserve(cable_place + 2 + most_refused + 1 + control_socket::most_clients);
-  // Else the system adds 50 us to each pause.
+  // Without this the system adds 50 us to each pause.
   if (how_.polled_doorbells) prctl(PR_SET_TIMERSLACK, 1'000ul, 0ul, 0ul, 0ul);
   if (std::string why = function_.begin(); !why.empty()) return why;
   if (std::string why = listen_for_control(std::move(passed.control), passed.own_control);
@@ -66,7 +68,7 @@ void server::tell_that_it_is_ready() {
   keeper_.tell(keeper::record::ready, std::span(sockets).first(sockets[1] >= 0 ? 2 : 1));
   told_ready_ = keeper_.there();
   report(fmt::format("ready: {}", bound_ ? how_.socket : "the socket that was handed over"));
-  // A keeper is whom the manager has started.
+  // If there is a keeper, the manager has started the keeper, and the keeper reports to it.
   if (!keeper_.there()) tell_manager("READY=1");
 }
 
@@ -83,7 +85,7 @@ void server::resume(keeper::kept_client& client) {
 
 std::string server::listen_for_clients(descriptor passed) {
   listener_ = std::move(passed);
-  // One that is named, too, was made by a process before this one.
+  // If the settings name a socket too, an earlier process of this program has bound the given one.
   bound_ = listener_.open() && !how_.socket.empty();
   if (listener_.open()) return "";
   listener_ = make_socket(AF_UNIX, SOCK_STREAM);
@@ -106,7 +108,7 @@ std::string server::listen_for_control(descriptor passed, bool own) {
   return why.empty() ? "" : fmt::format("--control {}", why);
 }
 
-// The places are fixed; one where nobody is has a descriptor below 0, which poll() passes over.
+// The places in the list are fixed. An unused place has a descriptor below 0, which poll() ignores.
 void server::watch_everything() {
   watched_.assign({{stop_.get(), POLLIN, 0},
                    {listener_.get(), POLLIN, 0},
@@ -130,9 +132,9 @@ bool server::watch_doorbells(std::uint64_t until) {
   return false;
 }
 
-// A store to a doorbell page wakes nobody: while there is somebody who could ring, no sleep is
-// longer than rest::longest_ns. A ring that comes between a look and the sleep behind it stands in
-// the page, and is found by the look behind the sleep.
+// A store to a doorbell page does not wake the server. While doorbell pages are in use, no sleep is
+// longer than rest::longest_ns. A doorbell between a scan and the following sleep stays in the
+// page, and the scan after the sleep finds it.
 void server::wait_for_something() {
   watch_everything();
   std::uint64_t deadline = session_.has_work() ? 0 : function_.deadline();
@@ -183,7 +185,7 @@ void server::serve_client() {
   report("the client has gone");
 }
 
-// There is no word for "busy" but the answer to the first request.
+// The protocol can only refuse a client by the reply to its first request.
 void server::refuse_others() {
   std::erase_if(refused_, [](channel& one) {
     message first;
@@ -195,7 +197,7 @@ void server::refuse_others() {
   });
 }
 
-// The text of an answer and the model's part in it may need memory.
+// Answers need memory for their text, and for the model's part in them.
 void server::serve_control() {
   control_.serve(
       std::span(watched_).subspan(control_place_), now_ns(), [this](std::string_view line) {
@@ -207,8 +209,8 @@ void server::serve_control() {
       });
 }
 
-// An allocation failed outside of a request: in an answer on the control socket, or while a client
-// was accepted.
+// Called if an allocation failed outside of a request: in an answer on the control socket, or while
+// a client was accepted.
 void server::recover_from_lack_of_memory() {
   report("no memory: clients of the control socket are hung up on");
   control_.hang_up();

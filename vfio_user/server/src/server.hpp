@@ -26,18 +26,18 @@ namespace freehca::device_server {
 /// adapter work for one turn.
 class server {
  public:
-  /// The control socket may change `how`.
+  /// `how` is not const, because the control socket changes settings.
   explicit server(settings& how, keeper_side keeper = {});
   ~server();
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  /// On sockets that were handed over, and on those that the settings name. "", or what is wrong.
-  /// From here on SIGTERM and SIGINT are asked for, not suffered.
+  /// Begins to listen on sockets that were handed over and on those that the settings name. Returns
+  /// "", or a message. From then on SIGTERM and SIGINT are blocked and read from a signalfd.
   std::string begin(passed_sockets passed);
-  /// Goes on with the client of a process that died.
+  /// Continues with the client of a process that died.
   void resume(keeper::kept_client& client);
-  /// Returns when the process is asked to end.
+  /// Serves until SIGTERM or SIGINT.
   void run();
 
  private:
@@ -53,14 +53,14 @@ class server {
   void accept_one();
   void serve_client();
   void refuse_others();
-  /// False: the process is asked to end.
+  /// Returns false after SIGTERM or SIGINT.
   bool work();
   void recover_from_lack_of_memory();
 
   static constexpr std::size_t most_refused = 8;
   static constexpr std::uint64_t memory_is_awaited_ns = 10'000'000;
-  /// With polled doorbells: for so long they alone are looked at, and while they ring the others
-  /// wait for so long.
+  /// For polled doorbells: the time in which only doorbells are scanned, and the maximum time that
+  /// other events wait while doorbells are written.
   static constexpr std::uint64_t doorbells_alone_ns = 2'000, others_wait_ns = 20'000;
 
   void tell_that_it_is_ready();
@@ -73,14 +73,14 @@ class server {
   adapter_function function_;
   vfio_user::descriptor listener_, stop_;
   bool bound_ = false, told_ready_ = false;
-  /// They came while another is served, and are told so.
+  /// Clients that connected while another client is served. Their first request is refused.
   std::vector<vfio_user::channel> refused_;
   control_subject subject_{{how_, function_}, session_, memory_};
   control_socket control_;
   std::size_t control_place_ = 0;
   std::vector<pollfd> watched_;
   rest rest_;
-  std::uint64_t asked_ = 0;  ///< when the system was, for the last time
+  std::uint64_t asked_ = 0;  ///< time of the last poll() of all descriptors
 };
 
 }  // namespace freehca::device_server

@@ -70,7 +70,7 @@ bool session::work() {
 
 void session::answer(message& request) {
   const std::uint32_t type = request.head.flags & type_mask;
-  // A reply that nobody waits for, or no more.
+  // Ignore a reply for which no request waits (any more).
   if (type == type_reply) return;
   const int why = type != type_command           ? EINVAL
                   : request.too_long             ? E2BIG
@@ -93,8 +93,9 @@ int session::handle_if_memory(message& request) {
   return without_exceptions([&] { why = handle(request); }) ? why : ENOMEM;
 }
 
-// Requests that the model works for, those that take memory for as long as the client lives, and
-// the version: the JSON library allocates in a destructor, where it cannot fail.
+// Requests that need memory are those for which the model works, those that allocate memory for the
+// client's lifetime, and the version: the JSON library allocates in a destructor, which must not
+// fail.
 bool session::needs_memory(const message& request) {
   switch (static_cast<command>(request.head.command)) {
     case command::version:
@@ -110,7 +111,7 @@ bool session::needs_memory(const message& request) {
 }
 
 int session::handle(message& request) {
-  // What was stored to a doorbell page before the request was sent comes before it.
+  // Doorbells that were stored before the request was sent are processed before it.
   if (!memory_reserve::memory_is_short()) function_->look_at_doorbells(doorbell_pages::every);
   switch (static_cast<command>(request.head.command)) {
     case command::version:
@@ -140,7 +141,7 @@ int session::handle(message& request) {
       return ENOTSUP;
     case command::dma_read:
     case command::dma_write:
-      break;  // it is the server who sends these
+      break;  // only the server sends these
   }
   return EINVAL;
 }
@@ -183,8 +184,8 @@ bool session::wait_for_reply(std::uint16_t id, command what, message& reply) {
   }
 }
 
-// A client that does not answer is hung up on, since everything waits meanwhile. One that refuses
-// has said that there is no such memory.
+// Disconnects a client that does not reply, because the server can do nothing else during the wait.
+// If the client refuses the request, there is no such memory.
 bool session::ask(command what, const dma_access& about, body data, std::size_t reply_bytes,
                   message& reply) {
   if (lost_ || !channel_.open()) return false;

@@ -18,8 +18,8 @@
 
 namespace freehca::device_server {
 
-/// The client that is served: its requests are answered in the order in which they come, each once,
-/// and it is asked for memory that it did not share.
+/// The connection to the served client. Each request is answered once, in the order of arrival.
+/// Memory that the client did not share is accessed by messages to the client.
 class session final : public memory_messages {
  public:
   void connect(adapter_function& function, client_memory& memory, keeper_side& keeper) {
@@ -29,20 +29,22 @@ class session final : public memory_messages {
   }
 
   void begin(vfio_user::channel with);
-  /// Goes on with the client of a process that died. The function has an internal error, which a
-  /// driver ends by a reset, as when a card's firmware dies. False: it cannot be gone on with, and
-  /// was hung up on.
+  /// Continues with the client of a process that died. The function then has an internal error, as
+  /// when a card's firmware fails, which a driver ends by a reset. Returns false if that is not
+  /// possible; the client is disconnected then.
   bool resume(keeper::kept_client& from);
   bool serving() const { return channel_.open(); }
   int socket() const { return channel_.socket(); }
-  /// Requests came while the client was asked something, or it must go.
+  /// Whether requests arrived while the session waited for a reply, or the client must be
+  /// disconnected.
   bool has_work() const { return !waiting_.empty() || lost_; }
 
-  /// Answers some of what has come. False: the client has gone, or must go.
+  /// Answers a bounded number of requests. Returns false if the client is gone or must be
+  /// disconnected.
   bool work();
-  /// The client is to go at the next call of work().
+  /// Disconnects the client at the next call of work().
   void hang_up() { lost_ = true; }
-  /// Forgets the client, and resets the function as the kernel's VFIO does.
+  /// Removes all state of the client, and resets the function as the kernel's VFIO does.
   void end();
 
   bool read(std::uint64_t address, void* to, std::size_t bytes) override;
@@ -52,9 +54,9 @@ class session final : public memory_messages {
   using body = std::span<const std::byte>;
 
   void answer(vfio_user::message& request);
-  /// 0, or the errno of the reply; a reply without error has been sent.
+  /// Executes a request. Returns 0 if a reply without error was sent, else the errno for the reply.
   int handle(vfio_user::message& request);
-  /// The same. ENOMEM if an allocation failed, or if memory is short.
+  /// The same. Returns ENOMEM if an allocation failed or memory is short.
   int handle_if_memory(vfio_user::message& request);
   static bool needs_memory(const vfio_user::message& request);
   int handle_version(const vfio_user::message& request);
@@ -81,7 +83,7 @@ class session final : public memory_messages {
            std::size_t reply_bytes, vfio_user::message& reply);
   bool wait_for_reply(std::uint16_t id, vfio_user::command what, vfio_user::message& reply);
 
-  static constexpr unsigned most_at_once = 64;  ///< before others have a turn
+  static constexpr unsigned most_at_once = 64;  ///< requests before other descriptors are served
   static constexpr std::size_t most_waiting = 1024;
   static constexpr int patience_ms = 5000;
 
@@ -89,8 +91,8 @@ class session final : public memory_messages {
   client_memory* memory_ = nullptr;
   keeper_side* keeper_ = nullptr;
   vfio_user::channel channel_;
-  bool agreed_ = false;  ///< on a version
-  bool lost_ = false;    ///< the client is to go as soon as nobody is inside the model
+  bool agreed_ = false;  ///< whether a version was negotiated
+  bool lost_ = false;    ///< the client is disconnected once no call into the model is active
   vfio_user::terms client_;
   std::deque<vfio_user::message> waiting_;
   std::uint16_t next_id_ = 0;

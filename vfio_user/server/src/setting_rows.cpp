@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t mebibyte = 1u << 20;
 constexpr std::uint64_t least_host_memory = 32 * mebibyte;
 constexpr std::uint64_t most_commands = 128;
-constexpr std::uint32_t card_class = 0xffffffff;  // that of the variant
+constexpr std::uint32_t card_class = 0xffffffff;  // stands for the class code of the variant
 
 std::optional<std::uint64_t> number(std::string_view text) {
   int base = 10;
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
   return value;
 }
 
-// With K, M or G behind it, as QEMU's sizes have.
+// Parses a number that may end with K, M or G, as QEMU's sizes do.
 std::optional<std::uint64_t> byte_count(std::string_view text) {
   constexpr std::string_view units = "KMG";
   const auto unit = text.empty() ? std::string_view::npos : units.find(text.back());
@@ -144,8 +144,8 @@ std::string take_class(settings& to, const std::string& text) {
   return "";
 }
 
-// MACs keep company with the GUIDs: vendor part and low bits are the same, port 1 has the node's
-// number on a CX-2 and the next on later cards (docs/hardware.md).
+// A MAC address has the vendor part and the low bits of the node GUID. On a CX-2 port 1 has the
+// node's number, on later cards the next one (docs/hardware.md).
 std::uint64_t mac_of_guid(const settings& s) {
   const std::uint64_t low = (s.model.node_guid & 0xffffff) + (s.configuration.card->gen3 ? 1 : 0);
   return (s.model.node_guid >> 40) << 24 | (low & 0xffffff);
@@ -248,7 +248,7 @@ std::string check_second_port(const settings& s) {
 
 settings::settings() {
   freehca_model_default_options(&model);
-  // A client's write is a message that it does not wait for.
+  // A client does not wait for the reply to a doorbell write, so any number may be under way.
   model.doorbells_under_way = 0xffffffff;
   model.mac = 0;
   configuration.class_code = card_class;

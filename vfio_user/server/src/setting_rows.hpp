@@ -9,21 +9,22 @@
 
 namespace freehca::device_server {
 
-/// One setting: its name is that of the property of QEMU's device, where that has it
+/// One setting. If QEMU's device has a property for it, the names are equal
 /// (tests/vfio_user/same_names.py).
 struct setting_row {
   const char* name;
   const char* what;
-  /// "", or what is allowed instead of `text`.
+  /// Sets the value. Returns "", or a message with the permitted values.
   std::string (*take)(settings& to, const std::string& text);
 };
 
 std::span<const setting_row> setting_rows();
 
-/// As a setting's `take`, for switches.
+/// A function for `take` of settings that are switches.
 std::string take_switch(bool& to, const std::string& text);
 
-/// When all have been taken: "", or why they do not go together. Fills in what follows from others.
+/// Called after all settings. Fills in values that depend on others. Returns "", or a message about
+/// settings that exclude each other.
 std::string finish(settings& all);
 
 }  // namespace freehca::device_server

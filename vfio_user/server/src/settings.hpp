@@ -12,8 +12,7 @@
 
 namespace freehca::device_server {
 
-/// What the command line asks for. Pointers of `model` lead into the strings beside it, so this
-/// stays where it is.
+/// All settings. Pointers in `model` point to strings of this object, so it must not be moved.
 struct settings {
   settings();
   settings(const settings&) = delete;
@@ -30,13 +29,13 @@ struct settings {
   std::string command_fault, event_fault;
   std::array<std::string, 2> link_fault;
   bool polled_doorbells = false;
-  /// How long one that polls goes on without a pause when nothing happens. An answer of the other
-  /// end comes within a few microseconds; who waits for longer keeps others from a processor that
-  /// they may need for that answer (docs/performance-model.md).
+  /// The time for which the server polls without a pause after the last event. An answer of the
+  /// other end arrives within a few microseconds. A longer time would occupy a processor that the
+  /// other end may need for its answer (docs/performance-model.md).
   std::uint64_t poll_ns = default_poll_us * 1000;
   static constexpr std::uint64_t default_poll_us = 8, most_poll_us = 1'000'000;
   bool trace = false;
-  /// A process of its own keeps the client when this one dies.
+  /// Whether a keeper keeps the client if the adapter's process dies.
   bool restarts = false;
 };
 

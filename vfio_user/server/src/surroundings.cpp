@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the model asks of its surroundings, and how it is made. Contracts in
+// The functions of the model's environment, and the model's creation. The contracts are in
 // freehca/model/environment.hpp.
 #include <cerrno>
 #include <cstring>
@@ -16,7 +16,8 @@ namespace freehca::device_server {
 namespace {
 
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
-// Of a frame from the destination MAC on: shorter ones are padded as they arrive, as QEMU does.
+// Minimum length of a frame from the destination MAC on. Shorter frames are padded when they
+// arrive, as in QEMU.
 constexpr std::size_t shortest_frame = 60;
 
 adapter_function& self(void* context) {
@@ -41,7 +42,7 @@ adapter_function::adapter_function(const settings& how, client_memory& memory)
 
 adapter_function::~adapter_function() {
   if (model_ == nullptr) return;
-  // The other ends are told as long as there is a way to.
+  // Unplug the cables first, while the other ends can still be notified.
   for (unsigned port = 1; port <= how_.model.ports; ++port)
     freehca_model_plug_cable(model_, port, false);
   freehca_model_end_recording(model_);
@@ -51,7 +52,7 @@ adapter_function::~adapter_function() {
 freehca_model_environment adapter_function::environment_of(adapter_function* me) {
   freehca_model_environment e{};
   e.context = me;
-  // The model is compiled without exceptions: none may pass through it.
+  // The model is compiled without exceptions, so no exception may pass through it.
   e.dma_read = [](void* c, std::uint64_t address, void* to, std::size_t bytes) {
     bool done = false;
     without_exceptions(
@@ -81,7 +82,7 @@ freehca_model_environment adapter_function::environment_of(adapter_function* me)
     without_exceptions([&] { self(c).tell(kind, rule, text); });
   };
   e.link_send = [](void* c, unsigned port, const void* from, std::size_t bytes) {
-    // A packet for which there is no memory is lost on the cable.
+    // If there is no memory for a packet, it is dropped on the cable.
     bool has_room = true;
     without_exceptions([&] { has_room = self(c).link_send(port, from, bytes); });
     return has_room;

@@ -6,7 +6,7 @@
 
 namespace freehca::device_server {
 
-/// Calls it, and returns false if an allocation failed in it.
+/// Calls the function, and returns false if an allocation failed in it.
 template <class Call>
 bool without_exceptions(const Call& call) noexcept {
   try {

@@ -45,7 +45,7 @@ std::uint64_t datagram_wire::deadline() const {
   return waiting_.empty() ? wire::deadline() : next_try_;
 }
 
-// False: there is no room at the other end.
+// Returns false if the other end has no room.
 bool datagram_wire::put(const std::byte* from, std::size_t bytes) {
   ssize_t sent;
   do

@@ -17,7 +17,7 @@ ssize_t frame_wire::write_frame(const std::byte* from, std::size_t bytes) {
   return ::write(frames_.get(), from, bytes);
 }
 
-// False: there is no room now.
+// Returns false if there is no room now.
 bool frame_wire::put(const std::byte* from, std::size_t bytes) {
   ssize_t sent;
   do sent = write_frame(from, bytes);
@@ -38,7 +38,7 @@ void frame_wire::work(short events, std::uint64_t, wire_reader& to) {
   if ((events & (POLLIN | POLLHUP | POLLERR)) == 0) return;
   for (unsigned i = 0; i < most_at_once && to.may_receive(); ++i) {
     const ssize_t got = ::read(frames_.get(), arrived_.data(), arrived_.size());
-    // A tap device that is down says EIO, and may go up again.
+    // A tap device that is down returns EIO. It may go up again.
     if (got < 0 && errno != ECONNRESET && errno != EBADFD) return;
     if (got <= 0) {
       to.complain("what the cable led to has ended: its frames are lost from now on");

@@ -50,7 +50,7 @@ vfio_user::descriptor make_socket(int family, int type) {
 
 namespace {
 
-// A socket that nobody listens on any more was left by a server that was killed.
+// Whether no process listens on the socket: then a killed server has left it.
 bool is_dead_socket(const std::string& path, const socket_address& address) {
   struct stat about {};
   if (lstat(path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) return false;

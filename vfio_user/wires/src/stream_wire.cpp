@@ -49,7 +49,7 @@ std::unique_ptr<wire> stream_wire::connect(const std::string& address, std::stri
   return made;
 }
 
-const char* stream_wire::standing() const {
+const char* stream_wire::state_name() const {
   switch (state_) {
     case state::listening:
       return "listening";
@@ -119,7 +119,7 @@ void stream_wire::check_call(std::uint64_t now) {
   else hang_up(now);
 }
 
-// What was under way is lost, as with a fibre that is pulled.
+// Packets under way are dropped, as when a fibre is pulled.
 void stream_wire::hang_up(std::uint64_t now) {
   connection_.close();
   waiting_.clear();
@@ -135,7 +135,7 @@ bool stream_wire::send(const std::byte* from, std::size_t bytes) {
   std::vector<std::byte>& frame = waiting_.emplace_back(prefix_bytes + bytes);
   put_length(frame.data(), bytes);
   std::memcpy(frame.data() + prefix_bytes, from, bytes);
-  if (waiting_.size() == 1) flush();  // a failure is seen by work()
+  if (waiting_.size() == 1) flush();  // work() detects a failure
   return true;
 }
 

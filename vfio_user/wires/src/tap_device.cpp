@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// Linux's Documentation/networking/tuntap.rst says how a tap device is had.
+// Source: Linux's Documentation/networking/tuntap.rst.
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
@@ -43,8 +43,8 @@ std::unique_ptr<wire> frame_wire::tap(const std::string& options, std::string& w
     if (error == EBUSY) why += ": another program has the device";
     return nullptr;
   }
-  // A device that stays keeps what its last user took on: frames without checksums, and of many
-  // segments.
+  // A persistent device keeps the offloads of its last user: frames without checksums, and frames
+  // of many segments. Switch them off.
   if (ioctl(device.get(), TUNSETOFFLOAD, 0) != 0) {
     why = fmt::format("tap:{}: offloads: {}", options, std::strerror(errno));
     return nullptr;

@@ -2,7 +2,8 @@
 // Copyright the freehca authors
 //
 // libslirp's loop, with addresses as QEMU's -netdev user has them (QEMU net/slirp.c): 10.0.2.0/24
-// and fec0::/64, of which .2 is the host, .3 the name server, and .15 the first that DHCP gives.
+// and fec0::/64, where .2 is the host, .3 the name server, and .15 the first address that DHCP
+// assigns.
 #include "user_network.hpp"
 
 #include <arpa/inet.h>
@@ -56,10 +57,10 @@ class network {
   void arrived();
   void ring_timers();
 
-  // What libslirp asks for. The last argument of each is the network.
+  // Callbacks of libslirp. The last argument of each is the network.
   static network& at(void* self) { return *static_cast<network*>(self); }
   static ssize_t send_packet(const void* from, std::size_t bytes, void* self) {
-    // Waits for as long as the adapter takes nothing. Nobody is there any more: see turn().
+    // Blocks while the adapter accepts no frame. If the other end is gone, turn() notices it.
     return ::send(at(self).socket_, from, bytes, MSG_NOSIGNAL);
   }
   static void guest_error(const char* what, void* self) {
@@ -81,7 +82,7 @@ class network {
   static int add_poll(int descriptor, int events, void* self);
   static int events_of(int place, void* self);
 
-  static constexpr unsigned most_told = 16;  // a guest can make as many as it likes
+  static constexpr unsigned most_told = 16;  // a guest can cause any number of messages
 
   int socket_;
   unsigned errors_ = 0;
@@ -126,13 +127,13 @@ std::string network::begin(const user_network_options& how) {
 }
 
 int network::add_poll(int descriptor, int events, void* self) {
-  const auto wanted = [events](int theirs, short ours) {
+  const auto requested = [events](int theirs, short ours) {
     return static_cast<short>((events & theirs) != 0 ? ours : 0);
   };
   at(self).watched_.push_back(
       {descriptor,
-       static_cast<short>(wanted(SLIRP_POLL_IN, POLLIN) | wanted(SLIRP_POLL_OUT, POLLOUT) |
-                          wanted(SLIRP_POLL_PRI, POLLPRI)),
+       static_cast<short>(requested(SLIRP_POLL_IN, POLLIN) | requested(SLIRP_POLL_OUT, POLLOUT) |
+                          requested(SLIRP_POLL_PRI, POLLPRI)),
        0});
   return static_cast<int>(at(self).watched_.size() - 1);
 }
@@ -153,7 +154,7 @@ void network::ring_timers() {
     }
 }
 
-// Ends the process when the adapter has gone.
+// Ends the process when the adapter is gone.
 void network::arrived() {
   static std::array<std::uint8_t, longest> frame;
   constexpr unsigned most_at_once = 64;

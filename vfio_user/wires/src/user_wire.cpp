@@ -28,7 +28,8 @@ class user_wire final : public frame_wire {
   user_wire(const user_wire&) = delete;
   user_wire& operator=(const user_wire&) = delete;
   ~user_wire() override {
-    // It has nothing to save, and may sleep in a file system that does not answer.
+    // SIGKILL, because the process has nothing to save and may be blocked in a file system that
+    // does not answer.
     kill(process_, SIGKILL);
     while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -41,14 +42,14 @@ class user_wire final : public frame_wire {
   pid_t process_;
 };
 
-// Of what the server has the process keeps its end alone: else a socket that the server listens on
-// would outlive a server that is killed.
+// The process closes all of the server's descriptors except its own end. Otherwise a socket that
+// the server listens on would stay open after the server was killed.
 [[noreturn]] void be_the_network(int socket, const user_network_options& how) {
   prctl(PR_SET_NAME, "user-network");
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // The terminal's: the server ends, and then this does.
+  // Ignore the terminal's signals: when the server ends, this process ends too.
   signal(SIGINT, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   constexpr int kept = 3;

@@ -38,14 +38,14 @@ constexpr kind kinds[] = {
     {"user:", true, frame_wire::user},
 };
 
-// Null: there is no such kind.
+// Returns null if there is no such kind.
 const kind* kind_of(const std::string& text) {
   const auto found =
       std::ranges::find_if(kinds, [&](const kind& one) { return text.starts_with(one.beginning); });
   return found == std::end(kinds) ? nullptr : &*found;
 }
 
-// The one whose options may be left out with their colon.
+// Adds the colon to the kind whose options may be left out together with it.
 std::string written_out(const std::string& text) {
   return text == "user" ? "user:" : text;
 }

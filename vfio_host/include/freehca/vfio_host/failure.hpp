@@ -8,8 +8,8 @@
 
 namespace freehca::vfio_host {
 
-/// What stands between a user and a working adapter. The numbers are exit codes of hcactl and stay
-/// as they are.
+/// The kinds of failure that a user can meet. The numbers are exit codes of hcactl and must not
+/// change.
 enum class trouble {
   malformed_address = 10,
   absent = 11,
@@ -24,21 +24,21 @@ enum class trouble {
   firmware_error = 20,
   firmware_silent = 21,
   device_gone = 22,
-  wrong_data = 23,  ///< the traffic arrived, but not as it was sent
+  wrong_data = 23,  ///< received data differs from the data that was sent
   port_down = 24,
-  system = 25,         ///< the operating system refused something else
-  wanted_back = 26,    ///< the kernel takes the function away: unbound or unplugged
-  unlike_others = 27,  ///< answers otherwise than is known of such adapters
+  system = 25,         ///< another refusal of the operating system
+  wanted_back = 26,    ///< the kernel requests the function: unbound or unplugged
+  unlike_others = 27,  ///< its answers differ from those known of such adapters
   interrupted = 130,
 };
 
-/// One problem with one message for the user: what is wrong and what to do.
+/// A failure with one message for the user: the problem and the remedy.
 struct failure {
   trouble kind = trouble::system;
   std::string message;
 };
 
-/// A T, or why there is none.
+/// A T, or the failure that prevented it.
 template <class T>
 class outcome {
  public:

@@ -8,7 +8,7 @@
 
 namespace freehca::vfio_host {
 
-/// A file descriptor that is closed when its owner goes.
+/// A file descriptor that the destructor closes.
 class file {
  public:
   file() = default;

@@ -14,18 +14,18 @@ struct iova_range {
   std::uint64_t first = 0, last = 0;
 };
 
-/// Gives out I/O virtual addresses inside the ranges that the kernel allows, lowest fit first.
-/// Never 0: a null device address stays an error that shows.
+/// Allocates I/O virtual addresses inside the ranges that the kernel allows, lowest fit first. It
+/// never allocates address 0, so that a null device address is always an error.
 class iova_allocator {
  public:
   static constexpr std::uint64_t page = 4096;
 
   explicit iova_allocator(const std::vector<iova_range>& allowed);
 
-  /// `bytes` bytes (a multiple of page) at a multiple of `alignment` (a power of two, at least
-  /// page).
+  /// Allocates `bytes` bytes (a multiple of page) at a multiple of `alignment` (a power of two, at
+  /// least page).
   std::optional<std::uint64_t> take(std::uint64_t bytes, std::uint64_t alignment);
-  /// False when nothing of that size was taken there.
+  /// Returns false if no range of that size was allocated at this address.
   bool give_back(std::uint64_t at, std::uint64_t bytes);
   std::uint64_t taken() const { return taken_bytes_; }
 

@@ -9,7 +9,7 @@
 
 namespace freehca::vfio_host {
 
-/// Where a PCI function sits: domain, bus, device, function.
+/// The address of a PCI function: domain, bus, device, function.
 struct pci_address {
   unsigned domain = 0, bus = 0, device = 0, function = 0;
 
@@ -18,7 +18,8 @@ struct pci_address {
   friend bool operator==(const pci_address&, const pci_address&) = default;
 };
 
-/// Reads "0000:03:00.0" or "03:00.0", hexadecimal in either case. trouble::malformed_address.
+/// Parses "0000:03:00.0" or "03:00.0", with hexadecimal digits of either case. Fails with
+/// trouble::malformed_address.
 outcome<pci_address> parse_pci_address(std::string_view text);
 
 }  // namespace freehca::vfio_host

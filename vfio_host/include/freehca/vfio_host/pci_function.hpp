@@ -20,25 +20,26 @@ struct pci_function {
   std::optional<unsigned> group;    ///< IOMMU group
   std::vector<std::string> others;  ///< the other members of the group, "0000:00:01.0 (pcieport)"
 
-  /// "ConnectX-3 Pro" ...; null for what is no mlx4-class physical function.
+  /// "ConnectX-3 Pro" ...; null if this is not an mlx4-class physical function.
   const char* model() const;
 };
 
-/// Where sysfs is mounted; tests bring their own.
+/// The place where sysfs is mounted; tests use their own.
 struct sysfs {
   std::string root = "/sys";
 
-  /// trouble::absent.
+  /// Reads a function. Fails with trouble::absent.
   outcome<pci_function> read(const pci_address& address) const;
   /// All mlx4-class functions, by address.
   std::vector<pci_function> adapters() const;
 };
 
-/// Is the function one that vfio-pci has and we can drive? trouble::not_mlx4, ::wrong_driver,
-/// ::no_iommu. Each message says which commands put it right.
+/// Checks that the driver supports the function and that it is bound to vfio-pci. Failures are
+/// trouble::not_mlx4, ::wrong_driver and ::no_iommu. Each message has the commands that remove the
+/// obstacle.
 std::optional<failure> unusable(const pci_function& f);
 
-/// The commands that give the function to vfio-pci.
+/// The commands that bind the function to vfio-pci.
 std::string how_to_bind(const pci_address& address);
 
 }  // namespace freehca::vfio_host

@@ -21,69 +21,72 @@
 
 namespace freehca::vfio_host {
 
-/// For a process that may lock less than the device needs: how much that is, and how to get it.
+/// The remedy for a process that may lock less memory than the device needs: the amount, and how to
+/// raise the limit.
 std::string how_to_lock(std::size_t bytes);
 
 /// One PCI function opened through VFIO's group and container (type 1 IOMMU), as the driver's
-/// platform. One thread uses it: that of the control owner, which polls the driver; other threads
-/// call wake(), and wait by a vector_wait of their own. Everything is given back by the destructor:
-/// mappings, vectors, group, container; the kernel then resets the function where it can.
+/// platform. Only the thread of the control owner, which polls the driver, uses it. Other threads
+/// call wake(), and wait by a vector_wait of their own. The destructor releases everything:
+/// mappings, vectors, group, container. The kernel then resets the function if it can.
 ///
-/// A forked child inherits neither BARs nor memory that is mapped for the device, map_memory()'s
-/// included. In it the platform's functions answer transport_error::gone, and the destructor only
-/// closes the child's descriptors: the adapter stays the parent's.
+/// A forked child inherits neither BARs nor memory that is mapped for the device, including that of
+/// map_memory(). In the child the platform's functions return transport_error::gone, and the
+/// destructor only closes the child's descriptors. The adapter still belongs to the parent.
 class vfio_device {
  public:
-  /// `locked_bytes`: how much memory the caller is going to map, so that a limit that is too low is
-  /// told at once. trouble::not_mlx4 ... ::locked_memory_limit, ::in_use, ::system.
+  /// `locked_bytes` is the amount of memory that the caller will map, so that a limit that is too
+  /// low is reported at once. Failures: trouble::not_mlx4 ... ::locked_memory_limit, ::in_use,
+  /// ::system.
   static outcome<std::unique_ptr<vfio_device>> open(const pci_function& function,
                                                     std::size_t locked_bytes);
 
-  /// What stands in the way of open(), as far as the kernel tells it before the function is opened:
-  /// opening resets a function that is up (Linux 6.1 vfio_pci_core.c, vfio_pci_core_enable).
+  /// The obstacle to open(), if the kernel shows one without opening the function. Opening resets a
+  /// function that is up (Linux 6.1 vfio_pci_core.c, vfio_pci_core_enable).
   static std::optional<failure> obstacle(const pci_function& function);
 
   ~vfio_device();
   vfio_device(const vfio_device&) = delete;
   vfio_device& operator=(const vfio_device&) = delete;
 
-  /// For device_setup; lives as long as this.
+  /// The platform for device_setup. It is valid as long as this object.
   freehca::platform platform();
 
   /// Sleeps until an interrupt, until `deadline` (of clock(), 0: does not sleep), or until `wake`
-  /// (a file descriptor, -1: none) can be read; tells the driver of interrupts, but for vectors
-  /// that somebody else waits for.
+  /// (a file descriptor, -1: none) is readable. Reports interrupts to the driver, except those of
+  /// vectors that another thread waits for.
   void wait(std::uint64_t deadline, int wake);
-  /// Ends the wait() that is under way, or else the next one. Any thread.
+  /// Ends the current wait(); if there is none, the next one. Any thread.
   void wake() noexcept;
-  /// From here on, until the object is destroyed, another thread waits for the vector. The driver
-  /// has armed interrupts; what it does with them afterwards (recover() disarms and arms) changes
-  /// nothing for who waits, as long as the driver's device is open. trouble::system: there is no
-  /// such vector, or it is waited for.
+  /// Moves the waiting for a vector to another thread, until the returned object is destroyed. The
+  /// driver must have armed interrupts. If it disarms and arms them again, as recover() does, the
+  /// waiting thread is not affected as long as the driver's device is open. Fails with
+  /// trouble::system if there is no such vector, or if another thread waits for it already.
   outcome<std::unique_ptr<vector_wait>> wait_for(unsigned vector);
-  /// How many interrupt vectors the function has.
+  /// The number of the function's interrupt vectors.
   unsigned vectors() const { return vectors_; }
-  /// Can be read when wait(0, -1) has something to tell of, for a loop that sleeps by itself; stays
-  /// this object's.
+  /// A descriptor for a loop that sleeps by itself. It is readable while an event waits for a call
+  /// of wait(0, -1). This object owns it.
   int descriptor() const { return watched_.get(); }
 
-  /// The kernel wants the function back: it is being unbound from vfio-pci, or unplugged, and
-  /// whoever asked for that waits until this object is gone. wait() notices it
+  /// The kernel requests the function back, because it is being unbound from vfio-pci or unplugged.
+  /// The unbinding waits until this object is destroyed. wait() sets this flag
   /// (VFIO_PCI_REQ_IRQ_INDEX; Linux 6.1 vfio_pci_core.c, vfio_pci_core_request).
   bool wanted_back() const { return wanted_back_; }
-  /// The PCI bus reported an error of the function that was not corrected: device::lost() is due.
-  /// wait() notices it (VFIO_PCI_ERR_IRQ_INDEX; vfio_pci_core_aer_err_detected).
+  /// The PCI bus reported an uncorrected error of the function, so the caller must call
+  /// device::lost(). wait() sets this flag (VFIO_PCI_ERR_IRQ_INDEX;
+  /// vfio_pci_core_aer_err_detected).
   bool failed() const { return failed_; }
 
   /// Nanoseconds of CLOCK_MONOTONIC.
   static std::uint64_t clock();
 
-  /// How much memory open() was told of.
+  /// The parameter `locked_bytes` of open().
   std::size_t locked_bytes() const { return locked_bytes_; }
-  /// Can the kernel reset the function by itself?
+  /// Whether the kernel can reset the function.
   bool resettable() const { return resettable_; }
-  /// What the operating system refused last, for messages: "VFIO_IOMMU_MAP_DMA: ENOMEM ...". Empty:
-  /// nothing.
+  /// The last refusal of the operating system, for messages: "VFIO_IOMMU_MAP_DMA: ENOMEM ...".
+  /// Empty: none.
   const std::string& last_refusal() const { return refusal_; }
 
  private:
@@ -109,7 +112,7 @@ class vfio_device {
   status refused(const char* what);
   status map_dma(std::byte* at, std::size_t bytes, std::size_t alignment, std::uint64_t* iova);
   status unmap_dma(std::uint64_t iova, std::size_t bytes);
-  /// None: the index is silent from then on.
+  /// Sets the eventfds of an interrupt index. An empty list disables the index.
   status set_interrupts(unsigned index, const std::vector<int>& descriptors);
   /// Opens `event` for a notice that is no interrupt of the device. It stays closed where the
   /// kernel has no such notice.
@@ -144,7 +147,7 @@ class vfio_device {
                                void (*notify)(void*, unsigned) noexcept, void* of);
   static void disarm_interrupts(void* context);
 
-  // In the order in which they are closed last to first.
+  // The destructor closes these in reverse order.
   pid_t opened_by_ = ::getpid();
   file container_, group_, function_;
   std::uint64_t configuration_at_ = 0;
@@ -155,17 +158,17 @@ class vfio_device {
   std::optional<iova_allocator> iova_;
   std::vector<block> blocks_;
   std::vector<block> lent_;  // the caller's memory
-  // One for each vector that was ever armed, and then kept: who waits for one has it in a set of
-  // their own.
+  // One for each vector that was ever armed. They are kept, because a vector_wait has the eventfd
+  // in its own epoll set.
   struct vector_event {
     file event;
     bool waited_for = false;  // by another thread
   };
   std::vector<vector_event> events_;
-  unsigned armed_ = 0;  // vectors
-  file watched_;        // all others of them, and those that follow: an epoll instance
+  unsigned armed_ = 0;  // number of armed vectors
+  file watched_;        // epoll instance of the other vectors and of the three events below
   file removal_, error_, woken_;
-  int wake_ = -1;  // what the caller has watched; its own
+  int wake_ = -1;  // the caller's descriptor in the epoll set
   bool wanted_back_ = false, failed_ = false;
   vector_wait::listener driver_;
   std::string refusal_;

@@ -11,67 +11,68 @@
 
 namespace freehca::blocking {
 
-/// How the thread of another owner (event_verbs) sleeps. Made and destroyed on the thread of the
+/// The sleep of an event owner's thread (event_verbs). Created and destroyed on the thread of the
 /// control owner.
 class owner_wait {
  public:
   virtual ~owner_wait() = default;
-  /// Until an interrupt of its vector, wake(), or `deadline` on the platform's clock; 0: does not
-  /// sleep. Tells the driver of the interrupt. One thread at a time.
+  /// Sleeps until an interrupt of its vector, until wake(), or until `deadline` on the platform's
+  /// clock. With deadline 0 it does not sleep. Reports interrupts to the driver. One thread at a
+  /// time.
   virtual void wait(std::uint64_t deadline) = 0;
-  /// Ends the wait() that is under way, or else the next one. Any thread.
+  /// Ends the current wait(); if there is none, the next one. Any thread.
   virtual void wake() noexcept = 0;
   /// For event_owner_setup::wake; `self` is an owner_wait.
   static void wake_it(void* self) noexcept { static_cast<owner_wait*>(self)->wake(); }
 };
 
-/// Where a program finds its adapter, and what it sleeps by.
+/// The surroundings of a program's driver: the adapter's platform, and a way to sleep.
 class host {
  public:
   virtual ~host() = default;
   virtual freehca::platform platform() = 0;
-  /// Sleeps until an interrupt or `deadline` on the platform's clock; 0: does not sleep. Tells the
-  /// driver of interrupts.
+  /// Sleeps until an interrupt or until `deadline` on the platform's clock. With deadline 0 it does
+  /// not sleep. Reports interrupts to the driver.
   virtual void wait(std::uint64_t deadline) = 0;
-  /// For a program's own poll() or epoll: a file descriptor that can be read when wait(0) has
-  /// something to tell of, until that was called. It is the host's, and the same for its whole
-  /// life. -1: there is none.
+  /// For a program's own poll() or epoll: a file descriptor that is readable while an event waits
+  /// for a call of wait(0). The host owns it, and it never changes. -1: there is none.
   virtual int descriptor() = 0;
-  /// Ends the wait() that is under way, or else the next one. Any thread: other owners call it when
-  /// they ask the control owner for something. A host whose driver runs on one thread need not have
-  /// it.
+  /// Ends the current wait(); if there is none, the next one. Any thread: event owners call it when
+  /// they send a request to the control owner. A host whose driver runs on one thread does not need
+  /// this function.
   virtual void wake() noexcept {}
-  /// From here on, until the object is destroyed, another thread waits for the vector, and wait()
-  /// does not. The device is up. Null: nobody can, and `why` says so.
+  /// Moves the waiting for a vector to another thread: until the returned object is destroyed, it
+  /// waits for the vector, and wait() does not. The device must be up. Returns null and the reason
+  /// in `why` if that is not possible.
   virtual std::unique_ptr<owner_wait> wait_for(unsigned, std::string& why) {
     why = "this host has one thread";
     return nullptr;
   }
-  /// The platform knows that the device is lost; or it wants the device back, and the program has
-  /// no other way to learn of that.
-  virtual bool lost() const { return false; }
-  /// Whoever runs the program wants it to end: what is waited for is cancelled.
+  /// The device is gone, or the platform requests its release and the program has no other way to
+  /// learn of the request.
+  virtual bool gone() const { return false; }
+  /// The user wants the program to end. The session then cancels the operation that it waits for.
   virtual bool interrupted() const { return false; }
 };
 
-/// Opens the adapter at an address, for a driver that maps so many bytes. An address is that of a
-/// PCI function that vfio-pci has ("0000:03:00.0"), or the socket of a server of vfio-user
-/// ("/run/hca0" or "vfio-user:/run/hca0"). Null: `why` says what stands in the way, and which
-/// commands put it right.
+/// Opens the adapter at an address, for a driver that maps `locked_bytes` bytes. An address is that
+/// of a PCI function that is bound to vfio-pci ("0000:03:00.0"), or the socket of a server of
+/// vfio-user ("/run/hca0" or "vfio-user:/run/hca0"). On failure it returns null, and `why` names
+/// the obstacle and the commands that remove it.
 ///
-/// The library that a program is linked with has this function: that for VFIO knows PCI functions,
-/// that for vfio-user both. A program may bring one of its own instead.
+/// The library that a program is linked with defines this function. The library for VFIO accepts
+/// PCI functions, the library for vfio-user accepts both. A program may define its own instead.
 std::unique_ptr<host> open_host(const std::string& address, std::size_t locked_bytes,
                                 std::string& why);
 
-/// The path of the socket that the address names; empty: it names none.
+/// The path of the socket that the address names. Empty if the address is not that of a socket.
 inline std::string socket_of(const std::string& address) {
   constexpr const char* prefix = "vfio-user:";
   if (address.starts_with(prefix)) return address.substr(std::char_traits<char>::length(prefix));
   return address.find('/') == std::string::npos ? std::string() : address;
 }
 
-/// open_host() for PCI functions alone.
+/// open_host() for PCI functions only.
 std::unique_ptr<host> open_over_vfio(const std::string& pci_address, std::size_t locked_bytes,
                                      std::string& why);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// For programs that block: the only place that sleeps.
+// For programs that block. The driver itself never sleeps; only this class does.
 #pragma once
 
 #include <sys/types.h>
@@ -18,9 +18,9 @@
 
 namespace freehca::blocking {
 
-/// An adapter, opened by its address, and a way to wait for what it does. One thread: that of
-/// the control owner. Owners with threads of their own (event_verbs) wake it, and wait by
-/// host::wait_for().
+/// An adapter, opened by its address, with functions that wait for operations. Only the thread of
+/// the control owner uses it. Event owners on other threads (event_verbs) wake this thread, and
+/// wait by host::wait_for().
 class session {
   template <class Operation>
   static auto end_of(Operation& op) {
@@ -29,19 +29,20 @@ class session {
   }
 
  public:
-  /// `address`: as open_host() takes it.
-  explicit session(const std::string& address, const easy::sizes& wanted = {}) : session(wanted) {
-    own_ = open_host(address, device::dma_bytes(wanted.budget), trouble_);
+  /// Opens the adapter. `address` is an address of open_host().
+  explicit session(const std::string& address, const easy::sizes& size = {}) : session(size) {
+    own_ = open_host(address, device::dma_bytes(size.budget), trouble_);
     host_ = own_.get();
     if (host_ == nullptr) return;
     if (const status opened = open(); !opened.ok()) trouble_ = words(opened);
   }
-  /// In a host of the program's own, which outlives the session. What comes next is open().
-  explicit session(blocking::host& in, const easy::sizes& wanted = {}) : session(wanted) {
+  /// Uses a host of the program's own, which must outlive the session. The program calls open()
+  /// next.
+  explicit session(blocking::host& in, const easy::sizes& size = {}) : session(size) {
     host_ = &in;
   }
-  /// Takes down what is still up and has not refused to go down. No operation is under way. In a
-  /// forked child the adapter is the parent's, and is left alone.
+  /// Takes the device down if it is still up, unless a teardown has failed before. There must be no
+  /// operation under way. In a forked child the adapter belongs to the parent, and is not touched.
   ~session() {
     if (is_in_child()) return;
     if (adapter_.hardware().state() > device_state::down && !refused_)
@@ -51,9 +52,9 @@ class session {
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  /// Outcomes: adapter::open(); driver_error::no_memory, budget::item::storage: the system did not
-  /// give the driver its memory. `take_over`: device_setup::take_over. `events`:
-  /// easy::setup::events.
+  /// Opens the adapter. Outcomes are those of adapter::open(), and driver_error::no_memory with
+  /// budget::item::storage if the system did not provide the driver's memory. `take_over` is
+  /// device_setup::take_over, `events` is easy::setup::events.
   status open(bool take_over = false, const verbs_events& events = {}) {
     if (!storage_) return status(driver_error::no_memory, unsigned(budget::item::storage));
     return adapter_.open({.platform = host_->platform(),
@@ -65,35 +66,36 @@ class session {
                           .wake_context = host_,
                           .events = events});
   }
-  /// What an operation of this adapter ended with, in words: of a budget that ran out also its
-  /// name, its size and what is in use; of a bring-up the step that failed, and why.
+  /// The outcome of an operation of this adapter in words. If a budget ran out, the text has its
+  /// name, its size and how much is in use. If a bring-up failed, it has the failed step and the
+  /// cause.
   std::string words(status s) { return blocking::words(s, adapter_.hardware(), size_); }
-  /// Why the adapter at the address could not be opened; empty: it is open.
+  /// The reason why the adapter could not be opened. Empty if it is open.
   const std::string& trouble() const { return trouble_; }
   easy::adapter& adapter() { return adapter_; }
   blocking::host& host() { return *host_; }
   const easy::sizes& size() const { return size_; }
 
   /// Sleeps and polls until the operation or task is done, and cancels it when the host is
-  /// interrupted. Gives its result, or its outcome if it brings nothing.
+  /// interrupted. Returns its result, or its outcome if it has no result.
   template <class Operation>
   auto wait(Operation&& op) {
-    for (bool told = false; !op.done(); turn()) {
-      if (told || !host_->interrupted()) continue;
+    for (bool cancelled = false; !op.done(); turn()) {
+      if (cancelled || !host_->interrupted()) continue;
       op.cancel();
-      told = true;
+      cancelled = true;
     }
     return end_of(op);
   }
-  /// The same for what gives something back: an interruption is why it runs, not why it should
-  /// stop.
+  /// The same without cancelling. It is for operations that release something: an interruption is
+  /// the reason to run them and must not stop them.
   template <class Operation>
   auto finish(Operation&& op) {
     while (!op.done()) turn();
     return end_of(op);
   }
-  /// Ends in an adapter that holds nothing, also after a failure. Outcomes: adapter::tear_down();
-  /// driver_error::bad_state in a forked child.
+  /// Takes the adapter down. Afterwards it holds nothing, also after a failure. Outcomes are those
+  /// of adapter::tear_down(), and driver_error::bad_state in a forked child.
   status tear_down() {
     if (is_in_child()) return driver_error::bad_state;
     if (adapter_.hardware().state() == device_state::closed) return {};
@@ -102,23 +104,24 @@ class session {
     return outcome;
   }
 
-  /// Once around: polls, and sleeps until something can have changed.
+  /// Polls once. If no operation ended, sleeps until an interrupt or the next deadline.
   void turn() {
     const unsigned ended = poll();
     if (ended > 0 && ++unheard_ < most_unheard) return;
     hear(ended == 0 && may_sleep() ? adapter_.next_deadline() : 0);
   }
 
-  /// For a program with a loop of its own, instead of wait() and turn(): it calls look() until that
-  /// gives 0, and then sleeps until descriptor() can be read, or until the adapter's
-  /// next_deadline(); when that is 0, it does not sleep.
+  /// For a program with a loop of its own, instead of wait() and turn(). The program calls look()
+  /// until it returns 0. Then it sleeps until descriptor() is readable or until the adapter's
+  /// next_deadline(). If that deadline is 0, it does not sleep.
   int descriptor() { return host_->descriptor(); }
-  /// Hears of interrupts and polls, and does not sleep. Returns how much ended by that.
+  /// Takes interrupts and polls, without sleeping. Returns the number of operations that ended.
   unsigned look() {
     if (unheard_ == 0 || unheard_ >= most_unheard) hear(0);
     const unsigned ended = poll();
     unheard_ = ended > 0 ? unheard_ + 1 : 0;
-    // What another owner asked for since is as good as something that ended: it is looked at first.
+    // If an event owner has sent a request since the poll, return 1, so that the program does not
+    // sleep before the next look().
     return ended == 0 && !may_sleep() ? 1 : ended;
   }
 
@@ -126,20 +129,20 @@ class session {
   struct release {
     void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{16}); }
   };
-  explicit session(const easy::sizes& wanted)
-      : size_(wanted),
+  explicit session(const easy::sizes& size)
+      : size_(size),
         storage_(new (std::align_val_t{16}, std::nothrow)
-                     std::byte[easy::adapter::storage_bytes(wanted)]) {}
+                     std::byte[easy::adapter::storage_bytes(size)]) {}
 
   bool is_in_child() const { return ::getpid() != opened_by_; }
   unsigned poll() {
-    if (host_->lost() && !told_) {
-      told_ = true;
+    if (host_->gone() && !reported_gone_) {
+      reported_gone_ = true;
       adapter_.hardware().lost();
     }
     return adapter_.poll();
   }
-  /// False: another owner has asked for something since poll().
+  /// Returns false if an event owner has sent a request since poll().
   bool may_sleep() { return adapter_.hardware().prepare_to_sleep(); }
   static void wake(void* sleeper) noexcept { static_cast<blocking::host*>(sleeper)->wake(); }
   void hear(std::uint64_t deadline) {
@@ -153,12 +156,13 @@ class session {
   std::unique_ptr<blocking::host> own_;
   blocking::host* host_ = nullptr;
   pid_t opened_by_ = ::getpid();
-  // The destructor of an adapter closes its device, which a forked child must not.
+  // In a union, so that a forked child can skip the adapter's destructor, which closes the device.
   union {
     easy::adapter adapter_{};
   };
-  bool told_ = false, refused_ = false;
-  // Who always finds something to do still wants to hear of a removal now and then.
+  bool reported_gone_ = false, refused_ = false;
+  // Number of polls with ended operations after which the host is asked for interrupts anyway, so
+  // that a busy program learns of a removal.
   static constexpr unsigned most_unheard = 16;
   unsigned unheard_ = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace freehca::blocking {
 
-/// host::wait_for() of a host over VFIO; `device` outlives what is made.
+/// host::wait_for() of a host over VFIO. `device` must outlive the returned object.
 inline std::unique_ptr<owner_wait> wait_over_vfio(vfio_host::vfio_device& device, unsigned vector,
                                                   std::string& why) {
   class over_vfio final : public owner_wait {

@@ -16,9 +16,9 @@ inline std::string words(status s) {
   return text;
 }
 
-/// Which limit of `size` has run out, and how large it is, by the item that driver_error::no_memory
-/// and ::no_resource name: "queue memory: budget::queue_bytes is 8388608". Empty: none that a
-/// program sets.
+/// Names the limit of `size` that has run out, and its value. `item` is the item of
+/// driver_error::no_memory or ::no_resource. Example: "queue memory: budget::queue_bytes is
+/// 8388608". Empty if the program does not set this limit.
 inline std::string limit_in_words(unsigned item, const easy::sizes& size) {
   const freehca::budget& b = size.budget;
   using of = freehca::budget::item;
@@ -53,8 +53,8 @@ inline std::string limit_in_words(unsigned item, const easy::sizes& size) {
   return {};
 }
 
-/// The same of an adapter's operation: what ran out, its limit and how much of it is in use; for a
-/// sequence of the device the step and its cause.
+/// The outcome of an adapter's operation in words. If a budget ran out, the text has its limit and
+/// how much is in use. If a sequence of the device failed, it has the step and the cause.
 inline std::string words(status s, const device& of, const easy::sizes& size) {
   const sequence_failure& failed = of.failure();
   const bool in_sequence = !failed.cause.ok() && s.where() == static_cast<unsigned>(failed.step);
@@ -62,7 +62,7 @@ inline std::string words(status s, const device& of, const easy::sizes& size) {
   const std::string at =
       in_sequence ? std::string(device::step_name(failed.step)) + ": " : std::string();
   const bool ran_out = cause.is(driver_error::no_memory) || cause.is(driver_error::no_resource);
-  // Tables that the adapter does not have as large, or needs larger, are refused as an argument.
+  // A size of a table that the adapter does not support is refused as an argument.
   const bool names_item = ran_out || (in_sequence && (cause.is(driver_error::exceeds_limits) ||
                                                       (failed.step == bring_up_step::plan_context &&
                                                        cause.is(driver_error::bad_argument))));

@@ -10,18 +10,18 @@
 
 namespace freehca::description {
 
-/// Whether a description names the one adapter that it is of: by the GUIDs of node, system image
-/// and ports.
-enum class identity : bool { left_out, told };
+/// Whether a description includes the GUIDs of node, system image and ports, which identify the
+/// adapter.
+enum class identity : bool { left_out, included };
 
-/// What the device is, what it can do, and what it has been lent. It has been brought up.
-nlohmann::json to_json(const device& adapter, identity who = identity::told);
-/// {"limits": {...}, "reserved": {...}, "flags": [...]}: what it told in QUERY_DEV_CAP and
-/// QUERY_PORT, whatever less the driver makes of it.
+/// The device's identity, capabilities and lent memory. The device must have been brought up.
+nlohmann::json to_json(const device& adapter, identity who = identity::included);
+/// {"limits": {...}, "reserved": {...}, "flags": [...]}: the adapter's answers to QUERY_DEV_CAP and
+/// QUERY_PORT. The driver may use less.
 nlohmann::json to_json(const capabilities& of);
 
-/// The same for people: a few lines each, with a newline at the end.
-std::string to_text(const device& adapter, identity who = identity::told);
+/// The same as text: a few lines each, with a newline at the end.
+std::string to_text(const device& adapter, identity who = identity::included);
 std::string to_text(const capabilities& of);
 
 }  // namespace freehca::description

@@ -13,23 +13,23 @@
 
 namespace freehca::description {
 
-/// The tables of a port that addresses are made of: all places, those that hold nothing (zero) as
-/// well.
+/// The GID and P_Key tables of a port: all entries, including empty ones (zero).
 struct port_tables {
   unsigned port = 0;
   std::vector<gid> gids;
   std::vector<std::uint16_t> pkeys;
 };
 
-/// Reads those of all InfiniBand ports, eight GIDs or 32 P_Keys by each datagram to the port's own
-/// agent. The device is up; `wait` drives it until the operation is done, and gives its outcome.
+/// Reads the tables of all InfiniBand ports. Each datagram to the port's own agent reads eight GIDs
+/// or 32 P_Keys. The device must be up. `wait` drives it until the operation is done, and returns
+/// the outcome.
 status read_address_tables(device& adapter, const std::function<status(operation&)>& wait,
                            std::vector<port_tables>& to);
 
-/// [{"port": 1, "gids": {"0": "fe80::..."}, "pkeys": {"0": "0xffff"}}]: the places that hold
-/// something.
+/// [{"port": 1, "gids": {"0": "fe80::..."}, "pkeys": {"0": "0xffff"}}]: the entries that are not
+/// empty.
 nlohmann::json to_json(const std::vector<port_tables>& of);
-/// The same for people, a few lines with a newline at the end.
+/// The same as text, a few lines with a newline at the end.
 std::string to_text(const std::vector<port_tables>& of);
 
 }  // namespace freehca::description

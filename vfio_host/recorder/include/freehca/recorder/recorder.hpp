@@ -12,44 +12,45 @@
 
 namespace freehca::recorder {
 
-/// How a recording is made.
+/// Options of a recording.
 struct recording_options {
   std::string label;           ///< free text for the header: which card, which host
   bool keep_identity = false;  ///< GUIDs, MAC addresses and descriptions stay as they are
 };
 
-/// An object whose context the adapter has, and the command that reads it back.
+/// An object whose context the adapter has, and the command that queries the context.
 struct live_object {
   layouts::opcode query;
   std::uint32_t number;  ///< the command's input modifier
 };
 
-/// Writes what a driver and an adapter say to each other, in the format of docs/recording.md. It
-/// stands between the driver and its platform, and hears each access of the routed flavour of the
-/// core (hal/mmio.hpp), so the program is linked with that flavour. One in a process at a time.
-/// Calls come from any thread that owns something of the device; they are taken one by one.
+/// Records the accesses between a driver and an adapter, in the format of docs/recording.md. It
+/// wraps the driver's platform and observes each access of the routed flavour of the core
+/// (hal/mmio.hpp). The program must be linked with that flavour. Only one recorder may exist in a
+/// process. Control owner and event owners may call it from their threads; it processes one call at
+/// a time.
 ///
-/// The recording is held in memory until finish(), as what is to be replaced in it may be learnt
-/// late. Payload is never looked at: of host memory it tells command mailboxes, rings, and doorbell
-/// records, and of an inline segment the length alone.
+/// The recording stays in memory until text() is called, because values that must be replaced in it
+/// may become known late. Payload is never recorded: of host memory the recording has command
+/// mailboxes, rings and doorbell records, and of an inline segment only the length.
 class recorder {
  public:
-  /// `inner` outlives the recorder, and so does what platform() gives outlive the device.
+  /// `inner` must outlive the recorder, and the result of platform() must outlive the device.
   recorder(const freehca::platform& inner, recording_options how);
   ~recorder();
   recorder(const recorder&) = delete;
   recorder& operator=(const recorder&) = delete;
 
-  /// For device_setup, in place of `inner`.
+  /// The platform for device_setup, instead of `inner`.
   freehca::platform platform();
-  /// What the driver does from here on, in a word or two: differences are told with it.
+  /// Names the driver's next step in a word or two. Replay reports differences with this name.
   void step(const std::string& name);
-  /// The event and completion queues, queue pairs and memory regions that were given to the adapter
-  /// and not taken back: who queries them has their contexts in the recording.
+  /// The event queues, completion queues, queue pairs and memory regions that the adapter has now.
+  /// If the caller queries them, their contexts are in the recording.
   std::vector<live_object> live_objects() const;
-  /// The recording so far, whole: a header, its records, the last record.
+  /// The complete recording so far: a header, the records, the last record.
   std::string text() const;
-  /// How many records text() has between the first and the last line.
+  /// The number of records in text() between the first and the last line.
   std::size_t records() const;
 
  private:

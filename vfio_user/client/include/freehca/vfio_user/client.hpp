@@ -14,8 +14,8 @@
 
 namespace freehca::vfio_user {
 
-/// Memory that a client did not share as a file: the server asks for it, while the client waits for
-/// an answer of its own. False: there is no such memory.
+/// Memory that a client did not share as a file. The server reads and writes it by messages, also
+/// while the client waits for a reply. The functions return false if there is no such memory.
 class served_memory {
  public:
   virtual bool read(std::uint64_t address, std::span<std::byte> to) = 0;
@@ -25,9 +25,9 @@ class served_memory {
   ~served_memory() = default;
 };
 
-/// A client that asks one thing after another. Functions that return an int return 0 or an errno:
-/// that of the server's reply, or ECONNRESET when the server is gone (EPROTO: when what it said is
-/// no answer).
+/// A client that sends one request at a time. Functions that return an int return 0 or an errno:
+/// that of the server's reply, ECONNRESET if the server is gone, or EPROTO if its message is not a
+/// valid reply.
 class client {
  public:
   int connect(const std::string& path);
@@ -35,37 +35,38 @@ class client {
   bool connected() const { return channel_.open(); }
   channel& raw() { return channel_; }
 
-  /// What the server is told; and what it said.
+  /// Negotiates the version. `own` are the client's terms; the server's are stored.
   int negotiate(const terms& own = {});
   const terms& server() const { return server_; }
 
-  /// The other side of served_memory; lives as long as requests are made. Null: there is none.
+  /// Sets the memory that the client serves; it must exist as long as requests are sent. Null:
+  /// none.
   void serve(served_memory* memory) { memory_ = memory; }
 
   int describe(device_info& info);
   int describe(region_info& info);
-  /// The same, with what of the region may be mapped: areas of `file`, which has the region from
-  /// info.offset on. No areas: nothing.
+  /// The same, with the areas of the region that may be mapped. `file` has the region from
+  /// info.offset on. Without areas nothing may be mapped.
   int describe(region_info& info, std::vector<mappable_area>& areas, descriptor& file);
   int describe(irq_info& info);
-  /// `file` below 0: the memory is served.
+  /// If `file` is below 0, the client serves the memory by messages.
   int map(std::uint64_t address, std::uint64_t size, int file, std::uint64_t offset = 0,
           std::uint32_t flags = dma_readable | dma_writeable);
   int unmap(std::uint64_t address, std::uint64_t size);
   int set_irqs(const irq_set& what, std::span<const int> eventfds = {},
-               std::span<const std::byte> wanted = {});
+               std::span<const std::byte> selection = {});
   int read(std::uint32_t region, std::uint64_t offset, std::span<std::byte> to);
   int write(std::uint32_t region, std::uint64_t offset, std::span<const std::byte> from);
   int reset();
 
-  /// Any request; `body` is filled with that of the reply, `received` with its descriptors.
+  /// Sends any request. `body` receives the body of the reply, `received` its descriptors.
   int request(command what, std::span<const std::byte> first, std::span<const std::byte> second,
               std::span<const int> files, std::vector<std::byte>& body,
               std::vector<descriptor>* received = nullptr);
-  /// Waits for the reply to a request with this number, and serves memory meanwhile.
+  /// Waits for the reply to the request with this number. Serves memory during the wait.
   int await(std::uint16_t id, std::vector<std::byte>& body,
             std::vector<descriptor>* received = nullptr);
-  /// Answers what the server asks, without waiting. False: it is gone.
+  /// Answers pending requests of the server without waiting. Returns false if the server is gone.
   bool serve_now();
 
  private:

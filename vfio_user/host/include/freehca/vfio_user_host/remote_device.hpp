@@ -20,18 +20,18 @@
 
 namespace freehca::vfio_user_host {
 
-/// An adapter behind a socket of vfio-user, as the driver's platform and host: no guest, no kernel
-/// driver and no rights of root are needed. It defines the accessors of the routed flavour: one of
-/// a register is a message, memory is memory that server and driver share.
+/// An adapter that a server of vfio-user has, as the driver's platform and host. It needs no guest,
+/// no kernel driver and no root. It defines the accessors of the routed flavour: an access to a
+/// register is a message, and DMA memory is shared with the server.
 ///
-/// A forked child leaves the adapter to its parent: the platform's functions answer
-/// transport_error::gone, and the destructor says nothing to the server.
+/// In a forked child the adapter still belongs to the parent. The platform's functions return
+/// transport_error::gone there, and the destructor sends nothing to the server.
 ///
-/// Memory that is mapped is made the pages of a file that the server maps, in the place where it
-/// is.
+/// map_memory() replaces the pages of the memory, at the same addresses, by pages of a file that
+/// the server maps.
 class remote_device final : public blocking::host {
  public:
-  /// Null: `why` says what stands in the way.
+  /// Connects to the server. On failure it returns null, and `why` has the reason.
   static std::unique_ptr<remote_device> open(const std::string& socket, std::string& why);
   ~remote_device() override;
   remote_device(const remote_device&) = delete;
@@ -42,13 +42,14 @@ class remote_device final : public blocking::host {
   int descriptor() override { return watched_.get(); }
   void wake() noexcept override;
   std::unique_ptr<blocking::owner_wait> wait_for(unsigned vector, std::string& why) override;
-  /// The server has gone.
-  bool lost() const override { return lost_; }
+  /// The connection to the server is closed.
+  bool gone() const override { return gone_; }
 
-  /// What the server refused last, for messages. Empty: nothing.
+  /// The last refusal of the server, for messages. Empty: none.
   const std::string& last_refusal() const { return refusal_; }
 
-  // Of the routed accessors. A write is posted, as it is on a bus: nothing waits for it.
+  // Functions for the routed accessors. A write is posted, as on a bus: it does not wait for a
+  // reply.
   std::uint32_t read_register(unsigned bar, std::size_t offset) noexcept;
   void write_register(unsigned bar, std::size_t offset, std::uint64_t value,
                       unsigned bytes) noexcept;
@@ -95,15 +96,15 @@ class remote_device final : public blocking::host {
   static void disarm_interrupts(void* context);
 
   pid_t opened_by_ = ::getpid();
-  std::mutex talking_;  ///< one request at a time, whoever's thread it is
+  std::mutex talking_;  ///< held during a request, from any thread
   vfio_user::client client_;
-  std::atomic<bool> lost_{false};  ///< whichever thread has found it out
+  std::atomic<bool> gone_{false};  ///< set by the first thread that notices it
   unsigned vectors_ = 0;
   std::array<window, 3> bars_;
   std::array<std::uint32_t, configuration_words> saved_{};
   std::vector<block> blocks_;
   std::vector<vfio_user::descriptor> events_;  ///< one for each vector that was ever armed
-  std::vector<bool> waited_for_;               ///< as many: by another thread
+  std::vector<bool> waited_for_;               ///< for each vector: another thread waits for it
   bool armed_ = false;
   vfio_user::descriptor watched_, woken_;
   void (*notify_)(void*, unsigned) noexcept = nullptr;

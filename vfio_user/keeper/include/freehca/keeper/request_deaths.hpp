@@ -12,21 +12,22 @@
 namespace freehca::keeper {
 
 /// Counts the processes that died while the same request was in hand. A request is in hand from the
-/// call that takes it from the connection until it is done. The next process does it again first.
+/// call that takes it from the connection until it is done. The next process begins by executing
+/// that request again.
 class request_deaths {
  public:
   enum class verdict {
-    innocent,  ///< no request was in hand, or it may be done again
-    refuse,    ///< most_deaths processes died of the request: the next one is to refuse it
-    hang_up,   ///< a process died of a request that was refused before, or could not refuse it
+    innocent,  ///< no request was in hand, or it may be executed again
+    refuse,    ///< most_deaths processes died of the request; refuse it
+    hang_up,   ///< a process died although the request was refused
   };
   static constexpr unsigned most_deaths = 3;
 
-  /// A process begins its life.
+  /// Called when a process begins.
   void begin(const shared_state& state) { done_at_begin_ = state.requests_done; }
-  /// The process died.
+  /// Called when the process has died. Returns what to do with the request in hand.
   verdict end(const shared_state& state);
-  /// The client has gone.
+  /// Called when the client is gone.
   void forget() { *this = request_deaths(); }
 
   /// The protocol's number of the request that was in hand at the last death.
@@ -39,7 +40,7 @@ class request_deaths {
   std::uint64_t done_at_begin_ = 0;
   unsigned deaths_ = 0;
   std::uint16_t command_ = 0;
-  bool refused_ = false;  ///< what follows is a request that was refused
+  bool refused_ = false;  ///< the last verdict was `refuse`
   std::uint16_t refused_command_ = 0;
   std::size_t refused_bytes_ = 0;
   decltype(vfio_user::landing::body) refused_body_{};

@@ -9,24 +9,24 @@
 
 namespace freehca::keeper {
 
-/// Memory that the process of the adapter shares with the one that keeps its client, and with the
-/// process that comes after it.
+/// Memory that the adapter's process shares with the keeper, and with the next process of the
+/// adapter.
 struct shared_state {
-  /// The request that was taken from the connection and is not answered yet.
+  /// The request that was taken from the connection and has no reply yet.
   vfio_user::landing request;
-  /// That request is done, and the keeper has been told of it.
+  /// That request is done, and was reported to the keeper.
   bool request_is_kept;
-  /// Counts the requests of the client that were answered or refused, by all processes.
+  /// The number of the client's requests that all processes together have answered or refused.
   std::uint64_t requests_done;
-  /// Processes died of that request: the next one refuses it and does not do it.
+  /// Processes died while they executed that request. The next process refuses it.
   bool refuse_request;
-  /// The keeper could not be told something: what it has is not what the client has told.
+  /// A report to the keeper failed, so the keeper's state of the client is not complete.
   bool keeper_is_behind;
-  /// As it was when the last request was answered, or kept.
+  /// A copy from the time when the last request was answered, or reported to the keeper.
   std::array<std::uint8_t, 4096> configuration_space;
 };
 
-/// Null: there is no memory. For as long as the process lives.
+/// Creates the shared memory, for the lifetime of the process. Null: there is not enough memory.
 shared_state* make_shared_state();
 
 }  // namespace freehca::keeper

@@ -14,23 +14,23 @@
 
 namespace freehca::vfio_user {
 
-/// The most that region_read and its like carry, either way.
+/// The greatest number of data bytes in region_read and similar messages, in both directions.
 inline constexpr std::uint32_t greatest_data = 1u << 20;
-/// The most that stands behind a header: the greatest data, and the structure in front of it.
+/// The greatest size of a body: the greatest data, and the structure before it.
 inline constexpr std::uint32_t greatest_body = greatest_data + 64;
-/// In one message. QEMU's client takes no server that wants to be sent more than 16 (its
-/// hw/vfio-user/proxy.c).
+/// The greatest number of descriptors in one message. QEMU's client refuses a server that announces
+/// more than 16 (its hw/vfio-user/proxy.c).
 inline constexpr unsigned greatest_descriptors = 16;
 
 struct message {
   header head{};
   std::vector<std::byte> body;
   std::vector<descriptor> descriptors;
-  /// The body was longer than greatest_body, and was thrown away; the next message is in its place.
+  /// The body was longer than greatest_body, and was discarded. The next message can be received.
   bool too_long = false;
-  /// There were more descriptors than greatest_descriptors; all were closed.
+  /// There were more descriptors than greatest_descriptors. All were closed.
   bool too_many_descriptors = false;
-  /// There was no memory for the body or for the descriptors. The body was thrown away, the
+  /// There was no memory for the body or for the descriptors. The body was discarded, and the
   /// descriptors were closed.
   bool no_memory = false;
 };
@@ -38,24 +38,24 @@ struct message {
 enum class arrival {
   nothing,  ///< no whole message yet
   message,
-  closed,  ///< the other end has gone
-  /// A header that says a size below its own: where the next message begins is not known. `head` of
-  /// the message has it.
+  closed,  ///< the other end has closed the connection
+  /// The size in the header is smaller than the header, so the beginning of the next message is not
+  /// known. `head` of the message has the header.
   out_of_step,
 };
 
-/// Where messages land that are short enough, before anybody looks at them: in memory that outlives
-/// the process, it tells what the process had in hand when it was killed. `head.bytes` is 0 when
-/// there is nothing.
+/// The place into which short messages are received, before they are processed. If it is in memory
+/// that outlives the process, it shows the message that a killed process had in hand. Without a
+/// message `head.bytes` is 0.
 struct landing {
   header head;
   std::array<std::byte, 8192> body;
-  /// A message is taken, or an answer is sent, in more than one call: what is not done yet cannot
-  /// be done by anybody else.
+  /// A message is being received, or a reply sent, in more than one call. Another process cannot
+  /// continue in the middle of it.
   bool in_pieces;
 
   bool holds_message() const { return head.bytes != 0; }
-  /// Nothing that is done before it comes after it.
+  /// Clears the place. Work before this call is not reordered after it.
   void clear() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     head.bytes = 0;
@@ -65,8 +65,8 @@ struct landing {
 };
 static_assert(offsetof(landing, body) == sizeof(header));
 
-/// One end of a connection: messages with descriptors over a stream socket. It never waits for the
-/// other end to send; it waits for it to take what is sent, for as long as the patience goes.
+/// One end of a connection: messages with descriptors over a stream socket. receive() never waits.
+/// send() waits until the other end has room, for a limited time.
 class channel {
  public:
   channel() = default;
@@ -76,17 +76,17 @@ class channel {
   int socket() const { return socket_.get(); }
   void close();
 
-  /// Takes what has arrived, up to the end of the next message.
+  /// Receives the bytes that have arrived, up to the end of the next message.
   arrival receive(message& to);
 
-  /// Header, first part and second part are one message; `head.bytes` is filled in. False: the
-  /// other end has gone, or does not take it.
+  /// Sends header, first part and second part as one message, with `head.bytes` filled in. Returns
+  /// false if the other end is gone or has no room for too long.
   bool send(header head, std::span<const std::byte> first = {},
             std::span<const std::byte> second = {}, std::span<const int> descriptors = {});
 
   void set_patience(int milliseconds) { patience_ms_ = milliseconds; }
-  /// It stays where it is for as long as the channel is used. Whoever has done with a
-  /// message clears it.
+  /// Sets the place for short messages. It must exist as long as the channel is used. The caller
+  /// clears it when a message is done.
   void land_in(landing* where) { landing_ = where; }
 
  private:
@@ -94,7 +94,7 @@ class channel {
     more,
     blocked,
     gone,
-    in_pieces,  ///< what is next has not come whole, or has no room to land in
+    in_pieces,  ///< the next message has not arrived completely, or is too long
   };
   step read_some(std::byte* to, std::size_t bytes, std::size_t& read);
   step land();
@@ -108,7 +108,7 @@ class channel {
   int patience_ms_ = default_patience_ms;
   landing* landing_ = nullptr;
   message partial_;
-  std::size_t header_bytes_ = 0;  ///< of the message under way
+  std::size_t header_bytes_ = 0;  ///< received bytes of the message under way
   std::size_t body_bytes_ = 0;    ///< the same
 };
 

@@ -8,7 +8,7 @@
 
 namespace freehca::vfio_user {
 
-/// A file descriptor that is closed when its owner goes.
+/// A file descriptor that the destructor closes.
 class descriptor {
  public:
   descriptor() = default;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What vfio-user puts on a socket: QEMU's docs/interop/vfio-user.rst, and version 0.9.1 of the same
-// page in libvfio-user where the two differ. Numbers are in the order of the host.
+// The messages of vfio-user. Source: QEMU's docs/interop/vfio-user.rst; where it differs from
+// version 0.9.1 of the same page in libvfio-user, both. Numbers are in the byte order of the host.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ enum class command : std::uint16_t {
   region_write_multi = 15,
 };
 
-/// In front of every message.
+/// The beginning of every message.
 struct header {
   std::uint16_t id;
   std::uint16_t command;
-  std::uint32_t bytes;  ///< of the message, this header among them
+  std::uint32_t bytes;  ///< size of the message, including this header
   std::uint32_t flags;
   std::uint32_t error;  ///< errno of a reply that has flag_error
 };
@@ -46,7 +46,7 @@ static_assert(sizeof(header) == 16 && offsetof(header, command) == 2 &&
 inline constexpr std::uint32_t type_mask = 0xf, type_command = 0, type_reply = 1;
 inline constexpr std::uint32_t flag_no_reply = 1u << 4, flag_error = 1u << 5;
 
-/// Followed by a text of JSON with a NUL at its end, or by nothing.
+/// Followed by a JSON text that ends with NUL, or by nothing.
 struct version {
   std::uint16_t major;
   std::uint16_t minor;
@@ -65,7 +65,7 @@ static_assert(sizeof(dma_map) == 32 && offsetof(dma_map, flags) == 4 &&
               offsetof(dma_map, size) == 24);
 inline constexpr std::uint32_t dma_readable = 1u << 0, dma_writeable = 1u << 1;
 
-/// The reply is the same again.
+/// The reply has the same contents.
 struct dma_unmap {
   std::uint32_t argsz;
   std::uint32_t flags;
@@ -74,7 +74,7 @@ struct dma_unmap {
 };
 static_assert(sizeof(dma_unmap) == 24 && offsetof(dma_unmap, flags) == 4 &&
               offsetof(dma_unmap, address) == 8 && offsetof(dma_unmap, size) == 16);
-/// Bits of version 0.9.1 that QEMU's page has no more.
+/// Bits of version 0.9.1 that QEMU's page does not have.
 inline constexpr std::uint32_t dma_unmap_dirty_bitmap = 1u << 0, dma_unmap_all = 1u << 1;
 
 struct device_info {
@@ -101,8 +101,8 @@ static_assert(sizeof(region_info) == 32 && offsetof(region_info, flags) == 4 &&
 inline constexpr std::uint32_t region_readable = 1u << 0, region_writeable = 1u << 1,
                                region_mappable = 1u << 2, region_has_capabilities = 1u << 3;
 
-/// A capability of a region, behind the structure above at its cap_offset: which parts of the file
-/// that comes with the reply may be mapped. Followed by that many areas.
+/// A capability of a region, at cap_offset of the structure above: the parts that may be mapped of
+/// the file that comes with the reply. Followed by that many areas.
 struct sparse_mappable {
   std::uint16_t id;
   std::uint16_t version;
@@ -119,7 +119,7 @@ static_assert(sizeof(sparse_mappable) == 16 && offsetof(sparse_mappable, version
 static_assert(sizeof(mappable_area) == 16 && offsetof(mappable_area, size) == 8);
 inline constexpr std::uint16_t sparse_mappable_id = 1, sparse_mappable_version = 1;
 
-/// Numbers of a PCI function's regions, as of the kernel's VFIO.
+/// Numbers of a PCI function's regions, as in the kernel's VFIO.
 inline constexpr std::uint32_t bar0_region = 0, bar2_region = 2, configuration_region = 7,
                                pci_regions = 9;
 
@@ -135,7 +135,7 @@ inline constexpr std::uint32_t irq_eventfd = 1u << 0, irq_maskable = 1u << 1,
                                irq_automasked = 1u << 2, irq_noresize = 1u << 3;
 inline constexpr std::uint32_t intx_irq = 0, msi_irq = 1, msix_irq = 2, error_irq = 3, pci_irqs = 5;
 
-/// Followed by `count` bytes with irq_set_bool, and by nothing with the others.
+/// Followed by `count` bytes with irq_set_bool, and by nothing with the other flags.
 struct irq_set {
   std::uint32_t argsz;
   std::uint32_t flags;
@@ -159,29 +159,29 @@ struct region_access {
 static_assert(sizeof(region_access) == 16 && offsetof(region_access, region) == 8 &&
               offsetof(region_access, count) == 12);
 
-/// region_write_multi: this many of the structure below. The reply is the number again.
+/// region_write_multi: followed by this many of the structure below. The reply has the same number.
 struct several_writes {
   std::uint64_t count;
 };
 struct one_write {
   static constexpr std::size_t greatest = 8;
-  region_access where;  ///< its count is that of the data's bytes which are written
+  region_access where;  ///< its count is the number of bytes to write
   std::byte data[greatest];
 };
 static_assert(sizeof(several_writes) == 8 && sizeof(one_write) == 24 &&
               offsetof(one_write, data) == 16);
-/// In one message: what QEMU's client gathers at most (its hw/vfio-user/protocol.h).
+/// The greatest number of writes in one message, as in QEMU's client (its hw/vfio-user/protocol.h).
 inline constexpr std::uint64_t greatest_several_writes = 200;
 
-/// dma_read and dma_write, and the beginning of both replies (of that of dma_write version 0.9.1
-/// has the first 12 bytes alone).
+/// dma_read and dma_write, and the beginning of both replies. In version 0.9.1 the reply to
+/// dma_write has only the first 12 bytes.
 struct dma_access {
   std::uint64_t address;
   std::uint64_t count;
 };
 static_assert(sizeof(dma_access) == 16 && offsetof(dma_access, count) == 8);
 
-/// The structure at the beginning of a message's body; nothing when the body is shorter.
+/// The structure at the beginning of a message's body; nothing if the body is shorter.
 template <class T>
 std::optional<T> beginning(std::span<const std::byte> body) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -191,7 +191,7 @@ std::optional<T> beginning(std::span<const std::byte> body) {
   return found;
 }
 
-/// The structure that a message's body is; nothing when the body has another size.
+/// The structure that is a message's body; nothing if the body has another size.
 template <class T>
 std::optional<T> whole(std::span<const std::byte> body) {
   return body.size() == sizeof(T) ? beginning<T>(body) : std::nullopt;

@@ -11,11 +11,11 @@
 
 namespace freehca::vfio_user {
 
-/// The version of the protocol: libvfio-user's servers say 0.1, QEMU's client 0.0.
+/// The version of the protocol. libvfio-user's servers announce 0.1, QEMU's client 0.0.
 inline constexpr std::uint16_t major_version = 0, minor_version = 1;
 
-/// What one end says of itself in a version message, with the protocol's defaults for what it does
-/// not say.
+/// The terms of one end in a version message, with the protocol's defaults for missing
+/// values.
 struct terms {
   std::uint16_t major = major_version;
   std::uint16_t minor = minor_version;
@@ -26,9 +26,9 @@ struct terms {
   bool write_multiple = false;  ///< region_write_multi is understood
 };
 
-/// Reads the body of a version message, of a request or of a reply. 0, or the errno for which it is
-/// no good: EINVAL, or ENOTSUP when it is of another major version. Names that are not known, and
-/// capabilities of no use here, are passed over.
+/// Parses the body of a version message, of a request or of a reply. Returns 0, EINVAL if it is
+/// malformed, or ENOTSUP if it has another major version. Unknown names and unused capabilities are
+/// ignored.
 int read_terms(std::span<const std::byte> body, terms& found);
 
 /// The body of a version message.

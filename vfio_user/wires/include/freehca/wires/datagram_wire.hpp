@@ -11,8 +11,9 @@
 
 namespace freehca::wires {
 
-/// As QEMU's -netdev dgram with a local and a remote address: one packet or frame is one datagram.
-/// What the other end has no room for waits; what nobody is there for is lost.
+/// Like QEMU's -netdev dgram with a local and a remote address: one packet or frame is one
+/// datagram. If the other end has no room, packets wait. If there is no other end, they are
+/// dropped.
 class datagram_wire final : public wire {
  public:
   ~datagram_wire() override;
@@ -22,7 +23,7 @@ class datagram_wire final : public wire {
 
   bool send(const std::byte* from, std::size_t bytes) override;
   bool idle() const override { return waiting_.empty(); }
-  const char* standing() const override { return "open"; }
+  const char* state_name() const override { return "open"; }
   int descriptor() const override { return socket_.get(); }
   short events(bool reading) const override;
   std::uint64_t deadline() const override;
@@ -33,13 +34,14 @@ class datagram_wire final : public wire {
 
   static constexpr std::size_t longest = 4096 + 65536;
   static constexpr unsigned most_at_once = 64;
-  /// A unix socket that can be written to says nothing of the other's queue: it is tried again.
+  /// Pause before the next attempt. poll() cannot wait for room in the other end's queue: it
+  /// reports a unix datagram socket as writeable although that queue is full.
   static constexpr std::uint64_t pause_ns = 100'000;
 
   vfio_user::descriptor socket_;
   socket_address remote_;
   std::string path_;
-  std::vector<std::byte> waiting_;  ///< one that found no room
+  std::vector<std::byte> waiting_;  ///< a packet for which there was no room
   std::uint64_t next_try_ = 0;
   std::vector<std::byte> arrived_ = std::vector<std::byte>(longest);
 };

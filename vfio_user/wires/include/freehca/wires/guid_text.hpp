@@ -8,12 +8,12 @@
 
 namespace freehca::wires {
 
-/// What a GUID looks like, for who wrote something else.
+/// The permitted forms of a GUID, for messages.
 inline constexpr const char* guid_allowed =
     "16 hexadecimal digits that are not all zero, as in 0x0002c90300f0ca00 or "
     "0002:c903:00f0:ca00";
 
-/// 16 hexadecimal digits, with 0x before them or colons between them; not zero.
+/// Parses 16 hexadecimal digits, with 0x before them or colons between them. Zero is refused.
 std::optional<std::uint64_t> guid_of(const std::string& text);
 
 }  // namespace freehca::wires

@@ -10,7 +10,7 @@
 
 namespace freehca::wires {
 
-/// Where a socket is, or leads to.
+/// The address of a socket.
 struct socket_address {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
@@ -19,21 +19,22 @@ struct socket_address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-/// A path of a unix socket. "", or why it is none (too long).
+/// Makes the address of a unix socket. Returns "", or the reason for a refusal (the path is too
+/// long).
 std::string unix_address(const std::string& path, socket_address& to);
-/// A path with a slash in it, or HOST:PORT. "", or why it is neither.
+/// Parses a path with a slash in it, or HOST:PORT. Returns "", or the reason for a refusal.
 std::string read_address(const std::string& text, int type, socket_address& to);
 
-/// Binds a unix socket where nothing is yet; what a dead server left there is taken away. "", or
-/// the reason.
+/// Binds a unix socket to a path that does not exist. Removes a socket that a dead server has left.
+/// Returns "", or the reason for a failure.
 std::string bind_unix(int socket, const std::string& path);
 
-/// A listener at an address. `path` is that of its socket, which goes with whoever has it; "" where
-/// there is none. "", or the reason.
+/// Creates a listener at an address. `path` receives the path of a unix socket, which the caller
+/// must remove later, or "" for other sockets. Returns "", or the reason for a failure.
 std::string listen_at(const std::string& address, int backlog, vfio_user::descriptor& to,
                       std::string& path);
 
-/// A socket that waits for nothing. Not open, and errno, when there is none.
+/// Creates a non-blocking socket. On failure it is not open, and errno has the reason.
 vfio_user::descriptor make_socket(int family, int type);
 
 }  // namespace freehca::wires

@@ -14,27 +14,28 @@
 
 namespace freehca::wires {
 
-/// As QEMU's -netdev stream: each packet or frame behind four bytes with its length, the highest
-/// first. One connection at a time. Without one what is sent is lost, as it is without a fibre.
+/// Like QEMU's -netdev stream: each packet or frame follows four bytes with its length, most
+/// significant first. There is one connection at a time. Without a connection packets are dropped,
+/// as without a fibre.
 class stream_wire final : public wire {
  public:
-  /// From here on it takes no more; as many as QEMU's device keeps.
+  /// The greatest number of waiting packets; the same as in QEMU's device.
   static constexpr std::size_t most_waiting = 512;
-  /// Longer ones are no frames for QEMU either (its NET_BUFSIZE).
+  /// The greatest length; QEMU refuses longer frames too (its NET_BUFSIZE).
   static constexpr std::size_t longest = 4096 + 65536;
 
   ~stream_wire() override;
 
   static std::unique_ptr<wire> listen(const std::string& address, std::string& why);
   static std::unique_ptr<wire> connect(const std::string& address, std::string& why);
-  /// One that neither listens nor calls: it is handed its connection when somebody has come.
+  /// A wire that neither listens nor connects. The caller gives it a connection later.
   static std::unique_ptr<stream_wire> to_be_given() { return std::make_unique<stream_wire>(); }
   void take(vfio_user::descriptor connection);
 
   bool send(const std::byte* from, std::size_t bytes) override;
   bool connected() const override { return state_ == state::connected; }
   bool idle() const override { return waiting_.empty(); }
-  const char* standing() const override;
+  const char* state_name() const override;
   int descriptor() const override;
   short events(bool reading) const override;
   std::uint64_t deadline() const override;
@@ -54,10 +55,10 @@ class stream_wire final : public wire {
   static constexpr std::uint64_t pause_ns = 200'000'000;  ///< between two attempts to connect
 
   state state_ = state::apart;
-  bool calls_ = false;  ///< to address_, whenever it is apart
+  bool calls_ = false;  ///< connects to address_ when not connected
   vfio_user::descriptor listener_, connection_;
   socket_address address_;
-  std::string path_;  ///< of the listener, to be taken away again
+  std::string path_;  ///< the listener's path, removed by the destructor
   std::uint64_t next_call_ = 0;
   std::deque<std::vector<std::byte>> waiting_;
   std::size_t sent_of_first_ = 0;
