@@ -15,8 +15,8 @@ killed which mutant.
 A suite must pass without a mutant first. Its time then bounds its runs with one: a run that takes
 three times as long, and at least half a minute, counts as killed by a hang.
 
---draw takes N of the mutants that must be killed and are not slow, by the seed. FREEHCA_SEED is the seed unless
---seed says another; otherwise it is fresh. It is printed.
+--draw takes N of the mutants that must be killed and are not slow, by the seed. FREEHCA_SEED is the
+seed unless --seed says another; otherwise it is fresh. It is printed.
 
 Exit status 1: a mutant lived that should have been killed, or one of those that are known to live
 was killed, or a mutant does not compile, or a suite fails without one. Exit status 2: a row of the
