@@ -116,7 +116,9 @@ int fake_vfio::get_iommu_info(void* argument) {
     std::memcpy(argument, &info, sizeof info);
     return 0;
   }
-  vfio_iommu_type1_info_cap_iova_range capability{};
+  // Its list is an array of no size, which clang does not initialise.
+  vfio_iommu_type1_info_cap_iova_range capability;
+  std::memset(&capability, 0, sizeof capability);
   capability.header = {VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, 1, 0};
   capability.nr_iovas = static_cast<std::uint32_t>(ranges.size());
   // A capability that the host does not know comes first.
