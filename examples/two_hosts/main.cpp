@@ -73,7 +73,7 @@ status receive(side& s, const easy::peer& from) {
   for (unsigned n = 0; n < 2 * count; ++n) {
     auto next = s.hca.next(s.ud);
     next.set_deadline(s.hca.hardware().platform().now() +
-                      clock::seconds(20));  // a datagram may be dropped
+                      clock::seconds(60));  // a datagram may be dropped
     FREEHCA_GET(const auto w, s.session.wait(next));
     if (!w.ok()) return transport_error::bad_reply;
     if (w.opcode != queues::work_opcode::receive) continue;
