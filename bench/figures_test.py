@@ -75,7 +75,7 @@ FIGURES = {
     "rings": rings(
         post=(58, 63.1),
         inline=(150, 161.6),
-        any=(104, 113.6),
+        any=(91, 98.9),
         poll=(87, 93.8),
         batch=(42, 45.6),
         polls=(42, 45.8),

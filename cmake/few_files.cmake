@@ -32,6 +32,33 @@ function(freehca_few_files target)
   endforeach()
 endfunction()
 
+# freehca_few_test_files(TARGET [INITIALS...]): a program of tests. It does not ship, so TWINS is
+# enough to compile its sources together: those with one of these initials each time ("a-e"), or all
+# of them. A class of a test lies in an unnamed namespace, which g++ takes for a fault of a header.
+function(freehca_few_test_files target)
+  if(NOT FREEHCA_FEW_FILES)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-shadow)
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(groups ${ARGN})
+  if(NOT groups)
+    set(groups "a-z")
+  endif()
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME)
+    foreach(initials ${groups})
+      if(name MATCHES "^[${initials}].*[.]cpp$")
+        string(MAKE_C_IDENTIFIER "${initials}" group)
+        set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "${group}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 # freehca_compile_quickly(TARGET...): programs that spend little time in their own sources. With
 # sanitizers, clang takes twice as long to optimise these as to compile them without.
 function(freehca_compile_quickly)

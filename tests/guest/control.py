@@ -125,6 +125,14 @@ class Control:
                 pass
             raise
 
+    def get_once_at_least(self, name, least, device, seconds=0.5, pause=0.002):
+        """A counter, once it is so high, or as it is when the seconds are over. The guest sleeps
+        meanwhile, which costs less than if it asked again and again."""
+        end = time.monotonic() + seconds
+        while (value := self.get(name, device)) < least and time.monotonic() < end:
+            time.sleep(pause)
+        return value
+
     def serves(self, device):
         """Whether the adapter of that name is in a process of its own."""
         return self.guest.server is not None and device == "hca0"
@@ -192,6 +200,9 @@ class Control:
         if command == "get":
             value = self.get(*(rest.split() + ["hca0"])[:2])
             return value if isinstance(value, str) else json.dumps(value)
+        if command == "reach":
+            name, least, device = (rest.split() + ["hca0"])[:3]
+            return str(self.get_once_at_least(name, int(least), device))
         if command == "set":
             name, value, device = (rest.split() + ["hca0"])[:3]
             try:

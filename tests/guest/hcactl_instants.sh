@@ -41,8 +41,8 @@ signalled_at() {
   signalled_commands=0
   while kill -0 $signalled_process 2>/dev/null && [ $signalled_commands -lt "$2" ]; do
     signalled_looks=$((signalled_looks + 1))
-    [ $signalled_looks -lt 20000 ] || fail "a run that does not come to command $2"
-    signalled_commands=$(($(commands) - signalled_from))
+    [ $signalled_looks -lt 500 ] || fail "a run that does not come to command $2"
+    signalled_commands=$(($(host reach commands $((signalled_from + $2)) "$device") - signalled_from))
   done
   sleep "$3"
   kill "-$1" $signalled_process 2>/dev/null

@@ -15,8 +15,6 @@
 
 namespace freehca::model::test {
 
-inline constexpr std::uint64_t second = 1'000'000'000;
-
 /// An adapter with a host, without ports that are open.
 struct station final : transport_fixture {
   explicit station(const options& how) : transport_fixture(how) {}

@@ -10,7 +10,6 @@ using namespace layouts;
 
 namespace {
 
-constexpr auto ok = command_status::ok;
 using type = flow_rule_type;
 using macs = std::vector<std::uint64_t>;
 using ethernet_rules = ethernet_steering;

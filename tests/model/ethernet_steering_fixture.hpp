@@ -24,6 +24,8 @@
 
 namespace freehca::model::test {
 
+inline constexpr auto ok = layouts::command_status::ok;
+
 using namespace layouts;
 
 using list = std::vector<std::uint32_t>;

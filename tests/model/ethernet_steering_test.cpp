@@ -10,7 +10,6 @@ using namespace layouts;
 
 namespace {
 
-constexpr auto ok = command_status::ok;
 using macs = std::vector<std::uint64_t>;
 
 // A0

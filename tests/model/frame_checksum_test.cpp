@@ -18,8 +18,6 @@ using namespace frames;
 
 namespace {
 
-constexpr std::uint16_t vxlan = 4789;
-
 receive_checks checks_of(const std::vector<std::byte>& bytes) {
   const auto v = frame_view::of(bytes, vxlan).value();
   return check(v, v.outer);

@@ -21,8 +21,6 @@ namespace freehca::model::test {
 
 namespace {
 
-constexpr std::uint16_t vxlan = 4789;
-
 void expect_inside(const frame_headers& h, std::size_t size) {
   ASSERT_LE(h.begin + 14, size);
   ASSERT_LE(h.network, size);

@@ -17,7 +17,6 @@ using namespace frames;
 
 namespace {
 
-constexpr std::uint16_t vxlan = 4789;
 constexpr checksum_requests all_checksums{
     .ip = true, .l4 = true, .inner_ip = true, .inner_l4 = true};
 constexpr int fin = 0x01, syn = 0x02, psh = 0x08, ack = 0x10, cwr = 0x80;

@@ -13,8 +13,6 @@ using namespace frames;
 
 namespace {
 
-constexpr std::uint16_t vxlan = 4789;
-
 frame_headers outer_of(const std::vector<std::byte>& bytes) {
   return frame_view::of(bytes).value().outer;
 }

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "byte_list.hpp"
 #include "link/infiniband_codec.hpp"
 #include "link/wire_form.hpp"
 #include "test_host.hpp"
@@ -20,12 +21,6 @@ namespace freehca::model::test {
 using namespace layouts;
 
 namespace {
-
-std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
-  std::vector<std::byte> b;
-  for (const int v : values) b.push_back(static_cast<std::byte>(v));
-  return b;
-}
 
 /// LIDs 0x10 to 0x13 on port 1, and one GID.
 class one_port final : public port_addresses {

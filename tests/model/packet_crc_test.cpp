@@ -12,17 +12,12 @@
 #include <freehca/layouts/headers.hpp>
 #include <freehca/packets/packet_crc.hpp>
 
+#include "byte_list.hpp"
 #include "link/wire_form.hpp"
 
 namespace freehca::model::test {
 
 namespace {
-
-std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
-  std::vector<std::byte> b;
-  for (const int v : values) b.push_back(static_cast<std::byte>(v));
-  return b;
-}
 
 /// IBTA vol. 1, 7.8.3: the sample of a local packet, an RC "send middle" of 32 bytes.
 std::vector<std::byte> sample() {

@@ -23,7 +23,6 @@ namespace freehca::model::test {
 class ports_fixture : public testing::Test {
  protected:
   using status = layouts::command_status;
-  static constexpr std::uint64_t second = 1'000'000'000;
   static constexpr std::uint32_t eqn = 35;
   static constexpr unsigned ignore_keys = 3;  ///< MAD_IFC: M_Key and B_Key
 

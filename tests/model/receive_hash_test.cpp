@@ -19,8 +19,6 @@ using layouts::rss_hash;
 
 namespace {
 
-constexpr std::uint16_t vxlan = 4789;
-
 std::vector<std::byte> key() {
   return bytes_of(
       "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa");

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <freehca/packets/packet_crc.hpp>
+#include "byte_list.hpp"
 #include "link/roce_codec.hpp"
 
 #include "link/roce_wire.hpp"
@@ -23,12 +24,6 @@ namespace freehca::model::test {
 using namespace layouts;
 
 namespace {
-
-std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
-  std::vector<std::byte> b;
-  for (const int v : values) b.push_back(static_cast<std::byte>(v));
-  return b;
-}
 
 /// A frame that somebody else's card has sent, without its FCS (docs/hardware-roce.md).
 std::vector<std::byte> golden_frame() {

@@ -36,8 +36,6 @@ class timer_host final : public environment {
 
 class subnet_administration : public testing::Test {
  protected:
-  static constexpr std::uint64_t second = 1'000'000'000;
-
   subnet_administration() {
     const auto describe = [](known_port& p, std::uint64_t guid, unsigned lid) {
       p.node.set<&node_info::node_guid>(guid).set<&node_info::port_guid>(guid + 1);

@@ -12,8 +12,6 @@ using layouts::qpc;
 
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
-
 /// A completion queue of four entries that nobody reads takes the receives of `b`, or the sends of
 /// `a`.
 class lost_completions : public transport_fixture {

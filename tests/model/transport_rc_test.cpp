@@ -8,9 +8,9 @@ namespace freehca::model::test {
 
 namespace {
 
-constexpr std::uint32_t mtu = 1024;
-constexpr std::uint32_t sizes[] = {0,   1,       63,           64,    65,      mtu - 1,
-                                   mtu, mtu + 1, 10 * mtu + 3, 65536, 1u << 20};
+constexpr std::uint32_t path_mtu = 1024;
+constexpr std::uint32_t sizes[] = {
+    0, 1, 63, 64, 65, path_mtu - 1, path_mtu, path_mtu + 1, 10 * path_mtu + 3, 65536, 1u << 20};
 
 class rc : public transport_fixture {
  protected:

@@ -17,9 +17,8 @@ constexpr std::uint32_t mtu = 1024;
 constexpr std::uint32_t window = 128;
 /// Reads and atomics outstanding: ready_context() has sra_max 2.
 constexpr std::uint32_t reads_at_once = 4;
-constexpr std::uint64_t second = 1'000'000'000;
 
-image<aeth> header(aeth_type type, unsigned value) {
+image<aeth> acknowledgement(aeth_type type, unsigned value) {
   return image<aeth>{}.set<&aeth::type>(type).set<&aeth::value>(value);
 }
 
@@ -37,19 +36,21 @@ class requester_of_a_peer : public peer_fixture {
   }
   /// Answers that name the PSN of packet `n`.
   crafted acknowledge(std::uint32_t n) {
-    return at(n, of(op::acknowledge).add(header(aeth_type::ack, aeth_credits_invalid)));
+    return at(n, of(op::acknowledge).add(acknowledgement(aeth_type::ack, aeth_credits_invalid)));
   }
   crafted nak(std::uint32_t n, nak_code code) {
-    return at(n, of(op::acknowledge).add(header(aeth_type::nak, static_cast<unsigned>(code))));
+    return at(
+        n, of(op::acknowledge).add(acknowledgement(aeth_type::nak, static_cast<unsigned>(code))));
   }
   crafted not_ready(std::uint32_t n) {
-    return at(n, of(op::acknowledge).add(header(aeth_type::rnr_nak, 12)));
+    return at(n, of(op::acknowledge).add(acknowledgement(aeth_type::rnr_nak, 12)));
   }
   crafted read_response(std::uint32_t n) {
-    return at(n, of(op::rdma_read_response_only).add(header(aeth_type::ack, 31))).payload(8);
+    return at(n, of(op::rdma_read_response_only).add(acknowledgement(aeth_type::ack, 31)))
+        .payload(8);
   }
   crafted atomic_response(std::uint32_t n) {
-    return at(n, of(op::atomic_acknowledge).add(header(aeth_type::ack, 31)))
+    return at(n, of(op::atomic_acknowledge).add(acknowledgement(aeth_type::ack, 31)))
         .add(image<atomic_ack_eth>{});
   }
   std::vector<crafted> answers_at(std::uint32_t n) {
@@ -124,9 +125,11 @@ TEST_F(requester_of_a_peer, an_answer_to_a_read_or_atomic_not_asked_yet_is_dropp
 
 TEST_F(requester_of_a_peer, every_packet_of_a_read_that_was_asked_may_be_answered) {
   request(wqe_opcode::rdma_read, 3 * mtu);
-  deliver(at(0, of(op::rdma_read_response_first).add(header(aeth_type::ack, 31))).payload(mtu));
+  deliver(at(0, of(op::rdma_read_response_first).add(acknowledgement(aeth_type::ack, 31)))
+              .payload(mtu));
   deliver(at(1, of(op::rdma_read_response_middle)).payload(mtu));
-  deliver(at(2, of(op::rdma_read_response_last).add(header(aeth_type::ack, 31))).payload(mtu));
+  deliver(
+      at(2, of(op::rdma_read_response_last).add(acknowledgement(aeth_type::ack, 31))).payload(mtu));
   expect_done(b, true, static_cast<unsigned>(wqe_opcode::rdma_read));
   EXPECT_EQ(counted("transport_unsent_answered"), 0u);
 }

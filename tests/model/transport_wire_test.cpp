@@ -125,7 +125,6 @@ class wire : public transport_fixture {
     ADD_FAILURE() << "no completion";
     return e;
   }
-  static constexpr std::uint64_t second = 1'000'000'000;
   bad_wire cable;
   test_qp a, b;
 };

@@ -10,7 +10,11 @@
 #include <string_view>
 #include <vector>
 
-namespace freehca::model::test::frames {
+namespace freehca::model::test {
+
+inline constexpr std::uint16_t vxlan = 4789;  ///< VXLAN's UDP port (RFC 7348, section 8)
+
+namespace frames {
 
 inline std::vector<std::byte> bytes_of(std::string_view hex) {
   const auto nibble = [](char c) {
@@ -126,4 +130,6 @@ inline const named_frame all_frames[] = {
     {"vxlan_over_ipv6", vxlan_over_ipv6},
 };
 
-}  // namespace freehca::model::test::frames
+}  // namespace frames
+
+}  // namespace freehca::model::test

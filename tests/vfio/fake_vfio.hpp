@@ -22,6 +22,8 @@
 
 namespace freehca::testing {
 
+inline constexpr std::size_t page = 4096;  ///< bytes of memory that are mapped at least
+
 class fake_vfio {
  public:
   fake_vfio();

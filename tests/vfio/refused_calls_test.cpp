@@ -22,9 +22,8 @@ namespace freehca::vfio_host {
 namespace {
 
 using freehca::testing::fake_vfio;
+using freehca::testing::page;
 using freehca::testing::system_calls;
-
-constexpr std::size_t page = 4096;
 
 /// What one step of a life did.
 struct step {

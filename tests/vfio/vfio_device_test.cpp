@@ -23,8 +23,7 @@ namespace {
 using freehca::testing::fake_vfio;
 using freehca::testing::last_epoll_sleep;
 using freehca::testing::old_kernel;
-
-constexpr std::size_t page = 4096;
+using freehca::testing::page;
 
 class vfio_device_test : public ::testing::Test {
  protected:

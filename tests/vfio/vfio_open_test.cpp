@@ -21,9 +21,8 @@ namespace freehca::vfio_host {
 namespace {
 
 using freehca::testing::fake_vfio;
+using freehca::testing::page;
 using freehca::testing::system_calls;
-
-constexpr std::size_t page = 4096;
 
 class vfio_open_test : public ::testing::Test {
  protected:

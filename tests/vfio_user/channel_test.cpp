@@ -15,7 +15,7 @@
 namespace freehca::vfio_user {
 namespace {
 
-struct pair : testing::Test {
+struct pair : ::testing::Test {
   pair() {
     std::array<int, 2> ends{-1, -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) std::abort();

@@ -44,7 +44,7 @@ struct behind_messages final : memory_messages {
   bool refuses = false;
 };
 
-struct client_memory_test : testing::Test {
+struct client_memory_test : ::testing::Test {
   int map(std::uint64_t address, std::uint64_t size, int file, std::uint64_t offset = 0,
           std::uint32_t flags = both) {
     std::vector<descriptor> files;

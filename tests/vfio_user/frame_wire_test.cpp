@@ -61,7 +61,7 @@ bool comes(wire& w, kept& to, Condition is) {
 
 const std::string guest = "\x0a\x00\x02\x0f"s, gateway = "\x0a\x00\x02\x02"s;
 
-struct user_wires : testing::Test {
+struct user_wires : ::testing::Test {
   // The wire has ended it, and nobody else has a child here.
   ~user_wires() override {
     made.reset();
@@ -231,7 +231,7 @@ int in_a_namespace(int (*use)()) {
   return waitpid(child, &how, 0) == child && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
 }
 
-struct tap_wires : testing::TestWithParam<int (*)()> {};
+struct tap_wires : ::testing::TestWithParam<int (*)()> {};
 
 TEST_P(tap_wires, is_used) {
   const int step = in_a_namespace(GetParam());

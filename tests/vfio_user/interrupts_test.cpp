@@ -19,7 +19,7 @@ using namespace vfio_user;
 
 constexpr std::uint32_t by_file = irq_set_eventfd | irq_set_trigger;
 
-struct interrupts_test : testing::Test {
+struct interrupts_test : ::testing::Test {
   int set(std::uint32_t index, std::uint32_t start, std::uint32_t count, std::uint32_t flags,
           std::initializer_list<int> files = {}, std::span<const std::byte> wanted = {}) {
     std::vector<descriptor> copies;

@@ -19,7 +19,7 @@ using namespace vfio_user;
 
 constexpr std::uint32_t by_file = irq_set_eventfd | irq_set_trigger;
 
-struct kept_client_test : testing::Test {
+struct kept_client_test : ::testing::Test {
   template <class T>
   void tell(command what, const T& about, std::initializer_list<int> files = {},
             std::initializer_list<int> more = {}) {

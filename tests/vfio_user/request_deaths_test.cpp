@@ -16,7 +16,7 @@ using vfio_user::command;
 using vfio_user::header;
 using verdict = request_deaths::verdict;
 
-struct request_deaths_test : testing::Test {
+struct request_deaths_test : ::testing::Test {
   // A process lives, does that many requests, and dies with this one in hand.
   verdict life(unsigned done, command what, std::uint64_t offset = 0) {
     deaths.begin(*state);

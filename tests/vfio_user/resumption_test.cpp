@@ -20,7 +20,7 @@ namespace {
 
 using namespace vfio_user;
 
-struct resumption : testing::Test {
+struct resumption : ::testing::Test {
   void SetUp() override {
     int ends[2];
     ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));

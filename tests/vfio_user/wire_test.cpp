@@ -36,7 +36,7 @@ std::string prefixed(const std::string& text) {
   return all + text;
 }
 
-struct wires : testing::Test {
+struct wires : ::testing::Test {
   descriptor peer() const {
     descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};

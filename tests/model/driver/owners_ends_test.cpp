@@ -12,8 +12,6 @@
 namespace freehca::testing {
 namespace {
 
-constexpr memory_access all_access{.local_write = true, .remote_read = true, .remote_write = true};
-
 /// The control owner's own objects, beside those of the owners.
 struct control {
   explicit control(owners_rig& of)

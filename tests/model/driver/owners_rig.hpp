@@ -18,6 +18,9 @@
 
 namespace freehca::testing {
 
+inline constexpr memory_access all_access{
+    .local_write = true, .remote_read = true, .remote_write = true};
+
 inline freehca::budget with_contexts(unsigned count) {
   freehca::budget b = without_spares();
   b.completion_event_queues = count;

@@ -15,8 +15,6 @@ namespace {
 using pair = rc_pair_of<owners_rig::owner>;
 using buffer = registered_buffer_of<owners_rig::owner>;
 
-constexpr memory_access all_access{.local_write = true, .remote_read = true, .remote_write = true};
-
 /// Writes from side 0 to side 1, and looks at what arrived.
 void move_data(pair& p, pd_handle domain, owners_rig::owner& of) {
   buffer from(of, domain, 5000, 100, all_access), to(of, domain, 5000, 24, all_access);

@@ -87,6 +87,7 @@ log_clean() {
 # host COMMAND...: asks the host, prints its answer, fails when the host says no. Commands:
 #   get PROPERTY [ID]          a property of the device (ID: hca0), or one of its counters
 #                              (complaints)
+#   reach COUNTER N [ID]       the counter once it is N or more, or as it is after half a second
 #   set PROPERTY VALUE [ID]    sets it (VALUE as JSON, or a bare word)
 #   qmp JSON                   any QMP command
 #   sync NAME                  waits until the other guest of a pair says the same
