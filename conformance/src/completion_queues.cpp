@@ -8,6 +8,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_completion_queues {
 namespace {
 
 constexpr auto no_output = static_cast<unsigned>(hw2sw_modifier::no_output);
@@ -143,8 +144,10 @@ constexpr object_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_completion_queues
 
-extern const row_group completion_queues = group_of<rows, run_row_of<object::completion_queue>>(
-    "completion-queues", "SW2HW_CQ, QUERY_CQ, MODIFY_CQ and HW2SW_CQ of one completion queue");
+extern const row_group completion_queues =
+    group_of<rows_of_completion_queues::rows, run_row_of<object::completion_queue>>(
+        "completion-queues", "SW2HW_CQ, QUERY_CQ, MODIFY_CQ and HW2SW_CQ of one completion queue");
 
 }  // namespace freehca::conformance

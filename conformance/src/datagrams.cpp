@@ -10,6 +10,7 @@ namespace freehca::conformance {
 using namespace layouts;
 using completion = queues::completion_status;
 
+namespace rows_of_datagrams {
 namespace {
 
 constexpr char protection[] = "IBTA 11.6.2; captures: local protection error, vendor byte 0x57";
@@ -114,8 +115,9 @@ constexpr request_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_datagrams
 
-extern const row_group datagrams =
-    group_of<rows, run_request_row>("datagrams", "sends datagrams that are wrong in one thing");
+extern const row_group datagrams = group_of<rows_of_datagrams::rows, run_request_row>(
+    "datagrams", "sends datagrams that are wrong in one thing");
 
 }  // namespace freehca::conformance

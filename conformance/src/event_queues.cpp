@@ -8,6 +8,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_event_queues {
 namespace {
 
 constexpr auto no_output = static_cast<unsigned>(hw2sw_modifier::no_output);
@@ -65,8 +66,10 @@ constexpr object_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_event_queues
 
-extern const row_group event_queues = group_of<rows, run_row_of<object::event_queue>>(
-    "event-queues", "SW2HW_EQ, QUERY_EQ and HW2SW_EQ of one event queue, which is polled");
+extern const row_group event_queues =
+    group_of<rows_of_event_queues::rows, run_row_of<object::event_queue>>(
+        "event-queues", "SW2HW_EQ, QUERY_EQ and HW2SW_EQ of one event queue, which is polled");
 
 }  // namespace freehca::conformance

@@ -9,6 +9,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_events {
 namespace {
 
 constexpr char affiliated[] = "IBTA 11.6.3; RDMA Aware Networks Programming, \"Events\"";
@@ -80,8 +81,9 @@ constexpr request_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_events
 
-extern const row_group events = group_of<rows, run_request_row>(
+extern const row_group events = group_of<rows_of_events::rows, run_request_row>(
     "events", "brings about asynchronous events of queue pairs and shared receive queues");
 
 }  // namespace freehca::conformance

@@ -12,6 +12,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_in_use {
 namespace {
 
 struct in_use_row {
@@ -85,8 +86,9 @@ finding run(bench& with, const in_use_row& r) {
 }
 
 }  // namespace
+}  // namespace rows_of_in_use
 
-extern const row_group in_use = group_of<rows, run>(
+extern const row_group in_use = group_of<rows_of_in_use::rows, rows_of_in_use::run>(
     "in-use", "takes back, or makes smaller, what something of the row's own still needs");
 
 }  // namespace freehca::conformance

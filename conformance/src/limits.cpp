@@ -10,6 +10,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_limits {
 namespace {
 
 using caps = query_dev_cap;
@@ -128,8 +129,9 @@ finding judge(bench& with, const limit_row& r) {
 }
 
 }  // namespace
+}  // namespace rows_of_limits
 
-extern const row_group limits = group_of<rows, judge>(
+extern const row_group limits = group_of<rows_of_limits::rows, rows_of_limits::judge>(
     "limits", "looks at what QUERY_DEV_CAP and QUERY_PORT reported during bring-up");
 
 }  // namespace freehca::conformance

@@ -11,6 +11,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_management {
 namespace {
 
 struct mad_row {
@@ -125,8 +126,9 @@ finding ask(bench& with, const mad_row& r) {
 }
 
 }  // namespace
+}  // namespace rows_of_management
 
-extern const row_group management = group_of<rows, ask>(
+extern const row_group management = group_of<rows_of_management::rows, rows_of_management::ask>(
     "management", "MAD_IFC: reads from the firmware's agents, and changes none");
 
 }  // namespace freehca::conformance

@@ -8,6 +8,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_ports {
 namespace {
 
 enum class port_named : std::uint8_t { own, zero, past_the_last };
@@ -100,8 +101,9 @@ finding ask(bench& with, const port_row& r) {
 }
 
 }  // namespace
+}  // namespace rows_of_ports
 
-extern const row_group ports =
-    group_of<rows, ask>("ports", "asks for a port, and names ports that there are not");
+extern const row_group ports = group_of<rows_of_ports::rows, rows_of_ports::ask>(
+    "ports", "asks for a port, and names ports that there are not");
 
 }  // namespace freehca::conformance

@@ -15,6 +15,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_queries {
 namespace {
 
 struct query_row {
@@ -135,8 +136,9 @@ finding ask(bench& with, const query_row& r) {
 }
 
 }  // namespace
+}  // namespace rows_of_queries
 
-extern const row_group queries =
-    group_of<rows, ask>("queries", "asks for firmware, capabilities, counters, and for nothing");
+extern const row_group queries = group_of<rows_of_queries::rows, rows_of_queries::ask>(
+    "queries", "asks for firmware, capabilities, counters, and for nothing");
 
 }  // namespace freehca::conformance

@@ -8,6 +8,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_queue_pair_states {
 namespace {
 
 constexpr char linux_modifies[] =
@@ -137,8 +138,9 @@ constexpr qp_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_queue_pair_states
 
-extern const row_group queue_pair_states = group_of<rows, run_qp_row>(
+extern const row_group queue_pair_states = group_of<rows_of_queue_pair_states::rows, run_qp_row>(
     "queue-pair-states", "takes a queue pair through its states, and reads its context");
 
 }  // namespace freehca::conformance

@@ -8,6 +8,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_regions {
 namespace {
 
 constexpr auto no_output = static_cast<unsigned>(hw2sw_modifier::no_output);
@@ -93,8 +94,9 @@ constexpr object_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_regions
 
-extern const row_group regions = group_of<rows, run_row_of<object::region>>(
+extern const row_group regions = group_of<rows_of_regions::rows, run_row_of<object::region>>(
     "regions", "SW2HW_MPT, QUERY_MPT and HW2SW_MPT of one region");
 
 }  // namespace freehca::conformance

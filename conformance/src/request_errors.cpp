@@ -11,6 +11,7 @@ namespace freehca::conformance {
 using namespace layouts;
 using completion = queues::completion_status;
 
+namespace rows_of_request_errors {
 namespace {
 
 constexpr char access[] = "qib_rc.c do_rc_ack; captures: remote access error, vendor byte 0x88";
@@ -249,8 +250,9 @@ constexpr request_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_request_errors
 
-extern const row_group request_errors = group_of<rows, run_request_row>(
+extern const row_group request_errors = group_of<rows_of_request_errors::rows, run_request_row>(
     "request-errors", "posts requests that are wrong in one thing, between two queue pairs");
 
 }  // namespace freehca::conformance

@@ -10,6 +10,7 @@ namespace freehca::conformance {
 using namespace layouts;
 using completion = queues::completion_status;
 
+namespace rows_of_requests {
 namespace {
 
 constexpr char verbs_say[] = "IBTA 11.4.1, 11.6.2: the operation completes with success";
@@ -133,8 +134,9 @@ constexpr request_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_requests
 
-extern const row_group requests = group_of<rows, run_request_row>(
+extern const row_group requests = group_of<rows_of_requests::rows, run_request_row>(
     "requests", "moves 64 bytes between two queue pairs of the port, or tries to");
 
 }  // namespace freehca::conformance

@@ -10,7 +10,7 @@ using namespace layouts;
 
 namespace {
 
-constexpr std::uint32_t requests = 8;
+constexpr std::uint32_t requests_at_once = 8;
 // They run out within two seconds, also on a card that takes the four times as long that it may.
 constexpr std::uint8_t retries = 3, rnr_retries = 1, timeout_67_ms = 14, rnr_10_us = 1;
 
@@ -46,7 +46,7 @@ status scene::open() {
   if (!domain.ok()) return domain.error();
   domain_ = domain.value();
   if (plan_.shared)
-    FREEHCA_TRY(make<shared_receive_queue>({.pd = domain_, .receives = requests}, shared_));
+    FREEHCA_TRY(make<shared_receive_queue>({.pd = domain_, .receives = requests_at_once}, shared_));
   for (end& s : sides_) FREEHCA_TRY(open_side(s));
   for (unsigned i = 0; i < 2; ++i) FREEHCA_TRY(connect(i));
   if (plan_.service != qp_service::ud) return {};
@@ -70,13 +70,13 @@ status scene::open_side(end& s) {
                                               .remote_atomic = true}},
                                   s.region));
   s.key = key_of(with_.objects(), s.region);
-  FREEHCA_TRY(make<completion_queue>({.entries = 2 * requests}, s.completions));
+  FREEHCA_TRY(make<completion_queue>({.entries = 2 * requests_at_once}, s.completions));
   return make<queue_pair>({.pd = domain_,
                            .send_cq = s.completions,
                            .receive_cq = s.completions,
                            .service = plan_.service,
-                           .sends = requests,
-                           .receives = plan_.shared ? 0 : requests,
+                           .sends = requests_at_once,
+                           .receives = plan_.shared ? 0 : requests_at_once,
                            .shared = shared_},
                           s.queue);
 }
@@ -155,12 +155,12 @@ finding scene::none_came() {
 
 finding scene::completion(unsigned side) {
   if (!with_.adapter().up()) return status(transport_error::gone);
-  struct look {
+  struct poll_of {
     queues::cq* queue;
     queues::work_completion came;
   } at{&with_.objects().find(sides_[side].completions)->rings, {}};
   const auto there = [](void* of) {
-    auto& l = *static_cast<look*>(of);
+    auto& l = *static_cast<poll_of*>(of);
     return l.queue->poll(&l.came, 1) == 1;
   };
   if (!with_.wait(there, &at)) return none_came();
@@ -177,13 +177,13 @@ finding scene::state(unsigned side) {
 
 template <class Handle>
 finding scene::heard(Handle queue, event_type type) {
-  struct look {
+  struct hearing {
     const heard_events* events;
     Handle queue;
     event_type type;
   } at{&with_.where().events, queue, type};
   const auto there = [](void* of) {
-    const auto& l = *static_cast<look*>(of);
+    const auto& l = *static_cast<hearing*>(of);
     return l.events->heard(l.queue, l.type);
   };
   if (!with_.wait(there, &at)) return none_came();

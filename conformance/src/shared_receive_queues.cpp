@@ -8,6 +8,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_shared_receive_queues {
 namespace {
 
 constexpr auto no_output = static_cast<unsigned>(hw2sw_modifier::no_output);
@@ -118,8 +119,10 @@ constexpr object_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_shared_receive_queues
 
-extern const row_group shared_receive_queues = group_of<rows, run_row_of<object::shared_queue>>(
-    "shared-receive-queues", "SW2HW_SRQ, QUERY_SRQ, ARM_SRQ and HW2SW_SRQ of one shared queue");
+extern const row_group shared_receive_queues =
+    group_of<rows_of_shared_receive_queues::rows, run_row_of<object::shared_queue>>(
+        "shared-receive-queues", "SW2HW_SRQ, QUERY_SRQ, ARM_SRQ and HW2SW_SRQ of one shared queue");
 
 }  // namespace freehca::conformance

@@ -10,6 +10,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_transition_mailboxes {
 namespace {
 
 constexpr command_status taken = command_status::ok;
@@ -269,8 +270,10 @@ constexpr qp_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_transition_mailboxes
 
-extern const row_group transition_mailboxes = group_of<rows, run_qp_row>(
-    "transition-mailboxes", "asks a queue pair for transitions with a mailbox that is wrong");
+extern const row_group transition_mailboxes =
+    group_of<rows_of_transition_mailboxes::rows, run_qp_row>(
+        "transition-mailboxes", "asks a queue pair for transitions with a mailbox that is wrong");
 
 }  // namespace freehca::conformance

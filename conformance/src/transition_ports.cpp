@@ -9,6 +9,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_transition_ports {
 namespace {
 
 template <class Path, std::uint32_t Option>
@@ -60,8 +61,9 @@ constexpr qp_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_transition_ports
 
-extern const row_group transition_ports = group_of<rows, run_qp_row>(
+extern const row_group transition_ports = group_of<rows_of_transition_ports::rows, run_qp_row>(
     "transition-ports", "asks a queue pair of an adapter of one port for transitions by port 2");
 
 }  // namespace freehca::conformance

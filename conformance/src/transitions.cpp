@@ -8,6 +8,7 @@ namespace freehca::conformance {
 
 using namespace layouts;
 
+namespace rows_of_transitions {
 namespace {
 
 constexpr qp_row wrong(const char* name, const char* what, qp_state from, opcode command) {
@@ -112,8 +113,9 @@ constexpr qp_row rows[] = {
 };
 
 }  // namespace
+}  // namespace rows_of_transitions
 
-extern const row_group transitions = group_of<rows, run_qp_row>(
+extern const row_group transitions = group_of<rows_of_transitions::rows, run_qp_row>(
     "transitions", "asks a queue pair for transitions that do not begin in its state");
 
 }  // namespace freehca::conformance

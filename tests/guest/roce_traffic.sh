@@ -41,9 +41,9 @@ with_gid() {
   for run in $5; do
     case $run in
       send_bw_UD) pair ib_send_bw -c UD -d "$1" -x "$gid" -S "$level" -F -s 512 -n 100 ;;
-      write_bw_UC) pair ib_write_bw -c UC -d "$1" -x "$gid" -S "$level" -F -s 65536 -n 100 ;;
+      write_bw_UC) pair ib_write_bw -c UC -d "$1" -x "$gid" -S "$level" -F -s 65536 -n 40 ;;
       atomic_bw) pair ib_atomic_bw -d "$1" -x "$gid" -S "$level" -F -n 100 ;;
-      *) pair "ib_$run" -d "$1" -x "$gid" -S "$level" -F -s 65536 -n 100 ;;
+      *) pair "ib_$run" -d "$1" -x "$gid" -S "$level" -F -s 65536 -n 40 ;;
     esac
   done
 }
