@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // The driver's port to an adapter behind a socket: when nobody is behind it any more, on kernels
-// that know no nanoseconds, and in a forked child.
+// that know no nanoseconds, in a forked child, and when the kernel or the server refuses something.
 #include <freehca/vfio_user_host/remote_device.hpp>
 
 #include <linux/pci_regs.h>
@@ -14,6 +14,7 @@
 
 #include <cerrno>
 
+#include "refused_advice.hpp"
 #include "served_program.hpp"
 
 namespace freehca::vfio_user_host {
@@ -86,6 +87,53 @@ TEST(remote_device, is_left_alone_by_a_child) {
       << "the server still serves the parent";
   EXPECT_NE(command & PCI_COMMAND_MASTER, 0u);
   EXPECT_FALSE(device->gone());
+}
+
+// A child that inherits the adapter's registers or memory writes to them.
+TEST(remote_device, opens_nothing_that_a_child_would_inherit) {
+  const vfio_user::folder files;
+  vfio_user::served_program server;
+  server.start({"--socket", files.path("device"), "--doorbells", "polled"});
+  const testing::refused_advice none;
+  std::string why;
+  EXPECT_EQ(nullptr, remote_device::open(files.path("device"), why));
+  EXPECT_EQ(why, files.path("device") + ": madvise of BAR 2: Cannot allocate memory");
+}
+
+TEST(remote_device, lends_no_memory_that_a_child_would_inherit) {
+  const vfio_user::folder files;
+  vfio_user::served_program server;
+  server.start({"--socket", files.path("device")});
+  std::string why;
+  const auto device = remote_device::open(files.path("device"), why);
+  ASSERT_NE(nullptr, device) << why;
+  const platform of = device->platform();
+  dma_region memory;
+  {
+    const testing::refused_advice none;
+    EXPECT_TRUE(of.operations->allocate_dma(of.context, 0x1000, 0x1000, &memory)
+                    .is(transport_error::refused));
+    EXPECT_EQ(device->last_refusal(), "madvise of DMA memory: Cannot allocate memory");
+  }
+  EXPECT_TRUE(of.operations->allocate_dma(of.context, 0x1000, 0x1000, &memory).ok());
+}
+
+TEST(remote_device, keeps_memory_that_the_server_refuses_to_unmap) {
+  const vfio_user::folder files;
+  vfio_user::served_program server;
+  server.start({"--socket", files.path("device")});
+  std::string why;
+  const auto device = remote_device::open(files.path("device"), why);
+  ASSERT_NE(nullptr, device) << why;
+  const platform of = device->platform();
+  dma_region memory;
+  ASSERT_TRUE(of.operations->allocate_dma(of.context, 0x2000, 0x1000, &memory).ok());
+  dma_region another = memory;
+  another.device_address += 0x1000;  // the server has no mapping that begins there
+  of.operations->free_dma(of.context, another);
+  EXPECT_EQ(msync(memory.host, 0x2000, MS_ASYNC), 0) << "unmapped here, and not at the server";
+  of.operations->free_dma(of.context, memory);
+  EXPECT_EQ(msync(memory.host, 0x2000, MS_ASYNC), -1) << "what the server unmaps is given back";
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ std::string remote_device::begin(const std::string& socket) {
                static_cast<off_t>(bar.offset + one.offset)) == MAP_FAILED)
         return fmt::format("{}: mapping BAR {}: {}", socket, number, std::strerror(errno));
       // A child's exit handlers must not reach the adapter's registers.
-      madvise(there, one.size, MADV_DONTFORK);
+      if (madvise(there, one.size, MADV_DONTFORK) != 0)
+        return fmt::format("{}: madvise of BAR {}: {}", socket, number, std::strerror(errno));
       open_shared_window(there, one.size, *this);
     }
   }
@@ -212,7 +213,7 @@ status remote_device::share(std::byte* at, std::size_t bytes) {
   if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0) == MAP_FAILED)
     return refused("mmap of shared memory", errno);
   // Without this, stores of a child would change the memory of the adapter.
-  madvise(at, bytes, MADV_DONTFORK);
+  if (madvise(at, bytes, MADV_DONTFORK) != 0) return refused("madvise of DMA memory", errno);
   const std::lock_guard alone(talking_);
   const int code = client_.map(reinterpret_cast<std::uintptr_t>(at), bytes, file.get());
   return code == 0 ? status() : refused("dma_map", code);
@@ -250,8 +251,11 @@ void remote_device::free_dma(void* context, const dma_region& region) {
   const auto found = std::find_if(d.blocks_.begin(), d.blocks_.end(),
                                   [&](const block& b) { return b.at == region.host; });
   if (found == d.blocks_.end()) return;
-  static_cast<void>(unmap_memory(context, region.device_address, found->bytes));
-  munmap(found->at, found->bytes);
+  // The adapter can still reach a block that the server keeps mapped: it is the destructor's, which
+  // hangs up first.
+  if (!unmap_memory(context, region.device_address, found->bytes).ok() && !d.gone_) return;
+  if (munmap(found->at, found->bytes) != 0)
+    static_cast<void>(d.refused("munmap of DMA memory", errno));
   d.blocks_.erase(found);
 }
 
@@ -268,7 +272,9 @@ status remote_device::unmap_memory(void* context, std::uint64_t device_address, 
   const std::lock_guard alone(d.talking_);
   if (const int code = d.client_.unmap(device_address, bytes); code != 0)
     return d.refused("dma_unmap", code);
-  madvise(reinterpret_cast<void*>(device_address), bytes, MADV_DOFORK);
+  // The adapter no longer reaches it, so this succeeds. Children do not inherit the pages.
+  if (madvise(reinterpret_cast<void*>(device_address), bytes, MADV_DOFORK) != 0)
+    static_cast<void>(d.refused("madvise of the caller's memory", errno));
   return {};
 }
 
