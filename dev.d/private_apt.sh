@@ -4,13 +4,25 @@
 # apt on lists of our own, below the cache: no root, no change to the system. Sourced, never run.
 # Needs console.sh and cache.sh.
 
+# private_apt_alone COMMAND...: while no other process looks at or gets these lists.
+private_apt_alone() {
+  (
+    flock 9
+    "$@"
+  ) 9>"$PRIVATE_APT/lock"
+}
+
 # private_apt_use NAME [apt_sources.py options]: from here on, `private_apt` works on these sources.
 private_apt_use() {
   PRIVATE_APT=$FREEHCA_CACHE/apt/$1
   shift
   mkdir -p "$PRIVATE_APT"/{lists/partial,archives/partial}
+  private_apt_alone private_apt_sources "$@"
+}
+
+private_apt_sources() {
   : >"$PRIVATE_APT/empty"
-  "$FREEHCA_ROOT/dev.d/apt_sources.py" "$@" >"$PRIVATE_APT/new.sources"
+  "$FREEHCA_ROOT/dev.d/apt_sources.py" "$@" >"$PRIVATE_APT/new.sources" || return 1
   if ! cmp -s "$PRIVATE_APT/new.sources" "$PRIVATE_APT/archive.sources"; then
     rm -f "$PRIVATE_APT/updated"
     mv "$PRIVATE_APT/new.sources" "$PRIVATE_APT/archive.sources"
@@ -39,8 +51,10 @@ private_apt() {
 }
 
 # private_apt_update [fresh]: gets the lists when they are missing or older than a day (always, with
-# `fresh`).
-private_apt_update() {
+# `fresh`). Of processes that want them at the same time, one gets them.
+private_apt_update() { private_apt_alone private_apt_lists "$@"; }
+
+private_apt_lists() {
   if [[ "${1-}" != fresh && -n "$(find "$PRIVATE_APT/updated" -mtime -1 2>/dev/null)" ]]; then
     return 0
   fi
