@@ -56,8 +56,11 @@ class Extra:
 
 
 def write(archive, options, settings):
-    with open(options.tools_files, encoding="utf-8") as file:
-        extra = Extra(archive, set(file.read().split("\n")))
+    known = set()
+    for tools in options.tools:
+        with open(f"{tools}/files.txt", encoding="utf-8") as file:
+            known.update(file.read().split("\n"))
+    extra = Extra(archive, known)
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "image")
     for entry in sorted(os.listdir(own)):
         extra.add_host_file(os.path.join(own, entry), entry)

@@ -35,6 +35,7 @@ built() {
 }
 
 kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no switch=no
+packages=("$here/packages.txt")
 pass=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -47,6 +48,12 @@ while [[ $# -gt 0 ]]; do
     --program)
       program=$(built "${2:?--program wants a name}")
       pass+=(--file "$program:/usr/bin/$2")
+      shift 2
+      ;;
+    --more-packages)
+      packages+=("$here/more_packages/${2:?--more-packages wants a name}.txt")
+      [[ -r ${packages[-1]} ]] ||
+        die "--more-packages knows no '$2'; it knows: $(basename -s .txt -a "$here"/more_packages/*.txt | xargs)"
       shift 2
       ;;
     --device-server) server=yes; shift ;;
@@ -89,15 +96,20 @@ mkdir -p "$FREEHCA_CACHE/guest" "$FREEHCA_LOGS"
 # What the two halves of the image depend on. The state of the archive is not among it: a cached
 # image stays.
 apt=("../../dev.d/apt_sources.py" "../../dev.d/private_apt.sh")
-tools_key=$({ echo "$release"; cd "$here" && files_key packages.txt tools.sh image_tools.py elf.py cpio.py "${apt[@]}"; } | key_of)
+tools=() tools_made_of=()
+for list in "${packages[@]}"; do
+  key=$({ echo "$release"; cd "$here" && files_key "$list" tools.sh image_tools.py elf.py cpio.py "${apt[@]}"; } | key_of)
+  tools+=("$FREEHCA_CACHE/guest/tools-$key")
+  tools_made_of+=("${tools[-1]}" "$list")
+done
 kernel_key=$({ echo "$release $kernel_version"; cd "$here" && files_key modules.txt kernel.sh image_modules.py vmlinux.py cpio.py "${apt[@]}"; } | key_of)
-tools=$FREEHCA_CACHE/guest/tools-$tools_key
 kernel=$FREEHCA_CACHE/guest/kernel-$kernel_key
-if [[ ! -e $tools || ! -e $kernel ]]; then
+for part in "$kernel" "${tools[@]}"; do
+  [[ ! -e $part ]] || continue
   # In a process of its own, so that the lock does not live as long as the guest.
-  "$here/image.sh" "$tools" "$kernel" "$release" "$kernel_version"
-fi
-touch "$tools" "$kernel"
+  "$here/image.sh" "$kernel" "$release" "$kernel_version" "${tools_made_of[@]}"
+done
+touch "$kernel" "${tools[@]}"
 [[ -z $kernel_version ]] || say "guest: kernel $(<"$kernel/release.txt")"
 [[ $prepare == no ]] || exit 0
 [[ -n $qemu ]] || qemu=$("$FREEHCA_ROOT/dev" qemu)
@@ -107,8 +119,10 @@ if [[ $device == default ]]; then
   [[ -e $FREEHCA_ROOT/qemu/qom/meson.build ]] || device=''
 fi
 log=${log:-$FREEHCA_LOGS/guest-kernel.log}
+archives=()
+for part in "${tools[@]}"; do archives+=(--tools "$part"); done
 # The binary may be pruned from the cache by a later build; a run keeps going with the file it has
 # opened.
 exec "$here/run_guest.py" --qemu "$qemu" --kernel "$kernel/vmlinux" --modules "$kernel/modules.cpio" \
-  --tools "$tools/tools.cpio" --tools-files "$tools/files.txt" --allowed "$here/allowed-kernel-messages" \
+  "${archives[@]}" --allowed "$here/allowed-kernel-messages" \
   --hosts "$hosts" --log "$log" --device "$device" "${pass[@]}" -- "$@"

@@ -3,8 +3,8 @@
 # Copyright the freehca authors
 """image_tools.py DEBS PACKAGES_TXT STAGE: lays out the guest's user space in the folder STAGE.
 
-DEBS holds the packages with all that they depend on. Taken are the files that packages.txt names
-and the libraries that those need; the rest (perl, package management, documentation) stays out.
+DEBS holds the packages with all that they depend on. Taken are the files that PACKAGES_TXT names and
+the libraries that those need; the rest (perl, package management, documentation) stays out.
 """
 import fnmatch
 import glob
@@ -162,12 +162,13 @@ def main():
         layout.add(folder, file)
     if layout.missing:
         sys.exit("image_tools: no package brings " + " ".join(sorted(layout.missing)))
-    # Scripts expect Debian's shell; busybox's prefers its own tools to those in the PATH.
-    sh = os.path.join(stage, "usr/bin/sh")
-    if os.path.lexists(sh):
-        os.remove(sh)
-    os.symlink("dash", sh)
-    add_busybox(stage)
+    if os.path.exists(os.path.join(stage, "usr/bin/busybox")):
+        # Scripts expect Debian's shell; busybox's prefers its own tools to those in the PATH.
+        sh = os.path.join(stage, "usr/bin/sh")
+        if os.path.lexists(sh):
+            os.remove(sh)
+        os.symlink("dash", sh)
+        add_busybox(stage)
     shutil.rmtree(scratch)
 
 

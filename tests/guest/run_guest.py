@@ -79,7 +79,7 @@ class Guest:
         text += "".join(f"export {shlex.quote(assignment)}\n" for assignment in options.env)
         path = os.path.join(self.folder, "initrd")
         with open(path, "wb") as file:
-            for archive in (options.tools, options.modules):
+            for archive in (*(f"{tools}/tools.cpio" for tools in options.tools), options.modules):
                 with open(archive, "rb") as source:
                     shutil.copyfileobj(source, file)
             extra_files.write(file, options, text)
@@ -261,8 +261,14 @@ class Guest:
 
 def parse():
     parser = argparse.ArgumentParser()
-    for name in ("qemu", "kernel", "modules", "tools", "tools-files", "log"):
+    for name in ("qemu", "kernel", "modules", "log"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument(
+        "--tools",
+        action="append",
+        required=True,
+        help="a folder with a part of the user space: tools.cpio, and files.txt with the names in it",
+    )
     parser.add_argument(
         "--allowed", action="append", required=True, help="lines of the kernel's log"
     )

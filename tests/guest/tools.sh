@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# tools.sh FOLDER RELEASE: makes FOLDER (whole or not at all) with the guest's user space:
-# tools.cpio, and manifest.txt with the versions of the packages it was made of.
+# tools.sh FOLDER RELEASE PACKAGES: makes FOLDER (whole or not at all) with the guest's user space, or
+# more of it, from the packages that the file PACKAGES names: tools.cpio, and manifest.txt with the versions of the packages it was made of.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/console.sh
@@ -12,13 +12,13 @@ here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/private_apt.sh
 . "$FREEHCA_ROOT/dev.d/private_apt.sh"
 
-folder=$1 release=$2
+folder=$1 release=$2 wanted=$3
 scratch=$folder.scratch.$$
 trap 'rm -rf "$scratch" "$scratch.apt"' EXIT
 rm -rf "$folder".scratch.*
 mkdir -p "$scratch"
 
-mapfile -t packages < <(sed -n 's/^\([a-z][^ ]*\).*/\1/p' "$here/packages.txt")
+mapfile -t packages < <(sed -n 's/^\([a-z][^ ]*\).*/\1/p' "$wanted")
 private_apt_use "$release" --release "$release"
 private_apt_update
 download() {
@@ -30,7 +30,7 @@ download() {
 download || { private_apt_update fresh && download; }
 
 (cd "$scratch/debs" && printf '%s\n' *.deb) >"$scratch/manifest.txt"
-"$here/image_tools.py" "$scratch/debs" "$here/packages.txt" "$scratch/stage"
+"$here/image_tools.py" "$scratch/debs" "$wanted" "$scratch/stage"
 "$here/cpio.py" "$scratch/stage" "$scratch/tools.cpio"
 (cd "$scratch/stage" && find . ! -type d | cut -c 3- | LC_ALL=C sort) >"$scratch/files.txt"
 rm -rf "$scratch/stage" "$scratch/debs" "$folder"
