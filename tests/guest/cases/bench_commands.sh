@@ -8,7 +8,6 @@
 # program: freehca_bench_commands_linux freehca_bench_commands_vfio
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --icount --device mlx4,max-commands=16
-# timeout: 200
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

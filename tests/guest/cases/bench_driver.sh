@@ -7,7 +7,6 @@
 # program: freehca_bench_driver_linux freehca_bench_driver_vfio
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # options: --icount
-# timeout: 200
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

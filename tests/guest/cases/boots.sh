@@ -4,7 +4,6 @@
 # The guest itself, without the adapter: what the other cases stand on works, and leaves the
 # kernel's log clean.
 # options: --no-device
-# timeout: 60
 . /usr/lib/guest/lib.sh
 log_mark
 

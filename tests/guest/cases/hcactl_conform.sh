@@ -5,7 +5,6 @@
 # model in one process and in the images; and the report as a file.
 # program: hcactl
 # options: --driver vfio --file tests/conformance/rows.txt:/guest/rows.txt
-# timeout: 200
 . /usr/lib/guest/lib.sh
 log_mark
 hca=$(hca_address)

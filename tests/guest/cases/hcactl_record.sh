@@ -7,7 +7,6 @@
 # program: hcactl hcactl-record
 # options: --driver vfio -- -serial file:FILE
 # then: tests/guest/replay_recording.sh FILE
-# timeout: 200
 # again: flr_off long --device mlx4,flr=off
 . /usr/lib/guest/lib.sh
 log_mark

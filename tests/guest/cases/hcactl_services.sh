@@ -5,7 +5,6 @@
 # shared ones, and with completions that somebody polls and ones that are counted.
 # program: hcactl
 # options: --driver vfio
-# timeout: 200
 . /usr/lib/guest/lib.sh
 log_mark
 hca=$(hca_address)

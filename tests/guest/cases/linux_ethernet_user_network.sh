@@ -10,7 +10,6 @@
 # options: --file tests/guest/ethernet_traffic.sh:/guest/ethernet_traffic.sh
 # options: --file tests/guest/cases/linux_ethernet.sh:/guest/sent
 # tier: long
-# timeout: 200
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

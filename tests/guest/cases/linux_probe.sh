@@ -3,7 +3,6 @@
 # Copyright the freehca authors
 # Linux's mlx4_core alone: it probes the adapter and lets go of it, with a clean log.
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
-# timeout: 90
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

@@ -6,7 +6,6 @@
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
 # again: device_server long --device-server
 # again: device_server_no_iommu long --device-server --no-iommu
-# timeout: 150
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

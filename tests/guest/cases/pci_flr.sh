@@ -4,7 +4,6 @@
 # Function-level reset by the guest's kernel: offered only where the card has it, and Linux's driver
 # comes up after it.
 # options: --device mlx4,flr=on -- -device mlx4,flr=off,addr=9
-# timeout: 120
 . /usr/lib/guest/lib.sh
 with=$(hca_address)
 without=0000:00:09.0

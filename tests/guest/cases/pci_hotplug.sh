@@ -4,7 +4,6 @@
 # Behind a root port: Linux's driver comes up; the adapter is unplugged and plugged again under it.
 # options: --no-device -- -device pcie-root-port,id=port1,chassis=1 -device mlx4,bus=port1,id=hca0
 # needs: qemu/qom/meson.build
-# timeout: 150
 . /usr/lib/guest/lib.sh
 mkdir -p /etc/modprobe.d
 printf 'install mlx4_ib /bin/true\ninstall mlx4_en /bin/true\n' >/etc/modprobe.d/alone.conf

@@ -11,7 +11,6 @@
 # options: -device pcie-root-port,id=slot3,chassis=3 -device mlx4,bus=slot3,variant=connectx3,ports=1,flr=off
 # options: -device pcie-root-port,id=slot4,chassis=4 -device mlx4,bus=slot4,variant=connectx2,ports=1
 # needs: qemu/qom/meson.build
-# timeout: 120
 . /usr/lib/guest/lib.sh
 mkdir -p /etc/modprobe.d
 

@@ -5,7 +5,6 @@
 # program: two_hosts
 # options: --hosts 2 --driver vfio
 # options: --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
-# timeout: 200
 . /usr/lib/guest/lib.sh
 # shellcheck source=tests/guest/linux_traffic.sh
 . /guest/linux_traffic.sh

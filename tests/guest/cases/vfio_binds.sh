@@ -4,7 +4,6 @@
 # VFIO in the guest, shown with a simple device of QEMU's own: its group behind the virtual IOMMU is
 # viable.
 # options: --no-device -- -device edu
-# timeout: 60
 . /usr/lib/guest/lib.sh
 log_mark
 address=$(basename "$(dirname "$(grep -l 0x11e8 /sys/bus/pci/devices/*/device)")")

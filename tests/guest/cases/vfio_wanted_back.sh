@@ -9,7 +9,6 @@
 # tcg_commit).
 # options: --smp 1 --no-device --
 # options: -device pcie-root-port,id=port1,chassis=1 -device mlx4,bus=port1,id=hca0
-# timeout: 200
 . /usr/lib/guest/lib.sh
 
 hca=$(hca_address)
