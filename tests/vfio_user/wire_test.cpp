@@ -201,6 +201,23 @@ TEST_F(wires, streams_of_tcp) {
   EXPECT_EQ(std::vector<std::string>{"hello"}, got.all);
 }
 
+// Nobody listens at the first address of "localhost" when that is ::1 and the listener's is IPv4.
+TEST_F(wires, streams_try_each_address_of_a_host) {
+  const auto listener = make_wire("stream:listen=127.0.0.1:47113", why);
+  ASSERT_NE(nullptr, listener) << why;
+  std::vector<socket_address> addresses(3);
+  ASSERT_EQ("", read_address("127.0.0.1:47114", SOCK_STREAM, addresses[0]));
+  ASSERT_EQ("", read_address("127.0.0.2:47114", SOCK_STREAM, addresses[1]));
+  ASSERT_EQ("", read_address("127.0.0.1:47113", SOCK_STREAM, addresses[2]));
+  const auto caller = stream_wire::connect(addresses);
+  kept heard;
+  for (int i = 0; i < 10 && !caller->connected(); ++i) turn(*caller, got), turn(*listener, heard);
+  ASSERT_TRUE(caller->connected());
+  EXPECT_TRUE(caller->send(bytes("hello"), 5));
+  for (int i = 0; i < 10 && heard.all.empty(); ++i) turn(*listener, heard);
+  EXPECT_EQ(std::vector<std::string>{"hello"}, heard.all);
+}
+
 TEST_F(wires, datagrams_are_frames) {
   const std::string other = files.path("other");
   const auto a = make_wire("dgram:local=" + path + ",remote=" + other, why);

@@ -28,7 +28,15 @@ std::string unix_address(const std::string& path, socket_address& to) {
 }
 
 std::string read_address(const std::string& text, int type, socket_address& to) {
-  if (text.find('/') != std::string::npos) return unix_address(text, to);
+  std::vector<socket_address> all;
+  std::string why = read_addresses(text, type, all);
+  if (why.empty()) to = all.front();
+  return why;
+}
+
+std::string read_addresses(const std::string& text, int type, std::vector<socket_address>& to) {
+  to.clear();
+  if (text.find('/') != std::string::npos) return unix_address(text, to.emplace_back());
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon + 1 == text.size())
     return fmt::format("{}: a path with a slash in it, or HOST:PORT", text);
@@ -38,8 +46,11 @@ std::string read_address(const std::string& text, int type, socket_address& to) 
   const int why =
       getaddrinfo(text.substr(0, colon).c_str(), text.substr(colon + 1).c_str(), &hints, &found);
   if (why != 0) return fmt::format("{}: {}", text, gai_strerror(why));
-  std::memcpy(&to.storage, found->ai_addr, found->ai_addrlen);
-  to.bytes = found->ai_addrlen;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    socket_address& address = to.emplace_back();
+    std::memcpy(&address.storage, one->ai_addr, one->ai_addrlen);
+    address.bytes = one->ai_addrlen;
+  }
   freeaddrinfo(found);
   return "";
 }

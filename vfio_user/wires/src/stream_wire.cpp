@@ -42,10 +42,14 @@ std::unique_ptr<wire> stream_wire::listen(const std::string& address, std::strin
 }
 
 std::unique_ptr<wire> stream_wire::connect(const std::string& address, std::string& why) {
+  std::vector<socket_address> addresses;
+  why = read_addresses(address, SOCK_STREAM, addresses);
+  return why.empty() ? connect(std::move(addresses)) : nullptr;
+}
+
+std::unique_ptr<wire> stream_wire::connect(std::vector<socket_address> addresses) {
   auto made = std::make_unique<stream_wire>();
-  why = read_address(address, SOCK_STREAM, made->address_);
-  if (!why.empty()) return nullptr;
-  made->calls_ = true;
+  made->addresses_ = std::move(addresses);
   return made;
 }
 
@@ -78,11 +82,11 @@ short stream_wire::events(bool reading) const {
 }
 
 std::uint64_t stream_wire::deadline() const {
-  return state_ == state::apart && calls_ ? next_call_ : wire::deadline();
+  return state_ == state::apart && !addresses_.empty() ? next_call_ : wire::deadline();
 }
 
 void stream_wire::work(short events, std::uint64_t now, wire_reader& to) {
-  if (state_ == state::apart && calls_ && now >= next_call_) {
+  if (state_ == state::apart && !addresses_.empty() && now >= next_call_) {
     call(now);
   } else if (state_ == state::listening && events != 0) {
     accept_one();
@@ -101,13 +105,14 @@ void stream_wire::accept_one() {
 }
 
 void stream_wire::call(std::uint64_t now) {
-  connection_ = make_socket(address_.family(), SOCK_STREAM);
-  if (::connect(connection_.get(), address_.get(), address_.bytes) == 0) {
+  const socket_address& to = addresses_[next_address_];
+  connection_ = make_socket(to.family(), SOCK_STREAM);
+  if (::connect(connection_.get(), to.get(), to.bytes) == 0) {
     state_ = state::connected;
   } else if (errno == EINPROGRESS) {
     state_ = state::connecting;
   } else {
-    hang_up(now);
+    call_failed(now);
   }
 }
 
@@ -116,7 +121,14 @@ void stream_wire::check_call(std::uint64_t now) {
   socklen_t bytes = sizeof why;
   getsockopt(connection_.get(), SOL_SOCKET, SO_ERROR, &why, &bytes);
   if (why == 0) state_ = state::connected;
-  else hang_up(now);
+  else call_failed(now);
+}
+
+// Pauses after the last of the addresses.
+void stream_wire::call_failed(std::uint64_t now) {
+  next_address_ = (next_address_ + 1) % addresses_.size();
+  hang_up(now);
+  if (next_address_ != 0) next_call_ = now;
 }
 
 // Packets under way are dropped, as when a fibre is pulled.

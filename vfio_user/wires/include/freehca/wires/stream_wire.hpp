@@ -27,7 +27,11 @@ class stream_wire final : public wire {
   ~stream_wire() override;
 
   static std::unique_ptr<wire> listen(const std::string& address, std::string& why);
+  /// A host's addresses are tried one after the other: one that nobody listens at may stand first,
+  /// as ::1 does for "localhost".
   static std::unique_ptr<wire> connect(const std::string& address, std::string& why);
+  /// The same. There must be at least one address.
+  static std::unique_ptr<wire> connect(std::vector<socket_address> addresses);
   /// A wire that neither listens nor connects. The caller gives it a connection later.
   static std::unique_ptr<stream_wire> to_be_given() { return std::make_unique<stream_wire>(); }
   void take(vfio_user::descriptor connection);
@@ -47,6 +51,7 @@ class stream_wire final : public wire {
   void accept_one();
   void call(std::uint64_t now);
   void check_call(std::uint64_t now);
+  void call_failed(std::uint64_t now);
   void hang_up(std::uint64_t now);
   bool flush();
   bool read_frames(wire_reader& to);
@@ -55,9 +60,9 @@ class stream_wire final : public wire {
   static constexpr std::uint64_t pause_ns = 200'000'000;  ///< between two attempts to connect
 
   state state_ = state::apart;
-  bool calls_ = false;  ///< connects to address_ when not connected
   vfio_user::descriptor listener_, connection_;
-  socket_address address_;
+  std::vector<socket_address> addresses_;  ///< to connect to, when not connected; or none
+  std::size_t next_address_ = 0;
   std::string path_;  ///< the listener's path, removed by the destructor
   std::uint64_t next_call_ = 0;
   std::deque<std::vector<std::byte>> waiting_;
