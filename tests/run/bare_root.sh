@@ -22,6 +22,9 @@ if [[ ! -e $root/bare-root-done ]]; then
   # How this machine reaches the archive (a proxy, the age of lists), but none of its packages.
   apt-config dump | grep '^Acquire::' >"$root/etc/apt/apt.conf.d/10acquire" || true
   cp /etc/resolv.conf "$root/etc/resolv.conf"
+  # A device that every kernel with TUN has.
+  mkdir -p "$root/dev/net"
+  [[ -e $root/dev/net/tun ]] || mknod -m 666 "$root/dev/net/tun" c 10 200
   touch "$root/bare-root-done"
 fi
 if [[ -d $root/freehca/.git ]]; then
