@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# tools.sh FOLDER RELEASE PACKAGES: makes FOLDER (whole or not at all) with the guest's user space, or
-# more of it, from the packages that the file PACKAGES names: tools.cpio, and manifest.txt with the versions of the packages it was made of.
+# tools.sh FOLDER RELEASE PACKAGES: makes FOLDER (whole or not at all) with the guest's user space,
+# or with more of it: tools.cpio, made of the packages that the file PACKAGES names, files.txt with
+# the names in it, and manifest.txt with the versions of the packages.
 set -euo pipefail
 here=$FREEHCA_ROOT/tests/guest
 # shellcheck source=dev.d/console.sh

@@ -23,8 +23,8 @@ struct socket_address {
 /// Makes the address of a unix socket. Returns "", or the reason for a refusal (the path is too
 /// long).
 std::string unix_address(const std::string& path, socket_address& to);
-/// Parses a path with a slash in it, or HOST:PORT. A host may have several addresses; the resolver's
-/// order is kept, and there is at least one. Returns "", or the reason for a refusal.
+/// Parses a path with a slash in it, or HOST:PORT. A host may have several addresses, which are in
+/// the resolver's order; there is at least one. Returns "", or the reason for a refusal.
 std::string read_addresses(const std::string& text, int type, std::vector<socket_address>& to);
 /// The first of them.
 std::string read_address(const std::string& text, int type, socket_address& to);
