@@ -178,7 +178,8 @@ TEST_F(restarts, killed_often_under_requests) {
   }
   enough = true;
   reader.join();
-  EXPECT_EQ(10u, times_said("is served on"));
+  // The last life may have begun behind the last request.
+  EXPECT_TRUE(becomes_true([&] { return times_said("is served on") == 10; })) << server.said();
   EXPECT_EQ(0u, times_said("refused")) << "no request is to blame";
 }
 
