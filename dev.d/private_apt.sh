@@ -4,13 +4,9 @@
 # apt on lists of our own, below the cache: no root, no change to the system. Sourced, never run.
 # Needs console.sh and cache.sh.
 
-# private_apt_alone COMMAND...: while no other process looks at or gets these lists.
-private_apt_alone() {
-  (
-    flock 9
-    "$@"
-  ) 9>"$PRIVATE_APT/lock"
-}
+# private_apt_alone COMMAND...: while no other process changes these lists. The lock ends with the
+# subshell.
+private_apt_alone() { (cache_lock "apt-${PRIVATE_APT##*/}" && "$@"); }
 
 # private_apt_use NAME [apt_sources.py options]: from here on, `private_apt` works on these sources.
 private_apt_use() {

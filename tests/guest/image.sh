@@ -16,7 +16,8 @@ shift 3
 cache_lock guest
 while [[ $# -gt 0 ]]; do
   if [[ ! -e $1 ]]; then
-    step "guest: user space from Debian $release, $(basename "$2" .txt)" "$here/tools.sh" "$1" "$release" "$2"
+    step "guest: user space from Debian $release, $(basename "$2" .txt)" \
+      "$here/tools.sh" "$1" "$release" "$2"
     prune_old 8 "$FREEHCA_CACHE"/guest/tools-????????????????
   fi
   shift 2

@@ -200,8 +200,8 @@ class test_host final : public environment {
 
   std::vector<std::pair<std::uint64_t, std::size_t>> refused_;
   zeroed_memory memory_;
-  std::size_t next_ = 0,
-              touched_ = 0;  ///< in bytes: behind what is given out, what the device wrote
+  std::size_t next_ = 0;     ///< where the memory begins that is not given out
+  std::size_t touched_ = 0;  ///< where the memory begins that the device has not written
   std::uint64_t deadline_ = never;
   device* device_ = nullptr;
 };

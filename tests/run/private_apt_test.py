@@ -16,6 +16,7 @@ exit $(cat "$STATE/status")
 """
 WANT = """set -euo pipefail
 . dev.d/console.sh
+. dev.d/cache.sh
 . dev.d/private_apt.sh
 private_apt_use some --release bookworm
 private_apt_update

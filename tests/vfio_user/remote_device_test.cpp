@@ -13,6 +13,9 @@
 #include <old_kernel.hpp>
 
 #include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "refused_advice.hpp"
 #include "served_program.hpp"
@@ -20,14 +23,24 @@
 namespace freehca::vfio_user_host {
 namespace {
 
-// Whatever the driver was about to ask for then, its adapter is gone, as one that reads as all
-// ones.
-TEST(remote_device, is_gone_when_its_server_is) {
+/// A server with an adapter, and the driver's port to it.
+struct remote_device_test : ::testing::Test {
+  void open(std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"--socket", files.path("device")});
+    server.start(options);
+    device = remote_device::open(files.path("device"), why);
+  }
+
   const vfio_user::folder files;
   vfio_user::served_program server;
-  server.start({"--socket", files.path("device")});
   std::string why;
-  const auto device = remote_device::open(files.path("device"), why);
+  std::unique_ptr<remote_device> device;
+};
+
+// Whatever the driver was about to ask for then, its adapter is gone, as one that reads as all
+// ones.
+TEST_F(remote_device_test, is_gone_when_its_server_is) {
+  open();
   ASSERT_NE(nullptr, device) << why;
   const platform to = device->platform();
   kill(server.process(), SIGKILL);
@@ -40,12 +53,8 @@ TEST(remote_device, is_gone_when_its_server_is) {
   EXPECT_TRUE(device->gone());
 }
 
-TEST(remote_device, sleeps_by_kernels_that_know_no_nanoseconds) {
-  const vfio_user::folder files;
-  vfio_user::served_program server;
-  server.start({"--socket", files.path("device")});
-  std::string why;
-  const auto device = remote_device::open(files.path("device"), why);
+TEST_F(remote_device_test, sleeps_by_kernels_that_know_no_nanoseconds) {
+  open();
   ASSERT_NE(nullptr, device) << why;
   const platform of = device->platform();
   for (const int error : {ENOSYS, EPERM}) {
@@ -58,12 +67,8 @@ TEST(remote_device, sleeps_by_kernels_that_know_no_nanoseconds) {
   }
 }
 
-TEST(remote_device, is_left_alone_by_a_child) {
-  const vfio_user::folder files;
-  vfio_user::served_program server;
-  server.start({"--socket", files.path("device")});
-  std::string why;
-  auto device = remote_device::open(files.path("device"), why);
+TEST_F(remote_device_test, is_left_alone_by_a_child) {
+  open();
   ASSERT_NE(nullptr, device) << why;
   const platform of = device->platform();
   dma_region memory;
@@ -90,22 +95,15 @@ TEST(remote_device, is_left_alone_by_a_child) {
 }
 
 // A child that inherits the adapter's registers or memory writes to them.
-TEST(remote_device, opens_nothing_that_a_child_would_inherit) {
-  const vfio_user::folder files;
-  vfio_user::served_program server;
-  server.start({"--socket", files.path("device"), "--doorbells", "polled"});
+TEST_F(remote_device_test, opens_nothing_that_a_child_would_inherit) {
   const testing::refused_advice none;
-  std::string why;
-  EXPECT_EQ(nullptr, remote_device::open(files.path("device"), why));
+  open({"--doorbells", "polled"});
+  EXPECT_EQ(nullptr, device);
   EXPECT_EQ(why, files.path("device") + ": madvise of BAR 2: Cannot allocate memory");
 }
 
-TEST(remote_device, lends_no_memory_that_a_child_would_inherit) {
-  const vfio_user::folder files;
-  vfio_user::served_program server;
-  server.start({"--socket", files.path("device")});
-  std::string why;
-  const auto device = remote_device::open(files.path("device"), why);
+TEST_F(remote_device_test, lends_no_memory_that_a_child_would_inherit) {
+  open();
   ASSERT_NE(nullptr, device) << why;
   const platform of = device->platform();
   dma_region memory;
@@ -118,12 +116,8 @@ TEST(remote_device, lends_no_memory_that_a_child_would_inherit) {
   EXPECT_TRUE(of.operations->allocate_dma(of.context, 0x1000, 0x1000, &memory).ok());
 }
 
-TEST(remote_device, keeps_memory_that_the_server_refuses_to_unmap) {
-  const vfio_user::folder files;
-  vfio_user::served_program server;
-  server.start({"--socket", files.path("device")});
-  std::string why;
-  const auto device = remote_device::open(files.path("device"), why);
+TEST_F(remote_device_test, keeps_memory_that_the_server_refuses_to_unmap) {
+  open();
   ASSERT_NE(nullptr, device) << why;
   const platform of = device->platform();
   dma_region memory;

@@ -67,14 +67,16 @@ exchange() {
     testpmd_end
     host sync "generated"
     no_errors
-    say "generator: $(counter tx_q0_packets) frames sent, $(counter rx_q0_packets) received by its queue"
+    say "generator: $(counter tx_q0_packets) frames sent," \
+      "$(counter rx_q0_packets) received by its queue"
   else
     testpmd start
     host sync "forwarder"
     host sync "generated"
     testpmd_end
     no_errors both
-    say "forwarder: $(counter rx_q0_packets) and $(counter rx_q1_packets) frames received by the two queues," \
+    say "forwarder: $(counter rx_q0_packets) and $(counter rx_q1_packets) frames received" \
+      "by the two queues," \
       "$(counter tx_q0_packets) and $(counter tx_q1_packets) sent"
     for name in rx_q0_packets rx_q1_packets tx_q0_packets tx_q1_packets; do
       [ "$(counter $name)" -gt 0 ] || fail "$name: $(cat /run/testpmd)"
@@ -84,7 +86,8 @@ exchange() {
 
 log_mark
 ethernet_up log_num_mgm_entry_size=-1
-[ "$(host get init_device_managed_steering)" = 1 ] || fail "the driver did not choose device-managed steering"
+[ "$(host get init_device_managed_steering)" = 1 ] ||
+  fail "the driver did not choose device-managed steering"
 modprobe mlx4_ib && modprobe ib_uverbs || fail "modprobe mlx4_ib, ib_uverbs"
 wait_for 10 [ -e /dev/infiniband/uverbs0 ] || fail "no device uverbs0"
 host sync "up"

@@ -35,7 +35,8 @@ mtus() {
     before=$(received rx_packets) before_bytes=$(received rx_bytes)
     copied_both_ways 10.0.9.1 10.0.9.2 4 "MTU $mtu"
     # Some cards have their figures two seconds later.
-    wait_for 5 received_more "$before" $((4194304 / mtu)) || fail "MTU $mtu: $(($(received rx_packets) - before)) packets for 4 MiB"
+    wait_for 5 received_more "$before" $((4194304 / mtu)) ||
+      fail "MTU $mtu: $(($(received rx_packets) - before)) packets for 4 MiB"
     average=$((($(received rx_bytes) - before_bytes) / ($(received rx_packets) - before)))
     say "MTU $mtu: packets of $average bytes on average"
     [ $average -le $((mtu + 18)) ] || fail "longer than the MTU"
