@@ -31,7 +31,6 @@ look() {
 }
 
 find_source() {
-  cache_lock "apt-$release"
   private_apt_use "$release" --release "$release"
   if look || look fresh; then return 0; fi
   # A user may have taken QEMU from there.

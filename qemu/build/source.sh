@@ -23,8 +23,6 @@ mkdir -p "$scratch"
 
 debian() {
   local version versions why reasons=()
-  # The trees of several architectures may want their source at the same time.
-  cache_lock "apt-$what"
   private_apt_use "$what" --release "$what"
   if ! private_apt_update; then
     echo "the lists of the archive for '$what' cannot be had"
