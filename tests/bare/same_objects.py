@@ -17,12 +17,12 @@ BESIDE = {"libfreehca_device_tree.a", "libfreehca_conformance.a"}
 # What of a folder's cache decides how its sources are compiled.
 FLAGS = re.compile(
     r"^(CMAKE_(?:BUILD_TYPE|SYSTEM_NAME|SYSTEM_PROCESSOR|TRY_COMPILE_TARGET_TYPE|CXX_COMPILER"
-    r"|CXX_FLAGS\w*|EXE_LINKER_FLAGS)):\w+=(.*)$",
+    r"|CXX_FLAGS\w*|EXE_LINKER_FLAGS)|FREEHCA_FEW_FILES):\w+=(.*)$",
     re.M,
 )
 MEMBER = re.compile(r"(libfreehca_\w+\.a)\((\S+)\)")
-# An image that calls bring-up needs at least so many sources of the core.
-FEWEST_MEMBERS = 30
+# An image that calls bring-up needs at least so many sources of the core, or folders of sources.
+FEWEST_MEMBERS, FEWEST_FOLDERS = 30, 8
 
 
 def run(*command):
@@ -37,6 +37,8 @@ def main():
     images = ROOT / f"build/bare-{architecture}"
     other = ROOT / f"build/bare-{architecture}-without-images"
     flags = FLAGS.findall((images / "CMakeCache.txt").read_text(encoding="utf-8"))
+    by_folders = ("FREEHCA_FEW_FILES", "ON") in flags
+    fewest = FEWEST_FOLDERS if by_folders else FEWEST_MEMBERS
     if len(flags) < 3:
         sys.exit(f"{images}/CMakeCache.txt tells of no flags")
     run(
@@ -60,7 +62,7 @@ def main():
         found = set(MEMBER.findall(text))
         found = {(archive, member) for archive, member in found if archive not in BESIDE}
         strangers = {archive for archive, _ in found} - names
-        if strangers or {archive for archive, _ in found} != names or len(found) < FEWEST_MEMBERS:
+        if strangers or {archive for archive, _ in found} != names or len(found) < fewest:
             sys.exit(f"{path.name}: {len(found)} members of {sorted({a for a, _ in found})}")
         if re.search(r"^ \.text.*(?:firmware_cmds|queues|hca|/hal)/src/\S+\.o(?:bj)?$", text, re.M):
             sys.exit(f"{path.name}: part of the core does not come out of an archive")
