@@ -50,4 +50,5 @@ say "demo: booting the guest"
 timed "guest: boot and traffic" env FREEHCA_PRESET=demo "$FREEHCA_ROOT/dev" guest "${where[@]}" --driver vfio \
   --script "$FREEHCA_ROOT/tests/guest/demo.sh" --timeout 300 --program hcactl \
   --log "$FREEHCA_LOGS/demo-kernel.log"
+say "demo: all well"
 stages_end

@@ -22,7 +22,7 @@ using namespace freehca;
 using blocking::words;
 
 bool compare(const char* name, std::uint64_t driver, std::uint64_t model) {
-  fmt::print("           {:<18} driver {:>8}, model {:>8}{}\n", name, driver, model,
+  fmt::print("           {}: driver {}, model {}{}\n", name, driver, model,
              driver == model ? "" : "  DIFFER");
   return driver == model;
 }
@@ -43,20 +43,25 @@ int run(unsigned messages) {
   }
   fmt::print("{}", description::to_text(hca));
   const auto r = loopback_traffic::run_traffic(s, memory, {.port = 1, .messages = messages});
-  fmt::print("{}", loopback_traffic::to_text(r));
+  fmt::print("{}commands   {} issued by now\n", loopback_traffic::to_text(r),
+             hca.info().commands_issued);
   bool good = r.ok();
   const auto counter = [&](const char* name) { return host.machine.counter(name); };
+  const auto agree = [&](const char* name, std::uint64_t driver) {
+    return compare(name, driver, counter(name));
+  };
   fmt::print("counts\n");
-  good &= compare("send packets", r.expected.sends, counter("rc_send_packets"));
-  good &= compare("write packets", r.expected.writes, counter("rc_write_packets"));
-  good &= compare("read requests", r.expected.read_requests, counter("rc_read_requests"));
-  good &= compare("read responses", r.expected.read_responses, counter("rc_read_responses"));
-  good &= compare("commands", hca.info().commands_issued, counter("commands"));
+  good &= agree("rc_send_packets", r.expected.sends);
+  good &= agree("rc_write_packets", r.expected.writes);
+  good &= agree("rc_read_requests", r.expected.read_requests);
+  good &= agree("rc_read_responses", r.expected.read_responses);
+  good &= agree("commands", hca.info().commands_issued);
   outcome = s.tear_down();
   const device_holdings left = hca.holdings();
   good &= outcome.ok() && left.none() && counter("complaints") == 0;
   fmt::print(
-      "teardown   {}, {} pages, {} mappings, {} numbers left; the model complained {} times\n",
+      "teardown   {}; left: {} pages, {} mappings, {} object numbers\n           complaints of the "
+      "model: {}\n",
       outcome.ok() ? "clean" : words(outcome), left.pages, left.mappings, left.numbers,
       counter("complaints"));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;

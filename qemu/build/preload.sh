@@ -149,5 +149,5 @@ END
   prune_old 2 "$FREEHCA_CACHE"/qemu/headers-*
 fi
 touch "$folder" "$glue" "$headers"
-say "QEMU $architecture: Debian's $installed, with the device ${key} preloaded"
+say "QEMU $architecture: Debian's $installed, with the device preloaded"
 printf '%s\n' "$folder/$program"

@@ -331,8 +331,9 @@ std::string silent_after(const std::string& command, const std::string& more) {
 TEST(driver_differences, each_field_of_the_command_register_is_compared) {
   const std::pair<unsigned, const char*> fields[] = {
       {24, "status"}, {22, "hcr.e"}, {21, "hcr.t"}, {12, "hcr.opcode_modifier"}, {0, "hcr.opcode"}};
+  const recording::recording loaded = load_text(driver_recording());
   for (const auto& [bit, field] : fields) {
-    recording::recording card = load_text(driver_recording());
+    recording::recording card = loaded;
     const auto read = std::find_if(card.records.begin(), card.records.end(), [](const record& r) {
       return r.name == "read_bar0" && r.at == layouts::bar0::hcr_status;
     });

@@ -25,7 +25,7 @@ TEST(demo, counts_what_the_model_counted) {
   ASSERT_EQ(code, 0) << text;
   std::map<std::string, std::uint64_t> driver;
   std::uint64_t tallies = 0, verified = 0;
-  const std::regex count(" +([a-z ]+?) +driver +([0-9]+), model +([0-9]+)");
+  const std::regex count(" +([a-z_]+): driver ([0-9]+), model ([0-9]+)");
   const std::regex tally(" +(send|RDMA write|RDMA read) +([0-9]+) +([0-9]+)");
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -42,10 +42,10 @@ TEST(demo, counts_what_the_model_counted) {
   EXPECT_EQ(verified, messages * kinds * sizes);
   // At MTU 4096: 0 1 63 64 65 4095 4096 are one packet each, 4097 two, 64 KiB 16, 1 MiB 256.
   constexpr std::uint64_t packets = messages * (7 + 2 + 16 + 256);
-  EXPECT_EQ(driver["send packets"], packets);
-  EXPECT_EQ(driver["write packets"], packets);
-  EXPECT_EQ(driver["read requests"], messages * sizes);
-  EXPECT_EQ(driver["read responses"], packets);
+  EXPECT_EQ(driver["rc_send_packets"], packets);
+  EXPECT_EQ(driver["rc_write_packets"], packets);
+  EXPECT_EQ(driver["rc_read_requests"], messages * sizes);
+  EXPECT_EQ(driver["rc_read_responses"], packets);
   EXPECT_GT(driver["commands"], 0u);
   EXPECT_NE(text.find("all well"), std::string::npos) << text;
 }

@@ -96,7 +96,8 @@ std::string to_text(const device& adapter, identity who) {
     t += "WARNING    its error buffer cannot be read: an internal error shows only in commands "
          "without an answer\n";
   t += to_text(adapter.capabilities());
-  t += fmt::format("commands   {} issued, {} resets\n", i.commands_issued, i.resets);
+  t += fmt::format("commands   {} issued, {} {}\n", i.commands_issued, i.resets,
+                   i.resets == 1 ? "reset" : "resets");
   t += fmt::format("lent       {} bytes to the firmware, {} auxiliary, {} context memory:",
                    i.lent_firmware, i.lent_auxiliary, lent_context(i));
   for (unsigned n = 0; n < context_tables_count; ++n)
