@@ -47,4 +47,10 @@ grep -q 'interrupted; .* was given back' /run/first ||
 hcactl ping "$hca" --threads 2 --messages 40 || fail "a number of messages"
 complaints=$(host get complaints) || fail "the complaint counter cannot be read"
 [ "$complaints" = 0 ] || fail "the model had $complaints complaints"
-log_clean || fail "the kernel's log"
+# Four processors of a guest on two of the host's: one that has looked an interrupt's descriptor up
+# and is stopped there finds it empty, because VFIO has freed the vector meanwhile (Linux 6.1
+# kernel/irq/irqdomain.c irq_domain_remove_irq, handle.c handle_bad_irq). Seen once, beside a
+# build; the reason is inferred.
+emptied='\] (irq [0-9]+, desc: |->(handle_irq|irq_data\.chip|action)\(\): )'
+emptied="$emptied|\\]  +IRQ(_NOREQUEST|S_PENDING) set\$|\\] unexpected IRQ trap at vector"
+log_clean "$emptied" || fail "the kernel's log"
