@@ -49,8 +49,10 @@ need build
 [[ $architecture == x86_64 ]] || need cross
 preset=bare-$architecture
 few=()
-# Of a whole `./dev test`: what is not there yet is compiled by folders (cmake/few_files.cmake).
-[[ ${FREEHCA_FEW_FILES:-} != yes || -e build/$preset/CMakeCache.txt ]] || few=(-D FREEHCA_FEW_FILES=ON)
+# A whole `./dev test` compiles a new build folder by folders of sources (cmake/few_files.cmake).
+if [[ ${FREEHCA_FEW_FILES:-} == yes && ! -e build/$preset/CMakeCache.txt ]]; then
+  few=(-D FREEHCA_FEW_FILES=ON)
+fi
 step "$preset: configure" cmake --preset "$preset" "${few[@]}" || die "CMake fails"
 step "$preset: build" nice cmake --build --preset "$preset" || die "the images do not build"
 [[ $build_only == no ]] || exit 0

@@ -170,18 +170,18 @@ using list = std::vector<std::uint32_t>;
 }  // namespace
 
 TEST_F(steered, multicast_goes_to_every_rule_of_its_group) {
-  const auto first = group(1), second = group(2);
-  ASSERT_EQ(attach({.to = a.number, .mgid = first}).status, command_status::ok);
-  ASSERT_EQ(attach({.to = b.number, .mgid = first}).status, command_status::ok);
-  const outcome other = attach({.to = c.number, .mgid = second});
+  const auto one = group(1), another = group(2);
+  ASSERT_EQ(attach({.to = a.number, .mgid = one}).status, command_status::ok);
+  ASSERT_EQ(attach({.to = b.number, .mgid = one}).status, command_status::ok);
+  const outcome other = attach({.to = c.number, .mgid = another});
   ASSERT_EQ(other.status, command_status::ok);
   EXPECT_EQ(driver->counter_named("flow_rules"), 3u);
-  send_datagram(multicast_qpn, &first);
+  send_datagram(multicast_qpn, &one);
   EXPECT_EQ(receivers(), (list{a.number, b.number}));
-  send_datagram(multicast_qpn, &second);
+  send_datagram(multicast_qpn, &another);
   EXPECT_EQ(receivers(), (list{c.number}));
   ASSERT_EQ(detach(other.output), command_status::ok);
-  send_datagram(multicast_qpn, &second);
+  send_datagram(multicast_qpn, &another);
   EXPECT_EQ(receivers(), list{});
   EXPECT_EQ(hca->complaints(), 0u);
 }

@@ -10,6 +10,7 @@
 #include <freehca/layouts/notice.hpp>
 
 #include "fabric/subnet_administrator.hpp"
+#include "test_host.hpp"
 
 namespace freehca::model::test {
 

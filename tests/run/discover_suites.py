@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""discover_suites.py PROGRAM FILE PREFIX LABELS TIMEOUT [WITHOUT]: writes the ctest tests of a
-program of GoogleTest, one for each of its suites, without the tests that match the pattern WITHOUT.
+"""discover_suites.py PROGRAM FILE PREFIX LABELS TIMEOUT [WITHOUT...]: writes the ctest tests of
+a program of GoogleTest, one for each of its suites, without the tests that match one of the
+patterns WITHOUT.
 
 A process for each test, as gtest_discover_tests has it, costs more than most tests do once a
 sanitizer is in the program. The summary counts the tests themselves, by what the program prints.
@@ -21,7 +22,7 @@ def main():
         for test in tests_of(program)
         if not any(fnmatch.fnmatchcase(test, pattern) for pattern in without)
     )
-    but = "".join(f":-{pattern}" for pattern in without)
+    but = "-" + ":".join(without) if without else ""
     if not suites:
         sys.exit(f"{program} lists no test")
     with open(path, "w", encoding="utf-8") as file:
