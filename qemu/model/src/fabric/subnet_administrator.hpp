@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,8 +24,9 @@ class record_table {
   template <class T>
   void add(const layouts::image<T>& record) {
     offset_ = layouts::attribute_offset_of(T::bytes);
-    bytes_.insert(bytes_.end(), record.data(), record.data() + T::bytes);
-    bytes_.resize(++count_ * offset_ * 8);
+    const std::size_t step = offset_ * std::size_t{8};
+    bytes_.resize(++count_ * step);
+    std::copy_n(record.data(), T::bytes, bytes_.data() + bytes_.size() - step);
   }
   template <class T>
   void add_all(const std::vector<layouts::image<T>>& records) {
