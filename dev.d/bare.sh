@@ -8,6 +8,8 @@
 #   --machine NAME   a machine of QEMU; a name that does not exist prints the list
 #   --append WORDS   words for the image
 set -euo pipefail
+# shellcheck source=dev.d/few_files.sh
+. "$FREEHCA_ROOT/dev.d/few_files.sh"
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
 show_help_if_asked "$@"
@@ -48,11 +50,7 @@ tests/bare/boot.py --check "$architecture" "$image" "${words[@]}"
 need build
 [[ $architecture == x86_64 ]] || need cross
 preset=bare-$architecture
-few=()
-# A whole `./dev test` compiles a new build folder by folders of sources (cmake/few_files.cmake).
-if [[ ${FREEHCA_FEW_FILES:-} == yes && ! -e build/$preset/CMakeCache.txt ]]; then
-  few=(-D FREEHCA_FEW_FILES=ON)
-fi
+mapfile -t few < <(few_files_option "build/$preset" ON)
 step "$preset: configure" cmake --preset "$preset" "${few[@]}" || die "CMake fails"
 step "$preset: build" nice cmake --build --preset "$preset" || die "the images do not build"
 [[ $build_only == no ]] || exit 0

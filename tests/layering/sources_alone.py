@@ -13,8 +13,8 @@ INCLUDE = re.compile(r'^#include "(.+)"$', re.M)
 
 
 def together_only(commands, tests):
-    """Sources that are compiled by an include in a generated file, and in no other way. `tests`: the
-    folder in which the build compiles tests."""
+    """Sources that are compiled by an include in a generated file, and in no other way.
+    `tests`: the folder in which the build compiles tests."""
     files = [pathlib.Path(command["file"]) for command in commands]
     alone = {file.resolve() for file in files}
     together = set()

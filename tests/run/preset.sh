@@ -6,30 +6,30 @@
 # preset.sh test PRESET [LABEL]: runs its tests, or those with the label.
 #
 # FREEHCA_FEW_FILES=yes: a folder that is not there yet is configured so that a build from nothing
-# is quick (cmake/few_files.cmake). One that is there keeps what it was configured with, so that a
-# developer's builds of one changed source stay quick.
+# is quick (dev.d/few_files.sh, cmake/few_files.cmake).
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
 # shellcheck source=tests/run/results.sh
 . "$FREEHCA_ROOT/tests/run/results.sh"
+# shellcheck source=dev.d/few_files.sh
+. "$FREEHCA_ROOT/dev.d/few_files.sh"
 what=$1 preset=$2
 shift 2
 cd "$FREEHCA_ROOT"
 
 if [[ $what == build ]]; then
-  name="$preset: build${*:+ of $*}" targets=() few=()
+  name="$preset: build${*:+ of $*}" targets=() few=ON
   [[ $# -eq 0 ]] || targets=(--target "$@")
   case $preset in
     host-asan | host-tsan) folder=build/host-clang-${preset#host-} ;;
     *) folder=build/$preset ;;
   esac
-  if [[ ${FREEHCA_FEW_FILES:-} == yes && ! -e $folder/CMakeCache.txt ]]; then
-    # What ships is compiled source by source: it also shows an include that a source forgot.
-    if [[ $preset == host ]]; then few=(-D FREEHCA_FEW_FILES=TWINS); else few=(-D FREEHCA_FEW_FILES=ON); fi
-  fi
+  # What ships is compiled source by source: it also shows an include that a source forgot.
+  if [[ $preset == host ]]; then few=TWINS; fi
+  mapfile -t options < <(few_files_option "$folder" "$few")
   began=$(date +%s) outcome=passed
-  if ! step "$preset: configure" cmake --preset "$preset" "${few[@]}" ||
+  if ! step "$preset: configure" cmake --preset "$preset" "${options[@]}" ||
     ! step "$name" nice cmake --build --preset "$preset" "${targets[@]}"; then
     outcome=failed
   fi
