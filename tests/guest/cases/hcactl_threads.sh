@@ -47,11 +47,4 @@ grep -q 'interrupted; .* was given back' /run/first ||
 hcactl ping "$hca" --threads 2 --messages 40 || fail "a number of messages"
 complaints=$(host get complaints) || fail "the complaint counter cannot be read"
 [ "$complaints" = 0 ] || fail "the model had $complaints complaints"
-# The guest has four processors on two of the host. A processor of the guest can be stopped after it
-# has looked up the descriptor of an interrupt. VFIO can free the vector meanwhile. The processor
-# then calls handle_bad_irq (Linux 6.1 kernel/irq/irqdomain.c irq_domain_remove_irq, handle.c).
-# These lines were seen once, beside a build; that this is their cause is inferred from the source.
-log_clean '\] irq [0-9]+, desc: ' '\] ->handle_irq\(\): .*handle_bad_irq' \
-  '\] ->irq_data\.chip\(\): .*no_irq_chip' '\] ->action\(\): 0+$' \
-  '\]  +IRQ(_NOREQUEST|S_PENDING) set$' '\] unexpected IRQ trap at vector' ||
-  fail "the kernel's log"
+log_clean || fail "the kernel's log"
