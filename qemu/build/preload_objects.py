@@ -13,6 +13,10 @@ preload_objects.py link HEADERS CHECKOUT FOLDER ARCHIVE VERSION OUT PROGRAM...
 preload_objects.py symbols [--write] HEADERS CHECKOUT FOLDER PROGRAM...
     Whether qemu/qom/preload/symbols.txt lists what FOLDER's objects take from QEMU, and whether
     each PROGRAM exports it. --write: makes the list.
+
+With --sanitize, `compile` and `link` are done by clang, with its address and undefined-behaviour
+sanitizers. ARCHIVE was made with them too. QEMU is then run with clang's shared runtime library of
+the address sanitizer in front of the objects.
 """
 import argparse
 import concurrent.futures
@@ -37,6 +41,7 @@ FLAGS = [
     "-Wall",
     "-Werror=implicit-function-declaration",
 ]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 # The guard comes between a source's constructors and QEMU: qemu/qom/preload/guard.c.
 GUARDED = "-Dregister_module_init=mlx4_preload_register"
 SYMBOLS = "qemu/qom/preload/symbols.txt"
@@ -133,7 +138,8 @@ def unknown_macros(headers, checkout, objects):
 
 def compile_command(options, generated, source, target):
     own = flags(options.headers, options.checkout, generated)
-    return [*compiler("gcc"), *own, "-c", source, "-o", target]
+    command = [*compiler("clang"), *SANITIZE] if options.sanitize else compiler("gcc")
+    return [*command, *own, "-c", source, "-o", target]
 
 
 def compile_all(options):
@@ -181,14 +187,14 @@ def exported(path):
     }
 
 
-def of_libraries():
-    found = set()
-    for name in LIBRARIES:
-        found |= exported(output("gcc", f"-print-file-name={name}").strip())
-    return found
+def of_libraries(sanitize):
+    paths = [output("gcc", f"-print-file-name={name}").strip() for name in LIBRARIES]
+    if sanitize:
+        paths.append(output("clang", "-print-file-name=libclang_rt.asan-x86_64.so").strip())
+    return set().union(*map(exported, paths))
 
 
-def taken(folder):
+def taken(folder, sanitize=False):
     """The symbols that the compiled glue, accel/qtest and the guard take from QEMU."""
     objects = glob.glob(f"{folder}/*/*.o")
     wanted, own = set(), set()
@@ -199,7 +205,7 @@ def taken(folder):
         (wanted if words[-2] == "U" else own).add(words[-1])
     # The rest of the object: the model, and what is written when it is linked.
     others = ("freehca_model_", "mlx4_preload_", "_GLOBAL_OFFSET_TABLE_")
-    return {name for name in wanted - own - of_libraries() if not name.startswith(others)}
+    return {name for name in wanted - own - of_libraries(sanitize) if not name.startswith(others)}
 
 
 def complaints(symbols, programs):
@@ -214,7 +220,7 @@ def link(options):
     ids = [(os.path.basename(path), build_id(path)) for path in options.programs]
     if options.build_id:
         ids = [("a program that is not there", options.build_id)]
-    wrong = list(complaints(taken(options.folder), options.programs))
+    wrong = list(complaints(taken(options.folder, options.sanitize), options.programs))
     if wrong:
         sys.exit("\n".join(wrong))
     scratch = f"{options.out}/link"
@@ -238,7 +244,8 @@ def link(options):
             *(f"-D{word}" for word in options.define),
         )
     # Functions are bound when they are called: where the guard refuses a program, none is.
-    words = ["g++", "-shared", "-Wl,-z,lazy", f"-Wl,--version-script={scratch}/exports"]
+    words = ["clang++", *SANITIZE, "-shared-libsan"] if options.sanitize else ["g++"]
+    words += ["-shared", "-Wl,-z,lazy", f"-Wl,--version-script={scratch}/exports"]
     for part, more in (("mlx4", [options.archive]), ("qtest", [])):
         objects = sorted(glob.glob(f"{options.folder}/{part}/*.o"))
         objects += [guard, f"{scratch}/programs.o"]
@@ -278,6 +285,8 @@ def main():
         command.set_defaults(function=function)
         for argument in ("headers", "checkout", "folder"):
             command.add_argument(argument, type=os.path.abspath)
+    for function in (compile_all, link):
+        made[function].add_argument("--sanitize", action="store_true", help="for tests")
     made[link].add_argument("archive", type=os.path.abspath)
     made[link].add_argument("version")
     made[link].add_argument("out", type=os.path.abspath)

@@ -56,7 +56,10 @@ OF_TIER = {
     "cross": (["build", "cross"], ["cross"]),
     "fuzz": (["build", "clang"], ["fuzz build", "fuzz minutes"]),
     "trixie": ([], ["trixie"]),
-    "qom": (["build", "preload", "qemu_x86_64"], ["qemu", "host programs", "iPXE images", "qom"]),
+    "qom": (
+        ["build", "clang", "preload", "qemu_x86_64"],
+        ["qemu", "host programs", "iPXE images", "sanitized model", "qom", "qom sanitized"],
+    ),
     "bare": (
         ["build", "cross", "preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"],
         ["qemu", "qemu others", "bare images", "bare"],
@@ -105,6 +108,7 @@ def all_stages(tiers):
         Stage("bare images", "build", script("bare_images.sh"), ["packages"]),
         Stage("incoherent images", "build", script("bare_images.sh", "aarch64-incoherent"),
               ["packages"]),
+        build("sanitized model", "host-asan", "freehca_model"),
         build("host-asan build", "host-asan"),
         check("package: contents, programs, lintian", RUN / "package.py",
               needs=["host programs"], lane="build", stage="package"),
@@ -118,6 +122,8 @@ def all_stages(tiers):
               needs=["packages"], lane="build", stage="release"),
         Stage("lint", "tests", script("lint.sh"), ["packages"]),
         Stage("qom", "tests", script("qom.sh"), ["qemu", "host programs", "iPXE images"]),
+        Stage("qom sanitized", "tests", script("qom_sanitized.sh"),
+              ["qemu", "host programs", "sanitized model"]),
         Stage("guest", "tests", [str(ROOT / "tests/guest/run_cases.py"), "guest"], guests),
         Stage("host-asan tests", "tests", script("preset.sh", "test", "host-asan"),
               ["host-asan build"]),

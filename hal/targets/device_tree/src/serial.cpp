@@ -53,12 +53,14 @@ bool serial_line::has_room() const {
   return ((read(shape_->state) & shape_->room_bits) != 0) == shape_->room_when_set;
 }
 
-void serial_line::put(char c) {
-  if (at_ == nullptr || shape_ == nullptr) return;
-  unsigned looks = stopped_ ? 1 : most_looks;
-  while (looks != 0 && !has_room()) --looks;
-  stopped_ = looks == 0;
+unsigned serial_line::put(char c) {
+  if (at_ == nullptr || shape_ == nullptr) return 0;
+  const unsigned most = stopped_ ? 1 : most_looks;
+  unsigned in_vain = 0;
+  while (in_vain != most && !has_room()) ++in_vain;
+  stopped_ = in_vain == most;
   write(shape_->data, static_cast<unsigned char>(c));
+  return in_vain;
 }
 
 bool serial_line::get(char* to) const {

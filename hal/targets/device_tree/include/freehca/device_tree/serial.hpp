@@ -28,9 +28,10 @@ class serial_line {
   const window& registers() const { return registers_; }
   void mapped(std::byte* at) { at_ = at; }
 
-  /// Waits for room, but not for ever; and no more on a line that was waited for in vain, until it
-  /// has room again.
-  void put(char c);
+  /// Writes a byte when the line has room, or after a million looks at a line that has none. A line
+  /// that was waited for in vain gets one look a byte until it has room again. Returns how many
+  /// looks found no room.
+  unsigned put(char c);
 
   /// One byte that has come; as machine::get(). False: none has.
   bool get(char* to) const;
