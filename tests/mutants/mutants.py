@@ -104,7 +104,13 @@ SUITES = (
     Suite("model_page", *MODEL, script="tests/model/model_page.py"),
     Suite("incoherent", "freehca_incoherent_tests", "tests/incoherent/freehca_incoherent_tests"),
     Suite("vfio_user", "freehca_vfio_user_tests", "tests/vfio_user/freehca_vfio_user_tests"),
-    Suite("all others", "all tests/all", "", tests=r"^(driver|incoherent|threads|vfio_user)\."),
+    # run.mutants compares the table with the tree, from which each mutant differs.
+    Suite(
+        "all others",
+        "all tests/all",
+        "",
+        tests=r"^((driver|incoherent|threads|vfio_user)\.|run\.mutants$)",
+    ),
 )
 
 
