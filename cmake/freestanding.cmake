@@ -14,18 +14,20 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_definitions(freehca_freestanding INTERFACE __cpp_impl_coroutine=201902L)
 endif()
 
-# freehca_core_library(NAME SOURCES... DEPENDS...): a library of the core in both access flavours,
-# NAME (plain stores: what ships) and NAME_routed (each access is a call: the in-process model).
+# freehca_core_library(NAME SOURCES... DEPENDS...): a library of the core in each access flavour.
+# NAME: plain loads and stores, which ships. NAME_routed: each access is a call (the in-process
+# model). NAME_registers_routed: register accesses are calls, memory is accessed directly (a program
+# with its adapter inside); built only for what links it.
 function(freehca_core_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
-  foreach(flavour direct routed)
+  foreach(flavour direct routed registers_routed)
     if(flavour STREQUAL "direct")
       set(target ${name})
       set(suffix "")
       set(twin "")
     else()
-      set(target ${name}_routed)
-      set(suffix "_routed")
+      set(target ${name}_${flavour})
+      set(suffix "_${flavour}")
       set(twin TWIN)
     endif()
     if(arg_SOURCES)
@@ -42,6 +44,9 @@ function(freehca_core_library name)
       $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>)
     if(flavour STREQUAL "routed")
       target_compile_definitions(${target} ${scope} FREEHCA_ACCESS_ROUTED=1)
+    elseif(flavour STREQUAL "registers_routed")
+      target_compile_definitions(${target} ${scope} FREEHCA_ACCESS_REGISTERS_ROUTED=1)
+      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON POSITION_INDEPENDENT_CODE ON)
     elseif(FREEHCA_INCOHERENT_DMA)
       # Of whoever includes the headers, too: half of the calls are inline.
       target_compile_definitions(${target} ${scope} FREEHCA_INCOHERENT_DMA=1)

@@ -13,6 +13,7 @@ NAME = "freehca_core_was_built_with_another_access_flavour"
 FLAGS = {
     "direct": [],
     "routed": ["-DFREEHCA_ACCESS_ROUTED=1"],
+    "registers_routed": ["-DFREEHCA_ACCESS_REGISTERS_ROUTED=1"],
     "direct_with_incoherent_dma": ["-DFREEHCA_INCOHERENT_DMA=1"],
 }
 # Each of these headers has something of its flavour in it.

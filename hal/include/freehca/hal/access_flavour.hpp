@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The core has a flavour for each way to reach the adapter, and the accessors are inline: an object
-// that was compiled for one flavour must not meet the archives of another. Each object that can
-// access the adapter therefore refers to a symbol that only the core of its own flavour defines.
+// The core has a flavour for each way to reach the adapter. The accessors are inline, so an object of
+// one flavour must not meet the archives of another. Each object that can access the adapter
+// therefore refers to a symbol that only the core of its own flavour defines.
 #pragma once
 
 #if defined(FREEHCA_ACCESS_ROUTED)
 #define FREEHCA_FLAVOUR_NAME "routed"
+#elif defined(FREEHCA_ACCESS_REGISTERS_ROUTED)
+#define FREEHCA_FLAVOUR_NAME "registers_routed"
 #elif defined(FREEHCA_INCOHERENT_DMA)
 #define FREEHCA_FLAVOUR_NAME "direct_with_incoherent_dma"
 #else
@@ -19,10 +21,9 @@
 /// The core of one flavour defines this one.
 #define FREEHCA_OWN_FLAVOUR_SYMBOL FREEHCA_FLAVOUR_SYMBOL "__this_object_is_" FREEHCA_FLAVOUR_NAME
 
-// An ELF note that is not loaded: it takes no byte of the program, and --gc-sections keeps it. Its
-// description is the symbol's address, since GNU ld misses no symbol that nothing needs. (lld does
-// not miss one that only a section needs that is not loaded: it finds two cores, and not a wrong
-// one.)
+// An ELF note that is not loaded takes no byte of the program, and --gc-sections keeps it. Its
+// description is the symbol's address, since GNU ld misses no symbol that nothing needs. lld does
+// not miss one that only an unloaded section needs: it reports two cores, but not a wrong one.
 __asm__(
     ".pushsection .note.freehca_access_flavour, \"\", @note\n"
     ".balign 4\n"

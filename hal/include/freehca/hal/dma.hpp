@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,7 +38,7 @@ namespace dma {
 template <class W>
 [[gnu::always_inline]] inline void store_be(std::byte* to, W value) {
   static_assert(sizeof(W) == 4 || sizeof(W) == 8);
-  if constexpr (std::endian::native == std::endian::little) value = layouts::swap_bytes(value);
+  value = layouts::swap_be(value);
 #ifdef FREEHCA_ACCESS_ROUTED
   std::byte word[sizeof value];
   __builtin_memcpy(word, &value, sizeof value);
@@ -65,8 +64,7 @@ template <class W>
 #else
   W value = *static_cast<const volatile W*>(static_cast<const void*>(from));
 #endif
-  if constexpr (std::endian::native == std::endian::little) value = layouts::swap_bytes(value);
-  return value;
+  return layouts::swap_be(value);
 }
 [[gnu::always_inline]] inline std::uint32_t load_be32(const std::byte* from) {
   return load_be<std::uint32_t>(from);

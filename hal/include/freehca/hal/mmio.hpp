@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,9 +12,8 @@
 
 namespace freehca {
 
-#ifdef FREEHCA_ACCESS_ROUTED
-/// The routed flavour: every access is a call, defined by the target (the in-process model, the
-/// simulator). Values are what the driver means; the bus carries them big-endian.
+#if defined(FREEHCA_ACCESS_ROUTED) || defined(FREEHCA_ACCESS_REGISTERS_ROUTED)
+/// Each register access is a call of the target. Values are the driver's; the bus is big-endian.
 namespace routed {
 std::uint32_t mmio_read_32(const std::byte* at) noexcept;
 void mmio_write_32(std::byte* at, std::uint32_t value) noexcept;
@@ -35,27 +33,26 @@ namespace mmio {
 
 [[gnu::always_inline]] inline std::uint32_t read_32(const mmio_region& region, std::size_t offset) {
   FREEHCA_ASSERT(offset % 4 == 0 && offset + 4 <= region.bytes);
-#ifdef FREEHCA_ACCESS_ROUTED
+#if defined(FREEHCA_ACCESS_ROUTED) || defined(FREEHCA_ACCESS_REGISTERS_ROUTED)
   const std::uint32_t value = routed::mmio_read_32(region.base + offset);
   if (&routed::heard_mmio_read != nullptr) routed::heard_mmio_read(region.base + offset, value);
   return value;
 #else
-  const auto v =
-      *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(region.base + offset));
-  return std::endian::native == std::endian::little ? layouts::swap_bytes(v) : v;
+  return layouts::swap_be(
+      *static_cast<const volatile std::uint32_t*>(static_cast<const void*>(region.base + offset)));
 #endif
 }
 
 [[gnu::always_inline]] inline void write_32(const mmio_region& region, std::size_t offset,
                                             std::uint32_t value) {
   FREEHCA_ASSERT(offset % 4 == 0 && offset + 4 <= region.bytes);
-#ifdef FREEHCA_ACCESS_ROUTED
+#if defined(FREEHCA_ACCESS_ROUTED) || defined(FREEHCA_ACCESS_REGISTERS_ROUTED)
   if (&routed::hears_mmio_write != nullptr)
     routed::hears_mmio_write(region.base + offset, value, 4);
   routed::mmio_write_32(region.base + offset, value);
 #else
   *static_cast<volatile std::uint32_t*>(static_cast<void*>(region.base + offset)) =
-      std::endian::native == std::endian::little ? layouts::swap_bytes(value) : value;
+      layouts::swap_be(value);
 #endif
 }
 
@@ -63,14 +60,14 @@ namespace mmio {
 [[gnu::always_inline]] inline void write_64(const mmio_region& region, std::size_t offset,
                                             std::uint64_t value) {
   FREEHCA_ASSERT(offset % 8 == 0 && offset + 8 <= region.bytes);
-#ifdef FREEHCA_ACCESS_ROUTED
+#if defined(FREEHCA_ACCESS_ROUTED) || defined(FREEHCA_ACCESS_REGISTERS_ROUTED)
   if (&routed::hears_mmio_write != nullptr)
     routed::hears_mmio_write(region.base + offset, value, 8);
   routed::mmio_write_64(region.base + offset, value);
 #else
   static_assert(sizeof(void*) == 8, "a 32-bit machine needs a locked pair of stores here");
   *static_cast<volatile std::uint64_t*>(static_cast<void*>(region.base + offset)) =
-      std::endian::native == std::endian::little ? layouts::swap_bytes(value) : value;
+      layouts::swap_be(value);
 #endif
 }
 

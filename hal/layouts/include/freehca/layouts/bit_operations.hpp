@@ -34,6 +34,13 @@ template <class W>
 #endif
 }
 
+/// A word of the host as big-endian memory has it, and back.
+template <class W>
+[[gnu::always_inline]] constexpr W swap_be(W w) {
+  if constexpr (std::endian::native == std::endian::big) return w;
+  else return swap_bytes(w);
+}
+
 /// How many bits it takes to write the number: 0 for 0.
 [[gnu::always_inline]] constexpr unsigned bit_width(std::uint64_t v) {
 #if FREEHCA_BIT_INSTRUCTIONS

@@ -130,12 +130,6 @@ consteval claims<T> claimed() {
 template <class T>
 inline constexpr claims<T> claims_of = claimed<T>();
 
-template <class W>
-[[gnu::always_inline]] constexpr W swap_be(W w) {
-  if constexpr (std::endian::native == std::endian::big) return w;
-  else return swap_bytes(w);
-}
-
 /// Loads a big-endian word. The loop form serves constant evaluation only: g++ 12 does not turn it
 /// into one load, hence the builtin.
 template <class W>
