@@ -65,7 +65,7 @@ if(TARGET freehca_vfio_host)
 
   target_compile_features(freehca_in_process INTERFACE cxx_std_20)
   freehca_install_component(in_process
-    TARGETS freehca_in_process freehca_model freehca_packets
+    TARGETS freehca_in_process freehca_pci_configuration freehca_model freehca_packets
     HEADERS hal/targets/in_process qemu/model)
   install(FILES examples/in_process/in_process_host.hpp
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/freehca/blocking)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The thread that runs the adapter of a program whose own threads sleep, or look at memory alone.
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include <freehca/in_program/adapter.hpp>
+
+#include "machine_time.hpp"
+
+namespace freehca::in_program {
+
+namespace {
+
+/// For so long after a call of work_while_polling() the caller is expected to call again.
+constexpr std::uint64_t polled_lately = 200'000;
+/// A packet that waited meanwhile shows that it does not. The helper then runs each packet for so
+/// long.
+constexpr std::uint64_t expectation_off = 5'000'000;
+constexpr std::uint64_t nap = 100'000, longest_sleep = 1'000'000'000;
+/// How much earlier than the helper's next look a timer has to be to wake it.
+constexpr std::uint64_t timer_margin = 50'000;
+/// Between two looks for work without a sleep. Waking a thread costs a sender more than this.
+constexpr std::uint64_t looks_again_for = 20'000;
+
+}  // namespace
+
+void adapter::start_helper(std::function<void()> serve) {
+  serve_ = std::move(serve);
+  ending_ = false;
+  // The thread inherits the mask. A handler of the program's must not run on it.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  helper_ = std::thread([this] { help(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void adapter::stop_helper() {
+  if (!helper_.joinable()) return;
+  ending_ = true;
+  if (how_.link != nullptr) how_.link->wake();
+  helper_.join();
+}
+
+void adapter::arm_timer(std::uint64_t deadline) {
+  timer_.store(deadline);
+  const std::uint64_t wakes_at = helper_wakes_at_.load();
+  if (wakes_at == 0 || deadline + timer_margin >= wakes_at || deadline == never) return;
+  helper_wakes_at_.store(0);
+  how_.link->wake();
+}
+
+void adapter::help() {
+  prctl(PR_SET_TIMERSLACK, 1000UL);
+  std::uint64_t last_work = 0;
+  while (!ending_.load(std::memory_order_relaxed)) {
+    const bool any = work();
+    if (interrupted_.load(std::memory_order_acquire)) serve_();
+    const std::uint64_t now = machine_time();
+    if (any) last_work = now;
+    if (now - last_work >= looks_again_for) rest();
+  }
+}
+
+/// Sleeps until there is something to do, or until a thread that polls should have done it.
+void adapter::rest() {
+  const std::uint64_t now = machine_time();
+  const std::uint64_t polled = last_poll_.load(std::memory_order_relaxed);
+  if (now >= polls_missed_until_ && polled + polled_lately > now) {
+    const timespec pause{0, static_cast<long>(nap)};
+    nanosleep(&pause, nullptr);
+    if (how_.link != nullptr && how_.link->pending())
+      polls_missed_until_ = machine_time() + expectation_off;
+    return;
+  }
+  const std::uint64_t timer = timer_.load(std::memory_order_relaxed);
+  const std::uint64_t time_now = time();
+  if (timer <= time_now) return;
+  const std::uint64_t most = std::min(timer - time_now, longest_sleep);
+  if (how_.link != nullptr) {
+    helper_wakes_at_.store(time_now + most);
+    if (timer_.load() < time_now + most) return helper_wakes_at_.store(0);  // armed meanwhile
+    how_.link->sleep(most);
+    return helper_wakes_at_.store(0);
+  }
+  const timespec pause{0, static_cast<long>(std::min(most, nap))};
+  nanosleep(&pause, nullptr);
+}
+
+}  // namespace freehca::in_program

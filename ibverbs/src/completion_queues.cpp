@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Completion queues and the channels that tell of them.
+#include "errors.hpp"
+#include "objects.hpp"
+
+using namespace freehca;
+using namespace freehca::ibverbs;
+
+FREEHCA_EXPORT ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+  auto made = std::make_unique<completion_channel>();
+  auto events = std::make_unique<event_queue<completions*>>();
+  if (events->descriptor() < 0) return fail(EMFILE);
+  made->verbs = {context, events->descriptor(), 0};
+  made->events = events.release();
+  return &made.release()->verbs;
+}
+
+FREEHCA_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  pthread_mutex_lock(&channel->context->mutex);
+  const bool busy = channel->refcnt != 0;
+  pthread_mutex_unlock(&channel->context->mutex);
+  if (busy) return EBUSY;
+  delete of(channel).events;
+  delete &of(channel);
+  return 0;
+}
+
+FREEHCA_EXPORT ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context,
+                                     ibv_comp_channel* channel, int vector) {
+  engine& here = engine_of(context);
+  if (here.dead()) return fail(ENODEV);
+  if (entries < 1 || static_cast<std::uint32_t>(entries) > object_limits::completions)
+    return fail(EINVAL);
+  if (vector < 0 || vector >= context->num_comp_vectors) return fail(EINVAL);
+  auto made = std::make_unique<completions>();
+  completion_queue_attributes how;
+  how.entries = static_cast<std::uint32_t>(entries);
+  how.cookie = made.get();
+  {
+    const engine::guard held(here.lock);
+    create_completion_queue create;
+    create.start(here.objects(), how);
+    if (const status s = here.finish(create); !s.ok()) return fail(errno_of(s));
+    made->handle = create.made();
+    made->rings = &here.objects().find(made->handle)->rings;
+  }
+  ibv_cq_ex& verbs = made->verbs;
+  verbs.context = context;
+  verbs.channel = channel;
+  verbs.cq_context = cq_context;
+  // One place of the ring is the hardware's.
+  verbs.cqe = static_cast<int>(made->rings->entries()) - 1;
+  pthread_mutex_init(&verbs.mutex, nullptr);
+  pthread_cond_init(&verbs.cond, nullptr);
+  if (channel != nullptr) {
+    pthread_mutex_lock(&context->mutex);
+    ++channel->refcnt;
+    pthread_mutex_unlock(&context->mutex);
+  }
+  return cq_of(*made.release());
+}
+
+FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
+  completions& queue = of(cq);
+  engine& here = engine_of(cq->context);
+  if (!here.dead()) {
+    const engine::guard held(here.lock);
+    destroy_completion_queue destroy;
+    destroy.start(here.objects(), queue.handle);
+    if (const status s = here.finish(destroy); !s.ok()) return errno_of(s);
+    here.poll_events();  // no event of it comes later
+  }
+  if (cq->channel != nullptr) {
+    of(cq->channel).events->drop([&queue](const completions* of_event) {
+      return of_event == &queue;
+    });
+    pthread_mutex_lock(&cq->context->mutex);
+    --cq->channel->refcnt;
+    pthread_mutex_unlock(&cq->context->mutex);
+  }
+  if (!here.dead()) {
+    of(cq->context).asynchronous->drop([cq](const ibv_async_event& e) {
+      return e.event_type == IBV_EVENT_CQ_ERR && e.element.cq == cq;
+    });
+    // Events that were given to the program have to be acknowledged before the object goes.
+    pthread_mutex_lock(&cq->mutex);
+    while (cq->comp_events_completed != queue.delivered ||
+           cq->async_events_completed != queue.asynchronous_delivered)
+      pthread_cond_wait(&cq->cond, &cq->mutex);
+    pthread_mutex_unlock(&cq->mutex);
+  }
+  pthread_mutex_destroy(&cq->mutex);
+  pthread_cond_destroy(&cq->cond);
+  delete &queue;
+  return 0;
+}
+
+FREEHCA_EXPORT int ibv_resize_cq(ibv_cq*, int) {
+  return refuse("ibv_resize_cq");
+}
+
+FREEHCA_EXPORT int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
+  const int error = of(channel).events->take([&](completions* queue) {
+    *cq = cq_of(*queue);
+    *cq_context = queue->verbs.cq_context;
+    pthread_mutex_lock(&queue->verbs.mutex);
+    ++queue->delivered;
+    pthread_mutex_unlock(&queue->verbs.mutex);
+  });
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+FREEHCA_EXPORT void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
+  pthread_mutex_lock(&cq->mutex);
+  cq->comp_events_completed += count;
+  pthread_cond_signal(&cq->cond);
+  pthread_mutex_unlock(&cq->mutex);
+}

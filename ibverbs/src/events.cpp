@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "events.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace freehca::ibverbs {
+
+namespace {
+
+std::mutex contexts_lock;
+std::vector<open_context*> contexts;
+
+void push(ibv_context* to, const ibv_async_event& event) {
+  of(to).asynchronous->push(event);
+}
+
+std::optional<ibv_event_type> pair_event(layouts::event_type type) {
+  using layouts::event_type;
+  switch (type) {
+    case event_type::path_migrated:
+      return IBV_EVENT_PATH_MIG;
+    case event_type::communication_established:
+      return IBV_EVENT_COMM_EST;
+    case event_type::sq_drained:
+      return IBV_EVENT_SQ_DRAINED;
+    case event_type::srq_last_wqe:
+      return IBV_EVENT_QP_LAST_WQE_REACHED;
+    case event_type::wq_catastrophic_error:
+      return IBV_EVENT_QP_FATAL;
+    case event_type::path_migration_failed:
+      return IBV_EVENT_PATH_MIG_ERR;
+    case event_type::wq_invalid_request_error:
+      return IBV_EVENT_QP_REQ_ERR;
+    case event_type::wq_access_violation:
+      return IBV_EVENT_QP_ACCESS_ERR;
+    default:
+      return {};
+  }
+}
+
+void on_completion(void*, cq_handle, void* cookie) noexcept {
+  auto& queue = *static_cast<completions*>(cookie);
+  if (queue.verbs.channel != nullptr) of(queue.verbs.channel).events->push(&queue);
+}
+
+void on_cq_error(void*, cq_handle, void* cookie, layouts::cq_error_syndrome) noexcept {
+  auto& queue = *static_cast<completions*>(cookie);
+  ibv_async_event event{};
+  event.element.cq = cq_of(queue);
+  event.event_type = IBV_EVENT_CQ_ERR;
+  push(queue.verbs.context, event);
+}
+
+void on_pair(void*, qp_handle, void* cookie, layouts::event_type type) noexcept {
+  auto& queue = *static_cast<pair*>(cookie);
+  ibv_async_event event{};
+  event.element.qp = qp_of(queue);
+  const std::optional<ibv_event_type> known = pair_event(type);
+  if (!known) return;
+  event.event_type = *known;
+  push(event.element.qp->context, event);
+}
+
+void on_shared(void*, srq_handle, void* cookie, layouts::event_type type) noexcept {
+  auto& queue = *static_cast<shared_receives*>(cookie);
+  ibv_async_event event{};
+  event.element.srq = &queue.verbs;
+  event.event_type =
+      type == layouts::event_type::srq_limit ? IBV_EVENT_SRQ_LIMIT_REACHED : IBV_EVENT_SRQ_ERR;
+  push(queue.verbs.context, event);
+}
+
+void to_all(const ibv_async_event& event) {
+  const std::lock_guard held(contexts_lock);
+  for (open_context* const context : contexts) context->asynchronous->push(event);
+}
+
+void on_port(void*, unsigned port) noexcept {
+  engine* const here = engine::present();
+  if (here == nullptr) return;
+  ibv_async_event event{};
+  event.element.port_num = static_cast<int>(port);
+  event.event_type =
+      here->hardware().port(port).active() ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR;
+  to_all(event);
+}
+
+void on_failure(void*, status) noexcept {
+  ibv_async_event event{};
+  event.event_type = IBV_EVENT_DEVICE_FATAL;
+  to_all(event);
+}
+
+/// How many events of an object were given to the program, and how many it has acknowledged.
+struct event_counts {
+  std::uint32_t* delivered = nullptr;  // null: the event concerns the port or the device
+  std::uint32_t* acknowledged = nullptr;
+  pthread_mutex_t* lock = nullptr;
+  pthread_cond_t* condition = nullptr;
+};
+
+event_counts counts_of(const ibv_async_event& event) {
+  switch (event.event_type) {
+    case IBV_EVENT_CQ_ERR: {
+      ibv_cq& cq = *event.element.cq;
+      return {&of(&cq).asynchronous_delivered, &cq.async_events_completed, &cq.mutex, &cq.cond};
+    }
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_SRQ_LIMIT_REACHED: {
+      ibv_srq& srq = *event.element.srq;
+      return {&of(&srq).delivered, &srq.events_completed, &srq.mutex, &srq.cond};
+    }
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_PATH_MIG:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED: {
+      ibv_qp& qp = *event.element.qp;
+      return {&of(&qp).delivered, &qp.events_completed, &qp.mutex, &qp.cond};
+    }
+    default:
+      return {};
+  }
+}
+
+void count(std::uint32_t* which, const event_counts& counts) {
+  if (which == nullptr) return;
+  pthread_mutex_lock(counts.lock);
+  ++*which;
+  pthread_cond_signal(counts.condition);
+  pthread_mutex_unlock(counts.lock);
+}
+
+}  // namespace
+
+verbs_events event_receivers() {
+  verbs_events to;
+  to.completion = on_completion;
+  to.cq_error = on_cq_error;
+  to.qp = on_pair;
+  to.srq = on_shared;
+  to.port = on_port;
+  to.device_failed = on_failure;
+  return to;
+}
+
+void add_context(open_context& context) {
+  const std::lock_guard held(contexts_lock);
+  contexts.push_back(&context);
+}
+
+void remove_context(open_context& context) {
+  const std::lock_guard held(contexts_lock);
+  std::erase(contexts, &context);
+}
+
+void forget_contexts() {
+  new (&contexts_lock) std::mutex;
+  contexts.clear();
+}
+
+}  // namespace freehca::ibverbs
+
+using namespace freehca::ibverbs;
+
+FREEHCA_EXPORT int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  const int error = of(context).asynchronous->take([event](const ibv_async_event& next) {
+    *event = next;
+    const event_counts counts = counts_of(next);
+    count(counts.delivered, counts);
+  });
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+FREEHCA_EXPORT void ibv_ack_async_event(ibv_async_event* event) {
+  const event_counts counts = counts_of(*event);
+  count(counts.acknowledged, counts);
+}

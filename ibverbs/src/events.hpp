@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <freehca/hca/objects/verbs_events.hpp>
+
+#include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+/// The receivers of the driver's events, which put them into the queues of channels and contexts.
+verbs_events event_receivers();
+
+/// Registers an open context for events that concern the port or the device.
+void add_context(open_context& context);
+void remove_context(open_context& context);
+/// In a forked child: the parent's contexts get no events here.
+void forget_contexts();
+
+}  // namespace freehca::ibverbs

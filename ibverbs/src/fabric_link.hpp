@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <freehca/in_program/packet_link.hpp>
+#include <freehca/wires_shm/fabric_port.hpp>
+
+namespace freehca::ibverbs {
+
+/// The adapter's link to the other processes of its fabric.
+class fabric_link final : public in_program::packet_link {
+ public:
+  explicit fabric_link(std::unique_ptr<wires::fabric_port> port) : port_(std::move(port)) {}
+
+  /// Joins the fabric of that name. Returns null and the reason on failure.
+  static std::unique_ptr<fabric_link> join(const std::string& name, std::string& why) {
+    std::unique_ptr<wires::fabric_port> port = wires::fabric_port::join(name, why);
+    return port != nullptr ? std::make_unique<fabric_link>(std::move(port)) : nullptr;
+  }
+
+  unsigned slot() const { return port_->slot(); }
+  std::uint16_t lid() const { return port_->lid(); }
+
+  bool send(const std::byte* from, std::size_t bytes) override { return port_->send(from, bytes); }
+  bool has_room_again() override { return port_->has_room_again(); }
+  std::span<const std::byte> receive() override { return port_->receive(); }
+  void release() override { port_->release(); }
+  bool pending() const override { return port_->pending(); }
+  void sleep(std::uint64_t nanoseconds) override { port_->sleep(nanoseconds); }
+  void wake() override { port_->wake(); }
+
+ private:
+  std::unique_ptr<wires::fabric_port> port_;
+};
+
+}  // namespace freehca::ibverbs

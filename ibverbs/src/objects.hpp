@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The objects of libibverbs that programs hold pointers to. Each begins with libibverbs' own
+// structure, so that a pointer to one is a pointer to the other.
+#pragma once
+
+#include <infiniband/verbs.h>
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine.hpp"
+#include "event_queue.hpp"
+
+/// The attribute of the functions that programs call.
+#define FREEHCA_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace freehca::ibverbs {
+
+/// An open of the device. Each has its own asynchronous events.
+struct open_context {
+  verbs_context verbs;
+  engine* of;
+  event_queue<ibv_async_event>* asynchronous;
+};
+
+struct domain {
+  ibv_pd verbs;
+  pd_handle handle;
+};
+
+struct region {
+  ibv_mr verbs;
+  mr_handle handle;
+};
+
+struct datagram_address {
+  ibv_ah verbs;
+  ah_handle handle;
+  const queues::address* address;
+};
+
+struct completion_channel {
+  ibv_comp_channel verbs;
+  event_queue<struct completions*>* events;
+};
+
+struct completions {
+  ibv_cq_ex verbs;  // begins with the same members as ibv_cq
+  cq_handle handle;
+  queues::cq* rings;
+  std::uint32_t delivered;               // events, by ibv_get_cq_event()
+  std::uint32_t asynchronous_delivered;  // events, by ibv_get_async_event()
+};
+
+struct shared_receives {
+  ibv_srq verbs;
+  srq_handle handle;
+  queues::srq* rings;
+  ibv_srq_attr attributes;
+  std::uint32_t delivered;  // events, by ibv_get_async_event()
+};
+
+/// The requests between ibv_wr_start() and ibv_wr_complete().
+struct request_list {
+  std::vector<ibv_send_wr> requests;
+  std::vector<std::vector<ibv_sge>> lists;
+  std::vector<std::vector<std::byte>> inline_data;
+  int error = 0;
+};
+
+struct pair {
+  ibv_qp_ex verbs;  // begins with ibv_qp
+  qp_handle handle;
+  queue_pair* object;
+  ibv_qp_init_attr made_with;
+  ibv_qp_attr attributes;  // as given to ibv_modify_qp()
+  request_list built;
+  bool builds;              // made with send_ops_flags
+  std::uint32_t delivered;  // events, by ibv_get_async_event()
+};
+
+inline open_context& of(ibv_context* context) {
+  return *reinterpret_cast<open_context*>(verbs_get_ctx(context));
+}
+inline engine& engine_of(ibv_context* context) {
+  return *of(context).of;
+}
+inline domain& of(ibv_pd* p) {
+  return *reinterpret_cast<domain*>(p);
+}
+inline region& of(ibv_mr* p) {
+  return *reinterpret_cast<region*>(p);
+}
+inline datagram_address& of(ibv_ah* p) {
+  return *reinterpret_cast<datagram_address*>(p);
+}
+inline completion_channel& of(ibv_comp_channel* p) {
+  return *reinterpret_cast<completion_channel*>(p);
+}
+inline completions& of(ibv_cq* p) {
+  return *reinterpret_cast<completions*>(p);
+}
+inline shared_receives& of(ibv_srq* p) {
+  return *reinterpret_cast<shared_receives*>(p);
+}
+inline pair& of(ibv_qp* p) {
+  return *reinterpret_cast<pair*>(p);
+}
+inline pair& of(ibv_qp_ex* p) {
+  return *reinterpret_cast<pair*>(p);
+}
+inline ibv_cq* cq_of(completions& c) {
+  return ibv_cq_ex_to_cq(&c.verbs);
+}
+inline ibv_qp* qp_of(pair& p) {
+  return &p.verbs.qp_base;
+}
+
+/// Sets errno. Returns a null pointer of any type.
+inline std::nullptr_t fail(int error) {
+  errno = error;
+  return nullptr;
+}
+
+// posting.cpp, polling.cpp: members of ibv_context_ops.
+int post_send(ibv_qp* qp, ibv_send_wr* requests, ibv_send_wr** bad);
+int post_receive(ibv_qp* qp, ibv_recv_wr* requests, ibv_recv_wr** bad);
+int post_shared_receive(ibv_srq* srq, ibv_recv_wr* requests, ibv_recv_wr** bad);
+int poll_completions(ibv_cq* cq, int most, ibv_wc* to);
+int request_notification(ibv_cq* cq, int solicited_only);
+
+// queries.cpp, queue_pairs.cpp, shared_receive_queues.cpp: members of verbs_context.
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::size_t bytes);
+int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
+                 ibv_device_attr_ex* to, std::size_t bytes);
+int query_clock(ibv_context* context, ibv_values_ex* to);
+ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* how);
+ibv_srq* create_extended_srq(ibv_context* context, ibv_srq_init_attr_ex* how);
+int srq_number(ibv_srq* srq, std::uint32_t* to);
+
+/// Fills in the functions of ibv_qp_ex (request_builder.cpp).
+void set_request_functions(ibv_qp_ex& to);
+
+/// The address of `from` as the driver has it.
+address_attributes address_of(const ibv_ah_attr& from);
+
+}  // namespace freehca::ibverbs

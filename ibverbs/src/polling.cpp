@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <array>
+
+#include <freehca/layouts/layout.hpp>
+#include <freehca/queues/work_completion.hpp>
+
+#include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+using queues::completion_status;
+using queues::work_completion;
+using queues::work_opcode;
+
+ibv_wc_status status_of(completion_status s) {
+  switch (s) {
+    case completion_status::ok:
+      return IBV_WC_SUCCESS;
+    case completion_status::local_length:
+      return IBV_WC_LOC_LEN_ERR;
+    case completion_status::local_qp_operation:
+      return IBV_WC_LOC_QP_OP_ERR;
+    case completion_status::local_protection:
+      return IBV_WC_LOC_PROT_ERR;
+    case completion_status::flushed:
+      return IBV_WC_WR_FLUSH_ERR;
+    case completion_status::window_bind:
+      return IBV_WC_MW_BIND_ERR;
+    case completion_status::bad_response:
+      return IBV_WC_BAD_RESP_ERR;
+    case completion_status::local_access:
+      return IBV_WC_LOC_ACCESS_ERR;
+    case completion_status::remote_invalid_request:
+      return IBV_WC_REM_INV_REQ_ERR;
+    case completion_status::remote_access:
+      return IBV_WC_REM_ACCESS_ERR;
+    case completion_status::remote_operation:
+      return IBV_WC_REM_OP_ERR;
+    case completion_status::transport_retry_exceeded:
+      return IBV_WC_RETRY_EXC_ERR;
+    case completion_status::rnr_retry_exceeded:
+      return IBV_WC_RNR_RETRY_EXC_ERR;
+    case completion_status::remote_aborted:
+      return IBV_WC_REM_ABORT_ERR;
+    case completion_status::device_reset:
+      return IBV_WC_FATAL_ERR;
+    case completion_status::unknown_syndrome:
+    case completion_status::implausible:
+      return IBV_WC_GENERAL_ERR;
+  }
+  return IBV_WC_GENERAL_ERR;
+}
+
+ibv_wc_opcode opcode_of(work_opcode o) {
+  switch (o) {
+    case work_opcode::rdma_read:
+      return IBV_WC_RDMA_READ;
+    case work_opcode::compare_and_swap:
+    case work_opcode::masked_compare_and_swap:
+      return IBV_WC_COMP_SWAP;
+    case work_opcode::fetch_and_add:
+    case work_opcode::masked_fetch_and_add:
+      return IBV_WC_FETCH_ADD;
+    case work_opcode::rdma_write:
+      return IBV_WC_RDMA_WRITE;
+    case work_opcode::local_invalidate:
+      return IBV_WC_LOCAL_INV;
+    case work_opcode::receive:
+      return IBV_WC_RECV;
+    case work_opcode::receive_rdma_with_immediate:
+      return IBV_WC_RECV_RDMA_WITH_IMM;
+    case work_opcode::send:
+    case work_opcode::nop:
+    case work_opcode::fast_register:
+      return IBV_WC_SEND;
+  }
+  return IBV_WC_SEND;
+}
+
+void fill_in_receive(const work_completion& from, ibv_wc& to) {
+  to.src_qp = from.source_qpn();
+  to.slid = from.slid();
+  to.sl = from.sl();
+  if (from.has_grh()) to.wc_flags |= IBV_WC_GRH;
+  if (from.has_immediate()) {
+    to.wc_flags |= IBV_WC_WITH_IMM;
+    to.imm_data = layouts::swap_be(from.immediate());
+  } else if (from.has_invalidated()) {
+    to.wc_flags |= IBV_WC_WITH_INV;
+    to.invalidated_rkey = from.immediate();
+  }
+}
+
+void fill_in(const work_completion& from, ibv_wc& to) {
+  to = {};
+  to.wr_id = from.wr_id;
+  to.status = status_of(from.status);
+  to.opcode = opcode_of(from.opcode);
+  to.vendor_err = from.vendor_syndrome;
+  to.byte_len = from.byte_count;
+  to.qp_num = from.qpn();
+  if (from.ok() && from.opcode >= work_opcode::receive) fill_in_receive(from, to);
+}
+
+int take(completions& queue, int most, ibv_wc* to) {
+  return static_cast<int>(queue.rings->drain(
+      static_cast<unsigned>(most), [&to](const work_completion& done) { fill_in(done, *to++); }));
+}
+
+}  // namespace
+
+int poll_completions(ibv_cq* cq, int most, ibv_wc* to) {
+  if (most <= 0) return 0;
+  engine& here = engine_of(cq->context);
+  if (here.dead()) return -ENODEV;
+  completions& queue = of(cq);
+  const engine::guard held(here.lock);
+  if (const int got = take(queue, most, to); got != 0) return got;
+  here.adapter().work_while_polling();
+  here.poll_events_if_any();
+  return take(queue, most, to);
+}
+
+int request_notification(ibv_cq* cq, int solicited_only) {
+  engine& here = engine_of(cq->context);
+  if (here.dead()) return ENODEV;
+  const engine::guard held(here.lock);
+  of(cq).rings->arm(solicited_only != 0);
+  here.adapter().work();
+  here.poll_events_if_any();
+  return 0;
+}
+
+}  // namespace freehca::ibverbs

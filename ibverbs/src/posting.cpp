@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <cstring>
+#include <optional>
+
+#include <freehca/layouts/layout.hpp>
+
+#include "errors.hpp"
+#include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+using queues::data_entry;
+using queues::request_flags;
+using queues::send_opcode;
+using queues::send_request;
+
+// A list of libibverbs' entries is a list of the driver's.
+static_assert(sizeof(ibv_sge) == sizeof(data_entry) &&
+              offsetof(ibv_sge, addr) == offsetof(data_entry, address) &&
+              offsetof(ibv_sge, length) == offsetof(data_entry, length) &&
+              offsetof(ibv_sge, lkey) == offsetof(data_entry, lkey));
+const data_entry* entries_of(const ibv_sge* list) {
+  return reinterpret_cast<const data_entry*>(list);
+}
+
+constexpr std::uint32_t most_inline = 1024;
+
+std::optional<send_opcode> opcode_of(ibv_wr_opcode o) {
+  switch (o) {
+    case IBV_WR_RDMA_WRITE:
+      return send_opcode::rdma_write;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return send_opcode::rdma_write_with_immediate;
+    case IBV_WR_SEND:
+      return send_opcode::send;
+    case IBV_WR_SEND_WITH_IMM:
+      return send_opcode::send_with_immediate;
+    case IBV_WR_RDMA_READ:
+      return send_opcode::rdma_read;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+      return send_opcode::compare_and_swap;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return send_opcode::fetch_and_add;
+    case IBV_WR_LOCAL_INV:
+      return send_opcode::local_invalidate;
+    case IBV_WR_SEND_WITH_INV:
+      return send_opcode::send_with_invalidate;
+    default:
+      return {};
+  }
+}
+
+bool is_atomic(ibv_wr_opcode o) {
+  return o == IBV_WR_ATOMIC_CMP_AND_SWP || o == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/// Gathers inline data of several pieces, as the driver takes one.
+class inline_pieces {
+ public:
+  bool gather(const ibv_send_wr& from, send_request& to) {
+    if (from.num_sge == 1) {
+      to.inline_bytes = reinterpret_cast<const std::byte*>(from.sg_list->addr);
+      to.inline_length = from.sg_list->length;
+      return true;
+    }
+    std::uint32_t bytes = 0;
+    for (int i = 0; i < from.num_sge; ++i) {
+      const ibv_sge& piece = from.sg_list[i];
+      if (piece.length > most_inline - bytes) return false;
+      std::memcpy(together_ + bytes, reinterpret_cast<const void*>(piece.addr), piece.length);
+      bytes += piece.length;
+    }
+    to.inline_bytes = together_;
+    to.inline_length = bytes;
+    return true;
+  }
+
+ private:
+  std::byte together_[most_inline];
+};
+
+/// Returns 0, or an errno.
+int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inline_pieces& pieces) {
+  const std::optional<send_opcode> opcode = opcode_of(from.opcode);
+  if (!opcode) return EINVAL;
+  to.opcode = *opcode;
+  to.wr_id = from.wr_id;
+  to.signaled = queue.made_with.sq_sig_all != 0 || (from.send_flags & IBV_SEND_SIGNALED) != 0;
+  to.solicited = (from.send_flags & IBV_SEND_SOLICITED) != 0;
+  to.fence = (from.send_flags & IBV_SEND_FENCE) != 0;
+  to.immediate = layouts::swap_be(from.imm_data);
+  if ((from.send_flags & IBV_SEND_INLINE) != 0 && from.num_sge > 0) {
+    if (!pieces.gather(from, to)) return ENOMEM;
+  } else {
+    to.list = entries_of(from.sg_list);
+    to.entries = static_cast<unsigned>(from.num_sge);
+  }
+  if (queue.made_with.qp_type == IBV_QPT_UD) {
+    if (from.wr.ud.ah == nullptr) return EINVAL;
+    to.to = of(from.wr.ud.ah).address;
+    to.remote_qpn = from.wr.ud.remote_qpn;
+    to.qkey = from.wr.ud.remote_qkey;
+  } else if (is_atomic(from.opcode)) {
+    to.remote_address = from.wr.atomic.remote_addr;
+    to.rkey = from.wr.atomic.rkey;
+    to.compare = from.wr.atomic.compare_add;
+    to.swap_or_add =
+        from.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? from.wr.atomic.swap : from.wr.atomic.compare_add;
+  } else if (from.opcode == IBV_WR_LOCAL_INV || from.opcode == IBV_WR_SEND_WITH_INV) {
+    to.rkey = from.invalidate_rkey;
+  } else {
+    to.remote_address = from.wr.rdma.remote_addr;
+    to.rkey = from.wr.rdma.rkey;
+  }
+  return 0;
+}
+
+/// As libmlx4 has them: a full queue is ENOMEM, and so are too many entries (rdma-core
+/// providers/mlx4/qp.c mlx4_post_send); the rest is EINVAL.
+int error_of_post(status s) {
+  return s.is(driver_error::queue_full) ? ENOMEM : EINVAL;
+}
+
+template <class Queue>
+int post_receives(Queue& queue, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  int error = 0;
+  bool any = false;
+  for (; request != nullptr; request = request->next) {
+    const status posted = queue.post(
+        {request->wr_id, entries_of(request->sg_list), static_cast<unsigned>(request->num_sge)});
+    if (!posted.ok()) {
+      error = error_of_post(posted);
+      if (bad != nullptr) *bad = request;
+      break;
+    }
+    any = true;
+  }
+  if (any) queue.ring();
+  return error;
+}
+
+}  // namespace
+
+int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
+  pair& queue = of(qp);
+  engine& here = engine_of(qp->context);
+  if (here.dead()) {
+    if (bad != nullptr) *bad = request;
+    return ENODEV;
+  }
+  int error = 0;
+  inline_pieces pieces;
+  const engine::guard held(here.lock);
+  queues::sq& ring = queue.object->rings.send;
+  bool any = false;
+  for (; request != nullptr; request = request->next) {
+    send_request wanted;
+    error = translate(queue, *request, wanted, pieces);
+    if (error == 0)
+      if (const status posted = ring.post(wanted); !posted.ok()) error = error_of_post(posted);
+    if (error != 0) {
+      if (bad != nullptr) *bad = request;
+      break;
+    }
+    any = true;
+  }
+  // A doorbell behind no request is a complaint of the model's.
+  if (any) ring.ring();
+  here.adapter().work_while_polling();
+  here.poll_events_if_any();
+  return error;
+}
+
+int post_receive(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  engine& here = engine_of(qp->context);
+  if (here.dead()) {
+    if (bad != nullptr) *bad = request;
+    return ENODEV;
+  }
+  const engine::guard held(here.lock);
+  return post_receives(of(qp).object->rings.receive, request, bad);
+}
+
+int post_shared_receive(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  engine& here = engine_of(srq->context);
+  if (here.dead()) {
+    if (bad != nullptr) *bad = request;
+    return ENODEV;
+  }
+  const engine::guard held(here.lock);
+  return post_receives(*of(srq).rings, request, bad);
+}
+
+}  // namespace freehca::ibverbs

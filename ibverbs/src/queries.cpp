@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include <freehca/hca/ports.hpp>
+#include <freehca/layouts/layout.hpp>
+
+#include "errors.hpp"
+#include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+constexpr std::uint32_t mellanox = 0x02c9;
+/// Linux reports so many fewer requests of a send queue than the firmware names, as room for what
+/// its queues keep free (6.1 drivers/infiniband/hw/mlx4/mlx4_ib.h MLX4_IB_SQ_MAX_SPARE).
+constexpr int spare_requests = 33;
+
+void describe_device(engine& here, ibv_device_attr& to) {
+  const capabilities& can = here.hardware().capabilities();
+  const device_info info = here.hardware().info();
+  std::snprintf(to.fw_ver, sizeof to.fw_ver, "%u.%u.%u", info.firmware_major, info.firmware_minor,
+                info.firmware_subminor);
+  to.node_guid = layouts::swap_be(info.node_guid);
+  to.sys_image_guid = layouts::swap_be(info.system_image_guid);
+  to.max_mr_size = ~std::uint64_t{0};
+  to.page_size_cap = ~std::uint64_t{0} << can.log_smallest_page;
+  to.vendor_id = mellanox;
+  to.vendor_part_id = info.pci_device;
+  to.hw_ver = info.pci_revision;
+  to.max_qp = object_limits::queue_pairs;
+  to.max_qp_wr = (1 << can.log_most_wqes) - spare_requests;
+  to.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
+                        IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
+                        IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT;
+  to.max_sge = static_cast<int>(std::min(can.most_gather, can.most_scatter));
+  to.max_cq = object_limits::completion_queues;
+  to.max_cqe = object_limits::completions;
+  to.max_mr = object_limits::regions;
+  to.max_pd = object_limits::domains;
+  to.max_qp_rd_atom = static_cast<int>(can.most_reads_as_responder);
+  to.max_qp_init_rd_atom = static_cast<int>(can.most_reads_as_requester);
+  to.max_res_rd_atom = to.max_qp_rd_atom * to.max_qp;
+  to.atomic_cap = IBV_ATOMIC_HCA;
+  to.max_ah = object_limits::address_handles;
+  to.max_srq = object_limits::shared_receive_queues;
+  to.max_srq_wr = (1 << can.log_most_srq_wqes) - 1;
+  to.max_srq_sge = static_cast<int>(can.most_scatter);
+  to.max_pkeys = static_cast<std::uint16_t>(here.pkeys().size());
+  to.local_ca_ack_delay = static_cast<std::uint8_t>(can.local_ack_delay);
+  to.phys_port_cnt = static_cast<std::uint8_t>(can.ports);
+}
+
+ibv_port_state state_of(layouts::port_state s) {
+  return static_cast<ibv_port_state>(s);  // IBTA codes on both sides
+}
+
+/// libibverbs' speed: FDR and EDR follow the older ones (IBTA PortInfo:LinkSpeedExtActive).
+std::uint8_t speed_of(const port_attributes& port) {
+  switch (port.active_speed_ext) {
+    case layouts::link_speed_ext::fdr:
+      return 16;
+    case layouts::link_speed_ext::edr:
+      return 32;
+    default:
+      return static_cast<std::uint8_t>(port.active_speed);
+  }
+}
+
+/// Fills in as much as the caller's release of libibverbs has.
+template <class Attributes>
+void give(const Attributes& from, Attributes* to, std::size_t bytes) {
+  std::memset(to, 0, bytes);
+  std::memcpy(to, &from, std::min(bytes, sizeof from));
+}
+
+bool is_port(std::uint32_t port) {
+  return port == 1;
+}
+
+ibv_gid gid_at(engine& here, std::uint32_t index) {
+  const gid found = gid_of(here.hardware().port(1).subnet_prefix, here.guids()[index]);
+  ibv_gid to;
+  std::memcpy(to.raw, found.raw, sizeof to.raw);
+  return to;
+}
+
+}  // namespace
+
+int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
+                 ibv_device_attr_ex* to, std::size_t bytes) {
+  if (input != nullptr && input->comp_mask != 0) return EINVAL;
+  if (bytes < sizeof(ibv_device_attr)) return EINVAL;
+  engine& here = engine_of(context);
+  if (here.dead()) return ENODEV;
+  ibv_device_attr_ex found{};
+  {
+    const engine::guard held(here.lock);
+    describe_device(here, found.orig_attr);
+  }
+  found.phys_port_cnt_ex = found.orig_attr.phys_port_cnt;
+  give(found, to, bytes);
+  return 0;
+}
+
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::size_t bytes) {
+  if (!is_port(port)) return EINVAL;
+  engine& here = engine_of(context);
+  if (here.dead()) return ENODEV;
+  ibv_port_attr found{};
+  {
+    const engine::guard held(here.lock);
+    const port_attributes& now = here.hardware().port(port);
+    found.state = state_of(now.state);
+    found.max_mtu = static_cast<ibv_mtu>(now.max_mtu);
+    found.active_mtu = static_cast<ibv_mtu>(now.active_mtu);
+    found.gid_tbl_len = static_cast<int>(here.guids().size());
+    found.port_cap_flags = now.capability_mask;
+    found.max_msg_sz = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(here.hardware().capabilities().most_message_bytes, 1u << 30));
+    found.pkey_tbl_len = static_cast<std::uint16_t>(here.pkeys().size());
+    found.lid = now.lid;
+    found.sm_lid = now.sm_lid;
+    found.lmc = now.lmc;
+    found.max_vl_num = 4;  // IBTA PortInfo:VLCap, VL0 to VL7
+    found.sm_sl = now.sm_sl;
+    found.active_width = static_cast<std::uint8_t>(now.active_width);
+    found.active_speed = speed_of(now);
+    found.phys_state = static_cast<std::uint8_t>(now.physical_state);
+    found.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  }
+  give(found, to, bytes);
+  return 0;
+}
+
+int query_clock(ibv_context* context, ibv_values_ex* to) {
+  static_cast<void>(context), static_cast<void>(to);
+  return refuse("ibv_query_rt_values_ex");
+}
+
+}  // namespace freehca::ibverbs
+
+using namespace freehca;
+using namespace freehca::ibverbs;
+
+FREEHCA_EXPORT int ibv_query_device(ibv_context* context, ibv_device_attr* to) {
+  ibv_device_attr_ex found{};
+  if (const int error = query_device(context, nullptr, &found, sizeof found); error != 0)
+    return error;
+  *to = found.orig_attr;
+  return 0;
+}
+
+FREEHCA_EXPORT int ibv_query_port(ibv_context* context, std::uint8_t port,
+                                  _compat_ibv_port_attr* to) {
+  // The structure of older releases ends before port_cap_flags2.
+  return query_port(context, port, reinterpret_cast<ibv_port_attr*>(to),
+                    offsetof(ibv_port_attr, port_cap_flags2));
+}
+
+FREEHCA_EXPORT int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* to) {
+  engine& here = engine_of(context);
+  if (here.dead() || !is_port(port) || index < 0 ||
+      static_cast<std::size_t>(index) >= here.guids().size()) {
+    errno = here.dead() ? ENODEV : EINVAL;
+    return -1;
+  }
+  const engine::guard held(here.lock);
+  *to = gid_at(here, static_cast<std::uint32_t>(index));
+  return 0;
+}
+
+FREEHCA_EXPORT int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index,
+                                      int* type) {
+  if (!is_port(port) || index >= engine_of(context).guids().size()) {
+    errno = EINVAL;
+    return -1;
+  }
+  *type = 0;  // of InfiniBand and RoCE v1 (rdma-core libibverbs/driver.h)
+  return 0;
+}
+
+FREEHCA_EXPORT int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                                     ibv_gid_entry* to, std::uint32_t flags, std::size_t bytes) {
+  engine& here = engine_of(context);
+  if (here.dead()) return ENODEV;
+  if (flags != 0) return EOPNOTSUPP;
+  if (!is_port(port) || index >= here.guids().size()) return EINVAL;
+  if (here.guids()[index] == 0) return ENODATA;
+  ibv_gid_entry found{};
+  {
+    const engine::guard held(here.lock);
+    found.gid = gid_at(here, index);
+  }
+  found.gid_index = index;
+  found.port_num = port;
+  found.gid_type = IBV_GID_TYPE_IB;
+  give(found, to, bytes);
+  return 0;
+}
+
+FREEHCA_EXPORT ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* to,
+                                            std::size_t most, std::uint32_t flags,
+                                            std::size_t bytes) {
+  engine& here = engine_of(context);
+  if (here.dead()) return -ENODEV;
+  if (flags != 0) return -EOPNOTSUPP;
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < here.guids().size(); ++i) {
+    if (here.guids()[i] == 0) continue;
+    if (count == most) return -EINVAL;
+    auto* const place = reinterpret_cast<std::byte*>(to) + count++ * bytes;
+    const int error =
+        _ibv_query_gid_ex(context, 1, i, reinterpret_cast<ibv_gid_entry*>(place), 0, bytes);
+    if (error != 0) return -error;
+  }
+  return static_cast<ssize_t>(count);
+}
+
+FREEHCA_EXPORT int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* to) {
+  engine& here = engine_of(context);
+  if (!is_port(port) || index < 0 || static_cast<std::size_t>(index) >= here.pkeys().size()) {
+    errno = EINVAL;
+    return -1;
+  }
+  *to = layouts::swap_be(here.pkeys()[static_cast<std::size_t>(index)]);
+  return 0;
+}
+
+FREEHCA_EXPORT int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
+  const std::vector<std::uint16_t>& keys = engine_of(context).pkeys();
+  const auto found = std::find(keys.begin(), keys.end(), layouts::swap_be(pkey));
+  if (is_port(port) && found != keys.end()) return static_cast<int>(found - keys.begin());
+  errno = EINVAL;
+  return -1;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// Functions of libibverbs that take one of our objects and that the driver cannot do yet, or that
+// the hardware has not. Each has to be defined: the real library's would take our object for one of
+// its own. Those of releases behind 44 have no declaration in its headers; they take and return
+// registers, so that a function without parameters refuses for them.
+#include "errors.hpp"
+#include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+int refused(const char* name) {
+  const int error = refuse(name);
+  errno = error;
+  return error;
+}
+void* nothing(const char* name) {
+  refused(name);
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace freehca::ibverbs
+
+using namespace freehca::ibverbs;
+
+FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) {
+  refused("ibv_rereg_mr");
+  return IBV_REREG_MR_ERR_INPUT;
+}
+FREEHCA_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int,
+                                         int) {
+  return static_cast<ibv_mr*>(nothing("ibv_reg_dmabuf_mr"));
+}
+FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp*, const ibv_gid*, std::uint16_t) {
+  return refused("ibv_attach_mcast");
+}
+FREEHCA_EXPORT int ibv_detach_mcast(ibv_qp*, const ibv_gid*, std::uint16_t) {
+  return refused("ibv_detach_mcast");
+}
+FREEHCA_EXPORT int ibv_query_ece(ibv_qp*, ibv_ece* to) {
+  *to = {};
+  return refused("ibv_query_ece");
+}
+FREEHCA_EXPORT int ibv_set_ece(ibv_qp*, ibv_ece*) {
+  return refused("ibv_set_ece");
+}
+FREEHCA_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context*, ibv_ah_attr*, std::uint8_t*,
+                                               std::uint16_t*) {
+  return refused("ibv_resolve_eth_l2_from_gid");
+}
+FREEHCA_EXPORT ibv_context* ibv_import_device(int) {
+  return static_cast<ibv_context*>(nothing("ibv_import_device"));
+}
+FREEHCA_EXPORT ibv_mr* ibv_import_mr(ibv_pd*, std::uint32_t) {
+  return static_cast<ibv_mr*>(nothing("ibv_import_mr"));
+}
+FREEHCA_EXPORT void ibv_unimport_mr(ibv_mr*) {
+  refused("ibv_unimport_mr");
+}
+FREEHCA_EXPORT ibv_pd* ibv_import_pd(ibv_context*, std::uint32_t) {
+  return static_cast<ibv_pd*>(nothing("ibv_import_pd"));
+}
+FREEHCA_EXPORT void ibv_unimport_pd(ibv_pd*) {
+  refused("ibv_unimport_pd");
+}
+FREEHCA_EXPORT ibv_dm* ibv_import_dm(ibv_context*, std::uint32_t) {
+  return static_cast<ibv_dm*>(nothing("ibv_import_dm"));
+}
+FREEHCA_EXPORT void ibv_unimport_dm(ibv_dm*) {
+  refused("ibv_unimport_dm");
+}
+
+// IBVERBS_1.15 to 1.17 (rdma-core 65, libibverbs/libibverbs.map.in).
+FREEHCA_EXPORT void* ibv_alloc_dmah() {
+  return nothing("ibv_alloc_dmah");
+}
+FREEHCA_EXPORT void* ibv_reg_mr_ex() {
+  return nothing("ibv_reg_mr_ex");
+}
+FREEHCA_EXPORT void* ibv_alloc_buf() {
+  return nothing("ibv_alloc_buf");
+}
+FREEHCA_EXPORT void* ibv_reg_buf_mr() {
+  return nothing("ibv_reg_buf_mr");
+}
+FREEHCA_EXPORT int ibv_dealloc_dmah() {
+  return refused("ibv_dealloc_dmah");
+}
+FREEHCA_EXPORT int ibv_dm_export_dmabuf_fd() {
+  return refused("ibv_dm_export_dmabuf_fd");
+}
+FREEHCA_EXPORT int ibv_query_port_speed() {
+  return refused("ibv_query_port_speed");
+}
+FREEHCA_EXPORT int ibv_free_buf() {
+  return refused("ibv_free_buf");
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <algorithm>
+
+#include <freehca/hca/kinds/shared_receive_queue.hpp>
+
+#include "errors.hpp"
+#include "objects.hpp"
+
+namespace freehca::ibverbs {
+
+ibv_srq* create_extended_srq(ibv_context*, ibv_srq_init_attr_ex* how) {
+  const bool typed = (how->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
+  constexpr std::uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+  if ((how->comp_mask & ~known) != 0 || (typed && how->srq_type != IBV_SRQT_BASIC))
+    return fail(refuse("a shared receive queue of that type"));
+  if ((how->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) return fail(EINVAL);
+  ibv_srq_init_attr plain{how->srq_context, how->attr};
+  ibv_srq* const made = ibv_create_srq(how->pd, &plain);
+  if (made != nullptr) how->attr = plain.attr;
+  return made;
+}
+
+int srq_number(ibv_srq* srq, std::uint32_t* to) {
+  engine& here = engine_of(srq->context);
+  if (here.dead()) return ENODEV;
+  const engine::guard held(here.lock);
+  *to = here.objects().find(of(srq).handle)->number;
+  return 0;
+}
+
+}  // namespace freehca::ibverbs
+
+using namespace freehca;
+using namespace freehca::ibverbs;
+
+FREEHCA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* how) {
+  engine& here = engine_of(pd->context);
+  if (here.dead()) return fail(ENODEV);
+  auto made = std::make_unique<shared_receives>();
+  shared_receive_queue_attributes attributes;
+  attributes.pd = of(pd).handle;
+  attributes.receives = how->attr.max_wr;
+  attributes.scatter = std::max(1u, how->attr.max_sge);
+  attributes.cookie = made.get();
+  {
+    const engine::guard held(here.lock);
+    create_shared_receive_queue create;
+    create.start(here.objects(), attributes);
+    if (const status s = here.finish(create); !s.ok()) return fail(errno_of(s));
+    made->handle = create.made();
+    made->rings = &here.objects().find(made->handle)->rings;
+  }
+  how->attr.max_wr = made->rings->most_outstanding();
+  how->attr.max_sge = made->rings->most_scatter();
+  made->attributes = {how->attr.max_wr, how->attr.max_sge, 0};
+  ibv_srq& verbs = made->verbs;
+  verbs.context = pd->context;
+  verbs.srq_context = how->srq_context;
+  verbs.pd = pd;
+  pthread_mutex_init(&verbs.mutex, nullptr);
+  pthread_cond_init(&verbs.cond, nullptr);
+  return &made.release()->verbs;
+}
+
+FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
+  shared_receives& queue = of(srq);
+  engine& here = engine_of(srq->context);
+  if (!here.dead()) {
+    {
+      const engine::guard held(here.lock);
+      destroy_shared_receive_queue destroy;
+      destroy.start(here.objects(), queue.handle);
+      if (const status s = here.finish(destroy); !s.ok()) return errno_of(s);
+      here.poll_events();  // no event of it comes later
+    }
+    of(srq->context).asynchronous->drop([srq](const ibv_async_event& e) {
+      return (e.event_type == IBV_EVENT_SRQ_ERR || e.event_type == IBV_EVENT_SRQ_LIMIT_REACHED) &&
+             e.element.srq == srq;
+    });
+    pthread_mutex_lock(&srq->mutex);
+    while (srq->events_completed != queue.delivered) pthread_cond_wait(&srq->cond, &srq->mutex);
+    pthread_mutex_unlock(&srq->mutex);
+  }
+  pthread_mutex_destroy(&srq->mutex);
+  pthread_cond_destroy(&srq->cond);
+  delete &queue;
+  return 0;
+}
+
+FREEHCA_EXPORT int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* how, int mask) {
+  engine& here = engine_of(srq->context);
+  if (here.dead()) return ENODEV;
+  if ((mask & ~IBV_SRQ_LIMIT) != 0) return refuse("ibv_modify_srq of another size");
+  if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
+  const engine::guard held(here.lock);
+  arm_shared_receive_queue arm;
+  arm.start(here.objects(), of(srq).handle, how->srq_limit);
+  if (const status s = here.finish(arm); !s.ok()) return errno_of(s);
+  of(srq).attributes.srq_limit = how->srq_limit;
+  return 0;
+}
+
+FREEHCA_EXPORT int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* to) {
+  *to = of(srq).attributes;
+  return 0;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The attributes of each transition: IBTA specification vol. 1, 11.2.5.2, table 96 (as Linux has
+// it: 6.1 drivers/infiniband/core/verbs.c qp_state_table).
+#include "transition_rules.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+struct rule {
+  ibv_qp_state from, to;
+  /// Of RC, UC and UD.
+  int required[3], optional[3];
+};
+
+constexpr int path = IBV_QP_ALT_PATH, access = IBV_QP_ACCESS_FLAGS, key = IBV_QP_PKEY_INDEX,
+              qkey = IBV_QP_QKEY, migration = IBV_QP_PATH_MIG_STATE, port = IBV_QP_PORT,
+              current = IBV_QP_CUR_STATE, rnr_timer = IBV_QP_MIN_RNR_TIMER,
+              rate = IBV_QP_RATE_LIMIT;
+constexpr int connects = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+
+constexpr rule rules[] = {
+    {IBV_QPS_RESET,
+     IBV_QPS_INIT,
+     {key | port | access, key | port | access, key | port | qkey},
+     {0, 0, 0}},
+    {IBV_QPS_INIT,
+     IBV_QPS_INIT,
+     {0, 0, 0},
+     {key | port | access, key | port | access, key | port | qkey}},
+    {IBV_QPS_INIT,
+     IBV_QPS_RTR,
+     {connects | IBV_QP_MAX_DEST_RD_ATOMIC | rnr_timer, connects, 0},
+     {path | access | key, path | access | key, key | qkey}},
+    {IBV_QPS_RTR,
+     IBV_QPS_RTS,
+     {IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+          IBV_QP_MAX_QP_RD_ATOMIC,
+      IBV_QP_SQ_PSN, IBV_QP_SQ_PSN},
+     {current | path | access | rnr_timer | migration | rate, current | path | access | migration,
+      current | qkey}},
+    {IBV_QPS_RTS,
+     IBV_QPS_RTS,
+     {0, 0, 0},
+     {current | access | path | migration | rnr_timer | rate, current | access | path | migration,
+      current | qkey}},
+    {IBV_QPS_RTS,
+     IBV_QPS_SQD,
+     {0, 0, 0},
+     {IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY}},
+    {IBV_QPS_SQD,
+     IBV_QPS_RTS,
+     {0, 0, 0},
+     {current | path | access | rnr_timer | migration, current | path | access | migration,
+      current | qkey}},
+    {IBV_QPS_SQE, IBV_QPS_RTS, {0, 0, 0}, {0, current | access, current | qkey}},
+};
+
+unsigned column_of(ibv_qp_type type) {
+  return type == IBV_QPT_RC ? 0u : type == IBV_QPT_UC ? 1u : 2u;
+}
+
+}  // namespace
+
+bool is_transition(ibv_qp_state from, ibv_qp_state to, ibv_qp_type type, int mask) {
+  const int given = mask & ~IBV_QP_STATE;
+  // From every state, and with nothing else.
+  if (to == IBV_QPS_RESET) return given == 0 || given == IBV_QP_CUR_STATE;
+  if (to == IBV_QPS_ERR) return from != IBV_QPS_RESET && (given == 0 || given == IBV_QP_CUR_STATE);
+  const unsigned column = column_of(type);
+  for (const rule& r : rules) {
+    if (r.from != from || r.to != to) continue;
+    const int needs = r.required[column];
+    return (given & needs) == needs && (given & ~(needs | r.optional[column])) == 0;
+  }
+  return false;
+}
+
+}  // namespace freehca::ibverbs
