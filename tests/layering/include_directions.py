@@ -298,6 +298,7 @@ def main():
         "examples",
         "packets",
         "switch",
+        "ibverbs",
         "qemu/model",
         "qemu/recording",
         "qemu/qom",

@@ -57,7 +57,7 @@ bool may_be_in_tree(const char* path) {
   return std::strncmp(path, "sys/", 4) == 0 || std::strncmp(path, "dev/", 4) == 0;
 }
 
-/// The name of the current folder; empty if the system has none for it, as for a folder of the tree.
+/// The name of the current folder; empty if the system has none, as for a folder of the tree.
 std::string current_folder() {
   char folder[PATH_MAX];
   return getcwd(folder, sizeof folder) != nullptr && folder[0] == '/' ? folder : "";

@@ -24,9 +24,9 @@ struct place {
 };
 
 /// Finds out where `path` leads, seen from the folder of the descriptor `at` (AT_FDCWD: the current
-/// one). `follow`: a link at the path's end is followed. Any thread; no lock is held while the facts
-/// source runs. The calling thread's nested calls lead to the system. errno stays as it is. Throws
-/// std::bad_alloc and what the facts source throws.
+/// one). `follow`: a link at the path's end is followed. Any thread; no lock is held while the
+/// facts source runs. Calls of the facts source itself lead to the system. errno stays as it is.
+/// Throws std::bad_alloc and what the facts source throws.
 place find_place(int at, const char* path, bool follow);
 
 /// The same for an absolute path that is known to be clean, as of a folder's descriptor.
