@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <freehca/vfio_user/descriptor.hpp>
+#include <freehca/wires/descriptor.hpp>
 #include <freehca/wires/wire.hpp>
 
 namespace freehca::wires {
@@ -20,7 +20,7 @@ namespace freehca::wires {
 /// dropped, as without a cable.
 class frame_wire : public wire {
  public:
-  explicit frame_wire(vfio_user::descriptor frames) : frames_(std::move(frames)) {}
+  explicit frame_wire(wires::descriptor frames) : frames_(std::move(frames)) {}
 
   /// A tap device of the host (tap:ifname=NAME). It exists already, or the process creates it if it
   /// has the permission. A created device is removed with the wire.
@@ -47,7 +47,7 @@ class frame_wire : public wire {
   static constexpr std::size_t longest = 4096 + 65536;
   static constexpr unsigned most_at_once = 64;
 
-  vfio_user::descriptor frames_;
+  wires::descriptor frames_;
   std::vector<std::byte> waiting_;  ///< a packet for which there was no room
   std::vector<std::byte> arrived_ = std::vector<std::byte>(longest);
 };

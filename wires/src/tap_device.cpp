@@ -28,7 +28,7 @@ std::unique_ptr<wire> frame_wire::tap(const std::string& options, std::string& w
     return nullptr;
   }
   constexpr const char* path = "/dev/net/tun";
-  vfio_user::descriptor device(::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  wires::descriptor device(::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!device.open()) {
     why = fmt::format("tap:{}: {}: {}", options, path, std::strerror(errno));
     return nullptr;

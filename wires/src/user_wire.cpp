@@ -23,7 +23,7 @@ namespace {
 
 class user_wire final : public frame_wire {
  public:
-  user_wire(vfio_user::descriptor frames, pid_t process)
+  user_wire(wires::descriptor frames, pid_t process)
       : frame_wire(std::move(frames)), process_(process) {}
   user_wire(const user_wire&) = delete;
   user_wire& operator=(const user_wire&) = delete;
@@ -75,7 +75,7 @@ std::unique_ptr<wire> frame_wire::user(const std::string& options, std::string& 
     why = fmt::format("user: {}", std::strerror(errno));
     return nullptr;
   }
-  vfio_user::descriptor ours(ends[0]), theirs(ends[1]);
+  wires::descriptor ours(ends[0]), theirs(ends[1]);
   const pid_t process = fork();
   if (process == 0) be_the_network(theirs.get(), how);
   if (process < 0) {

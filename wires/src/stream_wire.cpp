@@ -66,7 +66,7 @@ const char* stream_wire::state_name() const {
   return "connected";
 }
 
-void stream_wire::take(vfio_user::descriptor connection) {
+void stream_wire::take(wires::descriptor connection) {
   connection_ = std::move(connection);
   state_ = state::connected;
 }
@@ -99,8 +99,8 @@ void stream_wire::work(short events, std::uint64_t now, wire_reader& to) {
 }
 
 void stream_wire::accept_one() {
-  connection_ = vfio_user::descriptor(
-      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  connection_ =
+      wires::descriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (connection_.open()) state_ = state::connected;
 }
 

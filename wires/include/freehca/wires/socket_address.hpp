@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <freehca/vfio_user/descriptor.hpp>
+#include <freehca/wires/descriptor.hpp>
 
 namespace freehca::wires {
 
@@ -35,10 +35,10 @@ std::string bind_unix(int socket, const std::string& path);
 
 /// Creates a listener at an address. `path` receives the path of a unix socket, which the caller
 /// must remove later, or "" for other sockets. Returns "", or the reason for a failure.
-std::string listen_at(const std::string& address, int backlog, vfio_user::descriptor& to,
+std::string listen_at(const std::string& address, int backlog, wires::descriptor& to,
                       std::string& path);
 
 /// Creates a non-blocking socket. On failure it is not open, and errno has the reason.
-vfio_user::descriptor make_socket(int family, int type);
+wires::descriptor make_socket(int family, int type);
 
 }  // namespace freehca::wires

@@ -38,7 +38,7 @@ class datagram_wire final : public wire {
   /// reports a unix datagram socket as writeable although that queue is full.
   static constexpr std::uint64_t pause_ns = 100'000;
 
-  vfio_user::descriptor socket_;
+  wires::descriptor socket_;
   socket_address remote_;
   std::string path_;
   std::vector<std::byte> waiting_;  ///< a packet for which there was no room

@@ -34,7 +34,7 @@ class stream_wire final : public wire {
   static std::unique_ptr<wire> connect(std::vector<socket_address> addresses);
   /// A wire that neither listens nor connects. The caller gives it a connection later.
   static std::unique_ptr<stream_wire> to_be_given() { return std::make_unique<stream_wire>(); }
-  void take(vfio_user::descriptor connection);
+  void take(wires::descriptor connection);
 
   bool send(const std::byte* from, std::size_t bytes) override;
   bool connected() const override { return state_ == state::connected; }
@@ -60,7 +60,7 @@ class stream_wire final : public wire {
   static constexpr std::uint64_t pause_ns = 200'000'000;  ///< between two attempts to connect
 
   state state_ = state::apart;
-  vfio_user::descriptor listener_, connection_;
+  wires::descriptor listener_, connection_;
   std::vector<socket_address> addresses_;  ///< to connect to, when not connected; or none
   std::size_t next_address_ = 0;
   std::string path_;  ///< the listener's path, removed by the destructor

@@ -55,8 +55,8 @@ std::string read_addresses(const std::string& text, int type, std::vector<socket
   return "";
 }
 
-vfio_user::descriptor make_socket(int family, int type) {
-  return vfio_user::descriptor(socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+wires::descriptor make_socket(int family, int type) {
+  return wires::descriptor(socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 namespace {
@@ -66,7 +66,7 @@ bool is_dead_socket(const std::string& path, const socket_address& address) {
   struct stat about {};
   if (lstat(path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) return false;
   for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
-    const vfio_user::descriptor probe = make_socket(AF_UNIX, type);
+    const wires::descriptor probe = make_socket(AF_UNIX, type);
     if (connect(probe.get(), address.get(), address.bytes) == 0) return false;
     if (errno != ECONNREFUSED && errno != EPROTOTYPE) return false;
   }
@@ -88,7 +88,7 @@ std::string bind_unix(int socket, const std::string& path) {
   return fmt::format("{}: {}", path, std::strerror(errno));
 }
 
-std::string listen_at(const std::string& address, int backlog, vfio_user::descriptor& to,
+std::string listen_at(const std::string& address, int backlog, wires::descriptor& to,
                       std::string& path) {
   socket_address at;
   if (std::string why = read_address(address, SOCK_STREAM, at); !why.empty()) return why;
