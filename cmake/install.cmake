@@ -60,8 +60,8 @@ if(TARGET freehca_vfio_host)
   target_compile_features(freehca_vfio_user INTERFACE cxx_std_20)
   freehca_install_component(vfio_user
     TARGETS freehca_vfio_user freehca_vfio_user_blocking freehca_vfio_user_host freehca_vfio_user_client
-            freehca_vfio_user_protocol
-    HEADERS vfio_user/host vfio_user/client vfio_user/protocol)
+            freehca_vfio_user_protocol freehca_descriptor
+    HEADERS vfio_user/host vfio_user/client vfio_user/protocol wires/descriptor)
 
   target_compile_features(freehca_in_process INTERFACE cxx_std_20)
   freehca_install_component(in_process

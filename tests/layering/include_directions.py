@@ -71,7 +71,7 @@ RULES = {
     "vfio_host/include": (CORE + ["vfio_host"], False),
     "vfio_host/src": (CORE + ["vfio_host"], False),
     # What both ends of a vfio-user socket stand on: neither driver nor model.
-    "vfio_user/protocol": (["vfio_user"], False),
+    "vfio_user/protocol": (["vfio_user", "wires"], False),
     # Of the model its face for C, as QEMU's device; and where doorbells stand in a page that a
     # client maps.
     "vfio_user/server": (["layouts", "vfio_user", "keeper", "wires", "model"], False),
@@ -80,8 +80,8 @@ RULES = {
     "vfio_user/client": (["vfio_user"], False),
     # What opens an adapter for programs that block.
     "vfio_user/blocking": (CORE + ["blocking", "vfio_user_host"], False),
-    # Cables of programs; of the protocol it has the owner of a descriptor.
-    "vfio_user/wires": (["vfio_user", "wires"], False),
+    # Cables of programs, and the owner of a descriptor.
+    "wires": (["wires"], False),
     # What model and switch both know of packets.
     "packets": (["layouts", "packets"], False),
     "qemu/model": (["layouts", "packets", "model"], False),
@@ -90,9 +90,12 @@ RULES = {
     "switch/infiniband": (["layouts", "packets", "switch_common", "infiniband_switch"], False),
     "switch/ethernet": (["layouts", "switch_common", "ethernet_switch"], False),
     "switch/program": (
-        ["vfio_user", "wires", "switch_common", "infiniband_switch", "ethernet_switch"],
+        ["wires", "switch_common", "infiniband_switch", "ethernet_switch"],
         False,
     ),
+    # What answers for files knows no driver; the launcher knows nothing but the system.
+    "ibverbs/files": (["ibverbs_files"], False),
+    "ibverbs/run": ([], False),
     # Configuration space, which the model leaves to its surroundings, is in_process's.
     "qemu/recording": (["layouts", "model", "in_process", "recording"], False),
     "qemu/qom": (["model"], False),
@@ -221,7 +224,10 @@ def check_the_checker():
         ("switch/infiniband/src/a.cpp", "<", "freehca/wires/wire.hpp"),
         ("switch/ethernet/src/a.cpp", "<", "freehca/infiniband_switch/switch_node.hpp"),
         ("switch/program/src/a.cpp", "<", "freehca/model/c_api.h"),
-        ("vfio_user/wires/src/a.cpp", "<", "freehca/model/c_api.h"),
+        ("wires/src/a.cpp", "<", "freehca/model/c_api.h"),
+        ("wires/src/a.cpp", "<", "freehca/vfio_user/channel.hpp"),
+        ("wires/descriptor/include/freehca/wires/a.hpp", "<", "freehca/layouts/headers.hpp"),
+        ("switch/program/src/a.cpp", "<", "freehca/vfio_user/channel.hpp"),
         ("qemu/model/include/freehca/model/a.hpp", '"', "link/packet.hpp"),
         ("qemu/model/src/link/a.cpp", '"', "packet.hpp"),
         ("qemu/model/src/a.cpp", '"', "link/packet.hpp"),
@@ -247,6 +253,8 @@ def check_the_checker():
         ("hal/targets/bare/a.cpp", "<", "cstring"),
         ("hal/targets/x86_64-bare/a.cpp", "<", "freehca/hca/device.hpp"),
         ("examples/bare/bringup/a.cpp", "<", "vector"),
+        ("ibverbs/files/src/a.cpp", "<", "freehca/hca/device.hpp"),
+        ("ibverbs/run/src/a.cpp", "<", "freehca/ibverbs_files/device_facts.hpp"),
     ]
     allowed = [
         ("hca/src/a.cpp", "<", "freehca/queues/cq.hpp"),
@@ -289,10 +297,12 @@ def main():
         "conformance",
         "vfio_host",
         "vfio_user",
+        "wires",
         "loopback_traffic",
         "examples",
         "packets",
         "switch",
+        "ibverbs",
         "qemu/model",
         "qemu/recording",
         "qemu/qom",

@@ -21,7 +21,7 @@
 #include <freehca/packets/link_packets.hpp>
 #include <freehca/packets/mad_packet.hpp>
 #include <freehca/packets/wire_form.hpp>
-#include <freehca/vfio_user/descriptor.hpp>
+#include <freehca/wires/descriptor.hpp>
 
 #include "bench.hpp"
 #include "started_program.hpp"
@@ -53,7 +53,7 @@ class peer {
     const sockaddr_un to = address_of(path);
     EXPECT_EQ(0, connect(socket_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to));
   }
-  explicit peer(vfio_user::descriptor accepted) : socket_(std::move(accepted)) {}
+  explicit peer(wires::descriptor accepted) : socket_(std::move(accepted)) {}
 
   void send(const bytes& frame) {
     bytes all(4 + frame.size());
@@ -108,7 +108,7 @@ class peer {
     }
     return all;
   }
-  vfio_user::descriptor socket_;
+  wires::descriptor socket_;
 };
 
 struct switch_program : testing::Test {
@@ -262,7 +262,7 @@ TEST_F(switch_program, who_connects_takes_the_next_free_port) {
 }
 
 TEST_F(switch_program, it_calls_who_listens) {
-  vfio_user::descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  wires::descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_un at = address_of(path("a"));
   start({"--port", "stream:connect=" + path("a"), "--port", listening("b")});
   ASSERT_EQ(0, bind(listener.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at));
@@ -270,7 +270,7 @@ TEST_F(switch_program, it_calls_who_listens) {
   for (int i = 0; i < 2; ++i) {
     pollfd one{listener.get(), POLLIN, 0};
     ASSERT_EQ(1, poll(&one, 1, 5000));
-    peer a(vfio_user::descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)));
+    peer a(wires::descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)));
     a.link();
   }
 }

@@ -94,7 +94,7 @@ std::string switch_loop::begin() {
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
   sigprocmask(SIG_BLOCK, &ends, nullptr);
-  stop_ = vfio_user::descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
+  stop_ = wires::descriptor(signalfd(-1, &ends, SFD_CLOEXEC));
   if (!stop_.open()) return std::strerror(errno);
   if (std::string why = lay_wires(); !why.empty()) return why;
   report(fmt::format("ready: {} ports, {}", how_.ports,
@@ -164,8 +164,7 @@ void switch_loop::accept_one() {
   const auto free = std::ranges::find_if(
       ports_, [](const port& one) { return !one.plugged && !one.wire->connected(); });
   if (free == ports_.end()) return;
-  vfio_user::descriptor who(
-      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  wires::descriptor who(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!who.open()) return;
   free->free_for_callers->take(std::move(who));
   serve(static_cast<unsigned>(free - ports_.begin()) + 1, 0);

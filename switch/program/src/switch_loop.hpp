@@ -11,7 +11,7 @@
 
 #include <freehca/switch_common/forwarder.hpp>
 #include <freehca/switch_common/surroundings.hpp>
-#include <freehca/vfio_user/descriptor.hpp>
+#include <freehca/wires/descriptor.hpp>
 #include <freehca/wires/stream_wire.hpp>
 #include <freehca/wires/wire.hpp>
 
@@ -59,7 +59,7 @@ class switch_loop final : public switch_common::surroundings {
   const settings& how_;
   std::vector<port> ports_;
   std::unique_ptr<switch_common::forwarder> forwarder_;
-  vfio_user::descriptor stop_, listener_;
+  wires::descriptor stop_, listener_;
   std::string listener_path_;
   std::vector<pollfd> watched_;
 };

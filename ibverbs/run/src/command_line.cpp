@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "refusal.hpp"
+#include "values.hpp"
+
+namespace freehca::run {
+namespace {
+
+bool is(const char* word, std::string_view text) {
+  return word == text;
+}
+
+void add_options(CLI::App& app, request& to) {
+  app.set_version_flag("--version", "freehca-run " FREEHCA_VERSION);
+  CLI::Option* const fabric =
+      app.add_option("--fabric", to.fabric,
+                     "processes of one fabric reach each other; default: that of FREEHCA_FABRIC, "
+                     "or one for each user")
+          ->type_name("NAME")
+          ->check(check_fabric);
+  app.add_option("--device", to.device,
+                 "vfio:ADDRESS: an adapter in the machine, by VFIO; default: a modelled adapter in "
+                 "the program's process")
+      ->type_name("DEVICE")
+      ->check(check_device)
+      ->excludes(fabric);
+  app.add_option("--capture", to.capture, "packets of the process's port go to this file, as pcap")
+      ->type_name("FILE")
+      ->check(check_output);
+  app.add_option("--counters", to.counters,
+                 "the adapter's counters go to this file when the process ends")
+      ->type_name("FILE")
+      ->check(check_output);
+  app.add_flag("--json", to.json, "errors of the launcher as JSON on stdout, too");
+  app.footer(
+      "  -- PROGRAM ARGS...          the program, which is found as a shell finds it\n\n"
+      "The launcher becomes the program: process number, exit status, signals and terminal are "
+      "the\n"
+      "program's. FREEHCA_VERBS names another libfreehca-verbs.so. Exit codes of the launcher\n"
+      "itself: 1 the operating system refused something; 2 wrong usage; 126 the program cannot\n"
+      "run this way; 127 there is no such program.");
+}
+
+/// What the parser found wrong, with what to do where the parser does not know that.
+std::string explain(const CLI::App& app, const CLI::ParseError& e) {
+  const std::vector<std::string> others = app.remaining();
+  if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr && !others.empty() &&
+      !others.front().starts_with("-"))
+    return fmt::format("the program stands behind '--': freehca-run ... -- {}", others.front());
+  return e.what();
+}
+
+}  // namespace
+
+int read_command_line(int argc, char** argv, request& to) {
+  CLI::App app(
+      "freehca-run: runs an unmodified RDMA program on freehca's driver, without a kernel device",
+      "freehca-run");
+  add_options(app, to);
+  char** const end = argv + argc;
+  char** const dashes = std::find_if(argv, end, [](const char* w) { return is(w, "--"); });
+  // The parser may stop before it sees --json.
+  const bool json = std::any_of(argv, dashes, [](const char* w) { return is(w, "--json"); });
+  try {
+    app.parse(static_cast<int>(dashes - argv), argv);
+    if (dashes == end || dashes + 1 == end)
+      return report({usage_error, "no program is named: freehca-run ... -- PROGRAM ARGS"}, json);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    return report({usage_error, explain(app, e) + " (--help shows the options)"}, json);
+  }
+  to.program = dashes + 1;
+  // The program may change its current folder before it writes.
+  for (std::string* file : {&to.capture, &to.counters})
+    if (!file->empty()) *file = std::filesystem::absolute(*file).string();
+  return -1;
+}
+
+}  // namespace freehca::run

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <string>
+
+namespace freehca::run {
+
+/// What the command line asks for. An empty text: the option was not given.
+struct request {
+  std::string fabric;
+  std::string device;    ///< vfio:ADDRESS
+  std::string capture;   ///< absolute path
+  std::string counters;  ///< absolute path
+  bool json = false;
+  char** program = nullptr;  ///< PROGRAM ARGS..., in the launcher's own arguments
+};
+
+/// Reads the command line. -1: `to` has it. Otherwise the launcher's exit status, after the help or
+/// after a message.
+int read_command_line(int argc, char** argv, request& to);
+
+}  // namespace freehca::run

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "environment.hpp"
+
+#include <cstdlib>
+
+namespace freehca::run {
+namespace {
+
+/// The library before the entries that LD_PRELOAD has; once, if it is one of them.
+std::string preload_list(const std::string& library) {
+  std::string list = library;
+  const char* const variable = std::getenv("LD_PRELOAD");
+  const std::string before = variable != nullptr ? variable : "";
+  for (std::size_t begin = 0; begin < before.size();) {
+    const std::size_t end = std::min(before.find_first_of(" :", begin), before.size());
+    const std::string entry = before.substr(begin, end - begin);
+    if (!entry.empty() && entry != library) list += ":" + entry;
+    begin = end + 1;
+  }
+  return list;
+}
+
+void set(const char* name, const std::string& value) {
+  if (!value.empty()) setenv(name, value.c_str(), 1);
+}
+
+}  // namespace
+
+void set_environment(const request& what, const std::string& library) {
+  set("LD_PRELOAD", preload_list(library));
+  set("FREEHCA_FABRIC", what.fabric);
+  set("FREEHCA_DEVICE", what.device);
+  set("FREEHCA_CAPTURE", what.capture);
+  set("FREEHCA_COUNTERS", what.counters);
+}
+
+}  // namespace freehca::run

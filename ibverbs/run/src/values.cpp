@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include "values.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace freehca::run {
+namespace {
+
+constexpr std::size_t longest_name = 32;
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool is_hexadecimal(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/// Whether the text is as the pattern says: an x stands for a hexadecimal digit.
+bool fits(std::string_view text, std::string_view pattern) {
+  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(),
+                    [](char c, char p) { return p == 'x' ? is_hexadecimal(c) : c == p; });
+}
+
+}  // namespace
+
+std::string check_fabric(const std::string& name) {
+  const bool good = std::all_of(name.begin(), name.end(), [](char c) {
+    return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
+  });
+  if (good && !name.empty() && name.size() <= longest_name) return "";
+  return fmt::format("'{}' is no name of a fabric: 1 to {} letters, digits, '.', '_' and '-'", name,
+                     longest_name);
+}
+
+std::string check_device(const std::string& text) {
+  constexpr std::string_view kind = "vfio:";
+  if (text.starts_with(kind)) {
+    const std::string_view address = std::string_view(text).substr(kind.size());
+    const bool number = !address.empty() && address.back() <= '7';
+    if (number && (fits(address, "xxxx:xx:xx.x") || fits(address, "xx:xx.x"))) return "";
+  }
+  return fmt::format("'{}' is no device: vfio: and a PCI address, as vfio:0000:03:00.0", text);
+}
+
+std::string check_output(const std::string& path) {
+  const std::filesystem::path file(path);
+  std::error_code unknown;
+  if (path.empty() || !file.has_filename() || std::filesystem::is_directory(file, unknown))
+    return fmt::format("'{}' is no name of a file", path);
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  if (!std::filesystem::is_directory(folder, unknown))
+    return fmt::format("{}: there is no folder {}", path, folder);
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    return fmt::format("{}: the folder {} cannot be written: {}", path, folder,
+                       std::strerror(errno));
+  if (access(path.c_str(), W_OK) != 0 && errno != ENOENT)
+    return fmt::format("{} cannot be written: {}", path, std::strerror(errno));
+  return "";
+}
+
+}  // namespace freehca::run
