@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// What the files of the device say (ibverbs/files).
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include <freehca/hca/ports.hpp>
+#include <freehca/ibverbs_files/device_facts.hpp>
+
+#include "engine.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+using ibverbs_files::device_facts;
+using ibverbs_files::gid_facts;
+using ibverbs_files::port_facts;
+
+// Linux 6.1 drivers/infiniband/core/sysfs.c state_show, phys_state_to_str.
+const char* const states[] = {"0: NOP", "1: DOWN", "2: INIT", "3: ARMED", "4: ACTIVE"};
+const char* const physical_states[] = {"0: <unknown>",
+                                       "1: Sleep",
+                                       "2: Polling",
+                                       "3: Disabled",
+                                       "4: PortConfigurationTraining",
+                                       "5: LinkUp",
+                                       "6: LinkErrorRecovery",
+                                       "7: Phy Test"};
+
+template <std::size_t Count>
+const char* text_of(const char* const (&texts)[Count], std::size_t which) {
+  return which < Count ? texts[which] : texts[0];
+}
+
+port_facts port_of(engine& here) {
+  const port_attributes& now = here.hardware().port(1);
+  port_facts to;
+  to.state = text_of(states, static_cast<std::size_t>(now.state));
+  to.physical_state = text_of(physical_states, static_cast<std::size_t>(now.physical_state));
+  to.rate = "56 Gb/sec (4X FDR)";
+  to.lid = now.lid;
+  to.sm_lid = now.sm_lid;
+  to.lid_mask_count = now.lmc;
+  to.sm_sl = now.sm_sl;
+  to.capability_mask = now.capability_mask;
+  for (const std::uint64_t guid : here.guids()) {
+    const gid from = gid_of(now.subnet_prefix, guid);
+    std::copy(std::begin(from.raw), std::end(from.raw), to.gids.emplace_back().raw.begin());
+  }
+  to.pkeys = here.pkeys();
+  return to;
+}
+
+const device_facts& facts() {
+  thread_local device_facts to;
+  to = {};
+  to.name = "freehca0";
+  to.uverbs_name = "uverbs-freehca0";
+  to.node_description = "freehca";
+  to.port_count = 1;
+  std::string why;
+  engine* const here = engine::get(why);
+  if (here == nullptr) return to;
+  const engine::guard held(here->lock);
+  const device_info info = here->hardware().info();
+  to.node_guid = info.node_guid;
+  to.system_image_guid = info.system_image_guid;
+  to.vendor = info.pci_vendor;
+  to.device = info.pci_device;
+  to.revision = info.pci_revision;
+  char version[32];
+  std::snprintf(version, sizeof version, "%u.%u.%u", info.firmware_major, info.firmware_minor,
+                info.firmware_subminor);
+  to.firmware_version = version;
+  to.board_id = info.board_id;
+  to.ports[0] = port_of(*here);
+  return to;
+}
+
+[[gnu::constructor]] void begin() {
+  ibverbs_files::set_facts_source(facts);
+}
+
+}  // namespace
+}  // namespace freehca::ibverbs
