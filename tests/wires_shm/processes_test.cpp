@@ -19,7 +19,7 @@ namespace {
 
 using helper = std::unique_ptr<helper_process>;
 
-/// What a helper says once it has joined.
+/// The first line of a helper's output: the port that it has.
 struct joined {
   unsigned lid = 0;
   unsigned slot = 0;

@@ -6,14 +6,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
+#include <freehca/captures/packet_file.hpp>
 #include <freehca/hal/text.hpp>
 #include <freehca/hca/ports.hpp>
 
-#include "capture.hpp"
 #include "errors.hpp"
 #include "events.hpp"
 
@@ -102,11 +104,17 @@ status engine::open(std::string& why) {
   how.model.node_guid += std::uint64_t{0x10} * link_->slot();
   how.model.subnet_manager = false;
   if (const char* const path = environment("FREEHCA_CAPTURE"); *path != '\0') {
-    auto file = std::make_shared<capture>();
-    if (!file->create(path, why)) return driver_error::no_resource;
+    auto file = std::make_shared<captures::packet_file>();
+    if (const int error = file->create(path, false); error != 0) {
+      why = std::string("the capture ") + path + " cannot be written: " + std::strerror(error);
+      return driver_error::no_resource;
+    }
     how.model.capture[0] = true;
-    how.captured = [file](std::uint64_t now, const std::byte* from, std::size_t bytes) {
-      file->append(now, from, bytes);
+    how.captured = [file, ends = false](std::uint64_t now, const std::byte* from,
+                                        std::size_t bytes) mutable {
+      if (ends || file->append(now, from, bytes)) return;
+      ends = true;
+      std::fprintf(stderr, "freehca: the capture ends early: %s\n", std::strerror(errno));
     };
   }
   const bool explains = *environment("FREEHCA_EXPLAIN") != '\0';

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include <freehca/captures/packet_file.hpp>
 #include <freehca/model/c_api.h>
 #include <freehca/wires/wire.hpp>
 
@@ -16,7 +17,6 @@
 #include "configuration_space.hpp"
 #include "doorbell_pages.hpp"
 #include "interrupts.hpp"
-#include "packet_file.hpp"
 #include "product_data.hpp"
 #include "report.hpp"
 #include "settings.hpp"
@@ -122,9 +122,9 @@ class adapter_function {
   std::uint64_t deadline_ = ~std::uint64_t{0};
   std::array<std::unique_ptr<wires::wire>, 2> cables_;
   std::array<bool, 2> full_{};  ///< the model waits for room
-  std::array<packet_file, 2> captures_;
+  std::array<captures::packet_file, 2> captures_;
   std::uint64_t capture_errors_ = 0;
-  growing_file recording_;
+  captures::growing_file recording_;
   bounded_report complaints_{"complaint"};
 };
 

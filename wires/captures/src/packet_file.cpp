@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include "packet_file.hpp"
+#include <freehca/captures/packet_file.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-namespace freehca::device_server {
+namespace freehca::captures {
 namespace {
 
 constexpr std::uint32_t magic_nanoseconds = 0xa1b23c4d, version = 2 | 4 << 16, longest = 65535;
@@ -20,7 +20,7 @@ constexpr std::uint64_t second = 1000000000;
 
 int growing_file::create(const std::string& path) {
   file_ =
-      vfio_user::descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+      wires::descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   end_ = 0;
   return file_.open() ? 0 : errno;
 }
@@ -58,4 +58,4 @@ bool packet_file::append(std::uint64_t now_ns, const void* packet, std::size_t b
   return file_.append(parts);
 }
 
-}  // namespace freehca::device_server
+}  // namespace freehca::captures

@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include <freehca/vfio_user/descriptor.hpp>
+#include <freehca/wires/descriptor.hpp>
 
-namespace freehca::device_server {
+namespace freehca::captures {
 
 /// A file to which whole pieces are appended. If there is no room for a whole piece, its written
 /// part is removed again.
@@ -25,7 +25,7 @@ class growing_file {
   bool append(std::span<iovec> parts);
 
  private:
-  vfio_user::descriptor file_;
+  wires::descriptor file_;
   off_t end_ = 0;
 };
 
@@ -40,4 +40,4 @@ class packet_file {
   growing_file file_;
 };
 
-}  // namespace freehca::device_server
+}  // namespace freehca::captures
