@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// fabric_member NAME: joins the fabric, prints its slot and LID, and leaves at the end of its input.
+// fabric_member NAME: joins the fabric, prints its slot and LID, and leaves when its input ends.
 #include <cstdio>
 
 #include <freehca/wires_shm/fabric_port.hpp>

@@ -150,7 +150,12 @@ class Becomes(Launcher):
         self.assertEqual(again["LD_PRELOAD"], f"{OBJECT}:{other}")
 
     def test_scripts_run(self):
-        for line in ("#!/bin/sh", "#! /bin/sh -e", "#!/usr/bin/env sh", "#!/usr/bin/env -S sh -e"):
+        for line in (
+            "#!/bin/sh",
+            "#! /bin/sh -e",
+            "#!/usr/bin/env sh",
+            "#!/usr/bin/env -S -u X sh -e",
+        ):
             path = self.program(f"{line}\nls /sys/class/infiniband\n".encode())
             ended = self.run_launcher("--", path)
             self.assertEqual(ended.returncode, 0, ended.stderr)
