@@ -7,7 +7,8 @@
 #   --device vfio:ADDRESS   an adapter in the machine, by VFIO, instead of a modelled one
 #   --capture FILE          packets of the process's port, as pcap
 #   --counters FILE         the adapter's counters when the process ends
-#   --json                  errors of the launcher as JSON on stdout, too
+#   --list                  shows this user's fabrics, their processes and addresses; no program
+#   --json                  the list, and errors of the launcher, as JSON on stdout
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -15,7 +16,7 @@ show_help_if_asked "$@"
 # shellcheck source=dev.d/packages.sh
 . "$FREEHCA_ROOT/dev.d/packages.sh"
 
-[[ " $* " == *" -- "* || " $* " == *" --version "* ]] || {
+[[ " $* " == *" -- "* || " $* " == *" --list "* || " $* " == *" --version "* ]] || {
   printf 'run: no program is named: ./dev run [OPTION...] -- PROGRAM [ARGUMENT...]\n' >&2
   exit 2
 }

@@ -154,6 +154,16 @@ TEST(files_names, relative_paths_start_at_the_current_folder) {
   close(before);
 }
 
+TEST(files_names, paths_lead_from_the_tree_to_the_system) {
+  EXPECT_EQ(access((device + "/device/../../../class/net").c_str(), F_OK), 0);
+  EXPECT_EQ(error_of([] { return access((device + "/../net").c_str(), F_OK); }), ENOENT);
+  const int folder = open(function.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_GE(folder, 0);
+  EXPECT_EQ(faccessat(folder, "../../../class/net", F_OK, 0), 0);
+  EXPECT_EQ(error_of([&] { return faccessat(folder, "../../../class/none", F_OK, 0); }), ENOENT);
+  close(folder);
+}
+
 TEST(files_names, access_of_each_kind) {
   using plain = int(const char*, int);
   for (const char* name : {"access", "euidaccess", "eaccess"}) {

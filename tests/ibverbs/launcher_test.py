@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-"""launcher_test.py FREEHCA-RUN OBJECT: the launcher refuses what a preloaded library does not reach,
+"""launcher_test.py FREEHCA-RUN OBJECT MEMBER: the launcher refuses what a preloaded library does not reach,
 and becomes every other program. OBJECT is preloaded in the place of libfreehca-verbs.so: it shows
-the files of a device freehca7."""
+the files of a device freehca7. MEMBER joins the fabric that it is told and shows its slot and LID."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ import unittest
 
 import elf_changes
 
-LAUNCHER, OBJECT = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
+LAUNCHER, OBJECT, MEMBER = (pathlib.Path(name).resolve() for name in sys.argv[1:4])
 NOBODY = 65534
 # A program that is linked with the C library alone.
 PROGRAM = pathlib.Path("/usr/bin/env").read_bytes()
@@ -150,7 +150,12 @@ class Becomes(Launcher):
         self.assertEqual(again["LD_PRELOAD"], f"{OBJECT}:{other}")
 
     def test_scripts_run(self):
-        for line in ("#!/bin/sh", "#! /bin/sh -e", "#!/usr/bin/env sh", "#!/usr/bin/env -S sh -e"):
+        for line in (
+            "#!/bin/sh",
+            "#! /bin/sh -e",
+            "#!/usr/bin/env sh",
+            "#!/usr/bin/env -S -u X sh -e",
+        ):
             path = self.program(f"{line}\nls /sys/class/infiniband\n".encode())
             ended = self.run_launcher("--", path)
             self.assertEqual(ended.returncode, 0, ended.stderr)
@@ -263,7 +268,15 @@ class Usage(Launcher):
     def test_help_and_version(self):
         shown = self.run_launcher("--help")
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
-        for option in ("--fabric", "--device", "--capture", "--counters", "--json", "--version"):
+        for option in (
+            "--fabric",
+            "--device",
+            "--capture",
+            "--counters",
+            "--list",
+            "--json",
+            "--version",
+        ):
             self.assertIn(option, shown.stdout)
         shown = self.run_launcher("--version")
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
@@ -373,5 +386,53 @@ class Library(Launcher):
             self.assertEqual(ended.stdout, f"{library}\n", ended.stderr)
 
 
+class Fabrics(Launcher):
+    def setUp(self):
+        super().setUp()
+        self.fabric = f"launcher-test-{os.getpid()}"
+
+    def join(self):
+        """A process on the fabric, with its slot and LID."""
+        process = subprocess.Popen(
+            [MEMBER, self.fabric], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdin.close)
+        slot, lid = map(int, process.stdout.readline().split())
+        return process, slot, lid
+
+    def listed(self):
+        """The members of the fabric, or None: it is not listed."""
+        ended = self.run_launcher("--list", "--json")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        fabrics = {f["name"]: f for f in json.loads(ended.stdout)["fabrics"]}
+        return fabrics.get(self.fabric, {}).get("members")
+
+    def test_members_are_listed_while_they_live(self):
+        self.assertIsNone(self.listed())
+        first, slot, lid = self.join()
+        expected = {"slot": slot, "lid": lid, "process": first.pid, "program": MEMBER.name}
+        self.assertEqual(self.listed(), [expected])
+        second, _, _ = self.join()
+        self.assertEqual({m["process"] for m in self.listed()}, {first.pid, second.pid})
+        text = self.run_launcher("--list").stdout
+        lines = text.partition(f"{self.fabric}\n")[2].splitlines()
+        self.assertEqual(
+            lines[0].split(),
+            ["slot", str(slot), "LID", str(lid), "process", str(first.pid), MEMBER.name],
+        )
+        second.kill()
+        second.wait()
+        self.assertEqual(self.listed(), [expected])
+        first.stdin.close()
+        first.wait()
+        self.assertIsNone(self.listed())
+
+    def test_the_list_is_without_a_program(self):
+        for words in (("--list", "--", "true"), ("--list", "--fabric", "a")):
+            self.expect_refusal(USAGE_ERROR, "--list", words=words)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -95,9 +95,9 @@ RULES = {
         ["wires", "switch_common", "infiniband_switch", "ethernet_switch"],
         False,
     ),
-    # What answers for files knows no driver; the launcher knows nothing but the system.
+    # What answers for files knows no driver; the launcher lists fabrics.
     "ibverbs/files": (["ibverbs_files"], False),
-    "ibverbs/run": ([], False),
+    "ibverbs/run": (["wires_shm"], False),
     # Configuration space, which the model leaves to its surroundings, is in_process's.
     "qemu/recording": (["layouts", "model", "in_process", "recording"], False),
     "qemu/qom": (["model"], False),

@@ -84,7 +84,7 @@ class walker {
       }
       std::string next = at_ == "/" ? "/" + name : at_ + "/" + name;
       const auto found = all_.find(next);
-      if (found == all_.end()) return {.path = links_ != 0 ? next + rest : ""};
+      if (found == all_.end()) return {.path = next + rest};
       if (found->second.what == kind::link && (follow_ || !rest.empty())) {
         if (++links_ > most_links) return {.error = ELOOP};
         // From the folder that holds the link: no target in the tree begins with a slash.
@@ -123,15 +123,11 @@ place find_place(int at, const char* path, bool follow) {
   }
   if (at != AT_FDCWD && !any_entry_open()) return {};
   std::string start = at == AT_FDCWD ? current_folder() : "";
-  const bool system_knows_start = !start.empty();
-  if (!system_knows_start) start = opened_path(at);
+  if (start.empty()) start = opened_path(at);
   if (start.empty()) return {};
   const std::string whole = start + "/" + path;
   if (!may_be_in_tree(whole.c_str())) return {};
-  place found = walker(current_tree(), follow).walk(whole);
-  if (!system_knows_start && !found.in_tree && found.error == 0 && found.path.empty())
-    found.path = whole;
-  return found;
+  return walker(current_tree(), follow).walk(whole);
 }
 
 place find_clean(const std::string& path) {

@@ -16,8 +16,9 @@ struct place {
   bool in_tree = false;
   /// The path names the entry with a slash behind it: only a folder is right.
   bool folder_asked = false;
-  /// Absolute, without links of the tree. Of a path that leads to the system: what to give to it,
-  /// or empty if the program's own words lead there.
+  /// Absolute, without links of the tree. Of a path that leads to the system: what to give to it
+  /// instead of the program's own words, since these may lead through folders that the system does
+  /// not have. Empty: the program's own words.
   std::string path = {};
   /// The entry, if `in_tree`.
   node entry = {};

@@ -56,13 +56,22 @@ std::vector<std::string> interpreter_line(int descriptor) {
   return words;
 }
 
+/// The program that env(1) starts, of the words of an interpreter line; empty: the line names none.
+std::string program_of_env(const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "-u" || word == "-C") ++i;  // the next word is the option's
+    else if (!word.starts_with('-') && word.find('=') == std::string::npos) return word;
+  }
+  return "";
+}
+
 /// The program that the interpreter line leads to, behind env(1) if the line names it.
 std::variant<std::string, refusal> program_of(const std::vector<std::string>& words) {
   const std::string& interpreter = words.front();
   if (interpreter.substr(interpreter.rfind('/') + 1) == "env")
-    for (std::size_t i = 1; i < words.size(); ++i)
-      if (!words[i].starts_with('-') && words[i].find('=') == std::string::npos)
-        return find_program(words[i]);
+    if (const std::string program = program_of_env(words); !program.empty())
+      return find_program(program);
   // The system reads the word as a path, whether there is a slash in it or not.
   return find_program(interpreter.find('/') == std::string::npos ? "./" + interpreter
                                                                  : interpreter);

@@ -40,7 +40,9 @@ void add_options(CLI::App& app, request& to) {
                  "the adapter's counters go to this file when the process ends")
       ->type_name("FILE")
       ->check(check_output);
-  app.add_flag("--json", to.json, "errors of the launcher as JSON on stdout, too");
+  app.add_flag("--list", to.list,
+               "shows this user's fabrics with their processes and addresses; without a program");
+  app.add_flag("--json", to.json, "the list, and errors of the launcher, as JSON on stdout");
   app.footer(
       "  -- PROGRAM ARGS...          the program, which is found as a shell finds it\n\n"
       "The launcher becomes the program: process number, exit status, signals and terminal are "
@@ -72,6 +74,13 @@ int read_command_line(int argc, char** argv, request& to) {
   const bool json = std::any_of(argv, dashes, [](const char* w) { return is(w, "--json"); });
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
+    if (to.list) {
+      if (dashes == end && to.fabric.empty() && to.device.empty() && to.capture.empty() &&
+          to.counters.empty())
+        return -1;
+      return report({usage_error, "--list shows all fabrics: no program, and no option but --json"},
+                    json);
+    }
     if (dashes == end || dashes + 1 == end)
       return report({usage_error, "no program is named: freehca-run ... -- PROGRAM ARGS"}, json);
   } catch (const CLI::ParseError& e) {

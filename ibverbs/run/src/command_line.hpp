@@ -12,8 +12,9 @@ struct request {
   std::string device;    ///< vfio:ADDRESS
   std::string capture;   ///< absolute path
   std::string counters;  ///< absolute path
+  bool list = false;     ///< show the fabrics instead of a program
   bool json = false;
-  char** program = nullptr;  ///< PROGRAM ARGS..., in the launcher's own arguments
+  char** program = nullptr;  ///< PROGRAM ARGS..., in the launcher's own arguments; not with `list`
 };
 
 /// Reads the command line. -1: `to` has it. Otherwise the launcher's exit status, after the help or

@@ -12,6 +12,7 @@
 
 #include "command_line.hpp"
 #include "environment.hpp"
+#include "fabric_list.hpp"
 #include "face_library.hpp"
 #include "program_file.hpp"
 
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   request what;
   try {
     if (const int code = read_command_line(argc, argv, what); code >= 0) return code;
+    if (what.list) return list_fabrics(what.json);
     return report(become_program(what), what.json);
   } catch (const std::exception& e) {
     return report({system_error, e.what()}, what.json);

@@ -60,10 +60,12 @@ struct device_facts {
 /// firmware numbers, and below those of Linux's own domains.
 inline constexpr const char* pci_address = "ffff:00:00.0";
 
-/// Returns the facts as they are now. Any thread may call it, at any time, without a lock of the
-/// library's. The result must not change until the same thread calls it again; a thread-local
-/// object does that. What the function opens itself is not answered by the library. An exception
-/// becomes the errno ENOMEM of the call that the program made.
+/// Returns the facts as they are now. It is called once for each call of the program that names a
+/// file of the tree, so it should be quick. Any thread may call it, at any time, without a lock of
+/// the library's; signal handlers of the program must not name files of the tree. The result must
+/// not change until the same thread calls it again; a thread-local object does that. What the
+/// function itself opens is the system's. A std::exception becomes the errno ENOMEM of the call
+/// that the program made.
 using facts_source = const device_facts& (*)();
 
 /// Sets the function that is called whenever a program names a file that may be the device's.
