@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <freehca/vfio_user/descriptor.hpp>
 #include <freehca/wires/socket_address.hpp>
 
 #include "command_line.hpp"

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""The programs of others that run on the driver: how each is started, and what it has to send.
+
+A pair is two processes: the server, and a client that is told where the server is. SIZE and COUNT
+in its words are replaced by each size of the case and by the number of messages for that size.
+"""
+import typing
+
+import packets
+
+
+class Traffic(typing.NamedTuple):
+    """What a run of `count` messages of `size` bytes has to put on the wire."""
+
+    operations: typing.Sequence[int]
+    service: str = "rc"
+    by_server_too: bool = False  # both ends send the same
+    answers: bool = False  # the data comes back: read requests
+    queues: int = 1
+
+
+class Pair(typing.NamedTuple):
+    name: str
+    command: str
+    sizes: typing.Sequence[int] = (64, 65536)
+    traffic: typing.Optional[Traffic] = None
+    long_sizes: typing.Sequence[int] = ()  # in the tier long, besides
+    tier: str = "programs"
+    reads: str = ""  # a word that the client's output has to have
+    has_port: bool = True  # takes -p PORT
+
+
+class Single(typing.NamedTuple):
+    name: str
+    command: str
+    reads: typing.Sequence[str] = ()
+    tier: str = "programs"
+    seconds: int = 120
+
+
+WRITE = Traffic(packets.WRITE)
+SEND = Traffic(packets.SEND)
+READ = Traffic(packets.READ, answers=True)
+ATOMIC = Traffic(packets.ATOMIC)
+ALL_SIZES = (1, 1 << 20, 8 << 20)
+PINGPONG = Traffic(packets.SEND, by_server_too=True)
+
+CASES = (
+    Single("ibv_devices", "ibv_devices", reads=("freehca0",)),
+    Single("ibv_devinfo", "ibv_devinfo -v", reads=("PORT_ACTIVE", "InfiniBand", "max_qp_wr")),
+    Pair("ibv_rc_pingpong", "ibv_rc_pingpong -s SIZE -n COUNT", traffic=PINGPONG),
+    Pair("ibv_rc_pingpong_events", "ibv_rc_pingpong -e -c -s SIZE -n COUNT", traffic=PINGPONG),
+    Pair("ibv_uc_pingpong", "ibv_uc_pingpong -s SIZE -n COUNT",
+         traffic=PINGPONG._replace(service="uc")),
+    Pair("ibv_uc_pingpong_events", "ibv_uc_pingpong -e -s SIZE -n COUNT",
+         traffic=PINGPONG._replace(service="uc")),
+    Pair("ibv_ud_pingpong", "ibv_ud_pingpong -s SIZE -n COUNT", sizes=(64, 2048),
+         traffic=PINGPONG._replace(service="ud")),
+    Pair("ibv_ud_pingpong_events", "ibv_ud_pingpong -e -s SIZE -n COUNT", sizes=(64, 2048),
+         traffic=PINGPONG._replace(service="ud")),
+    Pair("ibv_srq_pingpong", "ibv_srq_pingpong -q 4 -s SIZE -n COUNT",
+         traffic=PINGPONG._replace(queues=4)),
+    Pair("ibv_srq_pingpong_events", "ibv_srq_pingpong -e -q 4 -s SIZE -n COUNT",
+         traffic=PINGPONG._replace(queues=4)),
+    Pair("ib_write_bw", "ib_write_bw -s SIZE -n COUNT", traffic=WRITE, long_sizes=ALL_SIZES),
+    Pair("ib_write_lat", "ib_write_lat -s SIZE -n COUNT",
+         traffic=WRITE._replace(by_server_too=True), long_sizes=ALL_SIZES),
+    Pair("ib_read_bw", "ib_read_bw -s SIZE -n COUNT", traffic=READ, long_sizes=ALL_SIZES),
+    Pair("ib_read_lat", "ib_read_lat -s SIZE -n COUNT", traffic=READ, long_sizes=ALL_SIZES),
+    Pair("ib_send_bw", "ib_send_bw -s SIZE -n COUNT", traffic=SEND, long_sizes=ALL_SIZES),
+    Pair("ib_send_lat", "ib_send_lat -s SIZE -n COUNT",
+         traffic=SEND._replace(by_server_too=True), long_sizes=ALL_SIZES),
+    Pair("ib_atomic_bw", "ib_atomic_bw -n COUNT", sizes=(8,), traffic=ATOMIC),
+    Pair("ib_atomic_lat", "ib_atomic_lat -n COUNT", sizes=(8,), traffic=ATOMIC),
+    Pair("ib_write_bw_uc", "ib_write_bw -c UC -s SIZE -n COUNT",
+         traffic=WRITE._replace(service="uc"), long_sizes=ALL_SIZES),
+    Pair("ib_send_bw_uc", "ib_send_bw -c UC -s SIZE -n COUNT",
+         traffic=SEND._replace(service="uc"), long_sizes=ALL_SIZES),
+    Pair("ib_send_bw_ud", "ib_send_bw -c UD -s SIZE -n COUNT", sizes=(64, 2048),
+         traffic=SEND._replace(service="ud")),
+    Pair("ib_send_lat_ud", "ib_send_lat -c UD -s SIZE -n COUNT", sizes=(64, 2048),
+         traffic=SEND._replace(service="ud", by_server_too=True)),
+    Pair("ib_send_bw_events", "ib_send_bw -e -s SIZE -n COUNT", traffic=SEND),
+    Pair("ib_write_lat_inline", "ib_write_lat -I 64 -s SIZE -n COUNT", sizes=(64,),
+         traffic=WRITE._replace(by_server_too=True)),
+    Pair("ib_send_lat_inline", "ib_send_lat -I 64 -s SIZE -n COUNT", sizes=(64,),
+         traffic=SEND._replace(by_server_too=True)),
+    Pair("ib_write_bw_64_queues", "ib_write_bw -q 64 -s SIZE -n COUNT",
+         traffic=WRITE._replace(queues=64)),
+    Pair("ib_write_bw_both_ways", "ib_write_bw -b -s SIZE -n COUNT",
+         traffic=WRITE._replace(by_server_too=True)),
+    Pair("ib_read_bw_both_ways", "ib_read_bw -b -s SIZE -n COUNT", traffic=None),
+    Pair("ib_send_bw_both_ways", "ib_send_bw -b -s SIZE -n COUNT",
+         traffic=SEND._replace(by_server_too=True)),
+    *(
+        Pair(f"qperf_{test}", f"qperf -t 1 -m SIZE {test}", sizes=(64,), has_port=False, reads=word)
+        for test, word in (("rc_lat", "latency"), ("rc_bw", "bw"), ("uc_lat", "latency"),
+                           ("ud_lat", "latency"), ("rc_rdma_write_bw", "bw"),
+                           ("rc_rdma_read_lat", "latency"))
+    ),
+    *(
+        Pair(f"ucx_{test}_{transport}",
+             f"ucx_perftest -d freehca0:1 -x {transport} -t {test} -s SIZE -n COUNT -w 1",
+             sizes=(8,) if test == "fadd" else (64,), reads="Final:")
+        for test, transport in (("put_lat", "rc_verbs"), ("get", "rc_verbs"), ("am_lat", "rc_verbs"),
+                                ("fadd", "rc_verbs"), ("am_lat", "ud_verbs"))
+    ),
+    *(
+        Pair(f"ucx_tag_{transport}", f"ucx_perftest -t tag_lat -s SIZE -n COUNT -w 1",
+             sizes=(64, 65536), reads="Final:")
+        for transport in ("rc_v", "ud_v")
+    ),
+)  # fmt: skip
