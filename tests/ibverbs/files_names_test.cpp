@@ -138,6 +138,34 @@ TEST(files_names, status_below_a_folder) {
   close(folder);
 }
 
+TEST(files_names, a_descriptor_of_the_systems_folder_leads_into_the_tree) {
+  const int root = open("/", O_PATH | O_DIRECTORY);
+  const std::string path = port.substr(1) + "/lid";
+  struct stat status;
+  EXPECT_EQ(fstatat(root, path.c_str(), &status, 0), 0);
+  EXPECT_EQ(rest_of(openat(root, path.c_str(), O_RDONLY)), "0x1c\n");
+  EXPECT_EQ(error_of([&] { return openat(root, (path + "x").c_str(), O_RDONLY); }), ENOENT);
+  EXPECT_EQ(error_of([&] { return openat(9999, path.c_str(), O_RDONLY); }), EBADF);
+  close(root);
+}
+
+TEST(files_names, entries_have_no_extended_attributes) {
+  using get = ssize_t(const char*, const char*, void*, std::size_t);
+  using list = ssize_t(const char*, char*, std::size_t);
+  for (const std::string& path : {port, port + "/lid", device, device_file}) {
+    for (const char* name : {"getxattr", "lgetxattr"})
+      EXPECT_EQ(error_of([&] { return named<get>(name)(path.c_str(), "user.none", nullptr, 0); }),
+                ENODATA)
+          << name << path;
+    for (const char* name : {"listxattr", "llistxattr"})
+      EXPECT_EQ(named<list>(name)(path.c_str(), nullptr, 0), 0) << name << path;
+  }
+  for (const char* name : {"listxattr", "llistxattr"})
+    EXPECT_EQ(error_of([&] { return named<list>(name)((port + "/none").c_str(), nullptr, 0); }),
+              ENOENT)
+        << name;
+}
+
 TEST(files_names, relative_paths_start_at_the_current_folder) {
   const int before = open(".", O_PATH | O_DIRECTORY);
   ASSERT_EQ(chdir("/sys/class"), 0);
