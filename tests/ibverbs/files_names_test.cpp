@@ -185,6 +185,10 @@ TEST(files_names, relative_paths_start_at_the_current_folder) {
 TEST(files_names, paths_lead_from_the_tree_to_the_system) {
   EXPECT_EQ(access((device + "/device/../../../class/net").c_str(), F_OK), 0);
   EXPECT_EQ(error_of([] { return access((device + "/../net").c_str(), F_OK); }), ENOENT);
+  const std::string below = device + "/device/../../../class/net/";
+  EXPECT_EQ(error_of([&] { return access((below + "lo").c_str(), F_OK); }), 0);
+  EXPECT_EQ(error_of([&] { return access((below + "none").c_str(), F_OK); }), ENOENT);
+  EXPECT_EQ(access(("/.." + device).c_str(), F_OK), 0);
   const int folder = open(function.c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_GE(folder, 0);
   EXPECT_EQ(faccessat(folder, "../../../class/net", F_OK, 0), 0);
@@ -238,6 +242,17 @@ TEST(files_names, links) {
   using checked_at = ssize_t(int, const char*, char*, std::size_t, std::size_t);
   EXPECT_EQ(named<checked_at>("__readlinkat_chk")(AT_FDCWD, device.c_str(), text, 2, 2), 2);
   EXPECT_STREQ(text, "..");
+}
+
+TEST(files_names, forty_links_are_followed) {
+  // One link leads to the device, and one more comes with each turn.
+  const auto error = [](int links) {
+    std::string path = device;
+    for (int i = 1; i != links; ++i) path += "/device/infiniband/freehca7";
+    return error_of([&] { return access((path + "/fw_ver").c_str(), F_OK); });
+  };
+  EXPECT_EQ(error(40), 0);
+  EXPECT_EQ(error(41), ELOOP);
 }
 
 TEST(files_names, real_paths) {
