@@ -82,6 +82,8 @@ RULES = {
     "vfio_user/blocking": (CORE + ["blocking", "vfio_user_host"], False),
     # Cables of programs, and the owner of a descriptor.
     "wires": (["wires"], False),
+    # It is linked into objects that programs load, and stands on nothing else.
+    "wires/shm": (["wires_shm"], False),
     # What model and switch both know of packets.
     "packets": (["layouts", "packets"], False),
     "qemu/model": (["layouts", "packets", "model"], False),
@@ -226,6 +228,8 @@ def check_the_checker():
         ("switch/program/src/a.cpp", "<", "freehca/model/c_api.h"),
         ("wires/src/a.cpp", "<", "freehca/model/c_api.h"),
         ("wires/src/a.cpp", "<", "freehca/vfio_user/channel.hpp"),
+        ("wires/shm/src/a.cpp", "<", "freehca/wires/descriptor.hpp"),
+        ("wires/shm/src/a.cpp", "<", "freehca/packets/wire_form.hpp"),
         ("wires/descriptor/include/freehca/wires/a.hpp", "<", "freehca/layouts/headers.hpp"),
         ("switch/program/src/a.cpp", "<", "freehca/vfio_user/channel.hpp"),
         ("qemu/model/include/freehca/model/a.hpp", '"', "link/packet.hpp"),

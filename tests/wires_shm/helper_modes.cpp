@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// What the other processes of a test do. Each mode ends when its standard input does.
+// The modes of a test's other processes. A mode ends when its standard input ends.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -107,8 +107,9 @@ int drain(const std::string& name, std::uint32_t wanted) {
   return read(0, &c, 1) == 0 ? 0 : 1;
 }
 
-// What each live process of the kill test does: packets to a group, answers to the senders, and a
-// look at each packet. A LID that is used again by a later process would break the order of numbers.
+// The work of each live process in the kill test: packets to a group, answers to the senders, and a
+// look at each packet. A LID that is used again by a later process would break the order of
+// numbers.
 struct talker {
   explicit talker(fabric_port& to) : port(to) {}
 
@@ -153,6 +154,7 @@ int talk(const std::string& name, bool with_child) {
     const pid_t child = fork();
     if (child == 0) {
       // The child uses the fabric no more, and keeps the descriptor and the memory.
+      alarm(300);
       while (port->receive().empty()) sleep(1);
       _exit(0);
     }

@@ -9,8 +9,8 @@
 
 namespace freehca::wires {
 
-/// This program once more, in a mode of helper_modes.cpp. Its standard input and output are pipes to
-/// this process. The destructor kills it if it still runs.
+/// This program once more, in a mode of helper_modes.cpp. Its standard input and output are pipes
+/// to this process. The destructor kills it if it still runs.
 class helper_process {
  public:
   explicit helper_process(const std::vector<std::string>& arguments);

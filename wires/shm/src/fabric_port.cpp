@@ -132,8 +132,8 @@ std::uint64_t fabric_port::parts::destinations(unsigned dlid) const {
   return found;
 }
 
-// Makes sure that a packet fits into the ring to this slot, or takes the slot out of `to`. False: the
-// ring is full.
+// Makes sure that a packet fits into the ring to this slot, or takes the slot out of `to`. False:
+// the ring is full.
 bool fabric_port::parts::prepare(std::uint64_t& to, unsigned slot, std::size_t bytes) {
   ring_producer& producer = producers_[slot];
   ring_control& ring = ring_to(slot);

@@ -13,7 +13,8 @@
 namespace freehca::wires {
 namespace {
 
-// A peer may have written anything: the text ends with the field, and has printable characters only.
+// A peer may have written anything: the text ends with the field, and has printable characters
+// only.
 std::string program_of(const shm::slot_record& record) {
   std::string name;
   for (const std::atomic<char>& place : record.program) {

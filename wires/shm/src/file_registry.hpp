@@ -9,8 +9,8 @@
 
 namespace freehca::wires::shm {
 
-/// The files that ports of this process have open, by path. The lock is held for as long as an object
-/// of this class lives; while it is held, no other thread opens or closes a fabric's file.
+/// The files that ports of this process have open, by path. The lock is held for as long as an
+/// object of this class lives; while it is held, no other thread opens or closes a fabric's file.
 class file_registry {
  public:
   file_registry();

@@ -17,8 +17,8 @@ using std::memory_order_acquire;
 using std::memory_order_relaxed;
 using std::memory_order_release;
 
-// Whether a live port has not yet taken all packets of the slot's last port. The next port of the slot
-// would discard them.
+// Whether a live port has not yet taken all packets of the slot's last port. The next port of the
+// slot would discard them.
 bool has_undelivered(const fabric_file& file, unsigned producer) {
   const control_part& control = file.control();
   const std::uint32_t life = control.slot[producer].life.load(memory_order_acquire);

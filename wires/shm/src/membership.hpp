@@ -16,7 +16,8 @@ struct membership {
   std::uint16_t lid = 0;
 };
 
-/// Takes a free slot and writes its record. The caller has create_lock. False: `why` has the reason.
+/// Takes a free slot and writes its record. The caller has create_lock. False: `why` has the
+/// reason.
 bool take_membership(fabric_file& file, membership& to, std::string& why);
 /// Frees the slot. The caller has create_lock, or could not get it.
 void end_membership(fabric_file& file, const membership& of);

@@ -16,8 +16,8 @@ constexpr std::uint32_t unit_of(ring_word word) {
   return word.position() % ring_units;
 }
 
-// Units that a packet takes from this position on: its record, and the ring's end if the record does
-// not fit in front of it.
+// Units that a packet takes from this position on: its record, and the ring's end if the record
+// does not fit in front of it.
 constexpr std::uint32_t units_from(std::uint32_t unit, std::uint32_t record) {
   return unit + record > ring_units ? ring_units - unit + record : record;
 }

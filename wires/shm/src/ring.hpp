@@ -21,8 +21,8 @@ constexpr std::uint32_t record_units(std::size_t bytes) {
   return static_cast<std::uint32_t>(1 + (bytes + unit_bytes - 1) / unit_bytes);
 }
 
-/// The producer's side: what it knows of a ring without asking the file. One thread puts; another
-/// thread may call has_room().
+/// The producer's side: its own copy of the head, which no peer can change. One thread puts;
+/// another thread may call has_room().
 class ring_producer {
  public:
   /// Begins the ring again unless it already is of these lives.

@@ -20,14 +20,14 @@ constexpr std::uint32_t units_between(std::uint32_t from, std::uint32_t to) {
   return (to - from) & position_mask;
 }
 
-/// The number of a life in a ring_word. The same while the slot is taken and after its port has left,
-/// until the next port takes the slot.
+/// The number of a life in a ring_word. The same while the slot is taken and after its port has
+/// left, until the next port takes the slot.
 constexpr std::uint16_t life_number(std::uint32_t life) {
   return static_cast<std::uint16_t>((life - 1) >> 1);
 }
 
-/// A ring's head or tail, which is one 64-bit word so that both sides agree on which lives it is of.
-/// Words of other lives are as good as none: a ring begins empty, at position 0.
+/// A ring's head or tail, which is one 64-bit word so that both sides agree on which lives it is
+/// of. Words of other lives are as good as none: a ring begins empty, at position 0.
 ///
 /// | bits | content |
 /// | --- | --- |

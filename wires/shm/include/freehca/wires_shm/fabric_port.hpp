@@ -10,7 +10,8 @@
 
 namespace freehca::wires {
 
-/// What a port has thrown away since it joined. Each figure is 0 between processes that behave.
+/// Counts of the packets and rings that a port has discarded since it joined. All are 0 between
+/// processes that behave.
 struct fabric_faults {
   std::uint64_t rings_reset = 0;     ///< rings whose indices or lengths made no sense
   std::uint64_t bad_lengths = 0;     ///< packets given to send() that are too short or too long
@@ -18,21 +19,21 @@ struct fabric_faults {
 };
 
 /// A port of this process on a fabric: a file in /dev/shm that joins the processes of one user on
-/// one machine. Each ordered pair of ports has a ring for packets, which is made when the pair first
-/// talks. A process may have several ports, on one fabric or on several.
+/// one machine. Each ordered pair of ports has a ring for packets, which is made when the pair
+/// first talks. A process may have several ports, on one fabric or on several.
 ///
 /// Threads: one thread at a time calls send() and has_room_again(). One thread at a time calls
 /// receive() and release(). One thread at a time calls sleep(). These may be three threads. Any
 /// thread may call the other functions.
 ///
 /// A peer may write anything into the file at any time. It can then lose, forge or delay packets,
-/// but it cannot make this port leave its memory or loop for ever. Memory that the peer takes away by
-/// truncating the file is an exception: the kernel answers an access with SIGBUS.
+/// but it cannot make this port leave its memory or loop for ever. Memory that the peer takes away
+/// by truncating the file is an exception: the kernel answers an access with SIGBUS.
 ///
-/// After fork() the port belongs to the parent alone: in the child it sends and receives nothing, and
-/// the child's copy may be destroyed. The port lives as long as a record lock (fcntl) of the process,
-/// which the kernel drops when the process ends, and when the process closes any descriptor of the
-/// file. So no other part of a program may open the file.
+/// After fork() the port belongs to the parent alone: in the child it sends and receives nothing,
+/// and the child's copy may be destroyed. The port lives as long as a record lock (fcntl) of the
+/// process, which the kernel drops when the process ends, and when the process closes any
+/// descriptor of the file. So no other part of a program may open the file.
 class fabric_port {
  public:
   /// The greatest number of ports on one fabric.
@@ -44,9 +45,9 @@ class fabric_port {
   /// A sleep() that only wake(), a packet or room ends.
   static constexpr std::uint64_t no_timeout = ~std::uint64_t{0};
 
-  /// Joins the fabric of this name (1 to 64 letters, digits, dots, dashes and underscores), which the
-  /// first port makes. Null: `why` has the reason and the remedy. Waits for other processes that
-  /// join or leave at the same moment, but no longer than ten seconds.
+  /// Joins the fabric of this name (1 to 64 letters, digits, dots, dashes and underscores), which
+  /// the first port makes. Null: `why` has the reason and the remedy. Waits for other processes
+  /// that join or leave at the same moment, but no longer than ten seconds.
   static std::unique_ptr<fabric_port> join(const std::string& name, std::string& why);
   /// The same, with the file in another folder (of a tmpfs).
   static std::unique_ptr<fabric_port> join_in(const std::string& folder, const std::string& name,
@@ -61,23 +62,23 @@ class fabric_port {
   /// The port's LID, 1 to 0xbfff. No other port of the fabric had it lately.
   std::uint16_t lid() const;
 
-  /// Sends an InfiniBand packet, from the first byte of its LRH to the last byte of its VCRC. The DLID
-  /// of the LRH (bytes 2 and 3, most significant first) routes it: a unicast LID to the port that has
-  /// it, a multicast LID (0xc000 to 0xfffe) to each port that has joined the group, but not to this
-  /// one. False: a ring is full, and the packet was sent to no port. Send it again when
+  /// Sends an InfiniBand packet, from the first byte of its LRH to the last byte of its VCRC. The
+  /// DLID of the LRH (bytes 2 and 3, most significant first) routes it: a unicast LID to the port
+  /// that has it, a multicast LID (0xc000 to 0xfffe) to each port that has joined the group, but
+  /// not to this one. False: a ring is full, and the packet was sent to no port. Send it again when
   /// has_room_again() is true. A packet without a destination is dropped: true. So is one whose
   /// length is not between shortest_packet and longest_packet.
   bool send(const std::byte* from, std::size_t bytes);
-  /// After a send() that was false, true as soon as the ring that was full is half empty, or has lost
-  /// its receiver. Each false send() is answered once with true.
+  /// After a send() that was false, true as soon as the ring that was full is half empty, or has
+  /// lost its receiver. Each false send() is answered once with true.
   bool has_room_again();
 
   /// Joins or leaves a multicast group. False: `mlid` is no multicast LID.
   bool join_group(std::uint16_t mlid);
   void leave_group(std::uint16_t mlid);
 
-  /// The next packet that has arrived, in memory of the port that no peer can write. Empty: none. The
-  /// same packet is returned until release().
+  /// The next packet that has arrived, in memory of the port that no peer can write. Empty: none.
+  /// The same packet is returned until release().
   std::span<const std::byte> receive();
   /// Ends the use of the packet that receive() returned.
   void release();
