@@ -176,6 +176,19 @@ TEST(files_folders, find_walks_the_tree) {
   EXPECT_EQ(pclose(pipe), 0);
 }
 
+TEST(files_folders, programs_of_the_system_copy_the_tree) {
+  char folder[] = "/tmp/files-copy-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  // As with sysfs, tar says with status 1 that a file is shorter than its status.
+  const std::string commands =
+      "set -e; ls -lR " + device + "/ >/dev/null; cp -r " + port + " " + folder +
+      "/copy; grep -q 0x1c " + folder + "/copy/lid; tar -C / -cf " + folder + "/archive " +
+      real_device.substr(1) + "/ports/1/gids 2>/dev/null || test $? = 1; tar -tf " + folder +
+      "/archive | grep -q gids/1";
+  EXPECT_EQ(std::system(commands.c_str()), 0);
+  EXPECT_EQ(std::system(("rm -r " + std::string(folder)).c_str()), 0);
+}
+
 /// Names of folders that stand for open folders of the tree.
 names removable_folders() {
   names found;

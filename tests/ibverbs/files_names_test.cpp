@@ -138,6 +138,34 @@ TEST(files_names, status_below_a_folder) {
   close(folder);
 }
 
+TEST(files_names, a_descriptor_of_the_systems_folder_leads_into_the_tree) {
+  const int root = open("/", O_PATH | O_DIRECTORY);
+  const std::string path = port.substr(1) + "/lid";
+  struct stat status;
+  EXPECT_EQ(fstatat(root, path.c_str(), &status, 0), 0);
+  EXPECT_EQ(rest_of(openat(root, path.c_str(), O_RDONLY)), "0x1c\n");
+  EXPECT_EQ(error_of([&] { return openat(root, (path + "x").c_str(), O_RDONLY); }), ENOENT);
+  EXPECT_EQ(error_of([&] { return openat(9999, path.c_str(), O_RDONLY); }), EBADF);
+  close(root);
+}
+
+TEST(files_names, entries_have_no_extended_attributes) {
+  using get = ssize_t(const char*, const char*, void*, std::size_t);
+  using list = ssize_t(const char*, char*, std::size_t);
+  for (const std::string& path : {port, port + "/lid", device, device_file}) {
+    for (const char* name : {"getxattr", "lgetxattr"})
+      EXPECT_EQ(error_of([&] { return named<get>(name)(path.c_str(), "user.none", nullptr, 0); }),
+                ENODATA)
+          << name << path;
+    for (const char* name : {"listxattr", "llistxattr"})
+      EXPECT_EQ(named<list>(name)(path.c_str(), nullptr, 0), 0) << name << path;
+  }
+  for (const char* name : {"listxattr", "llistxattr"})
+    EXPECT_EQ(error_of([&] { return named<list>(name)((port + "/none").c_str(), nullptr, 0); }),
+              ENOENT)
+        << name;
+}
+
 TEST(files_names, relative_paths_start_at_the_current_folder) {
   const int before = open(".", O_PATH | O_DIRECTORY);
   ASSERT_EQ(chdir("/sys/class"), 0);
@@ -157,6 +185,10 @@ TEST(files_names, relative_paths_start_at_the_current_folder) {
 TEST(files_names, paths_lead_from_the_tree_to_the_system) {
   EXPECT_EQ(access((device + "/device/../../../class/net").c_str(), F_OK), 0);
   EXPECT_EQ(error_of([] { return access((device + "/../net").c_str(), F_OK); }), ENOENT);
+  const std::string below = device + "/device/../../../class/net/";
+  EXPECT_EQ(error_of([&] { return access((below + "lo").c_str(), F_OK); }), 0);
+  EXPECT_EQ(error_of([&] { return access((below + "none").c_str(), F_OK); }), ENOENT);
+  EXPECT_EQ(access(("/.." + device).c_str(), F_OK), 0);
   const int folder = open(function.c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_GE(folder, 0);
   EXPECT_EQ(faccessat(folder, "../../../class/net", F_OK, 0), 0);
@@ -210,6 +242,17 @@ TEST(files_names, links) {
   using checked_at = ssize_t(int, const char*, char*, std::size_t, std::size_t);
   EXPECT_EQ(named<checked_at>("__readlinkat_chk")(AT_FDCWD, device.c_str(), text, 2, 2), 2);
   EXPECT_STREQ(text, "..");
+}
+
+TEST(files_names, forty_links_are_followed) {
+  // One link leads to the device, and one more comes with each turn.
+  const auto error = [](int links) {
+    std::string path = device;
+    for (int i = 1; i != links; ++i) path += "/device/infiniband/freehca7";
+    return error_of([&] { return access((path + "/fw_ver").c_str(), F_OK); });
+  };
+  EXPECT_EQ(error(40), 0);
+  EXPECT_EQ(error(41), ELOOP);
 }
 
 TEST(files_names, real_paths) {

@@ -122,6 +122,7 @@ TEST(files_open, a_descriptor_reads_only_and_has_the_flags_of_its_call) {
   EXPECT_EQ(fcntl(plain, F_GETFD), 0);
   EXPECT_EQ(fcntl(closed, F_GETFD), FD_CLOEXEC);
   EXPECT_EQ(error_of([&] { return write(plain, "x", 1); }), EBADF);
+  EXPECT_EQ(fcntl(plain, F_GET_SEALS), F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
   char text[3] = {};
   EXPECT_EQ(pread(closed, text, 2, 2), 2);
   EXPECT_STREQ(text, "42");

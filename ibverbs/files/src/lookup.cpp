@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 
 #include "descriptors.hpp"
+#include "system_calls.hpp"
 
 namespace freehca::ibverbs_files {
 namespace {
@@ -61,6 +63,25 @@ bool may_be_in_tree(const char* path) {
 std::string current_folder() {
   char folder[PATH_MAX];
   return getcwd(folder, sizeof folder) != nullptr && folder[0] == '/' ? folder : "";
+}
+
+/// The name of the folder behind a descriptor that the library did not hand out, as "/" or
+/// "/sys/class" may be. Empty: not known.
+std::string system_folder(int descriptor) {
+  char link[32];
+  char folder[PATH_MAX];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  const ssize_t size = system_readlink(link, folder, sizeof folder);
+  return size > 0 && folder[0] == '/' ? std::string(folder, static_cast<std::size_t>(size)) : "";
+}
+
+/// The folder that a relative path starts from; empty: no entry of the tree is below.
+std::string start_of(int at, const char* path) {
+  std::string start = at == AT_FDCWD ? current_folder() : "";
+  if (start.empty()) start = opened_path(at);
+  // A call of the system for each path is too much, so the path itself must look like one.
+  if (start.empty() && at >= 0 && has_a_word(path)) start = system_folder(at);
+  return start;
 }
 
 class walker {
@@ -121,9 +142,7 @@ place find_place(int at, const char* path, bool follow) {
     if (!may_be_in_tree(path)) return {};
     return walker(current_tree(), follow).walk(path);
   }
-  if (at != AT_FDCWD && !any_entry_open()) return {};
-  std::string start = at == AT_FDCWD ? current_folder() : "";
-  if (start.empty()) start = opened_path(at);
+  const std::string start = start_of(at, path);
   if (start.empty()) return {};
   const std::string whole = start + "/" + path;
   if (!may_be_in_tree(whole.c_str())) return {};

@@ -58,7 +58,6 @@ constinit system_call<access_type> system_access{"access"};
 constinit system_call<access_type> system_euidaccess{"euidaccess"};
 constinit system_call<access_type> system_eaccess{"eaccess"};
 constinit system_call<int(int, const char*, int, int)> system_faccessat{"faccessat"};
-constinit system_call<ssize_t(const char*, char*, std::size_t)> system_readlink{"readlink"};
 constinit system_call<ssize_t(int, const char*, char*, std::size_t)> system_readlinkat{
     "readlinkat"};
 constinit system_call<checked_readlink_type> system_readlink_chk{"__readlink_chk"};

@@ -11,6 +11,6 @@ namespace freehca::run {
 
 /// The absolute path of libfreehca-verbs.so: that of FREEHCA_VERBS, or else the library that was
 /// installed or built with this launcher. Or why there is none that can be preloaded.
-std::variant<std::string, refusal> find_face_library();
+std::variant<std::string, refusal> find_verbs_library();
 
 }  // namespace freehca::run

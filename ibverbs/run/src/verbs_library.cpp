@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include "face_library.hpp"
+#include "verbs_library.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::variant<std::string, refusal> check(const std::string& path, const std::str
 
 }  // namespace
 
-std::variant<std::string, refusal> find_face_library() {
+std::variant<std::string, refusal> find_verbs_library() {
   std::error_code unknown;
   if (const char* chosen = std::getenv("FREEHCA_VERBS"); chosen != nullptr && *chosen != '\0') {
     const std::filesystem::path path = std::filesystem::absolute(chosen, unknown);
