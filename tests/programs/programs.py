@@ -18,6 +18,8 @@ class Traffic(typing.NamedTuple):
     by_server_too: bool = False  # both ends send the same
     answers: bool = False  # the data comes back: read requests
     queues: int = 1
+    mtu: int = 2048  # what perftest chooses for the part 4103
+    more: int = 0  # messages that may come besides: those under way when the last one is counted
 
 
 class Pair(typing.NamedTuple):
@@ -39,12 +41,30 @@ class Single(typing.NamedTuple):
     seconds: int = 120
 
 
+class Mpi(typing.NamedTuple):
+    """tests/programs/mpi/exchange.c under Open MPI, whose point-to-point layer and one-sided layer
+    are UCX."""
+
+    name: str
+    transport: str  # of UCX
+    ranks: int
+    tier: str = "programs"
+
+
+class Pyverbs(typing.NamedTuple):
+    """The tests of pyverbs, as Debian has them."""
+
+    name: str
+    least: int  # tests that pass
+    tier: str = "programs"
+
+
 WRITE = Traffic(packets.WRITE)
 SEND = Traffic(packets.SEND)
 READ = Traffic(packets.READ, answers=True)
 ATOMIC = Traffic(packets.ATOMIC)
 ALL_SIZES = (1, 1 << 20, 8 << 20)
-PINGPONG = Traffic(packets.SEND, by_server_too=True)
+PINGPONG = Traffic(packets.SEND, by_server_too=True, mtu=1024)
 
 CASES = (
     Single("ibv_devices", "ibv_devices", reads=("freehca0",)),
@@ -55,14 +75,14 @@ CASES = (
          traffic=PINGPONG._replace(service="uc")),
     Pair("ibv_uc_pingpong_events", "ibv_uc_pingpong -e -s SIZE -n COUNT",
          traffic=PINGPONG._replace(service="uc")),
-    Pair("ibv_ud_pingpong", "ibv_ud_pingpong -s SIZE -n COUNT", sizes=(64, 2048),
+    Pair("ibv_ud_pingpong", "ibv_ud_pingpong -s SIZE -n COUNT", sizes=(64, 1024),
          traffic=PINGPONG._replace(service="ud")),
-    Pair("ibv_ud_pingpong_events", "ibv_ud_pingpong -e -s SIZE -n COUNT", sizes=(64, 2048),
+    Pair("ibv_ud_pingpong_events", "ibv_ud_pingpong -e -s SIZE -n COUNT", sizes=(64, 1024),
          traffic=PINGPONG._replace(service="ud")),
     Pair("ibv_srq_pingpong", "ibv_srq_pingpong -q 4 -s SIZE -n COUNT",
-         traffic=PINGPONG._replace(queues=4)),
+         traffic=PINGPONG._replace(more=4)),
     Pair("ibv_srq_pingpong_events", "ibv_srq_pingpong -e -q 4 -s SIZE -n COUNT",
-         traffic=PINGPONG._replace(queues=4)),
+         traffic=PINGPONG._replace(more=4)),
     Pair("ib_write_bw", "ib_write_bw -s SIZE -n COUNT", traffic=WRITE, long_sizes=ALL_SIZES),
     Pair("ib_write_lat", "ib_write_lat -s SIZE -n COUNT",
          traffic=WRITE._replace(by_server_too=True), long_sizes=ALL_SIZES),
@@ -100,15 +120,22 @@ CASES = (
                            ("rc_rdma_read_lat", "latency"))
     ),
     *(
-        Pair(f"ucx_{test}_{transport}",
-             f"ucx_perftest -d freehca0:1 -x {transport} -t {test} -s SIZE -n COUNT -w 1",
-             sizes=(8,) if test == "fadd" else (64,), reads="Final:")
-        for test, transport in (("put_lat", "rc_verbs"), ("get", "rc_verbs"), ("am_lat", "rc_verbs"),
-                                ("fadd", "rc_verbs"), ("am_lat", "ud_verbs"))
+        Pair(f"ucx_{test}_{transport}_{layout}",
+             f"ucx_perftest -d freehca0:1 -x {transport} -t {test} -D {layout} -s SIZE -n COUNT -w 1",
+             sizes=sizes, reads="Final:")
+        for test, transport, layout, sizes in (
+            ("put_lat", "rc_verbs", "short", (8, 64)), ("put_bw", "rc_verbs", "zcopy", (65536,)),
+            ("get", "rc_verbs", "bcopy", (64, 4096)), ("get", "rc_verbs", "zcopy", (65536,)), ("am_lat", "rc_verbs", "bcopy", (64, 4096)),
+            ("fadd", "rc_verbs", "short", (8,)), ("am_lat", "ud_verbs", "bcopy", (64, 1024)))
     ),
     *(
-        Pair(f"ucx_tag_{transport}", f"ucx_perftest -t tag_lat -s SIZE -n COUNT -w 1",
+        Pair(f"ucx_tag_{transport}", "ucx_perftest -t tag_lat -s SIZE -n COUNT -w 1",
              sizes=(64, 65536), reads="Final:")
         for transport in ("rc_v", "ud_v")
     ),
+    Mpi("mpi_rc_2", "rc_v", 2),
+    Mpi("mpi_rc_4", "rc_v", 4),
+    Mpi("mpi_ud_2", "ud_v", 2),
+    Mpi("mpi_ud_4", "ud_v", 4, tier="long"),
+    Pyverbs("pyverbs", least=70),
 )  # fmt: skip

@@ -19,9 +19,9 @@ RUN = ROOT / "tests" / "run"
 DEV = str(ROOT / "dev")
 TIERS = (
     *("unit", "model", "layering", "lint", "host", "cross", "fuzz", "trixie"),
-    *("qom", "bare", "guest", "long"),
+    *("qom", "bare", "guest", "programs", "long"),
 )
-DEFAULT = ("lint", "host", "qom", "bare", "guest")
+DEFAULT = ("lint", "host", "qom", "bare", "guest", "programs")
 FUZZERS = [f"freehca_{name}_fuzz" for name in ("driver", "model", "server", "client")]
 PROGRAMS = ROOT / "build" / "host"
 
@@ -68,16 +68,17 @@ OF_TIER = {
         ["build", "preload", "qemu_x86_64", "guest", "capture"],
         ["guest image", "qemu", "host programs", "bare images x86_64", "guest"],
     ),
+    "programs": (["build", "programs", "capture"], ["host programs", "programs"]),
     "long": (
         [
-            *("build", "clang", "cross", "guest", "capture"),
+            *("build", "clang", "cross", "guest", "capture", "programs"),
             *("preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"),
         ],
         [
             *("guest image", "qemu", "qemu others", "host programs", "bare images x86_64"),
             *("host test programs", "fuzz build", "cross", "trixie", "incoherent images"),
             *("fuzz minutes", "killed very often", "incoherent", "long", "model page"),
-            *("release", "all mutants"),
+            *("programs at length", "release", "all mutants"),
         ],
     ),
 }
@@ -124,6 +125,8 @@ def all_stages(tiers):
         Stage("qom", "tests", script("qom.sh"), ["qemu", "host programs", "iPXE images"]),
         Stage("qom sanitized", "tests", script("qom_sanitized.sh"),
               ["qemu", "host programs", "sanitized model"]),
+        Stage("programs", "tests", script("programs.sh"), ["host programs"]),
+        Stage("programs at length", "tests", script("programs.sh", "long"), ["host programs"]),
         Stage("guest", "tests", [str(ROOT / "tests/guest/run_cases.py"), "guest"], guests),
         Stage("host-asan tests", "tests", script("preset.sh", "test", "host-asan"),
               ["host-asan build"]),

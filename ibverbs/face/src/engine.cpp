@@ -239,6 +239,7 @@ void engine::write_counters() const {
   if (*path == '\0' || adapter_ == nullptr) return;
   std::FILE* const file = std::fopen(path, "we");
   if (file == nullptr) return;
+  std::fprintf(file, "lid %u\n", unsigned{link_->lid()});
   adapter_->model().counters(
       [](const model::counter& c, void* to) {
         std::fprintf(static_cast<std::FILE*>(to), "%s %llu\n", c.name,

@@ -104,7 +104,10 @@ ibv_qp* create_extended_qp(ibv_context*, ibv_qp_init_attr_ex* how) {
   const bool builds = (how->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   if ((how->comp_mask & ~known) != 0) return fail(EOPNOTSUPP);
   if ((how->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return fail(EINVAL);
-  if ((how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && how->create_flags != 0)
+  // No datagram to a group comes back: no queue pair can join one (refused.cpp).
+  const std::uint32_t allowed =
+      how->qp_type == IBV_QPT_UD ? std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB} : 0;
+  if ((how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && (how->create_flags & ~allowed) != 0)
     return fail(EOPNOTSUPP);
   // A program calls the functions that it asked for without looking at them.
   if (builds && (how->send_ops_flags & ~request_functions) != 0) return fail(EOPNOTSUPP);

@@ -115,7 +115,20 @@ bool adapter::link_send(unsigned, const std::byte* from, std::size_t bytes) {
 // ---- Running it
 
 void adapter::refresh_clock() {
-  if (real_time_) now_ = std::max(now_, machine_time() + offset_);
+  if (!real_time_) return;
+  const std::uint64_t machine = machine_time();
+  if (backlog_) lag_.fetch_add(machine - refreshed_at_, std::memory_order_relaxed);
+  refreshed_at_ = machine;
+  now_ = std::max(now_, machine + offset_ - lag_.load(std::memory_order_relaxed));
+}
+
+/// A peer that takes no packets for longer than this is not only slow.
+constexpr std::uint64_t longest_block = 1'000'000'000;
+
+void adapter::note_backlog() {
+  if (how_.link == nullptr) return;
+  if (!blocked_) blocked_since_ = refreshed_at_;
+  backlog_ = how_.link->pending() || (blocked_ && refreshed_at_ - blocked_since_ < longest_block);
 }
 
 std::uint64_t adapter::time() {
@@ -129,7 +142,8 @@ void adapter::skip_to(std::uint64_t deadline) {
 
 void adapter::run_in_real_time() {
   const std::lock_guard held(running_);
-  offset_ = now_ - machine_time();
+  refreshed_at_ = machine_time();
+  offset_ = now_ - refreshed_at_;
   real_time_ = true;
 }
 
@@ -165,6 +179,7 @@ bool adapter::run_due() {
     device_.on_timer();
     any = true;
   }
+  note_backlog();
   return any;
 }
 

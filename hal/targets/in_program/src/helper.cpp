@@ -78,7 +78,7 @@ void adapter::rest() {
     return;
   }
   const std::uint64_t timer = timer_.load(std::memory_order_relaxed);
-  const std::uint64_t time_now = time();
+  const std::uint64_t time_now = time() - lag_.load(std::memory_order_relaxed);
   if (timer <= time_now) return;
   const std::uint64_t most = std::min(timer - time_now, longest_sleep);
   if (how_.link != nullptr) {

@@ -73,7 +73,7 @@ class adapter final : private model::environment {
   void skip_to(std::uint64_t deadline);
   /// From now on the clock runs as the machine's does.
   void run_in_real_time();
-  /// Nanoseconds on the adapter's clock. Any thread.
+  /// Nanoseconds on the clock of the platform. Any thread.
   std::uint64_t time();
 
   /// Starts the helper thread, which blocks all signals. It runs the adapter when no other thread
@@ -112,6 +112,7 @@ class adapter final : private model::environment {
   }
 
   void refresh_clock();
+  void note_backlog();
   bool run_due();
   bool receive_packets();
   void help();
@@ -141,6 +142,11 @@ class adapter final : private model::environment {
   std::mutex running_;  // held by the thread that is in the model
   bool real_time_ = false;
   std::uint64_t now_ = 1'000'000, offset_ = 0;
+  /// How far the adapter's clock is behind, in nanoseconds. It stands still while packets that have
+  /// arrived wait for a processor: an acknowledgement among them must not come too late for that.
+  std::atomic<std::uint64_t> lag_{0};
+  std::uint64_t refreshed_at_ = 0, blocked_since_ = 0;  // on the machine's clock
+  bool backlog_ = false;
   std::atomic<std::uint64_t> timer_{model::environment::never};
   std::vector<std::vector<std::byte>> answers_;  // of the switch port
   bool blocked_ = false;                         // the link had no room

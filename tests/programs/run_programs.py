@@ -1,0 +1,339 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Copyright the freehca authors
+"""run_programs.py LAUNCHER [--tier programs|long] [NAME...]: runs the programs of others
+(programs.py) on the driver, each with a fabric of its own, as an ordinary user without
+capabilities.
+
+Of a case with traffic, the captures of both processes are decoded by tshark. The packets with
+distinct PSNs and their payload have to be those that follow from size, MTU and number of messages;
+packets that were sent again are counted apart. Both captures have to hold the same packets, and the
+counters of both adapters have to agree with them.
+
+Results go to FREEHCA_RESULTS/own.tsv; without it the exit status tells.
+"""
+import argparse
+import gzip
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import packets
+from programs import CASES, Mpi, Pair, Pyverbs
+
+HERE = pathlib.Path(__file__).resolve().parent
+START = int(os.environ.get("FREEHCA_START", time.time()))
+SECONDS = 100  # a run that takes longer hangs
+NOBODY = 65534
+
+
+class Failed(Exception):
+    """The case failed; the text says why."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def as_user():
+    """The words that start a program as an ordinary user without capabilities."""
+    if os.geteuid() != 0:
+        return []
+    user = ["--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+    return ["setpriv", *user, "--inh-caps=-all", "--bounding-set=-all"]
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Process:
+    """A program on the driver, with its capture, its counters and its output."""
+
+    def __init__(self, launcher, folder, fabric, name, words, environment=None, reports=True):
+        self.path = folder / name
+        self.capture, self.counters = folder / f"{name}.pcap", folder / f"{name}.counters"
+        # Several processes behind one launcher would write the same files.
+        files = ("--capture", str(self.capture), "--counters", str(self.counters))
+        with open(f"{self.path}.output", "wb") as output:
+            self.process = subprocess.Popen(
+                [
+                    *as_user(),
+                    *(launcher, "--fabric", fabric, *(files if reports else ()), "--", *words),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env={**os.environ, "HOME": str(folder), **(environment or {})},
+                start_new_session=True,
+            )
+
+    def output(self):
+        return pathlib.Path(f"{self.path}.output").read_text(encoding="utf-8", errors="replace")
+
+    def wait(self, seconds=SECONDS):
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def counter(self, name):
+        for line in self.counters.read_text(encoding="utf-8").splitlines():
+            if line.startswith(name + " "):
+                return int(line.split()[1])
+        raise Failed(f"no counter {name} of {self.path.name}")
+
+
+def listens(port, process):
+    """Waits until the server has its socket, so that no client comes too early."""
+    wanted = f":{port:04X} "
+    for _ in range(3000):
+        for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+            with open(name, encoding="ascii") as file:
+                if any(wanted in line and " 0A " in line for line in file):
+                    return
+        if process.process.poll() is not None:
+            raise Failed(f"the server ended with status {process.process.returncode}")
+        time.sleep(0.01)
+    raise Failed("the server does not listen")
+
+
+def messages(size):
+    return 300 if size <= 4096 else 60 if size <= 65536 else 10
+
+
+def is_expected(found, traffic, size, count):
+    """Whether one end has sent these messages (or got them, where the data comes back)."""
+    per_message = max(1, -(-size // traffic.mtu))
+    if traffic.operations == packets.ATOMIC:
+        size = 0
+    least = count * traffic.queues
+    return any(
+        (found.packets, found.payload) == (total * per_message, total * size)
+        for total in range(least, least + traffic.more + 1)
+    )
+
+
+def check_traffic(case, size, count, server, client):
+    found = {}
+    for end in (server, client):
+        lid = own_lid(end)
+        found[end] = list(packets.packets_of(end.capture, lid))
+        expect(found[end], f"the capture of the {end.path.name} is empty")
+    service = case.traffic.service
+    senders = (client, server) if case.traffic.by_server_too else (client,)
+    for sender in senders:
+        receiver = server if sender is client else client
+        operations, sent = case.traffic.operations, True
+        if case.traffic.answers:
+            operations, sent = packets.READ_ANSWER, False
+        mine = packets.count(found[sender], operations, sent, service)
+        expect(
+            is_expected(mine, case.traffic, size, count),
+            f"{sender.path.name}: {mine.packets} packets with {mine.payload} bytes (and "
+            f"{mine.repeats} repeats) for {count} messages of {size} bytes",
+        )
+        theirs = packets.count(found[receiver], operations, not sent, service)
+        expect(
+            (theirs.packets, theirs.payload) == (mine.packets, mine.payload)
+            or (case.traffic.more and is_expected(theirs, case.traffic, size, count)),
+            f"{receiver.path.name}: {theirs.packets} packets with {theirs.payload} bytes came, "
+            f"{mine.packets} with {mine.payload} were sent",
+        )
+    for end in (server, client):
+        sent = sum(packet.sent for packet in found[end])
+        expect(
+            end.counter("port1_packets_sent") == sent,
+            f"{end.path.name}: the adapter counts {end.counter('port1_packets_sent')} packets, "
+            f"its capture {sent}",
+        )
+
+
+def own_lid(end):
+    """The LID that the program wrote, or that the counters' file names."""
+    return end.counter("lid")
+
+
+def run_pair(case, size, launcher, folder):
+    count = messages(size)
+    words = [
+        {"SIZE": str(size), "COUNT": str(count)}.get(word, word)
+        for word in shlex.split(case.command)
+    ]
+    port = 19765
+    if case.has_port:
+        port = free_port()
+        words += ["-p", str(port)]
+    elif words[0] == "qperf":
+        port = free_port()
+    environment = {}
+    if case.name.startswith("ucx_tag_"):
+        environment["UCX_TLS"] = case.name.removeprefix("ucx_tag_") + ",self"
+    fabric = f"{case.name[:20]}-{os.getpid()}"
+    server_words, client_words = list(words), [*words, "localhost"]
+    if words[0] == "ucx_perftest":
+        server_words, client_words = list(words), [words[0], "localhost", *words[1:]]
+    if words[0] == "qperf":
+        server_words = ["qperf", "-lp", str(port)]
+        client_words = ["qperf", "localhost", "-lp", str(port), *words[1:]]
+    server = Process(launcher, folder, fabric, "server", server_words, environment)
+    client = None
+    try:
+        listens(port, server)
+        client = Process(launcher, folder, fabric, "client", client_words, environment)
+        status = client.wait()
+        expect(status == 0, f"the client ended with status {status}")
+        if words[0] == "qperf":
+            server.process.terminate()
+            server.wait()
+        else:
+            status = server.wait()
+            expect(status == 0, f"the server ended with status {status}")
+        expect(case.reads in client.output(), f"the client does not write '{case.reads}'")
+        if case.traffic:
+            check_traffic(case, size, count, server, client)
+    finally:
+        for end in (server, client):
+            if end is not None:
+                end.end()
+
+
+def run_single(case, launcher, folder):
+    one = Process(
+        launcher, folder, f"{case.name[:20]}-{os.getpid()}", "program", shlex.split(case.command)
+    )
+    try:
+        status = one.wait(case.seconds)
+        expect(status == 0, f"it ended with status {status}")
+        for word in case.reads:
+            expect(word in one.output(), f"it does not write '{word}'")
+    finally:
+        one.end()
+
+
+def run_mpi(case, launcher, folder):
+    program = folder / "exchange"
+    subprocess.run(
+        ["mpicc", "-O1", "-o", str(program), str(HERE / "mpi" / "exchange.c")], check=True
+    )
+    command = ["mpirun", "--oversubscribe", "-n", str(case.ranks), "--mca", "pml", "ucx"]
+    command += ["--mca", "osc", "ucx", "--mca", "btl", "^openib", str(program)]
+    environment = {
+        "UCX_TLS": f"{case.transport},self",
+        "UCX_NET_DEVICES": "freehca0:1",
+        "UCX_LOG_LEVEL": "info",
+    }
+    fabric = f"{case.name}-{os.getpid()}"
+    run = Process(launcher, folder, fabric, "mpirun", command, environment, reports=False)
+    try:
+        status = run.wait()
+        expect(status == 0, f"mpirun ended with status {status}")
+        output = run.output()
+        for rank in range(case.ranks):
+            line = f"rank {rank} of {case.ranks}: all right"
+            expect(line in output, f"no line '{line}'")
+        path = {"rc_v": "rc_verbs/freehca0:1", "ud_v": "ud_verbs/freehca0:1"}[case.transport]
+        expect(path in output, f"UCX names no '{path}'")
+    finally:
+        run.end()
+
+
+def run_pyverbs(case, launcher, folder):
+    source = pathlib.Path("/usr/share/doc/rdma-core/tests")
+    expect(source.is_dir(), f"{source} is missing: the package python3-pyverbs has it")
+    tests = folder / "tests"
+    shutil.copytree(source, tests)
+    for packed in tests.glob("*.gz"):
+        (tests / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+    command = ["/usr/bin/python3", "-B", str(tests / "run_tests.py"), "-v"]
+    run = Process(launcher, folder, f"{case.name}-{os.getpid()}", "pyverbs", command)
+    try:
+        status = run.wait(300)
+        output = run.output()
+        expect(status == 0, f"status {status}: {output[-300:]}")
+        passed = len(re.findall(r"\.\.\. ok$", output, re.MULTILINE))
+        expect(passed >= case.least, f"{passed} tests passed, not {case.least}")
+        text = (HERE / "pyverbs_skips.txt").read_text(encoding="utf-8")
+        known = [line for line in text.splitlines() if line and not line.startswith("#")]
+        for reason in re.findall(r"\.\.\. skipped (.*)", output):
+            expect(
+                any(re.search(pattern, reason) for pattern in known),
+                f"a test is skipped for a reason that pyverbs_skips.txt does not have: {reason}",
+            )
+    finally:
+        run.end()
+
+
+def runs_of(case, tier):
+    """Pairs of a name and a function of launcher and folder."""
+    if not isinstance(case, Pair):
+        run = {Mpi: run_mpi, Pyverbs: run_pyverbs}.get(type(case), run_single)
+        if case.tier == tier:
+            yield case.name, lambda launcher, folder: run(case, launcher, folder)
+        return
+    sizes = case.sizes if tier == case.tier else case.long_sizes if tier == "long" else ()
+    for size in sizes:
+        name = case.name if len(case.sizes) == 1 else f"{case.name}_{size}"
+        yield name, lambda launcher, folder, size=size: run_pair(case, size, launcher, folder)
+
+
+def record(outcome, seconds, name, note):
+    print(f"{name}: {outcome} {note}", flush=True)
+    if "FREEHCA_RESULTS" not in os.environ:
+        return
+    with open(
+        os.path.join(os.environ["FREEHCA_RESULTS"], "own.tsv"), "a", encoding="utf-8"
+    ) as file:
+        file.write(f"{outcome}\t{seconds:.0f}\tprograms: {name}\t{note}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("launcher", type=os.path.abspath)
+    parser.add_argument("--tier", default="programs", choices=("programs", "long"))
+    parser.add_argument("--keep", action="store_true", help="keep the folders of failed runs")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_intermixed_args()
+    failed = 0
+    for case in CASES:
+        for name, run in runs_of(case, options.tier):
+            if options.names and name not in options.names and case.name not in options.names:
+                continue
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="freehca-programs-"))
+            if os.geteuid() == 0:
+                os.chown(folder, NOBODY, NOBODY)
+            began, outcome, note = time.monotonic(), "passed", ""
+            try:
+                run(options.launcher, folder)
+            except Failed as why:
+                failed += 1
+                outcome, note = "failed", re.sub(r"\s+", " ", str(why))
+                for output in sorted(folder.glob("*.output")):
+                    print(f"---- {output.name}", output.read_text(errors="replace")[-2000:])
+            record(outcome, time.monotonic() - began, name, note)
+            if outcome == "passed" or not options.keep:
+                shutil.rmtree(folder)
+            else:
+                print(f"kept: {folder}")
+    sys.exit(1 if failed and "FREEHCA_RESULTS" not in os.environ else 0)
+
+
+if __name__ == "__main__":
+    main()
