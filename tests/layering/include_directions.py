@@ -31,6 +31,11 @@ RULES = {
     ),
     # Neither an operating system nor a C library is there: the port and the images see what the
     # core sees.
+    # The second of the two that see both sides.
+    "hal/targets/in_program": (
+        CORE + ["hca", "model", "packets", "in_process", "in_program"],
+        False,
+    ),
     "hal/targets/bare": (CORE + ["bare"], True),
     "hal/targets/x86_64-bare": (CORE + ["bare"], True),
     "hal/targets/aarch64-bare": (CORE + ["bare", "device_tree"], True),
@@ -74,7 +79,10 @@ RULES = {
     "vfio_user/protocol": (["vfio_user", "wires"], False),
     # Of the model its face for C, as QEMU's device; and where doorbells stand in a page that a
     # client maps.
-    "vfio_user/server": (["layouts", "vfio_user", "keeper", "wires", "model"], False),
+    "vfio_user/server": (
+        ["layouts", "vfio_user", "keeper", "wires", "captures", "model"],
+        False,
+    ),
     # What a client has told, whatever the adapter is.
     "vfio_user/keeper": (["vfio_user", "keeper"], False),
     "vfio_user/client": (["vfio_user"], False),
@@ -82,6 +90,7 @@ RULES = {
     "vfio_user/blocking": (CORE + ["blocking", "vfio_user_host"], False),
     # Cables of programs, and the owner of a descriptor.
     "wires": (["wires"], False),
+    "wires/captures": (["wires", "captures"], False),
     # It is linked into objects that programs load, and stands on nothing else.
     "wires/shm": (["wires_shm"], False),
     # What model and switch both know of packets.
@@ -93,6 +102,13 @@ RULES = {
     "switch/ethernet": (["layouts", "switch_common", "ethernet_switch"], False),
     "switch/program": (
         ["wires", "switch_common", "infiniband_switch", "ethernet_switch"],
+        False,
+    ),
+    # The face has both sides in it: the driver, and an adapter inside the program.
+    "ibverbs/face": (
+        CORE
+        + ["firmware_cmds", "queues", "hca", "model", "in_program"]
+        + ["ibverbs_files", "wires_shm", "captures"],
         False,
     ),
     # What answers for files knows no driver; the launcher lists fabrics.
