@@ -4,7 +4,6 @@
 # run.sh [OPTION...] -- PROGRAM [ARGUMENT...]: builds the launcher and the preloaded library, and
 # becomes the RDMA program on freehca's driver. OPTION: as freehca-run's (freehca-run --help).
 #   --fabric NAME           processes of one fabric reach each other
-#   --device vfio:ADDRESS   an adapter in the machine, by VFIO, instead of a modelled one
 #   --capture FILE          packets of the process's port, as pcap
 #   --counters FILE         the adapter's counters when the process ends
 #   --list                  shows this user's fabrics, their processes and addresses; no program

@@ -125,9 +125,6 @@ class Becomes(Launcher):
         self.assertEqual(values["FREEHCA_FABRIC"], "Lab-1_a.b")
         self.assertEqual(values["FREEHCA_CAPTURE"], str(capture))
         self.assertEqual(values["FREEHCA_COUNTERS"], str(counters))
-        self.assertNotIn("FREEHCA_DEVICE", values)
-        for device in ("vfio:0000:03:00.0", "vfio:af:1f.7"):
-            self.assertEqual(self.values("--device", device)["FREEHCA_DEVICE"], device)
 
     def test_variables_without_an_option_stay(self):
         values = self.values(FREEHCA_FABRIC="kept", FREEHCA_CAPTURE="kept-too")
@@ -272,7 +269,6 @@ class Usage(Launcher):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         for option in (
             "--fabric",
-            "--device",
             "--capture",
             "--counters",
             "--list",
@@ -292,7 +288,6 @@ class Usage(Launcher):
             (("true",), "freehca-run ... -- true"),
             (("--frobnicate", *program), "--frobnicate"),
             (("--fabric", *program), "--fabric"),
-            (("--fabric", "a", "--device", "vfio:03:00.0", *program), "excludes"),
         ):
             self.expect_refusal(USAGE_ERROR, part, words=words)
 
@@ -303,12 +298,6 @@ class Usage(Launcher):
             )
         longest = self.run_launcher("--fabric", "x" * 32, "--", "true")
         self.assertEqual(longest.returncode, 0, longest.stderr)
-
-    def test_devices(self):
-        for device in ("", "03:00.0", "vfio:", "vfio:3:0.0", "vfio:0000:03:00.8", "vfio:03:00.0x"):
-            self.expect_refusal(
-                USAGE_ERROR, "vfio:0000:03:00.0", words=["--device", device, "--", "true"]
-            )
 
     def test_files(self):
         for option in ("--capture", "--counters"):

@@ -21,18 +21,11 @@ bool is(const char* word, std::string_view text) {
 
 void add_options(CLI::App& app, request& to) {
   app.set_version_flag("--version", "freehca-run " FREEHCA_VERSION);
-  CLI::Option* const fabric =
-      app.add_option("--fabric", to.fabric,
-                     "processes of one fabric reach each other; default: that of FREEHCA_FABRIC, "
-                     "or one for each user")
-          ->type_name("NAME")
-          ->check(check_fabric);
-  app.add_option("--device", to.device,
-                 "vfio:ADDRESS: an adapter in the machine, by VFIO; default: a modelled adapter in "
-                 "the program's process")
-      ->type_name("DEVICE")
-      ->check(check_device)
-      ->excludes(fabric);
+  app.add_option("--fabric", to.fabric,
+                 "processes of one fabric reach each other; default: that of FREEHCA_FABRIC, or one "
+                 "for each user")
+      ->type_name("NAME")
+      ->check(check_fabric);
   app.add_option("--capture", to.capture, "packets of the process's port go to this file, as pcap")
       ->type_name("FILE")
       ->check(check_output);
@@ -75,7 +68,7 @@ int read_command_line(int argc, char** argv, request& to) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (to.list) {
-      if (dashes == end && to.fabric.empty() && to.device.empty() && to.capture.empty() &&
+      if (dashes == end && to.fabric.empty() && to.capture.empty() &&
           to.counters.empty())
         return -1;
       return report({usage_error, "--list shows all fabrics: no program, and no option but --json"},

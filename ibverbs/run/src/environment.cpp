@@ -30,7 +30,6 @@ void set(const char* name, const std::string& value) {
 void set_environment(const request& what, const std::string& library) {
   set("LD_PRELOAD", preload_list(library));
   set("FREEHCA_FABRIC", what.fabric);
-  set("FREEHCA_DEVICE", what.device);
   set("FREEHCA_CAPTURE", what.capture);
   set("FREEHCA_COUNTERS", what.counters);
 }

@@ -21,16 +21,6 @@ bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-bool is_hexadecimal(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-/// Whether the text is as the pattern says: an x stands for a hexadecimal digit.
-bool fits(std::string_view text, std::string_view pattern) {
-  return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(),
-                    [](char c, char p) { return p == 'x' ? is_hexadecimal(c) : c == p; });
-}
-
 }  // namespace
 
 std::string check_fabric(const std::string& name) {
@@ -40,16 +30,6 @@ std::string check_fabric(const std::string& name) {
   if (good && !name.empty() && name.size() <= longest_name) return "";
   return fmt::format("'{}' is no name of a fabric: 1 to {} letters, digits, '.', '_' and '-'", name,
                      longest_name);
-}
-
-std::string check_device(const std::string& text) {
-  constexpr std::string_view kind = "vfio:";
-  if (text.starts_with(kind)) {
-    const std::string_view address = std::string_view(text).substr(kind.size());
-    const bool number = !address.empty() && address.back() <= '7';
-    if (number && (fits(address, "xxxx:xx:xx.x") || fits(address, "xx:xx.x"))) return "";
-  }
-  return fmt::format("'{}' is no device: vfio: and a PCI address, as vfio:0000:03:00.0", text);
 }
 
 std::string check_output(const std::string& path) {

@@ -10,9 +10,6 @@ namespace freehca::run {
 
 std::string check_fabric(const std::string& name);
 
-/// "vfio:" and a PCI address, with or without the domain.
-std::string check_device(const std::string& text);
-
 /// A file that the program's process will write. The file may exist.
 std::string check_output(const std::string& path);
 
