@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// The core has a flavour for each way to reach the adapter. The accessors are inline, so an object of
-// one flavour must not meet the archives of another. Each object that can access the adapter
+// The core has a flavour for each way to reach the adapter. The accessors are inline, so an object
+// of one flavour must not meet the archives of another. Each object that can access the adapter
 // therefore refers to a symbol that only the core of its own flavour defines.
 #pragma once
 
