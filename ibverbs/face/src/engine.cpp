@@ -80,6 +80,7 @@ engine* engine::get(std::string& why) {
 /// another thread of the parent may have held any lock of it.
 void engine::forked() {
   new (&opening) std::mutex;
+  forget_contexts();
   if (present_ == nullptr) return;
   present_->dead_ = true;
   present_ = nullptr;
