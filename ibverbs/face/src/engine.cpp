@@ -87,10 +87,12 @@ void engine::forked() {
   in_program::adapter::forget_present();
 }
 
-engine::~engine() {
-  if (dead()) return;
-  if (adapter_ != nullptr) adapter_->stop_helper();
+void engine::leave() {
+  adapter_->stop_helper();
+  const guard held(lock);
   write_counters();
+  adapter_->leave_link();
+  link_.reset();
 }
 
 status engine::open(std::string& why) {
@@ -245,7 +247,9 @@ namespace {
 
 /// Leaves the fabric when the process ends in order.
 struct at_exit {
-  ~at_exit() { delete engine::present(); }
+  ~at_exit() {
+    if (engine* const here = engine::present(); here != nullptr) here->leave();
+  }
 } leaves;
 
 }  // namespace

@@ -80,8 +80,13 @@ class adapter final : private model::environment {
   /// Nanoseconds on the adapter's clock. Any thread.
   std::uint64_t time();
 
-  /// Starts the helper thread, which blocks all signals but SIGSEGV and SIGBUS. It runs the adapter when no other thread
-  /// does, and calls `serve` after an interrupt. run_in_real_time() was called before.
+  /// From now on the link is not used, and may be destroyed. Packets to other ports are dropped.
+  /// The helper thread does not run.
+  void leave_link();
+
+  /// Starts the helper thread, which blocks all signals but SIGSEGV and SIGBUS. It runs the adapter
+  /// when no other thread does, and calls `serve` after an interrupt. run_in_real_time() was called
+  /// before.
   void start_helper(std::function<void()> serve);
   /// Ends the helper thread. The destructor does so too.
   void stop_helper();
