@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -88,6 +89,15 @@ void engine::forked() {
 }
 
 void engine::leave() {
+  // A handler that called exit() may have interrupted this thread while it held the lock. The
+  // kernel then takes the process out of the fabric.
+  constexpr unsigned longest_wait = 1000;  // milliseconds
+  for (unsigned waited = 0; !lock.try_lock(); ++waited) {
+    if (waited == longest_wait) return;
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  lock.unlock();
   adapter_->stop_helper();
   const guard held(lock);
   write_counters();
