@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -120,13 +122,68 @@ void exit_while_threads_work(std::uint64_t seed) {
   }
 }
 
+/// A thread that holds a lock of the face when the process forks does not exist in the child.
+void forks_while_threads_work(std::uint64_t seed) {
+  opened_device device;
+  std::atomic<bool> ended{false};
+  std::vector<std::thread> running;
+  for (unsigned t = 0; t < 2; ++t)
+    running.emplace_back([&device, &ended, seed, t] {
+      while (!ended) {
+        loop pairs(device, seed + t);
+        for (unsigned i = 0; i < 20; ++i) pairs.write("a write of the parent");
+      }
+    });
+  for (unsigned i = 0; i < 20; ++i) {
+    const pid_t child = fork_child([&device, seed] {
+      expect_equal(ibv_dealloc_pd(device.pd), 0, "ibv_dealloc_pd of a dead object");
+      expect_equal(ibv_close_device(device.context), 0, "ibv_close_device of a dead object");
+      opened_device own;
+      loop(own, seed).write("a write of the child");
+    });
+    expect_equal(end_of_child(child), 0, "the end of the child");
+  }
+  ended = true;
+  for (std::thread& t : running) t.join();
+}
+
+loop* pairs_of_handler = nullptr;
+
+/// A handler that calls exit() interrupts a thread that holds the locks of the face.
+void exit_in_a_handler(std::uint64_t seed) {
+  std::uint64_t random = seed;
+  for (unsigned i = 0; i < 4; ++i) {
+    const auto delay = static_cast<long>(1'000'000 + next_random(random) % 3'000'000);
+    const pid_t child = fork_child([seed, delay] {
+      auto* const device = new opened_device;
+      pairs_of_handler = new loop(*device, seed);
+      struct sigaction how {};
+      how.sa_handler = [](int) { std::exit(0); };
+      sigaction(SIGALRM, &how, nullptr);
+      itimerval timer{};
+      timer.it_value.tv_usec = delay / 1000;
+      setitimer(ITIMER_REAL, &timer, nullptr);
+      for (;;) {
+        static_cast<void>(pairs_of_handler->a.post(pairs_of_handler->write_request(1)));
+        ibv_wc done[4];
+        static_cast<void>(ibv_poll_cq(pairs_of_handler->a.send_cq, 4, done));
+      }
+    });
+    expect_equal(end_of_child(child), 0, "the end of a process by a handler");
+  }
+  opened_device device;
+  loop(device, seed).write("a write afterwards");
+}
+
 }  // namespace
 
 std::vector<test> thread_tests() {
   return {{"threads_have_queue_pairs_of_their_own", threads_have_queue_pairs_of_their_own},
           {"threads_make_and_destroy", threads_make_and_destroy},
           {"posting_threads_may_be_cancelled", posting_threads_may_be_cancelled},
-          {"exit_while_threads_work", exit_while_threads_work}};
+          {"exit_while_threads_work", exit_while_threads_work},
+          {"exit_in_a_handler", exit_in_a_handler},
+          {"forks_while_threads_work", forks_while_threads_work}};
 }
 
 }  // namespace programs

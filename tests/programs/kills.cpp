@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
 //
-// kills MAILBOX PLACE LIFE SEED [fork]: one of four processes under RC traffic of all with all, each
-// of which may be killed. Its lines on standard output:
+// kills MAILBOX PLACE LIFE SEED [fork]: one of four processes under RC traffic of all with all.
+// Each may be killed. Its lines on standard output:
 //   slot N              the device is open; N names the process's slot of the fabric
 //   verified P L        twenty messages of the process at place P, in its life L, came unchanged
 //   ended P L STATUS    the connection with it ended with this ibv_wc_status
