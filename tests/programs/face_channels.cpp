@@ -165,6 +165,26 @@ void cause_access_error(loop& pairs) {
   expect_equal(pairs.a.sent("a write").status, IBV_WC_REM_ACCESS_ERR, "status of a write");
 }
 
+void destroy_waits_for_acknowledgement_of_an_asynchronous_event(std::uint64_t seed) {
+  opened_device device;
+  loop pairs(device, seed);
+  cause_access_error(pairs);
+  ibv_async_event event{};
+  require(ibv_get_async_event(device.context, &event) == 0, "ibv_get_async_event");
+  expect(event.element.qp == pairs.b.qp, "the queue pair of the event");
+  std::atomic<bool> acknowledged{false};
+  std::thread late([&] {
+    const timespec pause{0, 200'000'000};
+    nanosleep(&pause, nullptr);
+    acknowledged = true;
+    ibv_ack_async_event(&event);
+  });
+  expect_equal(ibv_destroy_qp(pairs.b.qp), 0, "ibv_destroy_qp");
+  expect(acknowledged, "ibv_destroy_qp returned before the acknowledgement");
+  pairs.b.qp = nullptr;
+  late.join();
+}
+
 void events_of_destroyed_queues_are_dropped(std::uint64_t seed) {
   opened_device device;
   channel_of_test channel(device);
@@ -209,6 +229,8 @@ std::vector<test> channel_tests() {
           {"blocking_get_waits", blocking_get_waits},
           {"signals_interrupt_waits", signals_interrupt_waits},
           {"destroy_waits_for_acknowledgements", destroy_waits_for_acknowledgements},
+          {"destroy_waits_for_acknowledgement_of_an_asynchronous_event",
+           destroy_waits_for_acknowledgement_of_an_asynchronous_event},
           {"events_of_destroyed_queues_are_dropped", events_of_destroyed_queues_are_dropped},
           {"channel_in_use_is_busy", channel_in_use_is_busy},
           {"opens_have_their_own_events", opens_have_their_own_events}};

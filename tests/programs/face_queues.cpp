@@ -4,6 +4,7 @@
 // Queue pairs: what is refused, and ibv_wr_*.
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <set>
@@ -126,6 +127,41 @@ void full_queues_are_enomem(std::uint64_t seed) {
   while (posted <= receives && (error = pairs.b.post_receive(posted, to)) == 0) ++posted;
   expect_equal(error, ENOMEM, "ibv_post_recv into a full queue");
   expect_equal(posted, receives, "the requests that fit into the receive queue");
+}
+
+/// libmlx4 answers ENOMEM to a request with more entries or more inline data than the queue pair
+/// was made for (rdma-core providers/mlx4/qp.c mlx4_post_send, mlx4_post_recv).
+void posts_of_too_much_are_enomem(std::uint64_t seed) {
+  opened_device device;
+  loop pairs(device, seed);
+  ibv_qp_attr found{};
+  ibv_qp_init_attr made{};
+  require(ibv_query_qp(pairs.a.qp, &found, IBV_QP_CAP, &made) == 0, "ibv_query_qp");
+  const std::uint32_t sends = made.cap.max_send_sge, receives = made.cap.max_recv_sge;
+  expect(sends >= 2 && receives >= 2 && made.cap.max_inline_data >= 64, "what was asked for");
+  std::vector<ibv_sge> list(std::max(sends, receives) + 1, {pairs.from.at(0), 8, pairs.list.lkey});
+  ibv_send_wr request = pairs.write_request(1);
+  request.sg_list = list.data();
+  request.num_sge = static_cast<int>(sends) + 1;
+  expect_equal(pairs.a.post(request), ENOMEM, "a request with too many entries");
+  request.num_sge = static_cast<int>(sends);
+  expect_equal(pairs.a.post(request), 0, "a request with as many entries as there may be");
+  expect_equal(pairs.a.sent("a write").status, IBV_WC_SUCCESS, "status of a write");
+  request = pairs.write_request(1);
+  request.send_flags |= IBV_SEND_INLINE;
+  pairs.list.length = made.cap.max_inline_data + 1;
+  expect_equal(pairs.a.post(request), ENOMEM, "a request with too many inline bytes");
+  pairs.list.length = made.cap.max_inline_data;
+  expect_equal(pairs.a.post(request), 0, "a request with as many inline bytes as there may be");
+  expect_equal(pairs.a.sent("a write").status, IBV_WC_SUCCESS, "status of a write");
+  ibv_recv_wr receive{}, *bad = nullptr;
+  receive.sg_list = list.data();
+  receive.num_sge = static_cast<int>(receives) + 1;
+  expect_equal(ibv_post_recv(pairs.b.qp, &receive, &bad), ENOMEM,
+               "a receive with too many entries");
+  expect(bad == &receive, "bad_wr is the receive that was refused");
+  receive.num_sge = static_cast<int>(receives);
+  expect_equal(ibv_post_recv(pairs.b.qp, &receive, &bad), 0, "a receive with as many as may be");
 }
 
 ibv_qp_init_attr_ex extended(endpoint& of, std::uint64_t operations) {
@@ -315,6 +351,7 @@ std::vector<test> queue_tests() {
   return {{"wrong_transitions_are_refused", wrong_transitions_are_refused},
           {"posts_before_their_state_fail", posts_before_their_state_fail},
           {"full_queues_are_enomem", full_queues_are_enomem},
+          {"posts_of_too_much_are_enomem", posts_of_too_much_are_enomem},
           {"unknown_operations_are_refused", unknown_operations_are_refused},
           {"requests_are_built", requests_are_built},
           {"ten_thousand_queue_pairs", ten_thousand_queue_pairs}};
