@@ -165,7 +165,7 @@ void cause_access_error(loop& pairs) {
   expect_equal(pairs.a.sent("a write").status, IBV_WC_REM_ACCESS_ERR, "status of a write");
 }
 
-void destroy_waits_for_acknowledgement_of_an_asynchronous_event(std::uint64_t seed) {
+void asynchronous_events_are_acknowledged(std::uint64_t seed) {
   opened_device device;
   loop pairs(device, seed);
   cause_access_error(pairs);
@@ -229,8 +229,7 @@ std::vector<test> channel_tests() {
           {"blocking_get_waits", blocking_get_waits},
           {"signals_interrupt_waits", signals_interrupt_waits},
           {"destroy_waits_for_acknowledgements", destroy_waits_for_acknowledgements},
-          {"destroy_waits_for_acknowledgement_of_an_asynchronous_event",
-           destroy_waits_for_acknowledgement_of_an_asynchronous_event},
+          {"asynchronous_events_are_acknowledged", asynchronous_events_are_acknowledged},
           {"events_of_destroyed_queues_are_dropped", events_of_destroyed_queues_are_dropped},
           {"channel_in_use_is_busy", channel_in_use_is_busy},
           {"opens_have_their_own_events", opens_have_their_own_events}};

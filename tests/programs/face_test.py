@@ -33,7 +33,7 @@ class Programs(unittest.TestCase):
     seed = ()
 
     def run_test(self, name):
-        fabric = f"test-{os.getpid()}-{name.replace('_', '-')}"
+        fabric = f"test-{os.getpid()}-{name[:40]}"
         ended = subprocess.run(
             [PROGRAM, *self.seed, name],
             env=environment(fabric),
