@@ -18,9 +18,10 @@ FREEHCA_EXPORT ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 }
 
 FREEHCA_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-  pthread_mutex_lock(&channel->context->mutex);
+  const bool dead = engine_of(channel->context).dead();
+  if (!dead) pthread_mutex_lock(&channel->context->mutex);
   const bool busy = channel->refcnt != 0;
-  pthread_mutex_unlock(&channel->context->mutex);
+  if (!dead) pthread_mutex_unlock(&channel->context->mutex);
   if (busy) return EBUSY;
   delete of(channel).events;
   delete &of(channel);
@@ -72,15 +73,19 @@ FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
     if (const status s = here.finish(destroy); !s.ok()) return errno_of(s);
     here.poll_events();  // no event of it comes later
   }
-  if (cq->channel != nullptr) {
-    of(cq->channel).events->drop([&queue](const completions* of_event) {
-      return of_event == &queue;
-    });
-    pthread_mutex_lock(&cq->context->mutex);
-    --cq->channel->refcnt;
-    pthread_mutex_unlock(&cq->context->mutex);
-  }
-  if (!here.dead()) {
+  // A forked child shares the parent's descriptors, so the events of dead objects stay. Another
+  // thread of the parent may have held any lock.
+  if (here.dead()) {
+    if (cq->channel != nullptr) --cq->channel->refcnt;
+  } else {
+    if (cq->channel != nullptr) {
+      of(cq->channel).events->drop([&queue](const completions* of_event) {
+        return of_event == &queue;
+      });
+      pthread_mutex_lock(&cq->context->mutex);
+      --cq->channel->refcnt;
+      pthread_mutex_unlock(&cq->context->mutex);
+    }
     of(cq->context).asynchronous->drop([cq](const ibv_async_event& e) {
       return e.event_type == IBV_EVENT_CQ_ERR && e.element.cq == cq;
     });
@@ -102,6 +107,10 @@ FREEHCA_EXPORT int ibv_resize_cq(ibv_cq*, int) {
 }
 
 FREEHCA_EXPORT int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
+  if (engine_of(channel->context).dead()) {
+    errno = ENODEV;
+    return -1;
+  }
   const int error = of(channel).events->take([&](completions* queue) {
     *cq = cq_of(*queue);
     *cq_context = queue->verbs.cq_context;

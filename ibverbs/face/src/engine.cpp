@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -82,16 +83,28 @@ engine* engine::get(std::string& why) {
 /// another thread of the parent may have held any lock of it.
 void engine::forked() {
   new (&opening) std::mutex;
+  forget_contexts();
   if (present_ == nullptr) return;
   present_->dead_ = true;
   present_ = nullptr;
   in_program::adapter::forget_present();
 }
 
-engine::~engine() {
-  if (dead()) return;
-  if (adapter_ != nullptr) adapter_->stop_helper();
+void engine::leave() {
+  // A handler that called exit() may have interrupted this thread while it held the lock. The
+  // kernel then takes the process out of the fabric.
+  constexpr unsigned longest_wait = 1000;  // milliseconds
+  for (unsigned waited = 0; !lock.try_lock(); ++waited) {
+    if (waited == longest_wait) return;
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  lock.unlock();
+  adapter_->stop_helper();
+  const guard held(lock);
   write_counters();
+  adapter_->leave_link();
+  link_.reset();
 }
 
 status engine::open(std::string& why) {
@@ -253,7 +266,9 @@ namespace {
 
 /// Leaves the fabric when the process ends in order.
 struct at_exit {
-  ~at_exit() { delete engine::present(); }
+  ~at_exit() {
+    if (engine* const here = engine::present(); here != nullptr) here->leave();
+  }
 } leaves;
 
 }  // namespace

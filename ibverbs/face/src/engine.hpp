@@ -37,7 +37,10 @@ class engine {
   static engine* get(std::string& why);
   /// The same, but never makes one.
   static engine* present() { return present_; }
-  ~engine();
+  /// When the process ends in order: leaves the fabric. Other threads of the program may still be
+  /// in calls, and its own exit functions may still destroy objects. So the adapter and the driver
+  /// stay.
+  void leave();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 

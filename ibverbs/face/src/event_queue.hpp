@@ -3,6 +3,7 @@
 #pragma once
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -59,15 +60,23 @@ class event_queue {
     std::erase_if(events_, condition);
     if (!any || !events_.empty()) return;
     // The token goes too. A reader that has taken it already finds the list empty.
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     std::uint64_t token;
     const iovec place{&token, sizeof token};
     static_cast<void>(preadv2(descriptor_, &place, 1, -1, RWF_NOWAIT));
+    pthread_setcancelstate(before, nullptr);
   }
 
  private:
+  /// write() is a cancellation point. The callers hold locks, and the driver's events come through
+  /// functions that are noexcept.
   void make_readable() {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     const std::uint64_t token = 1;
     static_cast<void>(!write(descriptor_, &token, sizeof token));
+    pthread_setcancelstate(before, nullptr);
   }
 
   int descriptor_;

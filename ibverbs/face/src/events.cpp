@@ -161,7 +161,8 @@ void remove_context(open_context& context) {
 
 void forget_contexts() {
   new (&contexts_lock) std::mutex;
-  contexts.clear();
+  // Another thread of the parent may have been changing the list.
+  new (&contexts) std::vector<open_context*>;
 }
 
 }  // namespace freehca::ibverbs
@@ -169,6 +170,10 @@ void forget_contexts() {
 using namespace freehca::ibverbs;
 
 FREEHCA_EXPORT int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  if (engine_of(context).dead()) {
+    errno = ENODEV;
+    return -1;
+  }
   const int error = of(context).asynchronous->take([event](const ibv_async_event& next) {
     *event = next;
     const event_counts counts = counts_of(next);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -82,10 +83,17 @@ class inline_pieces {
   std::byte together_[most_inline];
 };
 
+/// A queue pair that was made for no entries takes one.
+bool has_more_entries(int entries, std::uint32_t most) {
+  return entries > static_cast<int>(std::max(1u, most));
+}
+
 /// Returns 0, or an errno.
 int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inline_pieces& pieces) {
   const std::optional<send_opcode> opcode = opcode_of(from.opcode);
   if (!opcode) return EINVAL;
+  const ibv_qp_cap& most = queue.made_with.cap;
+  if (has_more_entries(from.num_sge, most.max_send_sge)) return ENOMEM;
   to.opcode = *opcode;
   to.wr_id = from.wr_id;
   to.signaled = queue.made_with.sq_sig_all != 0 || (from.send_flags & IBV_SEND_SIGNALED) != 0;
@@ -93,7 +101,7 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
   to.fence = (from.send_flags & IBV_SEND_FENCE) != 0;
   to.immediate = layouts::swap_be(from.imm_data);
   if ((from.send_flags & IBV_SEND_INLINE) != 0 && from.num_sge > 0) {
-    if (!pieces.gather(from, to)) return ENOMEM;
+    if (!pieces.gather(from, to) || to.inline_length > most.max_inline_data) return ENOMEM;
   } else {
     to.list = entries_of(from.sg_list);
     to.entries = static_cast<unsigned>(from.num_sge);
@@ -125,14 +133,19 @@ int error_of_post(status s) {
 }
 
 template <class Queue>
-int post_receives(Queue& queue, ibv_recv_wr* request, ibv_recv_wr** bad) {
+int post_receives(Queue& queue, std::uint32_t most_entries, ibv_recv_wr* request,
+                  ibv_recv_wr** bad) {
   int error = 0;
   bool any = false;
   for (; request != nullptr; request = request->next) {
-    const status posted = queue.post(
-        {request->wr_id, entries_of(request->sg_list), static_cast<unsigned>(request->num_sge)});
-    if (!posted.ok()) {
+    if (has_more_entries(request->num_sge, most_entries)) {
+      error = ENOMEM;
+    } else if (const status posted = queue.post({request->wr_id, entries_of(request->sg_list),
+                                                 static_cast<unsigned>(request->num_sge)});
+               !posted.ok()) {
       error = error_of_post(posted);
+    }
+    if (error != 0) {
       if (bad != nullptr) *bad = request;
       break;
     }
@@ -181,7 +194,8 @@ int post_receive(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
     return ENODEV;
   }
   const engine::guard held(here.lock);
-  return post_receives(of(qp).object->rings.receive, request, bad);
+  return post_receives(of(qp).object->rings.receive, of(qp).made_with.cap.max_recv_sge, request,
+                       bad);
 }
 
 int post_shared_receive(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
@@ -191,7 +205,7 @@ int post_shared_receive(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
     return ENODEV;
   }
   const engine::guard held(here.lock);
-  return post_receives(*of(srq).rings, request, bad);
+  return post_receives(*of(srq).rings, of(srq).attributes.max_sge, request, bad);
 }
 
 }  // namespace freehca::ibverbs

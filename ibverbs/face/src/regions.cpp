@@ -49,6 +49,7 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
                 .remote_write = (access & IBV_ACCESS_REMOTE_WRITE) != 0,
                 .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0};
   const engine::guard held(here.lock);
+  here.adapter().guard_memory();
   create_memory_region create;
   create.start(here.objects(), how);
   if (const status s = here.finish(create); !s.ok()) return fail(errno_of(s));

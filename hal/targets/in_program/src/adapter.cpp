@@ -147,6 +147,15 @@ void adapter::run_in_real_time() {
   real_time_ = true;
 }
 
+void adapter::guard_memory() {
+  install_guard();
+}
+
+void adapter::leave_link() {
+  const std::lock_guard held(running_);
+  how_.link = nullptr;
+}
+
 bool adapter::receive_packets() {
   bool any = false;
   for (unsigned i = 0; i < most_packets && device_.link_may_receive(); ++i) {

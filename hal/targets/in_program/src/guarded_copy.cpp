@@ -42,6 +42,19 @@ void install(int number, struct sigaction& before) {
   sigaction(number, &now, nullptr);
 }
 
+/// A fault that its thread blocks ends the process. Threads that block all signals, as the helper
+/// does, copy too.
+void unblock_faults() {
+  thread_local bool unblocked = false;
+  if (unblocked) return;
+  unblocked = true;
+  sigset_t faults;
+  sigemptyset(&faults);
+  sigaddset(&faults, SIGSEGV);
+  sigaddset(&faults, SIGBUS);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+}
+
 template <class Word>
 void copy_word(void* to, const void* from) {
   *static_cast<volatile Word*>(to) = *static_cast<const volatile Word*>(from);
@@ -62,6 +75,7 @@ void install_guard() {
 }
 
 bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept {
+  unblock_faults();
   copying_thread = pthread_self();
   if (sigsetjmp(fault, 0) != 0) {
     copying.store(false, std::memory_order_relaxed);

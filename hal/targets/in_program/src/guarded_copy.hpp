@@ -10,6 +10,9 @@ namespace freehca::in_program {
 /// any time. Returns false if a page is not there; part of the copy may have been done. One thread
 /// at a time.
 ///
+/// The first copy of a thread unblocks SIGSEGV and SIGBUS in it. A thread that blocks them later
+/// must not copy.
+///
 /// A naturally aligned word of 4 or 8 bytes is copied whole.
 bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept;
 

@@ -55,6 +55,10 @@ class adapter final : private model::environment {
   /// Only while no other thread runs the adapter.
   model::device& model() { return device_; }
 
+  /// Takes the handlers of SIGSEGV and SIGBUS again, if the program has installed its own since.
+  /// Faults of the program still reach those. One thread at a time.
+  void guard_memory();
+
   /// Runs what is due: packets that have arrived, timers. Returns at once if another thread runs
   /// the adapter. Returns whether anything was done. Any thread.
   bool work();
@@ -76,8 +80,13 @@ class adapter final : private model::environment {
   /// Nanoseconds on the clock of the platform. Any thread.
   std::uint64_t time();
 
-  /// Starts the helper thread, which blocks all signals. It runs the adapter when no other thread
-  /// does, and calls `serve` after an interrupt. run_in_real_time() was called before.
+  /// From now on the link is not used, and may be destroyed. Packets to other ports are dropped.
+  /// The helper thread does not run.
+  void leave_link();
+
+  /// Starts the helper thread, which blocks all signals but SIGSEGV and SIGBUS. It runs the adapter
+  /// when no other thread does, and calls `serve` after an interrupt. run_in_real_time() was called
+  /// before.
   void start_helper(std::function<void()> serve);
   /// Ends the helper thread. The destructor does so too.
   void stop_helper();
