@@ -68,10 +68,13 @@ std::uint32_t adapter::mmio_read_32(unsigned bar, std::size_t offset) {
 }
 
 void adapter::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
-  const std::lock_guard held(running_);
-  refresh_clock();
-  if (bar == 0) device_.write_registers(offset, value, bytes);
-  else device_.write_uar(offset, value, bytes);
+  {
+    const std::lock_guard held(running_);
+    refresh_clock();
+    if (bar == 0) device_.write_registers(offset, value, bytes);
+    else device_.write_uar(offset, value, bytes);
+  }
+  wake_helper_for_timer();
 }
 
 // ---- What surrounds the model
@@ -169,8 +172,14 @@ bool adapter::run_due() {
 }
 
 bool adapter::work() {
-  const std::unique_lock held(running_, std::try_to_lock);
-  return held.owns_lock() && run_due();
+  bool any = false;
+  {
+    const std::unique_lock held(running_, std::try_to_lock);
+    if (!held.owns_lock()) return false;
+    any = run_due();
+  }
+  wake_helper_for_timer();
+  return any;
 }
 
 bool adapter::work_while_polling() {

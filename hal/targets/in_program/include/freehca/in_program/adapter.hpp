@@ -100,7 +100,7 @@ class adapter final : private model::environment {
   void msix(unsigned vector) override;
   void intx(bool) override {}
   std::uint64_t now() override { return now_; }
-  void arm_timer(std::uint64_t deadline) override;
+  void arm_timer(std::uint64_t deadline) override { timer_.store(deadline); }
   void wipe_configuration_space() override;
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override;
   void packet_passed(unsigned port, const std::byte* from, std::size_t bytes) override {
@@ -115,7 +115,9 @@ class adapter final : private model::environment {
   bool run_due();
   bool receive_packets();
   void help();
+  bool work_as_helper();
   void rest();
+  void wake_helper_for_timer();
 
   static const platform_operations operations;
   static adapter& of(void* context) { return *static_cast<adapter*>(context); }
