@@ -20,8 +20,10 @@ namespace {
 
 /// For so long after a call of work_while_polling() the caller is expected to call again.
 constexpr std::uint64_t polled_lately = 200'000;
-/// A packet that waited meanwhile shows that it does not. The helper then runs each packet for so
-/// long.
+/// A packet that waits although the last call was so long ago shows that the caller does not. (While
+/// it does, a packet that has just arrived may wait, too.)
+constexpr std::uint64_t polls_again_within = 20'000;
+/// The helper then runs each packet for so long.
 constexpr std::uint64_t expectation_off = 5'000'000;
 constexpr std::uint64_t nap = 100'000, longest_sleep = 1'000'000'000;
 /// How much earlier than the helper's next look a timer has to be to wake it.
@@ -115,8 +117,10 @@ void adapter::rest() {
   if (now >= polls_missed_until_ && polled + polled_lately > now) {
     const timespec pause{0, static_cast<long>(nap)};
     nanosleep(&pause, nullptr);
-    if (how_.link != nullptr && how_.link->pending())
-      polls_missed_until_ = machine_time() + expectation_off;
+    const std::uint64_t after = machine_time();
+    if (last_poll_.load(std::memory_order_relaxed) + polls_again_within < after &&
+        how_.link != nullptr && how_.link->pending())
+      polls_missed_until_ = after + expectation_off;
     return;
   }
   const std::uint64_t timer = timer_.load(std::memory_order_relaxed);
