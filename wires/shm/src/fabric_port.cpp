@@ -231,7 +231,8 @@ bool fabric_port::parts::take_from(unsigned slot) {
   const auto got =
       consumer.take(ring, data, own_.life, control().slot[slot].life, packet_.data(), bytes_);
   if (got == ring_consumer::result::reset) count(resets_received_);
-  if (got != ring_consumer::result::nothing && consumer.give_room(ring)) wake_slot(control(), slot);
+  if (got != ring_consumer::result::nothing && consumer.room_is_due() && consumer.give_room(ring))
+    wake_slot(control(), slot);
   return got == ring_consumer::result::packet;
 }
 
