@@ -62,7 +62,7 @@ bool adapter::find(const std::byte* at, unsigned& bar, std::size_t& offset) cons
 
 std::uint32_t adapter::mmio_read_32(unsigned bar, std::size_t offset) {
   const std::lock_guard held(running_);
-  refresh_clock();
+  refresh_clock(machine_time());
   return static_cast<std::uint32_t>(bar == 0 ? device_.read_registers(offset, 4)
                                              : device_.read_uar(offset, 4));
 }
@@ -70,7 +70,7 @@ std::uint32_t adapter::mmio_read_32(unsigned bar, std::size_t offset) {
 void adapter::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
   {
     const std::lock_guard held(running_);
-    refresh_clock();
+    refresh_clock(machine_time());
     if (bar == 0) device_.write_registers(offset, value, bytes);
     else device_.write_uar(offset, value, bytes);
   }
@@ -117,8 +117,8 @@ bool adapter::link_send(unsigned, const std::byte* from, std::size_t bytes) {
 
 // ---- Running it
 
-void adapter::refresh_clock() {
-  if (real_time_) now_ = std::max(now_, machine_time() + offset_);
+void adapter::refresh_clock(std::uint64_t machine_now) {
+  if (real_time_) now_ = std::max(now_, machine_now + offset_);
 }
 
 std::uint64_t adapter::time() {
@@ -148,9 +148,9 @@ bool adapter::receive_packets() {
   return any;
 }
 
-bool adapter::run_due() {
+bool adapter::run_due(std::uint64_t machine_now) {
   bool any = false;
-  refresh_clock();
+  refresh_clock(machine_now);
   for (const auto& answer : std::exchange(answers_, {})) {
     device_.link_receive(port, answer.data(), answer.size());
     any = true;
@@ -172,19 +172,24 @@ bool adapter::run_due() {
 }
 
 bool adapter::work() {
+  return work_at(machine_time());
+}
+
+bool adapter::work_at(std::uint64_t machine_now) {
   bool any = false;
   {
     const std::unique_lock held(running_, std::try_to_lock);
     if (!held.owns_lock()) return false;
-    any = run_due();
+    any = run_due(machine_now);
   }
   wake_helper_for_timer();
   return any;
 }
 
 bool adapter::work_while_polling() {
-  last_poll_.store(machine_time(), std::memory_order_relaxed);
-  return work();
+  const std::uint64_t machine_now = machine_time();
+  last_poll_.store(machine_now, std::memory_order_relaxed);
+  return work_at(machine_now);
 }
 
 }  // namespace freehca::in_program

@@ -20,11 +20,11 @@ namespace {
 
 /// For so long after a call of work_while_polling() the caller is expected to call again.
 constexpr std::uint64_t polled_lately = 200'000;
-/// A packet that waits although the last call was so long ago shows that the caller does not. (While
-/// it does, a packet that has just arrived may wait, too.)
-constexpr std::uint64_t polls_again_within = 20'000;
+/// A packet that waits shows that the caller does not, if the program has run for so long since the
+/// last call. (A program that polls may have lost its processor to another one.)
+constexpr std::uint64_t ran_without_poll = 20'000;
 /// The helper then runs each packet for so long.
-constexpr std::uint64_t expectation_off = 5'000'000;
+constexpr std::uint64_t expectation_off = 20'000'000;
 constexpr std::uint64_t nap = 100'000, longest_sleep = 1'000'000'000;
 /// How much earlier than the helper's next look a timer has to be to wake it.
 constexpr std::uint64_t timer_margin = 50'000;
@@ -107,7 +107,7 @@ void adapter::help() {
 /// keep the thread that holds the lock from its processor.
 bool adapter::work_as_helper() {
   const std::lock_guard held(running_);
-  return run_due();
+  return run_due(machine_time());
 }
 
 /// Sleeps until there is something to do, or until a thread that polls should have done it.
@@ -115,12 +115,12 @@ void adapter::rest() {
   const std::uint64_t now = machine_time();
   const std::uint64_t polled = last_poll_.load(std::memory_order_relaxed);
   if (now >= polls_missed_until_ && polled + polled_lately > now) {
+    const std::uint64_t ran = processor_time();
     const timespec pause{0, static_cast<long>(nap)};
     nanosleep(&pause, nullptr);
-    const std::uint64_t after = machine_time();
-    if (last_poll_.load(std::memory_order_relaxed) + polls_again_within < after &&
-        how_.link != nullptr && how_.link->pending())
-      polls_missed_until_ = after + expectation_off;
+    if (how_.link != nullptr && last_poll_.load(std::memory_order_relaxed) == polled &&
+        processor_time() - ran >= ran_without_poll && how_.link->pending())
+      polls_missed_until_ = machine_time() + expectation_off;
     return;
   }
   const std::uint64_t timer = timer_.load(std::memory_order_relaxed);

@@ -111,8 +111,10 @@ class adapter final : private model::environment {
     if (how_.told) how_.told(what);
   }
 
-  void refresh_clock();
-  bool run_due();
+  // With the machine's clock at that moment.
+  bool work_at(std::uint64_t machine_now);
+  void refresh_clock(std::uint64_t machine_now);
+  bool run_due(std::uint64_t machine_now);
   bool receive_packets();
   void help();
   bool work_as_helper();
