@@ -67,6 +67,8 @@ class ring_consumer {
     return !published_.same_ring(tail()) ||
            units_between(published_.position(), tail().position()) >= ring_units / 8;
   }
+  /// Whether anything was taken since then.
+  bool hides_room() const { return published_.value != tail().value; }
   /// Publishes the position up to which packets were taken. True: the producer is to be woken.
   bool give_room(ring_control& control);
 
