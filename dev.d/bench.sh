@@ -14,6 +14,10 @@
 #   lateness [--seconds N]
 #     how late a timer of the test guest is while another process has the adapter do what costs it
 #     most, and while it is idle
+#   programs [--runs N] [--json FILE] [--check]
+#     what Debian's perftest reaches between two processes on the preloaded library, beside plain
+#     shared memory, memcpy() and UCX over TCP, and instructions of a post and a poll beside
+#     libmlx4's; the exit status is 0, or, with --check, 1 if the bound of the latency is missed
 #   rdma_write [--rounds N] [--device-server [--doorbells messages|polled]]
 #     RDMA writes of 64 bytes, 64 KiB and 1 MiB in the test guest, and the latency of 64 bytes,
 #     between two processes and within one, by Linux's mlx4_ib on the model against Soft-RoCE; with
@@ -29,9 +33,10 @@ case ${1:-} in
   context_memory) known=' --queue-pairs --alive --seed ' ;;
   driver) known=' --runs --json --svg ' ;;
   lateness) known=' --seconds ' ;;
+  programs) known=' --runs --json --check ' ;;
   rdma_write) known=' --rounds --device-server --doorbells ' ;;
-  '') die "bench: say which one: commands, context_memory, driver, lateness, rdma_write" ;;
-  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, lateness, rdma_write" ;;
+  '') die "bench: say which one: commands, context_memory, driver, lateness, programs, rdma_write" ;;
+  *) die "bench: there is no measurement '$1'; there are: commands, context_memory, driver, lateness, programs, rdma_write" ;;
 esac
 what=$1
 shift
@@ -41,7 +46,7 @@ while [[ $# -gt 0 ]]; do
   [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
   [[ $known == *" $1 "* ]] || die "bench $what: no option '$1'; there are:$known(--help says more)"
   [[ ! -v given[$1] ]] || die "bench $what: $1 is given twice"
-  if [[ $1 == --in-process || $1 == --device-server ]]; then
+  if [[ $1 == --in-process || $1 == --device-server || $1 == --check ]]; then
     given[$1]=yes
     shift
   else
@@ -89,6 +94,20 @@ if [[ $what == lateness ]]; then
   exec "$FREEHCA_ROOT/dev" guest --script bench/lateness/guest.sh --smp 1 --env "SECONDS_EACH=$seconds" \
     --program freehca_bench_timer_lateness --timeout $((180 + seconds * 15)) \
     --file tests/guest/linux_traffic.sh:/guest/linux_traffic.sh
+fi
+if [[ $what == programs ]]; then
+  runs=${given[--runs]:-3}
+  [[ $runs =~ ^[1-9]$ ]] || die "bench programs: --runs is a number from 1 to 9"
+  options=(--runs "$runs")
+  [[ ! -v given[--check] ]] || options+=(--check)
+  [[ ! -v given[--json] ]] || options+=(--json "$(realpath -m "${given[--json]}")")
+  cd "$FREEHCA_ROOT"
+  need script build programs
+  programs=(freehca-run freehca-verbs freehca_bench_ping_pong freehca_bench_copy freehca_bench_verbs_calls)
+  step "bench: configure" cmake --preset host || die "CMake fails"
+  step "bench: build ${programs[*]}" nice cmake --build --preset host --target "${programs[@]}" ||
+    die "the programs do not build"
+  exec /usr/bin/python3 -B bench/programs/measure.py "${options[@]}" build/host
 fi
 if [[ $what == driver ]]; then
   runs=${given[--runs]:-3}

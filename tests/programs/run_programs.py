@@ -103,11 +103,11 @@ class Process:
 
 def listens(port, process):
     """Waits until the server has its socket, so that no client comes too early."""
-    wanted = f":{port:04X} "
+    socket_row = f":{port:04X} "
     for _ in range(3000):
         for name in ("/proc/net/tcp", "/proc/net/tcp6"):
             with open(name, encoding="ascii") as file:
-                if any(wanted in line and " 0A " in line for line in file):
+                if any(socket_row in line and " 0A " in line for line in file):
                     return
         if process.process.poll() is not None:
             raise Failed(f"the server ended with status {process.process.returncode}")

@@ -123,7 +123,7 @@ status engine::open(std::string& why) {
       return driver_error::no_resource;
     }
     how.model.capture[0] = true;
-    how.captured = [file, ends = false](std::uint64_t now, const std::byte* from,
+    how.on_packet = [file, ends = false](std::uint64_t now, const std::byte* from,
                                         std::size_t bytes) mutable {
       if (ends || file->append(now, from, bytes)) return;
       ends = true;
@@ -131,7 +131,7 @@ status engine::open(std::string& why) {
     };
   }
   const bool explains = *environment("FREEHCA_EXPLAIN") != '\0';
-  how.told = [explains](const model::remark& what) {
+  how.on_remark = [explains](const model::remark& what) {
     if (what.kind == model::remark_kind::complaint || (explains && model::explains(what.kind)))
       std::fprintf(stderr, "freehca: %.*s\n", static_cast<int>(what.text.size()), what.text.data());
   };
@@ -189,10 +189,10 @@ status engine::take_lid() {
   }
   for (const auto state : {layouts::port_state::armed, layouts::port_state::active}) {
     FREEHCA_TRY(look());
-    layouts::image<info> wanted = read.attribute<info>();
-    wanted.set<&info::lid>(link_->lid()).set<&info::master_sm_lid>(link_->lid());
-    wanted.set<&info::state>(state);
-    wanted.set<&info::physical_state>(layouts::port_physical_state::no_change);
+    layouts::image<info> attributes = read.attribute<info>();
+    attributes.set<&info::lid>(link_->lid()).set<&info::master_sm_lid>(link_->lid());
+    attributes.set<&info::state>(state);
+    attributes.set<&info::physical_state>(layouts::port_physical_state::no_change);
     firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
     set.input.set<&smp::base_version>(layouts::mad_base_version)
         .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
@@ -200,7 +200,7 @@ status engine::take_lid() {
         .set<&smp::method>(layouts::mad_method::set)
         .set<&smp::attribute_id>(static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
         .set<&smp::attribute_modifier>(1)
-        .set_bytes<&smp::data>(wanted.data());
+        .set_bytes<&smp::data>(attributes.data());
     device_.commands().submit(set);
     FREEHCA_TRY(finish(set));
     if (set.output.get<&smp::status>() != layouts::mad_status::success)

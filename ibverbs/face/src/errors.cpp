@@ -42,9 +42,9 @@ int errno_of(status s) {
 
 int refuse(const char* name) {
   static std::mutex lock;
-  static std::set<const char*> told;
+  static std::set<const char*> written;
   const std::lock_guard held(lock);
-  if (told.insert(name).second) std::fprintf(stderr, "freehca: %s is not supported\n", name);
+  if (written.insert(name).second) std::fprintf(stderr, "freehca: %s is not supported\n", name);
   return EOPNOTSUPP;
 }
 

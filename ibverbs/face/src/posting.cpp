@@ -170,10 +170,10 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   queues::sq& ring = queue.object->rings.send;
   bool any = false;
   for (; request != nullptr; request = request->next) {
-    send_request wanted;
-    error = translate(queue, *request, wanted, pieces);
+    send_request translated;
+    error = translate(queue, *request, translated, pieces);
     if (error == 0)
-      if (const status posted = ring.post(wanted); !posted.ok()) error = error_of_post(posted);
+      if (const status posted = ring.post(translated); !posted.ok()) error = error_of_post(posted);
     if (error != 0) {
       if (bad != nullptr) *bad = request;
       break;

@@ -112,12 +112,12 @@ void set_request_functions(ibv_qp_ex& to) {
     set_inline(qp, {from, from + bytes});
   };
   to.wr_set_inline_data_list = [](ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* pieces) {
-    std::vector<std::byte> together;
+    std::vector<std::byte> joined;
     for (std::size_t i = 0; i < count; ++i) {
       const auto* const from = static_cast<const std::byte*>(pieces[i].addr);
-      together.insert(together.end(), from, from + pieces[i].length);
+      joined.insert(joined.end(), from, from + pieces[i].length);
     }
-    set_inline(qp, together);
+    set_inline(qp, joined);
   };
 }
 

@@ -125,12 +125,12 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   // The driver knows no transition from a state to itself but that from RESET, and no SQD.
   if (!target || (from == to && to != IBV_QPS_RESET))
     return refuse("this transition by ibv_modify_qp");
-  ibv_qp_attr wanted = queue.attributes;
-  take(*how, mask, wanted);
+  ibv_qp_attr changed = queue.attributes;
+  take(*how, mask, changed);
   modify_queue_pair modify;
-  modify.start(here.objects(), queue.handle, *target, connection_of(wanted));
+  modify.start(here.objects(), queue.handle, *target, connection_of(changed));
   if (const status s = here.finish(modify); !s.ok()) return errno_of(s);
-  queue.attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : wanted;
+  queue.attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
   qp->state = to;
   return 0;
 }

@@ -20,7 +20,7 @@ namespace freehca::in_program {
 namespace {
 
 constexpr unsigned port = 1;
-/// Packets and timers that one call handles before it looks whether the caller wants to go on.
+/// The most packets and timers of one call.
 constexpr unsigned most_packets = 32, most_timers = 64;
 
 }  // namespace
@@ -62,16 +62,19 @@ bool adapter::find(const std::byte* at, unsigned& bar, std::size_t& offset) cons
 
 std::uint32_t adapter::mmio_read_32(unsigned bar, std::size_t offset) {
   const std::lock_guard held(running_);
-  refresh_clock();
+  refresh_clock(machine_time());
   return static_cast<std::uint32_t>(bar == 0 ? device_.read_registers(offset, 4)
                                              : device_.read_uar(offset, 4));
 }
 
 void adapter::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
-  const std::lock_guard held(running_);
-  refresh_clock();
-  if (bar == 0) device_.write_registers(offset, value, bytes);
-  else device_.write_uar(offset, value, bytes);
+  {
+    const std::lock_guard held(running_);
+    refresh_clock(machine_time());
+    if (bar == 0) device_.write_registers(offset, value, bytes);
+    else device_.write_uar(offset, value, bytes);
+  }
+  wake_helper_for_timer();
 }
 
 // ---- What surrounds the model
@@ -114,9 +117,10 @@ bool adapter::link_send(unsigned, const std::byte* from, std::size_t bytes) {
 
 // ---- Running it
 
-void adapter::refresh_clock() {
+void adapter::refresh_clock(std::uint64_t machine_now) {
   if (!real_time_) return;
-  const std::uint64_t machine = machine_time();
+  // A thread that waited for the lock may be late with its reading.
+  const std::uint64_t machine = std::max(machine_now, refreshed_at_);
   if (backlog_) lag_.fetch_add(machine - refreshed_at_, std::memory_order_relaxed);
   refreshed_at_ = machine;
   now_ = std::max(now_, machine + offset_ - lag_.load(std::memory_order_relaxed));
@@ -168,9 +172,9 @@ bool adapter::receive_packets() {
   return any;
 }
 
-bool adapter::run_due() {
+bool adapter::run_due(std::uint64_t machine_now) {
   bool any = false;
-  refresh_clock();
+  refresh_clock(machine_now);
   for (const auto& answer : std::exchange(answers_, {})) {
     device_.link_receive(port, answer.data(), answer.size());
     any = true;
@@ -193,13 +197,24 @@ bool adapter::run_due() {
 }
 
 bool adapter::work() {
-  const std::unique_lock held(running_, std::try_to_lock);
-  return held.owns_lock() && run_due();
+  return work_at(machine_time());
+}
+
+bool adapter::work_at(std::uint64_t machine_now) {
+  bool any = false;
+  {
+    const std::unique_lock held(running_, std::try_to_lock);
+    if (!held.owns_lock()) return false;
+    any = run_due(machine_now);
+  }
+  wake_helper_for_timer();
+  return any;
 }
 
 bool adapter::work_while_polling() {
-  last_poll_.store(machine_time(), std::memory_order_relaxed);
-  return work();
+  const std::uint64_t machine_now = machine_time();
+  last_poll_.store(machine_now, std::memory_order_relaxed);
+  return work_at(machine_now);
 }
 
 }  // namespace freehca::in_program

@@ -32,9 +32,9 @@ struct adapter_options {
   /// Where packets to other ports go. Outlives the adapter.
   packet_link* link = nullptr;
   /// With model.capture: gets each packet that passes the port. Called with the adapter's lock.
-  std::function<void(std::uint64_t now, const std::byte* from, std::size_t bytes)> captured{};
+  std::function<void(std::uint64_t now, const std::byte* from, std::size_t bytes)> on_packet{};
   /// Gets each remark of the adapter (model::environment::tell). Called with the adapter's lock.
-  std::function<void(const model::remark& what)> told{};
+  std::function<void(const model::remark& what)> on_remark{};
 };
 
 /// A modelled adapter in the process of its user, and the platform of the driver that uses it. A
@@ -109,23 +109,27 @@ class adapter final : private model::environment {
   void msix(unsigned vector) override;
   void intx(bool) override {}
   std::uint64_t now() override { return now_; }
-  void arm_timer(std::uint64_t deadline) override;
+  void arm_timer(std::uint64_t deadline) override { timer_.store(deadline); }
   void wipe_configuration_space() override;
   bool link_send(unsigned port, const std::byte* from, std::size_t bytes) override;
   void packet_passed(unsigned port, const std::byte* from, std::size_t bytes) override {
     static_cast<void>(port);
-    if (how_.captured) how_.captured(now_, from, bytes);
+    if (how_.on_packet) how_.on_packet(now_, from, bytes);
   }
   void tell(const model::remark& what) override {
-    if (how_.told) how_.told(what);
+    if (how_.on_remark) how_.on_remark(what);
   }
 
-  void refresh_clock();
+  // With the machine's clock at that moment.
+  bool work_at(std::uint64_t machine_now);
+  void refresh_clock(std::uint64_t machine_now);
   void note_backlog();
-  bool run_due();
+  bool run_due(std::uint64_t machine_now);
   bool receive_packets();
   void help();
+  bool work_as_helper();
   void rest();
+  void wake_helper_for_timer();
 
   static const platform_operations operations;
   static adapter& of(void* context) { return *static_cast<adapter*>(context); }
