@@ -126,8 +126,10 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
   return 0;
 }
 
-/// As libmlx4 has them: a full queue is ENOMEM, and so are too many entries (rdma-core
-/// providers/mlx4/qp.c mlx4_post_send); the rest is EINVAL.
+/// A full queue is ENOMEM. So are too many entries of a send, as libmlx4 has them (rdma-core
+/// providers/mlx4/qp.c mlx4_post_send). The rest is EINVAL. So are too many entries of a receive,
+/// as the tests of pyverbs expect of every provider (tests/utils.py
+/// create_rq_with_larger_sgl_bad_flow).
 int error_of_post(status s) {
   return s.is(driver_error::queue_full) ? ENOMEM : EINVAL;
 }
@@ -139,7 +141,7 @@ int post_receives(Queue& queue, std::uint32_t most_entries, ibv_recv_wr* request
   bool any = false;
   for (; request != nullptr; request = request->next) {
     if (has_more_entries(request->num_sge, most_entries)) {
-      error = ENOMEM;
+      error = EINVAL;
     } else if (const status posted = queue.post({request->wr_id, entries_of(request->sg_list),
                                                  static_cast<unsigned>(request->num_sge)});
                !posted.ok()) {
