@@ -124,7 +124,7 @@ status engine::open(std::string& why) {
     }
     how.model.capture[0] = true;
     how.on_packet = [file, ends = false](std::uint64_t now, const std::byte* from,
-                                        std::size_t bytes) mutable {
+                                         std::size_t bytes) mutable {
       if (ends || file->append(now, from, bytes)) return;
       ends = true;
       std::fprintf(stderr, "freehca: the capture ends early: %s\n", std::strerror(errno));

@@ -21,9 +21,10 @@ bool is(const char* word, std::string_view text) {
 
 void add_options(CLI::App& app, request& to) {
   app.set_version_flag("--version", "freehca-run " FREEHCA_VERSION);
-  app.add_option("--fabric", to.fabric,
-                 "processes of one fabric reach each other; default: that of FREEHCA_FABRIC, or one "
-                 "for each user")
+  app.add_option(
+         "--fabric", to.fabric,
+         "processes of one fabric reach each other; default: that of FREEHCA_FABRIC, or one "
+         "for each user")
       ->type_name("NAME")
       ->check(check_fabric);
   app.add_option("--capture", to.capture, "packets of the process's port go to this file, as pcap")
@@ -68,8 +69,7 @@ int read_command_line(int argc, char** argv, request& to) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (to.list) {
-      if (dashes == end && to.fabric.empty() && to.capture.empty() &&
-          to.counters.empty())
+      if (dashes == end && to.fabric.empty() && to.capture.empty() && to.counters.empty())
         return -1;
       return report({usage_error, "--list shows all fabrics: no program, and no option but --json"},
                     json);

@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include <freehca/captures/packet_file.hpp>
 #include <freehca/model/c_api.h>
+#include <freehca/captures/packet_file.hpp>
 #include <freehca/wires/wire.hpp>
 
 #include "client_memory.hpp"

@@ -19,8 +19,7 @@ constexpr std::uint64_t second = 1000000000;
 }  // namespace
 
 int growing_file::create(const std::string& path) {
-  file_ =
-      wires::descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  file_ = wires::descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   end_ = 0;
   return file_.open() ? 0 : errno;
 }
