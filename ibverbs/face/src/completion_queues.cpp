@@ -55,6 +55,7 @@ FREEHCA_EXPORT ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq
   verbs.cqe = static_cast<int>(made->rings->entries()) - 1;
   pthread_mutex_init(&verbs.mutex, nullptr);
   pthread_cond_init(&verbs.cond, nullptr);
+  ++of(context).queues;
   if (channel != nullptr) {
     pthread_mutex_lock(&context->mutex);
     ++channel->refcnt;
@@ -98,6 +99,7 @@ FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
   }
   pthread_mutex_destroy(&cq->mutex);
   pthread_cond_destroy(&cq->cond);
+  --of(cq->context).queues;
   delete &queue;
   return 0;
 }
@@ -124,6 +126,7 @@ FREEHCA_EXPORT int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void
 }
 
 FREEHCA_EXPORT void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
+  if (engine_of(cq->context).dead()) return;  // another thread of the parent may have had the lock
   pthread_mutex_lock(&cq->mutex);
   cq->comp_events_completed += count;
   pthread_cond_signal(&cq->cond);

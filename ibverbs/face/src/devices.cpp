@@ -91,6 +91,7 @@ FREEHCA_EXPORT __be64 ibv_get_device_guid(ibv_device*) {
 }
 
 FREEHCA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
+  const uncancellable stays;
   std::string why;
   engine* const here = engine::get(why);
   if (here == nullptr) {
@@ -116,8 +117,11 @@ FREEHCA_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 FREEHCA_EXPORT int ibv_close_device(ibv_context* context) {
+  const uncancellable stays;
   open_context& closed = of(context);
   remove_context(closed);
+  // Queues that are left keep on working, and the driver's events lead to their context.
+  if (closed.queues != 0) return 0;
   close(context->cmd_fd);
   delete closed.asynchronous;
   pthread_mutex_destroy(&context->mutex);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,7 +31,7 @@ budget sizes() {
   budget b;
   b.log_qps = b.log_cqs = b.log_mpts = object_limits::log_numbers;
   b.log_srqs = 11;
-  b.log_mtts = 20;
+  b.log_mtts = object_limits::log_translations;
   b.log_completion_eq_entries = object_limits::log_numbers + 1;
   b.context_bytes = std::size_t{96} << 20;
   b.queue_bytes = std::size_t{4} << 30;
@@ -62,11 +63,20 @@ const char* environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
+/// The file that a variable names for a report of this process; "": none. Of a launcher's processes
+/// only the first one writes it: its children inherit the variable.
+const char* report_file(const char* name) {
+  const char* const process = environment("FREEHCA_PROCESS");
+  const bool is_first = *process == '\0' || std::strtol(process, nullptr, 10) == getpid();
+  return is_first ? environment(name) : "";
+}
+
 }  // namespace
 
 engine* engine::present_ = nullptr;
 
 engine* engine::get(std::string& why) {
+  const uncancellable stays;
   const std::lock_guard held(opening);
   if (present_ != nullptr) return present_;
   static const int once = pthread_atfork(nullptr, nullptr, &engine::forked);
@@ -116,7 +126,7 @@ status engine::open(std::string& why) {
   // The low byte of a GUID names the port.
   how.model.node_guid += std::uint64_t{0x10} * link_->slot();
   how.model.subnet_manager = false;
-  if (const char* const path = environment("FREEHCA_CAPTURE"); *path != '\0') {
+  if (const char* const path = report_file("FREEHCA_CAPTURE"); *path != '\0') {
     auto file = std::make_shared<captures::packet_file>();
     if (const int error = file->create(path, false); error != 0) {
       why = std::string("the capture ") + path + " cannot be written: " + std::strerror(error);
@@ -248,7 +258,7 @@ void engine::poll_events() {
 }
 
 void engine::write_counters() const {
-  const char* const path = environment("FREEHCA_COUNTERS");
+  const char* const path = report_file("FREEHCA_COUNTERS");
   if (*path == '\0' || adapter_ == nullptr) return;
   std::FILE* const file = std::fopen(path, "we");
   if (file == nullptr) return;

@@ -15,12 +15,14 @@
 #include <freehca/in_program/adapter.hpp>
 
 #include "fabric_link.hpp"
+#include "uncancellable.hpp"
 
 namespace freehca::ibverbs {
 
 /// How many objects of each kind a process can have. The device attributes report these numbers.
 struct object_limits {
-  static constexpr unsigned log_numbers = 14;  // of queue pairs, CQs, regions
+  static constexpr unsigned log_numbers = 14;       // of queue pairs, CQs, regions
+  static constexpr unsigned log_translations = 20;  // pages of all regions and queues
   static constexpr std::uint32_t queue_pairs = 12'000, completion_queues = 12'000,
                                  shared_receive_queues = 1'000, regions = 12'000, domains = 4'000,
                                  address_handles = 8'000;
@@ -44,7 +46,15 @@ class engine {
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  using guard = std::lock_guard<std::mutex>;
+  /// Holds `lock`.
+  class guard {
+   public:
+    explicit guard(std::mutex& which) : held_(which) {}
+
+   private:
+    uncancellable stays_;
+    std::lock_guard<std::mutex> held_;
+  };
   std::mutex lock;
 
   /// All below with `lock`.

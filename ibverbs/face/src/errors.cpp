@@ -2,12 +2,13 @@
 // Copyright the freehca authors
 #include "errors.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <mutex>
-#include <set>
 
 #include <freehca/hal/text.hpp>
+
+#include "uncancellable.hpp"
 
 namespace freehca::ibverbs {
 
@@ -41,10 +42,17 @@ int errno_of(status s) {
 }
 
 int refuse(const char* name) {
-  static std::mutex lock;
-  static std::set<const char*> written;
-  const std::lock_guard held(lock);
-  if (written.insert(name).second) std::fprintf(stderr, "freehca: %s is not supported\n", name);
+  // Without a lock, which another thread may hold when the process forks.
+  static std::atomic<const char*> written[64];
+  for (std::atomic<const char*>& place : written) {
+    const char* before = nullptr;
+    if (place.compare_exchange_strong(before, name)) {
+      const uncancellable stays;
+      std::fprintf(stderr, "freehca: %s is not supported\n", name);
+      break;
+    }
+    if (before == name) break;
+  }
   return EOPNOTSUPP;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+
+#include "uncancellable.hpp"
 
 namespace freehca::ibverbs {
 
@@ -31,6 +32,7 @@ class event_queue {
   int descriptor() const { return descriptor_; }
 
   void push(const Event& event) {
+    const uncancellable stays;
     const std::lock_guard held(lock_);
     events_.push_back(event);
     if (events_.size() == 1) make_readable();
@@ -43,11 +45,14 @@ class event_queue {
     for (;;) {
       std::uint64_t token;
       if (read(descriptor_, &token, sizeof token) != sizeof token) return errno;
+      const uncancellable stays;
       const std::lock_guard held(lock_);
       if (events_.empty()) continue;  // dropped meanwhile
       taken(events_.front());
       events_.pop_front();
-      if (!events_.empty()) make_readable();
+      // There may be a token of an event that was dropped while this thread had the token before.
+      if (events_.empty()) make_unreadable();
+      else make_readable();
       return 0;
     }
   }
@@ -55,28 +60,24 @@ class event_queue {
   /// Drops the events for which the condition holds.
   template <class Condition>
   void drop(const Condition& condition) {
+    const uncancellable stays;
     const std::lock_guard held(lock_);
     const bool any = !events_.empty();
     std::erase_if(events_, condition);
     if (!any || !events_.empty()) return;
-    // The token goes too. A reader that has taken it already finds the list empty.
-    int before;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    std::uint64_t token;
-    const iovec place{&token, sizeof token};
-    static_cast<void>(preadv2(descriptor_, &place, 1, -1, RWF_NOWAIT));
-    pthread_setcancelstate(before, nullptr);
+    make_unreadable();
   }
 
  private:
-  /// write() is a cancellation point. The callers hold locks, and the driver's events come through
-  /// functions that are noexcept.
+  // Both are cancellation points.
+  void make_unreadable() {
+    std::uint64_t token;
+    const iovec place{&token, sizeof token};
+    static_cast<void>(preadv2(descriptor_, &place, 1, -1, RWF_NOWAIT));
+  }
   void make_readable() {
-    int before;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     const std::uint64_t token = 1;
     static_cast<void>(!write(descriptor_, &token, sizeof token));
-    pthread_setcancelstate(before, nullptr);
   }
 
   int descriptor_;

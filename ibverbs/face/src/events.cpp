@@ -185,6 +185,7 @@ FREEHCA_EXPORT int ibv_get_async_event(ibv_context* context, ibv_async_event* ev
 }
 
 FREEHCA_EXPORT void ibv_ack_async_event(ibv_async_event* event) {
+  const uncancellable stays;
   const event_counts counts = counts_of(*event);
   count(counts.acknowledged, counts);
 }

@@ -35,12 +35,31 @@ const char* text_of(const char* const (&texts)[Count], std::size_t which) {
   return which < Count ? texts[which] : texts[0];
 }
 
+/// As Linux writes it (6.1 drivers/infiniband/core/sysfs.c rate_show).
+std::string rate_of(const port_attributes& port) {
+  using layouts::link_speed;
+  using layouts::link_speed_ext;
+  const bool fdr = port.active_speed_ext == link_speed_ext::fdr;
+  const char* const name = fdr                                    ? " FDR"
+                           : port.active_speed == link_speed::qdr ? " QDR"
+                           : port.active_speed == link_speed::ddr ? " DDR"
+                                                                  : "";
+  // Tenths of Gb/s of one lane.
+  const unsigned lane = fdr ? 140 : 25 * std::max(1u, static_cast<unsigned>(port.active_speed));
+  const unsigned code = static_cast<unsigned>(port.active_width);
+  const unsigned lanes = code == 1 ? 1 : code == 2 ? 4 : code == 4 ? 8 : code == 8 ? 12 : 2;
+  const unsigned tenths = lane * lanes;
+  std::string text = std::to_string(tenths / 10);
+  if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
+  return text + " Gb/sec (" + std::to_string(lanes) + "X" + name + ")";
+}
+
 port_facts port_of(engine& here) {
   const port_attributes& now = here.hardware().port(1);
   port_facts to;
   to.state = text_of(states, static_cast<std::size_t>(now.state));
   to.physical_state = text_of(physical_states, static_cast<std::size_t>(now.physical_state));
-  to.rate = "56 Gb/sec (4X FDR)";
+  to.rate = rate_of(now);
   to.lid = now.lid;
   to.sm_lid = now.sm_lid;
   to.lid_mask_count = now.lmc;

@@ -10,6 +10,7 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,7 @@ struct open_context {
   verbs_context verbs;
   engine* of;
   event_queue<ibv_async_event>* asynchronous;
+  std::atomic<unsigned> queues;  // that name it: queue pairs, CQs, SRQs
 };
 
 struct domain {

@@ -48,7 +48,9 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.max_ah = object_limits::address_handles;
   to.max_srq = object_limits::shared_receive_queues;
   to.max_srq_wr = (1 << can.log_most_srq_wqes) - 1;
-  to.max_srq_sge = static_cast<int>(can.most_scatter);
+  // An entry begins with the link to the next one, which is as large as a data segment.
+  const auto most_in_srq = static_cast<int>(can.most_qp_wqe_bytes_rq / sizeof(ibv_sge)) - 1;
+  to.max_srq_sge = std::min(static_cast<int>(can.most_scatter), most_in_srq);
   to.max_pkeys = static_cast<std::uint16_t>(here.pkeys().size());
   to.local_ca_ack_delay = static_cast<std::uint8_t>(can.local_ack_delay);
   to.phys_port_cnt = static_cast<std::uint8_t>(can.ports);

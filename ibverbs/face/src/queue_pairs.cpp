@@ -88,6 +88,7 @@ ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how) {
   pthread_mutex_init(&verbs.mutex, nullptr);
   pthread_cond_init(&verbs.cond, nullptr);
   made->made_with = how;
+  ++of(pd->context).queues;
   return qp_of(*made.release());
 }
 
@@ -102,15 +103,16 @@ ibv_qp* create_extended_qp(ibv_context*, ibv_qp_init_attr_ex* how) {
   constexpr std::uint32_t known =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS;
   const bool builds = (how->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-  if ((how->comp_mask & ~known) != 0) return fail(EOPNOTSUPP);
+  if ((how->comp_mask & ~known) != 0) return fail(refuse("an attribute of ibv_create_qp_ex"));
   if ((how->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) return fail(EINVAL);
   // No datagram to a group comes back: no queue pair can join one (refused.cpp).
   const std::uint32_t allowed =
       how->qp_type == IBV_QPT_UD ? std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB} : 0;
   if ((how->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && (how->create_flags & ~allowed) != 0)
-    return fail(EOPNOTSUPP);
+    return fail(refuse("a create flag of ibv_create_qp_ex"));
   // A program calls the functions that it asked for without looking at them.
-  if (builds && (how->send_ops_flags & ~request_functions) != 0) return fail(EOPNOTSUPP);
+  if (builds && (how->send_ops_flags & ~request_functions) != 0)
+    return fail(refuse("a send operation of ibv_create_qp_ex"));
   ibv_qp_init_attr plain{how->qp_context, how->send_cq, how->recv_cq,   how->srq,
                          how->cap,        how->qp_type, how->sq_sig_all};
   ibv_qp* const made = create(how->pd, plain);
@@ -160,6 +162,7 @@ FREEHCA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
   }
   pthread_mutex_destroy(&qp->mutex);
   pthread_cond_destroy(&qp->cond);
+  --of(qp->context).queues;
   delete &queue;
   return 0;
 }

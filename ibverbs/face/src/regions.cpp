@@ -36,13 +36,16 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   if ((access & ~known_access) != 0) return fail(EOPNOTSUPP);
   const bool remote_change = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
   if (remote_change && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return fail(EINVAL);
-  auto made = std::make_unique<region>();
   const auto address = reinterpret_cast<std::uintptr_t>(at);
+  if (bytes == 0 || bytes > ~address) return fail(EINVAL);
+  const unsigned page = page_size_for(address, virtual_address, bytes);
+  if ((bytes >> page) >= std::size_t{1} << object_limits::log_translations) return fail(ENOMEM);
+  const uncancellable stays;
+  auto made = std::make_unique<region>();
   memory_region_attributes how;
   how.pd = of(pd).handle;
   // Pages around the ends belong to it as well. The device checks the length in bytes.
-  how.pages = page_list(dma_region{static_cast<std::byte*>(at), address, bytes},
-                        page_size_for(address, virtual_address, bytes));
+  how.pages = page_list(dma_region{static_cast<std::byte*>(at), address, bytes}, page);
   how.virtual_address = virtual_address;
   how.access = {.local_write = (access & IBV_ACCESS_LOCAL_WRITE) != 0,
                 .remote_read = (access & IBV_ACCESS_REMOTE_READ) != 0,

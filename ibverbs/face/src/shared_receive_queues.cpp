@@ -58,6 +58,7 @@ FREEHCA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* how) {
   verbs.context = pd->context;
   verbs.srq_context = how->srq_context;
   verbs.pd = pd;
+  ++of(pd->context).queues;
   pthread_mutex_init(&verbs.mutex, nullptr);
   pthread_cond_init(&verbs.cond, nullptr);
   return &made.release()->verbs;
@@ -84,6 +85,7 @@ FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
   }
   pthread_mutex_destroy(&srq->mutex);
   pthread_cond_destroy(&srq->cond);
+  --of(srq->context).queues;
   delete &queue;
   return 0;
 }

@@ -2,7 +2,10 @@
 // Copyright the freehca authors
 #include "environment.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <string>
 
 namespace freehca::run {
 namespace {
@@ -29,6 +32,7 @@ void set(const char* name, const std::string& value) {
 
 void set_environment(const request& what, const std::string& library) {
   set("LD_PRELOAD", preload_list(library));
+  set("FREEHCA_PROCESS", std::to_string(getpid()));
   set("FREEHCA_FABRIC", what.fabric);
   set("FREEHCA_CAPTURE", what.capture);
   set("FREEHCA_COUNTERS", what.counters);

@@ -15,7 +15,7 @@
 namespace freehca::run {
 namespace {
 
-constexpr std::size_t longest_name = 32;
+constexpr std::size_t longest_name = 64;
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

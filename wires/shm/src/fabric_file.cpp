@@ -208,7 +208,16 @@ bool fabric_file::map(std::string& why) {
     return false;
   }
   control_ = static_cast<control_part*>(at);
+  struct stat now {};
+  if (fstat(number_, &now) != 0) return false;
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
   return true;
+}
+
+bool fabric_file::is_open() const {
+  struct stat now {};
+  return fstat(number_, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
 }
 
 bool fabric_file::lock_creation(std::string& why) const {
@@ -237,12 +246,12 @@ void fabric_file::free_slot(unsigned slot) {
 }
 
 bool fabric_file::alive(unsigned slot) const {
-  return (own_slots_.load() >> slot & 1) != 0 ||
+  return (own_slots_.load() >> slot & 1) != 0 || !is_open() ||
          locked_by_another(number_, first_slot_lock + slot, 1);
 }
 
 bool fabric_file::anyone_alive() const {
-  return own_slots_.load() != 0 || locked_by_another(number_, first_slot_lock, slots);
+  return own_slots_.load() != 0 || !is_open() || locked_by_another(number_, first_slot_lock, slots);
 }
 
 bool fabric_file::bury(unsigned slot) {
@@ -262,6 +271,7 @@ std::byte* fabric_file::ring(unsigned consumer, unsigned producer) {
   std::atomic<std::byte*>& place = ring_addresses_[consumer * slots + producer];
   std::byte* at = place.load(std::memory_order_acquire);
   if (at != nullptr) return at;
+  if (!is_open()) return nullptr;
   void* made = mmap(nullptr, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, number_,
                     ring_offset(consumer, producer));
   if (made == MAP_FAILED) return nullptr;
@@ -272,7 +282,7 @@ std::byte* fabric_file::ring(unsigned consumer, unsigned producer) {
 }
 
 bool fabric_file::lend(unsigned consumer, unsigned producer, std::size_t bytes) const {
-  return promise(number_, ring_offset(consumer, producer), bytes) == 0;
+  return is_open() && promise(number_, ring_offset(consumer, producer), bytes) == 0;
 }
 
 }  // namespace freehca::wires::shm

@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +67,12 @@ class fabric_file {
   bool map(std::string& why);
 
   const std::string path_;
-  int number_;  ///< the descriptor, or -1
+  /// Whether number_ is still the file's. A program may close descriptors that it does not know.
+  bool is_open() const;
+
+  int number_;        ///< the descriptor, or -1
+  dev_t device_ = 0;  ///< of the file
+  ino_t inode_ = 0;
   control_part* control_ = nullptr;
   std::atomic<std::uint64_t> own_slots_{0};  ///< a bit for each slot of this process
   std::atomic<std::byte*> ring_addresses_[slots * slots] = {};

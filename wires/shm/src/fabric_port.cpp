@@ -2,6 +2,8 @@
 // Copyright the freehca authors
 #include <freehca/wires_shm/fabric_port.hpp>
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -40,6 +42,19 @@ bool for_each_slot(std::uint64_t set, F f) {
   return true;
 }
 
+/// Since when a ring refuses packets, and how far its receiver had come then. 0: it does not.
+struct full_ring {
+  std::uint64_t since = 0, tail = 0;
+};
+constexpr std::uint64_t longest_full = 1'000'000'000;  // nanoseconds
+
+std::uint64_t monotonic_time() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
 }  // namespace
 
 class fabric_port::parts {
@@ -75,6 +90,7 @@ class fabric_port::parts {
     return control().slot[slot].life.load(memory_order_acquire);
   }
   std::uint64_t destinations(unsigned dlid) const;
+  bool is_stopped(unsigned slot);
   bool prepare(std::uint64_t& to, unsigned slot, std::size_t bytes);
   void put(unsigned slot, const std::byte* from, std::size_t bytes);
   bool room_at(unsigned slot) const;
@@ -91,6 +107,7 @@ class fabric_port::parts {
   const unsigned forks_ = process_forks.load(memory_order_relaxed);
 
   std::array<ring_producer, slots> producers_;
+  std::array<full_ring, slots> full_rings_{};
   std::atomic<unsigned> full_{none};  ///< the slot whose ring refused the last packet
   std::atomic<std::uint64_t> resets_sent_{0}, bad_lengths_{0}, unsent_{0};
 
@@ -132,6 +149,14 @@ std::uint64_t fabric_port::parts::destinations(unsigned dlid) const {
   return found;
 }
 
+// Whether the receiver of a full ring has taken nothing for a second: its process is stopped.
+bool fabric_port::parts::is_stopped(unsigned slot) {
+  full_ring& full = full_rings_[slot];
+  const std::uint64_t tail = ring_to(slot).tail.load(memory_order_relaxed), now = monotonic_time();
+  if (full.since == 0 || full.tail != tail) full = {now, tail};
+  return now - full.since >= longest_full;
+}
+
 // Makes sure that a packet fits into the ring to this slot, or takes the slot out of `to`. False:
 // the ring is full.
 bool fabric_port::parts::prepare(std::uint64_t& to, unsigned slot, std::size_t bytes) {
@@ -144,7 +169,8 @@ bool fabric_port::parts::prepare(std::uint64_t& to, unsigned slot, std::size_t b
     producer.follow(ring, ring_word::of(own_.life, life));
     const bool fits = producer.fits(ring, bytes, resets);
     if (resets != 0) count(resets_sent_, resets);
-    if (!fits && !file_->bury(slot)) return false;
+    if (fits) full_rings_[slot] = {};
+    else if (!file_->bury(slot) && !is_stopped(slot)) return false;
     dropped = !fits;
   }
   if (!dropped) {
@@ -198,7 +224,7 @@ bool fabric_port::parts::room_at(unsigned slot) const {
 bool fabric_port::parts::has_room_again() {
   const unsigned slot = full_.load(memory_order_relaxed);
   if (slot == none || !usable()) return false;
-  if (!room_at(slot) && !file_->bury(slot)) return false;
+  if (!room_at(slot) && !file_->bury(slot) && !is_stopped(slot)) return false;
   full_.store(none, memory_order_relaxed);
   return true;
 }

@@ -17,24 +17,50 @@ namespace {
 sigjmp_buf fault;
 std::atomic<bool> copying{false};
 pthread_t copying_thread;
-struct sigaction before_segv, before_bus;
 
-void on_fault(int number, siginfo_t* what, void* context) {
-  if (copying.load(std::memory_order_relaxed) && pthread_equal(copying_thread, pthread_self()) != 0)
-    siglongjmp(fault, 1);
-  const struct sigaction& before = number == SIGBUS ? before_bus : before_segv;
-  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(number, what, context);
-  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-    return before.sa_handler(number);
-  // The access is repeated when this returns, and ends the process.
-  signal(number, SIG_DFL);
+/// Of one signal: the dispositions that this handler has replaced.
+struct replaced {
+  struct sigaction first {};  // at the first installation
+  struct sigaction last {};   // at the last one; the same unless the program has its own since
+};
+replaced segv, bus;
+
+/// The fault that is being handed on to a handler of the program's.
+const void* handed_on = nullptr;
+const void* handed_on_from = nullptr;  // a place on the stack
+
+/// Whether a handler of the program's hands the fault on to its predecessor, which is this handler.
+/// It then runs deeper in the stack, with the same context.
+bool comes_back(const void* context, const void* here) {
+  return context == handed_on && here < handed_on_from;
 }
 
-void install(int number, struct sigaction& before) {
+void on_fault(int number, siginfo_t* what, void* context) {
+  const bool is_fault = what->si_code > 0;  // else the signal was sent
+  if (is_fault && copying.load(std::memory_order_relaxed) &&
+      pthread_equal(copying_thread, pthread_self()) != 0)
+    siglongjmp(fault, 1);
+  const replaced& all = number == SIGBUS ? bus : segv;
+  const void* const here = __builtin_frame_address(0);
+  const struct sigaction& next = comes_back(context, here) ? all.first : all.last;
+  handed_on = context;
+  handed_on_from = here;
+  if ((next.sa_flags & SA_SIGINFO) != 0) return next.sa_sigaction(number, what, context);
+  if (next.sa_handler != SIG_DFL && next.sa_handler != SIG_IGN) return next.sa_handler(number);
+  if (!is_fault && next.sa_handler == SIG_IGN) return;
+  // A fault is repeated when this returns, and ends the process.
+  signal(number, SIG_DFL);
+  if (!is_fault) raise(number);
+}
+
+void install(int number, replaced& before) {
   struct sigaction now {};
   sigaction(number, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) return;
-  before = now;
+  static bool known[NSIG];
+  if (!known[number]) before.first = now;
+  known[number] = true;
+  before.last = now;
   now.sa_sigaction = on_fault;
   // A fault in the handler of the program's, and the one behind a siglongjmp, are not blocked.
   now.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
@@ -70,8 +96,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
 }  // namespace
 
 void install_guard() {
-  install(SIGSEGV, before_segv);
-  install(SIGBUS, before_bus);
+  install(SIGSEGV, segv);
+  install(SIGBUS, bus);
 }
 
 bool guarded_copy(void* to, const void* from, std::size_t bytes) noexcept {

@@ -66,8 +66,10 @@ class fabric_port {
   /// DLID of the LRH (bytes 2 and 3, most significant first) routes it: a unicast LID to the port
   /// that has it, a multicast LID (0xc000 to 0xfffe) to each port that has joined the group, but
   /// not to this one. False: a ring is full, and the packet was sent to no port. Send it again when
-  /// has_room_again() is true. A packet without a destination is dropped: true. So is one whose
-  /// length is not between shortest_packet and longest_packet.
+  /// has_room_again() is true. A packet without a destination is dropped: true. So is a packet
+  /// whose length is not between shortest_packet and longest_packet, and a packet to a port that
+  /// has taken nothing out of its full ring for a second: one stopped process must not stop the
+  /// others.
   bool send(const std::byte* from, std::size_t bytes);
   /// After a send() that was false, true as soon as the ring that was full is half empty, or has
   /// lost its receiver. Each false send() is answered once with true.
