@@ -31,5 +31,6 @@ std::vector<test> queue_tests();
 std::vector<test> memory_tests();
 std::vector<test> signal_tests();
 std::vector<test> thread_tests();
+std::vector<test> mended_tests();
 
 }  // namespace programs

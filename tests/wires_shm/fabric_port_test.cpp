@@ -48,6 +48,22 @@ class fabric_ports : public ::testing::Test {
   const std::string name = new_name();
 };
 
+/// A process that is stopped takes nothing out of its ring. Its peers reach each other.
+TEST_F(fabric_ports, a_port_that_takes_nothing_stops_no_others) {
+  const auto from = join();
+  const auto stopped = join();
+  const auto other = join();
+  while (send(*from, stopped->lid(), 1, 4352)) continue;
+  while (!from->has_room_again()) from->sleep(fabric_port::no_timeout);
+  EXPECT_TRUE(send(*from, stopped->lid(), 2, 4352)) << "it is dropped";
+  EXPECT_TRUE(send(*from, other->lid(), 3, 100));
+  EXPECT_EQ(3u, receive(*other));
+  EXPECT_TRUE(send(*from, stopped->lid(), 4, 4352)) << "and so is the next one";
+  while (receive(*stopped) != 0) continue;
+  EXPECT_TRUE(send(*from, stopped->lid(), 5, 100));
+  EXPECT_EQ(5u, receive(*stopped)) << "what was taken makes room";
+}
+
 TEST_F(fabric_ports, packets_go_where_the_lid_says) {
   const auto a = join();
   const auto b = join();
