@@ -244,11 +244,9 @@ bool fabric_port::parts::take_from(unsigned slot) {
   ring_control& ring = ring_from(slot);
   ring_consumer& consumer = consumers_[slot];
   if (!consumer.has_bytes(ring, own_.life, life_of(slot))) {
-    // The producer would wait for ever if a peer had overwritten the tail. The slot of a producer
-    // that left is free once the tail shows that its packets were taken.
-    const bool wants_room = ring.wants_room.load(memory_order_relaxed) != 0;
-    const bool left = life_of(slot) % 2 == 0 && consumer.hides_room();
-    if ((wants_room || left) && consumer.give_room(ring)) wake_slot(control(), slot);
+    // The producer would wait for ever if a peer had overwritten the tail.
+    if (ring.wants_room.load(memory_order_relaxed) != 0 && consumer.give_room(ring))
+      wake_slot(control(), slot);
     return false;
   }
   const std::byte* data = file_->ring(own_.slot, slot);
@@ -259,9 +257,7 @@ bool fabric_port::parts::take_from(unsigned slot) {
   const auto got =
       consumer.take(ring, data, own_.life, control().slot[slot].life, packet_.data(), bytes_);
   if (got == ring_consumer::result::reset) count(resets_received_);
-  const bool due = consumer.room_is_due() || life_of(slot) % 2 == 0;
-  if (got != ring_consumer::result::nothing && due && consumer.give_room(ring))
-    wake_slot(control(), slot);
+  if (got != ring_consumer::result::nothing && consumer.give_room(ring)) wake_slot(control(), slot);
   return got == ring_consumer::result::packet;
 }
 

@@ -140,7 +140,6 @@ ring_consumer::result ring_consumer::take_record(const std::byte* data, std::uin
 
 bool ring_consumer::give_room(ring_control& control) {
   control.tail.store(tail().value, memory_order_release);
-  published_ = tail();
   // Behind the store: a producer that finds the ring full sets wants_room first, and then reads the
   // tail once more.
   std::atomic_thread_fence(std::memory_order_seq_cst);

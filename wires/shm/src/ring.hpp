@@ -61,14 +61,6 @@ class ring_consumer {
               const std::atomic<std::uint32_t>& producer_life, std::byte* to, std::size_t& bytes);
   bool has_bytes(const ring_control& control, std::uint32_t life,
                  std::uint32_t producer_life) const;
-  /// Whether so much was taken since the last give_room() that the producer should see it. Each
-  /// call makes both sides fetch a line of memory from the other one's processor.
-  bool room_is_due() const {
-    return !published_.same_ring(tail()) ||
-           units_between(published_.position(), tail().position()) >= ring_units / 8;
-  }
-  /// Whether anything was taken since then.
-  bool hides_room() const { return published_.value != tail().value; }
   /// Publishes the position up to which packets were taken. True: the producer is to be woken.
   bool give_room(ring_control& control);
 
@@ -78,7 +70,6 @@ class ring_consumer {
   result take_record(const std::byte* data, std::uint32_t used, std::byte* to, std::size_t& bytes);
 
   std::atomic<std::uint64_t> tail_{0};
-  ring_word published_{0};  ///< the tail that the producer can see
 };
 
 }  // namespace freehca::wires::shm
