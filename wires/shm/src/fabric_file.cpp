@@ -201,6 +201,13 @@ bool fabric_file::make(std::string& why) const {
   return error == 0;
 }
 
+fabric_file::fabric_file(std::string path, int number) : path_(std::move(path)), number_(number) {
+  struct stat now {};
+  if (fstat(number_, &now) != 0) return;
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
+}
+
 bool fabric_file::map(std::string& why) {
   void* at = mmap(nullptr, control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, number_, 0);
   if (at == MAP_FAILED) {
@@ -208,10 +215,6 @@ bool fabric_file::map(std::string& why) {
     return false;
   }
   control_ = static_cast<control_part*>(at);
-  struct stat now {};
-  if (fstat(number_, &now) != 0) return false;
-  device_ = now.st_dev;
-  inode_ = now.st_ino;
   return true;
 }
 

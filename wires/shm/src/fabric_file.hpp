@@ -58,7 +58,7 @@ class fabric_file {
   bool lend(unsigned consumer, unsigned producer, std::size_t bytes) const;
 
  private:
-  fabric_file(std::string path, int number) : path_(std::move(path)), number_(number) {}
+  fabric_file(std::string path, int number);
   enum class content { good, empty, bad };
   bool check_owner(std::string& why) const;
   bool still_named() const;
