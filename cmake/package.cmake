@@ -22,6 +22,8 @@ configure_file(cmake/package.changelog ${CMAKE_CURRENT_BINARY_DIR}/changelog.Deb
 set(package_files ${CMAKE_CURRENT_BINARY_DIR}/package)
 file(MAKE_DIRECTORY ${package_files})
 file(GLOB pages CONFIGURE_DEPENDS docs/man/*.1)
+# The launcher and its library are not packaged yet.
+list(FILTER pages EXCLUDE REGEX "/freehca-run[.]1$")
 set(compressed)
 foreach(page ${pages} ${CMAKE_CURRENT_SOURCE_DIR}/CHANGELOG.md
              ${CMAKE_CURRENT_BINARY_DIR}/changelog.Debian)
