@@ -13,6 +13,7 @@ counters of both adapters have to agree with them.
 Results go to FREEHCA_RESULTS/own.tsv; without it the exit status tells.
 """
 import argparse
+import atexit
 import gzip
 import os
 import pathlib
@@ -294,6 +295,21 @@ def runs_of(case, tier):
         yield name, lambda launcher, folder, size=size: run_pair(case, size, launcher, folder)
 
 
+def installed(launcher, folder):
+    """A copy of launcher and library that every user can reach, wherever the checkout is."""
+    library = os.path.join(os.path.dirname(launcher), "..", "libfreehca-verbs.so")
+    for source, place in (
+        (launcher, "bin/freehca-run"),
+        (library, "lib/freehca/libfreehca-verbs.so"),
+    ):
+        target = folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755)
+    return str(folder / "bin" / "freehca-run")
+
+
 def record(outcome, seconds, name, note):
     print(f"{name}: {outcome} {note}", flush=True)
     if "FREEHCA_RESULTS" not in os.environ:
@@ -312,6 +328,9 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
     failed = 0
+    program = pathlib.Path(tempfile.mkdtemp(prefix="freehca-programs-installed-"))
+    atexit.register(shutil.rmtree, program, ignore_errors=True)
+    launcher = installed(options.launcher, program)
     for case in CASES:
         for name, run in runs_of(case, options.tier):
             if options.names and name not in options.names and case.name not in options.names:
@@ -321,7 +340,7 @@ def main():
                 os.chown(folder, NOBODY, NOBODY)
             began, outcome, note = time.monotonic(), "passed", ""
             try:
-                run(options.launcher, folder)
+                run(launcher, folder)
             except Failed as why:
                 failed += 1
                 outcome, note = "failed", re.sub(r"\s+", " ", str(why))
