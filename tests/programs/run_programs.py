@@ -328,6 +328,7 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
     failed = 0
+    os.umask(0o022)
     program = pathlib.Path(tempfile.mkdtemp(prefix="freehca-programs-installed-"))
     atexit.register(shutil.rmtree, program, ignore_errors=True)
     launcher = installed(options.launcher, program)
