@@ -6,6 +6,7 @@
 
 #include <freehca/blocking/session.hpp>
 #include <freehca/firmware_cmds/mad.hpp>
+#include <freehca/layouts/set_port_info.hpp>
 
 /// For a cable from host to host without a subnet manager: sends the management datagrams of a
 /// subnet manager to the agent of port 1, so that the port gets the LID and becomes active. Waits
@@ -33,13 +34,7 @@ inline freehca::status take_lid(freehca::blocking::session& session, std::uint16
     settings.set<&info::lid>(lid).set<&info::master_sm_lid>(lid).set<&info::state>(state);
     settings.set<&info::physical_state>(layouts::port_physical_state::no_change);
     firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
-    set.input.set<&smp::base_version>(layouts::mad_base_version)
-        .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
-        .set<&smp::class_version>(1)
-        .set<&smp::method>(layouts::mad_method::set)
-        .set<&smp::attribute_id>(static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
-        .set<&smp::attribute_modifier>(1)  // the port
-        .set_bytes<&smp::data>(settings.data());
+    set.input = layouts::set_port_info(settings, 1);
     hca.commands().submit(set);
     FREEHCA_TRY(session.wait(set));
     if (set.output.get<&smp::status>() != layouts::mad_status::success)

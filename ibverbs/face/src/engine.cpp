@@ -17,6 +17,7 @@
 #include <freehca/captures/packet_file.hpp>
 #include <freehca/hal/text.hpp>
 #include <freehca/hca/ports.hpp>
+#include <freehca/layouts/set_port_info.hpp>
 
 #include "errors.hpp"
 #include "events.hpp"
@@ -204,13 +205,7 @@ status engine::take_lid() {
     attributes.set<&info::state>(state);
     attributes.set<&info::physical_state>(layouts::port_physical_state::no_change);
     firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
-    set.input.set<&smp::base_version>(layouts::mad_base_version)
-        .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
-        .set<&smp::class_version>(1)
-        .set<&smp::method>(layouts::mad_method::set)
-        .set<&smp::attribute_id>(static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
-        .set<&smp::attribute_modifier>(1)
-        .set_bytes<&smp::data>(attributes.data());
+    set.input = layouts::set_port_info(attributes, 1);
     device_.commands().submit(set);
     FREEHCA_TRY(finish(set));
     if (set.output.get<&smp::status>() != layouts::mad_status::success)

@@ -14,6 +14,7 @@
 
 #include <freehca/firmware_cmds/mad.hpp>
 #include <freehca/in_process/fabric.hpp>
+#include <freehca/layouts/set_port_info.hpp>
 
 #include "verbs_rig.hpp"
 
@@ -142,13 +143,7 @@ class cabled_hosts {
   void set_port_info(cabled_host& h, const layouts::image<layouts::port_info>& to) {
     using layouts::smp;
     firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
-    set.input.set<&smp::base_version>(layouts::mad_base_version)
-        .set<&smp::mgmt_class>(layouts::mad_class::subnet_lid_routed)
-        .set<&smp::class_version>(1)
-        .set<&smp::method>(layouts::mad_method::set)
-        .set<&smp::attribute_id>(static_cast<std::uint16_t>(layouts::smp_attribute::port_info))
-        .set<&smp::attribute_modifier>(1)
-        .set_bytes<&smp::data>(to.data());
+    set.input = layouts::set_port_info(to, 1);
     h.adapter.commands().submit(set);
     ASSERT_TRUE(h.await(set).ok());
     ASSERT_EQ(set.output.get<&smp::status>(), layouts::mad_status::success);
