@@ -103,7 +103,8 @@ if [[ $what == programs ]]; then
   [[ ! -v given[--json] ]] || options+=(--json "$(realpath -m "${given[--json]}")")
   cd "$FREEHCA_ROOT"
   need script build programs
-  programs=(freehca-run freehca-verbs freehca_bench_ping_pong freehca_bench_copy freehca_bench_verbs_calls)
+  programs=(freehca-run freehca-verbs
+    freehca_bench_ping_pong freehca_bench_copy freehca_bench_verbs_calls)
   step "bench: configure" cmake --preset host || die "CMake fails"
   step "bench: build ${programs[*]}" nice cmake --build --preset host --target "${programs[@]}" ||
     die "the programs do not build"

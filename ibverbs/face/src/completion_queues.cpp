@@ -42,8 +42,7 @@ FREEHCA_EXPORT ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq
   {
     const engine::guard held(here.lock);
     create_completion_queue create;
-    create.start(here.objects(), how);
-    if (const status s = here.finish(create); !s.ok()) return fail(errno_of(s));
+    if (const int error = here.perform(create, how); error != 0) return fail(error);
     made->handle = create.made();
     made->rings = &here.objects().find(made->handle)->rings;
   }
@@ -70,8 +69,7 @@ FREEHCA_EXPORT int ibv_destroy_cq(ibv_cq* cq) {
   if (!here.dead()) {
     const engine::guard held(here.lock);
     destroy_completion_queue destroy;
-    destroy.start(here.objects(), queue.handle);
-    if (const status s = here.finish(destroy); !s.ok()) return errno_of(s);
+    if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
     here.poll_events();  // no event of it comes later
   }
   // A forked child shares the parent's descriptors, so the events of dead objects stay. Another

@@ -14,6 +14,7 @@
 #include <freehca/hca/objects/verbs.hpp>
 #include <freehca/in_program/adapter.hpp>
 
+#include "errors.hpp"
 #include "fabric_link.hpp"
 #include "uncancellable.hpp"
 
@@ -67,6 +68,13 @@ class engine {
   status finish(Operation& op) {
     while (!op.done()) run();
     return op.outcome();
+  }
+  /// Starts an operation on the objects, with these arguments, and runs it to its end. Returns 0,
+  /// or an errno.
+  template <class Operation, class... Arguments>
+  int perform(Operation& op, const Arguments&... arguments) {
+    op.start(objects_, arguments...);
+    return errno_of(finish(op));
   }
   /// Delivers all events that are due.
   void poll_events();

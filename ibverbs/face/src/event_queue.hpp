@@ -2,7 +2,6 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -69,8 +69,7 @@ ibv_qp* create(ibv_pd* pd, ibv_qp_init_attr& how) {
   {
     const engine::guard held(here.lock);
     create_queue_pair create;
-    create.start(here.objects(), attributes);
-    if (const status s = here.finish(create); !s.ok()) return fail(errno_of(s));
+    if (const int error = here.perform(create, attributes); error != 0) return fail(error);
     made->handle = create.made();
     made->object = here.objects().find(made->handle);
     how.cap = capabilities_of(*made->object, how);
@@ -147,8 +146,7 @@ FREEHCA_EXPORT int ibv_destroy_qp(ibv_qp* qp) {
     {
       const engine::guard held(here.lock);
       destroy_queue_pair destroy;
-      destroy.start(here.objects(), queue.handle);
-      if (const status s = here.finish(destroy); !s.ok()) return errno_of(s);
+      if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
       here.poll_events();  // no event of it comes later
     }
     of(qp->context).asynchronous->drop([qp](const ibv_async_event& e) {

@@ -54,8 +54,7 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   const engine::guard held(here.lock);
   here.adapter().guard_memory();
   create_memory_region create;
-  create.start(here.objects(), how);
-  if (const status s = here.finish(create); !s.ok()) return fail(errno_of(s));
+  if (const int error = here.perform(create, how); error != 0) return fail(error);
   made->handle = create.made();
   const std::uint32_t key = key_of(here.objects(), made->handle);
   made->verbs = {pd->context, pd, at, bytes, key, key, key};
@@ -110,8 +109,7 @@ FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
   if (!here.dead()) {
     const engine::guard held(here.lock);
     destroy_memory_region destroy;
-    destroy.start(here.objects(), of(mr).handle);
-    if (const status s = here.finish(destroy); !s.ok()) return errno_of(s);
+    if (const int error = here.perform(destroy, of(mr).handle); error != 0) return error;
   }
   delete &of(mr);
   return 0;

@@ -46,8 +46,7 @@ FREEHCA_EXPORT ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* how) {
   {
     const engine::guard held(here.lock);
     create_shared_receive_queue create;
-    create.start(here.objects(), attributes);
-    if (const status s = here.finish(create); !s.ok()) return fail(errno_of(s));
+    if (const int error = here.perform(create, attributes); error != 0) return fail(error);
     made->handle = create.made();
     made->rings = &here.objects().find(made->handle)->rings;
   }
@@ -71,8 +70,7 @@ FREEHCA_EXPORT int ibv_destroy_srq(ibv_srq* srq) {
     {
       const engine::guard held(here.lock);
       destroy_shared_receive_queue destroy;
-      destroy.start(here.objects(), queue.handle);
-      if (const status s = here.finish(destroy); !s.ok()) return errno_of(s);
+      if (const int error = here.perform(destroy, queue.handle); error != 0) return error;
       here.poll_events();  // no event of it comes later
     }
     of(srq->context).asynchronous->drop([srq](const ibv_async_event& e) {
@@ -97,8 +95,7 @@ FREEHCA_EXPORT int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* how, int mask) {
   if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
   const engine::guard held(here.lock);
   arm_shared_receive_queue arm;
-  arm.start(here.objects(), of(srq).handle, how->srq_limit);
-  if (const status s = here.finish(arm); !s.ok()) return errno_of(s);
+  if (const int error = here.perform(arm, of(srq).handle, how->srq_limit); error != 0) return error;
   of(srq).attributes.srq_limit = how->srq_limit;
   return 0;
 }

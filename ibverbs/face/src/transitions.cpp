@@ -128,8 +128,9 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   ibv_qp_attr changed = queue.attributes;
   take(*how, mask, changed);
   modify_queue_pair modify;
-  modify.start(here.objects(), queue.handle, *target, connection_of(changed));
-  if (const status s = here.finish(modify); !s.ok()) return errno_of(s);
+  if (const int error = here.perform(modify, queue.handle, *target, connection_of(changed));
+      error != 0)
+    return error;
   queue.attributes = to == IBV_QPS_RESET ? ibv_qp_attr{} : changed;
   qp->state = to;
   return 0;
@@ -146,8 +147,7 @@ FREEHCA_EXPORT int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* to, int, ibv_qp_init_at
   if (found.qp_state != IBV_QPS_RESET) {
     using layouts::qpc;
     query_queue_pair query;
-    query.start(here.objects(), queue.handle);
-    if (const status s = here.finish(query); !s.ok()) return errno_of(s);
+    if (const int error = here.perform(query, queue.handle); error != 0) return error;
     const layouts::image<qpc> context = query.context();
     found.qp_state = state_of(context.get<&qpc::state>());
     found.qkey = static_cast<std::uint32_t>(context.get<&qpc::qkey>());
