@@ -125,6 +125,7 @@ class Becomes(Launcher):
         self.assertEqual(values["FREEHCA_FABRIC"], "Lab-1_a.b")
         self.assertEqual(values["FREEHCA_CAPTURE"], str(capture))
         self.assertEqual(values["FREEHCA_COUNTERS"], str(counters))
+        self.assertEqual(self.values("--device", "vfio:03:00.0")["FREEHCA_DEVICE"], "vfio:03:00.0")
 
     def test_variables_without_an_option_stay(self):
         values = self.values(FREEHCA_FABRIC="kept", FREEHCA_CAPTURE="kept-too")
@@ -269,6 +270,7 @@ class Usage(Launcher):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         for option in (
             "--fabric",
+            "--device",
             "--capture",
             "--counters",
             "--list",
@@ -290,6 +292,26 @@ class Usage(Launcher):
             (("--fabric", *program), "--fabric"),
         ):
             self.expect_refusal(USAGE_ERROR, part, words=words)
+
+    def test_names_of_devices(self):
+        for name in ("", "vfio:", "0000:03:00.0", "vfio:0000:03:00.8", "vfio-user:/run/socket"):
+            self.expect_refusal(USAGE_ERROR, "vfio:ADDRESS", words=["--device", name, "--", "true"])
+        wrong = self.run_launcher("--", "true", env=self.environment(FREEHCA_DEVICE="uio:1"))
+        self.assertEqual(wrong.returncode, USAGE_ERROR)
+        self.assertIn("FREEHCA_DEVICE: 'uio:1'", wrong.stderr)
+
+    def test_options_of_modelled_adapters(self):
+        for option, value in (
+            ("--fabric", "lab"),
+            ("--capture", self.folder / "c"),
+            ("--counters", self.folder / "d"),
+        ):
+            self.expect_refusal(
+                USAGE_ERROR,
+                option,
+                "modelled adapters",
+                words=["--device", "vfio:03:00.0", option, value, "--", "true"],
+            )
 
     def test_names_of_fabrics(self):
         for name in ("", "a/b", "a b", "ä", "x" * 65):

@@ -104,13 +104,15 @@ RULES = {
         ["wires", "switch_common", "infiniband_switch", "ethernet_switch"],
         False,
     ),
-    # The face has both sides in it: the driver, and an adapter inside the program.
-    "ibverbs/face": (
+    # The face knows the driver alone. Each library for programs adds the place of the adapter.
+    "ibverbs/face": (CORE + ["firmware_cmds", "queues", "hca", "ibverbs_files"], False),
+    "ibverbs/in_program": (
         CORE
         + ["firmware_cmds", "queues", "hca", "model", "in_program"]
-        + ["ibverbs_files", "wires_shm", "captures"],
+        + ["wires_shm", "captures"],
         False,
     ),
+    "ibverbs/vfio": (CORE + ["firmware_cmds", "queues", "hca", "vfio_host"], False),
     # What answers for files knows no driver; the launcher lists fabrics.
     "ibverbs/files": (["ibverbs_files"], False),
     "ibverbs/run": (["wires_shm"], False),
@@ -275,6 +277,8 @@ def check_the_checker():
         ("examples/bare/bringup/a.cpp", "<", "vector"),
         ("ibverbs/files/src/a.cpp", "<", "freehca/hca/device.hpp"),
         ("ibverbs/run/src/a.cpp", "<", "freehca/ibverbs_files/device_facts.hpp"),
+        ("ibverbs/face/src/a.cpp", "<", "freehca/in_program/adapter.hpp"),
+        ("ibverbs/vfio/src/a.cpp", "<", "freehca/model/device.hpp"),
     ]
     allowed = [
         ("hca/src/a.cpp", "<", "freehca/queues/cq.hpp"),

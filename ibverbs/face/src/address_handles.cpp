@@ -58,6 +58,8 @@ FREEHCA_EXPORT int ibv_destroy_ah(ibv_ah* ah) {
 
 FREEHCA_EXPORT int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* done,
                                        ibv_grh* grh, ibv_ah_attr* to) {
+  engine& here = engine_of(context);
+  if (!here.is_port(port)) return EINVAL;
   *to = {};
   to->dlid = done->slid;
   to->sl = done->sl;
@@ -65,7 +67,7 @@ FREEHCA_EXPORT int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, 
   to->port_num = port;
   if ((done->wc_flags & IBV_WC_GRH) == 0) return 0;
   // The answer goes from where the request went to (IBTA vol. 1, 13.5.4.4).
-  const std::vector<std::uint64_t>& guids = engine_of(context).guids();
+  const std::vector<std::uint64_t>& guids = here.port(port).guids;
   std::size_t index = 0;
   while (index < guids.size() && layouts::swap_be(grh->dgid.global.interface_id) != guids[index])
     ++index;

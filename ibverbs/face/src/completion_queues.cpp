@@ -32,7 +32,7 @@ FREEHCA_EXPORT ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq
                                      ibv_comp_channel* channel, int vector) {
   engine& here = engine_of(context);
   if (here.dead()) return fail(ENODEV);
-  if (entries < 1 || static_cast<std::uint32_t>(entries) > object_limits::completions)
+  if (entries < 1 || static_cast<std::uint32_t>(entries) > here.limits().completions)
     return fail(EINVAL);
   if (vector < 0 || vector >= context->num_comp_vectors) return fail(EINVAL);
   auto made = std::make_unique<completions>();

@@ -12,24 +12,12 @@
 #include <freehca/hca/device.hpp>
 #include <freehca/hca/every_kind.hpp>
 #include <freehca/hca/objects/verbs.hpp>
-#include <freehca/in_program/adapter.hpp>
 
 #include "errors.hpp"
-#include "fabric_link.hpp"
+#include "host.hpp"
 #include "uncancellable.hpp"
 
 namespace freehca::ibverbs {
-
-/// How many objects of each kind a process can have. The device attributes report these numbers.
-struct object_limits {
-  static constexpr unsigned log_numbers = 14;       // of queue pairs, CQs, regions
-  static constexpr unsigned log_translations = 20;  // pages of all regions and queues
-  static constexpr std::uint32_t queue_pairs = 12'000, completion_queues = 12'000,
-                                 shared_receive_queues = 1'000, regions = 12'000, domains = 4'000,
-                                 address_handles = 8'000;
-  static constexpr std::uint32_t completions = 65'535;  // of one CQ
-  static constexpr std::uint32_t requests = 4'000'000;  // of all queues together
-};
 
 /// The adapter of this process and its driver. One lock serialises all calls into the driver and
 /// its rings. A forked child has none of its own until it opens the device.
@@ -40,10 +28,11 @@ class engine {
   static engine* get(std::string& why);
   /// The same, but never makes one.
   static engine* present() { return present_; }
-  /// When the process ends in order: leaves the fabric. Other threads of the program may still be
-  /// in calls, and its own exit functions may still destroy objects. So the adapter and the driver
-  /// stay.
+  /// The process ends in order. Other threads of the program may still be in calls, and its own
+  /// exit functions may still destroy objects.
   void leave();
+  /// Takes the device down at the end of the process. Objects are dead from then on.
+  void tear_down();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
@@ -61,7 +50,11 @@ class engine {
   /// All below with `lock`.
   verbs& objects() { return objects_; }
   device& hardware() { return device_; }
-  in_program::adapter& adapter() { return *adapter_; }
+  ibverbs::host& host() { return *host_; }
+  const object_limits& limits() const { return host_->settings().limits; }
+
+  /// Polls the driver once. If that ends nothing, waits for the adapter.
+  void run();
 
   /// Runs adapter and driver until the operation has ended.
   template <class Operation>
@@ -78,39 +71,41 @@ class engine {
   }
   /// Delivers all events that are due.
   void poll_events();
-  /// The same, if the adapter has sent an interrupt.
+  /// The same, if an interrupt or a deadline of the driver is due.
   void poll_events_if_any() {
-    if (adapter_->take_interrupt()) poll_events();
+    if (host_->take_interrupt()) poll_events();
   }
 
-  /// Whether the process was forked after this engine was made. Its adapter is then the parent's,
-  /// and its objects are dead.
+  /// Whether the objects are dead: the process was forked after this engine was made, so that the
+  /// adapter is the parent's, or the device was taken down.
   bool dead() const { return dead_.load(std::memory_order_relaxed); }
 
-  // What does not change while the adapter is up.
-  const std::vector<std::uint64_t>& guids() const { return guids_; }
-  const std::vector<std::uint16_t>& pkeys() const { return pkeys_; }
+  /// The tables of a port, which do not change while the adapter is up. They are empty unless the
+  /// port is an InfiniBand port.
+  struct port_tables {
+    std::vector<std::uint64_t> guids;
+    std::vector<std::uint16_t> pkeys;
+  };
+  bool is_port(std::uint32_t number) const { return number >= 1 && number <= ports_.size(); }
+  unsigned ports() const { return static_cast<unsigned>(ports_.size()); }
+  const port_tables& port(std::uint32_t number) const { return ports_[number - 1]; }
 
  private:
   engine() = default;
   status open(std::string& why);
   status bring_up();
-  status take_lid();
   status read_tables();
-  void run();
-  void write_counters() const;
+  status read_tables(unsigned port, port_tables& to);
   static void forked();
 
   static engine* present_;
 
   std::atomic<bool> dead_{false};
-  bool in_real_time_ = false;
-  std::unique_ptr<fabric_link> link_;
-  std::unique_ptr<in_program::adapter> adapter_;
+  bool reported_gone_ = false;
+  std::unique_ptr<ibverbs::host> host_;
   std::byte* device_storage_ = nullptr;
   std::byte* object_storage_ = nullptr;
-  std::vector<std::uint64_t> guids_;
-  std::vector<std::uint16_t> pkeys_;
+  std::vector<port_tables> ports_;
   device device_;
   verbs objects_;
 };

@@ -54,9 +54,10 @@ std::string rate_of(const port_attributes& port) {
   return text + " Gb/sec (" + std::to_string(lanes) + "X" + name + ")";
 }
 
-port_facts port_of(engine& here) {
-  const port_attributes& now = here.hardware().port(1);
+port_facts port_of(engine& here, unsigned number) {
+  const port_attributes& now = here.hardware().port(number);
   port_facts to;
+  if (now.link_layer == layouts::port_type::ethernet) to.link_layer = "Ethernet";
   to.state = text_of(states, static_cast<std::size_t>(now.state));
   to.physical_state = text_of(physical_states, static_cast<std::size_t>(now.physical_state));
   to.rate = rate_of(now);
@@ -65,11 +66,11 @@ port_facts port_of(engine& here) {
   to.lid_mask_count = now.lmc;
   to.sm_sl = now.sm_sl;
   to.capability_mask = now.capability_mask;
-  for (const std::uint64_t guid : here.guids()) {
+  for (const std::uint64_t guid : here.port(number).guids) {
     const gid from = gid_of(now.subnet_prefix, guid);
     std::copy(std::begin(from.raw), std::end(from.raw), to.gids.emplace_back().raw.begin());
   }
-  to.pkeys = here.pkeys();
+  to.pkeys = here.port(number).pkeys;
   return to;
 }
 
@@ -95,7 +96,9 @@ const device_facts& facts() {
                 info.firmware_subminor);
   to.firmware_version = version;
   to.board_id = info.board_id;
-  to.ports[0] = port_of(*here);
+  to.port_count = std::min<unsigned>(here->ports(), to.ports.size());
+  for (unsigned number = 1; number <= to.port_count; ++number)
+    to.ports[number - 1] = port_of(*here, number);
   return to;
 }
 

@@ -40,6 +40,7 @@ struct domain {
 struct region {
   ibv_mr verbs;
   mr_handle handle;
+  mapping memory;
 };
 
 struct datagram_address {

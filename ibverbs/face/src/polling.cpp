@@ -119,7 +119,7 @@ int poll_completions(ibv_cq* cq, int most, ibv_wc* to) {
   completions& queue = of(cq);
   const engine::guard held(here.lock);
   if (const int got = take(queue, most, to); got != 0) return got;
-  here.adapter().work_while_polling();
+  here.host().work_while_polling();
   here.poll_events_if_any();
   return take(queue, most, to);
 }
@@ -129,7 +129,7 @@ int request_notification(ibv_cq* cq, int solicited_only) {
   if (here.dead()) return ENODEV;
   const engine::guard held(here.lock);
   of(cq).rings->arm(solicited_only != 0);
-  here.adapter().work();
+  here.host().work();
   here.poll_events_if_any();
   return 0;
 }

@@ -184,7 +184,7 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   }
   // A doorbell behind no request is a complaint of the model's.
   if (any) ring.ring();
-  here.adapter().work_while_polling();
+  here.host().work_while_polling();
   here.poll_events_if_any();
   return error;
 }

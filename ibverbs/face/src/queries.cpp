@@ -31,27 +31,29 @@ void describe_device(engine& here, ibv_device_attr& to) {
   to.vendor_id = mellanox;
   to.vendor_part_id = info.pci_device;
   to.hw_ver = info.pci_revision;
-  to.max_qp = object_limits::queue_pairs;
+  const object_limits& limits = here.limits();
+  to.max_qp = static_cast<int>(limits.queue_pairs);
   to.max_qp_wr = (1 << can.log_most_wqes) - spare_requests;
   to.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                         IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
                         IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SHUTDOWN_PORT;
   to.max_sge = static_cast<int>(std::min(can.most_gather, can.most_scatter));
-  to.max_cq = object_limits::completion_queues;
-  to.max_cqe = object_limits::completions;
-  to.max_mr = object_limits::regions;
-  to.max_pd = object_limits::domains;
+  to.max_cq = static_cast<int>(limits.completion_queues);
+  to.max_cqe = static_cast<int>(limits.completions);
+  to.max_mr = static_cast<int>(limits.regions);
+  to.max_pd = static_cast<int>(limits.domains);
   to.max_qp_rd_atom = static_cast<int>(can.most_reads_as_responder);
   to.max_qp_init_rd_atom = static_cast<int>(can.most_reads_as_requester);
   to.max_res_rd_atom = to.max_qp_rd_atom * to.max_qp;
   to.atomic_cap = IBV_ATOMIC_HCA;
-  to.max_ah = object_limits::address_handles;
-  to.max_srq = object_limits::shared_receive_queues;
+  to.max_ah = static_cast<int>(limits.address_handles);
+  to.max_srq = static_cast<int>(limits.shared_receive_queues);
   to.max_srq_wr = (1 << can.log_most_srq_wqes) - 1;
   // An entry begins with the link to the next one, which is as large as a data segment.
   const auto most_in_srq = static_cast<int>(can.most_qp_wqe_bytes_rq / sizeof(ibv_sge)) - 1;
   to.max_srq_sge = std::min(static_cast<int>(can.most_scatter), most_in_srq);
-  to.max_pkeys = static_cast<std::uint16_t>(here.pkeys().size());
+  for (unsigned port = 1; port <= here.ports(); ++port)
+    to.max_pkeys = std::max(to.max_pkeys, static_cast<std::uint16_t>(here.port(port).pkeys.size()));
   to.local_ca_ack_delay = static_cast<std::uint8_t>(can.local_ack_delay);
   to.phys_port_cnt = static_cast<std::uint8_t>(can.ports);
 }
@@ -79,12 +81,8 @@ void give(const Attributes& from, Attributes* to, std::size_t bytes) {
   std::memcpy(to, &from, std::min(bytes, sizeof from));
 }
 
-bool is_port(std::uint32_t port) {
-  return port == 1;
-}
-
-ibv_gid gid_at(engine& here, std::uint32_t index) {
-  const gid found = gid_of(here.hardware().port(1).subnet_prefix, here.guids()[index]);
+ibv_gid gid_at(engine& here, std::uint32_t port, std::uint32_t index) {
+  const gid found = gid_of(here.hardware().port(port).subnet_prefix, here.port(port).guids[index]);
   ibv_gid to;
   std::memcpy(to.raw, found.raw, sizeof to.raw);
   return to;
@@ -109,9 +107,9 @@ int query_device(ibv_context* context, const ibv_query_device_ex_input* input,
 }
 
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::size_t bytes) {
-  if (!is_port(port)) return EINVAL;
   engine& here = engine_of(context);
   if (here.dead()) return ENODEV;
+  if (!here.is_port(port)) return EINVAL;
   ibv_port_attr found{};
   {
     const engine::guard held(here.lock);
@@ -119,11 +117,11 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::
     found.state = state_of(now.state);
     found.max_mtu = static_cast<ibv_mtu>(now.max_mtu);
     found.active_mtu = static_cast<ibv_mtu>(now.active_mtu);
-    found.gid_tbl_len = static_cast<int>(here.guids().size());
+    found.gid_tbl_len = static_cast<int>(here.port(port).guids.size());
     found.port_cap_flags = now.capability_mask;
     found.max_msg_sz = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(here.hardware().capabilities().most_message_bytes, 1u << 30));
-    found.pkey_tbl_len = static_cast<std::uint16_t>(here.pkeys().size());
+    found.pkey_tbl_len = static_cast<std::uint16_t>(here.port(port).pkeys.size());
     found.lid = now.lid;
     found.sm_lid = now.sm_lid;
     found.lmc = now.lmc;
@@ -132,7 +130,8 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* to, std::
     found.active_width = static_cast<std::uint8_t>(now.active_width);
     found.active_speed = speed_of(now);
     found.phys_state = static_cast<std::uint8_t>(now.physical_state);
-    found.link_layer = IBV_LINK_LAYER_INFINIBAND;
+    found.link_layer = now.link_layer == layouts::port_type::ethernet ? IBV_LINK_LAYER_ETHERNET
+                                                                      : IBV_LINK_LAYER_INFINIBAND;
   }
   give(found, to, bytes);
   return 0;
@@ -165,19 +164,20 @@ FREEHCA_EXPORT int ibv_query_port(ibv_context* context, std::uint8_t port,
 
 FREEHCA_EXPORT int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* to) {
   engine& here = engine_of(context);
-  if (here.dead() || !is_port(port) || index < 0 ||
-      static_cast<std::size_t>(index) >= here.guids().size()) {
+  if (here.dead() || !here.is_port(port) || index < 0 ||
+      static_cast<std::size_t>(index) >= here.port(port).guids.size()) {
     errno = here.dead() ? ENODEV : EINVAL;
     return -1;
   }
   const engine::guard held(here.lock);
-  *to = gid_at(here, static_cast<std::uint32_t>(index));
+  *to = gid_at(here, port, static_cast<std::uint32_t>(index));
   return 0;
 }
 
 FREEHCA_EXPORT int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index,
                                       int* type) {
-  if (!is_port(port) || index >= engine_of(context).guids().size()) {
+  engine& here = engine_of(context);
+  if (!here.is_port(port) || index >= here.port(port).guids.size()) {
     errno = EINVAL;
     return -1;
   }
@@ -190,12 +190,12 @@ FREEHCA_EXPORT int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, s
   engine& here = engine_of(context);
   if (here.dead()) return ENODEV;
   if (flags != 0) return EOPNOTSUPP;
-  if (!is_port(port) || index >= here.guids().size()) return EINVAL;
-  if (here.guids()[index] == 0) return ENODATA;
+  if (!here.is_port(port) || index >= here.port(port).guids.size()) return EINVAL;
+  if (here.port(port).guids[index] == 0) return ENODATA;
   ibv_gid_entry found{};
   {
     const engine::guard held(here.lock);
-    found.gid = gid_at(here, index);
+    found.gid = gid_at(here, port, index);
   }
   found.gid_index = index;
   found.port_num = port;
@@ -211,31 +211,35 @@ FREEHCA_EXPORT ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry*
   if (here.dead()) return -ENODEV;
   if (flags != 0) return -EOPNOTSUPP;
   std::size_t count = 0;
-  for (std::uint32_t i = 0; i < here.guids().size(); ++i) {
-    if (here.guids()[i] == 0) continue;
-    if (count == most) return -EINVAL;
-    auto* const place = reinterpret_cast<std::byte*>(to) + count++ * bytes;
-    const int error =
-        _ibv_query_gid_ex(context, 1, i, reinterpret_cast<ibv_gid_entry*>(place), 0, bytes);
-    if (error != 0) return -error;
-  }
+  for (std::uint32_t port = 1; port <= here.ports(); ++port)
+    for (std::uint32_t i = 0; i < here.port(port).guids.size(); ++i) {
+      if (here.port(port).guids[i] == 0) continue;
+      if (count == most) return -EINVAL;
+      auto* const place = reinterpret_cast<std::byte*>(to) + count++ * bytes;
+      const int error =
+          _ibv_query_gid_ex(context, port, i, reinterpret_cast<ibv_gid_entry*>(place), 0, bytes);
+      if (error != 0) return -error;
+    }
   return static_cast<ssize_t>(count);
 }
 
 FREEHCA_EXPORT int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* to) {
   engine& here = engine_of(context);
-  if (!is_port(port) || index < 0 || static_cast<std::size_t>(index) >= here.pkeys().size()) {
+  if (!here.is_port(port) || index < 0 ||
+      static_cast<std::size_t>(index) >= here.port(port).pkeys.size()) {
     errno = EINVAL;
     return -1;
   }
-  *to = layouts::swap_be(here.pkeys()[static_cast<std::size_t>(index)]);
+  *to = layouts::swap_be(here.port(port).pkeys[static_cast<std::size_t>(index)]);
   return 0;
 }
 
 FREEHCA_EXPORT int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
-  const std::vector<std::uint16_t>& keys = engine_of(context).pkeys();
-  const auto found = std::find(keys.begin(), keys.end(), layouts::swap_be(pkey));
-  if (is_port(port) && found != keys.end()) return static_cast<int>(found - keys.begin());
+  if (engine& here = engine_of(context); here.is_port(port)) {
+    const std::vector<std::uint16_t>& keys = here.port(port).pkeys;
+    const auto found = std::find(keys.begin(), keys.end(), layouts::swap_be(pkey));
+    if (found != keys.end()) return static_cast<int>(found - keys.begin());
+  }
   errno = EINVAL;
   return -1;
 }

@@ -17,7 +17,7 @@ int refused(const char* name) {
   errno = error;
   return error;
 }
-void* nothing(const char* name) {
+void* no_object(const char* name) {
   refused(name);
   return nullptr;
 }
@@ -33,7 +33,7 @@ FREEHCA_EXPORT int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) 
 }
 FREEHCA_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int,
                                          int) {
-  return static_cast<ibv_mr*>(nothing("ibv_reg_dmabuf_mr"));
+  return static_cast<ibv_mr*>(no_object("ibv_reg_dmabuf_mr"));
 }
 FREEHCA_EXPORT int ibv_attach_mcast(ibv_qp*, const ibv_gid*, std::uint16_t) {
   return refused("ibv_attach_mcast");
@@ -53,22 +53,22 @@ FREEHCA_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context*, ibv_ah_attr*, std::
   return refused("ibv_resolve_eth_l2_from_gid");
 }
 FREEHCA_EXPORT ibv_context* ibv_import_device(int) {
-  return static_cast<ibv_context*>(nothing("ibv_import_device"));
+  return static_cast<ibv_context*>(no_object("ibv_import_device"));
 }
 FREEHCA_EXPORT ibv_mr* ibv_import_mr(ibv_pd*, std::uint32_t) {
-  return static_cast<ibv_mr*>(nothing("ibv_import_mr"));
+  return static_cast<ibv_mr*>(no_object("ibv_import_mr"));
 }
 FREEHCA_EXPORT void ibv_unimport_mr(ibv_mr*) {
   refused("ibv_unimport_mr");
 }
 FREEHCA_EXPORT ibv_pd* ibv_import_pd(ibv_context*, std::uint32_t) {
-  return static_cast<ibv_pd*>(nothing("ibv_import_pd"));
+  return static_cast<ibv_pd*>(no_object("ibv_import_pd"));
 }
 FREEHCA_EXPORT void ibv_unimport_pd(ibv_pd*) {
   refused("ibv_unimport_pd");
 }
 FREEHCA_EXPORT ibv_dm* ibv_import_dm(ibv_context*, std::uint32_t) {
-  return static_cast<ibv_dm*>(nothing("ibv_import_dm"));
+  return static_cast<ibv_dm*>(no_object("ibv_import_dm"));
 }
 FREEHCA_EXPORT void ibv_unimport_dm(ibv_dm*) {
   refused("ibv_unimport_dm");
@@ -76,16 +76,16 @@ FREEHCA_EXPORT void ibv_unimport_dm(ibv_dm*) {
 
 // IBVERBS_1.15 to 1.17 (rdma-core 65, libibverbs/libibverbs.map.in).
 FREEHCA_EXPORT void* ibv_alloc_dmah() {
-  return nothing("ibv_alloc_dmah");
+  return no_object("ibv_alloc_dmah");
 }
 FREEHCA_EXPORT void* ibv_reg_mr_ex() {
-  return nothing("ibv_reg_mr_ex");
+  return no_object("ibv_reg_mr_ex");
 }
 FREEHCA_EXPORT void* ibv_alloc_buf() {
-  return nothing("ibv_alloc_buf");
+  return no_object("ibv_alloc_buf");
 }
 FREEHCA_EXPORT void* ibv_reg_buf_mr() {
-  return nothing("ibv_reg_buf_mr");
+  return no_object("ibv_reg_buf_mr");
 }
 FREEHCA_EXPORT int ibv_dealloc_dmah() {
   return refused("ibv_dealloc_dmah");

@@ -38,23 +38,28 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   if (remote_change && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return fail(EINVAL);
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   if (bytes == 0 || bytes > ~address) return fail(EINVAL);
-  const unsigned page = page_size_for(address, virtual_address, bytes);
-  if ((bytes >> page) >= std::size_t{1} << object_limits::log_translations) return fail(ENOMEM);
   const uncancellable stays;
   auto made = std::make_unique<region>();
+  const engine::guard held(here.lock);
+  if (const int error = here.host().map(at, bytes, made->memory); error != 0) return fail(error);
+  const auto give_up = [&](int error) {
+    here.host().unmap(made->memory);
+    return fail(error);
+  };
+  const std::uint64_t seen_at = made->memory.device_address;
+  const unsigned page = page_size_for(seen_at, virtual_address, bytes);
+  if (bytes >> page >> here.host().settings().budget.log_mtts != 0) return give_up(ENOMEM);
   memory_region_attributes how;
   how.pd = of(pd).handle;
   // Pages around the ends belong to it as well. The device checks the length in bytes.
-  how.pages = page_list(dma_region{static_cast<std::byte*>(at), address, bytes}, page);
+  how.pages = page_list(dma_region{static_cast<std::byte*>(at), seen_at, bytes}, page);
   how.virtual_address = virtual_address;
   how.access = {.local_write = (access & IBV_ACCESS_LOCAL_WRITE) != 0,
                 .remote_read = (access & IBV_ACCESS_REMOTE_READ) != 0,
                 .remote_write = (access & IBV_ACCESS_REMOTE_WRITE) != 0,
                 .remote_atomic = (access & IBV_ACCESS_REMOTE_ATOMIC) != 0};
-  const engine::guard held(here.lock);
-  here.adapter().guard_memory();
   create_memory_region create;
-  if (const int error = here.perform(create, how); error != 0) return fail(error);
+  if (const int error = here.perform(create, how); error != 0) return give_up(error);
   made->handle = create.made();
   const std::uint32_t key = key_of(here.objects(), made->handle);
   made->verbs = {pd->context, pd, at, bytes, key, key, key};
@@ -110,6 +115,7 @@ FREEHCA_EXPORT int ibv_dereg_mr(ibv_mr* mr) {
     const engine::guard held(here.lock);
     destroy_memory_region destroy;
     if (const int error = here.perform(destroy, of(mr).handle); error != 0) return error;
+    here.host().unmap(of(mr).memory);
   }
   delete &of(mr);
   return 0;

@@ -3,6 +3,7 @@
 //
 // The functions ibv_wr_*: a list of requests is built, and posted by ibv_wr_complete().
 #include <cstring>
+#include <utility>
 
 #include "objects.hpp"
 

@@ -94,9 +94,11 @@ connection_attributes connection_of(const ibv_qp_attr& from) {
   return to;
 }
 
+/// `a` has all attributes of the queue pair, those named by `mask` are new.
 bool fits(const ibv_qp_attr& a, int mask, engine& here) {
-  if ((mask & IBV_QP_PORT) != 0 && a.port_num != 1) return false;
-  if ((mask & IBV_QP_PKEY_INDEX) != 0 && a.pkey_index >= here.pkeys().size()) return false;
+  if ((mask & (IBV_QP_PORT | IBV_QP_PKEY_INDEX)) != 0 && !here.is_port(a.port_num)) return false;
+  if ((mask & IBV_QP_PKEY_INDEX) != 0 && a.pkey_index >= here.port(a.port_num).pkeys.size())
+    return false;
   const capabilities& can = here.hardware().capabilities();
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0 && a.max_rd_atomic > can.most_reads_as_requester)
     return false;
@@ -120,13 +122,13 @@ FREEHCA_EXPORT int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* how, int mask) {
   const ibv_qp_state from = (mask & IBV_QP_CUR_STATE) != 0 ? how->cur_qp_state : now;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? how->qp_state : from;
   if (from != now || !is_transition(from, to, qp->qp_type, mask)) return EINVAL;
-  if (!fits(*how, mask, here)) return EINVAL;
+  ibv_qp_attr changed = queue.attributes;
+  take(*how, mask, changed);
+  if (!fits(changed, mask, here)) return EINVAL;
   const std::optional<layouts::qp_state> target = state_of(to);
   // The driver knows no transition from a state to itself but that from RESET, and no SQD.
   if (!target || (from == to && to != IBV_QPS_RESET))
     return refuse("this transition by ibv_modify_qp");
-  ibv_qp_attr changed = queue.attributes;
-  take(*how, mask, changed);
   modify_queue_pair modify;
   if (const int error = here.perform(modify, queue.handle, *target, connection_of(changed));
       error != 0)

@@ -3,8 +3,10 @@
 #include "command_line.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -27,6 +29,11 @@ void add_options(CLI::App& app, request& to) {
          "for each user")
       ->type_name("NAME")
       ->check(check_fabric);
+  app.add_option("--device", to.device,
+                 "an adapter that is bound to vfio-pci, as vfio:0000:03:00.0; default: that of "
+                 "FREEHCA_DEVICE, or a modelled one inside the program")
+      ->type_name("vfio:ADDRESS")
+      ->check(check_device);
   app.add_option("--capture", to.capture, "packets of the process's port go to this file, as pcap")
       ->type_name("FILE")
       ->check(check_output);
@@ -55,6 +62,26 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e) {
   return e.what();
 }
 
+/// Takes the device of the environment, if the command line names none. Returns what is wrong with
+/// it, or with other options beside it.
+std::string take_device(request& to) {
+  const char* const variable = std::getenv("FREEHCA_DEVICE");
+  if (to.device.empty() && variable != nullptr && *variable != '\0') {
+    to.device = variable;
+    if (const std::string why = check_device(to.device); !why.empty())
+      return "FREEHCA_DEVICE: " + why;
+  }
+  if (to.device.empty()) return "";
+  for (const auto& [option, value] :
+       {std::pair{"--fabric", &to.fabric}, std::pair{"--capture", &to.capture},
+        std::pair{"--counters", &to.counters}})
+    if (!value->empty())
+      return fmt::format(
+          "{} is for modelled adapters alone: leave it out, or leave out --device {}", option,
+          to.device);
+  return "";
+}
+
 }  // namespace
 
 int read_command_line(int argc, char** argv, request& to) {
@@ -69,7 +96,8 @@ int read_command_line(int argc, char** argv, request& to) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (to.list) {
-      if (dashes == end && to.fabric.empty() && to.capture.empty() && to.counters.empty())
+      if (dashes == end && to.fabric.empty() && to.device.empty() && to.capture.empty() &&
+          to.counters.empty())
         return -1;
       return report({usage_error, "--list shows all fabrics: no program, and no option but --json"},
                     json);
@@ -80,6 +108,8 @@ int read_command_line(int argc, char** argv, request& to) {
     if (e.get_exit_code() == 0) return app.exit(e);
     return report({usage_error, explain(app, e) + " (--help shows the options)"}, json);
   }
+  if (const std::string why = take_device(to); !why.empty())
+    return report({usage_error, why}, json);
   to.program = dashes + 1;
   // The program may change its current folder before it writes.
   for (std::string* file : {&to.capture, &to.counters})

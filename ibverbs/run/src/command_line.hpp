@@ -9,6 +9,7 @@ namespace freehca::run {
 /// What the command line asks for. An empty text: the option was not given.
 struct request {
   std::string fabric;
+  std::string device;    ///< "vfio:ADDRESS"; otherwise the adapter is inside the program
   std::string capture;   ///< absolute path
   std::string counters;  ///< absolute path
   bool list = false;     ///< show the fabrics instead of a program

@@ -10,7 +10,12 @@
 namespace freehca::run {
 namespace {
 
-/// The library before the entries that LD_PRELOAD has; once, if it is one of them.
+bool is_verbs_library(const std::string& path) {
+  return path.substr(path.rfind('/') + 1).starts_with("libfreehca-verbs");
+}
+
+/// The library before the entries that LD_PRELOAD has. A program has one of the launcher's
+/// libraries only, so those of another launcher are left out.
 std::string preload_list(const std::string& library) {
   std::string list = library;
   const char* const variable = std::getenv("LD_PRELOAD");
@@ -18,7 +23,7 @@ std::string preload_list(const std::string& library) {
   for (std::size_t begin = 0; begin < before.size();) {
     const std::size_t end = std::min(before.find_first_of(" :", begin), before.size());
     const std::string entry = before.substr(begin, end - begin);
-    if (!entry.empty() && entry != library) list += ":" + entry;
+    if (!entry.empty() && entry != library && !is_verbs_library(entry)) list += ":" + entry;
     begin = end + 1;
   }
   return list;
@@ -34,6 +39,7 @@ void set_environment(const request& what, const std::string& library) {
   set("LD_PRELOAD", preload_list(library));
   set("FREEHCA_PROCESS", std::to_string(getpid()));
   set("FREEHCA_FABRIC", what.fabric);
+  set("FREEHCA_DEVICE", what.device);
   set("FREEHCA_CAPTURE", what.capture);
   set("FREEHCA_COUNTERS", what.counters);
 }

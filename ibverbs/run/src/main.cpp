@@ -26,7 +26,7 @@ refusal become_program(const request& what) {
   if (const refusal* why = std::get_if<refusal>(&program)) return *why;
   const std::string& path = std::get<std::string>(program);
   if (const std::optional<refusal> why = check_program(path)) return *why;
-  const std::variant<std::string, refusal> library = find_verbs_library();
+  const std::variant<std::string, refusal> library = find_verbs_library(what);
   if (const refusal* why = std::get_if<refusal>(&library)) return *why;
   set_environment(what, std::get<std::string>(library));
   execv(path.c_str(), what.program);

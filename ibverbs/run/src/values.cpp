@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <regex>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -30,6 +31,14 @@ std::string check_fabric(const std::string& name) {
   if (good && !name.empty() && name.size() <= longest_name) return "";
   return fmt::format("'{}' is no name of a fabric: 1 to {} letters, digits, '.', '_' and '-'", name,
                      longest_name);
+}
+
+std::string check_device(const std::string& device) {
+  static const std::regex form(
+      "vfio:([0-9a-fA-F]{1,4}:)?[0-9a-fA-F]{1,2}:[0-9a-fA-F]{1,2}[.][0-7]");
+  if (std::regex_match(device, form)) return "";
+  return fmt::format("'{}' names no adapter: vfio:ADDRESS, with an address as lspci -D prints it",
+                     device);
 }
 
 std::string check_output(const std::string& path) {

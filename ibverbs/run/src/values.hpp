@@ -10,6 +10,9 @@ namespace freehca::run {
 
 std::string check_fabric(const std::string& name);
 
+/// "vfio:" and the address of a PCI function.
+std::string check_device(const std::string& device);
+
 /// A file that the program's process will write. The file may exist.
 std::string check_output(const std::string& path);
 

@@ -15,8 +15,6 @@
 namespace freehca::run {
 namespace {
 
-constexpr const char* library = "libfreehca-verbs.so";
-
 bool is_library_of_this_machine(const std::string& path) {
   const int opened = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (opened < 0) return false;
@@ -40,7 +38,9 @@ std::variant<std::string, refusal> check(const std::string& path, const std::str
 
 }  // namespace
 
-std::variant<std::string, refusal> find_verbs_library() {
+std::variant<std::string, refusal> find_verbs_library(const request& what) {
+  const char* const library =
+      what.device.empty() ? "libfreehca-verbs.so" : "libfreehca-verbs-vfio.so";
   std::error_code unknown;
   if (const char* chosen = std::getenv("FREEHCA_VERBS"); chosen != nullptr && *chosen != '\0') {
     const std::filesystem::path path = std::filesystem::absolute(chosen, unknown);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <freehca/hal/platform.hpp>
+#include <freehca/hal/status.hpp>
+#include <freehca/hca/budget.hpp>
+
+namespace freehca::ibverbs {
+
+class engine;
+
+/// Memory of the program that the device sees.
+struct mapping {
+  std::uint64_t device_address =
+      0;  ///< of the first byte that was named, which may be inside a page
+  // The pages that were mapped.
+  std::uint64_t pages_at = 0;
+  std::size_t pages_bytes = 0;
+};
+
+/// How many objects of each kind a process can have. The device attributes report these numbers.
+struct object_limits {
+  std::uint32_t queue_pairs, completion_queues, shared_receive_queues, regions, domains,
+      address_handles;
+  std::uint32_t completions;  // of one CQ
+  std::uint32_t requests;     // of all queues together
+};
+
+/// Settings of the driver that depend on where the adapter is.
+struct host_settings {
+  object_limits limits;
+  freehca::budget budget;
+  std::uint64_t health_interval;  // device_setup::health_interval
+  std::uint64_t port_wait;        // device_setup::port_wait
+};
+
+/// The adapter behind the face, and how the process reaches it. Each library for programs has one
+/// implementation: the adapter inside the program (../in_program), or a PCI function over VFIO
+/// (../vfio). All calls hold the engine's lock, unless stated otherwise.
+class host {
+ public:
+  /// Opens the adapter that the environment names. Returns null and the reason on failure.
+  static std::unique_ptr<host> open(std::string& why);
+  /// In a forked child: forgets the parent's adapter. Without the lock.
+  static void forked();
+
+  virtual ~host() = default;
+  host(const host&) = delete;
+  host& operator=(const host&) = delete;
+
+  /// Valid as long as the host.
+  virtual freehca::platform platform() = 0;
+  virtual const host_settings& settings() const = 0;
+
+  /// After bring-up and before start(): makes ports usable that no subnet manager reaches.
+  virtual status prepare_ports(engine& of) = 0;
+  /// Starts the host's thread. It calls `serve`, without the lock, after each interrupt, and when
+  /// the time that `serve` returned has come (on the platform's clock; 0: at once).
+  virtual void start(std::function<std::uint64_t()> serve) = 0;
+  /// The process ends in order. Other threads of the program may still be in calls. Without the
+  /// lock, which the function takes by itself.
+  virtual void leave(engine& of) = 0;
+
+  /// Waits for the adapter, until `deadline` at most. An operation is under way, and the driver's
+  /// poll() has found nothing.
+  virtual void wait(std::uint64_t deadline) = 0;
+  /// Lets the adapter work, if it needs the program's threads for that.
+  virtual void work() = 0;
+  /// The same, and the calling thread promises to call again soon.
+  virtual void work_while_polling() = 0;
+  /// Whether the driver's poll() is due, because of an interrupt or a deadline.
+  virtual bool take_interrupt() = 0;
+  /// Whether the adapter is lost.
+  virtual bool is_gone() const = 0;
+
+  /// Makes memory of the program visible to the device, until unmap(). Returns 0, or an errno after
+  /// a message that names the remedy.
+  virtual int map(void* at, std::size_t bytes, mapping& to) = 0;
+  virtual void unmap(const mapping& which) = 0;
+
+ protected:
+  host() = default;
+};
+
+}  // namespace freehca::ibverbs

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The adapter is a model inside the program. Its port is a port of a fabric in shared memory.
+#include <freehca/in_program/adapter.hpp>
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <freehca/captures/packet_file.hpp>
+#include <freehca/hca/ports.hpp>
+#include <freehca/layouts/set_port_info.hpp>
+
+#include "engine.hpp"
+#include "environment.hpp"
+#include "errors.hpp"
+#include "fabric_link.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+constexpr unsigned log_numbers = 14;  // of queue pairs, CQs, regions
+
+constexpr host_settings in_program_settings() {
+  host_settings s{};
+  s.limits = {.queue_pairs = 12'000,
+              .completion_queues = 12'000,
+              .shared_receive_queues = 1'000,
+              .regions = 12'000,
+              .domains = 4'000,
+              .address_handles = 8'000,
+              .completions = 65'535,
+              .requests = 4'000'000};
+  budget& b = s.budget;
+  b.log_qps = b.log_cqs = b.log_mpts = log_numbers;
+  b.log_srqs = 11;
+  b.log_mtts = 20;
+  b.log_completion_eq_entries = log_numbers + 1;
+  b.context_bytes = std::size_t{96} << 20;
+  b.queue_bytes = std::size_t{4} << 30;
+  b.doorbell_bytes = std::size_t{4} << 20;
+  s.health_interval = clock::never;  // an adapter inside the program does not die unseen
+  s.port_wait = 0;                   // prepare_ports() makes the port active
+  return s;
+}
+
+/// The file that a variable names for a report of this process; "": none. Of a launcher's processes
+/// only the first one writes it: its children inherit the variable.
+const char* report_file(const char* name) {
+  const char* const process = environment("FREEHCA_PROCESS");
+  const bool is_first = *process == '\0' || std::strtol(process, nullptr, 10) == getpid();
+  return is_first ? environment(name) : "";
+}
+
+class in_program_host final : public host {
+ public:
+  status open(std::string& why);
+
+  freehca::platform platform() override { return adapter_->platform(); }
+  const host_settings& settings() const override {
+    static constexpr host_settings all = in_program_settings();
+    return all;
+  }
+  status prepare_ports(engine& of) override;
+  void start(std::function<std::uint64_t()> serve) override {
+    adapter_->run_in_real_time();
+    in_real_time_ = true;
+    adapter_->start_helper([serve = std::move(serve)] { serve(); });
+  }
+  void leave(engine& of) override;
+  void wait(std::uint64_t deadline) override {
+    if (adapter_->work() || in_real_time_) return;
+    adapter_->skip_to(std::max(deadline, adapter_->time() + 1));
+  }
+  void work() override { adapter_->work(); }
+  void work_while_polling() override { adapter_->work_while_polling(); }
+  bool take_interrupt() override { return adapter_->take_interrupt(); }
+  bool is_gone() const override { return false; }
+
+  int map(void* at, std::size_t bytes, mapping& to) override {
+    static_cast<void>(bytes);
+    // A device address is a pointer of the program.
+    adapter_->guard_memory();
+    to.device_address = reinterpret_cast<std::uintptr_t>(at);
+    return 0;
+  }
+  void unmap(const mapping&) override {}
+
+ private:
+  status capture(in_program::adapter_options& how, std::string& why) const;
+  void write_counters() const;
+
+  bool in_real_time_ = false;
+  std::unique_ptr<fabric_link> link_;
+  std::unique_ptr<in_program::adapter> adapter_;
+};
+
+status in_program_host::open(std::string& why) {
+  const std::string name = environment("FREEHCA_FABRIC");
+  link_ = fabric_link::join(name.empty() ? "default" : name, why);
+  if (link_ == nullptr) return driver_error::no_resource;
+  in_program::adapter_options how;
+  how.link = link_.get();
+  // The low byte of a GUID names the port.
+  how.model.node_guid += std::uint64_t{0x10} * link_->slot();
+  how.model.subnet_manager = false;
+  FREEHCA_TRY(capture(how, why));
+  const bool explains = *environment("FREEHCA_EXPLAIN") != '\0';
+  how.on_remark = [explains](const model::remark& what) {
+    if (what.kind == model::remark_kind::complaint || (explains && model::explains(what.kind)))
+      std::fprintf(stderr, "freehca: %.*s\n", static_cast<int>(what.text.size()), what.text.data());
+  };
+  adapter_ = std::make_unique<in_program::adapter>(how);
+  return {};
+}
+
+status in_program_host::capture(in_program::adapter_options& how, std::string& why) const {
+  const char* const path = report_file("FREEHCA_CAPTURE");
+  if (*path == '\0') return {};
+  auto file = std::make_shared<captures::packet_file>();
+  if (const int error = file->create(path, false); error != 0) {
+    why = std::string("the capture ") + path + " cannot be written: " + std::strerror(error);
+    return driver_error::no_resource;
+  }
+  how.model.capture[0] = true;
+  how.on_packet = [file, ends = false](std::uint64_t now, const std::byte* from,
+                                       std::size_t bytes) mutable {
+    if (ends || file->append(now, from, bytes)) return;
+    ends = true;
+    std::fprintf(stderr, "freehca: the capture ends early: %s\n", std::strerror(errno));
+  };
+  return {};
+}
+
+/// Does what a subnet manager does for a port: gives it the LID that the fabric has for it, and
+/// makes it active.
+status in_program_host::prepare_ports(engine& of) {
+  using info = layouts::port_info;
+  using layouts::smp;
+  device& hardware = of.hardware();
+  port_query read;
+  const auto look = [&] {
+    read.restart();
+    read.start(hardware.commands(), 1);
+    return of.finish(read);
+  };
+  // The link trains with the switch port. Each look moves the clock.
+  constexpr unsigned most_looks = 10'000;
+  const auto a_moment_later = [this] {
+    adapter_->skip_to(adapter_->time() + clock::milliseconds(1));
+    adapter_->work();
+  };
+  for (unsigned i = 0;; ++i) {
+    FREEHCA_TRY(look());
+    if (read.attribute<info>().get<&info::state>() != layouts::port_state::down) break;
+    if (i == most_looks) return transport_error::timeout;
+    a_moment_later();
+  }
+  for (const auto state : {layouts::port_state::armed, layouts::port_state::active}) {
+    FREEHCA_TRY(look());
+    layouts::image<info> attributes = read.attribute<info>();
+    attributes.set<&info::lid>(link_->lid()).set<&info::master_sm_lid>(link_->lid());
+    attributes.set<&info::state>(state);
+    attributes.set<&info::physical_state>(layouts::port_physical_state::no_change);
+    firmware_command<commands::mad_ifc<smp>> set(std::uint32_t{1}, std::uint32_t{0});
+    set.input = layouts::set_port_info(attributes, 1);
+    hardware.commands().submit(set);
+    FREEHCA_TRY(of.finish(set));
+    if (set.output.get<&smp::status>() != layouts::mad_status::success)
+      return transport_error::bad_reply;
+  }
+  for (unsigned i = 0; !hardware.port(1).active(); ++i) {
+    if (i == most_looks) return transport_error::timeout;
+    a_moment_later();
+    of.run();
+  }
+  return {};
+}
+
+/// Leaves the fabric. The adapter and the driver stay: the program's own exit functions may still
+/// destroy objects.
+void in_program_host::leave(engine& of) {
+  adapter_->stop_helper();
+  const engine::guard held(of.lock);
+  write_counters();
+  adapter_->leave_link();
+  link_.reset();
+}
+
+void in_program_host::write_counters() const {
+  const char* const path = report_file("FREEHCA_COUNTERS");
+  if (*path == '\0') return;
+  std::FILE* const file = std::fopen(path, "we");
+  if (file == nullptr) return;
+  std::fprintf(file, "lid %u\n", unsigned{link_->lid()});
+  adapter_->model().counters(
+      [](const model::counter& c, void* to) {
+        std::fprintf(static_cast<std::FILE*>(to), "%s %llu\n", c.name,
+                     static_cast<unsigned long long>(c.value));
+      },
+      file);
+  std::fclose(file);
+}
+
+}  // namespace
+
+std::unique_ptr<host> host::open(std::string& why) {
+  auto made = std::make_unique<in_program_host>();
+  if (const status s = made->open(why); !s.ok()) {
+    if (why.empty()) why = words(s);
+    return nullptr;
+  }
+  return made;
+}
+
+void host::forked() {
+  in_program::adapter::forget_present();
+}
+
+}  // namespace freehca::ibverbs

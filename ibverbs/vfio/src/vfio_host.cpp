@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+//
+// The adapter is a PCI function that is bound to vfio-pci.
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include <freehca/hca/device.hpp>
+#include <freehca/vfio_host/vfio_device.hpp>
+
+#include "engine.hpp"
+#include "environment.hpp"
+
+namespace freehca::ibverbs {
+
+namespace {
+
+constexpr std::size_t page = vfio_host::iova_allocator::page;
+
+/// The driver's memory is locked from the first to the last moment. So there is less of it than
+/// inside a program, where only memory that is touched exists.
+constexpr host_settings vfio_settings() {
+  host_settings s{};
+  s.limits = {.queue_pairs = 4'000,
+              .completion_queues = 4'000,
+              .shared_receive_queues = 1'000,
+              .regions = 4'000,
+              .domains = 2'000,
+              .address_handles = 4'000,
+              .completions = 65'535,
+              .requests = 1'000'000};
+  budget& b = s.budget;
+  b.log_qps = b.log_cqs = b.log_mpts = 13;  // the firmware keeps up to 1088 queue pairs
+  b.log_srqs = 11;
+  b.log_mtts = 20;
+  b.log_completion_eq_entries = 14;
+  b.context_bytes = std::size_t{32} << 20;
+  b.queue_bytes = std::size_t{64} << 20;
+  b.doorbell_bytes = std::size_t{1} << 20;
+  s.health_interval = clock::milliseconds(100);
+  s.port_wait = default_port_wait;
+  return s;
+}
+
+/// The address behind "vfio:" in FREEHCA_DEVICE.
+std::string address_of_device() {
+  const std::string device = environment("FREEHCA_DEVICE");
+  const std::string prefix = "vfio:";
+  return device.starts_with(prefix) ? device.substr(prefix.size()) : device;
+}
+
+class vfio_function_host final : public host {
+ public:
+  bool open(std::string& why);
+  ~vfio_function_host() override { stop(); }
+
+  freehca::platform platform() override { return device_->platform(); }
+  const host_settings& settings() const override {
+    static constexpr host_settings all = vfio_settings();
+    return all;
+  }
+  // A subnet manager does it.
+  status prepare_ports(engine&) override { return {}; }
+  void start(std::function<std::uint64_t()> serve) override;
+  void leave(engine& of) override {
+    stop();
+    of.tear_down();
+  }
+  void wait(std::uint64_t deadline) override { device_->wait(deadline, -1); }
+  // The adapter works by itself.
+  void work() override {}
+  void work_while_polling() override {}
+  bool take_interrupt() override {
+    if (!due_.load(std::memory_order_relaxed) || !due_.exchange(false)) return false;
+    device_->wait(0, -1);
+    return true;
+  }
+  bool is_gone() const override { return device_->failed() || device_->wanted_back(); }
+
+  int map(void* at, std::size_t bytes, mapping& to) override;
+  void unmap(const mapping& which) override;
+
+ private:
+  void run(const std::function<std::uint64_t()>& serve);
+  void stop();
+
+  std::unique_ptr<vfio_host::vfio_device> device_;
+  /// An interrupt or a deadline is due. The thread that holds the lock next takes care of it: a
+  /// thread that polls gets the lock more often than the one below.
+  std::atomic<bool> due_{false};
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+bool vfio_function_host::open(std::string& why) {
+  const auto refuse = [&why](const vfio_host::failure& f) {
+    why = f.message;
+    return false;
+  };
+  const auto address = vfio_host::parse_pci_address(address_of_device());
+  if (!address) return refuse(address.error());
+  const auto function = vfio_host::sysfs{}.read(*address);
+  if (!function) return refuse(function.error());
+  auto opened = vfio_host::vfio_device::open(*function, device::dma_bytes(settings().budget));
+  if (!opened) return refuse(opened.error());
+  device_ = std::move(*opened);
+  return true;
+}
+
+void vfio_function_host::start(std::function<std::uint64_t()> serve) {
+  // The program's signals are for its own threads. A new thread begins with this one's mask.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this, serve = std::move(serve)] { run(serve); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void vfio_function_host::run(const std::function<std::uint64_t()>& serve) {
+  while (!ending_.load()) {
+    const std::uint64_t deadline = serve();
+    const std::uint64_t now = vfio_host::vfio_device::clock();
+    // At most a second, so that a lost interrupt does not stop the driver.
+    const std::uint64_t sleep =
+        deadline <= now ? 0 : std::min<std::uint64_t>(deadline - now, 1'000'000'000);
+    const timespec time{static_cast<time_t>(sleep / 1'000'000'000),
+                        static_cast<long>(sleep % 1'000'000'000)};
+    pollfd wait{device_->descriptor(), POLLIN, 0};
+    ppoll(&wait, 1, &time, nullptr);
+    due_.store(true);
+  }
+}
+
+void vfio_function_host::stop() {
+  if (!thread_.joinable()) return;
+  ending_.store(true);
+  device_->wake();
+  thread_.join();
+}
+
+int vfio_function_host::map(void* at, std::size_t bytes, mapping& to) {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  const std::uintptr_t begin = address / page * page;
+  const std::uintptr_t end = (address + bytes + page - 1) / page * page;
+  if (end <= begin) return EINVAL;
+  const freehca::platform driver = platform();
+  const status s = driver.operations->map_memory(
+      driver.context, reinterpret_cast<std::byte*>(begin), end - begin, &to.pages_at);
+  to.pages_bytes = end - begin;
+  to.device_address = to.pages_at + (address - begin);
+  if (s.ok()) return 0;
+  to = {};
+  const int error = s.is(transport_error::refused) ? s.where() : EIO;
+  const std::string remedy =
+      error == ENOMEM ? "; " + vfio_host::how_to_lock(device_->locked_bytes() + bytes) : "";
+  std::fprintf(stderr, "freehca: %zu bytes of memory cannot be registered: %s%s\n", bytes,
+               device_->last_refusal().c_str(), remedy.c_str());
+  return error;
+}
+
+void vfio_function_host::unmap(const mapping& which) {
+  if (which.pages_bytes == 0) return;
+  const freehca::platform driver = platform();
+  const status s =
+      driver.operations->unmap_memory(driver.context, which.pages_at, which.pages_bytes);
+  if (!s.ok())
+    std::fprintf(stderr, "freehca: memory stays visible to the device: %s\n",
+                 device_->last_refusal().c_str());
+}
+
+}  // namespace
+
+std::unique_ptr<host> host::open(std::string& why) {
+  auto made = std::make_unique<vfio_function_host>();
+  return made->open(why) ? std::move(made) : nullptr;
+}
+
+void host::forked() {}
+
+}  // namespace freehca::ibverbs
