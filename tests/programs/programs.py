@@ -55,7 +55,11 @@ class Pyverbs(typing.NamedTuple):
     """The tests of pyverbs, as Debian has them."""
 
     name: str
+    tests: int  # that there are
     least: int  # tests that pass
+    skips: str  # the file that has the reasons of all others
+    root: str = ""  # the script that prints the root of another release, if it is not the system's
+    version: str = ""  # of pyverbs in that root
     tier: str = "programs"
 
 
@@ -137,5 +141,7 @@ CASES = (
     Mpi("mpi_rc_4", "rc_v", 4),
     Mpi("mpi_ud_2", "ud_v", 2),
     Mpi("mpi_ud_4", "ud_v", 4, tier="long"),
-    Pyverbs("pyverbs", least=70),
+    Pyverbs("pyverbs", tests=273, least=73, skips="pyverbs_skips.txt"),
+    Pyverbs("pyverbs_56", tests=321, least=76, skips="pyverbs_56_skips.txt",
+            root="trixie_root.sh", version="56.1", tier="long"),
 )  # fmt: skip

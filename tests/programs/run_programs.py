@@ -14,7 +14,6 @@ Results go to FREEHCA_RESULTS/own.tsv; without it the exit status tells.
 """
 import argparse
 import atexit
-import gzip
 import os
 import pathlib
 import re
@@ -28,21 +27,15 @@ import tempfile
 import time
 
 import packets
+import pyverbs_runs
+from expectations import Failed, expect
 from programs import CASES, Mpi, Pair, Pyverbs
 
 HERE = pathlib.Path(__file__).resolve().parent
 START = int(os.environ.get("FREEHCA_START", time.time()))
 SECONDS = 100  # a run that takes longer hangs
 NOBODY = 65534
-
-
-class Failed(Exception):
-    """The case failed; the text says why."""
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failed(text)
+LIBRARY = "lib/freehca/libfreehca-verbs.so"  # beside the launcher's folder, where it is installed
 
 
 def as_user():
@@ -63,16 +56,17 @@ class Process:
     """A program on the driver, with its capture, its counters and its output."""
 
     def __init__(self, launcher, folder, fabric, name, words, environment=None, reports=True):
+        # Several processes behind one launcher would write the same files.
+        files = ("--capture", f"{folder / name}.pcap", "--counters", f"{folder / name}.counters")
+        start = [*as_user(), launcher, "--fabric", fabric, *(files if reports else ()), "--"]
+        self.start(folder, name, [*start, *words], environment)
+
+    def start(self, folder, name, words, environment=None):
         self.path = folder / name
         self.capture, self.counters = folder / f"{name}.pcap", folder / f"{name}.counters"
-        # Several processes behind one launcher would write the same files.
-        files = ("--capture", str(self.capture), "--counters", str(self.counters))
         with open(f"{self.path}.output", "wb") as output:
             self.process = subprocess.Popen(
-                [
-                    *as_user(),
-                    *(launcher, "--fabric", fabric, *(files if reports else ()), "--", *words),
-                ],
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -100,6 +94,13 @@ class Process:
             if line.startswith(name + " "):
                 return int(line.split()[1])
         raise Failed(f"no counter {name} of {self.path.name}")
+
+
+class InRoot(Process):
+    """A program in the root of another release, where the launcher's libraries are missing."""
+
+    def __init__(self, folder, name, words):
+        self.start(folder, name, words)
 
 
 def listens(port, process):
@@ -257,27 +258,15 @@ def run_mpi(case, launcher, folder):
 
 
 def run_pyverbs(case, launcher, folder):
-    source = pathlib.Path("/usr/share/doc/rdma-core/tests")
-    expect(source.is_dir(), f"{source} is missing: the package python3-pyverbs has it")
-    tests = folder / "tests"
-    shutil.copytree(source, tests)
-    for packed in tests.glob("*.gz"):
-        (tests / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
-    command = ["/usr/bin/python3", "-B", str(tests / "run_tests.py"), "-v"]
-    run = Process(launcher, folder, f"{case.name}-{os.getpid()}", "pyverbs", command)
+    fabric = f"{case.name}-{os.getpid()}"
+    if case.root:
+        library = os.path.join(os.path.dirname(launcher), "..", LIBRARY)
+        run = InRoot(folder, "pyverbs", pyverbs_runs.words_in_root(case, library, folder, fabric))
+    else:
+        words = pyverbs_runs.words(pathlib.Path("/"), folder)
+        run = Process(launcher, folder, fabric, "pyverbs", words)
     try:
-        status = run.wait(300)
-        output = run.output()
-        expect(status == 0, f"status {status}: {output[-300:]}")
-        passed = len(re.findall(r"\.\.\. ok$", output, re.MULTILINE))
-        expect(passed >= case.least, f"{passed} tests passed, not {case.least}")
-        text = (HERE / "pyverbs_skips.txt").read_text(encoding="utf-8")
-        known = [line for line in text.splitlines() if line and not line.startswith("#")]
-        for reason in re.findall(r"\.\.\. skipped (.*)", output):
-            expect(
-                any(re.search(pattern, reason) for pattern in known),
-                f"a test is skipped for a reason that pyverbs_skips.txt does not have: {reason}",
-            )
+        pyverbs_runs.check(case, run.wait(300), run.output())
     finally:
         run.end()
 
@@ -300,7 +289,7 @@ def installed(launcher, folder):
     library = os.path.join(os.path.dirname(launcher), "..", "libfreehca-verbs.so")
     for source, place in (
         (launcher, "bin/freehca-run"),
-        (library, "lib/freehca/libfreehca-verbs.so"),
+        (library, LIBRARY),
     ):
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
