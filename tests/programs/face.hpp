@@ -32,5 +32,6 @@ std::vector<test> memory_tests();
 std::vector<test> signal_tests();
 std::vector<test> thread_tests();
 std::vector<test> mended_tests();
+std::vector<test> refusal_tests();
 
 }  // namespace programs

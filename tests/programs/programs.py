@@ -63,6 +63,15 @@ class Pyverbs(typing.NamedTuple):
     tier: str = "programs"
 
 
+class Names(typing.NamedTuple):
+    """names_test.py with the libibverbs of another release."""
+
+    name: str
+    root: str
+    version: str  # of libibverbs
+    tier: str = "long"
+
+
 WRITE = Traffic(packets.WRITE)
 SEND = Traffic(packets.SEND)
 READ = Traffic(packets.READ, answers=True)
@@ -144,4 +153,5 @@ CASES = (
     Pyverbs("pyverbs", tests=273, least=73, skips="pyverbs_skips.txt"),
     Pyverbs("pyverbs_56", tests=321, least=76, skips="pyverbs_56_skips.txt",
             root="trixie_root.sh", version="56.1", tier="long"),
+    Names("names_56", root="trixie_root.sh", version="56.1"),
 )  # fmt: skip

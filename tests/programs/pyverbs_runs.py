@@ -9,16 +9,14 @@ machine. A test that is skipped for another reason fails the case, as does a num
 large. A number that is too small fails it as well, so that the rows shrink with what is missing.
 """
 import gzip
-import os
 import pathlib
 import re
 import shutil
-import subprocess
 
+import roots
 from expectations import Failed, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 TESTS = "usr/share/doc/rdma-core/tests"  # of the package python3-pyverbs
 
 
@@ -38,23 +36,16 @@ def words(root, folder, seen_as=None):
 
 def words_in_root(case, library, folder, fabric):
     """The command that becomes the tests in the case's root, with the library preloaded."""
-    environment = {**os.environ, "FREEHCA_ROOT": str(ROOT)}
-    made = subprocess.run(
-        [HERE / case.root], env=environment, stdout=subprocess.PIPE, text=True, check=False
-    )
-    expect(made.returncode == 0, f"{case.root} ends with status {made.returncode}")
-    root = pathlib.Path(made.stdout.splitlines()[-1])
-    packages = (root / "packages.txt").read_text(encoding="utf-8")
-    expect(
-        f"python3-pyverbs_{case.version}-" in packages,
-        f"{root} has another version of pyverbs than {case.version}",
-    )
+    root = roots.root_by(case.root, f"python3-pyverbs_{case.version}")
     shutil.copyfile(library, folder / "library.so")
     (folder / "library.so").chmod(0o755)
-    start = ["unshare", "--mount", str(HERE / "in_root.sh"), str(root), str(folder)]
-    start += ["env", "-i", "PATH=/usr/local/bin:/usr/bin", "HOME=/tmp"]
-    start += ["LD_PRELOAD=/mnt/library.so", f"FREEHCA_FABRIC={fabric}"]
-    return [*start, *words(root, folder, seen_as="/mnt")]
+    environment = {
+        "PATH": "/usr/local/bin:/usr/bin",
+        "HOME": "/tmp",
+        "LD_PRELOAD": "/mnt/library.so",
+        "FREEHCA_FABRIC": fabric,
+    }
+    return roots.words_in(root, folder, environment, words(root, folder, seen_as="/mnt"))
 
 
 def known_skips(path):

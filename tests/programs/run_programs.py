@@ -28,8 +28,9 @@ import time
 
 import packets
 import pyverbs_runs
+import roots
 from expectations import Failed, expect
-from programs import CASES, Mpi, Pair, Pyverbs
+from programs import CASES, Mpi, Names, Pair, Pyverbs
 
 HERE = pathlib.Path(__file__).resolve().parent
 START = int(os.environ.get("FREEHCA_START", time.time()))
@@ -260,8 +261,8 @@ def run_mpi(case, launcher, folder):
 def run_pyverbs(case, launcher, folder):
     fabric = f"{case.name}-{os.getpid()}"
     if case.root:
-        library = os.path.join(os.path.dirname(launcher), "..", LIBRARY)
-        run = InRoot(folder, "pyverbs", pyverbs_runs.words_in_root(case, library, folder, fabric))
+        words = pyverbs_runs.words_in_root(case, library_of(launcher), folder, fabric)
+        run = InRoot(folder, "pyverbs", words)
     else:
         words = pyverbs_runs.words(pathlib.Path("/"), folder)
         run = Process(launcher, folder, fabric, "pyverbs", words)
@@ -271,10 +272,20 @@ def run_pyverbs(case, launcher, folder):
         run.end()
 
 
+def run_names(case, launcher, folder):
+    root = roots.root_by(case.root, f"libibverbs1_{case.version}")
+    theirs = list(root.glob("usr/lib/*/libibverbs.so.1"))
+    expect(len(theirs) == 1, f"{len(theirs)} libibverbs.so.1 in {root}")
+    with open(folder / "names.output", "wb") as output:
+        words = [HERE / "names_test.py", library_of(launcher), theirs[0]]
+        compared = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, check=False)
+    expect(compared.returncode == 0, f"names_test.py ends with status {compared.returncode}")
+
+
 def runs_of(case, tier):
     """Pairs of a name and a function of launcher and folder."""
     if not isinstance(case, Pair):
-        run = {Mpi: run_mpi, Pyverbs: run_pyverbs}.get(type(case), run_single)
+        run = {Mpi: run_mpi, Pyverbs: run_pyverbs, Names: run_names}.get(type(case), run_single)
         if case.tier == tier:
             yield case.name, lambda launcher, folder: run(case, launcher, folder)
         return
@@ -282,6 +293,11 @@ def runs_of(case, tier):
     for size in sizes:
         name = case.name if len(case.sizes) == 1 else f"{case.name}_{size}"
         yield name, lambda launcher, folder, size=size: run_pair(case, size, launcher, folder)
+
+
+def library_of(launcher):
+    """The library that `installed` has put beside the launcher."""
+    return os.path.join(os.path.dirname(launcher), "..", LIBRARY)
 
 
 def installed(launcher, folder):

@@ -74,7 +74,7 @@ FREEHCA_EXPORT void ibv_unimport_dm(ibv_dm*) {
   refused("ibv_unimport_dm");
 }
 
-// IBVERBS_1.15 to 1.17 (rdma-core 65, libibverbs/libibverbs.map.in).
+// IBVERBS_1.15 to 1.18 (rdma-core 65, libibverbs/libibverbs.map.in).
 FREEHCA_EXPORT void* ibv_alloc_dmah() {
   return no_object("ibv_alloc_dmah");
 }
@@ -87,15 +87,51 @@ FREEHCA_EXPORT void* ibv_alloc_buf() {
 FREEHCA_EXPORT void* ibv_reg_buf_mr() {
   return no_object("ibv_reg_buf_mr");
 }
+FREEHCA_EXPORT void* ibv_create_comp_cntr() {
+  return no_object("ibv_create_comp_cntr");
+}
 FREEHCA_EXPORT int ibv_dealloc_dmah() {
   return refused("ibv_dealloc_dmah");
-}
-FREEHCA_EXPORT int ibv_dm_export_dmabuf_fd() {
-  return refused("ibv_dm_export_dmabuf_fd");
 }
 FREEHCA_EXPORT int ibv_query_port_speed() {
   return refused("ibv_query_port_speed");
 }
-FREEHCA_EXPORT int ibv_free_buf() {
-  return refused("ibv_free_buf");
+FREEHCA_EXPORT void ibv_free_buf() {
+  refused("ibv_free_buf");
+}
+FREEHCA_EXPORT int _ibv_query_comp_cntr_caps() {
+  return refused("ibv_query_comp_cntr_caps");
+}
+FREEHCA_EXPORT int ibv_destroy_comp_cntr() {
+  return refused("ibv_destroy_comp_cntr");
+}
+FREEHCA_EXPORT int ibv_set_comp_cntr() {
+  return refused("ibv_set_comp_cntr");
+}
+FREEHCA_EXPORT int ibv_set_err_comp_cntr() {
+  return refused("ibv_set_err_comp_cntr");
+}
+FREEHCA_EXPORT int ibv_inc_comp_cntr() {
+  return refused("ibv_inc_comp_cntr");
+}
+FREEHCA_EXPORT int ibv_inc_err_comp_cntr() {
+  return refused("ibv_inc_err_comp_cntr");
+}
+FREEHCA_EXPORT int ibv_read_comp_cntr() {
+  return refused("ibv_read_comp_cntr");
+}
+FREEHCA_EXPORT int ibv_read_err_comp_cntr() {
+  return refused("ibv_read_err_comp_cntr");
+}
+FREEHCA_EXPORT int ibv_qp_attach_comp_cntr() {
+  return refused("ibv_qp_attach_comp_cntr");
+}
+// These return a descriptor.
+FREEHCA_EXPORT int ibv_dm_export_dmabuf_fd() {
+  refused("ibv_dm_export_dmabuf_fd");
+  return -1;
+}
+FREEHCA_EXPORT int ibv_export_buf_dmabuf_fd() {
+  refused("ibv_export_buf_dmabuf_fd");
+  return -1;
 }
