@@ -31,6 +31,8 @@ class Pair(typing.NamedTuple):
     tier: str = "programs"
     reads: str = ""  # a word that the client's output has to have
     has_port: bool = True  # takes -p PORT
+    # A program of ours that the command runs. It writes what payloads.py compares.
+    script: str = ""
 
 
 class Single(typing.NamedTuple):
@@ -126,6 +128,8 @@ CASES = (
     Pair("ib_read_bw_both_ways", "ib_read_bw -b -s SIZE -n COUNT", traffic=None),
     Pair("ib_send_bw_both_ways", "ib_send_bw -b -s SIZE -n COUNT",
          traffic=SEND._replace(by_server_too=True)),
+    Pair("seeded_writes", "/usr/bin/python3 -B seeded_writes.py -s SIZE -n COUNT", (5001, 65536),
+         traffic=WRITE, script="seeded_writes.py"),
     *(
         Pair(f"qperf_{test}", f"qperf -t 1 -m SIZE {test}", sizes=(64,), has_port=False, reads=word)
         for test, word in (("rc_lat", "latency"), ("rc_bw", "bw"), ("uc_lat", "latency"),

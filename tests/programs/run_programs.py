@@ -27,6 +27,7 @@ import tempfile
 import time
 
 import packets
+import payloads
 import pyverbs_runs
 import roots
 from expectations import Failed, expect
@@ -189,6 +190,8 @@ def run_pair(case, size, launcher, folder):
     environment = {}
     if case.name.startswith("ucx_tag_"):
         environment["UCX_TLS"] = case.name.removeprefix("ucx_tag_") + ",self"
+    if case.script:
+        shutil.copy(HERE / case.script, folder)
     fabric = f"{case.name[:20]}-{os.getpid()}"
     server_words, client_words = list(words), [*words, "localhost"]
     if words[0] == "ucx_perftest":
@@ -212,6 +215,8 @@ def run_pair(case, size, launcher, folder):
         expect(case.reads in client.output(), f"the client does not write '{case.reads}'")
         if case.traffic:
             check_traffic(case, size, count, server, client)
+        if case.script:
+            payloads.check(folder, (server, client), own_lid(client))
     finally:
         for end in (server, client):
             if end is not None:
