@@ -65,6 +65,14 @@ class Pyverbs(typing.NamedTuple):
     tier: str = "programs"
 
 
+class Relayed(typing.NamedTuple):
+    """ibv_rc_pingpong with a relay on the wire (relay_runs.py)."""
+
+    name: str
+    how: str  # what becomes of a byte of the payload: "pass", "alter" or "damage"
+    tier: str = "programs"
+
+
 class Names(typing.NamedTuple):
     """names_test.py with the libibverbs of another release."""
 
@@ -157,5 +165,6 @@ CASES = (
     Pyverbs("pyverbs", tests=273, least=73, skips="pyverbs_skips.txt"),
     Pyverbs("pyverbs_56", tests=321, least=76, skips="pyverbs_56_skips.txt",
             root="trixie_root.sh", version="56.1", tier="long"),
+    *(Relayed(f"relayed_{how}", how) for how in ("pass", "alter", "damage")),
     Names("names_56", root="trixie_root.sh", version="56.1"),
 )  # fmt: skip

@@ -19,8 +19,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,94 +27,14 @@ import time
 import packets
 import payloads
 import pyverbs_runs
+import relay_runs
 import roots
 from expectations import Failed, expect
-from programs import CASES, Mpi, Names, Pair, Pyverbs
+from program_process import NOBODY, InRoot, Process, free_port, listens
+from programs import CASES, Mpi, Names, Pair, Pyverbs, Relayed
 
 HERE = pathlib.Path(__file__).resolve().parent
-START = int(os.environ.get("FREEHCA_START", time.time()))
-SECONDS = 100  # a run that takes longer hangs
-NOBODY = 65534
 LIBRARY = "lib/freehca/libfreehca-verbs.so"  # beside the launcher's folder, where it is installed
-
-
-def as_user():
-    """The words that start a program as an ordinary user without capabilities."""
-    if os.geteuid() != 0:
-        return []
-    user = ["--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-    return ["setpriv", *user, "--inh-caps=-all", "--bounding-set=-all"]
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-class Process:
-    """A program on the driver, with its capture, its counters and its output."""
-
-    def __init__(self, launcher, folder, fabric, name, words, environment=None, reports=True):
-        # Several processes behind one launcher would write the same files.
-        files = ("--capture", f"{folder / name}.pcap", "--counters", f"{folder / name}.counters")
-        start = [*as_user(), launcher, "--fabric", fabric, *(files if reports else ()), "--"]
-        self.start(folder, name, [*start, *words], environment)
-
-    def start(self, folder, name, words, environment=None):
-        self.path = folder / name
-        self.capture, self.counters = folder / f"{name}.pcap", folder / f"{name}.counters"
-        with open(f"{self.path}.output", "wb") as output:
-            self.process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**os.environ, "HOME": str(folder), **(environment or {})},
-                start_new_session=True,
-            )
-
-    def output(self):
-        return pathlib.Path(f"{self.path}.output").read_text(encoding="utf-8", errors="replace")
-
-    def wait(self, seconds=SECONDS):
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def end(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-
-    def counter(self, name):
-        for line in self.counters.read_text(encoding="utf-8").splitlines():
-            if line.startswith(name + " "):
-                return int(line.split()[1])
-        raise Failed(f"no counter {name} of {self.path.name}")
-
-
-class InRoot(Process):
-    """A program in the root of another release, where the launcher's libraries are missing."""
-
-    def __init__(self, folder, name, words):
-        self.start(folder, name, words)
-
-
-def listens(port, process):
-    """Waits until the server has its socket, so that no client comes too early."""
-    socket_row = f":{port:04X} "
-    for _ in range(3000):
-        for name in ("/proc/net/tcp", "/proc/net/tcp6"):
-            with open(name, encoding="ascii") as file:
-                if any(socket_row in line and " 0A " in line for line in file):
-                    return
-        if process.process.poll() is not None:
-            raise Failed(f"the server ended with status {process.process.returncode}")
-        time.sleep(0.01)
-    raise Failed("the server does not listen")
 
 
 def messages(size):
@@ -287,10 +205,13 @@ def run_names(case, launcher, folder):
     expect(compared.returncode == 0, f"names_test.py ends with status {compared.returncode}")
 
 
+OF_KIND = {Mpi: run_mpi, Pyverbs: run_pyverbs, Names: run_names, Relayed: relay_runs.run}
+
+
 def runs_of(case, tier):
     """Pairs of a name and a function of launcher and folder."""
     if not isinstance(case, Pair):
-        run = {Mpi: run_mpi, Pyverbs: run_pyverbs, Names: run_names}.get(type(case), run_single)
+        run = OF_KIND.get(type(case), run_single)
         if case.tier == tier:
             yield case.name, lambda launcher, folder: run(case, launcher, folder)
         return
@@ -307,8 +228,11 @@ def library_of(launcher):
 
 def installed(launcher, folder):
     """A copy of launcher and library that every user can reach, wherever the checkout is."""
-    library = os.path.join(os.path.dirname(launcher), "..", "libfreehca-verbs.so")
+    beside = os.path.dirname(launcher)
+    library = os.path.join(beside, "..", "libfreehca-verbs.so")
+    relay = os.path.join(beside, "..", "..", "tests", "programs", "freehca_program_relay")
     for source, place in (
+        *([(relay, "bin/freehca_program_relay")] if os.path.exists(relay) else []),
         (launcher, "bin/freehca-run"),
         (library, LIBRARY),
     ):

@@ -103,7 +103,7 @@ def all_stages(tiers):
               needs=["packages"], lane="network", stage="trixie"),
         check("qemu: the device", DEV, "qemu", needs=["packages"], lane="build", stage="qemu"),
         build("host build", "host", "all", "tests/all"),
-        build("host programs", "host", "all", "guest_programs"),
+        build("host programs", "host", "all", "guest_programs", "freehca_program_relay"),
         Stage("qemu others", "build", script("qemu_others.sh"), ["qemu"]),
         Stage("bare images x86_64", "build", script("bare_images.sh", "x86_64"), ["packages"]),
         Stage("bare images", "build", script("bare_images.sh"), ["packages"]),
