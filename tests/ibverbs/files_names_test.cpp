@@ -229,6 +229,8 @@ TEST(files_names, links) {
               "../../devices/pciffff:00/ffff:00:00.0/infiniband/freehca7");
     EXPECT_EQ(target(device + "/device/driver", PATH_MAX, check),
               "../../../bus/pci/drivers/mlx4_core");
+    EXPECT_EQ(target("/sys/bus/pci/devices/ffff:00:00.0", PATH_MAX, check),
+              "../../../devices/pciffff:00/ffff:00:00.0");
     EXPECT_EQ(target(device, 6, check), "../../");
     EXPECT_EQ(target(port + "/lid", PATH_MAX, check), std::to_string(EINVAL));
     EXPECT_EQ(target(port, PATH_MAX, check), std::to_string(EINVAL));
@@ -273,6 +275,7 @@ TEST(files_names, real_paths) {
     EXPECT_EQ(path_by(name, device), real_device) << name;
     EXPECT_EQ(path_by(name, device + "/device"), function) << name;
     EXPECT_EQ(path_by(name, device + "/device/driver"), "/sys/bus/pci/drivers/mlx4_core") << name;
+    EXPECT_EQ(path_by(name, "/sys/bus/pci/devices/ffff:00:00.0"), function) << name;
     EXPECT_EQ(path_by(name, port + "/./lid"), real_device + "/ports/1/lid") << name;
     EXPECT_EQ(path_by(name, device_file), device_file) << name;
     EXPECT_EQ(path_by(name, port + "/nothing"), std::to_string(ENOENT)) << name;

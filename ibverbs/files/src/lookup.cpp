@@ -46,7 +46,7 @@ tree current_tree() {
 /// Cheap and without allocation, because it sees each path that the process opens. Each path into
 /// the tree has one of these words, before or behind a link.
 bool has_a_word(const char* path) {
-  for (const char* word : {"infiniband", "pciffff:00", "mlx4_core"})
+  for (const char* word : {"infiniband", "ffff:00", "mlx4_core"})
     if (std::strstr(path, word) != nullptr) return true;
   return false;
 }

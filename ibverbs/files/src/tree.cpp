@@ -105,7 +105,9 @@ void add_port(builder& to, const std::string& folder, const port_facts& port) {
   add_counters(to, folder + "/hw_counters", port.hardware_counters);
 }
 
-void add_pci_function(builder& to, const std::string& folder, const device_facts& facts) {
+/// `function`: the folder, as seen from /sys.
+void add_pci_function(builder& to, const std::string& function, const device_facts& facts) {
+  const std::string folder = "/sys/" + function;
   to.file(folder + "/vendor", "0x" + hexadecimal(facts.vendor, 4));
   to.file(folder + "/device", "0x" + hexadecimal(facts.device, 4));
   to.file(folder + "/revision", "0x" + hexadecimal(facts.revision, 2));
@@ -116,6 +118,7 @@ void add_pci_function(builder& to, const std::string& folder, const device_facts
   to.file(folder + "/local_cpulist",
           processors > 1 ? "0-" + std::to_string(processors - 1) : std::string("0"));
   to.file(folder + "/numa_node", "-1");
+  to.link(std::string("/sys/bus/pci/devices/") + pci_address, "../../../" + function);
   to.folder("/sys/bus/pci/drivers/mlx4_core");
   to.link(folder + "/driver", "../../../bus/pci/drivers/mlx4_core");
 }
@@ -142,7 +145,7 @@ tree tree_of(const device_facts& facts) {
   const std::string function = "devices/pciffff:00/" + std::string(pci_address);
   const std::string infiniband = function + "/infiniband/" + facts.name;
   const std::string uverbs = function + "/infiniband_verbs/" + facts.uverbs_name;
-  add_pci_function(to, "/sys/" + function, facts);
+  add_pci_function(to, function, facts);
   add_infiniband_device(to, "/sys/" + infiniband, facts);
   to.link("/sys/class/infiniband/" + facts.name, "../../" + infiniband);
 
