@@ -23,6 +23,13 @@ def as_user():
     return ["setpriv", *user, "--inh-caps=-all", "--bounding-set=-all"]
 
 
+def tracer(path):
+    """The words that start a program with its calls that name files, and those of its children, in
+    the file. Only these calls are slower."""
+    words = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "4096", "-e", "signal=none"]
+    return [*words, "-e", "trace=%file", "-o", str(path), "--"]
+
+
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -32,11 +39,18 @@ def free_port():
 class Process:
     """A program on the driver, with its capture, its counters and its output."""
 
+    traced = False  # each process gets a trace (traces.py)
+
     def __init__(self, launcher, folder, fabric, name, words, environment=None, reports=True):
         # Several processes behind one launcher would write the same files.
         files = ("--capture", f"{folder / name}.pcap", "--counters", f"{folder / name}.counters")
-        start = [*as_user(), launcher, "--fabric", fabric, *(files if reports else ()), "--"]
-        self.start(folder, name, [*start, *words], environment)
+        start = [launcher, "--fabric", fabric, *(files if reports else ()), "--"]
+        self.start(
+            folder, name, [*as_user(), *self.tracer(folder, name), *start, *words], environment
+        )
+
+    def tracer(self, folder, name):
+        return tracer(folder / f"{name}.trace") if self.traced else []
 
     def start(self, folder, name, words, environment=None):
         self.path = folder / name
@@ -61,6 +75,11 @@ class Process:
         except subprocess.TimeoutExpired:
             return None
 
+    def terminate(self):
+        """Asks it to end. A tracer in front of it waits for it."""
+        os.killpg(self.process.pid, signal.SIGTERM)
+        self.wait()
+
     def end(self):
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -77,7 +96,7 @@ class InRoot(Process):
     """A program in the root of another release, where the launcher's libraries are missing."""
 
     def __init__(self, folder, name, words):
-        self.start(folder, name, words)
+        self.start(folder, name, [*self.tracer(folder, name), *words])
 
 
 def listens(port, process):

@@ -29,6 +29,7 @@ import payloads
 import pyverbs_runs
 import relay_runs
 import roots
+import traces
 from expectations import Failed, expect
 from program_process import NOBODY, InRoot, Process, free_port, listens
 from programs import CASES, Mpi, Names, Pair, Pyverbs, Relayed
@@ -125,8 +126,7 @@ def run_pair(case, size, launcher, folder):
         status = client.wait()
         expect(status == 0, f"the client ended with status {status}")
         if words[0] == "qperf":
-            server.process.terminate()
-            server.wait()
+            server.terminate()
         else:
             status = server.wait()
             expect(status == 0, f"the server ended with status {status}")
@@ -210,6 +210,8 @@ OF_KIND = {Mpi: run_mpi, Pyverbs: run_pyverbs, Names: run_names, Relayed: relay_
 
 def runs_of(case, tier):
     """Pairs of a name and a function of launcher and folder."""
+    if tier == "long" and not isinstance(case, (Names, Relayed)):
+        yield f"traced_{case.name}", lambda launcher, folder: run_traced(case, launcher, folder)
     if not isinstance(case, Pair):
         run = OF_KIND.get(type(case), run_single)
         if case.tier == tier:
@@ -219,6 +221,19 @@ def runs_of(case, tier):
     for size in sizes:
         name = case.name if len(case.sizes) == 1 else f"{case.name}_{size}"
         yield name, lambda launcher, folder, size=size: run_pair(case, size, launcher, folder)
+
+
+def run_traced(case, launcher, folder):
+    """The case at its smallest size, with a trace of each process."""
+    Process.traced = True
+    try:
+        if isinstance(case, Pair):
+            run_pair(case, min(case.sizes), launcher, folder)
+        else:
+            OF_KIND.get(type(case), run_single)(case, launcher, folder)
+    finally:
+        Process.traced = False
+    traces.check(folder, launcher)
 
 
 def library_of(launcher):
@@ -254,6 +269,16 @@ def record(outcome, seconds, name, note):
         file.write(f"{outcome}\t{seconds:.0f}\tprograms: {name}\t{note}\n")
 
 
+def chosen_runs(options):
+    """Pairs of a name and a function, as runs_of()."""
+    for case in CASES:
+        for name, run in runs_of(case, options.tier):
+            if not options.names or name in options.names or case.name in options.names:
+                yield name, run
+    if options.tier == "long" and not options.names:
+        yield "missing_files", lambda launcher, folder: traces.check_table()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("launcher", type=os.path.abspath)
@@ -266,26 +291,23 @@ def main():
     program = pathlib.Path(tempfile.mkdtemp(prefix="freehca-programs-installed-"))
     atexit.register(shutil.rmtree, program, ignore_errors=True)
     launcher = installed(options.launcher, program)
-    for case in CASES:
-        for name, run in runs_of(case, options.tier):
-            if options.names and name not in options.names and case.name not in options.names:
-                continue
-            folder = pathlib.Path(tempfile.mkdtemp(prefix="freehca-programs-"))
-            if os.geteuid() == 0:
-                os.chown(folder, NOBODY, NOBODY)
-            began, outcome, note = time.monotonic(), "passed", ""
-            try:
-                run(launcher, folder)
-            except Failed as why:
-                failed += 1
-                outcome, note = "failed", re.sub(r"\s+", " ", str(why))
-                for output in sorted(folder.glob("*.output")):
-                    print(f"---- {output.name}", output.read_text(errors="replace")[-2000:])
-            record(outcome, time.monotonic() - began, name, note)
-            if outcome == "passed" or not options.keep:
-                shutil.rmtree(folder)
-            else:
-                print(f"kept: {folder}")
+    for name, run in chosen_runs(options):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="freehca-programs-"))
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        began, outcome, note = time.monotonic(), "passed", ""
+        try:
+            run(launcher, folder)
+        except Failed as why:
+            failed += 1
+            outcome, note = "failed", re.sub(r"\s+", " ", str(why))
+            for output in sorted(folder.glob("*.output")):
+                print(f"---- {output.name}", output.read_text(errors="replace")[-2000:])
+        record(outcome, time.monotonic() - began, name, note)
+        if outcome == "passed" or not options.keep:
+            shutil.rmtree(folder)
+        else:
+            print(f"kept: {folder}")
     sys.exit(1 if failed and "FREEHCA_RESULTS" not in os.environ else 0)
 
 

@@ -71,7 +71,7 @@ OF_TIER = {
     "programs": (["build", "programs", "capture"], ["host programs", "programs"]),
     "long": (
         [
-            *("build", "clang", "cross", "guest", "capture", "programs"),
+            *("build", "clang", "cross", "guest", "capture", "programs", "trace"),
             *("preload", "qemu_x86_64", "qemu_aarch64", "qemu_riscv64"),
         ],
         [
