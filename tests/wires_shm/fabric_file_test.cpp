@@ -13,6 +13,7 @@
 
 #include <freehca/wires_shm/fabrics.hpp>
 
+#include "fabric_file.hpp"
 #include "fabric_layout.hpp"
 #include "helper_process.hpp"
 #include "packets.hpp"
@@ -57,6 +58,14 @@ class fabric_file : public ::testing::Test {
   const std::string name = new_name();
   const std::string path = path_of(name);
 };
+
+TEST(folder_of_fabrics, is_the_first_one_where_files_can_be_made) {
+  EXPECT_EQ("/dev/shm", shm::default_folder());
+  EXPECT_EQ("/tmp", shm::first_writable({"/no/such/folder", "/tmp"}));
+  EXPECT_EQ("/tmp", shm::first_writable({"/dev/null", "/tmp", "/dev/shm"}));
+  EXPECT_EQ("/tmp", shm::first_writable({"/proc/sys", "/tmp"}));
+  EXPECT_EQ("/none", shm::first_writable({"/none", "/none-either"}));
+}
 
 TEST_F(fabric_file, of_a_killed_process_is_used_and_removed) {
   leave_behind();
@@ -136,7 +145,7 @@ TEST_F(fabric_file, needs_a_folder) {
   std::string why;
   EXPECT_EQ(nullptr, fabric_port::join_in("/nowhere/shm", name, why));
   EXPECT_NE(std::string::npos, why.find("its folder is missing")) << why;
-  EXPECT_NE(std::string::npos, why.find("not available yet")) << why;
+  EXPECT_NE(std::string::npos, why.find("make one of them writable")) << why;
   EXPECT_TRUE(fabrics_in("/nowhere/shm").empty());
 }
 

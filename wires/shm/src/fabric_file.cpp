@@ -28,8 +28,10 @@ std::string cannot_open(const std::string& path, int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return path + ": its folder is missing. A fabric needs a tmpfs there: mount one on " +
-             default_folder + ". A fabric that needs no such folder is not available yet.";
+    case EROFS:
+      return path +
+             ": its folder is missing or read-only. A fabric has a file in /dev/shm, or else " +
+             "in /tmp: make one of them writable.";
     case ELOOP:
       return path + ": a symbolic link, where a fabric's file is expected. Remove it.";
     case EISDIR:
@@ -56,6 +58,19 @@ std::string in_kib(std::size_t bytes) {
 }
 
 }  // namespace
+
+std::string first_writable(std::initializer_list<const char*> folders) {
+  for (const char* const folder : folders) {
+    struct stat found;
+    if (stat(folder, &found) == 0 && S_ISDIR(found.st_mode) && access(folder, W_OK | X_OK) == 0)
+      return folder;
+  }
+  return *folders.begin();
+}
+
+std::string default_folder() {
+  return first_writable({"/dev/shm", "/tmp"});
+}
 
 std::string fabric_prefix() {
   return "freehca-" + std::to_string(geteuid()) + "-";

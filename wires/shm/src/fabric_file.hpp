@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -78,8 +79,13 @@ class fabric_file {
   std::atomic<std::byte*> ring_addresses_[slots * slots] = {};
 };
 
-/// Where fabrics have their files, unless a test has another folder.
-inline constexpr const char* default_folder = "/dev/shm";
+/// Where fabrics have their files, unless a test has another folder: /dev/shm, or /tmp on a machine
+/// where /dev/shm is missing or read-only. All processes of a machine get the same answer, if they
+/// see the same folders.
+std::string default_folder();
+/// The first of these folders in which this process can make files. If there is none, the first of
+/// all.
+std::string first_writable(std::initializer_list<const char*> folders);
 
 /// The path of a fabric's file, or an empty one: the name is not allowed.
 std::string fabric_path(const std::string& folder, const std::string& name, std::string& why);

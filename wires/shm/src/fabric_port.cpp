@@ -310,7 +310,7 @@ void fabric_port::parts::wake() {
 }
 
 std::unique_ptr<fabric_port> fabric_port::join(const std::string& name, std::string& why) {
-  return join_in(default_folder, name, why);
+  return join_in(default_folder(), name, why);
 }
 
 std::unique_ptr<fabric_port> fabric_port::join_in(const std::string& folder,

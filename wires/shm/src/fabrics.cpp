@@ -37,7 +37,7 @@ void list_members(const shm::fabric_file& file, std::vector<fabric_member>& to) 
 }  // namespace
 
 std::vector<fabric_listing> fabrics() {
-  return fabrics_in(shm::default_folder);
+  return fabrics_in(shm::default_folder());
 }
 
 std::vector<fabric_listing> fabrics_in(const std::string& folder) {

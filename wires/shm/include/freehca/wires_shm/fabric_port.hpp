@@ -18,9 +18,9 @@ struct fabric_faults {
   std::uint64_t without_memory = 0;  ///< packets dropped because memory for a ring was refused
 };
 
-/// A port of this process on a fabric: a file in /dev/shm that joins the processes of one user on
-/// one machine. Each ordered pair of ports has a ring for packets, which is made when the pair
-/// first talks. A process may have several ports, on one fabric or on several.
+/// A port of this process on a fabric: a file that joins the processes of one user on one machine.
+/// Each ordered pair of ports has a ring for packets, which is made when the pair first talks. A
+/// process may have several ports, on one fabric or on several.
 ///
 /// Threads: one thread at a time calls send() and has_room_again(). One thread at a time calls
 /// receive() and release(). One thread at a time calls sleep(). These may be three threads. Any

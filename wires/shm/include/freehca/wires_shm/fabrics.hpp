@@ -25,7 +25,8 @@ struct fabric_listing {
   std::string problem;                 ///< why the members cannot be read, or empty
 };
 
-/// The fabrics of this user in /dev/shm, by name. Changes nothing, and waits for no other process.
+/// The fabrics of this user on this machine, by name. Changes nothing, and waits for no other
+/// process.
 std::vector<fabric_listing> fabrics();
 /// The same, of another folder.
 std::vector<fabric_listing> fabrics_in(const std::string& folder);
