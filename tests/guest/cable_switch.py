@@ -6,21 +6,22 @@ import subprocess
 
 
 class CableSwitch:
-    def __init__(self, program, folder, hosts):
-        """PROGRAM: the path, and options with commas before them (freehca-switch,--link,eth)."""
+    def __init__(self, program, folder, ends):
+        """PROGRAM: the path, and options with commas before them (freehca-switch,--link,eth).
+        ENDS: how many cables lead to it."""
         self.program, *self.options = program.split(",")
-        self.folder, self.hosts = folder, hosts
+        self.folder, self.ends = folder, ends
         self.process = None
         self.said = os.path.join(folder, "switch.log")
 
-    def wire(self, host):
-        """Where that host's adapter listens; the switch calls, and calls again."""
-        return os.path.join(self.folder, f"wire{host}")
+    def wire(self, end):
+        """The socket on which that adapter listens. The switch connects, and connects again."""
+        return os.path.join(self.folder, f"wire{end}")
 
     def start(self):
         ports = []
-        for host in range(1, self.hosts + 1):
-            ports += ["--port", f"stream:connect={self.wire(host)}"]
+        for end in range(1, self.ends + 1):
+            ports += ["--port", f"stream:connect={self.wire(end)}"]
         with open(self.said, "ab") as said:
             self.process = subprocess.Popen(
                 [self.program, "--trace", *self.options, *ports],

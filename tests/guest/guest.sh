@@ -34,7 +34,7 @@ built() {
   printf '%s\n' "$found"
 }
 
-kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no switch=no
+kernel_version='' hosts=1 log='' prepare=no device=default qemu='' server=no switch=no adapters=1
 packages=("$here/packages.txt")
 pass=()
 while [[ $# -gt 0 ]]; do
@@ -57,6 +57,11 @@ while [[ $# -gt 0 ]]; do
       shift 2
       ;;
     --device-server) server=yes; shift ;;
+    --adapters)
+      adapters=${2:?--adapters wants 1 or 2}
+      pass+=("$1" "$2")
+      shift 2
+      ;;
     --switch)
       kind=${2:?--switch wants ib or eth}
       [[ $kind == ib || $kind == eth ]] || die "--switch is ib or eth"
@@ -75,7 +80,11 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 [[ $hosts =~ ^[1-8]$ ]] || die "--hosts is 1 to 8"
-[[ $switch == no || $hosts -ge 2 ]] || die "--switch joins two hosts or more: --hosts 2"
+[[ $adapters =~ ^[12]$ ]] || die "--adapters is 1 or 2"
+[[ $adapters == 1 || ($hosts == 1 && $switch == yes && $server == no) ]] ||
+  die "--adapters 2 is for one host whose adapters a switch joins: --switch ib"
+[[ $switch == no || $hosts -ge 2 || $adapters == 2 ]] ||
+  die "--switch joins two hosts or more: --hosts 2, or two adapters of one: --adapters 2"
 [[ $hosts -le 2 || $switch == yes ]] || die "more than two hosts are joined by a switch: --switch ib"
 for ((i = 0; i < ${#pass[@]}; i++)); do
   case ${pass[i]} in

@@ -151,7 +151,16 @@ class Guest:
             ]
         if options.device:
             command += ["-device", self.device() + self.cable() + ",id=hca0"]
+        if options.adapters == 2:
+            command += self.second_adapter()
         return command + options.qemu_arguments
+
+    def second_adapter(self):
+        """Like the first one, with a port of the switch of its own. There is one host."""
+        wire = self.switch.wire(2)
+        backend = f"stream,id=wire2,server=on,addr.type=unix,addr.path={wire}"
+        device = self.options.device + self.own_guid(2) + ",netdev1=wire2,id=hca1"
+        return ["-netdev", backend, "-device", device]
 
     def device(self):
         own = self.options.device + self.own_guid()
@@ -175,10 +184,10 @@ class Guest:
         joined = self.options.hosts > 1 or self.options.bare or self.switch
         return bool(joined and self.options.device.startswith("mlx4"))
 
-    def own_guid(self):
+    def own_guid(self, number=None):
         if not self.is_cabled() or "guid=" in self.options.device:
             return ""
-        return f",guid=0x0002c90300f0c{9 + self.index:x}00"
+        return f",guid=0x0002c90300f0c{9 + (number or self.index):x}00"
 
     def cable(self):
         return ",netdev1=wire" if self.is_cabled() else ""
@@ -279,6 +288,7 @@ def parse():
     parser.add_argument("--bare", choices=["x86_64"])
     parser.add_argument("--device-server")
     parser.add_argument("--switch")
+    parser.add_argument("--adapters", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=0)
     parser.add_argument("--memory", default="512M")
     parser.add_argument("--cpu", default="Nehalem")
@@ -315,7 +325,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     scratch = tempfile.mkdtemp(prefix="freehca-guest-")
     rendezvous = Rendezvous(options.hosts)
-    switch = CableSwitch(options.switch, scratch, options.hosts) if options.switch else None
+    ends = options.hosts * options.adapters
+    switch = CableSwitch(options.switch, scratch, ends) if options.switch else None
     guests = [
         Guest(index, options, scratch, rendezvous, switch) for index in range(1, options.hosts + 1)
     ]
