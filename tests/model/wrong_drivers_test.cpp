@@ -470,6 +470,17 @@ TEST(right_driver, takes_a_region_back_when_no_request_that_works_names_it) {
   EXPECT_EQ(w.hca->complaints(), 0u);
 }
 
+TEST(right_driver, that_died_with_requests_under_way_is_not_blamed_for_receives) {
+  world w;
+  w.send(w.a, w.transfer(send, 64, world::from, 0));
+  w.host->run();  // it waits for a receive, and is repeated
+  const std::size_t remarks = w.host->remarks.size();
+  w.host->bus_master_on = false;
+  w.host->advance(1'000'000'000);
+  EXPECT_GT(w.host->remarks.size(), remarks) << "nothing looked at the receive queue";
+  EXPECT_EQ(w.hca->complaints(), 0u);
+}
+
 TEST(right_driver, is_ahead_of_as_many_doorbells_as_may_be_under_way) {
   for (const unsigned under_way : {1u, 3u}) {
     options how = test_options();

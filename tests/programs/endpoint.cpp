@@ -29,7 +29,8 @@ opened_device::~opened_device() {
 }
 
 endpoint::endpoint(opened_device& of, const pair_options& options) : device(of), how(options) {
-  const int entries = static_cast<int>(how.depth);
+  // A send queue may take more requests than were asked for.
+  const int entries = static_cast<int>(4 * how.depth);
   send_cq = ibv_create_cq(device.context, entries, this, how.channel, 0);
   receive_cq = ibv_create_cq(device.context, entries, this, how.channel, 0);
   require(send_cq != nullptr && receive_cq != nullptr, "ibv_create_cq");

@@ -158,13 +158,41 @@ void after_exec(std::uint64_t seed) {
   loop(device, seed).write("a write after exec");
 }
 
+/// Waits until the parent is gone, and opens the device.
+void open_after(pid_t parent, int result) {
+  while (getppid() == parent) usleep(1000);
+  opened_device device;
+  loop(device, 1).write("a write after the parent's end");
+  const char good = '+';
+  require(failures() == 0 && write(result, &good, 1) == 1, "write");
+  std::exit(0);  // leaves the fabric
+}
+
+/// The child has copies of all descriptors. They must not keep the device from others.
+void children_outlive_their_parent(std::uint64_t seed) {
+  int ends[2];
+  require(pipe(ends) == 0, "pipe");
+  const pid_t parent = fork_child([&] {
+    opened_device device;
+    loop(device, seed).write("a write of the parent");
+    const pid_t self = getpid();
+    fork_child([&] { open_after(self, ends[1]); });
+    _exit(0);
+  });
+  expect_equal(end_of_child(parent), 0, "the end of the parent");
+  close(ends[1]);
+  char got = 0;
+  expect_equal(read(ends[0], &got, 1), 1, "a byte of the child");
+}
+
 }  // namespace
 
 std::vector<test> fork_tests() {
   return {{"forks_with_objects", forks_with_objects},
           {"forks_again", forks_again},
           {"exec_frees_the_slot", exec_frees_the_slot},
-          {"after_exec", after_exec}};
+          {"after_exec", after_exec},
+          {"children_outlive_their_parent", children_outlive_their_parent}};
 }
 
 }  // namespace programs

@@ -82,7 +82,7 @@ void engine::leave() {
 
 void engine::tear_down() {
   const guard held(lock);
-  if (dead_.exchange(true)) return;
+  if (any_context() || dead_.exchange(true)) return;
   // Whatever does not answer is reset by the platform when the process is gone.
   constexpr std::uint64_t longest = clock::seconds(5);
   operation down;
@@ -118,6 +118,7 @@ status engine::bring_up() {
   setup.storage = device_storage_ = reserve(setup.storage_bytes);
   setup.health_interval = how.health_interval;
   setup.port_wait = how.port_wait;
+  setup.take_over = how.take_over;
   const verbs_budget objects = kinds(how.limits);
   const std::size_t object_bytes = verbs::storage_bytes(setup.budget, objects);
   object_storage_ = reserve(object_bytes);

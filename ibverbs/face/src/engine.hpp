@@ -31,7 +31,8 @@ class engine {
   /// The process ends in order. Other threads of the program may still be in calls, and its own
   /// exit functions may still destroy objects.
   void leave();
-  /// Takes the device down at the end of the process. Objects are dead from then on.
+  /// Takes the device down at the end of the process, unless the program has it open still: its
+  /// threads may be in calls.
   void tear_down();
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;

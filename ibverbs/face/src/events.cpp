@@ -159,6 +159,11 @@ void remove_context(open_context& context) {
   std::erase(contexts, &context);
 }
 
+bool any_context() {
+  const std::lock_guard held(contexts_lock);
+  return !contexts.empty();
+}
+
 void forget_contexts() {
   new (&contexts_lock) std::mutex;
   // Another thread of the parent may have been changing the list.

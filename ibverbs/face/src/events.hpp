@@ -14,6 +14,7 @@ verbs_events event_receivers();
 /// Registers an open context for events that concern the port or the device.
 void add_context(open_context& context);
 void remove_context(open_context& context);
+bool any_context();
 /// In a forked child: the parent's contexts get no events here.
 void forget_contexts();
 

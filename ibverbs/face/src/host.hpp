@@ -39,6 +39,7 @@ struct host_settings {
   freehca::budget budget;
   std::uint64_t health_interval;  // device_setup::health_interval
   std::uint64_t port_wait;        // device_setup::port_wait
+  bool take_over;                 // device_setup::take_over
 };
 
 /// The adapter behind the face, and how the process reaches it. Each library for programs has one
@@ -48,7 +49,7 @@ class host {
  public:
   /// Opens the adapter that the environment names. Returns null and the reason on failure.
   static std::unique_ptr<host> open(std::string& why);
-  /// In a forked child: forgets the parent's adapter. Without the lock.
+  /// In a forked child: gives up the parent's adapter. Without the lock.
   static void forked();
 
   virtual ~host() = default;

@@ -48,6 +48,9 @@ constexpr host_settings vfio_settings() {
   b.doorbell_bytes = std::size_t{1} << 20;
   s.health_interval = clock::milliseconds(100);
   s.port_wait = default_port_wait;
+  // VFIO gives the function to one process at a time. An owner that still has the semaphores was
+  // killed.
+  s.take_over = true;
   return s;
 }
 
@@ -61,7 +64,16 @@ std::string address_of_device() {
 class vfio_function_host final : public host {
  public:
   bool open(std::string& why);
-  ~vfio_function_host() override { stop(); }
+  ~vfio_function_host() override {
+    stop();
+    present_ = nullptr;
+  }
+  /// In a forked child: closes its copies of the descriptors, so that the function is free when the
+  /// parent ends.
+  static void forked() {
+    if (present_ != nullptr) present_->device_.reset();
+    present_ = nullptr;
+  }
 
   freehca::platform platform() override { return device_->platform(); }
   const host_settings& settings() const override {
@@ -90,6 +102,8 @@ class vfio_function_host final : public host {
   void unmap(const mapping& which) override;
 
  private:
+  static vfio_function_host* present_;
+
   void run(const std::function<std::uint64_t()>& serve);
   void stop();
 
@@ -100,6 +114,8 @@ class vfio_function_host final : public host {
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };
+
+vfio_function_host* vfio_function_host::present_ = nullptr;
 
 bool vfio_function_host::open(std::string& why) {
   const auto refuse = [&why](const vfio_host::failure& f) {
@@ -113,6 +129,7 @@ bool vfio_function_host::open(std::string& why) {
   auto opened = vfio_host::vfio_device::open(*function, device::dma_bytes(settings().budget));
   if (!opened) return refuse(opened.error());
   device_ = std::move(*opened);
+  present_ = this;
   return true;
 }
 
@@ -184,6 +201,8 @@ std::unique_ptr<host> host::open(std::string& why) {
   return made->open(why) ? std::move(made) : nullptr;
 }
 
-void host::forked() {}
+void host::forked() {
+  vfio_function_host::forked();
+}
 
 }  // namespace freehca::ibverbs

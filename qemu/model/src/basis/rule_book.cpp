@@ -23,7 +23,8 @@ std::string with_rule(const std::string& found, const rule_entry& e) {
 constexpr bool needs_memory(rule r) {
   return r == rule::context_stays_mapped || r == rule::eq_reachable || r == rule::cq_reachable ||
          r == rule::completion_by_event || r == rule::mailbox_writable ||
-         r == rule::chunk_writable || r == rule::buffer_lent || r == rule::context_lent;
+         r == rule::chunk_writable || r == rule::buffer_lent || r == rule::context_lent ||
+         r == rule::receive_queue;
 }
 
 }  // namespace
