@@ -31,6 +31,8 @@ class Pair(typing.NamedTuple):
     tier: str = "programs"
     reads: str = ""  # a word that the client's output has to have
     has_port: bool = True  # takes -p PORT
+    root: str = ""  # the script that prints the root of another release, which has the program
+    package: str = ""  # and the version of the program's package there
     # A program of ours that the command runs. It writes what payloads.py compares.
     script: str = ""
 
@@ -65,6 +67,13 @@ class Pyverbs(typing.NamedTuple):
     tier: str = "programs"
 
 
+def later(name, command, package, **more):
+    """A case with a program of Debian trixie."""
+    return Pair(
+        f"trixie_{name}", command, root="trixie_root.sh", package=package, tier="long", **more
+    )
+
+
 class Relayed(typing.NamedTuple):
     """ibv_rc_pingpong with a relay on the wire (relay_runs.py)."""
 
@@ -86,6 +95,7 @@ WRITE = Traffic(packets.WRITE)
 SEND = Traffic(packets.SEND)
 READ = Traffic(packets.READ, answers=True)
 ATOMIC = Traffic(packets.ATOMIC)
+PINGPONGS_56, PERFTEST_25 = "ibverbs-utils_56.1", "perftest_25.01.0+0.80"  # of trixie
 ALL_SIZES = (1, 1 << 20, 8 << 20)
 PINGPONG = Traffic(packets.SEND, by_server_too=True, mtu=1024)
 
@@ -165,6 +175,16 @@ CASES = (
     Pyverbs("pyverbs", tests=273, least=73, skips="pyverbs_skips.txt"),
     Pyverbs("pyverbs_56", tests=321, least=76, skips="pyverbs_56_skips.txt",
             root="trixie_root.sh", version="56.1", tier="long"),
+    later("rc_pingpong", "ibv_rc_pingpong -s SIZE -n COUNT", PINGPONGS_56, traffic=PINGPONG),
+    later("rc_pingpong_wr", "ibv_rc_pingpong -N -s SIZE -n COUNT", PINGPONGS_56, traffic=PINGPONG),
+    later("ib_write_bw", "ib_write_bw -s SIZE -n COUNT", PERFTEST_25, traffic=WRITE),
+    later("ib_read_lat", "ib_read_lat -s SIZE -n COUNT", PERFTEST_25, traffic=READ),
+    later("ib_send_lat", "ib_send_lat -s SIZE -n COUNT", PERFTEST_25,
+          traffic=SEND._replace(by_server_too=True)),
+    later("ib_send_bw_events", "ib_send_bw -e -s SIZE -n COUNT", PERFTEST_25, traffic=SEND),
+    later("ib_send_bw_ud", "ib_send_bw -c UD -s SIZE -n COUNT", PERFTEST_25, sizes=(64, 2048),
+          traffic=SEND._replace(service="ud")),
+    later("ib_atomic_bw", "ib_atomic_bw -n COUNT", PERFTEST_25, sizes=(8,), traffic=ATOMIC),
     *(Relayed(f"relayed_{how}", how) for how in ("pass", "alter", "damage")),
     Names("names_56", root="trixie_root.sh", version="56.1"),
 )  # fmt: skip

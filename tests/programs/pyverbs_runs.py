@@ -37,15 +37,8 @@ def words(root, folder, seen_as=None):
 def words_in_root(case, library, folder, fabric):
     """The command that becomes the tests in the case's root, with the library preloaded."""
     root = roots.root_by(case.root, f"python3-pyverbs_{case.version}")
-    shutil.copyfile(library, folder / "library.so")
-    (folder / "library.so").chmod(0o755)
-    environment = {
-        "PATH": "/usr/local/bin:/usr/bin",
-        "HOME": "/tmp",
-        "LD_PRELOAD": "/mnt/library.so",
-        "FREEHCA_FABRIC": fabric,
-    }
-    return roots.words_in(root, folder, environment, words(root, folder, seen_as="/mnt"))
+    command = words(root, folder, seen_as="/mnt")
+    return roots.words_on_driver(root, library, folder, fabric, command)
 
 
 def known_skips(path):

@@ -14,6 +14,7 @@ Results go to FREEHCA_RESULTS/own.tsv; without it the exit status tells.
 """
 import argparse
 import atexit
+import functools
 import os
 import pathlib
 import re
@@ -96,6 +97,24 @@ def own_lid(end):
     return end.counter("lid")
 
 
+def in_root(case, launcher, folder, fabric):
+    """A function that starts a program of the case's root, with the files that a launcher asks
+    for."""
+    root = roots.root_by(case.root, case.package)
+
+    def start(name, words):
+        files = {
+            "FREEHCA_CAPTURE": f"/mnt/{name}.pcap",
+            "FREEHCA_COUNTERS": f"/mnt/{name}.counters",
+        }
+        library = library_of(launcher)
+        return InRoot(
+            folder, name, roots.words_on_driver(root, library, folder, fabric, words, files)
+        )
+
+    return start
+
+
 def run_pair(case, size, launcher, folder):
     count = messages(size)
     words = [
@@ -120,11 +139,15 @@ def run_pair(case, size, launcher, folder):
     if words[0] == "qperf":
         server_words = ["qperf", "-lp", str(port)]
         client_words = ["qperf", "localhost", "-lp", str(port), *words[1:]]
-    server = Process(launcher, folder, fabric, "server", server_words, environment)
+    if case.root:
+        start = in_root(case, launcher, folder, fabric)
+    else:
+        start = functools.partial(Process, launcher, folder, fabric, environment=environment)
+    server = start("server", server_words)
     client = None
     try:
         listens(port, server)
-        client = Process(launcher, folder, fabric, "client", client_words, environment)
+        client = start("client", client_words)
         status = client.wait()
         expect(status == 0, f"the client ended with status {status}")
         if words[0] == "qperf":

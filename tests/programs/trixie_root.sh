@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# trixie_root.sh: makes a folder in the cache with the files of Debian trixie that pyverbs needs, or
-# finds it there. Prints its path as the last line. The packages are unpacked, not installed: their
-# scripts do not run, and nothing is compiled. Needs root (the owners of files).
+# trixie_root.sh: makes a folder in the cache with Debian trixie's pyverbs, pingpongs and perftest,
+# and what they need, or finds it there. Prints its path as the last line. The packages are
+# unpacked, not installed: their scripts do not run, and nothing is compiled. Needs root (the owners
+# of files).
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -12,7 +13,8 @@ set -euo pipefail
 # shellcheck source=dev.d/private_apt.sh
 . "$FREEHCA_ROOT/dev.d/private_apt.sh"
 release=trixie
-packages=(base-files base-passwd bash coreutils dash iproute2 python3 python3-pyverbs rdma-core util-linux)
+packages=(base-files base-passwd bash coreutils dash iproute2 python3 util-linux)
+packages+=(ibverbs-utils perftest python3-pyverbs rdma-core)
 
 [[ $EUID -eq 0 ]] || die "a root of $release needs root: it keeps the owners of the packages' files"
 cache_lock programs-root
@@ -44,6 +46,7 @@ for table in passwd group; do
   cp "$scratch/root/usr/share/base-passwd/$table.master" "$scratch/root/etc/$table"
 done
 mkdir -p "$scratch/root/usr/local/bin" "$scratch/root/mnt"
+printf '127.0.0.1 localhost\n' >"$scratch/root/etc/hosts"
 # The tests ask `rdma link show -j`, which asks the kernel by netlink, for the network interfaces of
 # RDMA devices. A kernel with its InfiniBand core and no adapter answers with an empty list. This
 # stands for such a kernel: not every kernel has the core.
