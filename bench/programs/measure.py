@@ -108,7 +108,7 @@ def main():
     options = parser.parse_args()
     run = options.build / "ibverbs" / "run" / "freehca-run"
     build = options.build / "bench" / "programs"
-    face = options.build / "ibverbs" / "face" / "libfreehca-verbs.so"
+    face = options.build / "ibverbs" / "libfreehca-verbs.so"
     os.environ["FREEHCA_VERBS"] = str(face.resolve())
     figures = {}
 
