@@ -87,8 +87,10 @@ TEST(packet_crc, a_masked_route_header_is_soft_roces_seed) {
 
 TEST(packet_crc, every_length_and_both_routes_against_a_shift_register) {
   std::mt19937 random(7);
-  for (std::size_t length = 60; length < 220; ++length)
+  // The headers alone are 20 bytes long, and 60 with a global route.
+  for (std::size_t length = 20; length < 220; ++length)
     for (const int next : {2, 3}) {
+      if (next == 3 && length < 60) continue;
       std::vector<std::byte> p(length);
       for (std::byte& b : p) b = static_cast<std::byte>(random());
       p[1] = (p[1] & std::byte{0xfc}) | static_cast<std::byte>(next);
