@@ -54,6 +54,10 @@ class fabric_file {
 
   /// The bytes of a ring. Null: the kernel refused the mapping.
   std::byte* ring(unsigned consumer, unsigned producer);
+  /// The same of a ring that was used before. Null: it was not.
+  const std::byte* used_ring(unsigned consumer, unsigned producer) const {
+    return ring_addresses_[consumer * slots + producer].load(std::memory_order_acquire);
+  }
   /// Has the kernel promise memory for the first bytes of a ring, so that an access does not end in
   /// SIGBUS. False: /dev/shm is full.
   bool lend(unsigned consumer, unsigned producer, std::size_t bytes) const;

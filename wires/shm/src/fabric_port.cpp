@@ -94,6 +94,12 @@ class fabric_port::parts {
   bool prepare(std::uint64_t& to, unsigned slot, std::size_t bytes);
   void put(unsigned slot, const std::byte* from, std::size_t bytes);
   bool room_at(unsigned slot) const;
+  // The bytes of a packet come from another processor's cache, as the ring's head does: both at the
+  // same time.
+  void prefetch(unsigned slot) const {
+    const std::byte* const data = file_->used_ring(own_.slot, slot);
+    if (data != nullptr) consumers_[slot].prefetch(data);
+  }
   bool take_from(unsigned slot);
   static void count(std::atomic<std::uint64_t>& figure, std::uint64_t by = 1) {
     figure.fetch_add(by, memory_order_relaxed);
@@ -243,6 +249,7 @@ bool fabric_port::parts::change_group(std::uint16_t mlid, bool in) {
 bool fabric_port::parts::take_from(unsigned slot) {
   ring_control& ring = ring_from(slot);
   ring_consumer& consumer = consumers_[slot];
+  prefetch(slot);
   if (!consumer.has_bytes(ring, own_.life, life_of(slot))) {
     // The producer would wait for ever if a peer had overwritten the tail.
     if (ring.wants_room.load(memory_order_relaxed) != 0 && consumer.give_room(ring))
@@ -284,6 +291,7 @@ std::span<const std::byte> fabric_port::parts::receive() {
 bool fabric_port::parts::pending() const {
   if (!usable()) return false;
   return !for_each_slot(record_.talkers.load(memory_order_acquire), [&](unsigned slot) {
+    prefetch(slot);
     return !consumers_[slot].has_bytes(ring_from(slot), own_.life, life_of(slot));
   });
 }

@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #include "ring.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace freehca::wires::shm {
@@ -36,6 +37,7 @@ void set_length(std::byte* data, std::uint32_t unit, std::uint32_t length) {
 
 void ring_producer::follow(ring_control& control, ring_word lives) {
   if (is_of(lives)) return;
+  free_ = 0;
   head_.store(lives.value, memory_order_relaxed);
   valid_.store(true, memory_order_relaxed);
   control.head.store(lives.value, memory_order_release);
@@ -49,6 +51,13 @@ std::uint32_t ring_producer::used(const ring_control& control) const {
 }
 
 bool ring_producer::fits(ring_control& control, std::size_t bytes, std::uint64_t& resets) {
+  const std::uint32_t needed = units_from(unit_of(head()), record_units(bytes));
+  return free_ >= needed || finds_room(control, needed, bytes, resets);
+}
+
+// Reads the consumer's word.
+bool ring_producer::finds_room(ring_control& control, std::uint32_t needed, std::size_t bytes,
+                               std::uint64_t& resets) {
   std::uint32_t taken = used(control);
   if (taken > ring_units) {
     ++resets;
@@ -56,8 +65,10 @@ bool ring_producer::fits(ring_control& control, std::size_t bytes, std::uint64_t
     control.head.store(head().value, memory_order_release);
     taken = used(control);
     if (taken > ring_units) return false;
+    needed = units_from(unit_of(head()), record_units(bytes));
   }
-  return ring_units - taken >= units_from(unit_of(head()), record_units(bytes));
+  free_ = ring_units - taken;
+  return free_ >= needed;
 }
 
 std::size_t ring_producer::reach(std::size_t bytes) const {
@@ -76,6 +87,7 @@ void ring_producer::put(ring_control& control, std::byte* data, const std::byte*
   }
   set_length(data, unit, static_cast<std::uint32_t>(bytes));
   std::memcpy(data + (unit + 1) * unit_bytes, from, bytes);
+  free_ -= std::min(free_, units);
   head_.store(head().advanced(units).value, memory_order_relaxed);
   control.head.store(head().value, memory_order_release);
 }
@@ -91,6 +103,12 @@ bool ring_consumer::has_bytes(const ring_control& control, std::uint32_t life,
   if (!head.same_lives(ring_word::of(producer_life, life))) return false;
   const std::uint32_t from = head.same_ring(tail()) ? tail().position() : 0;
   return head.position() != from;
+}
+
+void ring_consumer::prefetch(const std::byte* data) const {
+  const std::uint32_t next = unit_of(tail());
+  __builtin_prefetch(data + next * unit_bytes);
+  __builtin_prefetch(data + (next + line_bytes / unit_bytes) % ring_units * unit_bytes);
 }
 
 ring_consumer::result ring_consumer::take(ring_control& control, const std::byte* data,

@@ -44,7 +44,13 @@ class ring_producer {
   ring_word head() const { return {head_.load(std::memory_order_relaxed)}; }
   bool valid() const { return valid_.load(std::memory_order_relaxed); }
   std::uint32_t used(const ring_control& control) const;
+  bool finds_room(ring_control& control, std::uint32_t needed, std::size_t bytes,
+                  std::uint64_t& resets);
 
+  /// Units that are free at least: the consumer frees more, and takes none back. The consumer's
+  /// word is read only when they do not suffice, since each reading takes the word's line away from
+  /// the consumer's processor.
+  std::uint32_t free_ = 0;
   std::atomic<std::uint64_t> head_{0};
   std::atomic<bool> valid_{false};
 };
@@ -61,6 +67,8 @@ class ring_consumer {
               const std::atomic<std::uint32_t>& producer_life, std::byte* to, std::size_t& bytes);
   bool has_bytes(const ring_control& control, std::uint32_t life,
                  std::uint32_t producer_life) const;
+  /// Begins to load the first bytes of the next packet, whether there is one or not.
+  void prefetch(const std::byte* data) const;
   /// Publishes the position up to which packets were taken. True: the producer is to be woken.
   bool give_room(ring_control& control);
 
