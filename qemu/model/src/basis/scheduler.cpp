@@ -3,40 +3,80 @@
 #include "basis/scheduler.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace freehca::model {
+
+scheduler::entry scheduler::line::take_first() {
+  constexpr std::size_t worth_moving = 64;
+  entry e = std::move(all_[first_].what);
+  if (++first_ == all_.size()) {
+    all_.clear();
+    first_ = 0;
+  } else if (first_ >= worth_moving && first_ >= all_.size() / 2) {
+    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  return e;
+}
+
+std::optional<scheduler::reason> scheduler::line::remove(place where) {
+  const auto begin = all_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto found =
+      std::lower_bound(begin, all_.end(), where,
+                       [](const item& i, const place& wanted) { return i.where < wanted; });
+  if (found == all_.end() || found->where != where) return std::nullopt;
+  const reason why = found->what.why;
+  all_.erase(found);
+  return why;
+}
+
+scheduler::entry scheduler::queue::take_first() {
+  if (later.empty() || (!at_once.empty() && at_once.first() < later.begin()->first))
+    return at_once.take_first();
+  return std::move(later.extract(later.begin()).mapped());
+}
+
+void scheduler::queue::add(place where, entry what) {
+  const bool in_order = at_once.empty() || at_once.last() < where;
+  if (what.why != reason::time && in_order) at_once.add(where, std::move(what));
+  else later.emplace(where, std::move(what));
+}
+
+std::optional<scheduler::reason> scheduler::queue::remove(place where) {
+  const auto found = later.find(where);
+  return found != later.end() ? later.extract(found).mapped().why : at_once.remove(where);
+}
 
 scheduler::ticket scheduler::add(std::uint64_t due, work what, reason why, unsigned share) {
   if (halted_) return {};
   ++count(why);
   const ticket t{due, next_sequence_++, share};
-  pending_[share].emplace(std::pair{t.due, t.sequence}, entry{std::move(what), why});
+  pending_[share].add({t.due, t.sequence}, {std::move(what), why});
   arm();
   return t;
 }
 
 void scheduler::cancel(ticket& t) {
-  queue& pending = pending_[t.share];
-  if (const auto found = pending.find({t.due, t.sequence}); t && found != pending.end()) {
-    --count(found->second.why);
-    pending.erase(found);
-  }
+  if (t)
+    if (const auto why = pending_[t.share].remove({t.due, t.sequence})) --count(*why);
   t = {};
   arm();
 }
 
 std::optional<unsigned> scheduler::next_share(std::uint64_t until) const {
-  std::optional<unsigned> first;
-  const auto rank = [this](unsigned share) {
-    const auto& [due, sequence] = pending_[share].begin()->first;
-    return std::tuple{used_[share] / work_account::slice, due, sequence};
-  };
+  const auto slices = [this](unsigned share) { return used_[share] / work_account::slice; };
+  unsigned best = shares;
+  place first_of_best = nowhere;
   for (unsigned share = 0; share < shares; ++share) {
-    if (pending_[share].empty() || pending_[share].begin()->first.first > until) continue;
-    if (!first || rank(share) < rank(*first)) first = share;
+    const place first = pending_[share].first();
+    if (first.first > until || first == nowhere) continue;
+    if (best != shares && std::pair{slices(share), first} > std::pair{slices(best), first_of_best})
+      continue;
+    best = share;
+    first_of_best = first;
   }
-  return first;
+  return best != shares ? std::optional(best) : std::nullopt;
 }
 
 void scheduler::discard_by(std::function<bool()> one) {
@@ -71,11 +111,11 @@ void scheduler::run_due() {
     if (!next) next = next_share(until_ = now());
     if (!next) break;
     share_ = *next;
-    auto node = pending_[share_].extract(pending_[share_].begin());
-    --count(node.mapped().why);
+    entry now = pending_[share_].take_first();
+    --count(now.why);
     account_.begin_slice();
     account_.charge(work_account::function);
-    node.mapped().what();
+    now.what();
     used_[*next] += account_.in_slice();
   }
   share_ = 0;
@@ -92,14 +132,20 @@ void scheduler::halt() {
 void scheduler::clear() {
   halted_ = false;
   counts_ = {};
-  for (queue& q : pending_) discard(q);
+  for (queue& q : pending_) {
+    discard(q.later);
+    auto gone = std::make_shared<line>(std::exchange(q.at_once, {}));
+    discard_by([gone] {
+      if (!gone->empty()) gone->take_first();
+      return !gone->empty();
+    });
+  }
   arm();
 }
 
 std::uint64_t scheduler::first_due() const {
   std::uint64_t due = discarded_.empty() ? environment::never : 0;
-  for (const queue& q : pending_)
-    if (!q.empty()) due = std::min(due, q.begin()->first.first);
+  for (const queue& q : pending_) due = std::min(due, q.first().first);
   return due;
 }
 

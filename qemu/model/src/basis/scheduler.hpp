@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +12,11 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <freehca/model/environment.hpp>
 
+#include "basis/task.hpp"
 #include "basis/work_account.hpp"
 
 namespace freehca::model {
@@ -27,7 +30,7 @@ namespace freehca::model {
 /// named.
 class scheduler {
  public:
-  using work = std::function<void()>;
+  using work = task;
   /// Names a scheduled function for cancel(); value-initialised: none.
   struct ticket {
     std::uint64_t due = 0, sequence = 0;
@@ -103,7 +106,44 @@ class scheduler {
     work what;
     reason why;
   };
-  using queue = std::map<std::pair<std::uint64_t, std::uint64_t>, entry>;
+  /// When a function is due, and the number that orders those of one time.
+  using place = std::pair<std::uint64_t, std::uint64_t>;
+  static constexpr place nowhere{environment::never, ~std::uint64_t{0}};
+
+  /// Of soon() and arrived(), in the order of their places: the clock never goes back.
+  class line {
+   public:
+    bool empty() const { return first_ == all_.size(); }
+    const place& first() const { return all_[first_].where; }
+    const place& last() const { return all_.back().where; }
+    void add(place where, entry what) { all_.push_back({where, std::move(what)}); }
+    entry take_first();
+    std::optional<reason> remove(place where);
+
+   private:
+    struct item {
+      place where;
+      entry what;
+    };
+    /// The memory of those that have gone is used again. So a line that is never long takes none.
+    std::vector<item> all_;
+    std::size_t first_ = 0;
+  };
+
+  /// The functions of a share.
+  struct queue {
+    std::map<place, entry> later;
+    line at_once;
+
+    place first() const {
+      const place at = at_once.empty() ? nowhere : at_once.first();
+      return later.empty() ? at : std::min(at, later.begin()->first);
+    }
+    entry take_first();
+    void add(place where, entry what);
+    /// The reason of the function that was taken out, if it was there.
+    std::optional<reason> remove(place where);
+  };
 
   /// The clock is read once for all that follows from what is due.
   std::uint64_t at_once() { return running_ ? until_ : now(); }
