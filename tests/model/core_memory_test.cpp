@@ -209,6 +209,58 @@ TEST_F(core_memory, what_is_kept_of_entries_goes_with_every_command_that_may_cha
   EXPECT_EQ(reaches(next), access_result::bad_key);
 }
 
+TEST_F(core_memory, a_queues_translation_is_read_once_until_a_command_runs) {
+  const queue_buffer queue{where.mtt, 12, 0};
+  const auto reads = [&] {
+    std::byte b[64];
+    const std::uint64_t before = host.reads;
+    EXPECT_TRUE(regions.read_queue(queue, 0, b, sizeof b));
+    return host.reads - before;
+  };
+  reads();
+  EXPECT_EQ(reads(), 1u) << "but the entry";
+  ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
+  EXPECT_EQ(reads(), 2u) << "the translation, the entry";
+}
+
+TEST_F(core_memory, what_is_kept_of_a_queues_translation_never_refuses) {
+  icm& m = *hca.inside().context_memory;
+  const queue_buffer queue{where.mtt, 12, 0};
+  const auto pages = driver.make_buffer(1);
+  *host.at(pages.pages[0]) = std::byte{0x77};
+  *driver.bytes_of(where, 0) = std::byte{0x11};
+  const auto translation = [&](std::uint64_t page, bool present) {
+    return m.store(
+        driver.mtt + where.mtt,
+        layouts::image<layouts::mtt>{}.set<&layouts::mtt::ptag>(page).set<&layouts::mtt::present>(
+            present));
+  };
+  std::byte b{};
+  ASSERT_TRUE(regions.read_queue(queue, 0, &b, 1));
+  EXPECT_EQ(b, std::byte{0x11});
+
+  // What a host changes without a command may be seen later, and is seen behind a command.
+  ASSERT_TRUE(translation(pages.pages[0], false));
+  EXPECT_TRUE(regions.read_queue(queue, 0, &b, 1));
+  ASSERT_EQ(driver.command(opcode::sync_tpt).status, command_status::ok);
+  EXPECT_FALSE(regions.read_queue(queue, 0, &b, 1));
+  EXPECT_FALSE(regions.write_entry(queue, 0, pages.pages.data(), 8, 8));
+
+  // A page that comes to be there without a command.
+  ASSERT_TRUE(translation(pages.pages[0], true));
+  EXPECT_TRUE(regions.read_queue(queue, 0, &b, 1));
+  EXPECT_EQ(b, std::byte{0x77});
+}
+
+TEST_F(core_memory, an_entry_may_lie_in_two_pages) {
+  const queue_buffer queue{where.mtt, 12, 0};
+  const auto bytes = pattern(32);
+  ASSERT_TRUE(regions.write_entry(queue, 4096 - 16, bytes.data(), bytes.size(), 8));
+  std::vector<std::byte> back(bytes.size());
+  ASSERT_TRUE(regions.read_queue(queue, 4096 - 16, back.data(), back.size()));
+  EXPECT_EQ(back, bytes);
+}
+
 TEST_F(core_memory, numbers_owners_and_fields_of_regions_are_checked) {
   command_status s{};
   driver.make_region(index, pd, where, start, length, &s);

@@ -71,7 +71,8 @@ void install(int number, replaced& before) {
 /// A fault that its thread blocks ends the process. Threads that block all signals, as the helper
 /// does, copy too.
 void unblock_faults() {
-  thread_local bool unblocked = false;
+  // Found without a call, which each access of the adapter would have to make.
+  [[gnu::tls_model("initial-exec")]] static thread_local bool unblocked = false;
   if (unblocked) return;
   unblocked = true;
   sigset_t faults;

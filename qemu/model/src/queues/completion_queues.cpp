@@ -120,8 +120,7 @@ bool completion_queues::append(std::uint32_t cqn, context& q, layouts::image<cqe
   // The word with the owner bit goes last: the host looks at it first.
   constexpr std::size_t tail = 8;
   const host_memory::about what(a_.memory, {dma_kind::cqe, cqn, producer});
-  if (!a_.regions->write_queue(where, at, e.data(), e.size() - tail) ||
-      !a_.regions->write_queue(where, at + e.size() - tail, e.data() + e.size() - tail, tail)) {
+  if (!a_.regions->write_entry(where, at, e.data(), e.size(), tail)) {
     a_.rules.complain(rule::cq_reachable, "CQ %u: entry %u cannot be written", cqn, producer);
     fail(cqn, q, layouts::cq_error_syndrome::access_violation);
     return false;

@@ -207,9 +207,7 @@ bool event_queues::put(std::uint32_t eqn, const layouts::image<layouts::eqe>& e)
   // The word with the owner bit goes last: the host looks at it first.
   constexpr std::size_t tail = 8;
   const host_memory::about what(a_.memory, {dma_kind::eqe, eqn, producer});
-  if (!a_.regions->write_queue(where, at, out.data(), out.size() - tail) ||
-      !a_.regions->write_queue(where, at + out.size() - tail, out.data() + out.size() - tail,
-                               tail)) {
+  if (!a_.regions->write_entry(where, at, out.data(), out.size(), tail)) {
     q.set<&eqc::status>(eq_status::write_failure);
     a_.context_memory->store(context_at(eqn), q);
     ++dropped_;

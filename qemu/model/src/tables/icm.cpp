@@ -45,6 +45,7 @@ bool fill_with_pattern(host_memory& memory, std::uint64_t address, std::size_t b
 }
 
 icm::icm(adapter& a) : a_(a) {
+  forget_found();
   a.kept.add_objects(bytes_each, [this] { return extents_.size(); });
   a.counters.add("icm_pages", pages_mapped_);
   const hca_profile& p = a.profile;
@@ -99,10 +100,16 @@ icm::icm(adapter& a) : a_(a) {
 }
 
 icm::extents::const_iterator icm::containing(std::uint64_t page) const {
+  const auto has_page = [&](extents::const_iterator e) {
+    return page - e->first < e->second.pages;  // none of the pages in front of it: they wrap
+  };
+  extents::const_iterator& last = found_[page % found_.size()];
+  if (last != extents_.end() && has_page(last)) return last;
   auto next = extents_.upper_bound(page);
   if (next == extents_.begin()) return extents_.end();
   --next;
-  return page - next->first < next->second.pages ? next : extents_.end();
+  if (!has_page(next)) return extents_.end();
+  return last = next;
 }
 
 template <class Move>
@@ -207,6 +214,7 @@ bool icm::map(command_checks& is, std::uint64_t va, std::uint64_t pa, std::uint6
   split_at(is, first);
   split_at(is, first + pages);
   if (is.refused()) return false;
+  forget_found();
   // What another command has lent there meanwhile goes.
   pages_mapped_ += pages - pages_in(va, pages << page_shift);
   extents_.erase(extents_.lower_bound(first), extents_.lower_bound(first + pages));
@@ -223,6 +231,7 @@ void icm::split_at(command_checks& is, std::uint64_t page) {
       .host_memory(a_, bytes_each);
   if (is.refused()) return;
   const std::uint64_t head = page - e->first;
+  forget_found();
   const extent tail{e->second.pages - head, e->second.bus + (head << page_shift)};
   extents_[e->first].pages = head;
   extents_.emplace(page, tail);
@@ -251,6 +260,7 @@ bool icm::unmap(command_checks& is, std::uint64_t va, std::uint64_t pages) {
   split_at(is, first);
   split_at(is, first + pages);
   if (is.refused()) return true;
+  forget_found();
   auto e = extents_.lower_bound(first);
   while (e != extents_.end() && e->first < first + pages) {
     pages_mapped_ -= e->second.pages;
@@ -282,6 +292,7 @@ bool icm::zero(std::uint64_t& at, std::uint64_t end) {
 
 void icm::clear() {
   a_.work.discard(extents_);
+  forget_found();
   pages_mapped_ = 0;
 }
 

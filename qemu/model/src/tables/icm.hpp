@@ -2,6 +2,7 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -75,6 +76,7 @@ class icm {
   using extents = std::map<std::uint64_t, extent>;  // by ICM page number
 
   extents::const_iterator containing(std::uint64_t page) const;
+  void forget_found() { found_.fill(extents_.end()); }
   void check_room(command_checks& is) const;
   void split_at(command_checks& is, std::uint64_t page);
   /// The first extent that ends behind the start of `page`.
@@ -84,6 +86,8 @@ class icm {
 
   adapter& a_;
   extents extents_;
+  /// Where pages were found, by their numbers; until extents_ changes.
+  mutable std::array<extents::const_iterator, 8> found_;
   std::uint64_t pages_mapped_ = 0;
 };
 

@@ -66,11 +66,6 @@ bool memory_regions::within(const entry& e, std::uint64_t at, std::uint64_t byte
          (at >= start && at - start <= length && bytes <= length - (at - start));
 }
 
-bool memory_regions::read_mtts(std::uint32_t key, std::uint64_t at, void* to, std::size_t bytes) {
-  return key == 0 ? a_.context_memory->read(at, to, bytes)
-                  : tpt_.read(*a_.context_memory, key, at, to, bytes);
-}
-
 bool memory_regions::walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned log_page_bytes,
                           std::uint64_t offset, std::size_t bytes) {
   if (log_page_bytes < a_.limits().log_least_page_bytes || log_page_bytes > log_most_page_bytes)
@@ -85,8 +80,9 @@ bool memory_regions::walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned 
       const std::uint64_t pages = (in_page + bytes + page_bytes - 1) >> log_page_bytes;
       have = static_cast<std::size_t>(std::min<std::uint64_t>(pages, mtt_batch));
       next = 0;
-      if (!read_mtts(key, a_.profile.mtt_base + mtt_offset + index * layouts::mtt::bytes,
-                     batch.data(), have * layouts::mtt::bytes))
+      if (!tpt_.read(*a_.context_memory, key,
+                     a_.profile.mtt_base + mtt_offset + index * layouts::mtt::bytes, batch.data(),
+                     have * layouts::mtt::bytes))
         return false;
       index += have;
     }
@@ -282,11 +278,21 @@ access_result memory_regions::check(std::uint32_t key, const data_owner& owner, 
   return translate(key, owner, kind, at, bytes, std::min(now, bytes));
 }
 
+bool memory_regions::find_in_queue(const queue_buffer& where, std::uint64_t offset,
+                                   std::size_t bytes) {
+  const auto found = [&] {
+    runs_.clear();
+    return walk(0, where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes);
+  };
+  if (found()) return true;
+  // As for regions: what is kept never refuses.
+  forget_entries();
+  return found();
+}
+
 bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset, void* to,
                                 std::size_t bytes) {
-  runs_.clear();
-  if (!walk(0, where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes))
-    return false;
+  if (!find_in_queue(where, offset, bytes)) return false;
   auto* p = static_cast<std::byte*>(to);
   for (const run& one : runs_) {
     if (!a_.memory.read(one.bus, p, one.bytes)) return false;
@@ -297,15 +303,25 @@ bool memory_regions::read_queue(const queue_buffer& where, std::uint64_t offset,
 
 bool memory_regions::write_queue(const queue_buffer& where, std::uint64_t offset, const void* from,
                                  std::size_t bytes) {
-  runs_.clear();
-  if (!walk(0, where.mtt_base, where.log_page_bytes, where.page_offset + offset, bytes))
-    return false;
+  if (!find_in_queue(where, offset, bytes)) return false;
   const auto* p = static_cast<const std::byte*>(from);
   for (const run& one : runs_) {
     if (!a_.memory.write(one.bus, p, one.bytes)) return false;
     p += one.bytes;
   }
   return true;
+}
+
+bool memory_regions::write_entry(const queue_buffer& where, std::uint64_t offset, const void* from,
+                                 std::size_t bytes, std::size_t last) {
+  const auto* const p = static_cast<const std::byte*>(from);
+  const std::size_t before = bytes - last;
+  if (!find_in_queue(where, offset, bytes)) return false;
+  if (runs_.size() != 1)
+    return write_queue(where, offset, p, before) &&
+           write_queue(where, offset + before, p + before, last);
+  const std::uint64_t bus = runs_.front().bus;
+  return a_.memory.write(bus, p, before) && a_.memory.write(bus + before, p + before, last);
 }
 
 void memory_regions::clear() {

@@ -117,6 +117,10 @@ class memory_regions {
   bool read_queue(const queue_buffer& where, std::uint64_t offset, void* to, std::size_t bytes);
   bool write_queue(const queue_buffer& where, std::uint64_t offset, const void* from,
                    std::size_t bytes);
+  /// The same for an entry whose last bytes the host looks at first: they are written behind the
+  /// others.
+  bool write_entry(const queue_buffer& where, std::uint64_t offset, const void* from,
+                   std::size_t bytes, std::size_t last);
   /// Entries may change from here on: a command runs.
   void forget_entries() { tpt_.forget(); }
   void clear();
@@ -175,7 +179,8 @@ class memory_regions {
   /// `key`: of the region whose buffer it is, 0 for a queue.
   bool walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned log_page_bytes,
             std::uint64_t offset, std::size_t bytes);
-  bool read_mtts(std::uint32_t key, std::uint64_t at, void* to, std::size_t bytes);
+  /// Fills runs_ with where those bytes of a queue are.
+  bool find_in_queue(const queue_buffer& where, std::uint64_t offset, std::size_t bytes);
 
   adapter& a_;
   tpt_cache tpt_;
