@@ -2,7 +2,9 @@
 // Copyright the freehca authors
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,11 +26,18 @@ class packet_buffers {
     buffer.resize(bytes);
     return buffer;
   }
-  /// `p` is done with, and empty from then on.
-  void give(packet& p) {
-    if (spare_.size() < most) spare_.push_back(std::move(p.bytes));
-    p.bytes.clear();
+  /// A copy of these bytes.
+  std::vector<std::byte> take(std::span<const std::byte> from) {
+    std::vector<std::byte> buffer = take(from.size());
+    std::copy(from.begin(), from.end(), buffer.begin());
+    return buffer;
   }
+  /// `bytes` are done with, and empty from then on.
+  void give(std::vector<std::byte>& bytes) {
+    if (spare_.size() < most) spare_.push_back(std::move(bytes));
+    bytes.clear();
+  }
+  void give(packet& p) { give(p.bytes); }
 
  private:
   static constexpr std::size_t most = 64;  ///< what a turn has under way, and no more than 1 MiB

@@ -16,6 +16,14 @@ arrival from_wire(std::span<const std::byte> bytes, packet& p) {
   return what;
 }
 
+arrival from_wire(std::vector<std::byte>&& bytes, packet& p) {
+  const arrival what = packets::check(bytes);
+  if (what != arrival::good) return what;
+  bytes.resize(packets::content_of(bytes).size());
+  p.bytes = std::move(bytes);
+  return what;
+}
+
 bool is_icrc_of(const packet& p, const std::byte* at) {
   return packets::is_invariant_crc_of(p.bytes, at);
 }

@@ -11,6 +11,7 @@
 #include "link/packet_receiver.hpp"
 #include "link/wire_form.hpp"
 #include "ports/infiniband_port.hpp"
+#include "ports/ports.hpp"
 
 namespace freehca::model {
 
@@ -49,7 +50,7 @@ cable::cable(adapter& a, infiniband_port& end, unsigned number)
 }
 
 void cable::receive(const packet& p) {
-  std::vector<std::byte> bytes = to_wire(p);
+  std::vector<std::byte> bytes = to_wire(packet{buffers().take(p.bytes)});
   a_.account.charge_check(2 * bytes.size());
   const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
   blocks_sent_[lane] = static_cast<std::uint16_t>(blocks_sent_[lane] + blocks_of(bytes.size()));
@@ -125,24 +126,29 @@ void cable::plug(bool plugged) {
   });
 }
 
+packet_buffers& cable::buffers() {
+  return a_.links->buffers();
+}
+
 void cable::arrived(std::span<const std::byte> bytes) {
   if (!plugged_ || !on_) return;
   // Later: what a packet brings about can interrupt the host and unplug the adapter, and whoever
   // has brought the packet is still at work with the cable.
-  a_.work.arrived(number_, [this, kept = std::vector<std::byte>(bytes.begin(), bytes.end())] {
+  a_.work.arrived(number_, [this, kept = buffers().take(bytes)]() mutable {
     if (!plugged_ || !on_) return;
     if (kept.size() == link_packet::bytes) link_packet_arrived(kept);
-    else packet_arrived(kept);
+    else packet_arrived(std::move(kept));
   });
 }
 
-void cable::packet_arrived(std::span<const std::byte> bytes) {
+void cable::packet_arrived(std::vector<std::byte>&& bytes) {
   if (!up_) return;
   if (captures(a_.how, number_, link_layer::infiniband))
     a_.surroundings.packet_passed(number_, bytes.data(), bytes.size());
   packet p;
-  a_.account.charge_check(2 * bytes.size());
-  switch (from_wire(bytes, p)) {
+  const std::size_t length = bytes.size();
+  a_.account.charge_check(2 * length);
+  switch (from_wire(std::move(bytes), p)) {
     case arrival::bad_vcrc:
       return count_error(bad_vcrc_);
     case arrival::malformed:
@@ -152,7 +158,7 @@ void cable::packet_arrived(std::span<const std::byte> bytes) {
     case arrival::good:
       break;
   }
-  const auto lane = image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>();
+  const auto lane = image<lrh>::from_bytes(p.bytes.data()).get<&lrh::virtual_lane>();
   const auto s = summarise(p);
   const bool management = s && s->dest_qp == qp0_smi;
   // IBTA vol. 1, 7.6.3 and 9.6.1.1: lane 15 is for QP0, and QP0 has no other.
@@ -160,8 +166,7 @@ void cable::packet_arrived(std::span<const std::byte> bytes) {
       (!management && lane >= port_.managed().data_lanes()))
     return count_error(malformed_);
   heard_at_ = a_.work.now();
-  blocks_received_[lane] =
-      static_cast<std::uint16_t>(blocks_received_[lane] + blocks_of(bytes.size()));
+  blocks_received_[lane] = static_cast<std::uint16_t>(blocks_received_[lane] + blocks_of(length));
   port_.receive_from_link(std::move(p));
 }
 
@@ -245,7 +250,7 @@ void cable::send(std::vector<std::byte> bytes) {
   const bool management =
       image<lrh>::from_bytes(bytes.data()).get<&lrh::virtual_lane>() == management_lane;
   auto& packets = management ? waiting_management_ : waiting_;
-  if (packets.empty() && put(bytes)) return;
+  if (packets.empty() && put(bytes)) return buffers().give(bytes);
   if (packets.size() >= a_.kept.waiting) port_.managed().traffic.xmit_discards.add(1);
   else packets.push_back(std::move(bytes));
 }

@@ -14,6 +14,7 @@
 #include "basis/adapter.hpp"
 #include "link/link_fault_source.hpp"
 #include "link/link_peer.hpp"
+#include "link/packet_buffers.hpp"
 
 namespace freehca::model {
 
@@ -57,7 +58,8 @@ class cable final : public link_peer {
   enum class partner : std::uint8_t { absent, training, ready };
   static constexpr unsigned lanes = 16;
 
-  void packet_arrived(std::span<const std::byte> bytes);
+  packet_buffers& buffers();
+  void packet_arrived(std::vector<std::byte>&& bytes);
   void link_packet_arrived(std::span<const std::byte> bytes);
   void heard(partner now);
   void lost();

@@ -146,8 +146,9 @@ void infiniband_port::capture(const packet& p) {
 }
 
 void infiniband_port::receive_from_link(packet p) {
-  a_.work.arrived(number_, [this, generation = generation_, sent = std::move(p)] {
+  a_.work.arrived(number_, [this, generation = generation_, sent = std::move(p)]() mutable {
     if (generation == generation_) arrive(sent);
+    a_.links->buffers().give(sent);
   });
 }
 
