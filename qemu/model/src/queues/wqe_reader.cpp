@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -213,8 +214,9 @@ void lay_over(adapter& a, const queue_pair& qp, const send_request& r, std::byte
 }  // namespace
 
 std::uint64_t digest_of(const std::byte* from, std::size_t bytes) {
-  constexpr std::uint64_t prime = 0x100000001b3;
-  std::uint64_t sum = 0xcbf29ce484222325;
+  // Odd, so that another word always gives another product.
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15;
+  std::uint64_t sum = 0;
   std::array<std::byte, wqe_ctrl_blueflame::bytes> head{};
   if (bytes >= head.size()) {
     std::copy_n(from, head.size(), head.begin());
@@ -223,8 +225,7 @@ std::uint64_t digest_of(const std::byte* from, std::size_t bytes) {
   for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
     std::uint64_t word;
     std::memcpy(&word, (at < head.size() ? head.data() : from) + at, sizeof word);
-    sum = (sum ^ word) * prime;
-    sum ^= sum >> 32;
+    sum = std::rotl(sum, 5) ^ word * factor;
   }
   return sum;
 }
@@ -259,8 +260,8 @@ bool is_given(adapter& a, const queue_pair& qp, std::uint16_t counter) {
   return control && control->get<&wqe_ctrl::ds>() != 0;
 }
 
-fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter, send_request& to,
-                        bool whosever) {
+fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter,
+                        std::optional<send_request>& request, bool whosever) {
   memory_regions& regions = *a.regions;
   const work_queue& ring = qp.sq.ring;
   const std::uint64_t offset = std::uint64_t{counter & (ring.entries() - 1)} << ring.log_stride;
@@ -275,7 +276,7 @@ fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter,
   if (!whosever && control.get<&wqe_ctrl::owner>() != ring.hardware_owner(counter))
     return fetch_result::none;
 
-  to = send_request{};
+  send_request& to = request.emplace();
   to.index = counter;
   decode_control(qp, head, to);
   wqe.size = static_cast<std::size_t>(control.get<&wqe_ctrl::ds>()) * wqe_unit;

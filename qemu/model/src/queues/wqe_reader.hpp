@@ -19,8 +19,9 @@ enum class fetch_result : std::uint8_t {
 
 /// Reads the send WQE at counter `counter` of the queue pair's ring and takes it apart. A WQE that
 /// hardware would refuse is fetched too, with `wrong` set. `whosever`: whatever the owner bit says.
-fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter, send_request& to,
-                        bool whosever = false);
+/// `to` has a value if the result is fetched.
+fetch_result fetch_send(adapter& a, const queue_pair& qp, std::uint16_t counter,
+                        std::optional<send_request>& to, bool whosever = false);
 
 /// The first `bytes` bytes of the entry at `counter`. False: they cannot be read.
 bool read_entry(adapter& a, const queue_pair& qp, std::uint16_t counter, std::byte* to,

@@ -9,14 +9,14 @@ namespace freehca::model {
 
 void data_list::add(std::uint32_t bytes, std::uint32_t lkey, std::uint64_t address) {
   if (bytes == 0) return;
-  segments_.push_back({bytes, lkey, address, false});
+  segments_.append({bytes, lkey, address, false});
   size_ += bytes;
 }
 
 void data_list::add_inline(const std::byte* from, std::size_t bytes) {
   if (bytes == 0) return;
-  segments_.push_back({static_cast<std::uint32_t>(bytes), 0, inline_bytes_.size(), true});
-  inline_bytes_.insert(inline_bytes_.end(), from, from + bytes);
+  segments_.append({static_cast<std::uint32_t>(bytes), 0, inline_bytes_.size(), true});
+  inline_bytes_.append(from, bytes);
   size_ += bytes;
 }
 

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "basis/few.hpp"
 #include "tables/memory_regions.hpp"
 
 namespace freehca::model {
@@ -38,8 +38,8 @@ class data_list {
   template <class Piece>
   access_result for_range(std::uint64_t offset, std::size_t bytes, Piece&& piece) const;
 
-  std::vector<segment> segments_;
-  std::vector<std::byte> inline_bytes_;
+  few<segment, 2> segments_;
+  few<std::byte, 64> inline_bytes_;
   std::uint64_t size_ = 0;
 };
 

@@ -183,10 +183,10 @@ bool send_engine::fetch(queue_pair& qp) {
   if (qp.sq.hears_at > a_.work.now()) return false;
   // One that has none may always take one: none waits for the others for ever.
   if (!qp.sq.requests.empty() && pairs_.requests_held >= a_.kept.requests) return false;
-  send_request r;
+  std::optional<send_request> fetched;
   rule_book& rules = a_.rules;
   const host_memory::about what(a_.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
-  switch (fetch_send(a_, qp, qp.sq.counter, r, qp.sq.looks > looks_most)) {
+  switch (fetch_send(a_, qp, qp.sq.counter, fetched, qp.sq.looks > looks_most)) {
     case fetch_result::none:
       found_none(qp);
       return false;
@@ -200,6 +200,7 @@ bool send_engine::fetch(queue_pair& qp) {
     case fetch_result::fetched:
       break;
   }
+  send_request& r = *fetched;
   if (a_.how.prefetch) read_ahead(qp, r);
   qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
   ++qp.sq.taken;

@@ -87,15 +87,16 @@ bool work_errors::flush_sends(queue_pair& qp) {
   qp.sq.cursor = 0;
   for (; !a_.account.slice_over();) {
     if (qp.sq.requests.empty()) {
-      send_request r;
+      std::optional<send_request> fetched;
       const host_memory::about what(a_.memory, {dma_kind::send_wqe, qp.qpn, qp.sq.counter});
       if (!qp.sq.ring.present || !qp.sq.rung ||
           (!qp.sq.armed && !a_.rules.is_off(rule::send_doorbell_rung)))
         return false;
-      if (fetch_send(a_, qp, qp.sq.counter, r) != fetch_result::fetched) {
+      if (fetch_send(a_, qp, qp.sq.counter, fetched) != fetch_result::fetched) {
         qp.sq.served(a_.how.doorbells_under_way);
         return false;
       }
+      send_request& r = *fetched;
       ++qp.sq.taken;
       qp.sq.counter = static_cast<std::uint16_t>(qp.sq.counter + r.blocks);
       qp.sq.requests.push_back(std::move(r));
