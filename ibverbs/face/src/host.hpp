@@ -76,6 +76,8 @@ class host {
   virtual void work() = 0;
   /// The same, and the calling thread promises to call again soon.
   virtual void work_while_polling() = 0;
+  /// The promise alone, of a thread that has just written a doorbell.
+  virtual void polls_after_doorbell() {}
   /// Whether the driver's poll() is due, because of an interrupt or a deadline.
   virtual bool take_interrupt() = 0;
   /// Whether the adapter is lost.

@@ -183,8 +183,10 @@ int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
     any = true;
   }
   // A doorbell behind no request is a complaint of the model's.
-  if (any) ring.ring();
-  here.host().work_while_polling();
+  if (any) {
+    ring.ring();
+    here.host().polls_after_doorbell();
+  }
   here.poll_events_if_any();
   return error;
 }

@@ -81,6 +81,7 @@ class in_program_host final : public host {
   }
   void work() override { adapter_->work(); }
   void work_while_polling() override { adapter_->work_while_polling(); }
+  void polls_after_doorbell() override { adapter_->polls_after_doorbell(); }
   bool take_interrupt() override { return adapter_->take_interrupt(); }
   bool is_gone() const override { return false; }
 

@@ -70,9 +70,16 @@ std::uint32_t adapter::mmio_read_32(unsigned bar, std::size_t offset) {
 void adapter::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, unsigned bytes) {
   {
     const std::lock_guard held(running_);
-    refresh_clock(machine_time());
-    if (bar == 0) device_.write_registers(offset, value, bytes);
-    else device_.write_uar(offset, value, bytes);
+    const std::uint64_t machine_now = machine_time();
+    refresh_clock(machine_now);
+    if (bar == 0) {
+      device_.write_registers(offset, value, bytes);
+    } else {
+      device_.write_uar(offset, value, bytes);
+      // What the doorbell has brought about is due.
+      if (real_time_) run_due(machine_now);
+      last_doorbell_.store(machine_now, std::memory_order_relaxed);
+    }
   }
   wake_helper_for_timer();
 }
@@ -108,10 +115,12 @@ bool adapter::link_send(unsigned, const std::byte* from, std::size_t bytes) {
       packets::seal(answer);
     }
     answers_.emplace_back(answer.data(), answer.data() + link_packet::bytes);
+    rests_.store(false, std::memory_order_relaxed);
     return true;
   }
   if (how_.link == nullptr) return true;
   blocked_ = !how_.link->send(from, bytes);
+  if (blocked_) rests_.store(false, std::memory_order_relaxed);
   return !blocked_;
 }
 
@@ -133,6 +142,13 @@ void adapter::note_backlog() {
   if (how_.link == nullptr) return;
   if (!blocked_) blocked_since_ = refreshed_at_;
   backlog_ = how_.link->pending() || (blocked_ && refreshed_at_ - blocked_since_ < longest_block);
+  rests_.store(!backlog_ && !blocked_ && answers_.empty(), std::memory_order_relaxed);
+}
+
+bool adapter::has_work(std::uint64_t machine_now) const {
+  if (!rests_.load(std::memory_order_relaxed) || how_.link->pending()) return true;
+  const std::uint64_t now = machine_now + offset_ - lag_.load(std::memory_order_relaxed);
+  return timer_.load(std::memory_order_relaxed) <= now;
 }
 
 std::uint64_t adapter::time() {
@@ -157,6 +173,7 @@ void adapter::guard_memory() {
 
 void adapter::leave_link() {
   const std::lock_guard held(running_);
+  rests_.store(false, std::memory_order_relaxed);
   how_.link = nullptr;
 }
 
@@ -175,8 +192,9 @@ bool adapter::receive_packets() {
 bool adapter::run_due(std::uint64_t machine_now) {
   bool any = false;
   refresh_clock(machine_now);
-  for (const auto& answer : std::exchange(answers_, {})) {
-    device_.link_receive(port, answer.data(), answer.size());
+  if (!answers_.empty()) {
+    for (const auto& answer : std::exchange(answers_, {}))
+      device_.link_receive(port, answer.data(), answer.size());
     any = true;
   }
   if (how_.link != nullptr) {
@@ -214,7 +232,11 @@ bool adapter::work_at(std::uint64_t machine_now) {
 bool adapter::work_while_polling() {
   const std::uint64_t machine_now = machine_time();
   last_poll_.store(machine_now, std::memory_order_relaxed);
-  return work_at(machine_now);
+  return has_work(machine_now) && work_at(machine_now);
+}
+
+void adapter::polls_after_doorbell() {
+  last_poll_.store(last_doorbell_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 }  // namespace freehca::in_program

@@ -63,8 +63,10 @@ class adapter final : private model::environment {
   /// the adapter. Returns whether anything was done. Any thread.
   bool work();
   /// The same, and the calling thread promises to call again soon. The helper leaves packets to it
-  /// for a moment.
+  /// for a moment. The calls are made by one thread at a time, and none during leave_link().
   bool work_while_polling();
+  /// The promise alone, of a thread that has just written a doorbell. What is due was run then.
+  void polls_after_doorbell();
 
   /// Whether an interrupt was sent since the last call. Any thread.
   bool take_interrupt() {
@@ -124,6 +126,7 @@ class adapter final : private model::environment {
   bool work_at(std::uint64_t machine_now);
   void refresh_clock(std::uint64_t machine_now);
   void note_backlog();
+  bool has_work(std::uint64_t machine_now) const;
   bool run_due(std::uint64_t machine_now);
   bool receive_packets();
   void help();
@@ -163,14 +166,17 @@ class adapter final : private model::environment {
   std::atomic<std::uint64_t> timer_{model::environment::never};
   std::vector<std::vector<std::byte>> answers_;  // of the switch port
   bool blocked_ = false;                         // the link had no room
+  /// False: run_due() has something to do besides packets that arrive and timers.
+  std::atomic<bool> rests_{false};
 
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
   unsigned vectors_ = 0;
   std::atomic<bool> interrupted_{false};
 
-  std::atomic<std::uint64_t> last_poll_{0};  // of work_while_polling(), on the machine's clock
-  std::uint64_t polls_missed_until_ = 0;     // the helper's
+  std::atomic<std::uint64_t> last_poll_{0};      // of work_while_polling(), on the machine's clock
+  std::atomic<std::uint64_t> last_doorbell_{0};  // on the same clock
+  std::uint64_t polls_missed_until_ = 0;         // the helper's
   /// When the helper looks at the timer again by itself; 0: it is awake.
   std::atomic<std::uint64_t> helper_wakes_at_{0};
   std::atomic<bool> ending_{false};
