@@ -3,10 +3,14 @@
 //
 // A process that writes over the file at random while two ports talk. The ports stay within their
 // memory, return from each call, and talk again afterwards.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include "fabric_layout.hpp"
 #include "helper_process.hpp"
 #include "packets.hpp"
+#include "ring_word.hpp"
 
 namespace freehca::wires {
 namespace {
@@ -77,6 +81,32 @@ TEST_F(hostile_peer, that_writes_over_rings_is_survived_and_healed) {
   EXPECT_GT(a->faults().rings_reset + b->faults().rings_reset, 0u);
   EXPECT_TRUE(arrives(*a, *b));
   EXPECT_TRUE(arrives(*b, *a));
+}
+
+/// While a ring is full, its producer puts no packet. So it has to see by other means that a peer
+/// has written over the words that lead the consumer to the packets.
+TEST_F(hostile_peer, that_hides_the_packets_of_a_full_ring_is_healed) {
+  const int file = open(path_of(name).c_str(), O_RDWR | O_CLOEXEC);
+  void* const at = mmap(nullptr, shm::control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ASSERT_NE(MAP_FAILED, at);
+  auto& control = *static_cast<shm::control_part*>(at);
+  std::atomic<std::uint64_t>& head = control.rings[b->slot()][a->slot()].head;
+  const auto fill = [&] {
+    const auto sent = packet(b->lid(), a->lid(), 1, 200);  // as those of arrives()
+    while (a->send(sent.data(), sent.size())) continue;
+  };
+  fill();
+  head = shm::ring_word{head}.begun_again().value;
+  EXPECT_TRUE(b->receive().empty());
+  EXPECT_TRUE(arrives(*a, *b)) << "behind another head";
+  fill();
+  control.slot[b->slot()].talkers = 0;
+  EXPECT_TRUE(b->receive().empty());
+  EXPECT_TRUE(arrives(*a, *b)) << "behind another set of talkers";
+  munmap(at, shm::control_bytes);
+  a.reset();
+  b.reset();
+  close(file);  // that ends the locks of this process
 }
 
 TEST_F(hostile_peer, that_writes_over_everything_is_survived) {

@@ -93,6 +93,8 @@ class fabric_port::parts {
   bool is_stopped(unsigned slot);
   bool prepare(std::uint64_t& to, unsigned slot, std::size_t bytes);
   void put(unsigned slot, const std::byte* from, std::size_t bytes);
+  void announce(unsigned slot);
+  void repair(unsigned slot);
   bool room_at(unsigned slot) const;
   // The bytes of a packet come from another processor's cache, as the ring's head does: both at the
   // same time.
@@ -175,6 +177,7 @@ bool fabric_port::parts::prepare(std::uint64_t& to, unsigned slot, std::size_t b
     producer.follow(ring, ring_word::of(own_.life, life));
     const bool fits = producer.fits(ring, bytes, resets);
     if (resets != 0) count(resets_sent_, resets);
+    if (!fits) repair(slot);
     if (fits) full_rings_[slot] = {};
     else if (!file_->bury(slot) && !is_stopped(slot)) return false;
     dropped = !fits;
@@ -194,9 +197,22 @@ bool fabric_port::parts::prepare(std::uint64_t& to, unsigned slot, std::size_t b
 
 void fabric_port::parts::put(unsigned slot, const std::byte* from, std::size_t bytes) {
   producers_[slot].put(ring_to(slot), file_->ring(slot, own_.slot), from, bytes);
+  announce(slot);
+}
+
+// Leads the receiver to the packets of this port's ring.
+void fabric_port::parts::announce(unsigned slot) {
   std::atomic<std::uint64_t>& talkers = control().slot[slot].talkers;
   if ((talkers.load(memory_order_relaxed) & bit(own_.slot)) == 0) talkers.fetch_or(bit(own_.slot));
   wake_slot(control(), slot);
+}
+
+// A peer may have overwritten the words that lead the receiver to the packets. As long as the ring
+// is full, no further packet writes them again.
+void fabric_port::parts::repair(unsigned slot) {
+  const std::uint64_t talkers = control().slot[slot].talkers.load(memory_order_relaxed);
+  const bool hidden = (talkers & bit(own_.slot)) == 0;
+  if (producers_[slot].repair_head(ring_to(slot)) || hidden) announce(slot);
 }
 
 bool fabric_port::parts::send(const std::byte* from, std::size_t bytes) {

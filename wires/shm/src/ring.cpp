@@ -71,6 +71,12 @@ bool ring_producer::finds_room(ring_control& control, std::uint32_t needed, std:
   return free_ >= needed;
 }
 
+bool ring_producer::repair_head(ring_control& control) {
+  if (control.head.load(memory_order_relaxed) == head().value) return false;
+  control.head.store(head().value, memory_order_release);
+  return true;
+}
+
 std::size_t ring_producer::reach(std::size_t bytes) const {
   const std::uint32_t end = unit_of(head()) + record_units(bytes);
   return (end > ring_units ? ring_units : end) * unit_bytes;

@@ -31,6 +31,9 @@ class ring_producer {
   /// Whether a packet fits now. Counts into `resets` and begins the ring again if the consumer's
   /// word makes no sense.
   bool fits(ring_control& control, std::size_t bytes, std::uint64_t& resets);
+  /// Publishes the head again if a peer has overwritten it. The consumer would else take nothing
+  /// out of a ring that is full. True: it was overwritten.
+  bool repair_head(ring_control& control);
   /// Bytes of the ring, from its first, that put() of such a packet needs to have.
   std::size_t reach(std::size_t bytes) const;
   /// Puts a packet that fits.
