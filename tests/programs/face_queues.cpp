@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "face.hpp"
@@ -164,6 +165,31 @@ void posts_of_too_much_are_refused(std::uint64_t seed) {
   expect_equal(ibv_post_recv(pairs.b.qp, &receive, &bad), 0, "a receive with as many as may be");
 }
 
+/// No list has fewer entries than none. The face must not look for them.
+void negative_counts_are_refused(std::uint64_t seed) {
+  opened_device device;
+  loop pairs(device, seed);
+  ibv_srq_init_attr how{nullptr, {4, 2, 0}};
+  ibv_srq* const srq = ibv_create_srq(device.pd, &how);
+  require(srq != nullptr, "ibv_create_srq");
+  for (const int count : {-1, std::numeric_limits<int>::min()}) {
+    ibv_send_wr request = pairs.write_request(1);
+    request.num_sge = count;
+    expect_equal(pairs.a.post(request), ENOMEM, "a request with a negative count");
+    request.send_flags |= IBV_SEND_INLINE;
+    expect_equal(pairs.a.post(request), ENOMEM, "an inline request with a negative count");
+    ibv_recv_wr receive{}, *bad = nullptr;
+    receive.sg_list = &pairs.list;
+    receive.num_sge = count;
+    expect_equal(ibv_post_recv(pairs.b.qp, &receive, &bad), EINVAL,
+                 "a receive with a negative count");
+    expect_equal(ibv_post_srq_recv(srq, &receive, &bad), EINVAL,
+                 "a shared receive with a negative count");
+  }
+  expect_equal(ibv_destroy_srq(srq), 0, "ibv_destroy_srq");
+  pairs.write("a write afterwards");
+}
+
 ibv_qp_init_attr_ex extended(endpoint& of, std::uint64_t operations) {
   ibv_qp_init_attr_ex how{};
   how.send_cq = of.send_cq;
@@ -218,6 +244,12 @@ class builder {
   void from_memory(std::size_t bytes) {
     ibv_wr_set_sge(qp, pairs_.from_region->lkey, pairs_.from.at(0),
                    static_cast<std::uint32_t>(bytes));
+  }
+  /// Behind inline data that the queue pair has no room for.
+  void expect_too_much(const std::string& what) {
+    expect_equal(ibv_wr_complete(qp), ENOMEM, what);
+    ibv_wc done;
+    expect_equal(ibv_poll_cq(pairs_.a.send_cq, 1, &done), 0, "completions of " + what);
   }
   void end(std::uint64_t id, ibv_wc_opcode opcode) {
     expect_equal(ibv_wr_complete(qp), 0, "ibv_wr_complete");
@@ -320,6 +352,58 @@ void requests_are_built(std::uint64_t seed) {
   expect(std::memcmp(&pairs.from.bytes[0], &before, sizeof before) == 0, "what a read brings");
 }
 
+/// Inline data that is too long is not read, because it may not be there.
+void inline_data_that_is_too_long_is_refused(std::uint64_t seed) {
+  opened_device device;
+  loop pairs(device, seed);
+  builder built(device, pairs);
+  constexpr std::size_t huge = std::size_t{1} << 40;
+  void* const at = &pairs.from.bytes[0];
+  built.begin(1);
+  ibv_wr_rdma_write(built.qp, pairs.to_region->rkey, pairs.to.at(0));
+  built.from_memory(10);
+  ibv_wr_rdma_write(built.qp, pairs.to_region->rkey, pairs.to.at(10));
+  ibv_wr_set_inline_data(built.qp, at, huge);
+  built.expect_too_much("a list whose second request has too much inline data");
+  const ibv_data_buf pieces[] = {{at, 20}, {at, huge}, {at, ~std::size_t{0}}};
+  built.begin(2);
+  ibv_wr_rdma_write(built.qp, pairs.to_region->rkey, pairs.to.at(0));
+  ibv_wr_set_inline_data_list(built.qp, 3, pieces);
+  built.expect_too_much("a request with pieces of too much inline data");
+  pairs.to.expect_bytes("memory of the target");
+  built.begin(3);
+  ibv_wr_rdma_write(built.qp, pairs.to_region->rkey, pairs.to.at(0));
+  ibv_wr_set_inline_data(built.qp, at, 20);
+  built.end(3, IBV_WC_RDMA_WRITE);
+  built.expect_from_at(0, 0, 20);
+}
+
+/// A request has either a remote address or an address handle, in the same place.
+void datagrams_have_no_remote_address(std::uint64_t seed) {
+  opened_device device;
+  loop pairs(device, seed);
+  ibv_qp_init_attr_ex how =
+      extended(pairs.b, IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND);
+  how.qp_type = IBV_QPT_UD;
+  require(ibv_destroy_qp(pairs.b.qp) == 0, "ibv_destroy_qp");
+  pairs.b.qp = ibv_create_qp_ex(device.context, &how);
+  require(pairs.b.qp != nullptr, "ibv_create_qp_ex");
+  ibv_qp_ex* const qp = ibv_qp_to_qp_ex(pairs.b.qp);
+  const auto expect_refused = [&](const std::string& what) {
+    ibv_wr_set_sge(qp, pairs.list.lkey, pairs.from.at(0), 8);
+    expect_equal(ibv_wr_complete(qp), EINVAL, what);
+  };
+  ibv_wr_start(qp);
+  ibv_wr_rdma_write(qp, pairs.to_region->rkey, 0x1000);
+  expect_refused("an RDMA write of a datagram queue pair");
+  ibv_wr_start(qp);
+  ibv_wr_rdma_read(qp, pairs.to_region->rkey, 0x1000);
+  expect_refused("an RDMA read of a datagram queue pair");
+  ibv_wr_start(qp);
+  ibv_wr_send(qp);
+  expect_refused("a datagram to nowhere");
+}
+
 void ten_thousand_queue_pairs(std::uint64_t seed) {
   opened_device device;
   ibv_cq* const cq = ibv_create_cq(device.context, 16, nullptr, nullptr, 0);
@@ -352,8 +436,11 @@ std::vector<test> queue_tests() {
           {"posts_before_their_state_fail", posts_before_their_state_fail},
           {"full_queues_are_enomem", full_queues_are_enomem},
           {"posts_of_too_much_are_refused", posts_of_too_much_are_refused},
+          {"negative_counts_are_refused", negative_counts_are_refused},
           {"unknown_operations_are_refused", unknown_operations_are_refused},
           {"requests_are_built", requests_are_built},
+          {"inline_data_that_is_too_long_is_refused", inline_data_that_is_too_long_is_refused},
+          {"datagrams_have_no_remote_address", datagrams_have_no_remote_address},
           {"ten_thousand_queue_pairs", ten_thousand_queue_pairs}};
 }
 

@@ -14,7 +14,6 @@ namespace freehca::ibverbs {
 namespace {
 
 using queues::data_entry;
-using queues::request_flags;
 using queues::send_opcode;
 using queues::send_request;
 
@@ -83,9 +82,9 @@ class inline_pieces {
   std::byte together_[most_inline];
 };
 
-/// A queue pair that was made for no entries takes one.
+/// A queue pair that was made for no entries takes one. A negative count is too large as well.
 bool has_more_entries(int entries, std::uint32_t most) {
-  return entries > static_cast<int>(std::max(1u, most));
+  return static_cast<std::uint32_t>(entries) > std::max(1u, most);
 }
 
 /// Returns 0, or an errno.
@@ -107,6 +106,8 @@ int translate(const pair& queue, const ibv_send_wr& from, send_request& to, inli
     to.entries = static_cast<unsigned>(from.num_sge);
   }
   if (queue.made_with.qp_type == IBV_QPT_UD) {
+    // Those of other opcodes have something else where datagrams have their address handle.
+    if (from.opcode != IBV_WR_SEND && from.opcode != IBV_WR_SEND_WITH_IMM) return EINVAL;
     if (from.wr.ud.ah == nullptr) return EINVAL;
     to.to = of(from.wr.ud.ah).address;
     to.remote_qpn = from.wr.ud.remote_qpn;

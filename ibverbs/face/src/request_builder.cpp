@@ -2,7 +2,7 @@
 // Copyright the freehca authors
 //
 // The functions ibv_wr_*: a list of requests is built, and posted by ibv_wr_complete().
-#include <cstring>
+#include <cerrno>
 #include <utility>
 
 #include "objects.hpp"
@@ -36,10 +36,22 @@ void set_list(ibv_qp_ex* qp, std::size_t count, const ibv_sge* list) {
   of(qp).built.lists.back().assign(list, list + count);
 }
 
-void set_inline(ibv_qp_ex* qp, const std::vector<std::byte>& data) {
+/// Takes inline data that is given in pieces. If it is more than the queue pair has room for, it is
+/// not read, and the list is not posted.
+void set_inline(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* pieces) {
   request_list& built = of(qp).built;
+  const std::size_t most = of(qp).made_with.cap.max_inline_data;
+  std::vector<std::byte> data;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (pieces[i].length > most - data.size()) {
+      built.error = ENOMEM;
+      return;
+    }
+    const auto* const from = static_cast<const std::byte*>(pieces[i].addr);
+    data.insert(data.end(), from, from + pieces[i].length);
+  }
   // Buffers of vectors stay where they are when the vector of vectors grows.
-  const std::vector<std::byte>& kept = built.inline_data.emplace_back(data);
+  const std::vector<std::byte>& kept = built.inline_data.emplace_back(std::move(data));
   const ibv_sge piece{reinterpret_cast<std::uintptr_t>(kept.data()),
                       static_cast<std::uint32_t>(kept.size()), 0};
   built.lists.back().assign(1, piece);
@@ -52,6 +64,7 @@ void start(ibv_qp_ex* qp) {
 
 int complete(ibv_qp_ex* qp) {
   request_list built = std::exchange(of(qp).built, {});
+  if (built.error != 0) return built.error;
   if (built.requests.empty()) return 0;
   for (std::size_t i = 0; i < built.requests.size(); ++i) {
     ibv_send_wr& request = built.requests[i];
@@ -109,16 +122,11 @@ void set_request_functions(ibv_qp_ex& to) {
     set_list(qp, count, list);
   };
   to.wr_set_inline_data = [](ibv_qp_ex* qp, void* at, std::size_t bytes) {
-    const auto* const from = static_cast<const std::byte*>(at);
-    set_inline(qp, {from, from + bytes});
+    const ibv_data_buf piece{at, bytes};
+    set_inline(qp, 1, &piece);
   };
   to.wr_set_inline_data_list = [](ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* pieces) {
-    std::vector<std::byte> joined;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto* const from = static_cast<const std::byte*>(pieces[i].addr);
-      joined.insert(joined.end(), from, from + pieces[i].length);
-    }
-    set_inline(qp, joined);
+    set_inline(qp, count, pieces);
   };
 }
 
