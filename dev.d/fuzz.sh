@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
-# fuzz.sh driver|model|server|client|qemu [SECONDS [SEED]]: the driver against an adapter that lies,
-# the model against a hostile guest and a hostile far end of its cable, either end of vfio-user
-# against the other, or the glue between QEMU and the model by random actions, under sanitizers, for
-# so many seconds (default 60). What all but the last learn is kept in the cache; an input that
-# finds something is left in build/fuzz-findings. Without a SEED it is a new one, which is printed.
-# What qemu does follows from its seed; what the others do, from theirs and from what they had
-# learned before.
+# fuzz.sh driver|model|server|client|fabric|face|qemu [SECONDS [SEED]]: the driver against an
+# adapter that lies, the model against a hostile guest and a hostile far end of its cable, either
+# end of vfio-user against the other, ports of the fabric in shared memory against a peer that
+# writes over it, the functions of libibverbs against a program that calls them with anything, or
+# the glue between QEMU and the model by random actions, under sanitizers, for so many seconds
+# (default 60). What all but the last learn is kept in the cache; an input that finds something is
+# left in build/fuzz-findings. Without a SEED it is a new one, which is printed. What qemu does
+# follows from its seed; what the others do, from theirs and from what they had learned before.
+# fabric and face have threads, whose turns no seed decides.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -23,7 +25,8 @@ folder=tests/fuzz
 case $target in
   driver | model | qemu) ;;
   server | client) folder=tests/fuzz/vfio_user ;;
-  *) die "fuzz: say what: driver, model, server, client or qemu" ;;
+  fabric | face) folder=tests/fuzz/$target ;;
+  *) die "fuzz: say what: driver, model, server, client, fabric, face or qemu" ;;
 esac
 [[ $seconds =~ ^[0-9]+$ && $seconds -gt 0 ]] || die "fuzz: '$seconds' is no number of seconds"
 [[ $seed =~ ^[0-9]*$ ]] || die "fuzz: '$seed' is no seed, which is a number"

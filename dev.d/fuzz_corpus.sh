@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 # fuzz_corpus.sh [NAME...]: of all inputs that the fuzzers have learned and that the tree has, the
-# few that cover as much: they become driver.corpus, model.corpus, vfio_user/server.corpus and
-# vfio_user/client.corpus of tests/fuzz (fuzz_pack.py), which ./dev fuzz begins with and ./dev test
-# replays.
+# few that cover as much: they become driver.corpus, model.corpus, vfio_user/server.corpus,
+# vfio_user/client.corpus, fabric/fabric.corpus and face/face.corpus of tests/fuzz (fuzz_pack.py),
+# which ./dev fuzz begins with and ./dev test replays.
 set -euo pipefail
 # shellcheck source=dev.d/console.sh
 . "$FREEHCA_ROOT/dev.d/console.sh"
@@ -16,7 +16,7 @@ cd "$FREEHCA_ROOT"
 most_kib=300
 need script build clang
 step "fuzz: configure" cmake --preset fuzz || die "CMake fails"
-[[ $# -gt 0 ]] || set -- driver model vfio_user/server vfio_user/client
+[[ $# -gt 0 ]] || set -- driver model vfio_user/server vfio_user/client fabric/fabric face/face
 for named in "$@"; do
   target=${named##*/} kept=tests/fuzz/$named.corpus scratch=build/fuzz/${named##*/}_merged
   fuzzer=build/fuzz/$(dirname "tests/fuzz/$named")/freehca_${target}_fuzz

@@ -29,7 +29,7 @@ class Corpora(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
 
     def test_those_of_the_tree_unpack_and_pack_to_the_same_bytes(self):
-        self.assertEqual(4, len(CORPORA))
+        self.assertEqual(6, len(CORPORA))
         for corpus in CORPORA:
             with self.subTest(corpus.name):
                 inputs, again = self.folder / corpus.stem, self.folder / corpus.name

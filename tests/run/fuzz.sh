@@ -10,7 +10,7 @@ set -euo pipefail
 . "$FREEHCA_ROOT/tests/run/results.sh"
 # shellcheck source=tests/run/side_by_side.sh
 . "$FREEHCA_ROOT/tests/run/side_by_side.sh"
-for target in driver model server client; do
+for target in driver model server client fabric face; do
   side_by_side check "fuzz: $target" "$FREEHCA_ROOT/dev" fuzz $target "$1"
 done
 all_done

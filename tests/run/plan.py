@@ -22,7 +22,8 @@ TIERS = (
     *("qom", "bare", "guest", "programs", "long"),
 )
 DEFAULT = ("lint", "host", "qom", "bare", "guest", "programs")
-FUZZERS = [f"freehca_{name}_fuzz" for name in ("driver", "model", "server", "client")]
+FUZZED = ("driver", "model", "server", "client", "fabric", "face")
+FUZZERS = [f"freehca_{name}_fuzz" for name in FUZZED]
 PROGRAMS = ROOT / "build" / "host"
 
 

@@ -8,15 +8,13 @@
 
 #include <freehca/vfio_user/channel.hpp>
 
+#include "../try_input.hpp"
 #include "said.hpp"
 
 namespace freehca::fuzz {
 
-/// One input: what the hostile end says, all of it before the other end hears anything; then it
-/// says no more, so that nobody waits.
-void converse(input from);
-
-/// The two ends of a connection.
+/// The two ends of a connection. An input (try_input()) is what the hostile end says. It says all
+/// of it before the other end reads anything, and then no more. So neither end waits.
 struct connection {
   connection() {
     std::array<int, 2> ends;

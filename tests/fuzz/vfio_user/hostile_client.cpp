@@ -96,7 +96,7 @@ void die_and_go_on(const keeper::shared_state& in_hand, client_keeper& keeper) {
 
 }  // namespace
 
-void converse(input from) {
+void try_input(input from) {
   static const bool guarded = (server::guard_copies(), true);
   check(guarded);
   client_keeper keeper;

@@ -60,7 +60,7 @@ int ask(client& c, unsigned what) {
 
 }  // namespace
 
-void converse(input from) {
+void try_input(input from) {
   connection both;
   said server(both.hostile.get());
   std::vector<std::uint8_t> asked;
