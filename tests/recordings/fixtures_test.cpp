@@ -90,10 +90,9 @@ TEST_P(recorded, the_model_answers_as_it_did) {
   }
 }
 
-// Their headers do not say what a turn cost. An adapter with shorter turns cuts MAP_FA, which
-// overwrites megabytes, between other calls.
+// An adapter with shorter turns cuts MAP_FA, which overwrites megabytes, between other calls.
 TEST_P(recorded, shorter_turns_than_the_recorded_ones_are_noticed) {
-  EXPECT_EQ(of.whole().how.turn_units, 4096u);
+  EXPECT_EQ(of.whole().how.turn_units, model::options::default_turn_units);
   recording::recording with_others = of.whole();
   with_others.how.turn_units = 256;
   const recording::replay_result result = recording::replay(with_others);

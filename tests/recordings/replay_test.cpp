@@ -265,6 +265,13 @@ TEST(recording, one_of_an_adapter_with_other_turns_is_replayed_with_such_turns) 
   ASSERT_TRUE(from.usable);
   EXPECT_EQ(from.how.turn_units, 96u);
   EXPECT_EQ(all(recording::replay(from).remarks), "");
+
+  // Older recordings do not say it.
+  const std::string field = "\"turn_units\":96,";
+  ASSERT_NE(text.find(field), std::string::npos);
+  const recording::recording older = read(text.erase(text.find(field), field.size()));
+  ASSERT_TRUE(older.usable);
+  EXPECT_EQ(older.how.turn_units, 4096u);
 }
 
 // The driver gives up where the firmware says its revision.
