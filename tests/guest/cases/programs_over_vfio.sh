@@ -90,11 +90,8 @@ cross on_ours on_linux ibv_rc_pingpong -n 100 -c
 say "too little memory may be locked for a registration"
 # Root may lock everything.
 chown nobody "/dev/vfio/$(basename "$(readlink "/sys/bus/pci/devices/$ours/iommu_group")")"
-(
-  ulimit -l $((160 << 10))
-  setpriv --reuid=nobody --clear-groups --inh-caps=-all timeout 60 \
-    freehca-run --device "vfio:$ours" -- ibv_rc_pingpong -s $((64 << 20)) >/run/much 2>&1
-)
+prlimit --memlock=$((160 << 20)) setpriv --reuid=nobody --clear-groups --inh-caps=-all timeout 60 \
+  freehca-run --device "vfio:$ours" -- ibv_rc_pingpong -s $((64 << 20)) >/run/much 2>&1
 grep -q "ulimit -l" /run/much || fail "64 MiB: $(cat /run/much)"
 
 kill $opensm_pid
