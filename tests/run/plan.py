@@ -25,6 +25,8 @@ DEFAULT = ("lint", "host", "qom", "bare", "guest", "programs")
 FUZZED = ("driver", "model", "server", "client", "fabric", "face")
 FUZZERS = [f"freehca_{name}_fuzz" for name in FUZZED]
 PROGRAMS = ROOT / "build" / "host"
+# Programs of tests that guests and runs of foreign programs need.
+NEEDED_EARLY = ("guest_programs", "freehca_program_relay", "freehca_program_face")
 
 
 def script(name, *arguments):
@@ -104,7 +106,7 @@ def all_stages(tiers):
               needs=["packages"], lane="network", stage="trixie"),
         check("qemu: the device", DEV, "qemu", needs=["packages"], lane="build", stage="qemu"),
         build("host build", "host", "all", "tests/all"),
-        build("host programs", "host", "all", "guest_programs", "freehca_program_relay"),
+        build("host programs", "host", "all", *NEEDED_EARLY),
         Stage("qemu others", "build", script("qemu_others.sh"), ["qemu"]),
         Stage("bare images x86_64", "build", script("bare_images.sh", "x86_64"), ["packages"]),
         Stage("bare images", "build", script("bare_images.sh"), ["packages"]),
