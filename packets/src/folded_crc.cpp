@@ -41,7 +41,7 @@ bool can_fold() {
   const std::byte* const p = packet.data();
   const __m128i factors =
       _mm_set_epi64x(static_cast<long long>(by.second), static_cast<long long>(by.first));
-  // What is no whole block goes first, behind zeros: a CRC that begins with zeros stays 0 there.
+  // The bytes that do not fill a block come first, behind zeros: the CRC of zeros is 0.
   const std::size_t odd = packet.size() % fold_block;
   __m128i sum = load(p);
   if (mask.bytes != 0) sum = _mm_or_si128(sum, load(mask.ones));

@@ -323,7 +323,7 @@ def main():
         began, outcome, note = time.monotonic(), "passed", ""
         try:
             run(launcher, folder)
-        except Failed as why:
+        except Exception as why:  # pylint: disable=broad-except
             failed += 1
             outcome, note = "failed", re.sub(r"\s+", " ", str(why))
             for output in sorted(folder.glob("*.output")):

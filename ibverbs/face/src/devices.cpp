@@ -130,10 +130,9 @@ FREEHCA_EXPORT int ibv_close_device(ibv_context* context) {
 }
 
 FREEHCA_EXPORT int ibv_fork_init() {
-  // Registered memory is not pinned: a child's copy of a page changes nothing for the parent.
   return 0;
 }
 
 FREEHCA_EXPORT ibv_fork_status ibv_is_fork_initialized() {
-  return IBV_FORK_UNNEEDED;
+  return host::hides_memory_from_children() ? IBV_FORK_ENABLED : IBV_FORK_UNNEEDED;
 }

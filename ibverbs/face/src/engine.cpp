@@ -61,10 +61,10 @@ engine* engine::get(std::string& why) {
 void engine::forked() {
   new (&opening) std::mutex;
   forget_contexts();
+  host::forked();
   if (present_ == nullptr) return;
   present_->dead_ = true;
   present_ = nullptr;
-  host::forked();
 }
 
 void engine::leave() {

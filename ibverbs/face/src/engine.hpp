@@ -68,7 +68,10 @@ class engine {
   template <class Operation, class... Arguments>
   int perform(Operation& op, const Arguments&... arguments) {
     op.start(objects_, arguments...);
-    return errno_of(finish(op));
+    const int error = errno_of(finish(op));
+    // The end of the operation may have taken an interrupt, which is armed again by this.
+    poll_events_if_any();
+    return error;
   }
   /// Delivers all events that are due.
   void poll_events();

@@ -10,7 +10,8 @@ namespace freehca::ibverbs {
 namespace {
 
 std::mutex contexts_lock;
-std::vector<open_context*> contexts;
+/// It is never destroyed: the process's exit functions look at it.
+std::vector<open_context*>& contexts = *new std::vector<open_context*>;
 
 void push(ibv_context* to, const ibv_async_event& event) {
   of(to).asynchronous->push(event);

@@ -49,6 +49,8 @@ class host {
  public:
   /// Opens the adapter that the environment names. Returns null and the reason on failure.
   static std::unique_ptr<host> open(std::string& why);
+  /// Whether a forked child has no copy of registered pages.
+  static bool hides_memory_from_children();
   /// In a forked child: gives up the parent's adapter. Without the lock.
   static void forked();
 

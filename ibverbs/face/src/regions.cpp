@@ -38,6 +38,8 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   if (remote_change && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return fail(EINVAL);
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   if (bytes == 0 || bytes > ~address) return fail(EINVAL);
+  const unsigned log_most_pages = here.host().settings().budget.log_mtts;
+  if (bytes >> largest_page >> log_most_pages != 0) return fail(ENOMEM);
   const uncancellable stays;
   auto made = std::make_unique<region>();
   const engine::guard held(here.lock);
@@ -48,7 +50,7 @@ ibv_mr* register_memory(ibv_pd* pd, void* at, std::size_t bytes, std::uint64_t v
   };
   const std::uint64_t seen_at = made->memory.device_address;
   const unsigned page = page_size_for(seen_at, virtual_address, bytes);
-  if (bytes >> page >> here.host().settings().budget.log_mtts != 0) return give_up(ENOMEM);
+  if (bytes >> page >> log_most_pages != 0) return give_up(ENOMEM);
   memory_region_attributes how;
   how.pd = of(pd).handle;
   // Pages around the ends belong to it as well. The device checks the length in bytes.

@@ -221,6 +221,10 @@ std::unique_ptr<host> host::open(std::string& why) {
   return made;
 }
 
+bool host::hides_memory_from_children() {
+  return false;  // a child's copy of a page changes nothing for the parent's adapter
+}
+
 void host::forked() {
   in_program::adapter::forget_present();
 }

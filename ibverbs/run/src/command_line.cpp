@@ -77,8 +77,9 @@ std::string take_device(request& to) {
         std::pair{"--counters", &to.counters}})
     if (!value->empty())
       return fmt::format(
-          "{} is for modelled adapters alone: leave it out, or leave out --device {}", option,
-          to.device);
+          "{} is for modelled adapters alone: leave it out, or have no --device and no "
+          "FREEHCA_DEVICE ({})",
+          option, to.device);
   return "";
 }
 

@@ -35,7 +35,7 @@ std::string check_fabric(const std::string& name) {
 
 std::string check_device(const std::string& device) {
   static const std::regex form(
-      "vfio:([0-9a-fA-F]{1,4}:)?[0-9a-fA-F]{1,2}:[0-9a-fA-F]{1,2}[.][0-7]");
+      "vfio:([0-9a-fA-F]{1,8}:)?[0-9a-fA-F]{1,2}:[0-9a-fA-F]{1,2}[.][0-7]");
   if (std::regex_match(device, form)) return "";
   return fmt::format("'{}' names no adapter: vfio:ADDRESS, with an address as lspci -D prints it",
                      device);

@@ -71,7 +71,10 @@ class vfio_function_host final : public host {
   /// In a forked child: closes its copies of the descriptors, so that the function is free when the
   /// parent ends.
   static void forked() {
-    if (present_ != nullptr) present_->device_.reset();
+    if (present_ == nullptr) return;
+    present_->device_->close_in_child();
+    // Another thread of the parent may have been changing it.
+    static_cast<void>(present_->device_.release());
     present_ = nullptr;
   }
 
@@ -87,7 +90,11 @@ class vfio_function_host final : public host {
     stop();
     of.tear_down();
   }
-  void wait(std::uint64_t deadline) override { device_->wait(deadline, -1); }
+  void wait(std::uint64_t deadline) override {
+    device_->wait(deadline, -1);
+    // The thread below does not see an interrupt that was taken here.
+    due_.store(true);
+  }
   // The adapter works by itself.
   void work() override {}
   void work_while_polling() override {}
@@ -112,6 +119,7 @@ class vfio_function_host final : public host {
   /// thread that polls gets the lock more often than the one below.
   std::atomic<bool> due_{false};
   std::atomic<bool> ending_{false};
+  std::size_t registered_ = 0;  // bytes of pages, again for each registration
   std::thread thread_;
 };
 
@@ -145,6 +153,7 @@ void vfio_function_host::start(std::function<std::uint64_t()> serve) {
 void vfio_function_host::run(const std::function<std::uint64_t()>& serve) {
   while (!ending_.load()) {
     const std::uint64_t deadline = serve();
+    if (ending_.load()) return;
     const std::uint64_t now = vfio_host::vfio_device::clock();
     // At most a second, so that a lost interrupt does not stop the driver.
     const std::uint64_t sleep =
@@ -174,11 +183,16 @@ int vfio_function_host::map(void* at, std::size_t bytes, mapping& to) {
       driver.context, reinterpret_cast<std::byte*>(begin), end - begin, &to.pages_at);
   to.pages_bytes = end - begin;
   to.device_address = to.pages_at + (address - begin);
-  if (s.ok()) return 0;
+  if (s.ok()) {
+    registered_ += to.pages_bytes;
+    return 0;
+  }
   to = {};
   const int error = s.is(transport_error::refused) ? s.where() : EIO;
   const std::string remedy =
-      error == ENOMEM ? "; " + vfio_host::how_to_lock(device_->locked_bytes() + bytes) : "";
+      error == ENOMEM ? "; with " + std::to_string(registered_) + " bytes registered before: " +
+                            vfio_host::how_to_lock(device_->locked_bytes() + registered_ + bytes)
+                      : "";
   std::fprintf(stderr, "freehca: %zu bytes of memory cannot be registered: %s%s\n", bytes,
                device_->last_refusal().c_str(), remedy.c_str());
   return error;
@@ -189,6 +203,7 @@ void vfio_function_host::unmap(const mapping& which) {
   const freehca::platform driver = platform();
   const status s =
       driver.operations->unmap_memory(driver.context, which.pages_at, which.pages_bytes);
+  registered_ -= which.pages_bytes;
   if (!s.ok())
     std::fprintf(stderr, "freehca: memory stays visible to the device: %s\n",
                  device_->last_refusal().c_str());
@@ -199,6 +214,10 @@ void vfio_function_host::unmap(const mapping& which) {
 std::unique_ptr<host> host::open(std::string& why) {
   auto made = std::make_unique<vfio_function_host>();
   return made->open(why) ? std::move(made) : nullptr;
+}
+
+bool host::hides_memory_from_children() {
+  return true;  // vfio_device::map_memory
 }
 
 void host::forked() {

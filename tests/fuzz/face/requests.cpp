@@ -255,6 +255,7 @@ void program::build_sends(input& from) {
 
 void program::poll(ibv_cq* cq, int most) {
   std::array<ibv_wc, most_polled> done;
+  most = std::min(most, most_polled);
   const int count = ibv_poll_cq(cq, most, done.data());
   check(count >= 0 && count <= std::max(most, 0), "a poll gives a wrong count");
   for (int i = 0; i < count; ++i) {

@@ -246,6 +246,7 @@ bool fabric_port::parts::room_at(unsigned slot) const {
 bool fabric_port::parts::has_room_again() {
   const unsigned slot = full_.load(memory_order_relaxed);
   if (slot == none || !usable()) return false;
+  repair(slot);
   if (!room_at(slot) && !file_->bury(slot) && !is_stopped(slot)) return false;
   full_.store(none, memory_order_relaxed);
   return true;

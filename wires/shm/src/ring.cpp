@@ -63,6 +63,7 @@ bool ring_producer::finds_room(ring_control& control, std::uint32_t needed, std:
     ++resets;
     head_.store(head().begun_again().value, memory_order_relaxed);
     control.head.store(head().value, memory_order_release);
+    free_ = 0;
     taken = used(control);
     if (taken > ring_units) return false;
     needed = units_from(unit_of(head()), record_units(bytes));

@@ -76,7 +76,7 @@ void adapter::mmio_write(unsigned bar, std::size_t offset, std::uint64_t value, 
       device_.write_registers(offset, value, bytes);
     } else {
       device_.write_uar(offset, value, bytes);
-      // What the doorbell has brought about is due.
+      // Run the work that the doorbell caused.
       if (real_time_) run_due(machine_now);
       last_doorbell_.store(machine_now, std::memory_order_relaxed);
     }
@@ -115,12 +115,12 @@ bool adapter::link_send(unsigned, const std::byte* from, std::size_t bytes) {
       packets::seal(answer);
     }
     answers_.emplace_back(answer.data(), answer.data() + link_packet::bytes);
-    rests_.store(false, std::memory_order_relaxed);
+    idle_.store(false, std::memory_order_relaxed);
     return true;
   }
   if (how_.link == nullptr) return true;
   blocked_ = !how_.link->send(from, bytes);
-  if (blocked_) rests_.store(false, std::memory_order_relaxed);
+  if (blocked_) idle_.store(false, std::memory_order_relaxed);
   return !blocked_;
 }
 
@@ -142,11 +142,11 @@ void adapter::note_backlog() {
   if (how_.link == nullptr) return;
   if (!blocked_) blocked_since_ = refreshed_at_;
   backlog_ = how_.link->pending() || (blocked_ && refreshed_at_ - blocked_since_ < longest_block);
-  rests_.store(!backlog_ && !blocked_ && answers_.empty(), std::memory_order_relaxed);
+  idle_.store(!backlog_ && !blocked_ && answers_.empty(), std::memory_order_relaxed);
 }
 
 bool adapter::has_work(std::uint64_t machine_now) const {
-  if (!rests_.load(std::memory_order_relaxed) || how_.link->pending()) return true;
+  if (!idle_.load(std::memory_order_relaxed) || how_.link->pending()) return true;
   const std::uint64_t now = machine_now + offset_ - lag_.load(std::memory_order_relaxed);
   return timer_.load(std::memory_order_relaxed) <= now;
 }
@@ -173,7 +173,7 @@ void adapter::guard_memory() {
 
 void adapter::leave_link() {
   const std::lock_guard held(running_);
-  rests_.store(false, std::memory_order_relaxed);
+  idle_.store(false, std::memory_order_relaxed);
   how_.link = nullptr;
 }
 

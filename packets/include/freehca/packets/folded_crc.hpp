@@ -16,8 +16,8 @@ namespace freehca::packets {
 /// Bytes that are folded at a time.
 inline constexpr std::size_t fold_block = 16;
 
-/// What a block's two halves are multiplied by to stand one block further on: powers of x modulo
-/// the polynomial. Bit 63 - n has the coefficient of x to the power of n.
+/// Factors that move a block's two halves one block further: powers of x modulo the polynomial. Bit
+/// 63 - n has the coefficient of x to the power of n.
 struct fold_factors {
   std::uint64_t first, second;
 };
@@ -35,8 +35,8 @@ constexpr fold_factors make_fold_factors(std::uint32_t polynomial) {
   return {power_of_x(polynomial, 8 * fold_block + 63), power_of_x(polynomial, 8 * fold_block - 1)};
 }
 
-/// What counts as one at the front of a packet, whatever stands there. Zeros follow it for two
-/// blocks, for readers of whole blocks.
+/// Bits at the front of a packet that the CRC takes as ones. Zeros follow them for two blocks, for
+/// readers of whole blocks.
 struct fold_mask {
   const std::byte* ones = nullptr;
   std::size_t bytes = 0;

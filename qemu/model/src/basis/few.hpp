@@ -10,7 +10,7 @@
 
 namespace freehca::model {
 
-/// A list of elements of which there are seldom more than `N`: so many take no memory of their own.
+/// A list of elements, seldom more than `N`. Up to `N` of them are stored inside the object.
 template <class T, std::size_t N>
 class few {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -111,11 +111,11 @@ void scheduler::run_due() {
     if (!next) next = next_share(until_ = now());
     if (!next) break;
     share_ = *next;
-    entry now = pending_[share_].take_first();
-    --count(now.why);
+    entry first = pending_[share_].take_first();
+    --count(first.why);
     account_.begin_slice();
     account_.charge(work_account::function);
-    now.what();
+    first.what();
     used_[*next] += account_.in_slice();
   }
   share_ = 0;

@@ -17,7 +17,7 @@ using packets::arrival;
 
 /// The packet as it stands on the link: with ICRC and VCRC behind it.
 std::vector<std::byte> to_wire(const packet& p);
-/// The same; `p` is in memory that is done with `p`.
+/// The same. Reuses the memory of `p`.
 inline std::vector<std::byte> to_wire(packet&& p) {
   return packets::to_wire(std::move(p.bytes));
 }

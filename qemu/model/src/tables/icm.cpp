@@ -101,7 +101,7 @@ icm::icm(adapter& a) : a_(a) {
 
 icm::extents::const_iterator icm::containing(std::uint64_t page) const {
   const auto has_page = [&](extents::const_iterator e) {
-    return page - e->first < e->second.pages;  // none of the pages in front of it: they wrap
+    return page - e->first < e->second.pages;  // a page before the first wraps, and is above
   };
   extents::const_iterator& last = found_[page % found_.size()];
   if (last != extents_.end() && has_page(last)) return last;

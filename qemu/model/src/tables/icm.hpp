@@ -86,7 +86,8 @@ class icm {
 
   adapter& a_;
   extents extents_;
-  /// Where pages were found, by their numbers; until extents_ changes.
+  /// The extents of the pages that were looked up last, by page number modulo their count. Cleared
+  /// when extents_ changes.
   mutable std::array<extents::const_iterator, 8> found_;
   std::uint64_t pages_mapped_ = 0;
 };

@@ -179,7 +179,7 @@ class memory_regions {
   /// `key`: of the region whose buffer it is, 0 for a queue.
   bool walk(std::uint32_t key, std::uint64_t mtt_offset, unsigned log_page_bytes,
             std::uint64_t offset, std::size_t bytes);
-  /// Fills runs_ with where those bytes of a queue are.
+  /// Fills runs_ with the bus addresses of those bytes of a queue.
   bool find_in_queue(const queue_buffer& where, std::uint64_t offset, std::size_t bytes);
 
   adapter& a_;

@@ -18,7 +18,8 @@ class icm;
 /// addresses are kept, never what an IOMMU makes of them.
 class tpt_cache {
  public:
-  /// Reads `bytes` bytes of context memory at `at`, as icm::read does; `key`: for whom, 0 for MPTs.
+  /// Reads `bytes` bytes of context memory at `at`, as icm::read does. `key` is that of a region,
+  /// or 0 for MPTs and for MTTs of queues.
   bool read(icm& from, std::uint32_t key, std::uint64_t at, void* to, std::size_t bytes);
   void forget() { ++epoch_; }
 

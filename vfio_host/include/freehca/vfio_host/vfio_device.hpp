@@ -56,6 +56,14 @@ class vfio_device {
   /// (a file descriptor, -1: none) is readable. Reports interrupts to the driver, except those of
   /// vectors that another thread waits for.
   void wait(std::uint64_t deadline, int wake);
+  /// In a forked child: closes its descriptors of the function, so that the function is free when
+  /// the parent ends. Safe even if another thread of the parent was in a call. The object is not to
+  /// be used or destroyed afterwards.
+  void close_in_child() noexcept {
+    function_.close();
+    group_.close();
+    container_.close();
+  }
   /// Ends the current wait(); if there is none, the next one. Any thread.
   void wake() noexcept;
   /// Moves the waiting for a vector to another thread, until the returned object is destroyed. The

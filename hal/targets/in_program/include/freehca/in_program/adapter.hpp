@@ -166,8 +166,8 @@ class adapter final : private model::environment {
   std::atomic<std::uint64_t> timer_{model::environment::never};
   std::vector<std::vector<std::byte>> answers_;  // of the switch port
   bool blocked_ = false;                         // the link had no room
-  /// False: run_due() has something to do besides packets that arrive and timers.
-  std::atomic<bool> rests_{false};
+  /// run_due() has nothing to do but packets that arrive and timers.
+  std::atomic<bool> idle_{false};
 
   void (*notify_)(void*, unsigned) noexcept = nullptr;
   void* notify_context_ = nullptr;
