@@ -300,6 +300,20 @@ class Usage(Launcher):
         self.assertEqual(wrong.returncode, USAGE_ERROR)
         self.assertIn("FREEHCA_DEVICE: 'uio:1'", wrong.stderr)
 
+    def test_a_library_of_another_device(self):
+        for options, name in (
+            ((), "libfreehca-verbs-vfio.so"),
+            (("--device", "vfio:03:00.0"), "libfreehca-verbs.so"),
+        ):
+            self.expect_refusal(
+                SYSTEM_ERROR,
+                name,
+                "FREEHCA_VERBS",
+                "unset",
+                words=[*options, "--", "true"],
+                env=self.environment(FREEHCA_VERBS=str(OBJECT.with_name(name))),
+            )
+
     def test_options_of_modelled_adapters(self):
         for option, value in (
             ("--fabric", "lab"),

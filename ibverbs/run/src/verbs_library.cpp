@@ -15,6 +15,9 @@
 namespace freehca::run {
 namespace {
 
+constexpr const char* modelled = "libfreehca-verbs.so";
+constexpr const char* over_vfio = "libfreehca-verbs-vfio.so";
+
 bool is_library_of_this_machine(const std::string& path) {
   const int opened = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (opened < 0) return false;
@@ -39,11 +42,16 @@ std::variant<std::string, refusal> check(const std::string& path, const std::str
 }  // namespace
 
 std::variant<std::string, refusal> find_verbs_library(const request& what) {
-  const char* const library =
-      what.device.empty() ? "libfreehca-verbs.so" : "libfreehca-verbs-vfio.so";
+  const char* const library = what.device.empty() ? modelled : over_vfio;
+  const char* const other = what.device.empty() ? over_vfio : modelled;
   std::error_code unknown;
   if (const char* chosen = std::getenv("FREEHCA_VERBS"); chosen != nullptr && *chosen != '\0') {
     const std::filesystem::path path = std::filesystem::absolute(chosen, unknown);
+    if (path.filename() == other)
+      return refusal{
+          system_error,
+          fmt::format("FREEHCA_VERBS names {}, which is not for {}; unset it", path.string(),
+                      what.device.empty() ? "a modelled adapter" : what.device)};
     return check(path.lexically_normal().string(), "let FREEHCA_VERBS name one, or unset it");
   }
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
