@@ -55,6 +55,8 @@ def serving(program, *options):
             yield server
         finally:
             server.terminate()
+            # It may write until it ends: a closed pipe would end it by a signal.
+            server.stderr.read()
     if server.returncode != 0:
         sys.exit(f"{program.name}: status {server.returncode}")
 
