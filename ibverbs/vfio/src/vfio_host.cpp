@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <time.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include <freehca/hca/device.hpp>
+#include <freehca/vfio_host/sleep.hpp>
 #include <freehca/vfio_host/vfio_device.hpp>
 
 #include "engine.hpp"
@@ -154,10 +154,7 @@ void vfio_function_host::run(const std::function<std::uint64_t()>& serve) {
   while (!ending_.load()) {
     const std::uint64_t deadline = serve();
     if (ending_.load()) return;
-    const std::uint64_t now = vfio_host::vfio_device::clock();
-    // At most a second, so that a lost interrupt does not stop the driver.
-    const std::uint64_t sleep =
-        deadline <= now ? 0 : std::min<std::uint64_t>(deadline - now, 1'000'000'000);
+    const std::uint64_t sleep = vfio_host::time_to_sleep(deadline);
     const timespec time{static_cast<time_t>(sleep / 1'000'000'000),
                         static_cast<long>(sleep % 1'000'000'000)};
     pollfd wait{device_->descriptor(), POLLIN, 0};
