@@ -167,7 +167,8 @@ void cable::packet_arrived(std::vector<std::byte>&& bytes) {
     return count_error(malformed_);
   heard_at_ = a_.work.now();
   blocks_received_[lane] = static_cast<std::uint16_t>(blocks_received_[lane] + blocks_of(length));
-  port_.receive_from_link(std::move(p));
+  port_.arrive(p);
+  buffers().give(p);
 }
 
 void cable::link_packet_arrived(std::span<const std::byte> bytes) {

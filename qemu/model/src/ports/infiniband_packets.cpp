@@ -120,6 +120,11 @@ void infiniband_port::transmit(packet p) {
   // A switch does not send a multicast packet back: the adapter delivers to its own members.
   if (packets::is_multicast(s->dlid)) loop_back(p);
   if (peer_ == nullptr) return;
+  // The cable calls nothing of the adapter's, so it gets the packet at once.
+  if (peer_ == cable_.get()) {
+    cable_->receive(p);
+    return a_.links->buffers().give(p);
+  }
   a_.work.soon(number_, [this, generation = generation_, sent = std::move(p)]() mutable {
     if (generation == generation_ && peer_ != nullptr) peer_->receive(sent);
     a_.links->buffers().give(sent);

@@ -61,6 +61,8 @@ class infiniband_port final : public port, private change_listener {
   bool set_faults(const link_faults& how) override;
   void transmit(packet p) override;
   void receive_from_link(packet p) override;
+  /// The same, at once. The caller is a function that the scheduler runs.
+  void arrive(const packet& p);
   bool held_up(const path& way) const override;
   void capture(const packet& p) override;
   bool active() const override { return managed_.state() == layouts::port_state::active; }
@@ -106,7 +108,6 @@ class infiniband_port final : public port, private change_listener {
   void discarded(const char* which, const packet_summary& s, const char* why);
   bool may_pass(const packet_summary& s, bool outward) const;
   void loop_back(packet p);
-  void arrive(const packet& p);
   bool taken_by_firmware(const packet& p, const packet_summary& s);
   void answer_smp(const mad_packet& request);
   void answer_gmp(const mad_packet& request);
