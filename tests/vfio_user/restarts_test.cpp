@@ -9,8 +9,10 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,6 +22,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -181,6 +184,66 @@ TEST_F(restarts, killed_often_under_requests) {
   // The last life may have begun behind the last request.
   EXPECT_TRUE(becomes_true([&] { return times_said("is served on") == 10; })) << server.said();
   EXPECT_EQ(0u, times_said("refused")) << "no request is to blame";
+}
+
+// Stops a process at the beginning and at the end of each of its system calls.
+class system_call_stops {
+ public:
+  explicit system_call_stops(pid_t process) : process_(process) {
+    EXPECT_EQ(0, ptrace(PTRACE_SEIZE, process, nullptr, PTRACE_O_TRACESYSGOOD));
+    EXPECT_EQ(0, ptrace(PTRACE_INTERRUPT, process, nullptr, nullptr));
+    EXPECT_TRUE(stops());
+  }
+  ~system_call_stops() { waitpid(process_, nullptr, __WALL); }
+  // Goes on to the next stop. False: there was none for a tenth of a second.
+  bool next() {
+    if (std::exchange(stopped_, false)) {
+      EXPECT_EQ(0, ptrace(PTRACE_SYSCALL, process_, nullptr, nullptr));
+    }
+    return stops();
+  }
+  // Its parent learns of it when the destructor has taken the death.
+  void kill() const { EXPECT_EQ(0, ::kill(process_, SIGKILL)); }
+
+ private:
+  bool stops() {
+    for (int i = 0; i < 1000 && !stopped_; ++i) {
+      int status = 0;
+      stopped_ = waitpid(process_, &status, __WALL | WNOHANG) == process_ && WIFSTOPPED(status);
+      if (!stopped_) usleep(100);
+    }
+    return stopped_;
+  }
+  pid_t process_;
+  bool stopped_ = false;
+};
+
+// Before and behind each system call of a request, from its arrival to its reply.
+TEST_F(restarts, killed_at_each_system_call_of_a_request) {
+  start_kept();
+  constexpr int most_stops = 100, least_stops = 6;
+  bool answered = false;
+  int stop = 0;
+  for (; !answered && stop < most_stops && !HasFailure(); ++stop) {
+    ASSERT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2));
+    pause_ms(101);  // the life is no longer short, by the rule's clock
+    const pid_t adapter = adapter_process();
+    std::thread reader;
+    {
+      system_call_stops stops(adapter);
+      while (stops.next()) continue;  // until it waits for a request
+      reader = std::thread([&] { EXPECT_EQ(0x15b3u, configuration(PCI_VENDOR_ID, 2)); });
+      int passed = 0;
+      while (passed < stop && stops.next()) ++passed;
+      answered = passed < stop;
+      stops.kill();
+    }
+    EXPECT_TRUE(becomes_true([&] { return adapter_process() != adapter; }));
+    reader.join();
+  }
+  EXPECT_TRUE(answered) << "a process that was never killed in the request";
+  EXPECT_GT(stop, least_stops);
+  EXPECT_EQ(0u, times_said("hung up")) << server.said();
 }
 
 TEST_F(restarts, doorbell_pages_stay_mapped_and_forget_what_was_rung) {

@@ -167,7 +167,12 @@ bool channel::send(header head, std::span<const std::byte> first, std::span<cons
                               {const_cast<std::byte*>(first.data()), first.size()},
                               {const_cast<std::byte*>(second.data()), second.size()}}};
   alignas(cmsghdr) std::array<std::byte, control_bytes> control{};
-  msghdr m{};
+  const bool is_reply = landing_ != nullptr && (head.flags & type_mask) == type_reply;
+  mmsghdr elsewhere{};
+  mmsghdr& sending = is_reply ? landing_->reply : elsewhere;
+  if (is_reply) landing_->reply_bytes = head.bytes;
+  msghdr& m = sending.msg_hdr;
+  m = {};
   m.msg_iov = parts.data();
   m.msg_iovlen = parts.size();
   if (!descriptors.empty()) {
@@ -181,7 +186,9 @@ bool channel::send(header head, std::span<const std::byte> first, std::span<cons
   }
   std::size_t left = head.bytes;
   while (left > 0) {
-    const ssize_t sent = sendmsg(socket_.get(), &m, MSG_NOSIGNAL);
+    sending.msg_len = 0;
+    const bool any = sendmmsg(socket_.get(), &sending, 1, MSG_NOSIGNAL) == 1;
+    const ssize_t sent = any ? static_cast<ssize_t>(sending.msg_len) : -1;
     if (landing_ != nullptr) landing_->in_pieces = sent < static_cast<ssize_t>(left);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && wait_until_writable()) continue;

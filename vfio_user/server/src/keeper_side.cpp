@@ -34,13 +34,8 @@ void keeper_side::note(const configuration_space& space) {
   state_->configuration_space = space.image();
 }
 
-void keeper_side::request_done(const configuration_space& space) {
-  if (state_ == nullptr) return;
-  note(space);
-  ++state_->requests_done;
-  state_->refuse_request = false;
-  state_->request.clear();
-  state_->request_is_kept = false;
+void keeper_side::request_done() {
+  if (state_ != nullptr) state_->request_done();
 }
 
 }  // namespace freehca::device_server

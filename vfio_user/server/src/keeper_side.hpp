@@ -37,8 +37,8 @@ class keeper_side {
             std::span<const int> files = {});
   /// Keeps a copy of configuration space for the process that follows this one.
   void note(const configuration_space& space);
-  /// Called when the request in hand is done, before its reply, if it needs one.
-  void request_done(const configuration_space& space);
+  /// Called when the request in hand is done and its reply, if it needs one, was sent.
+  void request_done();
 
  private:
   bool send(vfio_user::header head, std::span<const std::byte> body, std::span<const int> files);

@@ -226,6 +226,7 @@ bool client_keeper::has_ended() {
   process_ = -1;
   // Take the reports that arrived after the last call.
   take_records();
+  if (state_->request.is_answered()) state_->request_done();
   return true;
 }
 

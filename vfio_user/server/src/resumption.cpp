@@ -36,7 +36,7 @@ bool session::resume(keeper::kept_client& from) {
 // second time, which is harmless: the adapter has an internal error and ignores its registers.
 void session::answer_in_hand() {
   const keeper::shared_state& state = *keeper_->state();
-  if (state.request.in_pieces) lost_ = true;
+  if (state.request.is_cut()) lost_ = true;
   if (lost_ || !state.request.holds_message()) return;
   message request;
   request.head = state.request.head;

@@ -147,19 +147,22 @@ int session::handle(message& request) {
 }
 
 int session::succeed(const message& request, body first, body second, std::span<const int> files) {
-  keeper_->request_done(function_->configuration());
-  if ((request.head.flags & flag_no_reply) != 0) return 0;
-  const header head{request.head.id, request.head.command, 0, type_reply, 0};
-  if (!channel_.send(head, first, second, files)) lost_ = true;
+  reply_to(request, 0, first, second, files);
   return 0;
 }
 
 void session::refuse(const message& request, int why) {
-  keeper_->request_done(function_->configuration());
-  if ((request.head.flags & flag_no_reply) != 0) return;
-  const header head{request.head.id, request.head.command, 0, type_reply | flag_error,
-                    static_cast<std::uint32_t>(why)};
-  if (!channel_.send(head)) lost_ = true;
+  reply_to(request, why);
+}
+
+void session::reply_to(const message& request, int error, body first, body second,
+                       std::span<const int> files) {
+  keeper_->note(function_->configuration());
+  const header head{request.head.id, request.head.command, 0,
+                    type_reply | (error != 0 ? flag_error : 0), static_cast<std::uint32_t>(error)};
+  if ((request.head.flags & flag_no_reply) == 0 && !channel_.send(head, first, second, files))
+    lost_ = true;
+  keeper_->request_done();
 }
 
 bool session::wait_for_reply(std::uint16_t id, command what, message& reply) {

@@ -78,6 +78,10 @@ class session final : public memory_messages {
   int succeed(const vfio_user::message& request, body first = {}, body second = {},
               std::span<const int> files = {});
   void refuse(const vfio_user::message& request, int why);
+  /// Sends the reply, if the request needs one. Another process would execute the request again
+  /// until the reply is sent.
+  void reply_to(const vfio_user::message& request, int error, body first = {}, body second = {},
+                std::span<const int> files = {});
 
   bool ask(vfio_user::command what, const vfio_user::dma_access& about, body data,
            std::size_t reply_bytes, vfio_user::message& reply);

@@ -24,6 +24,14 @@ struct shared_state {
   bool keeper_is_behind;
   /// A copy from the time when the last request was answered, or reported to the keeper.
   std::array<std::uint8_t, 4096> configuration_space;
+
+  /// The request is done, and its reply was sent if it needs one.
+  void request_done() {
+    ++requests_done;
+    refuse_request = false;
+    request.clear();
+    request_is_kept = false;
+  }
 };
 
 /// Creates the shared memory, for the lifetime of the process. Null: there is not enough memory.

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include <sys/socket.h>
+
 #include <freehca/vfio_user/descriptor.hpp>
 #include <freehca/vfio_user/messages.hpp>
 
@@ -53,13 +55,23 @@ struct landing {
   /// A message is being received, or a reply sent, in more than one call. Another process cannot
   /// continue in the middle of it.
   bool in_pieces;
+  /// The reply to the message. The kernel writes the count of sent bytes (msg_len) in the call that
+  /// sends them, so that the count is right even if the process is killed in that call. The
+  /// pointers are those of the sending process.
+  mmsghdr reply;
+  std::uint32_t reply_bytes;
 
   bool holds_message() const { return head.bytes != 0; }
+  /// The whole reply was sent. The process may have been killed before it cleared the place.
+  bool is_answered() const { return reply.msg_len != 0 && reply.msg_len == reply_bytes; }
+  /// A part of the message was received, or of its reply sent.
+  bool is_cut() const { return in_pieces || (reply.msg_len != 0 && !is_answered()); }
   /// Clears the place. Work before this call is not reordered after it.
   void clear() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     head.bytes = 0;
     in_pieces = false;
+    reply.msg_len = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 };
