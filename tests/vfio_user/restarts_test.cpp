@@ -246,6 +246,26 @@ TEST_F(restarts, killed_at_each_system_call_of_a_request) {
   EXPECT_EQ(0u, times_said("hung up")) << server.said();
 }
 
+// The client has a part of a reply, so no process may send it another one.
+TEST_F(restarts, killed_behind_a_reply_that_was_cut) {
+  start_kept();
+  const region_access all{0, 0, greatest_data};  // of BAR 0, more than a socket holds
+  ASSERT_TRUE(c.raw().send(
+      {1, static_cast<std::uint16_t>(command::region_read), 0, type_command, 0}, bytes_of(all)));
+  {
+    system_call_stops stops(adapter_process());
+    while (stops.next()) continue;  // until it waits for the client to read
+    EXPECT_TRUE(becomes_true([&] { return stops.next(); })) << "it waits for ever";
+    EXPECT_TRUE(stops.next()) << "it does nothing about it";
+    stops.kill();
+  }
+  message reply;
+  arrival what = arrival::nothing;
+  EXPECT_TRUE(becomes_true([&] { return (what = c.raw().receive(reply)) != arrival::nothing; }));
+  EXPECT_EQ(arrival::closed, what);
+  EXPECT_TRUE(says("hung up"));
+}
+
 TEST_F(restarts, doorbell_pages_stay_mapped_and_forget_what_was_rung) {
   start_kept({"--doorbells", "polled"});
   region_info info{};

@@ -189,7 +189,7 @@ bool channel::send(header head, std::span<const std::byte> first, std::span<cons
     sending.msg_len = 0;
     const bool any = sendmmsg(socket_.get(), &sending, 1, MSG_NOSIGNAL) == 1;
     const ssize_t sent = any ? static_cast<ssize_t>(sending.msg_len) : -1;
-    if (landing_ != nullptr) landing_->in_pieces = sent < static_cast<ssize_t>(left);
+    if (landing_ != nullptr && any) landing_->in_pieces = sent < static_cast<ssize_t>(left);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && wait_until_writable()) continue;
     if (sent <= 0) return false;

@@ -160,8 +160,12 @@ void session::reply_to(const message& request, int error, body first, body secon
   keeper_->note(function_->configuration());
   const header head{request.head.id, request.head.command, 0,
                     type_reply | (error != 0 ? flag_error : 0), static_cast<std::uint32_t>(error)};
-  if ((request.head.flags & flag_no_reply) == 0 && !channel_.send(head, first, second, files))
+  if ((request.head.flags & flag_no_reply) == 0 && !channel_.send(head, first, second, files)) {
+    // A part may have been sent. The request stays in hand until the client is gone, so that a next
+    // process does not continue behind that part.
     lost_ = true;
+    return;
+  }
   keeper_->request_done();
 }
 

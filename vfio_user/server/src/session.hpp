@@ -78,8 +78,8 @@ class session final : public memory_messages {
   int succeed(const vfio_user::message& request, body first = {}, body second = {},
               std::span<const int> files = {});
   void refuse(const vfio_user::message& request, int why);
-  /// Sends the reply, if the request needs one. Another process would execute the request again
-  /// until the reply is sent.
+  /// Sends the reply, if the request needs one. If this process dies before the kernel has taken
+  /// the reply, the next process executes the request again.
   void reply_to(const vfio_user::message& request, int error, body first = {}, body second = {},
                 std::span<const int> files = {});
 

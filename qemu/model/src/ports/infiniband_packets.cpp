@@ -120,7 +120,7 @@ void infiniband_port::transmit(packet p) {
   // A switch does not send a multicast packet back: the adapter delivers to its own members.
   if (packets::is_multicast(s->dlid)) loop_back(p);
   if (peer_ == nullptr) return;
-  // The cable calls nothing of the adapter's, so it gets the packet at once.
+  // cable::receive() never calls the transport, so it needs no function of the scheduler.
   if (peer_ == cable_.get()) {
     cable_->receive(p);
     return a_.links->buffers().give(p);

@@ -61,7 +61,8 @@ class infiniband_port final : public port, private change_listener {
   bool set_faults(const link_faults& how) override;
   void transmit(packet p) override;
   void receive_from_link(packet p) override;
-  /// The same, at once. The caller is a function that the scheduler runs.
+  /// Takes a packet as receive_from_link() does, but during the call. The caller is a function that
+  /// the scheduler runs.
   void arrive(const packet& p);
   bool held_up(const path& way) const override;
   void capture(const packet& p) override;

@@ -29,8 +29,10 @@ struct shared_state {
   void request_done() {
     ++requests_done;
     refuse_request = false;
-    request.clear();
     request_is_kept = false;
+    // Last: if the process dies before this, the keeper does all of it again for an answered
+    // request.
+    request.clear();
   }
 };
 
