@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include <freehca/wires_shm/fabrics.hpp>
 
@@ -185,6 +187,27 @@ TEST_F(fabric_file, is_listed_with_its_problem) {
   EXPECT_TRUE(listed().members.empty());
   EXPECT_EQ(0, truncate(path.c_str(), 5000));
   EXPECT_NE("", listed().problem);
+}
+
+TEST_F(fabric_file, that_is_removed_during_a_listing_is_no_problem) {
+  std::atomic<bool> ended = false;
+  std::thread other([&] {
+    while (!ended) {
+      write(0, std::uint64_t{42});
+      truncate(path.c_str(), 0);
+      remove(path.c_str());
+    }
+  });
+  unsigned listings = 0;
+  for (unsigned looks = 0; looks < 20000; ++looks)
+    for (const fabric_listing& one : fabrics()) {
+      if (one.name != name) continue;
+      ++listings;
+      EXPECT_EQ(std::string::npos, one.problem.find("folder")) << one.problem;
+    }
+  ended = true;
+  other.join();
+  EXPECT_NE(0u, listings);
 }
 
 }  // namespace

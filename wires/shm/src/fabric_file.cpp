@@ -111,10 +111,12 @@ std::shared_ptr<fabric_file> fabric_file::open(const std::string& path, std::str
   return nullptr;
 }
 
-std::shared_ptr<fabric_file> fabric_file::look(const std::string& path, std::string& why) {
+std::shared_ptr<fabric_file> fabric_file::look(const std::string& path, std::string& why,
+                                               bool& gone) {
   const int number = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  gone = number < 0 && errno == ENOENT;
   if (number < 0) {
-    why = cannot_open(path, errno);
+    if (!gone) why = cannot_open(path, errno);
     return nullptr;
   }
   std::shared_ptr<fabric_file> file(new fabric_file(path, number));

@@ -23,8 +23,9 @@ class fabric_file {
   /// Opens or makes the file, and returns with create_lock. Null: `why` has the reason. The caller
   /// has the registry's lock.
   static std::shared_ptr<fabric_file> open(const std::string& path, std::string& why);
-  /// Opens the file without a lock, and only if it exists: to list its members.
-  static std::shared_ptr<fabric_file> look(const std::string& path, std::string& why);
+  /// Opens the file without a lock, to list its members. Null without `why`: the file has no
+  /// content yet. Null with `gone`: another process has removed the file.
+  static std::shared_ptr<fabric_file> look(const std::string& path, std::string& why, bool& gone);
   ~fabric_file();
   fabric_file(const fabric_file&) = delete;
   fabric_file& operator=(const fabric_file&) = delete;

@@ -54,12 +54,14 @@ std::vector<fabric_listing> fabrics_in(const std::string& folder) {
             [](const auto& a, const auto& b) { return a.name < b.name; });
   // No port of this process may be made while a second descriptor of its file is open.
   const shm::file_registry registry;
-  for (fabric_listing& one : found) {
+  std::erase_if(found, [&](fabric_listing& one) {
     const std::string path = folder + "/" + prefix + one.name;
     std::shared_ptr<shm::fabric_file> file = registry.find(path);
-    if (file == nullptr) file = shm::fabric_file::look(path, one.problem);
+    bool gone = false;
+    if (file == nullptr) file = shm::fabric_file::look(path, one.problem, gone);
     if (file != nullptr) list_members(*file, one.members);
-  }
+    return gone;
+  });
   return found;
 }
 
