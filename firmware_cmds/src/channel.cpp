@@ -55,19 +55,14 @@ unsigned channel::poll() {
   FREEHCA_ASSERT(!polling_);
   if (polling_) return 0;
   polling_ = true;
-  fresh_ = false;
+  reactor_.begin_poll();
   if (is_open()) {
-    const std::uint64_t now = platform_.now();
     look_for_polled_answer();
-    enforce_deadlines(now);
+    reactor_.expire(platform_.now());
   }
-  unsigned completed = deliver();
-  settle();
-  // A callback that reset the device ended commands whose leases settle() had to leave alone.
-  if (settlements_due_) {
-    completed += deliver();
-    settle();
-  }
+  unsigned completed = deliver_and_settle();
+  // A callback reported a reset.
+  if (settlements_due_) completed += deliver_and_settle();
   if (is_open() && queued_ > 0) post_what_may(platform_.now());
   polling_ = false;
   return completed;
@@ -76,12 +71,12 @@ unsigned channel::poll() {
 void channel::use_events(unsigned limit) {
   event_limit_ = limit == 0 ? 1 : limit;
   want_events_ = true;
-  fresh_ = true;
+  reactor_.wake();
 }
 
 void channel::use_polling() {
   want_events_ = false;
-  fresh_ = true;
+  reactor_.wake();
 }
 
 void channel::fail_all(status why) {
@@ -114,21 +109,17 @@ void channel::device_was_reset() {
   register_taken_since_ = operation::no_deadline;
   if (polling_) return;
   polling_ = true;
-  deliver();
-  settle();
+  deliver_and_settle();
   polling_ = false;
 }
 
 std::uint64_t channel::next_deadline() const {
-  if (fresh_ || settlements_due_ || !ended_.empty()) return 0;
+  if (settlements_due_) return 0;
   // What waits behind commands in doubt waits for their answers.
   const bool next_may_go = in_flight_ == 0 && doubtful_ == 0;
   if (queued_ > 0 && (next_may_go || register_taken_since_ != operation::no_deadline)) return 0;
   if (in_flight_ > 0 && register_owner_ != command::no_slot) return 0;
-  // The two bounds outlive the commands that they came from.
-  const std::uint64_t in_flight = in_flight_ > 0 ? earliest_in_flight_ : operation::no_deadline;
-  const std::uint64_t queued = queued_ > 0 ? earliest_queued_ : operation::no_deadline;
-  std::uint64_t next = clock::earlier(in_flight, queued);
+  std::uint64_t next = reactor_.next_deadline();
   // A late answer to a polled command raises no interrupt, and that of one by events may be lost.
   if (doubtful_ > 0) next = clock::earlier(next, clock::after(platform_.now(), doubt_interval));
   return next;
@@ -138,11 +129,10 @@ void channel::end(command& c, status outcome) {
   // Whatever did not go into doubt is the owner's again.
   while (c.at_risk_.pop_front() != nullptr) {
   }
-  c.ending_ = outcome.ok() ? status() : outcome.at(static_cast<unsigned>(c.request.opcode));
-  c.ended_ = true;
   c.client_ = nullptr;
-  ended_.push_back(c);
-  trace(c, c.ending_);
+  if (!outcome.ok()) outcome = outcome.at(static_cast<unsigned>(c.request.opcode));
+  reactor_.end(c, outcome);
+  trace(c, outcome);
 }
 
 void channel::into_doubt(command_slot& s) {
@@ -157,7 +147,6 @@ void channel::into_doubt(command_slot& s) {
   --c.client_->in_flight_;
   s.command = nullptr;
   s.state = command_slot::use::in_doubt;
-  s.undelivered = true;
   --in_flight_;
   ++doubtful_;
   if (s.barrier) {
@@ -183,19 +172,17 @@ void channel::free_slot(command_slot& s) {
   if (s.line.in_use()) pass_on(s.line);
 }
 
-unsigned channel::deliver() {
-  // Only what has ended by now: a callback that restarts a command which is refused at once must
-  // not keep this loop alive.
-  list<command> batch;
-  while (command* c = ended_.pop_front()) batch.push_back(*c);
-  unsigned completed = 0;
-  for (; command* c = batch.pop_front(); ++completed) deliver(*c);
+/// A command completes ahead of its leases: those of a command that ends during the delivery are
+/// for the next call.
+unsigned channel::deliver_and_settle() {
+  if (settlements_due_) {
+    settlements_due_ = false;
+    for (unsigned i = 0; i < slot_count_; ++i)
+      if (slots_[i].state == command_slot::use::settled) slots_[i].state = command_slot::use::told;
+  }
+  const unsigned completed = reactor_.deliver();
+  settle();
   return completed;
-}
-
-void channel::deliver(command& c) {
-  if (c.slot_ != command::no_slot && is_open()) slots_[c.slot_].undelivered = false;
-  c.complete(c.ending_);
 }
 
 command::~command() {
@@ -203,15 +190,10 @@ command::~command() {
 }
 
 void channel::settle() {
-  if (!settlements_due_) return;
-  settlements_due_ = false;
+  if (doubtful_ == 0) return;
   for (unsigned i = 0; i < slot_count_; ++i) {
     command_slot& s = slots_[i];
-    if (s.state != command_slot::use::settled) continue;
-    if (s.undelivered) {
-      settlements_due_ = true;
-      continue;
-    }
+    if (s.state != command_slot::use::told) continue;
     const settlement end = s.end;
     list<lease> leases;
     while (lease* l = s.leases.pop_front()) {

@@ -73,6 +73,7 @@ void channel::on_completion(std::uint16_t token, std::uint8_t raw_status,
   switch (s.state) {
     case command_slot::use::free:
     case command_slot::use::settled:
+    case command_slot::use::told:
       ++statistics_.duplicate;
       return;
     case command_slot::use::in_flight:
@@ -102,7 +103,6 @@ void channel::answer(command_slot& s, std::uint8_t raw_status, std::uint64_t out
   } else {
     ++statistics_.answered_with_error;
   }
-  c.slot_ = command::no_slot;
   free_slot(s);
   end(c, outcome);
 }
@@ -114,36 +114,15 @@ void channel::answer_late(command_slot& s, const settlement& end) {
   settlements_due_ = true;
 }
 
-void channel::enforce_deadlines(std::uint64_t now) {
-  if (now >= earliest_in_flight_) expire_in_flight(now);
-  if (now >= earliest_queued_) expire_queued(now);
-}
-
-void channel::expire_in_flight(std::uint64_t now) {
-  bool overdue = false;
-  std::uint64_t earliest = operation::no_deadline;
-  for (unsigned i = 0; i < slot_count_; ++i) {
-    if (slots_[i].state != command_slot::use::in_flight) continue;
-    if (slots_[i].deadline <= now) overdue = true;
-    else if (slots_[i].deadline < earliest) earliest = slots_[i].deadline;
-  }
-  earliest_in_flight_ = earliest;
-  if (!overdue) return;
-
+/// The deadline of a command in flight has passed, but the firmware may have answered since this
+/// poll() looked first. False: the command has ended by that.
+bool channel::look_once_more(const command& c) {
   std::uint8_t raw_status = 0;
   const register_state state = look(&raw_status);
-  if (state == register_state::gone) return fail_all(transport_error::gone);
-  // The firmware may have answered since this poll() looked first.
-  if (state == register_state::free && register_owner_ != command::no_slot)
+  if (state == register_state::gone) fail_all(transport_error::gone);
+  else if (state == register_state::free && register_owner_ != command::no_slot)
     take_polled_answer(raw_status);
-  for (unsigned i = 0; i < slot_count_; ++i) {
-    command_slot& s = slots_[i];
-    if (s.state != command_slot::use::in_flight || s.deadline > now) continue;
-    command& c = *s.command;
-    ++statistics_.timed_out;
-    into_doubt(s);
-    end(c, transport_error::timeout);
-  }
+  return c.where() == operation::phase::in_flight;
 }
 
 }  // namespace freehca

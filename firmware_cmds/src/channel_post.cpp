@@ -105,15 +105,14 @@ void channel::post(command& c, command_slot& s, std::uint64_t now) {
   s.token = static_cast<std::uint16_t>(s.token + (1u << index_bits_));
   s.command = &c;
   s.posted_at = now;
-  s.deadline = c.deadline() != operation::no_deadline
-                   ? c.deadline()
-                   : clock::after(now, limits_[static_cast<unsigned>(c.request.patience)]);
+  if (c.deadline() == operation::no_deadline)
+    c.set_deadline(clock::after(now, limits_[static_cast<unsigned>(c.request.patience)]));
+  reactor_.watch(c);
+  s.deadline = c.deadline();
   s.barrier = c.request.barrier;
   s.by_event = events_;
   s.ever_used = true;
-  s.undelivered = false;
   s.state = command_slot::use::in_flight;
-  if (s.deadline < earliest_in_flight_) earliest_in_flight_ = s.deadline;
   if (s.barrier) ++barriers_in_flight_;
   if (!events_) register_owner_ = c.slot_;
   ++in_flight_;

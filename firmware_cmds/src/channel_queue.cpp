@@ -23,8 +23,6 @@ command& command_client::lane_queue::first() {
 void channel::submit(command_client& client, command& c) {
   if (!c.startable()) return;
   c.begin(&on_cancel, this);
-  c.ended_ = false;
-  c.slot_ = command::no_slot;
   c.client_ = &client;
   c.order_ = ++order_;
   c.posted_at_ = 0;
@@ -49,8 +47,8 @@ void channel::submit(command_client& client, command& c) {
   }
   ++queued_;
   ++client.queued_;
-  if (c.deadline() < earliest_queued_) earliest_queued_ = c.deadline();
-  fresh_ = true;
+  reactor_.watch(c);
+  reactor_.wake();
   if (r.key.kind != object_kind::none) {
     if (key_line* const ahead = lines_.find(r.key); ahead != nullptr)
       return ahead->waiting.push_back(c);
@@ -94,37 +92,41 @@ void channel::pass_on(key_line& line) {
   make_ready(*next, true);
 }
 
+/// Told to end, by cancel() or because its deadline has passed.
 void channel::on_cancel(operation& op, void* self) noexcept {
   auto& c = static_cast<command&>(op);
   auto& ch = *static_cast<channel*>(self);
-  if (!c.ended_) {
-    if (c.slot_ == command::no_slot) {
+  channel_statistics& count = ch.statistics_;
+  switch (c.where()) {
+    case operation::phase::queued:
       ch.unqueue(c);
-      ++ch.statistics_.cancelled;
-    } else {
+      ++(c.expired() ? count.refused : count.cancelled);
+      break;
+    case operation::phase::in_flight:
+      if (c.expired() && !ch.look_once_more(c)) return;
       ch.into_doubt(ch.slots_[c.slot_]);
-      ++ch.statistics_.detached;
-    }
-    ch.end(c, driver_error::cancelled);
+      ++(c.expired() ? count.timed_out : count.detached);
+      break;
+    default:
+      return;
   }
-  if (c.dropped()) ch.deliver(c);
+  ch.end(c, c.stop_reason());
 }
 
-void channel::pick(list<command>& from, const chooser& which, list<command>& into) {
-  for (command *c = from.front(), *next = nullptr; c != nullptr; c = next) {
-    next = from.next(*c);
-    if (!which.takes(*this, *c, which)) continue;
-    c->unlink();
-    into.push_back(*c);
-  }
-}
-
-/// Ends all that are queued and that `which` takes.
-void channel::end_those(const chooser& which, status outcome) {
+/// Ends all that are queued and that `takes` takes.
+void channel::end_those(chooser takes, const command_client* client, status outcome) {
   const auto finish = [this, outcome](command& c) {
     unqueue(c);
     ++(outcome.is(driver_error::cancelled) ? statistics_.cancelled : statistics_.refused);
     end(c, outcome);
+  };
+  const auto pick = [this, takes, client](list<command>& from, list<command>& into) {
+    for (command *c = from.front(), *next = nullptr; c != nullptr; c = next) {
+      next = from.next(*c);
+      if (!takes(*this, *c, client)) continue;
+      c->unlink();
+      into.push_back(*c);
+    }
   };
   for (list<lane_queue>& turns : turns_) {
     for (lane_queue *q = turns.front(), *next_queue = nullptr; q != nullptr; q = next_queue) {
@@ -135,8 +137,8 @@ void channel::end_those(const chooser& which, status outcome) {
           next = ready->next(*c);
           // Out of the line ahead of its end, so that it passes to one that stays.
           list<command> behind;
-          pick(c->line_.waiting, which, behind);
-          if (which.takes(*this, *c, which)) finish(*c);
+          pick(c->line_.waiting, behind);
+          if (takes(*this, *c, client)) finish(*c);
           while (command* b = behind.front()) finish(*b);
         }
       }
@@ -144,26 +146,9 @@ void channel::end_those(const chooser& which, status outcome) {
   }
   for (unsigned i = 0; i < slot_count_; ++i) {
     list<command> behind;
-    pick(slots_[i].line.waiting, which, behind);
+    pick(slots_[i].line.waiting, behind);
     while (command* b = behind.front()) finish(*b);
   }
-}
-
-void channel::end_queued(status outcome) {
-  end_those({[](channel&, const command&, const chooser&) { return true; }}, outcome);
-  earliest_queued_ = operation::no_deadline;
-}
-
-void channel::expire_queued(std::uint64_t now) {
-  earliest_queued_ = operation::no_deadline;
-  end_those({.takes =
-                 [](channel& of, const command& c, const chooser& which) {
-                   if (c.deadline() <= which.now) return true;
-                   if (c.deadline() < of.earliest_queued_) of.earliest_queued_ = c.deadline();
-                   return false;
-                 },
-             .now = now},
-            transport_error::timeout);
 }
 
 /// What waits for an object whose last command was not answered in time.
@@ -182,10 +167,9 @@ void channel::refuse_behind_doubt(std::uint64_t now) {
 
 void channel::cancel_all(command_client& of) {
   if (of.queued_ > 0)
-    end_those({.takes = [](channel&, const command& c,
-                           const chooser& which) { return c.client_ == which.client; },
-               .client = &of},
-              driver_error::cancelled);
+    end_those([](channel&, const command& c,
+                 const command_client* client) { return c.client_ == client; },
+              &of, driver_error::cancelled);
   for (unsigned i = 0; i < slot_count_ && of.in_flight_ > 0; ++i) {
     command* const c = slots_[i].command;
     if (c != nullptr && c->client_ == &of) c->cancel();
@@ -195,9 +179,9 @@ void channel::cancel_all(command_client& of) {
 void channel::admit_clients(bool yes) {
   admits_clients_ = yes;
   if (!yes)
-    end_those({.takes = [](channel& of, const command& c,
-                           const chooser&) { return c.client_ != &of.own_; }},
-              driver_error::bad_state);
+    end_those(
+        [](channel& of, const command& c, const command_client*) { return c.client_ != &of.own_; },
+        nullptr, driver_error::bad_state);
 }
 
 }  // namespace freehca

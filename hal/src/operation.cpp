@@ -10,7 +10,7 @@ operation::~operation() {
 
 bool operation::restart() {
   const bool ends_here = dropped_ && tells_drop_;  // inside the destructor
-  if (state_ == phase::queued || state_ == phase::in_flight || ends_here) return false;
+  if (under_way() || ends_here) return false;
   state_ = phase::idle;
   dropped_ = tells_drop_ = false;
   outcome_ = {};
@@ -21,11 +21,11 @@ bool operation::restart() {
 }
 
 void operation::drop() {
-  if (state_ != phase::queued && state_ != phase::in_flight) return;
+  if (!under_way()) return;
   const callback told = tells_drop_ ? callback_ : nullptr;
   callback_ = nullptr;
   dropped_ = true;
-  if (outcome_.ok()) outcome_ = driver_error::cancelled;
+  if (outcome_.ok() && state_ != phase::ended) outcome_ = driver_error::cancelled;
   if (cancel_ != nullptr) cancel_(*this, owner_);
   if (!done()) complete(outcome_);
   // As the last touch. Whoever waited must not start it again: it is about to go.
@@ -33,14 +33,19 @@ void operation::drop() {
 }
 
 void operation::complete(status s) {
-  FREEHCA_ASSERT(state_ == phase::queued || state_ == phase::in_flight);
-  unlink();
+  FREEHCA_ASSERT(under_way());
+  leave_lists();
   outcome_ = s;
   state_ = phase::done;
   cancel_ = nullptr;
   const callback f = callback_;
   callback_ = nullptr;
   if (f != nullptr) f(*this, context_);
+}
+
+void operation::leave_lists() {
+  list_node::unlink();
+  list_place<reactor>::unlink();
 }
 
 void operation::stop(status why) {

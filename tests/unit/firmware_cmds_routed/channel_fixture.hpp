@@ -61,7 +61,8 @@ class channel_test : public ::testing::Test {
   scripted_device device;
   std::vector<std::max_align_t> storage;
   channel_resources resources;
-  channel commands;
+  reactor loop;
+  channel commands{loop};
 };
 
 /// Counts what its settle function was told.

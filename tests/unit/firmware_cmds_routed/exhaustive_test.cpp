@@ -113,9 +113,7 @@ class small_world {
       const bool startable = c.starts == 0 || (c.done() && !c.what.in_doubt());
       if (in_turn && startable && c.starts < starts_per_command)
         all.push_back({happening::start, n});
-      if (!c.cancelled &&
-          (c.where() == operation::phase::queued || c.where() == operation::phase::in_flight))
-        all.push_back({happening::cancel, n});
+      if (!c.cancelled && c.under_way()) all.push_back({happening::cancel, n});
     }
     for (unsigned i = 0; i < with_firmware_.size(); ++i) all.push_back({happening::answer, i});
     if (!with_firmware_.empty()) {
@@ -274,7 +272,8 @@ class small_world {
   coverage& seen_;
   scripted_device device_;
   alignas(std::max_align_t) std::byte storage_[channel::storage_bytes_for(slots)];
-  channel channel_;
+  reactor reactor_;
+  channel channel_{reactor_};
   unit units_[3];
   std::vector<outstanding> with_firmware_;
   std::set<std::uint16_t> tokens_;

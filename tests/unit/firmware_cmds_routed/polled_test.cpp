@@ -8,7 +8,8 @@ namespace {
 class polled : public channel_test {};
 
 TEST_F(polled, open_refuses_what_is_too_small_or_misaligned) {
-  channel c;
+  reactor loop;
+  channel c(loop);
   auto refused = [&](auto change) {
     channel_resources r = resources;
     change(r);
@@ -202,7 +203,8 @@ TEST_F(polled, requests_that_cannot_be_sent_are_refused_by_poll_not_by_submit) {
 }
 
 TEST_F(polled, a_channel_that_is_not_open_says_so) {
-  channel closed;
+  reactor own;
+  channel closed(own);
   nop_command c;
   closed.submit(c);
   EXPECT_EQ(closed.next_deadline(), 0u);

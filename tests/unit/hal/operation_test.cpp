@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Copyright the freehca authors
-#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/operation.hpp>
+#include <freehca/hal/reactor.hpp>
 
 #include <memory>
 #include <vector>
@@ -123,7 +123,8 @@ TEST(operation, keeps_the_first_reason_to_end_early) {
   a.complete({});
   b.complete(b.stop_reason());
   b.restart();
-  b.begin_refused(driver_error::busy);
+  reactor loop;
+  loop.refuse(b, driver_error::busy);
   EXPECT_TRUE(b.stop_reason().is(driver_error::busy));
   b.complete(b.stop_reason());
 }
@@ -162,12 +163,12 @@ TEST(operation, destroyed_under_way_is_forgotten_by_its_owner_and_leaves_its_lis
   EXPECT_EQ(called, 0u) << "then() does not hear of it";
   // Nobody is asked for one that is idle, done, or was refused.
   { operation idle; }
+  reactor loop;
   {
     operation refused;
-    refused.begin_refused(driver_error::busy);
-    queue.push_back(refused);
+    loop.refuse(refused, driver_error::busy);
   }
-  EXPECT_TRUE(queue.empty());
+  EXPECT_FALSE(loop.has_ended());
   {
     operation done;
     o.start(done);
@@ -221,36 +222,6 @@ TEST(operation, under_way_is_not_restarted) {
   EXPECT_EQ(op.where(), operation::phase::in_flight);
   op.complete({});
   EXPECT_TRUE(op.restart());
-}
-
-TEST(deadlines, expire_what_is_overdue_once_and_know_the_next) {
-  owner o;
-  operation ops[4];
-  list<operation> under_way;
-  deadlines limits;
-  EXPECT_EQ(limits.next(), clock::never);
-  const std::uint64_t due[] = {300, 100, 200, 400};
-  for (unsigned i = 0; i < 4; ++i) {
-    ops[i].set_deadline(due[i]);
-    o.start(ops[i]);
-    under_way.push_back(ops[i]);
-    limits.add(ops[i]);
-  }
-  EXPECT_EQ(limits.next(), 100u);
-  limits.expire(under_way, 99);
-  EXPECT_TRUE(o.cancelled.empty());
-  limits.expire(under_way, 200);
-  EXPECT_EQ(o.cancelled, (std::vector<operation*>{&ops[1], &ops[2]}));
-  EXPECT_EQ(limits.next(), 300u);
-  ops[0].complete({});
-  limits.expire(under_way, 300);
-  EXPECT_EQ(limits.next(), 400u);
-  EXPECT_EQ(o.cancelled.size(), 2u);
-  limits.expire(under_way, 1000);
-  EXPECT_EQ(o.cancelled.size(), 3u);
-  EXPECT_EQ(limits.next(), clock::never);
-  for (unsigned i = 1; i < 4; ++i) ops[i].complete(ops[i].stop_reason());
-  EXPECT_TRUE(under_way.empty());
 }
 
 }  // namespace

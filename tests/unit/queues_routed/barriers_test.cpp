@@ -695,7 +695,8 @@ struct command_world {
   std::vector<std::uint64_t> words = std::vector<std::uint64_t>(4), boxes;
   std::vector<std::max_align_t> storage;
   image<cqc> context;
-  channel commands;
+  reactor loop;
+  channel commands{loop};
 };
 
 template <class Command>

@@ -14,6 +14,7 @@
 #include <freehca/hal/list.hpp>
 #include <freehca/hal/mmio.hpp>
 #include <freehca/hal/platform.hpp>
+#include <freehca/hal/reactor.hpp>
 
 namespace freehca {
 
@@ -46,7 +47,8 @@ struct channel_statistics {
 ///
 /// One owner thread calls everything here. No call waits. Commands complete, and leases settle,
 /// from poll() and device_was_reset() only, so that a callback may submit, cancel and restart
-/// freely; it may not call poll().
+/// freely; it may not call poll(). Deadlines and ended commands are in the owner's reactor: poll()
+/// also expires and completes what others have there.
 class channel {
  public:
   static constexpr unsigned most_slots = 256;
@@ -57,7 +59,8 @@ class channel {
     return slots * 2 * mailbox::bytes;
   }
 
-  channel() = default;
+  /// The reactor outlives the channel.
+  explicit channel(reactor& owner) : reactor_(owner) {}
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
   /// Nothing may be queued, in flight or in doubt: see device_was_reset().
@@ -76,10 +79,10 @@ class channel {
   /// queued ends with driver_error::bad_state, what is in flight goes on.
   void admit_clients(bool yes);
 
-  /// Posts what may be posted, looks at the command register, enforces deadlines, then completes
-  /// what ended and settles what was answered late. Drain the asynchronous event queue first: a
-  /// completion that is there already must not be called a timeout. Returns the number of commands
-  /// completed.
+  /// Looks at the command register, expires deadlines, completes what ended, settles what was
+  /// answered late, and posts what may be posted. Drain the asynchronous event queue first: a
+  /// completion that is there already must not be called a timeout. Returns the number of
+  /// operations completed.
   unsigned poll();
 
   /// Completion events from now on, `limit` commands at once at most (QUERY_FW's 1 << log_max_cmd),
@@ -115,7 +118,8 @@ class channel {
   /// going on. While a command is in doubt and could still be answered there is always one.
   std::uint64_t next_deadline() const;
 
-  bool idle() const { return queued_ == 0 && in_flight_ == 0 && ended_.empty(); }
+  /// No command is under way, and no operation of the owner waits for its completion.
+  bool idle() const { return queued_ == 0 && in_flight_ == 0 && !reactor_.has_ended(); }
   unsigned queued() const { return queued_; }
   unsigned in_flight() const { return in_flight_; }
   /// Units of `kind` that wait for a late answer or a reset.
@@ -140,24 +144,20 @@ class channel {
   void take_out(command& c);
   void unqueue(command& c);
   void pass_on(key_line& line);
-  void end_queued(status outcome);
+  void end_queued(status outcome) {
+    end_those([](channel&, const command&, const command_client*) { return true; }, nullptr,
+              outcome);
+  }
   /// Which of the queued commands are meant.
-  struct chooser {
-    bool (*takes)(channel& of, const command& c, const chooser& which);
-    const command_client* client = nullptr;
-    std::uint64_t now = 0;
-  };
-  void end_those(const chooser& which, status outcome);
-  void pick(list<command>& from, const chooser& which, list<command>& into);
-  void expire_queued(std::uint64_t now);
+  using chooser = bool (*)(channel& of, const command& c, const command_client* client);
+  void end_those(chooser takes, const command_client* client, status outcome);
   void refuse_behind_doubt(std::uint64_t now);
 
   // channel.cpp: ending
   void end(command& c, status outcome);
   void into_doubt(command_slot& s);
   void free_slot(command_slot& s);
-  unsigned deliver();
-  void deliver(command& c);
+  unsigned deliver_and_settle();
   void settle();
   void trace(const command& c, status outcome) const;
 
@@ -177,8 +177,7 @@ class channel {
   void take_polled_answer(std::uint8_t raw_status);
   void answer(command_slot& s, std::uint8_t raw_status, std::uint64_t output_immediate);
   void answer_late(command_slot& s, const settlement& end);
-  void enforce_deadlines(std::uint64_t now);
-  void expire_in_flight(std::uint64_t now);
+  bool look_once_more(const command& c);
 
   unsigned index_of(const command_slot& s) const { return static_cast<unsigned>(&s - slots_); }
   dma_region input_mailbox(const command_slot& s) const {
@@ -188,6 +187,7 @@ class channel {
     return mailboxes_.part((index_of(s) * 2 + 1) * mailbox::bytes, mailbox::bytes);
   }
 
+  freehca::reactor& reactor_;
   mmio_region hcr_;
   dma_region mailboxes_;
   freehca::platform platform_;
@@ -197,7 +197,6 @@ class channel {
 
   list<lane_queue> turns_[lanes];  // of clients with something that may be posted
   key_lines lines_;
-  list<command> ended_;
   command* waiting_barrier_ = nullptr;  // holds all others back until it is posted
   std::uint64_t order_ = 0;
   unsigned queued_ = 0;
@@ -211,14 +210,11 @@ class channel {
   bool want_events_ = false;
   bool toggle_ = true;    // of the next command
   bool polling_ = false;  // inside poll() or device_was_reset()
-  bool fresh_ = false;    // submitted since the last poll()
   bool admits_clients_ = true;
   bool settlements_due_ = false;
   // The slot of the polled command in the register, also when it is in doubt.
   std::uint16_t register_owner_ = command::no_slot;
   std::uint64_t register_taken_since_ = operation::no_deadline;
-  std::uint64_t earliest_in_flight_ = operation::no_deadline;  // no deadline in flight is earlier
-  std::uint64_t earliest_queued_ = operation::no_deadline;
   std::uint64_t in_doubt_[lease_kinds] = {};
   status failure_;
   channel_statistics statistics_;

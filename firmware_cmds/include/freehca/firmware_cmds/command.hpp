@@ -87,9 +87,7 @@ class command : public operation {
   std::uint64_t order_ = 0;      // of submission
   std::uint64_t queued_at_ = 0;  // nanoseconds
   std::uint64_t posted_at_ = 0;  // nanoseconds; 0: never
-  status ending_;                // the outcome, between its being known and its being delivered
   std::uint16_t slot_ = no_slot;
-  bool ended_ = false;
 };
 
 }  // namespace freehca

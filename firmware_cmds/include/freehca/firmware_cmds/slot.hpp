@@ -19,7 +19,8 @@ struct command_slot {
     free,
     in_flight,
     in_doubt,  ///< not answered in time; `command` is null
-    settled,   ///< answered late or reset; its leases are about to be told
+    settled,   ///< answered late or reset
+    told,      ///< ... and its command completes, if it has not: its leases are settled behind that
   };
   freehca::command* command = nullptr;
   list<lease> leases;
@@ -33,7 +34,6 @@ struct command_slot {
   bool ever_used = false;
   bool by_event = false;
   bool barrier = false;
-  bool undelivered = false;  ///< the command ended without an answer, and does not know it yet
 };
 
 }  // namespace freehca

@@ -23,25 +23,28 @@ struct list_links {
 }  // namespace detail
 
 /// A place in one intrusive doubly linked list. An element of a list removes itself in constant
-/// time, and does so when it is destroyed.
-class list_node : private detail::list_links {
+/// time, and does so when it is destroyed. An element that is in two lists at a time derives from
+/// two places; `Use` tells them apart.
+template <class Use>
+class list_place : private detail::list_links {
  public:
-  list_node() = default;
-  list_node(const list_node&) = delete;
-  list_node& operator=(const list_node&) = delete;
-  ~list_node() { unlink(); }
+  list_place() = default;
+  list_place(const list_place&) = delete;
+  list_place& operator=(const list_place&) = delete;
+  ~list_place() { unlink(); }
 
   bool linked() const { return next_ != nullptr; }
   void unlink() { list_links::unlink(); }
 
  private:
-  template <class T>
+  template <class T, class U>
   friend class list;
 };
+using list_node = list_place<void>;
 
-/// A first-in-first-out list of T, which derives from list_node. Owns nothing: its elements are in
-/// no list when it is destroyed.
-template <class T>
+/// A first-in-first-out list of T, which derives from list_place<Use>. Owns nothing: its elements
+/// are in no list when it is destroyed.
+template <class T, class Use = void>
 class list {
  public:
   list() { head_.next_ = head_.previous_ = &head_; }
@@ -50,11 +53,16 @@ class list {
   ~list() { head_.unlink_all(); }
 
   bool empty() const { return head_.next_ == &head_; }
-  T* front() { return empty() ? nullptr : element_at(head_.next_); }
+  T* front() const { return empty() ? nullptr : element_at(head_.next_); }
+  T* back() const { return empty() ? nullptr : element_at(head_.previous_); }
   void push_back(T& element) { links_of(element).insert_before(head_); }
   void push_front(T& element) { links_of(element).insert_before(*head_.next_); }
   /// Ahead of `place`, an element of this list.
   void insert(T& place, T& element) { links_of(element).insert_before(links_of(place)); }
+  /// Behind `place`, an element of this list.
+  void insert_behind(T& place, T& element) {
+    links_of(element).insert_before(*links_of(place).next_);
+  }
   /// Puts all elements of `from` behind those of this list, in their order, in constant time.
   void take_all(list& from) { detail::list_links::move_all(from.head_, head_); }
   T* pop_front() {
@@ -67,11 +75,16 @@ class list {
     detail::list_links* const n = links_of(element).next_;
     return n == &head_ ? nullptr : element_at(n);
   }
+  /// The element ahead of `element`; null ahead of the first.
+  T* previous(T& element) const {
+    detail::list_links* const p = links_of(element).previous_;
+    return p == &head_ ? nullptr : element_at(p);
+  }
 
  private:
-  static detail::list_links& links_of(T& element) { return static_cast<list_node&>(element); }
+  static detail::list_links& links_of(T& element) { return static_cast<list_place<Use>&>(element); }
   static T* element_at(detail::list_links* links) {
-    return static_cast<T*>(static_cast<list_node*>(links));
+    return static_cast<T*>(static_cast<list_place<Use>*>(links));
   }
 
   detail::list_links head_;

@@ -11,6 +11,8 @@
 
 namespace freehca {
 
+class reactor;
+
 /// Waits for `op`: co_await gives its value() where it has one, else its outcome. A small copyable
 /// value: g++ 12 rejects an awaiter that is a reference to something immovable.
 template <class Operation>
@@ -37,10 +39,21 @@ struct operation_awaiter {
 /// Completes exactly once, only from inside a poll() of its owner (never from the call that starts
 /// it, never from interrupt context), in one of three ways for the caller: done() to poll, then()
 /// to be called back, co_await to be resumed.
-class operation : public list_node {
+///
+/// While it is under way it is in at most two lists: one of the part of the driver that works on
+/// it (list_node), and one of its owner's reactor.
+class operation : public list_node, private list_place<reactor> {
  public:
+  using list_node::linked;
+  using list_node::unlink;
   using callback = void (*)(operation&, void* context) noexcept;
-  enum class phase : std::uint8_t { idle, queued, in_flight, done };
+  enum class phase : std::uint8_t {
+    idle,
+    queued,
+    in_flight,
+    ended,  ///< the outcome is known; the next poll() completes it
+    done,
+  };
   static constexpr std::uint64_t no_deadline = ~std::uint64_t{0};
 
   /// Not inline: operations are made of operations, and each would spell them all out.
@@ -50,6 +63,7 @@ class operation : public list_node {
   ~operation();
 
   bool done() const { return state_ == phase::done; }
+  bool under_way() const { return state_ != phase::idle && state_ != phase::done; }
   phase where() const { return state_; }
   /// Valid once done().
   status outcome() const {
@@ -72,9 +86,9 @@ class operation : public list_node {
   }
 
   /// Absolute time in nanoseconds of the platform's clock by which it must have completed. Set
-  /// before the start; the owner's default for its class applies otherwise. One that consists of
-  /// several steps then ends as if it were cancelled, with transport_error::timeout: what was
-  /// answered is undone first.
+  /// before the start. A command without one gets the limit of its class when it is posted. An
+  /// operation that consists of several steps then ends as if it were cancelled, with
+  /// transport_error::timeout: what was answered is undone first.
   void set_deadline(std::uint64_t at) { deadline_ = at; }
   std::uint64_t deadline() const { return deadline_; }
 
@@ -110,6 +124,7 @@ class operation : public list_node {
     cancel_ = on_cancel;
     owner_ = owner;
     outcome_ = {};
+    expired_ = false;
     state_ = phase::queued;
   }
   /// Takes it over only to end it: stop_reason() keeps `why` for the owner's next poll().
@@ -118,7 +133,11 @@ class operation : public list_node {
     outcome_ = why;
   }
   /// Its deadline has passed: `on_cancel` is called as for cancel().
-  void expire() { stop(transport_error::timeout); }
+  void expire() {
+    expired_ = true;
+    stop(transport_error::timeout);
+  }
+  bool expired() const { return expired_; }
   /// Why it was told to end early: driver_error::cancelled or transport_error::timeout, whichever
   /// came first, or why it was refused; ok when it was not. Until it is done.
   status stop_reason() const {
@@ -127,16 +146,21 @@ class operation : public list_node {
   }
   /// For destructors, and for the owner of a part: if it is under way, it ends now as if cancelled,
   /// and nobody waits for it any more. `on_cancel` is called with dropped() true, and forgets the
-  /// operation before it returns. It may complete() it, with what is known of its outcome.
+  /// operation before it returns. It may complete() it, with what is known of its outcome. One that
+  /// has ended keeps its outcome.
   void drop();
   /// drop() was called while it was under way.
   bool dropped() const { return dropped_; }
   void mark_in_flight() { state_ = phase::in_flight; }
-  /// Ends it. Unlinks it, then calls back; *this may be gone afterwards.
+  /// Ends it, from inside poll(). Unlinks it, then calls back; *this may be gone afterwards.
   void complete(status s);
 
  private:
+  friend class reactor;
+  template <class T, class Use>
+  friend class list;
   void stop(status why);
+  void leave_lists();
 
   callback callback_ = nullptr;
   void* context_ = nullptr;
@@ -146,8 +170,9 @@ class operation : public list_node {
   status outcome_;  // until it is done: why it was told to end
   phase state_ = phase::idle;
   bool dropped_ = false;
+  bool expired_ = false;
   bool tells_drop_ = false;  // callback_ is called by drop() too
 };
-static_assert(sizeof(void*) != 8 || sizeof(operation) == 64);
+static_assert(sizeof(void*) != 8 || sizeof(operation) == 80);
 
 }  // namespace freehca

@@ -7,6 +7,7 @@
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/platform.hpp>
+#include <freehca/hal/reactor.hpp>
 
 #include <freehca/hca/budget.hpp>
 #include <freehca/hca/capabilities.hpp>
@@ -22,9 +23,10 @@ namespace freehca {
 /// context memory, numbers, UAR pages. The steps of bring-up open it part by part.
 class device_control {
  public:
-  dma_arena arena;      ///< rings and buffers, unit 4096
-  dma_arena doorbells;  ///< doorbell records, unit 64
-  channel commands;
+  dma_arena arena;           ///< rings and buffers, unit 4096
+  dma_arena doorbells;       ///< doorbell records, unit 64
+  freehca::reactor reactor;  ///< of the control owner
+  channel commands{reactor};
   page_lender lender;
   /// Of one MAP_FA or MAP_ICM_AUX.
   layouts::image<layouts::map_entry>* area_entries = nullptr;

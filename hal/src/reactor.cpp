@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Copyright the freehca authors
+#include <freehca/hal/reactor.hpp>
+
+namespace freehca {
+
+void reactor::watch(operation& o) {
+  o.list_place<reactor>::unlink();
+  if (o.deadline_ == clock::never) return;
+  // A deadline is usually the latest of all.
+  operation* earlier = timers_.back();
+  while (earlier != nullptr && earlier->deadline_ > o.deadline_)
+    earlier = timers_.previous(*earlier);
+  if (earlier == nullptr) timers_.push_front(o);
+  else timers_.insert_behind(*earlier, o);
+}
+
+void reactor::expire(std::uint64_t now) {
+  // An expiry ends operations, and completes none: no callback comes back here.
+  FREEHCA_ASSERT(!expiring_);
+  expiring_ = true;
+  while (operation* const first = timers_.front()) {
+    if (first->deadline_ > now) break;
+    first->list_place<reactor>::unlink();
+    first->expire();
+  }
+  expiring_ = false;
+}
+
+void reactor::end(operation& o, status outcome) {
+  FREEHCA_ASSERT(o.under_way() && o.state_ != operation::phase::ended);
+  o.leave_lists();
+  o.outcome_ = outcome;
+  o.state_ = operation::phase::ended;
+  ended_.push_back(o);
+}
+
+void reactor::refuse(operation& o, status why) {
+  o.begin(nullptr, nullptr);
+  end(o, why);
+}
+
+unsigned reactor::deliver() {
+  batch_.take_all(ended_);
+  unsigned completed = 0;
+  for (; operation* const o = batch_.pop_front(); ++completed) o->complete(o->outcome_);
+  return completed;
+}
+
+std::uint64_t reactor::next_deadline() const {
+  if (awake_ || has_ended() || !mail.empty()) return 0;
+  const operation* const first = timers_.front();
+  return first != nullptr ? first->deadline_ : clock::never;
+}
+
+}  // namespace freehca
