@@ -5,6 +5,7 @@
 namespace freehca {
 
 void reactor::watch(operation& o) {
+  if (o.state_ == operation::phase::ended) return;
   o.list_place<reactor>::unlink();
   if (o.deadline_ == clock::never) return;
   // A deadline is usually the latest of all.

@@ -30,11 +30,11 @@ void context_tables::start(context_request& r, context_group group, std::uint32_
   r.group_ = group;
   r.maps_ = maps;
   r.trouble_ = {};
-  r.ended_ = r.held_ = false;
+  r.held_ = false;
   r.first_ = r.end_ = 0;
   fresh_ = true;
   waiting_.push_back(r);
-  deadlines_.add(r);
+  commands_->reactor().watch(r);
 
   const std::uint32_t objects = std::uint32_t{1}
                                 << layout_->log_objects[static_cast<unsigned>(group)];
@@ -151,19 +151,14 @@ bool context_tables::fulfilled(const context_request& r) const {
 }
 
 unsigned context_tables::finish_requests() {
-  list<context_request> ended;
   for (context_request *r = waiting_.front(), *next = nullptr; r != nullptr; r = next) {
     next = waiting_.next(*r);
     if (r->trouble_.ok() && !fulfilled(*r)) continue;
     if (!r->trouble_.ok() && r->maps_) give_back(*r);
-    r->unlink();
-    r->ended_ = true;
     r->held_ = r->maps_ && r->trouble_.ok();
-    ended.push_back(*r);
+    commands_->reactor().end(*r, r->trouble_);
   }
-  unsigned count = 0;
-  for (; context_request* r = ended.pop_front(); ++count) r->complete(r->trouble_);
-  return count;
+  return commands_->reactor().deliver();
 }
 
 /// What a request has mapped, or is mapping.
@@ -175,14 +170,15 @@ void context_tables::give_back(context_request& r) {
 void context_tables::on_cancel(operation& op, void* self) noexcept {
   auto& r = static_cast<context_request&>(op);
   auto& tables = *static_cast<context_tables*>(self);
-  if (r.dropped() && r.maps_ && (!r.ended_ || r.held_)) {
-    tables.give_back(r);
-    r.held_ = false;
-    tables.fresh_ = true;
-  }
-  if (r.ended_ || r.dropped()) return;
-  if (r.trouble_.ok()) r.trouble_ = r.stop_reason();
   tables.fresh_ = true;
+  if (!r.dropped()) {
+    if (r.trouble_.ok()) r.trouble_ = r.stop_reason();
+    return;
+  }
+  const bool ended = r.where() == operation::phase::ended;
+  if (!r.maps_ || (ended && !r.held_)) return;
+  tables.give_back(r);
+  r.complete(driver_error::cancelled);
 }
 
 context_request::~context_request() {

@@ -52,13 +52,12 @@ unsigned context_tables::poll() {
   if (!is_open()) return 0;
   // Called with each look at the device: those that wait are gone through only when something has
   // happened.
-  const std::uint64_t next = next_deadline();
+  const std::uint64_t next = next_work();
   if (next == clock::never) return 0;
   const std::uint64_t now = platform_.now();
   if (next > now) return 0;
   if (!spares_.empty() && now >= spares_due_) release_spares();
   fresh_ = false;
-  deadlines_.expire(waiting_, now);
   const unsigned ended = finish_requests();
   start_unmapping();
   start_mapping();

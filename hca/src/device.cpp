@@ -159,9 +159,9 @@ unsigned device::poll() {
   unsigned handled = owners_.mail.take();
   // Read once: a look at the clock costs more than a look that finds nothing.
   const std::uint64_t now = setup_.platform.now();
-  // Ahead of the channel, which would post what is overdue.
-  ports_.expire(now);
   if (events_[0].is_open()) handled += events_[0].poll();
+  // Behind the events: what has been answered is not overdue.
+  control_.reactor.expire(now);
   handled += control_.commands.poll();
   handled += control_.contexts.poll();
   check_health(now);
@@ -180,13 +180,12 @@ std::uint64_t device::next_deadline() const {
   if (state_ == device_state::closed) return next;
   next = clock::earlier(next, sequence_.next_deadline());
   if (!control_.contexts.idle() && control_.commands.idle()) next = 0;
-  if (control_.contexts.is_open()) next = clock::earlier(next, control_.contexts.next_deadline());
+  if (control_.contexts.is_open()) next = clock::earlier(next, control_.contexts.next_work());
   if (events_[0].is_open()) {
     if (events_[0].due()) next = 0;
     if (!info_.interrupts_work)
       next = clock::earlier(next, control_.commands.in_flight() > 0 ? 0 : next_look_at_events());
   }
-  next = clock::earlier(next, ports_.next_deadline());
   if (watches_health()) next = clock::earlier(next, health_.next_look());
   return state_ == device_state::up ? clock::earlier(next, ports_.next_change()) : next;
 }

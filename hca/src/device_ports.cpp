@@ -88,12 +88,6 @@ unsigned device_ports::take_changed(std::uint64_t now) {
   return read ? port : 0;
 }
 
-void device_ports::limit(operation& one) {
-  if (one.deadline() == operation::no_deadline) return;
-  limited_.push_back(one);
-  deadlines_.add(one);
-}
-
 void device_ports::forget() {
   for (port_control& p : controls_) p.open = false;
   reading_ = 0;

@@ -24,10 +24,10 @@ void port_operation::start(device& adapter, unsigned port, bool open) {
   port_ = port;
   open_ = open;
   attempt_ = 0;
-  if (const status s = check(); !s.ok()) return adapter.refuse(*this, s);
+  if (const status s = check(); !s.ok()) return adapter.control_.reactor.refuse(*this, s);
   begin(&on_cancel, this);
   adapter.ports_.control(port).changing = true;
-  adapter.ports_.limit(*this);
+  adapter.control_.reactor.watch(*this);
   if (!open) return change();
   query_.restart();
   query_.then(&asked, this);
@@ -100,7 +100,7 @@ void port_operation::settle(status outcome) {
 /// Leaves the port as it is: if it is in doubt, the late answer says how that is.
 void port_operation::detach() {
   port_control& p = device_->ports_.control(port_);
-  const bool changing = change_.where() == phase::queued || change_.where() == phase::in_flight;
+  const bool changing = change_.under_way();
   change_.drop();
   if (p.at_risk.in_doubt()) return;
   if (changing) settle(change_.outcome());

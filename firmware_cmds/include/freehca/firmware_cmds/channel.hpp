@@ -60,7 +60,7 @@ class channel {
   }
 
   /// The reactor outlives the channel.
-  explicit channel(reactor& owner) : reactor_(owner) {}
+  explicit channel(freehca::reactor& owner) : reactor_(owner) {}
   channel(const channel&) = delete;
   channel& operator=(const channel&) = delete;
   /// Nothing may be queued, in flight or in doubt: see device_was_reset().
@@ -71,6 +71,8 @@ class channel {
   status open(const channel_resources& resources);
   bool is_open() const { return slots_ != nullptr; }
   void close();
+  /// Its owner's.
+  freehca::reactor& reactor() { return reactor_; }
 
   /// Queues it, as a command of the channel's owner; those of others go through a command_client.
   /// Never completes it from inside: whatever is wrong with it, poll() tells.

@@ -8,7 +8,6 @@
 #include <freehca/firmware_cmds/channel.hpp>
 #include <freehca/firmware_cmds/icm.hpp>
 #include <freehca/hal/clock.hpp>
-#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/platform.hpp>
 
@@ -33,8 +32,7 @@ class context_request : public operation {
   std::uint32_t first_ = 0, end_ = 0;  // objects; equal: it holds nothing
   status trouble_;
   bool maps_ = false;
-  bool ended_ = false;  // the outcome is certain, and about to be told
-  bool held_ = false;   // what it mapped
+  bool held_ = false;  // it has ended, and holds what it mapped
 };
 
 /// Context memory (ICM) as the driver lends it to the device. An object has an entry in each table
@@ -78,12 +76,11 @@ class context_tables {
   /// requests that ended.
   unsigned poll();
   bool idle() const;
-  /// When poll() is due: 0 when something can be begun or told, else when what is kept has to go;
-  /// or never.
-  std::uint64_t next_deadline() const {
+  /// When poll() has something to do: 0 when something can be begun, else when what is kept has to
+  /// go; or never.
+  std::uint64_t next_work() const {
     if (fresh_ || held_up_may_go()) return 0;
-    return clock::earlier(spares_.empty() ? clock::never : spares_due_,
-                          waiting_.empty() ? clock::never : deadlines_.next());
+    return spares_.empty() ? clock::never : spares_due_;
   }
 
   /// The first number from `first` on behind which `count` objects may get context memory: not
@@ -186,7 +183,6 @@ class context_tables {
   list<block> wanted_, mapping_, spares_, unwanted_, unmapping_;
   list<block> held_up_;  // unwanted, but commands in doubt are in the way
   list<context_request> waiting_;
-  deadlines deadlines_;  // of those
   firmware_command<commands::map_icm> map_;
   firmware_command<commands::unmap_icm> unmap_{std::uint64_t{0}, std::uint32_t{0}};
 };

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/channel.hpp>
-#include <freehca/hal/deadlines.hpp>
+#include <freehca/hal/clock.hpp>
 #include <freehca/layouts/query_port.hpp>
 
 #include <freehca/hca/capabilities.hpp>
@@ -63,12 +63,6 @@ class device_ports {
     return stale_ != 0 ? retry_at_ : clock::never;
   }
 
-  void limit(operation& one);
-  void expire(std::uint64_t now) { deadlines_.expire(limited_, now); }
-  std::uint64_t next_deadline() const {
-    return limited_.empty() ? clock::never : deadlines_.next();
-  }
-
   /// The device was reset.
   void forget();
 
@@ -82,8 +76,6 @@ class device_ports {
   std::uint64_t retry_at_ = 0;  // a port that has changed is not read earlier
   std::uint32_t known_ = 0;     // bit n: port n was looked at
   std::uint32_t partners_ = 0;  // bit n: port n had one
-  list<operation> limited_;     // operations on ports with a deadline
-  deadlines deadlines_;         // of those
 };
 
 }  // namespace freehca
