@@ -18,14 +18,6 @@ constexpr status lacks(budget::item i) {
   return status(driver_error::no_memory, static_cast<unsigned>(i));
 }
 
-/// One call is one look: what a refused start or a callback adds is for the next.
-unsigned end_all(list<operation>& refused) {
-  list<operation> batch;
-  batch.take_all(refused);
-  unsigned ended = 0;
-  for (; operation* o = batch.pop_front(); ++ended) o->complete(o->stop_reason());
-  return ended;
-}
 }  // namespace
 
 status device::open(const device_setup& setup) {
@@ -54,7 +46,7 @@ status device::open(const device_setup& setup) {
   sequence_.failure = {};
   info_ = {};
   ports_.begin(0);
-  owners_.mail.open(setup.wake, setup.wake_context);
+  control_.reactor.mail.open(setup.wake, setup.wake_context);
   return {};
 }
 
@@ -154,9 +146,9 @@ void device::refresh_ports(std::uint64_t now) {
 }
 
 unsigned device::poll() {
-  // Who asked for something of a device that is closed is told as well.
-  if (state_ == device_state::closed) return control_.commands.poll() + end_all(refused_);
-  unsigned handled = owners_.mail.take();
+  // An operation that was started on a closed device ends too.
+  if (state_ == device_state::closed) return control_.commands.poll();
+  unsigned handled = control_.reactor.mail.take();
   // Read once: a look at the clock costs more than a look that finds nothing.
   const std::uint64_t now = setup_.platform.now();
   if (events_[0].is_open()) handled += events_[0].poll();
@@ -167,18 +159,17 @@ unsigned device::poll() {
   check_health(now);
   refresh_ports(now);
   if (state_ == device_state::in_doubt) wait_for_late_answers();
-  sequence_.enforce_deadline(now);
   const unsigned told = sequence_.told();
   run_sequence();
   handled += sequence_.told() - told;
-  return handled + end_all(refused_);
+  return handled + control_.reactor.deliver();
 }
 
 std::uint64_t device::next_deadline() const {
-  const bool at_once = !refused_.empty() || !owners_.mail.empty();
-  std::uint64_t next = at_once ? 0 : control_.commands.next_deadline();
+  // With what the reactor has.
+  std::uint64_t next = control_.commands.next_deadline();
   if (state_ == device_state::closed) return next;
-  next = clock::earlier(next, sequence_.next_deadline());
+  next = clock::earlier(next, sequence_.next_look());
   if (!control_.contexts.idle() && control_.commands.idle()) next = 0;
   if (control_.contexts.is_open()) next = clock::earlier(next, control_.contexts.next_work());
   if (events_[0].is_open()) {

@@ -6,29 +6,29 @@
 
 namespace freehca {
 
-void device_sequence::start(operation& done, operation::callback stopped, void* owner,
-                            goal towards) {
-  done.begin(stopped, owner);
+void device_sequence::start(operation& done, reactor& in, operation::callback stopped,
+                            void* owner, goal towards) {
+  join(done, in, stopped, owner);
   done.mark_in_flight();
-  done_ = &done;
   goal_ = towards;
-  outcome_ = {};
-  failure = {};
   turn(towards == goal::up ? course::up : course::down);
 }
 
-void device_sequence::join(operation& done, operation::callback stopped, void* owner) {
+void device_sequence::join(operation& done, reactor& in, operation::callback stopped,
+                           void* owner) {
   done.begin(stopped, owner);
+  in.watch(done);
   done_ = &done;
   outcome_ = {};
   failure = {};
 }
 
-void device_sequence::orphan(operation::callback stopped, void* owner) {
+void device_sequence::orphan(reactor& in, operation::callback stopped, void* owner) {
   orphan_.restart();
   orphan_.set_deadline(done_->deadline());
   orphan_.begin(stopped, owner);
   orphan_.mark_in_flight();
+  in.watch(orphan_);
   done_ = &orphan_;
   orphan_.cancel();
 }
@@ -48,13 +48,9 @@ void device_sequence::turn(course to) {
   enter(to == course::up ? 0 : to == course::down ? last : step_);
 }
 
-void device_sequence::heed() {
-  reason_ = reason_ == reason::overdue || reason_ == reason::spent ? reason::spent : reason::none;
-}
-
 void device_sequence::abandon() {
   drop_command();
-  reason_ = reason::none;
+  stopping_ = false;
   goal_ = goal::down;
   if (outcome_.ok()) outcome_ = transport_error::reset;
   turn(course::down);
@@ -92,7 +88,7 @@ bool device_sequence::start_again() {
 
 void device_sequence::end() {
   course_ = course::none;
-  reason_ = reason::none;
+  stopping_ = false;
   operation* const done = done_;
   done_ = nullptr;
   if (done == nullptr) return;
@@ -114,32 +110,20 @@ device_sequence::look device_sequence::take_look(std::uint64_t now) {
   return awaited ? look::answered : look::due;
 }
 
-std::uint64_t device_sequence::next_deadline() const {
-  std::uint64_t next = clock::never;
+std::uint64_t device_sequence::next_look() const {
   const bool waits = under_way_ != nullptr && !under_way_->done();
-  if (course_ != course::none && !waits) next = wake_;
-  const bool overdue = reason_ == reason::overdue || reason_ == reason::spent;
-  return done_ != nullptr && !overdue ? clock::earlier(next, done_->deadline()) : next;
+  return course_ != course::none && !waits ? wake_ : clock::never;
 }
 
 /// Bring-up stops at once, but for a reset: a command that the firmware has is detached. A teardown
 /// is never broken off, but one that is overdue goes on by a reset.
 bool device_sequence::stop() {
-  const bool overdue = reason_ == reason::overdue || reason_ == reason::spent;
-  if (course_ == course::reset || (course_ != course::up && !overdue)) return false;
-  reason_ = overdue ? reason::overdue : reason::cancelled;
+  if (course_ == course::reset || (course_ != course::up && !done_->expired())) return false;
+  stopping_ = true;
   if (committed) return false;
   wake_ = 0;
   pass_on_stop();
   return true;
-}
-
-void device_sequence::enforce_deadline(std::uint64_t now) {
-  if (done_ == nullptr || reason_ == reason::overdue || reason_ == reason::spent ||
-      now < done_->deadline())
-    return;
-  reason_ = reason_ == reason::cancelled ? reason::overdue : reason::spent;
-  done_->expire();
 }
 
 status device_sequence::reason_for(status why) const {

@@ -23,7 +23,7 @@ void owner_registry::fail(status why) {
     if (owner == nullptr || owner->is != standing::working || owner->told_of_failure) continue;
     owner->told_of_failure = true;
     owner->why_failed = why;
-    owner->mail.put(owner->failed);
+    owner->mail->put(owner->failed);
   }
 }
 
@@ -33,7 +33,7 @@ bool owner_registry::ask_to_stop() {
     if (owner == nullptr || owner->is != standing::working) continue;
     asked = true;
     owner->is = standing::told_to_stop;
-    owner->mail.put(owner->stop);
+    owner->mail->put(owner->stop);
   }
   return asked;
 }
@@ -48,7 +48,7 @@ void owner_registry::ask_to_let_go() {
   for (owner_link* const owner : links_) {
     if (owner == nullptr || owner->is >= standing::told_to_let_go) continue;
     owner->is = standing::told_to_let_go;
-    owner->mail.put(owner->let_go);
+    owner->mail->put(owner->let_go);
   }
 }
 
@@ -65,7 +65,7 @@ void owner_registry::begin_anew(device& from) {
     // Also without a share: what it is told must have arrived before it is told the next time.
     owner->is = standing::working;
     owner->told_of_failure = false;
-    owner->mail.put(owner->begin_anew);
+    owner->mail->put(owner->begin_anew);
   }
 }
 
@@ -75,7 +75,7 @@ bool owner_registry::relay(const event_relay::entry& event) {
     // What one without a share had, others have now.
     if (!owner->why_anew.ok() || !owner->has(*owner, event)) continue;
     owner->events.put(event);
-    owner->mail.notify();
+    owner->mail->notify();
     return true;
   }
   return false;

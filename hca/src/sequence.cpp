@@ -46,9 +46,9 @@ const char* name_of(bring_up_step step) {
 void device::bring_up(operation& done) {
   if (!done.startable()) return;
   if (state_ != device_state::down || sequence_.is_awaited())
-    return refuse(done, driver_error::bad_state);
+    return control_.reactor.refuse(done, driver_error::bad_state);
   state_ = device_state::bringing_up;
-  sequence_.start(done, &on_cancel, this, device_sequence::goal::up);
+  sequence_.start(done, control_.reactor, &on_cancel, this, device_sequence::goal::up);
 }
 
 void device::tear_down(operation& done) {
@@ -63,12 +63,12 @@ void device::recover(operation& done) {
 
 void device::take_back(operation& done, device_sequence::goal towards) {
   if (state_ == device_state::closed || sequence_.is_awaited())
-    return refuse(done, driver_error::bad_state);
+    return control_.reactor.refuse(done, driver_error::bad_state);
   if (sequence_.way() != device_sequence::course::none) {
     // It is being undone already, after an answer that came late: why the bring-up failed, its
     // caller was told. recover() joins here too, and needs no reset: the undo gives everything
     // back.
-    sequence_.join(done, &on_cancel, this);
+    sequence_.join(done, control_.reactor, &on_cancel, this);
     return sequence_.set_goal(towards);
   }
   const bool orderly =
@@ -77,19 +77,14 @@ void device::take_back(operation& done, device_sequence::goal towards) {
        !ports_.changing() && !control_.held_by_users(objects_of_its_own_));
   state_ = device_state::tearing_down;
   control_.commands.admit_clients(false);
-  sequence_.start(done, &on_cancel, this, device_sequence::goal::down);
+  sequence_.start(done, control_.reactor, &on_cancel, this, device_sequence::goal::down);
   sequence_.set_goal(towards);
   if (!orderly) begin_reset();
 }
 
-void device::refuse(operation& done, status why) {
-  done.begin_refused(why);
-  refused_.push_back(done);
-}
-
 void device::on_cancel(operation& op, void* self) noexcept {
   auto& d = *static_cast<device*>(self);
-  if (op.dropped()) return d.sequence_.orphan(&on_cancel, self);
+  if (op.dropped()) return d.sequence_.orphan(d.control_.reactor, &on_cancel, self);
   if (d.awaited_owner() != nullptr) d.go_on();
   if (!d.sequence_.stop()) return;
   for (context_request& r : d.requests_) r.cancel();

@@ -200,36 +200,33 @@ void next_completion::start(adapter& hca, const connection& of) {
   place* const p = hca.find_place(of.where, of.serial);
   if (p == nullptr || p->completed == nullptr) return refuse(hca, driver_error::stale_handle);
   wait_in(hca, *p, &on_cancel);
-  hca.asked_ = true;
+  hca.reactor().wake();
 }
 
 void next_completion::on_cancel(operation& op, void* owner) noexcept {
   auto& self = static_cast<next_completion&>(op);
-  if (self.dropped()) return;
-  self.unlink();
-  static_cast<adapter*>(owner)->ended_.push_back(self);
+  if (!self.dropped()) static_cast<adapter*>(owner)->reactor().end(self, self.stop_reason());
 }
 
-/// One call is one look: who asks again from a callback is for the next.
+/// An operation that asks again from a callback is for the next call. A callback that polls goes on
+/// with those that are in turn here.
 unsigned adapter::hand_out(place& p) {
-  list<sequence> now;
-  now.take_all(p.waiting);
+  p.in_turn.take_all(p.waiting);
   unsigned handed = 0;
   queues::work_completion w;
-  for (; sequence* const first = now.front(); ++handed) {
+  for (; sequence* const first = p.in_turn.front(); ++handed) {
     if (p.completed == nullptr || p.completed->rings.poll(&w, 1) == 0) break;
     auto& one = static_cast<next_completion&>(*first);
     one.bring(w);
     one.finish({});
   }
-  now.take_all(p.waiting);
-  p.waiting.take_all(now);
+  p.in_turn.take_all(p.waiting);
+  p.waiting.take_all(p.in_turn);
   return handed;
 }
 
 unsigned adapter::look_for_completions(place& p) {
   const std::uint64_t now = setup_.platform.now();
-  p.limits.expire(p.waiting, now);
   const unsigned handed = hand_out(p);
   if (p.completed == nullptr) return handed;
   queues::cq& ring = p.completed->rings;
@@ -247,43 +244,33 @@ unsigned adapter::look_for_completions(place& p) {
   } else if (!p.armed && ring.is_open()) {
     ring.arm();
     p.armed = true;
-    asked_ |= ring.pending();  // came in between
+    if (ring.pending()) reactor().wake();  // came in between
   }
   return handed;
 }
 
 void adapter::end_waiting(place& p, status why) {
-  while (sequence* const s = p.waiting.pop_front()) {
-    s->why_ = why;
-    ended_.push_back(*s);
-  }
+  p.in_turn.take_all(p.waiting);
+  while (sequence* const s = p.in_turn.front()) reactor().end(*s, why);
 }
 
 // ---- Driving it.
 
 unsigned adapter::poll() {
-  const std::uint64_t now = device_.state() == device_state::closed ? 0 : setup_.platform.now();
-  limits_.expire(limited_, now);
   unsigned handled = verbs_.is_open() ? verbs_.poll() : device_.poll();
-  asked_ = false;
   for (std::uint32_t i = 0; i < place_count_; ++i)
     if (!places_[i].waiting.empty()) handled += look_for_completions(places_[i]);
-  list<sequence> ended;
-  ended.take_all(ended_);
-  for (; sequence* const s = ended.pop_front(); ++handled)
-    s->finish(s->stop_reason().ok() ? s->why_ : s->stop_reason());
+  handled += reactor().deliver();
   reap();
   if (ending_ != nullptr && ending_->go_down()) ++handled;
   return handled;
 }
 
 std::uint64_t adapter::next_deadline() const {
-  if (asked_ || !ended_.empty() || (ending_ != nullptr && !ending_->waits_for_device())) return 0;
+  if (ending_ != nullptr && !ending_->waits_for_device()) return 0;
   std::uint64_t next = verbs_.is_open() ? verbs_.next_deadline() : device_.next_deadline();
-  if (!limited_.empty()) next = clock::earlier(next, limits_.next());
   for (std::uint32_t i = 0; i < place_count_; ++i)
-    if (const place& p = places_[i]; !p.waiting.empty())
-      next = clock::earlier(next, clock::earlier(p.limits.next(), p.event_due));
+    if (const place& p = places_[i]; !p.waiting.empty()) next = clock::earlier(next, p.event_due);
   return next;
 }
 

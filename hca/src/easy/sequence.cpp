@@ -11,36 +11,27 @@ void sequence::begin_in(adapter& owner, advancer next) {
   undoing_ = false;
   why_ = {};
   begin(&sequence::on_cancel, this);
-  limits_ = &owner.limits_;
-  if (deadline() != no_deadline) set_deadline(deadline());
+  owner.reactor().watch(*this);
 }
 
 void sequence::wait_in(adapter& owner, place& where, canceller at_cancel) {
   owner_ = &owner;
-  why_ = {};
   begin(at_cancel, &owner);
   where.waiting.push_back(*this);
-  limits_ = &where.limits;
-  limits_->add(*this);
+  owner.reactor().watch(*this);
 }
 
 void sequence::set_deadline(std::uint64_t at) {
   operation::set_deadline(at);
-  if (limits_ == nullptr || (where() != phase::queued && where() != phase::in_flight)) return;
-  if (!linked()) owner_->limited_.push_back(*this);
-  limits_->add(*this);
+  if (under_way()) owner_->reactor().watch(*this);
 }
 
 void sequence::refuse(adapter& owner, status why) {
   owner_ = &owner;
-  why_ = {};
-  limits_ = nullptr;
-  begin_refused(why);
-  owner.ended_.push_back(*this);
+  owner.reactor().refuse(*this, why);
 }
 
 void sequence::finish(status outcome) {
-  limits_ = nullptr;
   part_ = nullptr;
   complete(outcome);
 }

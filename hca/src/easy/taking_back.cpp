@@ -12,8 +12,7 @@ void taking_back::start(adapter& hca, place& what) {
   if (go_on()) return;
   // Nothing is left to ask the device for: the next poll() says so.
   hca.vacate(what);
-  unlink();
-  hca.ended_.push_back(*this);
+  hca.reactor().end(*this, {});
 }
 
 void taking_back::start_of(adapter& hca, place* what, std::uint32_t serial) {

@@ -22,9 +22,7 @@ void object_operation::adopt(device_object& object, finisher at_end) {
   object.under_change = true;
   ++owner_->operations_;
   begin(&object_operation::on_cancel, this);
-  if (deadline() == no_deadline) return;
-  owner_->limited_.push_back(*this);
-  owner_->deadlines_.add(*this);
+  owner_->reactor_->watch(*this);
 }
 
 void object_operation::start_creation(device_object& object, command* create,
@@ -64,14 +62,7 @@ void object_operation::start_command(device_object& object, step what, command& 
 }
 
 void object_operation::refuse(verbs& owner, status why) {
-  owner_ = &owner;
-  object_ = nullptr;
-  finish_ = nullptr;
-  outcome_so_far_ = why;
-  step_ = step::idle;
-  ++owner.operations_;
-  begin(&object_operation::on_cancel, this);
-  owner.ended_.push_back(*this);
+  owner.reactor_->refuse(*this, why);
 }
 
 void object_operation::prepare(command& c) {
@@ -248,16 +239,10 @@ bool object_operation::command_ended(status outcome) {
 
 void object_operation::finish(status outcome) {
   step_ = step::idle;
-  if (object_ != nullptr) object_->under_change = false;
+  object_->under_change = false;
   if (finish_ != nullptr) finish_(*this, outcome);
   --owner_->operations_;
   complete(outcome);
-}
-
-/// The operation is being destroyed: its step ends now.
-void object_operation::detach() {
-  if (step_ == step::idle) return finish(outcome_so_far_);
-  owner_->location_->drop(*owner_, *this);
 }
 
 /// Of one that is being destroyed: the verbs object goes on from this step, which takes back.
@@ -278,7 +263,7 @@ status object_operation::drop_step() {
 
 void object_operation::on_cancel(operation& dropped_or_not, void* self) noexcept {
   auto& op = *static_cast<object_operation*>(self);
-  if (dropped_or_not.dropped()) return op.detach();
+  if (dropped_or_not.dropped()) return op.owner_->location_->drop(*op.owner_, op);
   // What is being undone is undone to the end.
   const bool stoppable =
       op.going_up() || op.changes() || (op.step_ == step::destroy && op.outcome_so_far_.ok());
@@ -316,6 +301,7 @@ void verbs::resume(object_record& object) {
 void verbs::settle(device_object& object) {
   using phase = object_record::phase;
   const settlement& end = object.settled_by;
+  reactor_->wake();
   object.in_doubt = false;
   // The reset took the rest of it in the meantime.
   if (object.forgotten) return release(object);

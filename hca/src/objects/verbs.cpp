@@ -88,6 +88,8 @@ status verbs::open(device& adapter, const verbs_budget& b, std::byte* storage, s
                       .filtered = true};
   const directory_sizes sizes = {1u << d.log_qps, 1u << d.log_cqs, 1u << d.log_srqs};
   FREEHCA_TRY(open_at(at_control, all, adapter, sizes, b, storage, bytes, events));
+  reactor_ = &adapter.commands().reactor();
+  reactor_->take_ended(own_);
   connect_events();
   return {};
 }
@@ -157,27 +159,14 @@ status verbs::close() {
   requests_.close();
   location_->close(*this);
   location_ = &at_control;
+  reactor_ = &own_;
   device_ = nullptr;
   return {};
 }
 
-unsigned verbs::end_refused() {
-  list<operation> now;
-  now.take_all(ended_);
-  unsigned done = 0;
-  while (operation* op = now.pop_front()) {
-    ++done;
-    auto& refused = static_cast<object_operation&>(*op);
-    refused.finish(refused.outcome_so_far_);
-  }
-  return done;
-}
-
 unsigned verbs::poll() {
   expect_own_thread();
-  if (!is_open()) return end_refused();
-  // Ahead of the device, which would post what is overdue.
-  if (!limited_.empty()) deadlines_.expire(limited_, device_->platform().now());
+  if (!is_open()) return reactor_->deliver();
   unsigned done = location_->poll(*this);
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->poll == nullptr) continue;
@@ -185,15 +174,15 @@ unsigned verbs::poll() {
       if (object_record& object = slabs_[k].at(i); object.state == object_record::phase::live)
         done += object.what->poll(*this, object);
   }
-  done += end_refused();
+  done += reactor_->deliver();
   reap();
   return done;
 }
 
 std::uint64_t verbs::next_deadline() const {
-  if (!is_open()) return ended_.empty() ? operation::no_deadline : 0;
+  if (!is_open()) return reactor_->next_deadline();
   const bool reaper_free = reaper_.where() == operation::phase::idle || reaper_.done();
-  if (!ended_.empty() || (!unwanted_.empty() && reaper_free)) return 0;
+  if (!unwanted_.empty() && reaper_free) return 0;
   for (unsigned k = 0; k < kinds_; ++k) {
     if (slabs_[k].what()->due == nullptr) continue;
     for (std::uint32_t i = 0; i < slabs_[k].count(); ++i)
@@ -201,8 +190,7 @@ std::uint64_t verbs::next_deadline() const {
           object.state == object_record::phase::live && object.what->due(object))
         return 0;
   }
-  const std::uint64_t next = location_->next_deadline(*this);
-  return limited_.empty() ? next : clock::earlier(next, deadlines_.next());
+  return location_->next_deadline(*this);
 }
 
 void verbs::want_back(device_object& object) {

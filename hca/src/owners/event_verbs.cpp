@@ -17,18 +17,18 @@ const verbs::location event_verbs::at_event_context = {
     .next_deadline =
         [](const verbs& v) {
           const event_verbs& self = of(v);
-          if (!self.link_.mail.empty()) return std::uint64_t{0};
-          if (!self.working_) return clock::never;
+          const std::uint64_t next = self.own_.next_deadline();
+          if (!self.working_) return next;
           if (!self.link_.events.empty() || self.context_->due()) return std::uint64_t{0};
-          return self.device_->next_look_at_events(*self.context_);
+          return clock::earlier(next, self.device_->next_look_at_events(*self.context_));
         },
     .up = [](const verbs& v) { return of(v).working_; },
     .prepare_to_sleep =
         [](verbs& v) {
           event_verbs& self = of(v);
-          if (!self.link_.mail.prepare_to_sleep()) return false;
+          if (!self.own_.mail.prepare_to_sleep()) return false;
           if (self.link_.events.empty()) return true;
-          self.link_.mail.stay_awake();
+          self.own_.mail.stay_awake();
           return false;
         },
     .event_queue = [](const verbs& v, unsigned context) -> event_context* {
@@ -78,7 +78,7 @@ const verbs::location event_verbs::at_event_context = {
     .drain =
         [](verbs& v) {
           // Whatever crossed to a thread that has ended.
-          while (of(v).link_.mail.take() != 0) {
+          while (of(v).own_.mail.take() != 0) {
           }
         },
     .close = [](verbs& v) { of(v).leave(); },
@@ -96,11 +96,11 @@ void event_verbs::drop(object_operation& op) {
   bool answered = op.answered_;
   do {
     if (at_control_owner) {
-      while (device_->owners_.mail.take() != 0) {
+      while (device_->control_.reactor.mail.take() != 0) {
       }
     }
-    if (link_.mail.take_out(op.step_crossing_)) answered = true;
-    if (op.stopping_ && link_.mail.take_out(op.stop_crossing_)) op.stopping_ = false;
+    if (own_.mail.take_out(op.step_crossing_)) answered = true;
+    if (op.stopping_ && own_.mail.take_out(op.stop_crossing_)) op.stopping_ = false;
     if (at_control_owner && !answered) {
       op.answer_ = op.drop_step();
       answered = true;
@@ -112,12 +112,12 @@ void event_verbs::drop(object_operation& op) {
 
 void event_verbs::to_owner(crossing& what, crossing::arrival arrive) {
   what.arrive = arrive;
-  link_.mail.put(what);
+  own_.mail.put(what);
 }
 
 void event_verbs::to_control(crossing& what, crossing::arrival arrive) {
   what.arrive = arrive;
-  device_->owners_.mail.put(what);
+  device_->control_.reactor.mail.put(what);
 }
 
 status event_verbs::open(device& adapter, const verbs_budget& b, const event_owner_setup& setup,
@@ -149,9 +149,10 @@ status event_verbs::open(device& adapter, const verbs_budget& b, const event_own
     return s;
   }
   link_.of = this;
+  link_.mail = &own_.mail;
   link_.name = setup.name;
   link_.context = setup.completion_context;
-  link_.mail.open(setup.wake, setup.wake_context);
+  own_.mail.open(setup.wake, setup.wake_context);
   link_.events.open(storage + objects + owner_share::storage_bytes(d, setup.share));
   link_.failed.arrive = [](crossing& c) noexcept {
     event_verbs& self = of(of_link::at(c));
@@ -186,7 +187,6 @@ event_verbs::~event_verbs() {
 
 /// The control owner's thread.
 void event_verbs::leave() {
-  owner_registry& owners = device_->owners_;
   // The control owner polls this context from here on.
   context_->set_sinks(device_->sinks_);
   // What is still there stays the adapter's, and so do its numbers and its memory.
@@ -195,12 +195,14 @@ void event_verbs::leave() {
   if (gone) share_.give_memory_back(device_->control_);
   working_ = false;
   // Also the answer that this owner sent last, whatever others have asked ahead of it.
-  while (link_.answers_heard != link_.answers_sent) owners.mail.take();
-  owners.remove(link_);
+  while (link_.answers_heard != link_.answers_sent) device_->control_.reactor.mail.take();
+  device_->owners_.remove(link_);
 }
 
 unsigned event_verbs::take() {
-  unsigned done = link_.mail.take();
+  own_.begin_poll();
+  own_.expire(device_->platform().now());
+  unsigned done = own_.mail.take();
   if (!working_) return done;
   event_relay::entry event;
   for (std::uint32_t n = 0; n < event_relay::places && link_.events.take(event); ++n, ++done)

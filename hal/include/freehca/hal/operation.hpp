@@ -127,11 +127,6 @@ class operation : public list_node, private list_place<reactor> {
     expired_ = false;
     state_ = phase::queued;
   }
-  /// Takes it over only to end it: stop_reason() keeps `why` for the owner's next poll().
-  void begin_refused(status why) {
-    begin([](operation&, void*) noexcept {}, nullptr);
-    outcome_ = why;
-  }
   /// Its deadline has passed: `on_cancel` is called as for cancel().
   void expire() {
     expired_ = true;

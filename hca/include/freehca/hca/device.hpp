@@ -129,7 +129,7 @@ class device {
   std::uint64_t next_deadline() const;
   /// Before the control owner's thread sleeps, when poll() has found nothing: false means that
   /// another owner has asked for something since. True: device_setup::wake is called when one does.
-  bool prepare_to_sleep() { return owners_.mail.prepare_to_sleep(); }
+  bool prepare_to_sleep() { return control_.reactor.mail.prepare_to_sleep(); }
 
   /// From interrupt context or any thread, one at a time for each vector: vector `vector` fired.
   /// Already wired when the platform arms.
@@ -229,7 +229,6 @@ class device {
   void go_on();
   void forget_everything();
   void wait_for_late_answers();
-  void refuse(operation& done, status why);
   static void on_cancel(operation& op, void* self) noexcept;
 
   // device.cpp
@@ -265,7 +264,6 @@ class device {
   event_sinks sinks_;
   unsigned completion_contexts_ = 0;
 
-  list<operation> refused_;
   context_request requests_[context_groups];
   guid_query guid_query_;
   subnet_query node_query_;

@@ -10,6 +10,7 @@
 #include <freehca/firmware_cmds/typed.hpp>
 #include <freehca/hal/clock.hpp>
 #include <freehca/hal/operation.hpp>
+#include <freehca/hal/reactor.hpp>
 
 #include <freehca/hca/bring_up.hpp>
 
@@ -61,17 +62,17 @@ class device_sequence {
   void device_forgot() { forgotten_ = true; }
 
   /// Begins: up from the first step, or down from the last that was reached.
-  void start(operation& done, operation::callback stopped, void* owner, goal towards);
+  void start(operation& done, reactor& in, operation::callback stopped, void* owner, goal towards);
   /// `done` ends with what is undone already.
-  void join(operation& done, operation::callback stopped, void* owner);
+  void join(operation& done, reactor& in, operation::callback stopped, void* owner);
   /// The operation that waits is being destroyed: it ends as if cancelled, unheard.
-  void orphan(operation::callback stopped, void* owner);
+  void orphan(reactor& in, operation::callback stopped, void* owner);
   void set_goal(goal to) { goal_ = to; }
   /// Goes on in that direction: up from the first step, down from the last that was reached; a
   /// reset keeps its place.
   void turn(course to);
   /// What told it to end early has been followed.
-  void heed();
+  void heed() { stopping_ = false; }
   /// Nobody waits any more for how it ends; it is undone to its end whatever comes.
   void abandon();
   /// The step is done or undone; false: it was the last one.
@@ -91,13 +92,13 @@ class device_sequence {
   look take_look(std::uint64_t now);
   /// How that ended; ok when it waited for a time.
   status answer() const { return answer_; }
-  std::uint64_t next_deadline() const;
+  /// When it looks again; never: when what it waits for completes.
+  std::uint64_t next_look() const;
 
   // Why it ends early.
-  /// Told to, by cancel() or by expire(). False: not now, or never.
+  /// Told to, by cancel() or because its deadline has passed. False: not now, or never.
   bool stop();
-  void enforce_deadline(std::uint64_t now);
-  bool stopping() const { return reason_ == reason::cancelled || reason_ == reason::overdue; }
+  bool stopping() const { return stopping_; }
   /// To what a step waits for, when it began that after it was told to stop.
   void pass_on_stop() {
     if (stopping() && under_way_ != nullptr) under_way_->cancel();
@@ -129,8 +130,6 @@ class device_sequence {
   void forget_effect() { effect_ = nullptr; }
 
  private:
-  /// `spent`: its deadline has passed, and it did what there is to do about that.
-  enum class reason : std::uint8_t { none, cancelled, overdue, spent };
   static void effect_settled(lease& which, const settlement& end, void* self) noexcept;
   void enter(unsigned step);
 
@@ -140,7 +139,7 @@ class device_sequence {
   unsigned told_ = 0;
   course course_ = course::none;
   goal goal_ = goal::down;
-  reason reason_ = reason::none;
+  bool stopping_ = false;  // it was told to end early, and that was not followed yet
   bool forgotten_ = false;
   unsigned step_ = 0;
   unsigned reached_ = 0;    // the steps below it are done

@@ -19,7 +19,7 @@ struct owner_link {
   owner_link(const owner_link&) = delete;
   owner_link& operator=(const owner_link&) = delete;
 
-  inbox mail;          ///< the owner's
+  inbox* mail = nullptr;  ///< of the owner's reactor
   event_relay events;  ///< of its objects
   const char* name = "";
   unsigned context = 0;  ///< the completion context that it polls

@@ -15,12 +15,9 @@ namespace freehca {
 class device;
 struct owner_link;
 
-/// The owners of event contexts, as the device knows them. The control owner's thread, but for
-/// mail.put().
+/// The owners of event contexts, as the device knows them. The control owner's thread.
 class owner_registry {
  public:
-  inbox mail;  ///< what they ask of the control owner
-
   void add(owner_link& owner);
   void remove(owner_link& owner);
   bool any() const { return count_ != 0; }

@@ -148,6 +148,7 @@ class adapter {
     return freehca::detail::up_to_16(places_for(size.objects) * sizeof(place));
   }
 
+  freehca::reactor& reactor() { return device_.commands().reactor(); }
   /// The place if it is this adapter's and `serial` still has it; else null.
   place* find_place(place* p, std::uint32_t serial) const;
   /// Null: all are taken.
@@ -172,12 +173,8 @@ class adapter {
   std::uint32_t place_count_ = 0, left_ = 0;
   std::uint32_t last_serial_ = 0;  // of places, in the order in which they were taken
   phase phase_ = phase::down;
-  bool asked_ = false;  // a completion was asked for since the last poll()
   status failure_;      // what the device died of
   pd_handle domain_{};
-  list<sequence> limited_;          // under way, with a deadline
-  deadlines limits_;                // of those
-  list<sequence> ended_;            // refused before they began, or with nothing to do
   tearing_down* ending_ = nullptr;  // goes on at the end of poll()
   tearing_down closer_;             // in place of one that was destroyed
   taking_back reaper_;              // of what is left

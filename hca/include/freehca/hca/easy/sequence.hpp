@@ -5,7 +5,6 @@
 #include <coroutine>
 #include <cstdint>
 
-#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/operation.hpp>
 #include <freehca/hal/status.hpp>
 
@@ -70,7 +69,6 @@ class sequence : public operation {
   static void on_cancel(operation& op, void* self) noexcept;
 
   adapter* owner_ = nullptr;
-  deadlines* limits_ = nullptr;  // that it is among while it is under way
   operation* part_ = nullptr;
   advancer advance_ = nullptr;
   status why_;

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include <freehca/hal/assert.hpp>
-#include <freehca/hal/deadlines.hpp>
+#include <freehca/hal/clock.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/list.hpp>
 #include <freehca/queues/requests.hpp>
@@ -60,7 +60,7 @@ struct place {
   queue_pair* queues = nullptr;
   completion_queue* completed = nullptr;
   list<sequence> waiting;  ///< for completions
-  deadlines limits;        ///< of those
+  list<sequence> in_turn;  ///< of those: the ones that get what is there, until hand_out() returns
 
   /// When the event of a completion that was found without it counts as lost.
   std::uint64_t event_due = clock::never;

@@ -81,7 +81,6 @@ class object_operation : public operation {
   bool changes() const { return step_ == step::modify || step_ == step::query; }
   void prepare(command& c);
   void finish(status outcome);
-  void detach();
   void leave(step to);
   static void on_cancel(operation& op, void* self) noexcept;
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include <freehca/hal/deadlines.hpp>
 #include <freehca/hal/dma_arena.hpp>
 #include <freehca/hal/page_list.hpp>
+#include <freehca/hal/reactor.hpp>
 #include <freehca/hal/status.hpp>
 #include <freehca/queues/directory.hpp>
 
@@ -214,13 +214,16 @@ class verbs {
   void want_back(device_object& object);
   void close_slabs();
   void reap();
-  unsigned end_refused();
   void end_requests();
 
   void connect_events();
   void disconnect_events();
   void notice(object_record* object, const object_event& event);
 
+  /// Of an owner with a thread of its own, or of one that is not open; the control owner's objects
+  /// wait with the device.
+  reactor own_;
+  reactor* reactor_ = &own_;
   device* device_ = nullptr;
   const location* location_ = &at_control;
   source source_{};
@@ -230,10 +233,7 @@ class verbs {
   unsigned kinds_ = 0;
   queues::qp_directory queue_pairs_;
   number_directory completion_queues_, shared_receive_queues_;
-  dma_arena requests_;       // plain memory, divided
-  list<operation> ended_;    // refused before they began
-  list<operation> limited_;  // under way, with a deadline
-  deadlines deadlines_;      // of those
+  dma_arena requests_;  // plain memory, divided
   list<device_object> unwanted_;
   object_operation reaper_;
   std::uint32_t operations_ = 0;
