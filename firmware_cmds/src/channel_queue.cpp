@@ -113,17 +113,20 @@ void channel::on_cancel(operation& op, void* self) noexcept {
   ch.end(c, c.stop_reason());
 }
 
-/// Ends all that are queued and that `takes` takes.
-void channel::end_those(chooser takes, const command_client* client, status outcome) {
+/// Ends all that are queued by `client`, or by all clients but that one.
+void channel::end_those(const command_client* client, bool others, status outcome) {
+  const auto is_meant = [client, others](const command& c) {
+    return (c.client_ == client) != others;
+  };
   const auto finish = [this, outcome](command& c) {
     unqueue(c);
     ++(outcome.is(driver_error::cancelled) ? statistics_.cancelled : statistics_.refused);
     end(c, outcome);
   };
-  const auto pick = [this, takes, client](list<command>& from, list<command>& into) {
+  const auto pick = [&is_meant](list<command>& from, list<command>& into) {
     for (command *c = from.front(), *next = nullptr; c != nullptr; c = next) {
       next = from.next(*c);
-      if (!takes(*this, *c, client)) continue;
+      if (!is_meant(*c)) continue;
       c->unlink();
       into.push_back(*c);
     }
@@ -138,7 +141,7 @@ void channel::end_those(chooser takes, const command_client* client, status outc
           // Out of the line ahead of its end, so that it passes to one that stays.
           list<command> behind;
           pick(c->line_.waiting, behind);
-          if (takes(*this, *c, client)) finish(*c);
+          if (is_meant(*c)) finish(*c);
           while (command* b = behind.front()) finish(*b);
         }
       }
@@ -166,10 +169,7 @@ void channel::refuse_behind_doubt(std::uint64_t now) {
 }
 
 void channel::cancel_all(command_client& of) {
-  if (of.queued_ > 0)
-    end_those([](channel&, const command& c,
-                 const command_client* client) { return c.client_ == client; },
-              &of, driver_error::cancelled);
+  if (of.queued_ > 0) end_those(&of, false, driver_error::cancelled);
   for (unsigned i = 0; i < slot_count_ && of.in_flight_ > 0; ++i) {
     command* const c = slots_[i].command;
     if (c != nullptr && c->client_ == &of) c->cancel();
@@ -178,10 +178,7 @@ void channel::cancel_all(command_client& of) {
 
 void channel::admit_clients(bool yes) {
   admits_clients_ = yes;
-  if (!yes)
-    end_those(
-        [](channel& of, const command& c, const command_client*) { return c.client_ != &of.own_; },
-        nullptr, driver_error::bad_state);
+  if (!yes) end_those(&own_, true, driver_error::bad_state);
 }
 
 }  // namespace freehca

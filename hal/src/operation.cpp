@@ -34,18 +34,14 @@ void operation::drop() {
 
 void operation::complete(status s) {
   FREEHCA_ASSERT(under_way());
-  leave_lists();
+  list_node::unlink();
+  list_place<reactor>::unlink();
   outcome_ = s;
   state_ = phase::done;
   cancel_ = nullptr;
   const callback f = callback_;
   callback_ = nullptr;
   if (f != nullptr) f(*this, context_);
-}
-
-void operation::leave_lists() {
-  list_node::unlink();
-  list_place<reactor>::unlink();
 }
 
 void operation::stop(status why) {

@@ -8,12 +8,13 @@ void reactor::watch(operation& o) {
   if (o.state_ == operation::phase::ended) return;
   o.list_place<reactor>::unlink();
   if (o.deadline_ == clock::never) return;
-  // A deadline is usually the latest of all.
-  operation* earlier = timers_.back();
-  while (earlier != nullptr && earlier->deadline_ > o.deadline_)
-    earlier = timers_.previous(*earlier);
-  if (earlier == nullptr) timers_.push_front(o);
-  else timers_.insert_behind(*earlier, o);
+  // From the back: a deadline is usually the latest of all.
+  operation* later = nullptr;
+  for (operation* t = timers_.back(); t != nullptr && t->deadline_ > o.deadline_;
+       t = timers_.previous(*t))
+    later = t;
+  if (later == nullptr) timers_.push_back(o);
+  else timers_.insert(*later, o);
 }
 
 void reactor::expire(std::uint64_t now) {
@@ -30,7 +31,8 @@ void reactor::expire(std::uint64_t now) {
 
 void reactor::end(operation& o, status outcome) {
   FREEHCA_ASSERT(o.under_way() && o.state_ != operation::phase::ended);
-  o.leave_lists();
+  o.unlink();
+  o.list_place<reactor>::unlink();
   o.outcome_ = outcome;
   o.state_ = operation::phase::ended;
   ended_.push_back(o);

@@ -159,9 +159,7 @@ unsigned device::poll() {
   check_health(now);
   refresh_ports(now);
   if (state_ == device_state::in_doubt) wait_for_late_answers();
-  const unsigned told = sequence_.told();
   run_sequence();
-  handled += sequence_.told() - told;
   return handled + control_.reactor.deliver();
 }
 

@@ -6,29 +6,28 @@
 
 namespace freehca {
 
-void device_sequence::start(operation& done, reactor& in, operation::callback stopped,
-                            void* owner, goal towards) {
-  join(done, in, stopped, owner);
+void device_sequence::start(operation& done, operation::callback stopped, void* owner,
+                            goal towards) {
+  join(done, stopped, owner);
   done.mark_in_flight();
   goal_ = towards;
   turn(towards == goal::up ? course::up : course::down);
 }
 
-void device_sequence::join(operation& done, reactor& in, operation::callback stopped,
-                           void* owner) {
+void device_sequence::join(operation& done, operation::callback stopped, void* owner) {
   done.begin(stopped, owner);
-  in.watch(done);
+  reactor_.watch(done);
   done_ = &done;
   outcome_ = {};
   failure = {};
 }
 
-void device_sequence::orphan(reactor& in, operation::callback stopped, void* owner) {
+void device_sequence::orphan(operation::callback stopped, void* owner) {
   orphan_.restart();
   orphan_.set_deadline(done_->deadline());
   orphan_.begin(stopped, owner);
   orphan_.mark_in_flight();
-  in.watch(orphan_);
+  reactor_.watch(orphan_);
   done_ = &orphan_;
   orphan_.cancel();
 }
@@ -91,9 +90,7 @@ void device_sequence::end() {
   stopping_ = false;
   operation* const done = done_;
   done_ = nullptr;
-  if (done == nullptr) return;
-  ++told_;
-  done->complete(outcome_);
+  if (done != nullptr) reactor_.end(*done, outcome_);
 }
 
 device_sequence::look device_sequence::take_look(std::uint64_t now) {

@@ -48,7 +48,7 @@ void device::bring_up(operation& done) {
   if (state_ != device_state::down || sequence_.is_awaited())
     return control_.reactor.refuse(done, driver_error::bad_state);
   state_ = device_state::bringing_up;
-  sequence_.start(done, control_.reactor, &on_cancel, this, device_sequence::goal::up);
+  sequence_.start(done, &on_cancel, this, device_sequence::goal::up);
 }
 
 void device::tear_down(operation& done) {
@@ -68,7 +68,7 @@ void device::take_back(operation& done, device_sequence::goal towards) {
     // It is being undone already, after an answer that came late: why the bring-up failed, its
     // caller was told. recover() joins here too, and needs no reset: the undo gives everything
     // back.
-    sequence_.join(done, control_.reactor, &on_cancel, this);
+    sequence_.join(done, &on_cancel, this);
     return sequence_.set_goal(towards);
   }
   const bool orderly =
@@ -77,14 +77,15 @@ void device::take_back(operation& done, device_sequence::goal towards) {
        !ports_.changing() && !control_.held_by_users(objects_of_its_own_));
   state_ = device_state::tearing_down;
   control_.commands.admit_clients(false);
-  sequence_.start(done, control_.reactor, &on_cancel, this, device_sequence::goal::down);
+  sequence_.start(done, &on_cancel, this, device_sequence::goal::down);
   sequence_.set_goal(towards);
   if (!orderly) begin_reset();
 }
 
 void device::on_cancel(operation& op, void* self) noexcept {
   auto& d = *static_cast<device*>(self);
-  if (op.dropped()) return d.sequence_.orphan(d.control_.reactor, &on_cancel, self);
+  if (op.where() == operation::phase::ended) return;
+  if (op.dropped()) return d.sequence_.orphan(&on_cancel, self);
   if (d.awaited_owner() != nullptr) d.go_on();
   if (!d.sequence_.stop()) return;
   for (context_request& r : d.requests_) r.cancel();

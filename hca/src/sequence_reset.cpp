@@ -144,6 +144,8 @@ void device::close() {
   static_cast<void>(function_.repair());
   control_.close();
   state_ = device_state::closed;
+  // What has ended is told here: nobody has to poll any more.
+  control_.reactor.deliver();
 }
 
 }  // namespace freehca

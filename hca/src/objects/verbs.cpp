@@ -56,7 +56,6 @@ const verbs::location verbs::at_control = {
     .stop = [](verbs&, object_operation& step) { step.stop_step(); },
     .drop = [](verbs&, object_operation& step) { step.advance(step.drop_step()); },
     .settle = [](verbs& v, device_object& object) { v.settle(object); },
-    .drain = [](verbs&) {},
     .close = [](verbs& v) { v.disconnect_events(); },
     .name = [](const verbs&) { return "control owner"; },
 };
@@ -153,7 +152,9 @@ verbs::~verbs() {
 
 status verbs::close() {
   if (!is_open()) return {};
-  location_->drain(*this);
+  // Whatever crossed to a thread that has ended.
+  while (own_.mail.take() != 0) {
+  }
   if (operations_ != 0 || !holdings().none()) return driver_error::busy;
   close_slabs();
   requests_.close();

@@ -75,12 +75,6 @@ const verbs::location event_verbs::at_event_context = {
             else settled.owner->settle(settled);
           });
         },
-    .drain =
-        [](verbs& v) {
-          // Whatever crossed to a thread that has ended.
-          while (of(v).own_.mail.take() != 0) {
-          }
-        },
     .close = [](verbs& v) { of(v).leave(); },
     .name = [](const verbs& v) { return of(v).name(); },
 };

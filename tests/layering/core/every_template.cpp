@@ -26,6 +26,7 @@
 namespace freehca {
 
 template class list<operation>;
+template class list<operation, reactor>;
 template class result<std::uint64_t>;
 template struct operation_awaiter<operation>;
 template struct handle<queue_pair>;

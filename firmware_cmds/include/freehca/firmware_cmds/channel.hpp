@@ -146,13 +146,8 @@ class channel {
   void take_out(command& c);
   void unqueue(command& c);
   void pass_on(key_line& line);
-  void end_queued(status outcome) {
-    end_those([](channel&, const command&, const command_client*) { return true; }, nullptr,
-              outcome);
-  }
-  /// Which of the queued commands are meant.
-  using chooser = bool (*)(channel& of, const command& c, const command_client* client);
-  void end_those(chooser takes, const command_client* client, status outcome);
+  void end_queued(status outcome) { end_those(nullptr, true, outcome); }
+  void end_those(const command_client* client, bool others, status outcome);
   void refuse_behind_doubt(std::uint64_t now);
 
   // channel.cpp: ending

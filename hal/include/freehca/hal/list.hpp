@@ -59,10 +59,6 @@ class list {
   void push_front(T& element) { links_of(element).insert_before(*head_.next_); }
   /// Ahead of `place`, an element of this list.
   void insert(T& place, T& element) { links_of(element).insert_before(links_of(place)); }
-  /// Behind `place`, an element of this list.
-  void insert_behind(T& place, T& element) {
-    links_of(element).insert_before(*links_of(place).next_);
-  }
   /// Puts all elements of `from` behind those of this list, in their order, in constant time.
   void take_all(list& from) { detail::list_links::move_all(from.head_, head_); }
   T* pop_front() {

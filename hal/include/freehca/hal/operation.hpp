@@ -42,7 +42,7 @@ struct operation_awaiter {
 ///
 /// While it is under way it is in at most two lists: one of the part of the driver that works on
 /// it (list_node), and one of its owner's reactor.
-class operation : public list_node, private list_place<reactor> {
+class operation : public list_node, public list_place<reactor> {
  public:
   using list_node::linked;
   using list_node::unlink;
@@ -152,10 +152,7 @@ class operation : public list_node, private list_place<reactor> {
 
  private:
   friend class reactor;
-  template <class T, class Use>
-  friend class list;
   void stop(status why);
-  void leave_lists();
 
   callback callback_ = nullptr;
   void* context_ = nullptr;

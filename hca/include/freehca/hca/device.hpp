@@ -249,7 +249,7 @@ class device {
 
   // Ahead of all else: what the steps reach most often is near the beginning. What they ask is
   // below.
-  device_sequence sequence_;
+  device_sequence sequence_{control_.reactor};
   device_setup setup_;              // with the table below
   platform_operations operations_;  // what the driver knows of the port's
   pci_function function_;

@@ -28,6 +28,8 @@ class device_sequence {
   };
   enum class goal : std::uint8_t { down, up };
 
+  explicit device_sequence(reactor& owner) : reactor_(owner) {}
+
   // What a step keeps between two looks; nothing on entry.
   unsigned phase = 0;
   unsigned item = 0;           ///< the port, queue or try that it is at
@@ -49,7 +51,6 @@ class device_sequence {
   bool told_to_end() const { return is_awaited() && !done_->stop_reason().ok(); }
   /// Of the operation that waits for its end.
   std::uint64_t deadline() const { return done_ != nullptr ? done_->deadline() : clock::never; }
-  unsigned told() const { return told_; }  ///< operations that it has ended
 
   /// What the step does is there, or may be: on the host or at the device.
   bool has(bring_up_step what) const {
@@ -62,11 +63,11 @@ class device_sequence {
   void device_forgot() { forgotten_ = true; }
 
   /// Begins: up from the first step, or down from the last that was reached.
-  void start(operation& done, reactor& in, operation::callback stopped, void* owner, goal towards);
+  void start(operation& done, operation::callback stopped, void* owner, goal towards);
   /// `done` ends with what is undone already.
-  void join(operation& done, reactor& in, operation::callback stopped, void* owner);
+  void join(operation& done, operation::callback stopped, void* owner);
   /// The operation that waits is being destroyed: it ends as if cancelled, unheard.
-  void orphan(reactor& in, operation::callback stopped, void* owner);
+  void orphan(operation::callback stopped, void* owner);
   void set_goal(goal to) { goal_ = to; }
   /// Goes on in that direction: up from the first step, down from the last that was reached; a
   /// reset keeps its place.
@@ -133,10 +134,10 @@ class device_sequence {
   static void effect_settled(lease& which, const settlement& end, void* self) noexcept;
   void enter(unsigned step);
 
+  reactor& reactor_;
   operation* done_ = nullptr;
   operation orphan_;  // in place of one that was destroyed
   status outcome_, answer_;
-  unsigned told_ = 0;
   course course_ = course::none;
   goal goal_ = goal::down;
   bool stopping_ = false;  // it was told to end early, and that was not followed yet

@@ -169,7 +169,6 @@ class verbs {
     void (*drop)(verbs& v, object_operation& step);
     /// Called by the control owner.
     void (*settle)(verbs& v, device_object& object);
-    void (*drain)(verbs& v);
     void (*close)(verbs& v);
     const char* (*name)(const verbs& v);
   };
