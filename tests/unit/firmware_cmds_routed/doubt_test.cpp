@@ -555,5 +555,116 @@ TEST_F(doubt, a_settler_may_submit_the_command_that_takes_things_back) {
   finish();
 }
 
+/// Submits its command again whenever it is refused because its object is in doubt.
+struct patient_sender {
+  explicit patient_sender(channel& of) : ch(of) {}
+  channel& ch;
+  firmware_command<commands::hw2sw_cq> c{1u};
+  unsigned refusals = 0;
+  void submit() {
+    c.then(
+        [](operation& op, void* p) noexcept {
+          auto& self = *static_cast<patient_sender*>(p);
+          if (!op.outcome().is(driver_error::busy)) return;
+          ++self.refusals;
+          op.restart();
+          self.submit();
+        },
+        this);
+    ch.submit(c);
+  }
+};
+
+TEST_F(doubt, a_retry_on_an_object_in_doubt_is_refused_once_a_poll_and_lets_others_pass) {
+  use_events(4);
+  sw2hw_cq_command lost{1u}, other{2u};
+  commands.submit(lost);
+  commands.poll();
+  pass(60 * second);
+  commands.poll();
+  ASSERT_TRUE(lost.outcome().is(transport_error::timeout));
+  patient_sender sender(commands);
+  sender.submit();
+  commands.submit(other);
+  for (unsigned i = 0; i < 10; ++i) EXPECT_LE(commands.poll(), 1u);
+  EXPECT_GE(sender.refusals, 9u);
+  EXPECT_LE(sender.refusals, 10u);
+  complete(1);
+  commands.poll();
+  EXPECT_TRUE(other.outcome().ok());
+  complete(0);
+  for (unsigned i = 0; i < 3; ++i) commands.poll();
+  ASSERT_EQ(device.posted.size(), 3u) << "the late answer lets it go";
+  complete(2);
+  commands.poll();
+  EXPECT_TRUE(sender.c.outcome().ok());
+}
+
+TEST_F(doubt, the_deadline_of_a_posted_command_is_its_owners_until_it_is_answered) {
+  use_events(4);
+  nop_command probe;
+  sw2hw_cq_command c{1u};
+  commands.submit(c);
+  commands.submit(probe);
+  commands.poll();
+  EXPECT_EQ(loop.next_deadline(), device.now + 2 * second) << "the probe's";
+  complete(1);
+  commands.poll();
+  EXPECT_EQ(loop.next_deadline(), device.now + 60 * second);
+  complete(0);
+  commands.poll();
+  EXPECT_EQ(loop.next_deadline(), operation::no_deadline);
+}
+
+TEST_F(doubt, a_command_that_is_destroyed_between_its_end_and_its_delivery_settles_too) {
+  use_events(4);
+  watched_lease pages;
+  auto c = std::make_unique<sw2hw_cq_command>(1u);
+  c->put_at_risk(pages.it);
+  commands.submit(*c);
+  commands.poll();
+  c->cancel();
+  EXPECT_EQ(c->where(), operation::phase::ended);
+  c.reset();
+  EXPECT_EQ(commands.poll(), 0u);
+  EXPECT_TRUE(pages.it.in_doubt());
+  complete(0);
+  commands.poll();
+  EXPECT_EQ(pages.settled, 1u);
+  EXPECT_EQ(commands.next_deadline(), operation::no_deadline);
+}
+
+/// The device is reset by a callback, while a command that ended before it waits behind.
+TEST_F(doubt, what_ends_during_a_delivery_completes_ahead_of_its_leases) {
+  use_events(4);
+  watched_lease pages[2];
+  sw2hw_cq_command first{1u}, second_one{2u};
+  struct order {
+    channel* ch;
+    watched_lease* l;
+    bool told_first = false;
+  } o{&commands, &pages[1]};
+  first.put_at_risk(pages[0].it);
+  second_one.put_at_risk(pages[1].it);
+  first.then([](operation&, void* p) noexcept { static_cast<order*>(p)->ch->device_was_reset(); },
+             &o);
+  second_one.then(
+      [](operation&, void* p) noexcept {
+        auto& self = *static_cast<order*>(p);
+        self.told_first = self.l->settled == 0;
+      },
+      &o);
+  commands.submit(first);
+  commands.submit(second_one);
+  commands.poll();
+  complete(0);
+  while (commands.next_deadline() == 0 || !second_one.done()) commands.poll();
+  EXPECT_TRUE(first.outcome().ok());
+  EXPECT_TRUE(second_one.outcome().is(transport_error::reset));
+  EXPECT_TRUE(o.told_first);
+  EXPECT_EQ(pages[1].settled, 1u);
+  EXPECT_EQ(commands.slots_in_use(), 0u);
+}
+
 }  // namespace
 }  // namespace freehca::testing
