@@ -22,8 +22,7 @@ status event_context::open(std::uint32_t eqn, unsigned vector, bool shares_vecto
   shares_vector_ = shares_vector;
   commands_ = commands;
   statistics_ = {};
-  interrupts_.store(0, std::memory_order_relaxed);
-  interrupts_seen_ = 0;
+  interrupts_.reset();
   armed_ = true;
   ending_.store(false, std::memory_order_relaxed);
   return {};
@@ -37,9 +36,7 @@ void event_context::close() {
 unsigned event_context::poll(unsigned limit) {
   if (!is_open()) return 0;
   // Ahead of the ring: an interrupt from here on is of an event that the next call looks for.
-  const std::uint64_t interrupts = interrupts_.load(std::memory_order_acquire);
-  const bool fired = interrupts != interrupts_seen_;
-  interrupts_seen_ = interrupts;
+  const bool fired = interrupts_.see();
   if (limit > ring_.entries()) limit = ring_.entries();
   unsigned count = 0;
   layouts::image<layouts::eqe> e;

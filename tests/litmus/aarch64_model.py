@@ -240,7 +240,10 @@ def reaches(test):
     return False
 
 
-def execution_exists(test, chosen, holds):
+def candidates(test, chosen, holds):
+    """The executions of chosen runs that end as `holds` says, each location by itself in order:
+    pairs of a store and a later one, of a store and a load that finds it, and of a load and a store
+    that is later than what it finds. An exchange finds what stands ahead of its store."""
     registers = [values for _, _, values in chosen]
     events = [e for each, _, _ in chosen for e in each]
     initial = {l: Event(-1, 0, "W", l, value) for l, value in test.memory.items()}
@@ -250,21 +253,12 @@ def execution_exists(test, chosen, holds):
         [w for w in [initial[r.location]] + writes[r.location] if w.value == r.value] for r in reads
     ]
     if not all(sources):
-        return False
-
-    same_place = [
-        (a, b)
-        for each, _, _ in chosen
-        for a, b in itertools.combinations(each, 2)
-        if a.location == b.location
-    ]
-    kept, forwarded = [], []
-    for each, fences, _ in chosen:
-        kept += [(each[i], each[j]) for i, j in kept_orders(each, fences)]
-        for w in each:
-            if w.kind == "W":
-                forwarded += [(each[i], w) for i in w.address | w.data]
-
+        return
+    load_of = {
+        e: next(r for r in reads if (r.thread, r.place) == (e.thread, e.half_of))
+        for e in events
+        if e.half_of is not None
+    }
     locations = list(writes)
     orders = [
         [
@@ -274,8 +268,20 @@ def execution_exists(test, chosen, holds):
                 a.thread != b.thread or a.place < b.place
                 for a, b in itertools.combinations(order, 2)
             )
+            and all(
+                e not in load_of or load_of[e].value == ahead.value
+                for ahead, e in zip((initial[l], *order), order)
+            )
         ]
         for l in locations
+    ]
+    if not all(orders):
+        return
+    same_place = [
+        (a, b)
+        for each, _, _ in chosen
+        for a, b in itertools.combinations(each, 2)
+        if a.location == b.location
     ]
     for order in itertools.product(*orders):
         memory = {l: (o[-1] if o else initial[l]).value for l, o in zip(locations, order)}
@@ -295,35 +301,68 @@ def execution_exists(test, chosen, holds):
             if has_cycle(same_place + coherence + read_from + from_read):
                 continue
             source = {r: w for w, r in read_from}
-            torn = any(
-                rank[source[load]] < rank[w] < rank[e]
-                for e in events
-                if e.half_of is not None
-                for load in [next(r for r in reads if (r.thread, r.place) == (e.thread, e.half_of))]
-                for w in writes[e.location]
-            )
-            if torn:
-                continue
-            observed = [
-                (a, b) for a, b in coherence + read_from + from_read if a.thread != b.thread
-            ]
-            # What a store's value or address came from is observed before the store is read.
-            through = [
-                (a, r)
-                for a, w in forwarded
-                for r in reads
-                if source[r] is w and r.thread == w.thread
-            ]
-            atomics = {(e.thread, e.place): e for e in events if e.half_of is not None}
-            through += [
-                (w, r)
-                for w in atomics.values()
-                for r in reads
-                if r.acquire and source[r] is w and r.thread == w.thread
-            ]
-            if not has_cycle(kept + observed + through):
-                return True
+            if all(rank[source[r]] + 1 == rank[w] for w, r in load_of.items()):
+                yield coherence, read_from, from_read, load_of
+
+
+def execution_exists(test, chosen, holds):
+    """Whether the architecture has an execution of chosen runs that ends as `holds` says."""
+    kept, forwarded = [], []
+    for each, fences, _ in chosen:
+        kept += [(each[i], each[j]) for i, j in kept_orders(each, fences)]
+        for w in each:
+            if w.kind == "W":
+                forwarded += [(each[i], w) for i in w.address | w.data]
+    for coherence, read_from, from_read, load_of in candidates(test, chosen, holds):
+        observed = [(a, b) for a, b in coherence + read_from + from_read if a.thread != b.thread]
+        # What a store's value or address came from is observed before the store is read.
+        own = [(w, r) for w, r in read_from if w.thread == r.thread]
+        through = [(a, r) for a, w in forwarded for w0, r in own if w0 is w]
+        through += [(w, r) for w, r in own if w in load_of and r.acquire]
+        if not has_cycle(kept + observed + through):
+            return True
     return False
+
+
+def execution_exists_in_cpp(test, chosen, holds):
+    """The same in the orders of C++, as RC11 has them (Lahav and others: "Repairing Sequential
+    Consistency in C/C++11"), without fences. Nothing is before itself along one order of happening
+    before and the orders of a location; no load finds a store that depends on it."""
+    program = [(a, b) for each, _, _ in chosen for a, b in itertools.combinations(each, 2)]
+    for coherence, read_from, from_read, load_of in candidates(test, chosen, holds):
+        if has_cycle(program + read_from):
+            continue
+        source = {r: w for w, r in read_from}
+        before = set(program)
+        for w, r in read_from:
+            # What an exchange stores continues the release that it has found.
+            while r.acquire and w.thread >= 0:
+                if w.release:
+                    before.add((w, r))
+                if w not in load_of:
+                    break
+                w = source[load_of[w]]
+        before = closure(before)
+        if not any((b, a) in before for a, b in closure(coherence + read_from + from_read)):
+            return True
+    return False
+
+
+def closure(edges):
+    """All pairs that the edges connect, in one step or several."""
+    after = {}
+    for a, b in edges:
+        after.setdefault(a, set()).add(b)
+    pairs = set()
+    for start in after:
+        reached, ahead = set(), [start]
+        while ahead:
+            for b in after.get(ahead.pop(), ()):
+                if b not in reached:
+                    reached.add(b)
+                    ahead.append(b)
+        pairs |= {(start, b) for b in reached}
+    return pairs
 
 
 def weakened(text):

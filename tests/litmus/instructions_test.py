@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Copyright the freehca authors
 """The barriers compile to what the table of docs/memory-order.md says, on each machine whose
-compiler is here; and a note of an interrupt is stored and loaded as interrupt.litmus has it."""
+compiler is here; and what orders threads compiles to what orders_test.py takes it for."""
 
 import pathlib
 import re
@@ -17,12 +17,11 @@ COMPILERS = {
 
 SOURCE = """
 #include <freehca/hal/barrier.hpp>
-#include <atomic>
+#include <freehca/hal/crossing.hpp>
 {functions}
-std::atomic<unsigned long> notes;
-extern "C" void note() {{ notes.store(1, std::memory_order_release); }}
-extern "C" unsigned long look() {{ return notes.load(std::memory_order_acquire); }}
-extern "C" void sleep_fence() {{ std::atomic_thread_fence(std::memory_order_seq_cst); }}
+extern "C" void note(freehca::interrupt_count<>& c) {{ c.note(); }}
+extern "C" bool look(freehca::interrupt_count<>& c) {{ return c.see(); }}
+extern "C" void sleep_fence(freehca::inbox& i) {{ i.notify(); }}
 """
 
 # What the litmus tests take the orders of C++ for.

@@ -81,6 +81,7 @@ def all_but(tests):
 DRIVER = ("freehca_driver_tests", "tests/model/driver/freehca_driver_tests")
 MODEL = ("freehca_model_tests", "tests/model/freehca_model_tests")
 THREADS = ("freehca_thread_tests", "tests/threads/freehca_thread_tests")
+ORDERS = ("memory_order", "tests/litmus/memory_order")
 
 
 def unit(name):
@@ -89,6 +90,7 @@ def unit(name):
 
 # The quickest first, with what it takes to build it.
 SUITES = (
+    Suite("memory order", *ORDERS, script="tests/litmus/orders_test.py"),
     unit("hal"),
     unit("hca"),
     unit("queues"),
@@ -364,9 +366,9 @@ def table(results):
     return "\n".join(lines)
 
 
-def draw(count, seed):
+def draw(count, seed, mutants=MUTANTS):
     """Of those that must be killed, and soon are."""
-    rows = [row for row in MUTANTS if not row.lives and not row.slow]
+    rows = [row for row in mutants if not row.lives and not row.slow]
     return random.Random(seed).sample(rows, min(count, len(rows)))
 
 

@@ -5,24 +5,28 @@
 // what, and what shows it: docs/memory-order.md.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include <freehca/hal/atomics.hpp>
 
 namespace freehca {
 
 /// Something on its way to another owner. It belongs to whoever sends it, is in one inbox at a
 /// time, and must stay where it is until it has arrived. What is written before inbox::put() is
 /// seen by `arrive`.
-struct crossing {
+template <class Atomics>
+struct basic_crossing {
   /// Called from the receiving owner's poll(). The crossing is free again by then: it may be sent
   /// back.
-  using arrival = void (*)(crossing& what) noexcept;
+  using arrival = void (*)(basic_crossing& what) noexcept;
   arrival arrive = nullptr;
 
  private:
-  friend class inbox;
-  std::atomic<crossing*> next_{nullptr};
+  template <class>
+  friend class basic_inbox;
+  typename Atomics::template atomic<basic_crossing*> next_{nullptr};
 };
+using crossing = basic_crossing<atomics>;
 
 /// One that knows what it is about, which outlives its way.
 template <class T>
@@ -38,13 +42,11 @@ struct crossing_of : crossing {
 /// How the owner sleeps: poll until there is nothing to do; prepare_to_sleep(); when that is true,
 /// sleep until `wake` was called. Either prepare_to_sleep() sees what was put, or whoever puts sees
 /// that the owner sleeps, and wakes it.
-class inbox {
+template <class Atomics>
+class basic_inbox {
  public:
+  using crossing = basic_crossing<Atomics>;
   using waker = void (*)(void* context) noexcept;
-
-  inbox() = default;
-  inbox(const inbox&) = delete;
-  inbox& operator=(const inbox&) = delete;
 
   /// `wake` is called on the thread of whoever puts, at most once for each sleep; null: the owner
   /// never sleeps, or wakes up by itself. Before anybody puts.
@@ -61,9 +63,9 @@ class inbox {
   }
   /// There is something for the owner elsewhere: wakes it if it sleeps. Any thread.
   void notify() noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (state_.load(std::memory_order_relaxed) == asleep &&
-        state_.exchange(awake, std::memory_order_relaxed) == asleep && wake_ != nullptr)
+    Atomics::fence(seq_cst);
+    if (state_.load(relaxed) == asleep && state_.exchange(awake, relaxed) == asleep &&
+        wake_ != nullptr)
       wake_(context_);
   }
 
@@ -73,95 +75,83 @@ class inbox {
   unsigned take(unsigned limit = 64) noexcept {
     stay_awake();
     unsigned count = 0;
-    for (; count < limit; ++count) {
-      crossing* const what = next();
-      if (what == nullptr) break;
-      what->arrive(*what);
-    }
+    for (crossing* what; count < limit && (what = next()) != nullptr; ++count) what->arrive(*what);
     return count;
   }
   /// Takes `what` out of what has come, without a call; the others keep their order. False: it has
   /// not come.
   bool take_out(const crossing& what) noexcept {
-    constexpr auto own = std::memory_order_relaxed;  // nobody else has them any more
-    crossing* last = nullptr;
-    crossing* ahead = nullptr;
-    for (crossing* c = kept_; c != nullptr; c = c->next_.load(own)) last = c;
-    while (crossing* const come = next_put()) {
-      come->next_.store(nullptr, own);
-      if (last == nullptr) kept_ = come;
-      else last->next_.store(come, own);
-      last = come;
+    for (crossing *last = &kept_, *here;; last = here) {
+      here = last->next_.load(relaxed);
+      if (here == nullptr) {
+        if ((here = next_put()) == nullptr) return false;
+        here->next_.store(nullptr, relaxed);
+        last->next_.store(here, relaxed);
+      }
+      if (here == &what) {
+        last->next_.store(what.next_.load(relaxed), relaxed);
+        return true;
+      }
     }
-    crossing* found = kept_;
-    for (; found != nullptr && found != &what; found = found->next_.load(own)) ahead = found;
-    if (found == nullptr) return false;
-    crossing* const behind = found->next_.load(own);
-    if (ahead == nullptr) kept_ = behind;
-    else ahead->next_.store(behind, own);
-    return true;
   }
   /// False: something has come, poll once more. What else the owner has to look at before it sleeps
   /// it looks at behind this.
   bool prepare_to_sleep() noexcept {
-    state_.store(asleep, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    state_.store(asleep, relaxed);
+    Atomics::fence(seq_cst);
     if (empty()) return true;
     stay_awake();
     return false;
   }
   void stay_awake() noexcept {
-    if (state_.load(std::memory_order_relaxed) == asleep)
-      state_.store(awake, std::memory_order_relaxed);
+    if (state_.load(relaxed) == asleep) state_.store(awake, relaxed);
   }
   bool empty() const noexcept {
-    return kept_ == nullptr && head_ == &stub_ &&
-           stub_.next_.load(std::memory_order_acquire) == nullptr;
+    return kept_.next_.load(relaxed) == nullptr && head_ == &stub_ &&
+           stub_.next_.load(relaxed) == nullptr;
   }
 
  private:
+  using enum std::memory_order;
   // Words: an exchange of less is a library call on some machines.
   static constexpr std::uint32_t awake = 0, asleep = 1;
 
   void append(crossing& what) noexcept {
-    what.next_.store(nullptr, std::memory_order_relaxed);
-    crossing* const last = tail_.exchange(&what, std::memory_order_acq_rel);
-    last->next_.store(&what, std::memory_order_release);
+    what.next_.store(nullptr, relaxed);
+    crossing* const last = tail_.exchange(&what, acq_rel);
+    last->next_.store(&what, release);
   }
   crossing* next() noexcept {
-    crossing* const first = kept_;
+    crossing* const first = kept_.next_.load(relaxed);
     if (first == nullptr) return next_put();
-    kept_ = first->next_.load(std::memory_order_relaxed);
+    kept_.next_.store(first->next_.load(relaxed), relaxed);
     return first;
   }
   /// Null: there is nothing, or a put is half done; its notify() is still to come.
   crossing* next_put() noexcept {
-    crossing* first = head_;
-    crossing* behind = first->next_.load(std::memory_order_acquire);
-    if (first == &stub_) {
-      if (behind == nullptr) return nullptr;
-      head_ = first = behind;
-      behind = first->next_.load(std::memory_order_acquire);
+    if (head_ == &stub_) {
+      crossing* const put = stub_.next_.load(acquire);
+      if (put == nullptr) return nullptr;
+      head_ = put;
     }
-    if (behind == nullptr) {
-      if (first != tail_.load(std::memory_order_acquire)) return nullptr;
-      // The last one can leave only when something stands behind it.
-      append(stub_);
-      behind = first->next_.load(std::memory_order_acquire);
-      if (behind == nullptr) return nullptr;
-    }
+    crossing* const first = head_;
+    // The last one can leave only when something stands behind it.
+    if (first->next_.load(relaxed) == nullptr && first == tail_.load(relaxed)) append(stub_);
+    crossing* const behind = first->next_.load(acquire);
+    if (behind == nullptr) return nullptr;
     head_ = behind;
     return first;
   }
 
   crossing stub_;
   crossing* head_ = &stub_;
-  crossing* kept_ = nullptr;  // came before what the queue has
+  crossing kept_;  // the end of a list of those that came before what the queue has
   waker wake_ = nullptr;
   void* context_ = nullptr;
   // Written by others: not in the cache lines of what the owner writes.
-  alignas(64) std::atomic<crossing*> tail_{&stub_};
-  std::atomic<std::uint32_t> state_{awake};
+  alignas(64) typename Atomics::template atomic<crossing*> tail_{&stub_};
+  typename Atomics::template atomic<std::uint32_t> state_{awake};
 };
+using inbox = basic_inbox<atomics>;
 
 }  // namespace freehca

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <freehca/firmware_cmds/channel.hpp>
+#include <freehca/hal/atomics.hpp>
 #include <freehca/hal/dma.hpp>
 #include <freehca/hal/mmio.hpp>
 #include <freehca/queues/eq.hpp>
@@ -17,13 +18,9 @@ namespace freehca {
 
 /// One event queue with its vector. Created and destroyed by the device; polled by one owner
 /// thread, that of the asynchronous queue by device::poll(). Every event is handed to the typed
-/// sinks; command completions go to the channel.
+/// sinks; command completions go to the channel. Its atomics make it not copyable.
 class event_context {
  public:
-  event_context() = default;
-  event_context(const event_context&) = delete;
-  event_context& operator=(const event_context&) = delete;
-
   /// What CQ contexts name.
   std::uint32_t eqn() const { return eqn_; }
   unsigned vector() const { return vector_; }
@@ -39,12 +36,9 @@ class event_context {
   unsigned poll(unsigned limit = ~0u);
   /// poll() is to be called at once, and no interrupt will say so: one came since the last call, or
   /// the vector is not armed. Its owner's thread.
-  bool due() const { return (!armed_ && !ending()) || fired(); }
+  bool due() const { return (!armed_ && !ending()) || interrupts_.unseen(); }
   /// From interrupt context or another thread, one at a time: only takes note.
-  void notify() noexcept {
-    // Plain loads and stores: a read-modify-write is a library call on some machines.
-    interrupts_.store(interrupts_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  void notify() noexcept { interrupts_.note(); }
 
   /// A completion queue that it tells of comes, or goes. The owner's thread.
   void attach() { ++completion_queues_; }
@@ -55,7 +49,7 @@ class event_context {
   void set_sinks(const event_sinks& to) { sinks_ = to; }
   event_statistics statistics() const {
     event_statistics s = statistics_;
-    s.interrupts = interrupts_.load(std::memory_order_relaxed);
+    s.interrupts = interrupts_.noted();
     return s;
   }
 
@@ -79,7 +73,6 @@ class event_context {
   /// alone.
   void end_arming() { ending_.store(true, std::memory_order_relaxed); }
   bool ending() const { return ending_.load(std::memory_order_relaxed); }
-  bool fired() const { return interrupts_.load(std::memory_order_relaxed) != interrupts_seen_; }
   void dispatch(const layouts::image<layouts::eqe>& entry);
   void dispatch_to_object(const layouts::image<layouts::eqe>& entry);
 
@@ -88,9 +81,7 @@ class event_context {
   event_sinks sinks_;
   internal_sinks device_;
   event_statistics statistics_;
-  // Each has one writer, notify() and poll(), so that no note can be overwritten.
-  std::atomic<std::uint64_t> interrupts_{0};
-  std::uint64_t interrupts_seen_ = 0;
+  interrupt_count<> interrupts_;
   bool armed_ = true;                // the device will interrupt for the next event, or has
   std::atomic<bool> ending_{false};  // the control owner says so
   std::uint32_t eqn_ = 0;

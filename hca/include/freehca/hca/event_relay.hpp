@@ -2,11 +2,11 @@
 // Copyright the freehca authors
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
+#include <freehca/hal/atomics.hpp>
 #include <freehca/hal/power_of_two.hpp>
 #include <freehca/hal/storage.hpp>
 #include <freehca/layouts/eqe.hpp>
@@ -15,50 +15,48 @@ namespace freehca {
 
 /// Asynchronous events on their way to the owner of the object that they name: the device writes
 /// all of them into one queue, which the control owner polls. One thread puts, one takes.
-class event_relay {
+template <class Atomics, class Entry, std::uint32_t Places>
+class basic_event_relay {
  public:
-  using entry = layouts::image<layouts::eqe>;
-  static constexpr std::uint32_t places = 256;
+  using entry = Entry;
+  static constexpr std::uint32_t places = Places;
   static constexpr std::size_t storage_bytes() { return places * sizeof(entry); }
 
   /// `storage` is aligned to 16.
   void open(std::byte* storage) {
     entries_ = storage_for<entry>(storage);
     for (std::uint32_t i = 0; i < places; ++i) new (&entries_[i]) entry;
-    put_.store(0, std::memory_order_relaxed);
-    taken_.store(0, std::memory_order_relaxed);
-    lost_.store(0, std::memory_order_relaxed);
+    put_.store(0, relaxed);
+    taken_.store(0, relaxed);
+    lost_.store(0, relaxed);
   }
   /// Counts the event as lost where the owner has not taken any for so long that all places are
   /// full.
   void put(const entry& event) noexcept {
-    const std::uint32_t at = put_.load(std::memory_order_relaxed);
-    if (at - taken_.load(std::memory_order_acquire) == places) {
-      lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      return;
-    }
+    const std::uint32_t at = put_.load(relaxed);
+    if (at - taken_.load(acquire) == places) return lost_.store(lost() + 1, relaxed);
     entries_[at % places] = event;
-    put_.store(at + 1, std::memory_order_release);
+    put_.store(at + 1, release);
   }
   /// False: there is none.
   bool take(entry& event) noexcept {
-    const std::uint32_t at = taken_.load(std::memory_order_relaxed);
-    if (at == put_.load(std::memory_order_acquire)) return false;
+    const std::uint32_t at = taken_.load(relaxed);
+    if (at == put_.load(acquire)) return false;
     event = entries_[at % places];
-    taken_.store(at + 1, std::memory_order_release);
+    taken_.store(at + 1, release);
     return true;
   }
-  bool empty() const noexcept {
-    return taken_.load(std::memory_order_relaxed) == put_.load(std::memory_order_acquire);
-  }
-  std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+  bool empty() const noexcept { return taken_.load(relaxed) == put_.load(relaxed); }
+  std::uint64_t lost() const noexcept { return lost_.load(relaxed); }
 
  private:
+  using enum std::memory_order;
   static_assert(is_power_of_two(places));
   entry* entries_ = nullptr;
-  std::atomic<std::uint64_t> lost_{0};  // the putting side writes it
-  alignas(64) std::atomic<std::uint32_t> put_{0};
-  alignas(64) std::atomic<std::uint32_t> taken_{0};
+  typename Atomics::template atomic<std::uint64_t> lost_{0};  // the putting side writes it
+  alignas(64) typename Atomics::template atomic<std::uint32_t> put_{0};
+  alignas(64) typename Atomics::template atomic<std::uint32_t> taken_{0};
 };
+using event_relay = basic_event_relay<atomics, layouts::image<layouts::eqe>, 256>;
 
 }  // namespace freehca
